@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/core/config.hpp: compiler conditionals, the versioned namespace and the floating-point guards.
+#pragma once
+
+#if !defined(__cplusplus) || __cplusplus < 202002L
+#error "zrt: C++23 is needed; compile with -std=c++23 (or -std=c++2b)"
+#endif
+
+// -ffast-math (and what it stands for) lets a compiler reorder sums and drop NaNs, so that the same
+// request would no longer give the same bits.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "zrt: this translation unit is compiled with -ffast-math (or -ffinite-math-only); remove the flag for files that include zrt"
+#endif
+
+#define ZRT_VERSION_MAJOR 0
+#define ZRT_VERSION_MINOR 1
+#define ZRT_VERSION_PATCH 0
+
+// Inline functions with floating-point arithmetic compile to other instructions under other
+// baselines; the baseline is part of the namespace so that the linker never merges them.
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VNNI__) && defined(__FMA__)
+#define ZRT_ABI v0_1_x86_64_v4
+#define ZRT_BASELINE 4
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#define ZRT_ABI v0_1_x86_64_v3
+#define ZRT_BASELINE 3
+#elif defined(__x86_64__)
+#define ZRT_ABI v0_1_x86_64
+#define ZRT_BASELINE 1
+#elif defined(__aarch64__)
+#define ZRT_ABI v0_1_aarch64
+#define ZRT_BASELINE 1
+#else
+#define ZRT_ABI v0_1_portable
+#define ZRT_BASELINE 1
+#endif
+
+// Contraction happens only where fma is written. The sources never let a product feed an addition,
+// so these guards are a second lock on the same door; they stand around every header and target
+// region that computes with floating point.
+#if defined(__clang__)
+#define ZRT_FP_BEGIN _Pragma("float_control(push)") _Pragma("clang fp contract(off)")
+#define ZRT_FP_END _Pragma("float_control(pop)")
+#else
+#define ZRT_FP_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
+#define ZRT_FP_END _Pragma("GCC pop_options")
+#endif
+
+#define ZRT_ALWAYS_INLINE [[gnu::always_inline]] inline
+#define ZRT_NOINLINE [[gnu::noinline]]
+
+// Debug-only check of zrt's own invariants; never applied to user input or device replies.
+#if defined(ZRT_DEBUG_CHECKS)
+#define ZRT_ASSERT(condition) \
+  do {                        \
+    if (!(condition)) __builtin_trap(); \
+  } while (false)
+#else
+#define ZRT_ASSERT(condition) ((void)0)
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/core/hooks.hpp: what a host may hand to the library: log sink, clock and threads.
+#pragma once
+
+#include <zrt/core/allocator.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI {
+
+enum class LogLevel : std::uint8_t { info, warn, error };
+
+/// Receives the library's messages; without a function nothing is said.
+struct LogSink {
+  void* context = nullptr;
+  void (*write)(void* context, LogLevel level, std::string_view text) noexcept = nullptr;
+
+  void operator()(LogLevel level, std::string_view text) const noexcept {
+    if (write != nullptr) write(context, level, text);
+  }
+};
+
+/// Runs `work(argument, worker, workers)` once for each worker and returns when all have returned.
+///
+/// `concurrent` says whether all workers are sure to run at the same time: only then may they wait
+/// for each other inside one call, otherwise the library forks and joins once per instruction.
+struct ThreadHook {
+  using Work = void (*)(void* argument, std::uint32_t worker, std::uint32_t workers) noexcept;
+
+  void* context = nullptr;
+  void (*run)(void* context, Work work, void* argument) noexcept = nullptr;
+  std::uint32_t workers = 1;
+  bool concurrent = false;
+};
+
+/// Tells nanoseconds since an arbitrary start; without a function times are zero.
+struct ClockHook {
+  void* context = nullptr;
+  std::uint64_t (*now)(void* context) noexcept = nullptr;
+
+  [[nodiscard]] std::uint64_t operator()() const noexcept { return now == nullptr ? 0 : now(context); }
+};
+
+}  // namespace zrt::inline ZRT_ABI
