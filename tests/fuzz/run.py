@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one libFuzzer program over its seeds and for some seconds, then checks its line coverage.
+
+The source states what it must cover, one line per header:
+    // covers: zrt/model/gguf.hpp 90
+The program fails on a crash, a leak, an input that takes 10 s, 2 GB of memory, or lower coverage.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("--seconds", type=int, required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--profdata", required=True)
+    parser.add_argument("--cov", required=True)
+    args = parser.parse_args()
+
+    shutil.rmtree(args.work, ignore_errors=True)
+    found = args.work / "found"
+    found.mkdir(parents=True)
+    corpora = [found]
+    seeds = args.source.parent / "corpus" / args.source.stem
+    if seeds.is_dir():
+        corpora.append(seeds)
+    raw = args.work / "raw.profraw"
+    run = subprocess.run(
+        [args.program, *corpora, f"-max_total_time={args.seconds}", "-timeout=10",
+         "-rss_limit_mb=2048", "-seed=1", "-print_final_stats=1", f"-artifact_prefix={args.work}/"],
+        env={**os.environ, "LLVM_PROFILE_FILE": str(raw)}, stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE, text=True, errors="replace")
+    print("\n".join(run.stdout.splitlines()[-40:]))
+    if run.returncode != 0:
+        sys.exit(f"{args.program.name} failed with {run.returncode}")
+
+    wanted = re.findall(r"^// covers: (\S+) (\d+)\s*$", args.source.read_text(), re.M)
+    if not wanted:
+        return
+    merged = args.work / "merged.profdata"
+    subprocess.run([args.profdata, "merge", "-sparse", raw, "-o", merged], check=True)
+    report = json.loads(subprocess.run(
+        [args.cov, "export", "-summary-only", f"-instr-profile={merged}", args.program],
+        check=True, stdout=subprocess.PIPE, text=True).stdout)
+    files = {f["filename"]: f["summary"]["lines"] for f in report["data"][0]["files"]}
+    low = 0
+    for header, percent in wanted:
+        lines = [s for name, s in files.items() if name.endswith("/" + header)]
+        reached = lines[0]["percent"] if lines else 0.0
+        print(f"{header}: {reached:.1f} % of its lines, {percent} % demanded")
+        low += reached < int(percent)
+    sys.exit(1 if low else 0)
+
+
+if __name__ == "__main__":
+    main()
