@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/package/host/main.cpp: a host program that sees zrt only as a package.
-#if __has_include(<zrt/zrt.hpp>)
+#if __has_include(<zrt/engine/engine.hpp>)
+#include <zrt/backend/cpu.hpp>
+#include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
+
+template class zrt::Engine<zrt::CpuBackend>;
 #else
 #include <zrt/core/config.hpp>
-#endif
-#if __has_include(<zrt/engine/engine.hpp>) && __has_include(<zrt/backend/cpu.hpp>)
-#include <zrt/backend/cpu.hpp>
-#include <zrt/engine/engine.hpp>
-static_assert(sizeof(zrt::Engine<zrt::CpuBackend>) > 0);
 #endif
 
 int main() { return 0; }
