@@ -36,15 +36,18 @@
 #define ZRT_BASELINE 1
 #endif
 
-// Contraction happens only where fma is written. The sources never let a product feed an addition,
-// so these guards are a second lock on the same door; they stand around every header and target
-// region that computes with floating point.
+// Contraction happens only where fma is written. The lock is in the sources: a product never feeds
+// an addition. No pragma can replace that: an inline function takes the contraction mode of its
+// caller, Clang ignores its own pragma under -ffp-contract=fast, and GCC's `optimize` pragma stops
+// the inlining of whatever it covers. The guards stand around every header and target region that
+// computes with floating point and do what a pragma can: Clang's default mode, which fuses inside
+// one expression, is switched off.
 #if defined(__clang__)
 #define ZRT_FP_BEGIN _Pragma("float_control(push)") _Pragma("clang fp contract(off)")
 #define ZRT_FP_END _Pragma("float_control(pop)")
 #else
-#define ZRT_FP_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
-#define ZRT_FP_END _Pragma("GCC pop_options")
+#define ZRT_FP_BEGIN
+#define ZRT_FP_END
 #endif
 
 #define ZRT_ALWAYS_INLINE [[gnu::always_inline]] inline

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/layout.hpp: what a weight type's header says about it, and the concepts that hold it.
+#pragma once
+
+#include <zrt/core/dtype.hpp>
+#include <zrt/core/half.hpp>
+#include <zrt/quant/activation.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Describes one weight type: its block, its dequantisation, its exact integer dot.
+///
+/// A type has one header with one specialisation, followed by a static_assert of its concept, and
+/// one line in types.hpp.
+template <DType T>
+struct Layout;
+
+/// A type that can be stored in weights: block size and dequantisation.
+///
+/// `dequantise(blocks, elems, out)` writes `elems` values, a multiple of kElems.
+template <class L>
+concept WeightLayout = requires(const std::byte* blocks, std::uint64_t elems, float* out) {
+  { L::kDType } -> std::convertible_to<DType>;
+  { L::kElems } -> std::convertible_to<std::uint32_t>;
+  { L::kBytes } -> std::convertible_to<std::uint32_t>;
+  { L::kAct } -> std::convertible_to<Act>;
+  { L::dequantise(blocks, elems, out) } noexcept -> std::same_as<void>;
+  requires L::kElems == info(L::kDType).block_elems;
+  requires L::kBytes == info(L::kDType).block_bytes;
+};
+
+/// A block type whose rows meet rounded activations in integers.
+///
+/// A run is the part of a block under one weight scale and one activation scale: kRun elements,
+/// kElems / kRun of them in a block. For run `r` of a block and its kRun activations `x`:
+/// `scale(block, r)` is d_w, and `dot(block, r, x)` the exact integer sum of weight times
+/// activation, integer sub-scales included. With kHasOffset there are also `offset(block, r)`,
+/// which is m_w with its sign, and `offset_sum(block, r, x)`, its exact integer factor.
+/// `unpack(block, q)` writes the kElems integers of a block, without sub-scales.
+template <class L>
+concept BlockLayout = WeightLayout<L> && requires(const std::byte* block, std::uint32_t run,
+                                                  const std::int8_t* x, std::int8_t* q) {
+  { L::kRun } -> std::convertible_to<std::uint32_t>;
+  { L::kHasOffset } -> std::convertible_to<bool>;
+  { L::scale(block, run) } noexcept -> std::same_as<float>;
+  { L::dot(block, run, x) } noexcept -> std::same_as<std::int32_t>;
+  { L::unpack(block, q) } noexcept -> std::same_as<void>;
+  requires L::kAct != Act::none;
+  requires L::kElems % L::kRun == 0;
+  requires group_elems(L::kAct) % L::kRun == 0;
+};
+
+/// A block type with an offset beside its scale.
+template <class L>
+concept OffsetLayout = BlockLayout<L> && L::kHasOffset &&
+                       requires(const std::byte* block, std::uint32_t run, const std::int8_t* x) {
+                         { L::offset(block, run) } noexcept -> std::same_as<float>;
+                         { L::offset_sum(block, run, x) } noexcept -> std::same_as<std::int32_t>;
+                       };
+
+/// Reads a little-endian 16-bit word, which need not be aligned.
+[[nodiscard]] constexpr std::uint16_t read_u16(const std::byte* bytes) noexcept {
+  return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) |
+                                    std::to_integer<unsigned>(bytes[1]) << 8);
+}
+
+/// Reads a little-endian 32-bit word, which need not be aligned.
+[[nodiscard]] constexpr std::uint32_t read_u32(const std::byte* bytes) noexcept {
+  return read_u16(bytes) | static_cast<std::uint32_t>(read_u16(bytes + 2)) << 16;
+}
+
+/// Reads an f16, as the scales of most block types are stored.
+[[nodiscard]] constexpr float read_f16(const std::byte* bytes) noexcept {
+  return to_f32(Half{read_u16(bytes)});
+}
+
+}  // namespace zrt::inline ZRT_ABI::quant

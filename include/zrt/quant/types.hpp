@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/types.hpp: the list of weight types, and their row functions by DType at run time.
+#pragma once
+
+#include <zrt/quant/dot.hpp>
+#include <zrt/quant/plain.hpp>
+#include <zrt/quant/q4_0.hpp>
+#include <zrt/quant/q8_0.hpp>
+
+#include <boost/mp11/list.hpp>
+
+#include <array>
+
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Every weight type that can be read: one line per type.
+using Types = boost::mp11::mp_list<
+    Layout<DType::f32>,
+    Layout<DType::f16>,
+    Layout<DType::bf16>,
+    Layout<DType::q4_0>,
+    Layout<DType::q8_0>>;
+
+/// What plain code does with a row of one weight type.
+struct RowFunctions {
+  DType dtype;
+  /// The rounding that `dot_blocks` expects of its activations.
+  Act act;
+  void (*dequantise)(const std::byte* blocks, std::uint64_t elems, float* out) noexcept;
+  /// The order `blocks`; null for a type without blocks.
+  float (*dot_blocks)(const std::byte* row, const std::int8_t* q, const float* d, std::uint64_t n) noexcept;
+};
+
+namespace detail {
+
+template <WeightLayout L>
+consteval RowFunctions row_functions() {
+  RowFunctions row{L::kDType, L::kAct, &L::dequantise, nullptr};
+  if constexpr (BlockLayout<L>) row.dot_blocks = &quant::dot_blocks<L>;
+  return row;
+}
+
+template <class... L>
+consteval auto row_table(boost::mp11::mp_list<L...>) {
+  return std::array{row_functions<L>()...};
+}
+
+}  // namespace detail
+
+/// The row functions of every type in Types, in its order.
+inline constexpr auto kRowFunctions = detail::row_table(Types{});
+
+/// Returns the row functions of `dtype`, or null when it is no type of the list.
+[[nodiscard]] constexpr const RowFunctions* find(DType dtype) noexcept {
+  for (const RowFunctions& row : kRowFunctions)
+    if (row.dtype == dtype) return &row;
+  return nullptr;
+}
+
+static_assert([] {
+  for (const RowFunctions& row : kRowFunctions)
+    if (find(row.dtype) != &row) return false;
+  return true;
+}(), "zrt: a weight type stands twice in quant/types.hpp");
+
+}  // namespace zrt::inline ZRT_ABI::quant
