@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/gguf/mapping.hpp: a whole file mapped read-only into memory (POSIX).
+#pragma once
+
+#include <zrt/core/checked.hpp>
+#include <zrt/core/string.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <span>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace zrt::inline ZRT_ABI::model {
+
+/// Owns a read-only mapping of a regular file; move-only. The file's descriptor is closed already.
+///
+/// A process that shortens the file meanwhile makes the missing pages fault on access.
+class FileMapping {
+ public:
+  FileMapping() = default;
+  FileMapping(const FileMapping&) = delete;
+  FileMapping& operator=(const FileMapping&) = delete;
+  FileMapping(FileMapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  FileMapping& operator=(FileMapping&& other) noexcept {
+    if (this != &other) {
+      unmap();
+      data_ = std::exchange(other.data_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+  }
+  ~FileMapping() { unmap(); }
+
+  /// Maps the file at `path`. An empty file gives an empty mapping.
+  ///
+  /// Fails with Errc::io_error when it cannot be opened, is no regular file, or cannot be mapped.
+  [[nodiscard]] static Result<FileMapping> open(std::string_view path, const Allocator& allocator) noexcept {
+    if (path.find('\0') != path.npos) return fail(Errc::invalid_argument, "a path holds a zero byte");
+    String terminated(allocator);
+    if (auto r = terminated.append(path); !r) return pass(r);
+    if (auto r = terminated.push_back('\0'); !r) return pass(r);
+
+    int file = -1;
+    do {
+      file = ::open(terminated.view().data(), O_RDONLY | O_CLOEXEC);
+    } while (file < 0 && errno == EINTR);
+    if (file < 0) return system_failure("cannot open", path, errno);
+    auto mapping = of(file, path);
+    ::close(file);
+    return mapping;
+  }
+
+  [[nodiscard]] std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+
+ private:
+  [[nodiscard]] static std::unexpected<Error> system_failure(std::string_view what, std::string_view path,
+                                                             int code) noexcept {
+    auto error = Error::of(Errc::io_error, what, " '", path.substr(0, 120), "': ");
+    switch (code) {
+      case ENOENT: error.append("no such file"); break;
+      case EACCES: error.append("permission denied"); break;
+      case EMFILE: error.append("too many open files"); break;
+      default: error.append("system error ").append(code); break;
+    }
+    return std::unexpected<Error>(error);
+  }
+
+  [[nodiscard]] static Result<FileMapping> of(int file, std::string_view path) noexcept {
+    struct stat status {};
+    if (::fstat(file, &status) != 0) return system_failure("cannot examine", path, errno);
+    if (!S_ISREG(status.st_mode)) return fail(Errc::io_error, "'", path.substr(0, 120), "' is no regular file");
+    const auto size = narrow<std::size_t>(status.st_size, "the size of the file");
+    if (!size) return pass(size);
+    FileMapping mapping;
+    if (*size == 0) return mapping;
+    void* memory = ::mmap(nullptr, *size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (memory == MAP_FAILED) return system_failure("cannot map", path, errno);
+    mapping.data_ = static_cast<const std::byte*>(memory);
+    mapping.size_ = *size;
+    return mapping;
+  }
+
+  void unmap() noexcept {
+    if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+    data_ = nullptr;
+    size_ = 0;
+  }
+
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::model
