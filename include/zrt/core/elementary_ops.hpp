@@ -62,12 +62,7 @@ template <int kBits>
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr Mask igreater(I32 a, I32 b) noexcept { return a > b; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 iselect(Mask m, I32 a, I32 b) noexcept { return m ? a : b; }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 add(F32 a, F32 b) noexcept { return a + b; }
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 sub(F32 a, F32 b) noexcept { return a - b; }
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 mul(F32 a, F32 b) noexcept { return a * b; }
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 div(F32 a, F32 b) noexcept { return a / b; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 fma(F32 a, F32 b, F32 c) noexcept { return __builtin_fmaf(a, b, c); }
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 neg(F32 a) noexcept { return -a; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 abs(F32 a) noexcept { return as_f32(as_i32(a) & 0x7fffffff); }
 /// The square root, rounded correctly.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept { return __builtin_sqrtf(a); }
@@ -89,6 +84,8 @@ template <int kBits>
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr Mask either(Mask a, Mask b) noexcept { return a || b; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr Mask invert(Mask a) noexcept { return !a; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr bool any(Mask a) noexcept { return a; }
+/// Applies a scalar function to each lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 x) noexcept { return function(x); }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 select(Mask m, F32 a, F32 b) noexcept { return m ? a : b; }
 
 /// The nearest whole number, ties to even, with the sign of `x`; infinities stay, NaN stays NaN.
