@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/detail/byte_bpe.hpp: the "gpt2" model: words of bytes, merged by rank.
+#pragma once
+
+#include <zrt/core/string.hpp>
+#include <zrt/text/detail/byte_text.hpp>
+#include <zrt/text/detail/merger.hpp>
+#include <zrt/text/detail/text_index.hpp>
+#include <zrt/text/pre_tokenizers.hpp>
+#include <zrt/text/vocabulary.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::text::detail {
+
+/// From a pair of tokens to its merge.
+class MergeTable {
+ public:
+  explicit MergeTable(Allocator allocator) noexcept : slots_(allocator) {}
+
+  [[nodiscard]] Result<void> reserve(std::size_t count) noexcept {
+    std::size_t wanted = 16;
+    while (wanted < count * 2) wanted *= 2;
+    return slots_.resize(wanted);
+  }
+
+  /// Adds a merge unless the pair has one already; there is room for as many as were reserved.
+  void insert(std::int32_t left, std::int32_t right, Merge merge) noexcept {
+    Slot& slot = slots_[probe(left, right)];
+    if (slot.merge.token == kNoToken) slot = {left, right, merge};
+  }
+
+  [[nodiscard]] Merge find(std::int32_t left, std::int32_t right) const noexcept {
+    return slots_.empty() ? Merge{} : slots_[probe(left, right)].merge;
+  }
+
+ private:
+  struct Slot {
+    std::int32_t left = kNoToken;
+    std::int32_t right = kNoToken;
+    Merge merge;
+  };
+
+  [[nodiscard]] std::size_t probe(std::int32_t left, std::int32_t right) const noexcept {
+    const std::size_t mask = slots_.size() - 1;
+    std::uint64_t hash = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
+                         static_cast<std::uint32_t>(right);
+    hash *= 0x9e3779b97f4a7c15u;
+    std::size_t i = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;
+    while (slots_[i].merge.token != kNoToken &&
+           (slots_[i].left != left || slots_[i].right != right))
+      i = (i + 1) & mask;
+    return i;
+  }
+
+  Vector<Slot> slots_;
+};
+
+class ByteBpe {
+ public:
+  explicit ByteBpe(Allocator allocator) noexcept : merges_(allocator) {}
+
+  [[nodiscard]] Result<void> build(const VocabularySpec& spec, const PreTokenizerEntry& pre,
+                                   const TextIndex& index) noexcept {
+    pre_ = &pre;
+    for (unsigned byte = 0; byte < 256; ++byte)
+      bytes_[byte] = index.find(byte_letter(static_cast<unsigned char>(byte)).view());
+    if (auto r = merges_.reserve(spec.merges.size()); !r) return r;
+    String joined(index.allocator());
+    std::size_t usable = 0;
+    for (std::size_t rank = 0; rank < spec.merges.size(); ++rank) {
+      const std::string_view text = spec.merges[rank];
+      const std::size_t space = text.find(' ', 1);
+      if (space == std::string_view::npos || space + 1 == text.size())
+        return fail(Errc::invalid_metadata, "merge ", rank, " does not read 'left right' but '",
+                    text, "'");
+      const std::string_view left_text = slice(text, 0, space);
+      const std::string_view right_text = slice(text, space + 1, text.size() - space - 1);
+      joined.clear();
+      if (auto r = joined.append(left_text); !r) return r;
+      if (auto r = joined.append(right_text); !r) return r;
+      const std::int32_t left = index.find(left_text);
+      const std::int32_t right = index.find(right_text);
+      const std::int32_t token = index.find(joined);
+      // A merge into no token would have to be undone again: without it the same bytes come out.
+      if (left == kNoToken || right == kNoToken || token == kNoToken) continue;
+      merges_.insert(left, right, {static_cast<std::uint32_t>(rank), token});
+      ++usable;
+    }
+    if (usable == 0 && !spec.merges.empty())
+      return fail(Errc::invalid_metadata, "none of the ", spec.merges.size(),
+                  " merges joins tokens of the vocabulary");
+    return {};
+  }
+
+  [[nodiscard]] const PreTokenizerEntry& pre() const noexcept { return *pre_; }
+
+  /// Appends the tokens of `text`. A byte without a token gives nothing: some vocabularies leave out bytes
+  /// that UTF-8 never has, and their unknown token is a control token, which no plain text may make.
+  [[nodiscard]] Result<void> encode(std::string_view text, const TextIndex& index, Merger& merger,
+                                    String& spelled, Vector<std::int32_t>& out) const noexcept {
+    struct Work {
+      const ByteBpe& self;
+      const TextIndex& index;
+      Merger& merger;
+      String& spelled;
+      Vector<std::int32_t>& out;
+      Result<void> result;
+    } work{*this, index, merger, spelled, out, {}};
+    pre_->cut(text, {&work, [](void* context, std::string_view word) noexcept {
+                       Work& w = *static_cast<Work*>(context);
+                       w.result = w.self.encode_word(word, w.index, w.merger, w.spelled, w.out);
+                       return w.result.has_value();
+                     }});
+    return work.result;
+  }
+
+ private:
+  [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index,
+                                         Merger& merger, String& spelled,
+                                         Vector<std::int32_t>& out) const noexcept {
+    if (pre_->traits.ignore_merges && word.size() <= index.longest()) {
+      spelled.clear();
+      for (const char c : word)
+        if (auto r = spelled.append(byte_letter(static_cast<unsigned char>(c)).view()); !r)
+          return r;
+      const std::int32_t whole = index.find(spelled);
+      if (whole != kNoToken) return out.push_back(whole);
+    }
+    if (auto r = merger.start(word.size()); !r) return r;
+    for (std::size_t at = 0; at < word.size(); ++at)
+      merger.add(static_cast<std::uint32_t>(at), 1, bytes_[static_cast<unsigned char>(word[at])]);
+    const auto lookup = [&](std::uint32_t, std::uint32_t, std::int32_t left,
+                            std::int32_t right) noexcept { return merges_.find(left, right); };
+    if (auto r = merger.run(lookup); !r) return r;
+    return merger.each(
+        [&](std::uint32_t, std::uint32_t, std::int32_t token) noexcept -> Result<void> {
+          return token == kNoToken ? Result<void>{} : out.push_back(token);
+        });
+  }
+
+  MergeTable merges_;
+  const PreTokenizerEntry* pre_ = nullptr;
+  std::array<std::int32_t, 256> bytes_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::text::detail

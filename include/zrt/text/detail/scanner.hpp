@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/detail/scanner.hpp: cutting a text into pieces by a chain of stages, without storing the pieces.
+#pragma once
+
+#include <zrt/text/detail/unicode.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::text::detail {
+
+/// A found part of a text: bytes [begin, end); nothing was found when both are the text's size.
+struct Match {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// A stage finds its leftmost match at or after `from`; what lies between matches is a piece too.
+template <class S>
+concept Stage = requires(std::string_view text, std::size_t from) {
+  { S::find(text, from) } noexcept -> std::same_as<Match>;
+};
+
+/// The stages of a pre-tokenizer in order: each one sees every piece of the one before as a text of its own.
+template <Stage... Stages> struct StageList {};
+
+/// Calls `sink` with each piece from left to right until it returns false; the answer says whether all were taken.
+template <class Sink> bool cut(StageList<>, std::string_view text, Sink&& sink) noexcept {
+  return sink(text);
+}
+
+template <class Sink, Stage First, Stage... Rest>
+bool cut(StageList<First, Rest...>, std::string_view text, Sink&& sink) noexcept {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const Match match = First::find(text, at);
+    if (match.begin > at && !cut(StageList<Rest...>{}, slice(text, at, match.begin - at), sink))
+      return false;
+    if (match.end > match.begin &&
+        !cut(StageList<Rest...>{}, slice(text, match.begin, match.end - match.begin), sink))
+      return false;
+    at = match.end;
+  }
+  return true;
+}
+
+/// Walks over a text code point by code point.
+struct Cursor {
+  std::string_view text;
+  std::size_t at;
+
+  [[nodiscard]] bool ended() const noexcept { return at >= text.size(); }
+  [[nodiscard]] CodePoint peek() const noexcept { return decode(text, at); }
+  /// Returns the byte `ahead` of the cursor, or 0 behind the end.
+  [[nodiscard]] char byte(std::size_t ahead = 0) const noexcept {
+    return ahead < text.size() - at ? text[at + ahead] : '\0';
+  }
+  /// Skips code points as long as `wanted` says so.
+  template <class Wanted> void skip_while(Wanted wanted) noexcept {
+    while (!ended()) {
+      const CodePoint next = peek();
+      if (!wanted(next.value)) break;
+      at += next.length;
+    }
+  }
+};
+
+/// A run of white space: its end, where its last code point begins and where its last line break ends (0: none).
+struct SpaceRun {
+  std::size_t end;
+  std::size_t last;
+  std::size_t line_break_end;
+};
+
+[[nodiscard]] inline SpaceRun space_run(std::string_view text, std::size_t from) noexcept {
+  SpaceRun run{from, from, 0};
+  while (run.end < text.size()) {
+    const CodePoint next = decode(text, run.end);
+    if (!properties_of(next.value).space()) break;
+    run.last = run.end;
+    run.end += next.length;
+    if (next.value == U'\n' || next.value == U'\r') run.line_break_end = run.end;
+  }
+  return run;
+}
+
+/// Returns where white space at `from` is cut: the last one of several stays with the text that follows.
+[[nodiscard]] inline std::size_t space_cut(std::string_view text, const SpaceRun& run,
+                                           std::size_t from) noexcept {
+  return run.end < text.size() && run.last > from ? run.last : run.end;
+}
+
+/// Runs of the code points that `Class::holds`; with `leading_space`, one white space before a run belongs to it.
+template <class Class, bool leading_space = false> struct Runs {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    std::size_t before = text.size();  // where a white space just before the cursor begins
+    for (std::size_t at = from; at < text.size();) {
+      const CodePoint next = decode(text, at);
+      if (Class::holds(next.value)) {
+        Cursor cursor{text, at + next.length};
+        cursor.skip_while(&Class::holds);
+        return {leading_space && before < at ? before : at, cursor.at};
+      }
+      before = properties_of(next.value).space() ? at : text.size();
+      at += next.length;
+    }
+    return {text.size(), text.size()};
+  }
+};
+
+/// Single code points that `Class::holds`.
+template <class Class> struct Each {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    for (std::size_t at = from; at < text.size();) {
+      const CodePoint next = decode(text, at);
+      if (Class::holds(next.value)) return {at, at + next.length};
+      at += next.length;
+    }
+    return {text.size(), text.size()};
+  }
+};
+
+struct Number {
+  static bool holds(char32_t c) noexcept { return properties_of(c).number(); }
+};
+
+/// Groups of exactly three ASCII digits, from the left.
+struct ThreeDigits {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+    for (std::size_t at = from; at + 3 <= text.size(); ++at)
+      if (digit(at) && digit(at + 1) && digit(at + 2)) return {at, at + 3};
+    return {text.size(), text.size()};
+  }
+};
+
+/// White space that ends the text.
+struct TrailingSpace {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    std::size_t begin = text.size();
+    for (std::size_t at = from; at < text.size();) {
+      const CodePoint next = decode(text, at);
+      if (!properties_of(next.value).space())
+        begin = text.size();
+      else if (begin == text.size())
+        begin = at;
+      at += next.length;
+    }
+    return {begin, text.size()};
+  }
+};
+
+}  // namespace zrt::inline ZRT_ABI::text::detail

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/detail/sentence_piece.hpp: the "llama" model: merges of characters by score, bytes where none fits.
+#pragma once
+
+#include <zrt/core/string.hpp>
+#include <zrt/text/detail/byte_text.hpp>
+#include <zrt/text/detail/merger.hpp>
+#include <zrt/text/detail/text_index.hpp>
+#include <zrt/text/vocabulary.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::text::detail {
+
+/// U+2581, which stands for a space in token texts.
+inline constexpr std::string_view kSpaceMark = "\xe2\x96\x81";
+
+class SentencePiece {
+ public:
+  explicit SentencePiece(Allocator) noexcept {}
+
+  [[nodiscard]] Result<void> build(const VocabularySpec& spec, const TextIndex& index,
+                                   std::int32_t unknown) noexcept {
+    if (!spec.scores.empty() && spec.scores.size() != spec.tokens.size())
+      return fail(Errc::invalid_metadata, "the vocabulary has ", spec.tokens.size(), " tokens but ",
+                  spec.scores.size(), " scores");
+    for (std::size_t id = 0; id < spec.scores.size(); ++id)
+      if (spec.scores[id] != spec.scores[id])
+        return fail(Errc::invalid_metadata, "the score of token ", id, " is not a number");
+    scores_ = spec.scores;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const auto spelled = hex_text(static_cast<unsigned char>(byte));
+      const auto raw = static_cast<char>(byte);
+      std::int32_t token = index.find(std::string_view(spelled.data(), spelled.size()));
+      if (token == kNoToken) token = index.find(std::string_view(&raw, 1));
+      if (token == kNoToken) token = unknown;
+      if (token == kNoToken)
+        return fail(Errc::invalid_metadata, "the vocabulary has no token for byte ", byte,
+                    " and no unknown token");
+      bytes_[byte] = token;
+    }
+    return {};
+  }
+
+  /// Appends the tokens of `text`, in front of which a space is put if `space_before`.
+  [[nodiscard]] Result<void> encode(std::string_view text, bool space_before,
+                                    const TextIndex& index, Merger& merger, String& escaped,
+                                    Vector<std::int32_t>& out) const noexcept {
+    escaped.clear();
+    if (space_before)
+      if (auto r = escaped.append(kSpaceMark); !r) return r;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t space = std::min(text.find(' ', at), text.size());
+      if (auto r = escaped.append(slice(text, at, space - at)); !r) return r;
+      if (space < text.size())
+        if (auto r = escaped.append(kSpaceMark); !r) return r;
+      at = space + 1;
+    }
+    const std::string_view marked = escaped.view();
+    if (auto r = merger.start(marked.size()); !r) return r;
+    for (std::size_t at = 0; at < marked.size();) {
+      const std::size_t announced = announced_length(static_cast<unsigned char>(marked[at]));
+      const std::size_t length = std::min(announced, marked.size() - at);
+      merger.add(static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(length),
+                 index.find(slice(marked, at, length)));
+      at += length;
+    }
+    const auto lookup = [&](std::uint32_t at, std::uint32_t length, std::int32_t,
+                            std::int32_t) noexcept -> Merge {
+      const std::int32_t token = index.find(slice(marked, at, length));
+      return token == kNoToken ? Merge{} : Merge{priority(token), token};
+    };
+    if (auto r = merger.run(lookup); !r) return r;
+    return merger.each(
+        [&](std::uint32_t at, std::uint32_t length, std::int32_t token) noexcept -> Result<void> {
+          if (token != kNoToken) return out.push_back(token);
+          for (const char c : slice(marked, at, length))
+            if (auto r = out.push_back(bytes_[static_cast<unsigned char>(c)]); !r) return r;
+          return {};
+        });
+  }
+
+ private:
+  // Maps a higher score to a lower number; the two zeros are one score.
+  [[nodiscard]] std::uint32_t priority(std::int32_t token) const noexcept {
+    const float score = scores_.empty() ? 0.0f : scores_[static_cast<std::size_t>(token)];
+    const auto bits = std::bit_cast<std::uint32_t>(score == 0.0f ? 0.0f : score);
+    return (bits & 0x80000000u) != 0 ? bits : ~bits & 0x7fffffffu;
+  }
+
+  std::span<const float> scores_;
+  std::array<std::int32_t, 256> bytes_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::text::detail

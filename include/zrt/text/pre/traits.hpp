@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/pre/traits.hpp: what a pre-tokenizer type states, as a concept.
+#pragma once
+
+#include <zrt/text/detail/scanner.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::text::pre {
+
+/// What vocabularies with a pre-tokenizer have in common besides the cutting of words.
+struct Traits {
+  bool ignore_merges;  ///< a word that is a token as a whole is that token, whatever the merges say
+  bool adds_bos;       ///< add_bos where the vocabulary does not say
+  bool cleans_spaces;  ///< decoding a whole sequence drops spaces before punctuation
+};
+
+/// A pre-tokenizer bears the names that vocabularies call it by, its traits, and its chain of stages.
+template <class P>
+concept PreTokenizer = requires {
+  { P::names.front() } -> std::convertible_to<std::string_view>;
+  { P::traits } -> std::convertible_to<Traits>;
+  typename P::Stages;
+};
+
+}  // namespace zrt::inline ZRT_ABI::text::pre

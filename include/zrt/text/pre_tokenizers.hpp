@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/pre_tokenizers.hpp: the list of pre-tokenizers, and the table by name that is made from it.
+#pragma once
+
+#include <zrt/text/pre/deepseek_llm.hpp>
+#include <zrt/text/pre/gpt2.hpp>
+#include <zrt/text/pre/llama3.hpp>
+#include <zrt/text/pre/punctuation_first.hpp>
+#include <zrt/text/pre/qwen2.hpp>
+#include <zrt/text/pre/single_digits.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::text {
+
+namespace detail {
+template <pre::PreTokenizer... Pre> struct PreTokenizerList {};
+}  // namespace detail
+
+/// Every pre-tokenizer of this build. Adding one is a header under pre/ and a line here.
+using PreTokenizers =
+    detail::PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
+                             pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
+
+/// Takes one piece of a text; false stops the cutting.
+struct PieceSink {
+  void* context;
+  bool (*take)(void* context, std::string_view piece) noexcept;
+};
+
+/// A row of the table: a name, its traits and the function that cuts a text into pieces.
+struct PreTokenizerEntry {
+  std::string_view name;
+  pre::Traits traits;
+  bool (*cut)(std::string_view text, PieceSink sink) noexcept;
+};
+
+namespace detail {
+
+template <class P> bool cut_with(std::string_view text, PieceSink sink) noexcept {
+  return cut(typename P::Stages{}, text,
+             [&](std::string_view piece) noexcept { return sink.take(sink.context, piece); });
+}
+
+template <class... Pre> consteval auto table_of(PreTokenizerList<Pre...>) {
+  std::array<PreTokenizerEntry, (Pre::names.size() + ...)> table{};
+  std::size_t at = 0;
+  const auto add = [&]<class P>(const P*) {
+    for (std::string_view name : P::names) table[at++] = {name, P::traits, &cut_with<P>};
+  };
+  (add(static_cast<const Pre*>(nullptr)), ...);
+  return table;
+}
+
+}  // namespace detail
+
+inline constexpr auto kPreTokenizers = detail::table_of(PreTokenizers{});
+
+/// Returns the table row of `name`, or null when this build has none.
+[[nodiscard]] constexpr const PreTokenizerEntry* find_pre_tokenizer(
+    std::string_view name) noexcept {
+  for (const PreTokenizerEntry& entry : kPreTokenizers)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+static_assert(
+    [] {
+      for (const auto& entry : kPreTokenizers)
+        if (find_pre_tokenizer(entry.name) != &entry) return false;
+      return true;
+    }(),
+    "zrt: two pre-tokenizers under include/zrt/text/pre/ bear the same name");
+
+}  // namespace zrt::inline ZRT_ABI::text

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/tokenizer.hpp: from text to token ids and back, for SentencePiece and byte-level BPE vocabularies.
+#pragma once
+
+#include <zrt/core/string.hpp>
+#include <zrt/core/vector.hpp>
+#include <zrt/text/detail/byte_bpe.hpp>
+#include <zrt/text/detail/clean_spaces.hpp>
+#include <zrt/text/detail/known_tokens.hpp>
+#include <zrt/text/detail/sentence_piece.hpp>
+#include <zrt/text/detail/special_tokens.hpp>
+#include <zrt/text/vocabulary.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace zrt::inline ZRT_ABI::text {
+
+/// Says how a text becomes ids.
+struct EncodeOptions {
+  bool add_special = false;    ///< put BOS before and EOS behind, as the vocabulary wants it
+  bool parse_special = false;  ///< find control tokens in the text; else their texts are plain text
+};
+
+/// Says how ids become text.
+struct DecodeOptions {
+  bool special = false;  ///< write control tokens as their texts instead of leaving them out
+  bool at_start =
+      true;  ///< the ids begin a text: the space that encoding put in front is taken away
+  bool clean_spaces =
+      true;  ///< drop spaces before punctuation if the vocabulary's decoder does; whole sequences only
+};
+
+/// Turns text into token ids and ids into text. Movable; safe to use from several threads at once.
+///
+/// Keeps the views of the VocabularySpec, which must outlive it.
+class Tokenizer {
+ public:
+  /// Checks `spec` and indexes it. Errors: unsupported_tokenizer for a model or pre-tokenizer that this
+  /// build does not have, invalid_metadata for a vocabulary that contradicts itself, out_of_memory.
+  [[nodiscard]] static Result<Tokenizer> make(const VocabularySpec& spec,
+                                              Allocator allocator = system_allocator()) noexcept;
+
+  /// Returns the ids of `text`, which need not be valid UTF-8. Errors: size_overflow, out_of_memory.
+  [[nodiscard]] Result<Vector<std::int32_t>> encode(std::string_view text,
+                                                    EncodeOptions options = {}) const noexcept {
+    Vector<std::int32_t> ids(allocator_);
+    if (auto r = encode_into(text, options, ids); !r) return pass(r);
+    return ids;
+  }
+  /// Appends the ids of `text` to `out`; after an error some of them may be there.
+  [[nodiscard]] Result<void> encode_into(std::string_view text, EncodeOptions options,
+                                         Vector<std::int32_t>& out) const noexcept;
+
+  /// Returns the bytes that `ids` stand for; they are UTF-8 only as far as the ids make it.
+  /// Errors: invalid_argument for an id outside the vocabulary, out_of_memory.
+  [[nodiscard]] Result<String> decode(std::span<const std::int32_t> ids,
+                                      DecodeOptions options = {}) const noexcept;
+  /// Appends the bytes of one id to `out`, as decode does for ids in the middle of a text.
+  [[nodiscard]] Result<void> append_piece(std::int32_t id, bool special,
+                                          String& out) const noexcept;
+
+  /// Returns the token's text as the vocabulary spells it; empty for an id outside of it.
+  [[nodiscard]] std::string_view token_text(std::int32_t id) const noexcept {
+    return knows(id) ? tokens_[static_cast<std::size_t>(id)] : std::string_view();
+  }
+  /// Returns the id of the token that is spelled `text`, if there is one.
+  [[nodiscard]] std::optional<std::int32_t> find_token(std::string_view text) const noexcept {
+    const std::int32_t id = index_.find(text);
+    return id == detail::kNoToken ? std::nullopt : std::optional(id);
+  }
+  [[nodiscard]] TokenType type(std::int32_t id) const noexcept {
+    return knows(id) ? facts_[static_cast<std::size_t>(id)].type : TokenType::undefined;
+  }
+
+  [[nodiscard]] std::size_t vocab_size() const noexcept { return tokens_.size(); }
+  [[nodiscard]] std::optional<std::int32_t> bos() const noexcept { return ids_.bos; }
+  [[nodiscard]] std::optional<std::int32_t> eos() const noexcept { return ids_.eos; }
+  [[nodiscard]] std::optional<std::int32_t> eot() const noexcept { return ids_.eot; }
+  [[nodiscard]] std::optional<std::int32_t> unk() const noexcept { return ids_.unk; }
+  [[nodiscard]] bool adds_bos() const noexcept { return add_bos_; }
+  [[nodiscard]] bool adds_eos() const noexcept { return add_eos_; }
+  /// Says whether encoding puts a space in front of a text.
+  [[nodiscard]] bool adds_space_prefix() const noexcept { return add_space_prefix_; }
+  /// Says whether a model that emits `id` has finished: EOS, EOT, EOM and tokens well known to end a turn.
+  [[nodiscard]] bool is_end_of_generation(std::int32_t id) const noexcept {
+    return knows(id) && facts_[static_cast<std::size_t>(id)].ends_generation;
+  }
+  [[nodiscard]] bool is_control(std::int32_t id) const noexcept {
+    return type(id) == TokenType::control;
+  }
+  [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
+
+ private:
+  struct TokenFacts {
+    TokenType type = TokenType::normal;
+    bool ends_generation = false;
+  };
+  struct Ids {
+    std::optional<std::int32_t> bos;
+    std::optional<std::int32_t> eos;
+    std::optional<std::int32_t> eot;
+    std::optional<std::int32_t> eom;
+    std::optional<std::int32_t> unk;
+  };
+
+  explicit Tokenizer(Allocator allocator) noexcept
+      : allocator_(allocator),
+        facts_(allocator),
+        index_(allocator),
+        specials_(allocator),
+        model_(detail::SentencePiece(allocator)) {}
+
+  [[nodiscard]] bool knows(std::int32_t id) const noexcept {
+    return id >= 0 && static_cast<std::size_t>(id) < tokens_.size();
+  }
+  [[nodiscard]] Result<void> read_types(const VocabularySpec& spec) noexcept;
+  [[nodiscard]] Result<void> read_ids(const VocabularySpec& spec) noexcept;
+  [[nodiscard]] Result<void> read_switches(const VocabularySpec& spec, bool bos_by_default,
+                                           bool prefix_by_default) noexcept;
+  [[nodiscard]] Result<void> build_model(const VocabularySpec& spec) noexcept;
+  void mark_known_tokens() noexcept;
+
+  Allocator allocator_;
+  std::span<const std::string_view> tokens_;
+  Vector<TokenFacts> facts_;
+  Ids ids_;
+  bool add_bos_ = false;
+  bool add_eos_ = false;
+  bool add_space_prefix_ = false;
+  detail::TextIndex index_;
+  detail::SpecialTokens specials_;
+  std::variant<detail::SentencePiece, detail::ByteBpe> model_;
+};
+
+inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator allocator) noexcept {
+  Tokenizer tokenizer(allocator);
+  if (spec.tokens.empty()) return fail(Errc::invalid_metadata, "the vocabulary has no tokens");
+  if (spec.tokens.size() > 0x7fffffffu)
+    return fail(Errc::size_overflow, "the vocabulary has ", spec.tokens.size(), " tokens");
+  tokenizer.tokens_ = spec.tokens;
+  if (auto r = tokenizer.read_types(spec); !r) return pass(r);
+  if (auto r = tokenizer.read_ids(spec); !r) return pass(r);
+  if (auto r = tokenizer.index_.build(spec.tokens); !r) return pass(r);
+  tokenizer.mark_known_tokens();
+  const auto type_of = [&](std::size_t id) { return tokenizer.facts_[id].type; };
+  if (auto r = tokenizer.specials_.build(spec.tokens, type_of); !r) return pass(r);
+  if (auto r = tokenizer.build_model(spec); !r) return pass(r);
+  return tokenizer;
+}
+
+inline Result<void> Tokenizer::build_model(const VocabularySpec& spec) noexcept {
+  if (spec.model == "llama") {
+    auto& model = model_.emplace<detail::SentencePiece>(allocator_);
+    if (auto r = model.build(spec, index_, ids_.unk.value_or(detail::kNoToken)); !r) return r;
+    return read_switches(spec, true, true);
+  }
+  if (spec.model == "gpt2") {
+    const PreTokenizerEntry* pre = find_pre_tokenizer(spec.pre);
+    if (pre == nullptr)
+      return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", spec.pre, "' in this build");
+    auto& model = model_.emplace<detail::ByteBpe>(allocator_);
+    if (auto r = model.build(spec, *pre, index_); !r) return r;
+    return read_switches(spec, pre->traits.adds_bos, false);
+  }
+  return fail(Errc::unsupported_tokenizer, "no tokenizer model '", spec.model,
+              "' in this build, only 'llama' and 'gpt2'");
+}
+
+inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
+  if (!spec.types.empty() && spec.types.size() != tokens_.size())
+    return fail(Errc::invalid_metadata, "the vocabulary has ", tokens_.size(), " tokens but ",
+                spec.types.size(), " token types");
+  if (auto r = facts_.resize(tokens_.size()); !r) return r;
+  for (std::size_t id = 0; id < spec.types.size(); ++id) {
+    const std::int32_t type = spec.types[id];
+    if (type < 0 || type > 6)
+      return fail(Errc::invalid_metadata, "token ", id, " has the type ", type,
+                  ", 0 to 6 expected");
+    facts_[id].type = static_cast<TokenType>(type);
+    if (facts_[id].type == TokenType::byte && !detail::hex_byte(tokens_[id]))
+      return fail(Errc::invalid_metadata, "byte token ", id, " does not read '<0xHH>' but '",
+                  tokens_[id], "'");
+  }
+  return {};
+}
+
+inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
+  ids_ = {spec.bos, spec.eos, spec.eot, spec.eom, spec.unk};
+  struct Named {
+    std::string_view name;
+    std::optional<std::int32_t> id;
+  };
+  for (const Named& named :
+       {Named{"bos", spec.bos}, Named{"eos", spec.eos}, Named{"eot", spec.eot},
+        Named{"eom", spec.eom}, Named{"unk", spec.unk}, Named{"pad", spec.pad}})
+    if (named.id && !knows(*named.id))
+      return fail(Errc::invalid_metadata, "the ", named.name, " token is ", *named.id,
+                  " in a vocabulary of ", tokens_.size());
+  // SentencePiece's own numbers, which its files need not repeat.
+  if (spec.model == "llama") {
+    if (!ids_.unk) ids_.unk = 0;
+    if (!ids_.bos && knows(1)) ids_.bos = 1;
+    if (!ids_.eos && knows(2)) ids_.eos = 2;
+  }
+  return {};
+}
+
+inline Result<void> Tokenizer::read_switches(const VocabularySpec& spec, bool bos_by_default,
+                                             bool prefix_by_default) noexcept {
+  if (spec.add_bos.value_or(false) && !ids_.bos)
+    return fail(Errc::invalid_metadata, "add_bos is set but there is no bos token");
+  if (spec.add_eos.value_or(false) && !ids_.eos)
+    return fail(Errc::invalid_metadata, "add_eos is set but there is no eos token");
+  add_bos_ = spec.add_bos.value_or(bos_by_default && ids_.bos.has_value());
+  add_eos_ = spec.add_eos.value_or(false);
+  add_space_prefix_ = prefix_by_default && spec.add_space_prefix.value_or(true);
+  return {};
+}
+
+inline void Tokenizer::mark_known_tokens() noexcept {
+  const auto mark = [&](std::string_view text, bool ends) {
+    const std::int32_t id = index_.find(text);
+    if (id == detail::kNoToken) return;
+    facts_[static_cast<std::size_t>(id)] = {TokenType::control, ends};
+  };
+  for (const std::string_view text : detail::kEndOfGeneration) mark(text, true);
+  for (const std::string_view text : detail::kInfillEnds) mark(text, true);
+  for (const std::string_view text : detail::kInfillControls) mark(text, false);
+  // Vocabularies with message channels end a message by <|end|> but a turn by <|return|> or <|call|>.
+  const auto has = [&](std::string_view text) { return index_.find(text) != detail::kNoToken; };
+  const std::int32_t end = index_.find("<|end|>");
+  const bool calls = has("<|call|>") || has("<|calls|>");
+  if (end != detail::kNoToken && calls && (has("<|return|>") || has("<|flush|>")))
+    facts_[static_cast<std::size_t>(end)] = {TokenType::user_defined, false};
+  for (const auto& id : {ids_.eos, ids_.eot, ids_.eom})
+    if (id) facts_[static_cast<std::size_t>(*id)].ends_generation = true;
+}
+
+inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions options,
+                                           Vector<std::int32_t>& out) const noexcept {
+  // The merger counts bytes in 32 bits, and escaping spaces makes a text up to three times as long.
+  if (text.size() > 0x40000000u)
+    return fail(Errc::size_overflow, "a text of ", text.size(), " bytes is too long to tokenize");
+  Vector<detail::Fragment> fragments(allocator_);
+  if (auto r = specials_.split(text, options.parse_special, fragments); !r) return r;
+  detail::Merger merger(allocator_);
+  String scratch(allocator_);
+  if (options.add_special && add_bos_)
+    if (auto r = out.push_back(*ids_.bos); !r) return r;
+  bool after_special = true;
+  for (const detail::Fragment& fragment : fragments) {
+    const std::string_view part =
+        detail::slice(text, fragment.begin, fragment.end - fragment.begin);
+    Result<void> done;
+    if (fragment.token != detail::kNoToken)
+      done = out.push_back(fragment.token);
+    else if (const auto* pieces = std::get_if<detail::SentencePiece>(&model_))
+      done = pieces->encode(part, add_space_prefix_ && after_special, index_, merger, scratch, out);
+    else if (const auto* bpe = std::get_if<detail::ByteBpe>(&model_))
+      done = bpe->encode(part, index_, merger, scratch, out);
+    if (!done) return done;
+    after_special = fragment.token != detail::kNoToken;
+  }
+  if (options.add_special && add_eos_) return out.push_back(*ids_.eos);
+  return {};
+}
+
+inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special,
+                                            String& out) const noexcept {
+  if (!knows(id))
+    return fail(Errc::invalid_argument, "token ", id, " in a vocabulary of ", tokens_.size());
+  const std::string_view text = tokens_[static_cast<std::size_t>(id)];
+  switch (facts_[static_cast<std::size_t>(id)].type) {
+    case TokenType::unknown:
+    case TokenType::control:
+      return special ? out.append(text) : Result<void>{};
+    case TokenType::user_defined:
+      return out.append(text);
+    case TokenType::byte:
+      return out.push_back(static_cast<char>(detail::hex_byte(text).value_or(0)));
+    case TokenType::undefined:
+    case TokenType::unused:
+      return {};
+    case TokenType::normal:
+      break;
+  }
+  const bool marks_spaces = std::holds_alternative<detail::SentencePiece>(model_);
+  for (std::size_t at = 0; at < text.size();) {
+    const detail::CodePoint letter = detail::decode(text, at);
+    const std::string_view spelled = detail::slice(text, at, letter.length);
+    at += letter.length;
+    Result<void> done;
+    if (marks_spaces) {
+      done = out.append(spelled == detail::kSpaceMark ? std::string_view(" ") : spelled);
+    } else {
+      const auto byte = letter.valid ? detail::letter_byte(letter.value) : std::nullopt;
+      done = byte ? out.push_back(static_cast<char>(*byte)) : out.append(spelled);
+    }
+    if (!done) return done;
+  }
+  return {};
+}
+
+inline Result<String> Tokenizer::decode(std::span<const std::int32_t> ids,
+                                        DecodeOptions options) const noexcept {
+  String text(allocator_);
+  if (!ids.empty()) {
+    String first(allocator_);
+    if (auto r = append_piece(ids[0], options.special, first); !r) return pass(r);
+    const bool drop_space = options.at_start && add_space_prefix_ && first.view().starts_with(' ');
+    if (auto r = text.append(
+            detail::slice(first, drop_space ? 1 : 0, first.size() - (drop_space ? 1 : 0)));
+        !r)
+      return pass(r);
+    for (const std::int32_t id : ids.subspan(1))
+      if (auto r = append_piece(id, options.special, text); !r) return pass(r);
+  }
+  const auto* bpe = std::get_if<detail::ByteBpe>(&model_);
+  if (!options.clean_spaces || bpe == nullptr || !bpe->pre().traits.cleans_spaces) return text;
+  Vector<char> cleaned(allocator_);
+  if (auto r = cleaned.append(std::span<const char>(text.view().data(), text.size())); !r)
+    return pass(r);
+  return String::of({cleaned.data(), detail::clean_spaces(cleaned.span())}, allocator_);
+}
+
+}  // namespace zrt::inline ZRT_ABI::text

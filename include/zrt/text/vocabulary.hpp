@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/vocabulary.hpp: a vocabulary as a model file states it, in views.
+#pragma once
+
+#include <zrt/core/config.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::text {
+
+/// Says what a token is; the numbers are those of `tokenizer.ggml.token_type` in GGUF files.
+enum class TokenType : std::uint8_t {
+  undefined = 0,
+  normal = 1,
+  unknown = 2,
+  control = 3,
+  user_defined = 4,
+  unused = 5,
+  byte = 6,
+};
+
+/// Describes a vocabulary by views of the caller's memory.
+///
+/// What the views point at must outlive every Tokenizer made from it: token texts are never copied.
+/// An absent option takes the default of its model and pre-tokenizer.
+struct VocabularySpec {
+  std::string_view model;                    ///< "llama" (SentencePiece) or "gpt2" (byte-level BPE)
+  std::string_view pre;                      ///< name of the pre-tokenizer; "gpt2" only
+  std::span<const std::string_view> tokens;  ///< token texts by id
+  std::span<const float> scores;             ///< one per token, or none; "llama" only
+  std::span<const std::int32_t> types;  ///< TokenType values, one per token, or none: all normal
+  std::span<const std::string_view> merges;  ///< "left right" by falling priority; "gpt2" only
+  std::optional<std::int32_t> bos;
+  std::optional<std::int32_t> eos;
+  std::optional<std::int32_t> eot;
+  std::optional<std::int32_t> eom;
+  std::optional<std::int32_t> unk;
+  std::optional<std::int32_t> pad;
+  std::optional<bool> add_bos;
+  std::optional<bool> add_eos;
+  std::optional<bool> add_space_prefix;
+  std::string_view chat_template;  ///< carried along; the tokenizer does not read it
+};
+
+}  // namespace zrt::inline ZRT_ABI::text
