@@ -2,7 +2,7 @@
 // zrt/core/config.hpp: compiler conditionals, the versioned namespace and the floating-point guards.
 #pragma once
 
-#if !defined(__cplusplus) || __cplusplus < 202002L
+#if !defined(__cplusplus) || __cplusplus <= 202002L
 #error "zrt: C++23 is needed; compile with -std=c++23 (or -std=c++2b)"
 #endif
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/activation.hpp: the activation functions that gated blocks name.
+#pragma once
+
+#include <zrt/core/elementary.hpp>
+
+#include <cstdint>
+
+namespace zrt::inline ZRT_ABI {
+
+enum class Activation : std::uint8_t { none, silu, gelu, gelu_tanh, relu2 };
+inline constexpr std::uint8_t kActivations = 5;
+
+/// One activation in f32, by zrt's own elementary functions.
+[[nodiscard]] inline float activate(Activation kind, float x) noexcept {
+  switch (kind) {
+    case Activation::none: return x;
+    case Activation::silu: return math::silu(x);
+    case Activation::gelu: return math::gelu(x);
+    case Activation::gelu_tanh: return math::gelu_tanh(x);
+    case Activation::relu2: return math::relu2(x);
+  }
+  return x;
+}
+
+}  // namespace zrt::inline ZRT_ABI

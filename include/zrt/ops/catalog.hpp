@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/catalog.hpp: the list of all ops, and the rules that the list itself obeys.
+#pragma once
+
+#include <zrt/ops/arg_max.hpp>
+#include <zrt/ops/argmax.hpp>
+#include <zrt/ops/broadcast_to.hpp>
+#include <zrt/ops/cast.hpp>
+#include <zrt/ops/catalog_rules.hpp>
+#include <zrt/ops/concat.hpp>
+#include <zrt/ops/constant.hpp>
+#include <zrt/ops/dot_general.hpp>
+#include <zrt/ops/elementwise_binary.hpp>
+#include <zrt/ops/elementwise_unary.hpp>
+#include <zrt/ops/embedding.hpp>
+#include <zrt/ops/flash_attn_batched.hpp>
+#include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/kv_write_batched.hpp>
+#include <zrt/ops/linear.hpp>
+#include <zrt/ops/lm_head.hpp>
+#include <zrt/ops/lm_head_logits.hpp>
+#include <zrt/ops/multihead_attention.hpp>
+#include <zrt/ops/reduce.hpp>
+#include <zrt/ops/reshape.hpp>
+#include <zrt/ops/residual_add.hpp>
+#include <zrt/ops/residual_rms_norm.hpp>
+#include <zrt/ops/rms_norm.hpp>
+#include <zrt/ops/rms_norm_fused_mlp_gate_up.hpp>
+#include <zrt/ops/rms_norm_fused_qkv.hpp>
+#include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+#include <zrt/ops/rope.hpp>
+#include <zrt/ops/sample.hpp>
+#include <zrt/ops/slice.hpp>
+#include <zrt/ops/softmax.hpp>
+#include <zrt/ops/swiglu.hpp>
+#include <zrt/ops/take.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
+using Catalog = boost::mp11::mp_list<
+    RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear, RmsNormFusedQkv,
+    RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample,
+    KvWriteBatched, GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Cast, Reduce, ArgMax, DotGeneral, Reshape,
+    BroadcastTo, Slice, Concat, Take, Softmax>;
+
+static_assert(CheckCatalog<Catalog>::kOk);
+
+}  // namespace zrt::inline ZRT_ABI::ops

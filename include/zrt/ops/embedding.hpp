@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/embedding.hpp: rows of an embedding table of any weight type.
+#pragma once
+
+#include <zrt/ops/shape_rule.hpp>
+#include <zrt/quant/types.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct EmbeddingParams {
+  float scale = 1.0f;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields = field_list(Member{&EmbeddingParams::scale, "scale"});
+};
+
+/// y[t] = scale · table[ids[t]]: ids si32 [T], table [V, d] -> f32 [T, d].
+///
+/// An id outside the table reports Errc::spec_violation and reads row 0.
+struct Embedding {
+  using Params = EmbeddingParams;
+  static constexpr Opcode opcode{7};
+  static constexpr std::string_view name = "embedding";
+  static constexpr Rung rung = Rung::fused;
+  static constexpr std::array input_roles{Role{"ids"}};
+  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr std::array weight_roles{Role{"table"}};
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Embedding>& c, OutputTypes<Embedding>& out) noexcept {
+    if (auto r = expect_input<Embedding>(c.in[0], "ids", DType::si32, 1); !r) return r;
+    if (!c.w[0].present()) return fail(Errc::missing_weight, "embedding: weight table is not bound");
+    if (c.w[0].shape.rank != 2) return bad_shape<Embedding>("table", "two axes", c.w[0].shape);
+    if (auto r = expect_matrix<Embedding>(c.w[0], "table", c.w[0].shape[1].extent); !r) return r;
+    out[0] = {DType::f32, c.in[0].type.shape.appended(c.w[0].shape[1])};
+    return {};
+  }
+
+  static void reference(const HostCall<Embedding>& c, const Step& step, const Worker& worker) noexcept {
+    const quant::RowFunctions* type = quant::find(c.w[0].dtype);
+    const std::uint32_t cols = c.w[0].cols;
+    for (std::uint64_t t = 0; t < c.in[0].elements(step); ++t) {
+      auto id = static_cast<std::uint32_t>(c.in[0].as<std::int32_t>()[t]);
+      if (id >= c.w[0].rows) {
+        step.violated(worker);
+        id = 0;
+      }
+      float* y = c.out[0].as<float>() + t * cols;
+      type->dequantise(c.w[0].row(id), cols, y);
+      for (std::uint32_t i = 0; i < cols; ++i) y[i] *= c.params.scale;
+    }
+  }
+};
+static_assert(Op<Embedding>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

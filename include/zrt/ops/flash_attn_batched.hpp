@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/flash_attn_batched.hpp: causal attention of a ragged batch over paged keys and values.
+#pragma once
+
+#include <zrt/core/elementary.hpp>
+#include <zrt/ops/kv_page.hpp>
+#include <zrt/ops/shape_rule.hpp>
+#include <zrt/quant/dot.hpp>
+
+#include <limits>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct FlashAttnBatchedParams {
+  std::uint32_t heads = 0;
+  std::uint32_t kv_heads = 0;
+  std::uint32_t key_dim = 0;
+  std::uint32_t value_dim = 0;
+  float scale = 1.0f;
+  float soft_cap = 0.0f;     ///< scores become cap · tanh(s / cap); 0 for none
+  std::uint32_t window = 0;  ///< visible positions, the query's own included; 0 for all
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields = field_list(
+      Member{&FlashAttnBatchedParams::heads, "heads"}, Member{&FlashAttnBatchedParams::kv_heads, "kv_heads"},
+      Member{&FlashAttnBatchedParams::key_dim, "key_dim"}, Member{&FlashAttnBatchedParams::value_dim, "value_dim"},
+      Member{&FlashAttnBatchedParams::scale, "scale"}, Member{&FlashAttnBatchedParams::soft_cap, "soft_cap"},
+      Member{&FlashAttnBatchedParams::window, "window"});
+};
+
+/// Attention of q f32 [T, heads·key_dim] over the pages of each row's slot -> f32 [T, heads·value_dim].
+///
+/// A row at position p sees the keys of positions max(0, p - window + 1) .. p of its slot. Weight
+/// `sinks` f32 [heads], optional: one more logit per head in the denominator.
+/// Sums: keys in steps of 64 positions and segments of 512, both aligned at position 0; scores by
+/// chain over the key dim on the pre-scaled query; P·V by chain over tokens; the 64 probabilities by
+/// dot16's lanes and tree; segments merge in index order, a sink last (NUMERICS, Attention).
+struct FlashAttnBatched {
+  using Params = FlashAttnBatchedParams;
+  static constexpr Opcode opcode{38};
+  static constexpr std::string_view name = "flash_attn_batched";
+  static constexpr Rung rung = Rung::fused;
+  static constexpr std::array input_roles{Role{"q"}};
+  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr std::array weight_roles{Role{"sinks", true}};
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;
+
+  static constexpr std::uint32_t kStepTokens = 64;
+  static constexpr std::uint32_t kSegmentTokens = 512;
+  /// Bounds the accumulators that kernels keep beside the output.
+  static constexpr std::uint32_t kMaxHeadDim = 512;
+
+  static constexpr Result<void> infer(const TypeCall<FlashAttnBatched>& c, OutputTypes<FlashAttnBatched>& out) noexcept {
+    const Params& p = c.params;
+    if (auto r = expect_input<FlashAttnBatched>(c.in[0], "q", DType::f32, 2); !r) return r;
+    const Shape& q = c.in[0].type.shape;
+    if (p.kv_heads == 0 || p.heads % p.kv_heads != 0)
+      return bad_params<FlashAttnBatched>("heads must be a multiple of kv_heads");
+    if (p.key_dim == 0 || p.value_dim == 0 || p.key_dim > kMaxHeadDim || p.value_dim > kMaxHeadDim)
+      return bad_params<FlashAttnBatched>("head dims must be 1..512");
+    if (q.rank != 2 || q[1].symbol != 0 || q[1].extent != (CheckedSize(p.heads) * p.key_dim).raw())
+      return bad_shape<FlashAttnBatched>("q", "[tokens, heads * key_dim]", q);
+    if (auto r = expect_vector<FlashAttnBatched>(c.w[0], "sinks", p.heads, false); !r) return r;
+    if (auto r = expect_kv<FlashAttnBatched>(c.state, p.kv_heads, p.key_dim, p.value_dim); !r) return r;
+    out[0] = {DType::f32, q.with_last(p.heads * p.value_dim)};
+    return {};
+  }
+
+  static void reference(const HostCall<FlashAttnBatched>& c, const Step& step, const Worker&) noexcept {
+    const Params& p = c.params;
+    for (std::uint32_t t = 0; t < c.in[0].rows(step); ++t)
+      for (std::uint32_t head = 0; head < p.heads; ++head)
+        one_head(c, step, t, head, c.in[0].as<float>() + (std::uint64_t{t} * p.heads + head) * p.key_dim,
+                 c.out[0].as<float>() + (std::uint64_t{t} * p.heads + head) * p.value_dim);
+  }
+
+ private:
+  /// A softmax-weighted sum that is not yet divided: maximum, sum of probabilities, sum of values.
+  struct Partial {
+    float m = -std::numeric_limits<float>::infinity();
+    float l = 0.0f;
+    std::array<float, kMaxHeadDim> o{};
+  };
+
+  static void merge(Partial& into, const Partial& next, std::uint32_t dims) noexcept {
+    const float m = next.m > into.m ? next.m : into.m;
+    const float a = math::exp(into.m - m);
+    const float b = math::exp(next.m - m);
+    into.l = __builtin_fmaf(into.l, a, next.l * b);
+    for (std::uint32_t i = 0; i < dims; ++i) into.o[i] = __builtin_fmaf(into.o[i], a, next.o[i] * b);
+    into.m = m;
+  }
+
+  static void one_head(const HostCall<FlashAttnBatched>& c, const Step& step, std::uint32_t t, std::uint32_t head,
+                       const float* q, float* y) noexcept {
+    const Params& p = c.params;
+    const KvPage page = KvPage::of(c.state.info);
+    const std::uint32_t kv_head = head / (p.heads / p.kv_heads);
+    const std::uint32_t* pages = step.page_list(c.state.info.group, step.slots[t]);
+    const std::uint32_t last = step.positions[t];
+    const std::uint32_t first = p.window != 0 && last >= p.window ? last - p.window + 1 : 0;
+
+    std::array<float, kMaxHeadDim> scaled;
+    for (std::uint32_t i = 0; i < p.key_dim; ++i) scaled[i] = q[i] * p.scale;
+
+    Partial total;
+    bool any = false;
+    for (std::uint32_t segment = first / kSegmentTokens; segment <= last / kSegmentTokens; ++segment) {
+      Partial part;
+      for (std::uint32_t s = 0; s < kSegmentTokens; s += kStepTokens) {
+        const std::uint32_t begin = segment * kSegmentTokens + s;
+        if (begin > last || begin + kStepTokens <= first) continue;
+        std::array<float, kStepTokens> prob{};
+        float m = part.m;
+        for (std::uint32_t j = 0; j < kStepTokens; ++j) {
+          const std::uint32_t position = begin + j;
+          if (position < first || position > last) continue;
+          const std::byte* at = c.state.unit(pages[position / kPageTokens]);
+          const std::uint64_t key = page.key(kv_head, position % kPageTokens);
+          float score = 0.0f;
+          for (std::uint32_t i = 0; i < p.key_dim; ++i)
+            score = __builtin_fmaf(scaled[i], page.load(at, key + std::uint64_t{i} * kPageTokens), score);
+          if (p.soft_cap != 0.0f) score = p.soft_cap * math::tanh(score / p.soft_cap);
+          prob[j] = score;
+          m = score > m ? score : m;
+        }
+        const float rescale = math::exp(part.m - m);
+        for (std::uint32_t j = 0; j < kStepTokens; ++j) {
+          const std::uint32_t position = begin + j;
+          prob[j] = position < first || position > last ? 0.0f : math::exp(prob[j] - m);
+        }
+        part.l = __builtin_fmaf(part.l, rescale, quant::sum16(prob.data(), kStepTokens));
+        for (std::uint32_t i = 0; i < p.value_dim; ++i) part.o[i] *= rescale;
+        for (std::uint32_t j = 0; j < kStepTokens; ++j) {
+          const std::uint32_t position = begin + j;
+          if (position < first || position > last) continue;
+          const std::byte* at = c.state.unit(pages[position / kPageTokens]);
+          const std::uint64_t value = page.value(kv_head, position % kPageTokens);
+          for (std::uint32_t i = 0; i < p.value_dim; ++i)
+            part.o[i] = __builtin_fmaf(prob[j], page.load(at, value + i), part.o[i]);
+        }
+        part.m = m;
+      }
+      if (any) merge(total, part, p.value_dim);
+      else total = part;
+      any = true;
+    }
+    if (c.w[0].present()) {
+      Partial sink;
+      sink.m = c.w[0].f32()[head];
+      sink.l = 1.0f;
+      merge(total, sink, p.value_dim);
+    }
+    for (std::uint32_t i = 0; i < p.value_dim; ++i) y[i] = total.o[i] / total.l;
+  }
+};
+static_assert(Op<FlashAttnBatched>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

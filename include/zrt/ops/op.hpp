@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/op.hpp: what an op's header must say, and the argument type that all hosts of an op share.
+#pragma once
+
+#include <zrt/core/dims.hpp>
+#include <zrt/ops/params.hpp>
+#include <zrt/ops/state.hpp>
+#include <zrt/ops/step.hpp>
+#include <zrt/quant/activation.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI {
+
+/// One operand position of an op.
+struct Role {
+  std::string_view name;
+  bool optional = false;
+};
+
+/// An output that may lie where an input lay, if that input dies with the op.
+struct Alias {
+  std::uint8_t output;
+  std::uint8_t input;
+};
+
+/// Ties a rounding field of a parameter struct to the weight role whose type decides it.
+template <class P, class Act = quant::Act>
+struct ActField {
+  std::uint8_t weight;
+  Act P::* field;
+};
+
+inline constexpr std::array<Role, 0> kNoRoles{};
+inline constexpr std::array<Alias, 0> kNoAlias{};
+
+template <class O>
+inline constexpr std::size_t kInputs = O::input_roles.size();
+template <class O>
+inline constexpr std::size_t kOutputs = O::output_roles.size();
+template <class O>
+inline constexpr std::size_t kWeights = O::weight_roles.size();
+
+/// Everything an op works on, as host B names it: a backend, a graph builder, the shape rule.
+///
+/// An optional operand that is absent is a default-constructed handle, for which `present` is false.
+template <class B, class O>
+struct Call {
+  std::array<typename B::Tensor, kInputs<O>> in{};
+  std::array<typename B::Tensor, kOutputs<O>> out{};
+  std::array<typename B::Weight, kWeights<O>> w{};
+  typename B::State state{};
+  typename O::Params params{};
+};
+
+template <class G, class O>
+using Outputs = std::array<typename G::Tensor, kOutputs<O>>;
+
+/// A weight as the shape rule sees it; `bound` is false for an optional role that is absent.
+struct WeightInfo {
+  bool bound = false;
+  DType dtype = DType::f32;
+  Shape shape{};
+
+  [[nodiscard]] constexpr bool present() const noexcept { return bound; }
+};
+
+/// An input as the shape rule sees it.
+struct InputInfo {
+  bool bound = false;
+  TensorType type{};
+
+  [[nodiscard]] constexpr bool present() const noexcept { return bound; }
+};
+
+/// The host of shape inference: types instead of memory.
+struct TypeHost {
+  using Tensor = InputInfo;
+  using Weight = WeightInfo;
+  using State = StateInfo;
+};
+
+template <class O>
+using TypeCall = Call<TypeHost, O>;
+template <class O>
+using OutputTypes = std::array<TensorType, kOutputs<O>>;
+
+/// A tensor in host memory. Extents that follow the step are read from the step.
+struct HostTensor {
+  std::byte* data = nullptr;
+  TensorType type{};
+
+  [[nodiscard]] bool present() const noexcept { return data != nullptr; }
+  template <class T>
+  [[nodiscard]] T* as() const noexcept {
+    return reinterpret_cast<T*>(data);
+  }
+  /// Elements of the last axis.
+  [[nodiscard]] std::uint32_t cols(const Step& step) const noexcept { return step.extents.of(type.shape.last()); }
+  /// Elements of all other axes.
+  [[nodiscard]] std::uint32_t rows(const Step& step) const noexcept {
+    std::uint32_t rows = 1;
+    for (std::uint8_t axis = 0; axis + 1 < type.shape.rank; ++axis) rows *= step.extents.of(type.shape[axis]);
+    return rows;
+  }
+  [[nodiscard]] std::uint64_t elements(const Step& step) const noexcept {
+    return std::uint64_t{rows(step)} * cols(step);
+  }
+};
+
+/// A weight in host memory, as it lies in its file: rows of `cols` elements, `row_bytes` apart.
+struct HostWeight {
+  const std::byte* data = nullptr;
+  DType dtype = DType::f32;
+  std::uint32_t rows = 0;
+  std::uint32_t cols = 0;
+  std::uint64_t row_bytes = 0;
+
+  [[nodiscard]] bool present() const noexcept { return data != nullptr; }
+  [[nodiscard]] const std::byte* row(std::uint64_t index) const noexcept { return data + index * row_bytes; }
+  /// The elements of an f32 weight.
+  [[nodiscard]] const float* f32() const noexcept { return reinterpret_cast<const float*>(data); }
+};
+
+/// State in host memory: `units` pages or slot blocks of `unit_bytes` each.
+struct HostState {
+  std::byte* data = nullptr;
+  std::uint64_t unit_bytes = 0;
+  std::uint32_t units = 0;
+  StateInfo info{};
+
+  [[nodiscard]] std::byte* unit(std::uint64_t index) const noexcept { return data + index * unit_bytes; }
+};
+
+/// The host of references: host memory.
+struct Host {
+  using Tensor = HostTensor;
+  using Weight = HostWeight;
+  using State = HostState;
+};
+
+template <class O>
+using HostCall = Call<Host, O>;
+
+/// An op whose meaning stands in plain loops.
+template <class O>
+concept HasReference = requires(const HostCall<O>& call, const Step& step, const Worker& worker) {
+  { O::reference(call, step, worker) } noexcept;
+};
+
+/// An op that says which other ops it is made of.
+template <class O>
+concept HasExpansion = requires { typename O::expands_to; };
+
+/// An op whose reference needs memory beyond its outputs; sized with the symbols at their bounds.
+template <class O>
+concept HasReferenceScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
+  { O::reference_scratch(call, bounds) } -> std::same_as<CheckedSize>;
+};
+
+/// An op with projections whose activations may be rounded; see `assign_act` in the plan compiler.
+template <class O>
+concept RoundsActivations = requires { O::act_fields.size(); };
+
+template <class O>
+concept NamesItself = requires {
+  { O::opcode } -> std::convertible_to<Opcode>;
+  { O::name } -> std::convertible_to<std::string_view>;
+  { O::rung } -> std::convertible_to<Rung>;
+};
+template <class O>
+concept StatesItsOperands = requires {
+  O::input_roles.size();
+  O::output_roles.size();
+  O::weight_roles.size();
+  O::may_alias.size();
+  { O::lifecycle } -> std::convertible_to<StateLifecycle>;
+};
+template <class O>
+concept HasShapeRule = requires(const TypeCall<O>& call, OutputTypes<O>& out) {
+  { O::infer(call, out) } noexcept -> std::same_as<Result<void>>;
+};
+/// A macro is defined by its expansion alone; every other op has loops, an expansion, or both.
+template <class O>
+concept HasMeaning = HasReference<O> || HasExpansion<O>;
+
+/// A catalog op.
+template <class O>
+concept Op = NamesItself<O> && ParamStruct<typename O::Params> && StatesItsOperands<O> && HasShapeRule<O> &&
+             HasMeaning<O>;
+
+/// Fails a shape rule, naming op, operand and both shapes.
+template <class O>
+[[nodiscard]] constexpr std::unexpected<Error> bad_shape(std::string_view operand, std::string_view expected,
+                                                        const Shape& found) noexcept {
+  Error error = Error::of(Errc::shape_mismatch, O::name, ": ", operand, " must have ", expected, ", found ");
+  append_shape(error, found);
+  return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, number(O::opcode)));
+}
+
+template <class O>
+[[nodiscard]] constexpr std::unexpected<Error> bad_dtype(std::string_view operand, std::string_view expected,
+                                                        DType found) noexcept {
+  Error error = Error::of(Errc::dtype_mismatch, O::name, ": ", operand, " must be ", expected, ", found ", name(found));
+  return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, number(O::opcode)));
+}
+
+template <class O>
+[[nodiscard]] constexpr std::unexpected<Error> bad_params(std::string_view what) noexcept {
+  Error error = Error::of(Errc::invalid_params, O::name, ": ", what);
+  return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, number(O::opcode)));
+}
+
+}  // namespace zrt::inline ZRT_ABI

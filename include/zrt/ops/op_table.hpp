@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/op_table.hpp: the catalog as a table by number, for code that meets ops at run time.
+#pragma once
+
+#include <zrt/ops/catalog_rules.hpp>
+#include <zrt/ops/op.hpp>
+#include <zrt/quant/types.hpp>
+
+#include <array>
+#include <span>
+
+namespace zrt::inline ZRT_ABI {
+
+/// A set of op numbers.
+class OpSet {
+ public:
+  constexpr OpSet() = default;
+  /// The numbers of a list of op types.
+  template <class... O>
+  [[nodiscard]] static constexpr OpSet of(boost::mp11::mp_list<O...>) noexcept {
+    OpSet set;
+    (set.insert(O::opcode), ...);
+    return set;
+  }
+  constexpr void insert(Opcode opcode) noexcept { words_[number(opcode) / 64] |= std::uint64_t{1} << number(opcode) % 64; }
+  [[nodiscard]] constexpr bool contains(Opcode opcode) const noexcept {
+    return (words_[number(opcode) / 64] >> number(opcode) % 64 & 1u) != 0;
+  }
+
+ private:
+  std::array<std::uint64_t, 4> words_{};
+};
+
+/// The operands of one node or instruction as the shape rule sees them.
+struct OperandInfo {
+  std::span<const InputInfo> inputs;
+  std::span<const WeightInfo> weights;
+  StateInfo state;
+  ParamBlock params;
+};
+
+/// Which rounding of activations the plan compiler chooses.
+enum class ActPolicy : std::uint8_t {
+  none,    ///< exact-math: weights are dequantised, activations stay f32
+  weight,  ///< the rounding that the weight's type names
+};
+
+/// Everything of one op that does not need its type.
+struct OpRow {
+  Opcode opcode;
+  std::string_view name;
+  Rung rung;
+  std::span<const Role> inputs;
+  std::span<const Role> outputs;
+  std::span<const Role> weights;
+  std::span<const Alias> may_alias;
+  StateLifecycle lifecycle;
+  std::uint8_t params_version;
+  std::uint16_t params_bytes;
+  std::span<const Field> fields;
+  bool has_reference;
+  bool has_expansion;
+  OpSet expands_to;
+  /// Decodes the parameters and runs the op's shape rule.
+  Result<void> (*infer)(const OperandInfo& operands, std::span<TensorType> outputs) noexcept;
+  /// Sets the rounding fields of an encoded block from the types of its weights.
+  void (*assign_act)(std::span<const WeightInfo> weights, ActPolicy policy, std::span<std::byte> params) noexcept;
+};
+
+namespace detail {
+
+template <class O>
+Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
+  auto params = decode_params<O>(operands.params);
+  if (!params) return pass(params);
+  TypeCall<O> call;
+  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i];
+  for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
+  call.state = operands.state;
+  call.params = *params;
+  OutputTypes<O> types{};
+  if (auto r = O::infer(call, types); !r) return r;
+  for (std::size_t i = 0; i < kOutputs<O>; ++i) outputs[i] = types[i];
+  return {};
+}
+
+template <class O>
+void assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
+                    [[maybe_unused]] std::span<std::byte> params) noexcept {
+  if constexpr (RoundsActivations<O>) {
+    auto decoded = decode_params<O>({O::Params::version, O::opcode, params});
+    if (!decoded) return;
+    for (const auto& act : O::act_fields) {
+      const quant::RowFunctions* type = quant::find(weights[act.weight].dtype);
+      (*decoded).*act.field = policy == ActPolicy::weight && type != nullptr ? type->act : quant::Act::none;
+    }
+    encode_params(*decoded, params);
+  }
+}
+
+template <class O>
+consteval OpSet expands_to() {
+  if constexpr (HasExpansion<O>) return OpSet::of(typename O::expands_to{});
+  else return {};
+}
+
+template <class O>
+inline constexpr OpRow kOpRow{
+    O::opcode,          O::name,          O::rung,
+    O::input_roles,     O::output_roles,  O::weight_roles,
+    O::may_alias,       O::lifecycle,     O::Params::version,
+    static_cast<std::uint16_t>(kParamBytes<typename O::Params>),
+    O::Params::fields,  HasReference<O>,  HasExpansion<O>,
+    expands_to<O>(),    &infer_row<O>,    &assign_act_row<O>};
+
+template <class... O>
+consteval auto op_rows(boost::mp11::mp_list<O...>) {
+  std::array<const OpRow*, 256> rows{};
+  ((rows[number(O::opcode)] = &kOpRow<O>), ...);
+  return rows;
+}
+
+}  // namespace detail
+
+/// Rows by number; null where the catalog has no op.
+using OpTable = std::array<const OpRow*, 256>;
+
+template <class Catalog>
+inline constexpr OpTable kOpTable = detail::op_rows(Catalog{});
+
+}  // namespace zrt::inline ZRT_ABI
