@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/simd/region.hpp: which variants this translation unit builds, and their target regions.
+#pragma once
+
+#include <zrt/core/config.hpp>
+
+// A variant below the translation unit's own baseline is left out: inside its region the compiler
+// could use more than the region names.
+#if ZRT_BASELINE < 3
+#define ZRT_HAS_V1 1
+#else
+#define ZRT_HAS_V1 0
+#endif
+#if defined(__x86_64__) && ZRT_BASELINE <= 3
+#define ZRT_HAS_V3 1
+#else
+#define ZRT_HAS_V3 0
+#endif
+#if defined(__x86_64__)
+#define ZRT_HAS_V4 1
+#else
+#define ZRT_HAS_V4 0
+#endif
+
+#define ZRT_TARGET_V3 "avx2,fma,f16c,bmi,bmi2"
+#define ZRT_TARGET_V4 "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
+
+#define ZRT_PRAGMA(text) _Pragma(#text)
+#if defined(__clang__)
+#define ZRT_REGION_BEGIN(target_text) \
+  ZRT_PRAGMA(clang attribute push(__attribute__((target(target_text))), apply_to = function))
+#define ZRT_REGION_END ZRT_PRAGMA(clang attribute pop)
+#else
+#define ZRT_REGION_BEGIN(target_text) ZRT_PRAGMA(GCC push_options) ZRT_PRAGMA(GCC target(target_text))
+#define ZRT_REGION_END ZRT_PRAGMA(GCC pop_options)
+#endif
