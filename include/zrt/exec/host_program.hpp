@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/host_program.hpp: a recorded list of host kernel calls, and the one function that replays it.
+#pragma once
+
+#include <zrt/core/hooks.hpp>
+#include <zrt/core/vector.hpp>
+#include <zrt/exec/barrier.hpp>
+#include <zrt/ops/step.hpp>
+
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// A kernel of a host backend. All workers of a step call it; it splits its outputs among them.
+template <class Args>
+using HostKernel = void (*)(const Args& args, const Step& step, const Worker& worker) noexcept;
+
+/// Tells whether the caller wants the step to end early; polled between kernel calls.
+struct StopPoll {
+  const void* context = nullptr;
+  bool (*requested)(const void* context) noexcept = nullptr;
+
+  [[nodiscard]] bool operator()() const noexcept { return requested != nullptr && requested(context); }
+};
+
+/// Function pointers with their arguments, in order, as `bind` recorded them.
+class HostProgram {
+ public:
+  explicit HostProgram(Allocator allocator = system_allocator()) noexcept : entries_(allocator), args_(allocator) {}
+
+  /// Appends a call. `fence` says that it may touch what a call since the last fence wrote.
+  template <class Args>
+  [[nodiscard]] Result<void> push(HostKernel<Args> kernel, const Args& args, std::uint32_t instruction,
+                                  std::span<std::byte> scratch, bool fence) noexcept {
+    static_assert(std::is_trivially_copyable_v<Args> && alignof(Args) <= 16);
+    const std::size_t offset = (args_.size() + 15) / 16 * 16;
+    if (auto r = args_.resize(offset + sizeof(Args)); !r) return r;
+    std::memcpy(args_.data() + offset, &args, sizeof(Args));
+    return entries_.push_back({&call<Args>, reinterpret_cast<void (*)()>(kernel), offset, scratch, instruction, fence});
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+  /// Runs every call in order on all workers of `threads`; false when `stop` ended it early.
+  [[nodiscard]] bool launch(const Step& step, const ThreadHook& threads, const StopPoll& stop) noexcept {
+    Replay replay{this, &step, &stop, 0, entries_.size(), false, false, {}};
+    if (threads.run == nullptr || threads.workers <= 1) {
+      replay_entries(&replay, 0, 1);
+    } else if (threads.concurrent) {
+      replay.barrier.reset(threads.workers);
+      replay.meet = true;
+      threads.run(threads.context, &replay_entries, &replay);
+    } else {
+      // Workers that may run one after the other must not wait for each other: join after every call.
+      for (std::size_t i = 0; i < entries_.size() && !replay.halt; ++i) {
+        replay.first = i;
+        replay.last = i + 1;
+        threads.run(threads.context, &replay_entries, &replay);
+        replay.halt = stop();
+      }
+    }
+    return !replay.halt;
+  }
+
+ private:
+  struct Entry {
+    void (*call)(void (*kernel)(), const std::byte* args, const Step& step, const Worker& worker) noexcept;
+    void (*kernel)();
+    std::size_t args;
+    std::span<std::byte> scratch;
+    std::uint32_t instruction;
+    bool fence;
+  };
+
+  struct Replay {
+    const HostProgram* program;
+    const Step* step;
+    const StopPoll* stop;
+    std::size_t first;
+    std::size_t last;
+    bool meet;
+    bool halt;
+    SpinBarrier barrier;
+  };
+
+  template <class Args>
+  static void call(void (*kernel)(), const std::byte* args, const Step& step, const Worker& worker) noexcept {
+    reinterpret_cast<HostKernel<Args>>(kernel)(*std::launder(reinterpret_cast<const Args*>(args)), step, worker);
+  }
+
+  static void replay_entries(void* argument, std::uint32_t index, std::uint32_t count) noexcept {
+    Replay& replay = *static_cast<Replay*>(argument);
+    const HostProgram& program = *replay.program;
+    Worker worker{index, count, 0, {}};
+    std::uint32_t round = 0;
+    for (std::size_t i = replay.first; i < replay.last; ++i) {
+      const Entry& entry = program.entries_[i];
+      if (entry.fence && i != replay.first) {
+        // One worker decides before all meet, so that all leave together.
+        if (index == 0 && (*replay.stop)()) replay.halt = true;
+        if (replay.meet) replay.barrier.wait(round);
+        if (replay.halt) return;
+      }
+      worker.instruction = entry.instruction;
+      worker.scratch = entry.scratch;
+      entry.call(entry.kernel, program.args_.data() + entry.args, *replay.step, worker);
+    }
+  }
+
+  Vector<Entry> entries_;
+  Vector<std::byte> args_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::exec

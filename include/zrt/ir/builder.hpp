@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/builder.hpp: appends ops to a graph; arch programs and expansions are written against it.
+#pragma once
+
+#include <zrt/ir/graph.hpp>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::ir {
+
+/// Looks a weight up by name: what the model file says of it, `bound` false when it has none.
+struct WeightLookup {
+  const void* context = nullptr;
+  WeightInfo (*find)(const void* context, std::string_view name) noexcept = nullptr;
+};
+
+/// Builds a graph op by op and keeps the first error, which `finish` returns.
+///
+/// It is a host of `Call`: its tensors are values, so `expand` and arch programs are templates over
+/// it. After an error every call does nothing and returns absent handles.
+class Builder {
+ public:
+  using Tensor = ValueId;
+  using Weight = WeightId;
+  using State = StateId;
+
+  explicit Builder(const OpTable& table, Allocator allocator = system_allocator(), WeightLookup lookup = {}) noexcept
+      : table_(&table), lookup_(lookup), graph_(allocator) {}
+
+  /// Declares an extent that is data of the step.
+  [[nodiscard]] SymbolId symbol(const Name& name, std::uint32_t bound) noexcept {
+    if (!error_ && graph_.symbols.size() + 1 >= kMaxSymbols)
+      set(Error::of(Errc::limit_exceeded, "a graph has at most ", kMaxSymbols - 1, " symbols"));
+    if (error_ || !keep(graph_.symbols.push_back({name, bound}))) return 0;
+    return static_cast<SymbolId>(graph_.symbols.size());
+  }
+
+  /// Adds a graph input.
+  [[nodiscard]] ValueId input(const Name& name, const TensorType& type) noexcept {
+    const ValueId value = add_value(type, kNone);
+    if (value.present()) (void)keep(graph_.inputs.push_back({name, value}));
+    return value;
+  }
+
+  /// Names a value as a result of the graph.
+  void output(const Name& name, ValueId value) noexcept {
+    if (error_) return;
+    if (value.index >= graph_.values.size()) {
+      set(Error::of(Errc::dangling_value, "output ", name.view(), " names no value"));
+      return;
+    }
+    (void)keep(graph_.outputs.push_back({name, value}));
+  }
+
+  /// A tensor of the model that must be there with this shape.
+  [[nodiscard]] WeightId weight(const Name& name, const Shape& shape) noexcept { return bind(name, shape, true); }
+
+  /// A tensor of the model, or an absent handle when the model has none of this name.
+  [[nodiscard]] WeightId optional_weight(const Name& name, const Shape& shape) noexcept {
+    return bind(name, shape, false);
+  }
+
+  /// A vector of f32 that the graph itself carries.
+  [[nodiscard]] WeightId constant(std::span<const float> data) noexcept {
+    return constant(std::as_bytes(data), DType::f32, Shape{static_cast<std::uint32_t>(data.size())});
+  }
+
+  /// Data that the graph itself carries, row-major and little-endian.
+  [[nodiscard]] WeightId constant(std::span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
+    if (error_) return {};
+    const std::uint64_t offset = align_up(graph_.constants.size(), 64);
+    if (!keep(graph_.constants.resize(offset)) || !keep(graph_.constants.append(data))) return {};
+    ir::Weight record{Name::of("constant.", static_cast<unsigned>(graph_.weights.size())), dtype, shape, offset, data.size()};
+    return add_weight(record);
+  }
+
+  /// Declares a piece of state.
+  [[nodiscard]] StateId state(const StateInfo& state) noexcept {
+    if (error_ || !keep(graph_.states.push_back(state))) return {};
+    return {static_cast<std::uint32_t>(graph_.states.size() - 1)};
+  }
+
+  [[nodiscard]] TensorType type_of(ValueId value) const noexcept {
+    return value.index < graph_.values.size() ? graph_.values[value.index].type : TensorType{};
+  }
+
+  /// Applies op O and returns its results.
+  template <class O>
+  std::array<ValueId, kOutputs<O>> emit(const Call<Builder, O>& call) noexcept {
+    std::array<std::byte, kMaxParamBytes> bytes{};
+    encode_params(call.params, std::span<std::byte>(bytes));
+    const ParamBlock params{O::Params::version, O::opcode, {bytes.data(), kParamBytes<typename O::Params>}};
+    std::array<ValueId, kOutputs<O>> out{};
+    append(O::opcode, call.in, call.w, call.state, params, out);
+    return out;
+  }
+
+  /// Applies an op by number; `out` receives its results.
+  void append(Opcode opcode, std::span<const ValueId> in, std::span<const WeightId> w, StateId state,
+              const ParamBlock& params, std::span<ValueId> out) noexcept {
+    if (error_) return;
+    const OpRow* row = (*table_)[number(opcode)];
+    if (row == nullptr) return set(Error::of(Errc::unsupported_opcode, "opcode ", unsigned{number(opcode)}, " is not in the catalog"));
+    if (expanding_ != nullptr && !expanding_->expands_to.contains(opcode))
+      return set(Error::of(Errc::unsupported_opcode, expanding_->name, " expands to ", row->name, ", which its expands_to does not list"));
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (!in[i].present() && row->inputs[i].optional) continue;
+      if (in[i].index >= graph_.values.size())
+        return set(Error::of(Errc::dangling_value, row->name, ": input ", row->inputs[i].name, " names no value"));
+    }
+    if (row->lifecycle != StateLifecycle::none && state.index >= graph_.states.size())
+      return set(Error::of(Errc::invalid_state, row->name, " needs a state"));
+    Node node;
+    node.opcode = opcode;
+    node.inputs = static_cast<std::uint8_t>(in.size());
+    node.outputs = static_cast<std::uint8_t>(out.size());
+    node.weights = static_cast<std::uint8_t>(w.size());
+    node.params_version = params.version;
+    node.params_bytes = static_cast<std::uint16_t>(params.data.size());
+    node.first_operand = static_cast<std::uint32_t>(graph_.operands.size());
+    node.params_offset = static_cast<std::uint32_t>(graph_.params.size());
+    node.state = state;
+    for (ValueId v : in)
+      if (!keep(graph_.operands.push_back(v.index))) return;
+    const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
+    const auto first_value = static_cast<std::uint32_t>(graph_.values.size());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (!keep(graph_.operands.push_back(first_value + static_cast<std::uint32_t>(i)))) return;
+    for (WeightId weight : w)
+      if (!keep(graph_.operands.push_back(weight.index))) return;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (!keep(graph_.operands.push_back(0))) return;
+    if (!keep(graph_.params.append(params.data)) || !keep(graph_.params.resize(align_up(graph_.params.size(), 8)))) return;
+
+    std::array<InputInfo, kMaxOperands> inputs;
+    std::array<WeightInfo, kMaxOperands> weights;
+    std::array<TensorType, kMaxOperands> types;
+    if (auto r = row->infer(graph_.operand_info(node, inputs, weights), types); !r) {
+      Error error = r.error();
+      return set(error.at_instruction(index, number(opcode)));
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = add_value(types[i], index);
+    if (error_) return;
+    (void)keep(graph_.nodes.push_back(node));
+  }
+
+  /// Marks the last node's output `output` as written over its input `input`.
+  void in_place(std::uint32_t output, std::uint32_t input) noexcept {
+    if (error_ || graph_.nodes.empty()) return;
+    const Node& n = graph_.nodes.back();
+    if (output < n.outputs && input < n.inputs)
+      graph_.operands[n.first_operand + n.inputs + n.outputs + n.weights + output] = input + 1;
+  }
+
+  /// Sets the op whose expansion is being built, so that its `expands_to` bounds what is appended.
+  void expanding(const OpRow* row) noexcept { expanding_ = row; }
+
+  /// Records an error as if a call had met it; the first one counts.
+  void set(const Error& error) noexcept {
+    if (!error_) first_ = error;
+    error_ = true;
+  }
+
+  /// The graph as built so far.
+  [[nodiscard]] Graph& graph() noexcept { return graph_; }
+  [[nodiscard]] const OpTable& table() const noexcept { return *table_; }
+  [[nodiscard]] bool failed() const noexcept { return error_; }
+
+  /// Gives the graph away, or returns the first error.
+  [[nodiscard]] Result<Graph> finish() noexcept {
+    if (error_) return std::unexpected<Error>(first_);
+    return std::move(graph_);
+  }
+
+ private:
+  bool keep(const Result<void>& result) noexcept {
+    if (!result) set(result.error());
+    return !error_;
+  }
+
+  ValueId add_value(const TensorType& type, std::uint32_t producer) noexcept {
+    if (error_ || !keep(graph_.values.push_back({type, producer}))) return {};
+    return {static_cast<std::uint32_t>(graph_.values.size() - 1)};
+  }
+
+  WeightId add_weight(const ir::Weight& record) noexcept {
+    if (!keep(graph_.weights.push_back(record))) return {};
+    return {static_cast<std::uint32_t>(graph_.weights.size() - 1)};
+  }
+
+  WeightId bind(const Name& name, const Shape& shape, bool required) noexcept {
+    if (error_) return {};
+    const WeightInfo found = lookup_.find == nullptr ? WeightInfo{} : lookup_.find(lookup_.context, name.view());
+    if (!found.bound) {
+      if (required) set(Error::of(Errc::missing_weight, "the model has no tensor ", name.view()));
+      return {};
+    }
+    if (!(found.shape == shape)) {
+      Error error = Error::of(Errc::shape_mismatch, "tensor ", name.view(), " has shape ");
+      append_shape(error, found.shape).append(", expected ");
+      set(append_shape(error, shape));
+      return {};
+    }
+    return add_weight({name, found.dtype, shape, ir::Weight::kNoData, 0});
+  }
+
+  const OpTable* table_;
+  WeightLookup lookup_;
+  Graph graph_;
+  const OpRow* expanding_ = nullptr;
+  bool error_ = false;
+  Error first_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::ir

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/expand.hpp: replaces one node by the ops that it is made of.
+#pragma once
+
+#include <zrt/ir/builder.hpp>
+
+namespace zrt::inline ZRT_ABI::ir {
+
+/// The operands of the node to expand, as values of the graph under construction.
+struct ExpandArgs {
+  std::span<const ValueId> in;
+  std::span<const WeightId> w;
+  StateId state;
+  ParamBlock params;
+};
+
+using ExpandFn = void (*)(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept;
+using ExpandTable = std::array<ExpandFn, 256>;
+
+namespace detail {
+
+template <class O>
+void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept {
+  auto params = decode_params<O>(args.params);
+  if (!params) return g.set(params.error());
+  Call<Builder, O> call;
+  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = args.in[i];
+  for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = args.w[i];
+  call.state = args.state;
+  call.params = *params;
+  g.expanding(&zrt::detail::kOpRow<O>);
+  const auto results = O::expand(g, call);
+  g.expanding(nullptr);
+  if (!results) return g.set(results.error());
+  for (std::size_t i = 0; i < kOutputs<O>; ++i) out[i] = (*results)[i];
+}
+
+template <class O>
+consteval ExpandFn expand_fn() {
+  if constexpr (HasExpansion<O>) return &expand_node<O>;
+  else return nullptr;
+}
+
+template <class... O>
+consteval ExpandTable expand_fns(boost::mp11::mp_list<O...>) {
+  ExpandTable table{};
+  ((table[number(O::opcode)] = expand_fn<O>()), ...);
+  return table;
+}
+
+}  // namespace detail
+
+/// Expansions by number; null where an op has none.
+template <class Catalog>
+inline constexpr ExpandTable kExpandTable = detail::expand_fns(Catalog{});
+
+/// A catalog as the run-time parts of the library see it.
+struct Ops {
+  const OpTable* table;
+  const ExpandTable* expansions;
+
+  template <class Catalog>
+  [[nodiscard]] static constexpr Ops of() noexcept {
+    static_assert(CheckCatalog<Catalog>::kOk);
+    return {&kOpTable<Catalog>, &kExpandTable<Catalog>};
+  }
+  [[nodiscard]] const OpRow* row(Opcode opcode) const noexcept { return (*table)[number(opcode)]; }
+};
+
+}  // namespace zrt::inline ZRT_ABI::ir

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/graph.hpp: a flat graph of ops over typed values, weights by name and state by id.
+#pragma once
+
+#include <zrt/core/buffer.hpp>
+#include <zrt/core/name.hpp>
+#include <zrt/core/vector.hpp>
+#include <zrt/ops/op_table.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace zrt::inline ZRT_ABI::ir {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+/// Names a value of one graph; default-constructed it names none.
+struct ValueId {
+  std::uint32_t index = kNone;
+  [[nodiscard]] constexpr bool present() const noexcept { return index != kNone; }
+  friend constexpr bool operator==(ValueId, ValueId) = default;
+};
+
+/// Names a weight of one graph; default-constructed it names none.
+struct WeightId {
+  std::uint32_t index = kNone;
+  [[nodiscard]] constexpr bool present() const noexcept { return index != kNone; }
+  friend constexpr bool operator==(WeightId, WeightId) = default;
+};
+
+/// Names a piece of state of one graph; default-constructed it names none.
+struct StateId {
+  std::uint32_t index = kNone;
+  [[nodiscard]] constexpr bool present() const noexcept { return index != kNone; }
+  friend constexpr bool operator==(StateId, StateId) = default;
+};
+
+/// A typed value: a graph input, or one result of one node.
+struct Value {
+  TensorType type{};
+  std::uint32_t producer = kNone;  ///< node index; kNone for an input
+};
+
+/// A weight: a tensor of the model by name, or data that the graph carries.
+struct Weight {
+  Name name{};
+  DType dtype = DType::f32;
+  Shape shape{};
+  std::uint64_t data_offset = kNoData;  ///< into the graph's constants
+  std::uint64_t data_bytes = 0;
+
+  static constexpr std::uint64_t kNoData = std::numeric_limits<std::uint64_t>::max();
+  [[nodiscard]] bool inline_data() const noexcept { return data_offset != kNoData; }
+  [[nodiscard]] WeightInfo info() const noexcept { return {true, dtype, shape}; }
+};
+
+/// One op applied. Operands lie in the graph's pool: inputs, outputs, weights, in-place marks.
+struct Node {
+  Opcode opcode{};
+  std::uint8_t inputs = 0;
+  std::uint8_t outputs = 0;
+  std::uint8_t weights = 0;
+  std::uint8_t params_version = 0;
+  std::uint16_t params_bytes = 0;
+  std::uint32_t first_operand = 0;
+  std::uint32_t params_offset = 0;
+  StateId state{};
+};
+
+/// A named value at the border of the graph.
+struct Port {
+  Name name{};
+  ValueId value{};
+};
+
+/// An extent that is data of the step, with its upper bound; 0 means bound per shape.
+struct Symbol {
+  Name name{};
+  std::uint32_t bound = 0;
+};
+
+/// Nodes in program order and the pools that they index. Anyone may fill it; `verify` judges it.
+struct Graph {
+  explicit Graph(Allocator a = system_allocator()) noexcept
+      : allocator(a), nodes(a), values(a), weights(a), states(a), symbols(a), inputs(a), outputs(a), operands(a),
+        params(a), constants(a) {}
+
+  Allocator allocator;
+  Vector<Node> nodes;
+  Vector<Value> values;
+  Vector<Weight> weights;
+  Vector<StateInfo> states;
+  Vector<Symbol> symbols;  ///< entry i is symbol i + 1
+  Vector<Port> inputs;
+  Vector<Port> outputs;
+  Vector<std::uint32_t> operands;
+  Vector<std::byte> params;
+  Vector<std::byte> constants;
+
+  [[nodiscard]] std::span<const std::uint32_t> node_inputs(const Node& n) const noexcept {
+    return {operands.data() + n.first_operand, n.inputs};
+  }
+  [[nodiscard]] std::span<const std::uint32_t> node_outputs(const Node& n) const noexcept {
+    return {operands.data() + n.first_operand + n.inputs, n.outputs};
+  }
+  [[nodiscard]] std::span<const std::uint32_t> node_weights(const Node& n) const noexcept {
+    return {operands.data() + n.first_operand + n.inputs + n.outputs, n.weights};
+  }
+  /// For each output: 1 + the input that it overwrites, or 0.
+  [[nodiscard]] std::span<const std::uint32_t> node_in_place(const Node& n) const noexcept {
+    return {operands.data() + n.first_operand + n.inputs + n.outputs + n.weights, n.outputs};
+  }
+  [[nodiscard]] static constexpr std::uint32_t operand_count(const Node& n) noexcept {
+    return std::uint32_t{n.inputs} + 2u * n.outputs + n.weights;
+  }
+  [[nodiscard]] ParamBlock node_params(const Node& n) const noexcept {
+    return {n.params_version, n.opcode, {params.data() + n.params_offset, n.params_bytes}};
+  }
+
+  /// Fills what the shape rule of `n` sees. The spans point into `in` and `w`; ids are in range.
+  [[nodiscard]] OperandInfo operand_info(const Node& n, std::span<InputInfo> in, std::span<WeightInfo> w) const noexcept {
+    const auto ins = node_inputs(n);
+    const auto ws = node_weights(n);
+    for (std::size_t i = 0; i < ins.size(); ++i)
+      in[i] = ins[i] == kNone ? InputInfo{} : InputInfo{true, values[ins[i]].type};
+    for (std::size_t i = 0; i < ws.size(); ++i) w[i] = ws[i] == kNone ? WeightInfo{} : weights[ws[i]].info();
+    return {in.first(ins.size()), w.first(ws.size()), n.state.present() ? states[n.state.index] : StateInfo{},
+            node_params(n)};
+  }
+};
+
+/// Operands per kind that one node may have: room for what shape rules look at.
+inline constexpr std::size_t kMaxOperands = 64;
+
+}  // namespace zrt::inline ZRT_ABI::ir

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/verify.hpp: says whether a graph is well-formed, whoever built it.
+#pragma once
+
+#include <zrt/ir/graph.hpp>
+
+namespace zrt::inline ZRT_ABI::ir {
+
+namespace detail {
+
+[[nodiscard]] inline std::unexpected<Error> at_node(Error error, std::size_t index, Opcode opcode) noexcept {
+  return std::unexpected<Error>(error.at_instruction(static_cast<std::uint32_t>(index), number(opcode)));
+}
+
+[[nodiscard]] inline bool known_shape(const Graph& g, const TensorType& type) noexcept {
+  if (!is_dtype(static_cast<std::uint8_t>(type.dtype)) || type.shape.rank > kMaxRank) return false;
+  for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis)
+    if (type.shape[axis].symbol > g.symbols.size()) return false;
+  return true;
+}
+
+/// Ids in range, arity and parameters as the op says: what every later check relies on.
+[[nodiscard]] inline Result<void> verify_node_form(const Graph& g, const OpTable& table, std::size_t index) noexcept {
+  const Node& n = g.nodes[index];
+  const OpRow* row = table[number(n.opcode)];
+  auto bad = [&](Errc code, auto... pieces) { return at_node(Error::of(code, pieces...), index, n.opcode); };
+  if (row == nullptr) return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(n.opcode)}, " is not in the catalog");
+  if (n.inputs != row->inputs.size() || n.outputs != row->outputs.size() || n.weights != row->weights.size())
+    return bad(Errc::invalid_argument, row->name, ": ", unsigned{n.inputs}, " inputs, ", unsigned{n.outputs},
+               " outputs and ", unsigned{n.weights}, " weights do not match the op");
+  if (n.inputs > kMaxOperands || n.outputs > kMaxOperands || n.weights > kMaxOperands)
+    return bad(Errc::limit_exceeded, row->name, ": more than ", kMaxOperands, " operands");
+  if (std::uint64_t{n.first_operand} + Graph::operand_count(n) > g.operands.size() ||
+      std::uint64_t{n.params_offset} + n.params_bytes > g.params.size())
+    return bad(Errc::invalid_argument, row->name, ": operands or parameters lie outside their pool");
+  for (std::uint32_t w : g.node_weights(n))
+    if (w != kNone && w >= g.weights.size()) return bad(Errc::missing_weight, row->name, ": weight id ", w, " names none");
+  if (n.state.present() && n.state.index >= g.states.size())
+    return bad(Errc::invalid_state, row->name, ": state id ", n.state.index, " names none");
+  if (row->lifecycle != StateLifecycle::none &&
+      (!n.state.present() || g.states[n.state.index].lifecycle != row->lifecycle))
+    return bad(Errc::invalid_state, row->name, ": the state's lifecycle is not the op's");
+  for (std::uint32_t mark : g.node_in_place(n))
+    if (mark > n.inputs) return bad(Errc::undeclared_in_place, row->name, ": input ", mark - 1, " does not exist");
+  return {};
+}
+
+}  // namespace detail
+
+/// Checks every rule that the rest of the library relies on.
+///
+/// Errors: unsupported_opcode, invalid_param_block_abi, dangling_value (read before it is produced, or
+/// never), overlapping_writers (two producers, or two in-place writes of one value),
+/// undeclared_in_place, unordered_read (read after an in-place write), shape_mismatch and
+/// dtype_mismatch (the recorded type is not the one the op's rule gives), unsupported_tensor_rank,
+/// invalid_state, missing_weight.
+[[nodiscard]] inline Result<void> verify(const Graph& g, const OpTable& table) noexcept {
+  if (g.symbols.size() >= kMaxSymbols) return fail(Errc::limit_exceeded, "a graph has at most ", kMaxSymbols - 1, " symbols");
+  constexpr std::uint32_t kUnseen = kNone;
+  constexpr std::uint32_t kGraphInput = kNone - 1;
+  Vector<std::uint32_t> producer(g.allocator);   // node, kGraphInput, or kUnseen so far
+  Vector<std::uint32_t> overwriter(g.allocator); // node that wrote in place over the value, or kUnseen
+  if (auto r = producer.resize(g.values.size()); !r) return r;
+  if (auto r = overwriter.resize(g.values.size()); !r) return r;
+  for (std::size_t v = 0; v < g.values.size(); ++v) {
+    producer[v] = overwriter[v] = kUnseen;
+    if (!detail::known_shape(g, g.values[v].type))
+      return fail(Errc::shape_mismatch, "value ", v, " has a type, rank or symbol that is not known");
+  }
+  for (const Weight& w : g.weights) {
+    if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
+      return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " has an unknown type");
+    if (!w.name.fits()) return fail(Errc::limit_exceeded, "a weight's name is longer than ", Name::kCapacity, " bytes");
+    if (w.inline_data()) {
+      const CheckedSize elements = w.shape.elements({});
+      if (!elements.ok() || w.data_bytes != bytes_of(w.dtype, elements.raw()) ||
+          (CheckedSize(w.data_offset) + w.data_bytes).raw() > g.constants.size() || w.data_offset > g.constants.size())
+        return fail(Errc::shape_mismatch, "weight ", w.name.view(), ": its data does not have the size of its shape");
+    }
+  }
+  for (const Port& port : g.inputs) {
+    if (port.value.index >= g.values.size()) return fail(Errc::dangling_value, "input ", port.name.view(), " names no value");
+    if (producer[port.value.index] != kUnseen)
+      return fail(Errc::overlapping_writers, "input ", port.name.view(), " names a value that is an input already");
+    producer[port.value.index] = kGraphInput;
+  }
+  for (std::size_t index = 0; index < g.nodes.size(); ++index) {
+    if (auto r = detail::verify_node_form(g, table, index); !r) return r;
+    const Node& n = g.nodes[index];
+    const OpRow* row = table[number(n.opcode)];
+    auto bad = [&](Errc code, auto... pieces) { return detail::at_node(Error::of(code, pieces...), index, n.opcode); };
+    const auto inputs = g.node_inputs(n);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::uint32_t v = inputs[i];
+      if (v == kNone && row->inputs[i].optional) continue;
+      if (v >= g.values.size() || producer[v] == kUnseen)
+        return bad(Errc::dangling_value, row->name, ": input ", row->inputs[i].name, " reads value ", v,
+                   ", which nothing before it produces");
+      if (overwriter[v] != kUnseen) {
+        Error error = Error::of(Errc::unordered_read, row->name, ": input ", row->inputs[i].name, " reads value ", v,
+                                " after node ", overwriter[v], " wrote over it");
+        return detail::at_node(error.on_wire(overwriter[v], static_cast<std::uint32_t>(index)), index, n.opcode);
+      }
+    }
+    std::array<InputInfo, kMaxOperands> in;
+    std::array<WeightInfo, kMaxOperands> w;
+    std::array<TensorType, kMaxOperands> types{};
+    if (auto r = row->infer(g.operand_info(n, in, w), types); !r) return detail::at_node(r.error(), index, n.opcode);
+    const auto outputs = g.node_outputs(n);
+    const auto marks = g.node_in_place(n);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::uint32_t v = outputs[i];
+      if (v >= g.values.size()) return bad(Errc::dangling_value, row->name, ": output ", row->outputs[i].name, " names no value");
+      if (producer[v] != kUnseen)
+        return bad(Errc::overlapping_writers, row->name, ": value ", v, " has another producer already");
+      producer[v] = static_cast<std::uint32_t>(index);
+      const TensorType& recorded = g.values[v].type;
+      if (recorded.dtype != types[i].dtype)
+        return bad(Errc::dtype_mismatch, row->name, ": output ", row->outputs[i].name, " is recorded as ",
+                   name(recorded.dtype), ", the op gives ", name(types[i].dtype));
+      if (!(recorded.shape == types[i].shape)) {
+        Error error = Error::of(Errc::shape_mismatch, row->name, ": output ", row->outputs[i].name, " is recorded as ");
+        append_shape(error, recorded.shape).append(", the op gives ");
+        return detail::at_node(append_shape(error, types[i].shape), index, n.opcode);
+      }
+      if (row->rung != Rung::primitive && recorded.shape.rank > kMaxActivationRank)
+        return bad(Errc::unsupported_tensor_rank, row->name, ": output ", row->outputs[i].name, " has ",
+                   unsigned{recorded.shape.rank}, " axes, at most ", unsigned{kMaxActivationRank}, " expected");
+      if (marks[i] == 0) continue;
+      bool allowed = false;
+      for (const Alias& alias : row->may_alias) allowed = allowed || (alias.output == i && alias.input + 1u == marks[i]);
+      const std::uint32_t target = inputs[marks[i] - 1];
+      if (!allowed || target == kNone)
+        return bad(Errc::undeclared_in_place, row->name, ": output ", row->outputs[i].name,
+                   " may not be written over input ", marks[i] - 1);
+      if (overwriter[target] != kUnseen)
+        return bad(Errc::overlapping_writers, row->name, ": value ", target, " is written over twice");
+      overwriter[target] = static_cast<std::uint32_t>(index);
+    }
+  }
+  for (const Port& port : g.outputs) {
+    const std::uint32_t v = port.value.index;
+    if (v >= g.values.size() || producer[v] == kUnseen)
+      return fail(Errc::dangling_value, "output ", port.name.view(), " names a value that nothing produces");
+    if (overwriter[v] != kUnseen)
+      return fail(Errc::unordered_read, "output ", port.name.view(), " names a value that node ", overwriter[v], " wrote over");
+  }
+  return {};
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir
