@@ -32,7 +32,8 @@ void put(Bytes& bytes, T value) {
   } else {
     bits = static_cast<std::uint64_t>(value);
   }
-  for (std::size_t i = 0; i < sizeof(T); ++i) bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
 }
 
 /// Appends characters without their length.
@@ -47,8 +48,7 @@ inline void put_string(Bytes& bytes, std::string_view text) {
 }
 
 /// Writes `value` over what lies at `offset`.
-template <class T>
-void patch(Bytes& bytes, std::size_t offset, T value) {
+template <class T> void patch(Bytes& bytes, std::size_t offset, T value) {
   Bytes encoded;
   put(encoded, value);
   for (std::size_t i = 0; i < encoded.size(); ++i) bytes.at(offset + i) = encoded[i];
@@ -61,13 +61,15 @@ struct GgufBlob {
 };
 
 /// Number of the metadata type that holds a T.
-template <class T>
-constexpr std::uint32_t gguf_type_of() {
+template <class T> constexpr std::uint32_t gguf_type_of() {
   using enum model::GgufValueType;
   model::GgufValueType type = string;
-  if constexpr (std::is_same_v<T, bool>) type = boolean;
-  else if constexpr (std::is_same_v<T, float>) type = f32;
-  else if constexpr (std::is_same_v<T, double>) type = f64;
+  if constexpr (std::is_same_v<T, bool>)
+    type = boolean;
+  else if constexpr (std::is_same_v<T, float>)
+    type = f32;
+  else if constexpr (std::is_same_v<T, double>)
+    type = f64;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     type = sizeof(T) == 1 ? i8 : sizeof(T) == 2 ? i16 : sizeof(T) == 4 ? i32 : i64;
   else if constexpr (std::is_integral_v<T>)
@@ -76,8 +78,7 @@ constexpr std::uint32_t gguf_type_of() {
 }
 
 /// Encodes one number, bool or string.
-template <class T>
-GgufBlob blob(const T& value) {
+template <class T> GgufBlob blob(const T& value) {
   GgufBlob encoded;
   encoded.type = gguf_type_of<T>();
   if constexpr (std::is_arithmetic_v<T>) {
@@ -99,8 +100,7 @@ inline GgufBlob blob_array(std::uint32_t element_type, const std::vector<GgufBlo
   return encoded;
 }
 
-template <class T>
-GgufBlob blob_array(const std::vector<T>& values) {
+template <class T> GgufBlob blob_array(const std::vector<T>& values) {
   std::vector<GgufBlob> elements;
   for (std::size_t i = 0; i < values.size(); ++i) elements.push_back(blob<T>(values[i]));
   return blob_array(gguf_type_of<T>(), elements);
@@ -117,14 +117,14 @@ class GgufWriter {
   explicit GgufWriter(std::uint32_t version = 3) : version_(version) {}
 
   /// Adds a number, bool or string.
-  template <class T>
-  GgufWriter& add(std::string_view key, const T& value) {
-    if constexpr (std::is_arithmetic_v<T>) return add_blob(key, blob(value));
-    else return add_blob(key, blob(std::string_view(value)));
+  template <class T> GgufWriter& add(std::string_view key, const T& value) {
+    if constexpr (std::is_arithmetic_v<T>)
+      return add_blob(key, blob(value));
+    else
+      return add_blob(key, blob(std::string_view(value)));
   }
   /// Adds an array of numbers, bools or strings.
-  template <class T>
-  GgufWriter& add_array(std::string_view key, const std::vector<T>& values) {
+  template <class T> GgufWriter& add_array(std::string_view key, const std::vector<T>& values) {
     return add_blob(key, blob_array(values));
   }
   GgufWriter& add_blob(std::string_view key, GgufBlob value) {
@@ -138,14 +138,17 @@ class GgufWriter {
   }
 
   /// Adds a tensor of the ggml type `type` whose bytes are `data`.
-  GgufWriter& add_tensor(std::string_view name, std::uint32_t type, std::vector<std::uint64_t> dims, Bytes data) {
+  GgufWriter& add_tensor(std::string_view name, std::uint32_t type, std::vector<std::uint64_t> dims,
+                         Bytes data) {
     tensors_.push_back({std::string(name), type, std::move(dims), std::move(data)});
     return *this;
   }
-  GgufWriter& add_tensor(std::string_view name, DType dtype, std::vector<std::uint64_t> dims, Bytes data) {
+  GgufWriter& add_tensor(std::string_view name, DType dtype, std::vector<std::uint64_t> dims,
+                         Bytes data) {
     return add_tensor(name, model::find_ggml_type(dtype)->id, std::move(dims), std::move(data));
   }
-  GgufWriter& add_f32(std::string_view name, std::vector<std::uint64_t> dims, const std::vector<float>& values) {
+  GgufWriter& add_f32(std::string_view name, std::vector<std::uint64_t> dims,
+                      const std::vector<float>& values) {
     Bytes data;
     for (float value : values) put(data, value);
     return add_tensor(name, DType::f32, std::move(dims), std::move(data));
@@ -204,7 +207,8 @@ class GgufWriter {
   [[nodiscard]] bool save(const std::string& path) const {
     const Bytes bytes = build();
     std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
     return static_cast<bool>(out.flush());
   }
 

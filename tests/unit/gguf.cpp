@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gguf.cpp: what was written into a GGUF file is read back, by mapping, span and reader.
-#include <tools/gguf_bad_files.hpp>
-#include <tools/gguf_walk.hpp>
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,6 +9,8 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <tools/gguf_bad_files.hpp>
+#include <tools/gguf_walk.hpp>
 #include <unistd.h>
 #include <vector>
 
@@ -52,7 +51,8 @@ void expect_list(const GgufFile& file, std::string_view key, std::vector<T> expe
   const auto list = file.list<T>(key);
   ASSERT_TRUE(list.has_value()) << list.error().text();
   ASSERT_EQ(list->size(), expected.size()) << key;
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ((*list)[i], static_cast<T>(expected[i])) << key << " " << i;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ((*list)[i], static_cast<T>(expected[i])) << key << " " << i;
 }
 
 void expect_full(const GgufFile& file, std::uint32_t version) {
@@ -227,7 +227,8 @@ TEST(Gguf, PathsThatCannotBeOpened) {
   EXPECT_EQ(missing.error().text(), "cannot open 'no/such/file.gguf': no such file");
   EXPECT_EQ(GgufFile::open(testing::TempDir()).error().code(), Errc::io_error);
   EXPECT_EQ(GgufFile::open(std::string_view("a\0b", 3)).error().code(), Errc::invalid_argument);
-  EXPECT_EQ(GgufFile::open(static_cast<const char*>(nullptr)).error().code(), Errc::invalid_argument);
+  EXPECT_EQ(GgufFile::open(static_cast<const char*>(nullptr)).error().code(),
+            Errc::invalid_argument);
   EXPECT_EQ(GgufFile::open(std::string(100000, 'a')).error().code(), Errc::io_error);
   const TemporaryFile empty(Bytes{});
   EXPECT_EQ(GgufFile::open(empty.path()).error().code(), Errc::truncated_file);
@@ -244,28 +245,43 @@ TEST(Gguf, MetadataErrorsNameTheKey) {
   expect(file.get<int>("absent"), Errc::missing_metadata, "metadata 'absent' is absent");
   expect(file.list<int>("absent"), Errc::missing_metadata, "metadata 'absent' is absent");
   expect(file.array("absent"), Errc::missing_metadata, "metadata 'absent' is absent");
-  expect(file.get<int>("v.string"), Errc::invalid_metadata, "metadata 'v.string': integer expected, string found");
-  expect(file.get<int>("v.f32"), Errc::invalid_metadata, "metadata 'v.f32': integer expected, f32 found");
-  expect(file.get<int>("v.bool"), Errc::invalid_metadata, "metadata 'v.bool': integer expected, bool found");
-  expect(file.get<int>("a.i32"), Errc::invalid_metadata, "metadata 'a.i32': integer expected, array found");
-  expect(file.get<bool>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': bool expected, u8 found");
-  expect(file.get<float>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': floating-point number expected, u8 found");
-  expect(file.get<std::string_view>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': string expected, u8 found");
+  expect(file.get<int>("v.string"), Errc::invalid_metadata,
+         "metadata 'v.string': integer expected, string found");
+  expect(file.get<int>("v.f32"), Errc::invalid_metadata,
+         "metadata 'v.f32': integer expected, f32 found");
+  expect(file.get<int>("v.bool"), Errc::invalid_metadata,
+         "metadata 'v.bool': integer expected, bool found");
+  expect(file.get<int>("a.i32"), Errc::invalid_metadata,
+         "metadata 'a.i32': integer expected, array found");
+  expect(file.get<bool>("v.u8"), Errc::invalid_metadata,
+         "metadata 'v.u8': bool expected, u8 found");
+  expect(file.get<float>("v.u8"), Errc::invalid_metadata,
+         "metadata 'v.u8': floating-point number expected, u8 found");
+  expect(file.get<std::string_view>("v.u8"), Errc::invalid_metadata,
+         "metadata 'v.u8': string expected, u8 found");
   expect(file.array("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': array expected, u8 found");
   expect(file.strings("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': array expected, u8 found");
-  expect(file.strings("a.u8"), Errc::invalid_metadata, "metadata 'a.u8': string expected, u8 found");
-  expect(file.get<float>("v.f64"), Errc::invalid_metadata, "metadata 'v.f64': an f64 outside the range of f32 found");
-  expect(file.get<std::int8_t>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': 200 found, -128 to 127 expected");
-  expect(file.get<std::uint8_t>("v.i8"), Errc::invalid_metadata, "metadata 'v.i8': -100 found, 0 to 255 expected");
+  expect(file.strings("a.u8"), Errc::invalid_metadata,
+         "metadata 'a.u8': string expected, u8 found");
+  expect(file.get<float>("v.f64"), Errc::invalid_metadata,
+         "metadata 'v.f64': an f64 outside the range of f32 found");
+  expect(file.get<std::int8_t>("v.u8"), Errc::invalid_metadata,
+         "metadata 'v.u8': 200 found, -128 to 127 expected");
+  expect(file.get<std::uint8_t>("v.i8"), Errc::invalid_metadata,
+         "metadata 'v.i8': -100 found, 0 to 255 expected");
   expect(file.get<std::uint64_t>("v.i64"), Errc::invalid_metadata,
          "metadata 'v.i64': -9223372036854775808 found, 0 to 18446744073709551615 expected");
   expect(file.get<std::int64_t>("v.u64"), Errc::invalid_metadata,
-         "metadata 'v.u64': 18446744073709551615 found, -9223372036854775808 to 9223372036854775807 expected");
-  expect(file.get_or<int>("v.string", 3), Errc::invalid_metadata, "metadata 'v.string': integer expected, string found");
+         "metadata 'v.u64': 18446744073709551615 found, -9223372036854775808 to "
+         "9223372036854775807 expected");
+  expect(file.get_or<int>("v.string", 3), Errc::invalid_metadata,
+         "metadata 'v.string': integer expected, string found");
   EXPECT_EQ(file.get_or<int>("absent", 3).value(), 3);
   EXPECT_EQ(file.get_or<int>("v.u8", 3).value(), 200);
-  expect(file.find("a.u8")->element(2), Errc::invalid_argument, "element 2 of a metadata value with 2 elements was asked for");
-  expect(file.find("v.u8")->element(0), Errc::invalid_argument, "element 0 of a metadata value with 0 elements was asked for");
+  expect(file.find("a.u8")->element(2), Errc::invalid_argument,
+         "element 2 of a metadata value with 2 elements was asked for");
+  expect(file.find("v.u8")->element(0), Errc::invalid_argument,
+         "element 0 of a metadata value with 0 elements was asked for");
   EXPECT_EQ(file.find("v.u"), nullptr);
   EXPECT_EQ(file.find(""), nullptr);
   EXPECT_EQ(file.find_tensor("t"), nullptr);
@@ -286,7 +302,8 @@ TEST(Gguf, InfinityAndNanSurviveTheWayToFloat) {
 
 TEST(Gguf, AlignmentMovesTheData) {
   for (std::uint32_t alignment : {8u, 16u, 64u, 4096u}) {
-    const Bytes bytes = GgufWriter().align(alignment).add_f32("a", {1}, {1}).add_f32("b", {1}, {2}).build();
+    const Bytes bytes =
+        GgufWriter().align(alignment).add_f32("a", {1}, {1}).add_f32("b", {1}, {2}).build();
     const auto file = GgufFile::open(view(bytes));
     ASSERT_TRUE(file.has_value()) << file.error().text();
     EXPECT_EQ(file->alignment(), alignment);
@@ -308,7 +325,10 @@ TEST(Gguf, FilesWithoutTensorsOrMetadataOpen) {
 
 TEST(Gguf, TensorsMayLieInAnyOrderAndLeaveGaps) {
   GgufWriter::Marks marks;
-  Bytes bytes = GgufWriter().add_f32("a", {8}, std::vector<float>(8)).add_f32("b", {8}, std::vector<float>(8)).build(&marks);
+  Bytes bytes = GgufWriter()
+                    .add_f32("a", {8}, std::vector<float>(8))
+                    .add_f32("b", {8}, std::vector<float>(8))
+                    .build(&marks);
   zrt::test::patch(bytes, marks.at("offset a"), std::uint64_t{96});
   zrt::test::patch(bytes, marks.at("offset b"), std::uint64_t{0});
   bytes.resize(bytes.size() + 64);
@@ -323,7 +343,9 @@ TEST(Gguf, EveryTypeHasTheSizesOfItsDType) {
     EXPECT_EQ(zrt::model::find_ggml_type(type.dtype), &type);
     EXPECT_TRUE(zrt::model::removed_ggml_type(type.id).empty());
     const Bytes bytes =
-        GgufWriter().add_tensor("t", type.id, {type.block_elems() * 2u, 3}, Bytes(type.block_bytes() * 6u)).build();
+        GgufWriter()
+            .add_tensor("t", type.id, {type.block_elems() * 2u, 3}, Bytes(type.block_bytes() * 6u))
+            .build();
     const auto file = GgufFile::open(view(bytes));
     ASSERT_TRUE(file.has_value()) << type.name() << ": " << file.error().text();
     EXPECT_EQ(file->tensors()[0].bytes, type.block_bytes() * 6u);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gguf_alloc.cpp: every allocation of the GGUF reader may fail, and none is larger than the file.
-#include <tools/gguf_bad_files.hpp>
-#include <tools/gguf_walk.hpp>
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <tools/gguf_bad_files.hpp>
+#include <tools/gguf_counting_allocator.hpp>
+#include <tools/gguf_walk.hpp>
 #include <vector>
 
 namespace {
@@ -15,37 +15,12 @@ namespace {
 using zrt::Errc;
 using zrt::model::GgufFile;
 using zrt::test::Bytes;
+using zrt::test::CountingAllocator;
 using zrt::test::GgufWriter;
 using zrt::test::MemoryReader;
 
-// Counts what lives and fails the allocation number `fail_at`.
-struct CountingAllocator {
-  std::uint64_t fail_at = ~std::uint64_t{0};
-  std::uint64_t made = 0;
-  std::size_t live = 0;
-  std::size_t peak = 0;
-
-  [[nodiscard]] zrt::Allocator hook() noexcept {
-    return {this,
-            [](void* context, std::size_t bytes, std::size_t alignment) noexcept -> void* {
-              auto* self = static_cast<CountingAllocator*>(context);
-              if (self->made++ == self->fail_at) return nullptr;
-              self->live += bytes;
-              self->peak = self->live > self->peak ? self->live : self->peak;
-              const zrt::Allocator system = zrt::system_allocator();
-              return system.allocate(system.context, bytes, alignment);
-            },
-            [](void* context, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
-              static_cast<CountingAllocator*>(context)->live -= bytes;
-              const zrt::Allocator system = zrt::system_allocator();
-              system.release(system.context, memory, bytes, alignment);
-            }};
-  }
-};
-
 // Opens by `open` and reads lists, failing one allocation after the other until none is left.
-template <class Open>
-void fail_every_allocation(Open open) {
+template <class Open> void fail_every_allocation(Open open) {
   const auto use = [&open](const zrt::Allocator& allocator) -> zrt::Result<std::size_t> {
     const auto file = open(allocator);
     if (!file) return zrt::pass(file);
@@ -84,7 +59,9 @@ Bytes grown_file() {
 
 TEST(GgufAlloc, EveryAllocationMayFailWithASpan) {
   const Bytes bytes = grown_file();
-  fail_every_allocation([&](const zrt::Allocator& a) { return GgufFile::open(std::span<const std::byte>(bytes), a); });
+  fail_every_allocation([&](const zrt::Allocator& a) {
+    return GgufFile::open(std::span<const std::byte>(bytes), a);
+  });
 }
 
 TEST(GgufAlloc, EveryAllocationMayFailWithAReader) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gguf_bad_files.cpp: every bad file gives its typed error, and no change of a byte gives worse.
-#include <tools/gguf_bad_files.hpp>
-#include <tools/gguf_walk.hpp>
-
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <memory>
 #include <set>
 #include <string>
+#include <tools/gguf_bad_files.hpp>
+#include <tools/gguf_walk.hpp>
 
 namespace {
 
@@ -36,7 +35,10 @@ std::string shape(const zrt::Error& error) {
       word += c;
       continue;
     }
-    if (!word.empty()) out += std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? "N" : types.contains(word) ? "T" : word;
+    if (!word.empty())
+      out += std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? "N"
+             : types.contains(word)                                 ? "T"
+                                                                    : word;
     word.clear();
     out += c;
   }
@@ -98,7 +100,8 @@ TEST(GgufBadFiles, EveryTruncationIsAnError) {
       const Exact bytes(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
       const auto cut = GgufFile::open(bytes.span());
       ASSERT_FALSE(cut.has_value()) << size;
-      EXPECT_EQ(zrt::name(cut.error().code()), zrt::name(Errc::truncated_file)) << size << ": " << cut.error().text();
+      EXPECT_EQ(zrt::name(cut.error().code()), zrt::name(Errc::truncated_file))
+          << size << ": " << cut.error().text();
       EXPECT_LE(cut.error().offset(), size);
     }
     EXPECT_TRUE(GgufFile::open(std::span<const std::byte>(whole).first(needed)).has_value());

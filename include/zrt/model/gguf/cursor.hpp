@@ -43,7 +43,8 @@ class Quoted {
 
 class GgufCursor {
  public:
-  explicit GgufCursor(GgufBytes& bytes, std::uint64_t offset = 0) noexcept : bytes_(bytes), offset_(offset) {}
+  explicit GgufCursor(GgufBytes& bytes, std::uint64_t offset = 0) noexcept
+      : bytes_(bytes), offset_(offset) {}
 
   // Names what is being read: `item` and its number, until its own name is known.
   void enter(std::string_view item, std::uint64_t number) noexcept {
@@ -70,7 +71,8 @@ class GgufCursor {
 
   // An error at file offset `offset`, whose text begins with what is being read.
   template <class... Pieces>
-  [[nodiscard]] std::unexpected<Error> fault(Errc code, std::uint64_t offset, const Pieces&... pieces) const noexcept {
+  [[nodiscard]] std::unexpected<Error> fault(Errc code, std::uint64_t offset,
+                                             const Pieces&... pieces) const noexcept {
     Error error(code);
     error.append(item_);
     if (!name_.view().empty()) {
@@ -107,7 +109,8 @@ class GgufCursor {
     if (!length) return pass(length);
     const auto chars = take(*length, part);
     if (!chars) return pass(chars);
-    return std::string_view(reinterpret_cast<const char*>(*chars), static_cast<std::size_t>(*length));
+    return std::string_view(reinterpret_cast<const char*>(*chars),
+                            static_cast<std::size_t>(*length));
   }
 
  private:

@@ -13,8 +13,7 @@ namespace zrt::inline ZRT_ABI::model::detail {
 
 // The order of items by their member `Name`. A hash table is no choice here: a file could be made so
 // that all of its names collide, and opening it would take quadratic time.
-template <class Item, std::string_view Item::*Name>
-class NameOrder {
+template <class Item, std::string_view Item::* Name> class NameOrder {
  public:
   explicit NameOrder(const Allocator& allocator) noexcept : order_(allocator) {}
 
@@ -32,10 +31,13 @@ class NameOrder {
   }
 
   // Returns the item called `name`, or null. `items` are those that were sorted.
-  [[nodiscard]] const Item* find(std::span<const Item> items, std::string_view name) const noexcept {
-    const std::uint32_t* at = std::lower_bound(
-        order_.begin(), order_.end(), name,
-        [items](std::uint32_t i, std::string_view wanted) noexcept { return items[i].*Name < wanted; });
+  [[nodiscard]] const Item* find(std::span<const Item> items,
+                                 std::string_view name) const noexcept {
+    const std::uint32_t* at =
+        std::lower_bound(order_.begin(), order_.end(), name,
+                         [items](std::uint32_t i, std::string_view wanted) noexcept {
+                           return items[i].*Name < wanted;
+                         });
     return at != order_.end() && items[*at].*Name == name ? &items[*at] : nullptr;
   }
 
