@@ -62,6 +62,15 @@ concept OffsetLayout = BlockLayout<L> && L::kHasOffset &&
                          { L::offset_sum(block, run, x) } noexcept -> std::same_as<std::int32_t>;
                        };
 
+/// Sees stored bytes as the signed bytes that they are.
+///
+/// A layout multiplies what it reads through this, never `static_cast<std::int8_t>(byte)`: GCC 12
+/// takes the sum of such products for a product of unsigned bytes where it has AVX512_VNNI, and the
+/// answer is wrong.
+[[nodiscard]] inline const std::int8_t* signed_bytes(const std::byte* bytes) noexcept {
+  return reinterpret_cast<const std::int8_t*>(bytes);
+}
+
 /// Reads a little-endian 16-bit word, which need not be aligned.
 [[nodiscard]] constexpr std::uint16_t read_u16(const std::byte* bytes) noexcept {
   return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) |

@@ -21,21 +21,22 @@ struct Layout<DType::q8_0> {
 
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
 
-  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
-    for (std::uint32_t j = 0; j < kElems; ++j) q[j] = static_cast<std::int8_t>(block[2 + j]);
+  static void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    for (std::uint32_t j = 0; j < kElems; ++j) q[j] = signed_bytes(block + 2)[j];
   }
 
-  static constexpr std::int32_t dot(const std::byte* block, std::uint32_t, const std::int8_t* x) noexcept {
+  static std::int32_t dot(const std::byte* block, std::uint32_t, const std::int8_t* x) noexcept {
+    const std::int8_t* q = signed_bytes(block + 2);
     std::int32_t sum = 0;
-    for (std::uint32_t j = 0; j < kElems; ++j) sum += static_cast<std::int8_t>(block[2 + j]) * x[j];
+    for (std::uint32_t j = 0; j < kElems; ++j) sum += q[j] * x[j];
     return sum;
   }
 
-  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
+  static void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
     for (std::uint64_t i = 0; i < elems; i += kElems, blocks += kBytes) {
       const float d = read_f16(blocks);
       for (std::uint32_t j = 0; j < kElems; ++j)
-        out[i + j] = static_cast<float>(static_cast<std::int8_t>(blocks[2 + j])) * d;
+        out[i + j] = static_cast<float>(signed_bytes(blocks + 2)[j]) * d;
     }
   }
 };
