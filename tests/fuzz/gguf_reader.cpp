@@ -114,6 +114,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   open_beyond_the_limit();
   demand(!GgufFile::open("no such file").has_value());
   demand(!GgufFile::open(".").has_value());
+  demand(!GgufFile::open(std::string(100000, 'a')).has_value());
   demand(!GgufFile::open(std::string_view("\0", 1)).has_value());
   demand(!GgufFile::open(static_cast<const char*>(nullptr)).has_value());
   demand(!GgufFile::open(zrt::model::GgufReader{}).has_value());

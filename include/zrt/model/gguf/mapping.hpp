@@ -62,10 +62,14 @@ class FileMapping {
   [[nodiscard]] std::span<const std::byte> span() const noexcept { return {data_, size_}; }
 
  private:
+  [[nodiscard]] static std::string_view shortened(std::string_view path) noexcept {
+    return {path.data(), path.size() < 120 ? path.size() : 120};
+  }
+
   [[nodiscard]] static std::unexpected<Error> system_failure(std::string_view what,
                                                              std::string_view path,
                                                              int code) noexcept {
-    auto error = Error::of(Errc::io_error, what, " '", path.substr(0, 120), "': ");
+    auto error = Error::of(Errc::io_error, what, " '", shortened(path), "': ");
     switch (code) {
       case ENOENT:
         error.append("no such file");
@@ -87,7 +91,7 @@ class FileMapping {
     struct stat status{};
     if (::fstat(file, &status) != 0) return system_failure("cannot examine", path, errno);
     if (!S_ISREG(status.st_mode))
-      return fail(Errc::io_error, "'", path.substr(0, 120), "' is no regular file");
+      return fail(Errc::io_error, "'", shortened(path), "' is no regular file");
     const auto size = narrow<std::size_t>(status.st_size, "the size of the file");
     if (!size) return pass(size);
     FileMapping mapping;
