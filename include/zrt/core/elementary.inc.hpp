@@ -41,7 +41,8 @@
   q = fma(q, f, splat(0x1.99a028p-3f));
   q = fma(q, f, splat(-0x1.000228p-2f));
   q = fma(q, f, splat(0x1.555554p-2f));
-  const F32 small = fma(exponent, splat(-0x1.05c61p-29f), sealed((f * f) * fma(f, q, splat(-0.5f))));
+  const F32 small =
+      fma(exponent, splat(-0x1.05c61p-29f), sealed((f * f) * fma(f, q, splat(-0.5f))));
   F32 result = fma(exponent, splat(0x1.62e43p-1f), f + small);
   const F32 infinity = as_f32(splat_i32(0x7f800000));
   result = select(equal(x, infinity), x, result);
@@ -114,7 +115,7 @@ struct SinCos {
   p = fma(p, z, splat(-0x1.555526p-2f));
   const F32 near_zero = fma(x * z, p, x);
   const F32 far = splat(1.0f) - splat(2.0f) / (exp(a + a) + splat(1.0f));
-  return select(less(a, splat(0.625f)), near_zero, copysign(far, x));
+  return copysign(select(less(a, splat(0.625f)), near_zero, far), x);
 }
 
 /// The error function.
@@ -139,7 +140,7 @@ struct SinCos {
   q = fma(q, t, splat(0x1.1ac324p+2f));
   q = fma(q, t, splat(0x1.575b32p+2f));
   const F32 far = splat(1.0f) - exp(-q);
-  return select(less(abs(x), splat(0.925f)), near_zero, copysign(far, x));
+  return copysign(select(less(abs(x), splat(0.925f)), near_zero, far), x);
 }
 
 /// x^y, with the special cases of the C standard.
@@ -182,7 +183,8 @@ struct SinCos {
   const F32 mantissa_log = linear + cubic;
   const F32 mantissa_lost = cubic - (mantissa_log - linear);
   const F32 sum = exponent + mantissa_log;
-  const F32 sum_lost = (mantissa_log - (sum - exponent)) + (mantissa_lost + (linear_lost + cubic_lost));
+  const F32 sum_lost =
+      (mantissa_log - (sum - exponent)) + (mantissa_lost + (linear_lost + cubic_lost));
   F32 log2 = sum + sum_lost;
   F32 log2_lost = sum_lost - (log2 - sum);
   const Mask base_zero = equal(base, zero);

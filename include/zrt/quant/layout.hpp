@@ -16,8 +16,7 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// A type has one header with one specialisation, followed by a static_assert of its concept, and
 /// one line in types.hpp.
-template <DType T>
-struct Layout;
+template <DType T> struct Layout;
 
 /// A type that can be stored in weights: block size and dequantisation.
 ///

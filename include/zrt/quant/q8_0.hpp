@@ -10,8 +10,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Block: f16 d, then int8 q[32]. Value j is q[j] * d.
 ///
 /// Source: the GGUF file format, type 8.
-template <>
-struct Layout<DType::q8_0> {
+template <> struct Layout<DType::q8_0> {
   static constexpr DType kDType = DType::q8_0;
   static constexpr std::uint32_t kElems = 32;
   static constexpr std::uint32_t kBytes = 34;
@@ -19,7 +18,9 @@ struct Layout<DType::q8_0> {
   static constexpr std::uint32_t kRun = 32;
   static constexpr bool kHasOffset = false;
 
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept {
+    return read_f16(block);
+  }
 
   static void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t j = 0; j < kElems; ++j) q[j] = signed_bytes(block + 2)[j];

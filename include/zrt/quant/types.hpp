@@ -14,12 +14,8 @@
 namespace zrt::inline ZRT_ABI::quant {
 
 /// Every weight type that can be read: one line per type.
-using Types = boost::mp11::mp_list<
-    Layout<DType::f32>,
-    Layout<DType::f16>,
-    Layout<DType::bf16>,
-    Layout<DType::q4_0>,
-    Layout<DType::q8_0>>;
+using Types = boost::mp11::mp_list<Layout<DType::f32>, Layout<DType::f16>, Layout<DType::bf16>,
+                                   Layout<DType::q4_0>, Layout<DType::q8_0>>;
 
 /// What plain code does with a row of one weight type.
 struct RowFunctions {
@@ -28,20 +24,19 @@ struct RowFunctions {
   Act act;
   void (*dequantise)(const std::byte* blocks, std::uint64_t elems, float* out) noexcept;
   /// The order `blocks`; null for a type without blocks.
-  float (*dot_blocks)(const std::byte* row, const std::int8_t* q, const float* d, std::uint64_t n) noexcept;
+  float (*dot_blocks)(const std::byte* row, const std::int8_t* q, const float* d,
+                      std::uint64_t n) noexcept;
 };
 
 namespace detail {
 
-template <WeightLayout L>
-consteval RowFunctions row_functions() {
+template <WeightLayout L> consteval RowFunctions row_functions() {
   RowFunctions row{L::kDType, L::kAct, &L::dequantise, nullptr};
   if constexpr (BlockLayout<L>) row.dot_blocks = &quant::dot_blocks<L>;
   return row;
 }
 
-template <class... L>
-consteval auto row_table(boost::mp11::mp_list<L...>) {
+template <class... L> consteval auto row_table(boost::mp11::mp_list<L...>) {
   return std::array{row_functions<L>()...};
 }
 
@@ -57,10 +52,12 @@ inline constexpr auto kRowFunctions = detail::row_table(Types{});
   return nullptr;
 }
 
-static_assert([] {
-  for (const RowFunctions& row : kRowFunctions)
-    if (find(row.dtype) != &row) return false;
-  return true;
-}(), "zrt: a weight type stands twice in quant/types.hpp");
+static_assert(
+    [] {
+      for (const RowFunctions& row : kRowFunctions)
+        if (find(row.dtype) != &row) return false;
+      return true;
+    }(),
+    "zrt: a weight type stands twice in quant/types.hpp");
 
 }  // namespace zrt::inline ZRT_ABI::quant

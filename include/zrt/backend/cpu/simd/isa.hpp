@@ -22,9 +22,12 @@ enum class Isa : std::uint8_t {
 
 [[nodiscard]] constexpr std::string_view name(Isa isa) noexcept {
   switch (isa) {
-    case Isa::v1: return "v1";
-    case Isa::v3: return "v3";
-    case Isa::v4: return "v4";
+    case Isa::v1:
+      return "v1";
+    case Isa::v3:
+      return "v3";
+    case Isa::v4:
+      return "v4";
   }
   return "";
 }

@@ -21,8 +21,7 @@ using F32 = F32x16;
 using I32 = I32x16;
 using Mask = Mask16;
 
-template <class R, class F>
-[[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) noexcept {
+template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) noexcept {
   R r;
   for (std::size_t i = 0; i < 16; ++i) r.lane[i] = f(i);
   return r;
@@ -89,7 +88,9 @@ ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
   std::memcpy(r.lane, p, sizeof r.lane);
   return r;
 }
-ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
+ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept {
+  std::memcpy(p, a.lane, sizeof a.lane);
+}
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
   return from_lanes<F32>([&](std::size_t i) { return a.lane[i] + b.lane[i]; });
@@ -108,7 +109,8 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { std::memcpy(
 }
 /// a * b + c, rounded once.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
+  return from_lanes<F32>(
+      [&](std::size_t i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept {
   return from_lanes<F32>([&](std::size_t i) { return math::abs(a.lane[i]); });
@@ -187,13 +189,11 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { std::memcpy(
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return a.lane[i] ^ b.lane[i]; });
 }
-template <int kBits>
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return math::shift_left<kBits>(a.lane[i]); });
 }
 /// Shifts right and fills with the sign.
-template <int kBits>
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return math::shift_right<kBits>(a.lane[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept {
@@ -256,11 +256,14 @@ template <int kBits>
 }
 /// acc_j + sum of a * b over bytes 4j..4j+3, exactly. `b` must be within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
-  for (std::size_t i = 0; i < 64; ++i) acc.lane[i / 4] = math::iadd(acc.lane[i / 4], a.lane[i] * b.lane[i]);
+  for (std::size_t i = 0; i < 64; ++i)
+    acc.lane[i / 4] = math::iadd(acc.lane[i / 4], a.lane[i] * b.lane[i]);
   return acc;
 }
 /// The same for `a` within 0..127, where it takes fewer instructions; `b` may be any int8.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept { return dot4(acc, a, b); }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept {
+  return dot4(acc, a, b);
+}
 
 /// The exact dot product of 32 int8 with 32 int8 within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
@@ -273,12 +276,14 @@ template <int kBits>
 }
 /// The exact dot product of 32 four-bit values minus 8 with 32 int8 within -127..127: the low halves
 /// of 16 bytes are values 0..15, the high halves values 16..31.
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles,
+                                                           const void* b) noexcept {
   std::uint8_t w[16];
   std::int8_t x[32];
   std::memcpy(w, nibbles, 16);
   std::memcpy(x, b, 32);
   std::int32_t sum = 0;
-  for (std::size_t i = 0; i < 16; ++i) sum += ((w[i] & 15) - 8) * x[i] + ((w[i] >> 4) - 8) * x[i + 16];
+  for (std::size_t i = 0; i < 16; ++i)
+    sum += ((w[i] & 15) - 8) * x[i] + ((w[i] >> 4) - 8) * x[i + 16];
   return sum;
 }
