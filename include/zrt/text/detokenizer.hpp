@@ -42,9 +42,10 @@ struct StreamUnit {
 /// has become U+FFFD. Keeps a pointer to the tokenizer, which must outlive it and stay where it is.
 class Detokenizer {
  public:
-  /// Begins a stream. By default it continues a text (a prompt), so that a first space is kept.
-  explicit Detokenizer(const Tokenizer& tokenizer,
-                       DecodeOptions options = {.at_start = false}) noexcept
+  /// Begins a stream that continues a text (a prompt): a first space is kept, control tokens are left out.
+  explicit Detokenizer(const Tokenizer& tokenizer) noexcept
+      : Detokenizer(tokenizer, continuing()) {}
+  Detokenizer(const Tokenizer& tokenizer, DecodeOptions options) noexcept
       : tokenizer_(&tokenizer),
         options_(options),
         pending_(tokenizer.allocator()),
@@ -70,6 +71,13 @@ class Detokenizer {
   }
 
  private:
+  // Not a default argument: GCC 12 confuses two designated initialisers of one type in default arguments.
+  [[nodiscard]] static DecodeOptions continuing() noexcept {
+    DecodeOptions options;
+    options.at_start = false;
+    return options;
+  }
+
   static constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
   [[nodiscard]] Result<std::string_view> take(std::int32_t id) noexcept {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/fuzz/tokenizer.cpp: any text over small vocabularies, any ids, and vocabularies made of the input.
+// covers: zrt/text/detail/merger.hpp 90
+// covers: zrt/text/detail/special_tokens.hpp 90
+// covers: zrt/text/tokenizer.hpp 80
+#include <zrt/text/detokenizer.hpp>
+#include <zrt/text/tokenizer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <data/tokenizer/small_vocabularies.hpp>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace text = zrt::text;
+
+void require(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+void encode_and_back(const text::Tokenizer& t, std::string_view input, bool lossless) {
+  text::EncodeOptions parse;
+  parse.parse_special = true;
+  text::DecodeOptions exact;
+  exact.special = true;
+  exact.clean_spaces = false;
+  for (const text::EncodeOptions& options : {text::EncodeOptions{}, parse}) {
+    const auto ids = t.encode(input, options);
+    require(ids.has_value());
+    for (const std::int32_t id : *ids)
+      require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
+    const auto back = t.decode(ids->span(), exact);
+    require(back.has_value() && (!lossless || back->view() == input));
+    require(t.decode(ids->span()).has_value());
+  }
+}
+
+void stream(const text::Tokenizer& t, std::string_view input) {
+  text::Detokenizer d(t);
+  const auto check = [](std::string_view out) {
+    for (std::size_t at = 0; at < out.size(); at += text::detail::decode(out, at).length)
+      require(text::detail::decode(out, at).valid);
+  };
+  for (std::size_t i = 0; i + 1 < input.size(); i += 2) {
+    const auto id =
+        static_cast<unsigned char>(input[i]) * 256 + static_cast<unsigned char>(input[i + 1]);
+    if (const auto out = d.feed(id % 512 - 8)) check(*out);
+  }
+  check(d.finish().value());
+}
+
+/// Reads a vocabulary out of the input: lines are tokens, their first bytes types and scores.
+void strange_vocabulary(std::string_view input, std::string_view model) {
+  std::vector<std::string_view> tokens, merges;
+  std::vector<float> scores;
+  std::vector<std::int32_t> types;
+  std::string_view rest = input;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    types.push_back(line.empty() ? 1 : line[0] % 8);
+    scores.push_back(
+        line.empty() ? 0.0f : static_cast<float>(line[0]) / static_cast<float>(line.size() - 1));
+    tokens.push_back(line.substr(line.empty() ? 0 : 1));
+    if (tokens.back().find(' ') != std::string_view::npos) merges.push_back(tokens.back());
+  }
+  text::VocabularySpec spec;
+  spec.model = model;
+  spec.pre = text::kPreTokenizers[input.size() % text::kPreTokenizers.size()].name;
+  spec.tokens = tokens;
+  spec.types = types;
+  if (model == "llama") spec.scores = scores;
+  spec.merges = merges;
+  if (const auto t = text::Tokenizer::make(spec)) {
+    encode_and_back(*t, input, false);
+    stream(*t, input);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  static const zrt::test::SmallSentencePiece pieces;
+  static const zrt::test::SmallByteBpe gpt2("gpt-2"), llama3("llama-bpe"), qwen35("qwen35"),
+      deepseek("deepseek-llm"), falcon("falcon");
+  static const text::Tokenizer sentence_piece = text::Tokenizer::make(pieces.spec).value();
+  static const std::array<text::Tokenizer, 5> byte_bpe{
+      text::Tokenizer::make(gpt2.spec).value(), text::Tokenizer::make(llama3.spec).value(),
+      text::Tokenizer::make(qwen35.spec).value(), text::Tokenizer::make(deepseek.spec).value(),
+      text::Tokenizer::make(falcon.spec).value()};
+  // The "llama" model reads U+2581 as a space and puts a space behind special tokens.
+  encode_and_back(sentence_piece, input,
+                  input.find("\xe2\x96\x81") == input.npos && input.find('<') == input.npos);
+  stream(sentence_piece, input);
+  for (const text::Tokenizer& t : byte_bpe) {
+    encode_and_back(t, input, true);
+    stream(t, input);
+  }
+  strange_vocabulary(input, "llama");
+  strange_vocabulary(input, "gpt2");
+  return 0;
+}
