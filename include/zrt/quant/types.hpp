@@ -14,8 +14,14 @@
 namespace zrt::inline ZRT_ABI::quant {
 
 /// Every weight type that can be read: one line per type.
-using Types = boost::mp11::mp_list<Layout<DType::f32>, Layout<DType::f16>, Layout<DType::bf16>,
-                                   Layout<DType::q4_0>, Layout<DType::q8_0>>;
+// clang-format off
+using Types = boost::mp11::mp_list<
+    Layout<DType::f32>,
+    Layout<DType::f16>,
+    Layout<DType::bf16>,
+    Layout<DType::q4_0>,
+    Layout<DType::q8_0>>;
+// clang-format on
 
 /// What plain code does with a row of one weight type.
 struct RowFunctions {

@@ -48,12 +48,12 @@ template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) no
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_first(const float* p, std::size_t count) noexcept {
   F32 r{};
-  std::memcpy(r.lane, p, count * sizeof(float));
+  for (std::size_t i = 0; i < count; ++i) r.lane[i] = p[i];
   return r;
 }
 ZRT_ALWAYS_INLINE void store(float* p, F32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
 ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept {
-  std::memcpy(p, a.lane, count * sizeof(float));
+  for (std::size_t i = 0; i < count; ++i) p[i] = a.lane[i];
 }
 /// Widens 16 f16 exactly.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
