@@ -202,6 +202,30 @@ TEST(TokenizerGoldenRefused, WordPiece) {
   EXPECT_NE(made.error().text().find("'bert'"), std::string_view::npos) << made.error().text();
 }
 
+TEST(TokenizerGoldenModel, PromptsOfBard) {
+  const std::filesystem::path models = std::filesystem::path(ZRT_SHARED_DIR) / "models";
+  const std::filesystem::path path = models / "bard-q8_0.gguf";
+  if (!std::filesystem::exists(path))
+    GTEST_SKIP() << "NOT RUN: no bard-q8_0.gguf below ZRT_SHARED_DIR/models";
+  const auto vocabulary = VocabularyFile::open(path);
+  ASSERT_TRUE(vocabulary);
+  const auto made = text::Tokenizer::make(vocabulary->spec);
+  ASSERT_TRUE(made) << made.error().text();
+  std::size_t prompts = 0;
+  for (const auto& entry : nlohmann::json::parse(read_file(models / "bard-golden.json"))) {
+    const auto prompt = entry["prompt"].get<std::string>();
+    EXPECT_EQ(encode(*made, prompt, {.add_special = true}), entry["prompt_ids"].get<Ids>())
+        << prompt;
+    ++prompts;
+  }
+  EXPECT_GT(prompts, 0u);
+  const std::string unseen = read_file(models / "bard-valid.txt");
+  const auto ids = made->encode(unseen).value();
+  EXPECT_EQ(made->decode(ids.span()).value().view(), unseen);
+  std::cout << "bard: " << prompts << " prompts compared, " << ids.size()
+            << " ids of unseen text came back\n";
+}
+
 /// Lists whose vocabulary file does not come with the golden data.
 class TokenizerListed : public testing::TestWithParam<const char*> {};
 

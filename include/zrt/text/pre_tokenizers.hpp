@@ -66,12 +66,11 @@ inline constexpr auto kPreTokenizers = detail::table_of(PreTokenizers{});
   return nullptr;
 }
 
-static_assert(
-    [] {
-      for (const auto& entry : kPreTokenizers)
-        if (find_pre_tokenizer(entry.name) != &entry) return false;
-      return true;
-    }(),
-    "zrt: two pre-tokenizers under include/zrt/text/pre/ bear the same name");
+// No two pre-tokenizers bear the same name.
+static_assert([] {
+  for (const auto& entry : kPreTokenizers)
+    if (find_pre_tokenizer(entry.name) != &entry) return false;
+  return true;
+}());
 
 }  // namespace zrt::inline ZRT_ABI::text

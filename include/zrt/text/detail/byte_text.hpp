@@ -14,7 +14,8 @@ namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Reads "<0xHH>", or gives nothing.
 [[nodiscard]] constexpr std::optional<unsigned char> hex_byte(std::string_view text) noexcept {
-  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
+  if (text.size() != 6 || text[0] != '<' || text[1] != '0' || text[2] != 'x' || text[5] != '>')
+    return std::nullopt;
   unsigned value = 0;
   for (char c : slice(text, 3, 2)) {
     unsigned digit = 16;
