@@ -4,6 +4,7 @@
 
 #include <zrt/core/buffer.hpp>
 #include <zrt/exec/host_program.hpp>
+#include <zrt/exec/record_site.hpp>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -16,6 +17,14 @@ class HostRecorder {
   HostRecorder(HostProgram& program, Vector<Buffer>& tables, Allocator allocator) noexcept
       : program_(&program), tables_(&tables), allocator_(allocator) {}
 
+  /// Starts an instruction where the plan put it: fenced if it waits for a call since the last fence.
+  [[nodiscard]] Result<void> begin(const RecordSite<std::span<std::byte>>& site) noexcept {
+    begin(site.instruction, site.scratch, site.wait_for != site.kNoWait && site.wait_for >= unfenced_from_);
+    return {};
+  }
+  /// Ends the record.
+  [[nodiscard]] Result<void> finish() noexcept { return {}; }
+
   /// Starts an instruction; `scratch` is what its adapter asked for.
   void begin(std::uint32_t instruction, std::span<std::byte> scratch, bool fence) noexcept {
     instruction_ = instruction;
@@ -27,6 +36,7 @@ class HostRecorder {
   template <class Args>
   [[nodiscard]] Result<void> push(HostKernel<Args> kernel, const Args& args) noexcept {
     const bool fence = fence_;
+    if (fence) unfenced_from_ = instruction_;
     fence_ = true;
     return program_->push(kernel, args, instruction_, scratch_, fence);
   }
@@ -46,6 +56,8 @@ class HostRecorder {
   Allocator allocator_;
   std::span<std::byte> scratch_{};
   std::uint32_t instruction_ = 0;
+  /// The first instruction with a call that no fence has followed.
+  std::uint32_t unfenced_from_ = 0;
   bool fence_ = false;
 };
 

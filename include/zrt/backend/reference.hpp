@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/reference.hpp: the oracle: every op that has a reference, by its plain loops, on one thread.
+#pragma once
+
+#include <zrt/exec/adapter_table.hpp>
+#include <zrt/exec/host_device.hpp>
+#include <zrt/ops/catalog.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+namespace reference {
+
+template <class O>
+using HasLoops = boost::mp11::mp_bool<HasReference<O>>;
+
+struct Device : exec::HostDevice {
+  using exec::HostDevice::HostDevice;
+};
+
+struct Program : exec::HostBackendProgram {
+  explicit Program(const Device& device) noexcept : exec::HostBackendProgram(device) {}
+};
+
+struct Recorder : exec::HostRecorder {
+  Recorder(Program& program, const Device&) noexcept : exec::HostRecorder(program.recorder()) {}
+};
+
+}  // namespace reference
+
+/// Claims exactly the ops of a catalog that have a reference, and runs nothing but their references.
+template <class Catalog>
+struct BasicReferenceBackend {
+  static constexpr std::string_view name = "reference";
+  using Tensor = HostTensor;
+  using Weight = HostWeight;
+  using State = HostState;
+  using Scratch = std::span<std::byte>;
+  using Memory = Buffer;
+  using Step = zrt::Step;
+  using Device = reference::Device;
+  using Program = reference::Program;
+  using Recorder = reference::Recorder;
+  using Ops = Catalog;
+  using Claims = boost::mp11::mp_copy_if<Catalog, reference::HasLoops>;
+  using Unsupported = boost::mp11::mp_list<>;
+};
+
+using ReferenceBackend = BasicReferenceBackend<ops::Catalog>;
+
+/// Runs O's reference on the first worker.
+template <class Catalog, class O>
+  requires HasReference<O>
+struct Adapter<BasicReferenceBackend<Catalog>, O> {
+  using Backend = BasicReferenceBackend<Catalog>;
+
+  static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
+    if constexpr (HasReferenceScratch<O>) return O::reference_scratch(call, bounds);
+    else return 0;
+  }
+  static Result<void> record(reference::Recorder& recorder, const Call<Backend, O>& c) noexcept {
+    return recorder.push(&run, HostCall<O>{c.in, c.out, c.w, c.state, c.params});
+  }
+
+ private:
+  static void run(const HostCall<O>& call, const Step& step, const Worker& worker) noexcept {
+    if (worker.index == 0) O::reference(call, step, worker);
+  }
+};
+
+static_assert(CheckBackend<ReferenceBackend, ops::Catalog>::kOk);
+
+}  // namespace zrt::inline ZRT_ABI

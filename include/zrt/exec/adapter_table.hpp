@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/adapter_table.hpp: a backend's adapters by op number, made from its claims.
+#pragma once
+
+#include <zrt/exec/backend.hpp>
+#include <zrt/plan/execution_plan.hpp>
+
+#include <array>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// The operands of one instruction on backend B.
+template <class B>
+struct BoundOperands {
+  std::span<const typename B::Tensor> inputs;
+  std::span<const typename B::Tensor> outputs;
+  std::span<const typename B::Weight> weights;
+  typename B::State state{};
+  ParamBlock params{};
+};
+
+/// One row of the table (runtime contract, AdapterTable and AdapterCapabilities).
+template <class B>
+struct BindEntry {
+  /// Checks the parameter block, builds the typed call and records it; null for an op not claimed.
+  Result<void> (*record)(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept = nullptr;
+  /// Workspace bytes with the symbols at their bounds.
+  Result<std::uint64_t> (*scratch)(const OperandInfo& operands, const Extents& bounds) noexcept = nullptr;
+  AdapterCapability capability{};
+};
+
+namespace detail {
+
+template <class B, class O>
+Result<void> record_row(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept {
+  auto params = decode_params<O>(operands.params);
+  if (!params) return pass(params);
+  Call<B, O> call;
+  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i];
+  for (std::size_t i = 0; i < kOutputs<O>; ++i) call.out[i] = operands.outputs[i];
+  for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
+  call.state = operands.state;
+  call.params = *params;
+  return Adapter<B, O>::record(recorder, call);
+}
+
+template <class B, class O>
+Result<std::uint64_t> scratch_row(const OperandInfo& operands, [[maybe_unused]] const Extents& bounds) noexcept {
+  if constexpr (AdapterNeedsScratch<B, O>) {
+    auto params = decode_params<O>(operands.params);
+    if (!params) return pass(params);
+    TypeCall<O> call;
+    for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i];
+    for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
+    call.state = operands.state;
+    call.params = *params;
+    return Adapter<B, O>::scratch(call, bounds).get("a kernel's workspace");
+  } else {
+    return 0;
+  }
+}
+
+template <class B, class O>
+consteval BindEntry<B> entry() {
+  BindEntry<B> e{&record_row<B, O>, &scratch_row<B, O>, {}};
+  if constexpr (AdapterStatesCapability<B, O>) e.capability = Adapter<B, O>::capability;
+  return e;
+}
+
+template <class B, class... O>
+consteval std::array<BindEntry<B>, 256> entries(boost::mp11::mp_list<O...>) {
+  std::array<BindEntry<B>, 256> table{};
+  ((table[number(O::opcode)] = entry<B, O>()), ...);
+  return table;
+}
+
+}  // namespace detail
+
+/// Entries by op number.
+template <class B>
+using AdapterTable = std::array<BindEntry<B>, 256>;
+
+template <class B>
+inline constexpr AdapterTable<B> kAdapterTable = detail::entries<B>(typename B::Claims{});
+
+}  // namespace zrt::inline ZRT_ABI::exec

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/backend.hpp: what a backend must provide, adapters, and the compile-time facts about both.
+#pragma once
+
+#include <zrt/exec/host_program.hpp>
+#include <zrt/exec/record_site.hpp>
+#include <zrt/ops/op_table.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+
+#include <concepts>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI {
+
+/// Records op O on backend B. Specialised once per claimed op, in the backend's own folder:
+/// `static Result<void> record(typename B::Recorder&, const Call<B, O>&) noexcept`, and, where the
+/// kernel needs workspace, `static CheckedSize scratch(const TypeCall<O>&, const Extents&) noexcept`.
+template <class B, class O>
+struct Adapter;
+
+/// Whether results equal the reference's bits.
+enum class NumericsClass : std::uint8_t { canonical, relaxed };
+
+/// What an adapter can do (runtime contract, AdapterCapability).
+struct AdapterCapability {
+  bool supports_batch = true;
+  bool supports_graph_emit = false;
+  std::uint32_t max_batch_size = 0;  ///< slots in one step; 0 for any
+  NumericsClass numerics = NumericsClass::canonical;
+  float bound = 0.0f;  ///< relative, for relaxed
+};
+
+/// A weight as its file (or the plan's constants) holds it.
+struct WeightView {
+  std::string_view name;
+  DType dtype = DType::f32;
+  Shape shape{};
+  std::span<const std::byte> data;
+};
+
+
+template <class B>
+concept NamesItsTypes = requires {
+  typename B::Tensor;
+  typename B::Weight;
+  typename B::State;
+  typename B::Scratch;
+  typename B::Memory;
+  typename B::Device;
+  typename B::Recorder;
+  typename B::Program;
+  typename B::Step;
+};
+template <class B>
+concept ListsItsOps = requires {
+  typename B::Claims;
+  typename B::Unsupported;
+  { B::name } -> std::convertible_to<std::string_view>;
+};
+template <class B>
+concept DeviceServes = requires(typename B::Device& device, typename B::Memory& memory, const WeightView& weight,
+                                const TensorType& type, const StateDescriptor& state, typename B::Tensor& tensor,
+                                typename B::State& block, std::span<const std::byte> from, std::span<std::byte> to) {
+  { device.allocate(std::uint64_t{}) } -> std::same_as<Result<typename B::Memory>>;
+  { device.tensor(memory, std::uint64_t{}, type) } -> std::same_as<typename B::Tensor>;
+  { device.scratch(memory, std::uint64_t{}, std::uint64_t{}) } -> std::same_as<typename B::Scratch>;
+  { device.weight(weight) } -> std::same_as<Result<typename B::Weight>>;
+  { device.state(memory, state, std::uint32_t{}) } -> std::same_as<typename B::State>;
+  { device.write(tensor, from) } -> std::same_as<Result<void>>;
+  { device.read(tensor, std::uint64_t{}, to) } -> std::same_as<Result<void>>;
+  { device.read_unit(block, std::uint32_t{}, to) } -> std::same_as<Result<void>>;
+  { device.write_unit(block, std::uint32_t{}, from) } -> std::same_as<Result<void>>;
+};
+template <class B>
+concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
+                           const exec::RecordSite<typename B::Scratch>& site, const Step& step, const exec::StopPoll& stop) {
+  { recorder.begin(site) } -> std::same_as<Result<void>>;
+  { recorder.finish() } -> std::same_as<Result<void>>;
+  { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
+};
+
+/// A policy type that runs plans. See docs/adding-a-backend.md for what each part must do.
+template <class B>
+concept Backend = NamesItsTypes<B> && ListsItsOps<B> && DeviceServes<B> && Replays<B>;
+
+template <class B, class O>
+concept HasAdapter = requires(typename B::Recorder& recorder, const Call<B, O>& call) {
+  { Adapter<B, O>::record(recorder, call) } -> std::same_as<Result<void>>;
+};
+template <class B, class O>
+concept AdapterNeedsScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
+  { Adapter<B, O>::scratch(call, bounds) } -> std::same_as<CheckedSize>;
+};
+template <class B, class O>
+concept AdapterStatesCapability = requires {
+  { Adapter<B, O>::capability } -> std::convertible_to<AdapterCapability>;
+};
+
+namespace detail {
+
+template <class B, class O>
+struct LacksAdapter : std::bool_constant<!HasAdapter<B, O>> {};
+template <class B>
+struct LacksAdapterOf {
+  template <class O>
+  using fn = LacksAdapter<B, O>;
+};
+
+template <class B, class O>
+consteval bool runs();
+template <class B, class... O>
+consteval bool runs_all(boost::mp11::mp_list<O...>) {
+  return (runs<B, O>() && ...);
+}
+template <class B, class O>
+consteval bool runs() {
+  if constexpr (boost::mp11::mp_contains<typename B::Claims, O>::value) return true;
+  else if constexpr (HasExpansion<O>) return runs_all<B>(typename O::expands_to{});
+  else return false;
+}
+
+template <class B, class O>
+struct RunsOp : std::bool_constant<runs<B, O>()> {};
+template <class B, class O>
+struct IsUndeclared
+    : std::bool_constant<!runs<B, O>() && !boost::mp11::mp_contains<typename B::Unsupported, O>::value> {};
+template <class B>
+struct IsUndeclaredOf {
+  template <class O>
+  using fn = IsUndeclared<B, O>;
+};
+template <class B>
+struct DoesNotRunOf {
+  template <class O>
+  using fn = boost::mp11::mp_bool<!runs<B, O>()>;
+};
+
+}  // namespace detail
+
+/// True when B claims O, or runs everything that O expands to.
+template <class B, class O>
+inline constexpr bool Runs = detail::runs<B, O>();
+
+/// The ops of a list that B claims without an adapter.
+template <class B, class Ops>
+using MissingAdapters = boost::mp11::mp_copy_if_q<Ops, detail::LacksAdapterOf<B>>;
+/// The ops of a catalog that B neither runs nor names in its Unsupported list.
+template <class B, class Ops>
+using UndeclaredOps = boost::mp11::mp_copy_if_q<Ops, detail::IsUndeclaredOf<B>>;
+/// The ops of a list that B does not run.
+template <class B, class Ops>
+using OpsNotRun = boost::mp11::mp_copy_if_q<Ops, detail::DoesNotRunOf<B>>;
+
+// The list is the concept's argument, so that a compiler that rejects it prints the ops.
+template <class List>
+concept NoMissingAdapters = boost::mp11::mp_empty<List>::value;
+template <class List>
+concept NoUndeclaredOps = boost::mp11::mp_empty<List>::value;
+template <class List>
+concept NoOpLeftOut = boost::mp11::mp_empty<List>::value;
+
+/// Asserts that B is complete for a catalog; instantiated where a backend is used, never before its
+/// adapters are all declared.
+template <class B, class Catalog>
+struct CheckBackend {
+  static_assert(Backend<B>, "zrt: this type does not satisfy zrt::Backend; see docs/adding-a-backend.md");
+  static_assert(NoMissingAdapters<MissingAdapters<B, typename B::Claims>>,
+                "zrt: the backend claims an op without an adapter; add an Adapter<Backend, Op> specialisation");
+  static_assert(NoUndeclaredOps<UndeclaredOps<B, Catalog>>,
+                "zrt: the backend neither runs an op of the catalog nor names it in its Unsupported list");
+  static constexpr bool kOk = true;
+};
+
+}  // namespace zrt::inline ZRT_ABI

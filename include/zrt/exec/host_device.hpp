@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/host_device.hpp: memory, programs and threads of the backends that compute on the host.
+#pragma once
+
+#include <zrt/exec/backend.hpp>
+#include <zrt/exec/host_recorder.hpp>
+
+#include <cstring>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// Serves host memory; weights are used where they lie.
+class HostDevice {
+ public:
+  HostDevice() = default;
+  explicit HostDevice(const Allocator& allocator, const ThreadHook& threads = {}) noexcept
+      : allocator_(allocator), threads_(threads) {}
+
+  [[nodiscard]] Result<Buffer> allocate(std::uint64_t bytes) const noexcept { return Buffer::zeroed(allocator_, bytes); }
+  [[nodiscard]] HostTensor tensor(Buffer& memory, std::uint64_t offset, const TensorType& type) const noexcept {
+    return {memory.data() + offset, type};
+  }
+  [[nodiscard]] std::span<std::byte> scratch(Buffer& memory, std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    return memory.span().subspan(offset, bytes);
+  }
+
+  /// Errors: Errc::shape_mismatch when the data is shorter than the shape; data is not copied and
+  /// must outlive every program that uses it.
+  [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
+    const auto elements = view.shape.elements({}).get(view.name);
+    if (!elements) return pass(elements);
+    const Dim last = view.shape.last();
+    const std::uint64_t row_bytes = bytes_of(view.dtype, last.extent);
+    const std::uint64_t rows = last.extent == 0 ? 0 : *elements / last.extent;
+    if (rows > 0xffffffffu || (CheckedSize(rows) * row_bytes).raw() > view.data.size())
+      return fail(Errc::shape_mismatch, "weight ", view.name, " has ", view.data.size(), " bytes, its shape needs ",
+                  rows * row_bytes);
+    return HostWeight{view.data.data(), view.dtype, static_cast<std::uint32_t>(rows), last.extent, row_bytes};
+  }
+
+  [[nodiscard]] HostState state(Buffer& memory, const StateDescriptor& descriptor, std::uint32_t units) const noexcept {
+    return {memory.data(), descriptor.size_bytes, units, descriptor.info};
+  }
+  [[nodiscard]] Result<void> write(const HostTensor& tensor, std::span<const std::byte> from) const noexcept {
+    if (!from.empty()) std::memcpy(tensor.data, from.data(), from.size());
+    return {};
+  }
+  [[nodiscard]] Result<void> read(const HostTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const noexcept {
+    if (!to.empty()) std::memcpy(to.data(), tensor.data + offset, to.size());
+    return {};
+  }
+  [[nodiscard]] Result<void> read_unit(const HostState& state, std::uint32_t unit, std::span<std::byte> to) const noexcept {
+    std::memcpy(to.data(), state.unit(unit), to.size());
+    return {};
+  }
+  [[nodiscard]] Result<void> write_unit(const HostState& state, std::uint32_t unit, std::span<const std::byte> from) const noexcept {
+    std::memcpy(state.unit(unit), from.data(), from.size());
+    return {};
+  }
+
+  [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
+  [[nodiscard]] const ThreadHook& threads() const noexcept { return threads_; }
+
+ private:
+  Allocator allocator_ = system_allocator();
+  ThreadHook threads_{};
+};
+
+/// A HostProgram with the tables that its adapters computed.
+class HostBackendProgram {
+ public:
+  explicit HostBackendProgram(const HostDevice& device) noexcept
+      : allocator_(device.allocator()), program_(device.allocator()), tables_(device.allocator()) {}
+
+  [[nodiscard]] Result<bool> launch(const HostDevice& device, const Step& step, const StopPoll& stop) noexcept {
+    return program_.launch(step, device.threads(), stop);
+  }
+  /// Kernel calls per step.
+  [[nodiscard]] std::size_t size() const noexcept { return program_.size(); }
+  [[nodiscard]] HostRecorder recorder() noexcept { return HostRecorder(program_, tables_, allocator_); }
+
+ private:
+  Allocator allocator_;
+  HostProgram program_;
+  Vector<Buffer> tables_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::exec

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/plan/validate.hpp: checks of a plan by phase, with severities.
+#pragma once
+
+#include <zrt/plan/compiled_plan.hpp>
+
+namespace zrt::inline ZRT_ABI::plan {
+
+/// How strictly a plan is judged: warnings fail too, errors fail, or nothing is looked at.
+///
+/// Plans from files are never judged with `none`.
+enum class Validation : std::uint8_t { strict, normal, none };
+
+enum class Severity : std::uint8_t { warning, error };
+
+/// After which step of a plan's life a check runs.
+enum class Phase : std::uint8_t {
+  compiled,  ///< references, arity, parameters, types, order of writes and reads
+  planned,   ///< memory: no two live registers overlap (see plan/memory.hpp)
+};
+
+/// One finding: the error names instruction, op, register and shapes.
+struct Finding {
+  Severity severity = Severity::error;
+  Phase phase = Phase::compiled;
+  Error error{};
+};
+
+namespace detail {
+
+[[nodiscard]] inline Error at_insn(Error error, std::size_t i, Opcode opcode) noexcept {
+  return error.at_instruction(static_cast<std::uint32_t>(i), number(opcode));
+}
+
+/// Offsets and ids inside their pools: what every later check relies on.
+[[nodiscard]] inline Result<void> check_references(const ExecutionPlan& plan, const OpTable& table) noexcept {
+  if (plan.registers.size() > kMaxRegisters || plan.symbols.size() >= kMaxSymbols ||
+      plan.states.size() >= InstructionRecord::kNoState)
+    return fail(Errc::invalid_plan, "more registers, symbols or states than a plan can have");
+  for (std::size_t i = 0; i < plan.registers.size(); ++i) {
+    const TensorType& type = plan.registers[i];
+    if (!is_dtype(static_cast<std::uint8_t>(type.dtype)) || type.shape.rank > kMaxRank)
+      return fail(Errc::invalid_plan, "register ", i, " has an unknown type or rank");
+    for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis)
+      if (type.shape[axis].symbol > plan.symbols.size())
+        return fail(Errc::invalid_plan, "register ", i, " uses a symbol that the plan does not have");
+  }
+  for (const PlanWeight& w : plan.weights) {
+    if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
+      return fail(Errc::invalid_plan, "weight ", w.name.view(), " has an unknown type or rank");
+    if (!w.inline_data()) continue;
+    const CheckedSize elements = w.shape.elements({});
+    const CheckedSize end = CheckedSize(w.data_offset) + w.data_bytes;
+    if (!elements.ok() || !end.ok() || end.raw() > plan.constants.size() ||
+        w.data_bytes != bytes_of(w.dtype, elements.raw()))
+      return fail(Errc::invalid_plan, "weight ", w.name.view(), ": its data does not have the size of its shape");
+  }
+  for (const StateDescriptor& s : plan.states) {
+    const CheckedSize bytes = unit_bytes(s.info);
+    if (s.lifecycle != s.info.lifecycle || !bytes.ok() || s.size_bytes != bytes.raw())
+      return fail(Errc::invalid_state, "state ", unsigned{s.id}, " has ", s.size_bytes, " bytes, its dims give ", bytes.raw());
+  }
+  for (const PlanPort& port : plan.inputs)
+    if (index(port.reg) >= plan.registers.size()) return fail(Errc::invalid_plan, "input ", port.name.view(), " names no register");
+  for (const PlanPort& port : plan.outputs)
+    if (index(port.reg) >= plan.registers.size()) return fail(Errc::invalid_plan, "output ", port.name.view(), " names no register");
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    const InstructionRecord& r = plan.instructions[i];
+    auto bad = [&](Errc code, auto... pieces) {
+      return std::unexpected<Error>(at_insn(Error::of(code, pieces...), i, r.opcode));
+    };
+    const OpRow* row = table[number(r.opcode)];
+    if (row == nullptr) return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(r.opcode)}, " is not in the catalog");
+    if (r.inputs != row->inputs.size() || r.outputs != row->outputs.size() || r.weights != row->weights.size())
+      return bad(Errc::invalid_plan, row->name, ": the number of operands is not the op's");
+    if (std::uint64_t{r.first_register} + r.inputs + r.outputs > plan.register_refs.size() ||
+        std::uint64_t{r.first_weight} + r.weights > plan.weight_refs.size())
+      return bad(Errc::invalid_plan, row->name, ": operands lie outside their pool");
+    if (r.param_block_id >= plan.params.size()) return bad(Errc::invalid_plan, row->name, ": no parameter block");
+    const ParamRecord& p = plan.params[r.param_block_id];
+    if (std::uint64_t{p.offset} + p.bytes > plan.param_bytes.size())
+      return bad(Errc::invalid_plan, row->name, ": the parameter block lies outside its pool");
+    const bool stateful = row->lifecycle != StateLifecycle::none;
+    if (stateful && (r.state_block_id >= plan.states.size() || plan.states[r.state_block_id].lifecycle != row->lifecycle))
+      return bad(Errc::invalid_state, row->name, ": the state's lifecycle is not the op's");
+    if (!stateful && r.state_block_id != InstructionRecord::kNoState)
+      return bad(Errc::invalid_state, row->name, ": the op has no state");
+    const Instruction insn = plan.instruction(i);
+    for (std::size_t k = 0; k < insn.inputs.size(); ++k)
+      if (index(insn.inputs[k]) >= plan.registers.size() && !(insn.inputs[k] == kNoRegister && row->inputs[k].optional))
+        return bad(Errc::dangling_value, row->name, ": input ", row->inputs[k].name, " names no register");
+    for (RegisterRef reg : insn.outputs)
+      if (index(reg) >= plan.registers.size()) return bad(Errc::dangling_value, row->name, ": an output names no register");
+    for (WeightRef w : insn.weights)
+      if (w != kNoWeight && index(w) >= plan.weights.size()) return bad(Errc::missing_weight, row->name, ": a weight id names none");
+  }
+  return {};
+}
+
+/// One producer per register, writes before reads, types as the ops give them.
+[[nodiscard]] inline Result<void> check_flow(const ExecutionPlan& plan, const OpTable& table) noexcept {
+  Vector<std::uint8_t> written(plan.allocator);
+  if (auto r = written.resize(plan.registers.size()); !r) return r;
+  for (const PlanPort& port : plan.inputs) {
+    if (written[index(port.reg)] != 0)
+      return fail(Errc::overlapping_writers, "input ", port.name.view(), " names a register that is an input already");
+    written[index(port.reg)] = 1;
+  }
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    const Instruction insn = plan.instruction(i);
+    const OpRow* row = table[number(insn.opcode)];
+    auto bad = [&](const Error& error) { return std::unexpected<Error>(at_insn(error, i, insn.opcode)); };
+    for (std::size_t k = 0; k < insn.inputs.size(); ++k)
+      if (insn.inputs[k] != kNoRegister && written[index(insn.inputs[k])] == 0)
+        return bad(Error::of(Errc::dangling_value, row->name, ": input ", row->inputs[k].name, " reads register ",
+                             index(insn.inputs[k]), " before it is written"));
+    std::array<InputInfo, kMaxOperands> in;
+    std::array<WeightInfo, kMaxOperands> w;
+    std::array<TensorType, kMaxOperands> types{};
+    if (auto r = row->infer(plan.operand_info(insn, in, w), types); !r) return bad(r.error());
+    for (std::size_t k = 0; k < insn.outputs.size(); ++k) {
+      const std::uint16_t reg = index(insn.outputs[k]);
+      if (written[reg] != 0)
+        return bad(Error::of(Errc::overlapping_writers, row->name, ": register ", reg, " has another producer already"));
+      written[reg] = 1;
+      if (plan.registers[reg].dtype != types[k].dtype)
+        return bad(Error::of(Errc::dtype_mismatch, row->name, ": register ", reg, " is recorded as ",
+                             name(plan.registers[reg].dtype), ", the op gives ", name(types[k].dtype)));
+      if (!(plan.registers[reg].shape == types[k].shape)) {
+        Error error = Error::of(Errc::shape_mismatch, row->name, ": register ", reg, " is recorded as ");
+        append_shape(error, plan.registers[reg].shape).append(", the op gives ");
+        return bad(append_shape(error, types[k].shape));
+      }
+      if (row->rung != Rung::primitive && types[k].shape.rank > kMaxActivationRank)
+        return bad(Error::of(Errc::unsupported_tensor_rank, row->name, ": register ", reg, " has ",
+                             unsigned{types[k].shape.rank}, " axes, at most ", unsigned{kMaxActivationRank}, " expected"));
+    }
+  }
+  for (const PlanPort& port : plan.outputs)
+    if (written[index(port.reg)] == 0)
+      return fail(Errc::dangling_value, "output ", port.name.view(), " names a register that nothing writes");
+  return {};
+}
+
+}  // namespace detail
+
+/// Collects what is wrong (at most one error, it stops there) and what is odd.
+[[nodiscard]] inline Result<Vector<Finding>> findings(const ExecutionPlan& plan, const OpTable& table) noexcept {
+  Vector<Finding> list(plan.allocator);
+  auto checked = detail::check_references(plan, table);
+  if (checked) checked = detail::check_flow(plan, table);
+  if (!checked) {
+    if (checked.error().code() == Errc::out_of_memory) return pass(checked);
+    if (auto r = list.push_back({Severity::error, Phase::compiled, checked.error()}); !r) return pass(r);
+    return list;
+  }
+  auto map = liveness(plan);
+  if (!map) return pass(map);
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    const Instruction insn = plan.instruction(i);
+    for (RegisterRef r : insn.outputs) {
+      if (map->register_last_read[index(r)] != LivenessMap::kNeverRead) continue;
+      Error error = Error::of(Errc::invalid_plan, table[number(insn.opcode)]->name, ": register ", index(r), " ");
+      append_shape(error, plan.registers[index(r)].shape).append(" is never read");
+      if (auto done = list.push_back({Severity::warning, Phase::compiled, detail::at_insn(error, i, insn.opcode)}); !done)
+        return pass(done);
+    }
+  }
+  return list;
+}
+
+/// Judges a compiled plan; the error is the first finding that counts.
+[[nodiscard]] inline Result<void> validate(const ExecutionPlan& plan, const OpTable& table, Validation level) noexcept {
+  if (level == Validation::none) return {};
+  auto list = findings(plan, table);
+  if (!list) return pass(list);
+  for (const Finding& f : *list)
+    if (f.severity == Severity::error || level == Validation::strict) return std::unexpected<Error>(f.error);
+  return {};
+}
+
+}  // namespace zrt::inline ZRT_ABI::plan
