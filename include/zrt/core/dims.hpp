@@ -95,6 +95,13 @@ constexpr Error& append_shape(Error& error, const Shape& shape) noexcept {
   return error.append(']');
 }
 
+/// True when `shape` can be stored as a weight of `dtype`: constant extents, rows of whole blocks.
+[[nodiscard]] constexpr bool whole_blocks(DType dtype, const Shape& shape) noexcept {
+  for (std::uint8_t axis = 0; axis < shape.rank; ++axis)
+    if (shape[axis].symbol != 0) return false;
+  return !is_block(dtype) || shape.last().extent % info(dtype).block_elems == 0;
+}
+
 /// Element type and shape of a value.
 struct TensorType {
   DType dtype = DType::f32;

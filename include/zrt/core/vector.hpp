@@ -119,7 +119,10 @@ class Vector {
   }
 
  private:
-  static constexpr std::size_t alignment() noexcept { return alignof(T) < 64 && sizeof(T) >= 64 ? 64 : alignof(T); }
+  // Bytes are aligned for whatever is laid out in them.
+  static constexpr std::size_t alignment() noexcept {
+    return alignof(T) < 64 && (sizeof(T) >= 64 || std::is_same_v<T, std::byte>) ? 64 : alignof(T);
+  }
 
   void free_all() noexcept {
     clear();

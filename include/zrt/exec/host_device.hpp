@@ -4,6 +4,7 @@
 
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/host_recorder.hpp>
+#include <zrt/quant/types.hpp>
 
 #include <cstring>
 
@@ -24,9 +25,12 @@ class HostDevice {
     return memory.span().subspan(offset, bytes);
   }
 
-  /// Errors: Errc::shape_mismatch when the data is shorter than the shape; data is not copied and
+  /// Errors: Errc::unsupported_weight_type for a type that this build cannot dequantise,
+  /// Errc::shape_mismatch when the data is shorter than the shape; data is not copied and
   /// must outlive every program that uses it.
   [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
+    if ((is_float(view.dtype) || is_block(view.dtype)) && quant::find(view.dtype) == nullptr)
+      return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype), ", which is not computed");
     const auto elements = view.shape.elements({}).get(view.name);
     if (!elements) return pass(elements);
     const Dim last = view.shape.last();
@@ -35,6 +39,8 @@ class HostDevice {
     if (rows > 0xffffffffu || (CheckedSize(rows) * row_bytes).raw() > view.data.size())
       return fail(Errc::shape_mismatch, "weight ", view.name, " has ", view.data.size(), " bytes, its shape needs ",
                   rows * row_bytes);
+    if (reinterpret_cast<std::uintptr_t>(view.data.data()) % 4 != 0)
+      return fail(Errc::invalid_argument, "weight ", view.name, " lies at an address that is not a multiple of 4");
     return HostWeight{view.data.data(), view.dtype, static_cast<std::uint32_t>(rows), last.extent, row_bytes};
   }
 

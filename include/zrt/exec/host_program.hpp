@@ -7,6 +7,7 @@
 #include <zrt/exec/barrier.hpp>
 #include <zrt/ops/step.hpp>
 
+#include <array>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -45,7 +46,7 @@ class HostProgram {
 
   /// Runs every call in order on all workers of `threads`; false when `stop` ended it early.
   [[nodiscard]] bool launch(const Step& step, const ThreadHook& threads, const StopPoll& stop) noexcept {
-    Replay replay{this, &step, &stop, 0, entries_.size(), false, false, {}};
+    Replay replay{this, &step, &stop, 0, entries_.size(), false, {false, false}, {}};
     if (threads.run == nullptr || threads.workers <= 1) {
       replay_entries(&replay, 0, 1);
     } else if (threads.concurrent) {
@@ -54,14 +55,14 @@ class HostProgram {
       threads.run(threads.context, &replay_entries, &replay);
     } else {
       // Workers that may run one after the other must not wait for each other: join after every call.
-      for (std::size_t i = 0; i < entries_.size() && !replay.halt; ++i) {
+      for (std::size_t i = 0; i < entries_.size(); ++i) {
+        if (i != 0 && stop()) return false;
         replay.first = i;
         replay.last = i + 1;
         threads.run(threads.context, &replay_entries, &replay);
-        replay.halt = stop();
       }
     }
-    return !replay.halt;
+    return !replay.halt[0] && !replay.halt[1];
   }
 
  private:
@@ -81,7 +82,8 @@ class HostProgram {
     std::size_t first;
     std::size_t last;
     bool meet;
-    bool halt;
+    /// Written in turn: a worker may still read the flag of one fence when the first decides at the next.
+    std::array<bool, 2> halt;
     SpinBarrier barrier;
   };
 
@@ -95,13 +97,15 @@ class HostProgram {
     const HostProgram& program = *replay.program;
     Worker worker{index, count, 0, {}};
     std::uint32_t round = 0;
+    std::uint32_t fences = 0;
     for (std::size_t i = replay.first; i < replay.last; ++i) {
       const Entry& entry = program.entries_[i];
       if (entry.fence && i != replay.first) {
         // One worker decides before all meet, so that all leave together.
-        if (index == 0 && (*replay.stop)()) replay.halt = true;
+        bool& halt = replay.halt[fences++ % 2];
+        if (index == 0 && (*replay.stop)()) halt = true;
         if (replay.meet) replay.barrier.wait(round);
-        if (replay.halt) return;
+        if (halt) return;
       }
       worker.instruction = entry.instruction;
       worker.scratch = entry.scratch;

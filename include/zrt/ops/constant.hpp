@@ -26,7 +26,9 @@ struct Constant {
   static constexpr Result<void> infer(const TypeCall<Constant>& c, OutputTypes<Constant>& out) noexcept {
     if (!c.w[0].present()) return fail(Errc::missing_weight, "constant: weight literal is not bound");
     const DType stored = c.w[0].dtype;
-    const bool widened = is_float(stored) || is_block(stored);
+    const bool widened = quant::find(stored) != nullptr;
+    if (!widened && (is_block(stored) || info(stored).block_elems != 1))
+      return fail(Errc::unsupported_weight_type, "constant: ", zrt::name(stored), " is not computed in this build");
     out[0] = {widened ? DType::f32 : stored, c.w[0].shape};
     return {};
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ops/op.hpp>
+#include <zrt/quant/types.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -17,15 +18,16 @@ template <class O>
   return {};
 }
 
-/// Demands a bound weight [rows, cols] of any float or block type.
+/// Demands a bound weight [rows, cols] of a computed type.
 template <class O>
 [[nodiscard]] constexpr Result<void> expect_matrix(const WeightInfo& weight, std::string_view name,
                                                    std::uint32_t cols) noexcept {
   if (!weight.present()) return fail(Errc::missing_weight, O::name, ": weight ", name, " is not bound");
   if (weight.shape.rank != 2 || weight.shape[1] != Dim(cols))
     return bad_shape<O>(name, "two axes, the last as long as the activations'", weight.shape);
-  if (!is_float(weight.dtype) && !is_block(weight.dtype))
-    return bad_dtype<O>(name, "a float or block type", weight.dtype);
+  if (quant::find(weight.dtype) == nullptr)
+    return fail(Errc::unsupported_weight_type, O::name, ": weight ", name, " is ", zrt::name(weight.dtype),
+                ", which this build does not compute");
   if (cols % info(weight.dtype).block_elems != 0)
     return bad_shape<O>(name, "a last axis of whole blocks", weight.shape);
   return {};
@@ -45,18 +47,23 @@ template <class O>
   return {};
 }
 
-/// Symbols set to distinct primes: two shapes agree in size for every step if they do here.
-[[nodiscard]] constexpr Extents prime_extents() noexcept {
-  constexpr std::uint32_t primes[kMaxSymbols] = {1, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
-  Extents extents;
-  for (std::size_t i = 0; i < kMaxSymbols; ++i) extents.value[i] = primes[i];
-  return extents;
-}
-
+/// True when two shapes have as many elements as each other whatever the symbols are: the constant
+/// factors agree, and so does how often each symbol stands.
 [[nodiscard]] constexpr bool same_size(const Shape& a, const Shape& b) noexcept {
-  const CheckedSize x = a.elements(prime_extents());
-  const CheckedSize y = b.elements(prime_extents());
-  return x.ok() && y.ok() && x.raw() == y.raw();
+  CheckedSize constants[2] = {1, 1};
+  std::array<std::int8_t, kMaxSymbols> balance{};
+  const Shape* shapes[2] = {&a, &b};
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::uint8_t axis = 0; axis < shapes[i]->rank; ++axis) {
+      const Dim dim = (*shapes[i])[axis];
+      constants[i] *= CheckedSize(dim.extent);
+      if (dim.symbol != 0) balance[dim.symbol] = static_cast<std::int8_t>(balance[dim.symbol] + (i == 0 ? 1 : -1));
+    }
+  }
+  for (std::int8_t count : balance)
+    if (count != 0) return false;
+  return constants[0].ok() && constants[1].ok() && constants[0].raw() == constants[1].raw();
 }
+static_assert(!same_size({Dim(1, 1)}, {3}) && same_size({Dim(2, 1), 3}, {6, Dim(1, 1)}));
 
 }  // namespace zrt::inline ZRT_ABI

@@ -66,6 +66,11 @@ struct StateInfo {
   friend constexpr bool operator==(const StateInfo&, const StateInfo&) = default;
 };
 
+/// True when lifecycle and element type are ones that this build has a name for.
+[[nodiscard]] constexpr bool is_known(const StateInfo& state) noexcept {
+  return static_cast<std::size_t>(state.lifecycle) < kStateLifecycles && is_dtype(static_cast<std::uint8_t>(state.dtype));
+}
+
 /// Bytes of one unit: a page (kv_paged) or a slot's block (recurrent).
 [[nodiscard]] constexpr CheckedSize unit_bytes(const StateInfo& state) noexcept {
   const CheckedSize element = info(state.dtype).block_bytes;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/executor.hpp: one decoder plan bound at two sizes, run step by step over ragged batches.
+#pragma once
+
+#include <zrt/exec/batch.hpp>
+#include <zrt/exec/bind.hpp>
+#include <zrt/exec/counters.hpp>
+
+#include <memory>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// The sizes that an executor is made for.
+struct ExecutorSizes {
+  std::uint32_t slots = 1;           ///< sequences in one step
+  std::uint32_t prefill_tokens = 1;  ///< tokens of a step that holds prompt tokens
+  std::uint32_t prefill_rows = 1;    ///< rows of such a step that reach the LM head
+  std::uint32_t pages = 1;           ///< pages of each kv_paged state
+  std::uint32_t pages_per_slot = 1;
+};
+
+/// Runs a decoder on backend B. A decode step allocates nothing, locks nothing, counts nothing.
+///
+/// One caller at a time. The plan, the ops table and the weights' data must outlive it.
+template <class B>
+class Executor {
+ public:
+  Executor(Executor&&) noexcept = default;
+  Executor& operator=(Executor&&) noexcept = default;
+
+  /// Binds `compiled` at the prefill and the decode size.
+  ///
+  /// Errors: those of bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port is
+  /// missing.
+  [[nodiscard]] static Result<Executor> make(const plan::CompiledPlan& compiled, const OpTable& ops, const WeightSource& source,
+                                             const ExecutorSizes& sizes, typename B::Device& device) noexcept {
+    const plan::ExecutionPlan& plan = compiled.plan;
+    for (std::string_view name : {port::kTokens, port::kPositions, port::kRows})
+      if (plan.input(name) == plan::kNoRegister) return fail(Errc::invalid_plan, "a decoder's plan needs an input ", name);
+    if (plan.output(port::kLogits) == plan::kNoRegister)
+      return fail(Errc::invalid_plan, "a decoder's plan needs an output ", port::kLogits);
+    auto weights = bind_weights<B>(plan, source, device);
+    if (!weights) return pass(weights);
+    auto states = StateStore<B>::make(plan, device, sizes.pages, sizes.slots);
+    if (!states) return pass(states);
+    BindSizes prefill{bounds(plan, sizes.prefill_tokens, sizes.prefill_rows), sizes.slots};
+    BindSizes decode{bounds(plan, sizes.slots, sizes.slots), sizes.slots};
+    auto large = bind<B>(compiled, ops, *weights, *states, prefill, device);
+    if (!large) return pass(large);
+    auto small = bind<B>(compiled, ops, *weights, *states, decode, device);
+    if (!small) return pass(small);
+    return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*large), std::move(*small));
+  }
+
+  /// Runs one step; false in the result when `stop` ended it early (its results are then undefined).
+  ///
+  /// Errors: Errc::invalid_argument for a batch above the sizes; Errc::spec_violation with the
+  /// instruction when data broke an op's contract; the device's own.
+  [[nodiscard]] Result<bool> step(const Batch& batch, const StopPoll& stop = {}) noexcept {
+    const bool prefill = batch.prefill;
+    const std::uint32_t most_tokens = prefill ? sizes_.prefill_tokens : sizes_.slots;
+    const std::uint32_t most_rows = prefill ? sizes_.prefill_rows : sizes_.slots;
+    if (batch.tokens.size() > most_tokens || batch.rows.size() > most_rows || batch.slots.size() != batch.tokens.size() ||
+        batch.positions.size() != batch.tokens.size())
+      return fail(Errc::invalid_argument, "a batch of ", batch.tokens.size(), " tokens and ", batch.rows.size(),
+                  " rows, at most ", most_tokens, " and ", most_rows, " expected");
+    BoundPlan<B>& bound = prefill ? prefill_ : decode_;
+    zrt::Step step;
+    step.extents = bounds(compiled_->plan, static_cast<std::uint32_t>(batch.tokens.size()),
+                          static_cast<std::uint32_t>(batch.rows.size()));
+    step.tokens = static_cast<std::uint32_t>(batch.tokens.size());
+    step.slots = batch.slots.data();
+    step.positions = batch.positions.data();
+    step.pages = batch.pages;
+    step.pages_per_slot = sizes_.pages_per_slot;
+    step.slot_count = sizes_.slots;
+    StepStatus status;
+    step.status = &status;
+    const auto write = [&](std::string_view name, auto data) -> Result<void> {
+      const plan::RegisterRef reg = compiled_->plan.input(name);
+      if (reg == plan::kNoRegister || data.empty()) return {};
+      return device_->write(bound.tensor(reg), std::as_bytes(data));
+    };
+    if (auto r = write(port::kTokens, batch.tokens); !r) return pass(r);
+    if (auto r = write(port::kPositions, batch.positions); !r) return pass(r);
+    if (auto r = write(port::kRows, batch.rows); !r) return pass(r);
+    if (auto r = write(port::kRequests, batch.requests); !r) return pass(r);
+    if (auto r = write(port::kHistory, batch.history); !r) return pass(r);
+    if (auto r = write(port::kBiasIds, batch.bias_ids); !r) return pass(r);
+    if (auto r = write(port::kBias, batch.bias); !r) return pass(r);
+    auto completed = bound.program().launch(*device_, step, stop);
+    if (!completed) return pass(completed);
+    last_ = &bound == &prefill_;
+    ++(prefill ? prefill_steps_ : decode_steps_);
+    if (const std::uint64_t word = status.word.load(std::memory_order_relaxed); word != StepStatus::kClean) {
+      const auto instruction = static_cast<std::uint32_t>(word >> 32);
+      const Opcode opcode = compiled_->plan.instructions[instruction].opcode;
+      Error error = Error::of(static_cast<Errc>(word & 0xffffu), "instruction ", instruction, " (opcode ",
+                              unsigned{number(opcode)}, ") met data outside its contract");
+      return std::unexpected<Error>(error.at_instruction(instruction, number(opcode)));
+    }
+    return *completed;
+  }
+
+  /// Reads `to.size()` bytes of an output of the last step, from byte `offset` of it.
+  [[nodiscard]] Result<void> read(std::string_view output, std::uint64_t offset, std::span<std::byte> to) noexcept {
+    const plan::RegisterRef reg = compiled_->plan.output(output);
+    if (reg == plan::kNoRegister) return fail(Errc::not_found, "the plan has no output ", output);
+    return device_->read((last_ ? prefill_ : decode_).tensor(reg), offset, to);
+  }
+
+  [[nodiscard]] const plan::CompiledPlan& compiled() const noexcept { return *compiled_; }
+  [[nodiscard]] StateStore<B>& states() noexcept { return states_; }
+  [[nodiscard]] typename B::Device& device() noexcept { return *device_; }
+  [[nodiscard]] const ExecutorSizes& sizes() const noexcept { return sizes_; }
+  [[nodiscard]] const BoundPlan<B>& prefill_plan() const noexcept { return prefill_; }
+  [[nodiscard]] const BoundPlan<B>& decode_plan() const noexcept { return decode_; }
+
+  /// Adapter calls so far.
+  [[nodiscard]] DispatchCounters counters() const noexcept {
+    DispatchCounters counters;
+    counters.add(compiled_->plan, prefill_steps_ + decode_steps_);
+    return counters;
+  }
+
+ private:
+  Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device, WeightSet<B> weights,
+           StateStore<B> states, BoundPlan<B> prefill, BoundPlan<B> decode) noexcept
+      : compiled_(&compiled), sizes_(sizes), device_(&device), weights_(std::move(weights)), states_(std::move(states)),
+        prefill_(std::move(prefill)), decode_(std::move(decode)) {}
+
+  [[nodiscard]] static Extents bounds(const plan::ExecutionPlan& plan, std::uint32_t tokens, std::uint32_t rows) noexcept {
+    Extents extents;
+    for (std::size_t i = 0; i < plan.symbols.size(); ++i) extents.value[i + 1] = plan.symbols[i].bound;
+    extents.value[plan.symbol(port::kTokens)] = tokens;
+    extents.value[plan.symbol(port::kRows)] = rows;
+    return extents;
+  }
+
+  const plan::CompiledPlan* compiled_;
+  ExecutorSizes sizes_;
+  typename B::Device* device_;
+  WeightSet<B> weights_;
+  StateStore<B> states_;
+  BoundPlan<B> prefill_;
+  BoundPlan<B> decode_;
+  std::uint64_t prefill_steps_ = 0;
+  std::uint64_t decode_steps_ = 0;
+  bool last_ = false;
+};
+
+}  // namespace zrt::inline ZRT_ABI::exec

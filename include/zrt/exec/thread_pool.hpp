@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/thread_pool.hpp: the default workers behind the thread hook.
+#pragma once
+
+#include <zrt/core/hooks.hpp>
+#include <zrt/core/vector.hpp>
+#include <zrt/exec/barrier.hpp>
+
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// Workers that all run at the same time: the caller is worker 0, the others are threads.
+///
+/// Between steps they spin for about a millisecond, so that the next decode step starts without a
+/// system call, then sleep. Neither copyable nor movable; hold it by Owned.
+class ThreadPool {
+ public:
+  explicit ThreadPool(Allocator allocator) noexcept : threads_(allocator) {}
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() { stop(); }
+
+  /// Starts `workers - 1` threads.
+  ///
+  /// Errors: Errc::out_of_memory, Errc::io_error when the system has no more threads.
+  [[nodiscard]] Result<void> start(std::uint32_t workers) noexcept {
+    if (auto r = threads_.reserve(workers); !r) return r;
+    workers_ = workers;
+    for (std::uint32_t i = 1; i < workers; ++i) {
+      if (auto r = threads_.push_back({this, i, {}}); !r) return r;
+      Thread& thread = threads_.back();
+      if (const int code = pthread_create(&thread.handle, nullptr, &ThreadPool::main, &thread); code != 0) {
+        threads_.pop_back();
+        stop();
+        return fail(Errc::io_error, "starting worker ", i, " failed with error ", code);
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] ThreadHook hook() noexcept { return {this, &ThreadPool::run, workers_, true}; }
+
+ private:
+  struct Thread {
+    ThreadPool* pool;
+    std::uint32_t index;
+    pthread_t handle;
+  };
+
+  static constexpr std::uint64_t kSpinNanoseconds = 1'000'000;
+
+  static void run(void* context, ThreadHook::Work work, void* argument) noexcept {
+    auto& pool = *static_cast<ThreadPool*>(context);
+    pool.work_ = work;
+    pool.argument_ = argument;
+    pool.running_.store(pool.workers_ - 1, std::memory_order_relaxed);
+    pool.round_.fetch_add(1, std::memory_order_seq_cst);
+    if (pool.sleeping_.load(std::memory_order_seq_cst) != 0) {
+      (void)pthread_mutex_lock(&pool.mutex_);
+      (void)pthread_cond_broadcast(&pool.wake_);
+      (void)pthread_mutex_unlock(&pool.mutex_);
+    }
+    work(argument, 0, pool.workers_);
+    for (std::uint32_t spins = 0; pool.running_.load(std::memory_order_acquire) != 0; ++spins) SpinBarrier::pause(spins);
+  }
+
+  static void* main(void* argument) noexcept {
+    const Thread& thread = *static_cast<Thread*>(argument);
+    ThreadPool& pool = *thread.pool;
+    for (std::uint32_t seen = 0; pool.await(seen);) {
+      pool.work_(pool.argument_, thread.index, pool.workers_);
+      pool.running_.fetch_sub(1, std::memory_order_release);
+    }
+    return nullptr;
+  }
+
+  /// Waits for the round after `seen`; false when the pool stops.
+  bool await(std::uint32_t& seen) noexcept {
+    std::uint64_t since = 0;
+    for (std::uint32_t spins = 1; round_.load(std::memory_order_acquire) == seen; ++spins) {
+      SpinBarrier::pause(0);
+      if (spins % 1024 != 0) continue;
+      const std::uint64_t now = monotonic();
+      if (since == 0) since = now;
+      if (now - since > kSpinNanoseconds) sleep_until_after(seen);
+    }
+    ++seen;
+    return !stopping_.load(std::memory_order_acquire);
+  }
+
+  void sleep_until_after(std::uint32_t seen) noexcept {
+    (void)pthread_mutex_lock(&mutex_);
+    // Announced before the last look at the round: run() looks at `sleeping_` after raising it.
+    sleeping_.fetch_add(1, std::memory_order_seq_cst);
+    while (round_.load(std::memory_order_seq_cst) == seen) (void)pthread_cond_wait(&wake_, &mutex_);
+    sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+    (void)pthread_mutex_unlock(&mutex_);
+  }
+
+  void stop() noexcept {
+    stopping_.store(true, std::memory_order_seq_cst);
+    round_.fetch_add(1, std::memory_order_seq_cst);
+    (void)pthread_mutex_lock(&mutex_);
+    (void)pthread_cond_broadcast(&wake_);
+    (void)pthread_mutex_unlock(&mutex_);
+    for (Thread& thread : threads_) (void)pthread_join(thread.handle, nullptr);
+    threads_.clear();
+  }
+
+  /// The clock is read in user space on Linux.
+  [[nodiscard]] static std::uint64_t monotonic() noexcept {
+    timespec now{};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  }
+
+  Vector<Thread> threads_;
+  std::uint32_t workers_ = 1;
+  ThreadHook::Work work_ = nullptr;
+  void* argument_ = nullptr;
+  alignas(64) std::atomic<std::uint32_t> round_{0};
+  alignas(64) std::atomic<std::uint32_t> running_{0};
+  std::atomic<std::uint32_t> sleeping_{0};
+  std::atomic<bool> stopping_{false};
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
+};
+
+}  // namespace zrt::inline ZRT_ABI::exec

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/config.hpp: what an arch program needs to know of a model, read from its metadata.
+#pragma once
+
+#include <zrt/core/name.hpp>
+#include <zrt/model/gguf.hpp>
+#include <zrt/ops/rope_frequencies.hpp>
+
+namespace zrt::inline ZRT_ABI::model {
+
+/// Sizes and constants of a decoder. Filled from the file; the KV type is the host's choice.
+struct Config {
+  std::uint32_t vocabulary = 0;
+  std::uint32_t context = 0;  ///< positions that the model was trained for
+  std::uint32_t width = 0;
+  std::uint32_t layers = 0;
+  std::uint32_t ff = 0;
+  std::uint32_t heads = 0;
+  std::uint32_t kv_heads = 0;
+  std::uint32_t key_dim = 0;
+  std::uint32_t value_dim = 0;
+  float norm_eps = 1e-5f;
+  ops::RopeParams rope{};
+  DType kv_dtype = DType::f16;
+};
+
+namespace detail {
+
+/// Reads "<architecture>.<key>" with a bound that keeps every later product within 64 bits.
+class ConfigReader {
+ public:
+  explicit ConfigReader(const GgufFile& file, std::string_view architecture) noexcept : file_(file), architecture_(architecture) {}
+
+  [[nodiscard]] Result<std::uint32_t> count(std::string_view key, std::uint32_t most) const noexcept {
+    const Name full = Name::of(architecture_, ".", key);
+    auto value = file_.get<std::uint32_t>(full.view());
+    if (!value) return value;
+    if (*value == 0 || *value > most)
+      return fail(Errc::invalid_metadata, full.view(), " is ", *value, ", expected 1..", most);
+    return value;
+  }
+  [[nodiscard]] Result<std::uint32_t> count_or(std::string_view key, std::uint32_t most, std::uint32_t fallback) const noexcept {
+    if (file_.find(Name::of(architecture_, ".", key).view()) == nullptr) return fallback;
+    return count(key, most);
+  }
+  [[nodiscard]] Result<float> number_or(std::string_view key, float fallback) const noexcept {
+    const Name full = Name::of(architecture_, ".", key);
+    if (file_.find(full.view()) == nullptr) return fallback;
+    auto value = file_.get<float>(full.view());
+    if (value && !(*value > 0.0f && *value < 3e38f))
+      return fail(Errc::invalid_metadata, full.view(), " must be a positive number");
+    return value;
+  }
+  [[nodiscard]] Result<std::string_view> text_or(std::string_view key, std::string_view fallback) const noexcept {
+    const Name full = Name::of(architecture_, ".", key);
+    if (file_.find(full.view()) == nullptr) return fallback;
+    return file_.get<std::string_view>(full.view());
+  }
+
+ private:
+  const GgufFile& file_;
+  std::string_view architecture_;
+};
+
+[[nodiscard]] inline Result<void> read_rope(const ConfigReader& meta, Config& c) noexcept {
+  ops::RopeParams& rope = c.rope;
+  rope.head_dim = c.key_dim;
+  auto n_rot = meta.count_or("rope.dimension_count", c.key_dim, c.key_dim);
+  if (!n_rot) return pass(n_rot);
+  rope.n_rot = *n_rot;
+  auto base = meta.number_or("rope.freq_base", 10000.0f);
+  if (!base) return pass(base);
+  rope.base = *base;
+  auto scaling = meta.text_or("rope.scaling.type", "none");
+  if (!scaling) return pass(scaling);
+  auto factor = meta.number_or("rope.scaling.factor", 1.0f);
+  if (!factor) return pass(factor);
+  auto linear = meta.number_or("rope.scale_linear", 1.0f);
+  if (!linear) return pass(linear);
+  auto original = meta.count_or("rope.scaling.original_context_length", 1u << 30, c.context);
+  if (!original) return pass(original);
+  auto magnitude = meta.number_or("rope.scaling.attn_factor", 1.0f);
+  if (!magnitude) return pass(magnitude);
+  rope.factor = *factor;
+  rope.original_context = *original;
+  rope.magnitude = *magnitude;
+  if (*scaling == "none") {
+    rope.scaling = *linear == 1.0f ? ops::RopeScaling::none : ops::RopeScaling::linear;
+    rope.factor = *linear;
+  } else if (*scaling == "linear") {
+    rope.scaling = ops::RopeScaling::linear;
+  } else if (*scaling == "yarn") {
+    rope.scaling = ops::RopeScaling::yarn;
+  } else {
+    return fail(Errc::invalid_metadata, "rope.scaling.type is ", *scaling, ", expected none, linear or yarn");
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// Reads the keys that a dense decoder has.
+///
+/// Errors: Errc::missing_metadata or invalid_metadata naming the key.
+[[nodiscard]] inline Result<Config> read_config(const GgufFile& file) noexcept {
+  auto architecture = file.get<std::string_view>("general.architecture");
+  if (!architecture) return pass(architecture);
+  const detail::ConfigReader meta(file, *architecture);
+  Config c;
+  struct Key {
+    std::string_view name;
+    std::uint32_t Config::* field;
+    std::uint32_t most;
+  };
+  constexpr Key required[] = {{"context_length", &Config::context, 1u << 28},
+                              {"embedding_length", &Config::width, 1u << 20},
+                              {"block_count", &Config::layers, 254},
+                              {"feed_forward_length", &Config::ff, 1u << 22},
+                              {"attention.head_count", &Config::heads, 1u << 12}};
+  for (const Key& key : required) {
+    auto value = meta.count(key.name, key.most);
+    if (!value) return pass(value);
+    c.*key.field = *value;
+  }
+  auto kv_heads = meta.count_or("attention.head_count_kv", c.heads, c.heads);
+  if (!kv_heads) return pass(kv_heads);
+  c.kv_heads = *kv_heads;
+  if (c.heads % c.kv_heads != 0)
+    return fail(Errc::invalid_metadata, "attention.head_count is ", c.heads, ", expected a multiple of ", c.kv_heads, " kv heads");
+  const std::uint32_t even_split = c.width / c.heads;
+  auto key_dim = meta.count_or("attention.key_length", 512, even_split);
+  if (!key_dim) return pass(key_dim);
+  auto value_dim = meta.count_or("attention.value_length", 512, even_split);
+  if (!value_dim) return pass(value_dim);
+  c.key_dim = *key_dim;
+  c.value_dim = *value_dim;
+  auto eps = meta.number_or("attention.layer_norm_rms_epsilon", 1e-5f);
+  if (!eps) return pass(eps);
+  c.norm_eps = *eps;
+  const GgufTensor* table = file.find_tensor("token_embd.weight");
+  if (table == nullptr || table->rank != 2) return fail(Errc::missing_weight, "the model has no matrix token_embd.weight");
+  if (table->dims[1] > 0x7fffffffu) return fail(Errc::invalid_metadata, "the vocabulary does not fit 31 bits");
+  c.vocabulary = static_cast<std::uint32_t>(table->dims[1]);
+  if (auto r = detail::read_rope(meta, c); !r) return pass(r);
+  return c;
+}
+
+}  // namespace zrt::inline ZRT_ABI::model

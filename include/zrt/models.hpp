@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/models.hpp: all model families of this build.
+#pragma once
+
+#include <zrt/model/arch/llama.hpp>
+#include <zrt/model/arch/qwen2.hpp>
+#include <zrt/model/arch/qwen3.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+/// The families that an engine runs unless it is given a list of its own.
+struct AllFamilies {
+  using List = boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3>;
+};
+
+}  // namespace zrt::inline ZRT_ABI

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/sequence.hpp: the tokens of one request in a slot, and how far the model has read them.
+#pragma once
+
+#include <zrt/core/vector.hpp>
+#include <zrt/ops/sampling.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// One token's bias.
+struct TokenBias {
+  std::int32_t token = 0;
+  float bias = 0.0f;
+};
+
+/// A sequence that the batch planner feeds to the model.
+struct Sequence {
+  explicit Sequence(Allocator a) noexcept : tokens(a), biases(a) {}
+
+  std::uint32_t slot = 0;
+  Vector<std::uint32_t> tokens;     ///< prompt, then what was generated
+  std::uint32_t prompt_tokens = 0;
+  std::uint32_t processed = 0;      ///< tokens whose state the slot holds
+  ops::SampleRequest sampling{};
+  Vector<TokenBias> biases;
+  bool every_row = false;  ///< logits of every prompt position are wanted
+
+  /// Tokens left to process that were part of the prompt.
+  [[nodiscard]] std::uint32_t prompt_left() const noexcept {
+    return processed < prompt_tokens ? prompt_tokens - processed : 0;
+  }
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve
