@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_cases/all.hpp: the cases of every op of the catalog.
+#pragma once
+
+#include <property/op_cases/arg_max.hpp>
+#include <property/op_cases/argmax.hpp>
+#include <property/op_cases/broadcast_to.hpp>
+#include <property/op_cases/cast.hpp>
+#include <property/op_cases/concat.hpp>
+#include <property/op_cases/constant.hpp>
+#include <property/op_cases/dot_general.hpp>
+#include <property/op_cases/elementwise_binary.hpp>
+#include <property/op_cases/elementwise_unary.hpp>
+#include <property/op_cases/embedding.hpp>
+#include <property/op_cases/flash_attn_batched.hpp>
+#include <property/op_cases/gated_act.hpp>
+#include <property/op_cases/kv_write_batched.hpp>
+#include <property/op_cases/linear.hpp>
+#include <property/op_cases/lm_head.hpp>
+#include <property/op_cases/lm_head_logits.hpp>
+#include <property/op_cases/multihead_attention.hpp>
+#include <property/op_cases/reduce.hpp>
+#include <property/op_cases/reshape.hpp>
+#include <property/op_cases/residual_add.hpp>
+#include <property/op_cases/residual_rms_norm.hpp>
+#include <property/op_cases/rms_norm.hpp>
+#include <property/op_cases/rms_norm_fused_mlp_gate_up.hpp>
+#include <property/op_cases/rms_norm_fused_qkv.hpp>
+#include <property/op_cases/rms_norm_fused_rope_kv_write.hpp>
+#include <property/op_cases/rope.hpp>
+#include <property/op_cases/sample.hpp>
+#include <property/op_cases/slice.hpp>
+#include <property/op_cases/softmax.hpp>
+#include <property/op_cases/swiglu.hpp>
+#include <property/op_cases/take.hpp>
+#include <zrt/ops/catalog.hpp>
+
+namespace op_cases {
+
+template <class... O>
+consteval bool all_have_cases(boost::mp11::mp_list<O...>) {
+  static_assert((HasOpCases<O> && ...), "an op of the catalog has no OpCases: add tests/property/op_cases/<op>.hpp");
+  return true;
+}
+static_assert(all_have_cases(zrt::ops::Catalog{}));
+
+}  // namespace op_cases

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_cases/cast.hpp: random cases of cast.
+#pragma once
+
+#include <property/op_cases/op_case.hpp>
+#include <zrt/ops/cast.hpp>
+
+namespace op_cases {
+
+template <>
+struct OpCases<zrt::ops::Cast> {
+  using Op = zrt::ops::Cast;
+  static Typed<Op> make(Random& r, const Batch& b) {
+    Typed<Op> c;
+    c.in[0] = si32(r, b, any_shape(r, r.between(1, 50)), 0, 0x7fffffff);
+    return c;
+  }
+  static constexpr bool allows(const Mutation& m) {
+    return m.kind == Mutation::more_axes || m.kind == Mutation::fewer_axes;
+  }
+};
+
+}  // namespace op_cases

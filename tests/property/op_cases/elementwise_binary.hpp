@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_cases/elementwise_binary.hpp: random cases of elementwise_binary.
+#pragma once
+
+#include <property/op_cases/op_case.hpp>
+#include <zrt/ops/elementwise_binary.hpp>
+
+namespace op_cases {
+
+template <>
+struct OpCases<zrt::ops::ElementwiseBinary> {
+  using Op = zrt::ops::ElementwiseBinary;
+  static Typed<Op> make(Random& r, const Batch& b) {
+    const Shape shape = any_shape(r, r.between(1, 100));
+    Typed<Op> c;
+    c.params = {static_cast<zrt::ops::BinaryKind>(r.between(0, zrt::ops::kBinaryKinds - 1))};
+    c.in = {f32(r, b, shape), f32(r, b, shape)};
+    return c;
+  }
+};
+
+}  // namespace op_cases

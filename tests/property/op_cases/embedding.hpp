@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_cases/embedding.hpp: random cases of embedding.
+#pragma once
+
+#include <property/op_cases/op_case.hpp>
+#include <zrt/ops/embedding.hpp>
+
+namespace op_cases {
+
+template <>
+struct OpCases<zrt::ops::Embedding> {
+  using Op = zrt::ops::Embedding;
+  static Typed<Op> make(Random& r, const Batch& b) {
+    const std::uint32_t rows = r.between(1, 40);
+    Typed<Op> c;
+    c.params = {r.one_of({1.0f, 11.3f})};
+    c.in[0] = si32(r, b, Shape{kRows}, 0, rows - 1);
+    c.w[0] = matrix(r, rows, any_width(r));
+    return c;
+  }
+  // Ids may have any number of axes.
+  static constexpr bool allows(const Mutation& m) { return !m.weight && m.kind == Mutation::more_axes; }
+};
+
+}  // namespace op_cases

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_cases/run.hpp: runs a case as a one-node graph on a backend and compares results.
+#pragma once
+
+#include <property/op_cases/op_case.hpp>
+#include <zrt/exec/bind.hpp>
+#include <zrt/plan/compile.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace op_cases {
+
+/// What a run leaves: the outputs, the bytes of the state, the step's status.
+struct Outcome {
+  std::vector<Value> out;
+  std::vector<std::byte> state;
+  std::uint64_t status = 0;
+  std::size_t instructions = 0;
+};
+
+/// The weights of a case are named "w0", "w1", ...
+inline zrt::Result<zrt::WeightView> find_weight(const void* context, std::string_view name) noexcept {
+  const Case& c = *static_cast<const Case*>(context);
+  for (std::size_t i = 0; i < c.w.size(); ++i)
+    if (c.w[i].present && zrt::Name::of("w", static_cast<unsigned>(i)).view() == name)
+      return zrt::WeightView{name, c.w[i].dtype, c.w[i].shape, c.w[i].data};
+  return zrt::fail(zrt::Errc::missing_weight, "the case has no weight ", name);
+}
+inline zrt::WeightInfo weight_info(const void* context, std::string_view name) noexcept {
+  const auto found = find_weight(context, name);
+  return found ? zrt::WeightInfo{true, found->dtype, found->shape} : zrt::WeightInfo{};
+}
+
+/// The case's op alone, its inputs and outputs at the border.
+inline zrt::Result<zrt::ir::Graph> one_node(const Case& c, const Batch& b, const zrt::ir::Ops& ops) {
+  namespace ir = zrt::ir;
+  ir::Builder g(*ops.table, zrt::system_allocator(), {&c, &weight_info});
+  (void)g.symbol("tokens", b.bound);
+  std::vector<ir::ValueId> in(c.in.size()), out(c.row->outputs.size());
+  std::vector<ir::WeightId> w(c.w.size());
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (c.in[i].present) in[i] = g.input(zrt::Name::of("in", static_cast<unsigned>(i)), c.in[i].type);
+  for (std::size_t i = 0; i < c.w.size(); ++i)
+    if (c.w[i].present) w[i] = g.weight(zrt::Name::of("w", static_cast<unsigned>(i)), c.w[i].shape);
+  ir::StateId state{};
+  if (c.row->lifecycle != zrt::StateLifecycle::none) state = g.state(c.state);
+  g.append(c.row->opcode, in, w, state, c.block(), out);
+  for (std::size_t i = 0; i < out.size(); ++i) g.output(zrt::Name::of("out", static_cast<unsigned>(i)), out[i]);
+  return g.finish();
+}
+
+/// Pages that hold something everywhere, so that a key read too many shows.
+inline std::vector<std::byte> page_contents(const zrt::StateInfo& state, std::uint64_t bytes, Random& r) {
+  const zrt::KvPage page{0, 0, 0, state.dtype};
+  std::vector<std::byte> contents(bytes);
+  for (std::uint64_t i = 0; i < bytes / zrt::info(state.dtype).block_bytes; ++i)
+    page.store(contents.data(), i, r.real(-2.0f, 2.0f));
+  return contents;
+}
+
+/// Runs workers one after the other, the last one first: allowed for a hook that is not concurrent.
+inline zrt::ThreadHook one_after_the_other(std::uint32_t workers) {
+  static constexpr auto run = []<std::uint32_t N>() {
+    return +[](void*, zrt::ThreadHook::Work work, void* argument) noexcept {
+      for (std::uint32_t i = N; i-- > 0;) work(argument, i, N);
+    };
+  };
+  zrt::ThreadHook hook;
+  hook.run = workers == 2 ? run.template operator()<2>() : run.template operator()<1>();
+  hook.workers = workers;
+  return hook;
+}
+
+/// Binds `compiled` on B, runs one step of batch `b`, and reads everything back.
+///
+/// The state's contents are drawn from `seed`. The step runs twice from the same inputs and state, so
+/// that what the first leaves in the arena must not reach the second.
+template <class B>
+zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::CompiledPlan& compiled,
+                         const zrt::OpTable& table, std::uint32_t seed, std::uint32_t workers) {
+  namespace exec = zrt::exec;
+  typename B::Device device(zrt::system_allocator(), one_after_the_other(workers));
+  auto weights = exec::bind_weights<B>(compiled.plan, {&c, &find_weight}, device);
+  if (!weights) return zrt::pass(weights);
+  auto states = exec::StateStore<B>::make(compiled.plan, device, b.page_count(), b.slot_count);
+  if (!states) return zrt::pass(states);
+  exec::BindSizes sizes;
+  sizes.bounds.value[kTokens] = b.bound;
+  sizes.batch_slots = b.slot_count;
+  auto bound = exec::bind<B>(compiled, table, *weights, *states, sizes, device);
+  if (!bound) return zrt::pass(bound);
+
+  zrt::StepStatus status;
+  zrt::Step step;
+  step.extents.value[kTokens] = b.tokens();
+  step.tokens = b.tokens();
+  step.slots = b.slots.data();
+  step.positions = b.positions.data();
+  step.pages = b.pages.data();
+  step.pages_per_slot = Batch::kPagesPerSlot;
+  step.slot_count = b.slot_count;
+  step.status = &status;
+
+  Outcome outcome;
+  outcome.instructions = compiled.plan.instructions.size();
+  for (int launch = 0; launch < 2; ++launch) {
+    for (std::size_t i = 0; i < states->descriptors().size(); ++i) {
+      Random r(seed);
+      const std::uint64_t unit = states->descriptors()[i].size_bytes;
+      const auto contents = page_contents(c.state, unit * b.page_count(), r);
+      for (std::uint32_t page = 0; page < b.page_count(); ++page)
+        if (auto w = device.write_unit(states->state(i), page, std::span(contents).subspan(page * unit, unit)); !w)
+          return zrt::pass(w);
+    }
+    for (std::size_t i = 0; i < c.in.size(); ++i) {
+      const auto reg = compiled.plan.input(zrt::Name::of("in", static_cast<unsigned>(i)).view());
+      if (!c.in[i].present) continue;
+      if (auto w = device.write(bound->tensor(reg), c.in[i].data); !w) return zrt::pass(w);
+    }
+    auto finished = bound->program().launch(device, step, {});
+    if (!finished) return zrt::pass(finished);
+  }
+  outcome.status = status.word.load();
+  for (const auto& port : compiled.plan.outputs) {
+    Value value{true, compiled.plan.registers[zrt::plan::index(port.reg)], {}};
+    value.data.resize(zrt::bytes_of(value.type.dtype, elements(value.type.shape, b)));
+    if (auto r = device.read(bound->tensor(port.reg), 0, value.data); !r) return zrt::pass(r);
+    outcome.out.push_back(std::move(value));
+  }
+  for (std::size_t i = 0; i < states->descriptors().size(); ++i) {
+    const std::uint64_t unit = states->descriptors()[i].size_bytes;
+    outcome.state.resize(unit * b.page_count());
+    for (std::uint32_t page = 0; page < b.page_count(); ++page)
+      if (auto r = device.read_unit(states->state(i), page, std::span(outcome.state).subspan(page * unit, unit)); !r)
+        return zrt::pass(r);
+  }
+  return outcome;
+}
+
+inline std::vector<float> floats(DType dtype, const std::vector<std::byte>& data) {
+  const zrt::KvPage page{0, 0, 0, dtype};
+  std::vector<float> values(data.size() / zrt::info(dtype).block_bytes);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = page.load(data.data(), i);
+  return values;
+}
+
+/// The largest distance, as a multiple of what `tolerance` allows; NaN equals NaN. With a tolerance of
+/// zero it is 0 for equal bits, and infinite otherwise.
+inline double distance(DType dtype, const std::vector<std::byte>& got, const std::vector<std::byte>& expected,
+                       const Tolerance& tolerance) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (got.size() != expected.size()) return infinity;
+  if (!zrt::is_float(dtype)) return got == expected ? 0 : infinity;
+  const auto a = floats(dtype, got);
+  const auto e = floats(dtype, expected);
+  double largest = 0;
+  for (float x : e)
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(e[i]) || (std::isnan(a[i]) && std::isnan(e[i])))
+      continue;
+    const double allowed = tolerance.relative * std::abs(static_cast<double>(e[i])) + tolerance.of_largest * largest;
+    const double apart = std::abs(static_cast<double>(a[i]) - static_cast<double>(e[i]));
+    worst = std::max(worst, allowed > 0 && std::isfinite(apart) ? apart / allowed : apart == 0 && allowed > 0 ? 0 : infinity);
+  }
+  return worst;
+}
+
+/// The larger of the distances of all outputs and of the state, which is rounded to its pages' type.
+inline double distance(const Case& c, const Outcome& got, const Outcome& expected, const Tolerance& tolerance) {
+  double worst = got.out.size() == expected.out.size() && got.status == expected.status
+                     ? 0
+                     : std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < got.out.size() && i < expected.out.size(); ++i) {
+    EXPECT_EQ(got.out[i].type, expected.out[i].type);
+    worst = std::max(worst, distance(got.out[i].type.dtype, got.out[i].data, expected.out[i].data, tolerance));
+  }
+  Tolerance stored = tolerance;
+  const bool exact = tolerance.relative == 0 && tolerance.of_largest == 0;
+  // One step of the page's type, in case a value lies at the border of two.
+  if (!exact) stored.relative += c.state.dtype == DType::f16 ? 0x1p-10 : c.state.dtype == DType::bf16 ? 0x1p-7 : 0;
+  return std::max(worst, distance(c.state.dtype, got.state, expected.state, stored));
+}
+
+}  // namespace op_cases

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_parity.cpp: every op against its expansions, and every backend against the reference.
+#include <property/op_cases/all.hpp>
+#include <property/op_cases/run.hpp>
+#include <zrt/backend/reference.hpp>
+
+#if __has_include(<zrt/backend/cpu.hpp>)
+#include <zrt/backend/cpu.hpp>
+#endif
+
+#include <gtest/gtest.h>
+
+#include <boost/mp11/algorithm.hpp>
+
+namespace {
+
+using namespace op_cases;
+using zrt::ActPolicy;
+using zrt::HasExpansion;
+using zrt::HasReference;
+using zrt::OpSet;
+using zrt::Rung;
+using zrt::ops::Catalog;
+namespace mp = boost::mp11;
+
+constexpr std::uint32_t kCases = 48;
+constexpr auto kOps = zrt::ir::Ops::of<Catalog>();
+constexpr OpSet kReferenceClaims = OpSet::of(zrt::ReferenceBackend::Claims{});
+
+/// The claims of a set that `keep` (a predicate over op types) holds.
+template <class Keep>
+OpSet claims_if(const OpSet& from, Keep keep) {
+  OpSet set;
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, Catalog>>([&](auto op) {
+    using O = typename decltype(op)::type;
+    if (from.contains(O::opcode) && keep.template operator()<O>()) set.insert(O::opcode);
+  });
+  return set;
+}
+
+/// Everything but the op itself.
+OpSet without(zrt::Opcode opcode) {
+  return claims_if(kReferenceClaims, [&]<class O>() { return O::opcode != opcode; });
+}
+/// Nothing that can be expanded: what is left is primitives, and leaves of the fused rung.
+OpSet bottom() {
+  return claims_if(kReferenceClaims, []<class O>() { return !HasExpansion<O>; });
+}
+
+template <class... O>
+consteval bool all_above_primitives(mp::mp_list<O...>) {
+  return ((O::rung != Rung::primitive) && ...);
+}
+
+template <class B>
+zrt::Result<Outcome> lower_and_run(const Case& c, const Batch& b, const OpSet& claims, ActPolicy act, std::uint32_t seed,
+                                   std::uint32_t workers = 1) {
+  auto graph = one_node(c, b, kOps);
+  if (!graph) return zrt::pass(graph);
+  auto compiled = zrt::plan::compile(*graph, kOps, claims, {act, zrt::plan::Validation::strict});
+  if (!compiled) return zrt::pass(compiled);
+  return run<B>(c, b, *compiled, *kOps.table, seed, workers);
+}
+
+std::string text(const zrt::Error& error) { return std::string(name(error.code())) + ": " + std::string(error.text()); }
+
+#define ZRT_ASSERT_RAN(outcome) ASSERT_TRUE(outcome) << text((outcome).error())
+
+template <class O>
+constexpr Tolerance tolerance_of() {
+  if constexpr (requires { OpCases<O>::tolerance; }) return OpCases<O>::tolerance;
+  else return {};
+}
+
+template <class O>
+class OpParity : public testing::Test {};
+template <class O>
+class OpBackend : public testing::Test {};
+
+struct OpName {
+  template <class O>
+  static std::string GetName(int) {
+    return std::string(O::name);
+  }
+};
+
+using CatalogTypes = mp::mp_rename<Catalog, testing::Types>;
+template <class O>
+using Expands = mp::mp_bool<HasExpansion<O>>;
+using Expanding = mp::mp_rename<mp::mp_copy_if<Catalog, Expands>, testing::Types>;
+
+TYPED_TEST_SUITE(OpParity, Expanding, OpName);
+TYPED_TEST_SUITE(OpBackend, CatalogTypes, OpName);
+
+/// (a) as claimed (a macro: as its first expansion), (b) without the op itself, (c) down to the bottom.
+TYPED_TEST(OpParity, ExpansionEqualsReference) {
+  using O = TypeParam;
+  double worst = 0;
+  for (std::uint32_t seed = 0; seed < kCases; ++seed) {
+    SCOPED_TRACE(testing::Message() << O::name << ", case " << seed);
+    Random r(seed);
+    const Batch b = Batch::draw(r);
+    const Case c = draw<O>(r, b);
+    for (ActPolicy act : {ActPolicy::none, ActPolicy::weight}) {
+      const auto claimed = lower_and_run<zrt::ReferenceBackend>(c, b, kReferenceClaims, act, seed);
+      ZRT_ASSERT_RAN(claimed);
+      EXPECT_EQ(claimed->status, zrt::StepStatus::kClean);
+      constexpr bool exact = all_above_primitives(typename O::expands_to{});
+      if (exact || act == ActPolicy::none) {
+        const auto expanded = lower_and_run<zrt::ReferenceBackend>(c, b, without(O::opcode), act, seed);
+        ZRT_ASSERT_RAN(expanded);
+        EXPECT_LE(distance(c, *expanded, *claimed, exact ? Tolerance{} : tolerance_of<O>()), 1.0);
+      }
+      // Primitives do not round activations.
+      if (act == ActPolicy::weight) continue;
+      const auto lowest = lower_and_run<zrt::ReferenceBackend>(c, b, bottom(), act, seed);
+      ZRT_ASSERT_RAN(lowest);
+      const double apart = distance(c, *lowest, *claimed, tolerance_of<O>());
+      EXPECT_LE(apart, 1.0);
+      worst = std::max(worst, apart);
+    }
+  }
+  this->RecordProperty("share_of_tolerance_used", std::to_string(worst));
+}
+
+/// B gives the reference's bits for every op that it runs, whatever the number of workers.
+template <class B, class O>
+void backend_vs_reference() {
+  if constexpr (zrt::Runs<B, O>) {
+    const OpSet claims = OpSet::of(typename B::Claims{});
+    const zrt::AdapterCapability& capability = zrt::exec::kAdapterTable<B>[number(O::opcode)].capability;
+    Tolerance allowed{};
+    if (capability.numerics == zrt::NumericsClass::relaxed) allowed.relative = static_cast<double>(capability.bound);
+    for (std::uint32_t seed = 0; seed < kCases; ++seed) {
+      SCOPED_TRACE(testing::Message() << B::name << ": " << O::name << ", case " << seed);
+      Random r(seed);
+      const Batch b = Batch::draw(r);
+      const Case c = draw<O>(r, b);
+      for (ActPolicy act : {ActPolicy::none, ActPolicy::weight}) {
+        const auto expected = lower_and_run<zrt::ReferenceBackend>(c, b, kReferenceClaims, act, seed);
+        ZRT_ASSERT_RAN(expected);
+        for (std::uint32_t workers : {1u, 2u}) {
+          const auto got = lower_and_run<B>(c, b, claims, act, seed, workers);
+          ZRT_ASSERT_RAN(got);
+          EXPECT_EQ(distance(c, *got, *expected, allowed), 0.0) << workers << " workers";
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(OpBackend, Reference) { backend_vs_reference<zrt::ReferenceBackend, TypeParam>(); }
+#if __has_include(<zrt/backend/cpu.hpp>)
+TYPED_TEST(OpBackend, Cpu) { backend_vs_reference<zrt::CpuBackend, TypeParam>(); }
+#endif
+
+}  // namespace
