@@ -70,6 +70,8 @@ namespace detail {
   for (const Weight& w : g.weights) {
     if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
       return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " has an unknown type");
+    if (!whole_blocks(w.dtype, w.shape))
+      return fail(Errc::shape_mismatch, "weight ", w.name.view(), " has a symbol in its shape, or rows that are not whole blocks");
     if (!w.name.fits()) return fail(Errc::limit_exceeded, "a weight's name is longer than ", Name::kCapacity, " bytes");
     if (w.inline_data()) {
       const CheckedSize elements = w.shape.elements({});
@@ -78,6 +80,8 @@ namespace detail {
         return fail(Errc::shape_mismatch, "weight ", w.name.view(), ": its data does not have the size of its shape");
     }
   }
+  for (std::size_t s = 0; s < g.states.size(); ++s)
+    if (!is_known(g.states[s])) return fail(Errc::invalid_state, "state ", s, " has an unknown class or type");
   for (const Port& port : g.inputs) {
     if (port.value.index >= g.values.size()) return fail(Errc::dangling_value, "input ", port.name.view(), " names no value");
     if (producer[port.value.index] != kUnseen)

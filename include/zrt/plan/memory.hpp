@@ -178,19 +178,43 @@ class BufferPool {
         Error::of(Errc::overlapping_writers, "registers ", a, " and ", b, " share memory while both live"), i,
         plan.instructions[i].opcode));
   };
+  if (mapping.register_to_physical.size() != plan.registers.size() ||
+      mapping.scratch_to_physical.size() != plan.instructions.size() ||
+      mapping.scratch_bytes.size() != plan.instructions.size())
+    return fail(Errc::invalid_plan, "the mapping is not of this plan");
+  for (std::uint16_t physical : mapping.register_to_physical)
+    if (physical >= mapping.physical_specs.size()) return fail(Errc::invalid_plan, "a register lies in no buffer");
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i)
+    if (const std::uint16_t s = mapping.scratch_to_physical[i];
+        s == PhysicalMapping::kNoScratch ? mapping.scratch_bytes[i] != 0 : s >= mapping.physical_specs.size())
+      return fail(Errc::invalid_plan, "the scratch of instruction ", i, " lies in no buffer");
   Vector<std::uint16_t> alive(plan.allocator);
-  for (const PlanPort& port : plan.inputs)
+  for (const PlanPort& port : plan.inputs) {
+    const Range mine = range(index(port.reg));
+    if (mine.end > mapping.arena_bytes)
+      return fail(Errc::invalid_plan, "input ", port.name.view(), " lies outside the arena");
+    for (std::uint16_t other : alive)
+      if (overlap(mine, range(other)))
+        return fail(Errc::overlapping_writers, "inputs ", index(port.reg), " and ", other, " share memory");
     if (auto r = alive.push_back(index(port.reg)); !r) return r;
+  }
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const Instruction insn = plan.instruction(i);
     const OpRow* row = table[number(insn.opcode)];
     for (std::size_t o = 0; o < insn.outputs.size(); ++o) {
       const std::uint16_t out = index(insn.outputs[o]);
       const Range mine = range(out);
-      if (mine.end > mapping.arena_bytes) return bad(i, out, out);
+      if (mine.end > mapping.arena_bytes)
+        return std::unexpected<Error>(
+            detail::at_insn(Error::of(Errc::invalid_plan, "register ", out, " lies outside the arena"), i, insn.opcode));
+      for (std::size_t k = 0; k < o; ++k)
+        if (overlap(mine, range(index(insn.outputs[k])))) return bad(i, out, index(insn.outputs[k]));
       for (std::uint16_t other : alive) {
         if (!overlap(mine, range(other))) continue;
         bool allowed = false;
+        std::size_t reads = 0;
+        for (RegisterRef r : insn.inputs) reads += r != kNoRegister && index(r) == other ? 1u : 0u;
+        if (reads != 1) return bad(i, out, other);
         for (const Alias& alias : row->may_alias)
           allowed = allowed || (alias.output == o && index(insn.inputs[alias.input]) == other &&
                                 live.register_last_read[other] == i && range(other).begin == mine.begin);
@@ -201,6 +225,9 @@ class BufferPool {
       if (auto done = alive.push_back(index(r)); !done) return done;
     if (mapping.scratch_to_physical[i] != PhysicalMapping::kNoScratch) {
       const PhysicalSpec& spec = mapping.physical_specs[mapping.scratch_to_physical[i]];
+      if (spec.offset + mapping.scratch_bytes[i] > mapping.arena_bytes)
+        return std::unexpected<Error>(
+            detail::at_insn(Error::of(Errc::invalid_plan, "the scratch lies outside the arena"), i, insn.opcode));
       for (std::uint16_t other : alive)
         if (overlap({spec.offset, spec.offset + mapping.scratch_bytes[i]}, range(other))) return bad(i, other, other);
     }

@@ -48,6 +48,8 @@ namespace detail {
   for (const PlanWeight& w : plan.weights) {
     if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
       return fail(Errc::invalid_plan, "weight ", w.name.view(), " has an unknown type or rank");
+    if (!whole_blocks(w.dtype, w.shape))
+      return fail(Errc::invalid_plan, "weight ", w.name.view(), " has a symbol in its shape, or rows that are not whole blocks");
     if (!w.inline_data()) continue;
     const CheckedSize elements = w.shape.elements({});
     const CheckedSize end = CheckedSize(w.data_offset) + w.data_bytes;
@@ -55,7 +57,9 @@ namespace detail {
         w.data_bytes != bytes_of(w.dtype, elements.raw()))
       return fail(Errc::invalid_plan, "weight ", w.name.view(), ": its data does not have the size of its shape");
   }
-  for (const StateDescriptor& s : plan.states) {
+  for (std::size_t i = 0; i < plan.states.size(); ++i) {
+    const StateDescriptor& s = plan.states[i];
+    if (s.id != i || !is_known(s.info)) return fail(Errc::invalid_state, "state ", i, " has an unknown class or type, or another id");
     const CheckedSize bytes = unit_bytes(s.info);
     if (s.lifecycle != s.info.lifecycle || !bytes.ok() || s.size_bytes != bytes.raw())
       return fail(Errc::invalid_state, "state ", unsigned{s.id}, " has ", s.size_bytes, " bytes, its dims give ", bytes.raw());
