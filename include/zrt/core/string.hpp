@@ -31,6 +31,14 @@ class String {
     while (chars_.size() > count) chars_.pop_back();
   }
 
+  /// Removes the first `count` characters, at most all.
+  void erase_front(std::size_t count) noexcept {
+    if (count > chars_.size()) count = chars_.size();
+    const std::size_t left = chars_.size() - count;
+    for (std::size_t i = 0; i < left; ++i) chars_[i] = chars_[i + count];
+    truncate(left);
+  }
+
   [[nodiscard]] std::string_view view() const noexcept { return {chars_.data(), chars_.size()}; }
   [[nodiscard]] std::size_t size() const noexcept { return chars_.size(); }
   [[nodiscard]] bool empty() const noexcept { return chars_.empty(); }

@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::model {
 
 /// What a file says of a tensor; `bound` is false when it has none, or none of a computable size.
 [[nodiscard]] inline WeightInfo weight_info(const GgufTensor& tensor) noexcept {
-  WeightInfo info{true, tensor.type->dtype, {}};
+  WeightInfo info{true, tensor.type.dtype, {}};
   // GGUF counts dims from the fastest; shapes here are row-major.
   for (std::size_t axis = tensor.rank; axis-- > 0;) {
     if (tensor.dims[axis] > 0xffffffffu) return {};
@@ -30,11 +30,11 @@ namespace zrt::inline ZRT_ABI::model {
 /// Lets `bind` take tensors from where they lie in `file`, which must outlive every program.
 [[nodiscard]] inline exec::WeightSource weight_source(const GgufFile& file) noexcept {
   return {&file, [](const void* context, std::string_view name) noexcept -> Result<WeightView> {
-            const auto& file = *static_cast<const GgufFile*>(context);
-            const GgufTensor* tensor = file.find_tensor(name);
+            const auto& from = *static_cast<const GgufFile*>(context);
+            const GgufTensor* tensor = from.find_tensor(name);
             if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", name);
             const WeightInfo info = weight_info(*tensor);
-            return WeightView{name, info.dtype, info.shape, file.data(*tensor)};
+            return WeightView{name, info.dtype, info.shape, from.data(*tensor)};
           }};
 }
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/active_request.hpp: a request with everything that it owns while it runs.
+#pragma once
+
+#include <zrt/core/owned.hpp>
+#include <zrt/engine/request.hpp>
+#include <zrt/engine/stop_strings.hpp>
+#include <zrt/text/detokenizer.hpp>
+
+#include <optional>
+
+namespace zrt::inline ZRT_ABI::detail {
+
+/// One submitted request: its sequence, its text on the way out, its limits.
+struct ActiveRequest {
+  ActiveRequest(RequestId request, const Allocator& a) noexcept : id(request), sequence(a), stops(a), best(a) {}
+
+  RequestId id;
+  serve::Sequence sequence;
+  StopStrings stops;
+  std::optional<text::Detokenizer> text;
+  Vector<TokenProbability> best;
+  std::array<std::int32_t, kMaxStopTokens> stop_tokens{};
+  std::uint32_t max_tokens = 0;
+  std::uint32_t generated = 0;
+  bool ignore_eos = false;
+  bool cancelled = false;
+};
+
+/// Checks a request against the engine's limits and copies it.
+///
+/// Errors: Errc::invalid_argument naming the field.
+[[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id, std::span<const std::int32_t> prompt,
+                                                              std::uint32_t vocabulary, std::uint32_t context,
+                                                              std::uint32_t window, std::uint32_t bias_entries,
+                                                              const text::Tokenizer* tokenizer, const Allocator& allocator) noexcept {
+  const Sampling& s = request.sampling;
+  if (prompt.empty()) return fail(Errc::invalid_argument, "the prompt has no tokens");
+  if (prompt.size() > context)
+    return fail(Errc::capacity_exceeded, "the prompt has ", prompt.size(), " tokens, the context holds ", context);
+  for (std::size_t i = 0; i < prompt.size(); ++i)
+    if (prompt[i] < 0 || static_cast<std::uint32_t>(prompt[i]) >= vocabulary)
+      return fail(Errc::invalid_argument, "prompt token ", i, " is ", prompt[i], ", expected 0..", vocabulary - 1);
+  const bool numbers = s.temperature == s.temperature && s.top_p > 0.0f && s.min_p >= 0.0f && s.min_p <= 1.0f &&
+                       s.repetition_penalty > 0.0f && s.frequency_penalty == s.frequency_penalty &&
+                       s.presence_penalty == s.presence_penalty;
+  if (!numbers)
+    return fail(Errc::invalid_argument, "sampling needs numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
+  if (s.penalty_window > window)
+    return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ", window);
+  if (s.bias.size() > bias_entries)
+    return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ", bias_entries);
+  if (request.log_probabilities > vocabulary)
+    return fail(Errc::invalid_argument, request.log_probabilities, " log-probabilities, the vocabulary has ", vocabulary);
+  auto made = Owned<ActiveRequest>::make(allocator, id, allocator);
+  if (!made) return made;
+  ActiveRequest& a = **made;
+  const std::size_t longest = prompt.size() + request.max_tokens < context ? prompt.size() + request.max_tokens : context;
+  if (auto r = a.sequence.tokens.reserve(longest + 1); !r) return pass(r);
+  for (std::int32_t token : prompt)
+    if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return pass(r);
+  a.sequence.prompt_tokens = static_cast<std::uint32_t>(prompt.size());
+  if (auto r = a.sequence.biases.append(s.bias); !r) return pass(r);
+  const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
+  a.sequence.sampling.active = 1;
+  a.sequence.sampling.seed_low = static_cast<std::uint32_t>(s.seed);
+  a.sequence.sampling.seed_high = static_cast<std::uint32_t>(s.seed >> 32);
+  a.sequence.sampling.temperature = s.temperature;
+  a.sequence.sampling.top_k = s.top_k;
+  a.sequence.sampling.top_p = s.top_p;
+  a.sequence.sampling.min_p = s.min_p;
+  a.sequence.sampling.repetition_penalty = s.repetition_penalty;
+  a.sequence.sampling.frequency_penalty = s.frequency_penalty;
+  a.sequence.sampling.presence_penalty = s.presence_penalty;
+  a.sequence.sampling.history = penalises ? s.penalty_window : 0;
+  if (auto r = a.stops.set(request.stop_strings); !r) return pass(r);
+  if (auto r = a.best.resize(request.log_probabilities); !r) return pass(r);
+  if (tokenizer != nullptr) a.text.emplace(*tokenizer);
+  a.stop_tokens = request.stop_tokens;
+  a.max_tokens = request.max_tokens;
+  a.ignore_eos = request.ignore_eos;
+  return made;
+}
+
+}  // namespace zrt::inline ZRT_ABI::detail

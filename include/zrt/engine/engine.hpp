@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/engine.hpp: what a host sees: a model on a backend, and requests that become tokens.
+#pragma once
+
+#include <zrt/engine/active_request.hpp>
+#include <zrt/engine/engine_core.hpp>
+
+#include <stop_token>
+
+namespace zrt::inline ZRT_ABI {
+
+/// The families of <zrt/models.hpp>.
+struct AllFamilies;
+
+namespace detail {
+
+template <class F>
+concept FamiliesAreDefined = requires { typename F::List; };
+
+template <class B, class List>
+struct CheckFamilies;
+template <class B, class... Arch>
+struct CheckFamilies<B, boost::mp11::mp_list<Arch...>> {
+  static_assert((NoOpLeftOut<OpsNotRun<B, typename Arch::Ops>> && ...),
+                "zrt: the backend does not run an op that a model family names");
+  static constexpr bool kOk = true;
+};
+
+}  // namespace detail
+
+/// A model on backend B. Movable; one thread at a time may call anything but `submit` and `cancel`,
+/// which any thread may call at any time.
+///
+/// Nothing that goes wrong ends the process: every call that can fail returns a typed error, and the
+/// engine stays usable.
+template <class B, class Families = AllFamilies>
+class Engine {
+  static_assert(detail::FamiliesAreDefined<Families>,
+                "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
+  static_assert(CheckBackend<B, ops::Catalog>::kOk && detail::CheckFamilies<B, typename Families::List>::kOk);
+  using Core = detail::EngineCore<B, Families>;
+
+ public:
+  /// Opens a GGUF file by path; weights are used where they are mapped.
+  [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {}) noexcept {
+    return open_file(model::GgufFile::open(path, options.allocator), options);
+  }
+  /// Opens a GGUF file in memory, which must outlive the engine and be aligned to 32 bytes.
+  [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory, const EngineOptions& options = {}) noexcept {
+    return open_file(model::GgufFile::open(memory, options.allocator), options);
+  }
+  /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
+  [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader, const EngineOptions& options = {}) noexcept {
+    return open_file(model::GgufFile::open(reader, options.allocator), options);
+  }
+
+  /// Runs one request to its end. `on_token(const Token&) -> bool` says whether to go on.
+  ///
+  /// `stop` takes effect within one step, in prefill too, and is a finish reason, not an error.
+  /// Errors: those of `submit` and `step`; Errc::invalid_argument while other requests run.
+  template <class F>
+  [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, std::stop_token stop = {}) noexcept {
+    if (core_->busy()) return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
+    auto id = core_->submit(request);
+    if (!id) return pass(id);
+    const exec::StopPoll poll{&stop, [](const void* context) noexcept {
+                                return static_cast<const std::stop_token*>(context)->stop_requested();
+                              }};
+    auto heard = [&](RequestId, const Token& token) -> bool { return on_token(token); };
+    while (core_->busy()) {
+      if (auto r = core_->step(heard, poll); !r) return pass(r);
+    }
+    return core_->last_completion();
+  }
+
+  /// Queues a request; it starts in a later `step` when a slot and its pages are free.
+  ///
+  /// Any thread. Errors: Errc::invalid_argument, Errc::capacity_exceeded (longer than the context),
+  /// Errc::out_of_memory.
+  [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept { return core_->submit(request); }
+
+  /// Asks for the end of a request; its last call says FinishReason::cancelled. Any thread.
+  void cancel(RequestId id) noexcept { core_->cancel(id); }
+
+  /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool`
+  /// for what they generated. Returns how many requests are left, queued ones included.
+  ///
+  /// Errors: the device's, or Errc::spec_violation; the requests of the step then end as `failed`.
+  template <class F>
+  [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept {
+    return core_->step(on_token, exec::StopPoll{});
+  }
+
+  /// Feeds `tokens` from position 0 in an own slot and calls `on_logits(position, logits)` for each
+  /// prompt position; then feeds `decode` one by one, as decode steps.
+  ///
+  /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
+  template <class F>
+  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, F&& on_logits) noexcept {
+    return core_->evaluate(tokens, decode, on_logits);
+  }
+
+  /// exp of the mean negative log-likelihood of a text's tokens, in windows of the context length,
+  /// each scored from its second token on. Sums in f64.
+  [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept { return core_->perplexity(text); }
+
+  /// A running request's tokens and state, for `restore` in an engine of the same model and options.
+  [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept { return core_->save(id); }
+  /// Continues a saved request as `request` says (its prompt is ignored): same bits as without the break.
+  [[nodiscard]] Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) noexcept {
+    return core_->restore(snapshot, request);
+  }
+
+  /// The tokenizer, or null when the file has no vocabulary.
+  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return core_->tokenizer(); }
+  [[nodiscard]] const model::GgufFile& file() const noexcept { return core_->file(); }
+  [[nodiscard]] const model::Config& config() const noexcept { return core_->config(); }
+  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return core_->plan(); }
+  /// The stages of the model.
+  [[nodiscard]] plan::ModelPlans plans() const noexcept { return {nullptr, nullptr, &core_->plan(), &core_->plan()}; }
+  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return core_->executor(); }
+  [[nodiscard]] exec::Executor<B>& executor() noexcept { return core_->executor(); }
+  [[nodiscard]] typename B::Device& device() noexcept { return core_->device(); }
+  [[nodiscard]] std::uint32_t context() const noexcept { return core_->context(); }
+
+ private:
+  explicit Engine(Owned<Core> core) noexcept : core_(std::move(core)) {}
+
+  [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options) noexcept {
+    if (!file) return pass(file);
+    auto core = Owned<Core>::make(options.allocator, std::move(*file), options);
+    if (!core) return pass(core);
+    if (auto r = (*core)->load(); !r) return pass(r);
+    return Engine(std::move(*core));
+  }
+
+  Owned<Core> core_;
+};
+
+}  // namespace zrt::inline ZRT_ABI

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/engine_core.hpp: the inside of an engine: model, executor, slots, and the step loop.
+#pragma once
+
+#include <zrt/engine/active_request.hpp>
+#include <zrt/engine/loaded_model.hpp>
+#include <zrt/engine/log_probabilities.hpp>
+#include <zrt/engine/snapshot.hpp>
+#include <zrt/exec/executor.hpp>
+#include <zrt/exec/thread_pool.hpp>
+#include <zrt/ops/catalog.hpp>
+#include <zrt/serve/batch_planner.hpp>
+#include <zrt/serve/slot_table.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+namespace zrt::inline ZRT_ABI::detail {
+
+/// Everything an engine owns, at one address. See Engine for what the calls promise.
+template <class B, class Families>
+class EngineCore {
+ public:
+  EngineCore(model::GgufFile file, const EngineOptions& options) noexcept
+      : file_(std::move(file)), options_(options), vocabulary_(options.allocator), compiled_(options.allocator),
+        tensors_(options.allocator), active_(options.allocator), planned_(options.allocator), sequences_(options.allocator),
+        inbox_(options.allocator), cancels_(options.allocator), logits_(options.allocator) {}
+
+  /// Reads, compiles and binds the model.
+  [[nodiscard]] Result<void> load() noexcept {
+    if (auto r = check_options(); !r) return r;
+    auto config = model::read_config(file_);
+    if (!config) return pass(config);
+    config_ = *config;
+    auto vocabulary = read_vocabulary(file_, options_.allocator);
+    if (!vocabulary) return pass(vocabulary);
+    vocabulary_ = std::move(*vocabulary);
+    if (!vocabulary_.tokens.empty()) {
+      auto tokenizer = text::Tokenizer::make(vocabulary_.spec, options_.allocator);
+      if (!tokenizer) return pass(tokenizer);
+      tokenizer_.emplace(std::move(*tokenizer));
+    }
+    constexpr OpSet claims = OpSet::of(typename B::Claims{});
+    auto compiled = compile_model<Families>(file_, config_, ir::Ops::of<ops::Catalog>(), claims, options_);
+    if (!compiled) return pass(compiled);
+    compiled_ = std::move(*compiled);
+    return bind_model();
+  }
+
+  [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept {
+    auto prompt = prompt_tokens(request);
+    if (!prompt) return pass(prompt);
+    const std::span<const std::int32_t> ids = request.tokens.empty() ? prompt->span() : request.tokens;
+    const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
+    auto active = make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window, options_.bias_entries,
+                              tokenizer(), options_.allocator);
+    if (!active) return pass(active);
+    return enqueue(std::move(*active));
+  }
+
+  void cancel(RequestId id) noexcept {
+    const std::scoped_lock lock(mutex_);
+    // Without memory for the note the request simply runs on; the caller may ask again.
+    if (cancels_.push_back(id)) mail_.store(true, std::memory_order_release);
+  }
+
+  [[nodiscard]] bool busy() const noexcept { return running_ != 0 || mail_.load(std::memory_order_acquire) || waiting_ != 0; }
+  [[nodiscard]] const Completion& last_completion() const noexcept { return last_completion_; }
+
+  template <class F>
+  [[nodiscard]] Result<std::size_t> step(F& on_token, const exec::StopPoll& stop) noexcept {
+    if (auto r = collect_mail(on_token); !r) return pass(r);
+    if (auto r = admit(); !r) return pass(r);
+    if (stop()) {
+      for (std::size_t i = 0; i < active_.size(); ++i)
+        if (active_[i]) finish(i, FinishReason::cancelled, on_token);
+      return running_ + waiting_;
+    }
+    if (running_ == 0) return waiting_;
+    for (std::size_t i = 0; i < active_.size(); ++i) sequences_[i] = active_[i] ? &active_[i]->sequence : nullptr;
+    const exec::Batch batch = planner_->plan(sequences_.span(), slots_->pages());
+    // Only a step that belongs to one request alone may be left half done.
+    auto completed = executor_->step(batch, running_ == 1 ? stop : exec::StopPoll{});
+    if (!completed) {
+      for (std::size_t i = 0; i < active_.size(); ++i)
+        if (active_[i]) finish(i, FinishReason::failed, on_token);
+      return pass(completed);
+    }
+    if (!*completed) return step(on_token, stop);  // the poll still says stop: the request ends as cancelled
+    const auto origins = planner_->origins();
+    for (std::size_t row = 0; row < origins.size(); ++row) {
+      const std::size_t index = origins[row].sequence;
+      if (!active_[index]) continue;
+      if (auto r = take_token(index, row, on_token); !r) {
+        finish(index, FinishReason::failed, on_token);
+        return pass(r);
+      }
+    }
+    return running_ + waiting_;
+  }
+
+  template <class F>
+  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, F& on_logits) noexcept {
+    if (tokens.empty()) return fail(Errc::invalid_argument, "there are no tokens to evaluate");
+    if (tokens.size() + decode.size() > context_)
+      return fail(Errc::capacity_exceeded, tokens.size() + decode.size(), " tokens, the context holds ", context_);
+    serve::Sequence sequence(options_.allocator);
+    for (std::span<const std::int32_t> part : {tokens, decode})
+      for (std::int32_t token : part) {
+        if (token < 0 || static_cast<std::uint32_t>(token) >= config_.vocabulary)
+          return fail(Errc::invalid_argument, "token ", token, " is outside the vocabulary of ", config_.vocabulary);
+        if (auto r = sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return r;
+      }
+    Vector<std::uint32_t> fed(options_.allocator);
+    if (auto r = fed.append(sequence.tokens.span().subspan(tokens.size())); !r) return r;
+    while (sequence.tokens.size() > tokens.size()) sequence.tokens.pop_back();
+    sequence.prompt_tokens = static_cast<std::uint32_t>(tokens.size());
+    sequence.every_row = true;
+    auto slot = slots_->acquire();
+    if (!slot) return pass(slot);
+    if (*slot == serve::SlotTable<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
+    sequence.slot = *slot;
+    auto result = evaluate_in_slot(sequence, fed.span(), on_logits);
+    if (auto r = slots_->release(*slot); !r) return r;
+    return result;
+  }
+
+  [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept {
+    if (!tokenizer_) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary");
+    auto ids = tokenizer_->encode(text, {.add_special = false, .parse_special = false});
+    if (!ids) return pass(ids);
+    const auto bos = tokenizer_->adds_bos() ? tokenizer_->bos() : std::optional<std::int32_t>{};
+    double total = 0.0;
+    std::uint64_t scored = 0;
+    Vector<std::int32_t> window(options_.allocator);
+    const std::size_t body = context_ - (bos ? 1u : 0u);
+    for (std::size_t at = 0; at < ids->size(); at += body) {
+      window.clear();
+      if (bos)
+        if (auto r = window.push_back(*bos); !r) return pass(r);
+      const std::size_t count = ids->size() - at < body ? ids->size() - at : body;
+      if (auto r = window.append(ids->span().subspan(at, count)); !r) return pass(r);
+      if (window.size() < 2) continue;
+      auto score = [&](std::uint32_t position, std::span<const float> logits) {
+        if (position + 1 >= window.size()) return;
+        const auto next = static_cast<std::size_t>(window[position + 1]);
+        total += double{log_sum_exp(logits)} - double{logits[next]};
+        ++scored;
+      };
+      if (auto r = evaluate(window.span(), {}, score); !r) return pass(r);
+    }
+    if (scored == 0) return fail(Errc::invalid_argument, "the text has fewer than two tokens");
+    return math::exp64(total / static_cast<double>(scored));
+  }
+
+  [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
+    for (Owned<ActiveRequest>& active : active_)
+      if (active && active->id == id) return save_snapshot(*slots_, active->sequence, options_.allocator);
+    return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
+  }
+
+  [[nodiscard]] Result<RequestId> restore(std::span<const std::byte> bytes, const Request& request) noexcept {
+    auto snapshot = read_snapshot(bytes, options_.allocator);
+    if (!snapshot) return pass(snapshot);
+    const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
+    auto made = make_active(request, id, snapshot->tokens.span(), config_.vocabulary, context_, options_.penalty_window,
+                            options_.bias_entries, tokenizer(), options_.allocator);
+    if (!made) return pass(made);
+    ActiveRequest& active = **made;
+    active.sequence.prompt_tokens = snapshot->prompt_tokens;
+    active.sequence.processed = snapshot->processed;
+    active.generated = static_cast<std::uint32_t>(snapshot->tokens.size()) - snapshot->prompt_tokens;
+    if (snapshot->state.size() != slots_->snapshot_bytes(snapshot->processed))
+      return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, this model needs ",
+                  slots_->snapshot_bytes(snapshot->processed));
+    auto slot = slots_->acquire();
+    if (!slot) return pass(slot);
+    if (*slot == serve::SlotTable<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
+    active.sequence.slot = *slot;
+    auto filled = slots_->reserve(*slot, positions_needed(active));
+    if (filled) filled = slots_->restore(*slot, snapshot->processed, snapshot->state);
+    if (!filled) {
+      if (auto r = slots_->release(*slot); !r) return pass(r);
+      return pass(filled);
+    }
+    active_[*slot] = std::move(*made);
+    ++running_;
+    return id;
+  }
+
+  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return tokenizer_ ? &*tokenizer_ : nullptr; }
+  [[nodiscard]] const model::GgufFile& file() const noexcept { return file_; }
+  [[nodiscard]] const model::Config& config() const noexcept { return config_; }
+  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return compiled_; }
+  [[nodiscard]] exec::Executor<B>& executor() noexcept { return *executor_; }
+  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return *executor_; }
+  [[nodiscard]] typename B::Device& device() noexcept { return device_; }
+  [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
+
+ private:
+  [[nodiscard]] Result<void> check_options() const noexcept {
+    if (options_.slots == 0 || options_.slots > 4096) return fail(Errc::invalid_argument, "slots is ", options_.slots, ", expected 1..4096");
+    if (options_.chunk < 16 || options_.chunk > 8192 || options_.chunk % 16 != 0)
+      return fail(Errc::invalid_argument, "chunk is ", options_.chunk, ", expected a multiple of 16 in 16..8192");
+    if (!KvPage::stores(options_.kv_type)) return fail(Errc::invalid_argument, "kv_type is ", name(options_.kv_type), ", expected f32, f16 or bf16");
+    if (options_.threads == 0 || options_.threads > 1024) return fail(Errc::invalid_argument, "threads is ", options_.threads, ", expected 1..1024");
+    return {};
+  }
+
+  [[nodiscard]] Result<void> bind_model() noexcept {
+    ThreadHook threads = options_.thread_hook;
+    if (threads.run == nullptr && options_.threads > 1) {
+      auto pool = Owned<exec::ThreadPool>::make(options_.allocator, options_.allocator);
+      if (!pool) return pass(pool);
+      pool_ = std::move(*pool);
+      if (auto r = pool_->start(options_.threads); !r) return r;
+      threads = pool_->hook();
+    }
+    device_ = typename B::Device(options_.allocator, threads);
+    context_ = options_.context != 0 ? options_.context : config_.context < 4096 ? config_.context : 4096;
+    const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
+    const auto pages = narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
+    if (!pages) return pass(pages);
+    exec::ExecutorSizes sizes;
+    sizes.slots = options_.slots;
+    sizes.prefill_tokens = options_.chunk + options_.slots;
+    sizes.prefill_rows = options_.logit_rows > options_.slots ? options_.logit_rows : options_.slots;
+    sizes.pages = *pages;
+    sizes.pages_per_slot = pages_per_slot;
+    exec::WeightSource source = model::weight_source(file_);
+    if (!file_.has_data()) {
+      if (auto r = read_tensors(); !r) return r;
+      source = {this, &EngineCore::find_read_tensor};
+    }
+    auto executor = exec::Executor<B>::make(compiled_, kOpTable<ops::Catalog>, source, sizes, device_);
+    if (!executor) return pass(executor);
+    executor_.emplace(std::move(*executor));
+    auto slots = serve::SlotTable<B>::make(executor_->states(), device_, sizes.slots, sizes.pages, pages_per_slot, options_.allocator);
+    if (!slots) return pass(slots);
+    slots_.emplace(std::move(*slots));
+    auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, options_.penalty_window,
+                                              options_.bias_entries}, options_.allocator);
+    if (!planner) return pass(planner);
+    planner_.emplace(std::move(*planner));
+    if (auto r = active_.resize(options_.slots); !r) return r;
+    if (auto r = sequences_.resize(options_.slots); !r) return r;
+    if (auto r = inbox_.reserve(16); !r) return r;
+    if (auto r = cancels_.reserve(16); !r) return r;
+    if (auto r = planned_.reserve(16); !r) return r;
+    return logits_.resize(config_.vocabulary);
+  }
+
+  /// Copies the tensors of the plan out of a reader.
+  [[nodiscard]] Result<void> read_tensors() noexcept {
+    for (const plan::PlanWeight& w : compiled_.plan.weights) {
+      if (w.inline_data()) {
+        if (auto r = tensors_.push_back(Buffer()); !r) return r;
+        continue;
+      }
+      const model::GgufTensor* tensor = file_.find_tensor(w.name.view());
+      if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", w.name.view());
+      auto memory = Buffer::zeroed(options_.allocator, static_cast<std::size_t>(tensor->bytes));
+      if (!memory) return pass(memory);
+      if (auto r = file_.read_tensor(*tensor, memory->span()); !r) return r;
+      if (auto r = tensors_.push_back(std::move(*memory)); !r) return r;
+    }
+    return {};
+  }
+
+  [[nodiscard]] static Result<WeightView> find_read_tensor(const void* context, std::string_view name) noexcept {
+    const auto& self = *static_cast<const EngineCore*>(context);
+    for (std::size_t i = 0; i < self.tensors_.size(); ++i) {
+      const plan::PlanWeight& w = self.compiled_.plan.weights[i];
+      if (w.name.view() == name) return WeightView{name, w.dtype, w.shape, self.tensors_[i].span()};
+    }
+    return fail(Errc::missing_weight, "the model has no tensor ", name);
+  }
+
+  [[nodiscard]] Result<Vector<std::int32_t>> prompt_tokens(const Request& request) const noexcept {
+    if (!request.tokens.empty()) return Vector<std::int32_t>(options_.allocator);
+    if (!tokenizer_) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary; give the prompt as tokens");
+    return tokenizer_->encode(request.prompt, {.add_special = true, .parse_special = request.parse_special});
+  }
+
+  [[nodiscard]] Result<RequestId> enqueue(Owned<ActiveRequest> active) noexcept {
+    const RequestId id = active->id;
+    const std::scoped_lock lock(mutex_);
+    if (auto r = inbox_.push_back(std::move(active)); !r) return pass(r);
+    mail_.store(true, std::memory_order_release);
+    return id;
+  }
+
+  /// Takes over what other threads have asked for. Locks only when there is something.
+  template <class F>
+  [[nodiscard]] Result<void> collect_mail(F& on_token) noexcept {
+    if (!mail_.load(std::memory_order_acquire)) return {};
+    Vector<RequestId> cancelled(options_.allocator);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (auto r = planned_.reserve(planned_.size() + inbox_.size()); !r) return r;
+      for (Owned<ActiveRequest>& request : inbox_) (void)planned_.push_back(std::move(request));
+      waiting_ = planned_.size();
+      inbox_.clear();
+      std::swap(cancelled, cancels_);
+      mail_.store(false, std::memory_order_release);
+    }
+    for (RequestId id : cancelled) {
+      for (std::size_t i = 0; i < active_.size(); ++i)
+        if (active_[i] && active_[i]->id == id) finish(i, FinishReason::cancelled, on_token);
+      for (std::size_t i = 0; i < planned_.size(); ++i) {
+        if (planned_[i]->id != id) continue;
+        (void)on_token(id, Token{.finish = FinishReason::cancelled});
+        last_completion_ = {FinishReason::cancelled, planned_[i]->sequence.prompt_tokens, 0};
+        remove_waiting(i);
+        break;
+      }
+    }
+    return {};
+  }
+
+  void remove_waiting(std::size_t index) noexcept {
+    for (std::size_t i = index; i + 1 < planned_.size(); ++i) planned_[i] = std::move(planned_[i + 1]);
+    planned_.pop_back();
+    waiting_ = planned_.size();
+  }
+
+  /// Positions that a request may come to use.
+  [[nodiscard]] std::uint32_t positions_needed(const ActiveRequest& a) const noexcept {
+    const std::uint64_t most = std::uint64_t{a.sequence.prompt_tokens} + a.max_tokens;
+    return most < context_ ? static_cast<std::uint32_t>(most) : context_;
+  }
+
+  /// Starts waiting requests, oldest first, while slots and pages last.
+  [[nodiscard]] Result<void> admit() noexcept {
+    while (waiting_ != 0) {
+      auto slot = slots_->acquire();
+      if (!slot) return pass(slot);
+      if (*slot == serve::SlotTable<B>::kNoSlot) return {};
+      if (auto r = slots_->reserve(*slot, positions_needed(*planned_[0])); !r) return slots_->release(*slot);
+      planned_[0]->sequence.slot = *slot;
+      active_[*slot] = std::move(planned_[0]);
+      ++running_;
+      remove_waiting(0);
+    }
+    return {};
+  }
+
+  template <class F>
+  void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
+    Owned<ActiveRequest> ended = std::move(active_[index]);
+    --running_;
+    (void)slots_->release(ended->sequence.slot);
+    last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
+    std::string_view rest{};
+    if (reason != FinishReason::callback && ended->text) {
+      // What no further token can complete, unless a stop string holds it back.
+      if (auto tail = ended->text->finish())
+        if (auto sure = ended->stops.feed(*tail)) rest = *sure;
+      if (rest.empty()) rest = ended->stops.rest();
+    }
+    if (reason != FinishReason::callback) (void)on_token(ended->id, Token{.text = rest, .finish = reason});
+  }
+
+  /// Hands the token of `row` to its request and decides whether the request goes on.
+  template <class F>
+  [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, F& on_token) noexcept {
+    ActiveRequest& a = *active_[index];
+    std::int32_t id = kNoToken;
+    if (auto r = executor_->read(exec::port::kToken, row * sizeof id, std::as_writable_bytes(std::span(&id, 1))); !r) return r;
+    if (id < 0) return fail(Errc::spec_violation, "the sampler chose no token");
+    if (!a.best.empty()) {
+      if (auto r = read_logits(row); !r) return r;
+      log_probabilities(logits_.span(), a.best.span());
+    }
+    if (a.max_tokens == 0) {
+      finish(index, FinishReason::length, on_token);
+      return {};
+    }
+    if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(id)); !r) return r;
+    ++a.generated;
+    bool ends = !a.ignore_eos && tokenizer_ && tokenizer_->is_end_of_generation(id);
+    for (std::int32_t stop : a.stop_tokens) ends = ends || stop == id;
+    Token token{.id = id, .best = a.best.span()};
+    if (a.text && !ends) {
+      auto piece = a.text->feed(id);
+      if (!piece) return pass(piece);
+      auto sure = a.stops.feed(*piece);
+      if (!sure) return pass(sure);
+      token.text = *sure;
+    }
+    const RequestId request = a.id;
+    if (!on_token(request, static_cast<const Token&>(token))) finish(index, FinishReason::callback, on_token);
+    else if (ends) finish(index, FinishReason::stop_token, on_token);
+    else if (a.stops.matched()) finish(index, FinishReason::stop_string, on_token);
+    else if (a.generated >= a.max_tokens) finish(index, FinishReason::length, on_token);
+    else if (a.sequence.tokens.size() > context_) finish(index, FinishReason::context, on_token);
+    return {};
+  }
+
+  [[nodiscard]] Result<void> read_logits(std::size_t row) noexcept {
+    return executor_->read(exec::port::kLogits, std::uint64_t{row} * config_.vocabulary * sizeof(float),
+                           std::as_writable_bytes(logits_.span()));
+  }
+
+  template <class F>
+  [[nodiscard]] Result<void> evaluate_in_slot(serve::Sequence& sequence, std::span<const std::uint32_t> fed, F& on_logits) noexcept {
+    if (auto r = slots_->reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + fed.size())); !r) return r;
+    serve::Sequence* const alone[] = {&sequence};
+    for (std::size_t next = 0;;) {
+      while (sequence.processed < sequence.tokens.size()) {
+        const exec::Batch batch = planner_->plan(alone, slots_->pages());
+        if (auto r = executor_->step(batch); !r) return pass(r);
+        for (std::size_t row = 0; row < planner_->origins().size(); ++row) {
+          if (auto r = read_logits(row); !r) return r;
+          on_logits(planner_->origins()[row].position, std::span<const float>(logits_.span()));
+        }
+      }
+      if (next == fed.size()) return {};
+      if (auto r = sequence.tokens.push_back(fed[next++]); !r) return r;
+    }
+  }
+
+  model::GgufFile file_;
+  EngineOptions options_;
+  model::Config config_{};
+  Vocabulary vocabulary_;
+  std::optional<text::Tokenizer> tokenizer_;
+  plan::CompiledPlan compiled_;
+  Vector<Buffer> tensors_;
+  Owned<exec::ThreadPool> pool_;
+  typename B::Device device_{};
+  std::optional<exec::Executor<B>> executor_;
+  std::optional<serve::SlotTable<B>> slots_;
+  std::optional<serve::BatchPlanner> planner_;
+  std::uint32_t context_ = 0;
+
+  Vector<Owned<ActiveRequest>> active_;   ///< by slot
+  Vector<Owned<ActiveRequest>> planned_;  ///< waiting for a slot, oldest first
+  Vector<serve::Sequence*> sequences_;
+  std::size_t running_ = 0;
+  std::size_t waiting_ = 0;
+  Completion last_completion_{};
+
+  std::mutex mutex_;
+  Vector<Owned<ActiveRequest>> inbox_;
+  Vector<RequestId> cancels_;
+  std::atomic<bool> mail_{false};
+  std::atomic<std::uint64_t> next_id_{1};
+  Vector<float> logits_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::detail

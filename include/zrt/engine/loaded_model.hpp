@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/loaded_model.hpp: from a model file to a compiled plan with a sampler at its end.
+#pragma once
+
+#include <zrt/engine/options.hpp>
+#include <zrt/engine/vocabulary.hpp>
+#include <zrt/exec/batch.hpp>
+#include <zrt/model/config.hpp>
+#include <zrt/model/weights.hpp>
+#include <zrt/ops/sample.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+namespace detail {
+
+/// Appends sampling to a decoder's graph: its inputs by row, and the output `token`.
+inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcept {
+  if (g.failed()) return;
+  ir::ValueId logits{};
+  for (const ir::Port& port : g.graph().outputs)
+    if (port.name.view() == exec::port::kLogits) logits = port.value;
+  if (!logits.present()) return g.set(Error::of(Errc::invalid_plan, "the arch program has no output logits"));
+  const Dim rows = g.type_of(logits).shape[0];
+  auto input = [&](std::string_view name, DType dtype, std::uint32_t columns) {
+    return g.input(name, {dtype, Shape{rows, columns}});
+  };
+  const auto requests = input(exec::port::kRequests, DType::ui32, ops::kSampleRequestWords);
+  const auto history = input(exec::port::kHistory, DType::si32, options.penalty_window);
+  const auto bias_ids = input(exec::port::kBiasIds, DType::si32, options.bias_entries);
+  const auto bias = input(exec::port::kBias, DType::f32, options.bias_entries);
+  g.output(exec::port::kToken, g.emit<ops::Sample>({.in = {logits, requests, history, bias_ids, bias}})[0]);
+}
+
+template <class Arch>
+bool build_if(std::string_view architecture, ir::Builder& g, model::Config& config) noexcept {
+  if (architecture != Arch::name) return false;
+  config.rope.style = Arch::rope_style;
+  Arch::build(g, config);
+  return true;
+}
+
+template <class... Arch>
+Result<void> build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, ir::Builder& g, model::Config& config) noexcept {
+  if ((build_if<Arch>(architecture, g, config) || ...)) return {};
+  Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
+  (error.append(" ").append(Arch::name), ...);
+  return std::unexpected<Error>(error);
+}
+
+}  // namespace detail
+
+/// Compiles the model of `file` for a backend's claims.
+///
+/// Errors: unknown_architecture, those of read_config, of the builder (missing_weight, shape_mismatch,
+/// unsupported_weight_type, naming the tensor) and of plan::compile.
+template <class Families>
+[[nodiscard]] Result<plan::CompiledPlan> compile_model(const model::GgufFile& file, model::Config& config, const ir::Ops& ops,
+                                                       const OpSet& claims, const EngineOptions& options) noexcept {
+  auto architecture = file.get<std::string_view>("general.architecture");
+  if (!architecture) return pass(architecture);
+  config.kv_dtype = options.kv_type;
+  ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
+  if (auto r = detail::build_family(typename Families::List{}, *architecture, g, config); !r) return pass(r);
+  detail::append_sampler(g, options);
+  auto graph = g.finish();
+  if (!graph) return pass(graph);
+  return plan::compile(*graph, ops, claims, {options.act, options.validation});
+}
+
+}  // namespace zrt::inline ZRT_ABI

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/request.hpp: what a request asks for, and what comes back.
+#pragma once
+
+#include <zrt/serve/sequence.hpp>
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI {
+
+using serve::TokenBias;
+
+/// How the next token is chosen. The defaults are greedy.
+struct Sampling {
+  float temperature = 0.0f;  ///< 0 or less: the most likely token
+  std::uint32_t top_k = 0;   ///< 0 for all
+  float top_p = 1.0f;
+  float min_p = 0.0f;
+  float repetition_penalty = 1.0f;
+  float frequency_penalty = 0.0f;
+  float presence_penalty = 0.0f;
+  std::uint32_t penalty_window = 64;  ///< last tokens that penalties look at
+  std::uint64_t seed = 0;
+  std::span<const TokenBias> bias{};
+};
+
+inline constexpr std::size_t kMaxStopTokens = 8;
+inline constexpr std::int32_t kNoToken = -1;
+
+/// One request. Everything it views is copied when it is submitted.
+struct Request {
+  std::string_view prompt{};               ///< text; ignored when `tokens` is not empty
+  std::span<const std::int32_t> tokens{};  ///< ids as they are: nothing is added
+  bool parse_special = false;              ///< control tokens written in the prompt count as such
+  std::uint32_t max_tokens = 128;
+  Sampling sampling{};
+  std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
+                                                       kNoToken, kNoToken, kNoToken, kNoToken};
+  std::span<const std::string_view> stop_strings{};
+  bool ignore_eos = false;
+  std::uint32_t log_probabilities = 0;  ///< of the k best tokens, with each token
+};
+
+/// Names a submitted request; never reused by an engine.
+enum class RequestId : std::uint64_t {};
+
+enum class FinishReason : std::uint8_t {
+  none,         ///< still running
+  length,       ///< max_tokens reached
+  context,      ///< the slot's context is full
+  stop_token,   ///< an end-of-generation token or one of the request's stop tokens
+  stop_string,  ///< one of the request's stop strings
+  cancelled,    ///< cancel() or the stop token
+  callback,     ///< the callable returned false
+  failed,       ///< the step failed; step() returned the error
+};
+
+[[nodiscard]] constexpr std::string_view name(FinishReason reason) noexcept {
+  constexpr std::array<std::string_view, 8> names{"none",        "length",    "context",  "stop_token",
+                                                  "stop_string", "cancelled", "callback", "failed"};
+  return names[static_cast<std::size_t>(reason)];
+}
+
+/// A token and its natural-log probability.
+struct TokenProbability {
+  std::int32_t id = kNoToken;
+  float log_probability = 0.0f;
+};
+
+/// What a callable hears of one generated token. Views hold until it returns.
+struct Token {
+  std::int32_t id = kNoToken;  ///< kNoToken for text that was held back and comes with the finish
+  std::string_view text{};     ///< whole UTF-8 characters that are now sure; often none
+  std::span<const TokenProbability> best{};  ///< most likely first, if asked for
+  FinishReason finish = FinishReason::none;  ///< set on the request's last call
+};
+
+/// How a request ended.
+struct Completion {
+  FinishReason finish = FinishReason::none;
+  std::uint32_t prompt_tokens = 0;
+  std::uint32_t generated_tokens = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/stop_strings.hpp: finds stop strings in a stream of text and holds back what may begin one.
+#pragma once
+
+#include <zrt/core/string.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI {
+
+/// Passes text on until a stop string is complete; nothing of the match or after it gets out.
+class StopStrings {
+ public:
+  explicit StopStrings(Allocator a) noexcept : stops_(a), held_(a), ready_(a) {}
+
+  /// Copies the strings; empty ones are refused with Errc::invalid_argument.
+  [[nodiscard]] Result<void> set(std::span<const std::string_view> stops) noexcept {
+    for (std::string_view stop : stops) {
+      if (stop.empty()) return fail(Errc::invalid_argument, "a stop string is empty");
+      auto copy = String::of(stop, stops_.allocator());
+      if (!copy) return pass(copy);
+      longest_ = stop.size() > longest_ ? stop.size() : longest_;
+      if (auto r = stops_.push_back(std::move(*copy)); !r) return r;
+    }
+    // Room enough that feeding a token seldom grows them.
+    if (auto r = held_.reserve(longest_ + 256); !r) return r;
+    return ready_.reserve(longest_ + 256);
+  }
+
+  /// Takes more text and returns what is now sure; the view holds until the next call.
+  [[nodiscard]] Result<std::string_view> feed(std::string_view text) noexcept {
+    ready_.clear();
+    if (stops_.empty() || matched_) return matched_ ? std::string_view{} : text;
+    if (auto r = held_.append(text); !r) return pass(r);
+    const std::string_view all = held_.view();
+    std::size_t first = std::string_view::npos;
+    for (const String& stop : stops_) {
+      const std::size_t at = all.find(stop.view());
+      first = at < first ? at : first;
+    }
+    matched_ = first != std::string_view::npos;
+    const std::size_t sure = matched_ ? first : all.size() - possible_beginning(all);
+    if (auto r = ready_.append(std::string_view(all.data(), sure)); !r) return pass(r);
+    held_.erase_front(sure);
+    return ready_.view();
+  }
+
+  /// What was held back and turned out to be no stop string.
+  [[nodiscard]] std::string_view rest() const noexcept { return matched_ ? std::string_view{} : held_.view(); }
+  [[nodiscard]] bool matched() const noexcept { return matched_; }
+
+ private:
+  /// Length of the longest end of `text` that begins a stop string.
+  [[nodiscard]] std::size_t possible_beginning(std::string_view text) const noexcept {
+    std::size_t most = 0;
+    for (const String& stop : stops_) {
+      std::size_t length = stop.size() - 1 < text.size() ? stop.size() - 1 : text.size();
+      for (; length > most; --length)
+        if (text.ends_with(std::string_view(stop.view().data(), length))) most = length;
+    }
+    return most;
+  }
+  Vector<String> stops_;
+  String held_;
+  String ready_;
+  std::size_t longest_ = 0;
+  bool matched_ = false;
+};
+
+}  // namespace zrt::inline ZRT_ABI

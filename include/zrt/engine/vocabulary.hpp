@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/vocabulary.hpp: a model file's vocabulary as the tokenizer takes it.
+#pragma once
+
+#include <zrt/core/name.hpp>
+#include <zrt/model/gguf.hpp>
+#include <zrt/text/tokenizer.hpp>
+
+#include <optional>
+
+namespace zrt::inline ZRT_ABI {
+
+/// Lists of a file's vocabulary, which a tokenizer views. Move it freely; the file must outlive it.
+struct Vocabulary {
+  explicit Vocabulary(Allocator a = system_allocator()) noexcept : tokens(a), scores(a), types(a), merges(a) {}
+
+  Vector<std::string_view> tokens;
+  Vector<float> scores;
+  Vector<std::int32_t> types;
+  Vector<std::string_view> merges;
+  text::VocabularySpec spec{};
+};
+
+namespace detail {
+
+class VocabularyReader {
+ public:
+  VocabularyReader(const model::GgufFile& file, Vocabulary& out) noexcept : file_(file), out_(out) {}
+
+  [[nodiscard]] Result<void> read() noexcept {
+    if (auto r = text("model", out_.spec.model); !r) return r;
+    if (auto r = text("pre", out_.spec.pre); !r) return r;
+    if (auto r = strings("tokens", out_.tokens); !r) return r;
+    if (auto r = strings("merges", out_.merges); !r) return r;
+    if (auto r = numbers("scores", out_.scores); !r) return r;
+    if (auto r = numbers("token_type", out_.types); !r) return r;
+    struct Id {
+      std::string_view key;
+      std::optional<std::int32_t> text::VocabularySpec::* field;
+    };
+    constexpr Id ids[] = {{"bos_token_id", &text::VocabularySpec::bos},     {"eos_token_id", &text::VocabularySpec::eos},
+                          {"eot_token_id", &text::VocabularySpec::eot},     {"eom_token_id", &text::VocabularySpec::eom},
+                          {"unknown_token_id", &text::VocabularySpec::unk}, {"padding_token_id", &text::VocabularySpec::pad}};
+    for (const Id& id : ids)
+      if (auto r = value(id.key, out_.spec.*id.field); !r) return r;
+    struct Flag {
+      std::string_view key;
+      std::optional<bool> text::VocabularySpec::* field;
+    };
+    constexpr Flag flags[] = {{"add_bos_token", &text::VocabularySpec::add_bos},
+                              {"add_eos_token", &text::VocabularySpec::add_eos},
+                              {"add_space_prefix", &text::VocabularySpec::add_space_prefix}};
+    for (const Flag& flag : flags)
+      if (auto r = value(flag.key, out_.spec.*flag.field); !r) return r;
+    out_.spec.tokens = out_.tokens.span();
+    out_.spec.scores = out_.scores.span();
+    out_.spec.types = out_.types.span();
+    out_.spec.merges = out_.merges.span();
+    return {};
+  }
+
+ private:
+  [[nodiscard]] static Name key(std::string_view name) noexcept { return Name::of("tokenizer.ggml.", name); }
+  [[nodiscard]] bool has(std::string_view name) const noexcept { return file_.find(key(name).view()) != nullptr; }
+
+  [[nodiscard]] Result<void> text(std::string_view name, std::string_view& to) const noexcept {
+    if (!has(name)) return {};
+    auto found = file_.get<std::string_view>(key(name).view());
+    if (!found) return pass(found);
+    to = *found;
+    return {};
+  }
+  [[nodiscard]] Result<void> strings(std::string_view name, Vector<std::string_view>& to) const noexcept {
+    if (!has(name)) return {};
+    auto found = file_.strings(key(name).view());
+    if (!found) return pass(found);
+    to = std::move(*found);
+    return {};
+  }
+  template <class T>
+  [[nodiscard]] Result<void> numbers(std::string_view name, Vector<T>& to) const noexcept {
+    if (!has(name)) return {};
+    auto found = file_.list<T>(key(name).view());
+    if (!found) return pass(found);
+    to = std::move(*found);
+    return {};
+  }
+  template <class T>
+  [[nodiscard]] Result<void> value(std::string_view name, std::optional<T>& to) const noexcept {
+    if (!has(name)) return {};
+    auto found = file_.get<T>(key(name).view());
+    if (!found) return pass(found);
+    to = *found;
+    return {};
+  }
+
+  const model::GgufFile& file_;
+  Vocabulary& out_;
+};
+
+}  // namespace detail
+
+/// Reads the tokenizer's keys. A file without a vocabulary gives an empty one.
+///
+/// Errors: Errc::invalid_metadata naming the key, Errc::out_of_memory.
+[[nodiscard]] inline Result<Vocabulary> read_vocabulary(const model::GgufFile& file, const Allocator& allocator) noexcept {
+  Vocabulary vocabulary(allocator);
+  if (auto r = detail::VocabularyReader(file, vocabulary).read(); !r) return pass(r);
+  return vocabulary;
+}
+
+}  // namespace zrt::inline ZRT_ABI
