@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/adapter.hpp: what an op's adapter must say.
+#pragma once
+
+#include <zrt/backend/cpu/recorder.hpp>
+
+#include <concepts>
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+/// How the CPU computes op O: one specialisation per claimed op, in adapters/<op>.hpp.
+template <class O>
+struct Adapter;
+
+template <class O>
+concept Records = requires(Recorder& recorder, const HostCall<O>& call) {
+  { Adapter<O>::record(recorder, call) } noexcept -> std::same_as<Result<void>>;
+};
+
+/// An op whose kernels need memory beyond its outputs; sized with the symbols at their bounds.
+template <class O>
+concept HasScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
+  { Adapter<O>::scratch(call, bounds) } noexcept -> std::same_as<CheckedSize>;
+};
+
+/// Bytes of scratch of an instruction.
+template <class O>
+[[nodiscard]] constexpr CheckedSize scratch_bytes(const TypeCall<O>& call, const Extents& bounds) noexcept {
+  if constexpr (HasScratch<O>) return Adapter<O>::scratch(call, bounds);
+  else return 0;
+}
+
+}  // namespace zrt::inline ZRT_ABI::cpu

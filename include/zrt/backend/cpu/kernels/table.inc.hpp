@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/kernels/table.inc.hpp: textual fragment: the table of this variant's kernels.
+
+inline constexpr KernelSet kKernels{
+    .isa = kIsa,
+    .weights = {{{DType::f32, &widen_row<F32Row>, &dot16_rows<F32Row>, nullptr},
+                 {DType::f16, &widen_row<F16Row>, &dot16_rows<F16Row>, nullptr},
+                 {DType::bf16, &widen_row<Bf16Row>, &dot16_rows<Bf16Row>, nullptr},
+                 {DType::q4_0, &widen_row<Q4Row>, &dot16_rows<Q4Row>, &block_rows<Q4Rows>},
+                 {DType::q8_0, &widen_row<Q8Row>, &dot16_rows<Q8Row>, &block_rows<Q8Rows>}}},
+    .pages = {kPageKernels<F32Row>, kPageKernels<F16Row>, kPageKernels<Bf16Row>},
+    .rms_norm = &rms_norm,
+    .embedding = &embedding,
+    .residual_add = &residual_add,
+    .residual_rms_norm = &residual_rms_norm,
+    .round_rows = &round_rows,
+    .norm_round_rows = &norm_round_rows,
+    .linear = &linear,
+    .qkv = &qkv,
+    .gate_up = &gate_up,
+    .gated_act = &gated_act,
+    .rope = &rope,
+    .rope_kv_write = &rope_kv_write,
+    .kv_write = &kv_write,
+    .flash_attn = &flash_attn,
+    .softmax = &softmax,
+    .argmax = &argmax,
+    .sample = &sample,
+    .take = &take,
+    .reshape = &reshape,
+};

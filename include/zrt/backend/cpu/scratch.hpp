@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/scratch.hpp: how the ops with projections lay out the scratch of an instruction.
+#pragma once
+
+#include <zrt/backend/cpu/args.hpp>
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+/// Activation rows in scratch: normed rows, then their rounded form. All workers see the same memory.
+struct RowScratch {
+  float* normed = nullptr;
+  std::int8_t* q = nullptr;
+  float* d = nullptr;
+  std::int32_t* sum = nullptr;
+
+  [[nodiscard]] Activations activations(const float* x, std::uint32_t rows, std::uint32_t cols) const noexcept {
+    return {x, q, d, sum, rows, cols};
+  }
+};
+
+/// Rows of a tensor type with the symbols at `extents`: the product of all axes but the last.
+[[nodiscard]] constexpr CheckedSize row_count(const Shape& shape, const Extents& extents) noexcept {
+  return shape.with_last(1).elements(extents);
+}
+
+[[nodiscard]] constexpr CheckedSize normed_bytes(CheckedSize rows, std::uint32_t cols) noexcept {
+  return (rows * CheckedSize(cols) * sizeof(float)).aligned(64);
+}
+[[nodiscard]] constexpr CheckedSize rounded_bytes(CheckedSize rows, std::uint32_t cols) noexcept {
+  const CheckedSize scales = (rows * CheckedSize(cols / kGroup) * sizeof(float)).aligned(64);
+  return (rows * CheckedSize(cols)).aligned(64) + scales + scales;
+}
+
+/// Finds the rounded rows at `memory`; `normed` stays null.
+[[nodiscard]] inline RowScratch rounded_scratch(std::byte* memory, std::uint32_t rows, std::uint32_t cols) noexcept {
+  const std::uint64_t integers = align_up(std::uint64_t{rows} * cols, 64);
+  const std::uint64_t scales = align_up(std::uint64_t{rows} * (cols / kGroup) * sizeof(float), 64);
+  RowScratch s;
+  s.q = reinterpret_cast<std::int8_t*>(memory);
+  s.d = reinterpret_cast<float*>(memory + integers);
+  s.sum = reinterpret_cast<std::int32_t*>(memory + integers + scales);
+  return s;
+}
+
+/// Finds normed rows and, behind them, rounded rows.
+[[nodiscard]] inline RowScratch normed_scratch(std::byte* memory, std::uint32_t rows, std::uint32_t cols) noexcept {
+  RowScratch s = rounded_scratch(memory + align_up(std::uint64_t{rows} * cols * sizeof(float), 64), rows, cols);
+  s.normed = reinterpret_cast<float*>(memory);
+  return s;
+}
+
+/// Sampling rows that may run at the same time, each with its own scratch.
+inline constexpr std::uint32_t kSampleLanes = 8;
+
+}  // namespace zrt::inline ZRT_ABI::cpu
