@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/cpu_kernels_harness.hpp: runs an op's CPU kernels beside its reference and demands the same bits.
+#pragma once
+
+#include <zrt/backend/cpu/claims.hpp>
+#include <zrt/backend/cpu/kernels.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace cpu_kernels {
+
+namespace cpu = zrt::cpu;
+namespace exec = zrt::exec;
+namespace ops = zrt::ops;
+namespace quant = zrt::quant;
+using zrt::Dim;
+using zrt::DType;
+using zrt::Shape;
+
+/// The symbol that counts the rows of a step.
+inline constexpr zrt::SymbolId kRows = 1;
+
+inline std::vector<const cpu::KernelSet*> variants() {
+  std::vector<const cpu::KernelSet*> sets;
+  for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4}) {
+    if (isa > cpu::detect_isa()) continue;
+    const cpu::KernelSet* set = &cpu::kernels_for(isa);
+    if (sets.empty() || sets.back() != set) sets.push_back(set);
+  }
+  return sets;
+}
+
+/// Runs workers on threads of their own and joins them after every call.
+inline zrt::ThreadHook threads(std::uint32_t workers) {
+  static std::uint32_t counts[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const auto run = [](void* context, zrt::ThreadHook::Work work, void* argument) noexcept {
+    const std::uint32_t count = *static_cast<std::uint32_t*>(context);
+    std::vector<std::thread> pool;
+    for (std::uint32_t i = 0; i < count; ++i) pool.emplace_back([=] { work(argument, i, count); });
+    for (auto& thread : pool) thread.join();
+  };
+  return {&counts[workers], run, workers, false};
+}
+
+/// The operands of one call, in one piece of memory that is put back before each run.
+class Case {
+ public:
+  explicit Case(std::uint32_t seed, std::uint32_t rows = 0) : random(seed), memory_(std::size_t{24} << 20) {
+    step.extents.value[kRows] = step.tokens = rows;
+    bounds.value[kRows] = rows + 3;
+    step.status = &status_;
+  }
+
+  std::uint32_t number(std::uint32_t low, std::uint32_t high) {
+    return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+  }
+  float real(float span = 2.0f) { return std::uniform_real_distribution<float>(-span, span)(random); }
+
+  std::byte* bytes(std::size_t size) {
+    std::byte* at = memory_.data() + used_;
+    used_ += (size + 127) / 64 * 64;
+    EXPECT_LE(used_, memory_.size());
+    return at;
+  }
+  /// A tensor at the size of the step, not at the bounds.
+  zrt::HostTensor tensor(DType dtype, Shape shape) {
+    return {bytes(zrt::bytes_of(dtype, shape.elements(step.extents).raw()) + 1), {dtype, shape}};
+  }
+  zrt::HostTensor reals(Shape shape, float span = 2.0f) {
+    zrt::HostTensor t = tensor(DType::f32, shape);
+    for (std::uint64_t i = 0; i < t.elements(step); ++i) t.as<float>()[i] = real(span);
+    return t;
+  }
+  zrt::HostTensor integers(Shape shape, std::uint32_t high) {
+    zrt::HostTensor t = tensor(DType::si32, shape);
+    for (std::uint64_t i = 0; i < shape.elements(step.extents).raw(); ++i)
+      t.as<std::int32_t>()[i] = static_cast<std::int32_t>(number(0, high));
+    return t;
+  }
+  zrt::HostWeight vector(std::uint32_t size) {
+    return {reals(Shape{size}).data, DType::f32, 0, size, size * sizeof(float)};
+  }
+  zrt::HostWeight matrix(DType dtype, std::uint32_t rows, std::uint32_t cols) {
+    const std::uint64_t row_bytes = zrt::bytes_of(dtype, cols);
+    std::byte* data = bytes(rows * row_bytes);
+    const zrt::DTypeInfo& info = zrt::info(dtype);
+    for (std::uint64_t at = 0; at < rows * row_bytes; at += info.block_bytes) {
+      if (dtype == DType::f32) {
+        const float x = real();
+        std::memcpy(data + at, &x, 4);
+        continue;
+      }
+      for (std::uint64_t i = 2; i < info.block_bytes; ++i) data[at + i] = static_cast<std::byte>(number(0, 255));
+      const float scale = number(0, 40) == 0 ? 0.0f : real(number(0, 20) == 0 ? 1e-6f : 0.1f);
+      const std::uint16_t bits = dtype == DType::bf16 ? zrt::to_bf16(scale).bits : zrt::to_f16(scale).bits;
+      std::memcpy(data + at, &bits, 2);
+    }
+    return {data, dtype, rows, cols, row_bytes};
+  }
+
+  std::mt19937 random;
+  zrt::Step step;
+  zrt::Extents bounds;
+
+  /// Compares reference and kernels over every variant and several numbers of workers.
+  template <class O>
+  void check(const zrt::HostCall<O>& call) {
+    zrt::TypeCall<O> types;
+    for (std::size_t i = 0; i < call.in.size(); ++i) types.in[i] = {call.in[i].present(), call.in[i].type};
+    for (std::size_t i = 0; i < call.w.size(); ++i) {
+      const zrt::HostWeight& w = call.w[i];
+      types.w[i] = {w.present(), w.dtype, w.rows == 0 ? Shape{w.cols} : Shape{w.rows, w.cols}};
+    }
+    types.state = call.state.info;
+    types.params = call.params;
+    zrt::OutputTypes<O> inferred;
+    const auto rule = O::infer(types, inferred);
+    ASSERT_TRUE(rule) << rule.error().text();
+
+    const std::vector<std::byte> before(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
+    std::vector<std::byte> scratch(1);
+    if constexpr (zrt::HasReferenceScratch<O>) scratch.resize(O::reference_scratch(types, bounds).raw() + 64);
+    status_.word = zrt::StepStatus::kClean;
+    O::reference(call, step, {0, 1, 7, scratch});
+    const std::vector<std::byte> wanted(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
+    const std::uint64_t wanted_status = status_.word;
+
+    for (const cpu::KernelSet* set : variants()) {
+      for (const std::uint32_t workers : {1u, 2u, 5u}) {
+        std::memcpy(memory_.data(), before.data(), used_);
+        status_.word = zrt::StepStatus::kClean;
+        const std::uint64_t size = cpu::scratch_bytes<O>(types, bounds).raw();
+        std::vector<std::byte> own(size + 64, std::byte{0xff});
+        exec::HostProgram program;
+        zrt::Vector<zrt::Buffer> tables;
+        cpu::Recorder recorder(*set, program, tables, zrt::system_allocator());
+        recorder.begin(7, std::span(own).first(size), false);
+        const auto recorded = cpu::Adapter<O>::record(recorder, call);
+        ASSERT_TRUE(recorded) << recorded.error().text();
+        EXPECT_TRUE(program.launch(step, threads(workers), {}));
+        const std::size_t at = difference(wanted);
+        ASSERT_EQ(at, used_) << O::name << " on " << cpu::name(set->isa) << " with " << workers << " workers, byte " << at;
+        EXPECT_EQ(wanted_status, status_.word.load());
+        for (std::size_t i = size; i < own.size(); ++i) ASSERT_EQ(own[i], std::byte{0xff}) << "scratch too small";
+      }
+    }
+    std::memcpy(memory_.data(), before.data(), used_);
+  }
+
+ private:
+  /// The first byte that differs, words that are NaN in both being equal; used_ if none does.
+  std::size_t difference(const std::vector<std::byte>& wanted) const {
+    for (std::size_t at = 0; at < used_; at += 4) {
+      std::uint32_t a = 0;
+      std::uint32_t b = 0;
+      std::memcpy(&a, wanted.data() + at, 4);
+      std::memcpy(&b, memory_.data() + at, 4);
+      const bool both_nan = (a & 0x7fffffffu) > 0x7f800000u && (b & 0x7fffffffu) > 0x7f800000u;
+      if (a != b && !both_nan) return at;
+    }
+    return used_;
+  }
+
+  std::vector<std::byte> memory_;
+  std::size_t used_ = 0;
+  zrt::StepStatus status_;
+};
+
+/// Slots with pages in random places, and a ragged batch over them.
+struct Pages {
+  std::vector<std::uint32_t> slots, positions, list;
+
+  /// Gives `c` rows at ascending positions of `slot_count` slots; returns a cache of random contents
+  /// whose positions that no slot has reached are NaN.
+  zrt::HostState make(Case& c, std::uint32_t slot_count, const std::vector<std::uint32_t>& lengths, DType dtype,
+                      std::uint32_t heads, std::uint32_t key_dim, std::uint32_t value_dim) {
+    const std::uint32_t rows = c.step.tokens;
+    std::uint32_t longest = 1;
+    for (std::uint32_t s = 0; s < slot_count; ++s) {
+      const std::uint32_t mine = rows / slot_count + (s < rows % slot_count ? 1u : 0u);
+      for (std::uint32_t i = 0; i < mine; ++i) {
+        slots.push_back(s);
+        positions.push_back(lengths[s] + i);
+        longest = std::max(longest, lengths[s] + i + 1);
+      }
+    }
+    const std::uint32_t per_slot = (longest + 15) / 16 + 1;
+    std::vector<std::uint32_t> ids(slot_count * per_slot);
+    for (std::uint32_t i = 0; i < ids.size(); ++i) ids[i] = i;
+    std::shuffle(ids.begin(), ids.end(), c.random);
+    // Group 1 of two, so that the group is not ignored.
+    list.assign(2 * ids.size(), ~0u);
+    std::copy(ids.begin(), ids.end(), list.begin() + static_cast<std::ptrdiff_t>(ids.size()));
+    zrt::HostState state;
+    state.info.lifecycle = zrt::StateLifecycle::kv_paged;
+    state.info.dtype = dtype;
+    state.info.group = 1;
+    state.info.extents = {heads, key_dim, value_dim, 0};
+    state.unit_bytes = zrt::unit_bytes(state.info).raw();
+    state.units = slot_count * per_slot;
+    state.data = c.bytes(state.unit_bytes * state.units);
+    const zrt::KvPage page = zrt::KvPage::of(state.info);
+    const std::uint64_t elements = state.unit_bytes / zrt::info(dtype).block_bytes;
+    for (std::uint32_t unit = 0; unit < state.units; ++unit)
+      for (std::uint64_t i = 0; i < elements; ++i)
+        page.store(state.unit(unit), i, std::numeric_limits<float>::quiet_NaN());
+    for (std::uint32_t s = 0; s < slot_count; ++s) {
+      std::uint32_t reached = lengths[s];
+      for (std::size_t i = 0; i < slots.size(); ++i)
+        if (slots[i] == s) reached = std::max(reached, positions[i] + 1);
+      for (std::uint32_t p = 0; p < reached; ++p)
+        for (std::uint32_t head = 0; head < heads; ++head) {
+          std::byte* at = state.unit(ids[s * per_slot + p / 16]);
+          for (std::uint32_t i = 0; i < key_dim; ++i) page.store(at, page.key(head, p % 16) + std::uint64_t{i} * 16, c.real());
+          for (std::uint32_t i = 0; i < value_dim; ++i) page.store(at, page.value(head, p % 16) + i, c.real());
+        }
+    }
+    c.step.slots = slots.data();
+    c.step.positions = positions.data();
+    c.step.pages = list.data();
+    c.step.pages_per_slot = per_slot;
+    c.step.slot_count = slot_count;
+    return state;
+  }
+};
+
+}  // namespace cpu_kernels
