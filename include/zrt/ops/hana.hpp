@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/hana.hpp: every parameter struct as a Boost.Hana struct, for hosts that walk blocks generically.
+#pragma once
+
+#include <zrt/ops/catalog.hpp>
+
+#include <boost/hana/adapt_struct.hpp>
+#include <boost/hana/concept/struct.hpp>
+
+// Optional: nothing else of the library includes this header or Hana, which costs seconds to compile.
+// A struct inside a struct is one member here and its own fields in P::fields.
+
+namespace boost::hana {
+
+/// No members; the macro below needs at least one.
+template <>
+struct accessors_impl<zrt::NoParams> {
+  template <class...>
+  static constexpr auto apply() {
+    return make_tuple();
+  }
+};
+
+}  // namespace boost::hana
+
+BOOST_HANA_ADAPT_STRUCT(zrt::ShapeParams, extent, symbol, rank);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::BroadcastToParams, shape);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::CastParams, dtype);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::DotGeneralParams, batch_lhs, batch_rhs, contract_lhs, contract_rhs, batch_count,
+                        contract_count);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::EmbeddingParams, scale);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_dim, value_dim, scale, soft_cap, window);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatedActParams, act);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::KvWriteBatchedParams, kv_heads, key_dim, value_dim);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::LinearParams, act, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadLogitsParams, norm_eps, norm_weight_offset, scale, soft_cap);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadParams, scale, soft_cap, act, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::MultiheadAttentionParams, attention, rope, norm_eps, norm_weight_offset);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReshapeParams, shape);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualAddParams, scale);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualRmsNormParams, add, norm);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedMlpGateUpParams, norm, gated, act_gate, act_up, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedQkvParams, norm, act_q, act_k, act_v, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedRopeKvWriteParams, eps, weight_offset, kv, rope);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormParams, eps, weight_offset, dim);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::RopeParams, head_dim, n_rot, base, factor, magnitude, beta_fast, beta_slow,
+                        original_context, style, scaling, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, generated, temperature, top_k, top_p, min_p,
+                        repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, start, size);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::SwigluParams, norm_eps, norm_weight_offset, gated, reserved);
+
+namespace zrt::inline ZRT_ABI {
+
+namespace detail {
+
+template <class... O>
+consteval bool params_are_adapted(boost::mp11::mp_list<O...>) {
+  return (boost::hana::Struct<typename O::Params>::value && ...);
+}
+
+}  // namespace detail
+
+static_assert(detail::params_are_adapted(ops::Catalog{}),
+              "zrt: a parameter struct of the catalog has no BOOST_HANA_ADAPT_STRUCT line in zrt/ops/hana.hpp");
+
+}  // namespace zrt::inline ZRT_ABI

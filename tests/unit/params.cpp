@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/params.cpp: parameter layouts audited through Boost.Hana, and the codec's bytes pinned.
+#include <zrt/ops/hana.hpp>
+
+#include <gtest/gtest.h>
+
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/for_each.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/string.hpp>
+
+#include <bit>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace hana = boost::hana;
+namespace mp = boost::mp11;
+namespace ops = zrt::ops;
+using zrt::Errc;
+using zrt::Field;
+using zrt::FieldKind;
+
+/// What Hana sees of a struct, its nested structs opened: the members' own names and addresses.
+template <class P>
+void audit(const P& params, const std::byte* base, std::vector<Field>& seen, std::vector<std::string>& names) {
+  hana::for_each(hana::accessors<P>(), [&](auto member) {
+    const auto& value = hana::second(member)(params);
+    using M = std::remove_cvref_t<decltype(value)>;
+    if constexpr (hana::Struct<M>::value) {
+      audit(value, base, seen, names);
+    } else {
+      const auto offset = reinterpret_cast<const std::byte*>(&value) - base;
+      Field field{{}, static_cast<std::uint16_t>(offset), sizeof(M), 1, FieldKind::unsigned_integer};
+      auto kind_of = []<class E>() {
+        if constexpr (std::is_floating_point_v<E>) return FieldKind::floating;
+        else if constexpr (std::is_enum_v<E>)
+          return std::is_signed_v<std::underlying_type_t<E>> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
+        else return std::is_signed_v<E> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
+      };
+      if constexpr (requires { typename M::value_type; }) {
+        field.size = sizeof(typename M::value_type);
+        field.count = static_cast<std::uint16_t>(value.size());
+        field.kind = kind_of.template operator()<typename M::value_type>();
+      } else {
+        field.kind = kind_of.template operator()<M>();
+      }
+      names.emplace_back(hana::first(member).c_str());
+      seen.push_back(field);
+    }
+  });
+}
+
+template <class P>
+void expect_audited() {
+  const P params{};
+  std::vector<Field> seen;
+  std::vector<std::string> names;
+  audit(params, reinterpret_cast<const std::byte*>(&params), seen, names);
+  ASSERT_EQ(seen.size(), P::fields.size());
+  std::size_t covered = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const Field& field = P::fields[i];
+    EXPECT_EQ(field.name, names[i]);
+    EXPECT_EQ(field.offset, seen[i].offset) << names[i];
+    EXPECT_EQ(field.size, seen[i].size) << names[i];
+    EXPECT_EQ(field.count, seen[i].count) << names[i];
+    EXPECT_EQ(field.kind, seen[i].kind) << names[i];
+    EXPECT_EQ(seen[i].offset, covered) << names[i] << ": a gap or another order";
+    covered += std::size_t{seen[i].size} * seen[i].count;
+  }
+  EXPECT_EQ(covered, std::is_empty_v<P> ? 0 : sizeof(P));
+}
+
+TEST(Params, FieldListsAreWhatTheStructsAre) {
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, ops::Catalog>>([](auto op) {
+    using O = typename decltype(op)::type;
+    SCOPED_TRACE(O::name);
+    expect_audited<typename O::Params>();
+  });
+  expect_audited<ops::SampleRequest>();
+}
+
+template <class O>
+std::vector<unsigned> encoded(const typename O::Params& params) {
+  std::vector<std::byte> bytes(zrt::kParamBytes<typename O::Params>);
+  zrt::encode_params(params, std::span<std::byte>(bytes));
+  std::vector<unsigned> numbers;
+  for (std::byte b : bytes) numbers.push_back(std::to_integer<unsigned>(b));
+  return numbers;
+}
+
+TEST(Params, EncodesLittleEndian) {
+  // eps 1e-5 = 0x3727c5ac, offset 1 = 0x3f800000, dim 0x01020304.
+  EXPECT_EQ(encoded<ops::RmsNorm>({1e-5f, 1.0f, 0x01020304u}),
+            (std::vector<unsigned>{0xac, 0xc5, 0x27, 0x37, 0, 0, 0x80, 0x3f, 4, 3, 2, 1}));
+  EXPECT_EQ(encoded<ops::Linear>({zrt::quant::Act::q8_256, {}}), (std::vector<unsigned>{2, 0, 0, 0}));
+  EXPECT_EQ(encoded<ops::KvWriteBatched>({1, 0x100, 0x10000}),
+            (std::vector<unsigned>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(encoded<ops::LmHead>({0.5f, 30.0f, zrt::quant::Act::q8_32, {7, 8, 9}}),
+            (std::vector<unsigned>{0, 0, 0, 0x3f, 0, 0, 0xf0, 0x41, 1, 7, 8, 9}));
+  EXPECT_EQ(encoded<ops::Softmax>({}), std::vector<unsigned>{});
+  const auto rope = encoded<ops::Rope>({});
+  EXPECT_EQ(rope.size(), 36u);
+  EXPECT_EQ(rope[8] | rope[9] << 8 | rope[10] << 16 | rope[11] << 24, std::bit_cast<std::uint32_t>(10000.0f));
+  EXPECT_EQ(encoded<ops::MultiheadAttention>({}).size(), 28u + 36u + 8u);
+}
+
+TEST(Params, DecodesWhatItEncoded) {
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, ops::Catalog>>([](auto op) {
+    using O = typename decltype(op)::type;
+    using P = typename O::Params;
+    SCOPED_TRACE(O::name);
+    // Every byte differs, so that a field read from a wrong place shows.
+    std::vector<std::byte> bytes(zrt::kParamBytes<P>);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + 1);
+    const auto params = zrt::decode_params<O>({P::version, O::opcode, bytes});
+    ASSERT_TRUE(params);
+    std::vector<std::byte> again(bytes.size());
+    zrt::encode_params(*params, std::span<std::byte>(again));
+    EXPECT_EQ(again, bytes);
+  });
+}
+
+TEST(Params, RefusesAnotherAbi) {
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, ops::Catalog>>([](auto op) {
+    using O = typename decltype(op)::type;
+    using P = typename O::Params;
+    SCOPED_TRACE(O::name);
+    const std::vector<std::byte> bytes(zrt::kParamBytes<P> + 1);
+    const std::span<const std::byte> right(bytes.data(), bytes.size() - 1);
+    auto code = [](const zrt::ParamBlock& block) {
+      const auto result = zrt::decode_params<O>(block);
+      if (!result) {
+        EXPECT_NE(result.error().text().find(O::name), std::string_view::npos);
+      }
+      return result ? Errc::ok : result.error().code();
+    };
+    EXPECT_EQ(code({P::version, O::opcode, right}), Errc::ok);
+    EXPECT_EQ(code({static_cast<std::uint8_t>(P::version + 1), O::opcode, right}), Errc::invalid_param_block_abi);
+    EXPECT_EQ(code({0, O::opcode, right}), Errc::invalid_param_block_abi);
+    EXPECT_EQ(code({P::version, zrt::Opcode{255}, right}), Errc::invalid_param_block_abi);
+    EXPECT_EQ(code({P::version, O::opcode, bytes}), Errc::invalid_param_block_abi);
+    if (!right.empty()) {
+      EXPECT_EQ(code({P::version, O::opcode, right.first(right.size() - 1)}), Errc::invalid_param_block_abi);
+      EXPECT_EQ(code({P::version, O::opcode, {}}), Errc::invalid_param_block_abi);
+    }
+  });
+}
+
+}  // namespace
