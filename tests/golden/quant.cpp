@@ -144,7 +144,10 @@ INSTANTIATE_TEST_SUITE_P(Types, QuantGolden,
                          testing::Values(std::pair{DType::f16, "f16"},
                                          std::pair{DType::bf16, "bf16"},
                                          std::pair{DType::q8_0, "q8_0"},
-                                         std::pair{DType::q4_0, "q4_0"}),
+                                         std::pair{DType::q4_0, "q4_0"},
+                                         std::pair{DType::q4_k, "q4_K"},
+                                         std::pair{DType::q5_k, "q5_K"},
+                                         std::pair{DType::q6_k, "q6_K"}),
                          [](const auto& type) { return std::string(type.param.second); });
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <zrt/quant/dot.hpp>
 #include <zrt/quant/plain.hpp>
 #include <zrt/quant/q4_0.hpp>
+#include <zrt/quant/q4_k.hpp>
+#include <zrt/quant/q5_k.hpp>
+#include <zrt/quant/q6_k.hpp>
 #include <zrt/quant/q8_0.hpp>
 
 #include <boost/mp11/list.hpp>
@@ -20,7 +23,10 @@ using Types = boost::mp11::mp_list<
     Layout<DType::f16>,
     Layout<DType::bf16>,
     Layout<DType::q4_0>,
-    Layout<DType::q8_0>>;
+    Layout<DType::q8_0>,
+    Layout<DType::q4_k>,
+    Layout<DType::q5_k>,
+    Layout<DType::q6_k>>;
 // clang-format on
 
 /// What plain code does with a row of one weight type.

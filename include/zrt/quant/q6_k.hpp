@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/q6_k.hpp: Q6_K, 256 six-bit values centred on 32 in runs of 16 with eight-bit scales.
+#pragma once
+
+#include <zrt/quant/layout.hpp>
+
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Block: 128 bytes of low halves, 64 bytes of top bit pairs, 16 signed scales, f16 d; the value is
+/// d·scale·(h - 32). Each half of the block has 64 low bytes and 32 top bytes: low byte l + 32a holds
+/// values 32a + l and 32a + 64 + l of the half, top byte l the pairs of values l, l+32, l+64, l+96.
+///
+/// Source: the GGUF file format, type 14.
+template <> struct Layout<DType::q6_k> {
+  static constexpr DType kDType = DType::q6_k;
+  static constexpr std::uint32_t kElems = 256;
+  static constexpr std::uint32_t kBytes = 210;
+  static constexpr Act kAct = Act::q8_256;
+  static constexpr std::uint32_t kRun = 256;
+  static constexpr bool kHasOffset = false;
+
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 208); }
+
+  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    for (std::uint32_t half = 0; half < 2; ++half)
+      for (std::uint32_t l = 0; l < 32; ++l) {
+        const auto top = std::to_integer<unsigned>(block[128 + 32 * half + l]);
+        for (std::uint32_t a = 0; a < 2; ++a) {
+          const auto low = std::to_integer<unsigned>(block[64 * half + 32 * a + l]);
+          const int first = static_cast<int>((low & 15u) | (top >> (2 * a) & 3u) << 4);
+          const int second = static_cast<int>(low >> 4 | (top >> (2 * a + 4) & 3u) << 4);
+          q[128 * half + 32 * a + l] = static_cast<std::int8_t>(first - 32);
+          q[128 * half + 32 * a + 64 + l] = static_cast<std::int8_t>(second - 32);
+        }
+      }
+  }
+
+  static std::int32_t dot(const std::byte* block, std::uint32_t, const std::int8_t* x) noexcept {
+    const std::int8_t* scales = signed_bytes(block + 192);
+    std::int8_t q[kElems]{};
+    unpack(block, q);
+    std::int32_t sum = 0;
+    for (std::uint32_t j = 0; j < 16; ++j) {
+      // Products of values that are never negative: see signed_bytes for why.
+      std::int32_t run = 0;
+      std::int32_t excess = 0;
+      for (std::uint32_t i = 16 * j; i < 16 * j + 16; ++i) {
+        run += static_cast<std::uint8_t>(q[i] + 32) * x[i];
+        excess += x[i];
+      }
+      sum += scales[j] * (run - 32 * excess);
+    }
+    return sum;
+  }
+
+  static void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
+    for (std::uint64_t i = 0; i < elems; i += kElems, blocks += kBytes) {
+      const float d = read_f16(blocks + 208);
+      const std::int8_t* scales = signed_bytes(blocks + 192);
+      std::int8_t q[kElems]{};
+      unpack(blocks, q);
+      for (std::uint32_t k = 0; k < kElems; ++k)
+        out[i + k] = d * static_cast<float>(scales[k / 16]) * static_cast<float>(q[k]);
+    }
+  }
+};
+
+static_assert(BlockLayout<Layout<DType::q6_k>>);
+
+}  // namespace zrt::inline ZRT_ABI::quant
