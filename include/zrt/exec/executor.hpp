@@ -45,9 +45,9 @@ class Executor {
     if (!states) return pass(states);
     BindSizes prefill{bounds(plan, sizes.prefill_tokens, sizes.prefill_rows), sizes.slots};
     BindSizes decode{bounds(plan, sizes.slots, sizes.slots), sizes.slots};
-    auto large = bind<B>(compiled, ops, *weights, *states, prefill, device);
+    auto large = exec::bind<B>(compiled, ops, *weights, *states, prefill, device);
     if (!large) return pass(large);
-    auto small = bind<B>(compiled, ops, *weights, *states, decode, device);
+    auto small = exec::bind<B>(compiled, ops, *weights, *states, decode, device);
     if (!small) return pass(small);
     return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*large), std::move(*small));
   }
