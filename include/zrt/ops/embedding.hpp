@@ -31,7 +31,8 @@ struct Embedding {
   static constexpr Result<void> infer(const TypeCall<Embedding>& c, OutputTypes<Embedding>& out) noexcept {
     if (auto r = expect_input<Embedding>(c.in[0], "ids", DType::si32, 1); !r) return r;
     if (!c.w[0].present()) return fail(Errc::missing_weight, "embedding: weight table is not bound");
-    if (c.w[0].shape.rank != 2) return bad_shape<Embedding>("table", "two axes", c.w[0].shape);
+    if (c.w[0].shape.rank != 2 || c.w[0].shape[0].symbol != 0 || c.w[0].shape[0].extent == 0)
+      return bad_shape<Embedding>("table", "two axes and at least one row", c.w[0].shape);
     if (auto r = expect_matrix<Embedding>(c.w[0], "table", c.w[0].shape[1].extent); !r) return r;
     out[0] = {DType::f32, c.in[0].type.shape.appended(c.w[0].shape[1])};
     return {};

@@ -51,15 +51,23 @@ struct FlashAttnBatched {
   /// Bounds the accumulators that kernels keep beside the output.
   static constexpr std::uint32_t kMaxHeadDim = 512;
 
+  /// The rule that every op with attention inside shares.
+  template <class O>
+  static constexpr Result<void> check(const Params& p) noexcept {
+    if (p.heads == 0 || p.kv_heads == 0 || p.heads % p.kv_heads != 0)
+      return bad_params<O>("heads must be a multiple of kv_heads, and neither be 0");
+    if (p.key_dim == 0 || p.value_dim == 0 || p.key_dim > kMaxHeadDim || p.value_dim > kMaxHeadDim)
+      return bad_params<O>("head dims must be 1..512");
+    if (p.heads > 0xffffffffu / kMaxHeadDim) return bad_params<O>("heads times head dim does not fit 32 bits");
+    return {};
+  }
+
   static constexpr Result<void> infer(const TypeCall<FlashAttnBatched>& c, OutputTypes<FlashAttnBatched>& out) noexcept {
     const Params& p = c.params;
     if (auto r = expect_input<FlashAttnBatched>(c.in[0], "q", DType::f32, 2); !r) return r;
+    if (auto r = check<FlashAttnBatched>(p); !r) return r;
     const Shape& q = c.in[0].type.shape;
-    if (p.kv_heads == 0 || p.heads % p.kv_heads != 0)
-      return bad_params<FlashAttnBatched>("heads must be a multiple of kv_heads");
-    if (p.key_dim == 0 || p.value_dim == 0 || p.key_dim > kMaxHeadDim || p.value_dim > kMaxHeadDim)
-      return bad_params<FlashAttnBatched>("head dims must be 1..512");
-    if (q.rank != 2 || q[1].symbol != 0 || q[1].extent != (CheckedSize(p.heads) * p.key_dim).raw())
+    if (q.rank != 2 || q[1].symbol != 0 || q[1].extent != p.heads * p.key_dim)
       return bad_shape<FlashAttnBatched>("q", "[tokens, heads * key_dim]", q);
     if (auto r = expect_vector<FlashAttnBatched>(c.w[0], "sinks", p.heads, false); !r) return r;
     if (auto r = expect_kv<FlashAttnBatched>(c.state, p.kv_heads, p.key_dim, p.value_dim); !r) return r;

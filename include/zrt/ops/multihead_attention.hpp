@@ -47,22 +47,25 @@ struct MultiheadAttention {
     const FlashAttnBatchedParams& a = c.params.attention;
     if (auto r = expect_input<Self>(c.in[0], "x", DType::f32, 2); !r) return r;
     if (auto r = expect_input<Self>(c.in[1], "positions", DType::si32, 1); !r) return r;
+    if (auto r = FlashAttnBatched::check<Self>(a); !r) return r;
+    if (auto r = Rope::check<Self>(c.params.rope, c.in[1], c.w[factors]); !r) return r;
+    if (c.params.rope.head_dim != a.key_dim) return bad_params<Self>("rope.head_dim must equal key_dim");
     const Shape& x = c.in[0].type.shape;
-    if (x.rank != 2 || x[1].symbol != 0) return bad_shape<Self>("x", "[tokens, width]", x);
+    if (x.rank != 2 || x[1].symbol != 0 || x[0] != c.in[1].type.shape[0])
+      return bad_shape<Self>("x", "[tokens, width], as many tokens as positions", x);
     const std::uint32_t width = x[1].extent;
-    const CheckedSize q_rows = CheckedSize(a.heads) * a.key_dim;
-    const CheckedSize k_rows = CheckedSize(a.kv_heads) * a.key_dim;
-    const CheckedSize v_rows = CheckedSize(a.kv_heads) * a.value_dim;
-    const CheckedSize o_cols = CheckedSize(a.heads) * a.value_dim;
-    const CheckedSize rows[4] = {q_rows, k_rows, v_rows, width};
+    const std::uint32_t rows[4] = {a.heads * a.key_dim, a.kv_heads * a.key_dim, a.kv_heads * a.value_dim, width};
     for (std::size_t i = 0; i < 4; ++i) {
-      const CheckedSize cols = i == 3 ? o_cols : CheckedSize(width);
-      if (!cols.ok() || cols.raw() > 0xffffffffu) return bad_params<Self>("heads times head dim does not fit 32 bits");
-      if (auto r = expect_matrix<Self>(c.w[q + i], weight_roles[q + i].name, static_cast<std::uint32_t>(cols.raw())); !r)
-        return r;
-      if (c.w[q + i].shape[0].extent != rows[i].raw())
+      const std::uint32_t cols = i == 3 ? a.heads * a.value_dim : width;
+      if (auto r = expect_matrix<Self>(c.w[q + i], weight_roles[q + i].name, cols); !r) return r;
+      if (c.w[q + i].shape[0] != Dim(rows[i]))
         return bad_shape<Self>(weight_roles[q + i].name, "the rows of its heads", c.w[q + i].shape);
+      if (auto r = expect_vector<Self>(c.w[q_bias + i], weight_roles[q_bias + i].name, rows[i], false); !r) return r;
     }
+    if (auto r = expect_vector<Self>(c.w[norm], "norm", width, false); !r) return r;
+    if (auto r = expect_vector<Self>(c.w[q_norm], "q_norm", a.key_dim, false); !r) return r;
+    if (auto r = expect_vector<Self>(c.w[k_norm], "k_norm", a.key_dim, false); !r) return r;
+    if (auto r = expect_vector<Self>(c.w[sinks], "sinks", a.heads, false); !r) return r;
     if (auto r = expect_kv<Self>(c.state, a.kv_heads, a.key_dim, a.value_dim); !r) return r;
     out[0] = c.in[0].type;
     return {};

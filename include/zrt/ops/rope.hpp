@@ -48,6 +48,7 @@ struct Rope {
     if (p.scaling == RopeScaling::yarn && p.original_context == 0)
       return bad_params<O>("yarn needs the original context length");
     if (auto r = expect_input<O>(positions, "positions", DType::si32, 1); !r) return r;
+    if (positions.type.shape.rank != 1) return bad_shape<O>("positions", "one axis", positions.type.shape);
     return expect_vector<O>(factors, "factors", p.n_rot / 2, false);
   }
 

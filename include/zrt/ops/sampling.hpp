@@ -84,11 +84,14 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
     if (static_cast<std::uint32_t>(ids[i]) < logits.size()) logits[static_cast<std::uint32_t>(ids[i])] += values[i];
 }
 
-/// Orders the first candidates and returns them: the `k` best, or all when k is 0.
+/// Orders the first candidates and returns them: the `k` best, or all when k is 0. A NaN is kept only
+/// where nothing else is: it would turn every probability into NaN.
 [[nodiscard]] inline std::span<Candidate> top_k(std::span<Candidate> all, std::uint32_t k) noexcept {
   const std::size_t keep = k == 0 || k > all.size() ? all.size() : k;
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(), before);
-  return all.first(keep);
+  std::span<Candidate> kept = all.first(keep);
+  while (kept.size() > 1 && kept.back().logit != kept.back().logit) kept = kept.first(kept.size() - 1);
+  return kept;
 }
 
 /// Keeps the shortest ordered prefix whose probability reaches p, at least `min_keep`. Sum: chain.

@@ -36,6 +36,7 @@ struct Swiglu {
     if (auto r = expect_input<Swiglu>(c.in[0], "x", DType::f32, 2); !r) return r;
     const Shape& x = c.in[0].type.shape;
     if (x.last().symbol != 0) return bad_shape<Swiglu>("x", "a constant last axis", x);
+    if (auto r = expect_vector<Swiglu>(c.w[0], "norm", x.last().extent, false); !r) return r;
     if (auto r = expect_matrix<Swiglu>(c.w[2], "up", x.last().extent); !r) return r;
     if (c.w[1].present()) {
       if (auto r = expect_matrix<Swiglu>(c.w[1], "gate", x.last().extent); !r) return r;

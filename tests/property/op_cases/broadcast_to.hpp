@@ -19,7 +19,7 @@ struct OpCases<zrt::ops::BroadcastTo> {
     c.in[0] = f32(r, b, from[r.between(0, 5)]);
     return c;
   }
-  static constexpr bool allows(const Mutation& m) { return m.kind == Mutation::dtype || m.kind == Mutation::fewer_axes; }
+  static constexpr bool allows(const Mutation& m) { return m.kind == Mutation::dtype || m.kind == Mutation::no_axes; }
 };
 
 }  // namespace op_cases

@@ -17,7 +17,7 @@ struct OpCases<zrt::ops::ElementwiseUnary> {
     return c;
   }
   static constexpr bool allows(const Mutation& m) {
-    return m.kind == Mutation::more_axes || m.kind == Mutation::fewer_axes;
+    return m.kind == Mutation::more_axes || m.kind == Mutation::no_axes;
   }
 };
 

@@ -26,7 +26,7 @@ struct OpCases<zrt::ops::GatedAct> {
   }
   // Alone, the gate may have any shape.
   static constexpr bool allows(const Mutation& m) {
-    return m.index == 0 && (m.kind == Mutation::more_axes || m.kind == Mutation::fewer_axes);
+    return m.index == 0 && (m.kind == Mutation::more_axes || m.kind == Mutation::no_axes);
   }
 };
 

@@ -111,7 +111,7 @@ struct OpCases;
 
 /// A change of one operand that a shape rule must notice.
 struct Mutation {
-  enum Kind : std::uint8_t { dtype, fewer_axes, more_axes, missing } kind;
+  enum Kind : std::uint8_t { dtype, no_axes, more_axes, missing } kind;
   bool weight;
   std::size_t index;
 };
@@ -188,8 +188,14 @@ inline Stored matrix(Random& r, DType dtype, std::uint32_t rows, std::uint32_t c
       else std::memcpy(w.data.data() + at, &half, 2);
     } else {
       for (std::size_t i = 0; i < type.block_bytes; ++i) w.data[at + i] = static_cast<std::byte>(r.between(0, 255));
-      const std::uint16_t scale = zrt::to_f16(r.real(0.001f, 0.02f) * (r.chance() ? 1.0f : -1.0f)).bits;
-      std::memcpy(w.data.data() + at, &scale, 2);
+      // Blocks of 32 begin with their scale; longer ones have one or two at either end.
+      const bool longer = type.block_elems == 256;
+      const std::size_t places[] = {0, 2, type.block_bytes - 4u, type.block_bytes - 2u};
+      for (std::size_t place : std::span(places).first(longer ? 4 : 1)) {
+        const float scale = r.real(0.001f, 0.02f) * (r.chance() ? 1.0f : -1.0f) * (longer ? 0.05f : 1.0f);
+        const std::uint16_t bits = zrt::to_f16(scale).bits;
+        std::memcpy(w.data.data() + at + place, &bits, 2);
+      }
     }
   }
   return w;
@@ -203,7 +209,9 @@ inline Stored matrix(Random& r, std::uint32_t rows, std::uint32_t cols) {
 }
 
 /// A width that sometimes fits blocks and sometimes ends inside a vector.
-inline std::uint32_t any_width(Random& r) { return r.chance() ? 32 * r.between(1, 9) : r.between(2, 150); }
+inline std::uint32_t any_width(Random& r) {
+  return r.one_of({32 * r.between(1, 9), 256u, r.between(2, 150)});
+}
 
 inline zrt::StateInfo kv_state(Random& r, std::uint32_t heads, std::uint32_t key_dim, std::uint32_t value_dim) {
   return {zrt::StateLifecycle::kv_paged, r.one_of({DType::f32, DType::f16, DType::bf16}), 0, 0,

@@ -20,7 +20,7 @@ struct OpCases<zrt::ops::Take> {
   // Rows of any type and shape, indices of any shape.
   static constexpr bool allows(const Mutation& m) {
     return m.index == 0 ? m.kind == Mutation::dtype || m.kind == Mutation::more_axes
-                        : m.kind == Mutation::more_axes || m.kind == Mutation::fewer_axes;
+                        : m.kind == Mutation::more_axes || m.kind == Mutation::no_axes;
   }
 };
 
