@@ -51,7 +51,7 @@
 #endif
 
 #define ZRT_ALWAYS_INLINE [[gnu::always_inline]] inline
-#define ZRT_NOINLINE [[gnu::noinline]]
+#define ZRT_NOINLINE [[gnu::noinline, gnu::cold]]
 
 // Debug-only check of zrt's own invariants; never applied to user input or device replies.
 #if defined(ZRT_DEBUG_CHECKS)

@@ -106,7 +106,7 @@ class Error {
 
   /// Builds an error whose text is `pieces` one after the other (strings, characters, integers).
   template <class... Pieces>
-  [[nodiscard]] static constexpr Error of(Errc code, const Pieces&... pieces) noexcept {
+  [[nodiscard]] ZRT_NOINLINE static constexpr Error of(Errc code, const Pieces&... pieces) noexcept {
     Error error(code);
     (error.append(pieces), ...);
     return error;
@@ -134,7 +134,8 @@ class Error {
   [[nodiscard]] constexpr std::uint32_t producer() const noexcept { return producer_; }
   [[nodiscard]] constexpr std::uint32_t consumer() const noexcept { return consumer_; }
 
-  constexpr Error& append(std::string_view piece) noexcept {
+  // Out of line and cold: errors are built in hundreds of places, none of them hot.
+  ZRT_NOINLINE constexpr Error& append(std::string_view piece) noexcept {
     for (char c : piece) {
       if (length_ == kTextCapacity) break;
       text_[length_++] = c;
@@ -145,7 +146,7 @@ class Error {
   constexpr Error& append(char c) noexcept { return append(std::string_view(&c, 1)); }
   template <std::integral I>
     requires(!std::same_as<I, char> && !std::same_as<I, bool>)
-  constexpr Error& append(I value) noexcept {
+  ZRT_NOINLINE constexpr Error& append(I value) noexcept {
     char digits[24]{};
     std::size_t n = 0;
     bool negative = false;
