@@ -65,8 +65,10 @@ class Lowering {
     } else {
       const ir::ExpandFn expand = (*ops_.expansions)[number(n.opcode)];
       if (expand == nullptr)
-        return fail(Errc::unsupported_opcode, "the backend neither claims ", row->name, " (opcode ",
-                    unsigned{number(n.opcode)}, ") nor can it be expanded");
+        return std::unexpected<Error>(
+            at_insn(Error::of(Errc::unsupported_opcode, "the backend neither claims ", row->name, " (opcode ",
+                              unsigned{number(n.opcode)}, ") nor can it be expanded"),
+                    static_cast<std::size_t>(&n - from_.nodes.begin()), n.opcode));
       const std::size_t before = builder_.graph().nodes.size();
       expand(builder_, {ins, ws, n.state, from_.node_params(n)}, outs);
       if (builder_.failed()) return pass(builder_.finish());
