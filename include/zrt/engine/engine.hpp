@@ -60,7 +60,7 @@ class Engine {
   /// Errors: those of `submit` and `step`; Errc::invalid_argument while other requests run.
   template <class F>
   [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, std::stop_token stop = {}) noexcept {
-    if (core_->busy()) return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
+    if (core_->has_requests()) return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
     auto id = core_->submit(request);
     if (!id) return pass(id);
     const exec::StopPoll poll{&stop, [](const void* context) noexcept {
@@ -68,7 +68,10 @@ class Engine {
                               }};
     auto heard = [&](RequestId, const Token& token) -> bool { return on_token(token); };
     while (core_->busy()) {
-      if (auto r = core_->step(heard, poll); !r) return pass(r);
+      if (auto r = core_->step(heard, poll); !r) {
+        core_->drop(*id);
+        return pass(r);
+      }
     }
     return core_->last_completion();
   }
@@ -97,7 +100,22 @@ class Engine {
   /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
   template <class F>
   [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, F&& on_logits) noexcept {
-    return core_->evaluate(tokens, decode, on_logits);
+    auto next = [&](std::uint32_t position, std::span<const float> logits) -> std::int32_t {
+      on_logits(position, logits);
+      const std::size_t read = std::size_t{position} + 1;
+      return read < tokens.size() || read - tokens.size() >= decode.size() ? kNoToken : decode[read - tokens.size()];
+    };
+    return core_->evaluate(tokens, decode.size(), next);
+  }
+
+  /// Feeds `tokens` as `evaluate` does, then `steps` tokens of the caller's choice, as decode steps:
+  /// `choose(position, logits) -> std::int32_t` says what follows `position`. Its answer counts from
+  /// the last of `tokens` on; the answer to the last step is not fed.
+  ///
+  /// Errors: those of `evaluate`; Errc::invalid_argument for a chosen token outside the vocabulary.
+  template <class F>
+  [[nodiscard]] Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps, F&& choose) noexcept {
+    return core_->evaluate(tokens, steps, choose);
   }
 
   /// exp of the mean negative log-likelihood of a text's tokens, in windows of the context length,
@@ -126,15 +144,20 @@ class Engine {
  private:
   explicit Engine(Owned<Core> core) noexcept : core_(std::move(core)) {}
 
-  [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options) noexcept {
-    if (!file) return pass(file);
-    auto core = Owned<Core>::make(options.allocator, std::move(*file), options);
-    if (!core) return pass(core);
-    if (auto r = (*core)->load(); !r) return pass(r);
-    return Engine(std::move(*core));
-  }
+  // Defined outside the class, so that it is not inline and `extern template` keeps all that opening a
+  // model instantiates out of a host's other translation units.
+  [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options) noexcept;
 
   Owned<Core> core_;
 };
+
+template <class B, class Families>
+Result<Engine<B, Families>> Engine<B, Families>::open_file(Result<model::GgufFile> file, const EngineOptions& options) noexcept {
+  if (!file) return pass(file);
+  auto core = Owned<Core>::make(options.allocator, std::move(*file), options);
+  if (!core) return pass(core);
+  if (auto r = (*core)->load(); !r) return pass(r);
+  return Engine(std::move(*core));
+}
 
 }  // namespace zrt::inline ZRT_ABI

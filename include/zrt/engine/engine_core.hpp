@@ -66,7 +66,32 @@ class EngineCore {
   }
 
   [[nodiscard]] bool busy() const noexcept { return running_ != 0 || mail_.load(std::memory_order_acquire) || waiting_ != 0; }
+  /// Whether any request runs or waits; notes of cancellation do not count.
+  [[nodiscard]] bool has_requests() noexcept {
+    if (running_ != 0 || waiting_ != 0) return true;
+    const std::scoped_lock lock(mutex_);
+    return !inbox_.empty();
+  }
   [[nodiscard]] const Completion& last_completion() const noexcept { return last_completion_; }
+
+  /// Forgets a request wherever it is, without a word to anybody. Allocates nothing.
+  void drop(RequestId id) noexcept {
+    const auto is_it = [&](const Owned<ActiveRequest>& request) { return request && request->id == id; };
+    {
+      const std::scoped_lock lock(mutex_);
+      for (std::size_t i = 0; i < inbox_.size(); ++i)
+        if (is_it(inbox_[i])) remove(inbox_, i);
+    }
+    for (std::size_t i = 0; i < planned_.size(); ++i)
+      if (is_it(planned_[i])) remove(planned_, i);
+    waiting_ = planned_.size();
+    for (Owned<ActiveRequest>& active : active_) {
+      if (!is_it(active)) continue;
+      (void)slots_->release(active->sequence.slot);
+      active = {};
+      --running_;
+    }
+  }
 
   template <class F>
   [[nodiscard]] Result<std::size_t> step(F& on_token, const exec::StopPoll& stop) noexcept {
@@ -89,39 +114,35 @@ class EngineCore {
     }
     if (!*completed) return step(on_token, stop);  // the poll still says stop: the request ends as cancelled
     const auto origins = planner_->origins();
+    Result<void> taken{};
+    // One request's failure never costs another its token: every row is taken before the error goes up.
     for (std::size_t row = 0; row < origins.size(); ++row) {
       const std::size_t index = origins[row].sequence;
       if (!active_[index]) continue;
       if (auto r = take_token(index, row, on_token); !r) {
         finish(index, FinishReason::failed, on_token);
-        return pass(r);
+        if (taken) taken = r;
       }
     }
+    if (!taken) return pass(taken);
     return running_ + waiting_;
   }
 
   template <class F>
-  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, F& on_logits) noexcept {
+  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
     if (tokens.empty()) return fail(Errc::invalid_argument, "there are no tokens to evaluate");
-    if (tokens.size() + decode.size() > context_)
-      return fail(Errc::capacity_exceeded, tokens.size() + decode.size(), " tokens, the context holds ", context_);
+    if (tokens.size() > context_ || steps > context_ - tokens.size())
+      return fail(Errc::capacity_exceeded, tokens.size(), " and ", steps, " tokens, the context holds ", context_);
     serve::Sequence sequence(options_.allocator);
-    for (std::span<const std::int32_t> part : {tokens, decode})
-      for (std::int32_t token : part) {
-        if (token < 0 || static_cast<std::uint32_t>(token) >= config_.vocabulary)
-          return fail(Errc::invalid_argument, "token ", token, " is outside the vocabulary of ", config_.vocabulary);
-        if (auto r = sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return r;
-      }
-    Vector<std::uint32_t> fed(options_.allocator);
-    if (auto r = fed.append(sequence.tokens.span().subspan(tokens.size())); !r) return r;
-    while (sequence.tokens.size() > tokens.size()) sequence.tokens.pop_back();
+    for (std::int32_t token : tokens)
+      if (auto r = feed(sequence, token); !r) return r;
     sequence.prompt_tokens = static_cast<std::uint32_t>(tokens.size());
     sequence.every_row = true;
     auto slot = slots_->acquire();
     if (!slot) return pass(slot);
     if (*slot == serve::SlotTable<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
     sequence.slot = *slot;
-    auto result = evaluate_in_slot(sequence, fed.span(), on_logits);
+    auto result = evaluate_in_slot(sequence, steps, choose);
     if (auto r = slots_->release(*slot); !r) return r;
     return result;
   }
@@ -143,12 +164,13 @@ class EngineCore {
       if (auto r = window.append(ids->span().subspan(at, count)); !r) return pass(r);
       if (window.size() < 2) continue;
       auto score = [&](std::uint32_t position, std::span<const float> logits) {
-        if (position + 1 >= window.size()) return;
+        if (position + 1 >= window.size()) return kNoToken;
         const auto next = static_cast<std::size_t>(window[position + 1]);
         total += double{log_sum_exp(logits)} - double{logits[next]};
         ++scored;
+        return kNoToken;
       };
-      if (auto r = evaluate(window.span(), {}, score); !r) return pass(r);
+      if (auto r = evaluate(window.span(), 0, score); !r) return pass(r);
     }
     if (scored == 0) return fail(Errc::invalid_argument, "the text has fewer than two tokens");
     return math::exp64(total / static_cast<double>(scored));
@@ -319,15 +341,20 @@ class EngineCore {
     return {};
   }
 
+  static void remove(Vector<Owned<ActiveRequest>>& list, std::size_t index) noexcept {
+    for (std::size_t i = index; i + 1 < list.size(); ++i) list[i] = std::move(list[i + 1]);
+    list.pop_back();
+  }
   void remove_waiting(std::size_t index) noexcept {
-    for (std::size_t i = index; i + 1 < planned_.size(); ++i) planned_[i] = std::move(planned_[i + 1]);
-    planned_.pop_back();
+    remove(planned_, index);
     waiting_ = planned_.size();
   }
 
   /// Positions that a request may come to use.
   [[nodiscard]] std::uint32_t positions_needed(const ActiveRequest& a) const noexcept {
-    const std::uint64_t most = std::uint64_t{a.sequence.prompt_tokens} + a.max_tokens;
+    std::uint64_t most = std::uint64_t{a.sequence.prompt_tokens} + a.max_tokens;
+    // A restored request may already have more tokens than it would be allowed now.
+    if (a.sequence.tokens.size() > most) most = a.sequence.tokens.size();
     return most < context_ ? static_cast<std::uint32_t>(most) : context_;
   }
 
@@ -403,21 +430,28 @@ class EngineCore {
                            std::as_writable_bytes(logits_.span()));
   }
 
+  [[nodiscard]] Result<void> feed(serve::Sequence& sequence, std::int32_t token) const noexcept {
+    if (token < 0 || static_cast<std::uint32_t>(token) >= config_.vocabulary)
+      return fail(Errc::invalid_argument, "token ", token, " is outside the vocabulary of ", config_.vocabulary);
+    return sequence.tokens.push_back(static_cast<std::uint32_t>(token));
+  }
+
   template <class F>
-  [[nodiscard]] Result<void> evaluate_in_slot(serve::Sequence& sequence, std::span<const std::uint32_t> fed, F& on_logits) noexcept {
-    if (auto r = slots_->reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + fed.size())); !r) return r;
+  [[nodiscard]] Result<void> evaluate_in_slot(serve::Sequence& sequence, std::size_t steps, F& choose) noexcept {
+    if (auto r = slots_->reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + steps)); !r) return r;
     serve::Sequence* const alone[] = {&sequence};
-    for (std::size_t next = 0;;) {
+    for (std::size_t left = steps;; --left) {
+      std::int32_t next = kNoToken;
       while (sequence.processed < sequence.tokens.size()) {
         const exec::Batch batch = planner_->plan(alone, slots_->pages());
         if (auto r = executor_->step(batch); !r) return pass(r);
         for (std::size_t row = 0; row < planner_->origins().size(); ++row) {
           if (auto r = read_logits(row); !r) return r;
-          on_logits(planner_->origins()[row].position, std::span<const float>(logits_.span()));
+          next = choose(planner_->origins()[row].position, std::span<const float>(logits_.span()));
         }
       }
-      if (next == fed.size()) return {};
-      if (auto r = sequence.tokens.push_back(fed[next++]); !r) return r;
+      if (left == 0) return {};
+      if (auto r = feed(sequence, next); !r) return r;
     }
   }
 
