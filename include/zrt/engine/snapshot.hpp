@@ -60,7 +60,7 @@ template <class B>
   const std::size_t count = read_word(bytes, 4);
   if (count > bytes.size() / 4 - kSnapshotWords)
     return fail(Errc::truncated_file, "the snapshot announces ", count, " tokens and has ", bytes.size(), " bytes");
-  if (snapshot.prompt_tokens == 0 || snapshot.prompt_tokens > count || snapshot.processed > count)
+  if (snapshot.prompt_tokens == 0 || snapshot.prompt_tokens > count || snapshot.processed >= count)
     return fail(Errc::invalid_file, "the snapshot's token counts contradict each other");
   for (std::size_t i = 0; i < count; ++i)
     if (auto r = snapshot.tokens.push_back(static_cast<std::int32_t>(read_word(bytes, kSnapshotWords + i))); !r) return pass(r);

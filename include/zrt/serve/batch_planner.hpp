@@ -83,6 +83,8 @@ class BatchPlanner {
     if (row_room == 0) return 0;
     if (s.every_row && row_room < room) room = row_room;
     const std::uint32_t left = s.prompt_left();
+    // Fewer rows than 16 would otherwise never be enough for a chunk.
+    if (s.every_row && row_room < 16) return left <= room ? left : room;
     return left <= room ? left : room / 16 * 16;
   }
 
