@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/data/models/tiny_models.hpp: small models of every family with deterministic weights, as files in memory.
+#pragma once
+
+#include <tools/gguf_writer.hpp>
+
+#include <zrt/core/half.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zrt::test {
+
+enum class TinyRope : std::uint8_t { plain, linear, yarn, factors };
+
+/// What to make. Every proportion of a real model is there, nothing is large.
+struct TinySpec {
+  std::string_view name = "llama";
+  std::string_view family = "llama";
+  TinyRope rope = TinyRope::plain;
+  bool tied = false;    ///< no output.weight
+  bool biases = false;  ///< of queries, keys and values; of the output too in llama
+  DType weights = DType::f32;  ///< f32, f16, bf16, q8_0 or q4_0; norms and biases stay f32
+  bool text = false;    ///< with an SPM vocabulary of bytes and a few words, else of `vocabulary` ids without text
+  std::uint32_t vocabulary = 64;
+  std::uint32_t width = 32;
+  std::uint32_t layers = 2;
+  std::uint32_t ff = 64;
+  std::uint32_t heads = 4;
+  std::uint32_t kv_heads = 2;
+  std::uint32_t key_dim = 8;
+  std::uint32_t context = 128;
+  std::uint64_t seed = 1;
+};
+
+/// One of each family and of each kind of rope scaling.
+inline constexpr std::array kTinyFamilies{
+    TinySpec{.name = "llama"},
+    TinySpec{.name = "llama-rope3", .rope = TinyRope::factors, .tied = true},
+    TinySpec{.name = "llama-linear", .rope = TinyRope::linear},
+    TinySpec{.name = "llama-yarn", .rope = TinyRope::yarn},
+    TinySpec{.name = "llama-bias", .biases = true},
+    TinySpec{.name = "qwen2", .family = "qwen2", .tied = true, .biases = true, .kv_heads = 1},
+    TinySpec{.name = "qwen3", .family = "qwen3", .tied = true, .kv_heads = 4, .key_dim = 16},
+};
+
+/// Bytes of a file at an alignment that an engine takes.
+class ModelFile {
+ public:
+  ModelFile() = default;
+  explicit ModelFile(std::span<const std::byte> bytes) : size_(bytes.size()), lines_((bytes.size() + sizeof(Line) - 1) / sizeof(Line)) {
+    if (!bytes.empty()) std::memcpy(lines_.data(), bytes.data(), bytes.size());
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {lines_.empty() ? nullptr : lines_[0].bytes, size_}; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::size_t size_ = 0;
+  std::vector<Line> lines_;
+};
+
+/// A generator that gives the same numbers everywhere.
+class TinyRandom {
+ public:
+  explicit TinyRandom(std::uint64_t seed) noexcept : state_(seed) {}
+
+  std::uint64_t next() noexcept {
+    state_ += 0x9e3779b97f4a7c15u;
+    std::uint64_t z = state_;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  /// 0..count - 1.
+  std::uint32_t below(std::uint64_t count) noexcept { return static_cast<std::uint32_t>((next() >> 16) % count); }
+  /// A multiple of 2^-10 in -1..1, exact in every type of weights.
+  float signed_unit() noexcept { return static_cast<float>(static_cast<int>(below(2049)) - 1024) * 0x1p-10f; }
+
+ private:
+  std::uint64_t state_;
+};
+
+namespace detail {
+
+inline void add_tiny_matrix(GgufWriter& w, TinyRandom& random, const std::string& name, DType type, std::uint32_t cols,
+                            std::uint32_t rows, float scale) {
+  Bytes data;
+  const std::uint32_t count = cols * rows;
+  if (type == DType::q8_0 || type == DType::q4_0) {
+    for (std::uint32_t i = 0; i < count; i += 32) {
+      const float levels = type == DType::q8_0 ? 127.0f : 8.0f;
+      put(data, to_f16(scale / levels * (1.0f + 0.25f * random.signed_unit())).bits);
+      for (int b = 0; b < (type == DType::q8_0 ? 32 : 16); ++b) {
+        const int q = static_cast<int>(random.below(255)) - 127;
+        put(data, static_cast<std::uint8_t>(q & 0xff));
+      }
+    }
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const float value = scale * random.signed_unit();
+      if (type == DType::f16) put(data, to_f16(value).bits);
+      else if (type == DType::bf16) put(data, to_bf16(value).bits);
+      else put(data, value);
+    }
+  }
+  w.add_tensor(name, type, {cols, rows}, std::move(data));
+}
+
+inline void add_tiny_vector(GgufWriter& w, TinyRandom& random, const std::string& name, std::uint32_t size, float middle, float spread) {
+  std::vector<float> values;
+  for (std::uint32_t i = 0; i < size; ++i) values.push_back(middle + spread * random.signed_unit());
+  w.add_f32(name, {size}, values);
+}
+
+/// <unk>, <s>, </s>, all bytes, words. Returns how many.
+inline std::uint32_t add_tiny_text(GgufWriter& w) {
+  std::vector<std::string> tokens{"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types{2, 3, 3};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    char text[8];
+    std::snprintf(text, sizeof text, "<0x%02X>", byte);
+    tokens.emplace_back(text);
+    types.push_back(6);
+  }
+  for (const char* word : {"\xe2\x96\x81", "a", "b", "c", "ab", "abc", "\xe2\x96\x81the", "\xe2\x96\x81of", "\xe2\x96\x81king", "he",
+                           "th", "\n", ".", ",", "s", "t", "e", "o", "n", "i", "r", "\xc3\xa9", "st", "er", "in", "on", "an"}) {
+    tokens.emplace_back(word);
+    types.push_back(1);
+  }
+  while (tokens.size() % 32 != 0) {
+    tokens.push_back("word" + std::to_string(tokens.size()));
+    types.push_back(1);
+  }
+  std::vector<float> scores;
+  for (std::size_t i = 0; i < tokens.size(); ++i) scores.push_back(-static_cast<float>(i));
+  const auto count = static_cast<std::uint32_t>(tokens.size());
+  w.add("tokenizer.ggml.model", "llama");
+  w.add_array("tokenizer.ggml.tokens", tokens);
+  w.add_array("tokenizer.ggml.scores", scores);
+  w.add_array("tokenizer.ggml.token_type", types);
+  w.add("tokenizer.ggml.bos_token_id", std::uint32_t{1});
+  w.add("tokenizer.ggml.eos_token_id", std::uint32_t{2});
+  w.add("tokenizer.ggml.unknown_token_id", std::uint32_t{0});
+  return count;
+}
+
+}  // namespace detail
+
+/// Writes the file; the same spec gives the same bytes.
+[[nodiscard]] inline ModelFile tiny_model(const TinySpec& s) {
+  GgufWriter w;
+  TinyRandom random(s.seed);
+  const std::string family(s.family);
+  w.add("general.architecture", family);
+  w.add("general.name", std::string(s.name));
+  const std::uint32_t vocabulary = s.text ? detail::add_tiny_text(w) : s.vocabulary;
+  if (!s.text) w.add("tokenizer.ggml.model", "no_vocab");
+  const auto number = [&](const char* key, std::uint32_t value) { w.add(family + "." + key, value); };
+  number("vocab_size", vocabulary);
+  number("context_length", s.context);
+  number("embedding_length", s.width);
+  number("block_count", s.layers);
+  number("feed_forward_length", s.ff);
+  number("attention.head_count", s.heads);
+  number("attention.head_count_kv", s.kv_heads);
+  number("attention.key_length", s.key_dim);
+  number("attention.value_length", s.key_dim);
+  number("rope.dimension_count", s.key_dim);
+  w.add(family + ".attention.layer_norm_rms_epsilon", 1e-5f);
+  w.add(family + ".rope.freq_base", s.rope == TinyRope::factors ? 500000.0f : 10000.0f);
+  if (s.rope == TinyRope::linear || s.rope == TinyRope::yarn) {
+    w.add(family + ".rope.scaling.type", s.rope == TinyRope::linear ? "linear" : "yarn");
+    w.add(family + ".rope.scaling.factor", 4.0f);
+    number("rope.scaling.original_context_length", s.context / 4);
+  }
+
+  const auto matrix = [&](const std::string& name, std::uint32_t cols, std::uint32_t rows, float scale) {
+    detail::add_tiny_matrix(w, random, name, s.weights, cols, rows, scale);
+  };
+  const auto row = [&](const std::string& name, std::uint32_t size, float middle, float spread) {
+    detail::add_tiny_vector(w, random, name, size, middle, spread);
+  };
+  matrix("token_embd.weight", s.width, vocabulary, 1.0f);
+  if (!s.tied) matrix("output.weight", s.width, vocabulary, 0.75f);
+  row("output_norm.weight", s.width, 1.0f, 0.5f);
+  if (s.rope == TinyRope::factors) row("rope_freqs.weight", s.key_dim / 2, 4.0f, 3.0f);
+  const std::uint32_t q = s.heads * s.key_dim;
+  const std::uint32_t kv = s.kv_heads * s.key_dim;
+  for (std::uint32_t layer = 0; layer < s.layers; ++layer) {
+    const std::string blk = "blk." + std::to_string(layer) + ".";
+    row(blk + "attn_norm.weight", s.width, 1.0f, 0.5f);
+    matrix(blk + "attn_q.weight", s.width, q, 0.5f);
+    matrix(blk + "attn_k.weight", s.width, kv, 0.5f);
+    matrix(blk + "attn_v.weight", s.width, kv, 0.5f);
+    if (s.biases) {
+      row(blk + "attn_q.bias", q, 0.0f, 0.5f);
+      row(blk + "attn_k.bias", kv, 0.0f, 0.5f);
+      row(blk + "attn_v.bias", kv, 0.0f, 0.5f);
+    }
+    matrix(blk + "attn_output.weight", q, s.width, 0.5f);
+    if (s.biases && s.family == "llama") row(blk + "attn_output.bias", s.width, 0.0f, 0.5f);
+    if (s.family == "qwen3") {
+      row(blk + "attn_q_norm.weight", s.key_dim, 1.0f, 0.5f);
+      row(blk + "attn_k_norm.weight", s.key_dim, 1.0f, 0.5f);
+    }
+    row(blk + "ffn_norm.weight", s.width, 1.0f, 0.5f);
+    matrix(blk + "ffn_gate.weight", s.width, s.ff, 0.5f);
+    matrix(blk + "ffn_up.weight", s.width, s.ff, 0.5f);
+    matrix(blk + "ffn_down.weight", s.ff, s.width, 0.5f);
+  }
+  return ModelFile(w.build());
+}
+
+/// Ids that a model of `vocabulary` ids can read; the same seed gives the same ids.
+[[nodiscard]] inline std::vector<std::int32_t> tiny_prompt(std::uint32_t vocabulary, std::size_t count, std::uint64_t seed) {
+  TinyRandom random(seed);
+  std::vector<std::int32_t> ids;
+  for (std::size_t i = 0; i < count; ++i) ids.push_back(static_cast<std::int32_t>(random.below(vocabulary)));
+  return ids;
+}
+
+}  // namespace zrt::test

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/golden/arch.cpp: logits of small models of each family against an independent engine's.
+#include <support/engines.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+
+const std::filesystem::path kFolder = std::filesystem::path(ZRT_SHARED_DIR) / "golden" / "arch";
+
+/// Largest nmse of logits against exact arithmetic. The data's own noise is 4e-12.
+constexpr double kExactNmse = 2e-11;
+/// How much further from exact arithmetic than the peer rounded activations may lead.
+constexpr double kPlanFactor = 1.44;
+
+struct Golden {
+  std::vector<std::int32_t> prompt;
+  std::vector<std::int32_t> decode;
+  std::size_t vocabulary = 0;
+  std::vector<float> logits;  ///< a row per token fed
+};
+
+Golden read_golden(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  Golden golden;
+  std::int32_t head[4]{};
+  if (all.size() < 20 || all.compare(0, 4, "ZGLD") != 0) {
+    ADD_FAILURE() << path << " is no golden file";
+    return golden;
+  }
+  std::memcpy(head, all.data() + 4, sizeof head);
+  const auto [version, prompt, decode, vocabulary] = head;
+  EXPECT_EQ(version, 1);
+  golden.prompt.resize(static_cast<std::size_t>(prompt));
+  golden.decode.resize(static_cast<std::size_t>(decode));
+  golden.vocabulary = static_cast<std::size_t>(vocabulary);
+  golden.logits.resize(static_cast<std::size_t>(prompt + decode) * golden.vocabulary);
+  const char* at = all.data() + 20;
+  const auto take = [&](auto& to) {
+    const std::size_t bytes = to.size() * sizeof to[0];
+    ASSERT_LE(bytes, static_cast<std::size_t>(all.data() + all.size() - at)) << path;
+    std::memcpy(to.data(), at, bytes);
+    at += bytes;
+  };
+  take(golden.prompt);
+  take(golden.decode);
+  take(golden.logits);
+  return golden;
+}
+
+double nmse(const std::vector<float>& found, const std::vector<float>& expected) {
+  if (found.size() != expected.size()) return 1e30;
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double d = double{found[i]} - double{expected[i]};
+    error += d * d;
+    power += double{expected[i]} * double{expected[i]};
+  }
+  return error / power;
+}
+
+std::size_t argmax(const float* row, std::size_t count) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < count; ++i)
+    if (row[i] > row[best]) best = i;
+  return best;
+}
+
+/// The greedy path of the prompt's last row and the decode rows.
+std::vector<std::int32_t> greedy(const std::vector<float>& logits, const Golden& golden) {
+  std::vector<std::int32_t> ids;
+  for (std::size_t row = golden.prompt.size() - 1; row + 1 < golden.prompt.size() + golden.decode.size(); ++row)
+    ids.push_back(static_cast<std::int32_t>(argmax(logits.data() + row * golden.vocabulary, golden.vocabulary)));
+  return ids;
+}
+
+template <class B>
+std::vector<float> logits_of(const std::string& name, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512) {
+  EngineOptions options;
+  options.context = 256;
+  options.chunk = chunk;
+  options.logit_rows = 64;
+  options.kv_type = DType::f32;
+  options.act = act;
+  auto engine = Engine<B>::open((kFolder / (name + ".gguf")).string(), options);
+  if (!engine) {
+    ADD_FAILURE() << name << ": " << engine.error().text();
+    return {};
+  }
+  std::vector<float> all;
+  std::uint32_t next = 0;
+  const auto done = test::Calls<B>::evaluate(*engine, golden.prompt, golden.decode, [&](std::uint32_t position, std::span<const float> row) {
+    EXPECT_EQ(position, next++);
+    all.insert(all.end(), row.begin(), row.end());
+  });
+  if (!done) ADD_FAILURE() << name << ": " << done.error().text();
+  return all;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+bool have_data() {
+  if (std::filesystem::exists(kFolder)) return true;
+  std::fprintf(stderr, "SKIPPED: there is no golden data at %s\n", kFolder.c_str());
+  return false;
+}
+
+class ArchF32 : public testing::TestWithParam<const char*> {};
+
+TEST_P(ArchF32, LogitsAndGreedyTokensOnBothBackends) {
+  if (!have_data()) GTEST_SKIP();
+  const std::string name = GetParam();
+  const Golden golden = read_golden(kFolder / (name + ".bin"));
+  const std::vector<float> cpu = logits_of<CpuBackend>(name, golden, ActPolicy::weight);
+  const std::vector<float> reference = logits_of<ReferenceBackend>(name, golden, ActPolicy::weight);
+  const double far = nmse(cpu, golden.logits);
+  std::printf("%-14s nmse %.2e\n", name.c_str(), far);
+  RecordProperty("nmse", std::to_string(far * 1e12) + "e-12");
+  EXPECT_LT(far, kExactNmse);
+  EXPECT_LT(nmse(reference, golden.logits), kExactNmse);
+  EXPECT_TRUE(same_bits(cpu, reference));
+  EXPECT_EQ(greedy(cpu, golden), golden.decode);
+  EXPECT_TRUE(same_bits(cpu, logits_of<CpuBackend>(name, golden, ActPolicy::weight, 16))) << "cut into chunks of 16";
+}
+INSTANTIATE_TEST_SUITE_P(Golden, ArchF32, testing::Values("llama", "llama-rope3", "llama-linear", "llama-yarn", "llama-bias", "qwen2", "qwen3"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+class ArchQuantised : public testing::TestWithParam<const char*> {};
+
+TEST_P(ArchQuantised, ExactWithoutRoundingAndCloseWithIt) {
+  if (!have_data()) GTEST_SKIP();
+  const std::string name = GetParam();
+  const Golden exact = read_golden(kFolder / (name + ".exact.bin"));
+  const Golden peer = read_golden(kFolder / (name + ".bin"));
+  ASSERT_EQ(exact.decode, peer.decode);
+  const std::vector<float> none = logits_of<CpuBackend>(name, exact, ActPolicy::none);
+  const std::vector<float> plan = logits_of<CpuBackend>(name, exact, ActPolicy::weight);
+  EXPECT_TRUE(same_bits(none, logits_of<ReferenceBackend>(name, exact, ActPolicy::none)));
+  EXPECT_TRUE(same_bits(plan, logits_of<ReferenceBackend>(name, exact, ActPolicy::weight)));
+  EXPECT_TRUE(same_bits(plan, logits_of<CpuBackend>(name, exact, ActPolicy::weight, 16))) << "cut into chunks of 16";
+  const double far_none = nmse(none, exact.logits);
+  const double far_plan = nmse(plan, exact.logits);
+  const double far_peer = nmse(peer.logits, exact.logits);
+  std::printf("%-14s act none nmse %.2e; act plan nmse %.3e, the peer's %.3e, ratio %.3f\n", name.c_str(), far_none, far_plan,
+              far_peer, far_plan / far_peer);
+  RecordProperty("ratio_to_peer", std::to_string(far_plan / far_peer));
+  EXPECT_LT(far_none, kExactNmse);
+  EXPECT_EQ(greedy(none, exact), exact.decode);
+  EXPECT_LE(far_plan, kPlanFactor * far_peer);
+  EXPECT_FALSE(same_bits(none, plan)) << "the plan rounds nothing";
+}
+INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised, testing::Values("llama-q8_0", "llama-q4_0", "qwen3-q8_0", "qwen3-q4_0"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+/// A type that is known but not computed is refused when the file is opened, by name.
+TEST(ArchTypes, KnownTypesThatAreNotComputedAreNamed) {
+  if (!have_data()) GTEST_SKIP();
+  for (const std::string name : {"llama-q4_k_m", "qwen3-q4_k_m"}) {
+    const std::string path = (kFolder / (name + ".gguf")).string();
+    const auto check = [&](const auto& engine) {
+      ASSERT_FALSE(engine.has_value()) << name;
+      EXPECT_EQ(engine.error().code(), Errc::unsupported_weight_type) << engine.error().text();
+      const std::string text(engine.error().text());
+      EXPECT_NE(text.find("token_embd.weight"), std::string::npos) << text;
+      EXPECT_NE(text.find("q4_k"), std::string::npos) << text;
+    };
+    check(Engine<CpuBackend>::open(path));
+    check(Engine<ReferenceBackend>::open(path));
+  }
+}
+
+}  // namespace
