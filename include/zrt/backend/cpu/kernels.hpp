@@ -13,11 +13,12 @@
 /// Marks a lambda that is nothing but the body of an unrolled loop.
 #define ZRT_UNROLLED __attribute__((always_inline))
 
-// What differs between variants beyond simd/: each namespace gets the same names.
+// What differs between variants beyond simd/, and its tools: each namespace gets the same names.
 ZRT_FP_BEGIN
 
 #if ZRT_HAS_V1
 namespace zrt::inline ZRT_ABI::cpu::v1 {
+#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
 #include <zrt/backend/cpu/kernels/shuffles_portable.inc.hpp>
 #include <zrt/backend/cpu/kernels/block_rows_portable.inc.hpp>
 }  // namespace zrt::inline ZRT_ABI::cpu::v1
@@ -26,6 +27,7 @@ namespace zrt::inline ZRT_ABI::cpu::v1 {
 #if ZRT_HAS_V3
 ZRT_REGION_BEGIN(ZRT_TARGET_V3)
 namespace zrt::inline ZRT_ABI::cpu::v3 {
+#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
 #include <zrt/backend/cpu/kernels/shuffles_avx2.inc.hpp>
 #include <zrt/backend/cpu/kernels/block_rows_x86.inc.hpp>
 }  // namespace zrt::inline ZRT_ABI::cpu::v3
@@ -35,6 +37,7 @@ ZRT_REGION_END
 #if ZRT_HAS_V4
 ZRT_REGION_BEGIN(ZRT_TARGET_V4)
 namespace zrt::inline ZRT_ABI::cpu::v4 {
+#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
 #include <zrt/backend/cpu/kernels/shuffles_avx512.inc.hpp>
 #include <zrt/backend/cpu/kernels/block_rows_x86.inc.hpp>
 }  // namespace zrt::inline ZRT_ABI::cpu::v4

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels.inc.hpp: textual fragment: all kernels of one variant, in the order of their needs.
 
-#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
 #include <zrt/backend/cpu/kernels/weights.inc.hpp>
 #include <zrt/backend/cpu/kernels/dot16.inc.hpp>
 #include <zrt/backend/cpu/kernels/blocks.inc.hpp>

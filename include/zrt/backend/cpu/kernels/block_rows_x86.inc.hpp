@@ -7,76 +7,84 @@
 
 inline constexpr int kPanelBias = kIsa == Isa::v4 ? 128 : 0;
 
+[[nodiscard]] ZRT_ALWAYS_INLINE __m128i load_16(const void* p) noexcept {
+  return _mm_loadu_si128(static_cast<const __m128i*>(p));
+}
+/// Sixteen bytes of one row, then sixteen of another.
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i load_two(const std::byte* a, const std::byte* b) noexcept {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(load_16(a)), load_16(b), 1);
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE __m256i flip_sign(__m256i bytes) noexcept {
   return _mm256_xor_si256(bytes, _mm256_set1_epi8(-128));
-}
-
-/// Sums the eight lanes of each of eight registers: lane r of the answer belongs to p[r].
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i sum_each(const __m256i* p) noexcept {
-  const __m256i low = _mm256_hadd_epi32(_mm256_hadd_epi32(p[0], p[1]), _mm256_hadd_epi32(p[2], p[3]));
-  const __m256i high = _mm256_hadd_epi32(_mm256_hadd_epi32(p[4], p[5]), _mm256_hadd_epi32(p[6], p[7]));
-  return _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20), _mm256_permute2x128_si256(low, high, 0x31));
 }
 
 /// Transposes eight rows of eight 32-bit words and stores word i of all rows at out + 64 i.
 ZRT_ALWAYS_INLINE void store_transposed(const __m256i* rows, std::byte* out) noexcept {
   __m256i pairs[8];
-  for (std::size_t i = 0; i < 4; ++i) {
+  unroll<4>([&](std::size_t i) ZRT_UNROLLED {
     pairs[2 * i] = _mm256_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
     pairs[2 * i + 1] = _mm256_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
-  }
+  });
   __m256i quads[8];
-  for (std::size_t i = 0; i < 2; ++i) {
+  unroll<2>([&](std::size_t i) ZRT_UNROLLED {
     quads[4 * i] = _mm256_unpacklo_epi64(pairs[4 * i], pairs[4 * i + 2]);
     quads[4 * i + 1] = _mm256_unpackhi_epi64(pairs[4 * i], pairs[4 * i + 2]);
     quads[4 * i + 2] = _mm256_unpacklo_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
     quads[4 * i + 3] = _mm256_unpackhi_epi64(pairs[4 * i + 1], pairs[4 * i + 3]);
-  }
-  for (std::size_t i = 0; i < 4; ++i) {
+  });
+  unroll<4>([&](std::size_t i) ZRT_UNROLLED {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i * 64),
                         _mm256_permute2x128_si256(quads[i], quads[i + 4], 0x20));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + (i + 4) * 64),
                         _mm256_permute2x128_si256(quads[i], quads[i + 4], 0x31));
-  }
+  });
 }
 
-/// What both formats do, given the weights of a block as 32 bytes (`Q::weights`) and the product of
-/// such bytes with activations (`Q::product`).
+/// Activations of one block, each half twice.
+struct TwiceHalves {
+  __m256i first;
+  __m256i second;
+};
+
+/// Sums of eight rows. Rows i and i + 4 share a register, a half each (`Q::two_rows`), so that two
+/// horizontal sums put the eight answers in order.
 template <class Q>
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 block_sums(const std::byte* const* rows, std::size_t at,
-                                               const std::int8_t* x) noexcept {
-  const __m256i activations = load_32(x);
-  __m256i half[2];
-  for (std::size_t h = 0; h < 2; ++h) {
-    const std::byte* const* eight = rows + 8 * h;
-    const __m256i p[8] = {Q::product(Q::weights(eight[0] + at), activations), Q::product(Q::weights(eight[1] + at), activations),
-                          Q::product(Q::weights(eight[2] + at), activations), Q::product(Q::weights(eight[3] + at), activations),
-                          Q::product(Q::weights(eight[4] + at), activations), Q::product(Q::weights(eight[5] + at), activations),
-                          Q::product(Q::weights(eight[6] + at), activations), Q::product(Q::weights(eight[7] + at), activations)};
-    half[h] = sum_each(p);
-  }
-  return join(half[0], half[1]);
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i eight_sums(const std::byte* const* rows, std::size_t at, const TwiceHalves& x) noexcept {
+  const __m256i low = _mm256_hadd_epi32(Q::two_rows(rows[0] + at, rows[4] + at, x), Q::two_rows(rows[1] + at, rows[5] + at, x));
+  const __m256i high = _mm256_hadd_epi32(Q::two_rows(rows[2] + at, rows[6] + at, x), Q::two_rows(rows[3] + at, rows[7] + at, x));
+  return _mm256_hadd_epi32(low, high);
+}
+template <class Q>
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 sixteen_sums(const std::byte* const* rows, std::size_t at, const std::int8_t* x) noexcept {
+  const TwiceHalves halves{_mm256_broadcastsi128_si256(load_16(x)), _mm256_broadcastsi128_si256(load_16(x + 16))};
+  return join(eight_sums<Q>(rows, at, halves), eight_sums<Q>(rows + 8, at, halves));
 }
 
 struct Q8Rows {
   static constexpr std::size_t kBytes = 34;
   static constexpr std::int32_t kExcess = kIsa == Isa::v4 ? 128 : 0;
 
-  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i weights(const std::byte* block) noexcept {
-    const __m256i signed_bytes = load_32(block + 2);
-    return kIsa == Isa::v4 ? flip_sign(signed_bytes) : signed_bytes;
-  }
-  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i product(__m256i w, __m256i x) noexcept {
-    return kIsa == Isa::v4 ? dot4_unsigned8(_mm256_setzero_si256(), w, x) : dot4_8(_mm256_setzero_si256(), w, x);
+  /// Four partial sums for each of two blocks.
+  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b, const TwiceHalves& x) noexcept {
+    const __m256i first = load_two(a + 2, b + 2);
+    const __m256i second = load_two(a + 18, b + 18);
+    const __m256i zero = _mm256_setzero_si256();
+    if constexpr (kIsa == Isa::v4)
+      return dot4_unsigned8(dot4_unsigned8(zero, flip_sign(first), x.first), flip_sign(second), x.second);
+    else
+      return dot4_8(dot4_8(zero, first, x.first), second, x.second);
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE static I32 sums(const std::byte* const* rows, std::size_t at,
                                                   const std::int8_t* x) noexcept {
-    return block_sums<Q8Rows>(rows, at, x);
+    return sixteen_sums<Q8Rows>(rows, at, x);
   }
   ZRT_ALWAYS_INLINE static void panel(const std::byte* const* rows, std::size_t at, std::byte* out) noexcept {
     for (std::size_t h = 0; h < 2; ++h) {
       __m256i eight[8];
-      for (std::size_t r = 0; r < 8; ++r) eight[r] = weights(rows[8 * h + r] + at);
+      unroll<8>([&](std::size_t r) ZRT_UNROLLED {
+        const __m256i weights = load_32(rows[8 * h + r] + at + 2);
+        eight[r] = kIsa == Isa::v4 ? flip_sign(weights) : weights;
+      });
       store_transposed(eight, out + 32 * h);
     }
   }
@@ -86,24 +94,31 @@ struct Q4Rows {
   static constexpr std::size_t kBytes = 18;
   static constexpr std::int32_t kExcess = 8;
 
-  /// The 32 halves, each within 0..15.
-  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i weights(const std::byte* block) noexcept {
-    const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 2)));
-    const __m256i shifted = _mm256_srlv_epi32(twice, _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4));
-    return _mm256_and_si256(shifted, _mm256_set1_epi8(15));
-  }
-  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i product(__m256i w, __m256i x) noexcept {
-    return dot4_unsigned8(_mm256_setzero_si256(), w, x);
+  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b, const TwiceHalves& x) noexcept {
+    const __m256i bytes = load_two(a + 2, b + 2);
+    const __m256i first = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
+    const __m256i second = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
+    if constexpr (kIsa == Isa::v4) {
+      return dot4_unsigned8(dot4_unsigned8(_mm256_setzero_si256(), first, x.first), second, x.second);
+    } else {
+      // Four products of 15 * 127 fit 16 bits.
+      const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(first, x.first), _mm256_maddubs_epi16(second, x.second));
+      return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    }
   }
   [[nodiscard]] ZRT_ALWAYS_INLINE static I32 sums(const std::byte* const* rows, std::size_t at,
                                                   const std::int8_t* x) noexcept {
-    return block_sums<Q4Rows>(rows, at, x);
+    return sixteen_sums<Q4Rows>(rows, at, x);
   }
   ZRT_ALWAYS_INLINE static void panel(const std::byte* const* rows, std::size_t at, std::byte* out) noexcept {
     const __m256i bias = _mm256_set1_epi8(static_cast<char>(kPanelBias - 8));
     for (std::size_t h = 0; h < 2; ++h) {
       __m256i eight[8];
-      for (std::size_t r = 0; r < 8; ++r) eight[r] = _mm256_add_epi8(weights(rows[8 * h + r] + at), bias);
+      unroll<8>([&](std::size_t r) ZRT_UNROLLED {
+        const __m128i bytes = load_16(rows[8 * h + r] + at + 2);
+        const __m256i halves = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
+        eight[r] = _mm256_add_epi8(_mm256_and_si256(halves, _mm256_set1_epi8(15)), bias);
+      });
       store_transposed(eight, out + 32 * h);
     }
   }
