@@ -4,7 +4,7 @@
 
 Line 1 is the licence (a generated file names its generator on line 1 and the licence on line 2);
 the next line of a header is its path and purpose; a header has #pragma once unless it is a textual
-fragment; macros start with ZRT_.
+fragment or says `No include guard` in its first lines; macros start with ZRT_.
 """
 import re
 import sys
@@ -33,7 +33,8 @@ for folder in ("include", "tests", "examples", "bench", "kernels"):
         if len(head) < 2 or not head[1].startswith(own + ": "):
             problems.append(f"{name}: the line after the licence must be `// {own}: <purpose>`")
         code = source.without_comments(text, strings=False)
-        if not source.is_fragment(path) and not re.search(r"^#pragma once$", code, re.M):
+        meant_to_repeat = source.is_fragment(path) or any("No include guard" in line for line in text.splitlines()[:6])
+        if not meant_to_repeat and not re.search(r"^#pragma once$", code, re.M):
             problems.append(f"{name}: #pragma once is missing")
         for match in re.finditer(r"^\s*#\s*define\s+(\w+)", code, re.M):
             if not match.group(1).startswith("ZRT_"):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Exactly one function replays a program: each backend with a policy header has one definition of
-`Result<void> launch(...)`, its own or the one in exec/."""
+`replay_entries(...)`, the loop over recorded calls, its own or the one in exec/."""
 import re
 import sys
 
 import source
 
-DEFINITION = re.compile(r"\bResult<void>\s+(?:\w+::)*launch\s*\([^;{}]*\)[^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)?\{")
+DEFINITION = re.compile(r"\bvoid\s+(?:\w+::)*replay_entries\s*\([^;{}]*\)[^;{}()]*\{")
 
 
 def definitions(folder):

@@ -136,19 +136,22 @@ concept BindsEveryWeightRole = kFault != ArchFault::role_not_bound;
 template <class Arch, class O, ArchFault kFault>
 concept IsWellFormed = kFault == ArchFault::none;
 
+/// The assertions about one report. Its arguments name arch and op in every compiler's message.
+template <class Arch, class O, ArchFault kFault>
+struct CheckArchReport {
+  static_assert(ReadsOnlyProducedValues<Arch, O, kFault>, "zrt: an arch program reads a value before it is produced");
+  static_assert(BindsEveryWeightRole<Arch, O, kFault>, "zrt: an arch program leaves a required weight role unbound");
+  static_assert(IsWellFormed<Arch, O, kFault> || kFault == ArchFault::value_not_produced || kFault == ArchFault::role_not_bound,
+                "zrt: an arch program is not well-formed: state, op list, shape or output");
+  static constexpr bool kOk = kFault == ArchFault::none;
+};
+
 /// Asserts that an arch program builds, with and without its optional tensors.
 template <class Arch>
 struct CheckArch {
   static constexpr ArchReport kReport = detail::check_arch<Arch>();
-  using O = typename detail::OpOfReport<Arch, kReport.opcode>::type;
-  static_assert(ReadsOnlyProducedValues<Arch, O, kReport.fault>,
-                "zrt: an arch program reads a value before it is produced");
-  static_assert(BindsEveryWeightRole<Arch, O, kReport.fault>,
-                "zrt: an arch program leaves a required weight role unbound");
-  static_assert(IsWellFormed<Arch, O, kReport.fault> || kReport.fault == ArchFault::value_not_produced ||
-                    kReport.fault == ArchFault::role_not_bound,
-                "zrt: an arch program is not well-formed: state, op list, shape or output");
-  static constexpr bool kOk = kReport.fault == ArchFault::none;
+  static constexpr bool kOk =
+      CheckArchReport<Arch, typename detail::OpOfReport<Arch, kReport.opcode>::type, kReport.fault>::kOk;
 };
 
 }  // namespace zrt::inline ZRT_ABI::model

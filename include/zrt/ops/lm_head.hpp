@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/elementary.hpp>
+#include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/linear.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {

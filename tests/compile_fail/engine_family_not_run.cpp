@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/compile_fail/engine_family_not_run.cpp: an engine's backend runs every op of its families; the message names both.
+// expect-error: zrt: the backend does not run an op that a model family names
+// expect-error: CheckFamilies<NarrowBackend
+// expect-error: NoOpLeftOut
+// expect-error: MultiheadAttention
+#include <zrt/backend/reference.hpp>
+#include <zrt/models.hpp>
+#include <zrt/zrt.hpp>
+
+#ifdef ZRT_COMPILE_FAIL
+/// Computes an embedding and nothing else.
+struct NarrowBackend : zrt::ReferenceBackend {
+  using Claims = boost::mp11::mp_list<zrt::ops::Embedding>;
+};
+static_assert(zrt::detail::CheckFamilies<NarrowBackend, zrt::AllFamilies::List>::kOk);
+#else
+static_assert(zrt::detail::CheckFamilies<zrt::ReferenceBackend, zrt::AllFamilies::List>::kOk);
+#endif
