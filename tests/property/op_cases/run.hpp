@@ -80,9 +80,8 @@ inline zrt::ThreadHook one_after_the_other(std::uint32_t workers) {
 /// that what the first leaves in the arena must not reach the second.
 template <class B>
 zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::CompiledPlan& compiled,
-                         const zrt::OpTable& table, std::uint32_t seed, std::uint32_t workers) {
+                         const zrt::OpTable& table, std::uint32_t seed, typename B::Device device) {
   namespace exec = zrt::exec;
-  typename B::Device device(zrt::system_allocator(), one_after_the_other(workers));
   auto weights = exec::bind_weights<B>(compiled.plan, {&c, &find_weight}, device);
   if (!weights) return zrt::pass(weights);
   auto states = exec::StateStore<B>::make(compiled.plan, device, b.page_count(), b.slot_count);
