@@ -87,22 +87,21 @@ std::vector<std::int32_t> greedy(const std::vector<float>& logits, const Golden&
   return ids;
 }
 
-template <class B>
-std::vector<float> logits_of(const std::string& name, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512) {
+std::vector<float> logits_of(test::On on, const std::string& name, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512) {
   EngineOptions options;
   options.context = 256;
   options.chunk = chunk;
   options.logit_rows = 64;
   options.kv_type = DType::f32;
   options.act = act;
-  auto engine = Engine<B>::open((kFolder / (name + ".gguf")).string(), options);
+  auto engine = test::open_engine(on, (kFolder / (name + ".gguf")).string(), options);
   if (!engine) {
     ADD_FAILURE() << name << ": " << engine.error().text();
     return {};
   }
   std::vector<float> all;
   std::uint32_t next = 0;
-  const auto done = test::Calls<B>::evaluate(*engine, golden.prompt, golden.decode, [&](std::uint32_t position, std::span<const float> row) {
+  const auto done = (*engine)->evaluate(golden.prompt, golden.decode, [&](std::uint32_t position, std::span<const float> row) {
     EXPECT_EQ(position, next++);
     all.insert(all.end(), row.begin(), row.end());
   });
@@ -126,8 +125,8 @@ TEST_P(ArchF32, LogitsAndGreedyTokensOnBothBackends) {
   if (!have_data()) GTEST_SKIP();
   const std::string name = GetParam();
   const Golden golden = read_golden(kFolder / (name + ".bin"));
-  const std::vector<float> cpu = logits_of<CpuBackend>(name, golden, ActPolicy::weight);
-  const std::vector<float> reference = logits_of<ReferenceBackend>(name, golden, ActPolicy::weight);
+  const std::vector<float> cpu = logits_of(test::On::cpu, name, golden, ActPolicy::weight);
+  const std::vector<float> reference = logits_of(test::On::reference, name, golden, ActPolicy::weight);
   const double far = nmse(cpu, golden.logits);
   std::printf("%-14s nmse %.2e\n", name.c_str(), far);
   RecordProperty("nmse", std::to_string(far * 1e12) + "e-12");
@@ -135,7 +134,7 @@ TEST_P(ArchF32, LogitsAndGreedyTokensOnBothBackends) {
   EXPECT_LT(nmse(reference, golden.logits), kExactNmse);
   EXPECT_TRUE(same_bits(cpu, reference));
   EXPECT_EQ(greedy(cpu, golden), golden.decode);
-  EXPECT_TRUE(same_bits(cpu, logits_of<CpuBackend>(name, golden, ActPolicy::weight, 16))) << "cut into chunks of 16";
+  EXPECT_TRUE(same_bits(cpu, logits_of(test::On::cpu, name, golden, ActPolicy::weight, 16))) << "cut into chunks of 16";
 }
 INSTANTIATE_TEST_SUITE_P(Golden, ArchF32, testing::Values("llama", "llama-rope3", "llama-linear", "llama-yarn", "llama-bias", "qwen2", "qwen3"),
                          [](const auto& param) {
@@ -152,11 +151,11 @@ TEST_P(ArchQuantised, ExactWithoutRoundingAndCloseWithIt) {
   const Golden exact = read_golden(kFolder / (name + ".exact.bin"));
   const Golden peer = read_golden(kFolder / (name + ".bin"));
   ASSERT_EQ(exact.decode, peer.decode);
-  const std::vector<float> none = logits_of<CpuBackend>(name, exact, ActPolicy::none);
-  const std::vector<float> plan = logits_of<CpuBackend>(name, exact, ActPolicy::weight);
-  EXPECT_TRUE(same_bits(none, logits_of<ReferenceBackend>(name, exact, ActPolicy::none)));
-  EXPECT_TRUE(same_bits(plan, logits_of<ReferenceBackend>(name, exact, ActPolicy::weight)));
-  EXPECT_TRUE(same_bits(plan, logits_of<CpuBackend>(name, exact, ActPolicy::weight, 16))) << "cut into chunks of 16";
+  const std::vector<float> none = logits_of(test::On::cpu, name, exact, ActPolicy::none);
+  const std::vector<float> plan = logits_of(test::On::cpu, name, exact, ActPolicy::weight);
+  EXPECT_TRUE(same_bits(none, logits_of(test::On::reference, name, exact, ActPolicy::none)));
+  EXPECT_TRUE(same_bits(plan, logits_of(test::On::reference, name, exact, ActPolicy::weight)));
+  EXPECT_TRUE(same_bits(plan, logits_of(test::On::cpu, name, exact, ActPolicy::weight, 16))) << "cut into chunks of 16";
   const double far_none = nmse(none, exact.logits);
   const double far_plan = nmse(plan, exact.logits);
   const double far_peer = nmse(peer.logits, exact.logits);
@@ -180,15 +179,15 @@ TEST(ArchTypes, KnownTypesThatAreNotComputedAreNamed) {
   if (!have_data()) GTEST_SKIP();
   for (const std::string name : {"llama-q4_k_m", "qwen3-q4_k_m"}) {
     const std::string path = (kFolder / (name + ".gguf")).string();
-    const auto check = [&](const auto& engine) {
+    const auto check = [&](const test::AnyEngine& engine) {
       ASSERT_FALSE(engine.has_value()) << name;
       EXPECT_EQ(engine.error().code(), Errc::unsupported_weight_type) << engine.error().text();
       const std::string text(engine.error().text());
       EXPECT_NE(text.find("token_embd.weight"), std::string::npos) << text;
       EXPECT_NE(text.find("q4_k"), std::string::npos) << text;
     };
-    check(Engine<CpuBackend>::open(path));
-    check(Engine<ReferenceBackend>::open(path));
+    check(test::open_engine(test::On::cpu, path));
+    check(test::open_engine(test::On::reference, path));
   }
 }
 

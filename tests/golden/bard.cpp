@@ -52,7 +52,7 @@ class Bard : public testing::TestWithParam<const char*> {};
 TEST_P(Bard, GreedyIdsTextAndLogits) {
   if (!have_data()) GTEST_SKIP();
   const std::string file = GetParam();
-  auto engine = Engine<CpuBackend>::open((kFolder / file).string(), exact_options());
+  auto engine = test::open_engine(test::On::cpu, (kFolder / file).string(), exact_options());
   ASSERT_TRUE(engine) << engine.error().text();
   const nlohmann::json cases = golden_cases(file);
   ASSERT_EQ(cases.size(), 3u);
@@ -66,7 +66,7 @@ TEST_P(Bard, GreedyIdsTextAndLogits) {
     Request request;
     request.prompt = prompt;
     request.max_tokens = static_cast<std::uint32_t>(greedy.size());
-    const auto done = test::Cpu::generate(*engine, request, [&](const Token& token) {
+    const auto done = (*engine)->generate(request, [&](const Token& token) {
       if (token.id != kNoToken) ids.push_back(token.id);
       text += token.text;
       return true;
@@ -76,7 +76,7 @@ TEST_P(Bard, GreedyIdsTextAndLogits) {
     EXPECT_EQ(ids, greedy) << prompt;
     EXPECT_EQ(text, one.at("text").get<std::string>());
     double error = 0, power = 0, largest = 0;
-    const auto evaluated = test::Cpu::evaluate(*engine, prompt_ids, {}, [&](std::uint32_t position, std::span<const float> row) {
+    const auto evaluated = (*engine)->evaluate(prompt_ids, {}, [&](std::uint32_t position, std::span<const float> row) {
       if (position + 1 != prompt_ids.size()) return;
       ASSERT_EQ(row.size(), expected.size());
       for (std::size_t i = 0; i < row.size(); ++i) {
@@ -106,9 +106,9 @@ TEST_P(Bard, BothBackendsAgree) {
   const std::string path = (kFolder / GetParam()).string();
   EngineOptions options;
   options.logit_rows = 16;
-  auto cpu = Engine<CpuBackend>::open(path, options);
+  auto cpu = test::open_engine(test::On::cpu, path, options);
   ASSERT_TRUE(cpu) << cpu.error().text();
-  auto reference = Engine<ReferenceBackend>::open(path, options);
+  auto reference = test::open_engine(test::On::reference, path, options);
   ASSERT_TRUE(reference) << reference.error().text();
   const std::vector<std::int32_t> prompt{1, 1855, 1993, 13};
   const std::vector<std::int32_t> decode{1995, 1975, 272, 333};
@@ -116,15 +116,15 @@ TEST_P(Bard, BothBackendsAgree) {
   const auto keep = [](std::vector<float>& to) {
     return [&to](std::uint32_t, std::span<const float> row) { to.insert(to.end(), row.begin(), row.end()); };
   };
-  ASSERT_TRUE(test::Cpu::evaluate(*cpu, prompt, decode, keep(fast)));
-  ASSERT_TRUE(test::Oracle::evaluate(*reference, prompt, decode, keep(oracle)));
+  ASSERT_TRUE((*cpu)->evaluate(prompt, decode, keep(fast)));
+  ASSERT_TRUE((*reference)->evaluate(prompt, decode, keep(oracle)));
   ASSERT_EQ(fast.size(), oracle.size());
   EXPECT_EQ(std::memcmp(fast.data(), oracle.data(), fast.size() * sizeof(float)), 0);
 }
 
 TEST(BardTypes, KnownTypesThatAreNotComputedAreNamed) {
   if (!have_data()) GTEST_SKIP();
-  const auto engine = Engine<CpuBackend>::open((kFolder / "bard-q4_k_m.gguf").string());
+  const auto engine = test::open_engine(test::On::cpu, (kFolder / "bard-q4_k_m.gguf").string());
   ASSERT_FALSE(engine.has_value());
   EXPECT_EQ(engine.error().code(), Errc::unsupported_weight_type) << engine.error().text();
   const std::string text(engine.error().text());
@@ -138,13 +138,13 @@ TEST(BardPerplexity, TwoWindowsOnBothBackends) {
   const std::string text = whole.substr(0, 1200);
   EngineOptions options;
   options.logit_rows = 256;
-  auto cpu = Engine<CpuBackend>::open((kFolder / "bard-q8_0.gguf").string(), options);
+  auto cpu = test::open_engine(test::On::cpu, (kFolder / "bard-q8_0.gguf").string(), options);
   ASSERT_TRUE(cpu) << cpu.error().text();
-  auto reference = Engine<ReferenceBackend>::open((kFolder / "bard-q8_0.gguf").string(), options);
+  auto reference = test::open_engine(test::On::reference, (kFolder / "bard-q8_0.gguf").string(), options);
   ASSERT_TRUE(reference) << reference.error().text();
-  const auto fast = cpu->perplexity(text);
+  const auto fast = (*cpu)->perplexity(text);
   ASSERT_TRUE(fast) << fast.error().text();
-  const auto oracle = reference->perplexity(text);
+  const auto oracle = (*reference)->perplexity(text);
   ASSERT_TRUE(oracle) << oracle.error().text();
   std::printf("perplexity of the first %zu characters: %.4f\n", text.size(), *fast);
   EXPECT_EQ(*fast, *oracle);

@@ -17,8 +17,8 @@
 namespace {
 
 using namespace zrt;
-using test::Cpu;
-using test::Oracle;
+using test::HostEngine;
+using test::On;
 using test::TinyRandom;
 
 constexpr std::uint32_t kVocabulary = 64;
@@ -75,10 +75,9 @@ Ask random_ask(TinyRandom& random) {
   return ask;
 }
 
-template <class B>
-std::vector<Heard> alone(Engine<B>& engine, const Ask& ask) {
+std::vector<Heard> alone(HostEngine& engine, const Ask& ask) {
   std::vector<Heard> tokens;
-  const auto done = test::Calls<B>::generate(engine, ask.view(), [&](const Token& token) {
+  const auto done = engine.generate(ask.view(), [&](const Token& token) {
     if (token.id != kNoToken) tokens.push_back(heard(token));
     return true;
   });
@@ -127,20 +126,20 @@ World make_world(DType weights, DType kv, std::uint64_t seed) {
   world.text = test::tiny_prompt(kVocabulary, 40, 77);
   EngineOptions options = base_options(world);
   options.logit_rows = 64;
-  auto engine = Engine<CpuBackend>::open(world.file.bytes(), options);
-  auto oracle = Engine<ReferenceBackend>::open(world.file.bytes(), options);
+  auto engine = test::open_engine(On::cpu, world.file.bytes(), options);
+  auto oracle = test::open_engine(On::reference, world.file.bytes(), options);
   if (!engine || !oracle) {
     ADD_FAILURE() << (!engine ? engine.error().text() : oracle.error().text());
     return world;
   }
   for (std::size_t i = 0; i < world.asks.size(); ++i) {
-    world.solo.push_back(alone(*engine, world.asks[i]));
+    world.solo.push_back(alone(**engine, world.asks[i]));
     EXPECT_EQ(world.solo.back().size(), world.asks[i].request.max_tokens);
     if (i < 12) {
-      EXPECT_EQ(world.solo.back(), alone(*oracle, world.asks[i])) << "request " << i << " on the reference";
+      EXPECT_EQ(world.solo.back(), alone(**oracle, world.asks[i])) << "request " << i << " on the reference";
     }
   }
-  EXPECT_TRUE(Cpu::evaluate(*engine, world.text, {}, [&](std::uint32_t, std::span<const float> row) { world.text_logits.push_back(bits(row)); }));
+  EXPECT_TRUE((*engine)->evaluate(world.text, {}, [&](std::uint32_t, std::span<const float> row) { world.text_logits.push_back(bits(row)); }));
   return world;
 }
 
@@ -158,7 +157,7 @@ struct Journey {
   std::optional<Vector<std::byte>> saved;     ///< taken out; comes back from this
 };
 
-void run_schedule(const World& world, Engine<CpuBackend>& engine, TinyRandom& random, Tally& tally) {
+void run_schedule(const World& world, HostEngine& engine, TinyRandom& random, Tally& tally) {
   std::deque<Journey> journeys;
   const std::uint32_t count = 2 + random.below(9);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -198,7 +197,7 @@ void run_schedule(const World& world, Engine<CpuBackend>& engine, TinyRandom& ra
       }
     } else if (event == 3) {
       std::size_t row = 0;
-      const auto done = Cpu::evaluate(engine, world.text, {}, [&](std::uint32_t position, std::span<const float> logits) {
+      const auto done = engine.evaluate(world.text, {}, [&](std::uint32_t position, std::span<const float> logits) {
         EXPECT_EQ(position, row);
         EXPECT_EQ(bits(logits), world.text_logits[row++]);
       });
@@ -222,7 +221,7 @@ void run_schedule(const World& world, Engine<CpuBackend>& engine, TinyRandom& ra
     int at_once = 0;
     for (const Journey& j : journeys) at_once += j.id && j.finish == FinishReason::none ? 1 : 0;
     tally.most_at_once = std::max(tally.most_at_once, at_once);
-    const auto left = Cpu::step(engine, listen);
+    const auto left = engine.step(listen);
     ASSERT_TRUE(left) << left.error().text();
     ++tally.steps;
     bool waiting = submitted < journeys.size();
@@ -264,11 +263,11 @@ TEST_P(Schedules, SameBitsAloneAndInAnyBatch) {
       options.logit_rows = random.below(2) == 0 ? 0 : 16 + random.below(49);
       if (threads == Threads::pool_of_two) options.threads = 2;
       if (threads == Threads::hook) options.thread_hook = one_after_the_other();
-      auto engine = Engine<CpuBackend>::open(world.file.bytes(), options);
+      auto engine = test::open_engine(On::cpu, world.file.bytes(), options);
       ASSERT_TRUE(engine) << engine.error().text();
       const int runs = threads == Threads::pool_of_two ? 4 : 1;
       for (int run = 0; run < runs; ++run) {
-        run_schedule(world, *engine, random, tally);
+        run_schedule(world, **engine, random, tally);
         ASSERT_FALSE(HasFatalFailure() || HasNonfatalFailure())
             << "slots " << options.slots << ", chunk " << options.chunk << ", logit rows " << options.logit_rows << ", threads "
             << static_cast<int>(threads) << ", round " << round;

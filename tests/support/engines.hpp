@@ -1,35 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/engines.hpp: the engines of both host backends, compiled once, behind calls of one type.
+// tests/support/engines.hpp: the engines of both host backends behind one interface, each compiled once.
 #pragma once
 
-#include <zrt/backend/cpu.hpp>
-#include <zrt/backend/reference.hpp>
-#include <zrt/engine/engine.hpp>
-#include <zrt/models.hpp>
+#include <zrt/engine/options.hpp>
+#include <zrt/engine/request.hpp>
+#include <zrt/exec/counters.hpp>
+#include <zrt/model/gguf.hpp>
+#include <zrt/text/tokenizer.hpp>
 
 #include <functional>
-
-extern template class zrt::Engine<zrt::CpuBackend>;
-extern template class zrt::Engine<zrt::ReferenceBackend>;
+#include <memory>
+#include <stop_token>
+#include <string_view>
 
 namespace zrt::test {
+
+/// What an engine runs on.
+enum class On : std::uint8_t { cpu, reference };
 
 using OnToken = std::function<bool(const Token&)>;
 using OnRequestToken = std::function<bool(RequestId, const Token&)>;
 using OnLogits = std::function<void(std::uint32_t position, std::span<const float> logits)>;
 
-/// The engine's calls that are templates on their callable, instantiated for the three above.
-template <class B>
-struct Calls {
-  static Result<Completion> generate(Engine<B>& engine, const Request& request, const OnToken& on_token, std::stop_token stop = {});
-  static Result<std::size_t> step(Engine<B>& engine, const OnRequestToken& on_token);
-  static Result<void> evaluate(Engine<B>& engine, std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
-                               const OnLogits& on_logits);
-};
-extern template struct Calls<CpuBackend>;
-extern template struct Calls<ReferenceBackend>;
+/// Calls of zrt::Engine. A test that includes this compiles neither an engine nor a backend.
+class HostEngine {
+ public:
+  HostEngine() = default;
+  HostEngine(const HostEngine&) = delete;
+  HostEngine& operator=(const HostEngine&) = delete;
+  virtual ~HostEngine() = default;
 
-using Cpu = Calls<CpuBackend>;
-using Oracle = Calls<ReferenceBackend>;
+  virtual Result<Completion> generate(const Request& request, const OnToken& on_token, std::stop_token stop = {}) = 0;
+  virtual Result<RequestId> submit(const Request& request) = 0;
+  virtual void cancel(RequestId id) = 0;
+  virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
+  virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, const OnLogits& on_logits) = 0;
+  virtual Result<double> perplexity(std::string_view text) = 0;
+  virtual Result<Vector<std::byte>> save(RequestId id) = 0;
+  virtual Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) = 0;
+  [[nodiscard]] virtual const text::Tokenizer* tokenizer() const = 0;
+  [[nodiscard]] virtual const plan::CompiledPlan& plan() const = 0;
+  [[nodiscard]] virtual exec::DispatchCounters counters() const = 0;
+  [[nodiscard]] virtual std::uint32_t context() const = 0;
+};
+
+using AnyEngine = Result<std::unique_ptr<HostEngine>>;
+
+/// Engine<B>::open on the backend that `on` names.
+[[nodiscard]] AnyEngine open_engine(On on, std::string_view path, const EngineOptions& options = {});
+[[nodiscard]] AnyEngine open_engine(On on, std::span<const std::byte> file, const EngineOptions& options = {});
+[[nodiscard]] AnyEngine open_engine(On on, const model::GgufReader& reader, const EngineOptions& options = {});
 
 }  // namespace zrt::test

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/support/engine_of.hpp: Engine<B> as a HostEngine, for the sources that instantiate one.
+#pragma once
+
+#include <support/engines.hpp>
+
+#include <zrt/engine/engine.hpp>
+#include <zrt/models.hpp>
+
+namespace zrt::test {
+
+template <class B>
+class EngineOf final : public HostEngine {
+ public:
+  explicit EngineOf(Engine<B> engine) : engine_(std::move(engine)) {}
+
+  Result<Completion> generate(const Request& request, const OnToken& on_token, std::stop_token stop) override {
+    return engine_.generate(request, on_token, std::move(stop));
+  }
+  Result<RequestId> submit(const Request& request) override { return engine_.submit(request); }
+  void cancel(RequestId id) override { engine_.cancel(id); }
+  Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
+  Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, const OnLogits& on_logits) override {
+    return engine_.evaluate(tokens, decode, on_logits);
+  }
+  Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
+  Result<Vector<std::byte>> save(RequestId id) override { return engine_.save(id); }
+  Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) override {
+    return engine_.restore(snapshot, request);
+  }
+  const text::Tokenizer* tokenizer() const override { return engine_.tokenizer(); }
+  const plan::CompiledPlan& plan() const override { return engine_.plan(); }
+  exec::DispatchCounters counters() const override { return engine_.executor().counters(); }
+  std::uint32_t context() const override { return engine_.context(); }
+
+ private:
+  Engine<B> engine_;
+};
+
+template <class B, class Source>
+AnyEngine open_on(const Source& source, const EngineOptions& options) {
+  auto engine = Engine<B>::open(source, options);
+  if (!engine) return pass(engine);
+  return std::make_unique<EngineOf<B>>(std::move(*engine));
+}
+
+// Each in the source of its backend.
+AnyEngine open_on_reference(std::string_view path, const EngineOptions& options);
+AnyEngine open_on_reference(std::span<const std::byte> file, const EngineOptions& options);
+AnyEngine open_on_reference(const model::GgufReader& reader, const EngineOptions& options);
+
+}  // namespace zrt::test

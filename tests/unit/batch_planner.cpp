@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/batch_planner.cpp: what goes into a step: generated tokens first, prompts in multiples of 16.
+#include <data/models/tiny_models.hpp>
+
+#include <zrt/serve/batch_planner.hpp>
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+using serve::BatchPlanner;
+using serve::Sequence;
+
+Sequence sequence(std::uint32_t slot, std::uint32_t prompt, std::uint32_t generated, std::uint32_t processed) {
+  Sequence s(system_allocator());
+  s.slot = slot;
+  for (std::uint32_t i = 0; i < prompt + generated; ++i) EXPECT_TRUE(s.tokens.push_back(slot * 1000 + i));
+  s.prompt_tokens = prompt;
+  s.processed = processed;
+  s.sampling.active = 1;
+  return s;
+}
+
+BatchPlanner planner(const serve::BatchLimits& limits) {
+  auto p = BatchPlanner::make(limits, system_allocator());
+  EXPECT_TRUE(p);
+  return std::move(*p);
+}
+
+TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
+  BatchPlanner p = planner({.slots = 4, .prefill_tokens = 64 + 4, .prefill_rows = 4});
+  Sequence prompt = sequence(0, 100, 0, 0);
+  Sequence decode = sequence(1, 10, 3, 12);
+  Sequence short_prompt = sequence(2, 5, 0, 0);
+  Sequence other = sequence(3, 7, 1, 7);
+  Sequence* all[] = {&prompt, &decode, &short_prompt, &other};
+  const exec::Batch batch = p.plan(all, nullptr);
+  EXPECT_TRUE(batch.prefill);
+  ASSERT_EQ(batch.tokens.size(), 2u + 64u);
+  EXPECT_EQ(batch.slots[0], 1u);
+  EXPECT_EQ(batch.positions[0], 12u);
+  EXPECT_EQ(batch.tokens[0], 1012u);
+  EXPECT_EQ(batch.slots[1], 3u);
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(batch.slots[2 + i], 0u);
+    EXPECT_EQ(batch.positions[2 + i], i);
+  }
+  EXPECT_EQ(std::vector<std::uint32_t>(batch.rows.begin(), batch.rows.end()), (std::vector<std::uint32_t>{0, 1}))
+      << "a chunk that does not end its prompt asks for no logits";
+  EXPECT_EQ(prompt.processed, 64u);
+  EXPECT_EQ(decode.processed, 13u);
+  EXPECT_EQ(short_prompt.processed, 0u) << "no room was left for it";
+
+  ASSERT_TRUE(decode.tokens.push_back(1013));
+  ASSERT_TRUE(other.tokens.push_back(3008));
+  const exec::Batch next = p.plan(all, nullptr);
+  EXPECT_EQ(next.tokens.size(), 2u + 36u + 5u);
+  EXPECT_EQ(next.rows.size(), 4u);
+  EXPECT_EQ(prompt.processed, 100u);
+  EXPECT_EQ(short_prompt.processed, 5u);
+}
+
+TEST(BatchPlanner, AStepWithoutPromptTokensSaysSo) {
+  BatchPlanner p = planner({.slots = 2, .prefill_tokens = 18, .prefill_rows = 2});
+  Sequence a = sequence(0, 4, 1, 4);
+  Sequence* all[] = {nullptr, &a};
+  const exec::Batch batch = p.plan(all, nullptr);
+  EXPECT_FALSE(batch.prefill);
+  EXPECT_EQ(batch.tokens.size(), 1u);
+  ASSERT_EQ(p.origins().size(), 1u);
+  EXPECT_EQ(p.origins()[0].sequence, 1u);
+  EXPECT_EQ(p.origins()[0].position, 4u);
+  EXPECT_EQ(batch.requests[0].generated, 1u) << "counts from the prompt's end, whoever asks";
+}
+
+TEST(BatchPlanner, APromptWithAllRowsStaysWithinTheRows) {
+  for (const std::uint32_t rows : {1u, 5u, 15u, 16u, 40u}) {
+    BatchPlanner p = planner({.slots = 1, .prefill_tokens = 65, .prefill_rows = rows});
+    Sequence s = sequence(0, 50, 0, 0);
+    s.every_row = true;
+    Sequence* all[] = {&s};
+    std::uint32_t seen = 0;
+    for (int step = 0; s.prompt_left() != 0; ++step) {
+      ASSERT_LT(step, 60) << rows << " rows: the prompt does not move on";
+      const exec::Batch batch = p.plan(all, nullptr);
+      ASSERT_LE(batch.rows.size(), rows);
+      ASSERT_EQ(batch.rows.size(), batch.tokens.size());
+      for (const serve::RowOrigin& origin : p.origins()) EXPECT_EQ(origin.position, seen++);
+      for (std::size_t i = 0; i < batch.requests.size(); ++i)
+        EXPECT_EQ(batch.requests[i].active, p.origins()[i].position == 49 ? 1u : 0u);
+    }
+    EXPECT_EQ(seen, 50u);
+  }
+}
+
+TEST(BatchPlanner, PenaltiesSeeTheLastTokensAndBiasesGoWithTheirRow) {
+  BatchPlanner p = planner({.slots = 2, .prefill_tokens = 18, .prefill_rows = 2, .history = 8, .biases = 4});
+  Sequence a = sequence(0, 10, 2, 11);
+  a.sampling.history = 5;
+  ASSERT_TRUE(a.biases.push_back({3, 1.5f}));
+  Sequence b = sequence(1, 2, 1, 2);
+  b.sampling.history = 64;
+  Sequence* all[] = {&a, &b};
+  const exec::Batch batch = p.plan(all, nullptr);
+  ASSERT_EQ(batch.rows.size(), 2u);
+  EXPECT_EQ(batch.requests[0].history, 5u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(batch.history[static_cast<std::size_t>(i)], 7 + i);
+  EXPECT_EQ(batch.requests[0].biases, 1u);
+  EXPECT_EQ(batch.bias_ids[0], 3);
+  EXPECT_EQ(batch.bias[0], 1.5f);
+  EXPECT_EQ(batch.requests[1].history, 3u) << "no more than there are";
+  EXPECT_EQ(batch.history[8], 1000);
+  EXPECT_EQ(batch.requests[1].biases, 0u);
+}
+
+/// Whatever comes, a batch keeps its limits, positions go up one by one and every token is fed once.
+TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
+  test::TinyRandom random(4);
+  for (int run = 0; run < 300; ++run) {
+    const std::uint32_t slots = 1 + random.below(8);
+    const std::uint32_t chunk = 16 * (1 + random.below(8));
+    BatchPlanner p = planner({.slots = slots, .prefill_tokens = chunk + slots, .prefill_rows = slots});
+    std::deque<Sequence> owned;
+    std::vector<Sequence*> all(slots, nullptr);
+    std::vector<std::uint32_t> fed(slots, 0);
+    for (int step = 0; step < 40; ++step) {
+      for (std::uint32_t s = 0; s < slots; ++s) {
+        if (all[s] == nullptr && random.below(3) == 0) {
+          owned.push_back(sequence(s, 1 + random.below(150), 0, 0));
+          all[s] = &owned.back();
+          fed[s] = 0;
+        } else if (all[s] != nullptr && random.below(16) == 0) {
+          all[s] = nullptr;
+        }
+      }
+      const exec::Batch batch = p.plan(all, nullptr);
+      ASSERT_LE(batch.tokens.size(), batch.prefill ? chunk + slots : slots);
+      ASSERT_LE(batch.rows.size(), slots);
+      bool prompts_began = false;
+      for (std::size_t i = 0; i < batch.tokens.size(); ++i) {
+        const std::uint32_t s = batch.slots[i];
+        ASSERT_EQ(batch.positions[i], fed[s]++);
+        const bool of_prompt = batch.positions[i] < all[s]->prompt_tokens;
+        ASSERT_TRUE(of_prompt || !prompts_began) << "a generated token after a prompt's";
+        prompts_began = prompts_began || of_prompt;
+      }
+      for (std::uint32_t s = 0; s < slots; ++s) {
+        if (all[s] == nullptr) continue;
+        ASSERT_EQ(all[s]->processed, fed[s]);
+        if (all[s]->prompt_left() != 0) {
+          EXPECT_EQ(all[s]->processed % 16, 0u) << "a cut is at a multiple of 16";
+        }
+      }
+      for (const serve::RowOrigin& origin : p.origins()) ASSERT_TRUE(all[origin.sequence]->tokens.push_back(1));
+    }
+  }
+}
+
+}  // namespace

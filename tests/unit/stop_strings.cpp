@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/stop_strings.cpp: stop strings across pieces of text; nothing of a match or after it gets out.
+#include <data/models/tiny_models.hpp>
+
+#include <zrt/engine/stop_strings.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+
+struct Streamed {
+  std::string text;
+  bool matched = false;
+};
+
+Streamed stream(const std::vector<std::string_view>& stops, const std::vector<std::string>& pieces) {
+  StopStrings s(system_allocator());
+  EXPECT_TRUE(s.set(stops));
+  Streamed out;
+  for (const std::string& piece : pieces) {
+    const auto sure = s.feed(piece);
+    EXPECT_TRUE(sure);
+    out.text += *sure;
+    if (s.matched()) break;
+  }
+  out.text += s.rest();
+  out.matched = s.matched();
+  return out;
+}
+
+TEST(StopStrings, WithoutAnyTextPassesThrough) {
+  const Streamed s = stream({}, {"a", "", "bc"});
+  EXPECT_EQ(s.text, "abc");
+  EXPECT_FALSE(s.matched);
+}
+
+TEST(StopStrings, MatchesAcrossPieces) {
+  EXPECT_EQ(stream({"END"}, {"one E", "N", "D two"}).text, "one ");
+  EXPECT_TRUE(stream({"END"}, {"one E", "N", "D two"}).matched);
+  EXPECT_EQ(stream({"END"}, {"one E", "NOT"}).text, "one ENOT");
+  EXPECT_EQ(stream({"\n\n"}, {"a\n", "b\n", "\nc"}).text, "a\nb");
+}
+
+TEST(StopStrings, HoldsBackOnlyWhatMayBegin) {
+  StopStrings s(system_allocator());
+  const std::string_view stops[] = {"abab", "bc"};
+  ASSERT_TRUE(s.set(stops));
+  EXPECT_EQ(*s.feed("xab"), "x");
+  EXPECT_EQ(*s.feed("a"), "") << "aba may become abab";
+  EXPECT_EQ(*s.feed("a"), "aba") << "only the last a may begin one";
+  EXPECT_EQ(*s.feed("b"), "");
+  EXPECT_EQ(*s.feed("c"), "a");
+  EXPECT_TRUE(s.matched());
+  EXPECT_EQ(*s.feed("more"), "");
+  EXPECT_EQ(s.rest(), "");
+}
+
+TEST(StopStrings, TheEarlierOfTwoMatchesCuts) {
+  EXPECT_EQ(stream({"world", "lo w"}, {"hello world"}).text, "hel");
+  EXPECT_EQ(stream({"aab"}, {"a", "a", "a", "b"}).text, "a");
+}
+
+TEST(StopStrings, AnEmptyStopStringIsRefused) {
+  StopStrings s(system_allocator());
+  const std::string_view stops[] = {"a", ""};
+  const auto r = s.set(stops);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), Errc::invalid_argument);
+}
+
+/// Against a plain search of all text so far, on texts of two letters, where prefixes overlap a lot.
+TEST(StopStrings, EqualsAPlainSearchOnRandomText) {
+  test::TinyRandom random(8);
+  int matches = 0;
+  for (int run = 0; run < 20000; ++run) {
+    const auto letters = [&](std::uint32_t count) {
+      std::string text;
+      for (std::uint32_t i = 0; i < count; ++i) text += static_cast<char>('a' + random.below(2));
+      return text;
+    };
+    std::vector<std::string> owned;
+    for (std::uint32_t i = 1 + random.below(3); i > 0; --i) owned.push_back(letters(1 + random.below(8)));
+    const std::vector<std::string_view> stops(owned.begin(), owned.end());
+    StopStrings s(system_allocator());
+    ASSERT_TRUE(s.set(stops));
+    std::string all, out;
+    for (int piece = 0; piece < 12 && !s.matched(); ++piece) {
+      const std::string text = letters(random.below(5));
+      all += text;
+      const auto sure = s.feed(text);
+      ASSERT_TRUE(sure);
+      out += *sure;
+      std::size_t first = std::string::npos;
+      for (std::string_view stop : stops) first = std::min(first, all.find(stop));
+      ASSERT_EQ(s.matched(), first != std::string::npos) << all;
+      if (s.matched()) {
+        ASSERT_EQ(out + std::string(s.rest()), all.substr(0, first)) << all;
+        ++matches;
+      } else {
+        ASSERT_EQ(out + std::string(s.rest()), all);
+      }
+    }
+  }
+  EXPECT_GT(matches, 10000);
+}
+
+TEST(StopStrings, FailureToAllocateIsAnError) {
+  Allocator none = system_allocator();
+  none.allocate = [](void*, std::size_t, std::size_t) noexcept -> void* { return nullptr; };
+  StopStrings s(none);
+  const std::string_view stops[] = {"a stop string that needs memory of its own"};
+  const auto r = s.set(stops);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), Errc::out_of_memory);
+}
+
+}  // namespace
