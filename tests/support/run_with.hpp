@@ -16,8 +16,7 @@ Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const ex
   auto bound = exec::bind<B>(compiled, *catalog_ops().table, *weights, *states, {run.bounds, 1}, device);
   if (!bound) return pass(bound);
   for (std::size_t i = 0; i < compiled.plan.inputs.size(); ++i) {
-    typename B::Tensor tensor = bound->tensor(compiled.plan.inputs[i].reg);
-    if (auto r = device.write(tensor, run.inputs[i]); !r) return pass(r);
+    if (auto r = device.write(bound->tensor(compiled.plan.inputs[i].reg), run.inputs[i]); !r) return pass(r);
   }
   Step step;
   step.extents = run.actual;
@@ -30,8 +29,7 @@ Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const ex
   for (const plan::PlanPort& port : compiled.plan.outputs) {
     const TensorType& type = compiled.plan.registers[plan::index(port.reg)];
     Bytes bytes(static_cast<std::size_t>(bytes_of(type.dtype, type.shape.elements(run.actual).raw())));
-    typename B::Tensor tensor = bound->tensor(port.reg);
-    if (auto r = device.read(tensor, 0, bytes); !r) return pass(r);
+    if (auto r = device.read(bound->tensor(port.reg), 0, bytes); !r) return pass(r);
     outputs.push_back(std::move(bytes));
   }
   return outputs;

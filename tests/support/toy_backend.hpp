@@ -124,13 +124,13 @@ class Device {
   [[nodiscard]] State state(Memory& memory, const zrt::StateDescriptor& d, std::uint32_t units) noexcept {
     return {memory.handle(), d.size_bytes, units, d.info};
   }
-  [[nodiscard]] Result<void> write(Tensor& tensor, std::span<const std::byte> from) noexcept {
+  [[nodiscard]] Result<void> write(const Tensor& tensor, std::span<const std::byte> from) noexcept {
     if (from.size() > tensor.at.bytes) return zrt::fail(Errc::invalid_argument, "an upload is longer than its tensor's memory");
     if (!from.empty()) std::memcpy(vram_.resolve(tensor.at), from.data(), from.size());
     uploads_ += 1;
     return {};
   }
-  [[nodiscard]] Result<void> read(Tensor& tensor, std::uint64_t offset, std::span<std::byte> to) noexcept {
+  [[nodiscard]] Result<void> read(const Tensor& tensor, std::uint64_t offset, std::span<std::byte> to) noexcept {
     if (offset > tensor.at.bytes || to.size() > tensor.at.bytes - offset)
       return zrt::fail(Errc::invalid_argument, "a download is longer than its tensor's memory");
     if (!to.empty()) std::memcpy(to.data(), vram_.resolve(tensor.at) + offset, to.size());

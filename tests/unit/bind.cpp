@@ -112,13 +112,13 @@ TEST(Bind, OnePlanAtTwoSizes) {
   std::array<Bytes, 2> results;
   for (std::size_t i = 0; i < 2; ++i) {
     auto& program = i == 0 ? *prefill : *decode;
-    toy::Tensor x = program.tensor(plan->plan.input("x"));
+    const toy::Tensor x = program.tensor(plan->plan.input("x"));
     ASSERT_TRUE(device.write(x, row));
     Step step;
     step.extents = extents(1, 1);
     ASSERT_TRUE(program.program().launch(device, step, {}));
     results[i].resize(64 * 4);
-    toy::Tensor y = program.tensor(plan->plan.output("y"));
+    const toy::Tensor y = program.tensor(plan->plan.output("y"));
     ASSERT_TRUE(device.read(y, 0, results[i]));
   }
   EXPECT_TRUE(results[0] == results[1]);

@@ -85,18 +85,18 @@ TEST(Handoff, WhatAStageGivesLivesUntilTheNextHasTakenIt) {
   const Bytes pixels = random_floats(3 * 32, random);
   Step step;
   step.extents = extents(3, 1);
-  toy::Tensor in = a->tensor(first.plan.input("pixels"));
+  const toy::Tensor in = a->tensor(first.plan.input("pixels"));
   ASSERT_TRUE(device.write(in, pixels));
   ASSERT_TRUE(a->program().launch(device, step, {}));
   EXPECT_EQ(a->program().finishes(), 1u);
   Bytes between(pixels.size());
-  toy::Tensor out = a->tensor(given);
+  const toy::Tensor out = a->tensor(given);
   ASSERT_TRUE(device.read(out, 0, between));
-  toy::Tensor next = b->tensor(second.plan.input("image_embeddings"));
+  const toy::Tensor next = b->tensor(second.plan.input("image_embeddings"));
   ASSERT_TRUE(device.write(next, between));
   ASSERT_TRUE(b->program().launch(device, step, {}));
   Bytes embeddings(pixels.size());
-  toy::Tensor result = b->tensor(second.plan.output("embeddings"));
+  const toy::Tensor result = b->tensor(second.plan.output("embeddings"));
   ASSERT_TRUE(device.read(result, 0, embeddings));
   EXPECT_TRUE(embeddings == pixels) << "negated twice";
 }

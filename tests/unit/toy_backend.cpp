@@ -83,14 +83,14 @@ TEST(ToyBackend, BindRecordsAndLaunchReplays) {
   for (std::uint32_t tokens = 1; tokens <= 8; ++tokens) {
     // One record, many steps: the number of tokens is data.
     const StepData data = random_step(plan->plan, extents(8, 1), extents(tokens, 1), random);
-    toy::Tensor x = bound->tensor(plan->plan.input("x"));
+    const toy::Tensor x = bound->tensor(plan->plan.input("x"));
     ASSERT_TRUE(device.write(x, data.inputs[0]));
     Step step;
     step.extents = data.actual;
     const auto done = program.launch(device, step, {});
     ASSERT_TRUE(done && *done);
     Bytes y(tokens * 32 * 4);
-    toy::Tensor out = bound->tensor(plan->plan.output("y"));
+    const toy::Tensor out = bound->tensor(plan->plan.output("y"));
     ASSERT_TRUE(device.read(out, 0, y));
     const auto host = run_planned(*plan, {}, data);
     ASSERT_TRUE(host);
@@ -189,7 +189,7 @@ TEST(ToyBackend, StateIsReachedByHandle) {
   auto bound = exec::bind<toy::Backend>(*plan, *catalog_ops().table, *weights, *states, {extents(4, 1), 1}, device);
   ASSERT_TRUE(bound) << bound.error().text();
   const std::array<float, 4> rows{1, 2, 3, 4};
-  toy::Tensor in = bound->tensor(plan->plan.input("k"));
+  const toy::Tensor in = bound->tensor(plan->plan.input("k"));
   ASSERT_TRUE(device.write(in, std::as_bytes(std::span(rows))));
   const std::array<std::uint32_t, 2> slots{0, 0}, positions{0, 1};
   const std::array<std::uint32_t, 1> pages{2};

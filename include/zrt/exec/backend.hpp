@@ -60,7 +60,7 @@ concept ListsItsOps = requires {
 };
 template <class B>
 concept DeviceServes = requires(typename B::Device& device, typename B::Memory& memory, const WeightView& weight,
-                                const TensorType& type, const StateDescriptor& state, typename B::Tensor& tensor,
+                                const TensorType& type, const StateDescriptor& state, const typename B::Tensor& tensor,
                                 typename B::State& block, std::span<const std::byte> from, std::span<std::byte> to) {
   { device.allocate(std::uint64_t{}) } -> std::same_as<Result<typename B::Memory>>;
   { device.tensor(memory, std::uint64_t{}, type) } -> std::same_as<typename B::Tensor>;
