@@ -72,6 +72,22 @@ constexpr Tolerance tolerance_of() {
   else return {};
 }
 
+TEST(OpDistance, SeesOneBit) {
+  const auto one = bytes_of(std::vector<float>{1.0f, std::nanf(""), 100.0f});
+  auto other = bytes_of(std::vector<float>{1.0f, -std::nanf("1"), 100.0f});
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(distance(DType::f32, one, other, {}), 0.0) << "NaNs compare equal";
+  other = bytes_of(std::vector<float>{1.0f + 0x1p-23f, std::nanf(""), 100.0f});
+  EXPECT_EQ(distance(DType::f32, one, other, {}), infinity);
+  EXPECT_NEAR(distance(DType::f32, one, other, {0x1p-22, 0}), 0.5, 1e-6);
+  EXPECT_NEAR(distance(DType::f32, one, other, {0, 0x1p-22}), 0.005, 1e-6);
+  other = bytes_of(std::vector<float>{1.0f, 0.0f, 100.0f});
+  EXPECT_EQ(distance(DType::f32, one, other, {1.0, 1.0}), infinity) << "a NaN for a number";
+  other.pop_back();
+  EXPECT_EQ(distance(DType::f32, one, other, {1.0, 1.0}), infinity) << "another size";
+  EXPECT_EQ(distance(DType::si32, one, one, {}), 0.0);
+}
+
 template <class O>
 class OpParity : public testing::Test {};
 template <class O>
