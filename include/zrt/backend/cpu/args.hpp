@@ -24,8 +24,21 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// Elements under one scale of rounded activations; every block type of this build rounds so.
+/// Elements under one scale of activations rounded for types with blocks of 32, and for blocks of 256.
 inline constexpr std::uint32_t kGroup = quant::group_elems(quant::Act::q8_32);
+inline constexpr std::uint32_t kWideGroup = quant::group_elems(quant::Act::q8_256);
+
+/// Which rounded forms of the activations an instruction's projections read.
+struct RoundedForms {
+  bool narrow = false;  ///< q8_32
+  bool wide = false;    ///< q8_256
+
+  constexpr void add(quant::Act act) noexcept {
+    narrow = narrow || act == quant::Act::q8_32;
+    wide = wide || act == quant::Act::q8_256;
+  }
+  [[nodiscard]] constexpr bool any() const noexcept { return narrow || wide; }
+};
 
 /// Activation rows, plain and rounded; a form that no projection reads is null.
 struct Activations {
@@ -33,6 +46,9 @@ struct Activations {
   const std::int8_t* q = nullptr;     ///< [rows][cols]
   const float* d = nullptr;           ///< [rows][cols / kGroup]
   const std::int32_t* sum = nullptr;  ///< [rows][cols / kGroup] sums of q
+  const std::int8_t* wide_q = nullptr;     ///< [rows][cols]
+  const float* wide_d = nullptr;           ///< [rows][cols / kWideGroup]
+  const std::int32_t* wide_sum = nullptr;  ///< [rows][cols / kGroup] sums of wide_q
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;
 
@@ -40,8 +56,10 @@ struct Activations {
   [[nodiscard]] Activations part(std::uint32_t first, std::uint32_t count) const noexcept {
     const std::uint64_t at = std::uint64_t{first} * cols;
     const std::uint64_t group = std::uint64_t{first} * (cols / kGroup);
-    return {x == nullptr ? nullptr : x + at, q == nullptr ? nullptr : q + at, d == nullptr ? nullptr : d + group,
-            sum == nullptr ? nullptr : sum + group, count, cols};
+    const std::uint64_t wide = std::uint64_t{first} * (cols / kWideGroup);
+    auto past = [](auto* p, std::uint64_t n) noexcept { return p == nullptr ? nullptr : p + n; };
+    return {past(x, at), past(q, at), past(d, group), past(sum, group), past(wide_q, at), past(wide_d, wide),
+            past(wide_sum, group), count, cols};
   }
 };
 
@@ -61,6 +79,7 @@ struct Projection {
 
 struct RoundArgs {
   HostTensor x{};
+  RoundedForms forms{};
 };
 /// linear, and lm_head with its scale and soft cap.
 struct LinearArgs {
@@ -75,7 +94,7 @@ struct NormRoundArgs {
   HostTensor x{};
   const float* weight = nullptr;
   ops::RmsNormParams norm{};
-  bool rounded = false;
+  RoundedForms forms{};
 };
 struct QkvArgs {
   HostTensor x{};

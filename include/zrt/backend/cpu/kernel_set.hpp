@@ -15,13 +15,14 @@ struct WeightKernels {
   DType dtype = DType::f32;
   WidenRow widen = nullptr;
   DotRows dot = nullptr;          ///< activations as they are: dot16
-  DotRows dot_rounded = nullptr;  ///< activations rounded per kGroup: blocks
+  DotRows dot_rounded = nullptr;  ///< activations rounded as `act` says: blocks
+  quant::Act act = quant::Act::none;
 };
 
 /// The kernels of one variant, as plain function pointers. Immutable; chosen once per engine.
 struct KernelSet {
   Isa isa = Isa::v1;
-  std::array<WeightKernels, 5> weights{};
+  std::array<WeightKernels, 8> weights{};
   std::array<PageKernels, 3> pages{};  ///< f32, f16, bf16
 
   exec::HostKernel<RmsNormArgs> rms_norm = nullptr;

@@ -32,7 +32,7 @@ class Recorder : public exec::HostRecorder {
     auto row = kernels_of(w);
     if (!row) return pass(row);
     const DotRows dot = act == quant::Act::none    ? (*row)->dot
-                        : act == quant::Act::q8_32 ? (*row)->dot_rounded
+                        : act == (*row)->act       ? (*row)->dot_rounded
                                                    : nullptr;
     if (dot == nullptr)
       return fail(Errc::unsupported_weight_type, "cpu: weights of type ", name(w.dtype),

@@ -12,11 +12,22 @@ struct RowScratch {
   std::int8_t* q = nullptr;
   float* d = nullptr;
   std::int32_t* sum = nullptr;
+  std::int8_t* wide_q = nullptr;
+  float* wide_d = nullptr;
+  std::int32_t* wide_sum = nullptr;
 
   [[nodiscard]] Activations activations(const float* x, std::uint32_t rows, std::uint32_t cols) const noexcept {
-    return {x, q, d, sum, rows, cols};
+    return {x, q, d, sum, wide_q, wide_d, wide_sum, rows, cols};
   }
 };
+
+/// The rounded forms that op O reads under parameters `p`.
+template <class O>
+[[nodiscard]] constexpr RoundedForms rounded_forms(const typename O::Params& p) noexcept {
+  RoundedForms forms;
+  for (const auto& act : O::act_fields) forms.add(p.*act.field);
+  return forms;
+}
 
 /// Rows of a tensor type with the symbols at `extents`: the product of all axes but the last.
 [[nodiscard]] constexpr CheckedSize row_count(const Shape& shape, const Extents& extents) noexcept {
@@ -28,10 +39,11 @@ struct RowScratch {
 }
 [[nodiscard]] constexpr CheckedSize rounded_bytes(CheckedSize rows, std::uint32_t cols) noexcept {
   const CheckedSize scales = (rows * CheckedSize(cols / kGroup) * sizeof(float)).aligned(64);
-  return (rows * CheckedSize(cols)).aligned(64) + scales + scales;
+  const CheckedSize form = (rows * CheckedSize(cols)).aligned(64) + scales + scales;
+  return form + form;
 }
 
-/// Finds the rounded rows at `memory`; `normed` stays null.
+/// Finds both rounded forms of the rows at `memory`; `normed` stays null.
 [[nodiscard]] inline RowScratch rounded_scratch(std::byte* memory, std::uint32_t rows, std::uint32_t cols) noexcept {
   const std::uint64_t integers = align_up(std::uint64_t{rows} * cols, 64);
   const std::uint64_t scales = align_up(std::uint64_t{rows} * (cols / kGroup) * sizeof(float), 64);
@@ -39,6 +51,11 @@ struct RowScratch {
   s.q = reinterpret_cast<std::int8_t*>(memory);
   s.d = reinterpret_cast<float*>(memory + integers);
   s.sum = reinterpret_cast<std::int32_t*>(memory + integers + scales);
+  // The wide form has room of the same size; it needs fewer scales.
+  std::byte* const wide = memory + integers + 2 * scales;
+  s.wide_q = reinterpret_cast<std::int8_t*>(wide);
+  s.wide_d = reinterpret_cast<float*>(wide + integers);
+  s.wide_sum = reinterpret_cast<std::int32_t*>(wide + integers + scales);
   return s;
 }
 

@@ -18,7 +18,7 @@ struct Adapter<ops::LmHead> {
     auto projection = r.projection(c.w[0], {}, c.params.act);
     if (!projection) return pass(projection);
     if (c.params.act != quant::Act::none)
-      if (auto rounded = r.push(r.kernels().round_rows, RoundArgs{c.in[0]}); !rounded) return rounded;
+      if (auto rounded = r.push(r.kernels().round_rows, RoundArgs{c.in[0], rounded_forms<ops::LmHead>(c.params)}); !rounded) return rounded;
     return r.push(r.kernels().linear, LinearArgs{c.in[0], c.out[0], *projection, c.params.scale, c.params.soft_cap});
   }
 };

@@ -28,7 +28,7 @@ struct AttentionBundle {
 };
 
 /// into = into merged with (m, l, o), as FlashAttnBatched::merge does; o null for a sink.
-inline void merge_partial(float& into_m, float& into_l, float* into, float m, float l, const float* o,
+ZRT_NOINLINE inline void merge_partial(float& into_m, float& into_l, float* into, float m, float l, const float* o,
                           std::uint32_t dims) noexcept {
   const float top = m > into_m ? m : into_m;
   float factors[16];
@@ -55,7 +55,7 @@ inline void weigh_step(AttentionRow& row, float* p, float* o, std::uint32_t firs
     const std::uint32_t to = last > begin ? last - begin : 0;
     visible[page] = both(first_lanes(to < 16 ? to : 16), invert(first_lanes(from < 16 ? from : 16)));
     score[page] = load(p + begin);
-    if (soft_cap != 0.0f) score[page] = sealed(splat(soft_cap) * tanh(score[page] / splat(soft_cap)));
+    if (soft_cap != 0.0f) score[page] = soft_capped(score[page], soft_cap);
     top = max(select(visible[page], score[page], splat(-std::numeric_limits<float>::infinity())), top);
   }
   const float m = largest_lane(top);
@@ -122,7 +122,7 @@ inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::ui
 }
 
 /// All segments of a bundle, then the sink and the division.
-inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle) noexcept {
+ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle) noexcept {
   using Attention = ops::FlashAttnBatched;
   const ops::FlashAttnBatchedParams& params = a.call.params;
   const float lowest = -std::numeric_limits<float>::infinity();
@@ -169,7 +169,7 @@ inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle) noexcept {
 }
 
 /// Adds head `head` of row `t` to the bundle.
-inline void add_row(const FlashAttnArgs& a, const Step& step, AttentionBundle& bundle, std::uint64_t t,
+ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const Step& step, AttentionBundle& bundle, std::uint64_t t,
                     std::uint32_t head) noexcept {
   const ops::FlashAttnBatchedParams& p = a.call.params;
   AttentionRow& row = bundle.rows[bundle.count];

@@ -45,7 +45,7 @@ template <class Q>
 }
 
 /// Activation rows that a panel meets at once, and how many are worth a panel.
-inline constexpr std::size_t kPanelColumns = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 3 : 2;
+inline constexpr std::size_t kPanelColumns = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 3 : 1;
 inline constexpr std::uint32_t kPanelFrom = 4;
 /// Blocks of a panel (16 rows × 16 blocks × 32 bytes: 8 KiB) and activation rows whose sums wait beside it.
 inline constexpr std::size_t kPanelBlocks = 16;

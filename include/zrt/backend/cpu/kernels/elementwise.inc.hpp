@@ -8,6 +8,11 @@ inline void residual_add(const ResidualAddArgs& a, const Step& step, const Worke
       [&](F32 x, F32 branch) ZRT_UNROLLED { return fma(scale, branch, x); });
 }
 
+/// cap · tanh(x / cap).
+[[nodiscard]] ZRT_NOINLINE inline F32 soft_capped(F32 x, float cap) noexcept {
+  return sealed(splat(cap) * tanh(x / splat(cap)));
+}
+
 /// y[i] = act(gate[i]) · up[i], or act(gate[i]) without `up`, for i in first..last-1.
 template <class F>
 ZRT_ALWAYS_INLINE void gate_by(const float* gate, const float* up, float* y, std::uint64_t first, std::uint64_t last,

@@ -2,7 +2,7 @@
 // zrt/backend/cpu/kernels/norm.inc.hpp: textual fragment: root-mean-square norm, alone and before a projection.
 
 /// Normalises one run; y may be x.
-inline void norm_run(const ops::RmsNormParams& p, const float* x, const float* weight, float* y) noexcept {
+ZRT_NOINLINE inline void norm_run(const ops::RmsNormParams& p, const float* x, const float* weight, float* y) noexcept {
   F32 sum = splat(0.0f);
   std::uint32_t i = 0;
   for (; i + 16 <= p.dim; i += 16) {
@@ -56,6 +56,7 @@ inline void norm_round_rows(const NormRoundArgs& a, const Step& step, const Work
   for (std::uint64_t t = part.first; t < part.last; ++t) {
     for (std::uint32_t i = 0; i < cols; i += a.norm.dim)
       norm_run(a.norm, a.x.as<float>() + t * cols + i, a.weight, to.normed + t * cols + i);
-    if (a.rounded) round_groups(to.normed, t * (cols / kGroup), (t + 1) * (cols / kGroup), to);
+    if (a.forms.narrow) round_groups(to.normed, t * (cols / kGroup), (t + 1) * (cols / kGroup), to);
+    if (a.forms.wide) round_wide_groups(to.normed, t * (cols / kWideGroup), (t + 1) * (cols / kWideGroup), to);
   }
 }

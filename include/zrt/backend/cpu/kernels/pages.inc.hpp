@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels/pages.inc.hpp: textual fragment: keys and values into their pages, also straight from rotation.
 
-/// Calls f(i, count, converted) for each run of 16 or fewer elements of x, rounded to the page's type.
-template <class F>
-ZRT_ALWAYS_INLINE void each_rounded(DType dtype, const float* x, std::uint32_t n, F&& f) noexcept {
-  alignas(64) std::byte converted[64];
-  for (std::uint32_t i = 0; i < n; i += 16) {
-    const std::uint32_t count = n - i < 16 ? n - i : 16;
-    const F32 v = load_first(x + i, count);
-    if (dtype == DType::f32) store(reinterpret_cast<float*>(converted), v);
-    else if (dtype == DType::f16) store_f16(converted, v);
-    else store_bf16(converted, v);
-    f(i, count, static_cast<const std::byte*>(converted));
-  }
+/// Stores `count` elements, at most 16, rounded to the page's type; `to` has room for 16 f32.
+ZRT_NOINLINE inline void store_rounded(DType dtype, const float* x, std::size_t count, std::byte* to) noexcept {
+  const F32 v = load_first(x, count);
+  if (dtype == DType::f32) store(reinterpret_cast<float*>(to), v);
+  else if (dtype == DType::f16) store_f16(to, v);
+  else store_bf16(to, v);
 }
 
 /// Writes a key head: one element in each of key_dim lines of 16 tokens.
-inline void write_key(const KvPage& page, std::byte* at, std::uint32_t head, std::uint32_t token, const float* x) noexcept {
+ZRT_NOINLINE inline void write_key(const KvPage& page, std::byte* at, std::uint32_t head, std::uint32_t token,
+                                   const float* x) noexcept {
   const std::size_t size = page.dtype == DType::f32 ? 4 : 2;
   std::byte* to = at + page.key(head, token) * size;
-  each_rounded(page.dtype, x, page.key_dim, [&](std::uint32_t i, std::uint32_t count, const std::byte* from) noexcept {
-    for (std::uint32_t j = 0; j < count; ++j) {
-      if (size == 4) std::memcpy(to + (i + j) * (kPageTokens * 4), from + j * 4, 4);
-      else std::memcpy(to + (i + j) * (kPageTokens * 2), from + j * 2, 2);
+  alignas(64) std::byte rounded[64];
+  for (std::uint32_t i = 0; i < page.key_dim; i += 16) {
+    const std::size_t count = page.key_dim - i < 16 ? page.key_dim - i : 16;
+    store_rounded(page.dtype, x + i, count, rounded);
+    for (std::size_t j = 0; j < count; ++j) {
+      if (size == 4) std::memcpy(to + (i + j) * (kPageTokens * 4), rounded + j * 4, 4);
+      else std::memcpy(to + (i + j) * (kPageTokens * 2), rounded + j * 2, 2);
     }
-  });
+  }
 }
-inline void write_value(const KvPage& page, std::byte* at, std::uint32_t head, std::uint32_t token,
-                        const float* x) noexcept {
+ZRT_NOINLINE inline void write_value(const KvPage& page, std::byte* at, std::uint32_t head, std::uint32_t token,
+                                     const float* x) noexcept {
   const std::size_t size = page.dtype == DType::f32 ? 4 : 2;
   std::byte* to = at + page.value(head, token) * size;
-  each_rounded(page.dtype, x, page.value_dim, [&](std::uint32_t i, std::uint32_t count, const std::byte* from) noexcept {
-    std::memcpy(to + i * size, from, count * size);
-  });
+  alignas(64) std::byte rounded[64];
+  for (std::uint32_t i = 0; i < page.value_dim; i += 16) {
+    const std::size_t count = page.value_dim - i < 16 ? page.value_dim - i : 16;
+    store_rounded(page.dtype, x + i, count, rounded);
+    std::memcpy(to + i * size, rounded, count * size);
+  }
 }
 
 /// The page of row `t`'s position, and the position's place in it.

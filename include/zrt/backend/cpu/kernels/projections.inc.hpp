@@ -37,12 +37,11 @@ inline void linear(const LinearArgs& a, const Step& step, const Worker& worker) 
   project_share(p, from.activations(a.x.as<float>(), rows, cols), mine, y);
   if (a.scale == 1.0f && a.soft_cap == 0.0f) return;
   const F32 scale = splat(a.scale);
-  const F32 cap = splat(a.soft_cap);
   for (std::uint64_t t = mine.t.first; t < mine.t.last; ++t) {
     float* row = y + t * p.w.rows;
     map(row, row, mine.n.first, mine.n.last, [&](F32 v) noexcept {
       const F32 scaled = a.scale == 1.0f ? v : v * scale;
-      return a.soft_cap == 0.0f ? scaled : cap * tanh(scaled / cap);
+      return a.soft_cap == 0.0f ? scaled : soft_capped(scaled, a.soft_cap);
     });
   }
 }

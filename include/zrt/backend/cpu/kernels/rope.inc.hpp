@@ -10,7 +10,7 @@ struct Turns {
   alignas(64) float b[2 * ops::Rope::kMaxPairs];
 };
 
-inline void turns_at(const ops::RopeParams& p, const float* frequency, float magnitude, std::uint32_t position,
+ZRT_NOINLINE inline void turns_at(const ops::RopeParams& p, const float* frequency, float magnitude, std::uint32_t position,
                      Turns& turns) noexcept {
   const std::uint32_t half = p.n_rot / 2;
   const F32 at = splat(static_cast<float>(position));
@@ -38,7 +38,7 @@ inline void turns_at(const ops::RopeParams& p, const float* frequency, float mag
 }
 
 /// Rotates one head; y may be x. Dims that do not rotate are copied.
-inline void rotate_head(const ops::RopeParams& p, const Turns& turns, const float* x, float* y) noexcept {
+ZRT_NOINLINE inline void rotate_head(const ops::RopeParams& p, const Turns& turns, const float* x, float* y) noexcept {
   const std::uint32_t half = p.n_rot / 2;
   if (p.style == ops::RopeStyle::neox) {
     for (std::uint32_t i = 0; i < half; i += 16) {

@@ -32,10 +32,46 @@ inline void round_groups(const float* x, std::uint64_t first, std::uint64_t last
   for (std::uint64_t g = first; g < last; ++g) round_one_group(x + g * kGroup, to.q + g * kGroup, to.d[g], to.sum[g]);
 }
 
+/// Rounds one wide group as quant::round_group does and sums its integers by 32.
+inline void round_one_wide_group(const float* x, std::int8_t* q, float& d, std::int32_t* sums) noexcept {
+  const I32 magnitude = splat_i32(0x7fffffff);
+  I32 most = splat_i32(0);
+  for (std::size_t i = 0; i < kWideGroup; i += 16) {
+    const I32 a = iand(as_i32(load(x + i)), magnitude);
+    most = iselect(igreater(a, most), a, most);
+  }
+  const std::int32_t largest = reduce_max(most);
+  const float inverse = 127.0f / std::bit_cast<float>(largest);
+  const bool finite = largest < 0x7f800000;
+  const bool zero = !finite || std::bit_cast<std::uint32_t>(inverse) >= 0x7f800000u;
+  for (std::size_t i = 0; i < kWideGroup; i += kGroup) {
+    const I32 first = zero ? splat_i32(0) : to_i32(load(x + i) * splat(inverse));
+    const I32 second = zero ? splat_i32(0) : to_i32(load(x + i + 16) * splat(inverse));
+    store_i8(q + i, first);
+    store_i8(q + i + 16, second);
+    sums[i / kGroup] = reduce_add(iadd(first, second));
+  }
+  d = !zero ? std::bit_cast<float>(largest) / 127.0f : finite ? 0.0f : std::bit_cast<float>(0x7fc00000);
+}
+
+/// Rounds wide groups first..last-1 of consecutive rows of whole groups.
+inline void round_wide_groups(const float* x, std::uint64_t first, std::uint64_t last, const RowScratch& to) noexcept {
+  for (std::uint64_t g = first; g < last; ++g)
+    round_one_wide_group(x + g * kWideGroup, to.wide_q + g * kWideGroup, to.wide_d[g],
+                         to.wide_sum + g * (kWideGroup / kGroup));
+}
+
 /// Rounds all rows into the scratch; groups are split.
 inline void round_rows(const RoundArgs& a, const Step& step, const Worker& worker) noexcept {
   const std::uint32_t rows = a.x.rows(step);
   const std::uint32_t cols = a.x.cols(step);
-  const Range part = split(std::uint64_t{rows} * (cols / kGroup), 16, worker);
-  round_groups(a.x.as<float>(), part.first, part.last, rounded_scratch(worker.scratch.data(), rows, cols));
+  const RowScratch to = rounded_scratch(worker.scratch.data(), rows, cols);
+  if (a.forms.narrow) {
+    const Range part = split(std::uint64_t{rows} * (cols / kGroup), 16, worker);
+    round_groups(a.x.as<float>(), part.first, part.last, to);
+  }
+  if (a.forms.wide) {
+    const Range part = split(std::uint64_t{rows} * (cols / kWideGroup), 2, worker);
+    round_wide_groups(a.x.as<float>(), part.first, part.last, to);
+  }
 }

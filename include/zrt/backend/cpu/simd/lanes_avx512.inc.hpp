@@ -145,6 +145,9 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { _mm512_store
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept {
   return {_mm512_add_epi32(a.v, b.v)};
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept {
+  return {_mm512_mullo_epi32(a.v, b.v)};
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept {
   return {_mm512_sub_epi32(a.v, b.v)};
 }

@@ -177,6 +177,12 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept {
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return math::iadd(a.lane[i], b.lane[i]); });
 }
+/// The low 32 bits of each product.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept {
+  return from_lanes<I32>([&](std::size_t i) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) * static_cast<std::uint32_t>(b.lane[i]));
+  });
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return math::isub(a.lane[i], b.lane[i]); });
 }
