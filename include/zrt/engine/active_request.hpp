@@ -46,7 +46,8 @@ struct ActiveRequest {
                        s.presence_penalty == s.presence_penalty;
   if (!numbers)
     return fail(Errc::invalid_argument, "sampling needs numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
-  if (s.penalty_window > window)
+  const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
+  if (penalises && s.penalty_window > window)
     return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ", window);
   if (s.bias.size() > bias_entries)
     return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ", bias_entries);
@@ -61,7 +62,6 @@ struct ActiveRequest {
     if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return pass(r);
   a.sequence.prompt_tokens = static_cast<std::uint32_t>(prompt.size());
   if (auto r = a.sequence.biases.append(s.bias); !r) return pass(r);
-  const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
   a.sequence.sampling.active = 1;
   a.sequence.sampling.seed_low = static_cast<std::uint32_t>(s.seed);
   a.sequence.sampling.seed_high = static_cast<std::uint32_t>(s.seed >> 32);

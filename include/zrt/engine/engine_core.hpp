@@ -6,6 +6,7 @@
 #include <zrt/engine/loaded_model.hpp>
 #include <zrt/engine/log_probabilities.hpp>
 #include <zrt/engine/snapshot.hpp>
+#include <zrt/engine/tensor_copies.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/exec/thread_pool.hpp>
 #include <zrt/ops/catalog.hpp>
@@ -24,12 +25,12 @@ class EngineCore {
  public:
   EngineCore(model::GgufFile file, const EngineOptions& options) noexcept
       : file_(std::move(file)), options_(options), vocabulary_(options.allocator), compiled_(options.allocator),
-        tensors_(options.allocator), active_(options.allocator), planned_(options.allocator), sequences_(options.allocator),
+        copies_(options.allocator), active_(options.allocator), planned_(options.allocator), sequences_(options.allocator),
         inbox_(options.allocator), cancels_(options.allocator), logits_(options.allocator) {}
 
   /// Reads, compiles and binds the model.
   [[nodiscard]] Result<void> load() noexcept {
-    if (auto r = check_options(); !r) return r;
+    if (auto r = check(options_); !r) return r;
     auto config = model::read_config(file_);
     if (!config) return pass(config);
     config_ = *config;
@@ -221,15 +222,6 @@ class EngineCore {
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
-  [[nodiscard]] Result<void> check_options() const noexcept {
-    if (options_.slots == 0 || options_.slots > 4096) return fail(Errc::invalid_argument, "slots is ", options_.slots, ", expected 1..4096");
-    if (options_.chunk < 16 || options_.chunk > 8192 || options_.chunk % 16 != 0)
-      return fail(Errc::invalid_argument, "chunk is ", options_.chunk, ", expected a multiple of 16 in 16..8192");
-    if (!KvPage::stores(options_.kv_type)) return fail(Errc::invalid_argument, "kv_type is ", name(options_.kv_type), ", expected f32, f16 or bf16");
-    if (options_.threads == 0 || options_.threads > 1024) return fail(Errc::invalid_argument, "threads is ", options_.threads, ", expected 1..1024");
-    return {};
-  }
-
   [[nodiscard]] Result<void> bind_model() noexcept {
     ThreadHook threads = options_.thread_hook;
     if (threads.run == nullptr && options_.threads > 1) {
@@ -252,8 +244,8 @@ class EngineCore {
     sizes.pages_per_slot = pages_per_slot;
     exec::WeightSource source = model::weight_source(file_);
     if (!file_.has_data()) {
-      if (auto r = read_tensors(); !r) return r;
-      source = {this, &EngineCore::find_read_tensor};
+      if (auto r = copies_.read(file_, compiled_.plan); !r) return r;
+      source = copies_.source();
     }
     auto executor = exec::Executor<B>::make(compiled_, kOpTable<ops::Catalog>, source, sizes, device_);
     if (!executor) return pass(executor);
@@ -271,32 +263,6 @@ class EngineCore {
     if (auto r = cancels_.reserve(16); !r) return r;
     if (auto r = planned_.reserve(16); !r) return r;
     return logits_.resize(config_.vocabulary);
-  }
-
-  /// Copies the tensors of the plan out of a reader.
-  [[nodiscard]] Result<void> read_tensors() noexcept {
-    for (const plan::PlanWeight& w : compiled_.plan.weights) {
-      if (w.inline_data()) {
-        if (auto r = tensors_.push_back(Buffer()); !r) return r;
-        continue;
-      }
-      const model::GgufTensor* tensor = file_.find_tensor(w.name.view());
-      if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", w.name.view());
-      auto memory = Buffer::zeroed(options_.allocator, static_cast<std::size_t>(tensor->bytes));
-      if (!memory) return pass(memory);
-      if (auto r = file_.read_tensor(*tensor, memory->span()); !r) return r;
-      if (auto r = tensors_.push_back(std::move(*memory)); !r) return r;
-    }
-    return {};
-  }
-
-  [[nodiscard]] static Result<WeightView> find_read_tensor(const void* context, std::string_view name) noexcept {
-    const auto& self = *static_cast<const EngineCore*>(context);
-    for (std::size_t i = 0; i < self.tensors_.size(); ++i) {
-      const plan::PlanWeight& w = self.compiled_.plan.weights[i];
-      if (w.name.view() == name) return WeightView{name, w.dtype, w.shape, self.tensors_[i].span()};
-    }
-    return fail(Errc::missing_weight, "the model has no tensor ", name);
   }
 
   [[nodiscard]] Result<Vector<std::int32_t>> prompt_tokens(const Request& request) const noexcept {
@@ -461,7 +427,7 @@ class EngineCore {
   Vocabulary vocabulary_;
   std::optional<text::Tokenizer> tokenizer_;
   plan::CompiledPlan compiled_;
-  Vector<Buffer> tensors_;
+  TensorCopies copies_;
   Owned<exec::ThreadPool> pool_;
   typename B::Device device_{};
   std::optional<exec::Executor<B>> executor_;

@@ -4,6 +4,7 @@
 
 #include <zrt/core/dtype.hpp>
 #include <zrt/core/hooks.hpp>
+#include <zrt/ops/kv_page.hpp>
 #include <zrt/plan/compile.hpp>
 
 namespace zrt::inline ZRT_ABI {
@@ -24,5 +25,21 @@ struct EngineOptions {
   Allocator allocator = system_allocator();
   LogSink log{};
 };
+
+/// Errors: Errc::invalid_argument naming the field, what was found and what is expected.
+[[nodiscard]] inline Result<void> check(const EngineOptions& o) noexcept {
+  auto bad = [](std::string_view field, std::uint32_t found, std::string_view expected) {
+    return fail(Errc::invalid_argument, field, " is ", found, ", expected ", expected);
+  };
+  if (o.slots == 0 || o.slots > 4096) return bad("slots", o.slots, "1..4096");
+  if (o.chunk < 16 || o.chunk > 8192 || o.chunk % 16 != 0) return bad("chunk", o.chunk, "a multiple of 16 in 16..8192");
+  if (o.logit_rows > 8192) return bad("logit_rows", o.logit_rows, "at most 8192");
+  if (o.penalty_window > 65536) return bad("penalty_window", o.penalty_window, "at most 65536");
+  if (o.bias_entries > 65536) return bad("bias_entries", o.bias_entries, "at most 65536");
+  if (o.threads == 0 || o.threads > 1024) return bad("threads", o.threads, "1..1024");
+  if (!KvPage::stores(o.kv_type))
+    return fail(Errc::invalid_argument, "kv_type is ", name(o.kv_type), ", expected f32, f16 or bf16");
+  return {};
+}
 
 }  // namespace zrt::inline ZRT_ABI
