@@ -2,7 +2,7 @@
 // zrt/text/detail/text_index.hpp: from a token's text to its id, eight bytes per slot.
 #pragma once
 
-#include <zrt/core/name_index.hpp>
+#include <zrt/core/hash.hpp>
 #include <zrt/core/vector.hpp>
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace zrt::inline ZRT_ABI::text::detail {
 
 inline constexpr std::int32_t kNoToken = -1;
 
-/// Finds tokens by text. NameIndex would take five times the memory: it keeps a view in each slot,
+/// Finds tokens by text. An index of views would take five times the memory: it keeps a view in each slot,
 /// where here the vocabulary holds the texts. Of equal texts the highest id is found.
 class TextIndex {
  public:
