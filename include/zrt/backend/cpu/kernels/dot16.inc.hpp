@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels/dot16.inc.hpp: textual fragment: weight rows times activation rows in the order dot16.
 
-/// Rows of a tile: activations × weights, sixteen lanes along the axis for each pair. A register holds
-/// 16 lanes with AVX-512 (25 sums, 5 weights, 1 activation of 32) and 8 with AVX2 (12 sums, 2 weights
-/// of 16, activations from memory).
-inline constexpr std::size_t kTileActivations = kIsa == Isa::v4 ? 5 : kIsa == Isa::v3 ? 3 : 2;
-inline constexpr std::size_t kTileWeights = kIsa == Isa::v4 ? 5 : 2;
+/// Rows of a tile: activations × weights, sixteen lanes along the axis for each pair. With AVX-512 that
+/// is 25 sums, 5 weights and an activation in 32 registers, with AVX2, where sixteen lanes take two
+/// registers, 8, 4 and 2 of 16 (3 × 2 spills: 48 instead of 76 GFLOP/s). Plain C++ takes one of each,
+/// which is quick to compile.
+inline constexpr std::size_t kTileActivations = kIsa == Isa::v4 ? 5 : kIsa == Isa::v3 ? 2 : 1;
+inline constexpr std::size_t kTileWeights = kTileActivations;
 /// Weight rows at once for a single activation row: enough sums to hide the latency of an fma.
-inline constexpr std::size_t kVectorWeights = kIsa == Isa::v4 ? 8 : 4;
+inline constexpr std::size_t kVectorWeights = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
 
 /// Dot products of kT activation rows with kN weight rows of `cols` elements; out[t * kN + n].
 template <class W, std::size_t kT, std::size_t kN>
