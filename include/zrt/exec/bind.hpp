@@ -127,6 +127,9 @@ template <class B>
                                         StateStore<B>& states, const BindSizes& sizes, typename B::Device& device) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
   const AdapterTable<B>& table = kAdapterTable<B>;
+  if (weights.size() != plan.weights.size() || states.descriptors().size() != plan.states.size())
+    return fail(Errc::invalid_argument, "the plan has ", plan.weights.size(), " weights and ", plan.states.size(),
+                " states, ", weights.size(), " and ", states.descriptors().size(), " were given");
   std::array<InputInfo, plan::kMaxOperands> in;
   std::array<WeightInfo, plan::kMaxOperands> w;
   Vector<std::uint64_t> scratch(plan.allocator);

@@ -63,8 +63,8 @@ struct OpRow {
   OpSet expands_to;
   /// Decodes the parameters and runs the op's shape rule.
   Result<void> (*infer)(const OperandInfo& operands, std::span<TensorType> outputs) noexcept;
-  /// Sets the rounding fields of an encoded block from the types of its weights.
-  void (*assign_act)(std::span<const WeightInfo> weights, ActPolicy policy, std::span<std::byte> params) noexcept;
+  /// Sets the rounding fields of an encoded block from the types of its weights; true when any rounds.
+  bool (*assign_act)(std::span<const WeightInfo> weights, ActPolicy policy, std::span<std::byte> params) noexcept;
 };
 
 namespace detail {
@@ -85,17 +85,20 @@ Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> output
 }
 
 template <class O>
-void assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
+bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
                     [[maybe_unused]] std::span<std::byte> params) noexcept {
+  bool rounds = false;
   if constexpr (RoundsActivations<O>) {
     auto decoded = decode_params<O>({O::Params::version, O::opcode, params});
-    if (!decoded) return;
+    if (!decoded) return false;
     for (const auto& act : O::act_fields) {
       const quant::RowFunctions* type = quant::find(weights[act.weight].dtype);
       (*decoded).*act.field = policy == ActPolicy::weight && type != nullptr ? type->act : quant::Act::none;
+      rounds = rounds || (*decoded).*act.field != quant::Act::none;
     }
     encode_params(*decoded, params);
   }
+  return rounds;
 }
 
 template <class O>

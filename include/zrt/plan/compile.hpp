@@ -111,7 +111,8 @@ class Lowering {
 }
 
 /// Writes a lowered graph as a plan: values become registers, nodes become instructions.
-[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act, ExecutionPlan& plan) noexcept {
+[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act, CompiledPlan& compiled) noexcept {
+  ExecutionPlan& plan = compiled.plan;
   auto needed = needed_nodes(g);
   if (!needed) return pass(needed);
   Vector<RegisterRef> reg(g.allocator);
@@ -171,7 +172,11 @@ class Lowering {
     std::array<InputInfo, ir::kMaxOperands> in;
     std::array<WeightInfo, ir::kMaxOperands> w;
     const OperandInfo operands = g.operand_info(n, in, w);
-    ops.row(n.opcode)->assign_act(operands.weights, act, {plan.param_bytes.data() + offset, n.params_bytes});
+    if (ops.row(n.opcode)->assign_act(operands.weights, act, {plan.param_bytes.data() + offset, n.params_bytes}))
+      if (auto r = compiled.diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
+                                                   static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
+          !r)
+        return r;
     if (auto r = plan.param_bytes.resize(align_up(plan.param_bytes.size(), 8)); !r) return r;
     if (auto r = plan.instructions.push_back(record); !r) return r;
   }
@@ -221,7 +226,7 @@ class Lowering {
     lowered = std::move(next);
     from = &lowered;
   }
-  if (auto r = detail::emit_plan(lowered, ops, options.act, compiled.plan); !r) return pass(r);
+  if (auto r = detail::emit_plan(lowered, ops, options.act, compiled); !r) return pass(r);
   if (auto r = analyse(compiled); !r) return pass(r);
   if (auto r = validate(compiled.plan, *ops.table, options.validation); !r) return pass(r);
   return compiled;

@@ -18,7 +18,7 @@ struct PlanDiagnostic {
   DiagnosticLevel level = DiagnosticLevel::info;
   DiagnosticKind kind = DiagnosticKind::expanded;
   Opcode opcode{};
-  std::uint32_t instruction = 0;  ///< index in the plan; for `expanded`, of the first replacement
+  std::uint32_t instruction = 0;  ///< index in the plan; for `expanded`, the node's place at that step of the ladder
   std::uint32_t count = 0;
   RegisterRef reg = kNoRegister;
 };
