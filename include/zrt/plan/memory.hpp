@@ -37,6 +37,14 @@ struct PhysicalMapping {
 [[nodiscard]] inline Result<std::uint64_t> register_bytes(const TensorType& type, const Extents& bounds) noexcept {
   const auto elements = type.shape.elements(bounds).get("a register");
   if (!elements) return elements;
+  // Kernels count extents and rows in 32 bits.
+  const CheckedSize rows = type.shape.with_last(1).elements(bounds);
+  const Dim last = type.shape.last();
+  const CheckedSize cols = CheckedSize(last.extent) * CheckedSize(last.symbol == 0 ? 1u : bounds.value[last.symbol]);
+  if (!rows.ok() || !cols.ok() || rows.raw() > 0xffffffffu || cols.raw() > 0xffffffffu) {
+    Error error = Error::of(Errc::size_overflow, "a register's rows or columns do not fit 32 bits: ");
+    return std::unexpected<Error>(append_shape(error, type.shape));
+  }
   const CheckedSize bytes = CheckedSize(*elements) * CheckedSize(info(type.dtype).block_bytes);
   if (!bytes.ok()) return bytes.get("a register");
   return bytes_of(type.dtype, *elements);
