@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/engines.hpp: the engines that these programs use, declared as compiled elsewhere (engines/*.cpp).
+//
+// The pattern of docs/embedding.md: one source per backend holds `template class zrt::Engine<...>;`,
+// every other source sees the declarations below and compiles in a fraction of the time. CMake
+// includes this header in front of each example, so that the examples themselves show what a host
+// writes without it.
+#pragma once
+
+#include <zrt/backend/cpu.hpp>
+#include <zrt/backend/reference.hpp>
+#include <zrt/models.hpp>
+#include <zrt/zrt.hpp>
+
+extern template class zrt::Engine<zrt::CpuBackend>;
+extern template class zrt::Engine<zrt::ReferenceBackend>;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/commands.hpp: the subcommands. Each returns the exit status of the program.
+#pragma once
+
+#include "options.hpp"
+
+namespace program {
+
+[[nodiscard]] int generate(const GenerateOptions& options);
+[[nodiscard]] int logits(const LogitsOptions& options);
+[[nodiscard]] int tokenize(const TokenizeOptions& options);
+[[nodiscard]] int inspect(const InspectOptions& options);
+[[nodiscard]] int plan(const PlanOptions& options);
+[[nodiscard]] int perplexity(const PerplexityOptions& options);
+[[nodiscard]] int bench(const BenchOptions& options);
+
+}  // namespace program

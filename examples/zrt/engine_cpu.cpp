@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/engine_cpu.cpp: models on the CPU, and the catalog's table.
+#include "model_of.hpp"
+
+namespace program {
+
+Opened open_cpu(const std::string& path, const zrt::EngineOptions& options) {
+  return ModelOf<zrt::CpuBackend>::open(path, options);
+}
+
+const zrt::OpTable& op_table() { return zrt::kOpTable<zrt::ops::Catalog>; }
+
+}  // namespace program

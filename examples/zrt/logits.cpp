@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/logits.cpp: logits of given tokens as a file that other programs compare.
+#include "commands.hpp"
+#include "output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <fstream>
+
+namespace program {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the file is little-endian");
+
+/// "ZRTL", u32 version, u32 n_vocab, u32 n_rows; then per row u32 token and n_vocab f32.
+class LogitsFile {
+ public:
+  explicit LogitsFile(const std::string& path) : file_(path, std::ios::binary | std::ios::trunc) {}
+
+  void header(std::uint32_t vocabulary, std::uint32_t rows) {
+    file_.write("ZRTL", 4);
+    for (const std::uint32_t word : {1u, vocabulary, rows}) put(word);
+  }
+  void row(std::int32_t token, std::span<const float> logits) {
+    put(static_cast<std::uint32_t>(token));
+    file_.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size_bytes()));
+  }
+  [[nodiscard]] bool good() { return static_cast<bool>(file_.flush()); }
+
+ private:
+  void put(std::uint32_t word) {
+    const auto bytes = std::bit_cast<std::array<char, 4>>(word);
+    file_.write(bytes.data(), bytes.size());
+  }
+
+  std::ofstream file_;
+};
+
+std::int32_t argmax(std::span<const float> logits) {
+  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// The context to open with: what was asked for, else the model's own.
+zrt::Result<std::uint32_t> context_of(const LogitsOptions& o) {
+  if (o.context != 0) return o.context;
+  auto file = zrt::model::GgufFile::open(o.model.path);
+  if (!file) return zrt::pass(file);
+  auto config = zrt::model::read_config(*file);
+  if (!config) return zrt::pass(config);
+  return config->context;
+}
+
+}  // namespace
+
+int logits(const LogitsOptions& o) {
+  auto context = context_of(o);
+  if (!context) return failed(context.error());
+  zrt::EngineOptions options;
+  options.context = *context;
+  options.kv_type = kv_type(o.kv);
+  options.act = act_policy(o.act);
+  options.logit_rows = 64;
+  auto model = open_model(o.model, options);
+  if (!model) return failed(model.error());
+
+  const std::size_t steps = o.decode.value_or(o.feed.size());
+  LogitsFile out(o.out);
+  out.header((*model)->config().vocabulary, static_cast<std::uint32_t>(o.tokens.size() + steps));
+  std::int32_t fed = zrt::kNoToken;
+  const auto done = (*model)->evaluate_steps(o.tokens, steps, [&](std::uint32_t position, std::span<const float> row) {
+    out.row(position < o.tokens.size() ? o.tokens[position] : fed, row);
+    if (position + 1 < o.tokens.size()) return zrt::kNoToken;
+    const std::size_t next = position + 1 - o.tokens.size();
+    fed = o.decode ? argmax(row) : next < o.feed.size() ? o.feed[next] : zrt::kNoToken;
+    return fed;
+  });
+  if (!done) {
+    (void)std::remove(o.out.c_str());  // half a file would look like a whole one of fewer rows
+    return failed(done.error());
+  }
+  return out.good() ? kOk : failed("cannot write " + o.out);
+}
+
+}  // namespace program

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/main.cpp: the command line of zrt. The only file that sees CLI11.
+#include "commands.hpp"
+#include "output.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+
+namespace program {
+namespace {
+
+const CLI::IsMember kBackends({"cpu", "reference"});
+const CLI::IsMember kKvTypes({"f32", "f16", "bf16"});
+const CLI::IsMember kRoundings({"none", "plan"});
+
+void add_path(CLI::App& app, std::string& path) {
+  app.add_option("-m,--model", path, "GGUF file")->required()->envname("ZRT_MODEL");
+}
+
+void add_model(CLI::App& app, ModelOptions& model) {
+  add_path(app, model.path);
+  app.add_option("--backend", model.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  app.add_option("-t,--threads", model.threads, "Workers of a step")
+      ->check(CLI::Range(1u, 1024u))->envname("ZRT_THREADS")->capture_default_str();
+}
+
+void add_kv(CLI::App& app, std::string& kv) {
+  app.add_option("--kv", kv, "Type of keys and values in the cache: f32, f16 or bf16")->check(kKvTypes)->capture_default_str();
+}
+
+void add_act(CLI::App& app, std::string& act) {
+  app.add_option("--act", act, "Activations that meet quantised weights: rounded as the plan says, or none")
+      ->check(kRoundings)->capture_default_str();
+}
+
+void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
+  app.add_option("-c,--context", context, std::string("Positions per sequence; ") + without);
+}
+
+constexpr const char* kOwnContext = "without it, the model's own, at most 4096";
+
+void add_sampling(CLI::App& app, zrt::Sampling& s) {
+  const auto group = app.add_option_group("Sampling");
+  group->add_option("--temp", s.temperature, "Temperature; 0 takes the most likely token")->capture_default_str();
+  group->add_option("--top-k", s.top_k, "Keep the k most likely tokens; 0 keeps all")->capture_default_str();
+  group->add_option("--top-p", s.top_p, "Keep the most likely tokens up to this mass")->capture_default_str();
+  group->add_option("--min-p", s.min_p, "Keep tokens at least this likely, relative to the best")->capture_default_str();
+  group->add_option("--repetition-penalty", s.repetition_penalty, "Divides the logit of seen tokens")->capture_default_str();
+  group->add_option("--frequency-penalty", s.frequency_penalty, "Subtracts per earlier occurrence")->capture_default_str();
+  group->add_option("--presence-penalty", s.presence_penalty, "Subtracts once if seen")->capture_default_str();
+  group->add_option("--penalty-window", s.penalty_window, "Last tokens that penalties look at")->capture_default_str();
+  group->add_option("--seed", s.seed, "Same seed, same text")->capture_default_str();
+}
+
+void add_generate(CLI::App& app, GenerateOptions& o) {
+  add_model(app, o.model);
+  const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to continue");
+  app.add_option("-f,--prompt-file", o.prompt_file, "File with the text to continue")->excludes(prompt);
+  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")->capture_default_str();
+  app.add_option("--stop", o.stop, "Ends before this string; may be given several times")->take_all();
+  app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
+  add_sampling(app, o.sampling);
+}
+
+void add_logits(CLI::App& app, LogitsOptions& o) {
+  add_model(app, o.model);
+  app.add_option("--tokens", o.tokens, "Prompt as ids: 1,2,3")->required()->delimiter(',');
+  const auto decode = app.add_option("--decode", o.decode, "Greedy steps after the prompt");
+  app.add_option("--feed", o.feed, "Ids to feed one by one after the prompt")->delimiter(',')->excludes(decode);
+  app.add_option("-o,--out", o.out, "File to write: ZRTL, version, n_vocab, n_rows; per row the id fed and its logits")->required();
+  add_act(app, o.act);
+  add_kv(app, o.kv);
+  add_context(app, o.context, "without it, the model's context_length");
+}
+
+void add_tokenize(CLI::App& app, TokenizeOptions& o) {
+  add_path(app, o.path);
+  const auto source = app.add_option_group("Input");
+  source->add_option("--text", o.text, "Text, or ids with --decode");
+  source->add_option("--file", o.file, "File with the text, or with the ids");
+  source->require_option(1);
+  app.add_flag("--decode", o.decode, "From ids to text");
+  app.add_flag("--special", o.special, "Add BOS and EOS as the model wants; read and write control tokens as text");
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
+void add_inspect(CLI::App& app, InspectOptions& o) {
+  add_path(app, o.path);
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
+void add_plan(CLI::App& app, PlanOptions& o) {
+  add_model(app, o.model);
+  app.add_option("--format", o.format, "text, dot or json")->check(CLI::IsMember({"text", "dot", "json"}))->capture_default_str();
+  app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json");
+  app.add_flag("--memory", o.memory, "The map of weights, KV pages, state and arena instead of the instructions");
+  app.add_option("--slots", o.slots, "Sequences at the same time")->check(CLI::Range(1u, 4096u))->capture_default_str();
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
+  add_act(app, o.act);
+}
+
+void add_perplexity(CLI::App& app, PerplexityOptions& o) {
+  add_model(app, o.model);
+  app.add_option("-f,--file", o.file, "Text to score")->required();
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
+  add_act(app, o.act);
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
+void add_bench(CLI::App& app, BenchOptions& o) {
+  add_model(app, o.model);
+  app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it")->capture_default_str();
+  app.add_option("-n,--generated-tokens", o.generated_tokens, "Tokens of a decode; 0 skips it")->capture_default_str();
+  app.add_option("-d,--depth", o.depth, "Tokens in the cache before a decode")->capture_default_str();
+  app.add_option("-b,--batch", o.batches, "Sequences at the same time, a row each: 1,4,16")
+      ->delimiter(',')->check(CLI::Range(1u, 4096u))->capture_default_str();
+  app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least")->check(CLI::Range(1u, 1000u))->capture_default_str();
+  add_kv(app, o.kv);
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
+template <class Options>
+void add(CLI::App& app, const char* name, const char* purpose, void (*describe)(CLI::App&, Options&),
+         int (*run)(const Options&), int& status) {
+  const auto options = std::make_shared<Options>();
+  const auto command = app.add_subcommand(name, purpose);
+  describe(*command, *options);
+  command->callback([options, run, &status] { status = run(*options); });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Runs language models from GGUF files.", "zrt");
+  app.require_subcommand(1);
+  int status = kOk;
+  add(app, "generate", "Continue a text", &add_generate, &generate, status);
+  add(app, "logits", "Write the logits of given tokens to a file", &add_logits, &logits, status);
+  add(app, "tokenize", "Text to token ids, or back", &add_tokenize, &tokenize, status);
+  add(app, "inspect", "Metadata and tensors of a file, and whether this build runs it", &add_inspect, &inspect, status);
+  add(app, "plan", "The instructions and the memory of a model on a backend", &add_plan, &plan, status);
+  add(app, "perplexity", "Perplexity of a text", &add_perplexity, &perplexity, status);
+  add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kUsage;
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace program
+
+int main(int argc, char** argv) {
+  try {
+    return program::run(argc, argv);
+  } catch (const std::exception& error) {
+    return program::failed(error.what());
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/model.hpp: an open model on a backend that the command line names.
+#pragma once
+
+#include <zrt/engine/options.hpp>
+#include <zrt/engine/request.hpp>
+#include <zrt/model/config.hpp>
+#include <zrt/plan/memory.hpp>
+#include <zrt/text/tokenizer.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace program {
+
+using OnToken = std::function<bool(zrt::RequestId, const zrt::Token&)>;
+using Choose = std::function<std::int32_t(std::uint32_t position, std::span<const float> logits)>;
+
+/// What the subcommands have in common.
+struct ModelOptions {
+  std::string path;
+  std::string backend = "cpu";
+  std::uint32_t threads = 1;
+};
+
+/// Memory that an open engine holds, from the engine itself.
+struct EngineMemory {
+  std::uint64_t state_bytes = 0;  ///< all states together
+  std::uint32_t pages = 0;        ///< of each kv_paged state
+  std::uint32_t slots = 0;
+  const zrt::plan::PhysicalMapping* prefill = nullptr;
+  const zrt::plan::PhysicalMapping* decode = nullptr;
+  std::uint64_t allocated_bytes = 0;  ///< everything that went through the allocator hook and still lives
+};
+
+/// An engine with its backend hidden, so that each subcommand is compiled once.
+///
+/// The virtual calls lie above the engine, once per step; below it nothing is virtual.
+class Model {
+ public:
+  Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  virtual ~Model() = default;
+
+  [[nodiscard]] virtual std::string_view backend() const = 0;
+  [[nodiscard]] virtual std::string_view isa() = 0;
+  [[nodiscard]] virtual const zrt::model::GgufFile& file() const = 0;
+  [[nodiscard]] virtual const zrt::model::Config& config() const = 0;
+  [[nodiscard]] virtual const zrt::plan::CompiledPlan& plan() const = 0;
+  [[nodiscard]] virtual const zrt::text::Tokenizer* tokenizer() const = 0;
+  [[nodiscard]] virtual std::uint32_t context() const = 0;
+  [[nodiscard]] virtual EngineMemory memory() = 0;
+
+  [[nodiscard]] virtual zrt::Result<zrt::RequestId> submit(const zrt::Request& request) = 0;
+  virtual void cancel(zrt::RequestId id) = 0;
+  [[nodiscard]] virtual zrt::Result<std::size_t> step(const OnToken& on_token) = 0;
+  [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
+                                                         const Choose& choose) = 0;
+  [[nodiscard]] virtual zrt::Result<double> perplexity(std::string_view text) = 0;
+};
+
+using Opened = zrt::Result<std::unique_ptr<Model>>;
+
+[[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options);
+[[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options);
+
+/// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
+[[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);
+
+/// The catalog by number: names, roles and parameter fields of the ops in a plan.
+[[nodiscard]] const zrt::OpTable& op_table();
+
+}  // namespace program

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/options.hpp: what the command line sets, one struct per subcommand.
+#pragma once
+
+#include "model.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace program {
+
+struct GenerateOptions {
+  ModelOptions model;
+  std::string prompt;
+  std::string prompt_file;
+  std::uint32_t max_tokens = 128;
+  std::uint32_t context = 0;
+  std::string kv = "f16";
+  zrt::Sampling sampling{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
+  std::vector<std::string> stop;
+  bool ignore_eos = false;
+};
+
+struct LogitsOptions {
+  ModelOptions model;
+  std::vector<std::int32_t> tokens;
+  std::optional<std::size_t> decode;
+  std::vector<std::int32_t> feed;
+  std::string act = "plan";
+  std::string kv = "f32";
+  std::uint32_t context = 0;  ///< 0: the model's context_length
+  std::string out;
+};
+
+struct TokenizeOptions {
+  std::string path;
+  std::string text;
+  std::string file;
+  bool decode = false;
+  bool special = false;
+  bool json = false;
+};
+
+struct InspectOptions {
+  std::string path;
+  bool json = false;
+};
+
+struct PlanOptions {
+  ModelOptions model;
+  std::uint32_t context = 0;
+  std::uint32_t slots = 1;
+  std::string kv = "f16";
+  std::string act = "plan";
+  std::string format = "text";
+  bool memory = false;
+};
+
+struct PerplexityOptions {
+  ModelOptions model;
+  std::string file;
+  std::uint32_t context = 0;
+  std::string kv = "f16";
+  std::string act = "plan";
+  bool json = false;
+};
+
+struct BenchOptions {
+  ModelOptions model;
+  std::uint32_t prompt_tokens = 512;
+  std::uint32_t generated_tokens = 64;
+  std::uint32_t depth = 0;
+  std::vector<std::uint32_t> batches{1};
+  std::uint32_t repetitions = 5;
+  std::string kv = "f16";
+  bool json = false;
+};
+
+}  // namespace program

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/output.cpp: exit statuses, errors on stderr, and small conversions of option values.
+#include "output.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace program {
+
+std::string describe(const zrt::Error& error) {
+  std::string line(name(error.code()));
+  line.append(": ").append(error.text());
+  if (error.offset() != zrt::Error::kNoOffset) line += " (at byte " + std::to_string(error.offset()) + ")";
+  if (error.instruction() != zrt::Error::kNoIndex) line += " (instruction " + std::to_string(error.instruction()) + ")";
+  return line;
+}
+
+int failed(std::string_view what) {
+  std::fprintf(stderr, "zrt: %.*s\n", static_cast<int>(what.size()), what.data());
+  return kFailed;
+}
+
+int failed(const zrt::Error& error) { return failed(describe(error)); }
+
+int usage(std::string_view what) {
+  (void)failed(what);
+  return kUsage;
+}
+
+zrt::Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return zrt::fail(zrt::Errc::io_error, "cannot open ", std::string_view(path), ": ", std::string_view(std::strerror(errno)));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (file.bad()) return zrt::fail(zrt::Errc::io_error, "cannot read ", std::string_view(path));
+  return text;
+}
+
+zrt::DType kv_type(std::string_view name) {
+  return name == "f32" ? zrt::DType::f32 : name == "bf16" ? zrt::DType::bf16 : zrt::DType::f16;
+}
+
+zrt::ActPolicy act_policy(std::string_view name) {
+  return name == "none" ? zrt::ActPolicy::none : zrt::ActPolicy::weight;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < units.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+  return text.data();
+}
+
+bool print(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+}  // namespace program

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/output.hpp: exit statuses, errors on stderr, and small conversions of option values.
+#pragma once
+
+#include <zrt/core/dtype.hpp>
+#include <zrt/core/error.hpp>
+#include <zrt/plan/compile.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace program {
+
+inline constexpr int kOk = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
+
+/// Prints "zrt: code: text (place)" on stderr and returns kFailed.
+[[nodiscard]] int failed(const zrt::Error& error);
+[[nodiscard]] int failed(std::string_view what);
+[[nodiscard]] int usage(std::string_view what);
+
+/// The error as one line, without a name in front.
+[[nodiscard]] std::string describe(const zrt::Error& error);
+
+/// The whole file, byte for byte.
+[[nodiscard]] zrt::Result<std::string> read_file(const std::string& path);
+
+/// The element type called `name`, which the command line has checked.
+[[nodiscard]] zrt::DType kv_type(std::string_view name);
+[[nodiscard]] zrt::ActPolicy act_policy(std::string_view name);
+
+/// 5631904 -> "5.37 MiB".
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);
+
+/// Writes all of `text` to stdout; false when it is closed or full.
+[[nodiscard]] bool print(std::string_view text);
+
+}  // namespace program

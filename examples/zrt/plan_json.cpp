@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/plan_json.cpp: a compiled plan as JSON.
+#include "plan_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <bit>
+#include <cstring>
+
+namespace program {
+
+using Json = nlohmann::ordered_json;
+using zrt::plan::ExecutionPlan;
+using zrt::plan::LivenessMap;
+
+std::string type_text(const ExecutionPlan& plan, const zrt::TensorType& type) {
+  std::string text(name(type.dtype));
+  text += " [";
+  for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis) {
+    const zrt::Dim dim = type.shape[axis];
+    if (axis != 0) text += ", ";
+    if (dim.symbol == 0 || dim.extent != 1) text += std::to_string(dim.extent);
+    if (dim.symbol == 0) continue;
+    if (dim.extent != 1) text += "*";
+    text += plan.symbols[dim.symbol - 1u].name.view();
+  }
+  return text + "]";
+}
+
+namespace {
+
+std::string text_of(std::string_view view) { return std::string(view); }
+
+/// One element of a parameter block, by its field's kind.
+Json element(const zrt::Field& field, const std::byte* at) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, field.size);
+  switch (field.kind) {
+    case zrt::FieldKind::floating:
+      return field.size == 4 ? double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))} : std::bit_cast<double>(bits);
+    case zrt::FieldKind::signed_integer: {
+      const int unused = 64 - 8 * field.size;
+      return static_cast<std::int64_t>(bits << unused) >> unused;
+    }
+    case zrt::FieldKind::unsigned_integer: break;
+  }
+  return bits;
+}
+
+Json params_json(const zrt::OpRow& row, const zrt::ParamBlock& block) {
+  Json out = Json::object();
+  for (const zrt::Field& field : row.fields) {
+    if (field.name == "reserved") continue;
+    if (field.count == 1) {
+      out[text_of(field.name)] = element(field, block.data.data() + field.offset);
+      continue;
+    }
+    Json list = Json::array();
+    for (std::size_t i = 0; i < field.count; ++i) list.push_back(element(field, block.data.data() + field.offset + i * field.size));
+    out[text_of(field.name)] = std::move(list);
+  }
+  return out;
+}
+
+/// Role names with what stands there; absent optional operands are left out.
+template <class Ref, class Write>
+Json operands_json(std::span<const zrt::Role> roles, std::span<const Ref> refs, Ref absent, Write write) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < refs.size(); ++i)
+    if (refs[i] != absent) out[text_of(roles[i].name)] = write(refs[i]);
+  return out;
+}
+
+Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
+  const ExecutionPlan& plan = compiled.plan;
+  const zrt::plan::Instruction insn = plan.instruction(i);
+  const zrt::OpRow& row = *op_table()[number(insn.opcode)];
+  const auto reg = [](zrt::plan::RegisterRef r) { return index(r); };
+  const auto weight = [&](zrt::plan::WeightRef w) { return text_of(plan.weights[index(w)].name.view()); };
+  Json out{{"index", i}, {"op", text_of(row.name)}, {"opcode", number(insn.opcode)}};
+  out["inputs"] = operands_json(row.inputs, insn.inputs, zrt::plan::kNoRegister, reg);
+  out["outputs"] = operands_json(row.outputs, insn.outputs, zrt::plan::kNoRegister, reg);
+  out["weights"] = operands_json(row.weights, insn.weights, zrt::plan::kNoWeight, weight);
+  if (insn.state_block_id) out["state"] = *insn.state_block_id;
+  if (insn.param_block_id) out["params"] = params_json(row, plan.param_block(*insn.param_block_id));
+  Json dies = Json::array();
+  for (const zrt::plan::RegisterRef r : compiled.liveness.kill_after_instruction(i)) dies.push_back(index(r));
+  out["dies"] = std::move(dies);
+  return out;
+}
+
+Json register_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
+  const std::uint32_t last = compiled.liveness.register_last_read[i];
+  Json out{{"index", i},
+           {"type", type_text(compiled.plan, compiled.plan.registers[i])},
+           {"first_write", compiled.liveness.register_first_write[i]}};
+  if (last == LivenessMap::kNeverRead) out["last_read"] = "never";
+  else if (last == LivenessMap::kReadAfterEnd) out["last_read"] = "caller";
+  else out["last_read"] = last;
+  return out;
+}
+
+Json diagnostic_json(const zrt::plan::PlanDiagnostic& d) {
+  const std::string op = text_of(op_table()[number(d.opcode)]->name);
+  std::string text;
+  switch (d.kind) {
+    case zrt::plan::DiagnosticKind::expanded:
+      text = op + " stepped down into " + std::to_string(d.count) + " ops";
+      break;
+    case zrt::plan::DiagnosticKind::never_read:
+      text = "register " + std::to_string(index(d.reg)) + " of " + op + " is never read";
+      break;
+    case zrt::plan::DiagnosticKind::rounding: text = op + " rounds its activations"; break;
+  }
+  return {{"level", d.level == zrt::plan::DiagnosticLevel::warn ? "warn" : "info"}, {"instruction", d.instruction}, {"text", text}};
+}
+
+Json ports_json(const zrt::Vector<zrt::plan::PlanPort>& ports) {
+  Json out = Json::object();
+  for (const zrt::plan::PlanPort& port : ports) out[text_of(port.name.view())] = index(port.reg);
+  return out;
+}
+
+Json state_json(const zrt::StateDescriptor& d) {
+  const bool paged = d.lifecycle == zrt::StateLifecycle::kv_paged;
+  return {{"id", d.id}, {"lifecycle", paged ? "kv_paged" : "recurrent"}, {"type", text_of(name(d.info.dtype))},
+          {"unit", paged ? "page of 16 positions" : "slot"}, {"unit_bytes", d.size_bytes}};
+}
+
+template <class List, class Write>
+Json list_json(const List& list, Write write) {
+  Json out = Json::array();
+  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(write(i));
+  return out;
+}
+
+}  // namespace
+
+Json plan_json(Model& model) {
+  const zrt::plan::CompiledPlan& compiled = model.plan();
+  const ExecutionPlan& plan = compiled.plan;
+  return {{"backend", text_of(model.backend())},
+          {"isa", text_of(model.isa())},
+          {"peak_registers", compiled.peak_registers},
+          {"inputs", ports_json(plan.inputs)},
+          {"outputs", ports_json(plan.outputs)},
+          {"instructions", list_json(plan.instructions, [&](std::size_t i) { return instruction_json(compiled, i); })},
+          {"registers", list_json(plan.registers, [&](std::size_t i) { return register_json(compiled, i); })},
+          {"states", list_json(plan.states, [&](std::size_t i) { return state_json(plan.states[i]); })},
+          {"diagnostics", list_json(compiled.diagnostics, [&](std::size_t i) { return diagnostic_json(compiled.diagnostics[i]); })}};
+}
+
+}  // namespace program
