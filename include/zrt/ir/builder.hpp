@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/graph.hpp>
+#include <zrt/quant/types.hpp>
 
 #include <array>
 #include <cstring>
@@ -139,6 +140,11 @@ class Builder {
     std::array<TensorType, kMaxOperands> types;
     if (auto r = row->infer(graph_.operand_info(node, inputs, weights), types); !r) {
       Error error = r.error();
+      // A shape rule knows roles; whoever reads the message has a file with tensors.
+      if (error.code() == Errc::unsupported_weight_type)
+        for (WeightId weight : w)
+          if (weight.present() && quant::find(graph_.weights[weight.index].dtype) == nullptr)
+            error.append("; tensor ").append(graph_.weights[weight.index].name.view());
       return set(error.at_instruction(index, number(opcode)));
     }
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = add_value(types[i], index);
