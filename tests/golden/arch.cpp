@@ -167,28 +167,11 @@ TEST_P(ArchQuantised, ExactWithoutRoundingAndCloseWithIt) {
   EXPECT_LE(far_plan, kPlanFactor * far_peer);
   EXPECT_FALSE(same_bits(none, plan)) << "the plan rounds nothing";
 }
-INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised, testing::Values("llama-q8_0", "llama-q4_0", "qwen3-q8_0", "qwen3-q4_0"),
+INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised, testing::Values("llama-q8_0", "llama-q4_0", "llama-q4_k_m", "qwen3-q8_0", "qwen3-q4_0", "qwen3-q4_k_m"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
                            return name;
                          });
-
-/// A type that is known but not computed is refused when the file is opened, by name.
-TEST(ArchTypes, KnownTypesThatAreNotComputedAreNamed) {
-  if (!have_data()) GTEST_SKIP();
-  for (const std::string name : {"llama-q4_k_m", "qwen3-q4_k_m"}) {
-    const std::string path = (kFolder / (name + ".gguf")).string();
-    const auto check = [&](const test::AnyEngine& engine) {
-      ASSERT_FALSE(engine.has_value()) << name;
-      EXPECT_EQ(engine.error().code(), Errc::unsupported_weight_type) << engine.error().text();
-      const std::string text(engine.error().text());
-      EXPECT_NE(text.find("token_embd.weight"), std::string::npos) << text;
-      EXPECT_NE(text.find("q4_k"), std::string::npos) << text;
-    };
-    check(test::open_engine(test::On::cpu, path));
-    check(test::open_engine(test::On::reference, path));
-  }
-}
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST_P(Bard, GreedyIdsTextAndLogits) {
     ASSERT_TRUE(done) << done.error().text();
     EXPECT_EQ(done->prompt_tokens, prompt_ids.size());
     EXPECT_EQ(ids, greedy) << prompt;
-    EXPECT_EQ(text, one.at("text").get<std::string>());
+    // The golden text was decoded on its own, which drops a first space; here it continues the prompt.
+    EXPECT_EQ(text.starts_with(' ') ? text.substr(1) : text, one.at("text").get<std::string>());
     double error = 0, power = 0, largest = 0;
     const auto evaluated = (*engine)->evaluate(prompt_ids, {}, [&](std::uint32_t position, std::span<const float> row) {
       if (position + 1 != prompt_ids.size()) return;
@@ -94,7 +95,7 @@ TEST_P(Bard, GreedyIdsTextAndLogits) {
     EXPECT_LT(error / power, 1e-10);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Golden, Bard, testing::Values("bard-f32.gguf", "bard-q8_0.gguf", "bard-q4_0.gguf"), [](const auto& param) {
+INSTANTIATE_TEST_SUITE_P(Golden, Bard, testing::Values("bard-f32.gguf", "bard-q8_0.gguf", "bard-q4_0.gguf", "bard-q4_k_m.gguf"), [](const auto& param) {
   std::string name = param.param;
   for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
   return name;
@@ -120,15 +121,6 @@ TEST_P(Bard, BothBackendsAgree) {
   ASSERT_TRUE((*reference)->evaluate(prompt, decode, keep(oracle)));
   ASSERT_EQ(fast.size(), oracle.size());
   EXPECT_EQ(std::memcmp(fast.data(), oracle.data(), fast.size() * sizeof(float)), 0);
-}
-
-TEST(BardTypes, KnownTypesThatAreNotComputedAreNamed) {
-  if (!have_data()) GTEST_SKIP();
-  const auto engine = test::open_engine(test::On::cpu, (kFolder / "bard-q4_k_m.gguf").string());
-  ASSERT_FALSE(engine.has_value());
-  EXPECT_EQ(engine.error().code(), Errc::unsupported_weight_type) << engine.error().text();
-  const std::string text(engine.error().text());
-  EXPECT_NE(text.find(".weight"), std::string::npos) << text;
 }
 
 /// The beginning of the text that the model was not trained on; llama.cpp finds 31.3 over all of it.

@@ -94,7 +94,9 @@ inline void add_tiny_matrix(GgufWriter& w, TinyRandom& random, const std::string
                             std::uint32_t rows, float scale) {
   Bytes data;
   const std::uint32_t count = cols * rows;
-  if (type == DType::q8_0 || type == DType::q4_0) {
+  if (type == DType::q5_0) {
+    data.resize(count / 32 * 22);  // zeros: a type that is known but not computed
+  } else if (type == DType::q8_0 || type == DType::q4_0) {
     for (std::uint32_t i = 0; i < count; i += 32) {
       const float levels = type == DType::q8_0 ? 127.0f : 8.0f;
       put(data, to_f16(scale / levels * (1.0f + 0.25f * random.signed_unit())).bits);

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/engine.cpp: how requests begin and end, and what an engine refuses.
+#include <data/models/tiny_models.hpp>
+#include <support/engines.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+using test::HostEngine;
+using test::On;
+
+struct Answer {
+  std::vector<std::int32_t> ids;
+  std::string text;
+  std::vector<FinishReason> finishes;
+  Completion completion;
+};
+
+Answer run(HostEngine& engine, const Request& request) {
+  Answer out;
+  const auto done = engine.generate(request, [&](const Token& token) {
+    if (token.id != kNoToken) out.ids.push_back(token.id);
+    out.text += token.text;
+    if (token.finish != FinishReason::none) out.finishes.push_back(token.finish);
+    return true;
+  });
+  EXPECT_TRUE(done) << (done ? "" : done.error().text());
+  if (done) out.completion = *done;
+  return out;
+}
+
+/// One worker more than the caller, run one after the other, and a note after `stop_at` pieces of work.
+struct CountingHook {
+  std::uint64_t calls = 0;
+  std::uint64_t stop_at = ~std::uint64_t{0};
+  std::stop_source source;
+
+  ThreadHook hook() noexcept {
+    return {this,
+            [](void* context, ThreadHook::Work work, void* argument) noexcept {
+              auto& self = *static_cast<CountingHook*>(context);
+              if (++self.calls == self.stop_at) self.source.request_stop();
+              work(argument, 0, 2);
+              work(argument, 1, 2);
+            },
+            2, false};
+  }
+};
+
+class EngineTest : public testing::Test {
+ protected:
+  static const test::ModelFile& text_model() {
+    static const test::ModelFile file = test::tiny_model({.text = true, .seed = 5});
+    return file;
+  }
+  static std::unique_ptr<HostEngine> open(const EngineOptions& options = {}, const test::ModelFile& file = text_model()) {
+    auto engine = test::open_engine(On::cpu, file.bytes(), options);
+    EXPECT_TRUE(engine) << (engine ? "" : engine.error().text());
+    return engine ? std::move(*engine) : nullptr;
+  }
+  /// A request that samples much and so says much.
+  static Request talk(std::uint32_t tokens, std::uint64_t seed = 1) {
+    Request r;
+    r.prompt = "the king of";
+    r.max_tokens = tokens;
+    r.ignore_eos = true;
+    r.sampling.temperature = 1.5f;
+    r.sampling.seed = seed;
+    return r;
+  }
+  static void expect_refused(HostEngine& engine, const Request& request, Errc code) {
+    const auto r = engine.submit(request);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code(), code) << r.error().text();
+    EXPECT_FALSE(r.error().text().empty());
+  }
+};
+
+TEST_F(EngineTest, StreamsTokensAndCountsThem) {
+  const auto engine = open();
+  const Answer r = run(*engine, talk(20));
+  EXPECT_EQ(r.ids.size(), 20u);
+  EXPECT_EQ(r.finishes, std::vector{FinishReason::length}) << "the reason is said once";
+  EXPECT_EQ(r.completion.finish, FinishReason::length);
+  EXPECT_EQ(r.completion.generated_tokens, 20u);
+  const auto prompt = engine->tokenizer()->encode("the king of", {.add_special = true, .parse_special = false});
+  ASSERT_TRUE(prompt);
+  EXPECT_EQ(r.completion.prompt_tokens, prompt->size());
+  EXPECT_EQ(run(*engine, talk(20)).ids, r.ids) << "the same request again";
+  EXPECT_NE(run(*engine, talk(20, 2)).ids, r.ids) << "another seed";
+  Request by_ids = talk(20);
+  by_ids.tokens = prompt->span();
+  EXPECT_EQ(run(*engine, by_ids).ids, r.ids);
+}
+
+TEST_F(EngineTest, TwoEnginesInOneProcessDoNotMeet) {
+  const auto one = open();
+  const test::ModelFile file = test::tiny_model({.family = "qwen3", .text = true, .seed = 9});
+  const auto two = open({}, file);
+  const Answer first = run(*one, talk(8));
+  const Answer second = run(*two, talk(8));
+  EXPECT_NE(first.ids, second.ids);
+  EXPECT_EQ(run(*one, talk(8)).ids, first.ids);
+  EXPECT_EQ(run(*two, talk(8)).ids, second.ids);
+}
+
+TEST_F(EngineTest, MaxTokensOfZeroAndOne) {
+  const auto engine = open();
+  const Answer none = run(*engine, talk(0));
+  EXPECT_TRUE(none.ids.empty());
+  EXPECT_EQ(none.text, "");
+  EXPECT_EQ(none.completion.finish, FinishReason::length);
+  EXPECT_EQ(none.completion.generated_tokens, 0u);
+  const Answer one = run(*engine, talk(1));
+  EXPECT_EQ(one.ids.size(), 1u);
+  EXPECT_EQ(one.completion.finish, FinishReason::length);
+}
+
+TEST_F(EngineTest, StopTokensEndARequestAndHaveNoText) {
+  const auto engine = open();
+  const Answer all = run(*engine, talk(24));
+  Request request = talk(24);
+  request.stop_tokens[7] = all.ids[5];
+  const Answer r = run(*engine, request);
+  const auto first = static_cast<std::size_t>(std::find(all.ids.begin(), all.ids.end(), all.ids[5]) - all.ids.begin());
+  EXPECT_EQ(r.completion.finish, FinishReason::stop_token);
+  EXPECT_EQ(r.ids, std::vector(all.ids.begin(), all.ids.begin() + static_cast<std::ptrdiff_t>(first) + 1));
+  // A character that the next token would have completed ends as U+FFFD.
+  const std::string_view whole = r.text.ends_with("\xef\xbf\xbd") ? std::string_view(r.text).substr(0, r.text.size() - 3) : r.text;
+  EXPECT_TRUE(all.text.starts_with(whole));
+}
+
+TEST_F(EngineTest, TheEndOfTextTokenEndsARequestUnlessItIsIgnored) {
+  const auto engine = open();
+  const TokenBias push{2, 100.0f};
+  Request request = talk(10);
+  request.ignore_eos = false;
+  request.sampling.bias = {&push, 1};
+  const Answer r = run(*engine, request);
+  EXPECT_EQ(r.completion.finish, FinishReason::stop_token);
+  EXPECT_EQ(r.ids, std::vector<std::int32_t>{2});
+  EXPECT_EQ(r.text, "");
+  request.ignore_eos = true;
+  EXPECT_EQ(run(*engine, request).ids.size(), 10u);
+}
+
+/// Stop strings chosen from what the model says anyway, across tokens: all before them, nothing of them.
+TEST_F(EngineTest, StopStringsCutTheStreamExactly) {
+  const auto engine = open();
+  int across_tokens = 0;
+  test::TinyRandom random(3);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Answer all = run(*engine, talk(24, seed));
+    ASSERT_GT(all.text.size(), 8u);
+    const std::size_t at = random.below(all.text.size() - 4);
+    const std::size_t length = 1 + random.below(4);
+    const std::string stop = all.text.substr(at, length);
+    const std::string_view stops[] = {"never said by anybody", stop};
+    Request request = talk(24, seed);
+    request.stop_strings = stops;
+    const Answer r = run(*engine, request);
+    ASSERT_EQ(r.completion.finish, FinishReason::stop_string) << seed;
+    ASSERT_EQ(r.text, all.text.substr(0, all.text.find(stop))) << seed;
+    ASSERT_EQ(r.finishes, std::vector{FinishReason::stop_string});
+    across_tokens += length > 1 ? 1 : 0;
+  }
+  EXPECT_GT(across_tokens, 10);
+}
+
+TEST_F(EngineTest, AStopStringThatNeverComesHoldsNothingBackForGood) {
+  const auto engine = open();
+  const Answer all = run(*engine, talk(24));
+  const std::string longer = all.text.substr(all.text.size() / 2) + "?";
+  const std::string_view stops[] = {longer};
+  Request request = talk(24);
+  request.stop_strings = stops;
+  const Answer r = run(*engine, request);
+  EXPECT_EQ(r.completion.finish, FinishReason::length);
+  EXPECT_EQ(r.text, all.text);
+}
+
+TEST_F(EngineTest, ACallableThatSaysNoEndsTheRequest) {
+  const auto engine = open();
+  int calls = 0;
+  const auto done = engine->generate(talk(24), [&](const Token&) { return ++calls < 3; });
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->finish, FinishReason::callback);
+  EXPECT_EQ(done->generated_tokens, 3u);
+  EXPECT_EQ(calls, 3) << "it is not called again";
+  EXPECT_EQ(run(*engine, talk(4)).ids.size(), 4u);
+}
+
+TEST_F(EngineTest, AFullContextEndsTheRequest) {
+  const auto engine = open({.context = 32});
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 20, 1);
+  Request request = talk(1000);
+  request.tokens = prompt;
+  const Answer r = run(*engine, request);
+  EXPECT_EQ(r.completion.finish, FinishReason::context);
+  EXPECT_EQ(r.ids.size(), 13u) << "12 more positions, and the token that the last of them chose";
+  const std::vector<std::int32_t> full = test::tiny_prompt(64, 32, 1);
+  request.tokens = full;
+  EXPECT_EQ(run(*engine, request).ids.size(), 1u);
+  const std::vector<std::int32_t> long_prompt = test::tiny_prompt(64, 33, 1);
+  request.tokens = long_prompt;
+  expect_refused(*engine, request, Errc::capacity_exceeded);
+}
+
+TEST_F(EngineTest, AStopTokenEndsAPrefillWithinAStep) {
+  CountingHook hook;
+  const auto engine = open({.chunk = 16, .thread_hook = hook.hook()});
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 100, 1);
+  Request request = talk(8);
+  request.tokens = prompt;
+  ASSERT_EQ(run(*engine, request).ids.size(), 8u);
+  const std::uint64_t whole = hook.calls;
+  // In the third of seven prefill steps; the workers are asked between instructions.
+  hook.calls = 0;
+  hook.stop_at = whole / 15 * 2 + 3;
+  bool said_anything = false;
+  const auto done = engine->generate(
+      request,
+      [&](const Token& token) {
+        said_anything = said_anything || token.id != kNoToken;
+        return true;
+      },
+      hook.source.get_token());
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->finish, FinishReason::cancelled);
+  EXPECT_EQ(done->generated_tokens, 0u);
+  EXPECT_FALSE(said_anything);
+  EXPECT_EQ(hook.calls, hook.stop_at) << "no instruction after the one that ran";
+  hook.stop_at = ~std::uint64_t{0};
+  EXPECT_EQ(run(*engine, request).ids.size(), 8u) << "the slot is clean again";
+}
+
+TEST_F(EngineTest, AStopTokenEndsDecodingWithinAStep) {
+  const auto engine = open();
+  std::stop_source source;
+  std::vector<std::int32_t> ids;
+  std::vector<FinishReason> finishes;
+  const auto done = engine->generate(
+      talk(24),
+      [&](const Token& token) {
+        if (token.id != kNoToken) ids.push_back(token.id);
+        if (token.finish != FinishReason::none) finishes.push_back(token.finish);
+        if (ids.size() == 5) source.request_stop();
+        return true;
+      },
+      source.get_token());
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->finish, FinishReason::cancelled);
+  EXPECT_EQ(ids.size(), 5u);
+  EXPECT_EQ(finishes, std::vector{FinishReason::cancelled});
+
+  std::stop_source before;
+  before.request_stop();
+  const auto none = engine->generate(talk(24), [](const Token& token) { return token.id == kNoToken; }, before.get_token());
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->finish, FinishReason::cancelled);
+  EXPECT_EQ(none->generated_tokens, 0u);
+}
+
+TEST_F(EngineTest, CancelEndsARequestInASlotAndOneThatWaits) {
+  const auto engine = open({.slots = 1});
+  const auto first = engine->submit(talk(100));
+  const auto second = engine->submit(talk(100));
+  ASSERT_TRUE(first && second);
+  std::vector<std::pair<RequestId, FinishReason>> ends;
+  std::size_t tokens = 0;
+  const auto listen = [&](RequestId id, const Token& token) {
+    tokens += token.id != kNoToken ? 1 : 0;
+    if (token.finish != FinishReason::none) ends.emplace_back(id, token.finish);
+    return true;
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(*engine->step(listen), 2u);
+  EXPECT_EQ(tokens, 3u);
+  engine->cancel(*second);
+  engine->cancel(*first);
+  ASSERT_EQ(*engine->step(listen), 0u);
+  EXPECT_EQ(tokens, 3u);
+  ASSERT_EQ(ends.size(), 2u);
+  for (const auto& [id, finish] : ends) EXPECT_EQ(finish, FinishReason::cancelled);
+  // Too late and unknown ids are no error and block nothing.
+  engine->cancel(*first);
+  engine->cancel(RequestId{12345});
+  EXPECT_EQ(run(*engine, talk(4)).ids.size(), 4u);
+}
+
+TEST_F(EngineTest, GenerateRunsAlone) {
+  const auto engine = open({.slots = 2});
+  ASSERT_TRUE(engine->submit(talk(3)));
+  const auto done = engine->generate(talk(3), [](const Token&) { return true; });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code(), Errc::invalid_argument);
+  while (*engine->step([](RequestId, const Token&) { return true; }) != 0) {
+  }
+  EXPECT_EQ(run(*engine, talk(3)).ids.size(), 3u);
+}
+
+TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
+  const auto engine = open({.penalty_window = 16, .bias_entries = 2});
+  const Answer before = run(*engine, talk(6));
+  const auto with = [&](auto change) {
+    Request r = talk(6);
+    change(r);
+    return r;
+  };
+  const std::int32_t bad[] = {5, -1};
+  const std::int32_t large[] = {1 << 20};
+  expect_refused(*engine, with([&](Request& r) { r.tokens = bad; }), Errc::invalid_argument);
+  expect_refused(*engine, with([&](Request& r) { r.tokens = large; }), Errc::invalid_argument);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  expect_refused(*engine, with([&](Request& r) { r.sampling.temperature = nan; }), Errc::invalid_argument);
+  expect_refused(*engine, with([](Request& r) { r.sampling.top_p = 0.0f; }), Errc::invalid_argument);
+  expect_refused(*engine, with([&](Request& r) { r.sampling.top_p = nan; }), Errc::invalid_argument);
+  expect_refused(*engine, with([](Request& r) { r.sampling.min_p = 2.0f; }), Errc::invalid_argument);
+  expect_refused(*engine, with([](Request& r) { r.sampling.repetition_penalty = 0.0f; }), Errc::invalid_argument);
+  expect_refused(*engine, with([&](Request& r) { r.sampling.frequency_penalty = nan; }), Errc::invalid_argument);
+  expect_refused(*engine, with([&](Request& r) { r.sampling.presence_penalty = nan; }), Errc::invalid_argument);
+  expect_refused(*engine, with([](Request& r) { r.sampling.penalty_window = 17, r.sampling.presence_penalty = 1.0f; }), Errc::invalid_argument);
+  const TokenBias biases[3]{};
+  expect_refused(*engine, with([&](Request& r) { r.sampling.bias = biases; }), Errc::invalid_argument);
+  expect_refused(*engine, with([](Request& r) { r.log_probabilities = 1u << 30; }), Errc::invalid_argument);
+  const std::string_view empty[] = {""};
+  expect_refused(*engine, with([&](Request& r) { r.stop_strings = empty; }), Errc::invalid_argument);
+  EXPECT_EQ(run(*engine, talk(6)).ids, before.ids) << "the engine works as before";
+
+  const test::ModelFile no_text = test::tiny_model({});
+  const auto mute = open({}, no_text);
+  EXPECT_EQ(mute->tokenizer(), nullptr);
+  expect_refused(*mute, talk(4), Errc::unsupported_tokenizer);
+  expect_refused(*mute, Request{}, Errc::unsupported_tokenizer);
+}
+
+TEST_F(EngineTest, AnEmptyPromptIsRefusedUnlessTheVocabularyBeginsTexts) {
+  const auto engine = open();
+  Request request = talk(3);
+  request.prompt = "";
+  EXPECT_EQ(run(*engine, request).completion.prompt_tokens, 1u) << "the token that begins a text";
+}
+
+TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
+  const auto refused = [](auto change, Errc code = Errc::invalid_argument) {
+    EngineOptions options;
+    change(options);
+    for (const On on : {On::cpu, On::reference}) {
+      const auto engine = test::open_engine(on, text_model().bytes(), options);
+      ASSERT_FALSE(engine);
+      EXPECT_EQ(engine.error().code(), code) << engine.error().text();
+    }
+  };
+  refused([](EngineOptions& o) { o.slots = 0; });
+  refused([](EngineOptions& o) { o.slots = 5000; });
+  refused([](EngineOptions& o) { o.chunk = 0; });
+  refused([](EngineOptions& o) { o.chunk = 8; });
+  refused([](EngineOptions& o) { o.chunk = 24; });
+  refused([](EngineOptions& o) { o.chunk = 16384; });
+  refused([](EngineOptions& o) { o.kv_type = DType::q8_0; });
+  refused([](EngineOptions& o) { o.kv_type = DType::si32; });
+  refused([](EngineOptions& o) { o.threads = 0; });
+  refused([](EngineOptions& o) { o.threads = 2000; });
+}
+
+TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
+  const std::span<const std::byte> bytes = text_model().bytes();
+  const std::string path = (std::filesystem::temp_directory_path() / ("zrt_engine_" + std::to_string(std::bit_cast<std::uintptr_t>(bytes.data())) + ".gguf")).string();
+  {
+    std::ofstream out(path, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  const auto mapped = test::open_engine(On::cpu, std::string_view(path));
+  ASSERT_TRUE(mapped) << mapped.error().text();
+  model::GgufReader reader;
+  reader.context = const_cast<std::span<const std::byte>*>(&bytes);
+  reader.size = [](void* context) noexcept -> std::uint64_t { return static_cast<std::span<const std::byte>*>(context)->size(); };
+  reader.read = [](void* context, std::uint64_t offset, std::size_t count, std::byte* to) noexcept {
+    std::memcpy(to, static_cast<std::span<const std::byte>*>(context)->data() + offset, count);
+    return true;
+  };
+  const auto read = test::open_engine(On::cpu, reader);
+  ASSERT_TRUE(read) << read.error().text();
+  const Answer expected = run(*open(), talk(10));
+  EXPECT_EQ(run(**mapped, talk(10)).ids, expected.ids);
+  EXPECT_EQ(run(**read, talk(10)).ids, expected.ids);
+  std::filesystem::remove(path);
+
+  const auto missing = test::open_engine(On::cpu, std::string_view("/nonexistent/model.gguf"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), Errc::io_error);
+}
+
+TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {
+  const auto refused = [](const test::ModelFile& file, Errc code) {
+    const auto engine = test::open_engine(On::cpu, file.bytes());
+    ASSERT_FALSE(engine);
+    EXPECT_EQ(engine.error().code(), code) << engine.error().text();
+  };
+  refused(test::tiny_model({.family = "nosuch"}), Errc::unknown_architecture);
+  refused(test::tiny_model({.family = "qwen2"}), Errc::missing_weight);  // no biases
+  refused(test::ModelFile(test::GgufWriter().build()), Errc::missing_metadata);
+  refused(test::tiny_model({.kv_heads = 3}), Errc::invalid_metadata);
+}
+
+TEST_F(EngineTest, KnownWeightTypesThatAreNotComputedAreNamed) {
+  const test::ModelFile file = test::tiny_model({.weights = DType::q5_0});
+  for (const On on : {On::cpu, On::reference}) {
+    const auto engine = test::open_engine(on, file.bytes());
+    ASSERT_FALSE(engine);
+    EXPECT_EQ(engine.error().code(), Errc::unsupported_weight_type);
+    const std::string text(engine.error().text());
+    EXPECT_NE(text.find("token_embd.weight"), std::string::npos) << text;
+    EXPECT_NE(text.find("q5_0"), std::string::npos) << text;
+  }
+}
+
+TEST_F(EngineTest, EvaluateChecksWhatItIsGiven) {
+  const auto engine = open({.slots = 1, .context = 32});
+  const auto refused = [&](std::vector<std::int32_t> tokens, std::vector<std::int32_t> decode, Errc code) {
+    const auto r = engine->evaluate(tokens, decode, [](std::uint32_t, std::span<const float>) {});
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code(), code) << r.error().text();
+  };
+  refused({}, {}, Errc::invalid_argument);
+  refused({-1}, {}, Errc::invalid_argument);
+  refused({1, 1 << 20}, {}, Errc::invalid_argument);
+  refused({1}, {-7}, Errc::invalid_argument);
+  refused(std::vector<std::int32_t>(30, 1), {1, 2, 3}, Errc::capacity_exceeded);
+  ASSERT_TRUE(engine->submit(talk(3)));
+  (void)engine->step([](RequestId, const Token&) { return true; });
+  refused({1}, {}, Errc::capacity_exceeded);  // the only slot is taken
+  while (*engine->step([](RequestId, const Token&) { return true; }) != 0) {
+  }
+  std::size_t rows = 0;
+  EXPECT_TRUE(engine->evaluate(std::vector<std::int32_t>{1, 2}, std::vector<std::int32_t>{3}, [&](std::uint32_t position, std::span<const float>) {
+    EXPECT_EQ(position, rows++);
+  }));
+  EXPECT_EQ(rows, 3u);
+}
+
+TEST_F(EngineTest, LogProbabilitiesAreThoseOfTheLogits) {
+  const auto engine = open();
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 12, 3);
+  std::vector<float> logits;
+  ASSERT_TRUE(engine->evaluate(prompt, {}, [&](std::uint32_t, std::span<const float> row) { logits.assign(row.begin(), row.end()); }));
+  double top = -1e30, sum = 0;
+  for (float x : logits) top = std::max(top, double{x});
+  for (float x : logits) sum += std::exp(double{x} - top);
+  Request request;
+  request.tokens = prompt;
+  request.max_tokens = 1;
+  request.ignore_eos = true;
+  request.log_probabilities = 5;
+  int tokens = 0;
+  ASSERT_TRUE(engine->generate(request, [&](const Token& token) {
+    if (token.id == kNoToken) return true;
+    ++tokens;
+    EXPECT_EQ(token.best.size(), 5u);
+    EXPECT_EQ(token.best[0].id, token.id) << "greedy";
+    for (std::size_t i = 0; i < token.best.size(); ++i) {
+      const double expected = double{logits[static_cast<std::size_t>(token.best[i].id)]} - top - std::log(sum);
+      EXPECT_NEAR(token.best[i].log_probability, expected, 2e-6 * (1.0 - expected));
+      EXPECT_LE(token.best[i].log_probability, token.best[i > 0 ? i - 1 : 0].log_probability);
+    }
+    return true;
+  }));
+  EXPECT_EQ(tokens, 1);
+}
+
+TEST_F(EngineTest, PerplexityIsThatOfTheLogitsInWindows) {
+  const auto engine = open({.context = 48});
+  std::string text;
+  while (text.size() < 200) text += "the king of the ab. ";
+  const auto found = engine->perplexity(text);
+  ASSERT_TRUE(found) << found.error().text();
+  const auto ids = engine->tokenizer()->encode(text, {.add_special = false, .parse_special = false});
+  ASSERT_TRUE(ids);
+  ASSERT_GT(ids->size(), 100u);
+  double total = 0;
+  std::size_t scored = 0;
+  for (std::size_t at = 0; at < ids->size(); at += 47) {
+    std::vector<std::int32_t> window{1};
+    for (std::size_t i = at; i < ids->size() && i < at + 47; ++i) window.push_back((*ids)[i]);
+    ASSERT_TRUE(engine->evaluate(window, {}, [&](std::uint32_t position, std::span<const float> row) {
+      if (position + 1 >= window.size()) return;
+      double top = -1e30, sum = 0;
+      for (float x : row) top = std::max(top, double{x});
+      for (float x : row) sum += std::exp(double{x} - top);
+      total += top + std::log(sum) - double{row[static_cast<std::size_t>(window[position + 1])]};
+      ++scored;
+    }));
+  }
+  EXPECT_NEAR(*found, std::exp(total / static_cast<double>(scored)), 1e-5 * *found);
+  EXPECT_FALSE(engine->perplexity(""));
+}
+
+}  // namespace

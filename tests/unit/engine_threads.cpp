@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/engine_threads.cpp: requests come and go from several threads while one steps.
+// test-set: smoke threads
+#include <data/models/tiny_models.hpp>
+#include <support/engines.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+using test::On;
+
+/// Three threads submit and cancel; every request ends exactly once, with a prefix of its own tokens.
+void come_and_go(std::uint32_t workers) {
+  const test::ModelFile file = test::tiny_model({});
+  const auto alone = test::open_engine(On::cpu, file.bytes(), {.slots = 1});
+  ASSERT_TRUE(alone);
+  constexpr std::size_t kKinds = 6;
+  std::vector<std::vector<std::int32_t>> prompts, solo(kKinds);
+  std::vector<Request> requests(kKinds);
+  for (std::size_t i = 0; i < kKinds; ++i) prompts.push_back(test::tiny_prompt(64, 3 + 9 * i, i));
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    requests[i].tokens = prompts[i];
+    requests[i].max_tokens = static_cast<std::uint32_t>(4 + i);
+    requests[i].sampling.temperature = i % 2 == 0 ? 0.0f : 1.0f;
+    requests[i].sampling.seed = i;
+    ASSERT_TRUE((*alone)->generate(requests[i], [&](const Token& token) {
+      if (token.id != kNoToken) solo[i].push_back(token.id);
+      return true;
+    }));
+  }
+
+  const auto engine = test::open_engine(On::cpu, file.bytes(), {.slots = 4, .chunk = 16, .threads = workers});
+  ASSERT_TRUE(engine);
+  struct Known {
+    std::size_t kind = 0;
+    std::vector<std::int32_t> tokens;
+    std::vector<FinishReason> ends;
+  };
+  std::mutex mutex;
+  std::map<RequestId, std::size_t> submitted;
+  std::map<RequestId, Known> heard;
+  std::atomic<int> busy{3};
+  constexpr std::size_t kEach = 40;
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      test::TinyRandom random(t);
+      RequestId last{};
+      for (std::size_t i = 0; i < kEach; ++i) {
+        const std::size_t kind = random.below(kKinds);
+        const auto id = (*engine)->submit(requests[kind]);
+        if (!id) continue;
+        {
+          const std::lock_guard lock(mutex);
+          submitted[*id] = kind;
+        }
+        if (random.below(3) == 0) (*engine)->cancel(*id);
+        if (random.below(5) == 0) (*engine)->cancel(last);
+        last = *id;
+        if (random.below(2) == 0) std::this_thread::yield();
+      }
+      busy.fetch_sub(1);
+    });
+  for (;;) {
+    const bool more = busy.load() != 0;
+    const auto left = (*engine)->step([&](RequestId id, const Token& token) {
+      Known& k = heard[id];
+      if (token.id != kNoToken) k.tokens.push_back(token.id);
+      if (token.finish != FinishReason::none) k.ends.push_back(token.finish);
+      return true;
+    });
+    EXPECT_TRUE(left) << left.error().text();
+    if (!more && *left == 0) break;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(submitted.size(), 3 * kEach);
+  ASSERT_EQ(heard.size(), submitted.size());
+  int whole = 0, cancelled = 0;
+  for (auto& [id, known] : heard) {
+    const std::vector<std::int32_t>& expected = solo[submitted.at(id)];
+    ASSERT_EQ(known.ends.size(), 1u);
+    if (known.ends[0] == FinishReason::length) {
+      EXPECT_EQ(known.tokens, expected);
+      ++whole;
+    } else {
+      EXPECT_EQ(known.ends[0], FinishReason::cancelled);
+      ASSERT_LE(known.tokens.size(), expected.size());
+      EXPECT_TRUE(std::equal(known.tokens.begin(), known.tokens.end(), expected.begin()));
+      ++cancelled;
+    }
+  }
+  EXPECT_GT(whole, 10);
+  EXPECT_GT(cancelled, 10);
+}
+
+TEST(EngineThreads, RequestsComeAndGoWhileOneWorkerSteps) { come_and_go(1); }
+TEST(EngineThreads, RequestsComeAndGoWhileTwoWorkersStep) { come_and_go(2); }
+
+TEST(EngineThreads, AStopTokenFromAnotherThreadEndsALongRequest) {
+  const test::ModelFile file = test::tiny_model({.context = 2048});
+  const auto engine = test::open_engine(On::cpu, file.bytes(), {.context = 2048, .chunk = 16, .threads = 2});
+  ASSERT_TRUE(engine);
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 600, 1);
+  Request request;
+  request.tokens = prompt;
+  request.max_tokens = 1400;
+  std::stop_source source;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    source.request_stop();
+  });
+  const auto done = (*engine)->generate(request, [](const Token&) { return true; }, source.get_token());
+  stopper.join();
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(done->finish == FinishReason::cancelled || done->finish == FinishReason::length);
+  // Whatever was left half done, the slot begins anew.
+  Request little = request;
+  little.max_tokens = 3;
+  std::vector<std::int32_t> one, two;
+  ASSERT_TRUE((*engine)->generate(little, [&](const Token& token) { return one.push_back(token.id), true; }));
+  ASSERT_TRUE((*engine)->generate(little, [&](const Token& token) { return two.push_back(token.id), true; }));
+  EXPECT_EQ(one, two);
+}
+
+}  // namespace
