@@ -76,18 +76,13 @@ class Executor {
     step.slot_count = sizes_.slots;
     StepStatus status;
     step.status = &status;
-    const auto write = [&](std::string_view name, auto data) -> Result<void> {
-      const plan::RegisterRef reg = compiled_->plan.input(name);
-      if (reg == plan::kNoRegister || data.empty()) return {};
-      return device_->write(bound.tensor(reg), std::as_bytes(data));
-    };
-    if (auto r = write(port::kTokens, batch.tokens); !r) return pass(r);
-    if (auto r = write(port::kPositions, batch.positions); !r) return pass(r);
-    if (auto r = write(port::kRows, batch.rows); !r) return pass(r);
-    if (auto r = write(port::kRequests, batch.requests); !r) return pass(r);
-    if (auto r = write(port::kHistory, batch.history); !r) return pass(r);
-    if (auto r = write(port::kBiasIds, batch.bias_ids); !r) return pass(r);
-    if (auto r = write(port::kBias, batch.bias); !r) return pass(r);
+    const std::array<std::span<const std::byte>, kInputPorts.size()> data{
+        std::as_bytes(batch.tokens),  std::as_bytes(batch.positions), std::as_bytes(batch.rows), std::as_bytes(batch.requests),
+        std::as_bytes(batch.history), std::as_bytes(batch.bias_ids),  std::as_bytes(batch.bias)};
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      if (inputs_[i] == plan::kNoRegister || data[i].empty()) continue;
+      if (auto r = device_->write(bound.tensor(inputs_[i]), data[i]); !r) return pass(r);
+    }
     auto completed = bound.program().launch(*device_, step, stop);
     if (!completed) return pass(completed);
     last_ = &bound == &prefill_;
@@ -127,7 +122,13 @@ class Executor {
   Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device, WeightSet<B> weights,
            StateStore<B> states, BoundPlan<B> prefill, BoundPlan<B> decode) noexcept
       : compiled_(&compiled), sizes_(sizes), device_(&device), weights_(std::move(weights)), states_(std::move(states)),
-        prefill_(std::move(prefill)), decode_(std::move(decode)) {}
+        prefill_(std::move(prefill)), decode_(std::move(decode)) {
+    for (std::size_t i = 0; i < kInputPorts.size(); ++i) inputs_[i] = compiled.plan.input(kInputPorts[i]);
+  }
+
+  /// In the order in which `step` writes them.
+  static constexpr std::array kInputPorts{port::kTokens,  port::kPositions, port::kRows, port::kRequests,
+                                          port::kHistory, port::kBiasIds,   port::kBias};
 
   [[nodiscard]] static Extents bounds(const plan::ExecutionPlan& plan, std::uint32_t tokens, std::uint32_t rows) noexcept {
     Extents extents;
@@ -144,6 +145,7 @@ class Executor {
   StateStore<B> states_;
   BoundPlan<B> prefill_;
   BoundPlan<B> decode_;
+  std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};
   std::uint64_t prefill_steps_ = 0;
   std::uint64_t decode_steps_ = 0;
   bool last_ = false;
