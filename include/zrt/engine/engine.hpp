@@ -118,8 +118,9 @@ class Engine {
     return core_->evaluate(tokens, steps, choose);
   }
 
-  /// exp of the mean negative log-likelihood of a text's tokens, in windows of the context length,
-  /// each scored from its second token on. Sums in f64.
+  /// exp of the mean negative log-likelihood of a text's tokens, in windows of the context length that
+  /// begin with BOS where the model does. Only the second half of a window is scored, so that every
+  /// scored token has half a window before it: the way in which peers' figures are made. Sums in f64.
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept { return core_->perplexity(text); }
 
   /// A running request's tokens and state, for `restore` in an engine of the same model and options.

@@ -150,30 +150,22 @@ class EngineCore {
 
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept {
     if (!tokenizer_) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary");
-    auto ids = tokenizer_->encode(text, {.add_special = false, .parse_special = false});
+    auto ids = tokenizer_->encode(text, {.add_special = true, .parse_special = false});
     if (!ids) return pass(ids);
-    const auto bos = tokenizer_->adds_bos() ? tokenizer_->bos() : std::optional<std::int32_t>{};
+    const std::size_t size = ids->size() < context_ ? ids->size() : context_;
+    if (size < 4) return fail(Errc::invalid_argument, "the text has fewer than four tokens");
     double total = 0.0;
     std::uint64_t scored = 0;
-    Vector<std::int32_t> window(options_.allocator);
-    const std::size_t body = context_ - (bos ? 1u : 0u);
-    for (std::size_t at = 0; at < ids->size(); at += body) {
-      window.clear();
-      if (bos)
-        if (auto r = window.push_back(*bos); !r) return pass(r);
-      const std::size_t count = ids->size() - at < body ? ids->size() - at : body;
-      if (auto r = window.append(ids->span().subspan(at, count)); !r) return pass(r);
-      if (window.size() < 2) continue;
+    for (std::size_t at = 0; at + size <= ids->size(); at += size) {
+      const std::span<std::int32_t> window = ids->span().subspan(at, size);
+      if (tokenizer_->adds_bos() && tokenizer_->bos()) window[0] = *tokenizer_->bos();
       auto score = [&](std::uint32_t position, std::span<const float> logits) {
-        if (position + 1 >= window.size()) return kNoToken;
-        const auto next = static_cast<std::size_t>(window[position + 1]);
-        total += double{log_sum_exp(logits)} - double{logits[next]};
+        if (position < size / 2 || position + 1 >= size) return;
+        total += double{log_sum_exp(logits)} - double{logits[static_cast<std::size_t>(window[position + 1])]};
         ++scored;
-        return kNoToken;
       };
-      if (auto r = evaluate(window.span(), 0, score); !r) return pass(r);
+      if (auto r = evaluate(window, {}, score); !r) return pass(r);
     }
-    if (scored == 0) return fail(Errc::invalid_argument, "the text has fewer than two tokens");
     return math::exp64(total / static_cast<double>(scored));
   }
 
