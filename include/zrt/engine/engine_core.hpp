@@ -159,12 +159,13 @@ class EngineCore {
     for (std::size_t at = 0; at + size <= ids->size(); at += size) {
       const std::span<std::int32_t> window = ids->span().subspan(at, size);
       if (tokenizer_->adds_bos() && tokenizer_->bos()) window[0] = *tokenizer_->bos();
-      auto score = [&](std::uint32_t position, std::span<const float> logits) {
-        if (position < size / 2 || position + 1 >= size) return;
+      auto score = [&](std::uint32_t position, std::span<const float> logits) -> std::int32_t {
+        if (position < size / 2 || position + 1 >= size) return kNoToken;
         total += double{log_sum_exp(logits)} - double{logits[static_cast<std::size_t>(window[position + 1])]};
         ++scored;
+        return kNoToken;
       };
-      if (auto r = evaluate(window, {}, score); !r) return pass(r);
+      if (auto r = evaluate(window, 0, score); !r) return pass(r);
     }
     return math::exp64(total / static_cast<double>(scored));
   }
