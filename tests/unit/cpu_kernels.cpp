@@ -301,11 +301,11 @@ TEST(CpuKernels, UnknownWeightTypeIsNamed) {
   zrt::Vector<zrt::Buffer> tables;
   cpu::Recorder recorder(*variants().back(), program, tables, zrt::system_allocator());
   HostCall<ops::Linear> l{{c.reals(Shape{1, 256})}, {c.tensor(DType::f32, Shape{1, 1})}, {}, {}, {}};
-  l.w[0] = {c.bytes(256), DType::q6_k, 1, 256, 210};
+  l.w[0] = {c.bytes(256), DType::nvfp4, 1, 256, 144};
   const auto recorded = cpu::Adapter<ops::Linear>::record(recorder, l);
   ASSERT_FALSE(recorded);
   EXPECT_EQ(recorded.error().code(), zrt::Errc::unsupported_weight_type);
-  EXPECT_NE(recorded.error().text().find("q6_k"), std::string_view::npos);
+  EXPECT_NE(recorded.error().text().find("nvfp4"), std::string_view::npos);
 }
 
 }  // namespace
