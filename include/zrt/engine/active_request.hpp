@@ -33,7 +33,8 @@ struct ActiveRequest {
 [[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id, std::span<const std::int32_t> prompt,
                                                               std::uint32_t vocabulary, std::uint32_t context,
                                                               std::uint32_t window, std::uint32_t bias_entries,
-                                                              const text::Tokenizer* tokenizer, const Allocator& allocator) noexcept {
+                                                              const text::Tokenizer* tokenizer, std::size_t longest_token,
+                                                              const Allocator& allocator) noexcept {
   const Sampling& s = request.sampling;
   if (prompt.empty()) return fail(Errc::invalid_argument, "the prompt has no tokens");
   if (prompt.size() > context)
@@ -73,9 +74,13 @@ struct ActiveRequest {
   a.sequence.sampling.frequency_penalty = s.frequency_penalty;
   a.sequence.sampling.presence_penalty = s.presence_penalty;
   a.sequence.sampling.history = penalises ? s.penalty_window : 0;
-  if (auto r = a.stops.set(request.stop_strings); !r) return pass(r);
+  // A token's bytes after a held back character, each of which may become three.
+  if (auto r = a.stops.set(request.stop_strings, 3 * (longest_token + 4)); !r) return pass(r);
   if (auto r = a.best.resize(request.log_probabilities); !r) return pass(r);
-  if (tokenizer != nullptr) a.text.emplace(*tokenizer);
+  if (tokenizer != nullptr) {
+    a.text.emplace(*tokenizer);
+    if (auto r = a.text->reserve(longest_token); !r) return pass(r);
+  }
   a.stop_tokens = request.stop_tokens;
   a.max_tokens = request.max_tokens;
   a.ignore_eos = request.ignore_eos;

@@ -26,7 +26,7 @@ class EngineCore {
   EngineCore(model::GgufFile file, const EngineOptions& options) noexcept
       : file_(std::move(file)), options_(options), vocabulary_(options.allocator), compiled_(options.allocator),
         copies_(options.allocator), active_(options.allocator), planned_(options.allocator), sequences_(options.allocator),
-        inbox_(options.allocator), cancels_(options.allocator), logits_(options.allocator) {}
+        inbox_(options.allocator), cancels_(options.allocator), cancelled_(options.allocator), logits_(options.allocator) {}
 
   /// Reads, compiles and binds the model.
   [[nodiscard]] Result<void> load() noexcept {
@@ -55,7 +55,7 @@ class EngineCore {
     const std::span<const std::int32_t> ids = request.tokens.empty() ? prompt->span() : request.tokens;
     const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
     auto active = make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window, options_.bias_entries,
-                              tokenizer(), options_.allocator);
+                              tokenizer(), vocabulary_.longest, options_.allocator);
     if (!active) return pass(active);
     return enqueue(std::move(*active));
   }
@@ -181,7 +181,7 @@ class EngineCore {
     if (!snapshot) return pass(snapshot);
     const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
     auto made = make_active(request, id, snapshot->tokens.span(), config_.vocabulary, context_, options_.penalty_window,
-                            options_.bias_entries, tokenizer(), options_.allocator);
+                            options_.bias_entries, tokenizer(), vocabulary_.longest, options_.allocator);
     if (!made) return pass(made);
     ActiveRequest& active = **made;
     active.sequence.prompt_tokens = snapshot->prompt_tokens;
@@ -253,7 +253,8 @@ class EngineCore {
     if (auto r = active_.resize(options_.slots); !r) return r;
     if (auto r = sequences_.resize(options_.slots); !r) return r;
     if (auto r = inbox_.reserve(16); !r) return r;
-    if (auto r = cancels_.reserve(16); !r) return r;
+    for (Vector<RequestId>* notes : {&cancels_, &cancelled_})
+      if (auto r = notes->reserve(16); !r) return r;
     if (auto r = planned_.reserve(16); !r) return r;
     return logits_.resize(config_.vocabulary);
   }
@@ -276,17 +277,17 @@ class EngineCore {
   template <class F>
   [[nodiscard]] Result<void> collect_mail(F& on_token) noexcept {
     if (!mail_.load(std::memory_order_acquire)) return {};
-    Vector<RequestId> cancelled(options_.allocator);
+    cancelled_.clear();
     {
       const std::scoped_lock lock(mutex_);
       if (auto r = planned_.reserve(planned_.size() + inbox_.size()); !r) return r;
       for (Owned<ActiveRequest>& request : inbox_) (void)planned_.push_back(std::move(request));
       waiting_ = planned_.size();
       inbox_.clear();
-      std::swap(cancelled, cancels_);
+      std::swap(cancelled_, cancels_);
       mail_.store(false, std::memory_order_release);
     }
-    for (RequestId id : cancelled) {
+    for (RequestId id : cancelled_) {
       for (std::size_t i = 0; i < active_.size(); ++i)
         if (active_[i] && active_[i]->id == id) finish(i, FinishReason::cancelled, on_token);
       for (std::size_t i = 0; i < planned_.size(); ++i) {
@@ -437,7 +438,8 @@ class EngineCore {
 
   std::mutex mutex_;
   Vector<Owned<ActiveRequest>> inbox_;
-  Vector<RequestId> cancels_;
+  Vector<RequestId> cancels_;    ///< notes of cancellation
+  Vector<RequestId> cancelled_;  ///< those that a step has taken over
   std::atomic<bool> mail_{false};
   std::atomic<std::uint64_t> next_id_{1};
   Vector<float> logits_;

@@ -14,8 +14,9 @@ class StopStrings {
  public:
   explicit StopStrings(Allocator a) noexcept : stops_(a), held_(a), ready_(a) {}
 
-  /// Copies the strings; empty ones are refused with Errc::invalid_argument.
-  [[nodiscard]] Result<void> set(std::span<const std::string_view> stops) noexcept {
+  /// Copies the strings; empty ones are refused with Errc::invalid_argument. Feeding at most
+  /// `longest_text` bytes at once then allocates nothing.
+  [[nodiscard]] Result<void> set(std::span<const std::string_view> stops, std::size_t longest_text = 256) noexcept {
     for (std::string_view stop : stops) {
       if (stop.empty()) return fail(Errc::invalid_argument, "a stop string is empty");
       auto copy = String::of(stop, stops_.allocator());
@@ -23,9 +24,8 @@ class StopStrings {
       longest_ = stop.size() > longest_ ? stop.size() : longest_;
       if (auto r = stops_.push_back(std::move(*copy)); !r) return r;
     }
-    // Room enough that feeding a token seldom grows them.
-    if (auto r = held_.reserve(longest_ + 256); !r) return r;
-    return ready_.reserve(longest_ + 256);
+    if (auto r = held_.reserve(longest_ + longest_text); !r) return r;
+    return ready_.reserve(longest_ + longest_text);
   }
 
   /// Takes more text and returns what is now sure; the view holds until the next call.

@@ -19,6 +19,7 @@ struct Vocabulary {
   Vector<std::int32_t> types;
   Vector<std::string_view> merges;
   text::VocabularySpec spec{};
+  std::size_t longest = 0;  ///< bytes of the longest token
 };
 
 namespace detail {
@@ -52,6 +53,7 @@ class VocabularyReader {
                               {"add_space_prefix", &text::VocabularySpec::add_space_prefix}};
     for (const Flag& flag : flags)
       if (auto r = value(flag.key, out_.spec.*flag.field); !r) return r;
+    for (std::string_view token : out_.tokens) out_.longest = token.size() > out_.longest ? token.size() : out_.longest;
     out_.spec.tokens = out_.tokens.span();
     out_.spec.scores = out_.scores.span();
     out_.spec.types = out_.types.span();

@@ -51,6 +51,13 @@ class Detokenizer {
         pending_(tokenizer.allocator()),
         ready_(tokenizer.allocator()) {}
 
+  /// Makes room for ids whose text has at most `bytes` bytes, so that feeding them allocates nothing.
+  [[nodiscard]] Result<void> reserve(std::size_t bytes) noexcept {
+    // What is held back goes before the piece; each byte may become a replacement character.
+    if (auto r = pending_.reserve(bytes + kMostHeld); !r) return r;
+    return ready_.reserve((bytes + kMostHeld) * kReplacement.size());
+  }
+
   /// Returns the text that `id` completes, possibly none; the view holds until the next call.
   /// Errors: invalid_argument for an id outside the vocabulary, out_of_memory; the stream is then as it was.
   [[nodiscard]] Result<std::string_view> feed(std::int32_t id) noexcept {
@@ -79,6 +86,8 @@ class Detokenizer {
   }
 
   static constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  /// Bytes of a character that may be held back.
+  static constexpr std::size_t kMostHeld = 4;
 
   [[nodiscard]] Result<std::string_view> take(std::int32_t id) noexcept {
     using Kind = detail::StreamUnit::Kind;
