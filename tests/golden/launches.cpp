@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/golden/launches.cpp: adapter calls per step of every family, against the numbers that are checked in.
+#include <data/models/tiny_models.hpp>
+#include <support/engines.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+using test::HostEngine;
+using test::On;
+
+struct PerStep {
+  std::uint64_t prefill = 0;
+  std::uint64_t decode = 0;
+  friend bool operator==(const PerStep&, const PerStep&) = default;
+};
+
+/// Adapter calls of a step that holds prompts, and of one that does not, with all slots busy.
+PerStep measure(HostEngine& engine, std::uint32_t slots) {
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    Request request;
+    const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 9 + slot, slot);
+    request.tokens = prompt;
+    request.max_tokens = 8;
+    request.ignore_eos = true;
+    EXPECT_TRUE(engine.submit(request));
+  }
+  std::uint64_t tokens = 0;
+  const auto listen = [&](RequestId, const Token& token) { return tokens += token.id != kNoToken ? 1 : 0, true; };
+  const auto step = [&] {
+    const std::uint64_t before = engine.counters().total_instructions;
+    EXPECT_TRUE(engine.step(listen));
+    return engine.counters().total_instructions - before;
+  };
+  PerStep found;
+  found.prefill = step();
+  EXPECT_EQ(tokens, slots) << "one step reads all prompts";
+  found.decode = step();
+  EXPECT_EQ(tokens, 2 * slots);
+  EXPECT_EQ(step(), found.decode);
+  std::uint64_t by_opcode = 0;
+  for (std::uint64_t calls : engine.counters().per_opcode) by_opcode += calls;
+  EXPECT_EQ(by_opcode, engine.counters().total_instructions);
+  return found;
+}
+
+nlohmann::json table() {
+  std::ifstream in(std::filesystem::path(ZRT_TEST_DATA_DIR) / "launches" / "per_step.json");
+  return nlohmann::json::parse(in);
+}
+
+void check(const std::string& name, const nlohmann::json& row, const std::function<test::AnyEngine(const EngineOptions&)>& open) {
+  SCOPED_TRACE(name);
+  PerStep of_one;
+  for (const std::uint32_t slots : {1u, 16u}) {
+    EngineOptions options;
+    options.slots = slots;
+    options.context = 64;
+    const auto engine = open(options);
+    ASSERT_TRUE(engine) << engine.error().text();
+    const PerStep found = measure(**engine, slots);
+    if (slots == 1) of_one = found;
+    EXPECT_EQ(found, of_one) << "the batch makes no difference";
+  }
+  const PerStep stated{row.at("prefill").get<std::uint64_t>(), row.at("decode").get<std::uint64_t>()};
+  std::printf("%-14s prefill %llu, decode %llu (stated %llu, %llu)\n", name.c_str(), static_cast<unsigned long long>(of_one.prefill),
+              static_cast<unsigned long long>(of_one.decode), static_cast<unsigned long long>(stated.prefill),
+              static_cast<unsigned long long>(stated.decode));
+  // Fewer is welcome, and then the table is due for an update; more than a tenth above fails.
+  EXPECT_LE(of_one.prefill * 10, stated.prefill * 11);
+  EXPECT_LE(of_one.decode * 10, stated.decode * 11);
+}
+
+TEST(Launches, TinyModelsOfEveryFamily) {
+  const nlohmann::json rows = table();
+  for (const test::TinySpec& spec : test::kTinyFamilies) {
+    const test::ModelFile file = test::tiny_model(spec);
+    check(std::string(spec.name), rows.at(std::string(spec.name)),
+          [&](const EngineOptions& options) { return test::open_engine(On::cpu, file.bytes(), options); });
+  }
+}
+
+TEST(Launches, GoldenFamilies) {
+  const std::filesystem::path folder = std::filesystem::path(ZRT_SHARED_DIR) / "golden" / "arch";
+  if (!std::filesystem::exists(folder)) {
+    std::fprintf(stderr, "SKIPPED: there is no golden data at %s\n", folder.c_str());
+    GTEST_SKIP();
+  }
+  const nlohmann::json rows = table();
+  for (const test::TinySpec& spec : test::kTinyFamilies) {
+    const std::string path = (folder / (std::string(spec.name) + ".gguf")).string();
+    check(std::string(spec.name), rows.at(std::string(spec.name)),
+          [&](const EngineOptions& options) { return test::open_engine(On::cpu, std::string_view(path), options); });
+  }
+}
+
+/// The model of the examples is part of the repository.
+TEST(Launches, Bard) {
+  const std::string path = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
+  check("bard", table().at("bard"),
+        [&](const EngineOptions& options) { return test::open_engine(On::cpu, std::string_view(path), options); });
+}
+
+}  // namespace

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/process/alloc_decode.cpp: decode steps after warm-up allocate nothing and make no system call.
+#include <data/models/tiny_models.hpp>
+#include <support/engines.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <string>
+#include <vector>
+
+// --- every way to memory, counted for the whole process -------------------------------------------
+
+namespace {
+std::atomic<bool> watching{false};
+std::atomic<std::uint64_t> calls{0};
+
+void note() noexcept {
+  if (watching.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
+}
+}  // namespace
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+
+// operator new of the standard library goes through malloc and aligned_alloc.
+void* malloc(std::size_t bytes) { return note(), __libc_malloc(bytes); }
+void* calloc(std::size_t count, std::size_t bytes) { return note(), __libc_calloc(count, bytes); }
+void* realloc(void* memory, std::size_t bytes) { return note(), __libc_realloc(memory, bytes); }
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return note(), __libc_memalign(alignment, bytes); }
+void* memalign(std::size_t alignment, std::size_t bytes) { return note(), __libc_memalign(alignment, bytes); }
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  note();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+void free(void* memory) {
+  if (memory != nullptr) note();
+  __libc_free(memory);
+}
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+  note();
+  return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
+}
+int munmap(void* at, std::size_t bytes) noexcept {
+  note();
+  return static_cast<int>(syscall(SYS_munmap, at, bytes));
+}
+}
+
+namespace {
+
+using namespace zrt;
+using test::HostEngine;
+using test::On;
+
+constexpr int kSteps = 100;
+
+struct Case {
+  const char* name;
+  DType weights = DType::f32;
+  std::uint32_t slots = 1;
+  std::uint32_t threads = 1;
+  bool text = false;
+  bool sampled = false;
+};
+
+constexpr Case kCases[] = {{.name = "greedy", .weights = DType::f32},
+                           {.name = "text", .weights = DType::q8_0, .text = true, .sampled = true},
+                           {.name = "batch", .weights = DType::q8_0, .slots = 4, .text = true, .sampled = true},
+                           {.name = "two workers", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .sampled = true}};
+
+/// An engine whose slots all decode.
+struct Decoding {
+  explicit Decoding(const Case& c) {
+    file = test::tiny_model({.weights = c.weights, .text = c.text, .context = 4096});
+    engine = test::open_engine(On::cpu, file.bytes(), {.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads});
+    if (!engine) return;
+    for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
+      Request request;
+      const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 5 + slot, slot);
+      request.tokens = prompt;
+      request.max_tokens = 4000;
+      request.ignore_eos = true;
+      request.log_probabilities = 4;
+      const std::string_view stops[] = {"this is never said, and it is long"};
+      if (c.text) request.stop_strings = stops;
+      const TokenBias bias{7, 0.5f};
+      if (c.sampled) {
+        request.sampling = {.temperature = 0.9f, .top_k = 20, .top_p = 0.9f, .min_p = 0.01f, .repetition_penalty = 1.1f,
+                            .frequency_penalty = 0.1f, .presence_penalty = 0.1f, .seed = slot, .bias = {&bias, 1}};
+      }
+      if (!(*engine)->submit(request)) return;
+    }
+    ok = run(150) && tokens == std::uint64_t{150} * c.slots;  // the first step reads all prompts
+  }
+  bool run(int steps) {
+    for (int i = 0; i < steps; ++i)
+      if (!(*engine)->step(listener)) return false;
+    return true;
+  }
+  std::uint64_t tokens = 0;
+  std::uint64_t characters = 0;
+  test::OnRequestToken listener = [this](RequestId, const Token& token) {
+    tokens += token.id != kNoToken ? 1 : 0;
+    characters += token.text.size();
+    return true;
+  };
+  test::ModelFile file;
+  test::AnyEngine engine = fail(Errc::not_found, "");
+  bool ok = false;
+};
+
+TEST(AllocDecode, TheHooksSeeEveryWayToMemory) {
+  const auto count = [](auto work) {
+    calls = 0;
+    watching = true;
+    work();
+    watching = false;
+    return calls.load();
+  };
+  void* volatile memory = nullptr;  // or the compiler leaves the pairs out
+  EXPECT_EQ(count([&] { memory = std::malloc(10); std::free(memory); }), 2u);
+  EXPECT_EQ(count([&] {
+              memory = std::calloc(2, 10);
+              memory = std::realloc(memory, 30);
+              std::free(memory);
+            }), 3u);
+  EXPECT_EQ(count([&] { memory = std::aligned_alloc(64, 64); std::free(memory); }), 2u);
+  EXPECT_EQ(count([&] { memory = ::operator new(10); ::operator delete(memory); }), 2u);
+  EXPECT_EQ(count([&] { memory = ::operator new(64, std::align_val_t{64}); ::operator delete(memory, std::align_val_t{64}); }), 2u);
+  EXPECT_EQ(count([&] {
+              memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+              (void)munmap(memory, 4096);
+            }), 2u);
+}
+
+TEST(AllocDecode, ADecodeStepAllocatesNothing) {
+  for (const Case& c : kCases) {
+    Decoding decoding(c);
+    ASSERT_TRUE(decoding.ok) << c.name;
+    const std::uint64_t before = decoding.tokens;
+    calls = 0;
+    watching = true;
+    const bool ok = decoding.run(kSteps);
+    watching = false;
+    EXPECT_TRUE(ok);
+    EXPECT_EQ(decoding.tokens - before, static_cast<std::uint64_t>(kSteps) * c.slots);
+    EXPECT_EQ(calls.load(), 0u) << c.name;
+    std::printf("%-12s %d steps, %llu calls for memory\n", c.name, kSteps, static_cast<unsigned long long>(calls.load()));
+  }
+}
+
+// --- system calls, counted from outside -------------------------------------------------------------
+
+constexpr long kBegin = 0x5a52540;  ///< no system calls: they fail and are seen by the tracer
+constexpr long kEnd = 0x5a52541;
+
+/// Number of the call -> how often it was made, for each window between two markers.
+using Window = std::map<std::uint64_t, int>;
+
+[[noreturn]] void decode_between_markers(const Case& c, int windows) {
+  (void)ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+  (void)raise(SIGSTOP);
+  Decoding decoding(c);
+  bool ok = decoding.ok;
+  for (int i = 0; i < windows && ok; ++i) {
+    (void)decoding.run(20);
+    (void)syscall(kBegin);
+    ok = decoding.run(kSteps);
+    (void)syscall(kEnd);
+  }
+  _exit(ok ? 0 : 1);
+}
+
+/// Follows the child to its end, or until `enough` windows were quiet; false when tracing is not allowed here.
+bool trace(pid_t child, int enough, std::vector<Window>& windows, int& status) {
+  if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return false;
+  if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) != 0) return false;
+  if (ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return false;
+  bool inside = false;
+  for (;;) {
+    const pid_t who = waitpid(-1, &status, __WALL);
+    if (who < 0) return false;
+    if (WIFEXITED(status) || WIFSIGNALED(status)) {
+      if (who == child) return true;
+      continue;
+    }
+    long signal = 0;
+    if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+      __ptrace_syscall_info info{};
+      if (ptrace(PTRACE_GET_SYSCALL_INFO, who, sizeof info, &info) <= 0) return false;
+      if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+        if (info.entry.nr == static_cast<std::uint64_t>(kBegin)) {
+          inside = true;
+          windows.emplace_back();
+        } else if (info.entry.nr == static_cast<std::uint64_t>(kEnd)) {
+          inside = false;
+          if (windows.back().empty() && --enough == 0) {
+            (void)kill(child, SIGKILL);
+            while (waitpid(-1, &status, __WALL) > 0) {
+            }
+            status = 0;
+            return true;
+          }
+        } else if (inside) {
+          ++windows.back()[info.entry.nr];
+        }
+      }
+    } else if (WSTOPSIG(status) != SIGTRAP && WSTOPSIG(status) != SIGSTOP) {
+      signal = WSTOPSIG(status);
+    }
+    (void)ptrace(PTRACE_SYSCALL, who, nullptr, signal);
+  }
+}
+
+TEST(AllocDecode, ADecodeStepMakesNoSystemCall) {
+  for (const Case& c : kCases) {
+    // Other programs may take a core from a spinning worker; then the others offer theirs or fall asleep.
+    const int windows = c.threads == 1 ? 3 : 100;
+    const int enough = c.threads == 1 ? 3 : 1;
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) decode_between_markers(c, windows);
+    std::vector<Window> seen;
+    int status = 0;
+    if (!trace(child, enough, seen, status)) {
+      (void)kill(child, SIGKILL);
+      (void)waitpid(child, &status, 0);
+      std::fprintf(stderr, "SKIPPED: this machine does not let a process trace its child\n");
+      GTEST_SKIP();
+    }
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << c.name << ", status " << status;
+    int quiet = 0;
+    for (const Window& window : seen) {
+      quiet += window.empty() ? 1 : 0;
+      for (const auto& [number, count] : window) {
+        const bool waiting = c.threads > 1 && (number == SYS_sched_yield || number == SYS_futex);
+        EXPECT_TRUE(waiting) << c.name << ": system call " << number << ", " << count << " times";
+      }
+    }
+    std::printf("%-12s %d of %zu windows of %d steps without a system call\n", c.name, quiet, seen.size(), kSteps);
+    if (c.threads > 1 && quiet == 0) {
+      std::fprintf(stderr, "SKIPPED: the machine is too busy for two workers to keep their cores for %d steps\n", kSteps);
+      GTEST_SKIP();
+    }
+    EXPECT_EQ(quiet, enough);
+  }
+}
+
+}  // namespace
