@@ -127,7 +127,7 @@ TEST_P(Bard, BothBackendsAgree) {
 TEST(BardPerplexity, TwoWindowsOnBothBackends) {
   if (!have_data()) GTEST_SKIP();
   const std::string whole = read_text(kFolder / "bard-valid.txt");
-  const std::string text = whole.substr(0, 1200);
+  const std::string text = whole.substr(0, 1500);
   EngineOptions options;
   options.logit_rows = 256;
   auto cpu = test::open_engine(test::On::cpu, (kFolder / "bard-q8_0.gguf").string(), options);
@@ -140,7 +140,7 @@ TEST(BardPerplexity, TwoWindowsOnBothBackends) {
   ASSERT_TRUE(oracle) << oracle.error().text();
   std::printf("perplexity of the first %zu characters: %.4f\n", text.size(), *fast);
   EXPECT_EQ(*fast, *oracle);
-  EXPECT_GT(*fast, 15.0);
+  EXPECT_GT(*fast, 10.0);
   EXPECT_LT(*fast, 60.0);
 }
 

@@ -479,22 +479,23 @@ TEST_F(EngineTest, LogProbabilitiesAreThoseOfTheLogits) {
   EXPECT_EQ(tokens, 1);
 }
 
+/// As peers count it: windows of the context, each begun anew and scored over its second half.
 TEST_F(EngineTest, PerplexityIsThatOfTheLogitsInWindows) {
   const auto engine = open({.context = 48});
   std::string text;
   while (text.size() < 200) text += "the king of the ab. ";
   const auto found = engine->perplexity(text);
   ASSERT_TRUE(found) << found.error().text();
-  const auto ids = engine->tokenizer()->encode(text, {.add_special = false, .parse_special = false});
+  const auto ids = engine->tokenizer()->encode(text, {.add_special = true, .parse_special = false});
   ASSERT_TRUE(ids);
   ASSERT_GT(ids->size(), 100u);
   double total = 0;
   std::size_t scored = 0;
-  for (std::size_t at = 0; at < ids->size(); at += 47) {
-    std::vector<std::int32_t> window{1};
-    for (std::size_t i = at; i < ids->size() && i < at + 47; ++i) window.push_back((*ids)[i]);
+  for (std::size_t at = 0; at + 48 <= ids->size(); at += 48) {
+    std::vector<std::int32_t> window(ids->data() + at, ids->data() + at + 48);
+    window[0] = 1;
     ASSERT_TRUE(engine->evaluate(window, {}, [&](std::uint32_t position, std::span<const float> row) {
-      if (position + 1 >= window.size()) return;
+      if (position < 24 || position + 1 >= window.size()) return;
       double top = -1e30, sum = 0;
       for (float x : row) top = std::max(top, double{x});
       for (float x : row) sum += std::exp(double{x} - top);
@@ -502,6 +503,7 @@ TEST_F(EngineTest, PerplexityIsThatOfTheLogitsInWindows) {
       ++scored;
     }));
   }
+  ASSERT_GT(scored, 40u);
   EXPECT_NEAR(*found, std::exp(total / static_cast<double>(scored)), 1e-5 * *found);
   EXPECT_FALSE(engine->perplexity(""));
 }
