@@ -20,7 +20,7 @@ struct ShapeParams {
   [[nodiscard]] static constexpr ShapeParams of(const Shape& shape) noexcept {
     ShapeParams params;
     params.rank = shape.rank;
-    for (std::size_t axis = 0; axis < shape.rank; ++axis) {
+    for (std::size_t axis = 0; axis < shape.rank && axis < kMaxRank; ++axis) {  // the second for GCC, which warns at -O3
       params.extent[axis] = shape.dims[axis].extent;
       params.symbol[axis] = shape.dims[axis].symbol;
     }
