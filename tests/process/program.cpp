@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/process/program.cpp: the program zrt as a user or another program runs it.
+#include <support/engines.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace zrt::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
+constexpr std::array kCommands{"generate", "logits", "tokenize", "inspect", "plan", "perplexity", "bench"};
+
+struct Outcome {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Program : public testing::Test {
+ protected:
+  Program() {
+    std::string pattern = (fs::temp_directory_path() / "zrt_program_XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~Program() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  [[nodiscard]] std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+  /// Runs zrt; `environment` is one more variable, as NAME=value.
+  [[nodiscard]] Outcome run(std::vector<std::string> args, const std::string& environment = {}) const {
+    args.insert(args.begin(), ZRT_BIN_DIR "/zrt");
+    std::vector<char*> argv;
+    for (std::string& arg : args) argv.push_back(arg.data());
+    argv.push_back(nullptr);
+    std::string variable = environment;
+    std::array<char*, 2> env{variable.empty() ? nullptr : variable.data(), nullptr};
+    const std::string out = path("stdout");
+    const std::string err = path("stderr");
+    const pid_t child = fork();
+    if (child == 0) {
+      (void)dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+      (void)dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+      execve(argv[0], argv.data(), env.data());
+      _exit(127);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
+  }
+
+  [[nodiscard]] json run_json(const std::vector<std::string>& args) const {
+    const Outcome done = run(args);
+    EXPECT_EQ(done.status, 0) << done.err;
+    return json::parse(done.out, nullptr, false);
+  }
+
+ private:
+  fs::path folder_;
+};
+
+struct LogitsRow {
+  std::uint32_t token = 0;
+  std::vector<float> logits;
+};
+
+/// Reads a file of `zrt logits`; empty when it is not one, to the byte.
+std::vector<LogitsRow> read_logits(const std::string& path) {
+  const std::string bytes = contents(path);
+  const auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + at, 4);
+    return value;
+  };
+  if (bytes.size() < 16 || bytes.substr(0, 4) != "ZRTL" || word(4) != 1) return {};
+  const std::size_t vocabulary = word(8);
+  const std::size_t row_bytes = 4 + 4 * vocabulary;
+  if (bytes.size() != 16 + word(12) * row_bytes) return {};
+  std::vector<LogitsRow> rows(word(12));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t at = 16 + i * row_bytes;
+    rows[i].token = word(at);
+    rows[i].logits.resize(vocabulary);
+    std::memcpy(rows[i].logits.data(), bytes.data() + at + 4, 4 * vocabulary);
+  }
+  return rows;
+}
+
+TEST_F(Program, HelpOfEachCommand) {
+  const Outcome all = run({"--help"});
+  EXPECT_EQ(all.status, 0);
+  for (const std::string command : kCommands) {
+    EXPECT_NE(all.out.find(command), std::string::npos) << command;
+    const Outcome one = run({command, "--help"});
+    EXPECT_EQ(one.status, 0) << command;
+    EXPECT_NE(one.out.find("--model"), std::string::npos) << command;
+  }
+}
+
+TEST_F(Program, WrongUsageIsStatusTwo) {
+  const std::vector<std::vector<std::string>> calls{
+      {},
+      {"sing"},
+      {"generate"},
+      {"generate", "--model", kModel, "--no-such-option"},
+      {"generate", "--model", kModel, "--backend", "abacus"},
+      {"generate", "--model", kModel, "--max-tokens", "many"},
+      {"generate", "--model", kModel, "--prompt", "a", "--prompt-file", "b"},
+      {"logits", "--model", kModel, "--tokens", "1,two", "--out", path("x")},
+      {"logits", "--model", kModel, "--tokens", "1", "--decode", "1", "--feed", "1", "--out", path("x")},
+      {"tokenize", "--model", kModel},
+      {"plan", "--model", kModel, "--format", "poem"},
+      {"plan", "--model", kModel, "--format", "dot", "--memory"},
+      {"bench", "--model", kModel, "--batch", "0"},
+      {"bench", "--model", kModel, "-p", "0", "-n", "0"},
+  };
+  for (const auto& call : calls) {
+    const Outcome done = run(call);
+    EXPECT_EQ(done.status, 2) << json(call);
+    EXPECT_TRUE(done.out.empty()) << json(call);
+    EXPECT_FALSE(done.err.empty()) << json(call);
+  }
+}
+
+TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {
+  const std::string cut = file("cut.gguf", contents(kModel).substr(0, 100'000));
+  const std::vector<std::vector<std::string>> calls{
+      {"generate", "--model", path("absent.gguf")},
+      {"generate", "--model", cut},
+      {"generate", "--model", kModel, "--prompt-file", path("absent.txt")},
+      {"generate", "--model", kModel, "--top-p", "0"},
+      {"inspect", "--model", cut},
+      {"plan", "--model", path("absent.gguf")},
+      {"tokenize", "--model", kModel, "--decode", "--text", "1,x"},
+      {"tokenize", "--model", kModel, "--decode", "--text", "99999"},
+      {"perplexity", "--model", kModel, "--file", path("absent.txt")},
+      {"bench", "--model", path("absent.gguf")},
+      {"logits", "--model", kModel, "--tokens", "1", "--out", path("no/such/folder")},
+  };
+  for (const auto& call : calls) {
+    const Outcome done = run(call);
+    EXPECT_EQ(done.status, 1) << json(call);
+    EXPECT_TRUE(done.out.empty()) << json(call);
+    EXPECT_EQ(done.err.rfind("zrt: ", 0), 0u) << json(call) << done.err;
+  }
+}
+
+TEST_F(Program, GenerateWritesTheTextAlone) {
+  auto engine = open_engine(On::cpu, kModel);
+  ASSERT_TRUE(engine);
+  std::string text;
+  const auto done = (*engine)->generate({.prompt = "ROMEO:\n", .max_tokens = 30}, [&](const Token& token) {
+    text += token.text;
+    return true;
+  });
+  ASSERT_TRUE(done);
+  const Outcome typed = run({"generate", "--model", kModel, "--prompt", "ROMEO:\n", "--max-tokens", "30", "--temp", "0"});
+  EXPECT_EQ(typed.status, 0);
+  EXPECT_EQ(typed.out, text);
+  EXPECT_NE(typed.err.find("tokens/s"), std::string::npos);
+  EXPECT_EQ(typed.err.back(), '\n');
+  const Outcome filed = run({"generate", "--prompt-file", file("prompt", "ROMEO:\n"), "--max-tokens", "30", "--temp", "0",
+                             "--backend", "reference", "--threads", "2"}, "ZRT_MODEL=" + kModel);
+  EXPECT_EQ(filed.status, 0) << filed.err;
+  EXPECT_EQ(filed.out, text);
+}
+
+TEST_F(Program, SameSeedSameText) {
+  const auto sample = [&](const std::string& seed) {
+    return run({"generate", "--model", kModel, "--prompt", "KING:\n", "--max-tokens", "40", "--temp", "1", "--seed", seed}).out;
+  };
+  const std::string first = sample("5");
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(sample("5"), first);
+  EXPECT_NE(sample("6"), first);
+}
+
+TEST_F(Program, LogitsAreTheEngines) {
+  const std::string greedy = path("greedy");
+  ASSERT_EQ(run({"logits", "--model", kModel, "--tokens", "1,309,1984,529", "--decode", "5", "--out", greedy}).status, 0);
+  const std::vector<LogitsRow> rows = read_logits(greedy);
+  ASSERT_EQ(rows.size(), 9u);
+  const std::vector<std::int32_t> prompt{1, 309, 1984, 529};
+  std::vector<std::int32_t> fed;
+  for (std::size_t i = 4; i < rows.size(); ++i) {
+    fed.push_back(static_cast<std::int32_t>(rows[i].token));
+    const auto& before = rows[i - 1].logits;
+    EXPECT_EQ(std::max_element(before.begin(), before.end()) - before.begin(), fed.back());
+  }
+
+  auto engine = open_engine(On::cpu, kModel, {.logit_rows = 64, .kv_type = DType::f32});
+  ASSERT_TRUE(engine);
+  std::size_t seen = 0;
+  const auto done = (*engine)->evaluate(prompt, fed, [&](std::uint32_t position, std::span<const float> logits) {
+    ++seen;
+    ASSERT_LT(position, rows.size());
+    EXPECT_EQ(rows[position].token, static_cast<std::uint32_t>(position < 4 ? prompt[position] : fed[position - 4]));
+    EXPECT_EQ(std::memcmp(rows[position].logits.data(), logits.data(), logits.size_bytes()), 0) << position;
+  });
+  ASSERT_TRUE(done);
+  EXPECT_EQ(seen, rows.size());
+
+  std::string ids;
+  for (const std::int32_t id : fed) ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  const std::string again = path("again");
+  ASSERT_EQ(run({"logits", "--model", kModel, "--tokens", "1,309,1984,529", "--feed", ids, "--backend", "reference", "--out", again}).status, 0);
+  EXPECT_EQ(contents(again), contents(greedy));
+}
+
+TEST_F(Program, LogitsThatFailLeaveNoFile) {
+  EXPECT_EQ(run({"logits", "--model", kModel, "--tokens", "1,99999", "--out", path("bad")}).status, 1);
+  EXPECT_FALSE(fs::exists(path("bad")));
+  EXPECT_EQ(run({"logits", "--model", kModel, "--tokens", "1", "--feed", "99999", "--out", path("bad")}).status, 1);
+  EXPECT_FALSE(fs::exists(path("bad")));
+}
+
+TEST_F(Program, TokenizeThereAndBack) {
+  const std::string text = "O Romeo, Romeo!\nwherefore art thou \xe2\x82\xac?";
+  const Outcome there = run({"tokenize", "--model", kModel, "--text", text});
+  ASSERT_EQ(there.status, 0);
+  EXPECT_EQ(std::count(there.out.begin(), there.out.end(), '\n'), 1);
+  const Outcome back = run({"tokenize", "--model", kModel, "--decode", "--file", file("ids", there.out)});
+  EXPECT_EQ(back.status, 0);
+  EXPECT_EQ(back.out, text);
+  const json special = run_json({"tokenize", "--model", kModel, "--text", text, "--special", "--json"});
+  EXPECT_EQ(special["ids"][0], 1);
+  EXPECT_EQ(special["text"], text);
+}
+
+TEST_F(Program, InspectSaysWhatRuns) {
+  const json found = run_json({"inspect", "--model", kModel, "--json"});
+  EXPECT_EQ(found["metadata"]["general.architecture"], "llama");
+  EXPECT_EQ(found["tensors"].size(), 56u);
+  for (const json& backend : found["backends"]) EXPECT_EQ(backend["runs"], true) << backend;
+  std::string other = contents(kModel);
+  other.replace(other.find("llama", other.find("general.architecture")), 5, "gecko");
+  const Outcome unknown = run({"inspect", "--model", file("gecko.gguf", other)});
+  EXPECT_EQ(unknown.status, 0);
+  EXPECT_NE(unknown.out.find("cannot run it: "), std::string::npos) << unknown.out;
+}
+
+TEST_F(Program, PlanHasEveryForm) {
+  const json plan = run_json({"plan", "--model", kModel, "--json"});
+  EXPECT_EQ(plan["instructions"][0]["op"], "embedding");
+  EXPECT_EQ(plan["outputs"].count("token"), 1u);
+  const Outcome text = run({"plan", "--model", kModel});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.out.find("flash_attn_batched"), std::string::npos);
+  const Outcome dot = run({"plan", "--model", kModel, "--format", "dot"});
+  EXPECT_EQ(dot.out.rfind("digraph", 0), 0u);
+}
+
+/// Remembers the sizes of the blocks that are in use.
+struct Blocks {
+  std::multiset<std::size_t> sizes;
+  [[nodiscard]] Allocator hook() {
+    Allocator hook;
+    hook.context = this;
+    hook.allocate = [](void* self, std::size_t bytes, std::size_t alignment) noexcept {
+      static_cast<Blocks*>(self)->sizes.insert(bytes);
+      return system_allocator().allocate(nullptr, bytes, alignment);
+    };
+    hook.release = [](void* self, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+      auto& held = static_cast<Blocks*>(self)->sizes;
+      held.erase(held.find(bytes));
+      system_allocator().release(nullptr, memory, bytes, alignment);
+    };
+    return hook;
+  }
+};
+
+TEST_F(Program, MemoryIsWhatTheEngineHolds) {
+  const json memory = run_json({"plan", "--model", kModel, "--memory", "--json", "--slots", "3", "--context", "100", "--kv", "bf16"});
+  Blocks blocks;
+  auto engine = open_engine(On::cpu, kModel, {.slots = 3, .context = 100, .kv_type = DType::bf16, .allocator = blocks.hook()});
+  ASSERT_TRUE(engine);
+  const auto held = [&](const json& bytes) { return blocks.sizes.count(bytes.get<std::size_t>()); };
+  EXPECT_EQ(held(memory["prefill_arena"]["bytes"]), 1u);
+  EXPECT_EQ(held(memory["decode_arena"]["bytes"]), 1u);
+  std::uint64_t states = 0;
+  for (const json& state : memory["states"]) {
+    EXPECT_EQ(state["units"], 3 * 7);  // seven pages of 16 positions per slot
+    EXPECT_EQ(held(state["bytes"]), memory["states"].size());
+    states += state["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(states, memory["state_bytes"]);
+  std::uint64_t all = 0;
+  for (const std::size_t size : blocks.sizes) all += size;
+  EXPECT_EQ(memory["allocated_bytes"], all);
+  EXPECT_EQ(memory["other_allocated_bytes"], all - states - memory["prefill_arena"]["bytes"].get<std::uint64_t>() -
+                                                 memory["decode_arena"]["bytes"].get<std::uint64_t>());
+}
+
+TEST_F(Program, PerplexityIsANumber) {
+  const std::string text = file("text", "To be, or not to be, that is the question.");
+  const json scored = run_json({"perplexity", "--model", kModel, "--file", text, "--context", "16", "--json"});
+  EXPECT_GT(scored["perplexity"], 1.0);
+  EXPECT_LT(scored["perplexity"], 2048.0);
+}
+
+TEST_F(Program, BenchNamesWhatItMeasured) {
+  const json bench = run_json({"bench", "--model", kModel, "-p", "16", "-n", "4", "--batch", "1,2", "-r", "1", "--json"});
+  ASSERT_EQ(bench["rows"].size(), 4u);
+  for (const json& row : bench["rows"]) {
+    for (const char* key : {"backend", "isa", "numerics", "kv"}) EXPECT_TRUE(row[key].is_string()) << row;
+    for (const char* key : {"tokens_per_second", "bytes_per_token"}) EXPECT_GT(row[key], 0.0) << row;
+    EXPECT_LE(row["step_ms"]["p50"], row["step_ms"]["p99"]);
+    for (const char* when : {"machine_before", "machine_after"}) EXPECT_GT(row[when]["memory_gbs"], 0.0);
+  }
+  EXPECT_GT(bench["executor"]["ns_per_instruction"], 0.0);
+}
+
+}  // namespace
+}  // namespace zrt::test
