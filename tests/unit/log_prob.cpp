@@ -29,8 +29,9 @@ TEST(LogProbabilities, EqualASoftmaxInDoublePrecision) {
 
       std::vector<std::int32_t> order(vocabulary);
       for (std::size_t i = 0; i < vocabulary; ++i) order[i] = static_cast<std::int32_t>(i);
-      std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-        return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+      std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+        const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
+        return x != y ? x > y : a < b;
       });
       std::vector<TokenProbability> best(std::min<std::size_t>(20, vocabulary));
       log_probabilities(logits, best);
