@@ -33,8 +33,7 @@ for folder in ("include", "tests", "examples", "bench", "kernels"):
         if len(head) < 2 or not head[1].startswith(own + ": "):
             problems.append(f"{name}: the line after the licence must be `// {own}: <purpose>`")
         code = source.without_comments(text, strings=False)
-        meant_to_repeat = source.is_fragment(path) or any("No include guard" in line for line in text.splitlines()[:6])
-        if not meant_to_repeat and not re.search(r"^#pragma once$", code, re.M):
+        if not source.is_fragment(path) and not source.repeats(text) and not re.search(r"^#pragma once$", code, re.M):
             problems.append(f"{name}: #pragma once is missing")
         for match in re.finditer(r"^\s*#\s*define\s+(\w+)", code, re.M):
             if not match.group(1).startswith("ZRT_"):

@@ -34,6 +34,11 @@ def is_fragment(path):
     return path.name.endswith(".inc.hpp") or path.suffix == ".inc"
 
 
+def repeats(text):
+    """A header that is included once per use, with macros that its includer defines, says so at its head."""
+    return any("No include guard" in line for line in text.splitlines()[:6])
+
+
 def includes(text):
     """(line number, file, whether in angle brackets) of every #include."""
     for number, line in enumerate(without_comments(text).splitlines(), 1):

@@ -34,7 +34,7 @@ struct DTypeInfo {
   std::uint16_t block_bytes;  ///< bytes per block
 };
 
-inline constexpr std::array kDTypes{
+inline constexpr auto kDTypes = std::to_array({
     DTypeInfo{DType::i1, "i1", DTypeKind::boolean, 1, 1},
     DTypeInfo{DType::si4, "si4", DTypeKind::signed_integer, 2, 1},
     DTypeInfo{DType::ui4, "ui4", DTypeKind::unsigned_integer, 2, 1},
@@ -80,7 +80,7 @@ inline constexpr std::array kDTypes{
     DTypeInfo{DType::mxfp4, "mxfp4", DTypeKind::block, 32, 17},
     DTypeInfo{DType::nvfp4, "nvfp4", DTypeKind::block, 64, 36},
     DTypeInfo{DType::q1_0, "q1_0", DTypeKind::block, 128, 18},
-};
+});
 
 namespace detail {
 inline constexpr std::array<std::int8_t, 256> kDTypeRow = [] {

@@ -127,8 +127,8 @@ class Executor {
   }
 
   /// In the order in which `step` writes them.
-  static constexpr std::array kInputPorts{port::kTokens,  port::kPositions, port::kRows, port::kRequests,
-                                          port::kHistory, port::kBiasIds,   port::kBias};
+  static constexpr auto kInputPorts = std::to_array({port::kTokens,  port::kPositions, port::kRows, port::kRequests,
+                                          port::kHistory, port::kBiasIds,   port::kBias});
 
   [[nodiscard]] static Extents bounds(const plan::ExecutionPlan& plan, std::uint32_t tokens, std::uint32_t rows) noexcept {
     Extents extents;

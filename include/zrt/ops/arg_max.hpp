@@ -13,8 +13,8 @@ struct ArgMax {
   static constexpr Opcode opcode{72};
   static constexpr std::string_view name = "arg_max";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"index"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"index"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

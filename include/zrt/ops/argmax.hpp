@@ -12,8 +12,8 @@ struct Argmax {
   static constexpr Opcode opcode{49};
   static constexpr std::string_view name = "argmax";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"logits"}};
-  static constexpr std::array output_roles{Role{"token"}};
+  static constexpr auto input_roles = std::to_array({Role{"logits"}});
+  static constexpr auto output_roles = std::to_array({Role{"token"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

@@ -22,8 +22,8 @@ struct BroadcastTo {
   static constexpr Opcode opcode{76};
   static constexpr std::string_view name = "broadcast_to";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

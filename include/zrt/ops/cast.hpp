@@ -21,10 +21,10 @@ struct Cast {
   static constexpr Opcode opcode{69};
   static constexpr std::string_view name = "cast";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
-  static constexpr std::array may_alias{Alias{0, 0}};
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Cast>& c, OutputTypes<Cast>& out) noexcept {

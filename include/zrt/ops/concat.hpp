@@ -14,8 +14,8 @@ struct Concat {
   static constexpr Opcode opcode{78};
   static constexpr std::string_view name = "concat";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"x0"}, Role{"x1"}, Role{"x2", true}, Role{"x3", true}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x0"}, Role{"x1"}, Role{"x2", true}, Role{"x3", true}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

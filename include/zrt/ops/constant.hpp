@@ -18,8 +18,8 @@ struct Constant {
   static constexpr std::string_view name = "constant";
   static constexpr Rung rung = Rung::primitive;
   static constexpr auto input_roles = kNoRoles;
-  static constexpr std::array output_roles{Role{"value"}};
-  static constexpr std::array weight_roles{Role{"literal"}};
+  static constexpr auto output_roles = std::to_array({Role{"value"}});
+  static constexpr auto weight_roles = std::to_array({Role{"literal"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 

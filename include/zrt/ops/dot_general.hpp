@@ -30,8 +30,8 @@ struct DotGeneral {
   static constexpr Opcode opcode{73};
   static constexpr std::string_view name = "dot_general";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"lhs"}, Role{"rhs"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"lhs"}, Role{"rhs"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

@@ -22,10 +22,10 @@ struct ElementwiseBinary {
   static constexpr Opcode opcode{66};
   static constexpr std::string_view name = "elementwise_binary";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"lhs"}, Role{"rhs"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"lhs"}, Role{"rhs"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
-  static constexpr std::array may_alias{Alias{0, 0}, Alias{0, 1}};
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<ElementwiseBinary>& c, OutputTypes<ElementwiseBinary>& out) noexcept {

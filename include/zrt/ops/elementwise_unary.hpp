@@ -24,10 +24,10 @@ struct ElementwiseUnary {
   static constexpr Opcode opcode{65};
   static constexpr std::string_view name = "elementwise_unary";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
-  static constexpr std::array may_alias{Alias{0, 0}};
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<ElementwiseUnary>& c, OutputTypes<ElementwiseUnary>& out) noexcept {

@@ -22,9 +22,9 @@ struct Embedding {
   static constexpr Opcode opcode{7};
   static constexpr std::string_view name = "embedding";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"ids"}};
-  static constexpr std::array output_roles{Role{"y"}};
-  static constexpr std::array weight_roles{Role{"table"}};
+  static constexpr auto input_roles = std::to_array({Role{"ids"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({Role{"table"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 

@@ -40,9 +40,9 @@ struct FlashAttnBatched {
   static constexpr Opcode opcode{38};
   static constexpr std::string_view name = "flash_attn_batched";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"q"}};
-  static constexpr std::array output_roles{Role{"y"}};
-  static constexpr std::array weight_roles{Role{"sinks", true}};
+  static constexpr auto input_roles = std::to_array({Role{"q"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({Role{"sinks", true}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;
 

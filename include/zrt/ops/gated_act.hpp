@@ -23,10 +23,10 @@ struct GatedAct {
   static constexpr Opcode opcode{62};
   static constexpr std::string_view name = "gated_act";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"gate"}, Role{"up", true}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"gate"}, Role{"up", true}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
-  static constexpr std::array may_alias{Alias{0, 0}, Alias{0, 1}};
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<Constant, BroadcastTo, ElementwiseUnary, ElementwiseBinary>;
 

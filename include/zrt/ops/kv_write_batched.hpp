@@ -26,7 +26,7 @@ struct KvWriteBatched {
   static constexpr Opcode opcode{51};
   static constexpr std::string_view name = "kv_write_batched";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"k"}, Role{"v"}};
+  static constexpr auto input_roles = std::to_array({Role{"k"}, Role{"v"}});
   static constexpr auto output_roles = kNoRoles;
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;

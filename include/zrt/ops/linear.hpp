@@ -27,12 +27,12 @@ struct Linear {
   static constexpr Opcode opcode{32};
   static constexpr std::string_view name = "linear";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"y"}};
-  static constexpr std::array weight_roles{Role{"weight"}, Role{"bias", true}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({Role{"weight"}, Role{"bias", true}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  static constexpr std::array act_fields{ActField<LinearParams>{0, &LinearParams::act}};
+  static constexpr auto act_fields = std::to_array({ActField<LinearParams>{0, &LinearParams::act}});
   using expands_to = boost::mp11::mp_list<Constant, DotGeneral, BroadcastTo, ElementwiseBinary>;
 
   static constexpr Result<void> infer(const TypeCall<Linear>& c, OutputTypes<Linear>& out) noexcept {

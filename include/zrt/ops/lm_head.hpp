@@ -25,12 +25,12 @@ struct LmHead {
   static constexpr Opcode opcode{48};
   static constexpr std::string_view name = "lm_head";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"logits"}};
-  static constexpr std::array weight_roles{Role{"weight"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"logits"}});
+  static constexpr auto weight_roles = std::to_array({Role{"weight"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  static constexpr std::array act_fields{ActField<LmHeadParams>{0, &LmHeadParams::act}};
+  static constexpr auto act_fields = std::to_array({ActField<LmHeadParams>{0, &LmHeadParams::act}});
   using expands_to = boost::mp11::mp_list<Linear, Constant, BroadcastTo, ElementwiseUnary, ElementwiseBinary>;
 
   static constexpr Result<void> infer(const TypeCall<LmHead>& c, OutputTypes<LmHead>& out) noexcept {

@@ -25,9 +25,9 @@ struct LmHeadLogits {
   static constexpr Opcode opcode{10};
   static constexpr std::string_view name = "lm_head_logits";
   static constexpr Rung rung = Rung::macro;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"logits"}};
-  static constexpr std::array weight_roles{Role{"norm"}, Role{"weight"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"logits"}});
+  static constexpr auto weight_roles = std::to_array({Role{"norm"}, Role{"weight"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<RmsNorm, LmHead>;

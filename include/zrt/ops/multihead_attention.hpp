@@ -31,12 +31,12 @@ struct MultiheadAttention {
   static constexpr Opcode opcode{1};
   static constexpr std::string_view name = "multihead_attention";
   static constexpr Rung rung = Rung::macro;
-  static constexpr std::array input_roles{Role{"x"}, Role{"positions"}};
-  static constexpr std::array output_roles{Role{"y"}};
-  static constexpr std::array weight_roles{
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"positions"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({
       Role{"norm", true},   Role{"q"},            Role{"k"},            Role{"v"},            Role{"output"},
       Role{"q_bias", true}, Role{"k_bias", true}, Role{"v_bias", true}, Role{"output_bias", true},
-      Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}, Role{"sinks", true}};
+      Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}, Role{"sinks", true}});
   enum Weight : std::size_t { norm, q, k, v, output, q_bias, k_bias, v_bias, output_bias, q_norm, k_norm, factors, sinks };
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;

@@ -19,10 +19,10 @@ struct ResidualAdd {
   static constexpr Opcode opcode{8};
   static constexpr std::string_view name = "residual_add";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}, Role{"branch"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"branch"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
-  static constexpr std::array may_alias{Alias{0, 0}, Alias{0, 1}};
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<ResidualAdd>& c, OutputTypes<ResidualAdd>& out) noexcept {

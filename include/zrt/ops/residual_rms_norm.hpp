@@ -22,10 +22,10 @@ struct ResidualRmsNorm {
   static constexpr Opcode opcode{47};
   static constexpr std::string_view name = "residual_rms_norm";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}, Role{"branch"}};
-  static constexpr std::array output_roles{Role{"sum"}, Role{"y"}};
-  static constexpr std::array weight_roles{Role{"norm", true}};
-  static constexpr std::array may_alias{Alias{0, 0}, Alias{1, 1}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"branch"}});
+  static constexpr auto output_roles = std::to_array({Role{"sum"}, Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({Role{"norm", true}});
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{1, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<ResidualAdd, RmsNorm>;
 

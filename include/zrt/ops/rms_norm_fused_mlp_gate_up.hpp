@@ -28,12 +28,12 @@ struct RmsNormFusedMlpGateUp {
   static constexpr Opcode opcode{34};
   static constexpr std::string_view name = "rms_norm_fused_mlp_gate_up";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"h"}};
-  static constexpr std::array weight_roles{Role{"norm"}, Role{"gate"}, Role{"up"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"h"}});
+  static constexpr auto weight_roles = std::to_array({Role{"norm"}, Role{"gate"}, Role{"up"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  static constexpr std::array act_fields{ActField<Params>{1, &Params::act_gate}, ActField<Params>{2, &Params::act_up}};
+  static constexpr auto act_fields = std::to_array({ActField<Params>{1, &Params::act_gate}, ActField<Params>{2, &Params::act_up}});
   using expands_to = boost::mp11::mp_list<RmsNorm, Linear, GatedAct>;
 
   static constexpr Result<void> infer(const TypeCall<RmsNormFusedMlpGateUp>& c,

@@ -31,10 +31,10 @@ struct RmsNormFusedRopeKvWrite {
   static constexpr Opcode opcode{36};
   static constexpr std::string_view name = "rms_norm_fused_rope_kv_write";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"q"}, Role{"k"}, Role{"v"}, Role{"positions"}};
-  static constexpr std::array output_roles{Role{"q"}};
-  static constexpr std::array weight_roles{Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}};
-  static constexpr std::array may_alias{Alias{0, 0}};
+  static constexpr auto input_roles = std::to_array({Role{"q"}, Role{"k"}, Role{"v"}, Role{"positions"}});
+  static constexpr auto output_roles = std::to_array({Role{"q"}});
+  static constexpr auto weight_roles = std::to_array({Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}});
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;
   using expands_to = boost::mp11::mp_list<RmsNorm, Rope, KvWriteBatched>;
 

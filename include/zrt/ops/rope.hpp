@@ -26,10 +26,10 @@ struct Rope {
   static constexpr Opcode opcode{35};
   static constexpr std::string_view name = "rope";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}, Role{"positions"}};
-  static constexpr std::array output_roles{Role{"y"}};
-  static constexpr std::array weight_roles{Role{"factors", true}};
-  static constexpr std::array may_alias{Alias{0, 0}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"positions"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({Role{"factors", true}});
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<Constant, BroadcastTo, Cast, Concat, ElementwiseBinary, ElementwiseUnary,
                                           Reshape, Slice>;

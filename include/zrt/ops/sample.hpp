@@ -16,8 +16,8 @@ struct Sample {
   static constexpr Opcode opcode{50};
   static constexpr std::string_view name = "sample";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"logits"}, Role{"requests"}, Role{"history"}, Role{"bias_ids"}, Role{"bias"}};
-  static constexpr std::array output_roles{Role{"token"}};
+  static constexpr auto input_roles = std::to_array({Role{"logits"}, Role{"requests"}, Role{"history"}, Role{"bias_ids"}, Role{"bias"}});
+  static constexpr auto output_roles = std::to_array({Role{"token"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

@@ -16,10 +16,10 @@ struct Softmax {
   static constexpr Opcode opcode{103};
   static constexpr std::string_view name = "softmax";
   static constexpr Rung rung = Rung::fused;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
-  static constexpr std::array may_alias{Alias{0, 0}};
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<Reduce, BroadcastTo, ElementwiseUnary, ElementwiseBinary>;
 

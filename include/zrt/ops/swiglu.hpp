@@ -25,9 +25,9 @@ struct Swiglu {
   static constexpr Opcode opcode{2};
   static constexpr std::string_view name = "swiglu";
   static constexpr Rung rung = Rung::macro;
-  static constexpr std::array input_roles{Role{"x"}};
-  static constexpr std::array output_roles{Role{"y"}};
-  static constexpr std::array weight_roles{Role{"norm", true}, Role{"gate", true}, Role{"up"}, Role{"down"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = std::to_array({Role{"norm", true}, Role{"gate", true}, Role{"up"}, Role{"down"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<RmsNormFusedMlpGateUp, RmsNorm, Linear, GatedAct>;

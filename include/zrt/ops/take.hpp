@@ -16,8 +16,8 @@ struct Take {
   static constexpr Opcode opcode{82};
   static constexpr std::string_view name = "take";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr std::array input_roles{Role{"x"}, Role{"indices"}};
-  static constexpr std::array output_roles{Role{"y"}};
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"indices"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;

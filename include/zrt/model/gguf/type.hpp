@@ -35,7 +35,7 @@ struct GgmlId {
   DType dtype;
 };
 
-inline constexpr std::array kGgmlIds{
+inline constexpr auto kGgmlIds = std::to_array({
     GgmlId{0, DType::f32},     GgmlId{1, DType::f16},      GgmlId{2, DType::q4_0},
     GgmlId{3, DType::q4_1},    GgmlId{6, DType::q5_0},     GgmlId{7, DType::q5_1},
     GgmlId{8, DType::q8_0},    GgmlId{9, DType::q8_1},     GgmlId{10, DType::q2_k},
@@ -48,7 +48,7 @@ inline constexpr std::array kGgmlIds{
     GgmlId{29, DType::iq1_m},  GgmlId{30, DType::bf16},    GgmlId{34, DType::tq1_0},
     GgmlId{35, DType::tq2_0},  GgmlId{39, DType::mxfp4},   GgmlId{40, DType::nvfp4},
     GgmlId{41, DType::q1_0},
-};
+});
 
 // ggml writes our names in capitals, and its signed integers without the leading s.
 [[nodiscard]] constexpr GgmlType make_ggml_type(GgmlId row) noexcept {
@@ -67,12 +67,12 @@ struct RemovedGgmlId {
   std::string_view name;
 };
 
-inline constexpr std::array kRemovedGgmlIds{
+inline constexpr auto kRemovedGgmlIds = std::to_array({
     RemovedGgmlId{4, "Q4_2"},        RemovedGgmlId{5, "Q4_3"},
     RemovedGgmlId{31, "Q4_0_4_4"},   RemovedGgmlId{32, "Q4_0_4_8"},
     RemovedGgmlId{33, "Q4_0_8_8"},   RemovedGgmlId{36, "IQ4_NL_4_4"},
     RemovedGgmlId{37, "IQ4_NL_4_8"}, RemovedGgmlId{38, "IQ4_NL_8_8"},
-};
+});
 
 }  // namespace detail
 
