@@ -2,6 +2,7 @@
 // zrt/engine/engine_core.hpp: the inside of an engine: model, executor, slots, and the step loop.
 #pragma once
 
+#include <zrt/core/mutex.hpp>
 #include <zrt/engine/active_request.hpp>
 #include <zrt/engine/loaded_model.hpp>
 #include <zrt/engine/log_probabilities.hpp>
@@ -14,7 +15,6 @@
 #include <zrt/serve/slot_table.hpp>
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -61,7 +61,7 @@ class EngineCore {
   }
 
   void cancel(RequestId id) noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // Without memory for the note the request simply runs on; the caller may ask again.
     if (cancels_.push_back(id)) mail_.store(true, std::memory_order_release);
   }
@@ -70,7 +70,7 @@ class EngineCore {
   /// Whether any request runs or waits; notes of cancellation do not count.
   [[nodiscard]] bool has_requests() noexcept {
     if (running_ != 0 || waiting_ != 0) return true;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return !inbox_.empty();
   }
   [[nodiscard]] const Completion& last_completion() const noexcept { return last_completion_; }
@@ -79,7 +79,7 @@ class EngineCore {
   void drop(RequestId id) noexcept {
     const auto is_it = [&](const Owned<ActiveRequest>& request) { return request && request->id == id; };
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       for (std::size_t i = 0; i < inbox_.size(); ++i)
         if (is_it(inbox_[i])) remove(inbox_, i);
     }
@@ -267,7 +267,7 @@ class EngineCore {
 
   [[nodiscard]] Result<RequestId> enqueue(Owned<ActiveRequest> active) noexcept {
     const RequestId id = active->id;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (auto r = inbox_.push_back(std::move(active)); !r) return pass(r);
     mail_.store(true, std::memory_order_release);
     return id;
@@ -279,7 +279,7 @@ class EngineCore {
     if (!mail_.load(std::memory_order_acquire)) return {};
     cancelled_.clear();
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (auto r = planned_.reserve(planned_.size() + inbox_.size()); !r) return r;
       for (Owned<ActiveRequest>& request : inbox_) (void)planned_.push_back(std::move(request));
       waiting_ = planned_.size();
@@ -436,7 +436,7 @@ class EngineCore {
   std::size_t waiting_ = 0;
   Completion last_completion_{};
 
-  std::mutex mutex_;
+  Mutex mutex_;
   Vector<Owned<ActiveRequest>> inbox_;
   Vector<RequestId> cancels_;    ///< notes of cancellation
   Vector<RequestId> cancelled_;  ///< those that a step has taken over
