@@ -12,8 +12,7 @@ struct Crooked {
   using Ops = zrt::model::DenseOps;
   static constexpr zrt::model::Config canonical() noexcept { return zrt::model::canonical_dense_config(); }
 
-  template <class G>
-  static constexpr void build(G& g, const zrt::model::Config& c) {
+  template <class G> static constexpr void build(G& g, const zrt::model::Config& c) {
     const zrt::Dim tokens(1, g.symbol("tokens", 0));
     const auto ids = g.input("tokens", {zrt::DType::si32, zrt::Shape{tokens}});
     const auto table = g.weight("token_embd.weight", zrt::Shape{c.vocabulary, c.width});

@@ -12,13 +12,11 @@ using Ops = boost::mp11::mp_list<PresentOp, ForgottenOp>;
 
 struct ForgetfulBackend : compile_fail::SmallBackend<Ops> {};
 
-template <>
-struct zrt::Adapter<ForgetfulBackend, PresentOp> {
+template <> struct zrt::Adapter<ForgetfulBackend, PresentOp> {
   static Result<void> record(reference::Recorder&, const Call<ForgetfulBackend, PresentOp>&) noexcept { return {}; }
 };
 #ifndef ZRT_COMPILE_FAIL
-template <>
-struct zrt::Adapter<ForgetfulBackend, ForgottenOp> {
+template <> struct zrt::Adapter<ForgetfulBackend, ForgottenOp> {
   static Result<void> record(reference::Recorder&, const Call<ForgetfulBackend, ForgottenOp>&) noexcept { return {}; }
 };
 #endif

@@ -16,8 +16,7 @@ using Unsupported = boost::mp11::mp_list<LeftOutOp>;
 #endif
 struct QuietBackend : compile_fail::SmallBackend<boost::mp11::mp_list<PresentOp>, Unsupported> {};
 
-template <>
-struct zrt::Adapter<QuietBackend, PresentOp> {
+template <> struct zrt::Adapter<QuietBackend, PresentOp> {
   static Result<void> record(reference::Recorder&, const Call<QuietBackend, PresentOp>&) noexcept { return {}; }
 };
 static_assert(zrt::CheckBackend<QuietBackend, boost::mp11::mp_list<PresentOp, LeftOutOp>>::kOk);

@@ -7,8 +7,7 @@
 namespace compile_fail {
 
 /// Copies nothing to nothing; a well-formed op in every other respect.
-template <std::uint8_t Number, zrt::Rung R = zrt::Rung::fused, class P = zrt::NoParams>
-struct SmallOp {
+template <std::uint8_t Number, zrt::Rung R = zrt::Rung::fused, class P = zrt::NoParams> struct SmallOp {
   using Params = P;
   static constexpr zrt::Opcode opcode{Number};
   static constexpr std::string_view name = "small";
@@ -19,18 +18,15 @@ struct SmallOp {
   static constexpr auto may_alias = zrt::kNoAlias;
   static constexpr zrt::StateLifecycle lifecycle = zrt::StateLifecycle::none;
 
-  template <class C, class Out>
-  static zrt::Result<void> infer(const C& c, Out& out) noexcept {
+  template <class C, class Out> static zrt::Result<void> infer(const C& c, Out& out) noexcept {
     out[0] = c.in[0].type;
     return {};
   }
-  template <class C>
-  static void reference(const C&, const zrt::Step&, const zrt::Worker&) noexcept {}
+  template <class C> static void reference(const C&, const zrt::Step&, const zrt::Worker&) noexcept {}
 };
 
 /// A backend in host memory that claims `ClaimList`.
-template <class ClaimList, class UnsupportedList = boost::mp11::mp_list<>>
-struct SmallBackend {
+template <class ClaimList, class UnsupportedList = boost::mp11::mp_list<>> struct SmallBackend {
   static constexpr std::string_view name = "small";
   using Tensor = zrt::HostTensor;
   using Weight = zrt::HostWeight;

@@ -36,8 +36,10 @@ class EngineDigest {
     constexpr OpSet claims = OpSet::of(typename B::Claims{});
     auto compiled = compile_model<OnlyLlama>(file_, *config, ir::Ops::of<ops::Catalog>(), claims, options);
     if (!compiled) return 0;
-    const exec::ExecutorSizes sizes{.slots = 2, .prefill_tokens = 32, .prefill_rows = 2, .pages = 4, .pages_per_slot = 2};
-    auto executor = exec::Executor<B>::make(*compiled, kOpTable<ops::Catalog>, model::weight_source(file_), sizes, device);
+    const exec::ExecutorSizes sizes{
+        .slots = 2, .prefill_tokens = 32, .prefill_rows = 2, .pages = 4, .pages_per_slot = 2};
+    auto executor =
+        exec::Executor<B>::make(*compiled, kOpTable<ops::Catalog>, model::weight_source(file_), sizes, device);
     if (!executor) return 0;
     auto logits = Buffer::zeroed(options.allocator, std::size_t{2} * config->vocabulary * sizeof(float));
     if (!logits) return 0;
@@ -72,7 +74,8 @@ class EngineDigest {
       if (rows.empty()) return true;
       const std::span<std::byte> bytes = logits->span().first(rows.size() * config->vocabulary * sizeof(float));
       if (!executor->read(exec::port::kLogits, 0, bytes)) return false;
-      if (!executor->read(exec::port::kToken, 0, std::as_writable_bytes(std::span(next).first(rows.size())))) return false;
+      if (!executor->read(exec::port::kToken, 0, std::as_writable_bytes(std::span(next).first(rows.size()))))
+        return false;
       add(bytes);
       add(std::as_bytes(std::span(next).first(rows.size())));
       return true;

@@ -35,8 +35,8 @@ void demand(bool condition) {
 
 const std::vector<Bytes>& seeds() {
   static const std::vector<Bytes> all = [] {
-    std::vector<Bytes> made{zrt::test::small_gguf(2), zrt::test::small_gguf(3),
-                            zrt::test::full_gguf(2).build(), zrt::test::full_gguf(3).build()};
+    std::vector<Bytes> made{zrt::test::small_gguf(2), zrt::test::small_gguf(3), zrt::test::full_gguf(2).build(),
+                            zrt::test::full_gguf(3).build()};
     for (auto& bad : zrt::test::bad_gguf_files()) made.push_back(std::move(bad.bytes));
     // Tensors whose order in the index is not that of their data.
     zrt::test::GgufWriter::Marks marks;
@@ -88,8 +88,7 @@ void open_short_of_memory(std::span<const std::byte> bytes, const zrt::Result<Gg
       if (*result)
         demand(expected.has_value());
       else
-        demand(result->error().code() == zrt::Errc::out_of_memory ||
-               same_error(result->error(), expected.error()));
+        demand(result->error().code() == zrt::Errc::out_of_memory || same_error(result->error(), expected.error()));
     }
   }
   demand(span.live == 0 && reader.live == 0);
@@ -122,8 +121,8 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 // Starts now and then from a file of the generator, so that no seeds have to lie anywhere.
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
-                                               std::size_t max_size, unsigned int seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed) {
   if (size < 8 || seed % 8 == 0) {
     const Bytes& chosen = seeds()[(seed / 8) % seeds().size()];
     if (!chosen.empty() && chosen.size() <= max_size) {
@@ -156,8 +155,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sink += zrt::test::walk(*file) + zrt::test::walk(*read);
   for (const auto& tensor : file->tensors()) {
     const auto data_of = file->data(tensor);
-    demand(data_of.empty() || (data_of.data() >= bytes.data() &&
-                               data_of.data() + data_of.size() <= bytes.data() + size));
+    demand(data_of.empty() ||
+           (data_of.data() >= bytes.data() && data_of.data() + data_of.size() <= bytes.data() + size));
   }
 
   // A reader that fails once the index is there.
@@ -168,9 +167,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Bytes changing(bytes.begin(), bytes.end());
   const auto unstable = GgufFile::open(std::span<const std::byte>(changing));
   demand(unstable.has_value());
-  for (std::size_t i = 4; i < changing.size(); i += 1 + changing.size() / 64)
-    changing[i] ^= std::byte{0xff};
-  for (const auto& entry : unstable->entries())
-    sink += zrt::test::detail::sum_value(entry.value, 0);
+  for (std::size_t i = 4; i < changing.size(); i += 1 + changing.size() / 64) changing[i] ^= std::byte{0xff};
+  for (const auto& entry : unstable->entries()) sink += zrt::test::detail::sum_value(entry.value, 0);
   return 0;
 }

@@ -54,8 +54,9 @@ std::vector<std::byte> good_file(bool stateful) {
   auto plan = plan::compile(*graph, kOps, claims);
   demand(plan.has_value());
   // A remark of each kind, so that the list has entries.
-  demand(plan->diagnostics.push_back({plan::DiagnosticLevel::info, plan::DiagnosticKind::expanded, ops::Swiglu::opcode, 0, 2,
-                                      plan::kNoRegister})
+  demand(plan->diagnostics
+             .push_back({plan::DiagnosticLevel::info, plan::DiagnosticKind::expanded, ops::Swiglu::opcode, 0, 2,
+                         plan::kNoRegister})
              .has_value());
   auto bytes = plan::write_plan(*plan);
   demand(bytes.has_value());
@@ -64,10 +65,10 @@ std::vector<std::byte> good_file(bool stateful) {
 
 /// Ops whose data cannot name anything outside their operands.
 bool self_contained(const plan::ExecutionPlan& plan) {
-  static constexpr OpSet kPlain =
-      OpSet::of(boost::mp11::mp_list<ops::Linear, ops::ResidualRmsNorm, ops::RmsNorm, ops::ResidualAdd, ops::GatedAct, ops::Softmax,
-                                     ops::Reshape, ops::Concat, ops::Slice, ops::Constant, ops::DotGeneral, ops::BroadcastTo,
-                                     ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Reduce>{});
+  static constexpr OpSet kPlain = OpSet::of(
+      boost::mp11::mp_list<ops::Linear, ops::ResidualRmsNorm, ops::RmsNorm, ops::ResidualAdd, ops::GatedAct,
+                           ops::Softmax, ops::Reshape, ops::Concat, ops::Slice, ops::Constant, ops::DotGeneral,
+                           ops::BroadcastTo, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Reduce>{});
   for (const plan::InstructionRecord& r : plan.instructions)
     if (!kPlain.contains(r.opcode)) return false;
   return true;

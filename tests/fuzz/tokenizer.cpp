@@ -30,8 +30,7 @@ void encode_and_back(const text::Tokenizer& t, std::string_view input, bool loss
   for (const text::EncodeOptions& options : {text::EncodeOptions{}, parse}) {
     const auto ids = t.encode(input, options);
     require(ids.has_value());
-    for (const std::int32_t id : *ids)
-      require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
+    for (const std::int32_t id : *ids) require(id >= 0 && static_cast<std::size_t>(id) < t.vocab_size());
     const auto back = t.decode(ids->span(), exact);
     require(back.has_value() && (!lossless || back->view() == input));
     require(t.decode(ids->span()).has_value());
@@ -45,8 +44,7 @@ void stream(const text::Tokenizer& t, std::string_view input) {
       require(text::detail::decode(out, at).valid);
   };
   for (std::size_t i = 0; i + 1 < input.size(); i += 2) {
-    const auto id =
-        static_cast<unsigned char>(input[i]) * 256 + static_cast<unsigned char>(input[i + 1]);
+    const auto id = static_cast<unsigned char>(input[i]) * 256 + static_cast<unsigned char>(input[i + 1]);
     if (const auto out = d.feed(id % 512 - 8)) check(*out);
   }
   check(d.finish().value());
@@ -63,8 +61,7 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     types.push_back(line.empty() ? 1 : line[0] % 8);
-    scores.push_back(
-        line.empty() ? 0.0f : static_cast<float>(line[0]) / static_cast<float>(line.size() - 1));
+    scores.push_back(line.empty() ? 0.0f : static_cast<float>(line[0]) / static_cast<float>(line.size() - 1));
     tokens.push_back(line.substr(line.empty() ? 0 : 1));
     if (tokens.back().find(' ') != std::string_view::npos) merges.push_back(tokens.back());
   }
@@ -86,16 +83,15 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   static const zrt::test::SmallSentencePiece pieces;
-  static const zrt::test::SmallByteBpe gpt2("gpt-2"), llama3("llama-bpe"), qwen35("qwen35"),
-      deepseek("deepseek-llm"), falcon("falcon");
+  static const zrt::test::SmallByteBpe gpt2("gpt-2"), llama3("llama-bpe"), qwen35("qwen35"), deepseek("deepseek-llm"),
+      falcon("falcon");
   static const text::Tokenizer sentence_piece = text::Tokenizer::make(pieces.spec).value();
   static const std::array<text::Tokenizer, 5> byte_bpe{
       text::Tokenizer::make(gpt2.spec).value(), text::Tokenizer::make(llama3.spec).value(),
       text::Tokenizer::make(qwen35.spec).value(), text::Tokenizer::make(deepseek.spec).value(),
       text::Tokenizer::make(falcon.spec).value()};
   // The "llama" model reads U+2581 as a space and puts a space behind special tokens.
-  encode_and_back(sentence_piece, input,
-                  input.find("\xe2\x96\x81") == input.npos && input.find('<') == input.npos);
+  encode_and_back(sentence_piece, input, input.find("\xe2\x96\x81") == input.npos && input.find('<') == input.npos);
   stream(sentence_piece, input);
   for (const text::Tokenizer& t : byte_bpe) {
     encode_and_back(t, input, true);

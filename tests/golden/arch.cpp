@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/golden/arch.cpp: logits of small models of each family against an independent engine's.
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -87,7 +86,8 @@ std::vector<std::int32_t> greedy(const std::vector<float>& logits, const Golden&
   return ids;
 }
 
-std::vector<float> logits_of(test::On on, const std::string& name, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512) {
+std::vector<float> logits_of(test::On on, const std::string& name, const Golden& golden, ActPolicy act,
+                             std::uint32_t chunk = 512) {
   EngineOptions options;
   options.context = 256;
   options.chunk = chunk;
@@ -101,10 +101,11 @@ std::vector<float> logits_of(test::On on, const std::string& name, const Golden&
   }
   std::vector<float> all;
   std::uint32_t next = 0;
-  const auto done = (*engine)->evaluate(golden.prompt, golden.decode, [&](std::uint32_t position, std::span<const float> row) {
-    EXPECT_EQ(position, next++);
-    all.insert(all.end(), row.begin(), row.end());
-  });
+  const auto done =
+      (*engine)->evaluate(golden.prompt, golden.decode, [&](std::uint32_t position, std::span<const float> row) {
+        EXPECT_EQ(position, next++);
+        all.insert(all.end(), row.begin(), row.end());
+      });
   if (!done) ADD_FAILURE() << name << ": " << done.error().text();
   return all;
 }
@@ -136,7 +137,9 @@ TEST_P(ArchF32, LogitsAndGreedyTokensOnBothBackends) {
   EXPECT_EQ(greedy(cpu, golden), golden.decode);
   EXPECT_TRUE(same_bits(cpu, logits_of(test::On::cpu, name, golden, ActPolicy::weight, 16))) << "cut into chunks of 16";
 }
-INSTANTIATE_TEST_SUITE_P(Golden, ArchF32, testing::Values("llama", "llama-rope3", "llama-linear", "llama-yarn", "llama-bias", "qwen2", "qwen3"),
+INSTANTIATE_TEST_SUITE_P(Golden, ArchF32,
+                         testing::Values("llama", "llama-rope3", "llama-linear", "llama-yarn", "llama-bias", "qwen2",
+                                         "qwen3"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
@@ -159,15 +162,17 @@ TEST_P(ArchQuantised, ExactWithoutRoundingAndCloseWithIt) {
   const double far_none = nmse(none, exact.logits);
   const double far_plan = nmse(plan, exact.logits);
   const double far_peer = nmse(peer.logits, exact.logits);
-  std::printf("%-14s act none nmse %.2e; act plan nmse %.3e, the peer's %.3e, ratio %.3f\n", name.c_str(), far_none, far_plan,
-              far_peer, far_plan / far_peer);
+  std::printf("%-14s act none nmse %.2e; act plan nmse %.3e, the peer's %.3e, ratio %.3f\n", name.c_str(), far_none,
+              far_plan, far_peer, far_plan / far_peer);
   RecordProperty("ratio_to_peer", std::to_string(far_plan / far_peer));
   EXPECT_LT(far_none, kExactNmse);
   EXPECT_EQ(greedy(none, exact), exact.decode);
   EXPECT_LE(far_plan, kPlanFactor * far_peer);
   EXPECT_FALSE(same_bits(none, plan)) << "the plan rounds nothing";
 }
-INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised, testing::Values("llama-q8_0", "llama-q4_0", "llama-q4_k_m", "qwen3-q8_0", "qwen3-q4_0", "qwen3-q4_k_m"),
+INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised,
+                         testing::Values("llama-q8_0", "llama-q4_0", "llama-q4_k_m", "qwen3-q8_0", "qwen3-q4_0",
+                                         "qwen3-q4_k_m"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

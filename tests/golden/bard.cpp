@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/golden/bard.cpp: a trained model against an independent forward pass in double precision.
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -89,17 +88,19 @@ TEST_P(Bard, GreedyIdsTextAndLogits) {
     });
     ASSERT_TRUE(evaluated) << evaluated.error().text();
     ASSERT_GT(power, 0.0);
-    std::printf("%-14s \"%.12s\": logits at the prompt's end: nmse %.2e, largest difference %.2e\n", file.c_str(), prompt.c_str(),
-                error / power, largest);
+    std::printf("%-14s \"%.12s\": logits at the prompt's end: nmse %.2e, largest difference %.2e\n", file.c_str(),
+                prompt.c_str(), error / power, largest);
     EXPECT_LT(largest, 1e-3);
     EXPECT_LT(error / power, 1e-10);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Golden, Bard, testing::Values("bard-f32.gguf", "bard-q8_0.gguf", "bard-q4_0.gguf", "bard-q4_k_m.gguf"), [](const auto& param) {
-  std::string name = param.param;
-  for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, Bard,
+                         testing::Values("bard-f32.gguf", "bard-q8_0.gguf", "bard-q4_0.gguf", "bard-q4_k_m.gguf"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
+                           return name;
+                         });
 
 /// Both backends, with the plan's rounding and the default kinds of memory: the same bits.
 TEST_P(Bard, BothBackendsAgree) {

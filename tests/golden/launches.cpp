@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/golden/launches.cpp: adapter calls per step of every family, against the numbers that are checked in.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <data/models/tiny_models.hpp>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -58,7 +57,8 @@ nlohmann::json table() {
   return nlohmann::json::parse(in);
 }
 
-void check(const std::string& name, const nlohmann::json& row, const std::function<test::AnyEngine(const EngineOptions&)>& open) {
+void check(const std::string& name, const nlohmann::json& row,
+           const std::function<test::AnyEngine(const EngineOptions&)>& open) {
   SCOPED_TRACE(name);
   PerStep of_one;
   for (const std::uint32_t slots : {1u, 16u}) {
@@ -72,9 +72,9 @@ void check(const std::string& name, const nlohmann::json& row, const std::functi
     EXPECT_EQ(found, of_one) << "the batch makes no difference";
   }
   const PerStep stated{row.at("prefill").get<std::uint64_t>(), row.at("decode").get<std::uint64_t>()};
-  std::printf("%-14s prefill %llu, decode %llu (stated %llu, %llu)\n", name.c_str(), static_cast<unsigned long long>(of_one.prefill),
-              static_cast<unsigned long long>(of_one.decode), static_cast<unsigned long long>(stated.prefill),
-              static_cast<unsigned long long>(stated.decode));
+  std::printf("%-14s prefill %llu, decode %llu (stated %llu, %llu)\n", name.c_str(),
+              static_cast<unsigned long long>(of_one.prefill), static_cast<unsigned long long>(of_one.decode),
+              static_cast<unsigned long long>(stated.prefill), static_cast<unsigned long long>(stated.decode));
   // Fewer is welcome, and then the table is due for an update; more than a tenth above fails.
   EXPECT_LE(of_one.prefill * 10, stated.prefill * 11);
   EXPECT_LE(of_one.decode * 10, stated.decode * 11);

@@ -57,8 +57,7 @@ class Reader {
 class QuantGolden : public testing::TestWithParam<std::pair<DType, const char*>> {
  protected:
   void SetUp() override {
-    const std::string path =
-        std::string(ZRT_SHARED_DIR) + "/golden/quant/" + GetParam().second + ".bin";
+    const std::string path = std::string(ZRT_SHARED_DIR) + "/golden/quant/" + GetParam().second + ".bin";
     std::ifstream file(path, std::ios::binary);
     ASSERT_TRUE(file) << "GOLDEN DATA MISSING: " << path << " cannot be read";
     Reader reader(std::string(std::istreambuf_iterator<char>(file), {}));
@@ -71,8 +70,7 @@ class QuantGolden : public testing::TestWithParam<std::pair<DType, const char*>>
     golden_.block_elems = head[4];
     golden_.block_bytes = head[5];
     golden_.row_bytes = head[6];
-    const auto rows = static_cast<std::size_t>(golden_.rows),
-               columns = static_cast<std::size_t>(golden_.columns);
+    const auto rows = static_cast<std::size_t>(golden_.rows), columns = static_cast<std::size_t>(golden_.columns);
     golden_.x = reader.take<float>(columns);
     reader.take<float>(rows * columns);
     for (int i = 0; i < 2; ++i) {
@@ -97,9 +95,7 @@ TEST_P(QuantGolden, DequantisesToTheSameBits) {
     std::vector<float> out(section.values.size());
     row->dequantise(section.blocks.data(), out.size(), out.data());
     for (std::size_t i = 0; i < out.size(); ++i)
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]),
-                std::bit_cast<std::uint32_t>(section.values[i]))
-          << i;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(section.values[i])) << i;
   }
 }
 
@@ -125,14 +121,12 @@ TEST_P(QuantGolden, DotsStayInsideTheBoundOfTheirOrder) {
         exact += static_cast<double>(w[i]) * static_cast<double>(x[i]);
         magnitude += std::abs(static_cast<double>(w[i]) * static_cast<double>(x[i]));
         if (row->act != quant::Act::none)
-          rounding +=
-              std::abs(static_cast<double>(w[i])) * 0.502 * static_cast<double>(d[i / group]);
+          rounding += std::abs(static_cast<double>(w[i])) * 0.502 * static_cast<double>(d[i / group]);
       }
       const double bound = 40 * 0x1p-24 * magnitude + 1e-30;
       const float got = row->act == quant::Act::none
                             ? quant::dot16(w, x.data(), columns)
-                            : row->dot_blocks(section.blocks.data() +
-                                                  r * static_cast<std::size_t>(golden_.row_bytes),
+                            : row->dot_blocks(section.blocks.data() + r * static_cast<std::size_t>(golden_.row_bytes),
                                               q.data(), d.data(), columns);
       EXPECT_NEAR(static_cast<double>(got), exact, bound) << "row " << r;
       EXPECT_NEAR(static_cast<double>(got), section.dots[r], bound + rounding) << "row " << r;
@@ -141,12 +135,9 @@ TEST_P(QuantGolden, DotsStayInsideTheBoundOfTheirOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, QuantGolden,
-                         testing::Values(std::pair{DType::f16, "f16"},
-                                         std::pair{DType::bf16, "bf16"},
-                                         std::pair{DType::q8_0, "q8_0"},
-                                         std::pair{DType::q4_0, "q4_0"},
-                                         std::pair{DType::q4_k, "q4_K"},
-                                         std::pair{DType::q5_k, "q5_K"},
+                         testing::Values(std::pair{DType::f16, "f16"}, std::pair{DType::bf16, "bf16"},
+                                         std::pair{DType::q8_0, "q8_0"}, std::pair{DType::q4_0, "q4_0"},
+                                         std::pair{DType::q4_k, "q4_K"}, std::pair{DType::q5_k, "q5_K"},
                                          std::pair{DType::q6_k, "q6_K"}),
                          [](const auto& type) { return std::string(type.param.second); });
 

@@ -61,20 +61,14 @@ struct VocabularyFile {
     const std::string prefix = "tokenizer.ggml.";
     v.tokens = v.file.strings(prefix + "tokens").value();
     if (v.file.find(prefix + "scores")) v.scores = v.file.list<float>(prefix + "scores").value();
-    if (v.file.find(prefix + "token_type"))
-      v.types = v.file.list<std::int32_t>(prefix + "token_type").value();
+    if (v.file.find(prefix + "token_type")) v.types = v.file.list<std::int32_t>(prefix + "token_type").value();
     if (v.file.find(prefix + "merges")) v.merges = v.file.strings(prefix + "merges").value();
-    const auto string = [&](const char* key) {
-      return v.file.get_or<std::string_view>(prefix + key, {}).value();
-    };
+    const auto string = [&](const char* key) { return v.file.get_or<std::string_view>(prefix + key, {}).value(); };
     const auto id = [&](const char* key) {
-      return v.file.find(prefix + key)
-                 ? std::optional(v.file.get<std::int32_t>(prefix + key).value())
-                 : std::nullopt;
+      return v.file.find(prefix + key) ? std::optional(v.file.get<std::int32_t>(prefix + key).value()) : std::nullopt;
     };
     const auto flag = [&](const char* key) {
-      return v.file.find(prefix + key) ? std::optional(v.file.get<bool>(prefix + key).value())
-                                       : std::nullopt;
+      return v.file.find(prefix + key) ? std::optional(v.file.get<bool>(prefix + key).value()) : std::nullopt;
     };
     v.spec.model = string("model");
     v.spec.pre = string("pre");
@@ -95,8 +89,7 @@ struct VocabularyFile {
   }
 };
 
-Ids encode(const text::Tokenizer& tokenizer, std::string_view input,
-           text::EncodeOptions options = {}) {
+Ids encode(const text::Tokenizer& tokenizer, std::string_view input, text::EncodeOptions options = {}) {
   auto ids = tokenizer.encode(input, options);
   if (!ids) {
     ADD_FAILURE() << ids.error().text();
@@ -126,8 +119,7 @@ std::vector<std::pair<std::string, Ids>> read_pairs(const std::filesystem::path&
 std::size_t check_pairs(const text::Tokenizer& tokenizer, const std::filesystem::path& base) {
   const auto pairs = read_pairs(base);
   EXPECT_FALSE(pairs.empty()) << base;
-  for (const auto& [input, ids] : pairs)
-    EXPECT_EQ(encode(tokenizer, input), ids) << testing::PrintToString(input);
+  for (const auto& [input, ids] : pairs) EXPECT_EQ(encode(tokenizer, input), ids) << testing::PrintToString(input);
   return pairs.size();
 }
 
@@ -177,13 +169,12 @@ TEST_P(TokenizerGolden, EveryCase) {
   }
   std::size_t pairs = 0;
   if (std::filesystem::exists(base.string() + ".inp")) pairs = check_pairs(tokenizer, base);
-  std::cout << GetParam() << ": " << golden["cases"].size() << " cases and " << pairs
-            << " listed texts compared\n";
+  std::cout << GetParam() << ": " << golden["cases"].size() << " cases and " << pairs << " listed texts compared\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerGolden,
-                         testing::Values("llama-spm", "baichuan", "gpt-2", "deepseek-llm", "falcon",
-                                         "refact", "gpt-neox"),
+                         testing::Values("llama-spm", "baichuan", "gpt-2", "deepseek-llm", "falcon", "refact",
+                                         "gpt-neox"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
@@ -205,8 +196,7 @@ TEST(TokenizerGoldenRefused, WordPiece) {
 TEST(TokenizerGoldenModel, PromptsOfBard) {
   const std::filesystem::path models = std::filesystem::path(ZRT_SHARED_DIR) / "models";
   const std::filesystem::path path = models / "bard-q8_0.gguf";
-  if (!std::filesystem::exists(path))
-    GTEST_SKIP() << "NOT RUN: no bard-q8_0.gguf below ZRT_SHARED_DIR/models";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "NOT RUN: no bard-q8_0.gguf below ZRT_SHARED_DIR/models";
   const auto vocabulary = VocabularyFile::open(path);
   ASSERT_TRUE(vocabulary);
   const auto made = text::Tokenizer::make(vocabulary->spec);
@@ -214,16 +204,14 @@ TEST(TokenizerGoldenModel, PromptsOfBard) {
   std::size_t prompts = 0;
   for (const auto& entry : nlohmann::json::parse(read_file(models / "bard-golden.json"))) {
     const auto prompt = entry["prompt"].get<std::string>();
-    EXPECT_EQ(encode(*made, prompt, {.add_special = true}), entry["prompt_ids"].get<Ids>())
-        << prompt;
+    EXPECT_EQ(encode(*made, prompt, {.add_special = true}), entry["prompt_ids"].get<Ids>()) << prompt;
     ++prompts;
   }
   EXPECT_GT(prompts, 0u);
   const std::string unseen = read_file(models / "bard-valid.txt");
   const auto ids = made->encode(unseen).value();
   EXPECT_EQ(made->decode(ids.span()).value().view(), unseen);
-  std::cout << "bard: " << prompts << " prompts compared, " << ids.size()
-            << " ids of unseen text came back\n";
+  std::cout << "bard: " << prompts << " prompts compared, " << ids.size() << " ids of unseen text came back\n";
 }
 
 /// Lists whose vocabulary file does not come with the golden data.
@@ -246,8 +234,7 @@ TEST_P(TokenizerListed, EveryText) {
   std::cout << GetParam() << ": " << check_pairs(*made, base) << " listed texts compared\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerListed,
-                         testing::Values("llama-bpe", "qwen2", "qwen35", "command-r"),
+INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerListed, testing::Values("llama-bpe", "qwen2", "qwen35", "command-r"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

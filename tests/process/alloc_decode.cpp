@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/alloc_decode.cpp: decode steps after warm-up allocate nothing and make no system call.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
-
-#include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <data/models/tiny_models.hpp>
 #include <map>
 #include <new>
 #include <string>
+#include <support/engines.hpp>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 // --- every way to memory, counted for the whole process -------------------------------------------
@@ -81,16 +79,18 @@ struct Case {
   bool sampled = false;
 };
 
-constexpr Case kCases[] = {{.name = "greedy", .weights = DType::f32},
-                           {.name = "text", .weights = DType::q8_0, .text = true, .sampled = true},
-                           {.name = "batch", .weights = DType::q8_0, .slots = 4, .text = true, .sampled = true},
-                           {.name = "two workers", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .sampled = true}};
+constexpr Case kCases[] = {
+    {.name = "greedy", .weights = DType::f32},
+    {.name = "text", .weights = DType::q8_0, .text = true, .sampled = true},
+    {.name = "batch", .weights = DType::q8_0, .slots = 4, .text = true, .sampled = true},
+    {.name = "two workers", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .sampled = true}};
 
 /// An engine whose slots all decode.
 struct Decoding {
   explicit Decoding(const Case& c) {
     file = test::tiny_model({.weights = c.weights, .text = c.text, .context = 4096});
-    engine = test::open_engine(On::cpu, file.bytes(), {.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads});
+    engine = test::open_engine(On::cpu, file.bytes(),
+                               {.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads});
     if (!engine) return;
     for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
       Request request;
@@ -103,8 +103,15 @@ struct Decoding {
       if (c.text) request.stop_strings = stops;
       const TokenBias bias{7, 0.5f};
       if (c.sampled) {
-        request.sampling = {.temperature = 0.9f, .top_k = 20, .top_p = 0.9f, .min_p = 0.01f, .repetition_penalty = 1.1f,
-                            .frequency_penalty = 0.1f, .presence_penalty = 0.1f, .seed = slot, .bias = {&bias, 1}};
+        request.sampling = {.temperature = 0.9f,
+                            .top_k = 20,
+                            .top_p = 0.9f,
+                            .min_p = 0.01f,
+                            .repetition_penalty = 1.1f,
+                            .frequency_penalty = 0.1f,
+                            .presence_penalty = 0.1f,
+                            .seed = slot,
+                            .bias = {&bias, 1}};
       }
       if (!(*engine)->submit(request)) return;
     }
@@ -136,19 +143,37 @@ TEST(AllocDecode, TheHooksSeeEveryWayToMemory) {
     return calls.load();
   };
   void* volatile memory = nullptr;  // or the compiler leaves the pairs out
-  EXPECT_EQ(count([&] { memory = std::malloc(10); std::free(memory); }), 2u);
+  EXPECT_EQ(count([&] {
+              memory = std::malloc(10);
+              std::free(memory);
+            }),
+            2u);
   EXPECT_EQ(count([&] {
               memory = std::calloc(2, 10);
               memory = std::realloc(memory, 30);
               std::free(memory);
-            }), 3u);
-  EXPECT_EQ(count([&] { memory = std::aligned_alloc(64, 64); std::free(memory); }), 2u);
-  EXPECT_EQ(count([&] { memory = ::operator new(10); ::operator delete(memory); }), 2u);
-  EXPECT_EQ(count([&] { memory = ::operator new(64, std::align_val_t{64}); ::operator delete(memory, std::align_val_t{64}); }), 2u);
+            }),
+            3u);
+  EXPECT_EQ(count([&] {
+              memory = std::aligned_alloc(64, 64);
+              std::free(memory);
+            }),
+            2u);
+  EXPECT_EQ(count([&] {
+              memory = ::operator new(10);
+              ::operator delete(memory);
+            }),
+            2u);
+  EXPECT_EQ(count([&] {
+              memory = ::operator new(64, std::align_val_t{64});
+              ::operator delete(memory, std::align_val_t{64});
+            }),
+            2u);
   EXPECT_EQ(count([&] {
               memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
               (void)munmap(memory, 4096);
-            }), 2u);
+            }),
+            2u);
 }
 
 TEST(AllocDecode, ADecodeStepAllocatesNothing) {
@@ -163,7 +188,8 @@ TEST(AllocDecode, ADecodeStepAllocatesNothing) {
     EXPECT_TRUE(ok);
     EXPECT_EQ(decoding.tokens - before, static_cast<std::uint64_t>(kSteps) * c.slots);
     EXPECT_EQ(calls.load(), 0u) << c.name;
-    std::printf("%-12s %d steps, %llu calls for memory\n", c.name, kSteps, static_cast<unsigned long long>(calls.load()));
+    std::printf("%-12s %d steps, %llu calls for memory\n", c.name, kSteps,
+                static_cast<unsigned long long>(calls.load()));
   }
 }
 
@@ -192,7 +218,8 @@ using Window = std::map<std::uint64_t, int>;
 /// Follows the child to its end, or until `enough` windows were quiet; false when tracing is not allowed here.
 bool trace(pid_t child, int enough, std::vector<Window>& windows, int& status) {
   if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return false;
-  if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) != 0) return false;
+  if (ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL) != 0)
+    return false;
   if (ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return false;
   bool inside = false;
   for (;;) {
@@ -257,7 +284,8 @@ TEST(AllocDecode, ADecodeStepMakesNoSystemCall) {
     }
     std::printf("%-12s %d of %zu windows of %d steps without a system call\n", c.name, quiet, seen.size(), kSteps);
     if (c.threads > 1 && quiet == 0) {
-      std::fprintf(stderr, "SKIPPED: the machine is too busy for two workers to keep their cores for %d steps\n", kSteps);
+      std::fprintf(stderr, "SKIPPED: the machine is too busy for two workers to keep their cores for %d steps\n",
+                   kSteps);
       GTEST_SKIP();
     }
     EXPECT_EQ(quiet, enough);

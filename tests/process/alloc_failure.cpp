@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/alloc_failure.cpp: every allocation of opening, binding and generating may fail.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
-
-#include <dlfcn.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <data/models/tiny_models.hpp>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <pthread.h>
 #include <string>
+#include <support/engines.hpp>
 #include <unistd.h>
 #include <vector>
 
@@ -23,7 +21,7 @@
 namespace {
 std::atomic<bool> watching{false};
 std::atomic<std::uint64_t> direct{0};
-thread_local int in_hook = 0;    ///< inside the allocator hook or pthread_create, which may ask malloc
+thread_local int in_hook = 0;  ///< inside the allocator hook or pthread_create, which may ask malloc
 
 void note() noexcept {
   if (watching.load(std::memory_order_relaxed) && in_hook == 0) direct.fetch_add(1, std::memory_order_relaxed);
@@ -196,8 +194,8 @@ TEST_P(AllocFailure, OpenBindAndGenerateSurviveEveryFailure) {
     }
     ASSERT_EQ(failing.live, 0u) << "allocation " << n;
   }
-  std::printf("from %s: %llu allocations, %llu failed in open, %llu in generate, %llu without effect\n", label(GetParam()).c_str(),
-              static_cast<unsigned long long>(all), static_cast<unsigned long long>(in_open),
+  std::printf("from %s: %llu allocations, %llu failed in open, %llu in generate, %llu without effect\n",
+              label(GetParam()).c_str(), static_cast<unsigned long long>(all), static_cast<unsigned long long>(in_open),
               static_cast<unsigned long long>(in_generate), static_cast<unsigned long long>(swallowed));
   EXPECT_GT(in_open, 50u);
   EXPECT_GT(in_generate, 5u);

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/program.cpp: the program zrt as a user or another program runs it.
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
-#include <vector>
-
-#include <fcntl.h>
+#include <support/engines.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace zrt::test {
 namespace {
@@ -58,8 +56,12 @@ class Program : public testing::Test {
   }
 
   /// Runs zrt; `environment` is one more variable, as NAME=value.
-  [[nodiscard]] Outcome run(std::vector<std::string> args, const std::string& environment = {}) const {
-    args.insert(args.begin(), ZRT_BIN_DIR "/zrt");
+  [[nodiscard]] Outcome run(const std::vector<std::string>& args, const std::string& environment = {}) const {
+    return run_program("zrt", args, environment);
+  }
+
+  [[nodiscard]] Outcome run_program(const std::string& name, std::vector<std::string> args, const std::string& environment = {}) const {
+    args.insert(args.begin(), ZRT_BIN_DIR "/" + name);
     std::vector<char*> argv;
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
@@ -184,20 +186,24 @@ TEST_F(Program, GenerateWritesTheTextAlone) {
     return true;
   });
   ASSERT_TRUE(done);
-  const Outcome typed = run({"generate", "--model", kModel, "--prompt", "ROMEO:\n", "--max-tokens", "30", "--temp", "0"});
+  const Outcome typed =
+      run({"generate", "--model", kModel, "--prompt", "ROMEO:\n", "--max-tokens", "30", "--temp", "0"});
   EXPECT_EQ(typed.status, 0);
   EXPECT_EQ(typed.out, text);
   EXPECT_NE(typed.err.find("tokens/s"), std::string::npos);
   EXPECT_EQ(typed.err.back(), '\n');
-  const Outcome filed = run({"generate", "--prompt-file", file("prompt", "ROMEO:\n"), "--max-tokens", "30", "--temp", "0",
-                             "--backend", "reference", "--threads", "2"}, "ZRT_MODEL=" + kModel);
+  const Outcome filed = run({"generate", "--prompt-file", file("prompt", "ROMEO:\n"), "--max-tokens", "30", "--temp",
+                             "0", "--backend", "reference", "--threads", "2"},
+                            "ZRT_MODEL=" + kModel);
   EXPECT_EQ(filed.status, 0) << filed.err;
   EXPECT_EQ(filed.out, text);
 }
 
 TEST_F(Program, SameSeedSameText) {
   const auto sample = [&](const std::string& seed) {
-    return run({"generate", "--model", kModel, "--prompt", "KING:\n", "--max-tokens", "40", "--temp", "1", "--seed", seed}).out;
+    return run({"generate", "--model", kModel, "--prompt", "KING:\n", "--max-tokens", "40", "--temp", "1", "--seed",
+                seed})
+        .out;
   };
   const std::string first = sample("5");
   EXPECT_FALSE(first.empty());
@@ -207,7 +213,8 @@ TEST_F(Program, SameSeedSameText) {
 
 TEST_F(Program, LogitsAreTheEngines) {
   const std::string greedy = path("greedy");
-  ASSERT_EQ(run({"logits", "--model", kModel, "--tokens", "1,309,1984,529", "--decode", "5", "--out", greedy}).status, 0);
+  ASSERT_EQ(run({"logits", "--model", kModel, "--tokens", "1,309,1984,529", "--decode", "5", "--out", greedy}).status,
+            0);
   const std::vector<LogitsRow> rows = read_logits(greedy);
   ASSERT_EQ(rows.size(), 9u);
   const std::vector<std::int32_t> prompt{1, 309, 1984, 529};
@@ -233,7 +240,10 @@ TEST_F(Program, LogitsAreTheEngines) {
   std::string ids;
   for (const std::int32_t id : fed) ids += (ids.empty() ? "" : ",") + std::to_string(id);
   const std::string again = path("again");
-  ASSERT_EQ(run({"logits", "--model", kModel, "--tokens", "1,309,1984,529", "--feed", ids, "--backend", "reference", "--out", again}).status, 0);
+  ASSERT_EQ(run({"logits", "--model", kModel, "--tokens", "1,309,1984,529", "--feed", ids, "--backend", "reference",
+                 "--out", again})
+                .status,
+            0);
   EXPECT_EQ(contents(again), contents(greedy));
 }
 
@@ -300,9 +310,11 @@ struct Blocks {
 };
 
 TEST_F(Program, MemoryIsWhatTheEngineHolds) {
-  const json memory = run_json({"plan", "--model", kModel, "--memory", "--json", "--slots", "3", "--context", "100", "--kv", "bf16"});
+  const json memory =
+      run_json({"plan", "--model", kModel, "--memory", "--json", "--slots", "3", "--context", "100", "--kv", "bf16"});
   Blocks blocks;
-  auto engine = open_engine(On::cpu, kModel, {.slots = 3, .context = 100, .kv_type = DType::bf16, .allocator = blocks.hook()});
+  auto engine =
+      open_engine(On::cpu, kModel, {.slots = 3, .context = 100, .kv_type = DType::bf16, .allocator = blocks.hook()});
   ASSERT_TRUE(engine);
   const auto held = [&](const json& bytes) { return blocks.sizes.count(bytes.get<std::size_t>()); };
   EXPECT_EQ(held(memory["prefill_arena"]["bytes"]), 1u);
@@ -329,7 +341,8 @@ TEST_F(Program, PerplexityIsANumber) {
 }
 
 TEST_F(Program, BenchNamesWhatItMeasured) {
-  const json bench = run_json({"bench", "--model", kModel, "-p", "16", "-n", "4", "--batch", "1,2", "-r", "1", "--json"});
+  const json bench =
+      run_json({"bench", "--model", kModel, "-p", "16", "-n", "4", "--batch", "1,2", "-r", "1", "--json"});
   ASSERT_EQ(bench["rows"].size(), 4u);
   for (const json& row : bench["rows"]) {
     for (const char* key : {"backend", "isa", "numerics", "kv"}) EXPECT_TRUE(row[key].is_string()) << row;
@@ -338,6 +351,20 @@ TEST_F(Program, BenchNamesWhatItMeasured) {
     for (const char* when : {"machine_before", "machine_after"}) EXPECT_GT(row[when]["memory_gbs"], 0.0);
   }
   EXPECT_GT(bench["executor"]["ns_per_instruction"], 0.0);
+}
+
+TEST_F(Program, ExamplesRun) {
+  for (const std::string name : {"embed", "stream_cancel", "several_requests", "two_engines", "custom_op", "custom_backend"}) {
+    const Outcome done = run_program(name, {kModel});
+    EXPECT_EQ(done.status, 0) << name << ": " << done.err;
+    EXPECT_FALSE(done.out.empty()) << name;
+  }
+}
+
+TEST(Readme, ShowsTheExampleAsItIs) {
+  const std::string source = contents(ZRT_SOURCE_DIR "/examples/embed.cpp");
+  const std::string code = source.substr(source.find('\n') + 1);  // without the licence line
+  EXPECT_NE(contents(ZRT_SOURCE_DIR "/README.md").find("```cpp\n" + code + "```"), std::string::npos);
 }
 
 }  // namespace

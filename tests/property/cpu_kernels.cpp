@@ -5,8 +5,8 @@
 namespace {
 
 using namespace cpu_kernels;
-using zrt::HostCall;
 using quant::Act;
+using zrt::HostCall;
 
 constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0};
 constexpr std::array kPageTypes{DType::f32, DType::f16, DType::bf16};
@@ -21,7 +21,9 @@ TEST(CpuKernelsProperty, Linear) {
     const std::uint32_t outputs = pick.number(1, 80);
     Case c(seed, rows);
     HostCall<ops::Linear> l{{c.reals(Shape{Dim(1, kRows), cols}, c.number(0, 1) == 0 ? 1e-3f : 50.0f)},
-                            {c.tensor(DType::f32, Shape{Dim(1, kRows), outputs})}, {c.matrix(type, outputs, cols), {}}, {},
+                            {c.tensor(DType::f32, Shape{Dim(1, kRows), outputs})},
+                            {c.matrix(type, outputs, cols), {}},
+                            {},
                             {blocks && c.number(0, 3) != 0 ? Act::q8_32 : Act::none, {}}};
     if (c.number(0, 1) == 0) l.w[1] = c.vector(outputs);
     c.check(l);
@@ -57,8 +59,14 @@ TEST(CpuKernelsProperty, AttentionAfterRotation) {
     turn.params.rope.style = c.number(0, 1) == 0 ? ops::RopeStyle::neox : ops::RopeStyle::interleaved;
     c.check(turn);
 
-    HostCall<ops::FlashAttnBatched> attend{{turn.in[0]}, {c.tensor(DType::f32, Shape{Dim(1, kRows), heads * value_dim})}, {}, state, {}};
-    attend.params = {heads, kv_heads, key_dim, value_dim, 0.2f, c.number(0, 2) == 0 ? 15.0f : 0.0f,
+    HostCall<ops::FlashAttnBatched> attend{
+        {turn.in[0]}, {c.tensor(DType::f32, Shape{Dim(1, kRows), heads * value_dim})}, {}, state, {}};
+    attend.params = {heads,
+                     kv_heads,
+                     key_dim,
+                     value_dim,
+                     0.2f,
+                     c.number(0, 2) == 0 ? 15.0f : 0.0f,
                      c.number(0, 2) == 0 ? c.number(1, 600) : 0};
     if (c.number(0, 2) == 0) attend.w[0] = c.vector(heads);
     c.check(attend);
@@ -70,11 +78,13 @@ TEST(CpuKernelsProperty, RowsOfAnyLength) {
     Case c(seed, seed % 7);
     const std::uint32_t dim = c.number(1, 150);
     const Shape shape{Dim(1, kRows), dim * c.number(1, 3)};
-    c.check(HostCall<ops::RmsNorm>{{c.reals(shape)}, {c.tensor(DType::f32, shape)}, {c.vector(dim)}, {}, {1e-6f, 0.0f, dim}});
+    c.check(HostCall<ops::RmsNorm>{
+        {c.reals(shape)}, {c.tensor(DType::f32, shape)}, {c.vector(dim)}, {}, {1e-6f, 0.0f, dim}});
     c.check(HostCall<ops::Softmax>{{c.reals(shape, 40.0f)}, {c.tensor(DType::f32, shape)}, {}, {}, {}});
     c.check(HostCall<ops::Argmax>{{c.reals(shape)}, {c.tensor(DType::si32, Shape{Dim(1, kRows)})}, {}, {}, {}});
     const auto act = zrt::Activation{static_cast<std::uint8_t>(c.number(0, zrt::kActivations - 1u))};
-    c.check(HostCall<ops::GatedAct>{{c.reals(shape, 100.0f), c.reals(shape)}, {c.tensor(DType::f32, shape)}, {}, {}, {act}});
+    c.check(HostCall<ops::GatedAct>{
+        {c.reals(shape, 100.0f), c.reals(shape)}, {c.tensor(DType::f32, shape)}, {}, {}, {act}});
   }
 }
 

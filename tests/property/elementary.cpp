@@ -50,11 +50,10 @@ template <class F, class R> Worst scan(F function, R reference, float low, float
   return worst;
 }
 
-#define ZRT_EXPECT_WITHIN(bound, low, high, function, reference)                               \
-  do {                                                                                         \
-    const Worst worst =                                                                        \
-        scan([](float x) { return function; }, [](double x) { return reference; }, low, high); \
-    EXPECT_LE(worst.error, bound) << #function << " at " << std::hexfloat << worst.at;         \
+#define ZRT_EXPECT_WITHIN(bound, low, high, function, reference)                                               \
+  do {                                                                                                         \
+    const Worst worst = scan([](float x) { return function; }, [](double x) { return reference; }, low, high); \
+    EXPECT_LE(worst.error, bound) << #function << " at " << std::hexfloat << worst.at;                         \
   } while (false)
 
 TEST(Elementary, StaysInsideItsStatedError) {
@@ -76,17 +75,15 @@ TEST(Elementary, GeluStaysInsideItsStatedError) {
   for (float x = -12.0f; x < 12.0f; x += 0x1p-12f) {
     const auto wide = static_cast<double>(x);
     const double bound = 2.5 * 0x1p-24 * std::abs(wide);
-    EXPECT_NEAR(static_cast<double>(math::gelu(x)),
-                0.5 * wide * (1 + std::erf(wide * std::sqrt(0.5))), bound);
+    EXPECT_NEAR(static_cast<double>(math::gelu(x)), 0.5 * wide * (1 + std::erf(wide * std::sqrt(0.5))), bound);
     const double inner = 0.79788456080286536 * (wide + 0.044715 * wide * wide * wide);
-    EXPECT_NEAR(static_cast<double>(math::gelu_tanh(x)), 0.5 * wide * (1 + std::tanh(inner)),
-                bound);
+    EXPECT_NEAR(static_cast<double>(math::gelu_tanh(x)), 0.5 * wide * (1 + std::tanh(inner)), bound);
   }
 }
 
 TEST(Elementary, DenseAroundTheSeams) {
-  for (const float seam : {0.625f, 0.925f, 1.0f, 0.70710678f, 1.41421356f, 0.34657359f, 0.78539816f,
-                           3.92f, 88.72f, 87.34f, 103.97f, 0x1p20f}) {
+  for (const float seam : {0.625f, 0.925f, 1.0f, 0.70710678f, 1.41421356f, 0.34657359f, 0.78539816f, 3.92f, 88.72f,
+                           87.34f, 103.97f, 0x1p20f}) {
     auto bits = std::bit_cast<std::uint32_t>(seam) - 2000;
     for (int i = 0; i < 4000; ++i, ++bits) {
       for (const float x : {std::bit_cast<float>(bits), -std::bit_cast<float>(bits)}) {
@@ -118,10 +115,9 @@ TEST(Elementary, PowStaysInsideItsStatedError) {
 }
 
 TEST(Elementary, PowKeepsTheSpecialCasesOfTheStandard) {
-  const float special[] = {0.0f,        -0.0f,       1.0f,        -1.0f,      2.0f,    -2.0f,
-                           3.0f,        -3.0f,       0.5f,        -0.5f,      2.5f,    kInfinity,
-                           -kInfinity,  kNan,        0x1p-149f,   -0x1p-149f, 3.4e38f, -3.4e38f,
-                           16777215.0f, 16777216.0f, 33554430.0f, 0x1p-126f,  -7.0f,   1e-30f};
+  const float special[] = {0.0f,    -0.0f,    1.0f,        -1.0f,       2.0f,        -2.0f,     3.0f,      -3.0f,
+                           0.5f,    -0.5f,    2.5f,        kInfinity,   -kInfinity,  kNan,      0x1p-149f, -0x1p-149f,
+                           3.4e38f, -3.4e38f, 16777215.0f, 16777216.0f, 33554430.0f, 0x1p-126f, -7.0f,     1e-30f};
   for (const float x : special) {
     for (const float y : special) {
       const double expected = std::pow(static_cast<double>(x), static_cast<double>(y));
@@ -145,8 +141,7 @@ TEST(Elementary, ExactValues) {
   EXPECT_EQ(math::log(-0.0f), -kInfinity);
   EXPECT_EQ(math::log(1.0f), 0.0f);
   EXPECT_TRUE(std::isnan(math::log(-1.0f)));
-  EXPECT_TRUE(std::signbit(math::sin(-0.0f)) && std::signbit(math::tanh(-0.0f)) &&
-              std::signbit(math::erf(-0.0f)));
+  EXPECT_TRUE(std::signbit(math::sin(-0.0f)) && std::signbit(math::tanh(-0.0f)) && std::signbit(math::erf(-0.0f)));
   EXPECT_EQ(math::cos(0.0f), 1.0f);
   EXPECT_TRUE(std::isnan(math::sin(kInfinity)) && std::isnan(math::cos(-kInfinity)));
   EXPECT_EQ(math::tanh(kInfinity), 1.0f);
@@ -156,9 +151,9 @@ TEST(Elementary, ExactValues) {
   EXPECT_EQ(math::relu2(-3.0f), 0.0f);
   EXPECT_EQ(math::relu2(3.0f), 9.0f);
   EXPECT_EQ(math::softplus(kInfinity), kInfinity);
-  for (const float got : {math::exp(kNan), math::log(kNan), math::sin(kNan), math::tanh(kNan),
-                          math::erf(kNan), math::sigmoid(kNan), math::silu(kNan), math::gelu(kNan),
-                          math::gelu_tanh(kNan), math::relu2(kNan), math::softplus(kNan)})
+  for (const float got :
+       {math::exp(kNan), math::log(kNan), math::sin(kNan), math::tanh(kNan), math::erf(kNan), math::sigmoid(kNan),
+        math::silu(kNan), math::gelu(kNan), math::gelu_tanh(kNan), math::relu2(kNan), math::softplus(kNan)})
     EXPECT_TRUE(std::isnan(got));
 }
 
@@ -184,8 +179,7 @@ TEST(Elementary64, RopeFrequenciesAreWithinOneUlp) {
     for (const int n : {64, 96, 128, 256, 512})
       for (int i = 0; i < n / 2; ++i) {
         const double exponent = -2.0 * i / n;
-        EXPECT_LE(ulps(static_cast<float>(math::pow64(base, exponent)), std::pow(base, exponent)),
-                  0.51);
+        EXPECT_LE(ulps(static_cast<float>(math::pow64(base, exponent)), std::pow(base, exponent)), 0.51);
       }
 }
 

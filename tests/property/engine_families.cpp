@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/property/engine_families.cpp: small models of every family: both backends agree to the bit, rounding costs little.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstring>
+#include <data/models/tiny_models.hpp>
 #include <string>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -26,7 +25,9 @@ std::vector<float> logits_of(On on, const test::ModelFile& file, const EngineOpt
   }
   const std::vector<std::int32_t> tokens = test::tiny_prompt(64, 50, 21);
   const std::vector<std::int32_t> decode = test::tiny_prompt(64, 8, 22);
-  const auto done = (*engine)->evaluate(tokens, decode, [&](std::uint32_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
+  const auto done = (*engine)->evaluate(tokens, decode, [&](std::uint32_t, std::span<const float> row) {
+    all.insert(all.end(), row.begin(), row.end());
+  });
   EXPECT_TRUE(done) << done.error().text();
   EXPECT_EQ(all.size(), 58u * 64u);
   return all;
@@ -71,8 +72,10 @@ TEST_P(EngineFamilies, BothBackendsAgreeForEveryTypeOfWeightsAndMemory) {
         EXPECT_GT(nmse(plan, none), 1e-8);
         EXPECT_LT(nmse(plan, none), 1e-2);
       }
-      if (kv == DType::f32) exact = none;
-      else EXPECT_LT(nmse(none, exact), kv == DType::f16 ? 1e-4 : 1e-2);
+      if (kv == DType::f32)
+        exact = none;
+      else
+        EXPECT_LT(nmse(none, exact), kv == DType::f16 ? 1e-4 : 1e-2);
       // However the prompt is cut.
       options.chunk = 16;
       EXPECT_TRUE(same_bits(plan, logits_of(On::cpu, file, options)));
@@ -106,10 +109,11 @@ TEST_P(EngineFamilies, EveryTensorOfTheFileMatters) {
   }
   EXPECT_GT(tensors, 18u);
 }
-INSTANTIATE_TEST_SUITE_P(Property, EngineFamilies, testing::Range(std::size_t{0}, test::kTinyFamilies.size()), [](const auto& param) {
-  std::string name(test::kTinyFamilies[param.param].name);
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Property, EngineFamilies, testing::Range(std::size_t{0}, test::kTinyFamilies.size()),
+                         [](const auto& param) {
+                           std::string name(test::kTinyFamilies[param.param].name);
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
 
 }  // namespace

@@ -19,9 +19,9 @@ using zrt::test::GgufWriter;
 using zrt::test::MemoryReader;
 
 using Random = std::mt19937_64;
-using Value = std::variant<bool, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t,
-                           std::uint32_t, std::int32_t, std::uint64_t, std::int64_t, float, double,
-                           std::string, std::vector<std::int32_t>, std::vector<std::string>>;
+using Value = std::variant<bool, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
+                           std::uint64_t, std::int64_t, float, double, std::string, std::vector<std::int32_t>,
+                           std::vector<std::string>>;
 
 struct Expected {
   std::map<std::string, Value> metadata;
@@ -75,8 +75,7 @@ Expected random_file(Random& random) {
     std::visit(
         [&](const auto& held) {
           using T = std::decay_t<decltype(held)>;
-          if constexpr (std::is_same_v<T, std::vector<std::int32_t>> ||
-                        std::is_same_v<T, std::vector<std::string>>) {
+          if constexpr (std::is_same_v<T, std::vector<std::int32_t>> || std::is_same_v<T, std::vector<std::string>>) {
             writer.add_array(key, held);
           } else {
             writer.add(key, held);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/property/op_parity.cpp: every op against its expansions, and every backend against the reference.
+#include <zrt/backend/reference.hpp>
+
 #include <property/op_cases/all.hpp>
 #include <property/op_cases/run.hpp>
-#include <zrt/backend/reference.hpp>
 
 #if __has_include(<zrt/backend/cpu.hpp>)
 #include <zrt/backend/cpu.hpp>
 #endif
 
-#include <gtest/gtest.h>
-
 #include <boost/mp11/algorithm.hpp>
+#include <gtest/gtest.h>
 
 namespace {
 
@@ -28,8 +28,7 @@ constexpr auto kOps = zrt::ir::Ops::of<Catalog>();
 constexpr OpSet kReferenceClaims = OpSet::of(zrt::ReferenceBackend::Claims{});
 
 /// The claims of a set that `keep` (a predicate over op types) holds.
-template <class Keep>
-OpSet claims_if(const OpSet& from, Keep keep) {
+template <class Keep> OpSet claims_if(const OpSet& from, Keep keep) {
   OpSet set;
   mp::mp_for_each<mp::mp_transform<mp::mp_identity, Catalog>>([&](auto op) {
     using O = typename decltype(op)::type;
@@ -47,13 +46,13 @@ OpSet bottom() {
   return claims_if(kReferenceClaims, []<class O>() { return !HasExpansion<O>; });
 }
 
-template <class... O>
-consteval bool all_above_primitives(mp::mp_list<O...>) {
+template <class... O> consteval bool all_above_primitives(mp::mp_list<O...>) {
   return ((O::rung != Rung::primitive) && ...);
 }
 
 template <class B>
-zrt::Result<Outcome> lower_and_run(const Case& c, const Batch& b, const OpSet& claims, ActPolicy act, std::uint32_t seed,
+zrt::Result<Outcome> lower_and_run(const Case& c, const Batch& b, const OpSet& claims, ActPolicy act,
+                                   std::uint32_t seed,
                                    typename B::Device device = typename B::Device(zrt::system_allocator())) {
   auto graph = one_node(c, b, kOps);
   if (!graph) return zrt::pass(graph);
@@ -66,10 +65,11 @@ std::string text(const zrt::Error& error) { return std::string(name(error.code()
 
 #define ZRT_ASSERT_RAN(outcome) ASSERT_TRUE(outcome) << text((outcome).error())
 
-template <class O>
-constexpr Tolerance tolerance_of() {
-  if constexpr (requires { OpCases<O>::tolerance; }) return OpCases<O>::tolerance;
-  else return {};
+template <class O> constexpr Tolerance tolerance_of() {
+  if constexpr (requires { OpCases<O>::tolerance; })
+    return OpCases<O>::tolerance;
+  else
+    return {};
 }
 
 TEST(OpDistance, SeesOneBit) {
@@ -88,21 +88,15 @@ TEST(OpDistance, SeesOneBit) {
   EXPECT_EQ(distance(DType::si32, one, one, {}), 0.0);
 }
 
-template <class O>
-class OpParity : public testing::Test {};
-template <class O>
-class OpBackend : public testing::Test {};
+template <class O> class OpParity : public testing::Test {};
+template <class O> class OpBackend : public testing::Test {};
 
 struct OpName {
-  template <class O>
-  static std::string GetName(int) {
-    return std::string(O::name);
-  }
+  template <class O> static std::string GetName(int) { return std::string(O::name); }
 };
 
 using CatalogTypes = mp::mp_rename<Catalog, testing::Types>;
-template <class O>
-using Expands = mp::mp_bool<HasExpansion<O>>;
+template <class O> using Expands = mp::mp_bool<HasExpansion<O>>;
 using Expanding = mp::mp_rename<mp::mp_copy_if<Catalog, Expands>, testing::Types>;
 
 TYPED_TEST_SUITE(OpParity, Expanding, OpName);
@@ -150,8 +144,7 @@ bool has_common_weights(const Case& c) {
 
 /// B gives the reference's bits for every op that it runs, whatever the number of workers. A backend
 /// may leave weight types out, if it says so.
-template <class B, class O, class Devices>
-void backend_vs_reference(Devices devices) {
+template <class B, class O, class Devices> void backend_vs_reference(Devices devices) {
   if constexpr (zrt::Runs<B, O>) {
     const OpSet claims = OpSet::of(typename B::Claims{});
     const zrt::AdapterCapability& capability = zrt::exec::kAdapterTable<B>[number(O::opcode)].capability;

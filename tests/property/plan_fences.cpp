@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/property/plan_fences.cpp: hazards that bind finds, seen by two workers that run at the same time.
 // test-set: full threads
-#include <support/random_graph.hpp>
-#include <support/two_workers.hpp>
-
 #include <zrt/exec/host_program.hpp>
 #include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
+
+#include <support/random_graph.hpp>
+#include <support/two_workers.hpp>
 
 namespace {
 
@@ -62,8 +62,7 @@ TEST(PlanFences, AllWorkersLeaveAtTheSameFence) {
       for (std::uint32_t at = 0; at <= kCalls; ++at) {
         std::array<std::uint32_t, 2> calls{};
         exec::HostProgram program;
-        for (std::uint32_t i = 0; i < kCalls; ++i)
-          ASSERT_TRUE(program.push<Count>(&count, {&calls}, i, {}, true));
+        for (std::uint32_t i = 0; i < kCalls; ++i) ASSERT_TRUE(program.push<Count>(&count, {&calls}, i, {}, true));
         const StopAt stop{at};
         const bool whole = program.launch(Step{}, workers->hook(), stop.poll());
         // Polled between calls: eleven times, never after the last.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/property/plan_memory.cpp: liveness, peak and memory of random graphs, proven and run.
-#include <support/random_graph.hpp>
-
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/memory.hpp>
 
@@ -9,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <support/random_graph.hpp>
 
 namespace {
 
@@ -26,7 +25,8 @@ std::vector<std::uint32_t> readers(const plan::ExecutionPlan& plan, std::uint16_
   std::vector<std::uint32_t> found;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     for (plan::RegisterRef r : plan.instruction(i).inputs)
-      if (r == plan::RegisterRef{reg} && (found.empty() || found.back() != i)) found.push_back(static_cast<std::uint32_t>(i));
+      if (r == plan::RegisterRef{reg} && (found.empty() || found.back() != i))
+        found.push_back(static_cast<std::uint32_t>(i));
   return found;
 }
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/property/schedules.cpp: a request gives the same bits alone and in whatever batch it meets.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <data/models/tiny_models.hpp>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -34,7 +33,8 @@ struct Heard {
 
 Heard heard(const Token& token) {
   Heard h{token.id, {}};
-  for (const TokenProbability& p : token.best) h.best.emplace_back(p.id, std::bit_cast<std::uint32_t>(p.log_probability));
+  for (const TokenProbability& p : token.best)
+    h.best.emplace_back(p.id, std::bit_cast<std::uint32_t>(p.log_probability));
   return h;
 }
 
@@ -108,7 +108,7 @@ struct World {
   test::ModelFile file;
   std::vector<Ask> asks;
   std::vector<std::vector<Heard>> solo;
-  std::vector<std::int32_t> text;                        ///< for evaluate
+  std::vector<std::int32_t> text;  ///< for evaluate
   std::vector<std::vector<std::uint32_t>> text_logits;
 };
 
@@ -120,7 +120,10 @@ EngineOptions base_options(const World& world) {
 }
 
 World make_world(DType weights, DType kv, std::uint64_t seed) {
-  World world{weights, kv, test::tiny_model({.weights = weights, .vocabulary = kVocabulary, .context = kContext, .seed = seed}), {}, {}, {}, {}};
+  World world{
+      weights, kv, test::tiny_model({.weights = weights, .vocabulary = kVocabulary, .context = kContext, .seed = seed}),
+      {},      {}, {},
+      {}};
   TinyRandom random(seed * 977 + 5);
   for (int i = 0; i < 40; ++i) world.asks.push_back(random_ask(random));
   world.text = test::tiny_prompt(kVocabulary, 40, 77);
@@ -139,7 +142,8 @@ World make_world(DType weights, DType kv, std::uint64_t seed) {
       EXPECT_EQ(world.solo.back(), alone(**oracle, world.asks[i])) << "request " << i << " on the reference";
     }
   }
-  EXPECT_TRUE((*engine)->evaluate(world.text, {}, [&](std::uint32_t, std::span<const float> row) { world.text_logits.push_back(bits(row)); }));
+  EXPECT_TRUE((*engine)->evaluate(
+      world.text, {}, [&](std::uint32_t, std::span<const float> row) { world.text_logits.push_back(bits(row)); }));
   return world;
 }
 
@@ -201,8 +205,10 @@ void run_schedule(const World& world, HostEngine& engine, TinyRandom& random, Ta
         EXPECT_EQ(position, row);
         EXPECT_EQ(bits(logits), world.text_logits[row++]);
       });
-      if (done) ++tally.evaluated;
-      else ASSERT_EQ(done.error().code(), Errc::capacity_exceeded) << done.error().text();
+      if (done)
+        ++tally.evaluated;
+      else
+        ASSERT_EQ(done.error().code(), Errc::capacity_exceeded) << done.error().text();
     }
     for (Journey& j : journeys) {
       // Out of its slot and not yet back in one.
@@ -269,14 +275,16 @@ TEST_P(Schedules, SameBitsAloneAndInAnyBatch) {
       for (int run = 0; run < runs; ++run) {
         run_schedule(world, **engine, random, tally);
         ASSERT_FALSE(HasFatalFailure() || HasNonfatalFailure())
-            << "slots " << options.slots << ", chunk " << options.chunk << ", logit rows " << options.logit_rows << ", threads "
-            << static_cast<int>(threads) << ", round " << round;
+            << "slots " << options.slots << ", chunk " << options.chunk << ", logit rows " << options.logit_rows
+            << ", threads " << static_cast<int>(threads) << ", round " << round;
       }
     }
   }
-  std::printf("weights %s, kv %s: %d schedules, %d steps, %d requests (at most %d at once), %d cancelled, %d left, %d restored, %d evaluated between\n",
-              std::string(name(weights)).c_str(), std::string(name(kv)).c_str(), tally.schedules, tally.steps, tally.requests,
-              tally.most_at_once, tally.cancelled, tally.left, tally.restored, tally.evaluated);
+  std::printf(
+      "weights %s, kv %s: %d schedules, %d steps, %d requests (at most %d at once), %d cancelled, %d left, %d "
+      "restored, %d evaluated between\n",
+      std::string(name(weights)).c_str(), std::string(name(kv)).c_str(), tally.schedules, tally.steps, tally.requests,
+      tally.most_at_once, tally.cancelled, tally.left, tally.restored, tally.evaluated);
   RecordProperty("schedules", tally.schedules);
   EXPECT_GE(tally.schedules, 180);
   EXPECT_GT(tally.cancelled, 20);
@@ -285,9 +293,11 @@ TEST_P(Schedules, SameBitsAloneAndInAnyBatch) {
   EXPECT_GT(tally.evaluated, 20);
 }
 INSTANTIATE_TEST_SUITE_P(Property, Schedules,
-                         testing::Combine(testing::Values(DType::f32, DType::q8_0), testing::Values(DType::f16, DType::f32, DType::bf16)),
+                         testing::Combine(testing::Values(DType::f32, DType::q8_0),
+                                          testing::Values(DType::f16, DType::f32, DType::bf16)),
                          [](const auto& param) {
-                           return std::string(name(std::get<0>(param.param))) + "_kv_" + std::string(name(std::get<1>(param.param)));
+                           return std::string(name(std::get<0>(param.param))) + "_kv_" +
+                                  std::string(name(std::get<1>(param.param)));
                          });
 
 }  // namespace

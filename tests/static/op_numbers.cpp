@@ -6,8 +6,7 @@ namespace {
 
 using namespace zrt::ops;
 
-template <class O>
-constexpr bool is(std::uint8_t n, std::string_view name, zrt::Rung rung) {
+template <class O> constexpr bool is(std::uint8_t n, std::string_view name, zrt::Rung rung) {
   return zrt::number(O::opcode) == n && O::name == name && O::rung == rung;
 }
 using enum zrt::Rung;

@@ -2,15 +2,14 @@
 // tests/support/engine_of.hpp: Engine<B> as a HostEngine, for the sources that instantiate one.
 #pragma once
 
-#include <support/engines.hpp>
-
 #include <zrt/engine/engine.hpp>
 #include <zrt/models.hpp>
 
+#include <support/engines.hpp>
+
 namespace zrt::test {
 
-template <class B>
-class EngineOf final : public HostEngine {
+template <class B> class EngineOf final : public HostEngine {
  public:
   explicit EngineOf(Engine<B> engine) : engine_(std::move(engine)) {}
 
@@ -20,7 +19,8 @@ class EngineOf final : public HostEngine {
   Result<RequestId> submit(const Request& request) override { return engine_.submit(request); }
   void cancel(RequestId id) override { engine_.cancel(id); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
-  Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, const OnLogits& on_logits) override {
+  Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
+                        const OnLogits& on_logits) override {
     return engine_.evaluate(tokens, decode, on_logits);
   }
   Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
@@ -37,8 +37,7 @@ class EngineOf final : public HostEngine {
   Engine<B> engine_;
 };
 
-template <class B, class Source>
-AnyEngine open_on(const Source& source, const EngineOptions& options) {
+template <class B, class Source> AnyEngine open_on(const Source& source, const EngineOptions& options) {
   auto engine = Engine<B>::open(source, options);
   if (!engine) return pass(engine);
   return std::make_unique<EngineOf<B>>(std::move(*engine));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/support/engines.cpp: the engine on CpuBackend.
-#include <support/engine_of.hpp>
-
 #include <zrt/backend/cpu.hpp>
+
+#include <support/engine_of.hpp>
 
 template class zrt::Engine<zrt::CpuBackend>;
 

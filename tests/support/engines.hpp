@@ -34,7 +34,8 @@ class HostEngine {
   virtual Result<RequestId> submit(const Request& request) = 0;
   virtual void cancel(RequestId id) = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
-  virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, const OnLogits& on_logits) = 0;
+  virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
+                                const OnLogits& on_logits) = 0;
   virtual Result<double> perplexity(std::string_view text) = 0;
   virtual Result<Vector<std::byte>> save(RequestId id) = 0;
   virtual Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) = 0;

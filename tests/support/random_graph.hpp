@@ -2,8 +2,6 @@
 // tests/support/random_graph.hpp: graphs of a few ops over several shapes, with symbols, weights and dead ends.
 #pragma once
 
-#include <support/run_plan.hpp>
-
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
@@ -16,6 +14,8 @@
 #include <zrt/ops/rms_norm.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/softmax.hpp>
+
+#include <support/run_plan.hpp>
 
 namespace zrt::test {
 
@@ -45,7 +45,8 @@ inline constexpr SymbolId kRows = 2;
     for (std::uint32_t rows : {32u, 64u})
       for (DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0})
         result.weights.add_random(
-            "w." + std::to_string(rows) + "." + std::to_string(cols) + "." + std::string(name(dtype)), dtype, rows, cols, random);
+            "w." + std::to_string(rows) + "." + std::to_string(cols) + "." + std::string(name(dtype)), dtype, rows,
+            cols, random);
     result.weights.add_random("norm." + std::to_string(cols), DType::f32, 0, cols, random);
   }
   ir::Builder g(*catalog_ops().table, system_allocator(), result.weights.lookup());
@@ -56,10 +57,12 @@ inline constexpr SymbolId kRows = 2;
   const std::uint32_t widths[] = {32, 64, 96};
   const std::size_t inputs = 1 + pick(3);
   for (std::size_t i = 0; i < inputs; ++i)
-    values.push_back(g.input(Name::of("in.", static_cast<unsigned>(i)), {DType::f32, {lead[pick(4)], widths[pick(3)]}}));
+    values.push_back(
+        g.input(Name::of("in.", static_cast<unsigned>(i)), {DType::f32, {lead[pick(4)], widths[pick(3)]}}));
   auto some = [&] {
     // Recent values more often, so that chains form and die.
-    return pick(3) == 0 ? values[pick(values.size())] : values[values.size() - 1 - pick(std::min<std::size_t>(4, values.size()))];
+    return pick(3) == 0 ? values[pick(values.size())]
+                        : values[values.size() - 1 - pick(std::min<std::size_t>(4, values.size()))];
   };
   auto shape_of = [&](ir::ValueId v) { return g.type_of(v).shape; };
   auto like = [&](ir::ValueId v) {
@@ -73,18 +76,21 @@ inline constexpr SymbolId kRows = 2;
     const std::uint32_t cols = shape.last().extent;
     switch (pick(12)) {
       case 0: {
-        constexpr ops::UnaryKind kinds[] = {ops::UnaryKind::neg, ops::UnaryKind::abs, ops::UnaryKind::tanh, ops::UnaryKind::sin};
+        constexpr ops::UnaryKind kinds[] = {ops::UnaryKind::neg, ops::UnaryKind::abs, ops::UnaryKind::tanh,
+                                            ops::UnaryKind::sin};
         values.push_back(g.emit<ops::ElementwiseUnary>({.in = {x}, .params = {kinds[pick(4)]}})[0]);
         break;
       }
       case 1:
-        values.push_back(g.emit<ops::ElementwiseBinary>(
-            {.in = {x, like(x)}, .params = {static_cast<ops::BinaryKind>(pick(3))}})[0]);
+        values.push_back(
+            g.emit<ops::ElementwiseBinary>({.in = {x, like(x)}, .params = {static_cast<ops::BinaryKind>(pick(3))}})[0]);
         break;
       case 2: {
         Shape to = shape;
-        if (shape.rank == 2 && cols % 2 == 0) to = {shape[0], 2, cols / 2};
-        else if (shape.rank == 3) to = {shape[0], Dim(shape[1].extent * cols)};
+        if (shape.rank == 2 && cols % 2 == 0)
+          to = {shape[0], 2, cols / 2};
+        else if (shape.rank == 3)
+          to = {shape[0], Dim(shape[1].extent * cols)};
         values.push_back(g.emit<ops::Reshape>({.in = {x}, .params = {ShapeParams::of(to)}})[0]);
         break;
       }
@@ -99,7 +105,8 @@ inline constexpr SymbolId kRows = 2;
         if (cols != 32 && cols != 64 && cols != 96 && cols != 128) break;
         constexpr DType types[] = {DType::f32, DType::f16, DType::q8_0, DType::q4_0};
         const std::uint32_t out = widths[pick(2)];
-        const std::string weight = "w." + std::to_string(out) + "." + std::to_string(cols) + "." + std::string(name(types[pick(4)]));
+        const std::string weight =
+            "w." + std::to_string(out) + "." + std::to_string(cols) + "." + std::string(name(types[pick(4)]));
         ir::WeightId bias;
         if (pick(2) == 0) {
           const Bytes data = random_floats(out, random);
@@ -122,17 +129,22 @@ inline constexpr SymbolId kRows = 2;
         if (pick(4) != 0) values.push_back(both[1]);
         break;
       }
-      case 8: values.push_back(g.emit<ops::Softmax>({.in = {x}})[0]); break;
+      case 8:
+        values.push_back(g.emit<ops::Softmax>({.in = {x}})[0]);
+        break;
       case 9:
         if (cols < 32) break;
-        values.push_back(g.emit<ops::Slice>({.in = {x}, .params = {static_cast<std::uint32_t>(pick(cols - 31)), 32}})[0]);
+        values.push_back(
+            g.emit<ops::Slice>({.in = {x}, .params = {static_cast<std::uint32_t>(pick(cols - 31)), 32}})[0]);
         break;
       case 10:
         values.push_back(g.emit<ops::GatedAct>({.in = {x, pick(2) == 0 ? like(x) : ir::ValueId{}}})[0]);
         break;
       default:
-        if (pick(3) == 0) values.push_back(g.emit<ops::Reduce>({.in = {x}, .params = {ops::ReduceKind::maximum, 1}})[0]);
-        else values.push_back(g.emit<ops::ResidualAdd>({.in = {x, like(x)}})[0]);
+        if (pick(3) == 0)
+          values.push_back(g.emit<ops::Reduce>({.in = {x}, .params = {ops::ReduceKind::maximum, 1}})[0]);
+        else
+          values.push_back(g.emit<ops::ResidualAdd>({.in = {x, like(x)}})[0]);
     }
   }
   const std::size_t outputs = 1 + pick(3);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/support/run_plan.cpp: the one source of the tests that instantiates the whole catalog.
+#include <zrt/backend/reference.hpp>
+
 #include <support/run_plan.hpp>
 #include <support/run_with.hpp>
-
-#include <zrt/backend/reference.hpp>
 
 namespace zrt {
 
@@ -12,15 +12,14 @@ namespace test {
 /// Runs whole instructions on one worker after the other, so that neighbours run at the same time.
 struct SpreadBackend : ReferenceBackend {
   static constexpr std::string_view name = "spread";
-  using Claims = boost::mp11::mp_list<ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Reshape, ops::Concat, ops::Slice,
-                                      ops::Linear, ops::RmsNorm, ops::ResidualAdd, ops::ResidualRmsNorm, ops::Softmax,
-                                      ops::Reduce, ops::GatedAct>;
+  using Claims = boost::mp11::mp_list<ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Reshape, ops::Concat,
+                                      ops::Slice, ops::Linear, ops::RmsNorm, ops::ResidualAdd, ops::ResidualRmsNorm,
+                                      ops::Softmax, ops::Reduce, ops::GatedAct>;
 };
 
 }  // namespace test
 
-template <class O>
-struct Adapter<test::SpreadBackend, O> {
+template <class O> struct Adapter<test::SpreadBackend, O> {
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
     return Adapter<ReferenceBackend, O>::scratch(call, bounds);
   }
@@ -67,7 +66,8 @@ void Weights::add_random(std::string name, DType dtype, std::uint32_t rows, std:
   add(std::move(name), dtype, shape, std::move(bytes));
 }
 
-StepData random_step(const plan::ExecutionPlan& plan, const Extents& bounds, const Extents& actual, std::mt19937& random) {
+StepData random_step(const plan::ExecutionPlan& plan, const Extents& bounds, const Extents& actual,
+                     std::mt19937& random) {
   StepData run{{}, bounds, actual};
   for (const plan::PlanPort& port : plan.inputs)
     run.inputs.push_back(random_floats(
@@ -75,13 +75,14 @@ StepData random_step(const plan::ExecutionPlan& plan, const Extents& bounds, con
   return run;
 }
 
-Result<std::vector<Bytes>> run_planned(const plan::CompiledPlan& compiled, const exec::WeightSource& weights, const StepData& run) {
+Result<std::vector<Bytes>> run_planned(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
+                                       const StepData& run) {
   ReferenceBackend::Device device;
   return run_with<ReferenceBackend>(compiled, weights, run, device);
 }
 
-Result<std::vector<Bytes>> run_spread(const plan::CompiledPlan& compiled, const exec::WeightSource& weights, const StepData& run,
-                                      const ThreadHook& threads) {
+Result<std::vector<Bytes>> run_spread(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
+                                      const StepData& run, const ThreadHook& threads) {
   ReferenceBackend::Device device(system_allocator(), threads);
   return run_with<SpreadBackend>(compiled, weights, run, device);
 }
@@ -92,14 +93,15 @@ std::vector<std::uint64_t> reference_scratch(const plan::CompiledPlan& compiled,
   std::array<WeightInfo, plan::kMaxOperands> w;
   for (std::size_t i = 0; i < compiled.plan.instructions.size(); ++i) {
     const plan::Instruction insn = compiled.plan.instruction(i);
-    const auto bytes =
-        exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].scratch(compiled.plan.operand_info(insn, in, w), bounds);
+    const auto bytes = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].scratch(
+        compiled.plan.operand_info(insn, in, w), bounds);
     scratch.push_back(bytes ? *bytes : 0);
   }
   return scratch;
 }
 
-Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const exec::WeightSource& source, const StepData& run) {
+Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const exec::WeightSource& source,
+                                     const StepData& run) {
   const plan::ExecutionPlan& plan = compiled.plan;
   ReferenceBackend::Device device;
   auto weights = exec::bind_weights<ReferenceBackend>(plan, source, device);
@@ -122,7 +124,8 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
     auto buffer = Buffer::zeroed(system_allocator(), static_cast<std::size_t>(scratch_bytes[i]));
     if (!buffer) return pass(buffer);
     scratch.push_back(std::move(*buffer));
-    if (auto r = recorder.begin({static_cast<std::uint32_t>(i), insn.opcode, scratch.back().span()}); !r) return pass(r);
+    if (auto r = recorder.begin({static_cast<std::uint32_t>(i), insn.opcode, scratch.back().span()}); !r)
+      return pass(r);
     std::array<HostTensor, plan::kMaxOperands> in{};
     std::array<HostTensor, plan::kMaxOperands> out{};
     std::array<HostWeight, plan::kMaxOperands> w{};
@@ -136,7 +139,8 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
                                                          {w.data(), insn.weights.size()},
                                                          {},
                                                          plan.param_block(*insn.param_block_id)};
-    if (auto r = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].record(recorder, operands); !r) return pass(r);
+    if (auto r = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].record(recorder, operands); !r)
+      return pass(r);
   }
   Step step;
   step.extents = run.actual;

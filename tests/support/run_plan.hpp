@@ -73,17 +73,18 @@ struct StepData {
 
 /// Inputs of random values for `plan` with its symbols at `actual`.
 [[nodiscard]] StepData random_step(const plan::ExecutionPlan& plan, const Extents& bounds, const Extents& actual,
-                             std::mt19937& random);
+                                   std::mt19937& random);
 
 /// The outputs of ReferenceBackend in the planned arena, in the plan's order.
-[[nodiscard]] Result<std::vector<Bytes>> run_planned(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
-                                                     const StepData& run);
+[[nodiscard]] Result<std::vector<Bytes>> run_planned(const plan::CompiledPlan& compiled,
+                                                     const exec::WeightSource& weights, const StepData& run);
 /// The same kernels where each register, input and scratch has memory of its own and nothing is reused.
-[[nodiscard]] Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
-                                                   const StepData& run);
+[[nodiscard]] Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled,
+                                                   const exec::WeightSource& weights, const StepData& run);
 /// In the planned arena, instruction i on worker i modulo the number of workers: a fence too few shows.
-[[nodiscard]] Result<std::vector<Bytes>> run_spread(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
-                                                    const StepData& run, const ThreadHook& threads);
+[[nodiscard]] Result<std::vector<Bytes>> run_spread(const plan::CompiledPlan& compiled,
+                                                    const exec::WeightSource& weights, const StepData& run,
+                                                    const ThreadHook& threads);
 
 /// Scratch bytes of each instruction on ReferenceBackend.
 [[nodiscard]] std::vector<std::uint64_t> reference_scratch(const plan::CompiledPlan& compiled, const Extents& bounds);

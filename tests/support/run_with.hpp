@@ -7,8 +7,8 @@
 namespace zrt::test {
 
 template <class B>
-Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const exec::WeightSource& source, const StepData& run,
-                                    typename B::Device& device) {
+Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const exec::WeightSource& source,
+                                    const StepData& run, typename B::Device& device) {
   auto weights = exec::bind_weights<B>(compiled.plan, source, device);
   if (!weights) return pass(weights);
   auto states = exec::StateStore<B>::make(compiled.plan, device, 0, 0);

@@ -90,7 +90,8 @@ class Memory {
 /// Serves memory by handle; counts what crosses the border between host and device.
 class Device {
  public:
-  explicit Device(zrt::Allocator allocator = zrt::system_allocator()) noexcept : allocator_(allocator), vram_(allocator) {}
+  explicit Device(zrt::Allocator allocator = zrt::system_allocator()) noexcept
+      : allocator_(allocator), vram_(allocator) {}
 
   [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes) noexcept {
     // Memory of no bytes has a block too, so that its tensors are present.
@@ -110,7 +111,11 @@ class Device {
     const auto elements = view.shape.elements({}).get(view.name);
     if (!elements) return zrt::pass(elements);
     const std::uint32_t cols = view.shape.last().extent;
-    Weight w{{}, view.dtype, cols == 0 ? 0 : static_cast<std::uint32_t>(*elements / cols), cols, zrt::bytes_of(view.dtype, cols)};
+    Weight w{{},
+             view.dtype,
+             cols == 0 ? 0 : static_cast<std::uint32_t>(*elements / cols),
+             cols,
+             zrt::bytes_of(view.dtype, cols)};
     if (w.rows * w.row_bytes > view.data.size())
       return zrt::fail(Errc::shape_mismatch, "weight ", view.name, " is shorter than its shape");
     auto memory = allocate(w.rows * w.row_bytes);
@@ -125,7 +130,8 @@ class Device {
     return {memory.handle(), d.size_bytes, units, d.info};
   }
   [[nodiscard]] Result<void> write(const Tensor& tensor, std::span<const std::byte> from) noexcept {
-    if (from.size() > tensor.at.bytes) return zrt::fail(Errc::invalid_argument, "an upload is longer than its tensor's memory");
+    if (from.size() > tensor.at.bytes)
+      return zrt::fail(Errc::invalid_argument, "an upload is longer than its tensor's memory");
     if (!from.empty()) std::memcpy(vram_.resolve(tensor.at), from.data(), from.size());
     uploads_ += 1;
     return {};
@@ -189,10 +195,13 @@ class Program {
         case CommandKind::wait:
           if (stop()) return false;
           break;
-        case CommandKind::finish: ++finishes_; break;
+        case CommandKind::finish:
+          ++finishes_;
+          break;
         case CommandKind::launch: {
           ++launches_;
-          const std::span<std::byte> scratch(device.vram().resolve(c.scratch), static_cast<std::size_t>(c.scratch.bytes));
+          const std::span<std::byte> scratch(device.vram().resolve(c.scratch),
+                                             static_cast<std::size_t>(c.scratch.bytes));
           c.kernel(device.vram(), args_.data() + c.args, step, {0, 1, c.instruction, scratch});
         }
       }
@@ -226,13 +235,13 @@ class Recorder {
     return program_->commands_.push_back({CommandKind::wait, site.wait_for, site.opcode, nullptr, 0, {}});
   }
   /// Appends one launch.
-  template <class Args>
-  [[nodiscard]] Result<void> launch(Kernel kernel, const Args& args) noexcept {
+  template <class Args> [[nodiscard]] Result<void> launch(Kernel kernel, const Args& args) noexcept {
     static_assert(std::is_trivially_copyable_v<Args> && alignof(Args) <= 16);
     const std::size_t at = zrt::align_up(program_->args_.size(), 16);
     if (auto r = program_->args_.resize(at + sizeof(Args)); !r) return r;
     std::memcpy(program_->args_.data() + at, &args, sizeof(Args));
-    return program_->commands_.push_back({CommandKind::launch, site_.instruction, site_.opcode, kernel, at, site_.scratch});
+    return program_->commands_.push_back(
+        {CommandKind::launch, site_.instruction, site_.opcode, kernel, at, site_.scratch});
   }
   /// Ends the stage: what follows may read its results.
   [[nodiscard]] Result<void> finish() noexcept {
@@ -256,20 +265,20 @@ struct Backend {
   using Device = toy::Device;
   using Program = toy::Program;
   using Recorder = toy::Recorder;
-  using Claims = boost::mp11::mp_list<zrt::ops::ElementwiseUnary, zrt::ops::ElementwiseBinary, zrt::ops::Reshape,
-                                      zrt::ops::Concat, zrt::ops::Slice, zrt::ops::Linear, zrt::ops::RmsNorm,
-                                      zrt::ops::ResidualAdd, zrt::ops::Softmax, zrt::ops::Reduce, zrt::ops::GatedAct,
-                                      zrt::ops::KvWriteBatched>;
+  using Claims =
+      boost::mp11::mp_list<zrt::ops::ElementwiseUnary, zrt::ops::ElementwiseBinary, zrt::ops::Reshape, zrt::ops::Concat,
+                           zrt::ops::Slice, zrt::ops::Linear, zrt::ops::RmsNorm, zrt::ops::ResidualAdd,
+                           zrt::ops::Softmax, zrt::ops::Reduce, zrt::ops::GatedAct, zrt::ops::KvWriteBatched>;
   using Unsupported = boost::mp11::mp_list<zrt::ops::Argmax>;
 };
 
 /// The ops that the toy knows of: what it claims, one that runs through its expansion
 /// (ResidualRmsNorm), and one that it leaves out.
-using Catalog = boost::mp11::mp_append<Backend::Claims, boost::mp11::mp_list<zrt::ops::ResidualRmsNorm, zrt::ops::Argmax>>;
+using Catalog =
+    boost::mp11::mp_append<Backend::Claims, boost::mp11::mp_list<zrt::ops::ResidualRmsNorm, zrt::ops::Argmax>>;
 
 /// The device's "kernel" of O: resolves the handles, then computes as the reference does.
-template <class O>
-struct KernelOf {
+template <class O> struct KernelOf {
   static zrt::HostTensor host(Vram& vram, const Tensor& t) noexcept { return {vram.resolve(t.at), t.type}; }
   static zrt::HostWeight host(Vram& vram, const Weight& w) noexcept {
     return {vram.resolve(w.at), w.dtype, w.rows, w.cols, w.row_bytes};
@@ -296,8 +305,10 @@ struct zrt::Adapter<toy::Backend, O> {
                                                 .supports_graph_emit = true,
                                                 .max_batch_size = std::is_same_v<O, ops::Softmax> ? 1u : 0u};
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
-    if constexpr (HasReferenceScratch<O>) return O::reference_scratch(call, bounds);
-    else return 0;
+    if constexpr (HasReferenceScratch<O>)
+      return O::reference_scratch(call, bounds);
+    else
+      return 0;
   }
   static Result<void> record(toy::Recorder& recorder, const Call<toy::Backend, O>& call) noexcept {
     return recorder.launch(&toy::KernelOf<O>::run, call);

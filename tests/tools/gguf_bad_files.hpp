@@ -46,8 +46,7 @@ inline GgufWriter full_gguf(std::uint32_t version = 3) {
   writer.add_array<std::uint32_t>("a.u32", {1, 2}).add_array<std::int32_t>("a.i32", {-1, 2});
   writer.add_array<std::uint64_t>("a.u64", {1, 2}).add_array<std::int64_t>("a.i64", {-1, 2});
   writer.add_array<float>("a.f32", {0.5f, 2}).add_array<double>("a.f64", {0.25, 2});
-  writer.add_array<bool>("a.bool", {true, false})
-      .add_array<std::string_view>("a.string", {"one", "", "three"});
+  writer.add_array<bool>("a.bool", {true, false}).add_array<std::string_view>("a.string", {"one", "", "three"});
   writer.add_array<float>("a.empty", {});
   const GgufBlob inner = blob_array<std::uint16_t>({7, 8});
   writer.add_blob("a.nested", blob_array(9, {inner, blob_array<std::string_view>({"x"}), inner}));
@@ -84,8 +83,8 @@ class BadFileMaker {
 
   /// The full file with `value` over the part called `mark`, `shift` bytes on.
   template <class T>
-  void patched(const std::string& name, const std::string& mark, std::size_t shift, T value,
-               Errc code, std::string text) {
+  void patched(const std::string& name, const std::string& mark, std::size_t shift, T value, Errc code,
+               std::string text) {
     Bytes bytes = base_;
     patch(bytes, marks_.at(mark) + shift, value);
     add(name + ": " + mark, std::move(bytes), code, std::move(text));
@@ -113,8 +112,7 @@ class BadFileMaker {
     for (std::size_t i = 0; i < 4; ++i) {
       Bytes bytes = base_;
       bytes[i] = std::byte{'X'};
-      add("magic with letter " + std::to_string(i) + " changed", std::move(bytes),
-          Errc::invalid_file, "the magic is");
+      add("magic with letter " + std::to_string(i) + " changed", std::move(bytes), Errc::invalid_file, "the magic is");
     }
     for (const char* magic : {"ggml", "lmgg", "GGML", "tjgg", "FUGG", "PK\3\4"}) {
       Bytes bytes = base_;
@@ -122,22 +120,18 @@ class BadFileMaker {
       add(std::string("magic ") + magic, std::move(bytes), Errc::invalid_file, "'GGUF' expected");
     }
     for (std::uint32_t version : {0u, 4u, 5u, 100u, 0xffffu, 0x10003u, ~0u})
-      patched("version " + std::to_string(version), "version", 0, version,
-              Errc::unsupported_version, "2 or 3 expected");
-    patched("version 1", "version", 0, 1u, Errc::unsupported_version,
-            "version 1 has other field widths");
+      patched("version " + std::to_string(version), "version", 0, version, Errc::unsupported_version,
+              "2 or 3 expected");
+    patched("version 1", "version", 0, 1u, Errc::unsupported_version, "version 1 has other field widths");
     for (std::uint32_t version : {1u, 2u, 3u})
-      patched("big-endian " + std::to_string(version), "version", 0, version << 24,
-              Errc::unsupported_version, "big-endian");
+      patched("big-endian " + std::to_string(version), "version", 0, version << 24, Errc::unsupported_version,
+              "big-endian");
     for (const char* what : {"tensors", "entries"}) {
+      for (std::uint64_t count : {std::uint64_t{1} << 10, std::uint64_t{1} << 20, std::uint64_t{1} << 24})
+        patched("count " + std::to_string(count), what, 0, count, Errc::truncated_file, "announced, ");
       for (std::uint64_t count :
-           {std::uint64_t{1} << 10, std::uint64_t{1} << 20, std::uint64_t{1} << 24})
-        patched("count " + std::to_string(count), what, 0, count, Errc::truncated_file,
-                "announced, ");
-      for (std::uint64_t count : {(std::uint64_t{1} << 24) + 1, std::uint64_t{1} << 32,
-                                  std::uint64_t{1} << 63, ~std::uint64_t{0}})
-        patched("count " + std::to_string(count), what, 0, count, Errc::limit_exceeded,
-                "at most 16777216 allowed");
+           {(std::uint64_t{1} << 24) + 1, std::uint64_t{1} << 32, std::uint64_t{1} << 63, ~std::uint64_t{0}})
+        patched("count " + std::to_string(count), what, 0, count, Errc::limit_exceeded, "at most 16777216 allowed");
     }
     cut("version", 3, Errc::truncated_file, "inside the version");
     cut("tensors", 1, Errc::truncated_file, "inside the tensor count");
@@ -155,27 +149,20 @@ class BadFileMaker {
     for (const std::string& key : names_after("value type ")) {
       const std::string length = "key length " + key;
       patched("key empty", length, 0, std::uint64_t{0}, Errc::invalid_file, "the key is empty");
-      patched("key of 65536 bytes", length, 0, std::uint64_t{65536}, Errc::invalid_file,
-              "at most 65535");
+      patched("key of 65536 bytes", length, 0, std::uint64_t{65536}, Errc::invalid_file, "at most 65535");
       patched("key with a control byte", "key " + key, 1, std::uint8_t{0x1f}, Errc::invalid_file,
               "byte 1 of the key is 31");
       patched("key outside ASCII", "key " + key, 0, std::uint8_t{0xc3}, Errc::invalid_file,
               "is 195, a printable ASCII");
-      patched("value type 13", "value type " + key, 0, 13u, Errc::invalid_file,
-              "the value type is 13, 0 to 12");
+      patched("value type 13", "value type " + key, 0, 13u, Errc::invalid_file, "the value type is 13, 0 to 12");
     }
-    patched("key of all bytes", "key length v.u8", 0, ~std::uint64_t{0}, Errc::invalid_file,
-            "at most 65535");
-    patched("key past the end", "key length v.u8", 0, std::uint64_t{65535}, Errc::truncated_file,
-            "inside the key");
-    patched("key with a zero byte", "key v.u8", 3, std::uint8_t{0}, Errc::invalid_file,
-            "byte 3 of the key is 0");
-    patched("key with DEL", "key v.u8", 0, std::uint8_t{0x7f}, Errc::invalid_file,
-            "byte 0 of the key is 127");
-    patched("value type 255", "value type v.u8", 0, 255u, Errc::invalid_file,
-            "the value type is 255");
-    patched("value type with a high byte", "value type v.u8", 3, std::uint8_t{1},
-            Errc::invalid_file, "0 to 12 expected");
+    patched("key of all bytes", "key length v.u8", 0, ~std::uint64_t{0}, Errc::invalid_file, "at most 65535");
+    patched("key past the end", "key length v.u8", 0, std::uint64_t{65535}, Errc::truncated_file, "inside the key");
+    patched("key with a zero byte", "key v.u8", 3, std::uint8_t{0}, Errc::invalid_file, "byte 3 of the key is 0");
+    patched("key with DEL", "key v.u8", 0, std::uint8_t{0x7f}, Errc::invalid_file, "byte 0 of the key is 127");
+    patched("value type 255", "value type v.u8", 0, 255u, Errc::invalid_file, "the value type is 255");
+    patched("value type with a high byte", "value type v.u8", 3, std::uint8_t{1}, Errc::invalid_file,
+            "0 to 12 expected");
   }
 
   void values() {
@@ -183,15 +170,14 @@ class BadFileMaker {
       patched("bool " + std::to_string(byte), "value v.bool", 0, static_cast<std::uint8_t>(byte),
               Errc::invalid_metadata, "a bool is " + std::to_string(byte));
     for (int i : {0, 1})
-      patched("bool array " + std::to_string(i), "value a.bool", 12 + static_cast<std::size_t>(i),
-              std::uint8_t{2}, Errc::invalid_metadata, "0 or 1 expected");
-    for (std::uint64_t length : {std::uint64_t{1} << 20, std::uint64_t{1} << 40,
-                                 std::uint64_t{1} << 63, ~std::uint64_t{0}})
-      patched("string of " + std::to_string(length), "value v.string", 0, length,
-              Errc::truncated_file, "inside the string");
+      patched("bool array " + std::to_string(i), "value a.bool", 12 + static_cast<std::size_t>(i), std::uint8_t{2},
+              Errc::invalid_metadata, "0 or 1 expected");
+    for (std::uint64_t length :
+         {std::uint64_t{1} << 20, std::uint64_t{1} << 40, std::uint64_t{1} << 63, ~std::uint64_t{0}})
+      patched("string of " + std::to_string(length), "value v.string", 0, length, Errc::truncated_file,
+              "inside the string");
     for (const char* key : {"v.u8", "v.u16", "v.u32", "v.u64", "v.f32", "v.f64", "v.bool"})
-      cut(std::string("value ") + key, 0, Errc::truncated_file,
-          std::string("inside the ") + (key + 2));
+      cut(std::string("value ") + key, 0, Errc::truncated_file, std::string("inside the ") + (key + 2));
     for (const char* key : {"v.i8", "v.i16", "v.i32", "v.i64"})
       cut(std::string("value type ") + key, 2, Errc::truncated_file, "inside the value type");
   }
@@ -203,17 +189,14 @@ class BadFileMaker {
       patched("array of all", mark, 4, ~std::uint64_t{0}, Errc::truncated_file, "needs at least");
       patched("array of 2^60", mark, 4, std::uint64_t{1} << 60, Errc::truncated_file,
               "an array of 1152921504606846976");
-      patched("array past the end", mark, 4, std::uint64_t{base_.size()}, Errc::truncated_file,
-              "bytes left");
+      patched("array past the end", mark, 4, std::uint64_t{base_.size()}, Errc::truncated_file, "bytes left");
       cut(mark, 3, Errc::truncated_file, "inside the array element type");
       cut(mark, 5, Errc::truncated_file, "inside the array length");
     }
-    patched("string in an array too long", "value a.string", 12, ~std::uint64_t{0},
-            Errc::truncated_file, "inside the string");
-    patched("nested element type", "value a.nested", 12, 77u, Errc::invalid_file,
-            "the array element type is 77");
-    patched("nested length", "value a.nested", 16, std::uint64_t{1} << 50, Errc::truncated_file,
-            "needs at least");
+    patched("string in an array too long", "value a.string", 12, ~std::uint64_t{0}, Errc::truncated_file,
+            "inside the string");
+    patched("nested element type", "value a.nested", 12, 77u, Errc::invalid_file, "the array element type is 77");
+    patched("nested length", "value a.nested", 16, std::uint64_t{1} << 50, Errc::truncated_file, "needs at least");
     cut("value a.f64", 20, Errc::truncated_file, "an array of 2 f64");
     for (int depth : {5, 6, 200}) {
       GgufBlob value = blob_array<std::uint8_t>({1});
@@ -225,10 +208,7 @@ class BadFileMaker {
 
   void alignments() {
     const auto with = [](GgufBlob value) {
-      return GgufWriter()
-          .add_blob("general.alignment", std::move(value))
-          .add_f32("t", {1}, {1})
-          .build();
+      return GgufWriter().add_blob("general.alignment", std::move(value)).add_f32("t", {1}, {1}).build();
     };
     const auto typed = [&](const char* name, GgufBlob value) {
       add(std::string("alignment of type ") + name, with(std::move(value)), Errc::invalid_metadata,
@@ -247,73 +227,60 @@ class BadFileMaker {
     typed("string", blob(std::string_view("32")));
     typed("array", blob_array<std::uint32_t>({32}));
     for (std::uint32_t value : {0u, 3u, 12u, 33u, 48u, 100u, ~0u})
-      add("alignment " + std::to_string(value), with(blob(value)), Errc::invalid_metadata,
-          "not a power of two");
+      add("alignment " + std::to_string(value), with(blob(value)), Errc::invalid_metadata, "not a power of two");
     for (std::uint32_t value : {1u, 2u, 4u, 1u << 25, 1u << 31})
-      add("alignment " + std::to_string(value), with(blob(value)), Errc::invalid_metadata,
-          "8 to 16777216 expected");
+      add("alignment " + std::to_string(value), with(blob(value)), Errc::invalid_metadata, "8 to 16777216 expected");
   }
 
   void duplicates() {
     for (const char* key : {"general.architecture", "v.u8", "v.string", "a.f32", "a.nested"})
-      add(std::string("key twice: ") + key, full_gguf().add(key, 1.0f).build(),
-          Errc::duplicate_name, std::string("metadata key '") + key + "' of entry 28");
-    add("alignment twice", full_gguf().align(32).build(), Errc::duplicate_name,
-        "general.alignment");
+      add(std::string("key twice: ") + key, full_gguf().add(key, 1.0f).build(), Errc::duplicate_name,
+          std::string("metadata key '") + key + "' of entry 28");
+    add("alignment twice", full_gguf().align(32).build(), Errc::duplicate_name, "general.alignment");
     for (const char* name : {"t.f32", "t.q4_0", "t.i8"})
-      add(std::string("tensor twice: ") + name, full_gguf().add_f32(name, {1}, {1}).build(),
-          Errc::duplicate_name, std::string("tensor name '") + name + "' of entry 4");
+      add(std::string("tensor twice: ") + name, full_gguf().add_f32(name, {1}, {1}).build(), Errc::duplicate_name,
+          std::string("tensor name '") + name + "' of entry 4");
   }
 
   void tensor_entries() {
     for (const std::string& name : names_after("rank ")) {
-      patched("name empty", "name length " + name, 0, std::uint64_t{0}, Errc::invalid_file,
-              "the name is empty");
-      patched("name of 65 bytes", "name length " + name, 0, std::uint64_t{65}, Errc::invalid_file,
-              "at most 64");
-      patched("name of all bytes", "name length " + name, 0, ~std::uint64_t{0}, Errc::invalid_file,
-              "at most 64");
-      patched("name with a newline", "name " + name, 1, '\n', Errc::invalid_file,
-              "is 10, a control character");
+      patched("name empty", "name length " + name, 0, std::uint64_t{0}, Errc::invalid_file, "the name is empty");
+      patched("name of 65 bytes", "name length " + name, 0, std::uint64_t{65}, Errc::invalid_file, "at most 64");
+      patched("name of all bytes", "name length " + name, 0, ~std::uint64_t{0}, Errc::invalid_file, "at most 64");
+      patched("name with a newline", "name " + name, 1, '\n', Errc::invalid_file, "is 10, a control character");
       patched("rank 5", "rank " + name, 0, 5u, Errc::unsupported_tensor_rank, "the rank is 5");
       patched("rank of all", "rank " + name, 0, ~0u, Errc::unsupported_tensor_rank, "at most 4");
       cut("rank " + name, 1, Errc::truncated_file, "inside the rank");
       cut("type " + name, 1, Errc::truncated_file, "inside the type");
       cut("offset " + name, 1, Errc::truncated_file, "inside the offset");
-      cut("name " + name, 1, Errc::truncated_file,
-          name == "t.f32" ? "tensors of at least" : "inside the name");
+      cut("name " + name, 1, Errc::truncated_file, name == "t.f32" ? "tensors of at least" : "inside the name");
     }
     // A cut in the first tensor's entry already contradicts the number of tensors.
     std::erase_if(files_, [](const BadFile& file) { return file.name == "cut at name t.f32 + 1"; });
     for (std::size_t d = 0; d < 4; ++d) {
       const std::string number = std::to_string(d);
-      patched("dimension " + number + " zero", "dims t.q4_0", 8 * d, std::uint64_t{0},
-              Errc::invalid_file, "dimension " + number + " is zero");
-      patched("dimension " + number + " huge", "dims t.q4_0", 8 * d, ~std::uint64_t{0},
-              Errc::size_overflow, "does not fit 63 bits");
+      patched("dimension " + number + " zero", "dims t.q4_0", 8 * d, std::uint64_t{0}, Errc::invalid_file,
+              "dimension " + number + " is zero");
+      patched("dimension " + number + " huge", "dims t.q4_0", 8 * d, ~std::uint64_t{0}, Errc::size_overflow,
+              "does not fit 63 bits");
     }
-    patched("dimension times 2^58", "dims t.q4_0", 8, std::uint64_t{1} << 58, Errc::size_overflow,
-            "dimension 1 is");
-    patched("bytes past 64 bits", "dims t.f32", 0, std::uint64_t{1} << 61, Errc::size_overflow,
-            "does not fit 64 bits");
+    patched("dimension times 2^58", "dims t.q4_0", 8, std::uint64_t{1} << 58, Errc::size_overflow, "dimension 1 is");
+    patched("bytes past 64 bits", "dims t.f32", 0, std::uint64_t{1} << 61, Errc::size_overflow, "does not fit 64 bits");
     cut("dims t.q4_0", 9, Errc::truncated_file, "inside the dimensions");
   }
 
   void tensor_types() {
     for (std::uint32_t id : {4u, 5u, 31u, 32u, 33u, 36u, 37u, 38u})
-      patched("removed type " + std::to_string(id), "type t.i8", 0, id,
-              Errc::unsupported_weight_type,
-              "the type is " + std::to_string(id) + " (" +
-                  std::string(model::removed_ggml_type(id)) + ")");
+      patched("removed type " + std::to_string(id), "type t.i8", 0, id, Errc::unsupported_weight_type,
+              "the type is " + std::to_string(id) + " (" + std::string(model::removed_ggml_type(id)) + ")");
     for (std::uint32_t id : {42u, 43u, 64u, 255u, 1u << 16, ~0u})
-      patched("unknown type " + std::to_string(id), "type t.i8", 0, id,
-              Errc::unsupported_weight_type,
+      patched("unknown type " + std::to_string(id), "type t.i8", 0, id, Errc::unsupported_weight_type,
               "the type is " + std::to_string(id) + ", which is not known");
     for (const model::GgmlType& type : model::kGgmlTypes)
       if (type.block_elems() > 1)
         add("row of " + std::string(type.name()) + " cut inside a block",
-            GgufWriter().add_tensor("t", type.id, {type.block_elems() + 1u}, Bytes(1024)).build(),
-            Errc::invalid_file, "expected for " + std::string(type.name()));
+            GgufWriter().add_tensor("t", type.id, {type.block_elems() + 1u}, Bytes(1024)).build(), Errc::invalid_file,
+            "expected for " + std::string(type.name()));
   }
 
   void placements() {
@@ -324,16 +291,14 @@ class BadFileMaker {
          {std::uint64_t{4096}, std::uint64_t{1} << 32, std::uint64_t{1} << 63, ~std::uint64_t{31}})
       patched("offset " + std::to_string(offset), "offset t.i8", 0, offset, Errc::truncated_file,
               "reach past the data section");
-    patched("tensor larger than the file", "dims t.i8", 0, std::uint64_t{1} << 40,
-            Errc::truncated_file, "reach past");
+    patched("tensor larger than the file", "dims t.i8", 0, std::uint64_t{1} << 40, Errc::truncated_file, "reach past");
     patched("two tensors at one place", "offset t.q4_0", 0, std::uint64_t{0}, Errc::invalid_file,
             "overlaps the 32 bytes of 't.f32'");
     patched("tensor inside another", "offset t.i8", 0, std::uint64_t{64}, Errc::invalid_file,
             "overlaps the 72 bytes of 't.q4_0'");
-    patched("tensor one byte too long", "dims t.f32", 0, std::uint64_t{5}, Errc::invalid_file,
-            "overlaps the 40 bytes");
-    patched("tensors out of order and overlapping", "offset t.scalar", 0, std::uint64_t{32},
-            Errc::invalid_file, "overlaps");
+    patched("tensor one byte too long", "dims t.f32", 0, std::uint64_t{5}, Errc::invalid_file, "overlaps the 40 bytes");
+    patched("tensors out of order and overlapping", "offset t.scalar", 0, std::uint64_t{32}, Errc::invalid_file,
+            "overlaps");
     cut("index end", 0, Errc::truncated_file, "behind the end of the file");
     cut("data", 0, Errc::truncated_file, "data section of 0 bytes");
     cut("data", 31, Errc::truncated_file, "'t.f32': 32 bytes at 0");

@@ -45,9 +45,7 @@ inline std::uint64_t sum(std::span<const std::byte> bytes) noexcept {
   return total;
 }
 
-inline std::uint64_t sum(std::string_view text) noexcept {
-  return sum(std::as_bytes(std::span(text)));
-}
+inline std::uint64_t sum(std::string_view text) noexcept { return sum(std::as_bytes(std::span(text))); }
 
 template <class T> std::uint64_t sum(const Result<T>& result) noexcept {
   if (!result) return sum(result.error().text()) + result.error().offset();
@@ -69,16 +67,13 @@ template <class T> std::uint64_t sum_list(const model::GgufValue& value) noexcep
 
 inline std::uint64_t sum_value(const model::GgufValue& value, int depth) noexcept {
   std::uint64_t total = sum(name(value.type())) + value.offset();
-  total += sum(value.as<bool>()) + sum(value.as<std::string_view>()) + sum(value.as<float>()) +
-           sum(value.as<double>());
-  total += sum(value.as<std::uint8_t>()) + sum(value.as<std::int8_t>()) +
-           sum(value.as<std::uint16_t>()) + sum(value.as<std::int16_t>()) +
-           sum(value.as<std::uint32_t>()) + sum(value.as<std::int32_t>()) +
+  total += sum(value.as<bool>()) + sum(value.as<std::string_view>()) + sum(value.as<float>()) + sum(value.as<double>());
+  total += sum(value.as<std::uint8_t>()) + sum(value.as<std::int8_t>()) + sum(value.as<std::uint16_t>()) +
+           sum(value.as<std::int16_t>()) + sum(value.as<std::uint32_t>()) + sum(value.as<std::int32_t>()) +
            sum(value.as<std::uint64_t>()) + sum(value.as<std::int64_t>());
   total += sum_list<bool>(value) + sum_list<std::int32_t>(value) + sum_list<float>(value) +
            sum_list<std::string_view>(value);
-  for (std::uint64_t i :
-       {std::uint64_t{0}, std::uint64_t{1}, value.count() / 2, value.count() - 1, value.count()}) {
+  for (std::uint64_t i : {std::uint64_t{0}, std::uint64_t{1}, value.count() / 2, value.count() - 1, value.count()}) {
     const auto element = value.element(i);
     total += element ? element->count() : sum(element.error().text());
   }
@@ -98,27 +93,21 @@ inline std::uint64_t walk(const model::GgufFile& file) noexcept {
     const model::GgufValue* found = file.find(entry.key);
     total += detail::sum(entry.key) + (found == &entry.value ? 1u : 0u);
     total += detail::sum_value(entry.value, 0);
-    total += detail::sum(file.get<std::uint32_t>(entry.key)) +
-             detail::sum(file.get_or<float>(entry.key, 1.0f));
+    total += detail::sum(file.get<std::uint32_t>(entry.key)) + detail::sum(file.get_or<float>(entry.key, 1.0f));
     if (const auto array = file.array(entry.key)) total += name(array->element_type()).size();
     if (const auto strings = file.strings(entry.key)) total += strings->size();
   }
   total += file.find("no such key") == nullptr ? 1u : 0u;
-  total += detail::sum(file.get<bool>("no such key")) +
-           detail::sum(file.get_or<std::int64_t>("no such key", 5));
+  total += detail::sum(file.get<bool>("no such key")) + detail::sum(file.get_or<std::int64_t>("no such key", 5));
   for (const model::GgufTensor& tensor : file.tensors()) {
-    total +=
-        detail::sum(tensor.name) + detail::sum(tensor.type.name()) + tensor.bytes + tensor.elems;
+    total += detail::sum(tensor.name) + detail::sum(tensor.type.name()) + tensor.bytes + tensor.elems;
     total += file.find_tensor(tensor.name) == &tensor ? 1u : 0u;
     total += detail::sum(file.data(tensor));
     std::byte few[64];
-    const std::size_t count =
-        tensor.bytes < sizeof(few) ? static_cast<std::size_t>(tensor.bytes) : sizeof(few);
+    const std::size_t count = tensor.bytes < sizeof(few) ? static_cast<std::size_t>(tensor.bytes) : sizeof(few);
     const auto read = file.read_tensor(tensor, std::span(few, count), tensor.bytes - count);
-    total += read ? detail::sum(std::span<const std::byte>(few, count))
-                  : detail::sum(read.error().text());
-    if (const auto past = file.read_tensor(tensor, few, tensor.bytes); !past)
-      total += detail::sum(past.error().text());
+    total += read ? detail::sum(std::span<const std::byte>(few, count)) : detail::sum(read.error().text());
+    if (const auto past = file.read_tensor(tensor, few, tensor.bytes); !past) total += detail::sum(past.error().text());
   }
   total += file.find_tensor("no such tensor") == nullptr ? 1u : 0u;
   return total;

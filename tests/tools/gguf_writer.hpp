@@ -32,8 +32,7 @@ void put(Bytes& bytes, T value) {
   } else {
     bits = static_cast<std::uint64_t>(value);
   }
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
+  for (std::size_t i = 0; i < sizeof(T); ++i) bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
 }
 
 /// Appends characters without their length.
@@ -138,17 +137,14 @@ class GgufWriter {
   }
 
   /// Adds a tensor of the ggml type `type` whose bytes are `data`.
-  GgufWriter& add_tensor(std::string_view name, std::uint32_t type, std::vector<std::uint64_t> dims,
-                         Bytes data) {
+  GgufWriter& add_tensor(std::string_view name, std::uint32_t type, std::vector<std::uint64_t> dims, Bytes data) {
     tensors_.push_back({std::string(name), type, std::move(dims), std::move(data)});
     return *this;
   }
-  GgufWriter& add_tensor(std::string_view name, DType dtype, std::vector<std::uint64_t> dims,
-                         Bytes data) {
+  GgufWriter& add_tensor(std::string_view name, DType dtype, std::vector<std::uint64_t> dims, Bytes data) {
     return add_tensor(name, model::find_ggml_type(dtype)->id, std::move(dims), std::move(data));
   }
-  GgufWriter& add_f32(std::string_view name, std::vector<std::uint64_t> dims,
-                      const std::vector<float>& values) {
+  GgufWriter& add_f32(std::string_view name, std::vector<std::uint64_t> dims, const std::vector<float>& values) {
     Bytes data;
     for (float value : values) put(data, value);
     return add_tensor(name, DType::f32, std::move(dims), std::move(data));
@@ -207,8 +203,7 @@ class GgufWriter {
   [[nodiscard]] bool save(const std::string& path) const {
     const Bytes bytes = build();
     std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return static_cast<bool>(out.flush());
   }
 

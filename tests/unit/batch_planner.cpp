@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/batch_planner.cpp: what goes into a step: generated tokens first, prompts in multiples of 16.
-#include <data/models/tiny_models.hpp>
-
 #include <zrt/serve/batch_planner.hpp>
 
 #include <gtest/gtest.h>
 
+#include <data/models/tiny_models.hpp>
 #include <deque>
 #include <utility>
 #include <vector>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/bind.cpp: everything that can fail between a plan and its program fails with a typed error.
-#include <support/random_graph.hpp>
-#include <support/toy_backend.hpp>
-#include <tools/gguf_counting_allocator.hpp>
-
 #include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
+
+#include <support/random_graph.hpp>
+#include <support/toy_backend.hpp>
+#include <tools/gguf_counting_allocator.hpp>
 
 namespace {
 
@@ -140,7 +140,8 @@ TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
         if (!bound) return pass(bound);
         auto states = exec::StateStore<toy::Backend>::make(plan->plan, device, 0, 0);
         if (!states) return pass(states);
-        auto program = exec::bind<toy::Backend>(*plan, *catalog_ops().table, *bound, *states, {extents(8, 1), 1}, device);
+        auto program =
+            exec::bind<toy::Backend>(*plan, *catalog_ops().table, *bound, *states, {extents(8, 1), 1}, device);
         if (!program) return pass(program);
         const std::uint64_t before = allocator.made;
         Step step;

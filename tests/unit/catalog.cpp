@@ -15,9 +15,9 @@ using zrt::ReferenceBackend;
 using zrt::Rung;
 using zrt::ops::Catalog;
 
-template <class F>
-void for_each_op(F f) {
-  mp::mp_for_each<mp::mp_transform<mp::mp_identity, Catalog>>([&](auto op) { f.template operator()<typename decltype(op)::type>(); });
+template <class F> void for_each_op(F f) {
+  mp::mp_for_each<mp::mp_transform<mp::mp_identity, Catalog>>(
+      [&](auto op) { f.template operator()<typename decltype(op)::type>(); });
 }
 
 TEST(Catalog, RowsSayWhatTheOpsSay) {
@@ -45,8 +45,10 @@ TEST(Catalog, RowsSayWhatTheOpsSay) {
 TEST(Catalog, NamesAreSnakeCaseAndDiffer) {
   for (const OpRow* row : zrt::kOpTable<Catalog>) {
     if (row == nullptr) continue;
-    EXPECT_EQ(row->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string_view::npos) << row->name;
-    for (const OpRow* other : zrt::kOpTable<Catalog>) EXPECT_TRUE(other == nullptr || other == row || other->name != row->name) << row->name;
+    EXPECT_EQ(row->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string_view::npos)
+        << row->name;
+    for (const OpRow* other : zrt::kOpTable<Catalog>)
+      EXPECT_TRUE(other == nullptr || other == row || other->name != row->name) << row->name;
   }
 }
 
@@ -67,9 +69,8 @@ TEST(Catalog, RungsAreALadder) {
 TEST(Catalog, ExpansionsStayInTheCatalog) {
   for_each_op([]<class O>() {
     if constexpr (zrt::HasExpansion<O>)
-      mp::mp_for_each<mp::mp_transform<mp::mp_identity, typename O::expands_to>>([]<class I>(I) {
-        EXPECT_TRUE((mp::mp_contains<Catalog, typename I::type>::value)) << O::name;
-      });
+      mp::mp_for_each<mp::mp_transform<mp::mp_identity, typename O::expands_to>>(
+          []<class I>(I) { EXPECT_TRUE((mp::mp_contains<Catalog, typename I::type>::value)) << O::name; });
   });
 }
 

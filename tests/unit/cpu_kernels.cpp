@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/cpu_kernels.cpp: every CPU kernel gives the bits of its op's reference, edge cases.
-#include <unit/cpu_kernels_harness.hpp>
-
 #include <zrt/ops/catalog.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/set.hpp>
 
 #include <limits>
+#include <unit/cpu_kernels_harness.hpp>
 
 namespace {
 
 using namespace cpu_kernels;
+using quant::Act;
 using zrt::Activation;
 using zrt::HostCall;
-using quant::Act;
 
 // Every op of the catalog is claimed, left out by name, or a macro.
 template <class O>
@@ -56,7 +55,8 @@ TEST(CpuKernels, Elementwise) {
     add.out[0] = add.in[1];
     c.check(add);
     for (std::uint8_t kind = 0; kind < zrt::kActivations; ++kind) {
-      HostCall<ops::GatedAct> gate{{c.reals(shape, 20.0f), c.reals(shape)}, {c.tensor(DType::f32, shape)}, {}, {}, {Activation{kind}}};
+      HostCall<ops::GatedAct> gate{
+          {c.reals(shape, 20.0f), c.reals(shape)}, {c.tensor(DType::f32, shape)}, {}, {}, {Activation{kind}}};
       c.check(gate);
       gate.in[1] = {};
       gate.out = {gate.in[0]};
@@ -69,8 +69,11 @@ TEST(CpuKernels, EmbeddingAndTake) {
   for (const DType type : kTypes) {
     const std::uint32_t cols = blocks(type) ? 96 : 75;
     Case c(1, 6);
-    HostCall<ops::Embedding> e{{c.integers(Shape{Dim(1, kRows)}, 8)}, {c.tensor(DType::f32, Shape{Dim(1, kRows), cols})},
-                               {c.matrix(type, 9, cols)}, {}, {0.37f}};
+    HostCall<ops::Embedding> e{{c.integers(Shape{Dim(1, kRows)}, 8)},
+                               {c.tensor(DType::f32, Shape{Dim(1, kRows), cols})},
+                               {c.matrix(type, 9, cols)},
+                               {},
+                               {0.37f}};
     c.check(e);
     // Ids outside the table read row 0 and mark the step.
     e.in[0].as<std::int32_t>()[2] = 9;
@@ -78,11 +81,16 @@ TEST(CpuKernels, EmbeddingAndTake) {
     c.check(e);
   }
   Case c(2, 5);
-  HostCall<ops::Take> t{{c.reals(Shape{7, 3, 5}), c.integers(Shape{Dim(1, kRows)}, 6)}, {c.tensor(DType::f32, Shape{Dim(1, kRows), 3, 5})}, {}, {}, {}};
+  HostCall<ops::Take> t{{c.reals(Shape{7, 3, 5}), c.integers(Shape{Dim(1, kRows)}, 6)},
+                        {c.tensor(DType::f32, Shape{Dim(1, kRows), 3, 5})},
+                        {},
+                        {},
+                        {}};
   c.check(t);
   t.in[1].as<std::int32_t>()[3] = 7;
   c.check(t);
-  HostCall<ops::Reshape> r{{t.in[0]}, {c.tensor(DType::f32, Shape{21, 5})}, {}, {}, {zrt::ShapeParams::of(Shape{21, 5})}};
+  HostCall<ops::Reshape> r{
+      {t.in[0]}, {c.tensor(DType::f32, Shape{21, 5})}, {}, {}, {zrt::ShapeParams::of(Shape{21, 5})}};
   c.check(r);
   r.out = r.in;
   c.check(r);
@@ -98,8 +106,11 @@ TEST(CpuKernels, Linear) {
           if (rows == 140 && outputs != 37) continue;
           const std::uint32_t cols = blocks(type) ? (outputs == 37 ? 576u : 96u) : (outputs == 37 ? 203u : 64u);
           Case c(rows * 100 + outputs, rows);
-          HostCall<ops::Linear> l{{c.reals(Shape{Dim(1, kRows), cols})}, {c.tensor(DType::f32, Shape{Dim(1, kRows), outputs})},
-                                  {c.matrix(type, outputs, cols), {}}, {}, {act, {}}};
+          HostCall<ops::Linear> l{{c.reals(Shape{Dim(1, kRows), cols})},
+                                  {c.tensor(DType::f32, Shape{Dim(1, kRows), outputs})},
+                                  {c.matrix(type, outputs, cols), {}},
+                                  {},
+                                  {act, {}}};
           c.check(l);
           l.w[1] = c.vector(outputs);
           c.check(l);
@@ -114,8 +125,11 @@ TEST(CpuKernels, LinearSpecialActivations) {
     for (const DType type : {DType::q8_0, DType::q4_0}) {
       Case c(rows, rows);
       const std::uint32_t cols = 128;
-      HostCall<ops::Linear> l{{c.reals(Shape{Dim(1, kRows), cols})}, {c.tensor(DType::f32, Shape{Dim(1, kRows), 32})},
-                              {c.matrix(type, 32, cols), {}}, {}, {Act::q8_32, {}}};
+      HostCall<ops::Linear> l{{c.reals(Shape{Dim(1, kRows), cols})},
+                              {c.tensor(DType::f32, Shape{Dim(1, kRows), 32})},
+                              {c.matrix(type, 32, cols), {}},
+                              {},
+                              {Act::q8_32, {}}};
       float* x = l.in[0].as<float>();
       for (std::uint32_t i = 0; i < 32; ++i) x[i] = 0.0f;
       for (std::uint32_t i = 32; i < 64; ++i) x[i] = 1e-38f;
@@ -138,8 +152,13 @@ TEST(CpuKernels, FusedProjections) {
     q.out = {c.tensor(DType::f32, Shape{Dim(1, kRows), 64}), c.tensor(DType::f32, Shape{Dim(1, kRows), 32}),
              c.tensor(DType::f32, Shape{Dim(1, kRows), 24})};
     q.params.norm = {1e-6f, 1.0f, cols};
-    q.w = {c.vector(cols), c.matrix(DType::q8_0, 64, cols), c.matrix(DType::q4_0, 32, cols), c.matrix(DType::f16, 24, cols),
-           c.vector(64), {}, c.vector(24)};
+    q.w = {c.vector(cols),
+           c.matrix(DType::q8_0, 64, cols),
+           c.matrix(DType::q4_0, 32, cols),
+           c.matrix(DType::f16, 24, cols),
+           c.vector(64),
+           {},
+           c.vector(24)};
     c.check(q);
     q.params.act_q = q.params.act_k = Act::q8_32;
     q.params.norm.dim = 64;
@@ -153,7 +172,8 @@ TEST(CpuKernels, FusedProjections) {
       g.params.gated.act = Activation{kind};
       g.params.act_gate = kind % 2 == 0 ? Act::q8_32 : Act::none;
       g.params.act_up = kind < 2 ? Act::q8_32 : Act::none;
-      g.w = {c.vector(cols), c.matrix(DType::q8_0, 200, cols), c.matrix(kind < 2 ? DType::q4_0 : DType::f32, 200, cols)};
+      g.w = {c.vector(cols), c.matrix(DType::q8_0, 200, cols),
+             c.matrix(kind < 2 ? DType::q4_0 : DType::f32, 200, cols)};
       c.check(g);
     }
   }
@@ -163,8 +183,11 @@ TEST(CpuKernels, LmHead) {
   for (const float cap : {0.0f, 30.0f}) {
     for (const float scale : {1.0f, 0.25f}) {
       Case c(3, 3);
-      HostCall<ops::LmHead> h{{c.reals(Shape{Dim(1, kRows), 64})}, {c.tensor(DType::f32, Shape{Dim(1, kRows), 333})},
-                              {c.matrix(DType::q8_0, 333, 64)}, {}, {scale, cap, Act::q8_32, {}}};
+      HostCall<ops::LmHead> h{{c.reals(Shape{Dim(1, kRows), 64})},
+                              {c.tensor(DType::f32, Shape{Dim(1, kRows), 333})},
+                              {c.matrix(DType::q8_0, 333, 64)},
+                              {},
+                              {scale, cap, Act::q8_32, {}}};
       c.check(h);
       h.params.act = Act::none;
       c.check(h);
@@ -177,7 +200,8 @@ TEST(CpuKernels, Rope) {
     for (const std::uint32_t turned : {0u, 2u, 20u, 32u, 64u}) {
       Case c(turned, 4);
       const Shape shape{Dim(1, kRows), 3 * 64};
-      HostCall<ops::Rope> r{{c.reals(shape), c.integers(Shape{Dim(1, kRows)}, 100000)}, {c.tensor(DType::f32, shape)}, {}, {}, {}};
+      HostCall<ops::Rope> r{
+          {c.reals(shape), c.integers(Shape{Dim(1, kRows)}, 100000)}, {c.tensor(DType::f32, shape)}, {}, {}, {}};
       r.params.head_dim = 64;
       r.params.n_rot = turned;
       r.params.style = style;
@@ -200,11 +224,16 @@ TEST(CpuKernels, KvWrite) {
       Pages pages;
       const std::uint32_t key_dim = 40, value_dim = 24, heads = 3;
       const zrt::HostState state = pages.make(c, 2, {13, 30}, type, heads, key_dim, value_dim);
-      HostCall<ops::KvWriteBatched> w{{c.reals(Shape{Dim(1, kRows), heads * key_dim}), c.reals(Shape{Dim(1, kRows), heads * value_dim})},
-                                      {}, {}, state, {heads, key_dim, value_dim}};
+      HostCall<ops::KvWriteBatched> w{
+          {c.reals(Shape{Dim(1, kRows), heads * key_dim}), c.reals(Shape{Dim(1, kRows), heads * value_dim})},
+          {},
+          {},
+          state,
+          {heads, key_dim, value_dim}};
       c.check(w);
       HostCall<ops::RmsNormFusedRopeKvWrite> f{};
-      f.in = {c.reals(Shape{Dim(1, kRows), 2 * heads * key_dim}), w.in[0], w.in[1], c.integers(Shape{Dim(1, kRows)}, 5000)};
+      f.in = {c.reals(Shape{Dim(1, kRows), 2 * heads * key_dim}), w.in[0], w.in[1],
+              c.integers(Shape{Dim(1, kRows)}, 5000)};
       f.out = {c.tensor(DType::f32, Shape{Dim(1, kRows), 2 * heads * key_dim})};
       f.state = state;
       f.params.kv = w.params;
@@ -231,7 +260,8 @@ void check_attention(const AttentionCase& a, DType type, std::uint32_t seed) {
   Case c(seed, a.rows);
   Pages pages;
   HostCall<ops::FlashAttnBatched> f{};
-  f.state = pages.make(c, static_cast<std::uint32_t>(a.lengths.size()), a.lengths, type, a.kv_heads, a.key_dim, a.value_dim);
+  f.state =
+      pages.make(c, static_cast<std::uint32_t>(a.lengths.size()), a.lengths, type, a.kv_heads, a.key_dim, a.value_dim);
   f.in[0] = c.reals(Shape{Dim(1, kRows), a.heads * a.key_dim});
   f.out[0] = c.tensor(DType::f32, Shape{Dim(1, kRows), a.heads * a.value_dim});
   f.params = {a.heads, a.kv_heads, a.key_dim, a.value_dim, 0.3f, a.soft_cap, a.window};
@@ -277,8 +307,13 @@ TEST(CpuKernels, Sample) {
   const Shape list{Dim(1, kRows), 4};
   HostCall<ops::Sample> s{{c.reals(Shape{Dim(1, kRows), vocabulary}, 8.0f),
                            {c.tensor(DType::ui32, Shape{Dim(1, kRows), ops::kSampleRequestWords})},
-                           c.integers(list, vocabulary), c.integers(list, vocabulary), c.reals(list)},
-                          {c.tensor(DType::si32, Shape{Dim(1, kRows)})}, {}, {}, {}};
+                           c.integers(list, vocabulary),
+                           c.integers(list, vocabulary),
+                           c.reals(list)},
+                          {c.tensor(DType::si32, Shape{Dim(1, kRows)})},
+                          {},
+                          {},
+                          {}};
   for (std::uint32_t row = 0; row < rows; ++row) {
     ops::SampleRequest request;
     request.active = row != 4;

@@ -109,8 +109,7 @@ class Case {
   zrt::Extents bounds;
 
   /// Compares reference and kernels over every variant and several numbers of workers.
-  template <class O>
-  void check(const zrt::HostCall<O>& call) {
+  template <class O> void check(const zrt::HostCall<O>& call) {
     zrt::TypeCall<O> types;
     for (std::size_t i = 0; i < call.in.size(); ++i) types.in[i] = {call.in[i].present(), call.in[i].type};
     for (std::size_t i = 0; i < call.w.size(); ++i) {
@@ -145,7 +144,8 @@ class Case {
         ASSERT_TRUE(recorded) << recorded.error().text();
         EXPECT_TRUE(program.launch(step, threads(workers), {}));
         const std::size_t at = difference(wanted);
-        ASSERT_EQ(at, used_) << O::name << " on " << cpu::name(set->isa) << " with " << workers << " workers, byte " << at;
+        ASSERT_EQ(at, used_) << O::name << " on " << cpu::name(set->isa) << " with " << workers << " workers, byte "
+                             << at;
         EXPECT_EQ(wanted_status, status_.word.load());
         for (std::size_t i = size; i < own.size(); ++i) ASSERT_EQ(own[i], std::byte{0xff}) << "scratch too small";
       }
@@ -217,7 +217,8 @@ struct Pages {
       for (std::uint32_t p = 0; p < reached; ++p)
         for (std::uint32_t head = 0; head < heads; ++head) {
           std::byte* at = state.unit(ids[s * per_slot + p / 16]);
-          for (std::uint32_t i = 0; i < key_dim; ++i) page.store(at, page.key(head, p % 16) + std::uint64_t{i} * 16, c.real());
+          for (std::uint32_t i = 0; i < key_dim; ++i)
+            page.store(at, page.key(head, p % 16) + std::uint64_t{i} * 16, c.real());
           for (std::uint32_t i = 0; i < value_dim; ++i) page.store(at, page.value(head, p % 16) + i, c.real());
         }
     }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/engine.cpp: how requests begin and end, and what an engine refuses.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <data/models/tiny_models.hpp>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -65,7 +64,8 @@ class EngineTest : public testing::Test {
     static const test::ModelFile file = test::tiny_model({.text = true, .seed = 5});
     return file;
   }
-  static std::unique_ptr<HostEngine> open(const EngineOptions& options = {}, const test::ModelFile& file = text_model()) {
+  static std::unique_ptr<HostEngine> open(const EngineOptions& options = {},
+                                          const test::ModelFile& file = text_model()) {
     auto engine = test::open_engine(On::cpu, file.bytes(), options);
     EXPECT_TRUE(engine) << (engine ? "" : engine.error().text());
     return engine ? std::move(*engine) : nullptr;
@@ -138,7 +138,8 @@ TEST_F(EngineTest, StopTokensEndARequestAndHaveNoText) {
   EXPECT_EQ(r.completion.finish, FinishReason::stop_token);
   EXPECT_EQ(r.ids, std::vector(all.ids.begin(), all.ids.begin() + static_cast<std::ptrdiff_t>(first) + 1));
   // A character that the next token would have completed ends as U+FFFD.
-  const std::string_view whole = r.text.ends_with("\xef\xbf\xbd") ? std::string_view(r.text).substr(0, r.text.size() - 3) : r.text;
+  const std::string_view whole =
+      r.text.ends_with("\xef\xbf\xbd") ? std::string_view(r.text).substr(0, r.text.size() - 3) : r.text;
   EXPECT_TRUE(all.text.starts_with(whole));
 }
 
@@ -267,7 +268,8 @@ TEST_F(EngineTest, AStopTokenEndsDecodingWithinAStep) {
 
   std::stop_source before;
   before.request_stop();
-  const auto none = engine->generate(talk(24), [](const Token& token) { return token.id == kNoToken; }, before.get_token());
+  const auto none =
+      engine->generate(talk(24), [](const Token& token) { return token.id == kNoToken; }, before.get_token());
   ASSERT_TRUE(none);
   EXPECT_EQ(none->finish, FinishReason::cancelled);
   EXPECT_EQ(none->generated_tokens, 0u);
@@ -330,7 +332,8 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
   expect_refused(*engine, with([](Request& r) { r.sampling.repetition_penalty = 0.0f; }), Errc::invalid_argument);
   expect_refused(*engine, with([&](Request& r) { r.sampling.frequency_penalty = nan; }), Errc::invalid_argument);
   expect_refused(*engine, with([&](Request& r) { r.sampling.presence_penalty = nan; }), Errc::invalid_argument);
-  expect_refused(*engine, with([](Request& r) { r.sampling.penalty_window = 17, r.sampling.presence_penalty = 1.0f; }), Errc::invalid_argument);
+  expect_refused(*engine, with([](Request& r) { r.sampling.penalty_window = 17, r.sampling.presence_penalty = 1.0f; }),
+                 Errc::invalid_argument);
   const TokenBias biases[3]{};
   expect_refused(*engine, with([&](Request& r) { r.sampling.bias = biases; }), Errc::invalid_argument);
   expect_refused(*engine, with([](Request& r) { r.log_probabilities = 1u << 30; }), Errc::invalid_argument);
@@ -376,7 +379,9 @@ TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
 
 TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
   const std::span<const std::byte> bytes = text_model().bytes();
-  const std::string path = (std::filesystem::temp_directory_path() / ("zrt_engine_" + std::to_string(std::bit_cast<std::uintptr_t>(bytes.data())) + ".gguf")).string();
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("zrt_engine_" + std::to_string(std::bit_cast<std::uintptr_t>(bytes.data())) + ".gguf"))
+                               .string();
   {
     std::ofstream out(path, std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -385,7 +390,9 @@ TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
   ASSERT_TRUE(mapped) << mapped.error().text();
   model::GgufReader reader;
   reader.context = const_cast<std::span<const std::byte>*>(&bytes);
-  reader.size = [](void* context) noexcept -> std::uint64_t { return static_cast<std::span<const std::byte>*>(context)->size(); };
+  reader.size = [](void* context) noexcept -> std::uint64_t {
+    return static_cast<std::span<const std::byte>*>(context)->size();
+  };
   reader.read = [](void* context, std::uint64_t offset, std::size_t count, std::byte* to) noexcept {
     std::memcpy(to, static_cast<std::span<const std::byte>*>(context)->data() + offset, count);
     return true;
@@ -444,9 +451,8 @@ TEST_F(EngineTest, EvaluateChecksWhatItIsGiven) {
   while (*engine->step([](RequestId, const Token&) { return true; }) != 0) {
   }
   std::size_t rows = 0;
-  EXPECT_TRUE(engine->evaluate(std::vector<std::int32_t>{1, 2}, std::vector<std::int32_t>{3}, [&](std::uint32_t position, std::span<const float>) {
-    EXPECT_EQ(position, rows++);
-  }));
+  EXPECT_TRUE(engine->evaluate(std::vector<std::int32_t>{1, 2}, std::vector<std::int32_t>{3},
+                               [&](std::uint32_t position, std::span<const float>) { EXPECT_EQ(position, rows++); }));
   EXPECT_EQ(rows, 3u);
 }
 
@@ -454,7 +460,8 @@ TEST_F(EngineTest, LogProbabilitiesAreThoseOfTheLogits) {
   const auto engine = open();
   const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 12, 3);
   std::vector<float> logits;
-  ASSERT_TRUE(engine->evaluate(prompt, {}, [&](std::uint32_t, std::span<const float> row) { logits.assign(row.begin(), row.end()); }));
+  ASSERT_TRUE(engine->evaluate(
+      prompt, {}, [&](std::uint32_t, std::span<const float> row) { logits.assign(row.begin(), row.end()); }));
   double top = -1e30, sum = 0;
   for (float x : logits) top = std::max(top, double{x});
   for (float x : logits) sum += std::exp(double{x} - top);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/engine_threads.cpp: requests come and go from several threads while one steps.
 // test-set: smoke threads
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <data/models/tiny_models.hpp>
 #include <map>
 #include <mutex>
+#include <support/engines.hpp>
 #include <thread>
 #include <vector>
 

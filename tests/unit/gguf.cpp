@@ -46,8 +46,7 @@ class TemporaryFile {
   std::string path_;
 };
 
-template <class T>
-void expect_list(const GgufFile& file, std::string_view key, std::vector<T> expected) {
+template <class T> void expect_list(const GgufFile& file, std::string_view key, std::vector<T> expected) {
   const auto list = file.list<T>(key);
   ASSERT_TRUE(list.has_value()) << list.error().text();
   ASSERT_EQ(list->size(), expected.size()) << key;
@@ -227,8 +226,7 @@ TEST(Gguf, PathsThatCannotBeOpened) {
   EXPECT_EQ(missing.error().text(), "cannot open 'no/such/file.gguf': no such file");
   EXPECT_EQ(GgufFile::open(testing::TempDir()).error().code(), Errc::io_error);
   EXPECT_EQ(GgufFile::open(std::string_view("a\0b", 3)).error().code(), Errc::invalid_argument);
-  EXPECT_EQ(GgufFile::open(static_cast<const char*>(nullptr)).error().code(),
-            Errc::invalid_argument);
+  EXPECT_EQ(GgufFile::open(static_cast<const char*>(nullptr)).error().code(), Errc::invalid_argument);
   EXPECT_EQ(GgufFile::open(std::string(100000, 'a')).error().code(), Errc::io_error);
   const TemporaryFile empty(Bytes{});
   EXPECT_EQ(GgufFile::open(empty.path()).error().code(), Errc::truncated_file);
@@ -245,30 +243,19 @@ TEST(Gguf, MetadataErrorsNameTheKey) {
   expect(file.get<int>("absent"), Errc::missing_metadata, "metadata 'absent' is absent");
   expect(file.list<int>("absent"), Errc::missing_metadata, "metadata 'absent' is absent");
   expect(file.array("absent"), Errc::missing_metadata, "metadata 'absent' is absent");
-  expect(file.get<int>("v.string"), Errc::invalid_metadata,
-         "metadata 'v.string': integer expected, string found");
-  expect(file.get<int>("v.f32"), Errc::invalid_metadata,
-         "metadata 'v.f32': integer expected, f32 found");
-  expect(file.get<int>("v.bool"), Errc::invalid_metadata,
-         "metadata 'v.bool': integer expected, bool found");
-  expect(file.get<int>("a.i32"), Errc::invalid_metadata,
-         "metadata 'a.i32': integer expected, array found");
-  expect(file.get<bool>("v.u8"), Errc::invalid_metadata,
-         "metadata 'v.u8': bool expected, u8 found");
-  expect(file.get<float>("v.u8"), Errc::invalid_metadata,
-         "metadata 'v.u8': floating-point number expected, u8 found");
-  expect(file.get<std::string_view>("v.u8"), Errc::invalid_metadata,
-         "metadata 'v.u8': string expected, u8 found");
+  expect(file.get<int>("v.string"), Errc::invalid_metadata, "metadata 'v.string': integer expected, string found");
+  expect(file.get<int>("v.f32"), Errc::invalid_metadata, "metadata 'v.f32': integer expected, f32 found");
+  expect(file.get<int>("v.bool"), Errc::invalid_metadata, "metadata 'v.bool': integer expected, bool found");
+  expect(file.get<int>("a.i32"), Errc::invalid_metadata, "metadata 'a.i32': integer expected, array found");
+  expect(file.get<bool>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': bool expected, u8 found");
+  expect(file.get<float>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': floating-point number expected, u8 found");
+  expect(file.get<std::string_view>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': string expected, u8 found");
   expect(file.array("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': array expected, u8 found");
   expect(file.strings("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': array expected, u8 found");
-  expect(file.strings("a.u8"), Errc::invalid_metadata,
-         "metadata 'a.u8': string expected, u8 found");
-  expect(file.get<float>("v.f64"), Errc::invalid_metadata,
-         "metadata 'v.f64': an f64 outside the range of f32 found");
-  expect(file.get<std::int8_t>("v.u8"), Errc::invalid_metadata,
-         "metadata 'v.u8': 200 found, -128 to 127 expected");
-  expect(file.get<std::uint8_t>("v.i8"), Errc::invalid_metadata,
-         "metadata 'v.i8': -100 found, 0 to 255 expected");
+  expect(file.strings("a.u8"), Errc::invalid_metadata, "metadata 'a.u8': string expected, u8 found");
+  expect(file.get<float>("v.f64"), Errc::invalid_metadata, "metadata 'v.f64': an f64 outside the range of f32 found");
+  expect(file.get<std::int8_t>("v.u8"), Errc::invalid_metadata, "metadata 'v.u8': 200 found, -128 to 127 expected");
+  expect(file.get<std::uint8_t>("v.i8"), Errc::invalid_metadata, "metadata 'v.i8': -100 found, 0 to 255 expected");
   expect(file.get<std::uint64_t>("v.i64"), Errc::invalid_metadata,
          "metadata 'v.i64': -9223372036854775808 found, 0 to 18446744073709551615 expected");
   expect(file.get<std::int64_t>("v.u64"), Errc::invalid_metadata,
@@ -302,8 +289,7 @@ TEST(Gguf, InfinityAndNanSurviveTheWayToFloat) {
 
 TEST(Gguf, AlignmentMovesTheData) {
   for (std::uint32_t alignment : {8u, 16u, 64u, 4096u}) {
-    const Bytes bytes =
-        GgufWriter().align(alignment).add_f32("a", {1}, {1}).add_f32("b", {1}, {2}).build();
+    const Bytes bytes = GgufWriter().align(alignment).add_f32("a", {1}, {1}).add_f32("b", {1}, {2}).build();
     const auto file = GgufFile::open(view(bytes));
     ASSERT_TRUE(file.has_value()) << file.error().text();
     EXPECT_EQ(file->alignment(), alignment);
@@ -325,10 +311,8 @@ TEST(Gguf, FilesWithoutTensorsOrMetadataOpen) {
 
 TEST(Gguf, TensorsMayLieInAnyOrderAndLeaveGaps) {
   GgufWriter::Marks marks;
-  Bytes bytes = GgufWriter()
-                    .add_f32("a", {8}, std::vector<float>(8))
-                    .add_f32("b", {8}, std::vector<float>(8))
-                    .build(&marks);
+  Bytes bytes =
+      GgufWriter().add_f32("a", {8}, std::vector<float>(8)).add_f32("b", {8}, std::vector<float>(8)).build(&marks);
   zrt::test::patch(bytes, marks.at("offset a"), std::uint64_t{96});
   zrt::test::patch(bytes, marks.at("offset b"), std::uint64_t{0});
   bytes.resize(bytes.size() + 64);
@@ -343,9 +327,7 @@ TEST(Gguf, EveryTypeHasTheSizesOfItsDType) {
     EXPECT_EQ(zrt::model::find_ggml_type(type.dtype), &type);
     EXPECT_TRUE(zrt::model::removed_ggml_type(type.id).empty());
     const Bytes bytes =
-        GgufWriter()
-            .add_tensor("t", type.id, {type.block_elems() * 2u, 3}, Bytes(type.block_bytes() * 6u))
-            .build();
+        GgufWriter().add_tensor("t", type.id, {type.block_elems() * 2u, 3}, Bytes(type.block_bytes() * 6u)).build();
     const auto file = GgufFile::open(view(bytes));
     ASSERT_TRUE(file.has_value()) << type.name() << ": " << file.error().text();
     EXPECT_EQ(file->tensors()[0].bytes, type.block_bytes() * 6u);
@@ -360,8 +342,7 @@ TEST(Gguf, ManyNamesAreFound) {
   for (int i = 0; i < 60000; ++i) writer.add("key." + std::to_string(i * 7919 % 60000), i);
   const Bytes bytes = writer.build();
   const auto file = GgufFile::open(view(bytes)).value();
-  for (int i = 0; i < 60000; i += 997)
-    EXPECT_EQ(file.get<int>("key." + std::to_string(i * 7919 % 60000)).value(), i);
+  for (int i = 0; i < 60000; i += 997) EXPECT_EQ(file.get<int>("key." + std::to_string(i * 7919 % 60000)).value(), i);
 }
 
 TEST(Gguf, BytesThatChangeWhileTheFileIsOpenCostAnError) {

@@ -59,9 +59,7 @@ Bytes grown_file() {
 
 TEST(GgufAlloc, EveryAllocationMayFailWithASpan) {
   const Bytes bytes = grown_file();
-  fail_every_allocation([&](const zrt::Allocator& a) {
-    return GgufFile::open(std::span<const std::byte>(bytes), a);
-  });
+  fail_every_allocation([&](const zrt::Allocator& a) { return GgufFile::open(std::span<const std::byte>(bytes), a); });
 }
 
 TEST(GgufAlloc, EveryAllocationMayFailWithAReader) {

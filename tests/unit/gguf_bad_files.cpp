@@ -36,9 +36,7 @@ std::string shape(const zrt::Error& error) {
       continue;
     }
     if (!word.empty())
-      out += std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? "N"
-             : types.contains(word)                                 ? "T"
-                                                                    : word;
+      out += std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? "N" : types.contains(word) ? "T" : word;
     word.clear();
     out += c;
   }
@@ -100,8 +98,7 @@ TEST(GgufBadFiles, EveryTruncationIsAnError) {
       const Exact bytes(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
       const auto cut = GgufFile::open(bytes.span());
       ASSERT_FALSE(cut.has_value()) << size;
-      EXPECT_EQ(zrt::name(cut.error().code()), zrt::name(Errc::truncated_file))
-          << size << ": " << cut.error().text();
+      EXPECT_EQ(zrt::name(cut.error().code()), zrt::name(Errc::truncated_file)) << size << ": " << cut.error().text();
       EXPECT_LE(cut.error().offset(), size);
     }
     EXPECT_TRUE(GgufFile::open(std::span<const std::byte>(whole).first(needed)).has_value());

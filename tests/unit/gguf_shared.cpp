@@ -50,14 +50,11 @@ std::string capitals(std::string_view text) {
 
 // True when the file's value is what the list says; lists write bools as numbers now and then.
 bool agrees(const zrt::model::GgufValue& value, const json& expected) {
-  if (expected.is_string())
-    return value.as<std::string_view>().value_or("") == expected.get<std::string>();
-  if (expected.is_boolean())
-    return value.as<bool>().value_or(!expected.get<bool>()) == expected.get<bool>();
+  if (expected.is_string()) return value.as<std::string_view>().value_or("") == expected.get<std::string>();
+  if (expected.is_boolean()) return value.as<bool>().value_or(!expected.get<bool>()) == expected.get<bool>();
   if (expected.is_number()) {
     const double wanted = expected.get<double>();
-    if (const auto integer = value.as<std::int64_t>())
-      return static_cast<double>(*integer) == wanted;
+    if (const auto integer = value.as<std::int64_t>()) return static_cast<double>(*integer) == wanted;
     if (const auto flag = value.as<bool>()) return (*flag ? 1.0 : 0.0) == wanted;
     const auto real = value.as<double>();
     return real && std::abs(*real - wanted) <= 1e-6 * std::abs(wanted);
@@ -100,8 +97,7 @@ TEST(GgufShared, TensorsAndMetadataAreThoseOfTheLists) {
       EXPECT_EQ(tensor->type.name(), expected["type"].get<std::string>()) << path << " " << name;
       const auto ne = expected["ne"].get<std::vector<std::uint64_t>>();
       ASSERT_EQ(tensor->rank, ne.size()) << path << " " << name;
-      for (std::size_t d = 0; d < ne.size(); ++d)
-        EXPECT_EQ(tensor->dims[d], ne[d]) << path << " " << name;
+      for (std::size_t d = 0; d < ne.size(); ++d) EXPECT_EQ(tensor->dims[d], ne[d]) << path << " " << name;
     }
     for (const auto& [key, expected] : list["metadata"].items()) {
       const auto* value = file->find(key);

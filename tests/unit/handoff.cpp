@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/handoff.cpp: what neighbouring stages must agree on.
-#include <support/random_graph.hpp>
-#include <support/run_with.hpp>
-#include <support/toy_backend.hpp>
-
 #include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
+
+#include <support/random_graph.hpp>
+#include <support/run_with.hpp>
+#include <support/toy_backend.hpp>
 
 namespace {
 
@@ -20,8 +20,10 @@ plan::CompiledPlan stage(const Name& in, const Name& out, const Shape& shape, DT
   ir::Builder g(*catalog_ops().table);
   (void)g.symbol("tokens", 8);
   const auto x = g.input(in, {DType::f32, shape});
-  if (given == DType::f32) g.output(out, g.emit<ops::ElementwiseUnary>({.in = {x}})[0]);
-  else g.output(out, g.input("other", {given, shape}));
+  if (given == DType::f32)
+    g.output(out, g.emit<ops::ElementwiseUnary>({.in = {x}})[0]);
+  else
+    g.output(out, g.input("other", {given, shape}));
   auto plan = plan::compile(*g.finish(), catalog_ops(), kToyClaims);
   EXPECT_TRUE(plan) << plan.error().text();
   return plan ? std::move(*plan) : plan::CompiledPlan();
@@ -39,16 +41,19 @@ TEST(Handoff, TypeShapeAndNameMustAgree) {
   const auto vision = stage("pixels", "image_embeddings", kTokens32);
   const auto scatter = stage("image_embeddings", "embeddings", kTokens32);
   EXPECT_TRUE(plan::check_handoff(vision.plan, scatter.plan, "image_embeddings"));
-  expect_handoff_error(plan::check_handoff(vision.plan, scatter.plan, "embeddings"), {"earlier stage has no output embeddings"});
-  expect_handoff_error(plan::check_handoff(scatter.plan, vision.plan, "embeddings"), {"later stage has no input embeddings"});
-  expect_handoff_error(
-      plan::check_handoff(stage("pixels", "image_embeddings", kTokens32, DType::f16).plan, scatter.plan, "image_embeddings"),
-      {"image_embeddings", "f16", "expected f32"});
+  expect_handoff_error(plan::check_handoff(vision.plan, scatter.plan, "embeddings"),
+                       {"earlier stage has no output embeddings"});
+  expect_handoff_error(plan::check_handoff(scatter.plan, vision.plan, "embeddings"),
+                       {"later stage has no input embeddings"});
+  expect_handoff_error(plan::check_handoff(stage("pixels", "image_embeddings", kTokens32, DType::f16).plan,
+                                           scatter.plan, "image_embeddings"),
+                       {"image_embeddings", "f16", "expected f32"});
   expect_handoff_error(
       plan::check_handoff(stage("pixels", "image_embeddings", {Dim(1, 1), 16}).plan, scatter.plan, "image_embeddings"),
       {"image_embeddings", "16", "expected", "32"});
-  expect_handoff_error(plan::check_handoff(stage("pixels", "image_embeddings", {8, 32}).plan, scatter.plan, "image_embeddings"),
-                       {"image_embeddings", "expected"});
+  expect_handoff_error(
+      plan::check_handoff(stage("pixels", "image_embeddings", {8, 32}).plan, scatter.plan, "image_embeddings"),
+      {"image_embeddings", "expected"});
 }
 
 TEST(Handoff, StagesOfAModel) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/log_prob.cpp: log-probabilities against a softmax in double precision.
-#include <data/models/tiny_models.hpp>
-
 #include <zrt/engine/log_probabilities.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <data/models/tiny_models.hpp>
 #include <limits>
 #include <vector>
 
@@ -37,7 +36,8 @@ TEST(LogProbabilities, EqualASoftmaxInDoublePrecision) {
       log_probabilities(logits, best);
       for (std::size_t i = 0; i < best.size(); ++i) {
         EXPECT_EQ(best[i].id, order[i]);
-        EXPECT_NEAR(best[i].log_probability, double{logits[static_cast<std::size_t>(order[i])]} - total, 1e-5 * (1.0 + scale));
+        EXPECT_NEAR(best[i].log_probability, double{logits[static_cast<std::size_t>(order[i])]} - total,
+                    1e-5 * (1.0 + scale));
       }
     }
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/memory.cpp: what the memory planner gives for small plans, and broken mappings that the proof finds.
-#include <support/random_graph.hpp>
-
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/memory.hpp>
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <support/random_graph.hpp>
 
 namespace {
 
@@ -23,7 +22,8 @@ plan::CompiledPlan compiled(ir::Builder& g) {
   return plan ? std::move(*plan) : plan::CompiledPlan();
 }
 
-plan::PhysicalMapping planned(const plan::CompiledPlan& p, const Extents& bounds, std::span<const std::uint64_t> scratch) {
+plan::PhysicalMapping planned(const plan::CompiledPlan& p, const Extents& bounds,
+                              std::span<const std::uint64_t> scratch) {
   auto mapping = plan::plan_memory(p, *catalog_ops().table, bounds, scratch);
   EXPECT_TRUE(mapping) << mapping.error().text();
   if (!mapping) return plan::PhysicalMapping();
@@ -126,7 +126,8 @@ TEST(Memory, SizesThatDoNotFitAreErrors) {
   const auto r = plan::plan_memory(p, *catalog_ops().table, extents(0xffffffffu, 1), std::vector<std::uint64_t>(1));
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::size_overflow);
-  const auto huge = plan::plan_memory(p, *catalog_ops().table, extents(1, 1), std::vector<std::uint64_t>{~std::uint64_t{0}});
+  const auto huge =
+      plan::plan_memory(p, *catalog_ops().table, extents(1, 1), std::vector<std::uint64_t>{~std::uint64_t{0}});
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().code(), Errc::size_overflow);
 }
@@ -152,38 +153,50 @@ TEST(Memory, TheProofFindsBrokenMappings) {
     std::string_view text;
   };
   const std::vector<Broken> cases{
-      {"inputs share", [](M m) { m.register_to_physical[1] = m.register_to_physical[0]; }, Errc::overlapping_writers, "inputs 1 and 0"},
+      {"inputs share", [](M m) { m.register_to_physical[1] = m.register_to_physical[0]; }, Errc::overlapping_writers,
+       "inputs 1 and 0"},
       {"result over a live register", [](M m) { m.register_to_physical[2] = m.register_to_physical[1]; },
        Errc::overlapping_writers, "registers 2 and 1"},
-      {"result over its operand where no alias is declared", [](M m) { m.register_to_physical[2] = m.register_to_physical[0]; },
-       Errc::overlapping_writers, "registers 2 and 0"},
+      {"result over its operand where no alias is declared",
+       [](M m) { m.register_to_physical[2] = m.register_to_physical[0]; }, Errc::overlapping_writers,
+       "registers 2 and 0"},
       {"result over an operand that lives on", [](M m) { m.register_to_physical[3] = m.register_to_physical[1]; },
        Errc::overlapping_writers, "registers 3 and 1"},
       {"two results in one place", [](M m) { m.register_to_physical[5] = m.register_to_physical[4]; },
        Errc::overlapping_writers, "registers 5 and 4"},
-      {"scratch over an operand", [](M m) { m.scratch_to_physical[1] = m.register_to_physical[1]; }, Errc::overlapping_writers, "share memory"},
-      {"scratch over a result", [](M m) { m.scratch_to_physical[1] = m.register_to_physical[3]; }, Errc::overlapping_writers, "share memory"},
-      {"buffers overlap", [](M m) { m.physical_specs[m.register_to_physical[1]].offset = m.physical_specs[m.register_to_physical[0]].offset + 64; },
+      {"scratch over an operand", [](M m) { m.scratch_to_physical[1] = m.register_to_physical[1]; },
        Errc::overlapping_writers, "share memory"},
-      {"an alias that is shifted", [](M m) {
+      {"scratch over a result", [](M m) { m.scratch_to_physical[1] = m.register_to_physical[3]; },
+       Errc::overlapping_writers, "share memory"},
+      {"buffers overlap",
+       [](M m) {
+         m.physical_specs[m.register_to_physical[1]].offset = m.physical_specs[m.register_to_physical[0]].offset + 64;
+       },
+       Errc::overlapping_writers, "share memory"},
+      {"an alias that is shifted",
+       [](M m) {
          plan::PhysicalSpec spec = m.of(RegisterRef{2});
          spec.offset += 4;
          m.arena_bytes += 4;
          m.register_to_physical[3] = static_cast<std::uint16_t>(m.physical_specs.size());
          (void)m.physical_specs.push_back(spec);
-       }, Errc::overlapping_writers, "registers 3"},
+       },
+       Errc::overlapping_writers, "registers 3"},
       {"arena too small for an input", [](M m) { m.arena_bytes = 8; }, Errc::invalid_plan, "outside the arena"},
-      {"a result past the arena", [](M m) {
+      {"a result past the arena",
+       [](M m) {
          m.register_to_physical[2] = static_cast<std::uint16_t>(m.physical_specs.size());
          (void)m.physical_specs.push_back({m.arena_bytes, 256, 64});
-       }, Errc::invalid_plan, "register 2 lies outside the arena"},
+       },
+       Errc::invalid_plan, "register 2 lies outside the arena"},
       {"scratch past the arena", [](M m) { m.physical_specs[m.scratch_to_physical[1]].offset = m.arena_bytes; },
        Errc::invalid_plan, "outside the arena"},
       {"no such buffer", [](M m) { m.register_to_physical[4] = 77; }, Errc::invalid_plan, "no buffer"},
       {"no such scratch", [](M m) { m.scratch_to_physical[1] = 77; }, Errc::invalid_plan, "instruction 1"},
       {"scratch without a place", [](M m) { m.scratch_to_physical[1] = plan::PhysicalMapping::kNoScratch; },
        Errc::invalid_plan, "instruction 1"},
-      {"another plan's mapping", [](M m) { m.register_to_physical.pop_back(); }, Errc::invalid_plan, "not of this plan"},
+      {"another plan's mapping", [](M m) { m.register_to_physical.pop_back(); }, Errc::invalid_plan,
+       "not of this plan"},
   };
   for (const Broken& broken : cases) {
     plan::PhysicalMapping mapping = planned(p, {}, scratch);

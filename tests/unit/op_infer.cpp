@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/op_infer.cpp: every shape rule accepts its op's cases and refuses them with one operand changed.
-#include <property/op_cases/all.hpp>
-
+#include <boost/mp11/algorithm.hpp>
 #include <gtest/gtest.h>
 
-#include <boost/mp11/algorithm.hpp>
-
+#include <property/op_cases/all.hpp>
 #include <string>
 
 namespace {
@@ -38,26 +36,31 @@ struct Operands {
 /// 7919 is a prime that no case uses.
 void change(Mutation::Kind kind, bool& present, DType& dtype, Shape& shape) {
   switch (kind) {
-    case Mutation::dtype: dtype = dtype == DType::f64 ? DType::si8 : DType::f64; break;
-    case Mutation::no_axes: shape.rank = 0; break;
-    case Mutation::more_axes: shape = shape.appended(Dim{7919}); break;
-    case Mutation::missing: present = false; break;
+    case Mutation::dtype:
+      dtype = dtype == DType::f64 ? DType::si8 : DType::f64;
+      break;
+    case Mutation::no_axes:
+      shape.rank = 0;
+      break;
+    case Mutation::more_axes:
+      shape = shape.appended(Dim{7919});
+      break;
+    case Mutation::missing:
+      present = false;
+      break;
   }
 }
 
-template <class O>
-bool allows(const Mutation& m) {
-  if constexpr (requires { OpCases<O>::allows(m); }) return OpCases<O>::allows(m);
-  else return false;
+template <class O> bool allows(const Mutation& m) {
+  if constexpr (requires { OpCases<O>::allows(m); })
+    return OpCases<O>::allows(m);
+  else
+    return false;
 }
 
-template <class O>
-class OpInfer : public testing::Test {};
+template <class O> class OpInfer : public testing::Test {};
 struct OpName {
-  template <class O>
-  static std::string GetName(int) {
-    return std::string(O::name);
-  }
+  template <class O> static std::string GetName(int) { return std::string(O::name); }
 };
 using Types = mp::mp_rename<zrt::ops::Catalog, testing::Types>;
 TYPED_TEST_SUITE(OpInfer, Types, OpName);
@@ -85,8 +88,8 @@ TYPED_TEST(OpInfer, RefusesAChangedOperand) {
       }
       const bool fine = (kind == Mutation::missing && role.optional) || allows<O>({kind, weight, index});
       const auto result = changed.infer();
-      EXPECT_TRUE(!result || fine) << "case " << seed << ": " << O::name << " accepts " << (weight ? "weight " : "input ")
-                                   << role.name << " with change " << int{kind};
+      EXPECT_TRUE(!result || fine) << "case " << seed << ": " << O::name << " accepts "
+                                   << (weight ? "weight " : "input ") << role.name << " with change " << int{kind};
       if (!result) {
         EXPECT_NE(result.error().code(), Errc::ok);
         EXPECT_FALSE(result.error().text().empty());

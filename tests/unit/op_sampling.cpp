@@ -3,7 +3,6 @@
 #include <zrt/ops/sampling.hpp>
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -51,14 +50,22 @@ struct List {
 
 /// Runs one sampler on the list; false when zrt has no such sampler.
 bool apply(const std::string& name, const std::vector<float>& a, const std::vector<std::int32_t>& history, List& list) {
-  if (name == "none") list.order();
-  else if (name == "top_k") list.kept = sampling::top_k(list.kept, static_cast<std::uint32_t>(a[0]));
-  else if (name == "top_p") list.order(), list.kept = sampling::top_p(list.kept, a[0], static_cast<std::uint32_t>(a[1]));
-  else if (name == "min_p") list.order(), list.kept = sampling::min_p(list.kept, a[0], static_cast<std::uint32_t>(a[1]));
-  else if (name == "temp") list.order(), list.kept = sampling::temperature(list.kept, a[0]);
-  else if (name == "penalties") list.penalise(history, static_cast<std::size_t>(a[0]), a[1], a[2], a[3]), list.order();
-  else if (name == "typical" && a[0] >= 1.0f) return true;  // keeps everything
-  else return false;
+  if (name == "none")
+    list.order();
+  else if (name == "top_k")
+    list.kept = sampling::top_k(list.kept, static_cast<std::uint32_t>(a[0]));
+  else if (name == "top_p")
+    list.order(), list.kept = sampling::top_p(list.kept, a[0], static_cast<std::uint32_t>(a[1]));
+  else if (name == "min_p")
+    list.order(), list.kept = sampling::min_p(list.kept, a[0], static_cast<std::uint32_t>(a[1]));
+  else if (name == "temp")
+    list.order(), list.kept = sampling::temperature(list.kept, a[0]);
+  else if (name == "penalties")
+    list.penalise(history, static_cast<std::size_t>(a[0]), a[1], a[2], a[3]), list.order();
+  else if (name == "typical" && a[0] >= 1.0f)
+    return true;  // keeps everything
+  else
+    return false;
   return true;
 }
 
@@ -80,8 +87,7 @@ bool run_case(const json& c, List& list) {
   if (name == "top_k") return apply(name, {of("k")}, history, list);
   if (name == "top_p" || name == "min_p") return apply(name, {of("p"), of("min_keep")}, history, list);
   if (name == "temp") return apply(name, {of("t")}, history, list);
-  if (name == "penalties")
-    return apply(name, {of("last_n"), of("repeat"), of("freq"), of("present")}, history, list);
+  if (name == "penalties") return apply(name, {of("last_n"), of("repeat"), of("freq"), of("present")}, history, list);
   if (name == "logit_bias") {
     std::vector<std::int32_t> ids;
     std::vector<float> values;
@@ -138,11 +144,11 @@ TEST(Sampling, GivesTheGoldenCandidates) {
       EXPECT_TRUE(sampling::before(list.kept[i - 1], list.kept[i])) << "at " << i;
   }
   // Everything that a request can ask for is covered; the rest has no field in SampleRequest.
-  const std::map<std::string, int> expect_covered{{"none", 1},      {"top_k", 4},         {"top_p", 6},
-                                                  {"min_p", 5},     {"temp", 5},          {"penalties", 7},
+  const std::map<std::string, int> expect_covered{{"none", 1},       {"top_k", 4},         {"top_p", 6},
+                                                  {"min_p", 5},      {"temp", 5},          {"penalties", 7},
                                                   {"logit_bias", 1}, {"chain_default", 1}, {"chain_temp_first", 1}};
   const std::map<std::string, int> expect_left_out{
-      {"typical", 3}, {"temp_ext", 2}, {"top_n_sigma", 3},        {"dry", 7},           {"xtc", 5},
+      {"typical", 3},  {"temp_ext", 2},    {"top_n_sigma", 3},        {"dry", 7},           {"xtc", 5},
       {"mirostat", 2}, {"mirostat_v2", 2}, {"chain_topk_typical", 1}, {"chain_topk_xtc", 1}};
   EXPECT_EQ(covered, expect_covered);
   EXPECT_EQ(left_out, expect_left_out);

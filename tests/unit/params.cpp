@@ -2,13 +2,12 @@
 // tests/unit/params.cpp: parameter layouts audited through Boost.Hana, and the codec's bytes pinned.
 #include <zrt/ops/hana.hpp>
 
-#include <gtest/gtest.h>
-
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/first.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/second.hpp>
 #include <boost/hana/string.hpp>
+#include <gtest/gtest.h>
 
 #include <bit>
 #include <string>
@@ -35,10 +34,12 @@ void audit(const P& params, const std::byte* base, std::vector<Field>& seen, std
       const auto offset = reinterpret_cast<const std::byte*>(&value) - base;
       Field field{{}, static_cast<std::uint16_t>(offset), sizeof(M), 1, FieldKind::unsigned_integer};
       auto kind_of = []<class E>() {
-        if constexpr (std::is_floating_point_v<E>) return FieldKind::floating;
+        if constexpr (std::is_floating_point_v<E>)
+          return FieldKind::floating;
         else if constexpr (std::is_enum_v<E>)
           return std::is_signed_v<std::underlying_type_t<E>> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
-        else return std::is_signed_v<E> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
+        else
+          return std::is_signed_v<E> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
       };
       if constexpr (requires { typename M::value_type; }) {
         field.size = sizeof(typename M::value_type);
@@ -53,8 +54,7 @@ void audit(const P& params, const std::byte* base, std::vector<Field>& seen, std
   });
 }
 
-template <class P>
-void expect_audited() {
+template <class P> void expect_audited() {
   const P params{};
   std::vector<Field> seen;
   std::vector<std::string> names;
@@ -83,8 +83,7 @@ TEST(Params, FieldListsAreWhatTheStructsAre) {
   expect_audited<ops::SampleRequest>();
 }
 
-template <class O>
-std::vector<unsigned> encoded(const typename O::Params& params) {
+template <class O> std::vector<unsigned> encoded(const typename O::Params& params) {
   std::vector<std::byte> bytes(zrt::kParamBytes<typename O::Params>);
   zrt::encode_params(params, std::span<std::byte>(bytes));
   std::vector<unsigned> numbers;

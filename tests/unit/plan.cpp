@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/plan.cpp: what the plan compiler does with a graph: liveness, steps down, dead code, rounding.
-#include <support/random_graph.hpp>
-#include <tools/gguf_counting_allocator.hpp>
-
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
+
+#include <support/random_graph.hpp>
+#include <tools/gguf_counting_allocator.hpp>
 
 namespace {
 
@@ -85,7 +85,8 @@ TEST(Plan, DeadCodeGoesAndStateStays) {
 }
 
 /// One feed-forward block of 32 x 64, weights of `dtype`.
-Result<plan::CompiledPlan> mlp(DType dtype, const plan::CompileOptions& options, const OpSet& claims = reference_claims()) {
+Result<plan::CompiledPlan> mlp(DType dtype, const plan::CompileOptions& options,
+                               const OpSet& claims = reference_claims()) {
   std::mt19937 random(5);
   Weights weights;
   weights.add_random("norm", DType::f32, 0, 32, random);

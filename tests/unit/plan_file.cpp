@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/plan_file.cpp: plans written, read, damaged, and run again.
-#include <support/random_graph.hpp>
-#include <tools/gguf_counting_allocator.hpp>
-
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/plan/memory.hpp>
 #include <zrt/plan/plan_file.hpp>
@@ -10,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <support/random_graph.hpp>
+#include <tools/gguf_counting_allocator.hpp>
 
 namespace {
 
@@ -32,7 +31,8 @@ Result<plan::CompiledPlan> small_plan(const Weights& weights, Allocator allocato
   auto graph = g.finish();
   if (!graph) return pass(graph);
   OpSet claims;
-  for (Opcode op : {ops::Linear::opcode, ops::KvWriteBatched::opcode, ops::ResidualAdd::opcode, ops::ResidualRmsNorm::opcode})
+  for (Opcode op :
+       {ops::Linear::opcode, ops::KvWriteBatched::opcode, ops::ResidualAdd::opcode, ops::ResidualRmsNorm::opcode})
     claims.insert(op);
   return plan::compile(*graph, catalog_ops(), claims);
 }
@@ -133,7 +133,9 @@ TEST(PlanFile, EveryByteChangeIsAPlanOrATypedError) {
   const auto plan = small_plan(weights);
   const auto bytes = plan::write_plan(*plan);
   ASSERT_TRUE(bytes);
-  const auto scratch_of = [](const plan::CompiledPlan& p) { return std::vector<std::uint64_t>(p.plan.instructions.size()); };
+  const auto scratch_of = [](const plan::CompiledPlan& p) {
+    return std::vector<std::uint64_t>(p.plan.instructions.size());
+  };
   std::set<std::string> texts;
   std::set<Errc> codes;
   std::size_t fine = 0;

@@ -20,8 +20,7 @@ std::array<std::byte, 34> q8_block(std::uint16_t d, std::int8_t first) {
   std::array<std::byte, 34> block{};
   block[0] = static_cast<std::byte>(d & 255);
   block[1] = static_cast<std::byte>(d >> 8);
-  for (int j = 0; j < 32; ++j)
-    block[static_cast<std::size_t>(2 + j)] = static_cast<std::byte>(first + j);
+  for (int j = 0; j < 32; ++j) block[static_cast<std::size_t>(2 + j)] = static_cast<std::byte>(first + j);
   return block;
 }
 
@@ -71,9 +70,8 @@ TEST(QuantTypes, Q4_0PutsHighHalvesSixteenFurther) {
 
 // The bits of f32, f16 and bf16 pass through, at addresses that are not aligned.
 TEST(QuantTypes, PlainTypesReadUnalignedBytes) {
-  const std::array<std::byte, 9> bytes{std::byte{0},    std::byte{0},    std::byte{0},
-                                       std::byte{0x80}, std::byte{0x3f}, std::byte{0x00},
-                                       std::byte{0xc0}, std::byte{1},    std::byte{0}};
+  const std::array<std::byte, 9> bytes{std::byte{0},    std::byte{0},    std::byte{0}, std::byte{0x80}, std::byte{0x3f},
+                                       std::byte{0x00}, std::byte{0xc0}, std::byte{1}, std::byte{0}};
   float out[2];
   quant::find(DType::f32)->dequantise(bytes.data() + 1, 1, out);
   EXPECT_EQ(out[0], 1.0f);
@@ -125,8 +123,7 @@ TEST(RoundActivation, ZeroTinyAndNonFiniteGroups) {
   std::vector<std::byte> row;
   for (int i = 0; i < 3; ++i)
     for (std::byte b : q8_block(0x3c00, 1)) row.push_back(b);
-  EXPECT_TRUE(std::isnan(
-      quant::dot_blocks<quant::Layout<DType::q8_0>>(row.data(), q.data(), d.data(), 96)));
+  EXPECT_TRUE(std::isnan(quant::dot_blocks<quant::Layout<DType::q8_0>>(row.data(), q.data(), d.data(), 96)));
 }
 
 TEST(Orders, Dot16IsSixteenLanesAndATree) {
@@ -141,8 +138,7 @@ TEST(Orders, Dot16IsSixteenLanesAndATree) {
   for (std::size_t j = 0; j < 8; ++j) s8[j] = lanes[j] + lanes[j + 8];
   for (std::size_t j = 0; j < 4; ++j) s4[j] = s8[j] + s8[j + 4];
   const float even = s4[0] + s4[2], odd = s4[1] + s4[3];
-  EXPECT_EQ(std::bit_cast<std::uint32_t>(quant::dot16(a, b, 35)),
-            std::bit_cast<std::uint32_t>(even + odd));
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(quant::dot16(a, b, 35)), std::bit_cast<std::uint32_t>(even + odd));
 }
 
 TEST(Orders, ChainStartsWhereItIsTold) {

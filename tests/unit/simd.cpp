@@ -30,12 +30,9 @@ struct ProbeSet {
   void (*narrow)(const float* x, std::uint16_t* f16, std::uint16_t* bf16) noexcept;
   void (*widen)(const std::uint16_t* halves, float* f16, float* bf16) noexcept;
   float (*dot16)(const float* a, const float* b, std::size_t n) noexcept;
-  void (*integers)(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* nibbles,
-                   IntegerProbe& out) noexcept;
-  float (*dot_q8_0)(const std::byte* row, const std::int8_t* q, const float* d,
-                    std::size_t n) noexcept;
-  float (*dot_q4_0)(const std::byte* row, const std::int8_t* q, const float* d,
-                    std::size_t n) noexcept;
+  void (*integers)(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* nibbles, IntegerProbe& out) noexcept;
+  float (*dot_q8_0)(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept;
+  float (*dot_q4_0)(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept;
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
@@ -132,8 +129,7 @@ constexpr std::size_t kCount = 1 << 14;
 TEST(Simd, DetectsWhatTheCompilerSaysOfTheCpu) {
   EXPECT_FALSE(cpu::name(cpu::detect_isa()).empty());
 #if defined(__x86_64__)
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("bmi2");
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
   EXPECT_EQ(cpu::detect_isa(), v4 ? cpu::Isa::v4 : v3 ? cpu::Isa::v3 : cpu::Isa::v1);
@@ -158,45 +154,26 @@ constexpr Scalar kScalar[] = {
     [](float a, float b, float c) { return math::select(math::less_equal(a, b), c, a); },
     [](float a, float b, float c) { return math::select(math::equal(a, b), c, a); },
     [](float a, float b, float c) { return math::select(math::is_nan(a), c, b); },
-    [](float a, float b, float c) {
-      return math::select(math::both(math::less(a, b), math::less(b, c)), a, b);
-    },
-    [](float a, float b, float c) {
-      return math::select(math::either(math::less(a, b), math::less(b, c)), a, b);
-    },
+    [](float a, float b, float c) { return math::select(math::both(math::less(a, b), math::less(b, c)), a, b); },
+    [](float a, float b, float c) { return math::select(math::either(math::less(a, b), math::less(b, c)), a, b); },
     [](float a, float b, float) { return math::select(math::invert(math::less(a, b)), a, b); },
     [](float a, float, float) { return math::round_even(a); },
     [](float a, float, float) { return math::to_f32(math::to_i32(a)); },
     [](float a, float, float) { return math::to_f32(math::as_i32(a)); },
-    [](float a, float b, float) {
-      return math::as_f32(math::iadd(math::as_i32(a), math::as_i32(b)));
-    },
-    [](float a, float b, float) {
-      return math::as_f32(math::isub(math::as_i32(a), math::as_i32(b)));
-    },
-    [](float a, float b, float) {
-      return math::as_f32(math::iand(math::as_i32(a), math::as_i32(b)));
-    },
-    [](float a, float b, float) {
-      return math::as_f32(math::ior(math::as_i32(a), math::as_i32(b)));
-    },
-    [](float a, float b, float) {
-      return math::as_f32(math::ixor(math::as_i32(a), math::as_i32(b)));
-    },
+    [](float a, float b, float) { return math::as_f32(math::iadd(math::as_i32(a), math::as_i32(b))); },
+    [](float a, float b, float) { return math::as_f32(math::isub(math::as_i32(a), math::as_i32(b))); },
+    [](float a, float b, float) { return math::as_f32(math::iand(math::as_i32(a), math::as_i32(b))); },
+    [](float a, float b, float) { return math::as_f32(math::ior(math::as_i32(a), math::as_i32(b))); },
+    [](float a, float b, float) { return math::as_f32(math::ixor(math::as_i32(a), math::as_i32(b))); },
     [](float a, float, float) { return math::as_f32(math::shift_left<5>(math::as_i32(a))); },
     [](float a, float, float) { return math::as_f32(math::shift_right<9>(math::as_i32(a))); },
-    [](float a, float b, float c) {
-      return math::select(math::iequal(math::as_i32(a), math::as_i32(b)), c, a);
-    },
-    [](float a, float b, float c) {
-      return math::select(math::igreater(math::as_i32(a), math::as_i32(b)), c, a);
-    },
+    [](float a, float b, float c) { return math::select(math::iequal(math::as_i32(a), math::as_i32(b)), c, a); },
+    [](float a, float b, float c) { return math::select(math::igreater(math::as_i32(a), math::as_i32(b)), c, a); },
     [](float a, float b, float c) {
       return math::as_f32(math::iselect(math::less(a, b), math::as_i32(b), math::as_i32(c)));
     },
     [](float a, float b, float) {
-      const float one_to_two =
-          math::as_f32(math::ior(math::iand(math::as_i32(a), 0x007fffff), 0x3f800000));
+      const float one_to_two = math::as_f32(math::ior(math::iand(math::as_i32(a), 0x007fffff), 0x3f800000));
       const float n = math::max(-160.0f, math::min(160.0f, b));
       return math::scale_pow2(one_to_two, math::to_i32(n != n ? 0.0f : n));
     },
@@ -226,8 +203,8 @@ TEST(Simd, EveryOperationHasTheBitsOfTheScalarOne) {
         set->operations[op](a.data() + i, b.data() + i, c.data() + i, out);
         for (std::size_t j = 0; j < 16; ++j)
           ASSERT_TRUE(same(out[j], kScalar[op](a[i + j], b[i + j], c[i + j])))
-              << cpu::name(set->isa) << " operation " << op << " of " << std::hexfloat << a[i + j]
-              << ", " << b[i + j] << ", " << c[i + j];
+              << cpu::name(set->isa) << " operation " << op << " of " << std::hexfloat << a[i + j] << ", " << b[i + j]
+              << ", " << c[i + j];
       }
     }
   }
@@ -256,10 +233,8 @@ TEST(Simd, HalvesConvertAsCoreDoes) {
       std::uint16_t f16[16], bf16[16];
       set->narrow(x.data() + i, f16, bf16);
       for (std::size_t j = 0; j < 16; ++j) {
-        ASSERT_EQ(f16[j], zrt::to_f16(x[i + j]).bits)
-            << cpu::name(set->isa) << " " << std::hexfloat << x[i + j];
-        ASSERT_EQ(bf16[j], zrt::to_bf16(x[i + j]).bits)
-            << cpu::name(set->isa) << " " << std::hexfloat << x[i + j];
+        ASSERT_EQ(f16[j], zrt::to_f16(x[i + j]).bits) << cpu::name(set->isa) << " " << std::hexfloat << x[i + j];
+        ASSERT_EQ(bf16[j], zrt::to_bf16(x[i + j]).bits) << cpu::name(set->isa) << " " << std::hexfloat << x[i + j];
       }
     }
     for (std::uint32_t bits = 0; bits < 65536; bits += 16) {
@@ -296,12 +271,10 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
     for (std::size_t i = 0; i < 64; ++i) {
       const auto bits = random();
       a[i] = static_cast<std::int8_t>(round % 4 == 0 ? -128 : static_cast<int>(bits & 255));
-      b[i] = static_cast<std::int8_t>(round % 3 == 0
-                                          ? ((bits & 256) != 0 && round % 2 == 0 ? 127 : -127)
-                                          : static_cast<int>((bits >> 9) % 255) - 127);
+      b[i] = static_cast<std::int8_t>(round % 3 == 0 ? ((bits & 256) != 0 && round % 2 == 0 ? 127 : -127)
+                                                     : static_cast<int>((bits >> 9) % 255) - 127);
     }
-    for (auto& byte : nibbles)
-      byte = static_cast<std::uint8_t>(round % 5 == 0 ? 0 : random() & 255);
+    for (auto& byte : nibbles) byte = static_cast<std::uint8_t>(round % 5 == 0 ? 0 : random() & 255);
     std::int32_t lanes[16], positive[16], sum32 = 0, nibble_sum = 0, largest = INT32_MIN, total = 0;
     for (std::size_t j = 0; j < 16; ++j) {
       lanes[j] = positive[j] = static_cast<std::int32_t>(j) - 7;
@@ -320,8 +293,7 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
       for (std::size_t j = 0; j < 16; ++j) {
         ASSERT_EQ(got.dot4[j], lanes[j]) << cpu::name(set->isa);
         ASSERT_EQ(got.dot4_unsigned[j], positive[j]) << cpu::name(set->isa);
-        ASSERT_EQ(got.splat[j], a[0] * b[4 * j] + a[1] * b[4 * j + 1] + a[2] * b[4 * j + 2] +
-                                    a[3] * b[4 * j + 3]);
+        ASSERT_EQ(got.splat[j], a[0] * b[4 * j] + a[1] * b[4 * j + 1] + a[2] * b[4 * j + 2] + a[3] * b[4 * j + 3]);
         ASSERT_EQ(got.widened[j], a[j]);
       }
       ASSERT_EQ(got.i8x32, sum32) << cpu::name(set->isa);
@@ -343,19 +315,16 @@ TEST(Simd, BlockDotsHaveTheBitsOfThePlainLoop) {
   const auto row_of = [&](std::size_t block_bytes) {
     std::vector<std::byte> row(kElems / 32 * block_bytes);
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(random() & 255);
-    for (std::size_t i = 1; i < row.size(); i += block_bytes)
-      row[i] &= std::byte{0xbf};  // finite scales
+    for (std::size_t i = 1; i < row.size(); i += block_bytes) row[i] &= std::byte{0xbf};  // finite scales
     return row;
   };
   for (int round = 0; round < 50; ++round) {
     const auto q8 = row_of(34), q4 = row_of(18);
     for (const ProbeSet* set : variants()) {
-      ASSERT_TRUE(same(
-          set->dot_q8_0(q8.data(), q.data(), d.data(), kElems),
-          quant::dot_blocks<quant::Layout<DType::q8_0>>(q8.data(), q.data(), d.data(), kElems)));
-      ASSERT_TRUE(same(
-          set->dot_q4_0(q4.data(), q.data(), d.data(), kElems),
-          quant::dot_blocks<quant::Layout<DType::q4_0>>(q4.data(), q.data(), d.data(), kElems)));
+      ASSERT_TRUE(same(set->dot_q8_0(q8.data(), q.data(), d.data(), kElems),
+                       quant::dot_blocks<quant::Layout<DType::q8_0>>(q8.data(), q.data(), d.data(), kElems)));
+      ASSERT_TRUE(same(set->dot_q4_0(q4.data(), q.data(), d.data(), kElems),
+                       quant::dot_blocks<quant::Layout<DType::q4_0>>(q4.data(), q.data(), d.data(), kElems)));
     }
   }
 }

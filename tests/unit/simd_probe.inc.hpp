@@ -105,25 +105,20 @@ inline void integers(const std::int8_t* a, const std::int8_t* b, const std::uint
   out.sum = reduce_add(sums);
   out.largest = reduce_max(sums);
 }
-inline float dot_q8_0(const std::byte* row, const std::int8_t* q, const float* d,
-                      std::size_t n) noexcept {
+inline float dot_q8_0(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept {
   float acc = 0.0f;
   for (std::size_t i = 0; i < n; i += 32, row += 34)
     acc = math::fma(quant::read_f16(row) * d[i / 32], math::to_f32(dot_i8x32(row + 2, q + i)), acc);
   return acc;
 }
-inline float dot_q4_0(const std::byte* row, const std::int8_t* q, const float* d,
-                      std::size_t n) noexcept {
+inline float dot_q4_0(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept {
   float acc = 0.0f;
   for (std::size_t i = 0; i < n; i += 32, row += 18)
-    acc = math::fma(quant::read_f16(row) * d[i / 32], math::to_f32(dot_nibbles32(row + 2, q + i)),
-                    acc);
+    acc = math::fma(quant::read_f16(row) * d[i / 32], math::to_f32(dot_nibbles32(row + 2, q + i)), acc);
   return acc;
 }
 
 inline constexpr ProbeSet kProbeSet = {
-    kIsa,       kOperations, sizeof kOperations / sizeof kOperations[0],
-    copy_first, narrow,      widen,
-    dot16,      integers,    dot_q8_0,
-    dot_q4_0,
+    kIsa,     kOperations, sizeof kOperations / sizeof kOperations[0], copy_first, narrow, widen, dot16, integers,
+    dot_q8_0, dot_q4_0,
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/slot_table.cpp: every lifecycle event on every class of state, slots that come and go.
-#include <data/models/tiny_models.hpp>
-
 #include <zrt/exec/host_device.hpp>
 #include <zrt/serve/slot_table.hpp>
 
@@ -9,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <data/models/tiny_models.hpp>
 #include <optional>
 #include <set>
 #include <vector>
@@ -84,7 +83,8 @@ class SlotTableTest : public testing::Test {
 };
 
 TEST_F(SlotTableTest, EveryEventDoesWhatTheMatrixSaysToPagesAndBlocks) {
-  constexpr std::array events{StateEvent::alloc, StateEvent::reset, StateEvent::reuse, StateEvent::evict, StateEvent::deinit};
+  constexpr std::array events{StateEvent::alloc, StateEvent::reset, StateEvent::reuse, StateEvent::evict,
+                              StateEvent::deinit};
   static_assert(events.size() + 1 == kStateEvents, "clone_for_fork needs two slots and has a test of its own");
   for (const StateEvent event : events) {
     SCOPED_TRACE(static_cast<int>(event));
@@ -254,8 +254,7 @@ TEST_F(SlotTableTest, NothingLeaksOverManyRequests) {
       for (std::uint32_t p : last_pages) ASSERT_EQ(last_pages.count(p), 1u) << "a page that is written has two owners";
     }
   }
-  for (std::uint32_t s = 0; s < kSlots; ++s)
-    ASSERT_TRUE(!live[s] || table_->release(s));
+  for (std::uint32_t s = 0; s < kSlots; ++s) ASSERT_TRUE(!live[s] || table_->release(s));
   EXPECT_EQ(table_->free_pages(), kPages);
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/snapshot.cpp: a saved request goes on as if nothing had happened; bytes from anywhere are checked.
-#include <data/models/tiny_models.hpp>
-#include <support/engines.hpp>
-
 #include <gtest/gtest.h>
 
+#include <data/models/tiny_models.hpp>
+#include <support/engines.hpp>
 #include <vector>
 
 namespace {
@@ -133,7 +132,8 @@ TEST_F(SnapshotTest, EveryTruncationAndEveryLieIsAnErrorAndTheEngineWorksOn) {
     }
     ++refused;
     const Errc code = r.error().code();
-    EXPECT_TRUE(code == Errc::invalid_file || code == Errc::truncated_file || code == Errc::invalid_argument || code == Errc::capacity_exceeded)
+    EXPECT_TRUE(code == Errc::invalid_file || code == Errc::truncated_file || code == Errc::invalid_argument ||
+                code == Errc::capacity_exceeded)
         << name(code);
   };
   for (std::size_t size = 0; size < good.size(); size += size < 300 ? 1 : 97) try_bytes(good.span().first(size));

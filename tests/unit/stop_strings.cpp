@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/stop_strings.cpp: stop strings across pieces of text; nothing of a match or after it gets out.
-#include <data/models/tiny_models.hpp>
-
 #include <zrt/engine/stop_strings.hpp>
 
 #include <gtest/gtest.h>
 
+#include <data/models/tiny_models.hpp>
 #include <string>
 #include <vector>
 

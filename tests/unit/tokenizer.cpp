@@ -53,9 +53,7 @@ std::string decode(const text::Tokenizer& t, const Ids& ids) {
   return decode(t, ids, options);
 }
 
-text::Tokenizer make(const SmallVocabulary& vocabulary) {
-  return text::Tokenizer::make(vocabulary.spec).value();
-}
+text::Tokenizer make(const SmallVocabulary& vocabulary) { return text::Tokenizer::make(vocabulary.spec).value(); }
 
 const std::string kMark = "\xe2\x96\x81";
 
@@ -124,8 +122,7 @@ TEST(TokenizerSentencePiece, Decodes) {
   EXPECT_EQ(decode(t, encode(t, "  a")), "  a");
   EXPECT_EQ(decode(t, {}), "");
   EXPECT_EQ(t.decode(Ids{-1}).error().code(), Errc::invalid_argument);
-  EXPECT_EQ(t.decode(Ids{0, static_cast<std::int32_t>(t.vocab_size())}).error().code(),
-            Errc::invalid_argument);
+  EXPECT_EQ(t.decode(Ids{0, static_cast<std::int32_t>(t.vocab_size())}).error().code(), Errc::invalid_argument);
 }
 
 TEST(TokenizerByteBpe, MergesByRank) {
@@ -136,8 +133,7 @@ TEST(TokenizerByteBpe, MergesByRank) {
   EXPECT_EQ(pieces(t, "1212"), (Pieces{"12", "12"}));
   EXPECT_EQ(pieces(t, "world"), (Pieces{"w", "or", "ld"}));
   EXPECT_EQ(encode(t, "\xc3\xa9").size(), 1u);
-  EXPECT_EQ(pieces(t, "a<tool>b<|endoftext|>", {.parse_special = true}),
-            (Pieces{"a", "<tool>", "b", "<|endoftext|>"}));
+  EXPECT_EQ(pieces(t, "a<tool>b<|endoftext|>", {.parse_special = true}), (Pieces{"a", "<tool>", "b", "<|endoftext|>"}));
   EXPECT_EQ(pieces(t, "<tool>x"), (Pieces{"<tool>x"}));
   EXPECT_EQ(pieces(t, "a", {.add_special = true}), (Pieces{"a"}));
   EXPECT_EQ(decode(t, encode(t, " hello")), " hello");
@@ -197,32 +193,23 @@ struct Fault {
 
 TEST(Tokenizer, RefusesBadVocabularies) {
   const Fault sentence_piece[] = {
-      {"model", Errc::unsupported_tokenizer, "'bert'",
-       [](SmallVocabulary& v) { v.spec.model = "bert"; }},
-      {"no tokens", Errc::invalid_metadata, "no tokens",
-       [](SmallVocabulary& v) { v.spec.tokens = {}; }},
+      {"model", Errc::unsupported_tokenizer, "'bert'", [](SmallVocabulary& v) { v.spec.model = "bert"; }},
+      {"no tokens", Errc::invalid_metadata, "no tokens", [](SmallVocabulary& v) { v.spec.tokens = {}; }},
       {"types short", Errc::invalid_metadata, "token types",
        [](SmallVocabulary& v) { v.spec.types = v.spec.types.first(3); }},
       {"type high", Errc::invalid_metadata, "type 7", [](SmallVocabulary& v) { v.types[5] = 7; }},
       {"type low", Errc::invalid_metadata, "type -1", [](SmallVocabulary& v) { v.types[5] = -1; }},
-      {"byte text", Errc::invalid_metadata, "byte token",
-       [](SmallVocabulary& v) { v.tokens[5] = "<0xZZ>"; }},
+      {"byte text", Errc::invalid_metadata, "byte token", [](SmallVocabulary& v) { v.tokens[5] = "<0xZZ>"; }},
       {"scores short", Errc::invalid_metadata, "scores",
        [](SmallVocabulary& v) { v.spec.scores = v.spec.scores.first(3); }},
       {"score nan", Errc::invalid_metadata, "score of token 4",
        [](SmallVocabulary& v) { v.scores[4] = std::nanf(""); }},
-      {"bos high", Errc::invalid_metadata, "bos token is 1000000",
-       [](SmallVocabulary& v) { v.spec.bos = 1000000; }},
-      {"eos low", Errc::invalid_metadata, "eos token is -1",
-       [](SmallVocabulary& v) { v.spec.eos = -1; }},
-      {"eot high", Errc::invalid_metadata, "eot token",
-       [](SmallVocabulary& v) { v.spec.eot = 1 << 30; }},
-      {"eom high", Errc::invalid_metadata, "eom token",
-       [](SmallVocabulary& v) { v.spec.eom = 1 << 30; }},
-      {"unk high", Errc::invalid_metadata, "unk token",
-       [](SmallVocabulary& v) { v.spec.unk = 1 << 30; }},
-      {"pad high", Errc::invalid_metadata, "pad token",
-       [](SmallVocabulary& v) { v.spec.pad = 1 << 30; }},
+      {"bos high", Errc::invalid_metadata, "bos token is 1000000", [](SmallVocabulary& v) { v.spec.bos = 1000000; }},
+      {"eos low", Errc::invalid_metadata, "eos token is -1", [](SmallVocabulary& v) { v.spec.eos = -1; }},
+      {"eot high", Errc::invalid_metadata, "eot token", [](SmallVocabulary& v) { v.spec.eot = 1 << 30; }},
+      {"eom high", Errc::invalid_metadata, "eom token", [](SmallVocabulary& v) { v.spec.eom = 1 << 30; }},
+      {"unk high", Errc::invalid_metadata, "unk token", [](SmallVocabulary& v) { v.spec.unk = 1 << 30; }},
+      {"pad high", Errc::invalid_metadata, "pad token", [](SmallVocabulary& v) { v.spec.pad = 1 << 30; }},
   };
   for (const Fault& fault : sentence_piece) {
     SmallSentencePiece vocabulary;
@@ -233,14 +220,10 @@ TEST(Tokenizer, RefusesBadVocabularies) {
     EXPECT_NE(made.error().text().find(fault.words), std::string_view::npos) << made.error().text();
   }
   const Fault byte_bpe[] = {
-      {"pre", Errc::unsupported_tokenizer, "'gpt-9'",
-       [](SmallVocabulary& v) { v.spec.pre = "gpt-9"; }},
-      {"merge without space", Errc::invalid_metadata, "merge 1 ",
-       [](SmallVocabulary& v) { v.merges[1] = "ab"; }},
-      {"merge with one side", Errc::invalid_metadata, "merge 1 ",
-       [](SmallVocabulary& v) { v.merges[1] = "ab "; }},
-      {"empty merge", Errc::invalid_metadata, "merge 0 ",
-       [](SmallVocabulary& v) { v.merges[0] = ""; }},
+      {"pre", Errc::unsupported_tokenizer, "'gpt-9'", [](SmallVocabulary& v) { v.spec.pre = "gpt-9"; }},
+      {"merge without space", Errc::invalid_metadata, "merge 1 ", [](SmallVocabulary& v) { v.merges[1] = "ab"; }},
+      {"merge with one side", Errc::invalid_metadata, "merge 1 ", [](SmallVocabulary& v) { v.merges[1] = "ab "; }},
+      {"empty merge", Errc::invalid_metadata, "merge 0 ", [](SmallVocabulary& v) { v.merges[0] = ""; }},
       {"strange merges", Errc::invalid_metadata, "none of the",
        [](SmallVocabulary& v) {
          for (auto& m : v.merges) m = "no merge";
@@ -277,8 +260,7 @@ TEST(Tokenizer, ToleratesOddVocabularies) {
   text::VocabularySpec tiny{.model = "llama", .tokens = one};
   const auto single = text::Tokenizer::make(tiny);
   ASSERT_TRUE(single);
-  EXPECT_EQ(encode(*single, "ax"),
-            (Ids{0, 0, 0, 0, 0}));  // the unknown token for each byte without one
+  EXPECT_EQ(encode(*single, "ax"), (Ids{0, 0, 0, 0, 0}));  // the unknown token for each byte without one
 }
 
 TEST(Tokenizer, LongTextsTakeAlmostLinearTime) {
@@ -336,9 +318,7 @@ TEST(Tokenizer, MergesAsThePlainWayDoes) {
   const auto sentence_piece = make(pieces_vocabulary);
   const auto byte_bpe = make(bytes_vocabulary);
   std::uint32_t seed = 11;
-  const auto next = [&](std::uint32_t below) {
-    return ((seed = seed * 1664525u + 1013904223u) >> 16) % below;
-  };
+  const auto next = [&](std::uint32_t below) { return ((seed = seed * 1664525u + 1013904223u) >> 16) % below; };
   for (int round = 0; round < 3000; ++round) {
     std::string word;
     const std::string_view alphabet = "helowrda";
@@ -354,8 +334,7 @@ TEST(Tokenizer, MergesAsThePlainWayDoes) {
 TEST(Tokenizer, RandomBytesComeBack) {
   const SmallSentencePiece pieces_vocabulary;
   const SmallByteBpe bytes_vocabulary, llama3("llama-bpe"), deepseek("deepseek-llm");
-  const text::Tokenizer all[] = {make(pieces_vocabulary), make(bytes_vocabulary), make(llama3),
-                                 make(deepseek)};
+  const text::Tokenizer all[] = {make(pieces_vocabulary), make(bytes_vocabulary), make(llama3), make(deepseek)};
   std::uint32_t seed = 5;
   const auto next = [&] { return (seed = seed * 1664525u + 1013904223u) >> 24; };
   for (int round = 0; round < 3000; ++round) {
@@ -364,8 +343,7 @@ TEST(Tokenizer, RandomBytesComeBack) {
       input += round % 2 == 0 ? static_cast<char>(next()) : "hello aa<tool>x 12\n"[next() % 19];
     for (const auto& t : all)
       for (const bool parse : {false, true})
-        EXPECT_EQ(decode(t, encode(t, input, {.parse_special = parse}),
-                         {.special = true, .clean_spaces = false}),
+        EXPECT_EQ(decode(t, encode(t, input, {.parse_special = parse}), {.special = true, .clean_spaces = false}),
                   input);
   }
 }
@@ -421,8 +399,7 @@ TEST(Detokenizer, StreamIsValidAndComplete) {
     for (int round = 0; round < 3000; ++round) {
       Ids ids;
       for (int i = 0; i < 20; ++i)
-        ids.push_back(static_cast<std::int32_t>(((seed = seed * 1664525u + 1013904223u) >> 8) %
-                                                t.vocab_size()));
+        ids.push_back(static_cast<std::int32_t>(((seed = seed * 1664525u + 1013904223u) >> 8) % t.vocab_size()));
       const std::string out = stream(text::Detokenizer(t), ids);
       for (std::size_t at = 0; at < out.size();) {
         const auto unit = text::detail::decode(out, at);
@@ -475,9 +452,9 @@ template <class Work> int count_failures(const Work& work) {
 TEST(Tokenizer, EveryAllocationMayFail) {
   const SmallSentencePiece pieces_vocabulary;
   const SmallByteBpe bytes_vocabulary, llama3("llama-bpe");
-  for (const SmallVocabulary* vocabulary : {static_cast<const SmallVocabulary*>(&pieces_vocabulary),
-                                            static_cast<const SmallVocabulary*>(&bytes_vocabulary),
-                                            static_cast<const SmallVocabulary*>(&llama3)}) {
+  for (const SmallVocabulary* vocabulary :
+       {static_cast<const SmallVocabulary*>(&pieces_vocabulary), static_cast<const SmallVocabulary*>(&bytes_vocabulary),
+        static_cast<const SmallVocabulary*>(&llama3)}) {
     const int failures = count_failures([&](FailingMemory& memory) {
       auto t = text::Tokenizer::make(vocabulary->spec, memory.allocator());
       if (!t) return t.error().code();

@@ -35,8 +35,7 @@ struct Case {
 };
 
 void check(std::string_view pre, const std::vector<Case>& cases) {
-  for (const Case& c : cases)
-    EXPECT_EQ(cut(pre, c.input), c.pieces) << pre << ": " << testing::PrintToString(c.input);
+  for (const Case& c : cases) EXPECT_EQ(cut(pre, c.input), c.pieces) << pre << ": " << testing::PrintToString(c.input);
 }
 
 // What the rules of Llama 3 and Qwen 2 have in common.
@@ -44,8 +43,7 @@ const std::vector<Case> kSharedCases{
     {"", {}},
     {"Hello world", {"Hello", " world"}},
     {"I'm you're he'll we've she'd it's don't",
-     {"I", "'m", " you", "'re", " he", "'ll", " we", "'ve", " she", "'d", " it", "'s", " don",
-      "'t"}},
+     {"I", "'m", " you", "'re", " he", "'ll", " we", "'ve", " she", "'d", " it", "'s", " don", "'t"}},
     {"I'M YOU'RE HE'Ll WE'vE", {"I", "'M", " YOU", "'RE", " HE", "'Ll", " WE", "'vE"}},
     {"'x 'tis", {"'x", " '", "tis"}},
     {"'re", {"'re"}},
@@ -74,15 +72,12 @@ const std::vector<Case> kSharedCases{
     {"  !", {" ", " !"}},
     {"\t!", {"\t", "!"}},
     {"a=b;", {"a", "=b", ";"}},
-    {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x80\x82",
-     {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "\xe3\x80\x82"}},
+    {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x80\x82", {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "\xe3\x80\x82"}},
     {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e 1", {"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", " ", "1"}},
-    {"\xed\x95\x9c\xea\xb5\xad\xec\x96\xb4 \xed\x85\x8d",
-     {"\xed\x95\x9c\xea\xb5\xad\xec\x96\xb4", " \xed\x85\x8d"}},
+    {"\xed\x95\x9c\xea\xb5\xad\xec\x96\xb4 \xed\x85\x8d", {"\xed\x95\x9c\xea\xb5\xad\xec\x96\xb4", " \xed\x85\x8d"}},
     // Emoji are other signs; a zero-width joiner between them is one too.
     {"hi \xf0\x9f\x98\x80!", {"hi", " \xf0\x9f\x98\x80!"}},
-    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa9 x",
-     {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa9", " x"}},
+    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa9 x", {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa9", " x"}},
     {"\xf0\x9f\x98\x80x", {"\xf0\x9f\x98\x80x"}},
     // No-break and ideographic spaces are white space, and may lead a word.
     {"a\xc2\xa0"
@@ -116,19 +111,18 @@ const std::vector<Case> kSharedCases{
 
 TEST(TokenizerPre, Llama3) {
   check("llama-bpe", kSharedCases);
-  check("llama-bpe",
-        {
-            {"1", {"1"}},
-            {"123", {"123"}},
-            {"1234567", {"123", "456", "7"}},
-            {"3.14159", {"3", ".", "141", "59"}},
-            {"x12 345", {"x", "12", " ", "345"}},
-            {"\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4", {"\xd9\xa1\xd9\xa2\xd9\xa3", "\xd9\xa4"}},
-            {"\xc2\xbd\xe2\x85\xa7\xc2\xb2", {"\xc2\xbd\xe2\x85\xa7\xc2\xb2"}},
-            // A combining mark ends a word and may lead the next one.
-            {"e\xcc\x81t", {"e", "\xcc\x81t"}},
-            {"e\xcc\x81 t", {"e", "\xcc\x81", " t"}},
-        });
+  check("llama-bpe", {
+                         {"1", {"1"}},
+                         {"123", {"123"}},
+                         {"1234567", {"123", "456", "7"}},
+                         {"3.14159", {"3", ".", "141", "59"}},
+                         {"x12 345", {"x", "12", " ", "345"}},
+                         {"\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4", {"\xd9\xa1\xd9\xa2\xd9\xa3", "\xd9\xa4"}},
+                         {"\xc2\xbd\xe2\x85\xa7\xc2\xb2", {"\xc2\xbd\xe2\x85\xa7\xc2\xb2"}},
+                         // A combining mark ends a word and may lead the next one.
+                         {"e\xcc\x81t", {"e", "\xcc\x81t"}},
+                         {"e\xcc\x81 t", {"e", "\xcc\x81", " t"}},
+                     });
 }
 
 TEST(TokenizerPre, Qwen2) {
@@ -144,14 +138,14 @@ TEST(TokenizerPre, Qwen2) {
 
 TEST(TokenizerPre, Qwen35) {
   check("qwen35", kSharedCases);
-  check("qwen35", {
-                      {"123", {"1", "2", "3"}},
-                      {"e\xcc\x81t", {"e\xcc\x81t"}},
-                      {"\xcc\x81t", {"\xcc\x81t"}},
-                      {"!\xcc\x81", {"!\xcc\x81"}},
-                      {"\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d",
-                       {"\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d"}},
-                  });
+  check("qwen35",
+        {
+            {"123", {"1", "2", "3"}},
+            {"e\xcc\x81t", {"e\xcc\x81t"}},
+            {"\xcc\x81t", {"\xcc\x81t"}},
+            {"!\xcc\x81", {"!\xcc\x81"}},
+            {"\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d", {"\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8\xe0\xa5\x8d"}},
+        });
 }
 
 TEST(TokenizerPre, Gpt2) {
@@ -173,30 +167,29 @@ TEST(TokenizerPre, Gpt2) {
 }
 
 TEST(TokenizerPre, DeepSeekLlm) {
-  check("deepseek-llm",
-        {
-            {"Hello world!", {"Hello", " world", "!"}},
-            {"a\r\nb", {"a", "\r", "\n", "b"}},
-            {"a  b", {"a", " ", " b"}},
-            {"a  ", {"a", "  "}},
-            {"12 345", {"12", " ", "345"}},
-            {"x\xe6\x97\xa5\xe6\x9c\xac"
-             "1",
-             {"x", "\xe6\x97\xa5\xe6\x9c\xac", "1"}},
-            {"\xed\x95\x9c", {"\xed\x95\x9c"}},
-            {"\tword", {"\tword"}},
-            {" ...", {" ..."}},
-            // Arabic letters are none of its classes: what lies between matches stays one piece.
-            {"\xd8\xb9  \xd8\xb9", {"\xd8\xb9  \xd8\xb9"}},
-        });
+  check("deepseek-llm", {
+                            {"Hello world!", {"Hello", " world", "!"}},
+                            {"a\r\nb", {"a", "\r", "\n", "b"}},
+                            {"a  b", {"a", " ", " b"}},
+                            {"a  ", {"a", "  "}},
+                            {"12 345", {"12", " ", "345"}},
+                            {"x\xe6\x97\xa5\xe6\x9c\xac"
+                             "1",
+                             {"x", "\xe6\x97\xa5\xe6\x9c\xac", "1"}},
+                            {"\xed\x95\x9c", {"\xed\x95\x9c"}},
+                            {"\tword", {"\tword"}},
+                            {" ...", {" ..."}},
+                            // Arabic letters are none of its classes: what lies between matches stays one piece.
+                            {"\xd8\xb9  \xd8\xb9", {"\xd8\xb9  \xd8\xb9"}},
+                        });
 }
 
 TEST(TokenizerPre, DigitsApart) {
   check("refact", {{"a 12b", {"a", " ", "1", "2", "b"}}, {"it's", {"it", "'s"}}});
   check("command-r", {{"12", {"1", "2"}}});
-  check("falcon", {{"12345 `x", {"123", "45", " ", "`", "x"}},
-                   {"a 1234", {"a", " ", "123", "4"}},
-                   {"a... b", {"a", "...", " b"}}});
+  check(
+      "falcon",
+      {{"12345 `x", {"123", "45", " ", "`", "x"}}, {"a 1234", {"a", " ", "123", "4"}}, {"a... b", {"a", "...", " b"}}});
   check("default", {{"12345 `x", {"123", "45", " `", "x"}}, {"a 1234", {"a", " ", "123", "4"}}});
   check("", {{"a.b", {"a", ".", "b"}}});
 }
@@ -231,9 +224,7 @@ TEST(TokenizerPre, PiecesJoinToTheText) {
 TEST(TokenizerPre, SinkStopsTheCut) {
   for (const auto& entry : text::kPreTokenizers) {
     int left = 2;
-    const auto take = [](void* context, std::string_view) noexcept {
-      return --*static_cast<int*>(context) > 0;
-    };
+    const auto take = [](void* context, std::string_view) noexcept { return --*static_cast<int*>(context) > 0; };
     EXPECT_FALSE(entry.cut("a1. b2. c3.", {&left, take})) << entry.name;
     EXPECT_EQ(left, 0) << entry.name;
   }
@@ -258,8 +249,8 @@ TEST(UnicodeTables, AgreeWithUtf8proc) {
     }
   }
   EXPECT_LT(newer, 6000);
-  for (const std::uint32_t space : {0x9u, 0xdu, 0x20u, 0x85u, 0xa0u, 0x1680u, 0x2000u, 0x200au,
-                                    0x2028u, 0x2029u, 0x202fu, 0x205fu, 0x3000u})
+  for (const std::uint32_t space :
+       {0x9u, 0xdu, 0x20u, 0x85u, 0xa0u, 0x1680u, 0x2000u, 0x200au, 0x2028u, 0x2029u, 0x202fu, 0x205fu, 0x3000u})
     EXPECT_TRUE(text::detail::properties_of(space).space()) << std::hex << space;
   for (const std::uint32_t none : {0x8u, 0xeu, 0x21u, 0x180eu, 0x200bu, 0x2060u, 0xfeffu})
     EXPECT_FALSE(text::detail::properties_of(none).space()) << std::hex << none;
@@ -275,8 +266,7 @@ TEST(UnicodeTables, DecodingAgreesWithUtf8proc) {
       b = static_cast<char>(round % 2 == 0 ? pick : (0x80u | pick));
     }
     utf8proc_int32_t expected = 0;
-    const auto length =
-        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes), 4, &expected);
+    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes), 4, &expected);
     const auto found = text::detail::decode({bytes, 4}, 0);
     ASSERT_EQ(found.valid, length > 0);
     if (!found.valid) continue;

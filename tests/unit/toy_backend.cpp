@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/toy_backend.cpp: a backend with its own memory and command list runs the same plans.
-#include <support/random_graph.hpp>
-#include <support/run_with.hpp>
-#include <support/toy_backend.hpp>
-
 #include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
+
+#include <support/random_graph.hpp>
+#include <support/run_with.hpp>
+#include <support/toy_backend.hpp>
 
 namespace {
 
@@ -43,7 +43,8 @@ TEST(ToyBackend, RandomGraphsGiveTheReferenceBits) {
     const auto reference_plan = plan::compile(graph->graph, catalog_ops(), reference_claims());
     ASSERT_TRUE(toy_plan && reference_plan);
     std::mt19937 random(seed);
-    const StepData step = random_step(toy_plan->plan, extents(8, 4), extents(1 + random() % 8, 1 + random() % 4), random);
+    const StepData step =
+        random_step(toy_plan->plan, extents(8, 4), extents(1 + random() % 8, 1 + random() % 4), random);
     toy::Device device;
     const auto on_toy = run_with<toy::Backend>(*toy_plan, graph->weights.source(), step, device);
     ASSERT_TRUE(on_toy) << on_toy.error().text();

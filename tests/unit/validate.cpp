@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/validate.cpp: plans judged at three levels, and hostile plans refused.
-#include <support/random_graph.hpp>
-
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/validate.hpp>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <support/random_graph.hpp>
 
 namespace {
 
@@ -93,7 +92,8 @@ TEST(Validate, HostilePlansAreRefused) {
       {"state size", [](P p) { p.states[0].size_bytes = 1; }, Errc::invalid_state, "its dims give", kNoInsn},
       {"state class", [](P p) { p.states[0].lifecycle = p.states[0].info.lifecycle = static_cast<StateLifecycle>(7); },
        Errc::invalid_state, "state 0", kNoInsn},
-      {"state dtype", [](P p) { p.states[0].info.dtype = static_cast<DType>(99); }, Errc::invalid_state, "state 0", kNoInsn},
+      {"state dtype", [](P p) { p.states[0].info.dtype = static_cast<DType>(99); }, Errc::invalid_state, "state 0",
+       kNoInsn},
       {"state extents", [](P p) { p.states[0].info.extents = {0xffffffffu, 0xffffffffu, 0xffffffffu, 0}; },
        Errc::invalid_state, "state 0", kNoInsn},
       {"state number", [](P p) { p.states[0].id = 3; }, Errc::invalid_state, "state 0", kNoInsn},
@@ -111,25 +111,42 @@ TEST(Validate, HostilePlansAreRefused) {
        Errc::overlapping_writers, "register 0", 0},
       {"weight id", [](P p) { p.weight_refs[0] = plan::WeightRef{9}; }, Errc::missing_weight, "weight id", 0},
       {"no weight", [](P p) { p.weight_refs[0] = plan::kNoWeight; }, Errc::missing_weight, "not bound", 0},
-      {"weight dtype", [](P p) { p.weights[0].dtype = static_cast<DType>(31); }, Errc::invalid_plan, "unknown type", kNoInsn},
+      {"weight dtype", [](P p) { p.weights[0].dtype = static_cast<DType>(31); }, Errc::invalid_plan, "unknown type",
+       kNoInsn},
       {"weight rank", [](P p) { p.weights[0].shape.rank = 200; }, Errc::invalid_plan, "rank", kNoInsn},
       {"weight symbol", [](P p) { p.weights[0].shape.dims[0].symbol = 255; }, Errc::invalid_plan, "symbol", kNoInsn},
-      {"weight blocks", [](P p) { p.weights[0].dtype = DType::q8_0; p.weights[0].shape = {8, 31}; },
+      {"weight blocks",
+       [](P p) {
+         p.weights[0].dtype = DType::q8_0;
+         p.weights[0].shape = {8, 31};
+       },
        Errc::invalid_plan, "whole blocks", kNoInsn},
-      {"weight data", [](P p) { p.weights[0].data_offset = ~std::uint64_t{0} - 8; }, Errc::invalid_plan, "size of its shape", kNoInsn},
+      {"weight data", [](P p) { p.weights[0].data_offset = ~std::uint64_t{0} - 8; }, Errc::invalid_plan,
+       "size of its shape", kNoInsn},
       {"weight bytes", [](P p) { p.weights[0].data_bytes = 4; }, Errc::invalid_plan, "size of its shape", kNoInsn},
       {"weight shape", [](P p) { p.weights[0].shape = {4, 64}; }, Errc::shape_mismatch, "linear: weight", 0},
-      {"register dtype", [](P p) { p.registers[1].dtype = DType::f16; }, Errc::dtype_mismatch, "register 1 is recorded as f16", 0},
-      {"register unknown", [](P p) { p.registers[1].dtype = static_cast<DType>(66); }, Errc::invalid_plan, "register 1", kNoInsn},
+      {"register dtype", [](P p) { p.registers[1].dtype = DType::f16; }, Errc::dtype_mismatch,
+       "register 1 is recorded as f16", 0},
+      {"register unknown", [](P p) { p.registers[1].dtype = static_cast<DType>(66); }, Errc::invalid_plan, "register 1",
+       kNoInsn},
       {"register shape", [](P p) { p.registers[1].shape.dims[1] = 9; }, Errc::shape_mismatch, "the op gives [", 0},
       {"register rank", [](P p) { p.registers[1].shape.rank = 9; }, Errc::invalid_plan, "register 1", kNoInsn},
       {"register symbol", [](P p) { p.registers[0].shape.dims[0].symbol = 2; }, Errc::invalid_plan, "symbol", kNoInsn},
       {"input port", [](P p) { p.inputs[0].reg = plan::RegisterRef{40}; }, Errc::invalid_plan, "input x", kNoInsn},
       {"output port", [](P p) { p.outputs[0].reg = plan::kNoRegister; }, Errc::invalid_plan, "output y", kNoInsn},
-      {"input twice", [](P p) { (void)p.inputs.push_back(p.inputs[0]); }, Errc::overlapping_writers, "input x", kNoInsn},
-      {"output unwritten", [](P p) { (void)p.registers.push_back({}); p.outputs[0].reg = plan::RegisterRef{4}; },
+      {"input twice", [](P p) { (void)p.inputs.push_back(p.inputs[0]); }, Errc::overlapping_writers, "input x",
+       kNoInsn},
+      {"output unwritten",
+       [](P p) {
+         (void)p.registers.push_back({});
+         p.outputs[0].reg = plan::RegisterRef{4};
+       },
        Errc::dangling_value, "output y", kNoInsn},
-      {"symbols", [](P p) { for (int i = 0; i < 20; ++i) (void)p.symbols.push_back({}); }, Errc::invalid_plan, "symbols", kNoInsn},
+      {"symbols",
+       [](P p) {
+         for (int i = 0; i < 20; ++i) (void)p.symbols.push_back({});
+       },
+       Errc::invalid_plan, "symbols", kNoInsn},
   };
   for (const Hostile& hostile : cases) {
     plan::CompiledPlan p = sample();

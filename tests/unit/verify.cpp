@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/verify.cpp: one graph per rule of ir::verify that breaks it, and graphs that keep them all.
-#include <support/random_graph.hpp>
-
 #include <zrt/ir/verify.hpp>
 #include <zrt/ops/argmax.hpp>
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 
 #include <gtest/gtest.h>
+
+#include <support/random_graph.hpp>
 
 namespace {
 
@@ -32,7 +32,8 @@ struct Small {
 };
 
 /// The error that verify gives for `graph`: code, node, and every piece of text.
-void expect_error(const ir::Graph& graph, Errc code, std::uint32_t node, std::initializer_list<std::string_view> pieces) {
+void expect_error(const ir::Graph& graph, Errc code, std::uint32_t node,
+                  std::initializer_list<std::string_view> pieces) {
   const auto r = ir::verify(graph, *catalog_ops().table);
   ASSERT_FALSE(r);
   EXPECT_EQ(name(r.error().code()), name(code)) << r.error().text();
@@ -370,7 +371,8 @@ struct Stateful {
 TEST(Verify, States) {
   {
     Stateful s;
-    EXPECT_TRUE(ir::verify(s.graph(), *catalog_ops().table)) << ir::verify(s.graph(), *catalog_ops().table).error().text();
+    EXPECT_TRUE(ir::verify(s.graph(), *catalog_ops().table))
+        << ir::verify(s.graph(), *catalog_ops().table).error().text();
     s.graph().nodes[0].state.index = 4;
     expect_error(s.graph(), Errc::invalid_state, 0, {"kv_write_batched", "state id 4"});
   }

@@ -45,8 +45,7 @@ class DeviceRecorder : public Recorder {
 }  // namespace cpu
 
 /// The CPU with a host's own ops beside zrt's: each of `ExtraOps` has a `cpu::Adapter`.
-template <class ExtraOps>
-struct BasicCpuBackend {
+template <class ExtraOps> struct BasicCpuBackend {
   static constexpr std::string_view name = "cpu";
   using Tensor = HostTensor;
   using Weight = HostWeight;

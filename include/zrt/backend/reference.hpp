@@ -10,8 +10,7 @@ namespace zrt::inline ZRT_ABI {
 
 namespace reference {
 
-template <class O>
-using HasLoops = boost::mp11::mp_bool<HasReference<O>>;
+template <class O> using HasLoops = boost::mp11::mp_bool<HasReference<O>>;
 
 struct Device : exec::HostDevice {
   using exec::HostDevice::HostDevice;
@@ -28,8 +27,7 @@ struct Recorder : exec::HostRecorder {
 }  // namespace reference
 
 /// Claims exactly the ops of a catalog that have a reference, and runs nothing but their references.
-template <class Catalog>
-struct BasicReferenceBackend {
+template <class Catalog> struct BasicReferenceBackend {
   static constexpr std::string_view name = "reference";
   using Tensor = HostTensor;
   using Weight = HostWeight;
@@ -54,8 +52,10 @@ struct Adapter<BasicReferenceBackend<Catalog>, O> {
   using Backend = BasicReferenceBackend<Catalog>;
 
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
-    if constexpr (HasReferenceScratch<O>) return O::reference_scratch(call, bounds);
-    else return 0;
+    if constexpr (HasReferenceScratch<O>)
+      return O::reference_scratch(call, bounds);
+    else
+      return 0;
   }
   static Result<void> record(reference::Recorder& recorder, const Call<Backend, O>& c) noexcept {
     return recorder.push(&run, HostCall<O>{c.in, c.out, c.w, c.state, c.params});

@@ -12,14 +12,12 @@
 namespace zrt::inline ZRT_ABI {
 
 /// Adds two unsigned sizes; false when the sum does not fit.
-template <std::unsigned_integral T>
-[[nodiscard]] constexpr bool add_fits(T a, T b, T& sum) noexcept {
+template <std::unsigned_integral T> [[nodiscard]] constexpr bool add_fits(T a, T b, T& sum) noexcept {
   return !__builtin_add_overflow(a, b, &sum);
 }
 
 /// Multiplies two unsigned sizes; false when the product does not fit.
-template <std::unsigned_integral T>
-[[nodiscard]] constexpr bool mul_fits(T a, T b, T& product) noexcept {
+template <std::unsigned_integral T> [[nodiscard]] constexpr bool mul_fits(T a, T b, T& product) noexcept {
   return !__builtin_mul_overflow(a, b, &product);
 }
 

@@ -9,7 +9,8 @@
 // -ffast-math (and what it stands for) lets a compiler reorder sums and drop NaNs, so that the same
 // request would no longer give the same bits.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "zrt: this translation unit is compiled with -ffast-math (or -ffinite-math-only); remove the flag for files that include zrt"
+#error \
+    "zrt: this translation unit is compiled with -ffast-math (or -ffinite-math-only); remove the flag for files that include zrt"
 #endif
 
 #define ZRT_VERSION_MAJOR 0
@@ -18,8 +19,8 @@
 
 // Inline functions with floating-point arithmetic compile to other instructions under other
 // baselines; the baseline is part of the namespace so that the linker never merges them.
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && \
-    defined(__AVX512DQ__) && defined(__AVX512VNNI__) && defined(__FMA__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VNNI__) && defined(__FMA__)
 #define ZRT_ABI v0_1_x86_64_v4
 #define ZRT_BASELINE 4
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
@@ -55,8 +56,8 @@
 
 // Debug-only check of zrt's own invariants; never applied to user input or device replies.
 #if defined(ZRT_DEBUG_CHECKS)
-#define ZRT_ASSERT(condition) \
-  do {                        \
+#define ZRT_ASSERT(condition)           \
+  do {                                  \
     if (!(condition)) __builtin_trap(); \
   } while (false)
 #else

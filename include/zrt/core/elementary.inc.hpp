@@ -41,8 +41,7 @@
   q = fma(q, f, splat(0x1.99a028p-3f));
   q = fma(q, f, splat(-0x1.000228p-2f));
   q = fma(q, f, splat(0x1.555554p-2f));
-  const F32 small =
-      fma(exponent, splat(-0x1.05c61p-29f), sealed((f * f) * fma(f, q, splat(-0.5f))));
+  const F32 small = fma(exponent, splat(-0x1.05c61p-29f), sealed((f * f) * fma(f, q, splat(-0.5f))));
   F32 result = fma(exponent, splat(0x1.62e43p-1f), f + small);
   const F32 infinity = as_f32(splat_i32(0x7f800000));
   result = select(equal(x, infinity), x, result);
@@ -178,13 +177,11 @@ struct SinCos {
   const F32 cubic_lost = fma(cube, t_lost, fma(cube_lost, t, fma(cube, t, -cubic)));
   const F32 two_over_ln2 = splat(0x1.715476p+1f);
   const F32 linear = sealed(two_over_ln2 * s);
-  const F32 linear_lost =
-      fma(two_over_ln2, s_lost, fma(splat(0x1.4ae0cp-25f), s, fma(two_over_ln2, s, -linear)));
+  const F32 linear_lost = fma(two_over_ln2, s_lost, fma(splat(0x1.4ae0cp-25f), s, fma(two_over_ln2, s, -linear)));
   const F32 mantissa_log = linear + cubic;
   const F32 mantissa_lost = cubic - (mantissa_log - linear);
   const F32 sum = exponent + mantissa_log;
-  const F32 sum_lost =
-      (mantissa_log - (sum - exponent)) + (mantissa_lost + (linear_lost + cubic_lost));
+  const F32 sum_lost = (mantissa_log - (sum - exponent)) + (mantissa_lost + (linear_lost + cubic_lost));
   F32 log2 = sum + sum_lost;
   F32 log2_lost = sum_lost - (log2 - sum);
   const Mask base_zero = equal(base, zero);
@@ -195,8 +192,7 @@ struct SinCos {
   // Beyond these bounds the answer is 0 and infinity.
   const F32 product = sealed(y * log2);
   const F32 bounded = max(splat(-152.0f), min(splat(130.0f), product));
-  const F32 product_lost =
-      select(equal(product, bounded), fma(y, log2_lost, fma(y, log2, -product)), zero);
+  const F32 product_lost = select(equal(product, bounded), fma(y, log2_lost, fma(y, log2, -product)), zero);
   const F32 n = round_even(bounded);
   const F32 r = (bounded - n) + product_lost;
   // (2^r - 1) / r on |r| <= 1/2; 2^r within 2^-27.8.
@@ -254,6 +250,4 @@ struct SinCos {
 }
 
 /// log(1 + e^x), as max(x, 0) + log1p(e^-|x|); NaN stays NaN.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 softplus(F32 x) noexcept {
-  return max(splat(0.0f), x) + log1p(exp(-abs(x)));
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 softplus(F32 x) noexcept { return max(splat(0.0f), x) + log1p(exp(-abs(x))); }

@@ -42,8 +42,7 @@ inline constexpr std::array<double, 20> kInverseFactorials = [] {
 [[nodiscard]] constexpr double exp64(double x) noexcept {
   if (x != x) return x;
   if (x > 709.7)
-    return x > 709.782712893384 ? std::bit_cast<double>(0x7ff0000000000000u)
-                                : exp64(x - 1.0) * 0x1.5bf0a8b145769p+1;
+    return x > 709.782712893384 ? std::bit_cast<double>(0x7ff0000000000000u) : exp64(x - 1.0) * 0x1.5bf0a8b145769p+1;
   if (x < -708.0) return 0.0;
   const std::int64_t n = detail::nearest_whole(x * 0x1.71547652b82fep+0);
   const auto whole = static_cast<double>(n);
@@ -73,8 +72,7 @@ inline constexpr std::array<double, 20> kInverseFactorials = [] {
   const double twice = s + s;
   const double fraction = __builtin_fma(twice * z, p, twice);
   const auto exponent = static_cast<double>(k);
-  return __builtin_fma(exponent, 0x1.62e42fefa39efp-1,
-                       __builtin_fma(exponent, 0x1.abc9e3b39803fp-56, fraction));
+  return __builtin_fma(exponent, 0x1.62e42fefa39efp-1, __builtin_fma(exponent, 0x1.abc9e3b39803fp-56, fraction));
 }
 
 /// x^y for x > 0, as exp64(y * log64(x)): relative error below (2 + 2 |y log x|) 2^-52.

@@ -19,9 +19,8 @@ struct ReducedAngle {
 /// Reduces a finite angle with |x| >= 2^20; rest is within one ulp. NaN for NaN and infinities.
 [[nodiscard]] inline ReducedAngle reduce_large_angle(float x) noexcept {
   // 2/pi in 256 bits after the point, with a word of zeros before it.
-  constexpr std::uint32_t kTwoOverPi[] = {0,          0xa2f9836e, 0x4e441529,
-                                          0xfc2757d1, 0xf534ddc0, 0xdb629599,
-                                          0x3c439041, 0xfe5163ab, 0xdebbc561};
+  constexpr std::uint32_t kTwoOverPi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                          0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t exponent = (bits >> 23) & 255u;
   if (exponent == 255u) return {std::bit_cast<float>(0x7fc00000u), 0.0f};
@@ -46,9 +45,7 @@ struct ReducedAngle {
 }
 
 [[nodiscard]] inline float large_angle_rest(float x) noexcept { return reduce_large_angle(x).rest; }
-[[nodiscard]] inline float large_angle_quarter(float x) noexcept {
-  return reduce_large_angle(x).quarter;
-}
+[[nodiscard]] inline float large_angle_quarter(float x) noexcept { return reduce_large_angle(x).quarter; }
 
 }  // namespace zrt::inline ZRT_ABI::math
 ZRT_FP_END

@@ -36,12 +36,8 @@ using Mask = bool;
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 splat(float x) noexcept { return x; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 splat_i32(std::int32_t x) noexcept { return x; }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 as_i32(F32 x) noexcept {
-  return std::bit_cast<I32>(x);
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 as_f32(I32 x) noexcept {
-  return std::bit_cast<F32>(x);
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 as_i32(F32 x) noexcept { return std::bit_cast<I32>(x); }
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 as_f32(I32 x) noexcept { return std::bit_cast<F32>(x); }
 
 // Integer lanes wrap.
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 iadd(I32 a, I32 b) noexcept {
@@ -57,21 +53,13 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 shift_left(I3
   return static_cast<I32>(static_cast<std::uint32_t>(a) << kBits);
 }
 /// Shifts right and fills with the sign.
-template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 shift_right(I32 a) noexcept {
-  return a >> kBits;
-}
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 shift_right(I32 a) noexcept { return a >> kBits; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr Mask iequal(I32 a, I32 b) noexcept { return a == b; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr Mask igreater(I32 a, I32 b) noexcept { return a > b; }
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 iselect(Mask m, I32 a, I32 b) noexcept {
-  return m ? a : b;
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 iselect(Mask m, I32 a, I32 b) noexcept { return m ? a : b; }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 fma(F32 a, F32 b, F32 c) noexcept {
-  return __builtin_fmaf(a, b, c);
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 abs(F32 a) noexcept {
-  return as_f32(as_i32(a) & 0x7fffffff);
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 fma(F32 a, F32 b, F32 c) noexcept { return __builtin_fmaf(a, b, c); }
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 abs(F32 a) noexcept { return as_f32(as_i32(a) & 0x7fffffff); }
 /// The square root, rounded correctly.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept { return __builtin_sqrtf(a); }
 /// a < b ? a : b, so that b is the answer when either is NaN and when both are zeros.
@@ -93,12 +81,8 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 shift_right(I
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr Mask invert(Mask a) noexcept { return !a; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr bool any(Mask a) noexcept { return a; }
 /// Applies a scalar function to each lane.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 x) noexcept {
-  return function(x);
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 select(Mask m, F32 a, F32 b) noexcept {
-  return m ? a : b;
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 x) noexcept { return function(x); }
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 select(Mask m, F32 a, F32 b) noexcept { return m ? a : b; }
 
 /// The nearest whole number, ties to even, with the sign of `x`; infinities stay, NaN stays NaN.
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 round_even(F32 x) noexcept {

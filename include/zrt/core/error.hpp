@@ -15,79 +15,113 @@ namespace zrt::inline ZRT_ABI {
 
 /// Names what went wrong; the text of the Error says what was expected and what was found.
 enum class Errc : std::uint16_t {
-  ok = 0,                    ///< no error: never the code of a returned Error
-  out_of_memory,             ///< an allocation through the host's allocator failed
-  size_overflow,             ///< a size computed from a file or a request does not fit
-  invalid_argument,          ///< a caller passed something outside the documented range
-  io_error,                  ///< the operating system or the caller's reader reported a failure
-  invalid_file,              ///< a file breaks its format
-  truncated_file,            ///< a file ends before what it announces
-  unsupported_version,       ///< a file's version is not one that this build reads
-  duplicate_name,            ///< two things that must differ bear the same name
-  missing_metadata,          ///< a metadata key that the model needs is absent
-  invalid_metadata,          ///< a metadata value has the wrong type or an impossible value
-  missing_weight,            ///< a required tensor is absent
-  unsupported_weight_type,   ///< a tensor's type is known but this backend does not compute it
-  unknown_architecture,      ///< general.architecture names no family of this build
-  unsupported_tokenizer,     ///< the vocabulary's model or pre-tokenizer is not known
-  shape_mismatch,            ///< extents differ from what the op's shape rule needs
-  dtype_mismatch,            ///< an element type differs from what the op's rule needs
-  unsupported_tensor_rank,   ///< a rank above the plan's limit
-  unsupported_opcode,        ///< an opcode that the backend neither claims nor can expand
-  invalid_param_block_abi,   ///< wrong version, size or opcode of a parameter block
-  invalid_params,            ///< a parameter's value is outside its op's range
-  dangling_value,            ///< a value is read that nothing produces
-  undeclared_in_place,       ///< an in-place write that the op's may_alias does not allow
-  overlapping_writers,       ///< two writers may touch the same memory
-  unordered_read,            ///< a read is not ordered against an in-place write
-  invalid_state,             ///< a state id or class that does not fit its use
-  invalid_plan,              ///< a plan (file) breaks an invariant
-  stage_handoff,             ///< neighbouring stages disagree on what passes between them
-  batch_unsupported,         ///< a batch larger than an adapter's capability
-  capacity_exceeded,         ///< no slot, page or context is left for the request
-  not_found,                 ///< an id or name is not known
-  spec_violation,            ///< data broke an op's contract at run time
-  unimplemented,             ///< verified, but computing it is not part of this build
-  limit_exceeded,            ///< a loop or a count ran past its stated limit
+  ok = 0,                   ///< no error: never the code of a returned Error
+  out_of_memory,            ///< an allocation through the host's allocator failed
+  size_overflow,            ///< a size computed from a file or a request does not fit
+  invalid_argument,         ///< a caller passed something outside the documented range
+  io_error,                 ///< the operating system or the caller's reader reported a failure
+  invalid_file,             ///< a file breaks its format
+  truncated_file,           ///< a file ends before what it announces
+  unsupported_version,      ///< a file's version is not one that this build reads
+  duplicate_name,           ///< two things that must differ bear the same name
+  missing_metadata,         ///< a metadata key that the model needs is absent
+  invalid_metadata,         ///< a metadata value has the wrong type or an impossible value
+  missing_weight,           ///< a required tensor is absent
+  unsupported_weight_type,  ///< a tensor's type is known but this backend does not compute it
+  unknown_architecture,     ///< general.architecture names no family of this build
+  unsupported_tokenizer,    ///< the vocabulary's model or pre-tokenizer is not known
+  shape_mismatch,           ///< extents differ from what the op's shape rule needs
+  dtype_mismatch,           ///< an element type differs from what the op's rule needs
+  unsupported_tensor_rank,  ///< a rank above the plan's limit
+  unsupported_opcode,       ///< an opcode that the backend neither claims nor can expand
+  invalid_param_block_abi,  ///< wrong version, size or opcode of a parameter block
+  invalid_params,           ///< a parameter's value is outside its op's range
+  dangling_value,           ///< a value is read that nothing produces
+  undeclared_in_place,      ///< an in-place write that the op's may_alias does not allow
+  overlapping_writers,      ///< two writers may touch the same memory
+  unordered_read,           ///< a read is not ordered against an in-place write
+  invalid_state,            ///< a state id or class that does not fit its use
+  invalid_plan,             ///< a plan (file) breaks an invariant
+  stage_handoff,            ///< neighbouring stages disagree on what passes between them
+  batch_unsupported,        ///< a batch larger than an adapter's capability
+  capacity_exceeded,        ///< no slot, page or context is left for the request
+  not_found,                ///< an id or name is not known
+  spec_violation,           ///< data broke an op's contract at run time
+  unimplemented,            ///< verified, but computing it is not part of this build
+  limit_exceeded,           ///< a loop or a count ran past its stated limit
 };
 
 /// Returns the stable snake_case name of `code`.
 [[nodiscard]] constexpr std::string_view name(Errc code) noexcept {
   switch (code) {
-    case Errc::ok: return "ok";
-    case Errc::out_of_memory: return "out_of_memory";
-    case Errc::size_overflow: return "size_overflow";
-    case Errc::invalid_argument: return "invalid_argument";
-    case Errc::io_error: return "io_error";
-    case Errc::invalid_file: return "invalid_file";
-    case Errc::truncated_file: return "truncated_file";
-    case Errc::unsupported_version: return "unsupported_version";
-    case Errc::duplicate_name: return "duplicate_name";
-    case Errc::missing_metadata: return "missing_metadata";
-    case Errc::invalid_metadata: return "invalid_metadata";
-    case Errc::missing_weight: return "missing_weight";
-    case Errc::unsupported_weight_type: return "unsupported_weight_type";
-    case Errc::unknown_architecture: return "unknown_architecture";
-    case Errc::unsupported_tokenizer: return "unsupported_tokenizer";
-    case Errc::shape_mismatch: return "shape_mismatch";
-    case Errc::dtype_mismatch: return "dtype_mismatch";
-    case Errc::unsupported_tensor_rank: return "unsupported_tensor_rank";
-    case Errc::unsupported_opcode: return "unsupported_opcode";
-    case Errc::invalid_param_block_abi: return "invalid_param_block_abi";
-    case Errc::invalid_params: return "invalid_params";
-    case Errc::dangling_value: return "dangling_value";
-    case Errc::undeclared_in_place: return "undeclared_in_place";
-    case Errc::overlapping_writers: return "overlapping_writers";
-    case Errc::unordered_read: return "unordered_read";
-    case Errc::invalid_state: return "invalid_state";
-    case Errc::invalid_plan: return "invalid_plan";
-    case Errc::stage_handoff: return "stage_handoff";
-    case Errc::batch_unsupported: return "batch_unsupported";
-    case Errc::capacity_exceeded: return "capacity_exceeded";
-    case Errc::not_found: return "not_found";
-    case Errc::spec_violation: return "spec_violation";
-    case Errc::unimplemented: return "unimplemented";
-    case Errc::limit_exceeded: return "limit_exceeded";
+    case Errc::ok:
+      return "ok";
+    case Errc::out_of_memory:
+      return "out_of_memory";
+    case Errc::size_overflow:
+      return "size_overflow";
+    case Errc::invalid_argument:
+      return "invalid_argument";
+    case Errc::io_error:
+      return "io_error";
+    case Errc::invalid_file:
+      return "invalid_file";
+    case Errc::truncated_file:
+      return "truncated_file";
+    case Errc::unsupported_version:
+      return "unsupported_version";
+    case Errc::duplicate_name:
+      return "duplicate_name";
+    case Errc::missing_metadata:
+      return "missing_metadata";
+    case Errc::invalid_metadata:
+      return "invalid_metadata";
+    case Errc::missing_weight:
+      return "missing_weight";
+    case Errc::unsupported_weight_type:
+      return "unsupported_weight_type";
+    case Errc::unknown_architecture:
+      return "unknown_architecture";
+    case Errc::unsupported_tokenizer:
+      return "unsupported_tokenizer";
+    case Errc::shape_mismatch:
+      return "shape_mismatch";
+    case Errc::dtype_mismatch:
+      return "dtype_mismatch";
+    case Errc::unsupported_tensor_rank:
+      return "unsupported_tensor_rank";
+    case Errc::unsupported_opcode:
+      return "unsupported_opcode";
+    case Errc::invalid_param_block_abi:
+      return "invalid_param_block_abi";
+    case Errc::invalid_params:
+      return "invalid_params";
+    case Errc::dangling_value:
+      return "dangling_value";
+    case Errc::undeclared_in_place:
+      return "undeclared_in_place";
+    case Errc::overlapping_writers:
+      return "overlapping_writers";
+    case Errc::unordered_read:
+      return "unordered_read";
+    case Errc::invalid_state:
+      return "invalid_state";
+    case Errc::invalid_plan:
+      return "invalid_plan";
+    case Errc::stage_handoff:
+      return "stage_handoff";
+    case Errc::batch_unsupported:
+      return "batch_unsupported";
+    case Errc::capacity_exceeded:
+      return "capacity_exceeded";
+    case Errc::not_found:
+      return "not_found";
+    case Errc::spec_violation:
+      return "spec_violation";
+    case Errc::unimplemented:
+      return "unimplemented";
+    case Errc::limit_exceeded:
+      return "limit_exceeded";
   }
   return "unknown";
 }
@@ -116,14 +150,21 @@ class Error {
   [[nodiscard]] constexpr std::string_view text() const noexcept { return {text_, length_}; }
 
   /// Sets the byte offset in the file where the fault was seen.
-  constexpr Error& at_offset(std::uint64_t offset) noexcept { offset_ = offset; return *this; }
+  constexpr Error& at_offset(std::uint64_t offset) noexcept {
+    offset_ = offset;
+    return *this;
+  }
   /// Sets the index of the instruction (or graph node) and its opcode.
   constexpr Error& at_instruction(std::uint32_t index, std::uint8_t opcode) noexcept {
-    instruction_ = index; opcode_ = opcode; return *this;
+    instruction_ = index;
+    opcode_ = opcode;
+    return *this;
   }
   /// Sets the instructions at both ends of a broken wire.
   constexpr Error& on_wire(std::uint32_t producer, std::uint32_t consumer) noexcept {
-    producer_ = producer; consumer_ = consumer; return *this;
+    producer_ = producer;
+    consumer_ = consumer;
+    return *this;
   }
 
   /// File offset, or kNoOffset.
@@ -179,8 +220,7 @@ class Error {
 static_assert(std::is_trivially_copyable_v<Error>);
 
 /// Either a T or an Error. Every call that can fail returns one.
-template <class T>
-using Result = std::expected<T, Error>;
+template <class T> using Result = std::expected<T, Error>;
 
 /// Makes the error side of a Result from a code and text pieces.
 template <class... Pieces>
@@ -189,8 +229,7 @@ template <class... Pieces>
 }
 
 /// Passes the error of `result` on as the error side of another Result.
-template <class T>
-[[nodiscard]] constexpr std::unexpected<Error> pass(const Result<T>& result) noexcept {
+template <class T> [[nodiscard]] constexpr std::unexpected<Error> pass(const Result<T>& result) noexcept {
   return std::unexpected<Error>(result.error());
 }
 

@@ -15,12 +15,11 @@ class Name {
   static constexpr std::size_t kCapacity = 94;
 
   constexpr Name() = default;
-  constexpr Name(std::string_view text) noexcept { append(text); }  // NOLINT: a literal is a name
+  constexpr Name(std::string_view text) noexcept { append(text); }               // NOLINT: a literal is a name
   constexpr Name(const char* text) noexcept { append(std::string_view(text)); }  // NOLINT: a literal is a name
 
   /// Joins strings and unsigned integers: Name::of("blk.", 3u, ".attn_q.weight").
-  template <class... Pieces>
-  [[nodiscard]] static constexpr Name of(const Pieces&... pieces) noexcept {
+  template <class... Pieces> [[nodiscard]] static constexpr Name of(const Pieces&... pieces) noexcept {
     Name name;
     (name.add(pieces), ...);
     return name;

@@ -11,8 +11,7 @@
 namespace zrt::inline ZRT_ABI {
 
 /// Owns a T whose address stays the same when the owner moves; null after a move.
-template <class T>
-class Owned {
+template <class T> class Owned {
  public:
   Owned() = default;
   Owned(const Owned&) = delete;

@@ -17,8 +17,7 @@ namespace zrt::inline ZRT_ABI {
 /// Holds elements of a nothrow-movable T; every call that may allocate returns a Result.
 ///
 /// Move-only. A failed call leaves the contents as they were.
-template <class T>
-class Vector {
+template <class T> class Vector {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>);
 
  public:
@@ -49,8 +48,14 @@ class Vector {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  [[nodiscard]] T& operator[](std::size_t i) noexcept { ZRT_ASSERT(i < size_); return data_[i]; }
-  [[nodiscard]] const T& operator[](std::size_t i) const noexcept { ZRT_ASSERT(i < size_); return data_[i]; }
+  [[nodiscard]] T& operator[](std::size_t i) noexcept {
+    ZRT_ASSERT(i < size_);
+    return data_[i];
+  }
+  [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
+    ZRT_ASSERT(i < size_);
+    return data_[i];
+  }
   [[nodiscard]] T* begin() noexcept { return data_; }
   [[nodiscard]] T* end() noexcept { return data_ + size_; }
   [[nodiscard]] const T* begin() const noexcept { return data_; }

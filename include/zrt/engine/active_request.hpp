@@ -30,11 +30,10 @@ struct ActiveRequest {
 /// Checks a request against the engine's limits and copies it.
 ///
 /// Errors: Errc::invalid_argument naming the field.
-[[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id, std::span<const std::int32_t> prompt,
-                                                              std::uint32_t vocabulary, std::uint32_t context,
-                                                              std::uint32_t window, std::uint32_t bias_entries,
-                                                              const text::Tokenizer* tokenizer, std::size_t longest_token,
-                                                              const Allocator& allocator) noexcept {
+[[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(
+    const Request& request, RequestId id, std::span<const std::int32_t> prompt, std::uint32_t vocabulary,
+    std::uint32_t context, std::uint32_t window, std::uint32_t bias_entries, const text::Tokenizer* tokenizer,
+    std::size_t longest_token, const Allocator& allocator) noexcept {
   const Sampling& s = request.sampling;
   if (prompt.empty()) return fail(Errc::invalid_argument, "the prompt has no tokens");
   if (prompt.size() > context)
@@ -46,18 +45,23 @@ struct ActiveRequest {
                        s.repetition_penalty > 0.0f && s.frequency_penalty == s.frequency_penalty &&
                        s.presence_penalty == s.presence_penalty;
   if (!numbers)
-    return fail(Errc::invalid_argument, "sampling needs numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
+    return fail(Errc::invalid_argument,
+                "sampling needs numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
   const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
   if (penalises && s.penalty_window > window)
-    return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ", window);
+    return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ",
+                window);
   if (s.bias.size() > bias_entries)
-    return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ", bias_entries);
+    return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ",
+                bias_entries);
   if (request.log_probabilities > vocabulary)
-    return fail(Errc::invalid_argument, request.log_probabilities, " log-probabilities, the vocabulary has ", vocabulary);
+    return fail(Errc::invalid_argument, request.log_probabilities, " log-probabilities, the vocabulary has ",
+                vocabulary);
   auto made = Owned<ActiveRequest>::make(allocator, id, allocator);
   if (!made) return made;
   ActiveRequest& a = **made;
-  const std::size_t longest = prompt.size() + request.max_tokens < context ? prompt.size() + request.max_tokens : context;
+  const std::size_t longest =
+      prompt.size() + request.max_tokens < context ? prompt.size() + request.max_tokens : context;
   if (auto r = a.sequence.tokens.reserve(longest + 1); !r) return pass(r);
   for (std::int32_t token : prompt)
     if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return pass(r);

@@ -17,10 +17,8 @@ namespace detail {
 template <class F>
 concept FamiliesAreDefined = requires { typename F::List; };
 
-template <class B, class List>
-struct CheckFamilies;
-template <class B, class... Arch>
-struct CheckFamilies<B, boost::mp11::mp_list<Arch...>> {
+template <class B, class List> struct CheckFamilies;
+template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<Arch...>> {
   static_assert((NoOpLeftOut<OpsNotRun<B, typename Arch::Ops>> && ...),
                 "zrt: the backend does not run an op that a model family names");
   static constexpr bool kOk = true;
@@ -33,8 +31,7 @@ struct CheckFamilies<B, boost::mp11::mp_list<Arch...>> {
 ///
 /// Nothing that goes wrong ends the process: every call that can fail returns a typed error, and the
 /// engine stays usable.
-template <class B, class Families = AllFamilies>
-class Engine {
+template <class B, class Families = AllFamilies> class Engine {
   static_assert(detail::FamiliesAreDefined<Families>,
                 "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
   static_assert(CheckBackend<B, ops::Catalog>::kOk && detail::CheckFamilies<B, typename Families::List>::kOk);
@@ -46,11 +43,13 @@ class Engine {
     return open_file(model::GgufFile::open(path, options.allocator), options);
   }
   /// Opens a GGUF file in memory, which must outlive the engine and be aligned to 32 bytes.
-  [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory, const EngineOptions& options = {}) noexcept {
+  [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory,
+                                           const EngineOptions& options = {}) noexcept {
     return open_file(model::GgufFile::open(memory, options.allocator), options);
   }
   /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
-  [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader, const EngineOptions& options = {}) noexcept {
+  [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader,
+                                           const EngineOptions& options = {}) noexcept {
     return open_file(model::GgufFile::open(reader, options.allocator), options);
   }
 
@@ -60,7 +59,8 @@ class Engine {
   /// Errors: those of `submit` and `step`; Errc::invalid_argument while other requests run.
   template <class F>
   [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, std::stop_token stop = {}) noexcept {
-    if (core_->has_requests()) return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
+    if (core_->has_requests())
+      return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
     auto id = core_->submit(request);
     if (!id) return pass(id);
     const exec::StopPoll poll{&stop, [](const void* context) noexcept {
@@ -89,8 +89,7 @@ class Engine {
   /// for what they generated. Returns how many requests are left, queued ones included.
   ///
   /// Errors: the device's, or Errc::spec_violation; the requests of the step then end as `failed`.
-  template <class F>
-  [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept {
+  template <class F> [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept {
     return core_->step(on_token, exec::StopPoll{});
   }
 
@@ -99,7 +98,8 @@ class Engine {
   ///
   /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
   template <class F>
-  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode, F&& on_logits) noexcept {
+  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
+                                      F&& on_logits) noexcept {
     auto next = [&](std::uint32_t position, std::span<const float> logits) -> std::int32_t {
       on_logits(position, logits);
       const std::size_t read = std::size_t{position} + 1;
@@ -114,7 +114,8 @@ class Engine {
   ///
   /// Errors: those of `evaluate`; Errc::invalid_argument for a chosen token outside the vocabulary.
   template <class F>
-  [[nodiscard]] Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps, F&& choose) noexcept {
+  [[nodiscard]] Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
+                                            F&& choose) noexcept {
     return core_->evaluate(tokens, steps, choose);
   }
 
@@ -153,7 +154,8 @@ class Engine {
 };
 
 template <class B, class Families>
-Result<Engine<B, Families>> Engine<B, Families>::open_file(Result<model::GgufFile> file, const EngineOptions& options) noexcept {
+Result<Engine<B, Families>> Engine<B, Families>::open_file(Result<model::GgufFile> file,
+                                                           const EngineOptions& options) noexcept {
   if (!file) return pass(file);
   auto core = Owned<Core>::make(options.allocator, std::move(*file), options);
   if (!core) return pass(core);

@@ -20,13 +20,21 @@
 namespace zrt::inline ZRT_ABI::detail {
 
 /// Everything an engine owns, at one address. See Engine for what the calls promise.
-template <class B, class Families>
-class EngineCore {
+template <class B, class Families> class EngineCore {
  public:
   EngineCore(model::GgufFile file, const EngineOptions& options) noexcept
-      : file_(std::move(file)), options_(options), vocabulary_(options.allocator), compiled_(options.allocator),
-        copies_(options.allocator), active_(options.allocator), planned_(options.allocator), sequences_(options.allocator),
-        inbox_(options.allocator), cancels_(options.allocator), cancelled_(options.allocator), logits_(options.allocator) {}
+      : file_(std::move(file)),
+        options_(options),
+        vocabulary_(options.allocator),
+        compiled_(options.allocator),
+        copies_(options.allocator),
+        active_(options.allocator),
+        planned_(options.allocator),
+        sequences_(options.allocator),
+        inbox_(options.allocator),
+        cancels_(options.allocator),
+        cancelled_(options.allocator),
+        logits_(options.allocator) {}
 
   /// Reads, compiles and binds the model.
   [[nodiscard]] Result<void> load() noexcept {
@@ -54,8 +62,8 @@ class EngineCore {
     if (!prompt) return pass(prompt);
     const std::span<const std::int32_t> ids = request.tokens.empty() ? prompt->span() : request.tokens;
     const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
-    auto active = make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window, options_.bias_entries,
-                              tokenizer(), vocabulary_.longest, options_.allocator);
+    auto active = make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window,
+                              options_.bias_entries, tokenizer(), vocabulary_.longest, options_.allocator);
     if (!active) return pass(active);
     return enqueue(std::move(*active));
   }
@@ -66,7 +74,9 @@ class EngineCore {
     if (cancels_.push_back(id)) mail_.store(true, std::memory_order_release);
   }
 
-  [[nodiscard]] bool busy() const noexcept { return running_ != 0 || mail_.load(std::memory_order_acquire) || waiting_ != 0; }
+  [[nodiscard]] bool busy() const noexcept {
+    return running_ != 0 || mail_.load(std::memory_order_acquire) || waiting_ != 0;
+  }
   /// Whether any request runs or waits; notes of cancellation do not count.
   [[nodiscard]] bool has_requests() noexcept {
     if (running_ != 0 || waiting_ != 0) return true;
@@ -94,8 +104,7 @@ class EngineCore {
     }
   }
 
-  template <class F>
-  [[nodiscard]] Result<std::size_t> step(F& on_token, const exec::StopPoll& stop) noexcept {
+  template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token, const exec::StopPoll& stop) noexcept {
     if (auto r = collect_mail(on_token); !r) return pass(r);
     if (auto r = admit(); !r) return pass(r);
     if (stop()) {
@@ -188,8 +197,8 @@ class EngineCore {
     active.sequence.processed = snapshot->processed;
     active.generated = static_cast<std::uint32_t>(snapshot->tokens.size()) - snapshot->prompt_tokens;
     if (snapshot->state.size() != slots_->snapshot_bytes(snapshot->processed))
-      return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, this model needs ",
-                  slots_->snapshot_bytes(snapshot->processed));
+      return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(),
+                  " bytes of state, this model needs ", slots_->snapshot_bytes(snapshot->processed));
     auto slot = slots_->acquire();
     if (!slot) return pass(slot);
     if (*slot == serve::SlotTable<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
@@ -227,7 +236,8 @@ class EngineCore {
     device_ = typename B::Device(options_.allocator, threads);
     context_ = options_.context != 0 ? options_.context : config_.context < 4096 ? config_.context : 4096;
     const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
-    const auto pages = narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
+    const auto pages =
+        narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
     if (!pages) return pass(pages);
     exec::ExecutorSizes sizes;
     sizes.slots = options_.slots;
@@ -243,11 +253,13 @@ class EngineCore {
     auto executor = exec::Executor<B>::make(compiled_, kOpTable<ops::Catalog>, source, sizes, device_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
-    auto slots = serve::SlotTable<B>::make(executor_->states(), device_, sizes.slots, sizes.pages, pages_per_slot, options_.allocator);
+    auto slots = serve::SlotTable<B>::make(executor_->states(), device_, sizes.slots, sizes.pages, pages_per_slot,
+                                           options_.allocator);
     if (!slots) return pass(slots);
     slots_.emplace(std::move(*slots));
-    auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, options_.penalty_window,
-                                              options_.bias_entries}, options_.allocator);
+    auto planner = serve::BatchPlanner::make(
+        {sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, options_.penalty_window, options_.bias_entries},
+        options_.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     if (auto r = active_.resize(options_.slots); !r) return r;
@@ -274,8 +286,7 @@ class EngineCore {
   }
 
   /// Takes over what other threads have asked for. Locks only when there is something.
-  template <class F>
-  [[nodiscard]] Result<void> collect_mail(F& on_token) noexcept {
+  template <class F> [[nodiscard]] Result<void> collect_mail(F& on_token) noexcept {
     if (!mail_.load(std::memory_order_acquire)) return {};
     cancelled_.clear();
     {
@@ -333,8 +344,7 @@ class EngineCore {
     return {};
   }
 
-  template <class F>
-  void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
+  template <class F> void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
     Owned<ActiveRequest> ended = std::move(active_[index]);
     --running_;
     (void)slots_->release(ended->sequence.slot);
@@ -350,11 +360,11 @@ class EngineCore {
   }
 
   /// Hands the token of `row` to its request and decides whether the request goes on.
-  template <class F>
-  [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, F& on_token) noexcept {
+  template <class F> [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, F& on_token) noexcept {
     ActiveRequest& a = *active_[index];
     std::int32_t id = kNoToken;
-    if (auto r = executor_->read(exec::port::kToken, row * sizeof id, std::as_writable_bytes(std::span(&id, 1))); !r) return r;
+    if (auto r = executor_->read(exec::port::kToken, row * sizeof id, std::as_writable_bytes(std::span(&id, 1))); !r)
+      return r;
     if (id < 0) return fail(Errc::spec_violation, "the sampler chose no token");
     if (!a.best.empty()) {
       if (auto r = read_logits(row); !r) return r;
@@ -377,11 +387,16 @@ class EngineCore {
       token.text = *sure;
     }
     const RequestId request = a.id;
-    if (!on_token(request, static_cast<const Token&>(token))) finish(index, FinishReason::callback, on_token);
-    else if (ends) finish(index, FinishReason::stop_token, on_token);
-    else if (a.stops.matched()) finish(index, FinishReason::stop_string, on_token);
-    else if (a.generated >= a.max_tokens) finish(index, FinishReason::length, on_token);
-    else if (a.sequence.tokens.size() > context_) finish(index, FinishReason::context, on_token);
+    if (!on_token(request, static_cast<const Token&>(token)))
+      finish(index, FinishReason::callback, on_token);
+    else if (ends)
+      finish(index, FinishReason::stop_token, on_token);
+    else if (a.stops.matched())
+      finish(index, FinishReason::stop_string, on_token);
+    else if (a.generated >= a.max_tokens)
+      finish(index, FinishReason::length, on_token);
+    else if (a.sequence.tokens.size() > context_)
+      finish(index, FinishReason::context, on_token);
     return {};
   }
 
@@ -398,7 +413,8 @@ class EngineCore {
 
   template <class F>
   [[nodiscard]] Result<void> evaluate_in_slot(serve::Sequence& sequence, std::size_t steps, F& choose) noexcept {
-    if (auto r = slots_->reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + steps)); !r) return r;
+    if (auto r = slots_->reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + steps)); !r)
+      return r;
     serve::Sequence* const alone[] = {&sequence};
     for (std::size_t left = steps;; --left) {
       std::int32_t next = kNoToken;

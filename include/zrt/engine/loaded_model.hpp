@@ -31,8 +31,7 @@ inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcep
   g.output(exec::port::kToken, g.emit<ops::Sample>({.in = {logits, requests, history, bias_ids, bias}})[0]);
 }
 
-template <class Arch>
-bool build_if(std::string_view architecture, ir::Builder& g, model::Config& config) noexcept {
+template <class Arch> bool build_if(std::string_view architecture, ir::Builder& g, model::Config& config) noexcept {
   if (architecture != Arch::name) return false;
   config.rope.style = Arch::rope_style;
   Arch::build(g, config);
@@ -40,7 +39,8 @@ bool build_if(std::string_view architecture, ir::Builder& g, model::Config& conf
 }
 
 template <class... Arch>
-Result<void> build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, ir::Builder& g, model::Config& config) noexcept {
+Result<void> build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, ir::Builder& g,
+                          model::Config& config) noexcept {
   if ((build_if<Arch>(architecture, g, config) || ...)) return {};
   Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
   (error.append(" ").append(Arch::name), ...);
@@ -54,8 +54,9 @@ Result<void> build_family(boost::mp11::mp_list<Arch...>, std::string_view archit
 /// Errors: unknown_architecture, those of read_config, of the builder (missing_weight, shape_mismatch,
 /// unsupported_weight_type, naming the tensor) and of plan::compile.
 template <class Families>
-[[nodiscard]] Result<plan::CompiledPlan> compile_model(const model::GgufFile& file, model::Config& config, const ir::Ops& ops,
-                                                       const OpSet& claims, const EngineOptions& options) noexcept {
+[[nodiscard]] Result<plan::CompiledPlan> compile_model(const model::GgufFile& file, model::Config& config,
+                                                       const ir::Ops& ops, const OpSet& claims,
+                                                       const EngineOptions& options) noexcept {
   auto architecture = file.get<std::string_view>("general.architecture");
   if (!architecture) return pass(architecture);
   config.kv_dtype = options.kv_type;

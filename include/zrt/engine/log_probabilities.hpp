@@ -10,7 +10,8 @@ namespace zrt::inline ZRT_ABI {
 
 /// ln(sum(exp(logits))): the maximum, plus the log of the dot16 sum of exponentials in blocks of 256.
 [[nodiscard]] inline float log_sum_exp(std::span<const float> logits) noexcept {
-  const float top = ops::Reduce::fold(ops::ReduceKind::maximum, logits.data(), static_cast<std::uint32_t>(logits.size()));
+  const float top =
+      ops::Reduce::fold(ops::ReduceKind::maximum, logits.data(), static_cast<std::uint32_t>(logits.size()));
   float sum = 0.0f;
   std::array<float, 256> block;
   for (std::size_t i = 0; i < logits.size(); i += block.size()) {

@@ -71,8 +71,8 @@ struct TokenProbability {
 
 /// What a callable hears of one generated token. Views hold until it returns.
 struct Token {
-  std::int32_t id = kNoToken;  ///< kNoToken for text that was held back and comes with the finish
-  std::string_view text{};     ///< whole UTF-8 characters that are now sure; often none
+  std::int32_t id = kNoToken;                ///< kNoToken for text that was held back and comes with the finish
+  std::string_view text{};                   ///< whole UTF-8 characters that are now sure; often none
   std::span<const TokenProbability> best{};  ///< most likely first, if asked for
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
 };

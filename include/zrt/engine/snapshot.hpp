@@ -31,7 +31,8 @@ inline constexpr std::size_t kSnapshotWords = 5;
 
 /// Writes a sequence and its slot's state.
 template <class B>
-[[nodiscard]] Result<Vector<std::byte>> save_snapshot(serve::SlotTable<B>& slots, const serve::Sequence& sequence, const Allocator& allocator) noexcept {
+[[nodiscard]] Result<Vector<std::byte>> save_snapshot(serve::SlotTable<B>& slots, const serve::Sequence& sequence,
+                                                      const Allocator& allocator) noexcept {
   Vector<std::byte> out(allocator);
   const std::size_t head = (kSnapshotWords + sequence.tokens.size()) * 4;
   const std::uint64_t state = slots.snapshot_bytes(sequence.processed);
@@ -50,10 +51,13 @@ template <class B>
 }
 
 /// Reads a snapshot from anywhere. Errors: Errc::invalid_file or truncated_file.
-[[nodiscard]] inline Result<Snapshot> read_snapshot(std::span<const std::byte> bytes, const Allocator& allocator) noexcept {
-  if (bytes.size() < kSnapshotWords * 4) return fail(Errc::truncated_file, "a snapshot has at least 20 bytes, found ", bytes.size());
+[[nodiscard]] inline Result<Snapshot> read_snapshot(std::span<const std::byte> bytes,
+                                                    const Allocator& allocator) noexcept {
+  if (bytes.size() < kSnapshotWords * 4)
+    return fail(Errc::truncated_file, "a snapshot has at least 20 bytes, found ", bytes.size());
   for (std::size_t i = 0; i < kSnapshotHead.size(); ++i)
-    if (read_word(bytes, i) != kSnapshotHead[i]) return fail(Errc::invalid_file, "the bytes are no snapshot of version ", kSnapshotHead[1]);
+    if (read_word(bytes, i) != kSnapshotHead[i])
+      return fail(Errc::invalid_file, "the bytes are no snapshot of version ", kSnapshotHead[1]);
   Snapshot snapshot(allocator);
   snapshot.prompt_tokens = read_word(bytes, 2);
   snapshot.processed = read_word(bytes, 3);
@@ -63,7 +67,8 @@ template <class B>
   if (snapshot.prompt_tokens == 0 || snapshot.prompt_tokens > count || snapshot.processed >= count)
     return fail(Errc::invalid_file, "the snapshot's token counts contradict each other");
   for (std::size_t i = 0; i < count; ++i)
-    if (auto r = snapshot.tokens.push_back(static_cast<std::int32_t>(read_word(bytes, kSnapshotWords + i))); !r) return pass(r);
+    if (auto r = snapshot.tokens.push_back(static_cast<std::int32_t>(read_word(bytes, kSnapshotWords + i))); !r)
+      return pass(r);
   snapshot.state = bytes.subspan((kSnapshotWords + count) * 4);
   return snapshot;
 }

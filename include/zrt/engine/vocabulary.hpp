@@ -39,9 +39,10 @@ class VocabularyReader {
       std::string_view key;
       std::optional<std::int32_t> text::VocabularySpec::* field;
     };
-    constexpr Id ids[] = {{"bos_token_id", &text::VocabularySpec::bos},     {"eos_token_id", &text::VocabularySpec::eos},
-                          {"eot_token_id", &text::VocabularySpec::eot},     {"eom_token_id", &text::VocabularySpec::eom},
-                          {"unknown_token_id", &text::VocabularySpec::unk}, {"padding_token_id", &text::VocabularySpec::pad}};
+    constexpr Id ids[] = {
+        {"bos_token_id", &text::VocabularySpec::bos},     {"eos_token_id", &text::VocabularySpec::eos},
+        {"eot_token_id", &text::VocabularySpec::eot},     {"eom_token_id", &text::VocabularySpec::eom},
+        {"unknown_token_id", &text::VocabularySpec::unk}, {"padding_token_id", &text::VocabularySpec::pad}};
     for (const Id& id : ids)
       if (auto r = value(id.key, out_.spec.*id.field); !r) return r;
     struct Flag {
@@ -79,16 +80,14 @@ class VocabularyReader {
     to = std::move(*found);
     return {};
   }
-  template <class T>
-  [[nodiscard]] Result<void> numbers(std::string_view name, Vector<T>& to) const noexcept {
+  template <class T> [[nodiscard]] Result<void> numbers(std::string_view name, Vector<T>& to) const noexcept {
     if (!has(name)) return {};
     auto found = file_.list<T>(key(name).view());
     if (!found) return pass(found);
     to = std::move(*found);
     return {};
   }
-  template <class T>
-  [[nodiscard]] Result<void> value(std::string_view name, std::optional<T>& to) const noexcept {
+  template <class T> [[nodiscard]] Result<void> value(std::string_view name, std::optional<T>& to) const noexcept {
     if (!has(name)) return {};
     auto found = file_.get<T>(key(name).view());
     if (!found) return pass(found);
@@ -105,7 +104,8 @@ class VocabularyReader {
 /// Reads the tokenizer's keys. A file without a vocabulary gives an empty one.
 ///
 /// Errors: Errc::invalid_metadata naming the key, Errc::out_of_memory.
-[[nodiscard]] inline Result<Vocabulary> read_vocabulary(const model::GgufFile& file, const Allocator& allocator) noexcept {
+[[nodiscard]] inline Result<Vocabulary> read_vocabulary(const model::GgufFile& file,
+                                                        const Allocator& allocator) noexcept {
   Vocabulary vocabulary(allocator);
   if (auto r = detail::VocabularyReader(file, vocabulary).read(); !r) return pass(r);
   return vocabulary;

@@ -10,8 +10,7 @@
 namespace zrt::inline ZRT_ABI::exec {
 
 /// The operands of one instruction on backend B.
-template <class B>
-struct BoundOperands {
+template <class B> struct BoundOperands {
   std::span<const typename B::Tensor> inputs;
   std::span<const typename B::Tensor> outputs;
   std::span<const typename B::Weight> weights;
@@ -20,8 +19,7 @@ struct BoundOperands {
 };
 
 /// One row of the table (runtime contract, AdapterTable and AdapterCapabilities).
-template <class B>
-struct BindEntry {
+template <class B> struct BindEntry {
   /// Checks the parameter block, builds the typed call and records it; null for an op not claimed.
   Result<void> (*record)(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept = nullptr;
   /// Workspace bytes with the symbols at their bounds.
@@ -60,15 +58,13 @@ Result<std::uint64_t> scratch_row(const OperandInfo& operands, [[maybe_unused]] 
   }
 }
 
-template <class B, class O>
-consteval BindEntry<B> entry() {
+template <class B, class O> consteval BindEntry<B> entry() {
   BindEntry<B> e{&record_row<B, O>, &scratch_row<B, O>, {}};
   if constexpr (AdapterStatesCapability<B, O>) e.capability = Adapter<B, O>::capability;
   return e;
 }
 
-template <class B, class... O>
-consteval std::array<BindEntry<B>, 256> entries(boost::mp11::mp_list<O...>) {
+template <class B, class... O> consteval std::array<BindEntry<B>, 256> entries(boost::mp11::mp_list<O...>) {
   std::array<BindEntry<B>, 256> table{};
   ((table[number(O::opcode)] = entry<B, O>()), ...);
   return table;
@@ -77,10 +73,8 @@ consteval std::array<BindEntry<B>, 256> entries(boost::mp11::mp_list<O...>) {
 }  // namespace detail
 
 /// Entries by op number.
-template <class B>
-using AdapterTable = std::array<BindEntry<B>, 256>;
+template <class B> using AdapterTable = std::array<BindEntry<B>, 256>;
 
-template <class B>
-inline constexpr AdapterTable<B> kAdapterTable = detail::entries<B>(typename B::Claims{});
+template <class B> inline constexpr AdapterTable<B> kAdapterTable = detail::entries<B>(typename B::Claims{});
 
 }  // namespace zrt::inline ZRT_ABI::exec

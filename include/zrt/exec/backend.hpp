@@ -16,8 +16,7 @@ namespace zrt::inline ZRT_ABI {
 /// Records op O on backend B. Specialised once per claimed op, in the backend's own folder:
 /// `static Result<void> record(typename B::Recorder&, const Call<B, O>&) noexcept`, and, where the
 /// kernel needs workspace, `static CheckedSize scratch(const TypeCall<O>&, const Extents&) noexcept`.
-template <class B, class O>
-struct Adapter;
+template <class B, class O> struct Adapter;
 
 /// Whether results equal the reference's bits.
 enum class NumericsClass : std::uint8_t { canonical, relaxed };
@@ -38,7 +37,6 @@ struct WeightView {
   Shape shape{};
   std::span<const std::byte> data;
 };
-
 
 template <class B>
 concept NamesItsTypes = requires {
@@ -73,12 +71,13 @@ concept DeviceServes = requires(typename B::Device& device, typename B::Memory& 
   { device.write_unit(block, std::uint32_t{}, from) } -> std::same_as<Result<void>>;
 };
 template <class B>
-concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
-                           const exec::RecordSite<typename B::Scratch>& site, const Step& step, const exec::StopPoll& stop) {
-  { recorder.begin(site) } -> std::same_as<Result<void>>;
-  { recorder.finish() } -> std::same_as<Result<void>>;
-  { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
-};
+concept Replays =
+    requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
+             const exec::RecordSite<typename B::Scratch>& site, const Step& step, const exec::StopPoll& stop) {
+      { recorder.begin(site) } -> std::same_as<Result<void>>;
+      { recorder.finish() } -> std::same_as<Result<void>>;
+      { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
+    };
 
 /// A policy type that runs plans. See docs/adding-a-backend.md for what each part must do.
 template <class B>
@@ -99,58 +98,44 @@ concept AdapterStatesCapability = requires {
 
 namespace detail {
 
-template <class B, class O>
-struct LacksAdapter : std::bool_constant<!HasAdapter<B, O>> {};
-template <class B>
-struct LacksAdapterOf {
-  template <class O>
-  using fn = LacksAdapter<B, O>;
+template <class B, class O> struct LacksAdapter : std::bool_constant<!HasAdapter<B, O>> {};
+template <class B> struct LacksAdapterOf {
+  template <class O> using fn = LacksAdapter<B, O>;
 };
 
-template <class B, class O>
-consteval bool runs();
-template <class B, class... O>
-consteval bool runs_all(boost::mp11::mp_list<O...>) {
-  return (runs<B, O>() && ...);
-}
-template <class B, class O>
-consteval bool runs() {
-  if constexpr (boost::mp11::mp_contains<typename B::Claims, O>::value) return true;
-  else if constexpr (HasExpansion<O>) return runs_all<B>(typename O::expands_to{});
-  else return false;
+template <class B, class O> consteval bool runs();
+template <class B, class... O> consteval bool runs_all(boost::mp11::mp_list<O...>) { return (runs<B, O>() && ...); }
+template <class B, class O> consteval bool runs() {
+  if constexpr (boost::mp11::mp_contains<typename B::Claims, O>::value)
+    return true;
+  else if constexpr (HasExpansion<O>)
+    return runs_all<B>(typename O::expands_to{});
+  else
+    return false;
 }
 
-template <class B, class O>
-struct RunsOp : std::bool_constant<runs<B, O>()> {};
+template <class B, class O> struct RunsOp : std::bool_constant<runs<B, O>()> {};
 template <class B, class O>
 struct IsUndeclared
     : std::bool_constant<!runs<B, O>() && !boost::mp11::mp_contains<typename B::Unsupported, O>::value> {};
-template <class B>
-struct IsUndeclaredOf {
-  template <class O>
-  using fn = IsUndeclared<B, O>;
+template <class B> struct IsUndeclaredOf {
+  template <class O> using fn = IsUndeclared<B, O>;
 };
-template <class B>
-struct DoesNotRunOf {
-  template <class O>
-  using fn = boost::mp11::mp_bool<!runs<B, O>()>;
+template <class B> struct DoesNotRunOf {
+  template <class O> using fn = boost::mp11::mp_bool<!runs<B, O>()>;
 };
 
 }  // namespace detail
 
 /// True when B claims O, or runs everything that O expands to.
-template <class B, class O>
-inline constexpr bool Runs = detail::runs<B, O>();
+template <class B, class O> inline constexpr bool Runs = detail::runs<B, O>();
 
 /// The ops of a list that B claims without an adapter.
-template <class B, class Ops>
-using MissingAdapters = boost::mp11::mp_copy_if_q<Ops, detail::LacksAdapterOf<B>>;
+template <class B, class Ops> using MissingAdapters = boost::mp11::mp_copy_if_q<Ops, detail::LacksAdapterOf<B>>;
 /// The ops of a catalog that B neither runs nor names in its Unsupported list.
-template <class B, class Ops>
-using UndeclaredOps = boost::mp11::mp_copy_if_q<Ops, detail::IsUndeclaredOf<B>>;
+template <class B, class Ops> using UndeclaredOps = boost::mp11::mp_copy_if_q<Ops, detail::IsUndeclaredOf<B>>;
 /// The ops of a list that B does not run.
-template <class B, class Ops>
-using OpsNotRun = boost::mp11::mp_copy_if_q<Ops, detail::DoesNotRunOf<B>>;
+template <class B, class Ops> using OpsNotRun = boost::mp11::mp_copy_if_q<Ops, detail::DoesNotRunOf<B>>;
 
 // The list is the concept's argument, so that a compiler that rejects it prints the ops.
 template <class List>
@@ -162,8 +147,7 @@ concept NoOpLeftOut = boost::mp11::mp_empty<List>::value;
 
 /// Asserts that B is complete for a catalog; instantiated where a backend is used, never before its
 /// adapters are all declared.
-template <class B, class Catalog>
-struct CheckBackend {
+template <class B, class Catalog> struct CheckBackend {
   static_assert(Backend<B>, "zrt: this type does not satisfy zrt::Backend; see docs/adding-a-backend.md");
   static_assert(NoMissingAdapters<MissingAdapters<B, typename B::Claims>>,
                 "zrt: the backend claims an op without an adapter; add an Adapter<Backend, Op> specialisation");

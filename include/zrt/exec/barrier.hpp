@@ -4,10 +4,9 @@
 
 #include <zrt/core/config.hpp>
 
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
+#include <sched.h>
 
 namespace zrt::inline ZRT_ABI::exec {
 

@@ -15,8 +15,7 @@ struct WeightSource {
 };
 
 /// The weights of a plan on a device, in the plan's order; shared by all programs of the plan.
-template <class B>
-using WeightSet = Vector<typename B::Weight>;
+template <class B> using WeightSet = Vector<typename B::Weight>;
 
 /// Checks and hands every weight of the plan to the device.
 ///
@@ -34,8 +33,8 @@ template <class B>
       auto found = source.find(source.context, w.name.view());
       if (!found) return pass(found);
       if (found->dtype != w.dtype)
-        return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " is ", name(found->dtype), ", the plan was compiled for ",
-                    name(w.dtype));
+        return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " is ", name(found->dtype),
+                    ", the plan was compiled for ", name(w.dtype));
       if (!(found->shape == w.shape)) {
         Error error = Error::of(Errc::shape_mismatch, "weight ", w.name.view(), " has shape ");
         append_shape(error, found->shape).append(", the plan was compiled for ");
@@ -57,16 +56,20 @@ struct BindSizes {
 };
 
 /// A plan recorded on a device, with the memory that it runs in.
-template <class B>
-class BoundPlan {
+template <class B> class BoundPlan {
  public:
   BoundPlan(typename B::Program program, plan::PhysicalMapping mapping, typename B::Memory arena,
             Vector<typename B::Tensor> registers) noexcept
-      : program_(std::move(program)), mapping_(std::move(mapping)), arena_(std::move(arena)), registers_(std::move(registers)) {}
+      : program_(std::move(program)),
+        mapping_(std::move(mapping)),
+        arena_(std::move(arena)),
+        registers_(std::move(registers)) {}
 
   [[nodiscard]] typename B::Program& program() noexcept { return program_; }
   [[nodiscard]] const plan::PhysicalMapping& mapping() const noexcept { return mapping_; }
-  [[nodiscard]] const typename B::Tensor& tensor(plan::RegisterRef r) const noexcept { return registers_[plan::index(r)]; }
+  [[nodiscard]] const typename B::Tensor& tensor(plan::RegisterRef r) const noexcept {
+    return registers_[plan::index(r)];
+  }
 
  private:
   typename B::Program program_;
@@ -102,7 +105,8 @@ struct Footprint {
   }
 };
 
-[[nodiscard]] inline Footprint footprint(const plan::ExecutionPlan& plan, const plan::PhysicalMapping& mapping, std::size_t i) noexcept {
+[[nodiscard]] inline Footprint footprint(const plan::ExecutionPlan& plan, const plan::PhysicalMapping& mapping,
+                                         std::size_t i) noexcept {
   const plan::Instruction insn = plan.instruction(i);
   Footprint f;
   // Whole buffers, not registers: a smaller register never hides that its buffer is shared.
@@ -123,8 +127,9 @@ struct Footprint {
 /// adapter's max_batch_size is below sizes.batch_slots), out_of_memory, and the adapters' own, with
 /// the instruction's index and op.
 template <class B>
-[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const OpTable& ops, const WeightSet<B>& weights,
-                                        StateStore<B>& states, const BindSizes& sizes, typename B::Device& device) noexcept {
+[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const OpTable& ops,
+                                        const WeightSet<B>& weights, StateStore<B>& states, const BindSizes& sizes,
+                                        typename B::Device& device) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
   const AdapterTable<B>& table = kAdapterTable<B>;
   if (weights.size() != plan.weights.size() || states.descriptors().size() != plan.states.size())
@@ -184,8 +189,11 @@ template <class B>
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) outputs[k] = registers[plan::index(insn.outputs[k])];
     for (std::size_t k = 0; k < insn.weights.size(); ++k)
       if (insn.weights[k] != plan::kNoWeight) bound[k] = weights[plan::index(insn.weights[k])];
-    BoundOperands<B> operands{{inputs.data(), insn.inputs.size()}, {outputs.data(), insn.outputs.size()},
-                              {bound.data(), insn.weights.size()}, {}, {}};
+    BoundOperands<B> operands{{inputs.data(), insn.inputs.size()},
+                              {outputs.data(), insn.outputs.size()},
+                              {bound.data(), insn.weights.size()},
+                              {},
+                              {}};
     if (insn.state_block_id) operands.state = states.state(*insn.state_block_id);
     if (insn.param_block_id) operands.params = plan.param_block(*insn.param_block_id);
     if (auto r = table[number(insn.opcode)].record(recorder, operands); !r) return at(r.error());

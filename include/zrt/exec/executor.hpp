@@ -22,8 +22,7 @@ struct ExecutorSizes {
 /// Runs a decoder on backend B. A decode step allocates nothing, locks nothing, counts nothing.
 ///
 /// One caller at a time. The plan, the ops table and the weights' data must outlive it.
-template <class B>
-class Executor {
+template <class B> class Executor {
  public:
   Executor(Executor&&) noexcept = default;
   Executor& operator=(Executor&&) noexcept = default;
@@ -32,11 +31,13 @@ class Executor {
   ///
   /// Errors: those of bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port is
   /// missing.
-  [[nodiscard]] static Result<Executor> make(const plan::CompiledPlan& compiled, const OpTable& ops, const WeightSource& source,
-                                             const ExecutorSizes& sizes, typename B::Device& device) noexcept {
+  [[nodiscard]] static Result<Executor> make(const plan::CompiledPlan& compiled, const OpTable& ops,
+                                             const WeightSource& source, const ExecutorSizes& sizes,
+                                             typename B::Device& device) noexcept {
     const plan::ExecutionPlan& plan = compiled.plan;
     for (std::string_view name : {port::kTokens, port::kPositions, port::kRows})
-      if (plan.input(name) == plan::kNoRegister) return fail(Errc::invalid_plan, "a decoder's plan needs an input ", name);
+      if (plan.input(name) == plan::kNoRegister)
+        return fail(Errc::invalid_plan, "a decoder's plan needs an input ", name);
     if (plan.output(port::kLogits) == plan::kNoRegister)
       return fail(Errc::invalid_plan, "a decoder's plan needs an output ", port::kLogits);
     auto weights = bind_weights<B>(plan, source, device);
@@ -49,7 +50,8 @@ class Executor {
     if (!large) return pass(large);
     auto small = exec::bind<B>(compiled, ops, *weights, *states, decode, device);
     if (!small) return pass(small);
-    return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*large), std::move(*small));
+    return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*large),
+                    std::move(*small));
   }
 
   /// Runs one step; false in the result when `stop` ended it early (its results are then undefined).
@@ -60,8 +62,8 @@ class Executor {
     const bool prefill = batch.prefill;
     const std::uint32_t most_tokens = prefill ? sizes_.prefill_tokens : sizes_.slots;
     const std::uint32_t most_rows = prefill ? sizes_.prefill_rows : sizes_.slots;
-    if (batch.tokens.size() > most_tokens || batch.rows.size() > most_rows || batch.slots.size() != batch.tokens.size() ||
-        batch.positions.size() != batch.tokens.size())
+    if (batch.tokens.size() > most_tokens || batch.rows.size() > most_rows ||
+        batch.slots.size() != batch.tokens.size() || batch.positions.size() != batch.tokens.size())
       return fail(Errc::invalid_argument, "a batch of ", batch.tokens.size(), " tokens and ", batch.rows.size(),
                   " rows, at most ", most_tokens, " and ", most_rows, " expected");
     BoundPlan<B>& bound = prefill ? prefill_ : decode_;
@@ -77,8 +79,9 @@ class Executor {
     StepStatus status;
     step.status = &status;
     const std::array<std::span<const std::byte>, kInputPorts.size()> data{
-        std::as_bytes(batch.tokens),  std::as_bytes(batch.positions), std::as_bytes(batch.rows), std::as_bytes(batch.requests),
-        std::as_bytes(batch.history), std::as_bytes(batch.bias_ids),  std::as_bytes(batch.bias)};
+        std::as_bytes(batch.tokens),   std::as_bytes(batch.positions), std::as_bytes(batch.rows),
+        std::as_bytes(batch.requests), std::as_bytes(batch.history),   std::as_bytes(batch.bias_ids),
+        std::as_bytes(batch.bias)};
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (inputs_[i] == plan::kNoRegister || data[i].empty()) continue;
       if (auto r = device_->write(bound.tensor(inputs_[i]), data[i]); !r) return pass(r);
@@ -119,18 +122,24 @@ class Executor {
   }
 
  private:
-  Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device, WeightSet<B> weights,
-           StateStore<B> states, BoundPlan<B> prefill, BoundPlan<B> decode) noexcept
-      : compiled_(&compiled), sizes_(sizes), device_(&device), weights_(std::move(weights)), states_(std::move(states)),
-        prefill_(std::move(prefill)), decode_(std::move(decode)) {
+  Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device,
+           WeightSet<B> weights, StateStore<B> states, BoundPlan<B> prefill, BoundPlan<B> decode) noexcept
+      : compiled_(&compiled),
+        sizes_(sizes),
+        device_(&device),
+        weights_(std::move(weights)),
+        states_(std::move(states)),
+        prefill_(std::move(prefill)),
+        decode_(std::move(decode)) {
     for (std::size_t i = 0; i < kInputPorts.size(); ++i) inputs_[i] = compiled.plan.input(kInputPorts[i]);
   }
 
   /// In the order in which `step` writes them.
-  static constexpr auto kInputPorts = std::to_array({port::kTokens,  port::kPositions, port::kRows, port::kRequests,
-                                          port::kHistory, port::kBiasIds,   port::kBias});
+  static constexpr auto kInputPorts = std::to_array(
+      {port::kTokens, port::kPositions, port::kRows, port::kRequests, port::kHistory, port::kBiasIds, port::kBias});
 
-  [[nodiscard]] static Extents bounds(const plan::ExecutionPlan& plan, std::uint32_t tokens, std::uint32_t rows) noexcept {
+  [[nodiscard]] static Extents bounds(const plan::ExecutionPlan& plan, std::uint32_t tokens,
+                                      std::uint32_t rows) noexcept {
     Extents extents;
     for (std::size_t i = 0; i < plan.symbols.size(); ++i) extents.value[i + 1] = plan.symbols[i].bound;
     extents.value[plan.symbol(port::kTokens)] = tokens;

@@ -17,7 +17,9 @@ class HostDevice {
   explicit HostDevice(const Allocator& allocator, const ThreadHook& threads = {}) noexcept
       : allocator_(allocator), threads_(threads) {}
 
-  [[nodiscard]] Result<Buffer> allocate(std::uint64_t bytes) const noexcept { return Buffer::zeroed(allocator_, bytes); }
+  [[nodiscard]] Result<Buffer> allocate(std::uint64_t bytes) const noexcept {
+    return Buffer::zeroed(allocator_, bytes);
+  }
   [[nodiscard]] HostTensor tensor(Buffer& memory, std::uint64_t offset, const TensorType& type) const noexcept {
     return {memory.data() + offset, type};
   }
@@ -30,7 +32,8 @@ class HostDevice {
   /// must outlive every program that uses it.
   [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
     if ((is_float(view.dtype) || is_block(view.dtype)) && quant::find(view.dtype) == nullptr)
-      return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype), ", which is not computed");
+      return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype),
+                  ", which is not computed");
     const auto elements = view.shape.elements({}).get(view.name);
     if (!elements) return pass(elements);
     const Dim last = view.shape.last();
@@ -51,15 +54,18 @@ class HostDevice {
     if (!from.empty()) std::memcpy(tensor.data, from.data(), from.size());
     return {};
   }
-  [[nodiscard]] Result<void> read(const HostTensor& tensor, std::uint64_t offset, std::span<std::byte> to) const noexcept {
+  [[nodiscard]] Result<void> read(const HostTensor& tensor, std::uint64_t offset,
+                                  std::span<std::byte> to) const noexcept {
     if (!to.empty()) std::memcpy(to.data(), tensor.data + offset, to.size());
     return {};
   }
-  [[nodiscard]] Result<void> read_unit(const HostState& state, std::uint32_t unit, std::span<std::byte> to) const noexcept {
+  [[nodiscard]] Result<void> read_unit(const HostState& state, std::uint32_t unit,
+                                       std::span<std::byte> to) const noexcept {
     std::memcpy(to.data(), state.unit(unit), to.size());
     return {};
   }
-  [[nodiscard]] Result<void> write_unit(const HostState& state, std::uint32_t unit, std::span<const std::byte> from) const noexcept {
+  [[nodiscard]] Result<void> write_unit(const HostState& state, std::uint32_t unit,
+                                        std::span<const std::byte> from) const noexcept {
     std::memcpy(state.unit(unit), from.data(), from.size());
     return {};
   }

@@ -15,8 +15,7 @@
 namespace zrt::inline ZRT_ABI::exec {
 
 /// A kernel of a host backend. All workers of a step call it; it splits its outputs among them.
-template <class Args>
-using HostKernel = void (*)(const Args& args, const Step& step, const Worker& worker) noexcept;
+template <class Args> using HostKernel = void (*)(const Args& args, const Step& step, const Worker& worker) noexcept;
 
 /// Tells whether the caller wants the step to end early; polled between kernel calls.
 struct StopPoll {

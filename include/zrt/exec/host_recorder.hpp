@@ -33,8 +33,7 @@ class HostRecorder {
   }
 
   /// Records one call; every worker of a step runs it.
-  template <class Args>
-  [[nodiscard]] Result<void> push(HostKernel<Args> kernel, const Args& args) noexcept {
+  template <class Args> [[nodiscard]] Result<void> push(HostKernel<Args> kernel, const Args& args) noexcept {
     const bool fence = fence_;
     if (fence) unfenced_from_ = instruction_;
     fence_ = true;

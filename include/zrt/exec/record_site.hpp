@@ -8,8 +8,7 @@ namespace zrt::inline ZRT_ABI::exec {
 
 /// Handed to a recorder before each instruction. Hazards are computed once, from the physical ranges
 /// of the plan, so that no backend derives them again.
-template <class Scratch>
-struct RecordSite {
+template <class Scratch> struct RecordSite {
   std::uint32_t instruction = 0;
   Opcode opcode{};
   Scratch scratch{};

@@ -9,8 +9,7 @@ namespace zrt::inline ZRT_ABI::exec {
 
 /// Owns the memory of every state of a plan. Allocation and contents only: who owns which page or
 /// block, and when, is decided above (serve/slot_table.hpp walks the lifecycle matrix).
-template <class B>
-class StateStore {
+template <class B> class StateStore {
  public:
   StateStore(StateStore&&) noexcept = default;
   StateStore& operator=(StateStore&&) noexcept = default;

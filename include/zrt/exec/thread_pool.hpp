@@ -6,10 +6,9 @@
 #include <zrt/core/vector.hpp>
 #include <zrt/exec/barrier.hpp>
 
+#include <atomic>
 #include <pthread.h>
 #include <time.h>
-
-#include <atomic>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -65,7 +64,8 @@ class ThreadPool {
       (void)pthread_mutex_unlock(&pool.mutex_);
     }
     work(argument, 0, pool.workers_);
-    for (std::uint32_t spins = 0; pool.running_.load(std::memory_order_acquire) != 0; ++spins) SpinBarrier::pause(spins);
+    for (std::uint32_t spins = 0; pool.running_.load(std::memory_order_acquire) != 0; ++spins)
+      SpinBarrier::pause(spins);
   }
 
   static void* main(void* argument) noexcept {

@@ -73,7 +73,8 @@ class Builder {
     if (error_) return {};
     const std::uint64_t offset = align_up(graph_.constants.size(), 64);
     if (!keep(graph_.constants.resize(offset)) || !keep(graph_.constants.append(data))) return {};
-    ir::Weight record{Name::of("constant.", static_cast<unsigned>(graph_.weights.size())), dtype, shape, offset, data.size()};
+    ir::Weight record{Name::of("constant.", static_cast<unsigned>(graph_.weights.size())), dtype, shape, offset,
+                      data.size()};
     return add_weight(record);
   }
 
@@ -88,8 +89,7 @@ class Builder {
   }
 
   /// Applies op O and returns its results.
-  template <class O>
-  std::array<ValueId, kOutputs<O>> emit(const Call<Builder, O>& call) noexcept {
+  template <class O> std::array<ValueId, kOutputs<O>> emit(const Call<Builder, O>& call) noexcept {
     std::array<std::byte, kMaxParamBytes> bytes{};
     encode_params(call.params, std::span<std::byte>(bytes));
     const ParamBlock params{O::Params::version, O::opcode, {bytes.data(), kParamBytes<typename O::Params>}};
@@ -103,9 +103,11 @@ class Builder {
               const ParamBlock& params, std::span<ValueId> out) noexcept {
     if (error_) return;
     const OpRow* row = (*table_)[number(opcode)];
-    if (row == nullptr) return set(Error::of(Errc::unsupported_opcode, "opcode ", unsigned{number(opcode)}, " is not in the catalog"));
+    if (row == nullptr)
+      return set(Error::of(Errc::unsupported_opcode, "opcode ", unsigned{number(opcode)}, " is not in the catalog"));
     if (expanding_ != nullptr && !expanding_->expands_to.contains(opcode))
-      return set(Error::of(Errc::unsupported_opcode, expanding_->name, " expands to ", row->name, ", which its expands_to does not list"));
+      return set(Error::of(Errc::unsupported_opcode, expanding_->name, " expands to ", row->name,
+                           ", which its expands_to does not list"));
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (!in[i].present() && row->inputs[i].optional) continue;
       if (in[i].index >= graph_.values.size())
@@ -133,7 +135,8 @@ class Builder {
       if (!keep(graph_.operands.push_back(weight.index))) return;
     for (std::size_t i = 0; i < out.size(); ++i)
       if (!keep(graph_.operands.push_back(0))) return;
-    if (!keep(graph_.params.append(params.data)) || !keep(graph_.params.resize(align_up(graph_.params.size(), 8)))) return;
+    if (!keep(graph_.params.append(params.data)) || !keep(graph_.params.resize(align_up(graph_.params.size(), 8))))
+      return;
 
     std::array<InputInfo, kMaxOperands> inputs;
     std::array<WeightInfo, kMaxOperands> weights;

@@ -19,8 +19,7 @@ using ExpandTable = std::array<ExpandFn, 256>;
 
 namespace detail {
 
-template <class O>
-void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept {
+template <class O> void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept {
   auto params = decode_params<O>(args.params);
   if (!params) return g.set(params.error());
   Call<Builder, O> call;
@@ -35,14 +34,14 @@ void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noe
   for (std::size_t i = 0; i < kOutputs<O>; ++i) out[i] = (*results)[i];
 }
 
-template <class O>
-consteval ExpandFn expand_fn() {
-  if constexpr (HasExpansion<O>) return &expand_node<O>;
-  else return nullptr;
+template <class O> consteval ExpandFn expand_fn() {
+  if constexpr (HasExpansion<O>)
+    return &expand_node<O>;
+  else
+    return nullptr;
 }
 
-template <class... O>
-consteval ExpandTable expand_fns(boost::mp11::mp_list<O...>) {
+template <class... O> consteval ExpandTable expand_fns(boost::mp11::mp_list<O...>) {
   ExpandTable table{};
   ((table[number(O::opcode)] = expand_fn<O>()), ...);
   return table;
@@ -51,16 +50,14 @@ consteval ExpandTable expand_fns(boost::mp11::mp_list<O...>) {
 }  // namespace detail
 
 /// Expansions by number; null where an op has none.
-template <class Catalog>
-inline constexpr ExpandTable kExpandTable = detail::expand_fns(Catalog{});
+template <class Catalog> inline constexpr ExpandTable kExpandTable = detail::expand_fns(Catalog{});
 
 /// A catalog as the run-time parts of the library see it.
 struct Ops {
   const OpTable* table;
   const ExpandTable* expansions;
 
-  template <class Catalog>
-  [[nodiscard]] static constexpr Ops of() noexcept {
+  template <class Catalog> [[nodiscard]] static constexpr Ops of() noexcept {
     static_assert(CheckCatalog<Catalog>::kOk);
     return {&kOpTable<Catalog>, &kExpandTable<Catalog>};
   }

@@ -83,8 +83,17 @@ struct Symbol {
 /// Nodes in program order and the pools that they index. Anyone may fill it; `verify` judges it.
 struct Graph {
   explicit Graph(Allocator a = system_allocator()) noexcept
-      : allocator(a), nodes(a), values(a), weights(a), states(a), symbols(a), inputs(a), outputs(a), operands(a),
-        params(a), constants(a) {}
+      : allocator(a),
+        nodes(a),
+        values(a),
+        weights(a),
+        states(a),
+        symbols(a),
+        inputs(a),
+        outputs(a),
+        operands(a),
+        params(a),
+        constants(a) {}
 
   Allocator allocator;
   Vector<Node> nodes;
@@ -119,7 +128,8 @@ struct Graph {
   }
 
   /// Fills what the shape rule of `n` sees. The spans point into `in` and `w`; ids are in range.
-  [[nodiscard]] OperandInfo operand_info(const Node& n, std::span<InputInfo> in, std::span<WeightInfo> w) const noexcept {
+  [[nodiscard]] OperandInfo operand_info(const Node& n, std::span<InputInfo> in,
+                                         std::span<WeightInfo> w) const noexcept {
     const auto ins = node_inputs(n);
     const auto ws = node_weights(n);
     for (std::size_t i = 0; i < ins.size(); ++i)

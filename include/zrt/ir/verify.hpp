@@ -24,7 +24,8 @@ namespace detail {
   const Node& n = g.nodes[index];
   const OpRow* row = table[number(n.opcode)];
   auto bad = [&](Errc code, auto... pieces) { return at_node(Error::of(code, pieces...), index, n.opcode); };
-  if (row == nullptr) return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(n.opcode)}, " is not in the catalog");
+  if (row == nullptr)
+    return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(n.opcode)}, " is not in the catalog");
   if (n.inputs != row->inputs.size() || n.outputs != row->outputs.size() || n.weights != row->weights.size())
     return bad(Errc::invalid_argument, row->name, ": ", unsigned{n.inputs}, " inputs, ", unsigned{n.outputs},
                " outputs and ", unsigned{n.weights}, " weights do not match the op");
@@ -34,7 +35,8 @@ namespace detail {
       std::uint64_t{n.params_offset} + n.params_bytes > g.params.size())
     return bad(Errc::invalid_argument, row->name, ": operands or parameters lie outside their pool");
   for (std::uint32_t w : g.node_weights(n))
-    if (w != kNone && w >= g.weights.size()) return bad(Errc::missing_weight, row->name, ": weight id ", w, " names none");
+    if (w != kNone && w >= g.weights.size())
+      return bad(Errc::missing_weight, row->name, ": weight id ", w, " names none");
   if (n.state.present() && n.state.index >= g.states.size())
     return bad(Errc::invalid_state, row->name, ": state id ", n.state.index, " names none");
   if (row->lifecycle != StateLifecycle::none &&
@@ -55,11 +57,12 @@ namespace detail {
 /// dtype_mismatch (the recorded type is not the one the op's rule gives), unsupported_tensor_rank,
 /// invalid_state, missing_weight.
 [[nodiscard]] inline Result<void> verify(const Graph& g, const OpTable& table) noexcept {
-  if (g.symbols.size() >= kMaxSymbols) return fail(Errc::limit_exceeded, "a graph has at most ", kMaxSymbols - 1, " symbols");
+  if (g.symbols.size() >= kMaxSymbols)
+    return fail(Errc::limit_exceeded, "a graph has at most ", kMaxSymbols - 1, " symbols");
   constexpr std::uint32_t kUnseen = kNone;
   constexpr std::uint32_t kGraphInput = kNone - 1;
-  Vector<std::uint32_t> producer(g.allocator);   // node, kGraphInput, or kUnseen so far
-  Vector<std::uint32_t> overwriter(g.allocator); // node that wrote in place over the value, or kUnseen
+  Vector<std::uint32_t> producer(g.allocator);    // node, kGraphInput, or kUnseen so far
+  Vector<std::uint32_t> overwriter(g.allocator);  // node that wrote in place over the value, or kUnseen
   if (auto r = producer.resize(g.values.size()); !r) return r;
   if (auto r = overwriter.resize(g.values.size()); !r) return r;
   for (std::size_t v = 0; v < g.values.size(); ++v) {
@@ -71,7 +74,8 @@ namespace detail {
     if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
       return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " has an unknown type");
     if (!whole_blocks(w.dtype, w.shape))
-      return fail(Errc::shape_mismatch, "weight ", w.name.view(), " has a symbol in its shape, or rows that are not whole blocks");
+      return fail(Errc::shape_mismatch, "weight ", w.name.view(),
+                  " has a symbol in its shape, or rows that are not whole blocks");
     if (!w.name.fits()) return fail(Errc::limit_exceeded, "a weight's name is longer than ", Name::kCapacity, " bytes");
     if (w.inline_data()) {
       const CheckedSize elements = w.shape.elements({});
@@ -83,7 +87,8 @@ namespace detail {
   for (std::size_t s = 0; s < g.states.size(); ++s)
     if (!is_known(g.states[s])) return fail(Errc::invalid_state, "state ", s, " has an unknown class or type");
   for (const Port& port : g.inputs) {
-    if (port.value.index >= g.values.size()) return fail(Errc::dangling_value, "input ", port.name.view(), " names no value");
+    if (port.value.index >= g.values.size())
+      return fail(Errc::dangling_value, "input ", port.name.view(), " names no value");
     if (producer[port.value.index] != kUnseen)
       return fail(Errc::overlapping_writers, "input ", port.name.view(), " names a value that is an input already");
     producer[port.value.index] = kGraphInput;
@@ -114,7 +119,8 @@ namespace detail {
     const auto marks = g.node_in_place(n);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::uint32_t v = outputs[i];
-      if (v >= g.values.size()) return bad(Errc::dangling_value, row->name, ": output ", row->outputs[i].name, " names no value");
+      if (v >= g.values.size())
+        return bad(Errc::dangling_value, row->name, ": output ", row->outputs[i].name, " names no value");
       if (producer[v] != kUnseen)
         return bad(Errc::overlapping_writers, row->name, ": value ", v, " has another producer already");
       producer[v] = static_cast<std::uint32_t>(index);
@@ -132,7 +138,8 @@ namespace detail {
                    unsigned{recorded.shape.rank}, " axes, at most ", unsigned{kMaxActivationRank}, " expected");
       if (marks[i] == 0) continue;
       bool allowed = false;
-      for (const Alias& alias : row->may_alias) allowed = allowed || (alias.output == i && alias.input + 1u == marks[i]);
+      for (const Alias& alias : row->may_alias)
+        allowed = allowed || (alias.output == i && alias.input + 1u == marks[i]);
       const std::uint32_t target = inputs[marks[i] - 1];
       if (!allowed || target == kNone)
         return bad(Errc::undeclared_in_place, row->name, ": output ", row->outputs[i].name,
@@ -147,7 +154,8 @@ namespace detail {
     if (v >= g.values.size() || producer[v] == kUnseen)
       return fail(Errc::dangling_value, "output ", port.name.view(), " names a value that nothing produces");
     if (overwriter[v] != kUnseen)
-      return fail(Errc::unordered_read, "output ", port.name.view(), " names a value that node ", overwriter[v], " wrote over");
+      return fail(Errc::unordered_read, "output ", port.name.view(), " names a value that node ", overwriter[v],
+                  " wrote over");
   }
   return {};
 }

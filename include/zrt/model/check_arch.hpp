@@ -26,8 +26,7 @@ struct ArchReport {
 };
 
 /// A builder that only checks: a host of `Call` that runs at compile time.
-template <class Arch>
-class CheckBuilder {
+template <class Arch> class CheckBuilder {
  public:
   struct Tensor {
     std::uint32_t index = ~0u;
@@ -46,9 +45,7 @@ class CheckBuilder {
 
   constexpr SymbolId symbol(const Name&, std::uint32_t) noexcept { return ++symbols_; }
   constexpr Tensor input(const Name&, const TensorType& type) noexcept { return add(type); }
-  constexpr void output(const Name&, Tensor value) noexcept {
-    outputs_ += value.present() ? 1u : 0u;
-  }
+  constexpr void output(const Name&, Tensor value) noexcept { outputs_ += value.present() ? 1u : 0u; }
   constexpr Weight weight(const Name&, const Shape& shape) noexcept { return {{true, DType::f32, shape}}; }
   constexpr Weight optional_weight(const Name& name, const Shape& shape) noexcept {
     return optional_ ? weight(name, shape) : Weight{};
@@ -57,15 +54,18 @@ class CheckBuilder {
     return {{true, DType::f32, Shape{static_cast<std::uint32_t>(data.size())}}};
   }
   constexpr State state(const StateInfo& info) noexcept { return {info}; }
-  constexpr TensorType type_of(Tensor value) const noexcept { return value.index < count_ ? types_[value.index] : TensorType{}; }
+  constexpr TensorType type_of(Tensor value) const noexcept {
+    return value.index < count_ ? types_[value.index] : TensorType{};
+  }
 
-  template <class O>
-  constexpr std::array<Tensor, kOutputs<O>> emit(const Call<CheckBuilder, O>& call) noexcept {
+  template <class O> constexpr std::array<Tensor, kOutputs<O>> emit(const Call<CheckBuilder, O>& call) noexcept {
     if constexpr (!boost::mp11::mp_contains<typename Arch::Ops, O>::value) report(ArchFault::op_not_listed, O::opcode);
     TypeCall<O> typed;
     for (std::size_t i = 0; i < kInputs<O>; ++i) {
-      if (call.in[i].index < count_) typed.in[i] = {true, types_[call.in[i].index]};
-      else if (!O::input_roles[i].optional || call.in[i].present()) report(ArchFault::value_not_produced, O::opcode);
+      if (call.in[i].index < count_)
+        typed.in[i] = {true, types_[call.in[i].index]};
+      else if (!O::input_roles[i].optional || call.in[i].present())
+        report(ArchFault::value_not_produced, O::opcode);
     }
     for (std::size_t i = 0; i < kWeights<O>; ++i) {
       typed.w[i] = call.w[i].info;
@@ -106,8 +106,7 @@ class CheckBuilder {
 
 namespace detail {
 
-template <class Arch>
-consteval ArchReport check_arch() {
+template <class Arch> consteval ArchReport check_arch() {
   ArchReport worst{};
   for (bool optional : {true, false}) {
     CheckBuilder<Arch> builder(optional);
@@ -118,10 +117,8 @@ consteval ArchReport check_arch() {
 }
 
 /// The op type of a report, or void.
-template <class Arch, Opcode kOpcode>
-struct OpOfReport {
-  template <class O>
-  using HasNumber = boost::mp11::mp_bool<O::opcode == kOpcode>;
+template <class Arch, Opcode kOpcode> struct OpOfReport {
+  template <class O> using HasNumber = boost::mp11::mp_bool<O::opcode == kOpcode>;
   using Found = boost::mp11::mp_copy_if<typename Arch::Ops, HasNumber>;
   using type = boost::mp11::mp_front<boost::mp11::mp_push_back<Found, void>>;
 };
@@ -137,18 +134,17 @@ template <class Arch, class O, ArchFault kFault>
 concept IsWellFormed = kFault == ArchFault::none;
 
 /// The assertions about one report. Its arguments name arch and op in every compiler's message.
-template <class Arch, class O, ArchFault kFault>
-struct CheckArchReport {
+template <class Arch, class O, ArchFault kFault> struct CheckArchReport {
   static_assert(ReadsOnlyProducedValues<Arch, O, kFault>, "zrt: an arch program reads a value before it is produced");
   static_assert(BindsEveryWeightRole<Arch, O, kFault>, "zrt: an arch program leaves a required weight role unbound");
-  static_assert(IsWellFormed<Arch, O, kFault> || kFault == ArchFault::value_not_produced || kFault == ArchFault::role_not_bound,
+  static_assert(IsWellFormed<Arch, O, kFault> || kFault == ArchFault::value_not_produced ||
+                    kFault == ArchFault::role_not_bound,
                 "zrt: an arch program is not well-formed: state, op list, shape or output");
   static constexpr bool kOk = kFault == ArchFault::none;
 };
 
 /// Asserts that an arch program builds, with and without its optional tensors.
-template <class Arch>
-struct CheckArch {
+template <class Arch> struct CheckArch {
   static constexpr ArchReport kReport = detail::check_arch<Arch>();
   static constexpr bool kOk =
       CheckArchReport<Arch, typename detail::OpOfReport<Arch, kReport.opcode>::type, kReport.fault>::kOk;

@@ -29,7 +29,8 @@ namespace detail {
 /// Reads "<architecture>.<key>" with a bound that keeps every later product within 64 bits.
 class ConfigReader {
  public:
-  explicit ConfigReader(const GgufFile& file, std::string_view architecture) noexcept : file_(file), architecture_(architecture) {}
+  explicit ConfigReader(const GgufFile& file, std::string_view architecture) noexcept
+      : file_(file), architecture_(architecture) {}
 
   [[nodiscard]] Result<std::uint32_t> count(std::string_view key, std::uint32_t most) const noexcept {
     const Name full = Name::of(architecture_, ".", key);
@@ -39,7 +40,8 @@ class ConfigReader {
       return fail(Errc::invalid_metadata, full.view(), " is ", *value, ", expected 1..", most);
     return value;
   }
-  [[nodiscard]] Result<std::uint32_t> count_or(std::string_view key, std::uint32_t most, std::uint32_t fallback) const noexcept {
+  [[nodiscard]] Result<std::uint32_t> count_or(std::string_view key, std::uint32_t most,
+                                               std::uint32_t fallback) const noexcept {
     if (file_.find(Name::of(architecture_, ".", key).view()) == nullptr) return fallback;
     return count(key, most);
   }
@@ -126,7 +128,8 @@ class ConfigReader {
   if (!kv_heads) return pass(kv_heads);
   c.kv_heads = *kv_heads;
   if (c.heads % c.kv_heads != 0)
-    return fail(Errc::invalid_metadata, "attention.head_count is ", c.heads, ", expected a multiple of ", c.kv_heads, " kv heads");
+    return fail(Errc::invalid_metadata, "attention.head_count is ", c.heads, ", expected a multiple of ", c.kv_heads,
+                " kv heads");
   const std::uint32_t even_split = c.width / c.heads;
   auto key_dim = meta.count_or("attention.key_length", 512, even_split);
   if (!key_dim) return pass(key_dim);
@@ -138,7 +141,8 @@ class ConfigReader {
   if (!eps) return pass(eps);
   c.norm_eps = *eps;
   const GgufTensor* table = file.find_tensor("token_embd.weight");
-  if (table == nullptr || table->rank != 2) return fail(Errc::missing_weight, "the model has no matrix token_embd.weight");
+  if (table == nullptr || table->rank != 2)
+    return fail(Errc::missing_weight, "the model has no matrix token_embd.weight");
   if (table->dims[1] > 0x7fffffffu) return fail(Errc::invalid_metadata, "the vocabulary does not fit 31 bits");
   c.vocabulary = static_cast<std::uint32_t>(table->dims[1]);
   if (auto r = detail::read_rope(meta, c); !r) return pass(r);

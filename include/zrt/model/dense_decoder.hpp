@@ -54,8 +54,7 @@ using DenseOps = boost::mp11::mp_list<ops::Embedding, ops::MultiheadAttention, o
 /// Writes the decoder: embedding, layers of attention and gated MLP around a residual stream, head.
 ///
 /// Ports: inputs tokens, positions si32 [tokens], rows si32 [rows]; output logits f32 [rows, V].
-template <class G>
-constexpr void build_dense_decoder(G& g, const Config& c, const DenseTraits& traits) {
+template <class G> constexpr void build_dense_decoder(G& g, const Config& c, const DenseTraits& traits) {
   const Dim tokens(1, g.symbol("tokens", 0));
   const Dim rows(1, g.symbol("rows", 0));
   const auto ids = g.input("tokens", {DType::si32, Shape{tokens}});
@@ -89,21 +88,28 @@ constexpr void build_dense_decoder(G& g, const Config& c, const DenseTraits& tra
     const auto cache = g.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {c.kv_heads, c.key_dim, c.value_dim, 0}});
     const auto mixed = g.template emit<ops::MultiheadAttention>(
         {.in = {x, positions},
-         .w = {w(Has::always, "attn_norm.weight", Shape{c.width}), w(Has::always, "attn_q.weight", Shape{q_rows, c.width}),
-               w(Has::always, "attn_k.weight", Shape{k_rows, c.width}), w(Has::always, "attn_v.weight", Shape{v_rows, c.width}),
+         .w = {w(Has::always, "attn_norm.weight", Shape{c.width}),
+               w(Has::always, "attn_q.weight", Shape{q_rows, c.width}),
+               w(Has::always, "attn_k.weight", Shape{k_rows, c.width}),
+               w(Has::always, "attn_v.weight", Shape{v_rows, c.width}),
                w(Has::always, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}),
-               w(traits.qkv_bias, "attn_q.bias", Shape{q_rows}), w(traits.qkv_bias, "attn_k.bias", Shape{k_rows}),
-               w(traits.qkv_bias, "attn_v.bias", Shape{v_rows}), w(traits.output_bias, "attn_output.bias", Shape{c.width}),
+               w(traits.qkv_bias, "attn_q.bias", Shape{q_rows}),
+               w(traits.qkv_bias, "attn_k.bias", Shape{k_rows}),
+               w(traits.qkv_bias, "attn_v.bias", Shape{v_rows}),
+               w(traits.output_bias, "attn_output.bias", Shape{c.width}),
                w(traits.qk_norm, "attn_q_norm.weight", Shape{c.key_dim}),
-               w(traits.qk_norm, "attn_k_norm.weight", Shape{c.key_dim}), factors, {}},
+               w(traits.qk_norm, "attn_k_norm.weight", Shape{c.key_dim}),
+               factors,
+               {}},
          .state = cache,
          .params = attention})[0];
     x = g.template emit<ops::ResidualAdd>({.in = {x, mixed}})[0];
-    const auto fed = g.template emit<ops::Swiglu>(
-        {.in = {x},
-         .w = {w(Has::always, "ffn_norm.weight", Shape{c.width}), w(Has::always, "ffn_gate.weight", Shape{c.ff, c.width}),
-               w(Has::always, "ffn_up.weight", Shape{c.ff, c.width}), w(Has::always, "ffn_down.weight", Shape{c.width, c.ff})},
-         .params = {.norm_eps = c.norm_eps}})[0];
+    const auto fed = g.template emit<ops::Swiglu>({.in = {x},
+                                                   .w = {w(Has::always, "ffn_norm.weight", Shape{c.width}),
+                                                         w(Has::always, "ffn_gate.weight", Shape{c.ff, c.width}),
+                                                         w(Has::always, "ffn_up.weight", Shape{c.ff, c.width}),
+                                                         w(Has::always, "ffn_down.weight", Shape{c.width, c.ff})},
+                                                   .params = {.norm_eps = c.norm_eps}})[0];
     x = g.template emit<ops::ResidualAdd>({.in = {x, fed}})[0];
   }
   // Only rows that somebody asked for reach the head.

@@ -14,11 +14,16 @@ inline constexpr std::uint8_t kActivations = 5;
 /// One activation in f32, by zrt's own elementary functions.
 [[nodiscard]] inline float activate(Activation kind, float x) noexcept {
   switch (kind) {
-    case Activation::none: return x;
-    case Activation::silu: return math::silu(x);
-    case Activation::gelu: return math::gelu(x);
-    case Activation::gelu_tanh: return math::gelu_tanh(x);
-    case Activation::relu2: return math::relu2(x);
+    case Activation::none:
+      return x;
+    case Activation::silu:
+      return math::silu(x);
+    case Activation::gelu:
+      return math::gelu(x);
+    case Activation::gelu_tanh:
+      return math::gelu_tanh(x);
+    case Activation::relu2:
+      return math::relu2(x);
   }
   return x;
 }

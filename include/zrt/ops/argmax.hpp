@@ -28,8 +28,7 @@ struct Argmax {
     ArgMax::reference({c.in, c.out, {}, {}, {}}, step, worker);
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, Argmax>> expand(G& g, const Call<G, Argmax>& c) {
+  template <class G> static constexpr Result<Outputs<G, Argmax>> expand(G& g, const Call<G, Argmax>& c) {
     return g.template emit<ArgMax>({.in = c.in});
   }
 };

@@ -33,7 +33,8 @@ struct BroadcastTo {
     if (!c.params.shape.valid()) return bad_params<BroadcastTo>("the shape's rank or symbols are out of range");
     const Shape& from = c.in[0].type.shape;
     const Shape to = c.params.shape.shape();
-    if (info(c.in[0].type.dtype).block_elems != 1) return bad_dtype<BroadcastTo>("x", "a plain type", c.in[0].type.dtype);
+    if (info(c.in[0].type.dtype).block_elems != 1)
+      return bad_dtype<BroadcastTo>("x", "a plain type", c.in[0].type.dtype);
     if (from.rank > to.rank) return bad_shape<BroadcastTo>("x", "at most as many axes as the result", from);
     for (std::uint8_t axis = 0; axis < from.rank; ++axis) {
       const Dim target = to[static_cast<std::size_t>(to.rank - from.rank) + axis];

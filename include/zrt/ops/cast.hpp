@@ -31,8 +31,8 @@ struct Cast {
     if (!c.in[0].present()) return fail(Errc::dangling_value, "cast: input x is required");
     if (!is_dtype(static_cast<std::uint8_t>(c.params.dtype))) return bad_params<Cast>("dtype is not known");
     if (c.in[0].type.dtype != DType::si32 || c.params.dtype != DType::f32)
-      return fail(Errc::unimplemented, "cast from ", zrt::name(c.in[0].type.dtype), " to ",
-                  zrt::name(c.params.dtype), " is not computed; si32 to f32 is");
+      return fail(Errc::unimplemented, "cast from ", zrt::name(c.in[0].type.dtype), " to ", zrt::name(c.params.dtype),
+                  " is not computed; si32 to f32 is");
     out[0] = {c.params.dtype, c.in[0].type.shape};
     return {};
   }

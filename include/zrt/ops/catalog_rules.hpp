@@ -12,38 +12,39 @@ namespace zrt::inline ZRT_ABI {
 /// True when number `n` may stand on `rung` (the op catalog's ranges).
 [[nodiscard]] constexpr bool number_fits(std::uint8_t n, Rung rung) noexcept {
   switch (rung) {
-    case Rung::macro: return n < 32 && n != 0 && n != 7 && n != 8;
-    case Rung::fused: return n == 0 || n == 7 || n == 8 || (n >= 32 && n < 64 && n != 52 && n != 53 && n != 54) || (n >= 103 && n < 128);
-    case Rung::primitive: return n >= 64 && n < 103;
+    case Rung::macro:
+      return n < 32 && n != 0 && n != 7 && n != 8;
+    case Rung::fused:
+      return n == 0 || n == 7 || n == 8 || (n >= 32 && n < 64 && n != 52 && n != 53 && n != 54) ||
+             (n >= 103 && n < 128);
+    case Rung::primitive:
+      return n >= 64 && n < 103;
   }
   return false;
 }
 
 namespace detail {
 
-template <class O>
-using ExpandsTo = typename O::expands_to;
+template <class O> using ExpandsTo = typename O::expands_to;
 
-template <class... O>
-consteval bool numbers_differ(boost::mp11::mp_list<O...>) {
+template <class... O> consteval bool numbers_differ(boost::mp11::mp_list<O...>) {
   bool seen[256]{};
   bool differ = true;
   ((differ = differ && !seen[number(O::opcode)], seen[number(O::opcode)] = true), ...);
   return differ;
 }
 
-template <class O>
-consteval std::size_t depth();
-template <class... O>
-consteval std::size_t deepest(boost::mp11::mp_list<O...>) {
+template <class O> consteval std::size_t depth();
+template <class... O> consteval std::size_t deepest(boost::mp11::mp_list<O...>) {
   std::size_t most = 0;
   ((most = depth<O>() > most ? depth<O>() : most), ...);
   return most;
 }
-template <class O>
-consteval std::size_t depth() {
-  if constexpr (HasExpansion<O>) return 1 + deepest(typename O::expands_to{});
-  else return 0;
+template <class O> consteval std::size_t depth() {
+  if constexpr (HasExpansion<O>)
+    return 1 + deepest(typename O::expands_to{});
+  else
+    return 0;
 }
 
 }  // namespace detail
@@ -61,8 +62,7 @@ template <class Catalog>
 concept EachOpOnce = boost::mp11::mp_is_set<Catalog>::value;
 
 /// Checks one op's own rules; instantiated for each op of a list.
-template <class O>
-struct CheckOp {
+template <class O> struct CheckOp {
   static_assert(Op<O>, "zrt: this type does not satisfy zrt::Op; see docs/adding-an-op.md");
   static_assert(ParamsHaveNoPadding<O>,
                 "zrt: this op's parameter struct has padding or a field that its field list does not name");
@@ -73,10 +73,8 @@ struct CheckOp {
 };
 
 /// Checks a list of ops; true for every well-formed one.
-template <class Catalog>
-struct CheckCatalog;
-template <class... O>
-struct CheckCatalog<boost::mp11::mp_list<O...>> {
+template <class Catalog> struct CheckCatalog;
+template <class... O> struct CheckCatalog<boost::mp11::mp_list<O...>> {
   static_assert(EachOpOnce<boost::mp11::mp_list<O...>>, "zrt: an op is listed twice in the catalog");
   static_assert(NumbersDiffer<boost::mp11::mp_list<O...>>, "zrt: two ops of the catalog share a number");
   static constexpr bool kOk = ((CheckOp<O>::kDepth < 64) && ...);

@@ -27,10 +27,10 @@ struct Concat {
       const Shape& shape = x.type.shape;
       if (info(x.type.dtype).block_elems != 1 || x.type.dtype != c.in[0].type.dtype)
         return bad_dtype<Concat>("an input", "of the first input's plain type", x.type.dtype);
-      if (shape.rank == 0 || shape.last().symbol != 0 ||
-          !(shape.with_last(1) == c.in[0].type.shape.with_last(1)))
+      if (shape.rank == 0 || shape.last().symbol != 0 || !(shape.with_last(1) == c.in[0].type.shape.with_last(1)))
         return bad_shape<Concat>("an input", "the first input's leading axes", shape);
-      if (!add_fits(total, shape.last().extent, total)) return bad_shape<Concat>("y", "a last axis within 32 bits", shape);
+      if (!add_fits(total, shape.last().extent, total))
+        return bad_shape<Concat>("y", "a last axis within 32 bits", shape);
     }
     if (!c.in[0].present() || !c.in[1].present()) return fail(Errc::dangling_value, "concat: two inputs are required");
     out[0] = {c.in[0].type.dtype, c.in[0].type.shape.with_last(total)};

@@ -39,8 +39,10 @@ struct Constant {
     const quant::RowFunctions* type = quant::find(w.dtype);
     for (std::uint64_t row = 0; row < w.rows; ++row) {
       std::byte* out = c.out[0].data + row * row_bytes;
-      if (type != nullptr) type->dequantise(w.row(row), w.cols, reinterpret_cast<float*>(out));
-      else std::memcpy(out, w.row(row), row_bytes);
+      if (type != nullptr)
+        type->dequantise(w.row(row), w.cols, reinterpret_cast<float*>(out));
+      else
+        std::memcpy(out, w.row(row), row_bytes);
     }
   }
 };

@@ -19,7 +19,8 @@ struct DotGeneralParams {
   static constexpr auto fields = field_list(
       Member{&DotGeneralParams::batch_lhs, "batch_lhs"}, Member{&DotGeneralParams::batch_rhs, "batch_rhs"},
       Member{&DotGeneralParams::contract_lhs, "contract_lhs"}, Member{&DotGeneralParams::contract_rhs, "contract_rhs"},
-      Member{&DotGeneralParams::batch_count, "batch_count"}, Member{&DotGeneralParams::contract_count, "contract_count"});
+      Member{&DotGeneralParams::batch_count, "batch_count"},
+      Member{&DotGeneralParams::contract_count, "contract_count"});
 };
 
 /// f32 contraction; output axes are batch, free lhs, free rhs (PTIR `DotGeneral`).
@@ -66,9 +67,11 @@ struct DotGeneral {
     for (std::uint32_t i = 0; i < p.batch_count; ++i)
       if (!pair(p.batch_lhs[i], p.batch_rhs[i])) return bad_shape<DotGeneral>("rhs", "the batch extents of lhs", b);
     for (std::uint32_t i = 0; i < p.contract_count; ++i)
-      if (!pair(p.contract_lhs[i], p.contract_rhs[i])) return bad_shape<DotGeneral>("rhs", "the contracted extents of lhs", b);
+      if (!pair(p.contract_lhs[i], p.contract_rhs[i]))
+        return bad_shape<DotGeneral>("rhs", "the contracted extents of lhs", b);
     const std::uint32_t rank = a.rank + b.rank - p.batch_count - 2 * p.contract_count;
-    if (rank > kMaxRank) return fail(Errc::unsupported_tensor_rank, "dot_general: the output would have ", rank, " axes");
+    if (rank > kMaxRank)
+      return fail(Errc::unsupported_tensor_rank, "dot_general: the output would have ", rank, " axes");
     out[0] = {DType::f32, {}};
     for (std::uint32_t i = 0; i < p.batch_count; ++i) out[0].shape = out[0].shape.appended(a[p.batch_lhs[i]]);
     for (std::uint8_t axis = 0; axis < a.rank; ++axis)
@@ -131,7 +134,8 @@ struct DotGeneral {
     }
   }
   template <class Axis>
-  static void offsets(std::span<const Axis> axes, std::uint64_t index, std::uint64_t& lhs, std::uint64_t& rhs) noexcept {
+  static void offsets(std::span<const Axis> axes, std::uint64_t index, std::uint64_t& lhs,
+                      std::uint64_t& rhs) noexcept {
     for (std::size_t i = axes.size(); i-- > 0;) {
       const std::uint64_t at = index % axes[i].extent;
       index /= axes[i].extent;

@@ -28,24 +28,32 @@ struct ElementwiseBinary {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ElementwiseBinary>& c, OutputTypes<ElementwiseBinary>& out) noexcept {
+  static constexpr Result<void> infer(const TypeCall<ElementwiseBinary>& c,
+                                      OutputTypes<ElementwiseBinary>& out) noexcept {
     if (auto r = expect_input<ElementwiseBinary>(c.in[0], "lhs", DType::f32, 0); !r) return r;
     if (auto r = expect_input<ElementwiseBinary>(c.in[1], "rhs", DType::f32, 0); !r) return r;
     if (!(c.in[0].type.shape == c.in[1].type.shape))
       return bad_shape<ElementwiseBinary>("rhs", "the shape of lhs", c.in[1].type.shape);
-    if (static_cast<std::uint8_t>(c.params.kind) >= kBinaryKinds) return bad_params<ElementwiseBinary>("kind is not known");
+    if (static_cast<std::uint8_t>(c.params.kind) >= kBinaryKinds)
+      return bad_params<ElementwiseBinary>("kind is not known");
     out[0] = c.in[0].type;
     return {};
   }
 
   [[nodiscard]] static float apply(BinaryKind kind, float a, float b) noexcept {
     switch (kind) {
-      case BinaryKind::add: return a + b;
-      case BinaryKind::sub: return a - b;
-      case BinaryKind::mul: return a * b;
-      case BinaryKind::div: return a / b;
-      case BinaryKind::maximum: return a != a ? a : (b > a || b != b ? b : a);
-      case BinaryKind::minimum: return a != a ? a : (b < a || b != b ? b : a);
+      case BinaryKind::add:
+        return a + b;
+      case BinaryKind::sub:
+        return a - b;
+      case BinaryKind::mul:
+        return a * b;
+      case BinaryKind::div:
+        return a / b;
+      case BinaryKind::maximum:
+        return a != a ? a : (b > a || b != b ? b : a);
+      case BinaryKind::minimum:
+        return a != a ? a : (b < a || b != b ? b : a);
     }
     return a;
   }

@@ -30,25 +30,37 @@ struct ElementwiseUnary {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ElementwiseUnary>& c, OutputTypes<ElementwiseUnary>& out) noexcept {
+  static constexpr Result<void> infer(const TypeCall<ElementwiseUnary>& c,
+                                      OutputTypes<ElementwiseUnary>& out) noexcept {
     if (auto r = expect_input<ElementwiseUnary>(c.in[0], "x", DType::f32, 0); !r) return r;
-    if (static_cast<std::uint8_t>(c.params.kind) >= kUnaryKinds) return bad_params<ElementwiseUnary>("kind is not known");
+    if (static_cast<std::uint8_t>(c.params.kind) >= kUnaryKinds)
+      return bad_params<ElementwiseUnary>("kind is not known");
     out[0] = c.in[0].type;
     return {};
   }
 
   [[nodiscard]] static float apply(UnaryKind kind, float x) noexcept {
     switch (kind) {
-      case UnaryKind::neg: return -x;
-      case UnaryKind::abs: return __builtin_fabsf(x);
-      case UnaryKind::exp: return math::exp(x);
-      case UnaryKind::log: return math::log(x);
-      case UnaryKind::tanh: return math::tanh(x);
-      case UnaryKind::erf: return math::erf(x);
-      case UnaryKind::rsqrt: return 1.0f / __builtin_sqrtf(x);
-      case UnaryKind::reciprocal: return 1.0f / x;
-      case UnaryKind::sin: return math::sin(x);
-      case UnaryKind::cos: return math::cos(x);
+      case UnaryKind::neg:
+        return -x;
+      case UnaryKind::abs:
+        return __builtin_fabsf(x);
+      case UnaryKind::exp:
+        return math::exp(x);
+      case UnaryKind::log:
+        return math::log(x);
+      case UnaryKind::tanh:
+        return math::tanh(x);
+      case UnaryKind::erf:
+        return math::erf(x);
+      case UnaryKind::rsqrt:
+        return 1.0f / __builtin_sqrtf(x);
+      case UnaryKind::reciprocal:
+        return 1.0f / x;
+      case UnaryKind::sin:
+        return math::sin(x);
+      case UnaryKind::cos:
+        return math::cos(x);
     }
     return x;
   }

@@ -52,8 +52,7 @@ struct FlashAttnBatched {
   static constexpr std::uint32_t kMaxHeadDim = 512;
 
   /// The rule that every op with attention inside shares.
-  template <class O>
-  static constexpr Result<void> check(const Params& p) noexcept {
+  template <class O> static constexpr Result<void> check(const Params& p) noexcept {
     if (p.heads == 0 || p.kv_heads == 0 || p.heads % p.kv_heads != 0)
       return bad_params<O>("heads must be a multiple of kv_heads, and neither be 0");
     if (p.key_dim == 0 || p.value_dim == 0 || p.key_dim > kMaxHeadDim || p.value_dim > kMaxHeadDim)
@@ -62,7 +61,8 @@ struct FlashAttnBatched {
     return {};
   }
 
-  static constexpr Result<void> infer(const TypeCall<FlashAttnBatched>& c, OutputTypes<FlashAttnBatched>& out) noexcept {
+  static constexpr Result<void> infer(const TypeCall<FlashAttnBatched>& c,
+                                      OutputTypes<FlashAttnBatched>& out) noexcept {
     const Params& p = c.params;
     if (auto r = expect_input<FlashAttnBatched>(c.in[0], "q", DType::f32, 2); !r) return r;
     if (auto r = check<FlashAttnBatched>(p); !r) return r;
@@ -150,8 +150,10 @@ struct FlashAttnBatched {
         }
         part.m = m;
       }
-      if (any) merge(total, part, p.value_dim);
-      else total = part;
+      if (any)
+        merge(total, part, p.value_dim);
+      else
+        total = part;
       any = true;
     }
     if (c.w[0].present()) {

@@ -52,8 +52,7 @@ struct GatedAct {
     }
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, GatedAct>> expand(G& g, const Call<G, GatedAct>& c) {
+  template <class G> static constexpr Result<Outputs<G, GatedAct>> expand(G& g, const Call<G, GatedAct>& c) {
     const Shape shape = g.type_of(c.in[0]).shape;
     auto unary = [&](UnaryKind kind, auto x) {
       return g.template emit<ElementwiseUnary>({.in = {x}, .params = {kind}})[0];
@@ -68,7 +67,8 @@ struct GatedAct {
     const auto x = c.in[0];
     auto y = x;
     switch (c.params.act) {
-      case Activation::none: break;
+      case Activation::none:
+        break;
       case Activation::silu: {
         const auto down = binary(BinaryKind::add, scalar(1.0f), unary(UnaryKind::exp, unary(UnaryKind::neg, x)));
         y = binary(BinaryKind::div, x, down);

@@ -13,12 +13,8 @@
 namespace boost::hana {
 
 /// No members; the macro below needs at least one.
-template <>
-struct accessors_impl<zrt::NoParams> {
-  template <class...>
-  static constexpr auto apply() {
-    return make_tuple();
-  }
+template <> struct accessors_impl<zrt::NoParams> {
+  template <class...> static constexpr auto apply() { return make_tuple(); }
 };
 
 }  // namespace boost::hana
@@ -48,8 +44,9 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedRopeKvWriteParams, eps, weight_off
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormParams, eps, weight_offset, dim);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::RopeParams, head_dim, n_rot, base, factor, magnitude, beta_fast, beta_slow,
                         original_context, style, scaling, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, generated, temperature, top_k, top_p, min_p,
-                        repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, generated, temperature, top_k, top_p,
+                        min_p, repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep,
+                        reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, start, size);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SwigluParams, norm_eps, norm_weight_offset, gated, reserved);
 
@@ -57,8 +54,7 @@ namespace zrt::inline ZRT_ABI {
 
 namespace detail {
 
-template <class... O>
-consteval bool params_are_adapted(boost::mp11::mp_list<O...>) {
+template <class... O> consteval bool params_are_adapted(boost::mp11::mp_list<O...>) {
   return (boost::hana::Struct<typename O::Params>::value && ...);
 }
 

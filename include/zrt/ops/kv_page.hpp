@@ -28,8 +28,7 @@ struct KvPage {
   }
   /// Element index of value dim 0 of `token`; dims are adjacent.
   [[nodiscard]] constexpr std::uint64_t value(std::uint32_t head, std::uint32_t token) const noexcept {
-    return std::uint64_t{heads} * key_dim * kPageTokens +
-           (std::uint64_t{head} * kPageTokens + token) * value_dim;
+    return std::uint64_t{heads} * key_dim * kPageTokens + (std::uint64_t{head} * kPageTokens + token) * value_dim;
   }
   [[nodiscard]] static constexpr bool stores(DType dtype) noexcept {
     return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;

@@ -13,9 +13,9 @@ struct KvWriteBatchedParams {
   std::uint32_t value_dim = 0;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&KvWriteBatchedParams::kv_heads, "kv_heads"},
-                                            Member{&KvWriteBatchedParams::key_dim, "key_dim"},
-                                            Member{&KvWriteBatchedParams::value_dim, "value_dim"});
+  static constexpr auto fields =
+      field_list(Member{&KvWriteBatchedParams::kv_heads, "kv_heads"}, Member{&KvWriteBatchedParams::key_dim, "key_dim"},
+                 Member{&KvWriteBatchedParams::value_dim, "value_dim"});
 };
 
 /// Writes k f32 [T, heads·key_dim] and v f32 [T, heads·value_dim] at each row's slot and position.

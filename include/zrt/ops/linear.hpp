@@ -2,9 +2,9 @@
 // zrt/ops/linear.hpp: y = x Wᵀ + b for a weight of any type.
 #pragma once
 
+#include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/constant.hpp>
 #include <zrt/ops/dot_general.hpp>
-#include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/projection.hpp>
 #include <zrt/ops/shape_rule.hpp>
@@ -16,7 +16,8 @@ struct LinearParams {
   std::array<std::uint8_t, 3> reserved{};
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&LinearParams::act, "act"}, Member{&LinearParams::reserved, "reserved"});
+  static constexpr auto fields =
+      field_list(Member{&LinearParams::act, "act"}, Member{&LinearParams::reserved, "reserved"});
 };
 
 /// Projects the last axis: x f32 [..., K], weight [N, K], bias f32 [N] -> f32 [..., N].
@@ -69,8 +70,7 @@ struct Linear {
       row(c, t, c.in[0].as<float>() + std::uint64_t{t} * cols, cols, worker.scratch);
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, Linear>> expand(G& g, const Call<G, Linear>& c) {
+  template <class G> static constexpr Result<Outputs<G, Linear>> expand(G& g, const Call<G, Linear>& c) {
     const TensorType x = g.type_of(c.in[0]);
     const auto w = g.template emit<Constant>({.in = {}, .w = {c.w[0]}})[0];
     DotGeneralParams dims;
@@ -80,7 +80,8 @@ struct Linear {
     auto y = g.template emit<DotGeneral>({.in = {c.in[0], w}, .params = dims})[0];
     if (c.w[1].present()) {
       const auto bias = g.template emit<Constant>({.in = {}, .w = {c.w[1]}})[0];
-      const auto wide = g.template emit<BroadcastTo>({.in = {bias}, .params = {ShapeParams::of(g.type_of(y).shape)}})[0];
+      const auto wide =
+          g.template emit<BroadcastTo>({.in = {bias}, .params = {ShapeParams::of(g.type_of(y).shape)}})[0];
       y = g.template emit<ElementwiseBinary>({.in = {y, wide}, .params = {BinaryKind::add}})[0];
     }
     return Outputs<G, Linear>{y};

@@ -15,8 +15,9 @@ struct LmHeadParams {
   std::array<std::uint8_t, 3> reserved{};
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&LmHeadParams::scale, "scale"}, Member{&LmHeadParams::soft_cap, "soft_cap"},
-                                            Member{&LmHeadParams::act, "act"}, Member{&LmHeadParams::reserved, "reserved"});
+  static constexpr auto fields =
+      field_list(Member{&LmHeadParams::scale, "scale"}, Member{&LmHeadParams::soft_cap, "soft_cap"},
+                 Member{&LmHeadParams::act, "act"}, Member{&LmHeadParams::reserved, "reserved"});
 };
 
 /// logits = cap · tanh(scale · (W x) / cap): x f32 [R, d], weight [V, d] -> f32 [R, V].
@@ -55,8 +56,7 @@ struct LmHead {
     for (std::uint64_t i = 0; i < c.out[0].elements(step); ++i) y[i] = finish(c.params, y[i]);
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, LmHead>> expand(G& g, const Call<G, LmHead>& c) {
+  template <class G> static constexpr Result<Outputs<G, LmHead>> expand(G& g, const Call<G, LmHead>& c) {
     auto y = g.template emit<Linear>({.in = c.in, .w = {c.w[0], {}}, .params = {c.params.act, {}}})[0];
     const Shape shape = g.type_of(y).shape;
     auto with = [&](BinaryKind kind, auto x, float value) {

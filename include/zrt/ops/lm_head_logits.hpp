@@ -14,9 +14,10 @@ struct LmHeadLogitsParams {
   float soft_cap = 0.0f;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(
-      Member{&LmHeadLogitsParams::norm_eps, "norm_eps"}, Member{&LmHeadLogitsParams::norm_weight_offset, "norm_weight_offset"},
-      Member{&LmHeadLogitsParams::scale, "scale"}, Member{&LmHeadLogitsParams::soft_cap, "soft_cap"});
+  static constexpr auto fields =
+      field_list(Member{&LmHeadLogitsParams::norm_eps, "norm_eps"},
+                 Member{&LmHeadLogitsParams::norm_weight_offset, "norm_weight_offset"},
+                 Member{&LmHeadLogitsParams::scale, "scale"}, Member{&LmHeadLogitsParams::soft_cap, "soft_cap"});
 };
 
 /// logits = lm_head(rms_norm(x)): x f32 [R, d], norm f32 [d], weight [V, d] -> f32 [R, V].
@@ -41,8 +42,7 @@ struct LmHeadLogits {
     return {};
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, LmHeadLogits>> expand(G& g, const Call<G, LmHeadLogits>& c) {
+  template <class G> static constexpr Result<Outputs<G, LmHeadLogits>> expand(G& g, const Call<G, LmHeadLogits>& c) {
     const Params& p = c.params;
     const RmsNormParams norm{p.norm_eps, p.norm_weight_offset, g.type_of(c.in[0]).shape.last().extent};
     const auto x = g.template emit<RmsNorm>({.in = c.in, .w = {c.w[0]}, .params = norm})[0];

@@ -16,10 +16,10 @@ struct MultiheadAttentionParams {
   float norm_weight_offset = 0.0f;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&MultiheadAttentionParams::attention, "attention"},
-                                            Member{&MultiheadAttentionParams::rope, "rope"},
-                                            Member{&MultiheadAttentionParams::norm_eps, "norm_eps"},
-                                            Member{&MultiheadAttentionParams::norm_weight_offset, "norm_weight_offset"});
+  static constexpr auto fields = field_list(
+      Member{&MultiheadAttentionParams::attention, "attention"}, Member{&MultiheadAttentionParams::rope, "rope"},
+      Member{&MultiheadAttentionParams::norm_eps, "norm_eps"},
+      Member{&MultiheadAttentionParams::norm_weight_offset, "norm_weight_offset"});
 };
 
 /// y = W_o · attention(rope(q), rope(k), v) over the paged cache; q, k, v project x, or its norm.
@@ -33,16 +33,31 @@ struct MultiheadAttention {
   static constexpr Rung rung = Rung::macro;
   static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"positions"}});
   static constexpr auto output_roles = std::to_array({Role{"y"}});
-  static constexpr auto weight_roles = std::to_array({
-      Role{"norm", true},   Role{"q"},            Role{"k"},            Role{"v"},            Role{"output"},
-      Role{"q_bias", true}, Role{"k_bias", true}, Role{"v_bias", true}, Role{"output_bias", true},
-      Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}, Role{"sinks", true}});
-  enum Weight : std::size_t { norm, q, k, v, output, q_bias, k_bias, v_bias, output_bias, q_norm, k_norm, factors, sinks };
+  static constexpr auto weight_roles =
+      std::to_array({Role{"norm", true}, Role{"q"}, Role{"k"}, Role{"v"}, Role{"output"}, Role{"q_bias", true},
+                     Role{"k_bias", true}, Role{"v_bias", true}, Role{"output_bias", true}, Role{"q_norm", true},
+                     Role{"k_norm", true}, Role{"factors", true}, Role{"sinks", true}});
+  enum Weight : std::size_t {
+    norm,
+    q,
+    k,
+    v,
+    output,
+    q_bias,
+    k_bias,
+    v_bias,
+    output_bias,
+    q_norm,
+    k_norm,
+    factors,
+    sinks
+  };
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;
   using expands_to = boost::mp11::mp_list<RmsNormFusedQkv, Linear, RmsNormFusedRopeKvWrite, FlashAttnBatched>;
 
-  static constexpr Result<void> infer(const TypeCall<MultiheadAttention>& c, OutputTypes<MultiheadAttention>& out) noexcept {
+  static constexpr Result<void> infer(const TypeCall<MultiheadAttention>& c,
+                                      OutputTypes<MultiheadAttention>& out) noexcept {
     using Self = MultiheadAttention;
     const FlashAttnBatchedParams& a = c.params.attention;
     if (auto r = expect_input<Self>(c.in[0], "x", DType::f32, 2); !r) return r;
@@ -91,8 +106,8 @@ struct MultiheadAttention {
          .w = {c.w[q_norm], c.w[k_norm], c.w[factors]},
          .state = c.state,
          .params = {p.norm_eps, p.norm_weight_offset, {a.kv_heads, a.key_dim, a.value_dim}, p.rope}})[0];
-    const auto mixed = g.template emit<FlashAttnBatched>(
-        {.in = {turned}, .w = {c.w[sinks]}, .state = c.state, .params = a})[0];
+    const auto mixed =
+        g.template emit<FlashAttnBatched>({.in = {turned}, .w = {c.w[sinks]}, .state = c.state, .params = a})[0];
     return g.template emit<Linear>({.in = {mixed}, .w = {c.w[output], c.w[output_bias]}});
   }
 };

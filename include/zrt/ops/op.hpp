@@ -33,8 +33,7 @@ struct Alias {
 };
 
 /// Ties a rounding field of a parameter struct to the weight role whose type decides it.
-template <class P, class Act = quant::Act>
-struct ActField {
+template <class P, class Act = quant::Act> struct ActField {
   std::uint8_t weight;
   Act P::* field;
 };
@@ -42,18 +41,14 @@ struct ActField {
 inline constexpr std::array<Role, 0> kNoRoles{};
 inline constexpr std::array<Alias, 0> kNoAlias{};
 
-template <class O>
-inline constexpr std::size_t kInputs = O::input_roles.size();
-template <class O>
-inline constexpr std::size_t kOutputs = O::output_roles.size();
-template <class O>
-inline constexpr std::size_t kWeights = O::weight_roles.size();
+template <class O> inline constexpr std::size_t kInputs = O::input_roles.size();
+template <class O> inline constexpr std::size_t kOutputs = O::output_roles.size();
+template <class O> inline constexpr std::size_t kWeights = O::weight_roles.size();
 
 /// Everything an op works on, as host B names it: a backend, a graph builder, the shape rule.
 ///
 /// An optional operand that is absent is a default-constructed handle, for which `present` is false.
-template <class B, class O>
-struct Call {
+template <class B, class O> struct Call {
   std::array<typename B::Tensor, kInputs<O>> in{};
   std::array<typename B::Tensor, kOutputs<O>> out{};
   std::array<typename B::Weight, kWeights<O>> w{};
@@ -61,8 +56,7 @@ struct Call {
   typename O::Params params{};
 };
 
-template <class G, class O>
-using Outputs = std::array<typename G::Tensor, kOutputs<O>>;
+template <class G, class O> using Outputs = std::array<typename G::Tensor, kOutputs<O>>;
 
 /// A weight as the shape rule sees it; `bound` is false for an optional role that is absent.
 struct WeightInfo {
@@ -88,10 +82,8 @@ struct TypeHost {
   using State = StateInfo;
 };
 
-template <class O>
-using TypeCall = Call<TypeHost, O>;
-template <class O>
-using OutputTypes = std::array<TensorType, kOutputs<O>>;
+template <class O> using TypeCall = Call<TypeHost, O>;
+template <class O> using OutputTypes = std::array<TensorType, kOutputs<O>>;
 
 /// A tensor in host memory. Extents that follow the step are read from the step.
 struct HostTensor {
@@ -99,10 +91,7 @@ struct HostTensor {
   TensorType type{};
 
   [[nodiscard]] bool present() const noexcept { return data != nullptr; }
-  template <class T>
-  [[nodiscard]] T* as() const noexcept {
-    return reinterpret_cast<T*>(data);
-  }
+  template <class T> [[nodiscard]] T* as() const noexcept { return reinterpret_cast<T*>(data); }
   /// Elements of the last axis.
   [[nodiscard]] std::uint32_t cols(const Step& step) const noexcept { return step.extents.of(type.shape.last()); }
   /// Elements of all other axes.
@@ -147,8 +136,7 @@ struct Host {
   using State = HostState;
 };
 
-template <class O>
-using HostCall = Call<Host, O>;
+template <class O> using HostCall = Call<Host, O>;
 
 /// An op whose meaning stands in plain loops.
 template <class O>
@@ -194,13 +182,13 @@ concept HasMeaning = HasReference<O> || HasExpansion<O>;
 
 /// A catalog op.
 template <class O>
-concept Op = NamesItself<O> && ParamStruct<typename O::Params> && StatesItsOperands<O> && HasShapeRule<O> &&
-             HasMeaning<O>;
+concept Op =
+    NamesItself<O> && ParamStruct<typename O::Params> && StatesItsOperands<O> && HasShapeRule<O> && HasMeaning<O>;
 
 /// Fails a shape rule, naming op, operand and both shapes.
 template <class O>
 [[nodiscard]] constexpr std::unexpected<Error> bad_shape(std::string_view operand, std::string_view expected,
-                                                        const Shape& found) noexcept {
+                                                         const Shape& found) noexcept {
   Error error = Error::of(Errc::shape_mismatch, O::name, ": ", operand, " must have ", expected, ", found ");
   append_shape(error, found);
   return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, number(O::opcode)));
@@ -208,13 +196,12 @@ template <class O>
 
 template <class O>
 [[nodiscard]] constexpr std::unexpected<Error> bad_dtype(std::string_view operand, std::string_view expected,
-                                                        DType found) noexcept {
+                                                         DType found) noexcept {
   Error error = Error::of(Errc::dtype_mismatch, O::name, ": ", operand, " must be ", expected, ", found ", name(found));
   return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, number(O::opcode)));
 }
 
-template <class O>
-[[nodiscard]] constexpr std::unexpected<Error> bad_params(std::string_view what) noexcept {
+template <class O> [[nodiscard]] constexpr std::unexpected<Error> bad_params(std::string_view what) noexcept {
   Error error = Error::of(Errc::invalid_params, O::name, ": ", what);
   return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, number(O::opcode)));
 }

@@ -16,13 +16,14 @@ class OpSet {
  public:
   constexpr OpSet() = default;
   /// The numbers of a list of op types.
-  template <class... O>
-  [[nodiscard]] static constexpr OpSet of(boost::mp11::mp_list<O...>) noexcept {
+  template <class... O> [[nodiscard]] static constexpr OpSet of(boost::mp11::mp_list<O...>) noexcept {
     OpSet set;
     (set.insert(O::opcode), ...);
     return set;
   }
-  constexpr void insert(Opcode opcode) noexcept { words_[number(opcode) / 64] |= std::uint64_t{1} << number(opcode) % 64; }
+  constexpr void insert(Opcode opcode) noexcept {
+    words_[number(opcode) / 64] |= std::uint64_t{1} << number(opcode) % 64;
+  }
   [[nodiscard]] constexpr bool contains(Opcode opcode) const noexcept {
     return (words_[number(opcode) / 64] >> number(opcode) % 64 & 1u) != 0;
   }
@@ -69,8 +70,7 @@ struct OpRow {
 
 namespace detail {
 
-template <class O>
-Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
+template <class O> Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
   auto params = decode_params<O>(operands.params);
   if (!params) return pass(params);
   TypeCall<O> call;
@@ -101,23 +101,32 @@ bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[mayb
   return rounds;
 }
 
-template <class O>
-consteval OpSet expands_to() {
-  if constexpr (HasExpansion<O>) return OpSet::of(typename O::expands_to{});
-  else return {};
+template <class O> consteval OpSet expands_to() {
+  if constexpr (HasExpansion<O>)
+    return OpSet::of(typename O::expands_to{});
+  else
+    return {};
 }
 
 template <class O>
-inline constexpr OpRow kOpRow{
-    O::opcode,          O::name,          O::rung,
-    O::input_roles,     O::output_roles,  O::weight_roles,
-    O::may_alias,       O::lifecycle,     O::Params::version,
-    static_cast<std::uint16_t>(kParamBytes<typename O::Params>),
-    O::Params::fields,  HasReference<O>,  HasExpansion<O>,
-    expands_to<O>(),    &infer_row<O>,    &assign_act_row<O>};
+inline constexpr OpRow kOpRow{O::opcode,
+                              O::name,
+                              O::rung,
+                              O::input_roles,
+                              O::output_roles,
+                              O::weight_roles,
+                              O::may_alias,
+                              O::lifecycle,
+                              O::Params::version,
+                              static_cast<std::uint16_t>(kParamBytes<typename O::Params>),
+                              O::Params::fields,
+                              HasReference<O>,
+                              HasExpansion<O>,
+                              expands_to<O>(),
+                              &infer_row<O>,
+                              &assign_act_row<O>};
 
-template <class... O>
-consteval auto op_rows(boost::mp11::mp_list<O...>) {
+template <class... O> consteval auto op_rows(boost::mp11::mp_list<O...>) {
   std::array<const OpRow*, 256> rows{};
   ((rows[number(O::opcode)] = &kOpRow<O>), ...);
   return rows;
@@ -128,7 +137,6 @@ consteval auto op_rows(boost::mp11::mp_list<O...>) {
 /// Rows by number; null where the catalog has no op.
 using OpTable = std::array<const OpRow*, 256>;
 
-template <class Catalog>
-inline constexpr OpTable kOpTable = detail::op_rows(Catalog{});
+template <class Catalog> inline constexpr OpTable kOpTable = detail::op_rows(Catalog{});
 
 }  // namespace zrt::inline ZRT_ABI

@@ -34,33 +34,32 @@ struct Field {
 };
 
 /// Names one member while a field list is written.
-template <class P, class M>
-struct Member {
+template <class P, class M> struct Member {
   M P::* pointer;
   std::string_view name;
 };
-template <class P, class M>
-Member(M P::*, std::string_view) -> Member<P, M>;
+template <class P, class M> Member(M P::*, std::string_view) -> Member<P, M>;
 
 namespace detail {
 
-template <class M>
-struct FieldTraits {
+template <class M> struct FieldTraits {
   using Element = M;
   static constexpr std::uint16_t kCount = 1;
 };
-template <class E, std::size_t N>
-struct FieldTraits<std::array<E, N>> {
+template <class E, std::size_t N> struct FieldTraits<std::array<E, N>> {
   using Element = E;
   static constexpr std::uint16_t kCount = N;
 };
 
-template <class E>
-consteval FieldKind field_kind() {
-  if constexpr (std::floating_point<E>) return FieldKind::floating;
-  else if constexpr (std::is_enum_v<E>) return field_kind<std::underlying_type_t<E>>();
-  else if constexpr (std::unsigned_integral<E>) return FieldKind::unsigned_integer;
-  else return FieldKind::signed_integer;
+template <class E> consteval FieldKind field_kind() {
+  if constexpr (std::floating_point<E>)
+    return FieldKind::floating;
+  else if constexpr (std::is_enum_v<E>)
+    return field_kind<std::underlying_type_t<E>>();
+  else if constexpr (std::unsigned_integral<E>)
+    return FieldKind::unsigned_integer;
+  else
+    return FieldKind::signed_integer;
 }
 
 }  // namespace detail
@@ -70,10 +69,11 @@ namespace detail {
 template <class M>
 concept NestedParams = requires { M::fields.size(); };
 
-template <class M>
-consteval std::size_t field_count() {
-  if constexpr (NestedParams<M>) return M::fields.size();
-  else return 1;
+template <class M> consteval std::size_t field_count() {
+  if constexpr (NestedParams<M>)
+    return M::fields.size();
+  else
+    return 1;
 }
 
 }  // namespace detail
@@ -82,8 +82,7 @@ consteval std::size_t field_count() {
 ///
 /// A member that has a field list itself contributes its fields. Offsets follow from order, size
 /// and natural alignment; <zrt/ops/hana.hpp> audits them against the members themselves.
-template <class P, class... M>
-[[nodiscard]] consteval auto field_list(Member<P, M>... members) {
+template <class P, class... M> [[nodiscard]] consteval auto field_list(Member<P, M>... members) {
   std::array<Field, (detail::field_count<M>() + ... + 0)> fields{};
   std::size_t offset = 0;
   std::size_t index = 0;
@@ -113,8 +112,7 @@ struct NoParams {
 
 namespace detail {
 
-template <class P>
-consteval std::size_t described_bytes() {
+template <class P> consteval std::size_t described_bytes() {
   std::size_t total = 0;
   for (const Field& field : P::fields) total += std::size_t{field.size} * field.count;
   return total;
@@ -145,8 +143,7 @@ struct ParamBlock {
 };
 
 /// Bytes that P takes in a block.
-template <ParamStruct P>
-inline constexpr std::size_t kParamBytes = std::is_empty_v<P> ? 0 : sizeof(P);
+template <ParamStruct P> inline constexpr std::size_t kParamBytes = std::is_empty_v<P> ? 0 : sizeof(P);
 
 namespace detail {
 
@@ -165,8 +162,7 @@ inline void copy_little_endian(std::byte* to, const std::byte* from, std::span<c
 }  // namespace detail
 
 /// Writes `params` as little-endian bytes; `out` holds kParamBytes<P>.
-template <ParamStruct P>
-void encode_params(const P& params, std::span<std::byte> out) noexcept {
+template <ParamStruct P> void encode_params(const P& params, std::span<std::byte> out) noexcept {
   if constexpr (!std::is_empty_v<P>)
     detail::copy_little_endian(out.data(), reinterpret_cast<const std::byte*>(&params), P::fields);
 }
@@ -174,8 +170,7 @@ void encode_params(const P& params, std::span<std::byte> out) noexcept {
 /// Reads the parameters of op O out of a block.
 ///
 /// Errors: Errc::invalid_param_block_abi for another version, size or opcode.
-template <class O>
-[[nodiscard]] Result<typename O::Params> decode_params(const ParamBlock& block) noexcept {
+template <class O> [[nodiscard]] Result<typename O::Params> decode_params(const ParamBlock& block) noexcept {
   using P = typename O::Params;
   if (block.opcode != O::opcode)
     return fail(Errc::invalid_param_block_abi, "the block of ", O::name, " is for opcode ",

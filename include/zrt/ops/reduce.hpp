@@ -17,7 +17,8 @@ struct ReduceParams {
   std::uint8_t keep_dims = 1;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&ReduceParams::kind, "kind"}, Member{&ReduceParams::keep_dims, "keep_dims"});
+  static constexpr auto fields =
+      field_list(Member{&ReduceParams::kind, "kind"}, Member{&ReduceParams::keep_dims, "keep_dims"});
 };
 
 /// Reduces the last axis of an f32 tensor; an empty axis gives 0, -inf or +inf.
@@ -45,8 +46,8 @@ struct Reduce {
 
   [[nodiscard]] static float fold(ReduceKind kind, const float* x, std::uint32_t n) noexcept {
     if (kind == ReduceKind::sum) return quant::sum16(x, n);
-    float best = kind == ReduceKind::maximum ? -std::numeric_limits<float>::infinity()
-                                             : std::numeric_limits<float>::infinity();
+    float best =
+        kind == ReduceKind::maximum ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
     for (std::uint32_t i = 0; i < n; ++i)
       if (kind == ReduceKind::maximum ? x[i] > best : x[i] < best) best = x[i];
     return best;

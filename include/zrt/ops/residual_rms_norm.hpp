@@ -12,8 +12,8 @@ struct ResidualRmsNormParams {
   RmsNormParams norm{};
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&ResidualRmsNormParams::add, "add"},
-                                            Member{&ResidualRmsNormParams::norm, "norm"});
+  static constexpr auto fields =
+      field_list(Member{&ResidualRmsNormParams::add, "add"}, Member{&ResidualRmsNormParams::norm, "norm"});
 };
 
 /// sum = fma(scale, branch, x); y = rms_norm(sum). Both are outputs.
@@ -49,7 +49,8 @@ struct ResidualRmsNorm {
   template <class G>
   static constexpr Result<Outputs<G, ResidualRmsNorm>> expand(G& g, const Call<G, ResidualRmsNorm>& c) {
     const auto sum = g.template emit<ResidualAdd>({.in = c.in, .params = c.params.add})[0];
-    return Outputs<G, ResidualRmsNorm>{sum, g.template emit<RmsNorm>({.in = {sum}, .w = c.w, .params = c.params.norm})[0]};
+    return Outputs<G, ResidualRmsNorm>{sum,
+                                       g.template emit<RmsNorm>({.in = {sum}, .w = c.w, .params = c.params.norm})[0]};
   }
 };
 static_assert(Op<ResidualRmsNorm> && HasReference<ResidualRmsNorm> && HasExpansion<ResidualRmsNorm>);

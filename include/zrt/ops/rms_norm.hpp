@@ -18,9 +18,9 @@ struct RmsNormParams {
   std::uint32_t dim = 0;       ///< length of one run
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&RmsNormParams::eps, "eps"},
-                                            Member{&RmsNormParams::weight_offset, "weight_offset"},
-                                            Member{&RmsNormParams::dim, "dim"});
+  static constexpr auto fields =
+      field_list(Member{&RmsNormParams::eps, "eps"}, Member{&RmsNormParams::weight_offset, "weight_offset"},
+                 Member{&RmsNormParams::dim, "dim"});
 };
 
 /// y = x / sqrt(mean(x²) + eps) · (weight + offset) for each run of `dim` elements of the last axis.
@@ -37,8 +37,7 @@ struct RmsNorm {
   static constexpr auto weight_roles = std::to_array({Role{"weight", true}});
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  using expands_to =
-      boost::mp11::mp_list<Constant, Reshape, BroadcastTo, Reduce, ElementwiseUnary, ElementwiseBinary>;
+  using expands_to = boost::mp11::mp_list<Constant, Reshape, BroadcastTo, Reduce, ElementwiseUnary, ElementwiseBinary>;
 
   /// The rule that every op with a norm inside shares.
   template <class O>
@@ -73,8 +72,7 @@ struct RmsNorm {
       run(c.params, c.in[0].as<float>() + i * c.params.dim, weight, c.out[0].as<float>() + i * c.params.dim);
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, RmsNorm>> expand(G& g, const Call<G, RmsNorm>& c) {
+  template <class G> static constexpr Result<Outputs<G, RmsNorm>> expand(G& g, const Call<G, RmsNorm>& c) {
     const Shape whole = g.type_of(c.in[0]).shape;
     const Shape runs = whole.with_last(whole.last().extent / c.params.dim).appended(c.params.dim);
     const Shape one = runs.with_last(1);
@@ -88,7 +86,8 @@ struct RmsNorm {
       return spread(g.template emit<Constant>({.in = {}, .w = {g.constant({&value, 1})}})[0], one);
     };
     const auto x = g.template emit<Reshape>({.in = {c.in[0]}, .params = {ShapeParams::of(runs)}})[0];
-    const auto sum = g.template emit<Reduce>({.in = {binary(BinaryKind::mul, x, x)}, .params = {ReduceKind::sum, 1}})[0];
+    const auto sum =
+        g.template emit<Reduce>({.in = {binary(BinaryKind::mul, x, x)}, .params = {ReduceKind::sum, 1}})[0];
     const auto mean = binary(BinaryKind::div, sum, scalar(static_cast<float>(c.params.dim)));
     const auto shifted = binary(BinaryKind::add, mean, scalar(c.params.eps));
     const auto scale = g.template emit<ElementwiseUnary>({.in = {shifted}, .params = {UnaryKind::rsqrt}})[0];

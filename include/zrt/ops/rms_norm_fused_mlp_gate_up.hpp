@@ -16,10 +16,11 @@ struct RmsNormFusedMlpGateUpParams {
   std::uint8_t reserved = 0;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(
-      Member{&RmsNormFusedMlpGateUpParams::norm, "norm"}, Member{&RmsNormFusedMlpGateUpParams::gated, "gated"},
-      Member{&RmsNormFusedMlpGateUpParams::act_gate, "act_gate"}, Member{&RmsNormFusedMlpGateUpParams::act_up, "act_up"},
-      Member{&RmsNormFusedMlpGateUpParams::reserved, "reserved"});
+  static constexpr auto fields = field_list(Member{&RmsNormFusedMlpGateUpParams::norm, "norm"},
+                                            Member{&RmsNormFusedMlpGateUpParams::gated, "gated"},
+                                            Member{&RmsNormFusedMlpGateUpParams::act_gate, "act_gate"},
+                                            Member{&RmsNormFusedMlpGateUpParams::act_up, "act_up"},
+                                            Member{&RmsNormFusedMlpGateUpParams::reserved, "reserved"});
 };
 
 /// n = rms_norm(x); h = act(gate n) · (up n). Orders are those of its parts.
@@ -33,7 +34,8 @@ struct RmsNormFusedMlpGateUp {
   static constexpr auto weight_roles = std::to_array({Role{"norm"}, Role{"gate"}, Role{"up"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  static constexpr auto act_fields = std::to_array({ActField<Params>{1, &Params::act_gate}, ActField<Params>{2, &Params::act_up}});
+  static constexpr auto act_fields =
+      std::to_array({ActField<Params>{1, &Params::act_gate}, ActField<Params>{2, &Params::act_up}});
   using expands_to = boost::mp11::mp_list<RmsNorm, Linear, GatedAct>;
 
   static constexpr Result<void> infer(const TypeCall<RmsNormFusedMlpGateUp>& c,
@@ -79,7 +81,8 @@ struct RmsNormFusedMlpGateUp {
     const auto x = g.template emit<RmsNorm>({.in = c.in, .w = {c.w[0]}, .params = c.params.norm})[0];
     const auto gate = g.template emit<Linear>({.in = {x}, .w = {c.w[1], {}}, .params = {c.params.act_gate, {}}})[0];
     const auto up = g.template emit<Linear>({.in = {x}, .w = {c.w[2], {}}, .params = {c.params.act_up, {}}})[0];
-    return Outputs<G, RmsNormFusedMlpGateUp>{g.template emit<GatedAct>({.in = {gate, up}, .params = c.params.gated})[0]};
+    return Outputs<G, RmsNormFusedMlpGateUp>{
+        g.template emit<GatedAct>({.in = {gate, up}, .params = c.params.gated})[0]};
   }
 };
 static_assert(Op<RmsNormFusedMlpGateUp> && HasReference<RmsNormFusedMlpGateUp> && HasExpansion<RmsNormFusedMlpGateUp>);

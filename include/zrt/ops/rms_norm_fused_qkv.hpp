@@ -29,12 +29,13 @@ struct RmsNormFusedQkv {
   static constexpr Rung rung = Rung::fused;
   static constexpr auto input_roles = std::to_array({Role{"x"}});
   static constexpr auto output_roles = std::to_array({Role{"q"}, Role{"k"}, Role{"v"}});
-  static constexpr auto weight_roles = std::to_array({Role{"norm"}, Role{"q"}, Role{"k"}, Role{"v"},
-                                           Role{"q_bias", true}, Role{"k_bias", true}, Role{"v_bias", true}});
+  static constexpr auto weight_roles =
+      std::to_array({Role{"norm"}, Role{"q"}, Role{"k"}, Role{"v"}, Role{"q_bias", true}, Role{"k_bias", true},
+                     Role{"v_bias", true}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  static constexpr auto act_fields = std::to_array({ActField<Params>{1, &Params::act_q}, ActField<Params>{2, &Params::act_k},
-                                         ActField<Params>{3, &Params::act_v}});
+  static constexpr auto act_fields = std::to_array(
+      {ActField<Params>{1, &Params::act_q}, ActField<Params>{2, &Params::act_k}, ActField<Params>{3, &Params::act_v}});
   using expands_to = boost::mp11::mp_list<RmsNorm, Linear>;
 
   [[nodiscard]] static constexpr LinearParams part(const Params& p, std::size_t i) noexcept {

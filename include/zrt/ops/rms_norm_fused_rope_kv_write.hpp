@@ -33,7 +33,8 @@ struct RmsNormFusedRopeKvWrite {
   static constexpr Rung rung = Rung::fused;
   static constexpr auto input_roles = std::to_array({Role{"q"}, Role{"k"}, Role{"v"}, Role{"positions"}});
   static constexpr auto output_roles = std::to_array({Role{"q"}});
-  static constexpr auto weight_roles = std::to_array({Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}});
+  static constexpr auto weight_roles =
+      std::to_array({Role{"q_norm", true}, Role{"k_norm", true}, Role{"factors", true}});
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;
   using expands_to = boost::mp11::mp_list<RmsNorm, Rope, KvWriteBatched>;

@@ -2,6 +2,7 @@
 // zrt/ops/rope.hpp: rotary position embedding of the heads of a row.
 #pragma once
 
+#include <zrt/core/elementary.hpp>
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/concat.hpp>
@@ -9,7 +10,6 @@
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/reshape.hpp>
-#include <zrt/core/elementary.hpp>
 #include <zrt/ops/rope_frequencies.hpp>
 #include <zrt/ops/slice.hpp>
 
@@ -31,8 +31,8 @@ struct Rope {
   static constexpr auto weight_roles = std::to_array({Role{"factors", true}});
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  using expands_to = boost::mp11::mp_list<Constant, BroadcastTo, Cast, Concat, ElementwiseBinary, ElementwiseUnary,
-                                          Reshape, Slice>;
+  using expands_to =
+      boost::mp11::mp_list<Constant, BroadcastTo, Cast, Concat, ElementwiseBinary, ElementwiseUnary, Reshape, Slice>;
 
   /// The largest number of rotated pairs: bounds the tables that kernels keep.
   static constexpr std::uint32_t kMaxPairs = 256;
@@ -106,8 +106,7 @@ struct Rope {
     }
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, Rope>> expand(G& g, const Call<G, Rope>& c) {
+  template <class G> static constexpr Result<Outputs<G, Rope>> expand(G& g, const Call<G, Rope>& c) {
     const Params& p = c.params;
     const Shape whole = g.type_of(c.in[0]).shape;
     if (p.n_rot == 0)
@@ -137,19 +136,22 @@ struct Rope {
     std::array<float, kMaxPairs> frequency{};
     for (std::uint32_t i = 0; i < half; ++i) frequency[i] = rope_frequency(p, nullptr, i);
     auto table = g.template emit<Constant>({.in = {}, .w = {g.constant({frequency.data(), half})}})[0];
-    if (c.w[0].present()) table = binary(BinaryKind::div, table, g.template emit<Constant>({.in = {}, .w = {c.w[0]}})[0]);
+    if (c.w[0].present())
+      table = binary(BinaryKind::div, table, g.template emit<Constant>({.in = {}, .w = {c.w[0]}})[0]);
     const auto position = g.template emit<Cast>({.in = {c.in[1]}, .params = {DType::f32}})[0];
     const Shape waves{tokens, half};
     const auto angle = binary(BinaryKind::mul, spread(shaped(position, Shape{tokens, 1}), waves), spread(table, waves));
     const float magnitude = rope_magnitude(p);
     const auto scale = spread(g.template emit<Constant>({.in = {}, .w = {g.constant({&magnitude, 1})}})[0], waves);
     auto wave = [&](UnaryKind kind) {
-      return turned(binary(BinaryKind::mul, g.template emit<ElementwiseUnary>({.in = {angle}, .params = {kind}})[0], scale));
+      return turned(
+          binary(BinaryKind::mul, g.template emit<ElementwiseUnary>({.in = {angle}, .params = {kind}})[0], scale));
     };
     const auto cos = wave(UnaryKind::cos);
     const auto sin = wave(UnaryKind::sin);
     const auto x = shaped(c.in[0], Shape{tokens, heads, p.head_dim});
-    const auto rotated = shaped(cut(x, 0, p.n_rot), neox ? Shape{tokens, heads, p.n_rot} : Shape{tokens, heads, half, 2});
+    const auto rotated =
+        shaped(cut(x, 0, p.n_rot), neox ? Shape{tokens, heads, p.n_rot} : Shape{tokens, heads, half, 2});
     const auto x0 = cut(rotated, 0, neox ? half : 1);
     const auto x1 = cut(rotated, neox ? half : 1, neox ? half : 1);
     const auto y0 = binary(BinaryKind::sub, binary(BinaryKind::mul, x0, cos), binary(BinaryKind::mul, x1, sin));

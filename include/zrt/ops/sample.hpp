@@ -16,7 +16,8 @@ struct Sample {
   static constexpr Opcode opcode{50};
   static constexpr std::string_view name = "sample";
   static constexpr Rung rung = Rung::fused;
-  static constexpr auto input_roles = std::to_array({Role{"logits"}, Role{"requests"}, Role{"history"}, Role{"bias_ids"}, Role{"bias"}});
+  static constexpr auto input_roles =
+      std::to_array({Role{"logits"}, Role{"requests"}, Role{"history"}, Role{"bias_ids"}, Role{"bias"}});
   static constexpr auto output_roles = std::to_array({Role{"token"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
@@ -61,9 +62,10 @@ struct Sample {
     auto* logits = reinterpret_cast<float*>(scratch.data());
     auto* list = reinterpret_cast<Candidate*>(logits + vocabulary);
     std::memcpy(logits, c.in[0].as<float>() + at * vocabulary, vocabulary * sizeof(float));
-    token = sampling::sample(request, {logits, vocabulary}, {c.in[2].as<std::int32_t>() + at * histories, request.history},
-                             {c.in[3].as<std::int32_t>() + at * biases, request.biases},
-                             {c.in[4].as<float>() + at * biases, request.biases}, {list, vocabulary});
+    token =
+        sampling::sample(request, {logits, vocabulary}, {c.in[2].as<std::int32_t>() + at * histories, request.history},
+                         {c.in[3].as<std::int32_t>() + at * biases, request.biases},
+                         {c.in[4].as<float>() + at * biases, request.biases}, {list, vocabulary});
   }
 
   static void reference(const HostCall<Sample>& c, const Step& step, const Worker& worker) noexcept {

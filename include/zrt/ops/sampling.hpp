@@ -36,16 +36,16 @@ struct SampleRequest {
   std::array<std::uint32_t, 2> reserved{};
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(
-      Member{&SampleRequest::active, "active"}, Member{&SampleRequest::seed_low, "seed_low"},
-      Member{&SampleRequest::seed_high, "seed_high"}, Member{&SampleRequest::generated, "generated"},
-      Member{&SampleRequest::temperature, "temperature"}, Member{&SampleRequest::top_k, "top_k"},
-      Member{&SampleRequest::top_p, "top_p"}, Member{&SampleRequest::min_p, "min_p"},
-      Member{&SampleRequest::repetition_penalty, "repetition_penalty"},
-      Member{&SampleRequest::frequency_penalty, "frequency_penalty"},
-      Member{&SampleRequest::presence_penalty, "presence_penalty"}, Member{&SampleRequest::history, "history"},
-      Member{&SampleRequest::biases, "biases"}, Member{&SampleRequest::min_keep, "min_keep"},
-      Member{&SampleRequest::reserved, "reserved"});
+  static constexpr auto fields =
+      field_list(Member{&SampleRequest::active, "active"}, Member{&SampleRequest::seed_low, "seed_low"},
+                 Member{&SampleRequest::seed_high, "seed_high"}, Member{&SampleRequest::generated, "generated"},
+                 Member{&SampleRequest::temperature, "temperature"}, Member{&SampleRequest::top_k, "top_k"},
+                 Member{&SampleRequest::top_p, "top_p"}, Member{&SampleRequest::min_p, "min_p"},
+                 Member{&SampleRequest::repetition_penalty, "repetition_penalty"},
+                 Member{&SampleRequest::frequency_penalty, "frequency_penalty"},
+                 Member{&SampleRequest::presence_penalty, "presence_penalty"},
+                 Member{&SampleRequest::history, "history"}, Member{&SampleRequest::biases, "biases"},
+                 Member{&SampleRequest::min_keep, "min_keep"}, Member{&SampleRequest::reserved, "reserved"});
 };
 inline constexpr std::uint32_t kSampleRequestWords = sizeof(SampleRequest) / 4;
 static_assert(NoPadding<SampleRequest> && kSampleRequestWords == 16);
@@ -95,7 +95,8 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
 }
 
 /// Keeps the shortest ordered prefix whose probability reaches p, at least `min_keep`. Sum: chain.
-[[nodiscard]] inline std::span<Candidate> top_p(std::span<Candidate> ordered, float p, std::uint32_t min_keep) noexcept {
+[[nodiscard]] inline std::span<Candidate> top_p(std::span<Candidate> ordered, float p,
+                                                std::uint32_t min_keep) noexcept {
   if (p >= 1.0f || ordered.empty()) return ordered;
   const float top = ordered[0].logit;
   float total = 0.0f;
@@ -109,7 +110,8 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
 }
 
 /// Keeps ordered candidates at least p times as likely as the first, at least `min_keep`.
-[[nodiscard]] inline std::span<Candidate> min_p(std::span<Candidate> ordered, float p, std::uint32_t min_keep) noexcept {
+[[nodiscard]] inline std::span<Candidate> min_p(std::span<Candidate> ordered, float p,
+                                                std::uint32_t min_keep) noexcept {
   if (p <= 0.0f || ordered.empty()) return ordered;
   const float bound = ordered[0].logit + math::log(p);
   std::size_t keep = 1;

@@ -14,13 +14,14 @@ struct ShapeParams {
   std::uint32_t rank = 0;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&ShapeParams::extent, "extent"}, Member{&ShapeParams::symbol, "symbol"},
-                                            Member{&ShapeParams::rank, "rank"});
+  static constexpr auto fields = field_list(Member{&ShapeParams::extent, "extent"},
+                                            Member{&ShapeParams::symbol, "symbol"}, Member{&ShapeParams::rank, "rank"});
 
   [[nodiscard]] static constexpr ShapeParams of(const Shape& shape) noexcept {
     ShapeParams params;
     params.rank = shape.rank;
-    for (std::size_t axis = 0; axis < shape.rank && axis < kMaxRank; ++axis) {  // the second for GCC, which warns at -O3
+    for (std::size_t axis = 0; axis < shape.rank && axis < kMaxRank;
+         ++axis) {  // the second for GCC, which warns at -O3
       params.extent[axis] = shape.dims[axis].extent;
       params.symbol[axis] = shape.dims[axis].symbol;
     }

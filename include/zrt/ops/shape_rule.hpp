@@ -11,8 +11,7 @@ namespace zrt::inline ZRT_ABI {
 template <class O>
 [[nodiscard]] constexpr Result<void> expect_input(const InputInfo& input, std::string_view name, DType dtype,
                                                   std::uint8_t rank) noexcept {
-  if (!input.present())
-    return fail(Errc::dangling_value, O::name, ": input ", name, " is required");
+  if (!input.present()) return fail(Errc::dangling_value, O::name, ": input ", name, " is required");
   if (input.type.dtype != dtype) return bad_dtype<O>(name, zrt::name(dtype), input.type.dtype);
   if (input.type.shape.rank < rank) return bad_shape<O>(name, "more axes", input.type.shape);
   return {};

@@ -41,8 +41,7 @@ struct Softmax {
     }
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, Softmax>> expand(G& g, const Call<G, Softmax>& c) {
+  template <class G> static constexpr Result<Outputs<G, Softmax>> expand(G& g, const Call<G, Softmax>& c) {
     const Shape shape = g.type_of(c.in[0]).shape;
     auto fold = [&](ReduceKind kind, auto x) {
       const auto folded = g.template emit<Reduce>({.in = {x}, .params = {kind, 1}})[0];

@@ -68,14 +68,16 @@ struct StateInfo {
 
 /// True when lifecycle and element type are ones that this build has a name for.
 [[nodiscard]] constexpr bool is_known(const StateInfo& state) noexcept {
-  return static_cast<std::size_t>(state.lifecycle) < kStateLifecycles && is_dtype(static_cast<std::uint8_t>(state.dtype));
+  return static_cast<std::size_t>(state.lifecycle) < kStateLifecycles &&
+         is_dtype(static_cast<std::uint8_t>(state.dtype));
 }
 
 /// Bytes of one unit: a page (kv_paged) or a slot's block (recurrent).
 [[nodiscard]] constexpr CheckedSize unit_bytes(const StateInfo& state) noexcept {
   const CheckedSize element = info(state.dtype).block_bytes;
   switch (state.lifecycle) {
-    case StateLifecycle::none: return 0;
+    case StateLifecycle::none:
+      return 0;
     case StateLifecycle::kv_paged:
       return CheckedSize(kPageTokens) * state.extents[0] *
              (CheckedSize(state.extents[1]) + CheckedSize(state.extents[2])) * element;

@@ -34,11 +34,11 @@ struct Worker {
 
 /// One step's data. Rows are query tokens in batch order; all pointers outlive the step.
 struct Step {
-  Extents extents{};                          ///< actual value of every symbol
-  std::uint32_t tokens = 0;                   ///< rows in the batch
-  const std::uint32_t* slots = nullptr;       ///< [tokens] slot of each row
-  const std::uint32_t* positions = nullptr;   ///< [tokens] position of each row in its sequence
-  const std::uint32_t* pages = nullptr;       ///< [groups][slots][pages_per_slot] page ids
+  Extents extents{};                         ///< actual value of every symbol
+  std::uint32_t tokens = 0;                  ///< rows in the batch
+  const std::uint32_t* slots = nullptr;      ///< [tokens] slot of each row
+  const std::uint32_t* positions = nullptr;  ///< [tokens] position of each row in its sequence
+  const std::uint32_t* pages = nullptr;      ///< [groups][slots][pages_per_slot] page ids
   std::uint32_t pages_per_slot = 0;
   std::uint32_t slot_count = 0;
   StepStatus* status = nullptr;

@@ -14,9 +14,9 @@ struct SwigluParams {
   std::array<std::uint8_t, 3> reserved{};
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields =
-      field_list(Member{&SwigluParams::norm_eps, "norm_eps"}, Member{&SwigluParams::norm_weight_offset, "norm_weight_offset"},
-                 Member{&SwigluParams::gated, "gated"}, Member{&SwigluParams::reserved, "reserved"});
+  static constexpr auto fields = field_list(
+      Member{&SwigluParams::norm_eps, "norm_eps"}, Member{&SwigluParams::norm_weight_offset, "norm_weight_offset"},
+      Member{&SwigluParams::gated, "gated"}, Member{&SwigluParams::reserved, "reserved"});
 };
 
 /// y = W_down (act(W_gate n) · W_up n) with n = x, or its norm; without `gate`, y = W_down act(W_up n).
@@ -27,7 +27,8 @@ struct Swiglu {
   static constexpr Rung rung = Rung::macro;
   static constexpr auto input_roles = std::to_array({Role{"x"}});
   static constexpr auto output_roles = std::to_array({Role{"y"}});
-  static constexpr auto weight_roles = std::to_array({Role{"norm", true}, Role{"gate", true}, Role{"up"}, Role{"down"}});
+  static constexpr auto weight_roles =
+      std::to_array({Role{"norm", true}, Role{"gate", true}, Role{"up"}, Role{"down"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<RmsNormFusedMlpGateUp, RmsNorm, Linear, GatedAct>;
@@ -48,8 +49,7 @@ struct Swiglu {
     return {};
   }
 
-  template <class G>
-  static constexpr Result<Outputs<G, Swiglu>> expand(G& g, const Call<G, Swiglu>& c) {
+  template <class G> static constexpr Result<Outputs<G, Swiglu>> expand(G& g, const Call<G, Swiglu>& c) {
     const Params& p = c.params;
     const RmsNormParams norm{p.norm_eps, p.norm_weight_offset, g.type_of(c.in[0]).shape.last().extent};
     typename G::Tensor h{};

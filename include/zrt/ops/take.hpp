@@ -29,7 +29,8 @@ struct Take {
     if (info(c.in[0].type.dtype).block_elems != 1) return bad_dtype<Take>("x", "a plain type", c.in[0].type.dtype);
     if (x.rank == 0 || x[0].extent == 0) return bad_shape<Take>("x", "at least one axis, which is not empty", x);
     Shape y = c.in[1].type.shape;
-    if (y.rank + x.rank - 1 > kMaxRank) return fail(Errc::unsupported_tensor_rank, "take: the output has too many axes");
+    if (y.rank + x.rank - 1 > kMaxRank)
+      return fail(Errc::unsupported_tensor_rank, "take: the output has too many axes");
     for (std::uint8_t axis = 1; axis < x.rank; ++axis) y = y.appended(x[axis]);
     out[0] = {c.in[0].type.dtype, y};
     return {};

@@ -20,7 +20,11 @@ namespace detail {
 class Lowering {
  public:
   Lowering(const ir::Graph& from, const ir::Ops& ops, const OpSet& claims, Vector<PlanDiagnostic>& diagnostics) noexcept
-      : from_(from), ops_(ops), claims_(claims), diagnostics_(diagnostics), builder_(*ops.table, from.allocator),
+      : from_(from),
+        ops_(ops),
+        claims_(claims),
+        diagnostics_(diagnostics),
+        builder_(*ops.table, from.allocator),
         values_(from.allocator) {}
 
   /// True in the result when nothing was left to expand.
@@ -74,7 +78,8 @@ class Lowering {
       if (builder_.failed()) return pass(builder_.finish());
       const std::size_t count = builder_.graph().nodes.size() - before;
       if (auto r = diagnostics_.push_back({DiagnosticLevel::info, DiagnosticKind::expanded, n.opcode,
-                                           static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(count), kNoRegister});
+                                           static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(count),
+                                           kNoRegister});
           !r)
         return r;
       done = false;
@@ -111,7 +116,8 @@ class Lowering {
 }
 
 /// Writes a lowered graph as a plan: values become registers, nodes become instructions.
-[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act, CompiledPlan& compiled) noexcept {
+[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act,
+                                            CompiledPlan& compiled) noexcept {
   ExecutionPlan& plan = compiled.plan;
   auto needed = needed_nodes(g);
   if (!needed) return pass(needed);
@@ -173,8 +179,9 @@ class Lowering {
     std::array<WeightInfo, ir::kMaxOperands> w;
     const OperandInfo operands = g.operand_info(n, in, w);
     if (ops.row(n.opcode)->assign_act(operands.weights, act, {plan.param_bytes.data() + offset, n.params_bytes}))
-      if (auto r = compiled.diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
-                                                   static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
+      if (auto r =
+              compiled.diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
+                                              static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
           !r)
         return r;
     if (auto r = plan.param_bytes.resize(align_up(plan.param_bytes.size(), 8)); !r) return r;

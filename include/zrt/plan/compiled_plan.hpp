@@ -56,7 +56,8 @@ struct ModelPlans {
   const TensorType& given = producer.registers[index(from)];
   const TensorType& taken = consumer.registers[index(to)];
   if (given.dtype != taken.dtype)
-    return fail(Errc::stage_handoff, name, " is handed over as ", zrt::name(given.dtype), ", expected ", zrt::name(taken.dtype));
+    return fail(Errc::stage_handoff, name, " is handed over as ", zrt::name(given.dtype), ", expected ",
+                zrt::name(taken.dtype));
   if (!(given.shape == taken.shape)) {
     Error error = Error::of(Errc::stage_handoff, name, " is handed over as ");
     append_shape(error, given.shape).append(", expected ");

@@ -84,8 +84,19 @@ struct PlanSymbol {
 /// Instructions, the types of the registers, and everything that they name. Owns its pools.
 struct ExecutionPlan {
   explicit ExecutionPlan(Allocator a = system_allocator()) noexcept
-      : allocator(a), instructions(a), register_refs(a), weight_refs(a), registers(a), states(a), weights(a),
-        params(a), param_bytes(a), constants(a), inputs(a), outputs(a), symbols(a) {}
+      : allocator(a),
+        instructions(a),
+        register_refs(a),
+        weight_refs(a),
+        registers(a),
+        states(a),
+        weights(a),
+        params(a),
+        param_bytes(a),
+        constants(a),
+        inputs(a),
+        outputs(a),
+        symbols(a) {}
 
   Allocator allocator;
   Vector<InstructionRecord> instructions;
@@ -106,8 +117,9 @@ struct ExecutionPlan {
   [[nodiscard]] Instruction instruction(std::size_t i) const noexcept {
     const InstructionRecord& r = instructions[i];
     const RegisterRef* regs = register_refs.data() + r.first_register;
-    Instruction out{r.opcode, {regs, r.inputs}, {regs + r.inputs, r.outputs},
-                    {weight_refs.data() + r.first_weight, r.weights}, std::nullopt, std::nullopt};
+    Instruction out{
+        r.opcode,     {regs, r.inputs}, {regs + r.inputs, r.outputs}, {weight_refs.data() + r.first_weight, r.weights},
+        std::nullopt, std::nullopt};
     if (r.param_block_id != InstructionRecord::kNoParams) out.param_block_id = r.param_block_id;
     if (r.state_block_id != InstructionRecord::kNoState) out.state_block_id = r.state_block_id;
     return out;

@@ -27,7 +27,9 @@ struct PhysicalMapping {
   Vector<PhysicalSpec> physical_specs;
   std::uint64_t arena_bytes = 0;
 
-  [[nodiscard]] std::uint16_t physical_count() const noexcept { return static_cast<std::uint16_t>(physical_specs.size()); }
+  [[nodiscard]] std::uint16_t physical_count() const noexcept {
+    return static_cast<std::uint16_t>(physical_specs.size());
+  }
   [[nodiscard]] const PhysicalSpec& of(RegisterRef r) const noexcept {
     return physical_specs[register_to_physical[index(r)]];
   }
@@ -168,8 +170,8 @@ class BufferPool {
 
 /// Proves that no two registers (or scratch) that live at the same time overlap, an in-place result
 /// excepted, by comparing byte ranges, not buffer numbers.
-[[nodiscard]] inline Result<void> check_memory(const CompiledPlan& compiled, const OpTable& table, const Extents& bounds,
-                                               const PhysicalMapping& mapping) noexcept {
+[[nodiscard]] inline Result<void> check_memory(const CompiledPlan& compiled, const OpTable& table,
+                                               const Extents& bounds, const PhysicalMapping& mapping) noexcept {
   const ExecutionPlan& plan = compiled.plan;
   const LivenessMap& live = compiled.liveness;
   struct Range {
@@ -213,8 +215,8 @@ class BufferPool {
       const std::uint16_t out = index(insn.outputs[o]);
       const Range mine = range(out);
       if (mine.end > mapping.arena_bytes)
-        return std::unexpected<Error>(
-            detail::at_insn(Error::of(Errc::invalid_plan, "register ", out, " lies outside the arena"), i, insn.opcode));
+        return std::unexpected<Error>(detail::at_insn(
+            Error::of(Errc::invalid_plan, "register ", out, " lies outside the arena"), i, insn.opcode));
       for (std::size_t k = 0; k < o; ++k)
         if (overlap(mine, range(index(insn.outputs[k])))) return bad(i, out, index(insn.outputs[k]));
       for (std::uint16_t other : alive) {

@@ -31,8 +31,19 @@ inline constexpr std::size_t kEntryBytes = 32;
 
 /// The numbers stand in files and never change.
 enum class Section : std::uint32_t {
-  instructions = 0, register_refs, weight_refs, registers, states, weights, params, param_bytes, constants, inputs,
-  outputs, symbols, diagnostics,
+  instructions = 0,
+  register_refs,
+  weight_refs,
+  registers,
+  states,
+  weights,
+  params,
+  param_bytes,
+  constants,
+  inputs,
+  outputs,
+  symbols,
+  diagnostics,
 };
 inline constexpr std::size_t kSections = 13;
 
@@ -54,8 +65,7 @@ class PlanWriter {
   static constexpr bool kReads = false;
   explicit PlanWriter(Allocator allocator) noexcept : bytes_(allocator) {}
 
-  template <std::unsigned_integral T>
-  void number(const T& value) noexcept {
+  template <std::unsigned_integral T> void number(const T& value) noexcept {
     for (std::size_t i = 0; i < sizeof(T); ++i) put(static_cast<std::byte>(static_cast<std::uint64_t>(value) >> 8 * i));
   }
   void zeros(std::size_t count) noexcept {
@@ -66,10 +76,10 @@ class PlanWriter {
   }
   void align(std::size_t alignment) noexcept { zeros(align_up(bytes_.size(), alignment) - bytes_.size()); }
   /// Overwrites an integer that was written before.
-  template <std::unsigned_integral T>
-  void patch(std::size_t at, T value) noexcept {
+  template <std::unsigned_integral T> void patch(std::size_t at, T value) noexcept {
     if (!result_) return;
-    for (std::size_t i = 0; i < sizeof(T); ++i) bytes_[at + i] = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> 8 * i);
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      bytes_[at + i] = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> 8 * i);
   }
   void refuse(std::string_view) noexcept {}
 
@@ -93,8 +103,7 @@ class PlanReader {
   static constexpr bool kReads = true;
   explicit PlanReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
-  template <std::unsigned_integral T>
-  void number(T& value) noexcept {
+  template <std::unsigned_integral T> void number(T& value) noexcept {
     value = 0;
     if (!has(sizeof(T))) return;
     std::uint64_t sum = 0;
@@ -119,7 +128,8 @@ class PlanReader {
   }
   [[nodiscard]] bool has(std::uint64_t count) noexcept {
     if (ok_ && count > bytes_.size() - at_)
-      stop(Error::of(Errc::truncated_file, "plan file: ", count, " bytes expected, ", bytes_.size() - at_, " are left"));
+      stop(
+          Error::of(Errc::truncated_file, "plan file: ", count, " bytes expected, ", bytes_.size() - at_, " are left"));
     return ok_;
   }
   /// The next `count` bytes, which are there.
@@ -144,29 +154,30 @@ class PlanReader {
 // One description per record, walked by the writer and by the reader.
 
 /// An enum by its number; `count` is the number of its enumerators.
-template <class A, class E>
-void walk_enum(A& a, E& value, std::size_t count, std::string_view what) noexcept {
+template <class A, class E> void walk_enum(A& a, E& value, std::size_t count, std::string_view what) noexcept {
   auto n = static_cast<std::underlying_type_t<E>>(value);
   a.number(n);
   if constexpr (A::kReads) {
-    if (n >= count) a.refuse(what);
-    else value = static_cast<E>(n);
+    if (n >= count)
+      a.refuse(what);
+    else
+      value = static_cast<E>(n);
   }
 }
 
-template <class A>
-void walk_dtype(A& a, DType& dtype) noexcept {
+template <class A> void walk_dtype(A& a, DType& dtype) noexcept {
   auto n = static_cast<std::uint8_t>(dtype);
   a.number(n);
   if constexpr (A::kReads) {
-    if (!is_dtype(n)) a.refuse("an element type is not known");
-    else dtype = static_cast<DType>(n);
+    if (!is_dtype(n))
+      a.refuse("an element type is not known");
+    else
+      dtype = static_cast<DType>(n);
   }
 }
 
 /// One byte of length, then Name::kCapacity characters of which those past the length are zero.
-template <class A>
-void walk_name(A& a, Name& name) noexcept {
+template <class A> void walk_name(A& a, Name& name) noexcept {
   auto length = static_cast<std::uint8_t>(name.view().size());
   a.number(length);
   std::array<char, Name::kCapacity> text{};
@@ -181,8 +192,7 @@ void walk_name(A& a, Name& name) noexcept {
   if constexpr (A::kReads) name = Name(std::string_view(text.data(), length));
 }
 
-template <class A>
-void walk(A& a, TensorType& type) noexcept {
+template <class A> void walk(A& a, TensorType& type) noexcept {
   walk_dtype(a, type.dtype);
   a.number(type.shape.rank);
   if (type.shape.rank > kMaxRank) return a.refuse("a rank is above 8");
@@ -192,8 +202,7 @@ void walk(A& a, TensorType& type) noexcept {
 }
 inline constexpr std::size_t kTypeBytes = 4 + 5 * kMaxRank;
 
-template <class A>
-void walk(A& a, InstructionRecord& r) noexcept {
+template <class A> void walk(A& a, InstructionRecord& r) noexcept {
   auto opcode = zrt::number(r.opcode);
   a.number(opcode);
   r.opcode = Opcode{opcode};
@@ -207,22 +216,19 @@ void walk(A& a, InstructionRecord& r) noexcept {
   a.number(r.first_weight);
 }
 
-template <class A>
-void walk(A& a, RegisterRef& r) noexcept {
+template <class A> void walk(A& a, RegisterRef& r) noexcept {
   std::uint16_t n = index(r);
   a.number(n);
   r = RegisterRef{n};
 }
 
-template <class A>
-void walk(A& a, WeightRef& w) noexcept {
+template <class A> void walk(A& a, WeightRef& w) noexcept {
   std::uint32_t n = index(w);
   a.number(n);
   w = WeightRef{n};
 }
 
-template <class A>
-void walk(A& a, StateDescriptor& s) noexcept {
+template <class A> void walk(A& a, StateDescriptor& s) noexcept {
   a.number(s.id);
   walk_enum(a, s.lifecycle, kStateLifecycles, "a state's class is not known");
   auto zero_init = static_cast<std::uint8_t>(s.zero_init ? 1 : 0);
@@ -240,8 +246,7 @@ void walk(A& a, StateDescriptor& s) noexcept {
   s.info.lifecycle = s.lifecycle;
 }
 
-template <class A>
-void walk(A& a, PlanWeight& w) noexcept {
+template <class A> void walk(A& a, PlanWeight& w) noexcept {
   walk_name(a, w.name);
   a.zeros(1);
   TensorType type{w.dtype, w.shape};
@@ -252,8 +257,7 @@ void walk(A& a, PlanWeight& w) noexcept {
   a.number(w.data_bytes);
 }
 
-template <class A>
-void walk(A& a, ParamRecord& p) noexcept {
+template <class A> void walk(A& a, ParamRecord& p) noexcept {
   a.number(p.offset);
   a.number(p.bytes);
   auto opcode = zrt::number(p.opcode);
@@ -262,22 +266,19 @@ void walk(A& a, ParamRecord& p) noexcept {
   a.number(p.version);
 }
 
-template <class A>
-void walk(A& a, PlanPort& port) noexcept {
+template <class A> void walk(A& a, PlanPort& port) noexcept {
   walk_name(a, port.name);
   a.zeros(1);
   walk(a, port.reg);
 }
 
-template <class A>
-void walk(A& a, PlanSymbol& symbol) noexcept {
+template <class A> void walk(A& a, PlanSymbol& symbol) noexcept {
   walk_name(a, symbol.name);
   a.zeros(1);
   a.number(symbol.bound);
 }
 
-template <class A>
-void walk(A& a, PlanDiagnostic& d) noexcept {
+template <class A> void walk(A& a, PlanDiagnostic& d) noexcept {
   walk_enum(a, d.level, 2, "a remark's level is not known");
   walk_enum(a, d.kind, 3, "a remark's kind is not known");
   auto opcode = zrt::number(d.opcode);
@@ -291,38 +292,24 @@ void walk(A& a, PlanDiagnostic& d) noexcept {
 }
 
 /// Bytes of one element of a section's list in the file.
-template <class T>
-inline constexpr std::size_t kRecordBytes = 0;
-template <>
-inline constexpr std::size_t kRecordBytes<InstructionRecord> = 16;
-template <>
-inline constexpr std::size_t kRecordBytes<RegisterRef> = 2;
-template <>
-inline constexpr std::size_t kRecordBytes<WeightRef> = 4;
-template <>
-inline constexpr std::size_t kRecordBytes<TensorType> = kTypeBytes;
-template <>
-inline constexpr std::size_t kRecordBytes<StateDescriptor> = 32;
-template <>
-inline constexpr std::size_t kRecordBytes<PlanWeight> = Name::kCapacity + 2 + kTypeBytes + 16;
-template <>
-inline constexpr std::size_t kRecordBytes<ParamRecord> = 8;
-template <>
-inline constexpr std::size_t kRecordBytes<std::byte> = 1;
-template <>
-inline constexpr std::size_t kRecordBytes<PlanPort> = Name::kCapacity + 4;
-template <>
-inline constexpr std::size_t kRecordBytes<PlanSymbol> = Name::kCapacity + 6;
-template <>
-inline constexpr std::size_t kRecordBytes<PlanDiagnostic> = 16;
+template <class T> inline constexpr std::size_t kRecordBytes = 0;
+template <> inline constexpr std::size_t kRecordBytes<InstructionRecord> = 16;
+template <> inline constexpr std::size_t kRecordBytes<RegisterRef> = 2;
+template <> inline constexpr std::size_t kRecordBytes<WeightRef> = 4;
+template <> inline constexpr std::size_t kRecordBytes<TensorType> = kTypeBytes;
+template <> inline constexpr std::size_t kRecordBytes<StateDescriptor> = 32;
+template <> inline constexpr std::size_t kRecordBytes<PlanWeight> = Name::kCapacity + 2 + kTypeBytes + 16;
+template <> inline constexpr std::size_t kRecordBytes<ParamRecord> = 8;
+template <> inline constexpr std::size_t kRecordBytes<std::byte> = 1;
+template <> inline constexpr std::size_t kRecordBytes<PlanPort> = Name::kCapacity + 4;
+template <> inline constexpr std::size_t kRecordBytes<PlanSymbol> = Name::kCapacity + 6;
+template <> inline constexpr std::size_t kRecordBytes<PlanDiagnostic> = 16;
 
 /// Raw bytes lie as they will be used, everything else on 8.
-template <class T>
-inline constexpr std::uint32_t kSectionAlignment = std::is_same_v<T, std::byte> ? 64 : 8;
+template <class T> inline constexpr std::uint32_t kSectionAlignment = std::is_same_v<T, std::byte> ? 64 : 8;
 
 /// Calls `visit(section, list)` for every list of a plan, in file order.
-template <class Compiled, class Visit>
-void each_section(Compiled& compiled, Visit&& visit) noexcept {
+template <class Compiled, class Visit> void each_section(Compiled& compiled, Visit&& visit) noexcept {
   auto& p = compiled.plan;
   visit(file::Section::instructions, p.instructions);
   visit(file::Section::register_refs, p.register_refs);
@@ -339,8 +326,7 @@ void each_section(Compiled& compiled, Visit&& visit) noexcept {
   visit(file::Section::diagnostics, compiled.diagnostics);
 }
 
-template <class T>
-void write_section(PlanWriter& w, file::Section section, const Vector<T>& list) noexcept {
+template <class T> void write_section(PlanWriter& w, file::Section section, const Vector<T>& list) noexcept {
   w.align(kSectionAlignment<T>);
   const std::size_t begin = w.size();
   std::uint64_t count = list.size();
@@ -377,7 +363,8 @@ struct SectionEntry {
 /// Reads one list. The file's size has been compared with the section's, so `count` costs no more
 /// memory than a small multiple of the file.
 template <class T>
-[[nodiscard]] Result<void> read_section(PlanReader& r, file::Section section, const SectionEntry& entry, Vector<T>& list) noexcept {
+[[nodiscard]] Result<void> read_section(PlanReader& r, file::Section section, const SectionEntry& entry,
+                                        Vector<T>& list) noexcept {
   r.align(kSectionAlignment<T>);
   if (!r.ok()) return r.error();
   const CheckedSize bytes = CheckedSize(entry.count) * kRecordBytes<T>;
@@ -413,7 +400,8 @@ template <class T>
   w.number(static_cast<std::uint32_t>(file::kSections));
   w.number(std::uint64_t{0});
   w.zeros(file::kSections * file::kEntryBytes);
-  detail::each_section(compiled, [&](file::Section section, const auto& list) { detail::write_section(w, section, list); });
+  detail::each_section(compiled,
+                       [&](file::Section section, const auto& list) { detail::write_section(w, section, list); });
   w.patch(16, static_cast<std::uint64_t>(w.size()));
   return w.finish();
 }

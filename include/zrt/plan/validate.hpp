@@ -49,7 +49,8 @@ namespace detail {
     if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
       return fail(Errc::invalid_plan, "weight ", w.name.view(), " has an unknown type or rank");
     if (!whole_blocks(w.dtype, w.shape))
-      return fail(Errc::invalid_plan, "weight ", w.name.view(), " has a symbol in its shape, or rows that are not whole blocks");
+      return fail(Errc::invalid_plan, "weight ", w.name.view(),
+                  " has a symbol in its shape, or rows that are not whole blocks");
     if (!w.inline_data()) continue;
     const CheckedSize elements = w.shape.elements({});
     const CheckedSize end = CheckedSize(w.data_offset) + w.data_bytes;
@@ -59,22 +60,27 @@ namespace detail {
   }
   for (std::size_t i = 0; i < plan.states.size(); ++i) {
     const StateDescriptor& s = plan.states[i];
-    if (s.id != i || !is_known(s.info)) return fail(Errc::invalid_state, "state ", i, " has an unknown class or type, or another id");
+    if (s.id != i || !is_known(s.info))
+      return fail(Errc::invalid_state, "state ", i, " has an unknown class or type, or another id");
     const CheckedSize bytes = unit_bytes(s.info);
     if (s.lifecycle != s.info.lifecycle || !bytes.ok() || s.size_bytes != bytes.raw())
-      return fail(Errc::invalid_state, "state ", unsigned{s.id}, " has ", s.size_bytes, " bytes, its dims give ", bytes.raw());
+      return fail(Errc::invalid_state, "state ", unsigned{s.id}, " has ", s.size_bytes, " bytes, its dims give ",
+                  bytes.raw());
   }
   for (const PlanPort& port : plan.inputs)
-    if (index(port.reg) >= plan.registers.size()) return fail(Errc::invalid_plan, "input ", port.name.view(), " names no register");
+    if (index(port.reg) >= plan.registers.size())
+      return fail(Errc::invalid_plan, "input ", port.name.view(), " names no register");
   for (const PlanPort& port : plan.outputs)
-    if (index(port.reg) >= plan.registers.size()) return fail(Errc::invalid_plan, "output ", port.name.view(), " names no register");
+    if (index(port.reg) >= plan.registers.size())
+      return fail(Errc::invalid_plan, "output ", port.name.view(), " names no register");
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const InstructionRecord& r = plan.instructions[i];
     auto bad = [&](Errc code, auto... pieces) {
       return std::unexpected<Error>(at_insn(Error::of(code, pieces...), i, r.opcode));
     };
     const OpRow* row = table[number(r.opcode)];
-    if (row == nullptr) return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(r.opcode)}, " is not in the catalog");
+    if (row == nullptr)
+      return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(r.opcode)}, " is not in the catalog");
     if (r.inputs != row->inputs.size() || r.outputs != row->outputs.size() || r.weights != row->weights.size())
       return bad(Errc::invalid_plan, row->name, ": the number of operands is not the op's");
     if (std::uint64_t{r.first_register} + r.inputs + r.outputs > plan.register_refs.size() ||
@@ -85,7 +91,8 @@ namespace detail {
     if (std::uint64_t{p.offset} + p.bytes > plan.param_bytes.size())
       return bad(Errc::invalid_plan, row->name, ": the parameter block lies outside its pool");
     const bool stateful = row->lifecycle != StateLifecycle::none;
-    if (stateful && (r.state_block_id >= plan.states.size() || plan.states[r.state_block_id].lifecycle != row->lifecycle))
+    if (stateful &&
+        (r.state_block_id >= plan.states.size() || plan.states[r.state_block_id].lifecycle != row->lifecycle))
       return bad(Errc::invalid_state, row->name, ": the state's lifecycle is not the op's");
     if (!stateful && r.state_block_id != InstructionRecord::kNoState)
       return bad(Errc::invalid_state, row->name, ": the op has no state");
@@ -94,9 +101,11 @@ namespace detail {
       if (index(insn.inputs[k]) >= plan.registers.size() && !(insn.inputs[k] == kNoRegister && row->inputs[k].optional))
         return bad(Errc::dangling_value, row->name, ": input ", row->inputs[k].name, " names no register");
     for (RegisterRef reg : insn.outputs)
-      if (index(reg) >= plan.registers.size()) return bad(Errc::dangling_value, row->name, ": an output names no register");
+      if (index(reg) >= plan.registers.size())
+        return bad(Errc::dangling_value, row->name, ": an output names no register");
     for (WeightRef w : insn.weights)
-      if (w != kNoWeight && index(w) >= plan.weights.size()) return bad(Errc::missing_weight, row->name, ": a weight id names none");
+      if (w != kNoWeight && index(w) >= plan.weights.size())
+        return bad(Errc::missing_weight, row->name, ": a weight id names none");
   }
   return {};
 }
@@ -125,7 +134,8 @@ namespace detail {
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) {
       const std::uint16_t reg = index(insn.outputs[k]);
       if (written[reg] != 0)
-        return bad(Error::of(Errc::overlapping_writers, row->name, ": register ", reg, " has another producer already"));
+        return bad(
+            Error::of(Errc::overlapping_writers, row->name, ": register ", reg, " has another producer already"));
       written[reg] = 1;
       if (plan.registers[reg].dtype != types[k].dtype)
         return bad(Error::of(Errc::dtype_mismatch, row->name, ": register ", reg, " is recorded as ",
@@ -137,7 +147,8 @@ namespace detail {
       }
       if (row->rung != Rung::primitive && types[k].shape.rank > kMaxActivationRank)
         return bad(Error::of(Errc::unsupported_tensor_rank, row->name, ": register ", reg, " has ",
-                             unsigned{types[k].shape.rank}, " axes, at most ", unsigned{kMaxActivationRank}, " expected"));
+                             unsigned{types[k].shape.rank}, " axes, at most ", unsigned{kMaxActivationRank},
+                             " expected"));
     }
   }
   for (const PlanPort& port : plan.outputs)
@@ -166,7 +177,8 @@ namespace detail {
       if (map->register_last_read[index(r)] != LivenessMap::kNeverRead) continue;
       Error error = Error::of(Errc::invalid_plan, table[number(insn.opcode)]->name, ": register ", index(r), " ");
       append_shape(error, plan.registers[index(r)].shape).append(" is never read");
-      if (auto done = list.push_back({Severity::warning, Phase::compiled, detail::at_insn(error, i, insn.opcode)}); !done)
+      if (auto done = list.push_back({Severity::warning, Phase::compiled, detail::at_insn(error, i, insn.opcode)});
+          !done)
         return pass(done);
     }
   }

@@ -30,8 +30,7 @@ enum class Act : std::uint8_t {
 /// q = nearest-even of x * (127 / max|x|), within -127..127. A group of zeros has d = 0 and q = 0,
 /// and so has one whose maximum is so small (below 3.8e-37) that 127 / max|x| is infinite. A group
 /// with a NaN or an infinity has d = NaN and q = 0, so that every dot product over it is NaN.
-[[nodiscard]] inline float round_group(const float* x, std::uint32_t count,
-                                       std::int8_t* q) noexcept {
+[[nodiscard]] inline float round_group(const float* x, std::uint32_t count, std::int8_t* q) noexcept {
   // The order of magnitudes is the order of their bits, and a NaN is above them all.
   std::uint32_t largest = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -52,8 +51,7 @@ enum class Act : std::uint8_t {
 }
 
 /// Rounds `n` values, a multiple of `group`, group by group: n integers and n / group scales.
-inline void round_activation(const float* x, std::uint64_t n, std::uint32_t group, std::int8_t* q,
-                             float* d) noexcept {
+inline void round_activation(const float* x, std::uint64_t n, std::uint32_t group, std::int8_t* q, float* d) noexcept {
   for (std::uint64_t i = 0; i < n; i += group) d[i / group] = round_group(x + i, group, q + i);
 }
 

@@ -44,9 +44,8 @@ namespace zrt::inline ZRT_ABI::quant {
 /// The dot product of `n` values in the order `chain`: acc = fma(a_i, b_i, acc) from `start`.
 ///
 /// Element i of each operand lies at i times its stride.
-[[nodiscard]] constexpr float chain(const float* a, const float* b, std::uint64_t n,
-                                    float start = 0.0f, std::uint64_t a_stride = 1,
-                                    std::uint64_t b_stride = 1) noexcept {
+[[nodiscard]] constexpr float chain(const float* a, const float* b, std::uint64_t n, float start = 0.0f,
+                                    std::uint64_t a_stride = 1, std::uint64_t b_stride = 1) noexcept {
   float acc = start;
   for (std::uint64_t i = 0; i < n; ++i) acc = __builtin_fmaf(a[i * a_stride], b[i * b_stride], acc);
   return acc;
@@ -67,11 +66,9 @@ template <BlockLayout L>
     for (std::uint32_t run = 0; run < L::kElems / L::kRun; ++run) {
       const std::uint64_t at = i + run * L::kRun;
       const float d_x = d[at / group_elems(L::kAct)];
-      acc = __builtin_fmaf(L::scale(row, run) * d_x, static_cast<float>(L::dot(row, run, q + at)),
-                           acc);
+      acc = __builtin_fmaf(L::scale(row, run) * d_x, static_cast<float>(L::dot(row, run, q + at)), acc);
       if constexpr (L::kHasOffset)
-        acc = __builtin_fmaf(L::offset(row, run) * d_x,
-                             static_cast<float>(L::offset_sum(row, run, q + at)), acc);
+        acc = __builtin_fmaf(L::offset(row, run) * d_x, static_cast<float>(L::offset_sum(row, run, q + at)), acc);
     }
   }
   return acc;

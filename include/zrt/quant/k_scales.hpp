@@ -33,8 +33,7 @@ struct KScales {
 /// What Q4_K and Q5_K share: a block of 256 in runs of 32 with value d·scale·q - dmin·offset.
 ///
 /// T supplies kBytes and `unpack`. The block is one run: sub-scales are part of the integer sums.
-template <class T>
-struct KOffsetLayout {
+template <class T> struct KOffsetLayout {
   static constexpr std::uint32_t kElems = 256;
   static constexpr Act kAct = Act::q8_256;
   static constexpr std::uint32_t kRun = 256;

@@ -41,25 +41,25 @@ concept WeightLayout = requires(const std::byte* blocks, std::uint64_t elems, fl
 /// which is m_w with its sign, and `offset_sum(block, r, x)`, its exact integer factor.
 /// `unpack(block, q)` writes the kElems integers of a block, without sub-scales.
 template <class L>
-concept BlockLayout = WeightLayout<L> && requires(const std::byte* block, std::uint32_t run,
-                                                  const std::int8_t* x, std::int8_t* q) {
-  { L::kRun } -> std::convertible_to<std::uint32_t>;
-  { L::kHasOffset } -> std::convertible_to<bool>;
-  { L::scale(block, run) } noexcept -> std::same_as<float>;
-  { L::dot(block, run, x) } noexcept -> std::same_as<std::int32_t>;
-  { L::unpack(block, q) } noexcept -> std::same_as<void>;
-  requires L::kAct != Act::none;
-  requires L::kElems % L::kRun == 0;
-  requires group_elems(L::kAct) % L::kRun == 0;
-};
+concept BlockLayout =
+    WeightLayout<L> && requires(const std::byte* block, std::uint32_t run, const std::int8_t* x, std::int8_t* q) {
+      { L::kRun } -> std::convertible_to<std::uint32_t>;
+      { L::kHasOffset } -> std::convertible_to<bool>;
+      { L::scale(block, run) } noexcept -> std::same_as<float>;
+      { L::dot(block, run, x) } noexcept -> std::same_as<std::int32_t>;
+      { L::unpack(block, q) } noexcept -> std::same_as<void>;
+      requires L::kAct != Act::none;
+      requires L::kElems % L::kRun == 0;
+      requires group_elems(L::kAct) % L::kRun == 0;
+    };
 
 /// A block type with an offset beside its scale.
 template <class L>
-concept OffsetLayout = BlockLayout<L> && L::kHasOffset &&
-                       requires(const std::byte* block, std::uint32_t run, const std::int8_t* x) {
-                         { L::offset(block, run) } noexcept -> std::same_as<float>;
-                         { L::offset_sum(block, run, x) } noexcept -> std::same_as<std::int32_t>;
-                       };
+concept OffsetLayout =
+    BlockLayout<L> && L::kHasOffset && requires(const std::byte* block, std::uint32_t run, const std::int8_t* x) {
+      { L::offset(block, run) } noexcept -> std::same_as<float>;
+      { L::offset_sum(block, run, x) } noexcept -> std::same_as<std::int32_t>;
+    };
 
 /// Sees stored bytes as the signed bytes that they are.
 ///
@@ -72,8 +72,7 @@ concept OffsetLayout = BlockLayout<L> && L::kHasOffset &&
 
 /// Reads a little-endian 16-bit word, which need not be aligned.
 [[nodiscard]] constexpr std::uint16_t read_u16(const std::byte* bytes) noexcept {
-  return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) |
-                                    std::to_integer<unsigned>(bytes[1]) << 8);
+  return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) | std::to_integer<unsigned>(bytes[1]) << 8);
 }
 
 /// Reads a little-endian 32-bit word, which need not be aligned.
@@ -82,8 +81,6 @@ concept OffsetLayout = BlockLayout<L> && L::kHasOffset &&
 }
 
 /// Reads an f16, as the scales of most block types are stored.
-[[nodiscard]] constexpr float read_f16(const std::byte* bytes) noexcept {
-  return to_f32(Half{read_u16(bytes)});
-}
+[[nodiscard]] constexpr float read_f16(const std::byte* bytes) noexcept { return to_f32(Half{read_u16(bytes)}); }
 
 }  // namespace zrt::inline ZRT_ABI::quant

@@ -14,10 +14,8 @@ template <> struct Layout<DType::f32> {
   static constexpr std::uint32_t kBytes = 4;
   static constexpr Act kAct = Act::none;
 
-  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems,
-                                   float* out) noexcept {
-    for (std::uint64_t i = 0; i < elems; ++i)
-      out[i] = std::bit_cast<float>(read_u32(blocks + i * kBytes));
+  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
+    for (std::uint64_t i = 0; i < elems; ++i) out[i] = std::bit_cast<float>(read_u32(blocks + i * kBytes));
   }
 };
 
@@ -27,8 +25,7 @@ template <> struct Layout<DType::f16> {
   static constexpr std::uint32_t kBytes = 2;
   static constexpr Act kAct = Act::none;
 
-  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems,
-                                   float* out) noexcept {
+  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
     for (std::uint64_t i = 0; i < elems; ++i) out[i] = read_f16(blocks + i * kBytes);
   }
 };
@@ -39,10 +36,8 @@ template <> struct Layout<DType::bf16> {
   static constexpr std::uint32_t kBytes = 2;
   static constexpr Act kAct = Act::none;
 
-  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems,
-                                   float* out) noexcept {
-    for (std::uint64_t i = 0; i < elems; ++i)
-      out[i] = to_f32(BFloat16{read_u16(blocks + i * kBytes)});
+  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
+    for (std::uint64_t i = 0; i < elems; ++i) out[i] = to_f32(BFloat16{read_u16(blocks + i * kBytes)});
   }
 };
 

@@ -19,9 +19,7 @@ template <> struct Layout<DType::q4_0> {
   static constexpr std::uint32_t kRun = 32;
   static constexpr bool kHasOffset = false;
 
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept {
-    return read_f16(block);
-  }
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
 
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t j = 0; j < 16; ++j) {
@@ -31,8 +29,7 @@ template <> struct Layout<DType::q4_0> {
     }
   }
 
-  static constexpr std::int32_t dot(const std::byte* block, std::uint32_t,
-                                    const std::int8_t* x) noexcept {
+  static constexpr std::int32_t dot(const std::byte* block, std::uint32_t, const std::int8_t* x) noexcept {
     std::int32_t sum = 0;
     for (std::uint32_t j = 0; j < 16; ++j) {
       const int byte = std::to_integer<int>(block[2 + j]);
@@ -41,8 +38,7 @@ template <> struct Layout<DType::q4_0> {
     return sum;
   }
 
-  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems,
-                                   float* out) noexcept {
+  static constexpr void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
     for (std::uint64_t i = 0; i < elems; i += kElems, blocks += kBytes) {
       const float d = read_f16(blocks);
       std::int8_t q[kElems]{};

@@ -18,9 +18,7 @@ template <> struct Layout<DType::q8_0> {
   static constexpr std::uint32_t kRun = 32;
   static constexpr bool kHasOffset = false;
 
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept {
-    return read_f16(block);
-  }
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
 
   static void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t j = 0; j < kElems; ++j) q[j] = signed_bytes(block + 2)[j];
@@ -36,8 +34,7 @@ template <> struct Layout<DType::q8_0> {
   static void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
     for (std::uint64_t i = 0; i < elems; i += kElems, blocks += kBytes) {
       const float d = read_f16(blocks);
-      for (std::uint32_t j = 0; j < kElems; ++j)
-        out[i + j] = static_cast<float>(signed_bytes(blocks + 2)[j]) * d;
+      for (std::uint32_t j = 0; j < kElems; ++j) out[i + j] = static_cast<float>(signed_bytes(blocks + 2)[j]) * d;
     }
   }
 };

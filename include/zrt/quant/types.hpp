@@ -36,8 +36,7 @@ struct RowFunctions {
   Act act;
   void (*dequantise)(const std::byte* blocks, std::uint64_t elems, float* out) noexcept;
   /// The order `blocks`; null for a type without blocks.
-  float (*dot_blocks)(const std::byte* row, const std::int8_t* q, const float* d,
-                      std::uint64_t n) noexcept;
+  float (*dot_blocks)(const std::byte* row, const std::int8_t* q, const float* d, std::uint64_t n) noexcept;
 };
 
 namespace detail {
@@ -48,9 +47,7 @@ template <WeightLayout L> consteval RowFunctions row_functions() {
   return row;
 }
 
-template <class... L> consteval auto row_table(boost::mp11::mp_list<L...>) {
-  return std::array{row_functions<L>()...};
-}
+template <class... L> consteval auto row_table(boost::mp11::mp_list<L...>) { return std::array{row_functions<L>()...}; }
 
 }  // namespace detail
 

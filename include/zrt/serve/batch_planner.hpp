@@ -74,7 +74,16 @@ class BatchPlanner {
 
  private:
   BatchPlanner(const BatchLimits& limits, const Allocator& a) noexcept
-      : limits_(limits), tokens_(a), slots_(a), positions_(a), rows_(a), origins_(a), requests_(a), history_(a), bias_ids_(a), bias_(a) {}
+      : limits_(limits),
+        tokens_(a),
+        slots_(a),
+        positions_(a),
+        rows_(a),
+        origins_(a),
+        requests_(a),
+        history_(a),
+        bias_ids_(a),
+        bias_(a) {}
 
   /// Tokens of the next chunk: all that is left of the prompt, else a multiple of 16 that fits.
   [[nodiscard]] std::uint32_t prefill_chunk(const Sequence& s) const noexcept {

@@ -18,9 +18,9 @@ struct Sequence {
   explicit Sequence(Allocator a) noexcept : tokens(a), biases(a) {}
 
   std::uint32_t slot = 0;
-  Vector<std::uint32_t> tokens;     ///< prompt, then what was generated
+  Vector<std::uint32_t> tokens;  ///< prompt, then what was generated
   std::uint32_t prompt_tokens = 0;
-  std::uint32_t processed = 0;      ///< tokens whose state the slot holds
+  std::uint32_t processed = 0;  ///< tokens whose state the slot holds
   ops::SampleRequest sampling{};
   Vector<TokenBias> biases;
   bool every_row = false;  ///< logits of every prompt position are wanted

@@ -9,15 +9,14 @@
 namespace zrt::inline ZRT_ABI::serve {
 
 /// Slots of an executor's states. Every event goes through kLifecycleMatrix, for every state.
-template <class B>
-class SlotTable {
+template <class B> class SlotTable {
  public:
   SlotTable(SlotTable&&) noexcept = default;
   SlotTable& operator=(SlotTable&&) noexcept = default;
 
   /// `pages` is the number of pages of each kv_paged state.
-  [[nodiscard]] static Result<SlotTable> make(exec::StateStore<B>& states, typename B::Device& device, std::uint32_t slots,
-                                              std::uint32_t pages, std::uint32_t pages_per_slot,
+  [[nodiscard]] static Result<SlotTable> make(exec::StateStore<B>& states, typename B::Device& device,
+                                              std::uint32_t slots, std::uint32_t pages, std::uint32_t pages_per_slot,
                                               const Allocator& allocator) noexcept {
     SlotTable table(states, device, slots, pages_per_slot, allocator);
     std::uint32_t groups = 1;
@@ -85,7 +84,8 @@ class SlotTable {
     for (std::size_t id = 0; id < descriptors.size(); ++id) {
       switch (action(descriptors[id].lifecycle, event)) {
         case StateAction::nothing:
-        case StateAction::claim_slot_block: break;  // a slot's block is its own by index
+        case StateAction::claim_slot_block:
+          break;  // a slot's block is its own by index
         case StateAction::zero_block: {
           const std::span<std::byte> zero = unit_.span().first(descriptors[id].size_bytes);
           for (std::byte& b : zero) b = std::byte{0};
@@ -97,7 +97,8 @@ class SlotTable {
           if (descriptors[id].lifecycle == StateLifecycle::kv_paged) dropped = true;
           break;
         case StateAction::share_pages:
-        case StateAction::copy_block: break;  // two slots: see fork
+        case StateAction::copy_block:
+          break;  // two slots: see fork
       }
     }
     // States of one group share their page ids, so a list is dropped once, not once a state.
@@ -154,7 +155,8 @@ class SlotTable {
     });
   }
   /// Fills a slot from a snapshot; its pages have been reserved.
-  [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions, std::span<const std::byte> from) noexcept {
+  [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions,
+                                     std::span<const std::byte> from) noexcept {
     return each_unit(slot, positions, from, [&](auto& state, std::uint32_t unit, std::span<const std::byte> bytes) {
       return device_->write_unit(state, unit, bytes);
     });
@@ -168,22 +170,33 @@ class SlotTable {
  private:
   SlotTable(exec::StateStore<B>& states, typename B::Device& device, std::uint32_t slots, std::uint32_t pages_per_slot,
             const Allocator& a) noexcept
-      : states_(&states), device_(&device), slots_(slots), pages_per_slot_(pages_per_slot), pools_(a), pages_(a), counts_(a), used_(a) {}
+      : states_(&states),
+        device_(&device),
+        slots_(slots),
+        pages_per_slot_(pages_per_slot),
+        pools_(a),
+        pages_(a),
+        counts_(a),
+        used_(a) {}
 
   [[nodiscard]] std::uint32_t& page(std::size_t group, std::uint32_t slot, std::uint32_t i) noexcept {
     return pages_[(group * slots_ + slot) * pages_per_slot_ + i];
   }
-  [[nodiscard]] std::uint32_t& count(std::size_t group, std::uint32_t slot) noexcept { return counts_[group * slots_ + slot]; }
+  [[nodiscard]] std::uint32_t& count(std::size_t group, std::uint32_t slot) noexcept {
+    return counts_[group * slots_ + slot];
+  }
 
   template <class Byte, class Copy>
-  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, std::span<Byte> bytes, Copy copy) noexcept {
+  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, std::span<Byte> bytes,
+                                       Copy copy) noexcept {
     const std::uint32_t pages = (positions + kPageTokens - 1) / kPageTokens;
     const auto descriptors = states_->descriptors();
     for (std::size_t id = 0; id < descriptors.size(); ++id) {
       const StateDescriptor& d = descriptors[id];
       const bool paged = d.lifecycle == StateLifecycle::kv_paged;
       for (std::uint32_t i = 0; i < (paged ? pages : 1u); ++i) {
-        if (auto r = copy(states_->state(id), paged ? page(d.info.group, slot, i) : slot, bytes.first(d.size_bytes)); !r)
+        if (auto r = copy(states_->state(id), paged ? page(d.info.group, slot, i) : slot, bytes.first(d.size_bytes));
+            !r)
           return r;
         bytes = bytes.subspan(d.size_bytes);
       }

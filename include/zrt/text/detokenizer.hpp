@@ -43,13 +43,9 @@ struct StreamUnit {
 class Detokenizer {
  public:
   /// Begins a stream that continues a text (a prompt): a first space is kept, control tokens are left out.
-  explicit Detokenizer(const Tokenizer& tokenizer) noexcept
-      : Detokenizer(tokenizer, continuing()) {}
+  explicit Detokenizer(const Tokenizer& tokenizer) noexcept : Detokenizer(tokenizer, continuing()) {}
   Detokenizer(const Tokenizer& tokenizer, DecodeOptions options) noexcept
-      : tokenizer_(&tokenizer),
-        options_(options),
-        pending_(tokenizer.allocator()),
-        ready_(tokenizer.allocator()) {}
+      : tokenizer_(&tokenizer), options_(options), pending_(tokenizer.allocator()), ready_(tokenizer.allocator()) {}
 
   /// Makes room for ids whose text has at most `bytes` bytes, so that feeding them allocates nothing.
   [[nodiscard]] Result<void> reserve(std::size_t bytes) noexcept {
@@ -95,13 +91,11 @@ class Detokenizer {
     if (auto r = tokenizer_->append_piece(id, options_.special, pending_); !r) return pass(r);
     const std::string_view bytes = pending_.view();
     std::size_t at = 0;
-    if (!begun_ && options_.at_start && tokenizer_->adds_space_prefix() && bytes.starts_with(' '))
-      at = 1;
+    if (!begun_ && options_.at_start && tokenizer_->adds_space_prefix() && bytes.starts_with(' ')) at = 1;
     while (at < bytes.size()) {
       const detail::StreamUnit unit = detail::stream_unit(bytes, at);
       if (unit.kind == Kind::incomplete) break;
-      if (auto r = ready_.append(
-              unit.kind == Kind::character ? detail::slice(bytes, at, unit.length) : kReplacement);
+      if (auto r = ready_.append(unit.kind == Kind::character ? detail::slice(bytes, at, unit.length) : kReplacement);
           !r)
         return pass(r);
       at += unit.length;

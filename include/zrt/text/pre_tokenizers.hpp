@@ -20,9 +20,8 @@ template <pre::PreTokenizer... Pre> struct PreTokenizerList {};
 }  // namespace detail
 
 /// Every pre-tokenizer of this build. Adding one is a header under pre/ and a line here.
-using PreTokenizers =
-    detail::PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
-                             pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
+using PreTokenizers = detail::PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
+                                               pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
 
 /// Takes one piece of a text; false stops the cutting.
 struct PieceSink {
@@ -59,8 +58,7 @@ template <class... Pre> consteval auto table_of(PreTokenizerList<Pre...>) {
 inline constexpr auto kPreTokenizers = detail::table_of(PreTokenizers{});
 
 /// Returns the table row of `name`, or null when this build has none.
-[[nodiscard]] constexpr const PreTokenizerEntry* find_pre_tokenizer(
-    std::string_view name) noexcept {
+[[nodiscard]] constexpr const PreTokenizerEntry* find_pre_tokenizer(std::string_view name) noexcept {
   for (const PreTokenizerEntry& entry : kPreTokenizers)
     if (entry.name == name) return &entry;
   return nullptr;

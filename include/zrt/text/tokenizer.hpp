@@ -29,11 +29,9 @@ struct EncodeOptions {
 
 /// Says how ids become text.
 struct DecodeOptions {
-  bool special = false;  ///< write control tokens as their texts instead of leaving them out
-  bool at_start =
-      true;  ///< the ids begin a text: the space that encoding put in front is taken away
-  bool clean_spaces =
-      true;  ///< drop spaces before punctuation if the vocabulary's decoder does; whole sequences only
+  bool special = false;      ///< write control tokens as their texts instead of leaving them out
+  bool at_start = true;      ///< the ids begin a text: the space that encoding put in front is taken away
+  bool clean_spaces = true;  ///< drop spaces before punctuation if the vocabulary's decoder does; whole sequences only
 };
 
 /// Turns text into token ids and ids into text. Movable; safe to use from several threads at once.
@@ -47,8 +45,7 @@ class Tokenizer {
                                               Allocator allocator = system_allocator()) noexcept;
 
   /// Returns the ids of `text`, which need not be valid UTF-8. Errors: size_overflow, out_of_memory.
-  [[nodiscard]] Result<Vector<std::int32_t>> encode(std::string_view text,
-                                                    EncodeOptions options = {}) const noexcept {
+  [[nodiscard]] Result<Vector<std::int32_t>> encode(std::string_view text, EncodeOptions options = {}) const noexcept {
     Vector<std::int32_t> ids(allocator_);
     if (auto r = encode_into(text, options, ids); !r) return pass(r);
     return ids;
@@ -59,11 +56,9 @@ class Tokenizer {
 
   /// Returns the bytes that `ids` stand for; they are UTF-8 only as far as the ids make it.
   /// Errors: invalid_argument for an id outside the vocabulary, out_of_memory.
-  [[nodiscard]] Result<String> decode(std::span<const std::int32_t> ids,
-                                      DecodeOptions options = {}) const noexcept;
+  [[nodiscard]] Result<String> decode(std::span<const std::int32_t> ids, DecodeOptions options = {}) const noexcept;
   /// Appends the bytes of one id to `out`, as decode does for ids in the middle of a text.
-  [[nodiscard]] Result<void> append_piece(std::int32_t id, bool special,
-                                          String& out) const noexcept;
+  [[nodiscard]] Result<void> append_piece(std::int32_t id, bool special, String& out) const noexcept;
 
   /// Returns the token's text as the vocabulary spells it; empty for an id outside of it.
   [[nodiscard]] std::string_view token_text(std::int32_t id) const noexcept {
@@ -91,9 +86,7 @@ class Tokenizer {
   [[nodiscard]] bool is_end_of_generation(std::int32_t id) const noexcept {
     return knows(id) && facts_[static_cast<std::size_t>(id)].ends_generation;
   }
-  [[nodiscard]] bool is_control(std::int32_t id) const noexcept {
-    return type(id) == TokenType::control;
-  }
+  [[nodiscard]] bool is_control(std::int32_t id) const noexcept { return type(id) == TokenType::control; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
 
  private:
@@ -162,8 +155,7 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec) noexcept 
   }
   if (spec.model == "gpt2") {
     const PreTokenizerEntry* pre = find_pre_tokenizer(spec.pre);
-    if (pre == nullptr)
-      return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", spec.pre, "' in this build");
+    if (pre == nullptr) return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", spec.pre, "' in this build");
     auto& model = model_.emplace<detail::ByteBpe>(allocator_);
     if (auto r = model.build(spec, *pre, index_); !r) return r;
     return read_switches(spec, pre->traits.adds_bos, false);
@@ -174,18 +166,16 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec) noexcept 
 
 inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
   if (!spec.types.empty() && spec.types.size() != tokens_.size())
-    return fail(Errc::invalid_metadata, "the vocabulary has ", tokens_.size(), " tokens but ",
-                spec.types.size(), " token types");
+    return fail(Errc::invalid_metadata, "the vocabulary has ", tokens_.size(), " tokens but ", spec.types.size(),
+                " token types");
   if (auto r = facts_.resize(tokens_.size()); !r) return r;
   for (std::size_t id = 0; id < spec.types.size(); ++id) {
     const std::int32_t type = spec.types[id];
     if (type < 0 || type > 6)
-      return fail(Errc::invalid_metadata, "token ", id, " has the type ", type,
-                  ", 0 to 6 expected");
+      return fail(Errc::invalid_metadata, "token ", id, " has the type ", type, ", 0 to 6 expected");
     facts_[id].type = static_cast<TokenType>(type);
     if (facts_[id].type == TokenType::byte && !detail::hex_byte(tokens_[id]))
-      return fail(Errc::invalid_metadata, "byte token ", id, " does not read '<0xHH>' but '",
-                  tokens_[id], "'");
+      return fail(Errc::invalid_metadata, "byte token ", id, " does not read '<0xHH>' but '", tokens_[id], "'");
   }
   return {};
 }
@@ -196,12 +186,11 @@ inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
     std::string_view name;
     std::optional<std::int32_t> id;
   };
-  for (const Named& named :
-       {Named{"bos", spec.bos}, Named{"eos", spec.eos}, Named{"eot", spec.eot},
-        Named{"eom", spec.eom}, Named{"unk", spec.unk}, Named{"pad", spec.pad}})
+  for (const Named& named : {Named{"bos", spec.bos}, Named{"eos", spec.eos}, Named{"eot", spec.eot},
+                             Named{"eom", spec.eom}, Named{"unk", spec.unk}, Named{"pad", spec.pad}})
     if (named.id && !knows(*named.id))
-      return fail(Errc::invalid_metadata, "the ", named.name, " token is ", *named.id,
-                  " in a vocabulary of ", tokens_.size());
+      return fail(Errc::invalid_metadata, "the ", named.name, " token is ", *named.id, " in a vocabulary of ",
+                  tokens_.size());
   // SentencePiece's own numbers, which its files need not repeat.
   if (spec.model == "llama") {
     if (!ids_.unk) ids_.unk = 0;
@@ -255,8 +244,7 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
     if (auto r = out.push_back(*ids_.bos); !r) return r;
   bool after_special = true;
   for (const detail::Fragment& fragment : fragments) {
-    const std::string_view part =
-        detail::slice(text, fragment.begin, fragment.end - fragment.begin);
+    const std::string_view part = detail::slice(text, fragment.begin, fragment.end - fragment.begin);
     Result<void> done;
     if (fragment.token != detail::kNoToken)
       done = out.push_back(fragment.token);
@@ -271,10 +259,8 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
   return {};
 }
 
-inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special,
-                                            String& out) const noexcept {
-  if (!knows(id))
-    return fail(Errc::invalid_argument, "token ", id, " in a vocabulary of ", tokens_.size());
+inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, String& out) const noexcept {
+  if (!knows(id)) return fail(Errc::invalid_argument, "token ", id, " in a vocabulary of ", tokens_.size());
   const std::string_view text = tokens_[static_cast<std::size_t>(id)];
   switch (facts_[static_cast<std::size_t>(id)].type) {
     case TokenType::unknown:
@@ -307,16 +293,13 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special,
   return {};
 }
 
-inline Result<String> Tokenizer::decode(std::span<const std::int32_t> ids,
-                                        DecodeOptions options) const noexcept {
+inline Result<String> Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions options) const noexcept {
   String text(allocator_);
   if (!ids.empty()) {
     String first(allocator_);
     if (auto r = append_piece(ids[0], options.special, first); !r) return pass(r);
     const bool drop_space = options.at_start && add_space_prefix_ && first.view().starts_with(' ');
-    if (auto r = text.append(
-            detail::slice(first, drop_space ? 1 : 0, first.size() - (drop_space ? 1 : 0)));
-        !r)
+    if (auto r = text.append(detail::slice(first, drop_space ? 1 : 0, first.size() - (drop_space ? 1 : 0))); !r)
       return pass(r);
     for (const std::int32_t id : ids.subspan(1))
       if (auto r = append_piece(id, options.special, text); !r) return pass(r);
@@ -324,8 +307,7 @@ inline Result<String> Tokenizer::decode(std::span<const std::int32_t> ids,
   const auto* bpe = std::get_if<detail::ByteBpe>(&model_);
   if (!options.clean_spaces || bpe == nullptr || !bpe->pre().traits.cleans_spaces) return text;
   Vector<char> cleaned(allocator_);
-  if (auto r = cleaned.append(std::span<const char>(text.view().data(), text.size())); !r)
-    return pass(r);
+  if (auto r = cleaned.append(std::span<const char>(text.view().data(), text.size())); !r) return pass(r);
   return String::of({cleaned.data(), detail::clean_spaces(cleaned.span())}, allocator_);
 }
 

@@ -27,12 +27,11 @@ enum class TokenType : std::uint8_t {
 /// What the views point at must outlive every Tokenizer made from it: token texts are never copied.
 /// An absent option takes the default of its model and pre-tokenizer.
 struct VocabularySpec {
-  std::string_view model = {};  ///< "llama" (SentencePiece) or "gpt2" (byte-level BPE)
-  std::string_view pre = {};    ///< name of the pre-tokenizer; "gpt2" only
+  std::string_view model = {};                    ///< "llama" (SentencePiece) or "gpt2" (byte-level BPE)
+  std::string_view pre = {};                      ///< name of the pre-tokenizer; "gpt2" only
   std::span<const std::string_view> tokens = {};  ///< token texts by id
   std::span<const float> scores = {};             ///< one per token, or none; "llama" only
-  std::span<const std::int32_t> types =
-      {};  ///< TokenType values, one per token, or none: all normal
+  std::span<const std::int32_t> types = {};       ///< TokenType values, one per token, or none: all normal
   std::span<const std::string_view> merges = {};  ///< "left right" by falling priority; "gpt2" only
   std::optional<std::int32_t> bos = {};
   std::optional<std::int32_t> eos = {};

@@ -2,8 +2,6 @@
 // tests/data/models/tiny_models.hpp: small models of every family with deterministic weights, as files in memory.
 #pragma once
 
-#include <tools/gguf_writer.hpp>
-
 #include <zrt/core/half.hpp>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tools/gguf_writer.hpp>
 #include <vector>
 
 namespace zrt::test {
@@ -24,10 +23,10 @@ struct TinySpec {
   std::string_view name = "llama";
   std::string_view family = "llama";
   TinyRope rope = TinyRope::plain;
-  bool tied = false;    ///< no output.weight
-  bool biases = false;  ///< of queries, keys and values; of the output too in llama
+  bool tied = false;           ///< no output.weight
+  bool biases = false;         ///< of queries, keys and values; of the output too in llama
   DType weights = DType::f32;  ///< f32, f16, bf16, q8_0 or q4_0; norms and biases stay f32
-  bool text = false;    ///< with an SPM vocabulary of bytes and a few words, else of `vocabulary` ids without text
+  bool text = false;  ///< with an SPM vocabulary of bytes and a few words, else of `vocabulary` ids without text
   std::uint32_t vocabulary = 64;
   std::uint32_t width = 32;
   std::uint32_t layers = 2;
@@ -54,10 +53,13 @@ inline constexpr std::array kTinyFamilies{
 class ModelFile {
  public:
   ModelFile() = default;
-  explicit ModelFile(std::span<const std::byte> bytes) : size_(bytes.size()), lines_((bytes.size() + sizeof(Line) - 1) / sizeof(Line)) {
+  explicit ModelFile(std::span<const std::byte> bytes)
+      : size_(bytes.size()), lines_((bytes.size() + sizeof(Line) - 1) / sizeof(Line)) {
     if (!bytes.empty()) std::memcpy(lines_.data(), bytes.data(), bytes.size());
   }
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {lines_.empty() ? nullptr : lines_[0].bytes, size_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return {lines_.empty() ? nullptr : lines_[0].bytes, size_};
+  }
 
  private:
   struct alignas(64) Line {
@@ -108,15 +110,19 @@ inline void add_tiny_matrix(GgufWriter& w, TinyRandom& random, const std::string
   } else {
     for (std::uint32_t i = 0; i < count; ++i) {
       const float value = scale * random.signed_unit();
-      if (type == DType::f16) put(data, to_f16(value).bits);
-      else if (type == DType::bf16) put(data, to_bf16(value).bits);
-      else put(data, value);
+      if (type == DType::f16)
+        put(data, to_f16(value).bits);
+      else if (type == DType::bf16)
+        put(data, to_bf16(value).bits);
+      else
+        put(data, value);
     }
   }
   w.add_tensor(name, type, {cols, rows}, std::move(data));
 }
 
-inline void add_tiny_vector(GgufWriter& w, TinyRandom& random, const std::string& name, std::uint32_t size, float middle, float spread) {
+inline void add_tiny_vector(GgufWriter& w, TinyRandom& random, const std::string& name, std::uint32_t size,
+                            float middle, float spread) {
   std::vector<float> values;
   for (std::uint32_t i = 0; i < size; ++i) values.push_back(middle + spread * random.signed_unit());
   w.add_f32(name, {size}, values);
@@ -132,8 +138,33 @@ inline std::uint32_t add_tiny_text(GgufWriter& w) {
     tokens.emplace_back(text);
     types.push_back(6);
   }
-  for (const char* word : {"\xe2\x96\x81", "a", "b", "c", "ab", "abc", "\xe2\x96\x81the", "\xe2\x96\x81of", "\xe2\x96\x81king", "he",
-                           "th", "\n", ".", ",", "s", "t", "e", "o", "n", "i", "r", "\xc3\xa9", "st", "er", "in", "on", "an"}) {
+  for (const char* word : {"\xe2\x96\x81",
+                           "a",
+                           "b",
+                           "c",
+                           "ab",
+                           "abc",
+                           "\xe2\x96\x81the",
+                           "\xe2\x96\x81of",
+                           "\xe2\x96\x81king",
+                           "he",
+                           "th",
+                           "\n",
+                           ".",
+                           ",",
+                           "s",
+                           "t",
+                           "e",
+                           "o",
+                           "n",
+                           "i",
+                           "r",
+                           "\xc3\xa9",
+                           "st",
+                           "er",
+                           "in",
+                           "on",
+                           "an"}) {
     tokens.emplace_back(word);
     types.push_back(1);
   }
@@ -222,7 +253,8 @@ inline std::uint32_t add_tiny_text(GgufWriter& w) {
 }
 
 /// Ids that a model of `vocabulary` ids can read; the same seed gives the same ids.
-[[nodiscard]] inline std::vector<std::int32_t> tiny_prompt(std::uint32_t vocabulary, std::size_t count, std::uint64_t seed) {
+[[nodiscard]] inline std::vector<std::int32_t> tiny_prompt(std::uint32_t vocabulary, std::size_t count,
+                                                           std::uint64_t seed) {
   TinyRandom random(seed);
   std::vector<std::int32_t> ids;
   for (std::size_t i = 0; i < count; ++i) ids.push_back(static_cast<std::int32_t>(random.below(vocabulary)));

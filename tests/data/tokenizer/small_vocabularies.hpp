@@ -26,8 +26,7 @@ struct SmallVocabulary {
   SmallVocabulary(const SmallVocabulary&) = delete;
   SmallVocabulary& operator=(const SmallVocabulary&) = delete;
 
-  std::int32_t add(std::string token, text::TokenType type = text::TokenType::normal,
-                   float score = 0) {
+  std::int32_t add(std::string token, text::TokenType type = text::TokenType::normal, float score = 0) {
     tokens.push_back(texts.emplace_back(std::move(token)));
     types.push_back(static_cast<std::int32_t>(type));
     scores.push_back(score);
@@ -61,11 +60,11 @@ struct SmallSentencePiece : SmallVocabulary {
     for (const char* piece : {"\xe2\x96\x81", "h", "e", "l", "o", "w", "r", "d", "a", "\xc3\xa9"})
       add(piece, normal, score -= 1);
     score = 20;
-    for (const char* piece : {"ll", "he", "llo", "hello",
-                              "\xe2\x96\x81"
-                              "hello",
-                              "\xe2\x96\x81\xe2\x96\x81", "lo", "or", "wor", "ld", "world",
-                              "\xe2\x96\x81world", "aa", "aaaa"})
+    for (const char* piece :
+         {"ll", "he", "llo", "hello",
+          "\xe2\x96\x81"
+          "hello",
+          "\xe2\x96\x81\xe2\x96\x81", "lo", "or", "wor", "ld", "world", "\xe2\x96\x81world", "aa", "aaaa"})
       add(piece, normal, score -= 1);
     add("<tool>", user_defined);
     add("<tool>x", user_defined);

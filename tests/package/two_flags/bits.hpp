@@ -3,7 +3,6 @@
 #pragma once
 
 #include "../../flags/engine_digest.hpp"
-
 #include <zrt/core/config.hpp>
 #include <zrt/core/half.hpp>
 
@@ -24,7 +23,9 @@ static inline std::uint64_t bits_of_these_flags() {
   const auto file = zrt::model::GgufFile::open(std::string_view(ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf"));
   for (const zrt::cpu::Isa isa : {zrt::cpu::Isa::v1, zrt::cpu::detect_isa()}) {
     const std::uint64_t of_model =
-        file ? EngineDigest(*file).run<zrt::CpuBackend>(zrt::cpu::Device(zrt::system_allocator(), {}, isa), zrt::ActPolicy::weight, zrt::DType::f16) : 0;
+        file ? EngineDigest(*file).run<zrt::CpuBackend>(zrt::cpu::Device(zrt::system_allocator(), {}, isa),
+                                                        zrt::ActPolicy::weight, zrt::DType::f16)
+             : 0;
     // A failure must never look like agreement: each unit has a byte of its own.
     static const char own = 0;
     if (of_model == 0) return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&own));

@@ -10,8 +10,8 @@ int main() {
   const std::uint64_t here = bits_of_these_flags();
   const std::uint64_t there = bits_of_other_flags();
   if (here != there) {
-    std::printf("bits differ: %016llx here, %016llx under the other flags\n",
-                static_cast<unsigned long long>(here), static_cast<unsigned long long>(there));
+    std::printf("bits differ: %016llx here, %016llx under the other flags\n", static_cast<unsigned long long>(here),
+                static_cast<unsigned long long>(there));
     return 1;
   }
   return 0;

@@ -2,6 +2,8 @@
 // tests/property/op_cases/all.hpp: the cases of every op of the catalog.
 #pragma once
 
+#include <zrt/ops/catalog.hpp>
+
 #include <property/op_cases/arg_max.hpp>
 #include <property/op_cases/argmax.hpp>
 #include <property/op_cases/broadcast_to.hpp>
@@ -33,12 +35,10 @@
 #include <property/op_cases/softmax.hpp>
 #include <property/op_cases/swiglu.hpp>
 #include <property/op_cases/take.hpp>
-#include <zrt/ops/catalog.hpp>
 
 namespace op_cases {
 
-template <class... O>
-consteval bool all_have_cases(boost::mp11::mp_list<O...>) {
+template <class... O> consteval bool all_have_cases(boost::mp11::mp_list<O...>) {
   static_assert((HasOpCases<O> && ...), "an op of the catalog has no OpCases: add tests/property/op_cases/<op>.hpp");
   return true;
 }

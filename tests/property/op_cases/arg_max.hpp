@@ -2,13 +2,13 @@
 // tests/property/op_cases/arg_max.hpp: random cases of arg_max.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/arg_max.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::ArgMax> {
+template <> struct OpCases<zrt::ops::ArgMax> {
   using Op = zrt::ops::ArgMax;
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;

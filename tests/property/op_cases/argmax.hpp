@@ -2,13 +2,13 @@
 // tests/property/op_cases/argmax.hpp: random cases of argmax.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/argmax.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Argmax> {
+template <> struct OpCases<zrt::ops::Argmax> {
   using Op = zrt::ops::Argmax;
   static constexpr Tolerance tolerance{0, 0};
 

@@ -2,13 +2,13 @@
 // tests/property/op_cases/broadcast_to.hpp: random cases of broadcast_to.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/broadcast_to.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::BroadcastTo> {
+template <> struct OpCases<zrt::ops::BroadcastTo> {
   using Op = zrt::ops::BroadcastTo;
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t x = r.between(1, 5);

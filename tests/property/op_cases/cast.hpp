@@ -2,13 +2,13 @@
 // tests/property/op_cases/cast.hpp: random cases of cast.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/cast.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Cast> {
+template <> struct OpCases<zrt::ops::Cast> {
   using Op = zrt::ops::Cast;
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;

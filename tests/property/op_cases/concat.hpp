@@ -2,13 +2,13 @@
 // tests/property/op_cases/concat.hpp: random cases of concat.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/concat.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Concat> {
+template <> struct OpCases<zrt::ops::Concat> {
   using Op = zrt::ops::Concat;
   static Typed<Op> make(Random& r, const Batch& b) {
     const Shape shape = any_shape(r, 1);

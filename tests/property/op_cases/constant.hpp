@@ -2,13 +2,13 @@
 // tests/property/op_cases/constant.hpp: random cases of constant.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/constant.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Constant> {
+template <> struct OpCases<zrt::ops::Constant> {
   using Op = zrt::ops::Constant;
   static Typed<Op> make(Random& r, const Batch&) {
     Typed<Op> c;

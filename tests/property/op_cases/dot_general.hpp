@@ -2,13 +2,13 @@
 // tests/property/op_cases/dot_general.hpp: random cases of dot_general.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/dot_general.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::DotGeneral> {
+template <> struct OpCases<zrt::ops::DotGeneral> {
   using Op = zrt::ops::DotGeneral;
   // Batched matrices [batch, rows, k] and [batch, n, k], or plain ones.
   static Typed<Op> make(Random& r, const Batch& b) {

@@ -2,13 +2,13 @@
 // tests/property/op_cases/elementwise_binary.hpp: random cases of elementwise_binary.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::ElementwiseBinary> {
+template <> struct OpCases<zrt::ops::ElementwiseBinary> {
   using Op = zrt::ops::ElementwiseBinary;
   static Typed<Op> make(Random& r, const Batch& b) {
     const Shape shape = any_shape(r, r.between(1, 100));

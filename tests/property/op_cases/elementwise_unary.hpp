@@ -2,13 +2,13 @@
 // tests/property/op_cases/elementwise_unary.hpp: random cases of elementwise_unary.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::ElementwiseUnary> {
+template <> struct OpCases<zrt::ops::ElementwiseUnary> {
   using Op = zrt::ops::ElementwiseUnary;
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;

@@ -2,13 +2,13 @@
 // tests/property/op_cases/embedding.hpp: random cases of embedding.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/embedding.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Embedding> {
+template <> struct OpCases<zrt::ops::Embedding> {
   using Op = zrt::ops::Embedding;
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t rows = r.between(1, 40);

@@ -2,13 +2,13 @@
 // tests/property/op_cases/flash_attn_batched.hpp: random cases of flash_attn_batched.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::FlashAttnBatched> {
+template <> struct OpCases<zrt::ops::FlashAttnBatched> {
   using Op = zrt::ops::FlashAttnBatched;
   static zrt::ops::FlashAttnBatchedParams params(Random& r) {
     zrt::ops::FlashAttnBatchedParams p;

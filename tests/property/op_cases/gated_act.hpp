@@ -2,13 +2,13 @@
 // tests/property/op_cases/gated_act.hpp: random cases of gated_act.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/gated_act.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::GatedAct> {
+template <> struct OpCases<zrt::ops::GatedAct> {
   using Op = zrt::ops::GatedAct;
   // silu and the two gelus compose exp, erf or tanh (at most 3.1 units of the last place) with two to
   // five rounded steps; gelu and gelu_tanh cancel for negative x, where they stay within
@@ -19,7 +19,8 @@ struct OpCases<zrt::ops::GatedAct> {
     using zrt::Activation;
     const Shape shape = any_shape(r, r.between(1, 100));
     Typed<Op> c;
-    c.params = {r.one_of({Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2})};
+    c.params = {
+        r.one_of({Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2})};
     c.in[0] = f32(r, b, shape, -8.0f, 8.0f);
     if (r.chance()) c.in[1] = f32(r, b, shape);
     return c;

@@ -2,13 +2,13 @@
 // tests/property/op_cases/kv_write_batched.hpp: random cases of kv_write_batched.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::KvWriteBatched> {
+template <> struct OpCases<zrt::ops::KvWriteBatched> {
   using Op = zrt::ops::KvWriteBatched;
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;

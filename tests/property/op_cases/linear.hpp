@@ -2,13 +2,13 @@
 // tests/property/op_cases/linear.hpp: random cases of linear.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/linear.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Linear> {
+template <> struct OpCases<zrt::ops::Linear> {
   using Op = zrt::ops::Linear;
   // Both forms dequantise and use dot16; the bias is added last in both.
   static constexpr Tolerance tolerance{0, 0};

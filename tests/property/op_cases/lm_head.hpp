@@ -2,13 +2,13 @@
 // tests/property/op_cases/lm_head.hpp: random cases of lm_head.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/lm_head.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::LmHead> {
+template <> struct OpCases<zrt::ops::LmHead> {
   using Op = zrt::ops::LmHead;
   // The same operations in the same order.
   static constexpr Tolerance tolerance{0, 0};

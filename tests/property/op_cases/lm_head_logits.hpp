@@ -2,13 +2,13 @@
 // tests/property/op_cases/lm_head_logits.hpp: random cases of lm_head_logits.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::LmHeadLogits> {
+template <> struct OpCases<zrt::ops::LmHeadLogits> {
   using Op = zrt::ops::LmHeadLogits;
   // That of rms_norm in every term of a sum of at most 288, as in rms_norm_fused_qkv.
   static constexpr Tolerance tolerance{0, 2e-6};

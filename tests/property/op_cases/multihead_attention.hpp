@@ -2,14 +2,14 @@
 // tests/property/op_cases/multihead_attention.hpp: random cases of multihead_attention.
 #pragma once
 
+#include <zrt/ops/multihead_attention.hpp>
+
 #include <property/op_cases/flash_attn_batched.hpp>
 #include <property/op_cases/rope.hpp>
-#include <zrt/ops/multihead_attention.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::MultiheadAttention> {
+template <> struct OpCases<zrt::ops::MultiheadAttention> {
   using Op = zrt::ops::MultiheadAttention;
   // Those of rms_norm_fused_rope_kv_write, unless a key or value lies at the border of two numbers of
   // its page's type, which are up to 2^-7 apart.

@@ -31,11 +31,8 @@ class Random {
   explicit Random(std::uint32_t seed) : engine_(seed) {}
   std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + next() % (high - low + 1); }
   bool chance() { return (next() >> 7 & 1u) != 0; }
-  float real(float low, float high) {
-    return low + (high - low) * (static_cast<float>(next() >> 8) * 0x1p-24f);
-  }
-  template <class T>
-  T one_of(std::initializer_list<T> values) {
+  float real(float low, float high) { return low + (high - low) * (static_cast<float>(next() >> 8) * 0x1p-24f); }
+  template <class T> T one_of(std::initializer_list<T> values) {
     return values.begin()[between(0, static_cast<std::uint32_t>(values.size()) - 1)];
   }
   std::mt19937& engine() { return engine_; }
@@ -94,8 +91,7 @@ struct Stored {
 };
 
 /// A random case of O. `state` is given where the op has one; its pages are filled at random.
-template <class O>
-struct Typed {
+template <class O> struct Typed {
   typename O::Params params{};
   std::array<Value, zrt::kInputs<O>> in{};
   std::array<Stored, zrt::kWeights<O>> w{};
@@ -106,8 +102,7 @@ struct Typed {
 /// - `static Typed<O> make(Random&, const Batch&)`: a valid call;
 /// - `tolerance`, where the op has an expansion: how far its form in primitives may lie from the op;
 /// - `allows(const Mutation&)`, where a change of one operand still leaves a valid call.
-template <class O>
-struct OpCases;
+template <class O> struct OpCases;
 
 /// A change of one operand that a shape rule must notice.
 struct Mutation {
@@ -129,8 +124,7 @@ inline std::uint64_t elements(const Shape& shape, const Batch& b) {
   return shape.elements(extents).raw();
 }
 
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+template <class T> std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
@@ -154,10 +148,14 @@ inline Value positions(const Batch& b) { return {true, {DType::si32, Shape{kRows
 /// A shape of one to three axes whose first may be the rows.
 inline Shape any_shape(Random& r, std::uint32_t last) {
   switch (r.between(0, 3)) {
-    case 0: return Shape{last};
-    case 1: return Shape{kRows, last};
-    case 2: return Shape{kRows, r.between(1, 3), last};
-    default: return Shape{r.between(1, 4), last};
+    case 0:
+      return Shape{last};
+    case 1:
+      return Shape{kRows, last};
+    case 2:
+      return Shape{kRows, r.between(1, 3), last};
+    default:
+      return Shape{r.between(1, 4), last};
   }
 }
 
@@ -184,8 +182,10 @@ inline Stored matrix(Random& r, DType dtype, std::uint32_t rows, std::uint32_t c
     if (type.block_elems == 1) {
       const float x = r.real(-1.0f, 1.0f);
       const std::uint16_t half = dtype == DType::f16 ? zrt::to_f16(x).bits : zrt::to_bf16(x).bits;
-      if (dtype == DType::f32) std::memcpy(w.data.data() + at, &x, 4);
-      else std::memcpy(w.data.data() + at, &half, 2);
+      if (dtype == DType::f32)
+        std::memcpy(w.data.data() + at, &x, 4);
+      else
+        std::memcpy(w.data.data() + at, &half, 2);
     } else {
       for (std::size_t i = 0; i < type.block_bytes; ++i) w.data[at + i] = static_cast<std::byte>(r.between(0, 255));
       // Blocks of 32 begin with their scale; longer ones have one or two at either end.
@@ -209,12 +209,13 @@ inline Stored matrix(Random& r, std::uint32_t rows, std::uint32_t cols) {
 }
 
 /// A width that sometimes fits blocks and sometimes ends inside a vector.
-inline std::uint32_t any_width(Random& r) {
-  return r.one_of({32 * r.between(1, 9), 256u, r.between(2, 150)});
-}
+inline std::uint32_t any_width(Random& r) { return r.one_of({32 * r.between(1, 9), 256u, r.between(2, 150)}); }
 
 inline zrt::StateInfo kv_state(Random& r, std::uint32_t heads, std::uint32_t key_dim, std::uint32_t value_dim) {
-  return {zrt::StateLifecycle::kv_paged, r.one_of({DType::f32, DType::f16, DType::bf16}), 0, 0,
+  return {zrt::StateLifecycle::kv_paged,
+          r.one_of({DType::f32, DType::f16, DType::bf16}),
+          0,
+          0,
           {heads, key_dim, value_dim, 0}};
 }
 
@@ -230,8 +231,7 @@ struct Case {
   zrt::ParamBlock block() const { return {row->params_version, row->opcode, params}; }
 };
 
-template <class O>
-Case draw(Random& r, const Batch& b) {
+template <class O> Case draw(Random& r, const Batch& b) {
   Typed<O> typed = OpCases<O>::make(r, b);
   Case c;
   c.row = &zrt::detail::kOpRow<O>;

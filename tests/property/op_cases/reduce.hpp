@@ -2,13 +2,13 @@
 // tests/property/op_cases/reduce.hpp: random cases of reduce.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/reduce.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Reduce> {
+template <> struct OpCases<zrt::ops::Reduce> {
   using Op = zrt::ops::Reduce;
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;

@@ -2,13 +2,13 @@
 // tests/property/op_cases/reshape.hpp: random cases of reshape.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/reshape.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Reshape> {
+template <> struct OpCases<zrt::ops::Reshape> {
   using Op = zrt::ops::Reshape;
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t x = r.between(1, 9);

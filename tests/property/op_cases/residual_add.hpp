@@ -2,13 +2,13 @@
 // tests/property/op_cases/residual_add.hpp: random cases of residual_add.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/residual_add.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::ResidualAdd> {
+template <> struct OpCases<zrt::ops::ResidualAdd> {
   using Op = zrt::ops::ResidualAdd;
   static Typed<Op> make(Random& r, const Batch& b) {
     const Shape shape = any_shape(r, r.between(1, 100));

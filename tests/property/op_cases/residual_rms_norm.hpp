@@ -2,13 +2,13 @@
 // tests/property/op_cases/residual_rms_norm.hpp: random cases of residual_rms_norm.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::ResidualRmsNorm> {
+template <> struct OpCases<zrt::ops::ResidualRmsNorm> {
   using Op = zrt::ops::ResidualRmsNorm;
   // That of rms_norm on the sum; a residual_add has no expansion.
   static constexpr Tolerance tolerance{1e-6, 0};

@@ -2,13 +2,13 @@
 // tests/property/op_cases/rms_norm.hpp: random cases of rms_norm.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/rms_norm.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::RmsNorm> {
+template <> struct OpCases<zrt::ops::RmsNorm> {
   using Op = zrt::ops::RmsNorm;
   // The expansion rounds each square before the sum and the scale twice; the root halves what the sum
   // gathers. 150 elements stay below 3e-7.

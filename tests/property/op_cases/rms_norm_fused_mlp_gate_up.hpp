@@ -2,13 +2,13 @@
 // tests/property/op_cases/rms_norm_fused_mlp_gate_up.hpp: random cases of rms_norm_fused_mlp_gate_up.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/rms_norm_fused_mlp_gate_up.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::RmsNormFusedMlpGateUp> {
+template <> struct OpCases<zrt::ops::RmsNormFusedMlpGateUp> {
   using Op = zrt::ops::RmsNormFusedMlpGateUp;
   // That of rms_norm_fused_qkv for gate and up, doubled by the square of relu2.
   static constexpr Tolerance tolerance{0, 4e-6};

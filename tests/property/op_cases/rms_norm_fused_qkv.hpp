@@ -2,13 +2,13 @@
 // tests/property/op_cases/rms_norm_fused_qkv.hpp: random cases of rms_norm_fused_qkv.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/rms_norm_fused_qkv.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::RmsNormFusedQkv> {
+template <> struct OpCases<zrt::ops::RmsNormFusedQkv> {
   using Op = zrt::ops::RmsNormFusedQkv;
   // That of rms_norm in every term of a sum of at most 288, which may cancel; the errors of terms are
   // independent, so the sum's is near that of one term.

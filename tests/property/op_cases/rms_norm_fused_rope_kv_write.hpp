@@ -2,13 +2,13 @@
 // tests/property/op_cases/rms_norm_fused_rope_kv_write.hpp: random cases of rms_norm_fused_rope_kv_write.
 #pragma once
 
-#include <property/op_cases/rope.hpp>
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+
+#include <property/op_cases/rope.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::RmsNormFusedRopeKvWrite> {
+template <> struct OpCases<zrt::ops::RmsNormFusedRopeKvWrite> {
   using Op = zrt::ops::RmsNormFusedRopeKvWrite;
   // Those of rope and of rms_norm.
   static constexpr Tolerance tolerance{0, 1.4e-4};
@@ -16,7 +16,9 @@ struct OpCases<zrt::ops::RmsNormFusedRopeKvWrite> {
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;
     const std::uint32_t key_dim = r.between(2, 40);
-    c.params = {1e-6f, r.one_of({0.0f, 1.0f}), {r.between(1, 2), key_dim, r.between(1, 40)},
+    c.params = {1e-6f,
+                r.one_of({0.0f, 1.0f}),
+                {r.between(1, 2), key_dim, r.between(1, 40)},
                 OpCases<zrt::ops::Rope>::params(r, key_dim)};
     const auto& kv = c.params.kv;
     c.in = {f32(r, b, Shape{kRows, kv.kv_heads * r.between(1, 3) * key_dim}),

@@ -2,13 +2,13 @@
 // tests/property/op_cases/rope.hpp: random cases of rope.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/rope.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Rope> {
+template <> struct OpCases<zrt::ops::Rope> {
   using Op = zrt::ops::Rope;
   // With factors or a scaling the expansion's frequency may be the neighbouring f32, which moves an
   // angle of up to 1035 by 2^-23 of itself; the rotation's own rounding is 2^-23.

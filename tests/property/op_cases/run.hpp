@@ -2,13 +2,13 @@
 // tests/property/op_cases/run.hpp: runs a case as a one-node graph on a backend and compares results.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/exec/bind.hpp>
 #include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <property/op_cases/op_case.hpp>
 #include <string>
 
 namespace op_cases {
@@ -160,11 +160,14 @@ inline double distance(DType dtype, const std::vector<std::byte>& got, const std
     if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(e[i]) || (std::isnan(a[i]) && std::isnan(e[i])))
+    if (std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(e[i]) ||
+        (std::isnan(a[i]) && std::isnan(e[i])))
       continue;
     const double allowed = tolerance.relative * std::abs(static_cast<double>(e[i])) + tolerance.of_largest * largest;
     const double apart = std::abs(static_cast<double>(a[i]) - static_cast<double>(e[i]));
-    worst = std::max(worst, allowed > 0 && std::isfinite(apart) ? apart / allowed : apart == 0 && allowed > 0 ? 0 : infinity);
+    worst = std::max(worst, allowed > 0 && std::isfinite(apart) ? apart / allowed
+                            : apart == 0 && allowed > 0         ? 0
+                                                                : infinity);
   }
   return worst;
 }

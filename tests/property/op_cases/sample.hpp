@@ -2,13 +2,13 @@
 // tests/property/op_cases/sample.hpp: random cases of sample.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/sample.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Sample> {
+template <> struct OpCases<zrt::ops::Sample> {
   using Op = zrt::ops::Sample;
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t vocabulary = r.between(1, 150);

@@ -2,13 +2,13 @@
 // tests/property/op_cases/slice.hpp: random cases of slice.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/slice.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Slice> {
+template <> struct OpCases<zrt::ops::Slice> {
   using Op = zrt::ops::Slice;
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t last = r.between(1, 60);

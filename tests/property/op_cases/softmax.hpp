@@ -2,13 +2,13 @@
 // tests/property/op_cases/softmax.hpp: random cases of softmax.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/softmax.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Softmax> {
+template <> struct OpCases<zrt::ops::Softmax> {
   using Op = zrt::ops::Softmax;
   // The same operations in the same order.
   static constexpr Tolerance tolerance{0, 0};

@@ -2,13 +2,13 @@
 // tests/property/op_cases/swiglu.hpp: random cases of swiglu.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/swiglu.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Swiglu> {
+template <> struct OpCases<zrt::ops::Swiglu> {
   using Op = zrt::ops::Swiglu;
   // That of rms_norm_fused_mlp_gate_up in every term of the last sum.
   static constexpr Tolerance tolerance{0, 8e-6};

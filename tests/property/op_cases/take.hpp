@@ -2,13 +2,13 @@
 // tests/property/op_cases/take.hpp: random cases of take.
 #pragma once
 
-#include <property/op_cases/op_case.hpp>
 #include <zrt/ops/take.hpp>
+
+#include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <>
-struct OpCases<zrt::ops::Take> {
+template <> struct OpCases<zrt::ops::Take> {
   using Op = zrt::ops::Take;
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t rows = r.between(1, 30);

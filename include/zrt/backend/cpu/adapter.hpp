@@ -9,8 +9,7 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 /// How the CPU computes op O: one specialisation per claimed op, in adapters/<op>.hpp.
-template <class O>
-struct Adapter;
+template <class O> struct Adapter;
 
 template <class O>
 concept Records = requires(Recorder& recorder, const HostCall<O>& call) {
@@ -26,8 +25,10 @@ concept HasScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
 /// Bytes of scratch of an instruction.
 template <class O>
 [[nodiscard]] constexpr CheckedSize scratch_bytes(const TypeCall<O>& call, const Extents& bounds) noexcept {
-  if constexpr (HasScratch<O>) return Adapter<O>::scratch(call, bounds);
-  else return 0;
+  if constexpr (HasScratch<O>)
+    return Adapter<O>::scratch(call, bounds);
+  else
+    return 0;
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu

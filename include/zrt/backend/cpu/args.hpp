@@ -42,10 +42,10 @@ struct RoundedForms {
 
 /// Activation rows, plain and rounded; a form that no projection reads is null.
 struct Activations {
-  const float* x = nullptr;           ///< [rows][cols]
-  const std::int8_t* q = nullptr;     ///< [rows][cols]
-  const float* d = nullptr;           ///< [rows][cols / kGroup]
-  const std::int32_t* sum = nullptr;  ///< [rows][cols / kGroup] sums of q
+  const float* x = nullptr;                ///< [rows][cols]
+  const std::int8_t* q = nullptr;          ///< [rows][cols]
+  const float* d = nullptr;                ///< [rows][cols / kGroup]
+  const std::int32_t* sum = nullptr;       ///< [rows][cols / kGroup] sums of q
   const std::int8_t* wide_q = nullptr;     ///< [rows][cols]
   const float* wide_d = nullptr;           ///< [rows][cols / kWideGroup]
   const std::int32_t* wide_sum = nullptr;  ///< [rows][cols / kGroup] sums of wide_q
@@ -58,8 +58,15 @@ struct Activations {
     const std::uint64_t group = std::uint64_t{first} * (cols / kGroup);
     const std::uint64_t wide = std::uint64_t{first} * (cols / kWideGroup);
     auto past = [](auto* p, std::uint64_t n) noexcept { return p == nullptr ? nullptr : p + n; };
-    return {past(x, at), past(q, at), past(d, group), past(sum, group), past(wide_q, at), past(wide_d, wide),
-            past(wide_sum, group), count, cols};
+    return {past(x, at),
+            past(q, at),
+            past(d, group),
+            past(sum, group),
+            past(wide_q, at),
+            past(wide_d, wide),
+            past(wide_sum, group),
+            count,
+            cols};
   }
 };
 

@@ -16,6 +16,8 @@
 // What differs between variants beyond simd/, and its tools: each namespace gets the same names.
 ZRT_FP_BEGIN
 
+// Each fragment needs the ones before it.
+// clang-format off
 #if ZRT_HAS_V1
 namespace zrt::inline ZRT_ABI::cpu::v1 {
 #include <zrt/backend/cpu/kernels/unroll.inc.hpp>
@@ -43,6 +45,7 @@ namespace zrt::inline ZRT_ABI::cpu::v4 {
 }  // namespace zrt::inline ZRT_ABI::cpu::v4
 ZRT_REGION_END
 #endif
+// clang-format on
 
 ZRT_FP_END
 

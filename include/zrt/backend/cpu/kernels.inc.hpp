@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels.inc.hpp: textual fragment: all kernels of one variant, in the order of their needs.
 
+// The order is that of their needs.
+// clang-format off
 #include <zrt/backend/cpu/kernels/weights.inc.hpp>
 #include <zrt/backend/cpu/kernels/dot16.inc.hpp>
 #include <zrt/backend/cpu/kernels/blocks.inc.hpp>
@@ -16,3 +18,4 @@
 #include <zrt/backend/cpu/kernels/choose.inc.hpp>
 #include <zrt/backend/cpu/kernels/copies.inc.hpp>
 #include <zrt/backend/cpu/kernels/table.inc.hpp>
+// clang-format on

@@ -14,7 +14,8 @@ class Recorder : public exec::HostRecorder {
   Recorder(const KernelSet& kernels, exec::HostProgram& program, Vector<Buffer>& tables, Allocator allocator) noexcept
       : HostRecorder(program, tables, allocator), kernels_(&kernels) {}
 
-  Recorder(const KernelSet& kernels, exec::HostRecorder recorder) noexcept : HostRecorder(recorder), kernels_(&kernels) {}
+  Recorder(const KernelSet& kernels, exec::HostRecorder recorder) noexcept
+      : HostRecorder(recorder), kernels_(&kernels) {}
 
   [[nodiscard]] const KernelSet& kernels() const noexcept { return *kernels_; }
 
@@ -23,17 +24,17 @@ class Recorder : public exec::HostRecorder {
   /// Errors: Errc::unsupported_weight_type, naming the type.
   [[nodiscard]] Result<const WeightKernels*> kernels_of(const HostWeight& w) const noexcept {
     const WeightKernels* row = kernels_->find(w.dtype);
-    if (row == nullptr) return fail(Errc::unsupported_weight_type, "cpu: weights of type ", name(w.dtype), " are not computed");
+    if (row == nullptr)
+      return fail(Errc::unsupported_weight_type, "cpu: weights of type ", name(w.dtype), " are not computed");
     return row;
   }
 
   /// Chooses the function that multiplies by `w` under the plan's rounding; `bias` may be absent.
-  [[nodiscard]] Result<Projection> projection(const HostWeight& w, const HostWeight& bias, quant::Act act) const noexcept {
+  [[nodiscard]] Result<Projection> projection(const HostWeight& w, const HostWeight& bias,
+                                              quant::Act act) const noexcept {
     auto row = kernels_of(w);
     if (!row) return pass(row);
-    const DotRows dot = act == quant::Act::none    ? (*row)->dot
-                        : act == (*row)->act       ? (*row)->dot_rounded
-                                                   : nullptr;
+    const DotRows dot = act == quant::Act::none ? (*row)->dot : act == (*row)->act ? (*row)->dot_rounded : nullptr;
     if (dot == nullptr)
       return fail(Errc::unsupported_weight_type, "cpu: weights of type ", name(w.dtype),
                   " do not meet activations rounded per ", quant::group_elems(act));
@@ -45,7 +46,8 @@ class Recorder : public exec::HostRecorder {
 };
 
 /// Computes a rotation's angles per position, padded to whole lanes, in memory of the program.
-[[nodiscard]] inline Result<const float*> rope_table(Recorder& r, const ops::RopeParams& p, const HostWeight& factors) noexcept {
+[[nodiscard]] inline Result<const float*> rope_table(Recorder& r, const ops::RopeParams& p,
+                                                     const HostWeight& factors) noexcept {
   const std::uint32_t pairs = p.n_rot / 2;
   if (pairs == 0) return nullptr;
   auto memory = r.table(align_up(pairs, 16) * sizeof(float));

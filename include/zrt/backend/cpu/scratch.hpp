@@ -22,8 +22,7 @@ struct RowScratch {
 };
 
 /// The rounded forms that op O reads under parameters `p`.
-template <class O>
-[[nodiscard]] constexpr RoundedForms rounded_forms(const typename O::Params& p) noexcept {
+template <class O> [[nodiscard]] constexpr RoundedForms rounded_forms(const typename O::Params& p) noexcept {
   RoundedForms forms;
   for (const auto& act : O::act_fields) forms.add(p.*act.field);
   return forms;

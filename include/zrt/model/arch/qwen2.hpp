@@ -15,8 +15,7 @@ struct Qwen2 {
 
   [[nodiscard]] static constexpr Config canonical() noexcept { return canonical_dense_config(); }
 
-  template <class G>
-  static constexpr void build(G& g, const Config& c) {
+  template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder(g, c, {.qkv_bias = Has::always});
   }
 };

@@ -15,8 +15,7 @@ struct Qwen3 {
 
   [[nodiscard]] static constexpr Config canonical() noexcept { return canonical_dense_config(); }
 
-  template <class G>
-  static constexpr void build(G& g, const Config& c) {
+  template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder(g, c, {.qk_norm = Has::always});
   }
 };

@@ -13,8 +13,7 @@
 namespace zrt::inline ZRT_ABI::model::detail {
 
 // Reads a little-endian unsigned number from memory of any alignment.
-template <std::unsigned_integral T>
-[[nodiscard]] inline T load_little(const std::byte* from) noexcept {
+template <std::unsigned_integral T> [[nodiscard]] inline T load_little(const std::byte* from) noexcept {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i)
     value |= static_cast<std::uint64_t>(std::to_integer<std::uint8_t>(from[i])) << (8 * i);
@@ -43,8 +42,7 @@ class Quoted {
 
 class GgufCursor {
  public:
-  explicit GgufCursor(GgufBytes& bytes, std::uint64_t offset = 0) noexcept
-      : bytes_(bytes), offset_(offset) {}
+  explicit GgufCursor(GgufBytes& bytes, std::uint64_t offset = 0) noexcept : bytes_(bytes), offset_(offset) {}
 
   // Names what is being read: `item` and its number, until its own name is known.
   void enter(std::string_view item, std::uint64_t number) noexcept {
@@ -71,8 +69,7 @@ class GgufCursor {
 
   // An error at file offset `offset`, whose text begins with what is being read.
   template <class... Pieces>
-  [[nodiscard]] std::unexpected<Error> fault(Errc code, std::uint64_t offset,
-                                             const Pieces&... pieces) const noexcept {
+  [[nodiscard]] std::unexpected<Error> fault(Errc code, std::uint64_t offset, const Pieces&... pieces) const noexcept {
     Error error(code);
     error.append(item_);
     if (!name_.view().empty()) {
@@ -88,16 +85,15 @@ class GgufCursor {
   // Passes over `count` bytes and returns where they lie.
   [[nodiscard]] Result<const std::byte*> take(std::uint64_t count, std::string_view part) noexcept {
     if (count > remaining()) {
-      return fault(Errc::truncated_file, offset_, "the file ends inside the ", part, ": ", count,
-                   " bytes expected, ", remaining(), " left");
+      return fault(Errc::truncated_file, offset_, "the file ends inside the ", part, ": ", count, " bytes expected, ",
+                   remaining(), " left");
     }
     auto bytes = bytes_.at(offset_, count);
     if (bytes) offset_ += count;
     return bytes;
   }
 
-  template <std::unsigned_integral T>
-  [[nodiscard]] Result<T> number(std::string_view part) noexcept {
+  template <std::unsigned_integral T> [[nodiscard]] Result<T> number(std::string_view part) noexcept {
     const auto bytes = take(sizeof(T), part);
     if (!bytes) return pass(bytes);
     return load_little<T>(*bytes);
@@ -109,8 +105,7 @@ class GgufCursor {
     if (!length) return pass(length);
     const auto chars = take(*length, part);
     if (!chars) return pass(chars);
-    return std::string_view(reinterpret_cast<const char*>(*chars),
-                            static_cast<std::size_t>(*length));
+    return std::string_view(reinterpret_cast<const char*>(*chars), static_cast<std::size_t>(*length));
   }
 
  private:

@@ -25,8 +25,7 @@ namespace zrt::inline ZRT_ABI::model {
 class GgufFile {
  public:
   /// Opens the file at `path` by mapping it.
-  [[nodiscard]] static Result<GgufFile> open(std::string_view path,
-                                             Allocator allocator = system_allocator()) noexcept {
+  [[nodiscard]] static Result<GgufFile> open(std::string_view path, Allocator allocator = system_allocator()) noexcept {
     auto mapping = FileMapping::open(path, allocator);
     if (!mapping) return pass(mapping);
     GgufFile file(allocator);
@@ -34,8 +33,7 @@ class GgufFile {
     file.memory_ = file.mapping_.span();
     return index_memory(std::move(file));
   }
-  [[nodiscard]] static Result<GgufFile> open(const char* path,
-                                             Allocator allocator = system_allocator()) noexcept {
+  [[nodiscard]] static Result<GgufFile> open(const char* path, Allocator allocator = system_allocator()) noexcept {
     if (path == nullptr) return fail(Errc::invalid_argument, "the path is null");
     return open(std::string_view(path), allocator);
   }
@@ -88,8 +86,7 @@ class GgufFile {
 
   /// Returns the value of `key` as a T, or `otherwise` when the key is absent. A value of a wrong type
   /// is an error all the same.
-  template <GgufReadable T>
-  [[nodiscard]] Result<T> get_or(std::string_view key, T otherwise) const noexcept {
+  template <GgufReadable T> [[nodiscard]] Result<T> get_or(std::string_view key, T otherwise) const noexcept {
     const GgufValue* value = find(key);
     if (value == nullptr) return otherwise;
     return value->as<T>(key);
@@ -100,8 +97,8 @@ class GgufFile {
     const GgufValue* value = find(key);
     if (value == nullptr) return missing(key);
     if (value->type() != GgufValueType::array) {
-      auto error = Error::of(Errc::invalid_metadata, "metadata '", detail::Quoted(key).view(),
-                             "': array expected, ", name(value->type()), " found");
+      auto error = Error::of(Errc::invalid_metadata, "metadata '", detail::Quoted(key).view(), "': array expected, ",
+                             name(value->type()), " found");
       return std::unexpected<Error>(error.at_offset(value->offset()));
     }
     return *value;
@@ -137,9 +134,8 @@ class GgufFile {
   [[nodiscard]] Result<void> read_tensor(const GgufTensor& tensor, std::span<std::byte> to,
                                          std::uint64_t first = 0) const noexcept {
     if (first > tensor.bytes || to.size() > tensor.bytes - first) {
-      return fail(Errc::invalid_argument, "tensor '", detail::Quoted(tensor.name).view(),
-                  "': ", to.size(), " bytes from byte ", first, " asked for, ", tensor.bytes,
-                  " bytes present");
+      return fail(Errc::invalid_argument, "tensor '", detail::Quoted(tensor.name).view(), "': ", to.size(),
+                  " bytes from byte ", first, " asked for, ", tensor.bytes, " bytes present");
     }
     if (to.empty()) return {};
     if (has_data()) {
@@ -148,8 +144,8 @@ class GgufFile {
     }
     const std::uint64_t at = data_offset_ + tensor.offset + first;
     if (reader_->read(reader_->context, at, to.size(), to.data())) return {};
-    auto error = Error::of(Errc::io_error, "tensor '", detail::Quoted(tensor.name).view(),
-                           "': the reader failed on ", to.size(), " bytes");
+    auto error = Error::of(Errc::io_error, "tensor '", detail::Quoted(tensor.name).view(), "': the reader failed on ",
+                           to.size(), " bytes");
     return std::unexpected<Error>(error.at_offset(at));
   }
 
@@ -165,12 +161,8 @@ class GgufFile {
   // Takes what the index holds into the lists of `file`.
   struct Collect {
     GgufFile& file;
-    [[nodiscard]] Result<void> entry(const GgufEntry& entry) noexcept {
-      return file.entries_.push_back(entry);
-    }
-    [[nodiscard]] Result<void> tensor(const GgufTensor& tensor) noexcept {
-      return file.tensors_.push_back(tensor);
-    }
+    [[nodiscard]] Result<void> entry(const GgufEntry& entry) noexcept { return file.entries_.push_back(entry); }
+    [[nodiscard]] Result<void> tensor(const GgufTensor& tensor) noexcept { return file.tensors_.push_back(tensor); }
   };
 
   // Only walks: a reader's bytes move while they are loaded.
@@ -215,11 +207,11 @@ class GgufFile {
     return {};
   }
 
-  [[nodiscard]] static std::unexpected<Error> duplicate(std::string_view what,
-                                                        std::string_view name, std::uint32_t number,
+  [[nodiscard]] static std::unexpected<Error> duplicate(std::string_view what, std::string_view name,
+                                                        std::uint32_t number,
                                                         std::span<const std::byte> bytes) noexcept {
-    auto error = Error::of(Errc::duplicate_name, what, " '", detail::Quoted(name).view(),
-                           "' of entry ", number, " appeared before");
+    auto error = Error::of(Errc::duplicate_name, what, " '", detail::Quoted(name).view(), "' of entry ", number,
+                           " appeared before");
     const auto* first = reinterpret_cast<const char*>(bytes.data());
     return std::unexpected<Error>(error.at_offset(static_cast<std::uint64_t>(name.data() - first)));
   }
@@ -249,8 +241,7 @@ inline Result<GgufFile> GgufFile::open(const GgufReader& reader, Allocator alloc
   detail::GgufBytes source(reader, allocator);
   file.file_bytes_ = source.end();
   Ignore ignore;
-  if (const auto header = detail::walk_index(detail::GgufCursor(source), ignore); !header)
-    return pass(header);
+  if (const auto header = detail::walk_index(detail::GgufCursor(source), ignore); !header) return pass(header);
   file.loaded_ = source.take_loaded();
   if (auto r = file.index(file.loaded_.span()); !r) return pass(r);
   return file;

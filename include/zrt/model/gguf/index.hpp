@@ -53,15 +53,14 @@ struct GgufHeader {
 inline constexpr std::uint64_t kGgufLeastEntryBytes = 8 + 1 + 4 + 1;
 inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
 
-[[nodiscard]] inline Result<void> check_count(const GgufCursor& cursor, std::uint64_t at,
-                                              std::string_view what, std::uint64_t count,
-                                              std::uint64_t least) noexcept {
+[[nodiscard]] inline Result<void> check_count(const GgufCursor& cursor, std::uint64_t at, std::string_view what,
+                                              std::uint64_t count, std::uint64_t least) noexcept {
   if (count > kGgufMaxEntries)
-    return cursor.fault(Errc::limit_exceeded, at, count, " ", what, " announced, at most ",
-                        kGgufMaxEntries, " allowed");
+    return cursor.fault(Errc::limit_exceeded, at, count, " ", what, " announced, at most ", kGgufMaxEntries,
+                        " allowed");
   if (count > cursor.remaining() / least) {
-    return cursor.fault(Errc::truncated_file, at, count, " ", what, " of at least ", least,
-                        " bytes announced, ", cursor.remaining(), " bytes left");
+    return cursor.fault(Errc::truncated_file, at, count, " ", what, " of at least ", least, " bytes announced, ",
+                        cursor.remaining(), " bytes left");
   }
   return {};
 }
@@ -71,8 +70,7 @@ inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
   if (!magic) return pass(magic);
   const std::string_view letters(reinterpret_cast<const char*>(*magic), 4);
   if (letters != "GGUF")
-    return cursor.fault(Errc::invalid_file, 0, "the magic is '", Quoted(letters).view(),
-                        "', 'GGUF' expected");
+    return cursor.fault(Errc::invalid_file, 0, "the magic is '", Quoted(letters).view(), "', 'GGUF' expected");
 
   GgufHeader header;
   const auto version = cursor.number<std::uint32_t>("version");
@@ -80,14 +78,11 @@ inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
   header.version = *version;
   // Versions are small numbers: one whose low half is empty was written most significant byte first.
   if (*version != 0 && (*version & 0xffffu) == 0)
-    return cursor.fault(Errc::unsupported_version, 4,
-                        "the file is big-endian, a little-endian file expected");
+    return cursor.fault(Errc::unsupported_version, 4, "the file is big-endian, a little-endian file expected");
   if (*version == 1)
-    return cursor.fault(Errc::unsupported_version, 4,
-                        "version 1 has other field widths, version 2 or 3 expected");
+    return cursor.fault(Errc::unsupported_version, 4, "version 1 has other field widths, version 2 or 3 expected");
   if (*version != 2 && *version != 3)
-    return cursor.fault(Errc::unsupported_version, 4, "the version is ", *version,
-                        ", 2 or 3 expected");
+    return cursor.fault(Errc::unsupported_version, 4, "the version is ", *version, ", 2 or 3 expected");
 
   const auto tensors = cursor.number<std::uint64_t>("tensor count");
   if (!tensors) return pass(tensors);
@@ -95,52 +90,44 @@ inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
   const auto entries = cursor.number<std::uint64_t>("metadata count");
   if (!entries) return pass(entries);
   header.entries = *entries;
-  if (auto r = check_count(cursor, 8, "tensors", *tensors, kGgufLeastTensorBytes); !r)
-    return pass(r);
-  if (auto r = check_count(cursor, 16, "metadata entries", *entries, kGgufLeastEntryBytes); !r)
-    return pass(r);
+  if (auto r = check_count(cursor, 8, "tensors", *tensors, kGgufLeastTensorBytes); !r) return pass(r);
+  if (auto r = check_count(cursor, 16, "metadata entries", *entries, kGgufLeastEntryBytes); !r) return pass(r);
   return header;
 }
 
-[[nodiscard]] inline Result<std::uint32_t> read_alignment(const GgufCursor& cursor,
-                                                          const GgufValue& value) noexcept {
+[[nodiscard]] inline Result<std::uint32_t> read_alignment(const GgufCursor& cursor, const GgufValue& value) noexcept {
   if (value.type() != GgufValueType::u32)
-    return cursor.fault(Errc::invalid_metadata, value.offset(), "u32 expected, ",
-                        name(value.type()), " found");
+    return cursor.fault(Errc::invalid_metadata, value.offset(), "u32 expected, ", name(value.type()), " found");
   const auto alignment = value.as<std::uint32_t>("general.alignment");
   if (!alignment) return pass(alignment);
   if (*alignment == 0 || (*alignment & (*alignment - 1)) != 0)
-    return cursor.fault(Errc::invalid_metadata, value.offset(), *alignment,
-                        " is not a power of two");
+    return cursor.fault(Errc::invalid_metadata, value.offset(), *alignment, " is not a power of two");
   // The format asks for a multiple of 8, so that every plain element type lies aligned.
   if (*alignment < 8 || *alignment > kGgufMaxAlignment) {
-    return cursor.fault(Errc::invalid_metadata, value.offset(), "the alignment is ", *alignment,
-                        ", 8 to ", kGgufMaxAlignment, " expected");
+    return cursor.fault(Errc::invalid_metadata, value.offset(), "the alignment is ", *alignment, ", 8 to ",
+                        kGgufMaxAlignment, " expected");
   }
   return *alignment;
 }
 
 // Keys are printable ASCII by the format; names may be any text without control characters.
-[[nodiscard]] inline Result<std::string_view> read_name(GgufCursor& cursor, std::string_view part,
-                                                        std::uint64_t most, bool ascii) noexcept {
+[[nodiscard]] inline Result<std::string_view> read_name(GgufCursor& cursor, std::string_view part, std::uint64_t most,
+                                                        bool ascii) noexcept {
   const std::uint64_t at = cursor.offset();
   const auto length = cursor.number<std::uint64_t>(part);
   if (!length) return pass(length);
   if (*length == 0) return cursor.fault(Errc::invalid_file, at, "the ", part, " is empty");
   if (*length > most) {
-    return cursor.fault(Errc::invalid_file, at, "the ", part, " has ", *length, " bytes, at most ",
-                        most, " expected");
+    return cursor.fault(Errc::invalid_file, at, "the ", part, " has ", *length, " bytes, at most ", most, " expected");
   }
   const auto chars = cursor.take(*length, part);
   if (!chars) return pass(chars);
-  const std::string_view text(reinterpret_cast<const char*>(*chars),
-                              static_cast<std::size_t>(*length));
+  const std::string_view text(reinterpret_cast<const char*>(*chars), static_cast<std::size_t>(*length));
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x20 || byte == 0x7f || (ascii && byte > 0x7f)) {
-      return cursor.fault(
-          Errc::invalid_file, at + 8 + i, "byte ", i, " of the ", part, " is ", byte,
-          ascii ? ", a printable ASCII character expected" : ", a control character");
+      return cursor.fault(Errc::invalid_file, at + 8 + i, "byte ", i, " of the ", part, " is ", byte,
+                          ascii ? ", a printable ASCII character expected" : ", a control character");
     }
   }
   return text;
@@ -160,24 +147,21 @@ inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
   return entry;
 }
 
-[[nodiscard]] inline Result<void> read_tensor_dims(GgufCursor& cursor,
-                                                   GgufTensor& tensor) noexcept {
+[[nodiscard]] inline Result<void> read_tensor_dims(GgufCursor& cursor, GgufTensor& tensor) noexcept {
   const auto rank = cursor.number<std::uint32_t>("rank");
   if (!rank) return pass(rank);
   if (*rank > kGgufMaxRank) {
-    return cursor.fault(Errc::unsupported_tensor_rank, cursor.offset() - 4, "the rank is ", *rank,
-                        ", at most ", kGgufMaxRank, " expected");
+    return cursor.fault(Errc::unsupported_tensor_rank, cursor.offset() - 4, "the rank is ", *rank, ", at most ",
+                        kGgufMaxRank, " expected");
   }
   tensor.rank = *rank;
   tensor.elems = 1;
   for (std::uint32_t d = 0; d < *rank; ++d) {
     const auto dim = cursor.number<std::uint64_t>("dimensions");
     if (!dim) return pass(dim);
-    if (*dim == 0)
-      return cursor.fault(Errc::invalid_file, cursor.offset() - 8, "dimension ", d, " is zero");
+    if (*dim == 0) return cursor.fault(Errc::invalid_file, cursor.offset() - 8, "dimension ", d, " is zero");
     // Element counts also fit the signed 64-bit numbers that hosts compute with.
-    if (!mul_fits(tensor.elems, *dim, tensor.elems) ||
-        tensor.elems > std::numeric_limits<std::int64_t>::max()) {
+    if (!mul_fits(tensor.elems, *dim, tensor.elems) || tensor.elems > std::numeric_limits<std::int64_t>::max()) {
       return cursor.fault(Errc::size_overflow, cursor.offset() - 8, "dimension ", d, " is ", *dim,
                           ", and the number of elements does not fit 63 bits");
     }
@@ -186,28 +170,24 @@ inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
   return {};
 }
 
-[[nodiscard]] inline Result<void> read_tensor_type(GgufCursor& cursor,
-                                                   GgufTensor& tensor) noexcept {
+[[nodiscard]] inline Result<void> read_tensor_type(GgufCursor& cursor, GgufTensor& tensor) noexcept {
   const auto id = cursor.number<std::uint32_t>("type");
   if (!id) return pass(id);
   const std::uint64_t at = cursor.offset() - 4;
   const GgmlType* type = find_ggml_type(*id);
   if (type == nullptr && !removed_ggml_type(*id).empty()) {
-    return cursor.fault(Errc::unsupported_weight_type, at, "the type is ", *id, " (",
-                        removed_ggml_type(*id), "), which ggml removed; convert the file again");
+    return cursor.fault(Errc::unsupported_weight_type, at, "the type is ", *id, " (", removed_ggml_type(*id),
+                        "), which ggml removed; convert the file again");
   }
   if (type == nullptr)
-    return cursor.fault(Errc::unsupported_weight_type, at, "the type is ", *id,
-                        ", which is not known");
+    return cursor.fault(Errc::unsupported_weight_type, at, "the type is ", *id, ", which is not known");
   tensor.type = *type;
   if (tensor.dims[0] % type->block_elems() != 0) {
-    return cursor.fault(Errc::invalid_file, at, "dimension 0 is ", tensor.dims[0],
-                        ", a multiple of ", type->block_elems(), " expected for ", type->name());
+    return cursor.fault(Errc::invalid_file, at, "dimension 0 is ", tensor.dims[0], ", a multiple of ",
+                        type->block_elems(), " expected for ", type->name());
   }
-  if (!mul_fits<std::uint64_t>(tensor.elems / type->block_elems(), type->block_bytes(),
-                               tensor.bytes))
-    return cursor.fault(Errc::size_overflow, at, "the size of ", tensor.elems,
-                        " elements does not fit 64 bits");
+  if (!mul_fits<std::uint64_t>(tensor.elems / type->block_elems(), type->block_bytes(), tensor.bytes))
+    return cursor.fault(Errc::size_overflow, at, "the size of ", tensor.elems, " elements does not fit 64 bits");
   return {};
 }
 
@@ -228,8 +208,7 @@ inline constexpr std::uint64_t kGgufLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
 
 // Walks the whole index once. `sink.entry` and `sink.tensor` get what was read and may fail; views in
 // it hold as long as the cursor's bytes do.
-template <class Sink>
-[[nodiscard]] Result<GgufHeader> walk_index(GgufCursor cursor, Sink& sink) noexcept {
+template <class Sink> [[nodiscard]] Result<GgufHeader> walk_index(GgufCursor cursor, Sink& sink) noexcept {
   auto header = read_header(cursor);
   if (!header) return header;
   for (std::uint64_t i = 0; i < header->entries; ++i) {

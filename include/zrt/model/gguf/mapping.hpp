@@ -41,10 +41,8 @@ class FileMapping {
   /// Maps the file at `path`. An empty file gives an empty mapping.
   ///
   /// Fails with Errc::io_error when it cannot be opened, is no regular file, or cannot be mapped.
-  [[nodiscard]] static Result<FileMapping> open(std::string_view path,
-                                                const Allocator& allocator) noexcept {
-    if (path.find('\0') != path.npos)
-      return fail(Errc::invalid_argument, "a path holds a zero byte");
+  [[nodiscard]] static Result<FileMapping> open(std::string_view path, const Allocator& allocator) noexcept {
+    if (path.find('\0') != path.npos) return fail(Errc::invalid_argument, "a path holds a zero byte");
     String terminated(allocator);
     if (auto r = terminated.append(path); !r) return pass(r);
     if (auto r = terminated.push_back('\0'); !r) return pass(r);
@@ -66,8 +64,7 @@ class FileMapping {
     return {path.data(), path.size() < 120 ? path.size() : 120};
   }
 
-  [[nodiscard]] static std::unexpected<Error> system_failure(std::string_view what,
-                                                             std::string_view path,
+  [[nodiscard]] static std::unexpected<Error> system_failure(std::string_view what, std::string_view path,
                                                              int code) noexcept {
     auto error = Error::of(Errc::io_error, what, " '", shortened(path), "': ");
     switch (code) {
@@ -90,8 +87,7 @@ class FileMapping {
   [[nodiscard]] static Result<FileMapping> of(int file, std::string_view path) noexcept {
     struct stat status{};
     if (::fstat(file, &status) != 0) return system_failure("cannot examine", path, errno);
-    if (!S_ISREG(status.st_mode))
-      return fail(Errc::io_error, "'", shortened(path), "' is no regular file");
+    if (!S_ISREG(status.st_mode)) return fail(Errc::io_error, "'", shortened(path), "' is no regular file");
     const auto size = narrow<std::size_t>(status.st_size, "the size of the file");
     if (!size) return pass(size);
     FileMapping mapping;

@@ -31,13 +31,10 @@ template <class Item, std::string_view Item::* Name> class NameOrder {
   }
 
   // Returns the item called `name`, or null. `items` are those that were sorted.
-  [[nodiscard]] const Item* find(std::span<const Item> items,
-                                 std::string_view name) const noexcept {
-    const std::uint32_t* at =
-        std::lower_bound(order_.begin(), order_.end(), name,
-                         [items](std::uint32_t i, std::string_view wanted) noexcept {
-                           return items[i].*Name < wanted;
-                         });
+  [[nodiscard]] const Item* find(std::span<const Item> items, std::string_view name) const noexcept {
+    const std::uint32_t* at = std::lower_bound(
+        order_.begin(), order_.end(), name,
+        [items](std::uint32_t i, std::string_view wanted) noexcept { return items[i].*Name < wanted; });
     return at != order_.end() && items[*at].*Name == name ? &items[*at] : nullptr;
   }
 

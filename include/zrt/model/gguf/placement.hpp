@@ -11,8 +11,7 @@
 namespace zrt::inline ZRT_ABI::model::detail {
 
 template <class... Pieces>
-[[nodiscard]] std::unexpected<Error> misplaced(Errc code, const GgufTensor& tensor,
-                                               const Pieces&... pieces) noexcept {
+[[nodiscard]] std::unexpected<Error> misplaced(Errc code, const GgufTensor& tensor, const Pieces&... pieces) noexcept {
   auto error = Error::of(code, "tensor '", Quoted(tensor.name).view(), "': ");
   (error.append(pieces), ...);
   return std::unexpected<Error>(error.at_offset(tensor.entry_offset));
@@ -27,23 +26,20 @@ template <class... Pieces>
     return tensors[a].offset != tensors[b].offset ? tensors[a].offset < tensors[b].offset : a < b;
   };
   // Files list their tensors in the order of their data, almost always.
-  if (!std::is_sorted(order.begin(), order.end(), before))
-    std::sort(order.begin(), order.end(), before);
+  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
   for (std::size_t i = 1; i < order.size(); ++i) {
     const GgufTensor& lower = tensors[order[i - 1]];
     const GgufTensor& upper = tensors[order[i]];
     if (upper.offset - lower.offset < lower.bytes) {
-      return misplaced(Errc::invalid_file, upper, "its data at ", upper.offset, " overlaps the ",
-                       lower.bytes, " bytes of '", Quoted(lower.name).view(), "' at ",
-                       lower.offset);
+      return misplaced(Errc::invalid_file, upper, "its data at ", upper.offset, " overlaps the ", lower.bytes,
+                       " bytes of '", Quoted(lower.name).view(), "' at ", lower.offset);
     }
   }
   return {};
 }
 
 // Checks all tensors against a file of `file_bytes` and returns where its data section begins.
-[[nodiscard]] inline Result<std::uint64_t> place_tensors(const GgufHeader& header,
-                                                         std::span<const GgufTensor> tensors,
+[[nodiscard]] inline Result<std::uint64_t> place_tensors(const GgufHeader& header, std::span<const GgufTensor> tensors,
                                                          std::uint64_t file_bytes,
                                                          const Allocator& allocator) noexcept {
   const auto data_offset = CheckedSize(header.index_end).aligned(header.alignment).get("the index");
@@ -55,8 +51,8 @@ template <class... Pieces>
   }
   for (const GgufTensor& tensor : tensors) {
     if (tensor.offset % header.alignment != 0) {
-      return misplaced(Errc::invalid_file, tensor, "the data offset ", tensor.offset,
-                       " is not a multiple of ", header.alignment);
+      return misplaced(Errc::invalid_file, tensor, "the data offset ", tensor.offset, " is not a multiple of ",
+                       header.alignment);
     }
     const std::uint64_t room = file_bytes - *data_offset;
     if (tensor.offset > room || tensor.bytes > room - tensor.offset) {

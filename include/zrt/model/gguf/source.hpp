@@ -17,8 +17,7 @@ namespace zrt::inline ZRT_ABI::model {
 struct GgufReader {
   void* context = nullptr;
   std::uint64_t (*size)(void* context) noexcept = nullptr;
-  bool (*read)(void* context, std::uint64_t offset, std::size_t bytes,
-               std::byte* to) noexcept = nullptr;
+  bool (*read)(void* context, std::uint64_t offset, std::size_t bytes, std::byte* to) noexcept = nullptr;
 };
 
 /// A reader is asked for at most this many bytes of the index at once.
@@ -64,8 +63,7 @@ class GgufBytes {
     while (loaded_.size() < wanted) {
       const std::size_t have = loaded_.size();
       const std::uint64_t left = end_ - have;
-      const std::size_t piece =
-          left < kGgufPieceBytes ? static_cast<std::size_t>(left) : kGgufPieceBytes;
+      const std::size_t piece = left < kGgufPieceBytes ? static_cast<std::size_t>(left) : kGgufPieceBytes;
       // Doubling what has arrived keeps the memory in proportion to bytes that were really read.
       if (have + piece > loaded_.capacity()) {
         if (auto r = loaded_.reserve(have + (have > piece ? have : piece)); !r) return r;

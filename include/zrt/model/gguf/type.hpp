@@ -20,12 +20,8 @@ struct GgmlType {
 
   /// Returns ggml's own name, such as "Q4_K" or "I32".
   [[nodiscard]] constexpr std::string_view name() const noexcept { return {letters, length}; }
-  [[nodiscard]] constexpr std::uint32_t block_elems() const noexcept {
-    return info(dtype).block_elems;
-  }
-  [[nodiscard]] constexpr std::uint32_t block_bytes() const noexcept {
-    return info(dtype).block_bytes;
-  }
+  [[nodiscard]] constexpr std::uint32_t block_elems() const noexcept { return info(dtype).block_elems; }
+  [[nodiscard]] constexpr std::uint32_t block_bytes() const noexcept { return info(dtype).block_bytes; }
 };
 
 namespace detail {
@@ -36,18 +32,15 @@ struct GgmlId {
 };
 
 inline constexpr auto kGgmlIds = std::to_array({
-    GgmlId{0, DType::f32},     GgmlId{1, DType::f16},      GgmlId{2, DType::q4_0},
-    GgmlId{3, DType::q4_1},    GgmlId{6, DType::q5_0},     GgmlId{7, DType::q5_1},
-    GgmlId{8, DType::q8_0},    GgmlId{9, DType::q8_1},     GgmlId{10, DType::q2_k},
-    GgmlId{11, DType::q3_k},   GgmlId{12, DType::q4_k},    GgmlId{13, DType::q5_k},
-    GgmlId{14, DType::q6_k},   GgmlId{15, DType::q8_k},    GgmlId{16, DType::iq2_xxs},
-    GgmlId{17, DType::iq2_xs}, GgmlId{18, DType::iq3_xxs}, GgmlId{19, DType::iq1_s},
-    GgmlId{20, DType::iq4_nl}, GgmlId{21, DType::iq3_s},   GgmlId{22, DType::iq2_s},
-    GgmlId{23, DType::iq4_xs}, GgmlId{24, DType::si8},     GgmlId{25, DType::si16},
-    GgmlId{26, DType::si32},   GgmlId{27, DType::si64},    GgmlId{28, DType::f64},
-    GgmlId{29, DType::iq1_m},  GgmlId{30, DType::bf16},    GgmlId{34, DType::tq1_0},
-    GgmlId{35, DType::tq2_0},  GgmlId{39, DType::mxfp4},   GgmlId{40, DType::nvfp4},
-    GgmlId{41, DType::q1_0},
+    GgmlId{0, DType::f32},      GgmlId{1, DType::f16},     GgmlId{2, DType::q4_0},     GgmlId{3, DType::q4_1},
+    GgmlId{6, DType::q5_0},     GgmlId{7, DType::q5_1},    GgmlId{8, DType::q8_0},     GgmlId{9, DType::q8_1},
+    GgmlId{10, DType::q2_k},    GgmlId{11, DType::q3_k},   GgmlId{12, DType::q4_k},    GgmlId{13, DType::q5_k},
+    GgmlId{14, DType::q6_k},    GgmlId{15, DType::q8_k},   GgmlId{16, DType::iq2_xxs}, GgmlId{17, DType::iq2_xs},
+    GgmlId{18, DType::iq3_xxs}, GgmlId{19, DType::iq1_s},  GgmlId{20, DType::iq4_nl},  GgmlId{21, DType::iq3_s},
+    GgmlId{22, DType::iq2_s},   GgmlId{23, DType::iq4_xs}, GgmlId{24, DType::si8},     GgmlId{25, DType::si16},
+    GgmlId{26, DType::si32},    GgmlId{27, DType::si64},   GgmlId{28, DType::f64},     GgmlId{29, DType::iq1_m},
+    GgmlId{30, DType::bf16},    GgmlId{34, DType::tq1_0},  GgmlId{35, DType::tq2_0},   GgmlId{39, DType::mxfp4},
+    GgmlId{40, DType::nvfp4},   GgmlId{41, DType::q1_0},
 });
 
 // ggml writes our names in capitals, and its signed integers without the leading s.
@@ -57,8 +50,7 @@ inline constexpr auto kGgmlIds = std::to_array({
   type.dtype = row.dtype;
   std::string_view lower = name(row.dtype);
   if (info(row.dtype).kind == DTypeKind::signed_integer) lower.remove_prefix(1);
-  for (char c : lower)
-    type.letters[type.length++] = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  for (char c : lower) type.letters[type.length++] = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
   return type;
 }
 
@@ -68,10 +60,14 @@ struct RemovedGgmlId {
 };
 
 inline constexpr auto kRemovedGgmlIds = std::to_array({
-    RemovedGgmlId{4, "Q4_2"},        RemovedGgmlId{5, "Q4_3"},
-    RemovedGgmlId{31, "Q4_0_4_4"},   RemovedGgmlId{32, "Q4_0_4_8"},
-    RemovedGgmlId{33, "Q4_0_8_8"},   RemovedGgmlId{36, "IQ4_NL_4_4"},
-    RemovedGgmlId{37, "IQ4_NL_4_8"}, RemovedGgmlId{38, "IQ4_NL_8_8"},
+    RemovedGgmlId{4, "Q4_2"},
+    RemovedGgmlId{5, "Q4_3"},
+    RemovedGgmlId{31, "Q4_0_4_4"},
+    RemovedGgmlId{32, "Q4_0_4_8"},
+    RemovedGgmlId{33, "Q4_0_8_8"},
+    RemovedGgmlId{36, "IQ4_NL_4_4"},
+    RemovedGgmlId{37, "IQ4_NL_4_8"},
+    RemovedGgmlId{38, "IQ4_NL_8_8"},
 });
 
 }  // namespace detail
@@ -79,8 +75,7 @@ inline constexpr auto kRemovedGgmlIds = std::to_array({
 /// All tensor types that a GGUF file may use, by ascending number.
 inline constexpr auto kGgmlTypes = [] {
   std::array<GgmlType, detail::kGgmlIds.size()> types{};
-  for (std::size_t i = 0; i < types.size(); ++i)
-    types[i] = detail::make_ggml_type(detail::kGgmlIds[i]);
+  for (std::size_t i = 0; i < types.size(); ++i) types[i] = detail::make_ggml_type(detail::kGgmlIds[i]);
   return types;
 }();
 

@@ -16,21 +16,7 @@
 namespace zrt::inline ZRT_ABI::model {
 
 /// Types of metadata values; the numbers stand in the file.
-enum class GgufValueType : std::uint8_t {
-  u8 = 0,
-  i8,
-  u16,
-  i16,
-  u32,
-  i32,
-  f32,
-  boolean,
-  string,
-  array,
-  u64,
-  i64,
-  f64
-};
+enum class GgufValueType : std::uint8_t { u8 = 0, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 
 namespace detail {
 
@@ -64,8 +50,8 @@ inline constexpr std::array<GgufValueTypeInfo, 13> kGgufValueTypes{{
 
 /// What a metadata value can be read as.
 template <class T>
-concept GgufReadable = std::integral<T> || std::same_as<T, float> || std::same_as<T, double> ||
-                       std::same_as<T, std::string_view>;
+concept GgufReadable =
+    std::integral<T> || std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::string_view>;
 
 /// Arrays may lie in arrays down to this depth.
 inline constexpr std::uint32_t kGgufMaxArrayDepth = 4;
@@ -88,15 +74,13 @@ class GgufValue {
   /// float and double, bool and string as themselves.
   ///
   /// Fails with Errc::invalid_metadata, whose text names the value as `what`.
-  template <GgufReadable T>
-  [[nodiscard]] Result<T> as(std::string_view what = "value") const noexcept {
+  template <GgufReadable T> [[nodiscard]] Result<T> as(std::string_view what = "value") const noexcept {
     if constexpr (std::same_as<T, bool>) {
       if (type_ != GgufValueType::boolean) return wrong_type(what, "bool");
       return load<std::uint8_t>() != 0;
     } else if constexpr (std::same_as<T, std::string_view>) {
       if (type_ != GgufValueType::string) return wrong_type(what, "string");
-      return std::string_view(reinterpret_cast<const char*>(data_),
-                              static_cast<std::size_t>(count_));
+      return std::string_view(reinterpret_cast<const char*>(data_), static_cast<std::size_t>(count_));
     } else if constexpr (std::integral<T>) {
       switch (type_) {
         case GgufValueType::u8:
@@ -124,8 +108,7 @@ class GgufValue {
       }
       return wrong_type(what, "integer");
     } else {
-      if (type_ == GgufValueType::f32)
-        return static_cast<T>(std::bit_cast<float>(load<std::uint32_t>()));
+      if (type_ == GgufValueType::f32) return static_cast<T>(std::bit_cast<float>(load<std::uint32_t>()));
       if (type_ != GgufValueType::f64) return wrong_type(what, "floating-point number");
       const auto wide = std::bit_cast<double>(load<std::uint64_t>());
       constexpr double largest = static_cast<double>(std::numeric_limits<T>::max());
@@ -147,39 +130,30 @@ class GgufValue {
   /// Returns all elements of an array, each read by `as<T>` or, where T is GgufValue, as it is.
   template <class T>
     requires(GgufReadable<T> || std::same_as<T, GgufValue>)
-  [[nodiscard]] Result<Vector<T>> list(const Allocator& allocator,
-                                       std::string_view what = "value") const noexcept;
+  [[nodiscard]] Result<Vector<T>> list(const Allocator& allocator, std::string_view what = "value") const noexcept;
 
  private:
   friend struct detail::GgufValueAccess;
 
-  template <std::unsigned_integral T> [[nodiscard]] T load() const noexcept {
-    return detail::load_little<T>(data_);
-  }
+  template <std::unsigned_integral T> [[nodiscard]] T load() const noexcept { return detail::load_little<T>(data_); }
 
   template <class... Pieces>
-  [[nodiscard]] std::unexpected<Error> misfit(std::string_view what,
-                                              const Pieces&... pieces) const noexcept {
-    auto error =
-        Error::of(Errc::invalid_metadata, "metadata '", detail::Quoted(what).view(), "': ");
+  [[nodiscard]] std::unexpected<Error> misfit(std::string_view what, const Pieces&... pieces) const noexcept {
+    auto error = Error::of(Errc::invalid_metadata, "metadata '", detail::Quoted(what).view(), "': ");
     (error.append(pieces), ...);
     return std::unexpected<Error>(error.at_offset(offset_));
   }
 
-  [[nodiscard]] std::unexpected<Error> wrong_type(std::string_view what,
-                                                  std::string_view expected) const noexcept {
+  [[nodiscard]] std::unexpected<Error> wrong_type(std::string_view what, std::string_view expected) const noexcept {
     return misfit(what, expected, " expected, ", name(type_), " found");
   }
 
-  template <class T, std::integral From>
-  [[nodiscard]] Result<T> fit(From value, std::string_view what) const noexcept {
+  template <class T, std::integral From> [[nodiscard]] Result<T> fit(From value, std::string_view what) const noexcept {
     const bool below =
-        value < From{} &&
-        (std::unsigned_integral<T> || static_cast<std::int64_t>(value) <
-                                          static_cast<std::int64_t>(std::numeric_limits<T>::min()));
+        value < From{} && (std::unsigned_integral<T> ||
+                           static_cast<std::int64_t>(value) < static_cast<std::int64_t>(std::numeric_limits<T>::min()));
     const bool above =
-        value > From{} && static_cast<std::uint64_t>(value) >
-                              static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+        value > From{} && static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(std::numeric_limits<T>::max());
     if (below || above) {
       return misfit(what, value, " found, ", std::numeric_limits<T>::min() + 0, " to ",
                     std::numeric_limits<T>::max() + 0, " expected");
@@ -188,8 +162,7 @@ class GgufValue {
   }
 
   // Room for all elements is made once the first one has turned out to be a T.
-  template <class T>
-  [[nodiscard]] Result<void> append_to(Vector<T>& elements, T value) const noexcept {
+  template <class T> [[nodiscard]] Result<void> append_to(Vector<T>& elements, T value) const noexcept {
     if (auto r = elements.reserve(static_cast<std::size_t>(count_)); !r) return r;
     return elements.push_back(value);
   }
@@ -204,13 +177,12 @@ class GgufValue {
 
 namespace detail {
 
-[[nodiscard]] inline Result<GgufValueType> read_value_type(GgufCursor& cursor,
-                                                           std::string_view part) noexcept {
+[[nodiscard]] inline Result<GgufValueType> read_value_type(GgufCursor& cursor, std::string_view part) noexcept {
   const auto number = cursor.number<std::uint32_t>(part);
   if (!number) return pass(number);
   if (*number >= kGgufValueTypes.size()) {
-    return cursor.fault(Errc::invalid_file, cursor.offset() - 4, "the ", part, " is ", *number,
-                        ", 0 to ", kGgufValueTypes.size() - 1, " expected");
+    return cursor.fault(Errc::invalid_file, cursor.offset() - 4, "the ", part, " is ", *number, ", 0 to ",
+                        kGgufValueTypes.size() - 1, " expected");
   }
   return static_cast<GgufValueType>(*number);
 }
@@ -221,8 +193,7 @@ namespace detail {
 
 struct GgufValueAccess {
   // Reads the payload of a value of `type`, which lies in `depth` arrays.
-  [[nodiscard]] static Result<GgufValue> read(GgufCursor& cursor, GgufValueType type,
-                                              std::uint32_t depth) noexcept {
+  [[nodiscard]] static Result<GgufValue> read(GgufCursor& cursor, GgufValueType type, std::uint32_t depth) noexcept {
     GgufValue value;
     value.type_ = type;
     value.offset_ = cursor.offset();
@@ -254,23 +225,19 @@ struct GgufValueAccess {
   }
 
  private:
-  [[nodiscard]] static Result<void> check_bools(const GgufCursor& cursor, const std::byte* bytes,
-                                                std::uint64_t count,
+  [[nodiscard]] static Result<void> check_bools(const GgufCursor& cursor, const std::byte* bytes, std::uint64_t count,
                                                 std::uint64_t offset) noexcept {
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto byte = std::to_integer<std::uint8_t>(bytes[i]);
-      if (byte > 1)
-        return cursor.fault(Errc::invalid_metadata, offset + i, "a bool is ", byte,
-                            ", 0 or 1 expected");
+      if (byte > 1) return cursor.fault(Errc::invalid_metadata, offset + i, "a bool is ", byte, ", 0 or 1 expected");
     }
     return {};
   }
 
-  [[nodiscard]] static Result<void> read_array(GgufCursor& cursor, GgufValue& value,
-                                               std::uint32_t depth) noexcept {
+  [[nodiscard]] static Result<void> read_array(GgufCursor& cursor, GgufValue& value, std::uint32_t depth) noexcept {
     if (depth == kGgufMaxArrayDepth) {
-      return cursor.fault(Errc::limit_exceeded, cursor.offset(), "arrays lie in arrays more than ",
-                          kGgufMaxArrayDepth, " deep");
+      return cursor.fault(Errc::limit_exceeded, cursor.offset(), "arrays lie in arrays more than ", kGgufMaxArrayDepth,
+                          " deep");
     }
     const auto type = read_value_type(cursor, "array element type");
     if (!type) return pass(type);
@@ -285,17 +252,15 @@ struct GgufValueAccess {
                                : *type == GgufValueType::array ? 12
                                                                : bytes_of(*type);
     if (*count > cursor.remaining() / each) {
-      return cursor.fault(Errc::truncated_file, value.offset_ - 8, "an array of ", *count, " ",
-                          name(*type), " needs at least ", each, " bytes each, ",
-                          cursor.remaining(), " bytes left");
+      return cursor.fault(Errc::truncated_file, value.offset_ - 8, "an array of ", *count, " ", name(*type),
+                          " needs at least ", each, " bytes each, ", cursor.remaining(), " bytes left");
     }
     if (bytes_of(*type) != 0) {
       value.bytes_ = *count * each;
       const auto payload = cursor.take(value.bytes_, "array");
       if (!payload) return pass(payload);
       value.data_ = *payload;
-      if (*type == GgufValueType::boolean)
-        return check_bools(cursor, *payload, *count, value.offset_);
+      if (*type == GgufValueType::boolean) return check_bools(cursor, *payload, *count, value.offset_);
       return {};
     }
     for (std::uint64_t i = 0; i < *count; ++i) {
@@ -322,16 +287,14 @@ inline Result<GgufValue> GgufValue::element(std::uint64_t i) const noexcept {
   detail::GgufCursor cursor(bytes, offset_ + i * fixed);
   cursor.enter("array element", i);
   for (std::uint64_t before = 0; fixed == 0 && before < i; ++before) {
-    if (auto skipped = detail::GgufValueAccess::read(cursor, element_type_, 1); !skipped)
-      return skipped;
+    if (auto skipped = detail::GgufValueAccess::read(cursor, element_type_, 1); !skipped) return skipped;
   }
   return detail::GgufValueAccess::read(cursor, element_type_, 1);
 }
 
 template <class T>
   requires(GgufReadable<T> || std::same_as<T, GgufValue>)
-Result<Vector<T>> GgufValue::list(const Allocator& allocator,
-                                  std::string_view what) const noexcept {
+Result<Vector<T>> GgufValue::list(const Allocator& allocator, std::string_view what) const noexcept {
   if (type_ != GgufValueType::array) return wrong_type(what, "array");
   Vector<T> elements(allocator);
   detail::GgufBytes bytes(detail::GgufValueAccess::payload(*this), offset_);

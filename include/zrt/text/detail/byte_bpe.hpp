@@ -46,12 +46,11 @@ class MergeTable {
 
   [[nodiscard]] std::size_t probe(std::int32_t left, std::int32_t right) const noexcept {
     const std::size_t mask = slots_.size() - 1;
-    std::uint64_t hash = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
-                         static_cast<std::uint32_t>(right);
+    std::uint64_t hash =
+        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) | static_cast<std::uint32_t>(right);
     hash *= 0x9e3779b97f4a7c15u;
     std::size_t i = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;
-    while (slots_[i].merge.token != kNoToken &&
-           (slots_[i].left != left || slots_[i].right != right))
+    while (slots_[i].merge.token != kNoToken && (slots_[i].left != left || slots_[i].right != right))
       i = (i + 1) & mask;
     return i;
   }
@@ -75,8 +74,7 @@ class ByteBpe {
       const std::string_view text = spec.merges[rank];
       const std::size_t space = text.find(' ', 1);
       if (space == std::string_view::npos || space + 1 == text.size())
-        return fail(Errc::invalid_metadata, "merge ", rank, " does not read 'left right' but '",
-                    text, "'");
+        return fail(Errc::invalid_metadata, "merge ", rank, " does not read 'left right' but '", text, "'");
       const std::string_view left_text = slice(text, 0, space);
       const std::string_view right_text = slice(text, space + 1, text.size() - space - 1);
       joined.clear();
@@ -91,8 +89,7 @@ class ByteBpe {
       ++usable;
     }
     if (usable == 0 && !spec.merges.empty())
-      return fail(Errc::invalid_metadata, "none of the ", spec.merges.size(),
-                  " merges joins tokens of the vocabulary");
+      return fail(Errc::invalid_metadata, "none of the ", spec.merges.size(), " merges joins tokens of the vocabulary");
     return {};
   }
 
@@ -100,8 +97,8 @@ class ByteBpe {
 
   /// Appends the tokens of `text`. A byte without a token gives nothing: some vocabularies leave out bytes
   /// that UTF-8 never has, and their unknown token is a control token, which no plain text may make.
-  [[nodiscard]] Result<void> encode(std::string_view text, const TextIndex& index, Merger& merger,
-                                    String& spelled, Vector<std::int32_t>& out) const noexcept {
+  [[nodiscard]] Result<void> encode(std::string_view text, const TextIndex& index, Merger& merger, String& spelled,
+                                    Vector<std::int32_t>& out) const noexcept {
     struct Work {
       const ByteBpe& self;
       const TextIndex& index;
@@ -119,27 +116,25 @@ class ByteBpe {
   }
 
  private:
-  [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index,
-                                         Merger& merger, String& spelled,
+  [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index, Merger& merger, String& spelled,
                                          Vector<std::int32_t>& out) const noexcept {
     if (pre_->traits.ignore_merges && word.size() <= index.longest()) {
       spelled.clear();
       for (const char c : word)
-        if (auto r = spelled.append(byte_letter(static_cast<unsigned char>(c)).view()); !r)
-          return r;
+        if (auto r = spelled.append(byte_letter(static_cast<unsigned char>(c)).view()); !r) return r;
       const std::int32_t whole = index.find(spelled);
       if (whole != kNoToken) return out.push_back(whole);
     }
     if (auto r = merger.start(word.size()); !r) return r;
     for (std::size_t at = 0; at < word.size(); ++at)
       merger.add(static_cast<std::uint32_t>(at), 1, bytes_[static_cast<unsigned char>(word[at])]);
-    const auto lookup = [&](std::uint32_t, std::uint32_t, std::int32_t left,
-                            std::int32_t right) noexcept { return merges_.find(left, right); };
+    const auto lookup = [&](std::uint32_t, std::uint32_t, std::int32_t left, std::int32_t right) noexcept {
+      return merges_.find(left, right);
+    };
     if (auto r = merger.run(lookup); !r) return r;
-    return merger.each(
-        [&](std::uint32_t, std::uint32_t, std::int32_t token) noexcept -> Result<void> {
-          return token == kNoToken ? Result<void>{} : out.push_back(token);
-        });
+    return merger.each([&](std::uint32_t, std::uint32_t, std::int32_t token) noexcept -> Result<void> {
+      return token == kNoToken ? Result<void>{} : out.push_back(token);
+    });
   }
 
   MergeTable merges_;

@@ -14,8 +14,7 @@ namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Reads "<0xHH>", or gives nothing.
 [[nodiscard]] constexpr std::optional<unsigned char> hex_byte(std::string_view text) noexcept {
-  if (text.size() != 6 || text[0] != '<' || text[1] != '0' || text[2] != 'x' || text[5] != '>')
-    return std::nullopt;
+  if (text.size() != 6 || text[0] != '<' || text[1] != '0' || text[2] != 'x' || text[5] != '>') return std::nullopt;
   unsigned value = 0;
   for (char c : slice(text, 3, 2)) {
     unsigned digit = 16;
@@ -51,8 +50,7 @@ inline constexpr auto kByteLetters = [] {
 inline constexpr auto kLetterBytes = [] {
   std::array<std::int16_t, 0x144> bytes{};
   for (auto& byte : bytes) byte = -1;
-  for (unsigned byte = 0; byte < 256; ++byte)
-    bytes[kByteLetters[byte]] = static_cast<std::int16_t>(byte);
+  for (unsigned byte = 0; byte < 256; ++byte) bytes[kByteLetters[byte]] = static_cast<std::int16_t>(byte);
   return bytes;
 }();
 

@@ -10,8 +10,7 @@
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Keeps the characters at the places for which `drops(place)` is false and returns how many they are.
-template <class Drops>
-[[nodiscard]] std::size_t keep_others(std::span<char> text, Drops drops) noexcept {
+template <class Drops> [[nodiscard]] std::size_t keep_others(std::span<char> text, Drops drops) noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (!drops(i)) text[kept++] = text[i];

@@ -36,11 +36,10 @@ inline constexpr std::array<std::string_view, 21> kEndOfGeneration{
 };
 
 /// Tokens of fill-in-the-middle prompts that end a completion too.
-inline constexpr std::array<std::string_view, 4> kInfillEnds{"<|fim_pad|>", "<|fim_repo|>",
-                                                             "<|repo_name|>", "<|file_sep|>"};
+inline constexpr std::array<std::string_view, 4> kInfillEnds{"<|fim_pad|>", "<|fim_repo|>", "<|repo_name|>",
+                                                             "<|file_sep|>"};
 
 /// Tokens of fill-in-the-middle prompts that are control tokens even where the file says otherwise.
-inline constexpr std::array<std::string_view, 3> kInfillControls{"<|fim_prefix|>", "<|fim_suffix|>",
-                                                                 "<|fim_middle|>"};
+inline constexpr std::array<std::string_view, 3> kInfillControls{"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"};
 
 }  // namespace zrt::inline ZRT_ABI::text::detail

@@ -51,9 +51,7 @@ class Merger {
       const auto at = static_cast<std::uint32_t>(best.order & 0xffffffffu);
       Symbol& left = symbols_[at];
       // Lengths tell a stale candidate: symbols only grow, and an absorbed one has length 0.
-      if (left.length == 0 || left.next == kNone ||
-          left.length + symbols_[left.next].length != best.length)
-        continue;
+      if (left.length == 0 || left.next == kNone || left.length + symbols_[left.next].length != best.length) continue;
       Symbol& right = symbols_[left.next];
       left.length = best.length;
       left.token = best.token;
@@ -91,18 +89,14 @@ class Merger {
 
   static bool later(const Candidate& a, const Candidate& b) noexcept { return a.order > b.order; }
 
-  template <class Lookup>
-  [[nodiscard]] Result<void> consider(std::uint32_t at, const Lookup& lookup) noexcept {
+  template <class Lookup> [[nodiscard]] Result<void> consider(std::uint32_t at, const Lookup& lookup) noexcept {
     const Symbol& left = symbols_[at];
     if (left.next == kNone) return {};
     const Symbol& right = symbols_[left.next];
     const std::uint32_t length = left.length + right.length;
     const Merge merge = lookup(at, length, left.token, right.token);
     if (merge.token == kNoToken) return {};
-    if (auto r =
-            queue_.push_back({(std::uint64_t{merge.priority} << 32) | at, length, merge.token});
-        !r)
-      return r;
+    if (auto r = queue_.push_back({(std::uint64_t{merge.priority} << 32) | at, length, merge.token}); !r) return r;
     std::push_heap(queue_.begin(), queue_.end(), &later);
     return {};
   }

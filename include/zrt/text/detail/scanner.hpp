@@ -26,19 +26,15 @@ concept Stage = requires(std::string_view text, std::size_t from) {
 template <Stage... Stages> struct StageList {};
 
 /// Calls `sink` with each piece from left to right until it returns false; the answer says whether all were taken.
-template <class Sink> bool cut(StageList<>, std::string_view text, Sink&& sink) noexcept {
-  return sink(text);
-}
+template <class Sink> bool cut(StageList<>, std::string_view text, Sink&& sink) noexcept { return sink(text); }
 
 template <class Sink, Stage First, Stage... Rest>
 bool cut(StageList<First, Rest...>, std::string_view text, Sink&& sink) noexcept {
   std::size_t at = 0;
   while (at < text.size()) {
     const Match match = First::find(text, at);
-    if (match.begin > at && !cut(StageList<Rest...>{}, slice(text, at, match.begin - at), sink))
-      return false;
-    if (match.end > match.begin &&
-        !cut(StageList<Rest...>{}, slice(text, match.begin, match.end - match.begin), sink))
+    if (match.begin > at && !cut(StageList<Rest...>{}, slice(text, at, match.begin - at), sink)) return false;
+    if (match.end > match.begin && !cut(StageList<Rest...>{}, slice(text, match.begin, match.end - match.begin), sink))
       return false;
     at = match.end;
   }
@@ -86,8 +82,7 @@ struct SpaceRun {
 }
 
 /// Returns where white space at `from` is cut: the last one of several stays with the text that follows.
-[[nodiscard]] inline std::size_t space_cut(std::string_view text, const SpaceRun& run,
-                                           std::size_t from) noexcept {
+[[nodiscard]] inline std::size_t space_cut(std::string_view text, const SpaceRun& run, std::size_t from) noexcept {
   return run.end < text.size() && run.last > from ? run.last : run.end;
 }
 

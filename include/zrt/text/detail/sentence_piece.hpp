@@ -25,11 +25,10 @@ class SentencePiece {
  public:
   explicit SentencePiece(Allocator) noexcept {}
 
-  [[nodiscard]] Result<void> build(const VocabularySpec& spec, const TextIndex& index,
-                                   std::int32_t unknown) noexcept {
+  [[nodiscard]] Result<void> build(const VocabularySpec& spec, const TextIndex& index, std::int32_t unknown) noexcept {
     if (!spec.scores.empty() && spec.scores.size() != spec.tokens.size())
-      return fail(Errc::invalid_metadata, "the vocabulary has ", spec.tokens.size(), " tokens but ",
-                  spec.scores.size(), " scores");
+      return fail(Errc::invalid_metadata, "the vocabulary has ", spec.tokens.size(), " tokens but ", spec.scores.size(),
+                  " scores");
     for (std::size_t id = 0; id < spec.scores.size(); ++id)
       if (spec.scores[id] != spec.scores[id])
         return fail(Errc::invalid_metadata, "the score of token ", id, " is not a number");
@@ -43,17 +42,15 @@ class SentencePiece {
       if (token == kNoToken) token = index.find(std::string_view(&raw, 1));
       if (token == kNoToken) token = unknown;
       if (token == kNoToken)
-        return fail(Errc::invalid_metadata, "the vocabulary has no token for byte ", byte,
-                    " and no unknown token");
+        return fail(Errc::invalid_metadata, "the vocabulary has no token for byte ", byte, " and no unknown token");
       bytes_[byte] = token;
     }
     return {};
   }
 
   /// Appends the tokens of `text`, in front of which a space is put if `space_before`.
-  [[nodiscard]] Result<void> encode(std::string_view text, bool space_before,
-                                    const TextIndex& index, Merger& merger, String& escaped,
-                                    Vector<std::int32_t>& out) const noexcept {
+  [[nodiscard]] Result<void> encode(std::string_view text, bool space_before, const TextIndex& index, Merger& merger,
+                                    String& escaped, Vector<std::int32_t>& out) const noexcept {
     escaped.clear();
     if (space_before)
       if (auto r = escaped.append(kSpaceMark); !r) return r;
@@ -87,8 +84,8 @@ class SentencePiece {
     return std::min(marked.find(kSpaceMark, at), marked.size());
   }
 
-  [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index,
-                                         Merger& merger, Vector<std::int32_t>& out) const noexcept {
+  [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index, Merger& merger,
+                                         Vector<std::int32_t>& out) const noexcept {
     if (auto r = merger.start(word.size()); !r) return r;
     for (std::size_t at = 0; at < word.size();) {
       // An undecodable byte stands alone, so that it never swallows a space mark.
@@ -96,19 +93,17 @@ class SentencePiece {
       merger.add(static_cast<std::uint32_t>(at), length, index.find(slice(word, at, length)));
       at += length;
     }
-    const auto lookup = [&](std::uint32_t at, std::uint32_t length, std::int32_t,
-                            std::int32_t) noexcept -> Merge {
+    const auto lookup = [&](std::uint32_t at, std::uint32_t length, std::int32_t, std::int32_t) noexcept -> Merge {
       const std::int32_t token = index.find(slice(word, at, length));
       return token == kNoToken ? Merge{} : Merge{priority(token), token};
     };
     if (auto r = merger.run(lookup); !r) return r;
-    return merger.each(
-        [&](std::uint32_t at, std::uint32_t length, std::int32_t token) noexcept -> Result<void> {
-          if (token != kNoToken) return out.push_back(token);
-          for (const char c : slice(word, at, length))
-            if (auto r = out.push_back(bytes_[static_cast<unsigned char>(c)]); !r) return r;
-          return {};
-        });
+    return merger.each([&](std::uint32_t at, std::uint32_t length, std::int32_t token) noexcept -> Result<void> {
+      if (token != kNoToken) return out.push_back(token);
+      for (const char c : slice(word, at, length))
+        if (auto r = out.push_back(bytes_[static_cast<unsigned char>(c)]); !r) return r;
+      return {};
+    });
   }
 
   // Maps a higher score to a lower number; the two zeros are one score.

@@ -28,22 +28,16 @@ struct Fragment {
 /// Longer tokens are cut out first, in the whole text, before shorter ones are looked for.
 class SpecialTokens {
  public:
-  explicit SpecialTokens(Allocator allocator) noexcept
-      : sorted_(allocator), by_length_(allocator) {}
+  explicit SpecialTokens(Allocator allocator) noexcept : sorted_(allocator), by_length_(allocator) {}
 
   /// Collects the special tokens of `tokens`, whose texts must outlive this; `type_of(id)` is a TokenType.
   template <class TypeOf>
-  [[nodiscard]] Result<void> build(std::span<const std::string_view> tokens,
-                                   const TypeOf& type_of) noexcept {
+  [[nodiscard]] Result<void> build(std::span<const std::string_view> tokens, const TypeOf& type_of) noexcept {
     for (std::size_t id = 0; id < tokens.size(); ++id) {
       const TokenType type = type_of(id);
       if (tokens[id].empty()) continue;
-      if (type != TokenType::control && type != TokenType::unknown &&
-          type != TokenType::user_defined)
-        continue;
-      if (auto r = sorted_.push_back(
-              {tokens[id], static_cast<std::int32_t>(id), type == TokenType::user_defined});
-          !r)
+      if (type != TokenType::control && type != TokenType::unknown && type != TokenType::user_defined) continue;
+      if (auto r = sorted_.push_back({tokens[id], static_cast<std::int32_t>(id), type == TokenType::user_defined}); !r)
         return r;
     }
     std::sort(sorted_.begin(), sorted_.end(), [](const Special& a, const Special& b) {
@@ -67,8 +61,7 @@ class SpecialTokens {
   }
 
   /// Writes the fragments of `text` to `out`; without `parse_special` only user-defined tokens cut it.
-  [[nodiscard]] Result<void> split(std::string_view text, bool parse_special,
-                                   Vector<Fragment>& out) const noexcept {
+  [[nodiscard]] Result<void> split(std::string_view text, bool parse_special, Vector<Fragment>& out) const noexcept {
     out.clear();
     if (text.empty()) return {};
     if (auto r = out.push_back({0, text.size(), kNoToken}); !r) return r;
@@ -110,20 +103,15 @@ class SpecialTokens {
         }
         if (at + depth >= text.size()) break;
         const auto byte = static_cast<unsigned char>(text[at + depth]);
-        const auto letter = [depth](const Special& s) {
-          return static_cast<unsigned char>(s.text[depth]);
-        };
-        low = std::lower_bound(low, high, byte,
-                               [&](const Special& s, unsigned char b) { return letter(s) < b; });
-        high = std::upper_bound(low, high, byte,
-                                [&](unsigned char b, const Special& s) { return b < letter(s); });
+        const auto letter = [depth](const Special& s) { return static_cast<unsigned char>(s.text[depth]); };
+        low = std::lower_bound(low, high, byte, [&](const Special& s, unsigned char b) { return letter(s) < b; });
+        high = std::upper_bound(low, high, byte, [&](unsigned char b, const Special& s) { return b < letter(s); });
       }
     }
     return {};
   }
 
-  [[nodiscard]] static Result<void> cut_out(const Special& special, std::string_view text,
-                                            const Fragment& fragment,
+  [[nodiscard]] static Result<void> cut_out(const Special& special, std::string_view text, const Fragment& fragment,
                                             Vector<Fragment>& out) noexcept {
     if (fragment.token != kNoToken) return out.push_back(fragment);
     const std::string_view part = slice(text, 0, fragment.end);

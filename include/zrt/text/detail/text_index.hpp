@@ -30,8 +30,7 @@ class TextIndex {
       longest_ = texts[id].size() > longest_ ? texts[id].size() : longest_;
       const std::uint64_t hash = hash_bytes(texts[id]);
       Slot& slot = slots_[probe(texts[id], hash)];
-      if (slot.id == kNoToken)
-        slot = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::int32_t>(id)};
+      if (slot.id == kNoToken) slot = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::int32_t>(id)};
     }
     return {};
   }

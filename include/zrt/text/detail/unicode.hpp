@@ -14,8 +14,7 @@ namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Returns bytes [at, at + length) of `text`, which has them. std::string_view::substr would refer to a
 /// function that throws.
-[[nodiscard]] constexpr std::string_view slice(std::string_view text, std::size_t at,
-                                               std::size_t length) noexcept {
+[[nodiscard]] constexpr std::string_view slice(std::string_view text, std::size_t at, std::size_t length) noexcept {
   return {text.data() + at, length};
 }
 
@@ -23,8 +22,7 @@ namespace zrt::inline ZRT_ABI::text::detail {
 class Properties {
  public:
   constexpr Properties() = default;
-  constexpr explicit Properties(std::uint32_t bits) noexcept
-      : bits_(static_cast<std::uint8_t>(bits & 0xffu)) {}
+  constexpr explicit Properties(std::uint32_t bits) noexcept : bits_(static_cast<std::uint8_t>(bits & 0xffu)) {}
 
   [[nodiscard]] constexpr bool letter() const noexcept { return (bits_ & 1u) != 0; }
   [[nodiscard]] constexpr bool mark() const noexcept { return (bits_ & 2u) != 0; }
@@ -52,8 +50,7 @@ class Properties {
 
 inline constexpr auto kAsciiProperties = [] {
   std::array<Properties, 128> table{};
-  for (std::size_t i = 0; i < table.size(); ++i)
-    table[i] = search_properties(static_cast<char32_t>(i));
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = search_properties(static_cast<char32_t>(i));
   return table;
 }();
 
@@ -115,8 +112,7 @@ struct Range {
 
 /// Says whether one of the sorted, disjoint `ranges` holds `code_point`.
 template <std::size_t N>
-[[nodiscard]] constexpr bool any_holds(const std::array<Range, N>& ranges,
-                                       char32_t code_point) noexcept {
+[[nodiscard]] constexpr bool any_holds(const std::array<Range, N>& ranges, char32_t code_point) noexcept {
   std::size_t low = 0;
   std::size_t high = N;
   while (low < high) {
@@ -129,11 +125,8 @@ template <std::size_t N>
   return low < N && ranges[low].first <= code_point;
 }
 
-static_assert(properties_of(U'a').letter() && properties_of(U'\u00b2').number() &&
-              properties_of(U'\u4e94').letter());
-static_assert(properties_of(U'$').symbol() && properties_of(U'!').punctuation() &&
-              properties_of(U'\u3000').space());
-static_assert(properties_of(U'\u0301').mark() && !properties_of(U'\u200b').space() &&
-              properties_of(0xfffd).symbol());
+static_assert(properties_of(U'a').letter() && properties_of(U'\u00b2').number() && properties_of(U'\u4e94').letter());
+static_assert(properties_of(U'$').symbol() && properties_of(U'!').punctuation() && properties_of(U'\u3000').space());
+static_assert(properties_of(U'\u0301').mark() && !properties_of(U'\u200b').space() && properties_of(0xfffd).symbol());
 
 }  // namespace zrt::inline ZRT_ABI::text::detail

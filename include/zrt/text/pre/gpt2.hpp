@@ -13,9 +13,7 @@ namespace zrt::inline ZRT_ABI::text::pre {
 /// Words of GPT-2: lower-case English contractions; runs of letters, of numbers or of other signs, each
 /// with at most one space before; white space, the last of which goes to the word that follows.
 struct Gpt2Words {
-  static detail::Match find(std::string_view text, std::size_t from) noexcept {
-    return {from, end_of(text, from)};
-  }
+  static detail::Match find(std::string_view text, std::size_t from) noexcept { return {from, end_of(text, from)}; }
 
  private:
   static std::size_t end_of(std::string_view text, std::size_t from) noexcept {
@@ -51,8 +49,8 @@ struct Gpt2Words {
 };
 
 struct Gpt2 {
-  static constexpr std::array<std::string_view, 8> names{
-      "gpt-2", "phi-2", "mpt", "olmo", "jais", "exaone4", "gigachat", "modern-bert"};
+  static constexpr std::array<std::string_view, 8> names{"gpt-2", "phi-2",   "mpt",      "olmo",
+                                                         "jais",  "exaone4", "gigachat", "modern-bert"};
   static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = true};
   using Stages = detail::StageList<Gpt2Words>;
 };

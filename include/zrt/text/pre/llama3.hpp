@@ -16,9 +16,7 @@ namespace zrt::inline ZRT_ABI::text::pre {
 /// most one space before and all line breaks behind; white space up to its last line break; white
 /// space, the last of which goes to the word that follows. With `joins_marks`, marks count as letters.
 template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
-  static detail::Match find(std::string_view text, std::size_t from) noexcept {
-    return {from, end_of(text, from)};
-  }
+  static detail::Match find(std::string_view text, std::size_t from) noexcept { return {from, end_of(text, from)}; }
 
  private:
   static bool in_word(char32_t c) noexcept {
@@ -37,8 +35,8 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
     const detail::CodePoint first = cursor.peek();
     const detail::Properties kind = detail::properties_of(first.value);
     const std::size_t second = from + first.length;
-    const bool leads_word = !kind.letter() && !kind.number() && !line_break(first.value) &&
-                            second < text.size() && in_word(detail::decode(text, second).value);
+    const bool leads_word = !kind.letter() && !kind.number() && !line_break(first.value) && second < text.size() &&
+                            in_word(detail::decode(text, second).value);
     if (in_word(first.value) || leads_word) {
       cursor.at = second;
       cursor.skip_while(&in_word);
@@ -46,12 +44,11 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
     }
     if (kind.number()) {
       std::size_t digits = 0;
-      cursor.skip_while(
-          [&](char32_t c) { return digits++ < max_digits && detail::properties_of(c).number(); });
+      cursor.skip_while([&](char32_t c) { return digits++ < max_digits && detail::properties_of(c).number(); });
       return cursor.at;
     }
-    const bool space_before = first.value == U' ' && second < text.size() &&
-                              other_sign(detail::decode(text, second).value);
+    const bool space_before =
+        first.value == U' ' && second < text.size() && other_sign(detail::decode(text, second).value);
     if (other_sign(first.value) || space_before) {
       cursor.at = second;
       cursor.skip_while(&other_sign);
@@ -64,9 +61,7 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
 
   static std::size_t contraction(const detail::Cursor& cursor) noexcept {
     if (cursor.byte() != '\'') return 0;
-    const auto lower = [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-    };
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
     const char a = lower(cursor.byte(1));
     const char b = lower(cursor.byte(2));
     if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
@@ -75,8 +70,8 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
 };
 
 struct Llama3 {
-  static constexpr std::array<std::string_view, 7> names{
-      "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2"};
+  static constexpr std::array<std::string_view, 7> names{"llama-bpe", "llama3",  "llama-v3", "falcon3",
+                                                         "falcon-h1", "pixtral", "lfm2"};
   static constexpr Traits traits{.ignore_merges = true, .adds_bos = true, .cleans_spaces = true};
   using Stages = detail::StageList<Llama3Words<3>>;
 };

@@ -28,8 +28,8 @@ static_assert(PreTokenizer<Falcon>);
 struct Default {
   static constexpr std::array<std::string_view, 2> names{"default", ""};
   static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = true};
-  using Stages = detail::StageList<detail::Runs<Signs<false>>, Gpt2Words,
-                                   detail::Runs<detail::Number>, detail::ThreeDigits>;
+  using Stages =
+      detail::StageList<detail::Runs<Signs<false>>, Gpt2Words, detail::Runs<detail::Number>, detail::ThreeDigits>;
 };
 static_assert(PreTokenizer<Default>);
 

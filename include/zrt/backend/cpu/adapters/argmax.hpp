@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Argmax> {
+template <> struct Adapter<ops::Argmax> {
   static Result<void> record(Recorder& r, const HostCall<ops::Argmax>& c) noexcept {
     return r.push(r.kernels().argmax, ArgmaxArgs{c});
   }

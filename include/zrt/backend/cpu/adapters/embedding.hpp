@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Embedding> {
+template <> struct Adapter<ops::Embedding> {
   static Result<void> record(Recorder& r, const HostCall<ops::Embedding>& c) noexcept {
     auto table = r.kernels_of(c.w[0]);
     if (!table) return pass(table);

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::FlashAttnBatched> {
+template <> struct Adapter<ops::FlashAttnBatched> {
   static Result<void> record(Recorder& r, const HostCall<ops::FlashAttnBatched>& c) noexcept {
     return r.push(r.kernels().flash_attn, FlashAttnArgs{c, r.kernels().pages_of(c.state.info.dtype)});
   }

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::LmHead> {
+template <> struct Adapter<ops::LmHead> {
   /// Rounded activations, where the plan rounds.
   static constexpr CheckedSize scratch(const TypeCall<ops::LmHead>& c, const Extents& bounds) noexcept {
     if (c.params.act == quant::Act::none) return 0;
@@ -18,7 +17,9 @@ struct Adapter<ops::LmHead> {
     auto projection = r.projection(c.w[0], {}, c.params.act);
     if (!projection) return pass(projection);
     if (c.params.act != quant::Act::none)
-      if (auto rounded = r.push(r.kernels().round_rows, RoundArgs{c.in[0], rounded_forms<ops::LmHead>(c.params)}); !rounded) return rounded;
+      if (auto rounded = r.push(r.kernels().round_rows, RoundArgs{c.in[0], rounded_forms<ops::LmHead>(c.params)});
+          !rounded)
+        return rounded;
     return r.push(r.kernels().linear, LinearArgs{c.in[0], c.out[0], *projection, c.params.scale, c.params.soft_cap});
   }
 };

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Reshape> {
+template <> struct Adapter<ops::Reshape> {
   static Result<void> record(Recorder& r, const HostCall<ops::Reshape>& c) noexcept {
     if (c.in[0].data == c.out[0].data) return {};
     return r.push(r.kernels().reshape, ReshapeArgs{c});

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::ResidualAdd> {
+template <> struct Adapter<ops::ResidualAdd> {
   static Result<void> record(Recorder& r, const HostCall<ops::ResidualAdd>& c) noexcept {
     return r.push(r.kernels().residual_add, ResidualAddArgs{c});
   }

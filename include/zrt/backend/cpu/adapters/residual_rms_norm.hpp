@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::ResidualRmsNorm> {
+template <> struct Adapter<ops::ResidualRmsNorm> {
   static Result<void> record(Recorder& r, const HostCall<ops::ResidualRmsNorm>& c) noexcept {
     return r.push(r.kernels().residual_rms_norm, ResidualRmsNormArgs{c});
   }

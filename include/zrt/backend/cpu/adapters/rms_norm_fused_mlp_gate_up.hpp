@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::RmsNormFusedMlpGateUp> {
+template <> struct Adapter<ops::RmsNormFusedMlpGateUp> {
   using Op = ops::RmsNormFusedMlpGateUp;
 
   /// Normed rows, and their rounded form where the plan rounds.

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::RmsNormFusedQkv> {
+template <> struct Adapter<ops::RmsNormFusedQkv> {
   using Op = ops::RmsNormFusedQkv;
 
   /// Normed rows, and their rounded form where the plan rounds.

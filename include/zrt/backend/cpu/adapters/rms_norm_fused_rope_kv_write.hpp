@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::RmsNormFusedRopeKvWrite> {
+template <> struct Adapter<ops::RmsNormFusedRopeKvWrite> {
   using Op = ops::RmsNormFusedRopeKvWrite;
 
   static Result<void> record(Recorder& r, const HostCall<Op>& c) noexcept {

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Rope> {
+template <> struct Adapter<ops::Rope> {
   static Result<void> record(Recorder& r, const HostCall<ops::Rope>& c) noexcept {
     auto frequency = rope_table(r, c.params, c.w[0]);
     if (!frequency) return pass(frequency);

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Sample> {
+template <> struct Adapter<ops::Sample> {
   /// A copy of the logits and the candidates of each row that is drawn at the same time.
   static constexpr CheckedSize scratch(const TypeCall<ops::Sample>& c, const Extents& bounds) noexcept {
     return ops::Sample::reference_scratch(c, bounds).aligned(64) * CheckedSize(kSampleLanes);

@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Softmax> {
+template <> struct Adapter<ops::Softmax> {
   static Result<void> record(Recorder& r, const HostCall<ops::Softmax>& c) noexcept {
     return r.push(r.kernels().softmax, SoftmaxArgs{c});
   }

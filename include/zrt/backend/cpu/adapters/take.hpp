@@ -6,8 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-template <>
-struct Adapter<ops::Take> {
+template <> struct Adapter<ops::Take> {
   static Result<void> record(Recorder& r, const HostCall<ops::Take>& c) noexcept {
     return r.push(r.kernels().take, TakeArgs{c});
   }

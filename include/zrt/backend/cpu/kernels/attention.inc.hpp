@@ -29,7 +29,7 @@ struct AttentionBundle {
 
 /// into = into merged with (m, l, o), as FlashAttnBatched::merge does; o null for a sink.
 ZRT_NOINLINE inline void merge_partial(float& into_m, float& into_l, float* into, float m, float l, const float* o,
-                          std::uint32_t dims) noexcept {
+                                       std::uint32_t dims) noexcept {
   const float top = m > into_m ? m : into_m;
   float factors[16];
   store(factors, exp(select(first_lanes(1), splat(into_m), splat(m)) - splat(top)));
@@ -133,7 +133,8 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
     first = bundle.rows[r].first < first ? bundle.rows[r].first : first;
     last = bundle.rows[r].last > last ? bundle.rows[r].last : last;
   }
-  for (std::uint32_t segment = first / Attention::kSegmentTokens; segment <= last / Attention::kSegmentTokens; ++segment) {
+  for (std::uint32_t segment = first / Attention::kSegmentTokens; segment <= last / Attention::kSegmentTokens;
+       ++segment) {
     for (std::size_t r = 0; r < bundle.count; ++r) {
       bundle.rows[r].m = lowest;
       bundle.rows[r].l = 0.0f;
@@ -170,7 +171,7 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
 
 /// Adds head `head` of row `t` to the bundle.
 ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const Step& step, AttentionBundle& bundle, std::uint64_t t,
-                    std::uint32_t head) noexcept {
+                                 std::uint32_t head) noexcept {
   const ops::FlashAttnBatchedParams& p = a.call.params;
   AttentionRow& row = bundle.rows[bundle.count];
   row.last = step.positions[t];

@@ -14,9 +14,11 @@ void scores_of_all(const std::byte* const* keys, const float* q, std::uint32_t k
     unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = splat(0.0f); });
     for (std::uint32_t i = 0; i < key_dim; ++i) {
       const F32 key = E::load16(keys[page], std::uint64_t{i} * kPageTokens);
-      unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = fma(splat(q[r * kHeadStride + i]), key, sum[r]); });
+      unroll<kAttentionRows>([&](std::size_t r)
+                                 ZRT_UNROLLED { sum[r] = fma(splat(q[r * kHeadStride + i]), key, sum[r]); });
     }
-    unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { store(scores + r * kScoreStride + page * kPageTokens, sum[r]); });
+    unroll<kAttentionRows>([&](std::size_t r)
+                               ZRT_UNROLLED { store(scores + r * kScoreStride + page * kPageTokens, sum[r]); });
   }
 }
 
@@ -59,10 +61,12 @@ void values_of_all(const std::byte* const* values, const float* p, std::uint32_t
     const std::size_t count = value_dim - dim < 16 ? value_dim - dim : 16;
     F32 sum[kAttentionRows];
     unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = load(o + r * kHeadStride + dim); });
-    each_token(values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
-      const F32 value = count == 16 ? E::load16(page, at + dim) : E::load_rest(page, at + dim, count);
-      unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { sum[r] = fma(splat(p[r * kScoreStride + j]), value, sum[r]); });
-    });
+    each_token(
+        values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
+          const F32 value = count == 16 ? E::load16(page, at + dim) : E::load_rest(page, at + dim, count);
+          unroll<kAttentionRows>([&](std::size_t r)
+                                     ZRT_UNROLLED { sum[r] = fma(splat(p[r * kScoreStride + j]), value, sum[r]); });
+        });
     unroll<kAttentionRows>([&](std::size_t r) ZRT_UNROLLED { store(o + r * kHeadStride + dim, sum[r]); });
   }
 }
@@ -75,18 +79,21 @@ void values_of_one(const std::byte* const* values, const float* p, std::uint32_t
   for (; dim + 64 <= value_dim; dim += 64) {
     F32 sum[4];
     unroll<4>([&](std::size_t i) ZRT_UNROLLED { sum[i] = load(o + dim + 16 * i); });
-    each_token(values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
-      const F32 weight = splat(p[j]);
-      unroll<4>([&](std::size_t i) ZRT_UNROLLED { sum[i] = fma(weight, E::load16(page, at + dim + 16 * i), sum[i]); });
-    });
+    each_token(values, first, last, value_dim,
+               [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
+                 const F32 weight = splat(p[j]);
+                 unroll<4>([&](std::size_t i)
+                               ZRT_UNROLLED { sum[i] = fma(weight, E::load16(page, at + dim + 16 * i), sum[i]); });
+               });
     unroll<4>([&](std::size_t i) ZRT_UNROLLED { store(o + dim + 16 * i, sum[i]); });
   }
   for (; dim < value_dim; dim += 16) {
     const std::size_t count = value_dim - dim < 16 ? value_dim - dim : 16;
     F32 sum = load(o + dim);
-    each_token(values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
-      sum = fma(splat(p[j]), count == 16 ? E::load16(page, at + dim) : E::load_rest(page, at + dim, count), sum);
-    });
+    each_token(
+        values, first, last, value_dim, [&](std::uint32_t j, const std::byte* page, std::uint64_t at) ZRT_UNROLLED {
+          sum = fma(splat(p[j]), count == 16 ? E::load16(page, at + dim) : E::load_rest(page, at + dim, count), sum);
+        });
     store(o + dim, sum);
   }
 }

@@ -49,13 +49,17 @@ struct TwiceHalves {
 /// Sums of eight rows. Rows i and i + 4 share a register, a half each (`Q::two_rows`), so that two
 /// horizontal sums put the eight answers in order.
 template <class Q>
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i eight_sums(const std::byte* const* rows, std::size_t at, const TwiceHalves& x) noexcept {
-  const __m256i low = _mm256_hadd_epi32(Q::two_rows(rows[0] + at, rows[4] + at, x), Q::two_rows(rows[1] + at, rows[5] + at, x));
-  const __m256i high = _mm256_hadd_epi32(Q::two_rows(rows[2] + at, rows[6] + at, x), Q::two_rows(rows[3] + at, rows[7] + at, x));
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i eight_sums(const std::byte* const* rows, std::size_t at,
+                                                   const TwiceHalves& x) noexcept {
+  const __m256i low =
+      _mm256_hadd_epi32(Q::two_rows(rows[0] + at, rows[4] + at, x), Q::two_rows(rows[1] + at, rows[5] + at, x));
+  const __m256i high =
+      _mm256_hadd_epi32(Q::two_rows(rows[2] + at, rows[6] + at, x), Q::two_rows(rows[3] + at, rows[7] + at, x));
   return _mm256_hadd_epi32(low, high);
 }
 template <class Q>
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 sixteen_sums(const std::byte* const* rows, std::size_t at, const std::int8_t* x) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 sixteen_sums(const std::byte* const* rows, std::size_t at,
+                                                 const std::int8_t* x) noexcept {
   const TwiceHalves halves{_mm256_broadcastsi128_si256(load_16(x)), _mm256_broadcastsi128_si256(load_16(x + 16))};
   return join(eight_sums<Q>(rows, at, halves), eight_sums<Q>(rows + 8, at, halves));
 }
@@ -65,7 +69,8 @@ struct Q8Rows {
   static constexpr std::int32_t kExcess = kIsa == Isa::v4 ? 128 : 0;
 
   /// Four partial sums for each of two blocks.
-  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b, const TwiceHalves& x) noexcept {
+  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b,
+                                                          const TwiceHalves& x) noexcept {
     const __m256i first = load_two(a + 2, b + 2);
     const __m256i second = load_two(a + 18, b + 18);
     const __m256i zero = _mm256_setzero_si256();
@@ -94,7 +99,8 @@ struct Q4Rows {
   static constexpr std::size_t kBytes = 18;
   static constexpr std::int32_t kExcess = 8;
 
-  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b, const TwiceHalves& x) noexcept {
+  [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b,
+                                                          const TwiceHalves& x) noexcept {
     const __m256i bytes = load_two(a + 2, b + 2);
     const __m256i first = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
     const __m256i second = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
@@ -102,7 +108,8 @@ struct Q4Rows {
       return dot4_unsigned8(dot4_unsigned8(_mm256_setzero_si256(), first, x.first), second, x.second);
     } else {
       // Four products of 15 * 127 fit 16 bits.
-      const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(first, x.first), _mm256_maddubs_epi16(second, x.second));
+      const __m256i pairs =
+          _mm256_add_epi16(_mm256_maddubs_epi16(first, x.first), _mm256_maddubs_epi16(second, x.second));
       return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
     }
   }

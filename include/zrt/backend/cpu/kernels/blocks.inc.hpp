@@ -83,9 +83,8 @@ void panel_columns(const Panel& panel, std::size_t from, std::size_t count, cons
   });
   for (std::size_t b = 0; b < count; ++b) {
     I32 integers[kColumns];
-    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
-      integers[c] = splat_i32(kPanelBias == 0 ? 0 : -kPanelBias * excess[c][b]);
-    });
+    unroll<kColumns>([&](std::size_t c)
+                         ZRT_UNROLLED { integers[c] = splat_i32(kPanelBias == 0 ? 0 : -kPanelBias * excess[c][b]); });
     for (std::size_t i = 0; i < 8; ++i) {
       const I8x64 w = load_i8x64(panel.integers[b] + 64 * i);
       unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
@@ -94,9 +93,8 @@ void panel_columns(const Panel& panel, std::size_t from, std::size_t count, cons
       });
     }
     const F32 scale = load(panel.scales[b]);
-    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
-      acc[c] = fma(scale * splat(d[c][b]), to_f32(integers[c]), acc[c]);
-    });
+    unroll<kColumns>([&](std::size_t c)
+                         ZRT_UNROLLED { acc[c] = fma(scale * splat(d[c][b]), to_f32(integers[c]), acc[c]); });
   }
   unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { store(sums[c], acc[c]); });
 }

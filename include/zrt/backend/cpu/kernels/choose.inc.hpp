@@ -55,7 +55,8 @@ inline void sample(const SampleArgs& a, const Step& step, const Worker& worker) 
   for (std::uint64_t row = worker.index; row < rows; row += lanes) {
     ops::SampleRequest request;
     std::memcpy(&request, a.call.in[1].data + row * sizeof request, sizeof request);
-    const bool greedy = request.active != 0 && request.temperature <= 0.0f && request.history == 0 && request.biases == 0;
+    const bool greedy =
+        request.active != 0 && request.temperature <= 0.0f && request.history == 0 && request.biases == 0;
     if (greedy)
       a.call.out[0].as<std::int32_t>()[row] = index_of_largest(a.call.in[0].as<float>() + row * cols, cols);
     else

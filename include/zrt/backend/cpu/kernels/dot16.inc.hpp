@@ -69,7 +69,9 @@ void dot16_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, co
   const std::uint32_t chunk = kT * (tiles == 0 ? 1 : tiles);
   for (std::uint32_t t = 0; t < x.rows; t += chunk) {
     const std::uint32_t end = t + chunk < x.rows ? t + chunk : x.rows;
-    if (end - t == 1) dot16_tiles<W, 1, kVectorWeights>(w, first, last, x, t, end, y, stride);
-    else dot16_tiles<W, kTileActivations, kTileWeights>(w, first, last, x, t, end, y, stride);
+    if (end - t == 1)
+      dot16_tiles<W, 1, kVectorWeights>(w, first, last, x, t, end, y, stride);
+    else
+      dot16_tiles<W, kTileActivations, kTileWeights>(w, first, last, x, t, end, y, stride);
   }
 }

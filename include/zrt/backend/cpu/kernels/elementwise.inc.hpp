@@ -17,17 +17,24 @@ inline void residual_add(const ResidualAddArgs& a, const Step& step, const Worke
 template <class F>
 ZRT_ALWAYS_INLINE void gate_by(const float* gate, const float* up, float* y, std::uint64_t first, std::uint64_t last,
                                F&& f) noexcept {
-  if (up == nullptr) map(gate, y, first, last, [&](F32 g) ZRT_UNROLLED { return f(g); });
-  else map(gate, up, y, first, last, [&](F32 g, F32 u) ZRT_UNROLLED { return f(g) * u; });
+  if (up == nullptr)
+    map(gate, y, first, last, [&](F32 g) ZRT_UNROLLED { return f(g); });
+  else
+    map(gate, up, y, first, last, [&](F32 g, F32 u) ZRT_UNROLLED { return f(g) * u; });
 }
 inline void gate_elements(Activation act, const float* gate, const float* up, float* y, std::uint64_t first,
                           std::uint64_t last) noexcept {
   switch (act) {
-    case Activation::none: return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return x; });
-    case Activation::silu: return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return silu(x); });
-    case Activation::gelu: return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu(x); });
-    case Activation::gelu_tanh: return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu_tanh(x); });
-    case Activation::relu2: return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu2(x); });
+    case Activation::none:
+      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return x; });
+    case Activation::silu:
+      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return silu(x); });
+    case Activation::gelu:
+      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu(x); });
+    case Activation::gelu_tanh:
+      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu_tanh(x); });
+    case Activation::relu2:
+      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu2(x); });
   }
 }
 

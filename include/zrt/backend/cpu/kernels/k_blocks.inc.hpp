@@ -14,8 +14,7 @@ struct KBlock {
 };
 
 /// Q4_K and Q5_K: eight runs of 32 with scale and offset.
-template <class L>
-struct KOffsetBlock {
+template <class L> struct KOffsetBlock {
   static constexpr bool kHasOffset = true;
   static constexpr std::size_t kBytes = L::kBytes;
 
@@ -79,7 +78,8 @@ void k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const 
         for (std::uint32_t i = 0; i < count; ++i) {
           const std::size_t at = i * blocks + b;
           const float d = part.wide_d[at];
-          acc[i] = __builtin_fmaf(block.d * d, static_cast<float>(k_block_sum(block, part.wide_q + at * kWideGroup)), acc[i]);
+          acc[i] = __builtin_fmaf(block.d * d, static_cast<float>(k_block_sum(block, part.wide_q + at * kWideGroup)),
+                                  acc[i]);
           if (!K::kHasOffset) continue;
           const std::int32_t* sums = part.wide_sum + at * (kWideGroup / kGroup);
           std::int32_t offset = 0;
@@ -93,8 +93,7 @@ void k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const 
 }
 
 /// Writes `cols` dequantised elements of a row, each times `scale`.
-template <class K>
-void widen_k_row(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
+template <class K> void widen_k_row(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
   KBlock block;
   for (std::uint32_t k = 0; k < cols; k += 256, row += K::kBytes) {
     K::unpack(row, block);

@@ -4,9 +4,12 @@
 /// Stores `count` elements, at most 16, rounded to the page's type; `to` has room for 16 f32.
 ZRT_NOINLINE inline void store_rounded(DType dtype, const float* x, std::size_t count, std::byte* to) noexcept {
   const F32 v = load_first(x, count);
-  if (dtype == DType::f32) store(reinterpret_cast<float*>(to), v);
-  else if (dtype == DType::f16) store_f16(to, v);
-  else store_bf16(to, v);
+  if (dtype == DType::f32)
+    store(reinterpret_cast<float*>(to), v);
+  else if (dtype == DType::f16)
+    store_f16(to, v);
+  else
+    store_bf16(to, v);
 }
 
 /// Writes a key head: one element in each of key_dim lines of 16 tokens.
@@ -19,8 +22,10 @@ ZRT_NOINLINE inline void write_key(const KvPage& page, std::byte* at, std::uint3
     const std::size_t count = page.key_dim - i < 16 ? page.key_dim - i : 16;
     store_rounded(page.dtype, x + i, count, rounded);
     for (std::size_t j = 0; j < count; ++j) {
-      if (size == 4) std::memcpy(to + (i + j) * (kPageTokens * 4), rounded + j * 4, 4);
-      else std::memcpy(to + (i + j) * (kPageTokens * 2), rounded + j * 2, 2);
+      if (size == 4)
+        std::memcpy(to + (i + j) * (kPageTokens * 4), rounded + j * 4, 4);
+      else
+        std::memcpy(to + (i + j) * (kPageTokens * 2), rounded + j * 2, 2);
     }
   }
 }

@@ -10,8 +10,8 @@ struct Turns {
   alignas(64) float b[2 * ops::Rope::kMaxPairs];
 };
 
-ZRT_NOINLINE inline void turns_at(const ops::RopeParams& p, const float* frequency, float magnitude, std::uint32_t position,
-                     Turns& turns) noexcept {
+ZRT_NOINLINE inline void turns_at(const ops::RopeParams& p, const float* frequency, float magnitude,
+                                  std::uint32_t position, Turns& turns) noexcept {
   const std::uint32_t half = p.n_rot / 2;
   const F32 at = splat(static_cast<float>(position));
   const F32 scale = splat(magnitude);

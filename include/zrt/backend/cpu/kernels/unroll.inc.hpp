@@ -8,8 +8,7 @@ ZRT_ALWAYS_INLINE void unroll_over(F&& f, std::index_sequence<kIndex...>) noexce
 /// Calls f(0) .. f(kCount - 1) without a loop, so that arrays indexed by the argument stay in registers.
 ///
 /// `f` must be marked ZRT_UNROLLED.
-template <std::size_t kCount, class F>
-ZRT_ALWAYS_INLINE void unroll(F&& f) noexcept {
+template <std::size_t kCount, class F> ZRT_ALWAYS_INLINE void unroll(F&& f) noexcept {
   unroll_over(f, std::make_index_sequence<kCount>{});
 }
 

@@ -8,7 +8,8 @@ struct F32Row {
   [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load16(const std::byte* row, std::uint64_t k) noexcept {
     return load(reinterpret_cast<const float*>(row) + k);
   }
-  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load_rest(const std::byte* row, std::uint64_t k, std::size_t count) noexcept {
+  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load_rest(const std::byte* row, std::uint64_t k,
+                                                       std::size_t count) noexcept {
     return load_first(reinterpret_cast<const float*>(row) + k, count);
   }
 };
@@ -16,7 +17,8 @@ struct F16Row {
   [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load16(const std::byte* row, std::uint64_t k) noexcept {
     return load_f16(row + 2 * k);
   }
-  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load_rest(const std::byte* row, std::uint64_t k, std::size_t count) noexcept {
+  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load_rest(const std::byte* row, std::uint64_t k,
+                                                       std::size_t count) noexcept {
     std::uint16_t padded[16]{};
     std::memcpy(padded, row + 2 * k, 2 * count);
     return load_f16(padded);
@@ -26,7 +28,8 @@ struct Bf16Row {
   [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load16(const std::byte* row, std::uint64_t k) noexcept {
     return load_bf16(row + 2 * k);
   }
-  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load_rest(const std::byte* row, std::uint64_t k, std::size_t count) noexcept {
+  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 load_rest(const std::byte* row, std::uint64_t k,
+                                                       std::size_t count) noexcept {
     std::uint16_t padded[16]{};
     std::memcpy(padded, row + 2 * k, 2 * count);
     return load_bf16(padded);
@@ -53,8 +56,7 @@ struct Q4Row {
   }
 };
 
-template <class W>
-void widen_row(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
+template <class W> void widen_row(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
   std::uint32_t k = 0;
   for (; k + 16 <= cols; k += 16) store(y + k, W::load16(row, k) * splat(scale));
   if (k < cols) store_first(y + k, W::load_rest(row, k, cols - k) * splat(scale), cols - k);

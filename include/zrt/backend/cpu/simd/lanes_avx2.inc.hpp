@@ -24,9 +24,7 @@ using Mask = Mask16;
   return x;
 }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 splat(float x) noexcept {
-  return {_mm256_set1_ps(x), _mm256_set1_ps(x)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 splat(float x) noexcept { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_i32(std::int32_t x) noexcept {
   return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
 }
@@ -62,8 +60,7 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
   const auto* h = static_cast<const __m128i*>(p);
   const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(h));
   const __m256i high = _mm256_cvtepu16_epi32(_mm_loadu_si128(h + 1));
-  return {_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
-          _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
 }
 ZRT_ALWAYS_INLINE void store_f16(void* p, F32 a) noexcept {
   auto* h = static_cast<__m128i*>(p);
@@ -76,8 +73,7 @@ ZRT_ALWAYS_INLINE void store_f16(void* p, F32 a) noexcept {
   const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
   const __m256i sum = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
   const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-  return _mm256_blendv_epi8(_mm256_srli_epi32(sum, 16),
-                            _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), nan);
+  return _mm256_blendv_epi8(_mm256_srli_epi32(sum, 16), _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), nan);
 }
 ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
   // The pack interleaves the halves of its operands; the permutation puts them in order.
@@ -110,19 +106,15 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept {
   return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)};
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a) noexcept {
-  return {_mm256_xor_ps(a.low, _mm256_set1_ps(-0.0f)),
-          _mm256_xor_ps(a.high, _mm256_set1_ps(-0.0f))};
+  return {_mm256_xor_ps(a.low, _mm256_set1_ps(-0.0f)), _mm256_xor_ps(a.high, _mm256_set1_ps(-0.0f))};
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
   return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept {
-  return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.low),
-          _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.high)};
+  return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.low), _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.high)};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept {
-  return {_mm256_sqrt_ps(a.low), _mm256_sqrt_ps(a.high)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept { return {_mm256_sqrt_ps(a.low), _mm256_sqrt_ps(a.high)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 min(F32 a, F32 b) noexcept {
   return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)};
 }
@@ -247,8 +239,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
   const __m256i eight = _mm256_max_epi32(a.low, a.high);
-  const __m128i four =
-      _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
   const __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
   return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
 }
@@ -283,8 +274,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
   return reduce_add8(dot4_8(_mm256_setzero_si256(), load_32(a), load_32(b)));
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles,
-                                                           const void* b) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
   const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(nibbles));
   const __m256i both_halves = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
   const __m256i values = _mm256_and_si256(both_halves, _mm256_set1_epi8(15));

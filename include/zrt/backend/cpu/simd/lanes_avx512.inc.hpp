@@ -34,9 +34,7 @@ using Mask = Mask16;
 }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 splat(float x) noexcept { return {_mm512_set1_ps(x)}; }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_i32(std::int32_t x) noexcept {
-  return {_mm512_set1_epi32(x)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_i32(std::int32_t x) noexcept { return {_mm512_set1_epi32(x)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask first_lanes(std::size_t count) noexcept {
   return {static_cast<__mmask16>((1u << count) - 1u)};
 }
@@ -57,8 +55,7 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
   return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};
 }
 ZRT_ALWAYS_INLINE void store_f16(void* p, F32 a) noexcept {
-  _mm256_storeu_si256(static_cast<__m256i*>(p),
-                      _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 // Not the instruction of AVX512_BF16, which flushes denormals.
 ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
@@ -67,39 +64,22 @@ ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
   const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
   const __m512i sum = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
   const __mmask16 nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
-  const __m512i rounded =
-      _mm512_mask_or_epi32(_mm512_srli_epi32(sum, 16), nan, upper, _mm512_set1_epi32(0x40));
+  const __m512i rounded = _mm512_mask_or_epi32(_mm512_srli_epi32(sum, 16), nan, upper, _mm512_set1_epi32(0x40));
   _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(rounded));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i8(const std::int8_t* p) noexcept {
   return {_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const std::int32_t* p) noexcept {
-  return {_mm512_loadu_si512(p)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const std::int32_t* p) noexcept { return {_mm512_loadu_si512(p)}; }
 ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { _mm512_storeu_si512(p, a.v); }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
-  return {_mm512_add_ps(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a, F32 b) noexcept {
-  return {_mm512_sub_ps(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator*(F32 a, F32 b) noexcept {
-  return {_mm512_mul_ps(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator/(F32 a, F32 b) noexcept {
-  return {_mm512_div_ps(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a) noexcept {
-  return {_mm512_xor_ps(a.v, _mm512_set1_ps(-0.0f))};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
-  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept {
-  return {_mm512_andnot_ps(_mm512_set1_ps(-0.0f), a.v)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept { return {_mm512_add_ps(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a, F32 b) noexcept { return {_mm512_sub_ps(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator*(F32 a, F32 b) noexcept { return {_mm512_mul_ps(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator/(F32 a, F32 b) noexcept { return {_mm512_div_ps(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a) noexcept { return {_mm512_xor_ps(a.v, _mm512_set1_ps(-0.0f))}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept { return {_mm512_andnot_ps(_mm512_set1_ps(-0.0f), a.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept { return {_mm512_sqrt_ps(a.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 min(F32 a, F32 b) noexcept { return {_mm512_min_ps(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 max(F32 a, F32 b) noexcept { return {_mm512_max_ps(a.v, b.v)}; }
@@ -108,27 +88,15 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { _mm512_store
   return {_mm512_or_ps(_mm512_andnot_ps(sign, a.v), _mm512_and_ps(sign, b.v))};
 }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask less(F32 a, F32 b) noexcept {
-  return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask less(F32 a, F32 b) noexcept { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask less_equal(F32 a, F32 b) noexcept {
   return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask equal(F32 a, F32 b) noexcept {
-  return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask is_nan(F32 a) noexcept {
-  return {_mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask both(Mask a, Mask b) noexcept {
-  return {static_cast<__mmask16>(a.m & b.m)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask either(Mask a, Mask b) noexcept {
-  return {static_cast<__mmask16>(a.m | b.m)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask invert(Mask a) noexcept {
-  return {static_cast<__mmask16>(~a.m)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask equal(F32 a, F32 b) noexcept { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask is_nan(F32 a) noexcept { return {_mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask both(Mask a, Mask b) noexcept { return {static_cast<__mmask16>(a.m & b.m)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask either(Mask a, Mask b) noexcept { return {static_cast<__mmask16>(a.m | b.m)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask invert(Mask a) noexcept { return {static_cast<__mmask16>(~a.m)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE bool any(Mask a) noexcept { return a.m != 0; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 select(Mask m, F32 a, F32 b) noexcept {
   return {_mm512_mask_blend_ps(m.m, b.v, a.v)};
@@ -142,36 +110,20 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { _mm512_store
 
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 as_i32(F32 x) noexcept { return {_mm512_castps_si512(x.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 as_f32(I32 x) noexcept { return {_mm512_castsi512_ps(x.v)}; }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept {
-  return {_mm512_add_epi32(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept {
-  return {_mm512_mullo_epi32(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept {
-  return {_mm512_sub_epi32(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 iand(I32 a, I32 b) noexcept {
-  return {_mm512_and_si512(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 ior(I32 a, I32 b) noexcept {
-  return {_mm512_or_si512(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept {
-  return {_mm512_xor_si512(a.v, b.v)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept { return {_mm512_add_epi32(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept { return {_mm512_mullo_epi32(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept { return {_mm512_sub_epi32(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 iand(I32 a, I32 b) noexcept { return {_mm512_and_si512(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 ior(I32 a, I32 b) noexcept { return {_mm512_or_si512(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept { return {_mm512_xor_si512(a.v, b.v)}; }
 template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
   return {_mm512_slli_epi32(a.v, kBits)};
 }
 template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
   return {_mm512_srai_epi32(a.v, kBits)};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept {
-  return {_mm512_cmpeq_epi32_mask(a.v, b.v)};
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE Mask igreater(I32 a, I32 b) noexcept {
-  return {_mm512_cmpgt_epi32_mask(a.v, b.v)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept { return {_mm512_cmpeq_epi32_mask(a.v, b.v)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask igreater(I32 a, I32 b) noexcept { return {_mm512_cmpgt_epi32_mask(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iselect(Mask m, I32 a, I32 b) noexcept {
   return {_mm512_mask_blend_epi32(m.m, b.v, a.v)};
 }
@@ -198,21 +150,16 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
-  return reduce_add8(
-      _mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1)));
+  return reduce_add8(_mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1)));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
-  const __m256i eight =
-      _mm256_max_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1));
-  const __m128i four =
-      _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m256i eight = _mm256_max_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1));
+  const __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
   const __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
   return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
 }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE I8x64 load_i8x64(const void* p) noexcept {
-  return {_mm512_loadu_si512(p)};
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE I8x64 load_i8x64(const void* p) noexcept { return {_mm512_loadu_si512(p)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I8x64 splat_i8x4(const void* p) noexcept {
   std::int32_t four = 0;
   std::memcpy(&four, p, 4);
@@ -224,8 +171,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   return {_mm512_dpbusd_epi32(acc.v, a.v, b.v)};
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
-  const __m512i turned =
-      _mm512_mask_sub_epi8(b.v, _mm512_movepi8_mask(a.v), _mm512_setzero_si512(), b.v);
+  const __m512i turned = _mm512_mask_sub_epi8(b.v, _mm512_movepi8_mask(a.v), _mm512_setzero_si512(), b.v);
   return {_mm512_dpbusd_epi32(acc.v, _mm512_abs_epi8(a.v), turned)};
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_unsigned8(__m256i acc, __m256i a, __m256i b) noexcept {
@@ -241,8 +187,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
   return reduce_add8(dot4_8(_mm256_setzero_si256(), load_32(a), load_32(b)));
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles,
-                                                           const void* b) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
   const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(nibbles));
   const __m256i both_halves = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
   const __m256i values = _mm256_and_si256(both_halves, _mm256_set1_epi8(15));

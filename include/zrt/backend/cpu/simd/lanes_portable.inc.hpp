@@ -88,9 +88,7 @@ ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
   std::memcpy(r.lane, p, sizeof r.lane);
   return r;
 }
-ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept {
-  std::memcpy(p, a.lane, sizeof a.lane);
-}
+ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
   return from_lanes<F32>([&](std::size_t i) { return a.lane[i] + b.lane[i]; });
@@ -109,8 +107,7 @@ ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept {
 }
 /// a * b + c, rounded once.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
-  return from_lanes<F32>(
-      [&](std::size_t i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
+  return from_lanes<F32>([&](std::size_t i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept {
   return from_lanes<F32>([&](std::size_t i) { return math::abs(a.lane[i]); });
@@ -262,14 +259,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 /// acc_j + sum of a * b over bytes 4j..4j+3, exactly. `b` must be within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
-  for (std::size_t i = 0; i < 64; ++i)
-    acc.lane[i / 4] = math::iadd(acc.lane[i / 4], a.lane[i] * b.lane[i]);
+  for (std::size_t i = 0; i < 64; ++i) acc.lane[i / 4] = math::iadd(acc.lane[i / 4], a.lane[i] * b.lane[i]);
   return acc;
 }
 /// The same for `a` within 0..127, where it takes fewer instructions; `b` may be any int8.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept {
-  return dot4(acc, a, b);
-}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept { return dot4(acc, a, b); }
 
 /// The exact dot product of 32 int8 with 32 int8 within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
@@ -282,14 +276,12 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 /// The exact dot product of 32 four-bit values minus 8 with 32 int8 within -127..127: the low halves
 /// of 16 bytes are values 0..15, the high halves values 16..31.
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles,
-                                                           const void* b) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
   std::uint8_t w[16];
   std::int8_t x[32];
   std::memcpy(w, nibbles, 16);
   std::memcpy(x, b, 32);
   std::int32_t sum = 0;
-  for (std::size_t i = 0; i < 16; ++i)
-    sum += ((w[i] & 15) - 8) * x[i] + ((w[i] >> 4) - 8) * x[i + 16];
+  for (std::size_t i = 0; i < 16; ++i) sum += ((w[i] & 15) - 8) * x[i] + ((w[i] >> 4) - 8) * x[i + 16];
   return sum;
 }

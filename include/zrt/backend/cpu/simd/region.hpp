@@ -31,7 +31,6 @@
   ZRT_PRAGMA(clang attribute push(__attribute__((target(target_text))), apply_to = function))
 #define ZRT_REGION_END ZRT_PRAGMA(clang attribute pop)
 #else
-#define ZRT_REGION_BEGIN(target_text) \
-  ZRT_PRAGMA(GCC push_options) ZRT_PRAGMA(GCC target(target_text))
+#define ZRT_REGION_BEGIN(target_text) ZRT_PRAGMA(GCC push_options) ZRT_PRAGMA(GCC target(target_text))
 #define ZRT_REGION_END ZRT_PRAGMA(GCC pop_options)
 #endif
