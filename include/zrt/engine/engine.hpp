@@ -56,24 +56,17 @@ template <class B, class Families = AllFamilies> class Engine {
   /// Runs one request to its end. `on_token(const Token&) -> bool` says whether to go on.
   ///
   /// `stop` takes effect within one step, in prefill too, and is a finish reason, not an error.
+  /// Requests that other threads submit meanwhile wait for the next `step`.
   /// Errors: those of `submit` and `step`; Errc::invalid_argument while other requests run.
   template <class F>
   [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, std::stop_token stop = {}) noexcept {
     if (core_->has_requests())
       return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
-    auto id = core_->submit(request);
-    if (!id) return pass(id);
     const exec::StopPoll poll{&stop, [](const void* context) noexcept {
                                 return static_cast<const std::stop_token*>(context)->stop_requested();
                               }};
     auto heard = [&](RequestId, const Token& token) -> bool { return on_token(token); };
-    while (core_->busy()) {
-      if (auto r = core_->step(heard, poll); !r) {
-        core_->drop(*id);
-        return pass(r);
-      }
-    }
-    return core_->last_completion();
+    return core_->generate(request, heard, poll);
   }
 
   /// Queues a request; it starts in a later `step` when a slot and its pages are free.
@@ -89,9 +82,7 @@ template <class B, class Families = AllFamilies> class Engine {
   /// for what they generated. Returns how many requests are left, queued ones included.
   ///
   /// Errors: the device's, or Errc::spec_violation; the requests of the step then end as `failed`.
-  template <class F> [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept {
-    return core_->step(on_token, exec::StopPoll{});
-  }
+  template <class F> [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept { return core_->step(on_token); }
 
   /// Feeds `tokens` from position 0 in an own slot and calls `on_logits(position, logits)` for each
   /// prompt position; then feeds `decode` one by one, as decode steps.

@@ -58,14 +58,22 @@ template <class B, class Families> class EngineCore {
   }
 
   [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept {
-    auto prompt = prompt_tokens(request);
-    if (!prompt) return pass(prompt);
-    const std::span<const std::int32_t> ids = request.tokens.empty() ? prompt->span() : request.tokens;
-    const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
-    auto active = make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window,
-                              options_.bias_entries, tokenizer(), vocabulary_.longest, options_.allocator);
+    auto active = make_request(request);
     if (!active) return pass(active);
     return enqueue(std::move(*active));
+  }
+
+  /// Runs one request in a free slot until it leaves it, past the queue.
+  template <class F>
+  [[nodiscard]] Result<Completion> generate(const Request& request, F& on_token, const exec::StopPoll& stop) noexcept {
+    auto active = make_request(request);
+    if (!active) return pass(active);
+    auto slot = start(*active);
+    if (!slot) return pass(slot);
+    if (*slot == serve::SlotTable<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
+    while (active_[*slot])
+      if (auto r = run_step(on_token, stop); !r) return pass(r);
+    return last_completion_;
   }
 
   void cancel(RequestId id) noexcept {
@@ -74,67 +82,17 @@ template <class B, class Families> class EngineCore {
     if (cancels_.push_back(id)) mail_.store(true, std::memory_order_release);
   }
 
-  [[nodiscard]] bool busy() const noexcept {
-    return running_ != 0 || mail_.load(std::memory_order_acquire) || waiting_ != 0;
-  }
   /// Whether any request runs or waits; notes of cancellation do not count.
   [[nodiscard]] bool has_requests() noexcept {
     if (running_ != 0 || waiting_ != 0) return true;
     const MutexLock lock(mutex_);
     return !inbox_.empty();
   }
-  [[nodiscard]] const Completion& last_completion() const noexcept { return last_completion_; }
-
-  /// Forgets a request wherever it is, without a word to anybody. Allocates nothing.
-  void drop(RequestId id) noexcept {
-    const auto is_it = [&](const Owned<ActiveRequest>& request) { return request && request->id == id; };
-    {
-      const MutexLock lock(mutex_);
-      for (std::size_t i = 0; i < inbox_.size(); ++i)
-        if (is_it(inbox_[i])) remove(inbox_, i);
-    }
-    for (std::size_t i = 0; i < planned_.size(); ++i)
-      if (is_it(planned_[i])) remove(planned_, i);
-    waiting_ = planned_.size();
-    for (Owned<ActiveRequest>& active : active_) {
-      if (!is_it(active)) continue;
-      (void)slots_->release(active->sequence.slot);
-      active = {};
-      --running_;
-    }
-  }
-
-  template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token, const exec::StopPoll& stop) noexcept {
+  template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token) noexcept {
     if (auto r = collect_mail(on_token); !r) return pass(r);
     if (auto r = admit(); !r) return pass(r);
-    if (stop()) {
-      for (std::size_t i = 0; i < active_.size(); ++i)
-        if (active_[i]) finish(i, FinishReason::cancelled, on_token);
-      return running_ + waiting_;
-    }
-    if (running_ == 0) return waiting_;
-    for (std::size_t i = 0; i < active_.size(); ++i) sequences_[i] = active_[i] ? &active_[i]->sequence : nullptr;
-    const exec::Batch batch = planner_->plan(sequences_.span(), slots_->pages());
-    // Only a step that belongs to one request alone may be left half done.
-    auto completed = executor_->step(batch, running_ == 1 ? stop : exec::StopPoll{});
-    if (!completed) {
-      for (std::size_t i = 0; i < active_.size(); ++i)
-        if (active_[i]) finish(i, FinishReason::failed, on_token);
-      return pass(completed);
-    }
-    if (!*completed) return step(on_token, stop);  // the poll still says stop: the request ends as cancelled
-    const auto origins = planner_->origins();
-    Result<void> taken{};
-    // One request's failure never costs another its token: every row is taken before the error goes up.
-    for (std::size_t row = 0; row < origins.size(); ++row) {
-      const std::size_t index = origins[row].sequence;
-      if (!active_[index]) continue;
-      if (auto r = take_token(index, row, on_token); !r) {
-        finish(index, FinishReason::failed, on_token);
-        if (taken) taken = r;
-      }
-    }
-    if (!taken) return pass(taken);
+    if (running_ != 0)
+      if (auto r = run_step(on_token, exec::StopPoll{}); !r) return pass(r);
     return running_ + waiting_;
   }
 
@@ -277,6 +235,29 @@ template <class B, class Families> class EngineCore {
     return tokenizer_->encode(request.prompt, {.add_special = true, .parse_special = request.parse_special});
   }
 
+  [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request) noexcept {
+    auto prompt = prompt_tokens(request);
+    if (!prompt) return pass(prompt);
+    const std::span<const std::int32_t> ids = request.tokens.empty() ? prompt->span() : request.tokens;
+    const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
+    return make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window, options_.bias_entries,
+                       tokenizer(), vocabulary_.longest, options_.allocator);
+  }
+
+  /// Moves a request into a free slot with its pages and returns the slot, or kNoSlot.
+  [[nodiscard]] Result<std::uint32_t> start(Owned<ActiveRequest>& request) noexcept {
+    auto slot = slots_->acquire();
+    if (!slot || *slot == serve::SlotTable<B>::kNoSlot) return slot;
+    if (!slots_->reserve(*slot, positions_needed(*request))) {
+      if (auto r = slots_->release(*slot); !r) return pass(r);
+      return serve::SlotTable<B>::kNoSlot;
+    }
+    request->sequence.slot = *slot;
+    active_[*slot] = std::move(request);
+    ++running_;
+    return slot;
+  }
+
   [[nodiscard]] Result<RequestId> enqueue(Owned<ActiveRequest> active) noexcept {
     const RequestId id = active->id;
     const MutexLock lock(mutex_);
@@ -304,7 +285,6 @@ template <class B, class Families> class EngineCore {
       for (std::size_t i = 0; i < planned_.size(); ++i) {
         if (planned_[i]->id != id) continue;
         (void)on_token(id, Token{.finish = FinishReason::cancelled});
-        last_completion_ = {FinishReason::cancelled, planned_[i]->sequence.prompt_tokens, 0};
         remove_waiting(i);
         break;
       }
@@ -312,12 +292,9 @@ template <class B, class Families> class EngineCore {
     return {};
   }
 
-  static void remove(Vector<Owned<ActiveRequest>>& list, std::size_t index) noexcept {
-    for (std::size_t i = index; i + 1 < list.size(); ++i) list[i] = std::move(list[i + 1]);
-    list.pop_back();
-  }
   void remove_waiting(std::size_t index) noexcept {
-    remove(planned_, index);
+    for (std::size_t i = index; i + 1 < planned_.size(); ++i) planned_[i] = std::move(planned_[i + 1]);
+    planned_.pop_back();
     waiting_ = planned_.size();
   }
 
@@ -332,16 +309,43 @@ template <class B, class Families> class EngineCore {
   /// Starts waiting requests, oldest first, while slots and pages last.
   [[nodiscard]] Result<void> admit() noexcept {
     while (waiting_ != 0) {
-      auto slot = slots_->acquire();
+      auto slot = start(planned_[0]);
       if (!slot) return pass(slot);
       if (*slot == serve::SlotTable<B>::kNoSlot) return {};
-      if (auto r = slots_->reserve(*slot, positions_needed(*planned_[0])); !r) return slots_->release(*slot);
-      planned_[0]->sequence.slot = *slot;
-      active_[*slot] = std::move(planned_[0]);
-      ++running_;
       remove_waiting(0);
     }
     return {};
+  }
+
+  /// One step over all running requests.
+  template <class F> [[nodiscard]] Result<void> run_step(F& on_token, const exec::StopPoll& stop) noexcept {
+    if (stop()) {
+      for (std::size_t i = 0; i < active_.size(); ++i)
+        if (active_[i]) finish(i, FinishReason::cancelled, on_token);
+      return {};
+    }
+    for (std::size_t i = 0; i < active_.size(); ++i) sequences_[i] = active_[i] ? &active_[i]->sequence : nullptr;
+    const exec::Batch batch = planner_->plan(sequences_.span(), slots_->pages());
+    // Only a step that belongs to one request alone may be left half done.
+    auto completed = executor_->step(batch, running_ == 1 ? stop : exec::StopPoll{});
+    if (!completed) {
+      for (std::size_t i = 0; i < active_.size(); ++i)
+        if (active_[i]) finish(i, FinishReason::failed, on_token);
+      return pass(completed);
+    }
+    if (!*completed) return run_step(on_token, stop);  // the poll still says stop: the request ends as cancelled
+    const auto origins = planner_->origins();
+    Result<void> taken{};
+    // One request's failure never costs another its token: every row is taken before the error goes up.
+    for (std::size_t row = 0; row < origins.size(); ++row) {
+      const std::size_t index = origins[row].sequence;
+      if (!active_[index]) continue;
+      if (auto r = take_token(index, row, on_token); !r) {
+        finish(index, FinishReason::failed, on_token);
+        if (taken) taken = r;
+      }
+    }
+    return taken;
   }
 
   template <class F> void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
