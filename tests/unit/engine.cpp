@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/engine.cpp: how requests begin and end, and what an engine refuses.
+// test-set: smoke brief
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gguf.cpp: what was written into a GGUF file is read back, by mapping, span and reader.
+// test-set: smoke brief
 #include <gtest/gtest.h>
 
 #include <bit>

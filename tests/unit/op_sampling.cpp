@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/op_sampling.cpp: the sampling functions against the golden candidate sets and logits.
+// test-set: smoke brief
 #include <zrt/ops/sampling.hpp>
 
 #include <gtest/gtest.h>

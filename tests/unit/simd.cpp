@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/simd.cpp: every lane operation and elementary function gives the same bits in every variant.
+// test-set: smoke brief
 #include <zrt/backend/cpu/simd/variants.hpp>
 #include <zrt/core/elementary.hpp>
 #include <zrt/quant/types.hpp>

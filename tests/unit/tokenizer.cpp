@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/tokenizer.cpp: both tokenizer models on small vocabularies, their errors, and streaming.
+// test-set: smoke brief
 #include <zrt/text/detokenizer.hpp>
 #include <zrt/text/tokenizer.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/verify.cpp: one graph per rule of ir::verify that breaks it, and graphs that keep them all.
+// test-set: smoke brief
 #include <zrt/ir/verify.hpp>
 #include <zrt/ops/argmax.hpp>
 #include <zrt/ops/broadcast_to.hpp>
