@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/custom_backend.cpp: a backend in the user's own file; nothing of zrt is edited or registered.
 #include "run_once.hpp"
-
-#include <zrt/exec/host_device.hpp>
 #include <zrt/exec/adapter_table.hpp>
+#include <zrt/exec/host_device.hpp>
 #include <zrt/ir/builder.hpp>
 #include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/rms_norm.hpp>
@@ -32,8 +31,7 @@ struct MyBackend {
   using Unsupported = boost::mp11::mp_list<zrt::ops::RmsNorm>;
 };
 /// One adapter per claimed op: it records a call, which every step then replays.
-template <>
-struct zrt::Adapter<MyBackend, zrt::ops::ResidualAdd> {
+template <> struct zrt::Adapter<MyBackend, zrt::ops::ResidualAdd> {
   static Result<void> record(MyBackend::Recorder& recorder, const Call<MyBackend, ops::ResidualAdd>& c) noexcept {
     return recorder.push(&ops::ResidualAdd::reference, HostCall<ops::ResidualAdd>{c.in, c.out, c.w, c.state, c.params});
   }
@@ -51,7 +49,8 @@ int main() {
   if (!plan) return 1;
   zrt::exec::HostDevice device;
   std::array<float, 4> y{};
-  if (auto r = example::run_once<MyBackend>(*plan, *ops.table, device, std::array{2.0f, 4.0f, 6.0f, 8.0f}, y); !r) return 1;
+  if (auto r = example::run_once<MyBackend>(*plan, *ops.table, device, std::array{2.0f, 4.0f, 6.0f, 8.0f}, y); !r)
+    return 1;
   for (const float value : y) std::cout << value << ' ';  // 1.5 x
   return y == std::array{3.0f, 6.0f, 9.0f, 12.0f} ? 0 : 1;
 }

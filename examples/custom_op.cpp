@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/custom_op.cpp: a host's own op beside zrt's, on the CPU backend, in a graph of two ops.
 #include "run_once.hpp"
-
 #include <zrt/backend/cpu.hpp>
 #include <zrt/zrt.hpp>
 
@@ -24,12 +23,12 @@ struct Square {
   }
   static void reference(const zrt::HostCall<Square>& c, const zrt::Step& step, const zrt::Worker& worker) noexcept {
     const auto mine = zrt::cpu::split(c.in[0].elements(step), 16, worker);
-    for (auto i = mine.first; i < mine.last; ++i) c.out[0].as<float>()[i] = c.in[0].as<float>()[i] * c.in[0].as<float>()[i];
+    for (auto i = mine.first; i < mine.last; ++i)
+      c.out[0].as<float>()[i] = c.in[0].as<float>()[i] * c.in[0].as<float>()[i];
   }
 };
 /// How the CPU computes it: here by the same loop, which splits its output among the workers.
-template <>
-struct zrt::cpu::Adapter<Square> {
+template <> struct zrt::cpu::Adapter<Square> {
   static Result<void> record(Recorder& r, const HostCall<Square>& c) noexcept { return r.push(&Square::reference, c); }
 };
 using Backend = zrt::BasicCpuBackend<boost::mp11::mp_list<Square>>;

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     std::cerr << engine.error().text() << '\n';
     return 1;
   }
-  auto print = [](const zrt::Token& token) { std::cout << token.text << std::flush; return true; };
+  auto print = [](const zrt::Token& token) { return static_cast<bool>(std::cout << token.text << std::flush); };
   auto done = engine->generate({.prompt = "ROMEO:\n", .max_tokens = 100}, print);
   return done ? 0 : 1;
 }

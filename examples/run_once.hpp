@@ -8,8 +8,8 @@ namespace example {
 
 /// Binds `compiled` on `device`, copies `x` in, runs it and copies `y` out.
 template <class B>
-[[nodiscard]] zrt::Result<void> run_once(const zrt::plan::CompiledPlan& compiled, const zrt::OpTable& ops, typename B::Device& device,
-                                         std::span<const float> x, std::span<float> y) {
+[[nodiscard]] zrt::Result<void> run_once(const zrt::plan::CompiledPlan& compiled, const zrt::OpTable& ops,
+                                         typename B::Device& device, std::span<const float> x, std::span<float> y) {
   const auto weights = zrt::exec::bind_weights<B>(compiled.plan, {}, device);
   if (!weights) return zrt::pass(weights);
   auto states = zrt::exec::StateStore<B>::make(compiled.plan, device, 0, 0);

@@ -36,5 +36,6 @@ int main(int argc, char** argv) {
     }
     if (*left == 0) break;
   }
-  for (const auto& [id, text] : texts) std::cout << "--- request " << static_cast<std::uint64_t>(id) << '\n' << text << '\n';
+  for (const auto& [id, text] : texts)
+    std::cout << "--- request " << static_cast<std::uint64_t>(id) << '\n' << text << '\n';
 }

@@ -9,7 +9,8 @@
 #include <thread>
 
 int main(int argc, char** argv) {
-  auto engine = zrt::Engine<zrt::CpuBackend>::open(argc > 1 ? argv[1] : "examples/models/bard-q8_0.gguf", {.context = 100'000});
+  auto engine =
+      zrt::Engine<zrt::CpuBackend>::open(argc > 1 ? argv[1] : "examples/models/bard-q8_0.gguf", {.context = 100'000});
   if (!engine) {
     std::cerr << engine.error().text() << '\n';
     return 1;
@@ -19,7 +20,8 @@ int main(int argc, char** argv) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     stop.request_stop();
   });
-  const zrt::Request request{.prompt = "HAMLET:\n", .max_tokens = 99'000, .sampling = {.temperature = 0.8f, .seed = 1}, .ignore_eos = true};
+  const zrt::Request request{
+      .prompt = "HAMLET:\n", .max_tokens = 99'000, .sampling = {.temperature = 0.8f, .seed = 1}, .ignore_eos = true};
   const auto print = [](const zrt::Token& token) {
     std::cout << token.text << std::flush;
     return static_cast<bool>(std::cout);  // false ends the request, too

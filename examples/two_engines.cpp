@@ -11,8 +11,7 @@
 
 namespace {
 
-template <class B>
-std::string continue_text(const char* path) {
+template <class B> std::string continue_text(const char* path) {
   auto engine = zrt::Engine<B>::open(path);
   if (!engine) return std::string(engine.error().text());
   std::string text;

@@ -11,7 +11,6 @@
 
 #include <cstdio>
 #include <fstream>
-
 #include <sys/resource.h>
 
 namespace program {
@@ -34,7 +33,10 @@ MachineRates mean(const MachineRates& a, const MachineRates& b) {
 }
 
 Json rates_json(const MachineRates& m) {
-  return {{"memory_gbs", m.memory_gbs}, {"resident_gbs", m.resident_gbs}, {"int8_gops", m.int8_gops}, {"f32_gflops", m.f32_gflops}};
+  return {{"memory_gbs", m.memory_gbs},
+          {"resident_gbs", m.resident_gbs},
+          {"int8_gops", m.int8_gops},
+          {"f32_gflops", m.f32_gflops}};
 }
 
 /// A row: what ran, how fast, what it had to read and compute, and the share of the machine's rates.
@@ -57,14 +59,20 @@ Json row_json(Model& model, const BenchOptions& o, const char* what, const Load&
           {"kv", o.kv},
           {"tokens_per_second", timed.tokens_per_step / step},
           {"steps", timed.seconds.size()},
-          {"step_ms", {{"p50", timed.percentile(0.50) * 1e3}, {"p95", timed.percentile(0.95) * 1e3}, {"p99", timed.percentile(0.99) * 1e3}}},
+          {"step_ms",
+           {{"p50", timed.percentile(0.50) * 1e3},
+            {"p95", timed.percentile(0.95) * 1e3},
+            {"p99", timed.percentile(0.99) * 1e3}}},
           {"bytes_per_token", need.bytes() / timed.tokens_per_step},
           {"kv_bytes_per_token", need.kv_bytes / timed.tokens_per_step},
           {"read_gbs", gbs},
           {"int8_gops", int8},
           {"f32_gflops", f32},
-          {"share", {{"memory", gbs / machine.memory_gbs}, {"resident", gbs / machine.resident_gbs},
-                     {"int8", int8 / machine.int8_gops}, {"f32", f32 / machine.f32_gflops}}},
+          {"share",
+           {{"memory", gbs / machine.memory_gbs},
+            {"resident", gbs / machine.resident_gbs},
+            {"int8", int8 / machine.int8_gops},
+            {"f32", f32 / machine.f32_gflops}}},
           {"machine_before", rates_json(before)},
           {"machine_after", rates_json(after)},
           {"peak_memory_bytes", memory}};
@@ -90,18 +98,20 @@ zrt::Result<Json> run_row(const BenchOptions& o, bool prefill, std::uint32_t bat
 
 void print_row(const Json& r) {
   const auto number = [](const Json& value) { return value.get<double>(); };
-  std::printf("%-7s batch %-3u %5u tokens  %9.1f tokens/s   step p50 %.3f p95 %.3f p99 %.3f ms\n", r["test"].get<std::string>().c_str(),
-              r["batch"].get<unsigned>(), r["tokens"].get<unsigned>(), number(r["tokens_per_second"]), number(r["step_ms"]["p50"]),
-              number(r["step_ms"]["p95"]), number(r["step_ms"]["p99"]));
+  std::printf("%-7s batch %-3u %5u tokens  %9.1f tokens/s   step p50 %.3f p95 %.3f p99 %.3f ms\n",
+              r["test"].get<std::string>().c_str(), r["batch"].get<unsigned>(), r["tokens"].get<unsigned>(),
+              number(r["tokens_per_second"]), number(r["step_ms"]["p50"]), number(r["step_ms"]["p95"]),
+              number(r["step_ms"]["p99"]));
   std::printf("        %s %s, %s, kv %s, %u threads, depth %u; %s read per token, peak memory %s\n",
-              r["backend"].get<std::string>().c_str(), r["isa"].get<std::string>().c_str(), r["numerics"].get<std::string>().c_str(),
-              r["kv"].get<std::string>().c_str(), r["threads"].get<unsigned>(), r["depth"].get<unsigned>(),
+              r["backend"].get<std::string>().c_str(), r["isa"].get<std::string>().c_str(),
+              r["numerics"].get<std::string>().c_str(), r["kv"].get<std::string>().c_str(),
+              r["threads"].get<unsigned>(), r["depth"].get<unsigned>(),
               bytes_text(static_cast<std::uint64_t>(number(r["bytes_per_token"]))).c_str(),
               bytes_text(r["peak_memory_bytes"].get<std::uint64_t>()).c_str());
   const Json &a = r["machine_before"], &b = r["machine_after"], &s = r["share"];
   const auto line = [&](const char* what, const char* unit, const Json& reached, const char* rate, const char* share) {
-    std::printf("        %-34s %8.1f %s of %.1f before and %.1f after: %.1f %%\n", what, number(reached), unit, number(a[rate]),
-                number(b[rate]), 100.0 * number(s[share]));
+    std::printf("        %-34s %8.1f %s of %.1f before and %.1f after: %.1f %%\n", what, number(reached), unit,
+                number(a[rate]), number(b[rate]), 100.0 * number(s[share]));
   };
   line("reads, against main memory", "GB/s", r["read_gbs"], "memory_gbs", "memory");
   line("reads, against a buffer that size", "GB/s", r["read_gbs"], "resident_gbs", "resident");
@@ -110,16 +120,20 @@ void print_row(const Json& r) {
 }
 
 Json machine_json(const Machine& machine) {
-  return {{"processor", Machine::processor()}, {"last_level_cache_bytes", machine.cache_bytes()}, {"read_buffer_bytes", machine.buffer_bytes()}};
+  return {{"processor", Machine::processor()},
+          {"last_level_cache_bytes", machine.cache_bytes()},
+          {"read_buffer_bytes", machine.buffer_bytes()}};
 }
 
 void print_head(const Json& m, const Json& overhead) {
-  std::printf("%s, last-level cache %s; main memory is read over a buffer of %s\n", m["processor"].get<std::string>().c_str(),
+  std::printf("%s, last-level cache %s; main memory is read over a buffer of %s\n",
+              m["processor"].get<std::string>().c_str(),
               bytes_text(m["last_level_cache_bytes"].get<std::uint64_t>()).c_str(),
               bytes_text(m["read_buffer_bytes"].get<std::uint64_t>()).c_str());
-  std::printf("executor: %.1f ns per instruction with empty kernels (%.1f ns with %u threads and a fence each), budget 50 ns\n",
-              overhead["ns_per_instruction"].get<double>(), overhead["ns_per_fenced_instruction"].get<double>(),
-              overhead["threads"].get<unsigned>());
+  std::printf(
+      "executor: %.1f ns per instruction with empty kernels (%.1f ns with %u threads and a fence each), budget 50 ns\n",
+      overhead["ns_per_instruction"].get<double>(), overhead["ns_per_fenced_instruction"].get<double>(),
+      overhead["threads"].get<unsigned>());
 }
 
 Json overhead_json(std::uint32_t threads) {

@@ -2,7 +2,6 @@
 // examples/zrt/inspect.cpp: what a file holds, and whether this build runs it.
 #include "commands.hpp"
 #include "output.hpp"
-
 #include <zrt/quant/types.hpp>
 
 #include <nlohmann/json.hpp>
@@ -21,11 +20,15 @@ using zrt::model::GgufValueType;
 
 Json value_json(const GgufValue& value) {
   switch (value.type()) {
-    case GgufValueType::boolean: return value.as<bool>().value_or(false);
-    case GgufValueType::string: return value.as<std::string_view>().value_or("");
+    case GgufValueType::boolean:
+      return value.as<bool>().value_or(false);
+    case GgufValueType::string:
+      return value.as<std::string_view>().value_or("");
     case GgufValueType::f32:
-    case GgufValueType::f64: return value.as<double>().value_or(0.0);
-    case GgufValueType::u64: return value.as<std::uint64_t>().value_or(0);
+    case GgufValueType::f64:
+      return value.as<double>().value_or(0.0);
+    case GgufValueType::u64:
+      return value.as<std::uint64_t>().value_or(0);
     case GgufValueType::array:
       return {{"array_of", std::string(name(value.element_type()))}, {"count", value.count()}};
     case GgufValueType::u8:
@@ -34,7 +37,8 @@ Json value_json(const GgufValue& value) {
     case GgufValueType::i16:
     case GgufValueType::u32:
     case GgufValueType::i32:
-    case GgufValueType::i64: break;
+    case GgufValueType::i64:
+      break;
   }
   return value.as<std::int64_t>().value_or(0);
 }
@@ -77,8 +81,10 @@ Json runs_json(const std::string& path) {
   for (const char* backend : {"cpu", "reference"}) {
     const auto model = open_model({.path = path, .backend = backend}, small);
     Json row{{"backend", backend}, {"runs", model.has_value()}};
-    if (model) row["isa"] = (*model)->isa();
-    else row["why"] = describe(model.error());
+    if (model)
+      row["isa"] = (*model)->isa();
+    else
+      row["why"] = describe(model.error());
     out.push_back(std::move(row));
   }
   return out;
@@ -103,7 +109,8 @@ std::string short_text(const Json& value) {
 }
 
 std::string inspect_text(const Json& file) {
-  std::string out = "GGUF version " + dump(file["gguf_version"]) + ", " + bytes_text(file["file_bytes"].get<std::uint64_t>()) + "\n\nmetadata\n";
+  std::string out = "GGUF version " + dump(file["gguf_version"]) + ", " +
+                    bytes_text(file["file_bytes"].get<std::uint64_t>()) + "\n\nmetadata\n";
   for (const auto& [key, value] : file["metadata"].items()) out += "  " + key + " = " + short_text(value) + "\n";
   out += "\ntensors\n";
   for (const Json& t : file["tensors"])
@@ -112,11 +119,14 @@ std::string inspect_text(const Json& file) {
   out += "\ntypes\n";
   for (const Json& t : file["types"])
     out += "  " + t["type"].get<std::string>() + ": " + dump(t["tensors"]) + " tensors, " +
-           bytes_text(t["bytes"].get<std::uint64_t>()) + (t["computed"].get<bool>() ? "" : ", not computed by this build") + "\n";
+           bytes_text(t["bytes"].get<std::uint64_t>()) +
+           (t["computed"].get<bool>() ? "" : ", not computed by this build") + "\n";
   out += "\nthis build\n";
   for (const Json& b : file["backends"])
     out += "  " + b["backend"].get<std::string>() +
-           (b["runs"].get<bool>() ? ": runs it (" + b["isa"].get<std::string>() + ")" : ": cannot run it: " + b["why"].get<std::string>()) + "\n";
+           (b["runs"].get<bool>() ? ": runs it (" + b["isa"].get<std::string>() + ")"
+                                  : ": cannot run it: " + b["why"].get<std::string>()) +
+           "\n";
   return out;
 }
 
@@ -126,7 +136,8 @@ int inspect(const InspectOptions& o) {
   const auto file = GgufFile::open(o.path);
   if (!file) return failed(file.error());
   const Json found = inspect_json(o.path, *file);
-  const std::string text = o.json ? found.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : inspect_text(found);
+  const std::string text =
+      o.json ? found.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : inspect_text(found);
   return print(text) ? kOk : failed("stdout cannot be written");
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/machine.cpp: read bandwidth and arithmetic peaks, by loops of our own.
 #include "machine.hpp"
-
 #include "peak_loops.hpp"
 
 #include <algorithm>
@@ -30,8 +29,7 @@ std::uint64_t last_level_cache() {
 }
 
 /// Runs `work(thread)` on all threads at once and returns the sum of what they return.
-template <class Work>
-double on_all(std::uint32_t threads, Work work) {
+template <class Work> double on_all(std::uint32_t threads, Work work) {
   std::atomic<std::uint32_t> ready{0};
   std::vector<double> results(threads, 0.0);
   const auto run = [&](std::uint32_t thread) {
@@ -101,7 +99,10 @@ double peak(const PeakLoop& loop, std::uint32_t threads) {
 }  // namespace
 
 Machine::Machine(std::uint32_t threads, std::string_view isa, std::uint64_t weight_bytes)
-    : threads_(threads), isa_(isa), cache_bytes_(last_level_cache()), resident_bytes_(std::max<std::uint64_t>(weight_bytes, 1u << 20)),
+    : threads_(threads),
+      isa_(isa),
+      cache_bytes_(last_level_cache()),
+      resident_bytes_(std::max<std::uint64_t>(weight_bytes, 1u << 20)),
       buffer_bytes_(std::max({4 * cache_bytes_, resident_bytes_, std::uint64_t{128} << 20})) {}
 
 MachineRates Machine::measure() const {

@@ -22,16 +22,21 @@ void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
   app.add_option("--backend", model.backend, "cpu or reference")->check(kBackends)->capture_default_str();
   app.add_option("-t,--threads", model.threads, "Workers of a step")
-      ->check(CLI::Range(1u, 1024u))->envname("ZRT_THREADS")->capture_default_str();
+      ->check(CLI::Range(1u, 1024u))
+      ->envname("ZRT_THREADS")
+      ->capture_default_str();
 }
 
 void add_kv(CLI::App& app, std::string& kv) {
-  app.add_option("--kv", kv, "Type of keys and values in the cache: f32, f16 or bf16")->check(kKvTypes)->capture_default_str();
+  app.add_option("--kv", kv, "Type of keys and values in the cache: f32, f16 or bf16")
+      ->check(kKvTypes)
+      ->capture_default_str();
 }
 
 void add_act(CLI::App& app, std::string& act) {
   app.add_option("--act", act, "Activations that meet quantised weights: rounded as the plan says, or none")
-      ->check(kRoundings)->capture_default_str();
+      ->check(kRoundings)
+      ->capture_default_str();
 }
 
 void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
@@ -45,9 +50,12 @@ void add_sampling(CLI::App& app, zrt::Sampling& s) {
   group->add_option("--temp", s.temperature, "Temperature; 0 takes the most likely token")->capture_default_str();
   group->add_option("--top-k", s.top_k, "Keep the k most likely tokens; 0 keeps all")->capture_default_str();
   group->add_option("--top-p", s.top_p, "Keep the most likely tokens up to this mass")->capture_default_str();
-  group->add_option("--min-p", s.min_p, "Keep tokens at least this likely, relative to the best")->capture_default_str();
-  group->add_option("--repetition-penalty", s.repetition_penalty, "Divides the logit of seen tokens")->capture_default_str();
-  group->add_option("--frequency-penalty", s.frequency_penalty, "Subtracts per earlier occurrence")->capture_default_str();
+  group->add_option("--min-p", s.min_p, "Keep tokens at least this likely, relative to the best")
+      ->capture_default_str();
+  group->add_option("--repetition-penalty", s.repetition_penalty, "Divides the logit of seen tokens")
+      ->capture_default_str();
+  group->add_option("--frequency-penalty", s.frequency_penalty, "Subtracts per earlier occurrence")
+      ->capture_default_str();
   group->add_option("--presence-penalty", s.presence_penalty, "Subtracts once if seen")->capture_default_str();
   group->add_option("--penalty-window", s.penalty_window, "Last tokens that penalties look at")->capture_default_str();
   group->add_option("--seed", s.seed, "Same seed, same text")->capture_default_str();
@@ -70,7 +78,8 @@ void add_logits(CLI::App& app, LogitsOptions& o) {
   app.add_option("--tokens", o.tokens, "Prompt as ids: 1,2,3")->required()->delimiter(',');
   const auto decode = app.add_option("--decode", o.decode, "Greedy steps after the prompt");
   app.add_option("--feed", o.feed, "Ids to feed one by one after the prompt")->delimiter(',')->excludes(decode);
-  app.add_option("-o,--out", o.out, "File to write: ZRTL, version, n_vocab, n_rows; per row the id fed and its logits")->required();
+  app.add_option("-o,--out", o.out, "File to write: ZRTL, version, n_vocab, n_rows; per row the id fed and its logits")
+      ->required();
   add_act(app, o.act);
   add_kv(app, o.kv);
   add_context(app, o.context, "without it, the model's context_length");
@@ -94,7 +103,9 @@ void add_inspect(CLI::App& app, InspectOptions& o) {
 
 void add_plan(CLI::App& app, PlanOptions& o) {
   add_model(app, o.model);
-  app.add_option("--format", o.format, "text, dot or json")->check(CLI::IsMember({"text", "dot", "json"}))->capture_default_str();
+  app.add_option("--format", o.format, "text, dot or json")
+      ->check(CLI::IsMember({"text", "dot", "json"}))
+      ->capture_default_str();
   app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json");
   app.add_flag("--memory", o.memory, "The map of weights, KV pages, state and arena instead of the instructions");
   app.add_option("--slots", o.slots, "Sequences at the same time")->check(CLI::Range(1u, 4096u))->capture_default_str();
@@ -118,8 +129,12 @@ void add_bench(CLI::App& app, BenchOptions& o) {
   app.add_option("-n,--generated-tokens", o.generated_tokens, "Tokens of a decode; 0 skips it")->capture_default_str();
   app.add_option("-d,--depth", o.depth, "Tokens in the cache before a decode")->capture_default_str();
   app.add_option("-b,--batch", o.batches, "Sequences at the same time, a row each: 1,4,16")
-      ->delimiter(',')->check(CLI::Range(1u, 4096u))->capture_default_str();
-  app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least")->check(CLI::Range(1u, 1000u))->capture_default_str();
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 4096u))
+      ->capture_default_str();
+  app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least")
+      ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
   add_kv(app, o.kv);
   app.add_flag("--json", o.json, "Machine-readable output");
 }

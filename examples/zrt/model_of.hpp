@@ -9,8 +9,7 @@
 
 namespace program {
 
-template <class B>
-class ModelOf final : public Model {
+template <class B> class ModelOf final : public Model {
  public:
   using Engine = zrt::Engine<B>;
 
@@ -27,8 +26,10 @@ class ModelOf final : public Model {
 
   std::string_view backend() const override { return B::name; }
   std::string_view isa() override {
-    if constexpr (requires(const typename B::Device& device) { device.isa(); }) return name(engine_.device().isa());
-    else return "plain loops";
+    if constexpr (requires(const typename B::Device& device) { device.isa(); })
+      return name(engine_.device().isa());
+    else
+      return "plain loops";
   }
   const zrt::model::GgufFile& file() const override { return engine_.file(); }
   const zrt::model::Config& config() const override { return engine_.config(); }
@@ -37,14 +38,19 @@ class ModelOf final : public Model {
   std::uint32_t context() const override { return engine_.context(); }
   EngineMemory memory() override {
     auto& executor = engine_.executor();
-    return {executor.states().bytes(),          executor.sizes().pages, executor.sizes().slots, &executor.prefill_plan().mapping(),
-            &executor.decode_plan().mapping(), counter_->bytes()};
+    return {executor.states().bytes(),
+            executor.sizes().pages,
+            executor.sizes().slots,
+            &executor.prefill_plan().mapping(),
+            &executor.decode_plan().mapping(),
+            counter_->bytes()};
   }
 
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
   zrt::Result<std::size_t> step(const OnToken& on_token) override { return engine_.step(on_token); }
-  zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps, const Choose& choose) override {
+  zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
+                                   const Choose& choose) override {
     return engine_.evaluate_steps(tokens, steps, choose);
   }
   zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }

@@ -34,7 +34,8 @@ int usage(std::string_view what) {
 zrt::Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    return zrt::fail(zrt::Errc::io_error, "cannot open ", std::string_view(path), ": ", std::string_view(std::strerror(errno)));
+    return zrt::fail(zrt::Errc::io_error, "cannot open ", std::string_view(path), ": ",
+                     std::string_view(std::strerror(errno)));
   std::string text(std::istreambuf_iterator<char>(file), {});
   if (file.bad()) return zrt::fail(zrt::Errc::io_error, "cannot read ", std::string_view(path));
   return text;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/overhead.cpp: what replaying an instruction costs when its kernel does nothing.
 #include "overhead.hpp"
-
 #include <zrt/exec/host_program.hpp>
 #include <zrt/exec/thread_pool.hpp>
 

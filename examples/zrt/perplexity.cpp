@@ -22,9 +22,12 @@ int perplexity(const PerplexityOptions& o) {
   const auto value = (*model)->perplexity(*text);
   if (!value) return failed(value.error());
   if (!o.json) return std::printf("%.4f\n", *value) > 0 ? kOk : kFailed;
-  const nlohmann::ordered_json out{{"perplexity", *value},           {"context", (*model)->context()},
-                                   {"backend", (*model)->backend()}, {"isa", (*model)->isa()},
-                                   {"kv", o.kv},                     {"act", o.act}};
+  const nlohmann::ordered_json out{{"perplexity", *value},
+                                   {"context", (*model)->context()},
+                                   {"backend", (*model)->backend()},
+                                   {"isa", (*model)->isa()},
+                                   {"kv", o.kv},
+                                   {"act", o.act}};
   return print(out.dump(2) + "\n") ? kOk : failed("stdout cannot be written");
 }
 

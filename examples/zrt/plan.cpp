@@ -34,10 +34,12 @@ std::string instruction_text(const Json& insn, const Json& registers) {
 
 std::string plan_text(const Json& plan) {
   std::string out = plan["backend"].get<std::string>() + " (" + plan["isa"].get<std::string>() + "), " +
-                    std::to_string(plan["instructions"].size()) + " instructions, " + std::to_string(plan["registers"].size()) +
-                    " registers, at most " + plan["peak_registers"].dump() + " alive\n\ninputs\n";
+                    std::to_string(plan["instructions"].size()) + " instructions, " +
+                    std::to_string(plan["registers"].size()) + " registers, at most " + plan["peak_registers"].dump() +
+                    " alive\n\ninputs\n";
   for (const auto& [port, reg] : plan["inputs"].items())
-    out += "  r" + reg.dump() + " " + plan["registers"][reg.get<std::size_t>()]["type"].get<std::string>() + "  " + port + "\n";
+    out += "  r" + reg.dump() + " " + plan["registers"][reg.get<std::size_t>()]["type"].get<std::string>() + "  " +
+           port + "\n";
   out += "\ninstructions\n";
   for (const Json& insn : plan["instructions"]) out += "  " + instruction_text(insn, plan["registers"]);
   out += "\noutputs\n  " + registers_text(plan["outputs"]) + "\n\nregisters: first write, last read\n";
@@ -46,11 +48,12 @@ std::string plan_text(const Json& plan) {
            (r["last_read"].is_string() ? r["last_read"].get<std::string>() : r["last_read"].dump()) + "\n";
   out += "\nstates\n";
   for (const Json& s : plan["states"])
-    out += "  " + s["id"].dump() + ": " + s["lifecycle"].get<std::string>() + " " + s["type"].get<std::string>() + ", " +
-           s["unit_bytes"].dump() + " bytes per " + s["unit"].get<std::string>() + "\n";
+    out += "  " + s["id"].dump() + ": " + s["lifecycle"].get<std::string>() + " " + s["type"].get<std::string>() +
+           ", " + s["unit_bytes"].dump() + " bytes per " + s["unit"].get<std::string>() + "\n";
   out += "\ndiagnostics\n";
   for (const Json& d : plan["diagnostics"])
-    out += "  " + d["level"].get<std::string>() + ": " + d["instruction"].dump() + ": " + d["text"].get<std::string>() + "\n";
+    out += "  " + d["level"].get<std::string>() + ": " + d["instruction"].dump() + ": " + d["text"].get<std::string>() +
+           "\n";
   return out;
 }
 
@@ -91,8 +94,10 @@ std::string arena_text(const std::string& title, const Json& arena) {
 }
 
 std::string memory_text(const Json& m) {
-  std::string out = m["backend"].get<std::string>() + ", " + m["slots"].dump() + " slots of " + m["context"].dump() + " positions\n\n";
-  out += line("weights, mapped", m["weights_mapped_bytes"]) + line("constants", m["constants_bytes"]) + line("states", m["state_bytes"]);
+  std::string out = m["backend"].get<std::string>() + ", " + m["slots"].dump() + " slots of " + m["context"].dump() +
+                    " positions\n\n";
+  out += line("weights, mapped", m["weights_mapped_bytes"]) + line("constants", m["constants_bytes"]) +
+         line("states", m["state_bytes"]);
   for (const Json& s : m["states"])
     out += "  state " + s["id"].dump() + ": " + s["units"].dump() + " units of " + s["unit_bytes"].dump() + " bytes\n";
   out += arena_text("prefill arena", m["prefill_arena"]) + arena_text("decode arena", m["decode_arena"]);

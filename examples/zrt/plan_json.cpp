@@ -37,12 +37,14 @@ Json element(const zrt::Field& field, const std::byte* at) {
   std::memcpy(&bits, at, field.size);
   switch (field.kind) {
     case zrt::FieldKind::floating:
-      return field.size == 4 ? double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))} : std::bit_cast<double>(bits);
+      return field.size == 4 ? double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))}
+                             : std::bit_cast<double>(bits);
     case zrt::FieldKind::signed_integer: {
       const int unused = 64 - 8 * field.size;
       return static_cast<std::int64_t>(bits << unused) >> unused;
     }
-    case zrt::FieldKind::unsigned_integer: break;
+    case zrt::FieldKind::unsigned_integer:
+      break;
   }
   return bits;
 }
@@ -56,7 +58,8 @@ Json params_json(const zrt::OpRow& row, const zrt::ParamBlock& block) {
       continue;
     }
     Json list = Json::array();
-    for (std::size_t i = 0; i < field.count; ++i) list.push_back(element(field, block.data.data() + field.offset + i * field.size));
+    for (std::size_t i = 0; i < field.count; ++i)
+      list.push_back(element(field, block.data.data() + field.offset + i * field.size));
     out[text_of(field.name)] = std::move(list);
   }
   return out;
@@ -94,9 +97,12 @@ Json register_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
   Json out{{"index", i},
            {"type", type_text(compiled.plan, compiled.plan.registers[i])},
            {"first_write", compiled.liveness.register_first_write[i]}};
-  if (last == LivenessMap::kNeverRead) out["last_read"] = "never";
-  else if (last == LivenessMap::kReadAfterEnd) out["last_read"] = "caller";
-  else out["last_read"] = last;
+  if (last == LivenessMap::kNeverRead)
+    out["last_read"] = "never";
+  else if (last == LivenessMap::kReadAfterEnd)
+    out["last_read"] = "caller";
+  else
+    out["last_read"] = last;
   return out;
 }
 
@@ -110,9 +116,13 @@ Json diagnostic_json(const zrt::plan::PlanDiagnostic& d) {
     case zrt::plan::DiagnosticKind::never_read:
       text = "register " + std::to_string(index(d.reg)) + " of " + op + " is never read";
       break;
-    case zrt::plan::DiagnosticKind::rounding: text = op + " rounds its activations"; break;
+    case zrt::plan::DiagnosticKind::rounding:
+      text = op + " rounds its activations";
+      break;
   }
-  return {{"level", d.level == zrt::plan::DiagnosticLevel::warn ? "warn" : "info"}, {"instruction", d.instruction}, {"text", text}};
+  return {{"level", d.level == zrt::plan::DiagnosticLevel::warn ? "warn" : "info"},
+          {"instruction", d.instruction},
+          {"text", text}};
 }
 
 Json ports_json(const zrt::Vector<zrt::plan::PlanPort>& ports) {
@@ -123,12 +133,14 @@ Json ports_json(const zrt::Vector<zrt::plan::PlanPort>& ports) {
 
 Json state_json(const zrt::StateDescriptor& d) {
   const bool paged = d.lifecycle == zrt::StateLifecycle::kv_paged;
-  return {{"id", d.id}, {"lifecycle", paged ? "kv_paged" : "recurrent"}, {"type", text_of(name(d.info.dtype))},
-          {"unit", paged ? "page of 16 positions" : "slot"}, {"unit_bytes", d.size_bytes}};
+  return {{"id", d.id},
+          {"lifecycle", paged ? "kv_paged" : "recurrent"},
+          {"type", text_of(name(d.info.dtype))},
+          {"unit", paged ? "page of 16 positions" : "slot"},
+          {"unit_bytes", d.size_bytes}};
 }
 
-template <class List, class Write>
-Json list_json(const List& list, Write write) {
+template <class List, class Write> Json list_json(const List& list, Write write) {
   Json out = Json::array();
   for (std::size_t i = 0; i < list.size(); ++i) out.push_back(write(i));
   return out;
@@ -147,7 +159,8 @@ Json plan_json(Model& model) {
           {"instructions", list_json(plan.instructions, [&](std::size_t i) { return instruction_json(compiled, i); })},
           {"registers", list_json(plan.registers, [&](std::size_t i) { return register_json(compiled, i); })},
           {"states", list_json(plan.states, [&](std::size_t i) { return state_json(plan.states[i]); })},
-          {"diagnostics", list_json(compiled.diagnostics, [&](std::size_t i) { return diagnostic_json(compiled.diagnostics[i]); })}};
+          {"diagnostics",
+           list_json(compiled.diagnostics, [&](std::size_t i) { return diagnostic_json(compiled.diagnostics[i]); })}};
 }
 
 }  // namespace program

@@ -2,7 +2,6 @@
 // examples/zrt/tokenize.cpp: text to token ids and back, without loading the model.
 #include "commands.hpp"
 #include "output.hpp"
-
 #include <zrt/engine/vocabulary.hpp>
 
 #include <nlohmann/json.hpp>
@@ -38,7 +37,8 @@ int show(const TokenizeOptions& o, std::span<const std::int32_t> ids, std::strin
   if (!o.json) return print(plain) ? kOk : failed("stdout cannot be written");
   const nlohmann::ordered_json out{{"ids", ids}, {"text", text}};
   using Json = nlohmann::ordered_json;
-  return print(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n") ? kOk : failed("stdout cannot be written");
+  return print(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n") ? kOk
+                                                                                : failed("stdout cannot be written");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/traffic.cpp: bytes that a step must read and operations that it must do, from its plan.
 #include "traffic.hpp"
-
 #include <zrt/exec/batch.hpp>
 
 #include <set>

@@ -60,7 +60,8 @@ class Program : public testing::Test {
     return run_program("zrt", args, environment);
   }
 
-  [[nodiscard]] Outcome run_program(const std::string& name, std::vector<std::string> args, const std::string& environment = {}) const {
+  [[nodiscard]] Outcome run_program(const std::string& name, std::vector<std::string> args,
+                                    const std::string& environment = {}) const {
     args.insert(args.begin(), ZRT_BIN_DIR "/" + name);
     std::vector<char*> argv;
     for (std::string& arg : args) argv.push_back(arg.data());
@@ -354,7 +355,8 @@ TEST_F(Program, BenchNamesWhatItMeasured) {
 }
 
 TEST_F(Program, ExamplesRun) {
-  for (const std::string name : {"embed", "stream_cancel", "several_requests", "two_engines", "custom_op", "custom_backend"}) {
+  for (const std::string name :
+       {"embed", "stream_cancel", "several_requests", "two_engines", "custom_op", "custom_backend"}) {
     const Outcome done = run_program(name, {kModel});
     EXPECT_EQ(done.status, 0) << name << ": " << done.err;
     EXPECT_FALSE(done.out.empty()) << name;
