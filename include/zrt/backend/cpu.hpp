@@ -45,14 +45,8 @@ class DeviceRecorder : public Recorder {
 }  // namespace cpu
 
 /// The CPU with a host's own ops beside zrt's: each of `ExtraOps` has a `cpu::Adapter`.
-template <class ExtraOps> struct BasicCpuBackend {
+template <class ExtraOps> struct BasicCpuBackend : exec::HostTypes {
   static constexpr std::string_view name = "cpu";
-  using Tensor = HostTensor;
-  using Weight = HostWeight;
-  using State = HostState;
-  using Scratch = std::span<std::byte>;
-  using Memory = Buffer;
-  using Step = zrt::Step;
   using Device = cpu::Device;
   using Program = cpu::Program;
   using Recorder = cpu::DeviceRecorder;

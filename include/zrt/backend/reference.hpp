@@ -27,14 +27,8 @@ struct Recorder : exec::HostRecorder {
 }  // namespace reference
 
 /// Claims exactly the ops of a catalog that have a reference, and runs nothing but their references.
-template <class Catalog> struct BasicReferenceBackend {
+template <class Catalog> struct BasicReferenceBackend : exec::HostTypes {
   static constexpr std::string_view name = "reference";
-  using Tensor = HostTensor;
-  using Weight = HostWeight;
-  using State = HostState;
-  using Scratch = std::span<std::byte>;
-  using Memory = Buffer;
-  using Step = zrt::Step;
   using Device = reference::Device;
   using Program = reference::Program;
   using Recorder = reference::Recorder;

@@ -10,6 +10,16 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
+/// The types of a backend that computes in host memory; such a backend inherits them.
+struct HostTypes {
+  using Tensor = HostTensor;
+  using Weight = HostWeight;
+  using State = HostState;
+  using Scratch = std::span<std::byte>;
+  using Memory = Buffer;
+  using Step = zrt::Step;
+};
+
 /// Serves host memory; weights are used where they lie.
 class HostDevice {
  public:
