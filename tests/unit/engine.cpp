@@ -487,6 +487,17 @@ TEST_F(EngineTest, LogProbabilitiesAreThoseOfTheLogits) {
   EXPECT_EQ(tokens, 1);
 }
 
+TEST_F(EngineTest, TheLogHearsWhatWasOpened) {
+  std::string heard;
+  EngineOptions options;
+  options.log = {&heard, [](void* context, zrt::LogLevel, std::string_view text) noexcept {
+                   static_cast<std::string*>(context)->append(text).append("\n");
+                 }};
+  const auto engine = open(options);
+  EXPECT_NE(heard.find("opened on cpu"), std::string::npos) << heard;
+  EXPECT_NE(heard.find("1 slots of"), std::string::npos) << heard;
+}
+
 /// As peers count it: windows of the context, each begun anew and scored over its second half.
 TEST_F(EngineTest, PerplexityIsThatOfTheLogitsInWindows) {
   const auto engine = open({.context = 48});

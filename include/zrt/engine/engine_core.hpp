@@ -54,7 +54,9 @@ template <class B, class Families> class EngineCore {
     auto compiled = compile_model<Families>(file_, config_, ir::Ops::of<ops::Catalog>(), claims, options_);
     if (!compiled) return pass(compiled);
     compiled_ = std::move(*compiled);
-    return bind_model();
+    if (auto r = bind_model(); !r) return r;
+    log_opened();
+    return {};
   }
 
   [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept {
@@ -182,6 +184,22 @@ template <class B, class Families> class EngineCore {
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
  private:
+  /// Tells the host's log what was opened, and which registers the plan computes for nobody.
+  void log_opened() const noexcept {
+    // An error's inline text is the library's way to build a short message without memory.
+    Error message = Error::of(Errc::ok, "opened on ", B::name);
+    if constexpr (requires { name(device_.isa()); }) message.append(" (").append(name(device_.isa())).append(")");
+    message.append(": ").append(compiled_.plan.instructions.size()).append(" instructions, ");
+    message.append(options_.slots).append(" slots of ").append(context_).append(" positions, ");
+    message.append(executor_->states().bytes()).append(" bytes of state");
+    options_.log(LogLevel::info, message.text());
+    for (const plan::PlanDiagnostic& d : compiled_.diagnostics)
+      if (d.level == plan::DiagnosticLevel::warn)
+        options_.log(LogLevel::warn, Error::of(Errc::ok, "instruction ", d.instruction, " writes register ",
+                                               plan::index(d.reg), ", which nothing reads")
+                                         .text());
+  }
+
   [[nodiscard]] Result<void> bind_model() noexcept {
     ThreadHook threads = options_.thread_hook;
     if (threads.run == nullptr && options_.threads > 1) {
@@ -329,6 +347,7 @@ template <class B, class Families> class EngineCore {
     // Only a step that belongs to one request alone may be left half done.
     auto completed = executor_->step(batch, running_ == 1 ? stop : exec::StopPoll{});
     if (!completed) {
+      options_.log(LogLevel::error, completed.error().text());
       for (std::size_t i = 0; i < active_.size(); ++i)
         if (active_[i]) finish(i, FinishReason::failed, on_token);
       return pass(completed);

@@ -109,6 +109,7 @@ template <class B> class Executor {
 
   [[nodiscard]] const plan::CompiledPlan& compiled() const noexcept { return *compiled_; }
   [[nodiscard]] StateStore<B>& states() noexcept { return states_; }
+  [[nodiscard]] const StateStore<B>& states() const noexcept { return states_; }
   [[nodiscard]] typename B::Device& device() noexcept { return *device_; }
   [[nodiscard]] const ExecutorSizes& sizes() const noexcept { return sizes_; }
   [[nodiscard]] const BoundPlan<B>& prefill_plan() const noexcept { return prefill_; }
