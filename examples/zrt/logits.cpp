@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 namespace program {
@@ -66,7 +66,11 @@ int logits(const LogitsOptions& o) {
   if (!model) return failed(model.error());
 
   const std::size_t steps = o.decode.value_or(o.feed.size());
-  LogitsFile out(o.out);
+  // The rows go beside the target, which is replaced only by a whole file; a device is written as it is.
+  std::error_code ignored;
+  const bool direct = std::filesystem::exists(o.out, ignored) && !std::filesystem::is_regular_file(o.out, ignored);
+  const std::string path = direct ? o.out : o.out + ".part";
+  LogitsFile out(path);
   out.header((*model)->config().vocabulary, static_cast<std::uint32_t>(o.tokens.size() + steps));
   std::int32_t fed = zrt::kNoToken;
   const auto done = (*model)->evaluate_steps(o.tokens, steps, [&](std::uint32_t position, std::span<const float> row) {
@@ -76,11 +80,12 @@ int logits(const LogitsOptions& o) {
     fed = o.decode ? argmax(row) : next < o.feed.size() ? o.feed[next] : zrt::kNoToken;
     return fed;
   });
-  if (!done) {
-    (void)std::remove(o.out.c_str());  // half a file would look like a whole one of fewer rows
-    return failed(done.error());
-  }
-  return out.good() ? kOk : failed("cannot write " + o.out);
+  const bool written = done && out.good();
+  std::error_code renamed;
+  if (written && !direct) std::filesystem::rename(path, o.out, renamed);
+  if ((!written || renamed) && !direct) std::filesystem::remove(path, ignored);
+  if (!done) return failed(done.error());
+  return written && !renamed ? kOk : failed("cannot write " + o.out);
 }
 
 }  // namespace program

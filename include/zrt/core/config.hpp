@@ -8,7 +8,9 @@
 
 // -ffast-math (and what it stands for) lets a compiler reorder sums and drop NaNs, so that the same
 // request would no longer give the same bits.
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+// GCC names its parts; Clang defines a macro for the whole and for finite-math-only alone.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error \
     "zrt: this translation unit is compiled with -ffast-math (or -ffinite-math-only); remove the flag for files that include zrt"
 #endif
@@ -23,9 +25,18 @@
     defined(__AVX512VNNI__) && defined(__FMA__)
 #define ZRT_ABI v0_1_x86_64_v4
 #define ZRT_BASELINE 4
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__AVX512F__)
+#define ZRT_ABI v0_1_x86_64_v3_avx512
+#define ZRT_BASELINE 3
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define ZRT_ABI v0_1_x86_64_v3
 #define ZRT_BASELINE 3
+#elif defined(__x86_64__) && defined(__AVX__)
+#define ZRT_ABI v0_1_x86_64_avx
+#define ZRT_BASELINE 1
+#elif defined(__x86_64__) && defined(__SSE4_2__)
+#define ZRT_ABI v0_1_x86_64_v2
+#define ZRT_BASELINE 1
 #elif defined(__x86_64__)
 #define ZRT_ABI v0_1_x86_64
 #define ZRT_BASELINE 1

@@ -35,6 +35,8 @@ struct ActiveRequest {
     std::uint32_t context, std::uint32_t window, std::uint32_t bias_entries, const text::Tokenizer* tokenizer,
     std::size_t longest_token, const Allocator& allocator) noexcept {
   const Sampling& s = request.sampling;
+  if (tokenizer == nullptr && !request.stop_strings.empty())
+    return fail(Errc::unsupported_tokenizer, "stop strings need a vocabulary, and the model has none");
   if (prompt.empty()) return fail(Errc::invalid_argument, "the prompt has no tokens");
   if (prompt.size() > context)
     return fail(Errc::capacity_exceeded, "the prompt has ", prompt.size(), " tokens, the context holds ", context);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/mutex.hpp>
+#include <zrt/core/rounding_mode.hpp>
 #include <zrt/engine/active_request.hpp>
 #include <zrt/engine/loaded_model.hpp>
 #include <zrt/engine/log_probabilities.hpp>
@@ -38,6 +39,7 @@ template <class B, class Families> class EngineCore {
 
   /// Reads, compiles and binds the model.
   [[nodiscard]] Result<void> load() noexcept {
+    const RoundingMode rounding;
     if (auto r = check(options_); !r) return r;
     auto config = model::read_config(file_);
     if (!config) return pass(config);
@@ -118,6 +120,7 @@ template <class B, class Families> class EngineCore {
   }
 
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept {
+    const RoundingMode rounding;
     if (!tokenizer_) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary");
     auto ids = tokenizer_->encode(text, {.add_special = true, .parse_special = false});
     if (!ids) return pass(ids);
@@ -391,6 +394,7 @@ template <class B, class Families> class EngineCore {
     if (id < 0) return fail(Errc::spec_violation, "the sampler chose no token");
     if (!a.best.empty()) {
       if (auto r = read_logits(row); !r) return r;
+      const RoundingMode rounding;
       log_probabilities(logits_.span(), a.best.span());
     }
     if (a.max_tokens == 0) {

@@ -33,6 +33,7 @@ struct EngineOptions {
   };
   if (o.slots == 0 || o.slots > 4096) return bad("slots", o.slots, "1..4096");
   if (o.chunk < 16 || o.chunk > 8192 || o.chunk % 16 != 0) return bad("chunk", o.chunk, "a multiple of 16 in 16..8192");
+  if (o.context > 1u << 28) return bad("context", o.context, "at most 268435456");
   if (o.logit_rows > 8192) return bad("logit_rows", o.logit_rows, "at most 8192");
   if (o.penalty_window > 65536) return bad("penalty_window", o.penalty_window, "at most 65536");
   if (o.bias_entries > 65536) return bad("bias_entries", o.bias_entries, "at most 65536");

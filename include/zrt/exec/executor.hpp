@@ -40,6 +40,7 @@ template <class B> class Executor {
         return fail(Errc::invalid_plan, "a decoder's plan needs an input ", name);
     if (plan.output(port::kLogits) == plan::kNoRegister)
       return fail(Errc::invalid_plan, "a decoder's plan needs an output ", port::kLogits);
+    if (auto r = check_ports(plan); !r) return pass(r);
     auto weights = bind_weights<B>(plan, source, device);
     if (!weights) return pass(weights);
     auto states = StateStore<B>::make(plan, device, sizes.pages, sizes.slots);
@@ -66,6 +67,10 @@ template <class B> class Executor {
         batch.slots.size() != batch.tokens.size() || batch.positions.size() != batch.tokens.size())
       return fail(Errc::invalid_argument, "a batch of ", batch.tokens.size(), " tokens and ", batch.rows.size(),
                   " rows, at most ", most_tokens, " and ", most_rows, " expected");
+    for (std::size_t t = 0; t < batch.tokens.size(); ++t)
+      if (batch.slots[t] >= sizes_.slots || batch.positions[t] / kPageTokens >= sizes_.pages_per_slot)
+        return fail(Errc::invalid_argument, "row ", t, " is position ", batch.positions[t], " of slot ", batch.slots[t],
+                    ", outside ", sizes_.slots, " slots of ", sizes_.pages_per_slot, " pages");
     BoundPlan<B>& bound = prefill ? prefill_ : decode_;
     zrt::Step step;
     step.extents = bounds(compiled_->plan, static_cast<std::uint32_t>(batch.tokens.size()),
@@ -84,6 +89,10 @@ template <class B> class Executor {
         std::as_bytes(batch.bias)};
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (inputs_[i] == plan::kNoRegister || data[i].empty()) continue;
+      const auto room = plan::register_bytes(compiled_->plan.registers[plan::index(inputs_[i])], step.extents);
+      if (!room || data[i].size() > *room)
+        return fail(Errc::invalid_argument, "input ", kInputPorts[i], " holds fewer than the ", data[i].size(),
+                    " bytes of the batch");
       if (auto r = device_->write(bound.tensor(inputs_[i]), data[i]); !r) return pass(r);
     }
     auto completed = bound.program().launch(*device_, step, stop);
@@ -104,6 +113,11 @@ template <class B> class Executor {
   [[nodiscard]] Result<void> read(std::string_view output, std::uint64_t offset, std::span<std::byte> to) noexcept {
     const plan::RegisterRef reg = compiled_->plan.output(output);
     if (reg == plan::kNoRegister) return fail(Errc::not_found, "the plan has no output ", output);
+    const Extents largest = last_ ? bounds(compiled_->plan, sizes_.prefill_tokens, sizes_.prefill_rows)
+                                  : bounds(compiled_->plan, sizes_.slots, sizes_.slots);
+    const auto room = plan::register_bytes(compiled_->plan.registers[plan::index(reg)], largest);
+    if (!room || offset > *room || to.size() > *room - offset)
+      return fail(Errc::invalid_argument, "output ", output, " has fewer than ", offset + to.size(), " bytes");
     return device_->read((last_ ? prefill_ : decode_).tensor(reg), offset, to);
   }
 
@@ -138,6 +152,23 @@ template <class B> class Executor {
   /// In the order in which `step` writes them.
   static constexpr auto kInputPorts = std::to_array(
       {port::kTokens, port::kPositions, port::kRows, port::kRequests, port::kHistory, port::kBiasIds, port::kBias});
+
+  /// What a step writes has the types that it is written with, whoever made the plan.
+  [[nodiscard]] static Result<void> check_ports(const plan::ExecutionPlan& plan) noexcept {
+    for (std::string_view name : kInputPorts) {
+      const plan::RegisterRef reg = plan.input(name);
+      if (reg == plan::kNoRegister) continue;
+      const TensorType& type = plan.registers[plan::index(reg)];
+      const bool rows = name != port::kTokens && name != port::kPositions;
+      const SymbolId symbol = plan.symbol(rows ? port::kRows : port::kTokens);
+      if (info(type.dtype).block_bytes != 4 || type.shape.rank == 0 || symbol == 0 || type.shape[0] != Dim(1, symbol)) {
+        Error error = Error::of(Errc::invalid_plan, "input ", name, " of a decoder's plan has shape ");
+        append_shape(error, type.shape).append(", expected 4-byte elements and tokens or rows first");
+        return std::unexpected<Error>(error);
+      }
+    }
+    return {};
+  }
 
   [[nodiscard]] static Extents bounds(const plan::ExecutionPlan& plan, std::uint32_t tokens,
                                       std::uint32_t rows) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/hooks.hpp>
+#include <zrt/core/rounding_mode.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/exec/barrier.hpp>
 #include <zrt/ops/step.hpp>
@@ -92,6 +93,7 @@ class HostProgram {
   }
 
   static void replay_entries(void* argument, std::uint32_t index, std::uint32_t count) noexcept {
+    const RoundingMode rounding;
     Replay& replay = *static_cast<Replay*>(argument);
     const HostProgram& program = *replay.program;
     Worker worker{index, count, 0, {}};

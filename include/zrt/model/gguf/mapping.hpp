@@ -49,7 +49,7 @@ class FileMapping {
 
     int file = -1;
     do {
-      file = ::open(terminated.view().data(), O_RDONLY | O_CLOEXEC);
+      file = ::open(terminated.view().data(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (file < 0 && errno == EINTR);
     if (file < 0) return system_failure("cannot open", path, errno);
     auto mapping = of(file, path);
