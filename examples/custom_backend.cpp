@@ -21,7 +21,6 @@ struct MyBackend {
   using State = zrt::HostState;
   using Scratch = std::span<std::byte>;
   using Memory = zrt::Buffer;
-  using Step = zrt::Step;
   using Device = zrt::exec::HostDevice;
   using Program = zrt::exec::HostBackendProgram;
   struct Recorder : zrt::exec::HostRecorder {

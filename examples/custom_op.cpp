@@ -21,7 +21,8 @@ struct Square {
     out[0] = c.in[0].type;
     return {};
   }
-  static void reference(const zrt::HostCall<Square>& c, const zrt::Step& step, const zrt::Worker& worker) noexcept {
+  static void reference(const zrt::HostCall<Square>& c, const zrt::ExecutionContext& step,
+                        const zrt::Worker& worker) noexcept {
     const auto mine = zrt::cpu::split(c.in[0].elements(step), 16, worker);
     for (auto i = mine.first; i < mine.last; ++i)
       c.out[0].as<float>()[i] = c.in[0].as<float>()[i] * c.in[0].as<float>()[i];

@@ -18,7 +18,7 @@ template <class B>
   if (!bound) return zrt::pass(bound);
   auto in = bound->tensor(compiled.plan.input("x"));
   if (auto r = device.write(in, std::as_bytes(x)); !r) return r;
-  if (auto r = bound->program().launch(device, zrt::Step{}, {}); !r) return zrt::pass(r);
+  if (auto r = bound->program().launch(device, zrt::ExecutionContext{}, {}); !r) return zrt::pass(r);
   auto out = bound->tensor(compiled.plan.output("y"));
   return device.read(out, 0, std::as_writable_bytes(y));
 }

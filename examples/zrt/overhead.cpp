@@ -15,7 +15,7 @@ struct EmptyCall {
   std::byte operands[128];
 };
 
-void run_nothing(const EmptyCall&, const zrt::Step&, const zrt::Worker&) noexcept {}
+void run_nothing(const EmptyCall&, const zrt::ExecutionContext&, const zrt::Worker&) noexcept {}
 
 }  // namespace
 
@@ -30,7 +30,7 @@ double replay_overhead(std::uint32_t instructions, std::uint32_t threads) {
   double best = 1e30;
   for (int repeat = 0; repeat < 200; ++repeat) {
     const auto start = Clock::now();
-    (void)program.launch(zrt::Step{}, hook, {});
+    (void)program.launch(zrt::ExecutionContext{}, hook, {});
     best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
   }
   return best / instructions;

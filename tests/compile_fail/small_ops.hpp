@@ -22,7 +22,7 @@ template <std::uint8_t Number, zrt::Rung R = zrt::Rung::fused, class P = zrt::No
     out[0] = c.in[0].type;
     return {};
   }
-  template <class C> static void reference(const C&, const zrt::Step&, const zrt::Worker&) noexcept {}
+  template <class C> static void reference(const C&, const zrt::ExecutionContext&, const zrt::Worker&) noexcept {}
 };
 
 /// A backend in host memory that claims `ClaimList`.
@@ -33,7 +33,6 @@ template <class ClaimList, class UnsupportedList = boost::mp11::mp_list<>> struc
   using State = zrt::HostState;
   using Scratch = std::span<std::byte>;
   using Memory = zrt::Buffer;
-  using Step = zrt::Step;
   using Device = zrt::reference::Device;
   using Program = zrt::reference::Program;
   using Recorder = zrt::reference::Recorder;

@@ -82,7 +82,7 @@ void run(const plan::CompiledPlan& compiled, const exec::BindSizes& sizes) {
   if (!states) return;
   auto bound = exec::bind<ReferenceBackend>(compiled, *kOps.table, *weights, *states, sizes, device);
   if (!bound) return;
-  Step step;
+  ExecutionContext step;
   step.extents = sizes.bounds;
   demand(bound->program().launch(device, step, {}).has_value());
 }

@@ -39,7 +39,7 @@ struct Count {
   std::array<std::uint32_t, 2>* calls;
 };
 
-void count(const Count& args, const Step&, const Worker& worker) noexcept { ++(*args.calls)[worker.index]; }
+void count(const Count& args, const ExecutionContext&, const Worker& worker) noexcept { ++(*args.calls)[worker.index]; }
 
 /// Asks to stop at question number `at`.
 struct StopAt {
@@ -64,7 +64,7 @@ TEST(PlanFences, AllWorkersLeaveAtTheSameFence) {
         exec::HostProgram program;
         for (std::uint32_t i = 0; i < kCalls; ++i) ASSERT_TRUE(program.push<Count>(&count, {&calls}, i, {}, true));
         const StopAt stop{at};
-        const bool whole = program.launch(Step{}, workers->hook(), stop.poll());
+        const bool whole = program.launch(ExecutionContext{}, workers->hook(), stop.poll());
         // Polled between calls: eleven times, never after the last.
         EXPECT_EQ(whole, at >= kCalls - 1);
         const std::uint32_t expected = at >= kCalls - 1 ? kCalls : at + 1;

@@ -26,7 +26,7 @@ template <class O> struct Adapter<test::SpreadBackend, O> {
   static Result<void> record(reference::Recorder& recorder, const Call<test::SpreadBackend, O>& c) noexcept {
     return recorder.push(&run, HostCall<O>{c.in, c.out, c.w, c.state, c.params});
   }
-  static void run(const HostCall<O>& call, const Step& step, const Worker& worker) noexcept {
+  static void run(const HostCall<O>& call, const ExecutionContext& step, const Worker& worker) noexcept {
     if (worker.index == worker.instruction % worker.count) O::reference(call, step, worker);
   }
 };
@@ -142,7 +142,7 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
     if (auto r = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].record(recorder, operands); !r)
       return pass(r);
   }
-  Step step;
+  ExecutionContext step;
   step.extents = run.actual;
   if (auto done = program.launch(device, step, {}); !done) return pass(done);
   std::vector<Bytes> outputs;

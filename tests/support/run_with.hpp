@@ -18,7 +18,7 @@ Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const ex
   for (std::size_t i = 0; i < compiled.plan.inputs.size(); ++i) {
     if (auto r = device.write(bound->tensor(compiled.plan.inputs[i].reg), run.inputs[i]); !r) return pass(r);
   }
-  Step step;
+  ExecutionContext step;
   step.extents = run.actual;
   StepStatus status;
   step.status = &status;

@@ -168,7 +168,8 @@ class Device {
 };
 
 /// A kernel as the device sees it: arguments by handle, resolved when it runs.
-using Kernel = void (*)(Vram& vram, const std::byte* args, const zrt::Step& step, const zrt::Worker& worker) noexcept;
+using Kernel = void (*)(Vram& vram, const std::byte* args, const zrt::ExecutionContext& step,
+                        const zrt::Worker& worker) noexcept;
 
 /// What a command does: launch a kernel, wait for an earlier one, or end the stage.
 enum class CommandKind : std::uint8_t { launch, wait, finish };
@@ -188,7 +189,8 @@ class Program {
   explicit Program(Device& device) noexcept : commands_(device.allocator()), args_(device.allocator()) {}
 
   /// Runs every command in order; false when `stop` ended the step early.
-  [[nodiscard]] Result<bool> launch(Device& device, const zrt::Step& step, const zrt::exec::StopPoll& stop) noexcept {
+  [[nodiscard]] Result<bool> launch(Device& device, const zrt::ExecutionContext& step,
+                                    const zrt::exec::StopPoll& stop) noexcept {
     ++submissions_;
     for (const Command& c : commands_) {
       switch (c.kind) {
@@ -261,7 +263,6 @@ struct Backend {
   using State = toy::State;
   using Scratch = Handle;
   using Memory = toy::Memory;
-  using Step = zrt::Step;
   using Device = toy::Device;
   using Program = toy::Program;
   using Recorder = toy::Recorder;
@@ -283,7 +284,8 @@ template <class O> struct KernelOf {
   static zrt::HostWeight host(Vram& vram, const Weight& w) noexcept {
     return {vram.resolve(w.at), w.dtype, w.rows, w.cols, w.row_bytes};
   }
-  static void run(Vram& vram, const std::byte* args, const zrt::Step& step, const zrt::Worker& worker) noexcept {
+  static void run(Vram& vram, const std::byte* args, const zrt::ExecutionContext& step,
+                  const zrt::Worker& worker) noexcept {
     const auto& c = *std::launder(reinterpret_cast<const zrt::Call<Backend, O>*>(args));
     zrt::HostCall<O> call;
     for (std::size_t i = 0; i < c.in.size(); ++i) call.in[i] = host(vram, c.in[i]);

@@ -114,7 +114,7 @@ TEST(Bind, OnePlanAtTwoSizes) {
     auto& program = i == 0 ? *prefill : *decode;
     const toy::Tensor x = program.tensor(plan->plan.input("x"));
     ASSERT_TRUE(device.write(x, row));
-    Step step;
+    ExecutionContext step;
     step.extents = extents(1, 1);
     ASSERT_TRUE(program.program().launch(device, step, {}));
     results[i].resize(64 * 4);
@@ -144,7 +144,7 @@ TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
             exec::bind<toy::Backend>(*plan, *catalog_ops().table, *bound, *states, {extents(8, 1), 1}, device);
         if (!program) return pass(program);
         const std::uint64_t before = allocator.made;
-        Step step;
+        ExecutionContext step;
         step.extents = extents(8, 1);
         auto r = program->program().launch(device, step, {});
         if (!r) return pass(r);

@@ -105,7 +105,7 @@ class Case {
   }
 
   std::mt19937 random;
-  zrt::Step step;
+  zrt::ExecutionContext step;
   zrt::Extents bounds;
 
   /// Compares reference and kernels over every variant and several numbers of workers.

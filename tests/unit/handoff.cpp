@@ -88,7 +88,7 @@ TEST(Handoff, WhatAStageGivesLivesUntilTheNextHasTakenIt) {
   EXPECT_EQ(a->program().commands().back().kind, toy::CommandKind::finish);
   std::mt19937 random(4);
   const Bytes pixels = random_floats(3 * 32, random);
-  Step step;
+  ExecutionContext step;
   step.extents = extents(3, 1);
   const toy::Tensor in = a->tensor(first.plan.input("pixels"));
   ASSERT_TRUE(device.write(in, pixels));

@@ -86,7 +86,7 @@ TEST(ToyBackend, BindRecordsAndLaunchReplays) {
     const StepData data = random_step(plan->plan, extents(8, 1), extents(tokens, 1), random);
     const toy::Tensor x = bound->tensor(plan->plan.input("x"));
     ASSERT_TRUE(device.write(x, data.inputs[0]));
-    Step step;
+    ExecutionContext step;
     step.extents = data.actual;
     const auto done = program.launch(device, step, {});
     ASSERT_TRUE(done && *done);
@@ -109,7 +109,7 @@ TEST(ToyBackend, StopEndsAStepBetweenLaunches) {
   auto states = exec::StateStore<toy::Backend>::make(plan->plan, device, 0, 0);
   auto bound = exec::bind<toy::Backend>(*plan, *catalog_ops().table, *weights, *states, {extents(8, 1), 1}, device);
   ASSERT_TRUE(bound);
-  Step step;
+  ExecutionContext step;
   step.extents = extents(1, 1);
   const auto done = bound->program().launch(device, step, {nullptr, [](const void*) noexcept { return true; }});
   ASSERT_TRUE(done);
@@ -194,7 +194,7 @@ TEST(ToyBackend, StateIsReachedByHandle) {
   ASSERT_TRUE(device.write(in, std::as_bytes(std::span(rows))));
   const std::array<std::uint32_t, 2> slots{0, 0}, positions{0, 1};
   const std::array<std::uint32_t, 1> pages{2};
-  Step step{extents(2, 1), 2, slots.data(), positions.data(), pages.data(), 1, 1, nullptr};
+  ExecutionContext step{extents(2, 1), 2, slots.data(), positions.data(), pages.data(), 1, 1, nullptr};
   ASSERT_TRUE(bound->program().launch(device, step, {}));
   std::array<float, 64> page{};
   ASSERT_TRUE(device.read_unit(states->state(0), 2, std::as_writable_bytes(std::span(page))));

@@ -56,7 +56,7 @@ struct Adapter<BasicReferenceBackend<Catalog>, O> {
   }
 
  private:
-  static void run(const HostCall<O>& call, const Step& step, const Worker& worker) noexcept {
+  static void run(const HostCall<O>& call, const ExecutionContext& step, const Worker& worker) noexcept {
     if (worker.index == 0) O::reference(call, step, worker);
   }
 };

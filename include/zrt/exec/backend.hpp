@@ -48,7 +48,6 @@ concept NamesItsTypes = requires {
   typename B::Device;
   typename B::Recorder;
   typename B::Program;
-  typename B::Step;
 };
 template <class B>
 concept ListsItsOps = requires {
@@ -71,13 +70,13 @@ concept DeviceServes = requires(typename B::Device& device, typename B::Memory& 
   { device.write_unit(block, std::uint32_t{}, from) } -> std::same_as<Result<void>>;
 };
 template <class B>
-concept Replays =
-    requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
-             const exec::RecordSite<typename B::Scratch>& site, const Step& step, const exec::StopPoll& stop) {
-      { recorder.begin(site) } -> std::same_as<Result<void>>;
-      { recorder.finish() } -> std::same_as<Result<void>>;
-      { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
-    };
+concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
+                           const exec::RecordSite<typename B::Scratch>& site, const ExecutionContext& step,
+                           const exec::StopPoll& stop) {
+  { recorder.begin(site) } -> std::same_as<Result<void>>;
+  { recorder.finish() } -> std::same_as<Result<void>>;
+  { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
+};
 
 /// A policy type that runs plans. See docs/adding-a-backend.md for what each part must do.
 template <class B>

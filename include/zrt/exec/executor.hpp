@@ -72,7 +72,7 @@ template <class B> class Executor {
         return fail(Errc::invalid_argument, "row ", t, " is position ", batch.positions[t], " of slot ", batch.slots[t],
                     ", outside ", sizes_.slots, " slots of ", sizes_.pages_per_slot, " pages");
     BoundPlan<B>& bound = prefill ? prefill_ : decode_;
-    zrt::Step step;
+    zrt::ExecutionContext step;
     step.extents = bounds(compiled_->plan, static_cast<std::uint32_t>(batch.tokens.size()),
                           static_cast<std::uint32_t>(batch.rows.size()));
     step.tokens = static_cast<std::uint32_t>(batch.tokens.size());

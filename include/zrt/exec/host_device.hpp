@@ -17,7 +17,6 @@ struct HostTypes {
   using State = HostState;
   using Scratch = std::span<std::byte>;
   using Memory = Buffer;
-  using Step = zrt::Step;
 };
 
 /// Serves host memory; weights are used where they lie.
@@ -94,7 +93,8 @@ class HostBackendProgram {
   explicit HostBackendProgram(const HostDevice& device) noexcept
       : allocator_(device.allocator()), program_(device.allocator()), tables_(device.allocator()) {}
 
-  [[nodiscard]] Result<bool> launch(const HostDevice& device, const Step& step, const StopPoll& stop) noexcept {
+  [[nodiscard]] Result<bool> launch(const HostDevice& device, const ExecutionContext& step,
+                                    const StopPoll& stop) noexcept {
     return program_.launch(step, device.threads(), stop);
   }
   /// Kernel calls per step.

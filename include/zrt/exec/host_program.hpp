@@ -6,7 +6,7 @@
 #include <zrt/core/rounding_mode.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/exec/barrier.hpp>
-#include <zrt/ops/step.hpp>
+#include <zrt/ops/execution_context.hpp>
 
 #include <array>
 #include <cstring>
@@ -16,7 +16,8 @@
 namespace zrt::inline ZRT_ABI::exec {
 
 /// A kernel of a host backend. All workers of a step call it; it splits its outputs among them.
-template <class Args> using HostKernel = void (*)(const Args& args, const Step& step, const Worker& worker) noexcept;
+template <class Args>
+using HostKernel = void (*)(const Args& args, const ExecutionContext& step, const Worker& worker) noexcept;
 
 /// Tells whether the caller wants the step to end early; polled between kernel calls.
 struct StopPoll {
@@ -45,7 +46,7 @@ class HostProgram {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
   /// Runs every call in order on all workers of `threads`; false when `stop` ended it early.
-  [[nodiscard]] bool launch(const Step& step, const ThreadHook& threads, const StopPoll& stop) noexcept {
+  [[nodiscard]] bool launch(const ExecutionContext& step, const ThreadHook& threads, const StopPoll& stop) noexcept {
     Replay replay{this, &step, &stop, 0, entries_.size(), false, {false, false}, {}};
     if (threads.run == nullptr || threads.workers <= 1) {
       replay_entries(&replay, 0, 1);
@@ -67,7 +68,7 @@ class HostProgram {
 
  private:
   struct Entry {
-    void (*call)(void (*kernel)(), const std::byte* args, const Step& step, const Worker& worker) noexcept;
+    void (*call)(void (*kernel)(), const std::byte* args, const ExecutionContext& step, const Worker& worker) noexcept;
     void (*kernel)();
     std::size_t args;
     std::span<std::byte> scratch;
@@ -77,7 +78,7 @@ class HostProgram {
 
   struct Replay {
     const HostProgram* program;
-    const Step* step;
+    const ExecutionContext* step;
     const StopPoll* stop;
     std::size_t first;
     std::size_t last;
@@ -88,7 +89,8 @@ class HostProgram {
   };
 
   template <class Args>
-  static void call(void (*kernel)(), const std::byte* args, const Step& step, const Worker& worker) noexcept {
+  static void call(void (*kernel)(), const std::byte* args, const ExecutionContext& step,
+                   const Worker& worker) noexcept {
     reinterpret_cast<HostKernel<Args>>(kernel)(*std::launder(reinterpret_cast<const Args*>(args)), step, worker);
   }
 

@@ -39,7 +39,7 @@ struct ArgMax {
     return static_cast<std::int32_t>(best);
   }
 
-  static void reference(const HostCall<ArgMax>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<ArgMax>& c, const ExecutionContext& step, const Worker&) noexcept {
     const std::uint32_t cols = c.in[0].cols(step);
     for (std::uint32_t row = 0; row < c.in[0].rows(step); ++row)
       c.out[0].as<std::int32_t>()[row] = largest(c.in[0].as<float>() + std::uint64_t{row} * cols, cols);

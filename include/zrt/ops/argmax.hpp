@@ -24,7 +24,7 @@ struct Argmax {
     return ArgMax::infer({c.in, {}, {}, {}, {}}, out);
   }
 
-  static void reference(const HostCall<Argmax>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<Argmax>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     ArgMax::reference({c.in, c.out, {}, {}, {}}, step, worker);
   }
 

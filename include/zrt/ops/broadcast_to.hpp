@@ -45,7 +45,7 @@ struct BroadcastTo {
     return {};
   }
 
-  static void reference(const HostCall<BroadcastTo>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<BroadcastTo>& c, const ExecutionContext& step, const Worker&) noexcept {
     const Shape& from = c.in[0].type.shape;
     const Shape& to = c.out[0].type.shape;
     const std::size_t size = info(c.in[0].type.dtype).block_bytes;

@@ -37,7 +37,7 @@ struct Cast {
     return {};
   }
 
-  static void reference(const HostCall<Cast>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Cast>& c, const ExecutionContext& step, const Worker&) noexcept {
     const auto* x = c.in[0].as<std::int32_t>();
     float* y = c.out[0].as<float>();
     for (std::uint64_t i = 0; i < c.in[0].elements(step); ++i) y[i] = static_cast<float>(x[i]);

@@ -37,7 +37,7 @@ struct Concat {
     return {};
   }
 
-  static void reference(const HostCall<Concat>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Concat>& c, const ExecutionContext& step, const Worker&) noexcept {
     const std::size_t size = info(c.out[0].type.dtype).block_bytes;
     const std::uint64_t to = c.out[0].cols(step) * size;
     std::uint64_t at = 0;

@@ -33,7 +33,7 @@ struct Constant {
     return {};
   }
 
-  static void reference(const HostCall<Constant>& c, const Step&, const Worker&) noexcept {
+  static void reference(const HostCall<Constant>& c, const ExecutionContext&, const Worker&) noexcept {
     const HostWeight& w = c.w[0];
     const std::uint64_t row_bytes = bytes_of(c.out[0].type.dtype, w.cols);
     const quant::RowFunctions* type = quant::find(w.dtype);

@@ -81,7 +81,7 @@ struct DotGeneral {
     return {};
   }
 
-  static void reference(const HostCall<DotGeneral>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<DotGeneral>& c, const ExecutionContext& step, const Worker&) noexcept {
     // Every axis of the iteration space with its extent and its stride in either operand.
     struct Axis {
       std::uint64_t extent, lhs, rhs;
@@ -126,7 +126,8 @@ struct DotGeneral {
   }
 
  private:
-  static void strides(const Shape& shape, const Step& step, std::array<std::uint64_t, kMaxRank>& out) noexcept {
+  static void strides(const Shape& shape, const ExecutionContext& step,
+                      std::array<std::uint64_t, kMaxRank>& out) noexcept {
     std::uint64_t stride = 1;
     for (std::size_t axis = shape.rank; axis-- > 0;) {
       out[axis] = stride;

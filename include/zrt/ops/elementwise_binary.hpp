@@ -58,7 +58,7 @@ struct ElementwiseBinary {
     return a;
   }
 
-  static void reference(const HostCall<ElementwiseBinary>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<ElementwiseBinary>& c, const ExecutionContext& step, const Worker&) noexcept {
     const float* a = c.in[0].as<float>();
     const float* b = c.in[1].as<float>();
     float* y = c.out[0].as<float>();

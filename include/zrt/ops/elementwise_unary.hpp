@@ -65,7 +65,7 @@ struct ElementwiseUnary {
     return x;
   }
 
-  static void reference(const HostCall<ElementwiseUnary>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<ElementwiseUnary>& c, const ExecutionContext& step, const Worker&) noexcept {
     const float* x = c.in[0].as<float>();
     float* y = c.out[0].as<float>();
     for (std::uint64_t i = 0; i < c.in[0].elements(step); ++i) y[i] = apply(c.params.kind, x[i]);

@@ -38,7 +38,7 @@ struct Embedding {
     return {};
   }
 
-  static void reference(const HostCall<Embedding>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<Embedding>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const quant::RowFunctions* type = quant::find(c.w[0].dtype);
     const std::uint32_t cols = c.w[0].cols;
     for (std::uint64_t t = 0; t < c.in[0].elements(step); ++t) {

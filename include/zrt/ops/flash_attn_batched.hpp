@@ -75,7 +75,7 @@ struct FlashAttnBatched {
     return {};
   }
 
-  static void reference(const HostCall<FlashAttnBatched>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<FlashAttnBatched>& c, const ExecutionContext& step, const Worker&) noexcept {
     const Params& p = c.params;
     for (std::uint32_t t = 0; t < c.in[0].rows(step); ++t)
       for (std::uint32_t head = 0; head < p.heads; ++head)
@@ -100,8 +100,8 @@ struct FlashAttnBatched {
     into.m = m;
   }
 
-  static void one_head(const HostCall<FlashAttnBatched>& c, const Step& step, std::uint32_t t, std::uint32_t head,
-                       const float* q, float* y) noexcept {
+  static void one_head(const HostCall<FlashAttnBatched>& c, const ExecutionContext& step, std::uint32_t t,
+                       std::uint32_t head, const float* q, float* y) noexcept {
     const Params& p = c.params;
     const KvPage page = KvPage::of(c.state.info);
     const std::uint32_t kv_head = head / (p.heads / p.kv_heads);

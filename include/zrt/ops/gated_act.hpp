@@ -42,7 +42,7 @@ struct GatedAct {
     return {};
   }
 
-  static void reference(const HostCall<GatedAct>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<GatedAct>& c, const ExecutionContext& step, const Worker&) noexcept {
     const float* gate = c.in[0].as<float>();
     const float* up = c.in[1].as<float>();
     float* y = c.out[0].as<float>();

@@ -52,7 +52,7 @@ struct KvWriteBatched {
   }
 
   /// Writes the keys and values of row `t`.
-  static void write_row(const HostState& state, const Step& step, std::uint32_t t, const float* k,
+  static void write_row(const HostState& state, const ExecutionContext& step, std::uint32_t t, const float* k,
                         const float* v) noexcept {
     const KvPage page = KvPage::of(state.info);
     const std::uint32_t position = step.positions[t];
@@ -65,7 +65,7 @@ struct KvWriteBatched {
     }
   }
 
-  static void reference(const HostCall<KvWriteBatched>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<KvWriteBatched>& c, const ExecutionContext& step, const Worker&) noexcept {
     for (std::uint32_t t = 0; t < c.in[0].rows(step); ++t)
       write_row(c.state, step, t, c.in[0].as<float>() + std::uint64_t{t} * c.in[0].cols(step),
                 c.in[1].as<float>() + std::uint64_t{t} * c.in[1].cols(step));

@@ -64,7 +64,7 @@ struct Linear {
     }
   }
 
-  static void reference(const HostCall<Linear>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<Linear>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const std::uint32_t cols = c.in[0].cols(step);
     for (std::uint32_t t = 0; t < c.in[0].rows(step); ++t)
       row(c, t, c.in[0].as<float>() + std::uint64_t{t} * cols, cols, worker.scratch);

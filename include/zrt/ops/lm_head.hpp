@@ -49,7 +49,7 @@ struct LmHead {
     return p.soft_cap == 0.0f ? scaled : p.soft_cap * math::tanh(scaled / p.soft_cap);
   }
 
-  static void reference(const HostCall<LmHead>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<LmHead>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     Linear::reference({c.in, c.out, {c.w[0], {}}, {}, {c.params.act, {}}}, step, worker);
     if (c.params.scale == 1.0f && c.params.soft_cap == 0.0f) return;
     float* y = c.out[0].as<float>();

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/dims.hpp>
+#include <zrt/ops/execution_context.hpp>
 #include <zrt/ops/params.hpp>
 #include <zrt/ops/state.hpp>
-#include <zrt/ops/step.hpp>
 #include <zrt/quant/activation.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -93,14 +93,16 @@ struct HostTensor {
   [[nodiscard]] bool present() const noexcept { return data != nullptr; }
   template <class T> [[nodiscard]] T* as() const noexcept { return reinterpret_cast<T*>(data); }
   /// Elements of the last axis.
-  [[nodiscard]] std::uint32_t cols(const Step& step) const noexcept { return step.extents.of(type.shape.last()); }
+  [[nodiscard]] std::uint32_t cols(const ExecutionContext& step) const noexcept {
+    return step.extents.of(type.shape.last());
+  }
   /// Elements of all other axes.
-  [[nodiscard]] std::uint32_t rows(const Step& step) const noexcept {
+  [[nodiscard]] std::uint32_t rows(const ExecutionContext& step) const noexcept {
     std::uint32_t rows = 1;
     for (std::uint8_t axis = 0; axis + 1 < type.shape.rank; ++axis) rows *= step.extents.of(type.shape[axis]);
     return rows;
   }
-  [[nodiscard]] std::uint64_t elements(const Step& step) const noexcept {
+  [[nodiscard]] std::uint64_t elements(const ExecutionContext& step) const noexcept {
     return std::uint64_t{rows(step)} * cols(step);
   }
 };
@@ -140,7 +142,7 @@ template <class O> using HostCall = Call<Host, O>;
 
 /// An op whose meaning stands in plain loops.
 template <class O>
-concept HasReference = requires(const HostCall<O>& call, const Step& step, const Worker& worker) {
+concept HasReference = requires(const HostCall<O>& call, const ExecutionContext& step, const Worker& worker) {
   { O::reference(call, step, worker) } noexcept;
 };
 

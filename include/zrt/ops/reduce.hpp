@@ -53,7 +53,7 @@ struct Reduce {
     return best;
   }
 
-  static void reference(const HostCall<Reduce>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Reduce>& c, const ExecutionContext& step, const Worker&) noexcept {
     const std::uint32_t cols = c.in[0].cols(step);
     for (std::uint32_t row = 0; row < c.in[0].rows(step); ++row)
       c.out[0].as<float>()[row] = fold(c.params.kind, c.in[0].as<float>() + std::uint64_t{row} * cols, cols);

@@ -37,7 +37,7 @@ struct Reshape {
     return {};
   }
 
-  static void reference(const HostCall<Reshape>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Reshape>& c, const ExecutionContext& step, const Worker&) noexcept {
     if (c.out[0].data != c.in[0].data)
       std::memcpy(c.out[0].data, c.in[0].data, bytes_of(c.in[0].type.dtype, c.in[0].elements(step)));
   }

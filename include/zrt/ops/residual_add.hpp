@@ -34,7 +34,7 @@ struct ResidualAdd {
     return {};
   }
 
-  static void reference(const HostCall<ResidualAdd>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<ResidualAdd>& c, const ExecutionContext& step, const Worker&) noexcept {
     const float* x = c.in[0].as<float>();
     const float* branch = c.in[1].as<float>();
     float* y = c.out[0].as<float>();

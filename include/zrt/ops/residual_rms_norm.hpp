@@ -39,7 +39,8 @@ struct ResidualRmsNorm {
     return {};
   }
 
-  static void reference(const HostCall<ResidualRmsNorm>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<ResidualRmsNorm>& c, const ExecutionContext& step,
+                        const Worker& worker) noexcept {
     HostCall<ResidualAdd> add{c.in, {c.out[0]}, {}, {}, c.params.add};
     ResidualAdd::reference(add, step, worker);
     HostCall<RmsNorm> norm{{c.out[0]}, {c.out[1]}, c.w, {}, c.params.norm};

@@ -65,7 +65,7 @@ struct RmsNorm {
     }
   }
 
-  static void reference(const HostCall<RmsNorm>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<RmsNorm>& c, const ExecutionContext& step, const Worker&) noexcept {
     const float* weight = c.w[0].present() ? c.w[0].f32() : nullptr;
     const std::uint64_t runs = c.in[0].elements(step) / c.params.dim;
     for (std::uint64_t i = 0; i < runs; ++i)

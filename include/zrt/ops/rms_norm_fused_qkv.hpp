@@ -59,7 +59,8 @@ struct RmsNormFusedQkv {
     return CheckedSize(cols) * 4 + projection_scratch(cols);
   }
 
-  static void reference(const HostCall<RmsNormFusedQkv>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<RmsNormFusedQkv>& c, const ExecutionContext& step,
+                        const Worker& worker) noexcept {
     const std::uint32_t cols = c.in[0].cols(step);
     auto* normed = reinterpret_cast<float*>(worker.scratch.data());
     const auto scratch = worker.scratch.subspan(std::uint64_t{cols} * 4);

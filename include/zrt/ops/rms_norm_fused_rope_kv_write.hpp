@@ -64,7 +64,8 @@ struct RmsNormFusedRopeKvWrite {
     return CheckedSize(c.in[1].type.shape.last().extent) * sizeof(float);
   }
 
-  static void reference(const HostCall<RmsNormFusedRopeKvWrite>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<RmsNormFusedRopeKvWrite>& c, const ExecutionContext& step,
+                        const Worker& worker) noexcept {
     const Params& p = c.params;
     const float* factors = c.w[2].present() ? c.w[2].f32() : nullptr;
     std::array<float, Rope::kMaxPairs> frequency;

@@ -90,7 +90,7 @@ struct Rope {
     }
   }
 
-  static void reference(const HostCall<Rope>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Rope>& c, const ExecutionContext& step, const Worker&) noexcept {
     const Params& p = c.params;
     const float* factors = c.w[0].present() ? c.w[0].f32() : nullptr;
     std::array<float, kMaxPairs> frequency;

@@ -45,7 +45,7 @@ struct Sample {
     return CheckedSize(c.in[0].type.shape[1].extent) * (sizeof(float) + sizeof(Candidate));
   }
 
-  static void row(const HostCall<Sample>& c, const Step& step, std::uint64_t at, const Worker& worker,
+  static void row(const HostCall<Sample>& c, const ExecutionContext& step, std::uint64_t at, const Worker& worker,
                   std::span<std::byte> scratch) noexcept {
     SampleRequest request;
     std::memcpy(&request, c.in[1].data + at * sizeof(SampleRequest), sizeof request);
@@ -68,7 +68,7 @@ struct Sample {
                          {c.in[4].as<float>() + at * biases, request.biases}, {list, vocabulary});
   }
 
-  static void reference(const HostCall<Sample>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<Sample>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     for (std::uint64_t at = 0; at < c.out[0].elements(step); ++at) row(c, step, at, worker, worker.scratch);
   }
 };

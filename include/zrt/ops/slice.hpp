@@ -39,7 +39,7 @@ struct Slice {
     return {};
   }
 
-  static void reference(const HostCall<Slice>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Slice>& c, const ExecutionContext& step, const Worker&) noexcept {
     const std::size_t size = info(c.in[0].type.dtype).block_bytes;
     const std::uint64_t from = c.in[0].cols(step) * size;
     const std::uint64_t to = c.out[0].cols(step) * size;

@@ -29,7 +29,7 @@ struct Softmax {
     return {};
   }
 
-  static void reference(const HostCall<Softmax>& c, const Step& step, const Worker&) noexcept {
+  static void reference(const HostCall<Softmax>& c, const ExecutionContext& step, const Worker&) noexcept {
     const std::uint32_t cols = c.in[0].cols(step);
     for (std::uint64_t row = 0; row < c.in[0].rows(step); ++row) {
       const float* x = c.in[0].as<float>() + row * cols;

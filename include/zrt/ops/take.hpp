@@ -37,13 +37,13 @@ struct Take {
   }
 
   /// Bytes of one row of the table.
-  [[nodiscard]] static std::uint64_t row_bytes(const HostTensor& x, const Step& step) noexcept {
+  [[nodiscard]] static std::uint64_t row_bytes(const HostTensor& x, const ExecutionContext& step) noexcept {
     std::uint64_t elements = 1;
     for (std::uint8_t axis = 1; axis < x.type.shape.rank; ++axis) elements *= step.extents.of(x.type.shape[axis]);
     return elements * info(x.type.dtype).block_bytes;
   }
 
-  static void reference(const HostCall<Take>& c, const Step& step, const Worker& worker) noexcept {
+  static void reference(const HostCall<Take>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const std::uint64_t bytes = row_bytes(c.in[0], step);
     const std::uint32_t rows = step.extents.of(c.in[0].type.shape[0]);
     const auto* indices = c.in[1].as<std::int32_t>();

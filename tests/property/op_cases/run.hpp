@@ -93,7 +93,7 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
   if (!bound) return zrt::pass(bound);
 
   zrt::StepStatus status;
-  zrt::Step step;
+  zrt::ExecutionContext step;
   step.extents.value[kTokens] = b.tokens();
   step.tokens = b.tokens();
   step.slots = b.slots.data();

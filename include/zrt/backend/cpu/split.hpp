@@ -2,7 +2,7 @@
 // zrt/backend/cpu/split.hpp: which part of an instruction's outputs a worker computes.
 #pragma once
 
-#include <zrt/ops/step.hpp>
+#include <zrt/ops/execution_context.hpp>
 
 #include <cstdint>
 

@@ -170,8 +170,8 @@ ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle)
 }
 
 /// Adds head `head` of row `t` to the bundle.
-ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const Step& step, AttentionBundle& bundle, std::uint64_t t,
-                                 std::uint32_t head) noexcept {
+ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const ExecutionContext& step, AttentionBundle& bundle,
+                                 std::uint64_t t, std::uint32_t head) noexcept {
   const ops::FlashAttnBatchedParams& p = a.call.params;
   AttentionRow& row = bundle.rows[bundle.count];
   row.last = step.positions[t];
@@ -186,7 +186,7 @@ ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const Step& step, Atten
 
 /// Heads that share a key head go in bundles; where no heads share, neighbouring rows of a slot do.
 /// Bundles are split.
-inline void flash_attn(const FlashAttnArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void flash_attn(const FlashAttnArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const ops::FlashAttnBatchedParams& p = a.call.params;
   constexpr auto kRows = static_cast<std::uint32_t>(kAttentionRows);
   const std::uint32_t rows = a.call.in[0].rows(step);

@@ -2,7 +2,7 @@
 // zrt/backend/cpu/kernels/choose.inc.hpp: textual fragment: softmax, the largest element, sampling.
 
 /// Rows are split.
-inline void softmax(const SoftmaxArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void softmax(const SoftmaxArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t cols = a.call.in[0].cols(step);
   const Range part = split(a.call.in[0].rows(step), 1, worker);
   for (std::uint64_t row = part.first; row < part.last; ++row) {
@@ -38,7 +38,7 @@ inline void softmax(const SoftmaxArgs& a, const Step& step, const Worker& worker
 }
 
 /// Rows are split.
-inline void argmax(const ArgmaxArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void argmax(const ArgmaxArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t cols = a.call.in[0].cols(step);
   const Range part = split(a.call.in[0].rows(step), 1, worker);
   for (std::uint64_t row = part.first; row < part.last; ++row)
@@ -46,7 +46,7 @@ inline void argmax(const ArgmaxArgs& a, const Step& step, const Worker& worker) 
 }
 
 /// Rows are split over as many workers as have scratch; the greedy choice needs none of it.
-inline void sample(const SampleArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void sample(const SampleArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint64_t rows = a.call.out[0].elements(step);
   const std::uint32_t cols = a.call.in[0].cols(step);
   const std::uint64_t bytes = align_up(std::uint64_t{cols} * (sizeof(float) + sizeof(ops::Candidate)), 64);

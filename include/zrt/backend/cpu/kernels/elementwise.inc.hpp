@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels/elementwise.inc.hpp: textual fragment: sums and activations, element by element.
 
-inline void residual_add(const ResidualAddArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void residual_add(const ResidualAddArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const Range part = split(a.call.in[0].elements(step), 64, worker);
   const F32 scale = splat(a.call.params.scale);
   map(a.call.in[0].as<float>(), a.call.in[1].as<float>(), a.call.out[0].as<float>(), part.first, part.last,
@@ -38,7 +38,7 @@ inline void gate_elements(Activation act, const float* gate, const float* up, fl
   }
 }
 
-inline void gated_act(const GatedActArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void gated_act(const GatedActArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const Range part = split(a.call.in[0].elements(step), 64, worker);
   gate_elements(a.call.params.act, a.call.in[0].as<float>(), a.call.in[1].as<float>(), a.call.out[0].as<float>(),
                 part.first, part.last);

@@ -24,7 +24,7 @@ ZRT_NOINLINE inline void norm_run(const ops::RmsNormParams& p, const float* x, c
 }
 
 /// Runs are split.
-inline void rms_norm(const RmsNormArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void rms_norm(const RmsNormArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const ops::RmsNormParams& p = a.call.params;
   const float* weight = a.call.w[0].f32();
   const Range part = split(a.call.in[0].elements(step) / p.dim, 1, worker);
@@ -33,7 +33,8 @@ inline void rms_norm(const RmsNormArgs& a, const Step& step, const Worker& worke
 }
 
 /// sum, then norm of the sum; runs are split.
-inline void residual_rms_norm(const ResidualRmsNormArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void residual_rms_norm(const ResidualRmsNormArgs& a, const ExecutionContext& step,
+                              const Worker& worker) noexcept {
   const ops::RmsNormParams& p = a.call.params.norm;
   const F32 scale = splat(a.call.params.add.scale);
   const float* weight = a.call.w[0].f32();
@@ -48,7 +49,7 @@ inline void residual_rms_norm(const ResidualRmsNormArgs& a, const Step& step, co
 }
 
 /// Norms rows into the scratch and rounds them if a projection wants it; rows are split.
-inline void norm_round_rows(const NormRoundArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void norm_round_rows(const NormRoundArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t rows = a.x.rows(step);
   const std::uint32_t cols = a.x.cols(step);
   const RowScratch to = normed_scratch(worker.scratch.data(), rows, cols);

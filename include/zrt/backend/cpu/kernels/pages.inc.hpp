@@ -46,14 +46,15 @@ struct PagePlace {
   std::byte* page;
   std::uint32_t token;
 };
-[[nodiscard]] inline PagePlace place_of(const HostState& state, const Step& step, std::uint64_t t) noexcept {
+[[nodiscard]] inline PagePlace place_of(const HostState& state, const ExecutionContext& step,
+                                        std::uint64_t t) noexcept {
   const std::uint32_t position = step.positions[t];
   const std::uint32_t* list = step.page_list(state.info.group, step.slots[t]);
   return {state.unit(list[position / kPageTokens]), position % kPageTokens};
 }
 
 /// Heads of all rows are split.
-inline void kv_write(const KvWriteArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void kv_write(const KvWriteArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const HostState& state = a.call.state;
   const KvPage page = KvPage::of(state.info);
   const Range part = split(std::uint64_t{a.call.in[0].rows(step)} * page.heads, 1, worker);
@@ -67,7 +68,7 @@ inline void kv_write(const KvWriteArgs& a, const Step& step, const Worker& worke
 
 /// Query heads are normed and rotated, key heads too and written, value heads written; heads of all
 /// rows are split.
-inline void rope_kv_write(const RopeKvWriteArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void rope_kv_write(const RopeKvWriteArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const ops::RmsNormFusedRopeKvWriteParams& p = a.call.params;
   const ops::RmsNormParams norm = ops::RmsNormFusedRopeKvWrite::norm(p);
   const HostState& state = a.call.state;

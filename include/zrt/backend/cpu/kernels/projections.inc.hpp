@@ -26,7 +26,7 @@ inline void project_share(const Projection& p, const Activations& x, const Share
         [](F32 a, F32 b) noexcept { return a + b; });
 }
 
-inline void linear(const LinearArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void linear(const LinearArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t rows = a.x.rows(step);
   const std::uint32_t cols = a.x.cols(step);
   const Projection& p = a.projection;
@@ -46,7 +46,7 @@ inline void linear(const LinearArgs& a, const Step& step, const Worker& worker) 
   }
 }
 
-inline void qkv(const QkvArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void qkv(const QkvArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t rows = a.x.rows(step);
   const std::uint32_t cols = a.x.cols(step);
   const RowScratch from = normed_scratch(worker.scratch.data(), rows, cols);
@@ -55,7 +55,7 @@ inline void qkv(const QkvArgs& a, const Step& step, const Worker& worker) noexce
                   share(a.projections[i].w.rows, rows, worker), a.y[i].as<float>());
 }
 
-inline void gate_up(const GateUpArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void gate_up(const GateUpArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t rows = a.x.rows(step);
   const std::uint32_t cols = a.x.cols(step);
   const std::uint32_t outputs = a.gate.w.rows;

@@ -61,7 +61,7 @@ ZRT_NOINLINE inline void rotate_head(const ops::RopeParams& p, const Turns& turn
 }
 
 /// Heads of all rows are split.
-inline void rope(const RopeArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void rope(const RopeArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const ops::RopeParams& p = a.call.params;
   const std::uint32_t heads = a.call.in[0].cols(step) / p.head_dim;
   const Range part = split(std::uint64_t{a.call.in[0].rows(step)} * heads, 1, worker);

@@ -62,7 +62,7 @@ inline void round_wide_groups(const float* x, std::uint64_t first, std::uint64_t
 }
 
 /// Rounds all rows into the scratch; groups are split.
-inline void round_rows(const RoundArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void round_rows(const RoundArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t rows = a.x.rows(step);
   const std::uint32_t cols = a.x.cols(step);
   const RowScratch to = rounded_scratch(worker.scratch.data(), rows, cols);

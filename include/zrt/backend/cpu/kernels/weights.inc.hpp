@@ -63,7 +63,7 @@ template <class W> void widen_row(const std::byte* row, std::uint32_t cols, floa
 }
 
 /// Embedding rows; tokens are split.
-inline void embedding(const EmbeddingArgs& a, const Step& step, const Worker& worker) noexcept {
+inline void embedding(const EmbeddingArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const HostWeight& table = a.call.w[0];
   const auto* ids = a.call.in[0].as<std::int32_t>();
   const Range part = split(a.call.in[0].elements(step), 1, worker);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ops/step.hpp: what changes from step to step, in the form that host kernels read.
+// zrt/ops/execution_context.hpp: what changes from step to step, in the form that host kernels read.
 #pragma once
 
 #include <zrt/core/dims.hpp>
@@ -32,8 +32,13 @@ struct Worker {
   std::span<std::byte> scratch{};
 };
 
-/// One step's data. Rows are query tokens in batch order; all pointers outlive the step.
-struct Step {
+/// One step's data (runtime contract, ExecutionContext). Rows are query tokens in batch order; all
+/// pointers outlive the step.
+///
+/// What the contract asks of it: the active slots and the map from rows to them are `slots`, the batch
+/// size `tokens`, a row's sequence length its entry of `positions` plus one. The stream is the
+/// device's, which `Program::launch` takes beside this; a kernel's workspace is its Worker's `scratch`.
+struct ExecutionContext {
   Extents extents{};                         ///< actual value of every symbol
   std::uint32_t tokens = 0;                  ///< rows in the batch
   const std::uint32_t* slots = nullptr;      ///< [tokens] slot of each row
