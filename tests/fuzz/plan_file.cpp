@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::uint64_t> scratch(compiled->plan.instructions.size());
   const auto mapping = plan::plan_memory(*compiled, *kOps.table, sizes.bounds, scratch);
   if (!mapping) return 0;
-  demand(plan::check_memory(*compiled, *kOps.table, sizes.bounds, *mapping).has_value());
+  demand(plan::check_memory(compiled->plan, *kOps.table, sizes.bounds, *mapping).has_value());
   // Larger ones are only slow.
   if (mapping->arena_bytes < 16384 && self_contained(compiled->plan)) run(*compiled, sizes);
   return 0;

@@ -110,7 +110,7 @@ TEST(PlanMemory, NoTwoLiveRegistersOverlapInRandomGraphs) {
       const bool any_scratch = std::ranges::any_of(scratch, [](std::uint64_t bytes) { return bytes != 0; });
       const auto mapping = plan::plan_memory(plan, *catalog_ops().table, bounds, scratch);
       ASSERT_TRUE(mapping) << mapping.error().text();
-      const auto proof = plan::check_memory(plan, *catalog_ops().table, bounds, *mapping);
+      const auto proof = plan::check_memory(plan.plan, *catalog_ops().table, bounds, *mapping);
       ASSERT_TRUE(proof) << proof.error().text();
       ASSERT_LE(mapping->physical_count(), plan.peak_registers + (any_scratch ? 1 : 0));
       reused += mapping->physical_count() < plan.plan.registers.size();

@@ -107,14 +107,14 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
   auto weights = exec::bind_weights<ReferenceBackend>(plan, source, device);
   if (!weights) return pass(weights);
   std::vector<Bytes> memory;
-  std::vector<HostTensor> registers;
+  std::vector<exec::TensorHandle<ReferenceBackend>> registers;
   for (const TensorType& type : plan.registers) {
     // One byte more, so that a register of no elements has an address too.
     memory.emplace_back(static_cast<std::size_t>(bytes_of(type.dtype, type.shape.elements(run.bounds).raw())) + 1);
-    registers.push_back({memory.back().data(), type});
+    registers.push_back({.tensor = {memory.back().data(), type}});
   }
   for (std::size_t i = 0; i < plan.inputs.size(); ++i)
-    std::copy(run.inputs[i].begin(), run.inputs[i].end(), registers[plan::index(plan.inputs[i].reg)].data);
+    std::copy(run.inputs[i].begin(), run.inputs[i].end(), registers[plan::index(plan.inputs[i].reg)].tensor.data);
   const auto scratch_bytes = reference_scratch(compiled, run.bounds);
   std::vector<Buffer> scratch;
   reference::Program program(device);
@@ -126,8 +126,8 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
     scratch.push_back(std::move(*buffer));
     if (auto r = recorder.begin({static_cast<std::uint32_t>(i), insn.opcode, scratch.back().span()}); !r)
       return pass(r);
-    std::array<HostTensor, plan::kMaxOperands> in{};
-    std::array<HostTensor, plan::kMaxOperands> out{};
+    std::array<exec::TensorHandle<ReferenceBackend>, plan::kMaxOperands> in{};
+    std::array<exec::TensorHandle<ReferenceBackend>, plan::kMaxOperands> out{};
     std::array<HostWeight, plan::kMaxOperands> w{};
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
       if (insn.inputs[k] != plan::kNoRegister) in[k] = registers[plan::index(insn.inputs[k])];
@@ -137,7 +137,7 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
     const exec::BoundOperands<ReferenceBackend> operands{{in.data(), insn.inputs.size()},
                                                          {out.data(), insn.outputs.size()},
                                                          {w.data(), insn.weights.size()},
-                                                         {},
+                                                         nullptr,
                                                          plan.param_block(*insn.param_block_id)};
     if (auto r = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].record(recorder, operands); !r)
       return pass(r);
@@ -148,7 +148,7 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
   std::vector<Bytes> outputs;
   for (const plan::PlanPort& port : plan.outputs) {
     const TensorType& type = plan.registers[plan::index(port.reg)];
-    const std::byte* data = registers[plan::index(port.reg)].data;
+    const std::byte* data = registers[plan::index(port.reg)].tensor.data;
     outputs.emplace_back(data, data + bytes_of(type.dtype, type.shape.elements(run.actual).raw()));
   }
   return outputs;

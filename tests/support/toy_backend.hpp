@@ -211,6 +211,12 @@ class Program {
     return true;
   }
 
+  /// Kernel launches of one step.
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t count = 0;
+    for (const Command& c : commands_) count += c.kind == CommandKind::launch ? 1u : 0u;
+    return count;
+  }
   [[nodiscard]] std::span<const Command> commands() const noexcept { return commands_.span(); }
   [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }
   [[nodiscard]] std::uint64_t finishes() const noexcept { return finishes_; }

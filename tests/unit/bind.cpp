@@ -124,6 +124,49 @@ TEST(Bind, OnePlanAtTwoSizes) {
   EXPECT_TRUE(results[0] == results[1]);
 }
 
+/// a, b = x[:, :16], x[:, 16:]; y = -a - b: two registers live at once.
+Result<plan::CompiledPlan> two_live(plan::Validation level) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto a = g.emit<ops::Slice>({.in = {x}, .params = {0, 16}})[0];
+  const auto b = g.emit<ops::Slice>({.in = {x}, .params = {16, 16}})[0];
+  g.output("y", g.emit<ops::ElementwiseBinary>({.in = {a, b}})[0]);
+  auto graph = g.finish();
+  if (!graph) return pass(graph);
+  return plan::compile(*graph, catalog_ops(), kToyClaims, {ActPolicy::weight, level});
+}
+
+TEST(Bind, ThePlannedMemoryIsProvenAsTheLevelSays) {
+  using plan::Validation;
+  for (const Validation level : {Validation::strict, Validation::normal, Validation::none}) {
+    auto plan = two_live(level);
+    ASSERT_TRUE(plan) << plan.error().text();
+    EXPECT_EQ(plan->validation, level);
+    toy::Device device;
+    auto weights = exec::bind_weights<toy::Backend>(plan->plan, {}, device);
+    auto states = exec::StateStore<toy::Backend>::make(plan->plan, device, 0, 0);
+    auto at_level = [&] {
+      return exec::bind<toy::Backend>(*plan, *catalog_ops().table, *weights, *states, {}, device);
+    };
+    EXPECT_TRUE(at_level());
+    // The planner believes that the first half dies as soon as it is written, and reuses its buffer.
+    ASSERT_EQ(plan->liveness.kill_registers.size(), 3u);
+    plan->liveness.kill_registers.clear();
+    for (const plan::RegisterRef r : {plan::RegisterRef{1}, plan::RegisterRef{0}, plan::RegisterRef{2}})
+      ASSERT_TRUE(plan->liveness.kill_registers.push_back(r));
+    for (std::uint32_t i = 0; i < 4; ++i) plan->liveness.kill_offsets[i] = i;
+    const auto r = at_level();
+    if (level == Validation::none) {
+      EXPECT_TRUE(r);
+      continue;
+    }
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code(), Errc::overlapping_writers);
+    EXPECT_EQ(r.error().instruction(), 1u);
+    EXPECT_NE(r.error().text().find("registers 2 and 1 share memory"), std::string_view::npos) << r.error().text();
+  }
+}
+
 TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
   const Weights weights = weights_of(DType::q8_0, 64, 32);
   std::uint64_t failed = 0;

@@ -27,7 +27,7 @@ plan::PhysicalMapping planned(const plan::CompiledPlan& p, const Extents& bounds
   auto mapping = plan::plan_memory(p, *catalog_ops().table, bounds, scratch);
   EXPECT_TRUE(mapping) << mapping.error().text();
   if (!mapping) return plan::PhysicalMapping();
-  const auto proof = plan::check_memory(p, *catalog_ops().table, bounds, *mapping);
+  const auto proof = plan::check_memory(p.plan, *catalog_ops().table, bounds, *mapping);
   EXPECT_TRUE(proof) << proof.error().text();
   return std::move(*mapping);
 }
@@ -176,8 +176,8 @@ TEST(Memory, TheProofFindsBrokenMappings) {
       {"an alias that is shifted",
        [](M m) {
          plan::PhysicalSpec spec = m.of(RegisterRef{2});
-         spec.offset += 4;
-         m.arena_bytes += 4;
+         spec.offset += 64;
+         m.arena_bytes += 64;
          m.register_to_physical[3] = static_cast<std::uint16_t>(m.physical_specs.size());
          (void)m.physical_specs.push_back(spec);
        },
@@ -191,6 +191,10 @@ TEST(Memory, TheProofFindsBrokenMappings) {
        Errc::invalid_plan, "register 2 lies outside the arena"},
       {"scratch past the arena", [](M m) { m.physical_specs[m.scratch_to_physical[1]].offset = m.arena_bytes; },
        Errc::invalid_plan, "outside the arena"},
+      {"a buffer smaller than its register", [](M m) { m.physical_specs[m.register_to_physical[0]].size = 500; },
+       Errc::invalid_plan, "register 0 has 512 bytes, its buffer 500"},
+      {"a buffer off its alignment", [](M m) { m.physical_specs[m.register_to_physical[0]].offset = 4; },
+       Errc::invalid_plan, "at offset 4"},
       {"no such buffer", [](M m) { m.register_to_physical[4] = 77; }, Errc::invalid_plan, "no buffer"},
       {"no such scratch", [](M m) { m.scratch_to_physical[1] = 77; }, Errc::invalid_plan, "instruction 1"},
       {"scratch without a place", [](M m) { m.scratch_to_physical[1] = plan::PhysicalMapping::kNoScratch; },
@@ -201,7 +205,7 @@ TEST(Memory, TheProofFindsBrokenMappings) {
   for (const Broken& broken : cases) {
     plan::PhysicalMapping mapping = planned(p, {}, scratch);
     broken.harm(mapping);
-    const auto r = plan::check_memory(p, *catalog_ops().table, {}, mapping);
+    const auto r = plan::check_memory(p.plan, *catalog_ops().table, {}, mapping);
     ASSERT_FALSE(r) << broken.name;
     EXPECT_EQ(name(r.error().code()), name(broken.code)) << broken.name << ": " << r.error().text();
     EXPECT_NE(r.error().text().find(broken.text), std::string_view::npos) << broken.name << ": " << r.error().text();

@@ -150,7 +150,7 @@ TEST(PlanFile, EveryByteChangeIsAPlanOrATypedError) {
         const Extents bounds = extents(4, 4);
         const auto mapping = plan::plan_memory(*r, *catalog_ops().table, bounds, scratch_of(*r));
         if (mapping) {
-          EXPECT_TRUE(plan::check_memory(*r, *catalog_ops().table, bounds, *mapping)) << at;
+          EXPECT_TRUE(plan::check_memory(r->plan, *catalog_ops().table, bounds, *mapping)) << at;
         }
         const auto again = plan::write_plan(*r);
         ASSERT_TRUE(again);

@@ -45,7 +45,6 @@ TEST(Validate, Levels) {
   ASSERT_TRUE(list);
   ASSERT_EQ(list->size(), 1u);
   EXPECT_EQ((*list)[0].severity, plan::Severity::warning);
-  EXPECT_EQ((*list)[0].phase, plan::Phase::compiled);
 }
 
 TEST(Validate, NoneLooksAtNothingAndCompileHonoursTheLevel) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -112,6 +113,18 @@ struct TensorType {
 /// How a view's elements lie.
 enum class Layout : std::uint8_t { contiguous, strided, backend_native };
 
+[[nodiscard]] constexpr std::string_view name(Layout layout) noexcept {
+  switch (layout) {
+    case Layout::contiguous:
+      return "contiguous";
+    case Layout::strided:
+      return "strided";
+    case Layout::backend_native:
+      return "backend_native";
+  }
+  return "unknown";
+}
+
 /// Backend-agnostic description of a tensor in memory (runtime contract, TensorViewDesc; rank 8).
 ///
 /// `shape` holds extents at the symbols' bounds; `symbol` says which axes follow the step.
@@ -122,19 +135,43 @@ struct TensorViewDesc {
   std::array<std::uint32_t, kMaxRank> shape{};
   std::array<std::uint32_t, kMaxRank> stride_elems{};
   std::array<SymbolId, kMaxRank> symbol{};
+
+  /// Bytes from the first element to the end of the last one; meaningless for a backend's own layout.
+  [[nodiscard]] constexpr CheckedSize bytes() const noexcept {
+    CheckedSize elements = 1;
+    for (std::uint8_t axis = 0; axis < rank; ++axis) {
+      if (shape[axis] == 0) return 0;
+      elements += CheckedSize(shape[axis] - 1) * CheckedSize(stride_elems[axis]);
+    }
+    const CheckedSize bound = elements * CheckedSize(info(dtype).block_bytes);
+    return bound.ok() ? CheckedSize(bytes_of(dtype, elements.raw())) : bound;
+  }
+  friend constexpr bool operator==(const TensorViewDesc&, const TensorViewDesc&) = default;
 };
 
 /// Describes a dense row-major tensor of `type` with its symbols at `bounds`.
-[[nodiscard]] constexpr TensorViewDesc contiguous_view(const TensorType& type, const Extents& bounds) noexcept {
+///
+/// Errors: Errc::unsupported_tensor_rank above kMaxRank, Errc::size_overflow when an extent or a
+/// stride does not fit 32 bits.
+[[nodiscard]] constexpr Result<TensorViewDesc> contiguous_view(const TensorType& type, const Extents& bounds) noexcept {
+  if (type.shape.rank > kMaxRank)
+    return fail(Errc::unsupported_tensor_rank, "a tensor has ", unsigned{type.shape.rank}, " axes, at most ",
+                unsigned{kMaxRank}, " expected");
   TensorViewDesc view;
   view.dtype = type.dtype;
   view.rank = type.shape.rank;
-  std::uint32_t stride = 1;
+  CheckedSize stride = 1;
   for (std::size_t axis = type.shape.rank; axis-- > 0;) {
-    view.shape[axis] = bounds.of(type.shape[axis]);
-    view.stride_elems[axis] = stride;
-    view.symbol[axis] = type.shape[axis].symbol;
-    stride *= view.shape[axis];
+    const Dim dim = type.shape[axis];
+    const CheckedSize extent = CheckedSize(dim.extent) * CheckedSize(dim.symbol == 0 ? 1u : bounds.value[dim.symbol]);
+    if (!extent.ok() || !stride.ok() || extent.raw() > 0xffffffffu || stride.raw() > 0xffffffffu) {
+      Error error = Error::of(Errc::size_overflow, "an extent or stride does not fit 32 bits: ");
+      return std::unexpected<Error>(append_shape(error, type.shape));
+    }
+    view.shape[axis] = static_cast<std::uint32_t>(extent.raw());
+    view.stride_elems[axis] = static_cast<std::uint32_t>(stride.raw());
+    view.symbol[axis] = dim.symbol;
+    stride *= extent;
   }
   return view;
 }

@@ -3,20 +3,11 @@
 #pragma once
 
 #include <zrt/exec/backend.hpp>
-#include <zrt/plan/execution_plan.hpp>
+#include <zrt/exec/operands.hpp>
 
 #include <array>
 
 namespace zrt::inline ZRT_ABI::exec {
-
-/// The operands of one instruction on backend B.
-template <class B> struct BoundOperands {
-  std::span<const typename B::Tensor> inputs;
-  std::span<const typename B::Tensor> outputs;
-  std::span<const typename B::Weight> weights;
-  typename B::State state{};
-  ParamBlock params{};
-};
 
 /// One row of the table (runtime contract, AdapterTable and AdapterCapabilities).
 template <class B> struct BindEntry {
@@ -33,11 +24,15 @@ template <class B, class O>
 Result<void> record_row(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept {
   auto params = decode_params<O>(operands.params);
   if (!params) return pass(params);
+  // The operands have been checked; a caller that checks nothing shows in a debug build.
+  ZRT_ASSERT(operands.inputs.size() == kInputs<O> && operands.outputs.size() == kOutputs<O> &&
+             operands.weights.size() == kWeights<O> &&
+             (operands.state != nullptr) == (O::lifecycle != StateLifecycle::none));
   Call<B, O> call;
-  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i];
-  for (std::size_t i = 0; i < kOutputs<O>; ++i) call.out[i] = operands.outputs[i];
+  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i].tensor;
+  for (std::size_t i = 0; i < kOutputs<O>; ++i) call.out[i] = operands.outputs[i].tensor;
   for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
-  call.state = operands.state;
+  if constexpr (O::lifecycle != StateLifecycle::none) call.state = operands.state->block;
   call.params = *params;
   return Adapter<B, O>::record(recorder, call);
 }

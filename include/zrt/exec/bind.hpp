@@ -59,23 +59,23 @@ struct BindSizes {
 template <class B> class BoundPlan {
  public:
   BoundPlan(typename B::Program program, plan::PhysicalMapping mapping, typename B::Memory arena,
-            Vector<typename B::Tensor> registers) noexcept
+            Vector<TensorHandle<B>> registers) noexcept
       : program_(std::move(program)),
         mapping_(std::move(mapping)),
         arena_(std::move(arena)),
         registers_(std::move(registers)) {}
 
   [[nodiscard]] typename B::Program& program() noexcept { return program_; }
+  [[nodiscard]] const typename B::Program& program() const noexcept { return program_; }
   [[nodiscard]] const plan::PhysicalMapping& mapping() const noexcept { return mapping_; }
-  [[nodiscard]] const typename B::Tensor& tensor(plan::RegisterRef r) const noexcept {
-    return registers_[plan::index(r)];
-  }
+  [[nodiscard]] const TensorHandle<B>& handle(plan::RegisterRef r) const noexcept { return registers_[plan::index(r)]; }
+  [[nodiscard]] const typename B::Tensor& tensor(plan::RegisterRef r) const noexcept { return handle(r).tensor; }
 
  private:
   typename B::Program program_;
   plan::PhysicalMapping mapping_;
   typename B::Memory arena_;
-  Vector<typename B::Tensor> registers_;
+  Vector<TensorHandle<B>> registers_;
 };
 
 namespace detail {
@@ -121,11 +121,13 @@ struct Footprint {
 
 }  // namespace detail
 
-/// Plans memory at `sizes`, then records every instruction.
+/// Plans memory at `sizes`, then records every instruction. Unless the plan's validation level is
+/// `none`, the planned memory is proven first, and what each adapter is handed is checked.
 ///
 /// Errors: Errc::unsupported_opcode (not claimed), invalid_param_block_abi, batch_unsupported (an
-/// adapter's max_batch_size is below sizes.batch_slots), out_of_memory, and the adapters' own, with
-/// the instruction's index and op.
+/// adapter's max_batch_size is below sizes.batch_slots), invalid_state (states of another plan),
+/// out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
+/// instruction's index and op.
 template <class B>
 [[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const OpTable& ops,
                                         const WeightSet<B>& weights, StateStore<B>& states, const BindSizes& sizes,
@@ -135,6 +137,11 @@ template <class B>
   if (weights.size() != plan.weights.size() || states.descriptors().size() != plan.states.size())
     return fail(Errc::invalid_argument, "the plan has ", plan.weights.size(), " weights and ", plan.states.size(),
                 " states, ", weights.size(), " and ", states.descriptors().size(), " were given");
+  for (std::size_t i = 0; i < plan.states.size(); ++i)
+    if (!(states.descriptors()[i] == plan.states[i]))
+      return fail(Errc::invalid_state, "state ", i,
+                  " was made for another plan: its class, type, size or group differs");
+  const bool checked = compiled.validation != plan::Validation::none;
   std::array<InputInfo, plan::kMaxOperands> in;
   std::array<WeightInfo, plan::kMaxOperands> w;
   Vector<std::uint64_t> scratch(plan.allocator);
@@ -150,18 +157,27 @@ template <class B>
     if (entry.capability.max_batch_size != 0 && sizes.batch_slots > entry.capability.max_batch_size)
       return at(Error::of(Errc::batch_unsupported, B::name, " runs ", row->name, " for at most ",
                           entry.capability.max_batch_size, " slots in a step, ", sizes.batch_slots, " were asked for"));
+    if ((row->lifecycle != StateLifecycle::none) != insn.state_block_id.has_value() ||
+        (insn.state_block_id &&
+         (*insn.state_block_id >= plan.states.size() || plan.states[*insn.state_block_id].lifecycle != row->lifecycle)))
+      return at(Error::of(Errc::invalid_state, row->name, ": the state's lifecycle is not the op's"));
     auto bytes = entry.scratch(plan.operand_info(insn, in, w), sizes.bounds);
     if (!bytes) return at(bytes.error());
     if (auto r = scratch.push_back(*bytes); !r) return pass(r);
   }
   auto mapping = plan::plan_memory(compiled, ops, sizes.bounds, scratch.span());
   if (!mapping) return pass(mapping);
+  if (checked)
+    if (auto r = plan::check_memory(plan, ops, sizes.bounds, *mapping); !r) return pass(r);
   auto arena = device.allocate(mapping->arena_bytes);
   if (!arena) return pass(arena);
-  Vector<typename B::Tensor> registers(plan.allocator);
+  Vector<TensorHandle<B>> registers(plan.allocator);
   for (std::size_t i = 0; i < plan.registers.size(); ++i) {
-    const plan::PhysicalSpec& spec = mapping->physical_specs[mapping->register_to_physical[i]];
-    if (auto r = registers.push_back(device.tensor(*arena, spec.offset, plan.registers[i])); !r) return pass(r);
+    const plan::RegisterRef reg{static_cast<std::uint16_t>(i)};
+    const auto view = contiguous_view(plan.registers[i], sizes.bounds);
+    if (!view) return pass(view);
+    const typename B::Tensor tensor = device.tensor(*arena, mapping->of(reg).offset, plan.registers[i]);
+    if (auto r = registers.push_back({reg, tensor, *view}); !r) return pass(r);
   }
 
   typename B::Program program(device);
@@ -181,8 +197,8 @@ template <class B>
     if (const std::uint16_t s = mapping->scratch_to_physical[i]; s != plan::PhysicalMapping::kNoScratch)
       site.scratch = device.scratch(*arena, mapping->physical_specs[s].offset, scratch[i]);
     if (auto r = recorder.begin(site); !r) return at(r.error());
-    std::array<typename B::Tensor, plan::kMaxOperands> inputs{};
-    std::array<typename B::Tensor, plan::kMaxOperands> outputs{};
+    std::array<TensorHandle<B>, plan::kMaxOperands> inputs{};
+    std::array<TensorHandle<B>, plan::kMaxOperands> outputs{};
     std::array<typename B::Weight, plan::kMaxOperands> bound{};
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
       if (insn.inputs[k] != plan::kNoRegister) inputs[k] = registers[plan::index(insn.inputs[k])];
@@ -192,10 +208,12 @@ template <class B>
     BoundOperands<B> operands{{inputs.data(), insn.inputs.size()},
                               {outputs.data(), insn.outputs.size()},
                               {bound.data(), insn.weights.size()},
-                              {},
+                              insn.state_block_id ? &states.handle(*insn.state_block_id) : nullptr,
                               {}};
-    if (insn.state_block_id) operands.state = states.state(*insn.state_block_id);
     if (insn.param_block_id) operands.params = plan.param_block(*insn.param_block_id);
+    if (checked)
+      if (auto r = check_operands<B>(plan, insn, *ops[number(insn.opcode)], operands, sizes.bounds); !r)
+        return at(r.error());
     if (auto r = table[number(insn.opcode)].record(recorder, operands); !r) return at(r.error());
   }
   if (auto r = recorder.finish(); !r) return pass(r);

@@ -97,8 +97,8 @@ template <class B> class Executor {
     }
     auto completed = bound.program().launch(*device_, step, stop);
     if (!completed) return pass(completed);
-    last_ = &bound == &prefill_;
-    ++(prefill ? prefill_steps_ : decode_steps_);
+    last_ = prefill;
+    if (*completed) ++(prefill ? prefill_steps_ : decode_steps_);
     if (const std::uint64_t word = status.word.load(std::memory_order_relaxed); word != StepStatus::kClean) {
       const auto instruction = static_cast<std::uint32_t>(word >> 32);
       const Opcode opcode = compiled_->plan.instructions[instruction].opcode;
@@ -113,12 +113,11 @@ template <class B> class Executor {
   [[nodiscard]] Result<void> read(std::string_view output, std::uint64_t offset, std::span<std::byte> to) noexcept {
     const plan::RegisterRef reg = compiled_->plan.output(output);
     if (reg == plan::kNoRegister) return fail(Errc::not_found, "the plan has no output ", output);
-    const Extents largest = last_ ? bounds(compiled_->plan, sizes_.prefill_tokens, sizes_.prefill_rows)
-                                  : bounds(compiled_->plan, sizes_.slots, sizes_.slots);
-    const auto room = plan::register_bytes(compiled_->plan.registers[plan::index(reg)], largest);
-    if (!room || offset > *room || to.size() > *room - offset)
+    const TensorHandle<B>& handle = (last_ ? prefill_ : decode_).handle(reg);
+    const CheckedSize room = handle.view.bytes();
+    if (!room.ok() || offset > room.raw() || to.size() > room.raw() - offset)
       return fail(Errc::invalid_argument, "output ", output, " has fewer than ", offset + to.size(), " bytes");
-    return device_->read((last_ ? prefill_ : decode_).tensor(reg), offset, to);
+    return device_->read(handle.tensor, offset, to);
   }
 
   [[nodiscard]] const plan::CompiledPlan& compiled() const noexcept { return *compiled_; }
@@ -129,10 +128,11 @@ template <class B> class Executor {
   [[nodiscard]] const BoundPlan<B>& prefill_plan() const noexcept { return prefill_; }
   [[nodiscard]] const BoundPlan<B>& decode_plan() const noexcept { return decode_; }
 
-  /// Adapter calls so far.
+  /// What the completed steps have dispatched so far; a step that was ended early counts nothing.
   [[nodiscard]] DispatchCounters counters() const noexcept {
     DispatchCounters counters;
-    counters.add(compiled_->plan, prefill_steps_ + decode_steps_);
+    counters.add(compiled_->plan, prefill_.program().size(), prefill_steps_);
+    counters.add(compiled_->plan, decode_.program().size(), decode_steps_);
     return counters;
   }
 
@@ -189,7 +189,7 @@ template <class B> class Executor {
   std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};
   std::uint64_t prefill_steps_ = 0;
   std::uint64_t decode_steps_ = 0;
-  bool last_ = false;
+  bool last_ = false;  ///< whether the last step was a prefill step
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

@@ -57,6 +57,7 @@ class HostDevice {
   }
 
   [[nodiscard]] HostState state(Buffer& memory, const StateDescriptor& descriptor, std::uint32_t units) const noexcept {
+    ZRT_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % descriptor.align_bytes == 0);
     return {memory.data(), descriptor.size_bytes, units, descriptor.info};
   }
   [[nodiscard]] Result<void> write(const HostTensor& tensor, std::span<const std::byte> from) const noexcept {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/exec/backend.hpp>
-#include <zrt/plan/execution_plan.hpp>
+#include <zrt/exec/operands.hpp>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -15,34 +15,42 @@ template <class B> class StateStore {
   StateStore& operator=(StateStore&&) noexcept = default;
 
   /// Allocates `pages` pages of every kv_paged state and `slots` blocks of every recurrent one.
+  ///
+  /// Errors: Errc::invalid_state for an alignment that no device promises, Errc::size_overflow, and
+  /// the device's own.
   [[nodiscard]] static Result<StateStore> make(const plan::ExecutionPlan& plan, typename B::Device& device,
                                                std::uint32_t pages, std::uint32_t slots) noexcept {
     StateStore store(plan.allocator);
     for (const StateDescriptor& d : plan.states) {
+      if (d.align_bytes == 0 || d.align_bytes > kMaxStateAlign || (d.align_bytes & (d.align_bytes - 1u)) != 0)
+        return fail(Errc::invalid_state, "state ", unsigned{d.id}, " is to be aligned to ", unsigned{d.align_bytes},
+                    " bytes, expected a power of two up to ", unsigned{kMaxStateAlign});
       const std::uint32_t units = d.lifecycle == StateLifecycle::kv_paged ? pages : slots;
       const auto bytes = (CheckedSize(d.size_bytes) * CheckedSize(units)).get("a state");
       if (!bytes) return pass(bytes);
       auto memory = device.allocate(*bytes);
       if (!memory) return pass(memory);
-      const typename B::State state = device.state(*memory, d, units);
+      const StateBlockHandle<B> handle{d.id, device.state(*memory, d, units), *bytes, kMaxStateAlign};
       if (auto r = store.memory_.push_back(std::move(*memory)); !r) return pass(r);
-      if (auto r = store.states_.push_back(state); !r) return pass(r);
+      if (auto r = store.handles_.push_back(handle); !r) return pass(r);
       if (auto r = store.descriptors_.push_back(d); !r) return pass(r);
       store.bytes_ += *bytes;
     }
     return store;
   }
 
-  [[nodiscard]] typename B::State& state(std::size_t id) noexcept { return states_[id]; }
+  [[nodiscard]] const StateBlockHandle<B>& handle(std::size_t id) const noexcept { return handles_[id]; }
+  /// The backend's name for the memory of state `id`, as its device reads and writes units of it.
+  [[nodiscard]] typename B::State& state(std::size_t id) noexcept { return handles_[id].block; }
   [[nodiscard]] std::span<const StateDescriptor> descriptors() const noexcept { return descriptors_.span(); }
   /// Bytes of all states together.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  explicit StateStore(Allocator a) noexcept : memory_(a), states_(a), descriptors_(a) {}
+  explicit StateStore(Allocator a) noexcept : memory_(a), handles_(a), descriptors_(a) {}
 
   Vector<typename B::Memory> memory_;
-  Vector<typename B::State> states_;
+  Vector<StateBlockHandle<B>> handles_;
   Vector<StateDescriptor> descriptors_;
   std::uint64_t bytes_ = 0;
 };

@@ -90,22 +90,18 @@ struct StateInfo {
   return 0;
 }
 
+/// Devices align the memory that they give to this many bytes.
+inline constexpr std::uint16_t kMaxStateAlign = 64;
+
 /// One piece of state as a plan names it (runtime contract, StateDescriptor).
 struct StateDescriptor {
   std::uint8_t id = 0;
-  std::uint64_t size_bytes = 0;  ///< of one unit
-  std::uint16_t align_bytes = 64;
+  std::uint64_t size_bytes = 0;    ///< of one unit
+  std::uint16_t align_bytes = 64;  ///< a power of two, at most kMaxStateAlign
   bool zero_init = false;
   StateLifecycle lifecycle = StateLifecycle::none;
   StateInfo info{};
-};
-
-/// Opaque state memory handed to an adapter (runtime contract, StateBlockHandle).
-struct StateBlockHandle {
-  std::uint8_t id = 0;
-  std::byte* ptr = nullptr;
-  std::uint64_t size = 0;
-  std::uint16_t align_bytes = 64;
+  friend constexpr bool operator==(const StateDescriptor&, const StateDescriptor&) = default;
 };
 
 }  // namespace zrt::inline ZRT_ABI

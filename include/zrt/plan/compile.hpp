@@ -222,6 +222,7 @@ class Lowering {
                                                   const CompileOptions& options = {}) noexcept {
   if (auto r = ir::verify(graph, *ops.table); !r) return pass(r);
   CompiledPlan compiled(graph.allocator);
+  compiled.validation = options.validation;
   ir::Graph lowered(graph.allocator);
   const ir::Graph* from = &graph;
   // The catalog bounds the ladder's depth, so this ends.

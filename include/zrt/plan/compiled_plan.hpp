@@ -23,6 +23,12 @@ struct PlanDiagnostic {
   RegisterRef reg = kNoRegister;
 };
 
+/// How strictly a plan is judged, when it is compiled and when it is bound: warnings fail too, errors
+/// fail, or nothing is looked at.
+///
+/// Plans from files are never judged with `none`.
+enum class Validation : std::uint8_t { strict, normal, none };
+
 /// What `compile` gives (runtime contract, CompiledPlan). Query tokens, slots and context length are
 /// symbols, so nothing is compiled again when requests join or leave.
 struct CompiledPlan {
@@ -31,6 +37,7 @@ struct CompiledPlan {
   ExecutionPlan plan;
   LivenessMap liveness;
   std::uint16_t peak_registers = 0;
+  Validation validation = Validation::normal;
   Vector<PlanDiagnostic> diagnostics;
 };
 

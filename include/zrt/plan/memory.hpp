@@ -169,11 +169,15 @@ class BufferPool {
 }
 
 /// Proves that no two registers (or scratch) that live at the same time overlap, an in-place result
-/// excepted, by comparing byte ranges, not buffer numbers.
-[[nodiscard]] inline Result<void> check_memory(const CompiledPlan& compiled, const OpTable& table,
-                                               const Extents& bounds, const PhysicalMapping& mapping) noexcept {
-  const ExecutionPlan& plan = compiled.plan;
-  const LivenessMap& live = compiled.liveness;
+/// excepted, by comparing byte ranges, not buffer numbers. Believes nothing that the planner was told:
+/// what lives when is found anew from the instructions.
+///
+/// Errors: Errc::overlapping_writers and Errc::invalid_plan naming registers and instruction.
+[[nodiscard]] inline Result<void> check_memory(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
+                                               const PhysicalMapping& mapping) noexcept {
+  const auto found = liveness(plan);
+  if (!found) return pass(found);
+  const LivenessMap& live = *found;
   struct Range {
     std::uint64_t begin, end;
   };
@@ -192,8 +196,17 @@ class BufferPool {
       mapping.scratch_to_physical.size() != plan.instructions.size() ||
       mapping.scratch_bytes.size() != plan.instructions.size())
     return fail(Errc::invalid_plan, "the mapping is not of this plan");
-  for (std::uint16_t physical : mapping.register_to_physical)
-    if (physical >= mapping.physical_specs.size()) return fail(Errc::invalid_plan, "a register lies in no buffer");
+  for (std::size_t reg = 0; reg < plan.registers.size(); ++reg) {
+    const std::uint16_t physical = mapping.register_to_physical[reg];
+    if (physical >= mapping.physical_specs.size())
+      return fail(Errc::invalid_plan, "register ", reg, " lies in no buffer");
+    const PhysicalSpec& spec = mapping.physical_specs[physical];
+    const auto bytes = register_bytes(plan.registers[reg], bounds);
+    if (!bytes) return pass(bytes);
+    if (*bytes > spec.size || spec.offset % spec.align != 0)
+      return fail(Errc::invalid_plan, "register ", reg, " has ", *bytes, " bytes, its buffer ", spec.size,
+                  " at offset ", spec.offset, ", a multiple of ", unsigned{spec.align}, " expected");
+  }
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     if (const std::uint16_t s = mapping.scratch_to_physical[i];
         s == PhysicalMapping::kNoScratch ? mapping.scratch_bytes[i] != 0 : s >= mapping.physical_specs.size())

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/plan/validate.hpp: checks of a plan by phase, with severities.
+// zrt/plan/validate.hpp: checks of a plan once it is compiled, with severities.
 #pragma once
 
 #include <zrt/plan/compiled_plan.hpp>
 
 namespace zrt::inline ZRT_ABI::plan {
 
-/// How strictly a plan is judged: warnings fail too, errors fail, or nothing is looked at.
-///
-/// Plans from files are never judged with `none`.
-enum class Validation : std::uint8_t { strict, normal, none };
-
 enum class Severity : std::uint8_t { warning, error };
-
-/// After which step of a plan's life a check runs.
-enum class Phase : std::uint8_t {
-  compiled,  ///< references, arity, parameters, types, order of writes and reads
-  planned,   ///< memory: no two live registers overlap (see plan/memory.hpp)
-};
 
 /// One finding: the error names instruction, op, register and shapes.
 struct Finding {
   Severity severity = Severity::error;
-  Phase phase = Phase::compiled;
   Error error{};
 };
 
@@ -159,14 +147,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Collects what is wrong (at most one error, it stops there) and what is odd.
+/// Collects what is wrong with references, arity, parameters, types and the order of writes and reads (at most one error, it stops there) and what is odd.
 [[nodiscard]] inline Result<Vector<Finding>> findings(const ExecutionPlan& plan, const OpTable& table) noexcept {
   Vector<Finding> list(plan.allocator);
   auto checked = detail::check_references(plan, table);
   if (checked) checked = detail::check_flow(plan, table);
   if (!checked) {
     if (checked.error().code() == Errc::out_of_memory) return pass(checked);
-    if (auto r = list.push_back({Severity::error, Phase::compiled, checked.error()}); !r) return pass(r);
+    if (auto r = list.push_back({Severity::error, checked.error()}); !r) return pass(r);
     return list;
   }
   auto map = liveness(plan);
@@ -177,8 +165,7 @@ namespace detail {
       if (map->register_last_read[index(r)] != LivenessMap::kNeverRead) continue;
       Error error = Error::of(Errc::invalid_plan, table[number(insn.opcode)]->name, ": register ", index(r), " ");
       append_shape(error, plan.registers[index(r)].shape).append(" is never read");
-      if (auto done = list.push_back({Severity::warning, Phase::compiled, detail::at_insn(error, i, insn.opcode)});
-          !done)
+      if (auto done = list.push_back({Severity::warning, detail::at_insn(error, i, insn.opcode)}); !done)
         return pass(done);
     }
   }

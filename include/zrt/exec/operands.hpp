@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/operands.hpp: what an adapter is handed, and the check that it is what the op needs.
+#pragma once
+
+#include <zrt/plan/execution_plan.hpp>
+
+#include <span>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// A register in the memory of backend B (runtime contract, TensorHandle with its TensorViewDesc).
+///
+/// Only B's device and adapters look into `tensor`; whoever else wants to know what lies there asks `view`.
+template <class B> struct TensorHandle {
+  plan::RegisterRef reg = plan::kNoRegister;
+  typename B::Tensor tensor{};
+  TensorViewDesc view{};
+};
+
+/// The memory of one state of a plan on backend B (runtime contract, StateBlockHandle).
+///
+/// Only B's device and adapters look into `block`.
+template <class B> struct StateBlockHandle {
+  std::uint8_t id = 0;
+  typename B::State block{};
+  std::uint64_t size = 0;  ///< bytes of all pages or slot blocks
+  std::uint16_t align_bytes = 64;
+};
+
+/// The operands of one instruction on backend B.
+template <class B> struct BoundOperands {
+  std::span<const TensorHandle<B>> inputs;
+  std::span<const TensorHandle<B>> outputs;
+  std::span<const typename B::Weight> weights;
+  const StateBlockHandle<B>* state = nullptr;  ///< null for an op without state
+  ParamBlock params{};
+};
+
+/// Compares what lies in a register with what an op needs there.
+///
+/// Errors: Errc::dtype_mismatch, Errc::unsupported_tensor_rank and Errc::shape_mismatch (extents,
+/// strides or layout), naming op, operand and register.
+[[nodiscard]] inline Result<void> check_view(std::string_view op, std::string_view operand, plan::RegisterRef reg,
+                                             const TensorViewDesc& found, const TensorViewDesc& expected) noexcept {
+  if (found == expected) return {};
+  auto bad = [&](Errc code, auto... pieces) {
+    return fail(code, op, ": ", operand, " in register ", plan::index(reg), pieces...);
+  };
+  if (found.dtype != expected.dtype)
+    return bad(Errc::dtype_mismatch, " is ", name(found.dtype), ", expected ", name(expected.dtype));
+  if (found.rank != expected.rank)
+    return bad(Errc::unsupported_tensor_rank, " has ", unsigned{found.rank}, " axes, expected ",
+               unsigned{expected.rank});
+  if (found.layout != expected.layout)
+    return bad(Errc::shape_mismatch, " is ", name(found.layout), ", expected ", name(expected.layout));
+  for (std::uint8_t axis = 0; axis < found.rank; ++axis)
+    if (found.shape[axis] != expected.shape[axis] || found.stride_elems[axis] != expected.stride_elems[axis] ||
+        found.symbol[axis] != expected.symbol[axis])
+      return bad(Errc::shape_mismatch, " has ", found.shape[axis], " elements on axis ", unsigned{axis}, ", ",
+                 found.stride_elems[axis], " apart, expected ", expected.shape[axis], " and ",
+                 expected.stride_elems[axis]);
+  return {};
+}
+
+/// Compares the memory of a state with its descriptor.
+///
+/// Errors: Errc::invalid_state naming the state and what differs.
+template <class B>
+[[nodiscard]] Result<void> check_state(const StateBlockHandle<B>& found, const StateDescriptor& expected) noexcept {
+  if (found.id != expected.id)
+    return fail(Errc::invalid_state, "state ", unsigned{found.id}, " was handed over, expected ",
+                unsigned{expected.id});
+  if (found.align_bytes < expected.align_bytes)
+    return fail(Errc::invalid_state, "state ", unsigned{found.id}, " is aligned to ", unsigned{found.align_bytes},
+                " bytes, expected ", unsigned{expected.align_bytes});
+  if (expected.size_bytes == 0 ? found.size != 0 : found.size % expected.size_bytes != 0)
+    return fail(Errc::invalid_state, "state ", unsigned{found.id}, " has ", found.size, " bytes, expected units of ",
+                expected.size_bytes);
+  return {};
+}
+
+/// Checks what an adapter is about to be handed for `insn` against what its op needs, once, at bind:
+/// inputs, weights, state and parameters by the op's shape rule, and every register and state in
+/// memory against what the rule and the plan say of it. `row` is the op's.
+///
+/// Errors: those of check_view, check_state and of the op's rule.
+template <class B>
+[[nodiscard]] Result<void> check_operands(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
+                                          const OpRow& row, const BoundOperands<B>& operands,
+                                          const Extents& bounds) noexcept {
+  std::array<InputInfo, plan::kMaxOperands> in;
+  std::array<WeightInfo, plan::kMaxOperands> w;
+  std::array<TensorType, plan::kMaxOperands> types{};
+  const OperandInfo info = plan.operand_info(insn, in, w);
+  if (auto r = row.infer(info, types); !r) return r;
+  auto check = [&](const Role& role, const TensorHandle<B>& handle, const TensorType& type) -> Result<void> {
+    const auto expected = contiguous_view(type, bounds);
+    if (!expected) return pass(expected);
+    return check_view(row.name, role.name, handle.reg, handle.view, *expected);
+  };
+  for (std::size_t k = 0; k < info.inputs.size(); ++k)
+    if (info.inputs[k].present())
+      if (auto r = check(row.inputs[k], operands.inputs[k], info.inputs[k].type); !r) return r;
+  for (std::size_t k = 0; k < insn.outputs.size(); ++k)
+    if (auto r = check(row.outputs[k], operands.outputs[k], types[k]); !r) return r;
+  if (operands.state == nullptr || !insn.state_block_id) return {};
+  return check_state(*operands.state, plan.states[*insn.state_block_id]);
+}
+
+}  // namespace zrt::inline ZRT_ABI::exec
