@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/plan_file.cpp: any bytes as a plan file; what is accepted is planned, proven, written and run.
-// covers: zrt/plan/plan_file.hpp 90
+// covers: zrt/plan/plan_format.hpp 90
+// covers: zrt/plan/read_plan.hpp 90
+// covers: zrt/plan/write_plan.hpp 90
 //
 // An input that starts with the magic is a file. Any other input edits a good file: byte 0 chooses
 // one, then each five bytes are an offset (u16), what to do, and a value (u16).
@@ -9,7 +11,8 @@
 #include <zrt/ir/builder.hpp>
 #include <zrt/ops/catalog.hpp>
 #include <zrt/plan/memory.hpp>
-#include <zrt/plan/plan_file.hpp>
+#include <zrt/plan/read_plan.hpp>
+#include <zrt/plan/write_plan.hpp>
 
 #include <array>
 #include <cstdlib>

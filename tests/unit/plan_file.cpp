@@ -2,7 +2,8 @@
 // tests/unit/plan_file.cpp: plans written, read, damaged, and run again.
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/plan/memory.hpp>
-#include <zrt/plan/plan_file.hpp>
+#include <zrt/plan/read_plan.hpp>
+#include <zrt/plan/write_plan.hpp>
 
 #include <gtest/gtest.h>
 
