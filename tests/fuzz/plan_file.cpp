@@ -7,7 +7,7 @@
 // An input that starts with the magic is a file. Any other input edits a good file: byte 0 chooses
 // one, then each five bytes are an offset (u16), what to do, and a value (u16).
 #include <zrt/backend/reference.hpp>
-#include <zrt/exec/bind.hpp>
+#include <zrt/exec/executor.hpp>
 #include <zrt/ir/builder.hpp>
 #include <zrt/ops/catalog.hpp>
 #include <zrt/plan/memory.hpp>
@@ -66,6 +66,53 @@ std::vector<std::byte> good_file(bool stateful) {
   return {bytes->begin(), bytes->end()};
 }
 
+/// A decoder of one layer with a sampler, its weights as constants.
+std::vector<std::byte> good_decoder() {
+  constexpr std::uint32_t kWidth = 8, kVocabulary = 16, kHeads = 2, kHeadDim = 4;
+  ir::Builder g(*kOps.table);
+  const Dim tokens(1, g.symbol(exec::port::kTokens, 4));
+  const Dim rows(1, g.symbol(exec::port::kRows, 4));
+  auto weight = [&](std::initializer_list<Dim> shape) {
+    std::array<float, 128> values{};
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) - 2.0f;
+    const auto count = static_cast<std::size_t>(Shape(shape).elements({}).raw());
+    return g.constant(std::as_bytes(std::span(values).first(count)), DType::f32, shape);
+  };
+  const auto ids = g.input(exec::port::kTokens, {DType::si32, {tokens}});
+  const auto positions = g.input(exec::port::kPositions, {DType::si32, {tokens}});
+  const auto wanted = g.input(exec::port::kRows, {DType::si32, {rows}});
+  const auto x = g.emit<ops::Embedding>({.in = {ids}, .w = {weight({kVocabulary, kWidth})}})[0];
+  ops::MultiheadAttentionParams attention;
+  attention.attention.heads = kHeads;
+  attention.attention.kv_heads = 1;
+  attention.attention.key_dim = attention.attention.value_dim = kHeadDim;
+  attention.rope.head_dim = attention.rope.n_rot = kHeadDim;
+  const auto state = g.state({StateLifecycle::kv_paged, DType::f16, 0, 0, {1, kHeadDim, kHeadDim, 0}});
+  const auto mixed = g.emit<ops::MultiheadAttention>(
+      {.in = {x, positions},
+       .w = {weight({kWidth}), weight({kHeads * kHeadDim, kWidth}), weight({kHeadDim, kWidth}),
+             weight({kHeadDim, kWidth}), weight({kWidth, kHeads * kHeadDim})},
+       .state = state,
+       .params = attention})[0];
+  const auto sum = g.emit<ops::ResidualAdd>({.in = {x, mixed}})[0];
+  const auto kept = g.emit<ops::Take>({.in = {sum, wanted}})[0];
+  const auto logits =
+      g.emit<ops::LmHeadLogits>({.in = {kept}, .w = {weight({kWidth}), weight({kVocabulary, kWidth})}})[0];
+  g.output(exec::port::kLogits, logits);
+  const auto requests = g.input(exec::port::kRequests, {DType::ui32, {rows, ops::kSampleRequestWords}});
+  const auto history = g.input(exec::port::kHistory, {DType::si32, {rows, 2}});
+  const auto bias_ids = g.input(exec::port::kBiasIds, {DType::si32, {rows, 2}});
+  const auto bias = g.input(exec::port::kBias, {DType::f32, {rows, 2}});
+  g.output(exec::port::kToken, g.emit<ops::Sample>({.in = {logits, requests, history, bias_ids, bias}})[0]);
+  auto graph = g.finish();
+  demand(graph.has_value());
+  auto plan = plan::compile(*graph, kOps, OpSet::of(ReferenceBackend::Claims{}));
+  demand(plan.has_value());
+  auto bytes = plan::write_plan(*plan);
+  demand(bytes.has_value());
+  return {bytes->begin(), bytes->end()};
+}
+
 /// Ops whose data cannot name anything outside their operands.
 bool self_contained(const plan::ExecutionPlan& plan) {
   static constexpr OpSet kPlain = OpSet::of(
@@ -90,16 +137,67 @@ void run(const plan::CompiledPlan& compiled, const exec::BindSizes& sizes) {
   demand(bound->program().launch(device, step, {}).has_value());
 }
 
+/// The system's memory in blocks of at most 64 KiB: with it no instruction is so large that it is only slow.
+Allocator small_blocks() {
+  Allocator small = system_allocator();
+  small.allocate = [](void*, std::size_t bytes, std::size_t alignment) noexcept -> void* {
+    return bytes > 65536 ? nullptr : system_allocator().allocate(nullptr, bytes, alignment);
+  };
+  return small;
+}
+
+/// Binds a plan that has a decoder's ports as an engine would, for two slots of two pages, and runs a
+/// prompt step and a decode step; what the plan does to its data may be an error, never more. Tells
+/// whether both steps succeeded.
+bool run_as_decoder(const plan::CompiledPlan& compiled) {
+  ReferenceBackend::Device device(small_blocks());
+  auto executor = exec::Executor<ReferenceBackend>::make(compiled, *kOps.table, {}, {2, 4, 2, 4, 2}, device);
+  if (!executor) {
+    demand(executor.error().code() != Errc::ok);
+    return false;
+  }
+  // A state may name any of 256 cache groups; each has the same lists.
+  std::array<std::uint32_t, 256 * 2 * 2> pages{};
+  for (std::size_t i = 0; i < pages.size(); ++i) pages[i] = static_cast<std::uint32_t>(i % 4);
+  std::array<ops::SampleRequest, 2> requests{};
+  for (ops::SampleRequest& request : requests) request.active = request.history = request.biases = 1;
+  const std::array<std::int32_t, 4> history{1, 2, 3, 4};
+  const std::array<std::int32_t, 4> bias_ids{0, 1, 2, 3};
+  const std::array<float, 4> bias{1.0f, -1.0f, 0.5f, 0.0f};
+  struct Tokens {
+    std::array<std::uint32_t, 4> id, slot, position;
+    std::array<std::uint32_t, 2> rows;
+    std::size_t count;
+  };
+  static constexpr std::array<Tokens, 2> kSteps{
+      {{{1, 2, 3, 4}, {0, 0, 0, 1}, {0, 1, 2, 0}, {2, 3}, 4}, {{5, 6}, {0, 1}, {3, 1}, {0, 1}, 2}}};
+  bool succeeded = true;
+  for (const Tokens& t : kSteps) {
+    auto first = [&](const auto& all) { return std::span(all).first(t.count); };
+    exec::Batch batch{first(t.id), first(t.slot), first(t.position), t.rows, requests, history,
+                      bias_ids,    bias,          pages.data()};
+    batch.prefill = t.count > 2;
+    const auto done = executor->step(batch);
+    demand(done ? *done : done.error().code() != Errc::ok);
+    succeeded = succeeded && done.has_value();
+    std::array<std::int32_t, 2> chosen{};
+    if (done) (void)executor->read(exec::port::kToken, 0, std::as_writable_bytes(std::span(chosen)));
+  }
+  return succeeded;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::array<std::vector<std::byte>, 2> kGood{good_file(false), good_file(true)};
+  static const std::array<std::vector<std::byte>, 3> kGood{good_file(false), good_file(true), good_decoder()};
+  static const bool kDecodes = run_as_decoder(*plan::read_plan(kGood[2], *kOps.table));
+  demand(kDecodes);
   std::vector<std::byte> bytes;
   if (size >= 8 && std::memcmp(data, plan::file::kMagic.data(), 8) == 0) {
     bytes.resize(size);
     std::memcpy(bytes.data(), data, size);
   } else {
-    bytes = kGood[size == 0 ? 0 : data[0] % 2];
+    bytes = kGood[size == 0 ? 0 : data[0] % kGood.size()];
     for (std::size_t at = 1; at + 5 <= size; at += 5) {
       const std::size_t offset = (data[at] | static_cast<std::size_t>(data[at + 1]) << 8) % (bytes.size() + 1);
       const std::uint8_t value = data[at + 3];
@@ -120,6 +218,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   exec::BindSizes sizes;
   for (std::uint32_t& value : sizes.bounds.value) value = 2;
   const std::vector<std::uint64_t> scratch(compiled->plan.instructions.size());
+  (void)run_as_decoder(*compiled);
   const auto mapping = plan::plan_memory(*compiled, *kOps.table, sizes.bounds, scratch);
   if (!mapping) return 0;
   demand(plan::check_memory(compiled->plan, *kOps.table, sizes.bounds, *mapping).has_value());
