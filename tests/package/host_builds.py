@@ -31,9 +31,12 @@ if args.way == "install":
     for file in prefix.rglob("*.cmake"):
         if str(args.source) in file.read_text(encoding="utf-8"):
             sys.exit(f"{file} names the source tree")
-    configure += [f"-DCMAKE_PREFIX_PATH={prefix}", "-DHOST_ADDS_ZRT="]
+    configure += [f"-DCMAKE_PREFIX_PATH={prefix}", "-DHOST_ADDS_ZRT=", "-DHOST_ENGINE=ON"]
+    programs = ["core", "engine"]
 else:
     configure.append(f"-DHOST_ADDS_ZRT={args.source}")
+    programs = ["core"]
 subprocess.run(configure, check=True)
 subprocess.run([args.cmake, "--build", build], check=True)
-subprocess.run([build / "host", args.source / "examples/models/bard-q8_0.gguf"], check=True)
+for program in programs:
+    subprocess.run([build / program, args.source / "examples/models/bard-q8_0.gguf"], check=True)

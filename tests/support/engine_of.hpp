@@ -43,9 +43,4 @@ template <class B, class Source> AnyEngine open_on(const Source& source, const E
   return std::make_unique<EngineOf<B>>(std::move(*engine));
 }
 
-// Each in the source of its backend.
-AnyEngine open_on_reference(std::string_view path, const EngineOptions& options);
-AnyEngine open_on_reference(std::span<const std::byte> file, const EngineOptions& options);
-AnyEngine open_on_reference(const model::GgufReader& reader, const EngineOptions& options);
-
 }  // namespace zrt::test

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/engines.cpp: the engine on CpuBackend.
-#include <zrt/backend/cpu.hpp>
-
+// tests/support/engines.cpp: the engines of both host backends, opened by name.
+#include <engines.hpp>
 #include <support/engine_of.hpp>
 
-template class zrt::Engine<zrt::CpuBackend>;
-
 namespace zrt::test {
+namespace {
+
+template <class Source> AnyEngine open_either(On on, const Source& source, const EngineOptions& options) {
+  return on == On::cpu ? open_on<CpuBackend>(source, options) : open_on<ReferenceBackend>(source, options);
+}
+
+}  // namespace
 
 AnyEngine open_engine(On on, std::string_view path, const EngineOptions& options) {
-  return on == On::cpu ? open_on<CpuBackend>(path, options) : open_on_reference(path, options);
+  return open_either(on, path, options);
 }
 AnyEngine open_engine(On on, std::span<const std::byte> file, const EngineOptions& options) {
-  return on == On::cpu ? open_on<CpuBackend>(file, options) : open_on_reference(file, options);
+  return open_either(on, file, options);
 }
 AnyEngine open_engine(On on, const model::GgufReader& reader, const EngineOptions& options) {
-  return on == On::cpu ? open_on<CpuBackend>(reader, options) : open_on_reference(reader, options);
+  return open_either(on, reader, options);
 }
 
 }  // namespace zrt::test
