@@ -22,7 +22,7 @@ template <class B> class StateStore {
                                                std::uint32_t pages, std::uint32_t slots) noexcept {
     StateStore store(plan.allocator);
     for (const StateDescriptor& d : plan.states) {
-      if (d.align_bytes == 0 || d.align_bytes > kMaxStateAlign || (d.align_bytes & (d.align_bytes - 1u)) != 0)
+      if (!is_state_align(d.align_bytes))
         return fail(Errc::invalid_state, "state ", unsigned{d.id}, " is to be aligned to ", unsigned{d.align_bytes},
                     " bytes, expected a power of two up to ", unsigned{kMaxStateAlign});
       const std::uint32_t units = d.lifecycle == StateLifecycle::kv_paged ? pages : slots;

@@ -92,12 +92,16 @@ struct StateInfo {
 
 /// Devices align the memory that they give to this many bytes.
 inline constexpr std::uint16_t kMaxStateAlign = 64;
+/// True for a power of two up to kMaxStateAlign.
+[[nodiscard]] constexpr bool is_state_align(std::uint16_t bytes) noexcept {
+  return bytes != 0 && bytes <= kMaxStateAlign && (bytes & (bytes - 1u)) == 0;
+}
 
 /// One piece of state as a plan names it (runtime contract, StateDescriptor).
 struct StateDescriptor {
   std::uint8_t id = 0;
   std::uint64_t size_bytes = 0;    ///< of one unit
-  std::uint16_t align_bytes = 64;  ///< a power of two, at most kMaxStateAlign
+  std::uint16_t align_bytes = 64;  ///< see is_state_align
   bool zero_init = false;
   StateLifecycle lifecycle = StateLifecycle::none;
   StateInfo info{};

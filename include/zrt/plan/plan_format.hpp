@@ -145,8 +145,7 @@ template <class A> void walk(A& a, StateDescriptor& s) noexcept {
   a.number(s.info.group);
   a.zeros(1);
   a.number(s.align_bytes);
-  if (s.align_bytes == 0 || s.align_bytes > 64 || (s.align_bytes & (s.align_bytes - 1)) != 0)
-    return a.refuse("a state's alignment is not a power of two up to 64");
+  if (!is_state_align(s.align_bytes)) return a.refuse("a state's alignment is not a power of two up to 64");
   a.number(s.size_bytes);
   for (std::uint32_t& extent : s.info.extents) a.number(extent);
   s.info.lifecycle = s.lifecycle;
