@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <stop_token>
 #include <thread>
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/batch_planner.cpp: what goes into a step: generated tokens first, prompts in multiples of 16.
+// tests/unit/batch_planner.cpp: what goes into a step: generated tokens first, prompts in fair multiples of 16.
 #include <zrt/serve/batch_planner.hpp>
 
 #include <gtest/gtest.h>
@@ -40,28 +40,101 @@ TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
   Sequence* all[] = {&prompt, &decode, &short_prompt, &other};
   const exec::Batch batch = p.plan(all, nullptr);
   EXPECT_TRUE(batch.prefill);
-  ASSERT_EQ(batch.tokens.size(), 2u + 64u);
+  ASSERT_EQ(batch.tokens.size(), 2u + 48u + 5u);
   EXPECT_EQ(batch.slots[0], 1u);
   EXPECT_EQ(batch.positions[0], 12u);
   EXPECT_EQ(batch.tokens[0], 1012u);
   EXPECT_EQ(batch.slots[1], 3u);
-  for (std::uint32_t i = 0; i < 64; ++i) {
+  for (std::uint32_t i = 0; i < 48; ++i) {
     EXPECT_EQ(batch.slots[2 + i], 0u);
     EXPECT_EQ(batch.positions[2 + i], i);
   }
-  EXPECT_EQ(std::vector<std::uint32_t>(batch.rows.begin(), batch.rows.end()), (std::vector<std::uint32_t>{0, 1}))
+  EXPECT_EQ(std::vector<std::uint32_t>(batch.rows.begin(), batch.rows.end()), (std::vector<std::uint32_t>{0, 1, 54}))
       << "a chunk that does not end its prompt asks for no logits";
-  EXPECT_EQ(prompt.processed, 64u);
+  EXPECT_EQ(prompt.processed, 48u) << "the room of 64 has no other multiple of 16 beside 5";
   EXPECT_EQ(decode.processed, 13u);
-  EXPECT_EQ(short_prompt.processed, 0u) << "no room was left for it";
+  EXPECT_EQ(short_prompt.processed, 5u);
 
   ASSERT_TRUE(decode.tokens.push_back(1013));
   ASSERT_TRUE(other.tokens.push_back(3008));
+  ASSERT_TRUE(short_prompt.tokens.push_back(2005));
   const exec::Batch next = p.plan(all, nullptr);
-  EXPECT_EQ(next.tokens.size(), 2u + 36u + 5u);
+  EXPECT_EQ(next.tokens.size(), 3u + 52u);
   EXPECT_EQ(next.rows.size(), 4u);
   EXPECT_EQ(prompt.processed, 100u);
-  EXPECT_EQ(short_prompt.processed, 5u);
+}
+
+TEST(BatchPlanner, PromptsShareTheRoomInTurns) {
+  BatchPlanner p = planner({.slots = 3, .prefill_tokens = 64 + 3, .prefill_rows = 3});
+  Sequence a = sequence(0, 400, 0, 0);
+  Sequence b = sequence(1, 400, 0, 0);
+  Sequence c = sequence(2, 24, 0, 0);
+  Sequence* all[] = {&a, &b, &c};
+  (void)p.plan(all, nullptr);
+  EXPECT_EQ(a.processed, 32u);
+  EXPECT_EQ(b.processed, 16u);
+  EXPECT_EQ(c.processed, 16u);
+  const exec::Batch second = p.plan(all, nullptr);
+  EXPECT_EQ(b.processed, 48u) << "whose turn it was begins";
+  EXPECT_EQ(c.processed, 24u);
+  EXPECT_EQ(a.processed, 48u);
+  ASSERT_EQ(second.rows.size(), 1u);
+  EXPECT_EQ(second.slots[second.rows[0]], 2u);
+  all[2] = nullptr;
+  for (int step = 0; step < 5; ++step) (void)p.plan(all, nullptr);
+  EXPECT_EQ(a.processed, b.processed);
+  EXPECT_EQ(a.processed, 48u + 5u * 32u);
+}
+
+TEST(BatchPlanner, WithRoomForOneTurnEveryPromptHasItsTurn) {
+  BatchPlanner p = planner({.slots = 3, .prefill_tokens = 16 + 3, .prefill_rows = 3});
+  Sequence a = sequence(0, 400, 0, 0);
+  Sequence b = sequence(1, 400, 0, 0);
+  Sequence c = sequence(2, 400, 0, 0);
+  Sequence* all[] = {&a, &b, &c};
+  for (int step = 0; step < 6; ++step) EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 16u);
+  EXPECT_EQ(a.processed, 32u);
+  EXPECT_EQ(b.processed, 32u);
+  EXPECT_EQ(c.processed, 32u);
+}
+
+TEST(BatchPlanner, AStepWithPromptTokensFitsTheStrictestLatency) {
+  BatchPlanner p = planner({.slots = 3, .prefill_tokens = 512 + 3, .prefill_rows = 3});
+  Sequence prompt = sequence(0, 100000, 0, 0);
+  Sequence decode = sequence(1, 10, 1, 10);
+  Sequence* all[] = {&prompt, nullptr, nullptr};
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 512u) << "without a latency the chunk is what it is";
+  p.took(512 * 999);
+  prompt.step_latency_ns = 100'000;
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 96u) << "100 tokens of 1000 ns, cut to a multiple of 16";
+  p.took(96 * 999);
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 96u);
+  p.took(96 * 4999);
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 48u) << "a slower step counts a quarter: 2000 ns";
+  p.took(48 * 1999);
+  all[1] = &decode;
+  decode.step_latency_ns = 65'000;
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 1u + 16u) << "32 tokens, of which one is generated";
+  ASSERT_TRUE(decode.tokens.push_back(1));
+  decode.step_latency_ns = 1;
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 1u + 16u) << "never fewer than 16";
+  all[1] = nullptr;
+  prompt.step_latency_ns = ~std::uint64_t{0};
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 512u) << "the chunk is the most";
+  p.took(~std::uint64_t{0});
+  EXPECT_GE(p.plan(all, nullptr).tokens.size(), 16u) << "a clock that jumps";
+}
+
+TEST(BatchPlanner, TheFirstStepUnderALatencyIsShort) {
+  BatchPlanner p = planner({.slots = 1, .prefill_tokens = 512 + 1, .prefill_rows = 1});
+  Sequence prompt = sequence(0, 1000, 0, 0);
+  prompt.step_latency_ns = 1'000'000'000;
+  Sequence* all[] = {&prompt};
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 16u) << "nothing is known";
+  p.took(0);
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 16u) << "nor after a step without a time";
+  p.took(16 * 1'000'000);
+  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 512u);
 }
 
 TEST(BatchPlanner, AStepWithoutPromptTokensSaysSo) {
@@ -131,6 +204,7 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
       for (std::uint32_t s = 0; s < slots; ++s) {
         if (all[s] == nullptr && random.below(3) == 0) {
           owned.push_back(sequence(s, 1 + random.below(150), 0, 0));
+          owned.back().step_latency_ns = random.below(2) == 0 ? 0 : 1 + random.below(200'000);
           all[s] = &owned.back();
           fed[s] = 0;
         } else if (all[s] != nullptr && random.below(16) == 0) {
@@ -139,6 +213,7 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
       }
       const exec::Batch batch = p.plan(all, nullptr);
       ASSERT_LE(batch.tokens.size(), batch.prefill ? chunk + slots : slots);
+      if (batch.prefill) p.took(batch.tokens.size() * random.below(4000));
       ASSERT_LE(batch.rows.size(), slots);
       bool prompts_began = false;
       for (std::size_t i = 0; i < batch.tokens.size(); ++i) {

@@ -89,6 +89,51 @@ class EngineTest : public testing::Test {
   }
 };
 
+/// A clock on which every reading comes 16 µs after the one before.
+struct SteadyClock {
+  std::uint64_t reads = 0;
+  ClockHook hook() noexcept {
+    return {this, [](void* context) noexcept -> std::uint64_t {
+              return ++static_cast<SteadyClock*>(context)->reads * 16'000;
+            }};
+  }
+};
+
+TEST_F(EngineTest, ALatencyCutsPromptsAndChangesNoToken) {
+  const std::string prompt(200, 'a');
+  const auto run_with = [&](std::uint64_t of_engine, std::uint64_t of_request, std::uint64_t& steps) {
+    SteadyClock clock;
+    const auto engine = open({.context = 512, .step_latency_ns = of_engine, .clock = clock.hook()});
+    std::vector<std::int32_t> ids;
+    Request request = talk(12);
+    request.prompt = prompt;
+    request.step_latency_ns = of_request;
+    EXPECT_TRUE(engine && engine->submit(request));
+    for (std::size_t left = 1; left != 0;) {
+      const auto r = engine->step([&](RequestId, const Token& token) {
+        if (token.id != kNoToken) ids.push_back(token.id);
+        return true;
+      });
+      if (!r) return ids;
+      left = *r;
+    }
+    EXPECT_EQ(clock.reads % 2, 0u);
+    steps = clock.reads / 2;
+    return ids;
+  };
+  std::uint64_t whole = 0, engines = 0, requests = 0, strict = 0;
+  const std::vector<std::int32_t> ids = run_with(0, 0, whole);
+  EXPECT_EQ(ids.size(), 12u);
+  EXPECT_EQ(whole, 1u) << "the clock is read for steps with prompt tokens alone";
+  EXPECT_EQ(run_with(50'000, 0, engines), ids);
+  EXPECT_EQ(run_with(0, 50'000, requests), ids);
+  EXPECT_EQ(run_with(50'000, 1, strict), ids) << "the request's own goes first";
+  EXPECT_EQ(engines, requests);
+  EXPECT_GT(engines, 3u);
+  EXPECT_GE(strict, 200u / 16u);
+  EXPECT_GT(strict, engines);
+}
+
 TEST_F(EngineTest, StreamsTokensAndCountsThem) {
   const auto engine = open();
   const Answer r = run(*engine, talk(20));
@@ -371,6 +416,7 @@ TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
   refused([](EngineOptions& o) { o.chunk = 0; });
   refused([](EngineOptions& o) { o.chunk = 8; });
   refused([](EngineOptions& o) { o.chunk = 24; });
+  refused([](EngineOptions& o) { o.step_latency_ns = 1, o.clock = {}; });
   refused([](EngineOptions& o) { o.chunk = 16384; });
   refused([](EngineOptions& o) { o.kv_type = DType::q8_0; });
   refused([](EngineOptions& o) { o.kv_type = DType::si32; });

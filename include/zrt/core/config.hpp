@@ -64,6 +64,8 @@
 
 #define ZRT_ALWAYS_INLINE [[gnu::always_inline]] inline
 #define ZRT_NOINLINE [[gnu::noinline, gnu::cold]]
+/// Runs when a model is opened, never in a step: compiled for size, which takes half the time.
+#define ZRT_COLD [[gnu::cold]]
 
 // Debug-only check of zrt's own invariants; never applied to user input or device replies.
 #if defined(ZRT_DEBUG_CHECKS)

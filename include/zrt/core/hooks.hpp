@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <time.h>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -34,12 +35,21 @@ struct ThreadHook {
   bool concurrent = false;
 };
 
-/// Tells nanoseconds since an arbitrary start; without a function times are zero.
+/// Tells nanoseconds since an arbitrary start, never fewer than before; without a function times are zero.
 struct ClockHook {
   void* context = nullptr;
   std::uint64_t (*now)(void* context) noexcept = nullptr;
 
   [[nodiscard]] std::uint64_t operator()() const noexcept { return now == nullptr ? 0 : now(context); }
 };
+
+/// The operating system's monotonic clock, read without a system call where the system allows that.
+[[nodiscard]] inline ClockHook monotonic_clock() noexcept {
+  return {nullptr, [](void*) noexcept -> std::uint64_t {
+            timespec t{};
+            if (clock_gettime(CLOCK_MONOTONIC, &t) != 0) return 0;
+            return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
+          }};
+}
 
 }  // namespace zrt::inline ZRT_ABI

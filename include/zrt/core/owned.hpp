@@ -5,7 +5,7 @@
 #include <zrt/core/allocator.hpp>
 #include <zrt/core/error.hpp>
 
-#include <memory>
+#include <new>
 #include <utility>
 
 namespace zrt::inline ZRT_ABI {
@@ -33,7 +33,7 @@ template <class T> class Owned {
     if (memory == nullptr) return fail(Errc::out_of_memory, "no memory for ", sizeof(T), " bytes");
     Owned owned;
     owned.allocator_ = allocator;
-    owned.object_ = std::construct_at(static_cast<T*>(memory), std::forward<Arguments>(arguments)...);
+    owned.object_ = ::new (memory) T(std::forward<Arguments>(arguments)...);
     return owned;
   }
 
@@ -45,7 +45,7 @@ template <class T> class Owned {
  private:
   void destroy() noexcept {
     if (object_ == nullptr) return;
-    std::destroy_at(object_);
+    object_->~T();
     allocator_.release(allocator_.context, object_, sizeof(T), alignof(T));
     object_ = nullptr;
   }

@@ -6,7 +6,6 @@
 #include <zrt/core/error.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -75,8 +74,8 @@ template <class T> class Vector {
     if (memory == nullptr) return fail(Errc::out_of_memory, "no memory for ", count * sizeof(T), " bytes");
     T* moved = static_cast<T*>(memory);
     for (std::size_t i = 0; i < size_; ++i) {
-      std::construct_at(moved + i, std::move(data_[i]));
-      std::destroy_at(data_ + i);
+      construct(moved + i, std::move(data_[i]));
+      data_[i].~T();
     }
     if (data_ != nullptr) allocator_.release(allocator_.context, data_, capacity_ * sizeof(T), alignment());
     data_ = moved;
@@ -88,7 +87,7 @@ template <class T> class Vector {
     if (size_ == capacity_) {
       if (auto grown = reserve(capacity_ < 4 ? 8 : capacity_ * 2); !grown) return grown;
     }
-    std::construct_at(data_ + size_, std::move(value));
+    construct(data_ + size_, std::move(value));
     ++size_;
     return {};
   }
@@ -104,7 +103,7 @@ template <class T> class Vector {
       const std::size_t doubled = capacity_ > wanted / 2 ? capacity_ * 2 : wanted;
       if (auto grown = reserve(doubled); !grown) return grown;
     }
-    for (const T& value : values) std::construct_at(data_ + size_++, value);
+    for (const T& value : values) construct(data_ + size_++, value);
     return {};
   }
 
@@ -113,17 +112,21 @@ template <class T> class Vector {
     requires std::is_nothrow_default_constructible_v<T>
   {
     if (auto grown = reserve(count); !grown) return grown;
-    while (size_ > count) std::destroy_at(data_ + --size_);
-    while (size_ < count) std::construct_at(data_ + size_++);
+    while (size_ > count) pop_back();
+    while (size_ < count) construct(data_ + size_++);
     return {};
   }
 
-  void pop_back() noexcept { std::destroy_at(data_ + --size_); }
+  void pop_back() noexcept { data_[--size_].~T(); }
   void clear() noexcept {
     while (size_ > 0) pop_back();
   }
 
  private:
+  // std::construct_at would cost every translation unit <memory>, and with it <ostream>.
+  template <class... Arguments> static void construct(T* at, Arguments&&... arguments) noexcept {
+    ::new (static_cast<void*>(at)) T(std::forward<Arguments>(arguments)...);
+  }
   // Bytes are aligned for whatever is laid out in them.
   static constexpr std::size_t alignment() noexcept {
     return alignof(T) < 64 && (sizeof(T) >= 64 || std::is_same_v<T, std::byte>) ? 64 : alignof(T);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/owned.hpp>
+#include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/engine/stop_strings.hpp>
 #include <zrt/text/detokenizer.hpp>
@@ -30,10 +31,12 @@ struct ActiveRequest {
 /// Checks a request against the engine's limits and copies it.
 ///
 /// Errors: Errc::invalid_argument naming the field.
-[[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(
-    const Request& request, RequestId id, std::span<const std::int32_t> prompt, std::uint32_t vocabulary,
-    std::uint32_t context, std::uint32_t window, std::uint32_t bias_entries, const text::Tokenizer* tokenizer,
-    std::size_t longest_token, const Allocator& allocator) noexcept {
+[[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id,
+                                                              std::span<const std::int32_t> prompt,
+                                                              std::uint32_t vocabulary, std::uint32_t context,
+                                                              const EngineOptions& options,
+                                                              const text::Tokenizer* tokenizer,
+                                                              std::size_t longest_token) noexcept {
   const Sampling& s = request.sampling;
   if (tokenizer == nullptr && !request.stop_strings.empty())
     return fail(Errc::unsupported_tokenizer, "stop strings need a vocabulary, and the model has none");
@@ -50,16 +53,19 @@ struct ActiveRequest {
     return fail(Errc::invalid_argument,
                 "sampling needs numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
   const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
-  if (penalises && s.penalty_window > window)
+  if (penalises && s.penalty_window > options.penalty_window)
     return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ",
-                window);
-  if (s.bias.size() > bias_entries)
+                options.penalty_window);
+  if (s.bias.size() > options.bias_entries)
     return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ",
-                bias_entries);
+                options.bias_entries);
   if (request.log_probabilities > vocabulary)
     return fail(Errc::invalid_argument, request.log_probabilities, " log-probabilities, the vocabulary has ",
                 vocabulary);
-  auto made = Owned<ActiveRequest>::make(allocator, id, allocator);
+  const std::uint64_t latency = request.step_latency_ns != 0 ? request.step_latency_ns : options.step_latency_ns;
+  if (latency != 0 && options.clock.now == nullptr)
+    return fail(Errc::invalid_argument, "step_latency_ns is ", latency, ", which needs a clock; the engine has none");
+  auto made = Owned<ActiveRequest>::make(options.allocator, id, options.allocator);
   if (!made) return made;
   ActiveRequest& a = **made;
   const std::size_t longest =
@@ -67,6 +73,7 @@ struct ActiveRequest {
   if (auto r = a.sequence.tokens.reserve(longest + 1); !r) return pass(r);
   for (std::int32_t token : prompt)
     if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return pass(r);
+  a.sequence.step_latency_ns = latency;
   a.sequence.prompt_tokens = static_cast<std::uint32_t>(prompt.size());
   if (auto r = a.sequence.biases.append(s.bias); !r) return pass(r);
   a.sequence.sampling.active = 1;

@@ -4,13 +4,24 @@
 
 #include <zrt/engine/active_request.hpp>
 #include <zrt/engine/engine_core.hpp>
+#include <zrt/ops/catalog.hpp>
 
-#include <stop_token>
+#include <concepts>
 
 namespace zrt::inline ZRT_ABI {
 
 /// The families of <zrt/models.hpp>.
 struct AllFamilies;
+
+/// Says whether to stop: a std::stop_token, or a type of the host's with the same member.
+template <class S>
+concept StopToken = requires(const S& stop) {
+  { stop.stop_requested() } noexcept -> std::convertible_to<bool>;
+};
+
+struct NeverStops {
+  [[nodiscard]] static constexpr bool stop_requested() noexcept { return false; }
+};
 
 namespace detail {
 
@@ -35,7 +46,7 @@ template <class B, class Families = AllFamilies> class Engine {
   static_assert(detail::FamiliesAreDefined<Families>,
                 "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
   static_assert(CheckBackend<B, ops::Catalog>::kOk && detail::CheckFamilies<B, typename Families::List>::kOk);
-  using Core = detail::EngineCore<B, Families>;
+  using Core = detail::EngineCore<B, Families, ops::Catalog>;
 
  public:
   /// Opens a GGUF file by path; weights are used where they are mapped.
@@ -58,13 +69,12 @@ template <class B, class Families = AllFamilies> class Engine {
   /// `stop` takes effect within one step, in prefill too, and is a finish reason, not an error.
   /// Requests that other threads submit meanwhile wait for the next `step`.
   /// Errors: those of `submit` and `step`; Errc::invalid_argument while other requests run.
-  template <class F>
-  [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, std::stop_token stop = {}) noexcept {
+  template <class F, StopToken S = NeverStops>
+  [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, const S& stop = {}) noexcept {
     if (core_->has_requests())
       return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
-    const exec::StopPoll poll{&stop, [](const void* context) noexcept {
-                                return static_cast<const std::stop_token*>(context)->stop_requested();
-                              }};
+    const exec::StopPoll poll{
+        &stop, [](const void* context) noexcept { return static_cast<const S*>(context)->stop_requested(); }};
     auto heard = [&](RequestId, const Token& token) -> bool { return on_token(token); };
     return core_->generate(request, heard, poll);
   }

@@ -11,7 +11,6 @@
 #include <zrt/engine/tensor_copies.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/exec/thread_pool.hpp>
-#include <zrt/ops/catalog.hpp>
 #include <zrt/serve/batch_planner.hpp>
 #include <zrt/serve/slot_table.hpp>
 
@@ -21,7 +20,9 @@
 namespace zrt::inline ZRT_ABI::detail {
 
 /// Everything an engine owns, at one address. See Engine for what the calls promise.
-template <class B, class Families> class EngineCore {
+///
+/// `Catalog` is a parameter so that including this header does not instantiate every op's functions.
+template <class B, class Families, class Catalog> class EngineCore {
  public:
   EngineCore(model::GgufFile file, const EngineOptions& options) noexcept
       : file_(std::move(file)),
@@ -53,7 +54,7 @@ template <class B, class Families> class EngineCore {
       tokenizer_.emplace(std::move(*tokenizer));
     }
     constexpr OpSet claims = OpSet::of(typename B::Claims{});
-    auto compiled = compile_model<Families>(file_, config_, ir::Ops::of<ops::Catalog>(), claims, options_);
+    auto compiled = compile_model<Families>(file_, config_, ir::Ops::of<Catalog>(), claims, options_);
     if (!compiled) return pass(compiled);
     compiled_ = std::move(*compiled);
     if (auto r = bind_model(); !r) return r;
@@ -152,8 +153,8 @@ template <class B, class Families> class EngineCore {
     auto snapshot = read_snapshot(bytes, options_.allocator);
     if (!snapshot) return pass(snapshot);
     const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
-    auto made = make_active(request, id, snapshot->tokens.span(), config_.vocabulary, context_, options_.penalty_window,
-                            options_.bias_entries, tokenizer(), vocabulary_.longest, options_.allocator);
+    auto made = make_active(request, id, snapshot->tokens.span(), config_.vocabulary, context_, options_, tokenizer(),
+                            vocabulary_.longest);
     if (!made) return pass(made);
     ActiveRequest& active = **made;
     active.sequence.prompt_tokens = snapshot->prompt_tokens;
@@ -213,6 +214,8 @@ template <class B, class Families> class EngineCore {
       threads = pool_->hook();
     }
     device_ = typename B::Device(options_.allocator, threads);
+    if constexpr (requires { device_.ready(); })
+      if (auto r = device_.ready(); !r) return r;
     context_ = options_.context != 0 ? options_.context : config_.context < 4096 ? config_.context : 4096;
     const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
     const auto pages =
@@ -229,7 +232,7 @@ template <class B, class Families> class EngineCore {
       if (auto r = copies_.read(file_, compiled_.plan); !r) return r;
       source = copies_.source();
     }
-    auto executor = exec::Executor<B>::make(compiled_, kOpTable<ops::Catalog>, source, sizes, device_);
+    auto executor = exec::Executor<B>::make(compiled_, kOpTable<Catalog>, source, sizes, device_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     auto slots = serve::SlotTable<B>::make(executor_->states(), device_, sizes.slots, sizes.pages, pages_per_slot,
@@ -261,8 +264,7 @@ template <class B, class Families> class EngineCore {
     if (!prompt) return pass(prompt);
     const std::span<const std::int32_t> ids = request.tokens.empty() ? prompt->span() : request.tokens;
     const RequestId id{next_id_.fetch_add(1, std::memory_order_relaxed)};
-    return make_active(request, id, ids, config_.vocabulary, context_, options_.penalty_window, options_.bias_entries,
-                       tokenizer(), vocabulary_.longest, options_.allocator);
+    return make_active(request, id, ids, config_.vocabulary, context_, options_, tokenizer(), vocabulary_.longest);
   }
 
   /// Moves a request into a free slot with its pages and returns the slot, or kNoSlot.
@@ -347,8 +349,10 @@ template <class B, class Families> class EngineCore {
     }
     for (std::size_t i = 0; i < active_.size(); ++i) sequences_[i] = active_[i] ? &active_[i]->sequence : nullptr;
     const exec::Batch batch = planner_->plan(sequences_.span(), slots_->pages());
+    const std::uint64_t began = batch.prefill ? options_.clock() : 0;
     // Only a step that belongs to one request alone may be left half done.
     auto completed = executor_->step(batch, running_ == 1 ? stop : exec::StopPoll{});
+    if (batch.prefill && completed && *completed) planner_->took(options_.clock() - began);
     if (!completed) {
       options_.log(LogLevel::error, completed.error().text());
       for (std::size_t i = 0; i < active_.size(); ++i)

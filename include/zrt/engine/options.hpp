@@ -13,7 +13,8 @@ namespace zrt::inline ZRT_ABI {
 struct EngineOptions {
   std::uint32_t slots = 1;            ///< requests that run at the same time
   std::uint32_t context = 0;          ///< positions per slot; 0: the model's own, at most 4096
-  std::uint32_t chunk = 512;          ///< prompt tokens in one step, a multiple of 16
+  std::uint32_t chunk = 512;          ///< most prompt tokens in one step, a multiple of 16
+  std::uint64_t step_latency_ns = 0;  ///< for requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   ActPolicy act = ActPolicy::weight;  ///< rounding of activations that meet quantised weights
@@ -22,6 +23,7 @@ struct EngineOptions {
   std::uint32_t bias_entries = 64;    ///< most logit biases of a request
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
+  ClockHook clock = monotonic_clock();  ///< read twice in a step that holds prompt tokens
   Allocator allocator = system_allocator();
   LogSink log{};
 };
@@ -38,6 +40,8 @@ struct EngineOptions {
   if (o.penalty_window > 65536) return bad("penalty_window", o.penalty_window, "at most 65536");
   if (o.bias_entries > 65536) return bad("bias_entries", o.bias_entries, "at most 65536");
   if (o.threads == 0 || o.threads > 1024) return bad("threads", o.threads, "1..1024");
+  if (o.step_latency_ns != 0 && o.clock.now == nullptr)
+    return fail(Errc::invalid_argument, "step_latency_ns is ", o.step_latency_ns, ", which needs a clock");
   if (!KvPage::stores(o.kv_type))
     return fail(Errc::invalid_argument, "kv_type is ", name(o.kv_type), ", expected f32, f16 or bf16");
   return {};

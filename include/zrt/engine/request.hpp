@@ -41,6 +41,9 @@ struct Request {
   std::span<const std::string_view> stop_strings{};
   bool ignore_eos = false;
   std::uint32_t log_probabilities = 0;  ///< of the k best tokens, with each token
+  /// How long a step that holds prompt tokens, of whichever request, should take while this one runs: prompts
+  /// are cut to fit at the rate measured so far, to 16 tokens at the least. 0: as the engine's options say.
+  std::uint64_t step_latency_ns = 0;
 };
 
 /// Names a submitted request; never reused by an engine.

@@ -21,7 +21,7 @@ template <class B> struct BindEntry {
 namespace detail {
 
 template <class B, class O>
-Result<void> record_row(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept {
+ZRT_COLD Result<void> record_row(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept {
   auto params = decode_params<O>(operands.params);
   if (!params) return pass(params);
   // The operands have been checked; a caller that checks nothing shows in a debug build.
@@ -38,7 +38,8 @@ Result<void> record_row(typename B::Recorder& recorder, const BoundOperands<B>& 
 }
 
 template <class B, class O>
-Result<std::uint64_t> scratch_row(const OperandInfo& operands, [[maybe_unused]] const Extents& bounds) noexcept {
+ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands,
+                                           [[maybe_unused]] const Extents& bounds) noexcept {
   if constexpr (AdapterNeedsScratch<B, O>) {
     auto params = decode_params<O>(operands.params);
     if (!params) return pass(params);

@@ -6,7 +6,7 @@
 #include <zrt/exec/bind.hpp>
 #include <zrt/exec/counters.hpp>
 
-#include <memory>
+#include <utility>
 
 namespace zrt::inline ZRT_ABI::exec {
 

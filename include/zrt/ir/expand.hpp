@@ -19,7 +19,7 @@ using ExpandTable = std::array<ExpandFn, 256>;
 
 namespace detail {
 
-template <class O> void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept {
+template <class O> ZRT_COLD void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept {
   auto params = decode_params<O>(args.params);
   if (!params) return g.set(params.error());
   Call<Builder, O> call;

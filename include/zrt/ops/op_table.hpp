@@ -70,7 +70,8 @@ struct OpRow {
 
 namespace detail {
 
-template <class O> Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
+template <class O>
+ZRT_COLD Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
   auto params = decode_params<O>(operands.params);
   if (!params) return pass(params);
   TypeCall<O> call;
@@ -85,8 +86,8 @@ template <class O> Result<void> infer_row(const OperandInfo& operands, std::span
 }
 
 template <class O>
-bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
-                    [[maybe_unused]] std::span<std::byte> params) noexcept {
+ZRT_COLD bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
+                             [[maybe_unused]] std::span<std::byte> params) noexcept {
   bool rounds = false;
   if constexpr (RoundsActivations<O>) {
     auto decoded = decode_params<O>({O::Params::version, O::opcode, params});

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -167,20 +166,30 @@ template <ParamStruct P> void encode_params(const P& params, std::span<std::byte
     detail::copy_little_endian(out.data(), reinterpret_cast<const std::byte*>(&params), P::fields);
 }
 
+namespace detail {
+
+[[nodiscard]] ZRT_COLD inline Result<void> check_block(const ParamBlock& block, std::string_view op, Opcode opcode,
+                                                       std::uint8_t version, std::size_t bytes) noexcept {
+  if (block.opcode != opcode)
+    return fail(Errc::invalid_param_block_abi, "the block of ", op, " is for opcode ", unsigned{number(block.opcode)},
+                ", expected ", unsigned{number(opcode)});
+  if (block.version != version)
+    return fail(Errc::invalid_param_block_abi, "the block of ", op, " has version ", unsigned{block.version},
+                ", expected ", unsigned{version});
+  if (block.data.size() != bytes)
+    return fail(Errc::invalid_param_block_abi, "the block of ", op, " has ", block.data.size(), " bytes, expected ",
+                bytes);
+  return {};
+}
+
+}  // namespace detail
+
 /// Reads the parameters of op O out of a block.
 ///
 /// Errors: Errc::invalid_param_block_abi for another version, size or opcode.
-template <class O> [[nodiscard]] Result<typename O::Params> decode_params(const ParamBlock& block) noexcept {
+template <class O> [[nodiscard]] ZRT_COLD Result<typename O::Params> decode_params(const ParamBlock& block) noexcept {
   using P = typename O::Params;
-  if (block.opcode != O::opcode)
-    return fail(Errc::invalid_param_block_abi, "the block of ", O::name, " is for opcode ",
-                unsigned{number(block.opcode)}, ", expected ", unsigned{number(O::opcode)});
-  if (block.version != P::version)
-    return fail(Errc::invalid_param_block_abi, "the block of ", O::name, " has version ", unsigned{block.version},
-                ", expected ", unsigned{P::version});
-  if (block.data.size() != kParamBytes<P>)
-    return fail(Errc::invalid_param_block_abi, "the block of ", O::name, " has ", block.data.size(),
-                " bytes, expected ", kParamBytes<P>);
+  if (auto r = detail::check_block(block, O::name, O::opcode, P::version, kParamBytes<P>); !r) return pass(r);
   P params{};
   if constexpr (!std::is_empty_v<P>)
     detail::copy_little_endian(reinterpret_cast<std::byte*>(&params), block.data.data(), P::fields);

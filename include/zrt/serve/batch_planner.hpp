@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/exec/batch.hpp>
+#include <zrt/serve/prefill_rate.hpp>
 #include <zrt/serve/sequence.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
@@ -22,7 +23,10 @@ struct BatchLimits {
   std::uint32_t biases = 64;
 };
 
-/// Decode slots come first, prefill chunks fill the rest. Allocates once, when made.
+/// Decode slots come first, prefill chunks fill the rest, in fair shares. Allocates once, when made.
+///
+/// Prompts are cut so that a step stays within the strictest `step_latency_ns` of its sequences, as far
+/// as the rate measured so far tells; never below 16 tokens in a step.
 class BatchPlanner {
  public:
   [[nodiscard]] static Result<BatchPlanner> make(const BatchLimits& limits, const Allocator& allocator) noexcept {
@@ -32,6 +36,7 @@ class BatchPlanner {
     for (Vector<std::uint32_t>* list : {&p.tokens_, &p.slots_, &p.positions_})
       if (auto r = list->reserve(tokens); !r) return pass(r);
     if (auto r = p.rows_.reserve(rows); !r) return pass(r);
+    if (auto r = p.shares_.resize(limits.slots); !r) return pass(r);
     if (auto r = p.origins_.reserve(rows); !r) return pass(r);
     if (auto r = p.requests_.reserve(rows); !r) return pass(r);
     if (auto r = p.history_.resize(rows * limits.history); !r) return pass(r);
@@ -40,20 +45,26 @@ class BatchPlanner {
     return p;
   }
 
-  /// Plans a step over `sequences`; null entries are skipped. Marks what it takes as processed.
+  /// Plans a step over at most BatchLimits::slots `sequences`; null entries are skipped. Marks what it
+  /// takes as processed.
   [[nodiscard]] exec::Batch plan(std::span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
     for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
     origins_.clear();
     requests_.clear();
+    ZRT_ASSERT(sequences.size() <= shares_.size());
     bool prefill = false;
-    for (std::size_t i = 0; i < sequences.size(); ++i)
-      if (sequences[i] != nullptr && sequences[i]->prompt_left() == 0) take(*sequences[i], i, 1);
+    std::uint64_t latency = 0;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
-      if (sequences[i] == nullptr || sequences[i]->prompt_left() == 0) continue;
-      const std::uint32_t chunk = prefill_chunk(*sequences[i]);
-      if (chunk == 0) continue;
+      if (sequences[i] == nullptr) continue;
+      Sequence& s = *sequences[i];
+      if (s.step_latency_ns != 0 && (latency == 0 || s.step_latency_ns < latency)) latency = s.step_latency_ns;
+      if (s.prompt_left() == 0) take(s, i, 1);
+    }
+    share(sequences, prefill_room(latency));
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      if (shares_[i] == 0) continue;
       prefill = true;
-      take(*sequences[i], i, chunk);
+      take(*sequences[i], i, shares_[i]);
     }
     exec::Batch batch;
     batch.tokens = tokens_.span();
@@ -69,12 +80,18 @@ class BatchPlanner {
     return batch;
   }
 
+  /// Learns how long the step of the last plan took, which held prompt tokens.
+  void took(std::uint64_t nanoseconds) noexcept {
+    rate_.learn(static_cast<std::uint32_t>(tokens_.size()), nanoseconds);
+  }
+
   /// Origins of the rows of the last plan.
   [[nodiscard]] std::span<const RowOrigin> origins() const noexcept { return origins_.span(); }
 
  private:
   BatchPlanner(const BatchLimits& limits, const Allocator& a) noexcept
       : limits_(limits),
+        shares_(a),
         tokens_(a),
         slots_(a),
         positions_(a),
@@ -85,16 +102,48 @@ class BatchPlanner {
         bias_ids_(a),
         bias_(a) {}
 
-  /// Tokens of the next chunk: all that is left of the prompt, else a multiple of 16 that fits.
-  [[nodiscard]] std::uint32_t prefill_chunk(const Sequence& s) const noexcept {
-    std::uint32_t room = limits_.prefill_tokens - static_cast<std::uint32_t>(tokens_.size());
-    const std::uint32_t row_room = limits_.prefill_rows - static_cast<std::uint32_t>(rows_.size());
-    if (row_room == 0) return 0;
-    if (s.every_row && row_room < room) room = row_room;
-    const std::uint32_t left = s.prompt_left();
-    // Fewer rows than 16 would otherwise never be enough for a chunk.
-    if (s.every_row && row_room < 16) return left <= room ? left : room;
-    return left <= room ? left : room / 16 * 16;
+  /// Prompt tokens that the step has room for beside the generated ones that it already holds.
+  [[nodiscard]] std::uint32_t prefill_room(std::uint64_t latency) const noexcept {
+    const auto taken = static_cast<std::uint32_t>(tokens_.size());
+    const std::uint32_t room = limits_.prefill_tokens - taken;
+    if (latency == 0) return room;
+    const std::uint64_t within = rate_.tokens_within(latency);
+    const std::uint64_t timely = within < taken + 16u ? 16 : (within - taken) / 16 * 16;
+    return timely < room ? static_cast<std::uint32_t>(timely) : room;
+  }
+
+  /// Gives the sequences with prompt left `room` tokens, in turns of 16 or what is left of a prompt. Who
+  /// is next when the room ends begins the next step.
+  void share(std::span<Sequence* const> sequences, std::uint32_t room) noexcept {
+    for (std::uint32_t& tokens : shares_) tokens = 0;
+    std::size_t rows = limits_.prefill_rows - rows_.size();
+    for (std::size_t passed = 0; passed < sequences.size();) {
+      if (next_ >= sequences.size()) next_ = 0;
+      const std::uint32_t turn = next_turn(sequences[next_], shares_[next_], room, rows);
+      if (turn == 0) {
+        ++passed;
+      } else {
+        passed = 0;
+        rows -= sequences[next_]->every_row ? turn : shares_[next_] == 0 ? 1 : 0;
+        room -= turn;
+        shares_[next_] += turn;
+      }
+      ++next_;
+    }
+  }
+
+  /// Tokens that a sequence takes in a turn: none when its prompt is done or its turn does not fit.
+  [[nodiscard]] static std::uint32_t next_turn(const Sequence* s, std::uint32_t share, std::uint32_t room,
+                                               std::size_t rows) noexcept {
+    if (s == nullptr) return 0;
+    const std::uint32_t left = s->prompt_left() - share;
+    const std::uint32_t turn = left < 16 ? left : 16;
+    if (turn > room) return 0;
+    // One row is for the prompt's last token, whichever turn brings it.
+    if (!s->every_row) return share != 0 || rows != 0 ? turn : 0;
+    if (rows >= turn) return turn;
+    // Fewer rows than 16 would otherwise never be enough.
+    return share == 0 ? static_cast<std::uint32_t>(rows) : 0;
   }
 
   // The lists were reserved for the limits, so these appends cannot fail.
@@ -131,6 +180,9 @@ class BatchPlanner {
   }
 
   BatchLimits limits_;
+  PrefillRate rate_;
+  std::size_t next_ = 0;          ///< whose turn it is
+  Vector<std::uint32_t> shares_;  ///< prompt tokens of each sequence in this step
   Vector<std::uint32_t> tokens_;
   Vector<std::uint32_t> slots_;
   Vector<std::uint32_t> positions_;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/prefill_rate.hpp: how long a token takes in a step that holds prompt tokens, as measured.
+#pragma once
+
+#include <zrt/core/config.hpp>
+
+#include <cstdint>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Follows the machine, its load and the depth of the contexts. Moves nothing but where a prompt is
+/// cut, so it changes no bit of a result.
+class PrefillRate {
+ public:
+  /// Takes in a step of `tokens` tokens that took `nanoseconds`.
+  ///
+  /// Steps of fewer than 16 tokens count for nothing: what every step costs would pass for their rate.
+  void learn(std::uint32_t tokens, std::uint64_t nanoseconds) noexcept {
+    if (tokens < 16 || nanoseconds == 0) return;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // four of them can be added
+    const std::uint64_t sample = (nanoseconds < kMost ? nanoseconds : kMost) / tokens + 1;
+    per_token_ = per_token_ == 0 ? sample : (3 * per_token_ + sample) / 4;
+  }
+
+  /// Tokens that are expected to take `nanoseconds`; 0 while nothing is known.
+  [[nodiscard]] std::uint64_t tokens_within(std::uint64_t nanoseconds) const noexcept {
+    return per_token_ == 0 ? 0 : nanoseconds / per_token_;
+  }
+
+ private:
+  std::uint64_t per_token_ = 0;  ///< nanoseconds
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve
