@@ -32,7 +32,7 @@ struct Square {
 template <> struct zrt::cpu::Adapter<Square> {
   static Result<void> record(Recorder& r, const HostCall<Square>& c) noexcept { return r.push(&Square::reference, c); }
 };
-using Backend = zrt::BasicCpuBackend<boost::mp11::mp_list<Square>>;
+using Backend = zrt::BasicCpuBackend<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants, boost::mp11::mp_list<Square>>;
 using Catalog = boost::mp11::mp_push_back<zrt::ops::Catalog, Square>;
 
 int main() {

@@ -30,7 +30,7 @@ inline std::vector<const cpu::KernelSet*> variants() {
   std::vector<const cpu::KernelSet*> sets;
   for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4}) {
     if (isa > cpu::detect_isa()) continue;
-    const cpu::KernelSet* set = &cpu::kernels_for(isa);
+    const cpu::KernelSet* set = cpu::kernels_for(isa);
     if (sets.empty() || sets.back() != set) sets.push_back(set);
   }
   return sets;

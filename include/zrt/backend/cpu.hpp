@@ -3,66 +3,38 @@
 #pragma once
 
 #include <zrt/backend/cpu/claims.hpp>
-#include <zrt/backend/cpu/kernels.hpp>
-#include <zrt/backend/cpu/simd/isa.hpp>
+#include <zrt/backend/cpu/device.hpp>
 #include <zrt/exec/adapter_table.hpp>
-#include <zrt/exec/host_device.hpp>
 #include <zrt/ops/catalog.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
-namespace cpu {
-
-/// Host memory, threads, and the instruction set chosen when the device is made.
-class Device : public exec::HostDevice {
- public:
-  Device() noexcept : Device(system_allocator()) {}
-  explicit Device(const Allocator& allocator, const ThreadHook& threads = {}) noexcept
-      : exec::HostDevice(allocator, threads), kernels_(&kernels_for(detect_isa())) {}
-  /// Uses the kernels of `isa` instead of the best that the processor has; the processor must have it.
-  Device(const Allocator& allocator, const ThreadHook& threads, Isa isa) noexcept
-      : exec::HostDevice(allocator, threads), kernels_(&kernels_for(isa)) {}
-
-  [[nodiscard]] const KernelSet& kernels() const noexcept { return *kernels_; }
-  /// The instruction set of the kernels.
-  [[nodiscard]] Isa isa() const noexcept { return kernels_->isa; }
-
- private:
-  const KernelSet* kernels_;
-};
-
-class Program : public exec::HostBackendProgram {
- public:
-  explicit Program(const Device& device) noexcept : exec::HostBackendProgram(device) {}
-};
-
-/// A cpu::Recorder over a program of a device.
-class DeviceRecorder : public Recorder {
- public:
-  DeviceRecorder(Program& program, const Device& device) noexcept : Recorder(device.kernels(), program.recorder()) {}
-};
-
-}  // namespace cpu
-
-/// The CPU with a host's own ops beside zrt's: each of `ExtraOps` has a `cpu::Adapter`.
-template <class ExtraOps> struct BasicCpuBackend : exec::HostTypes {
+/// The CPU with a host's own choices.
+///
+/// `Types` is a cpu::WeightTypes and `Variants` a cpu::Variants: kernels are compiled for these alone. A
+/// model with another type is refused when it is bound, a processor without any of the variants when the
+/// engine is opened. Each of `ExtraOps` is an op of the host's with a `cpu::Adapter`.
+template <class Types = cpu::AllWeightTypes, class Variants = cpu::AllVariants, class ExtraOps = boost::mp11::mp_list<>>
+struct BasicCpuBackend : exec::HostTypes {
   static constexpr std::string_view name = "cpu";
-  using Device = cpu::Device;
+  using Device = cpu::BasicDevice<Types, Variants>;
   using Program = cpu::Program;
   using Recorder = cpu::DeviceRecorder;
   using Claims = boost::mp11::mp_append<cpu::Claims, ExtraOps>;
   using Unsupported = cpu::Unsupported;
 };
 
-using CpuBackend = BasicCpuBackend<boost::mp11::mp_list<>>;
+using CpuBackend = BasicCpuBackend<>;
 
-template <class ExtraOps, class O>
+template <class Types, class Variants, class ExtraOps, class O>
   requires cpu::Records<O>
-struct Adapter<BasicCpuBackend<ExtraOps>, O> {
-  static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
+struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps>, O> {
+  using Backend = BasicCpuBackend<Types, Variants, ExtraOps>;
+
+  ZRT_COLD static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
     return cpu::scratch_bytes<O>(call, bounds);
   }
-  static Result<void> record(cpu::DeviceRecorder& recorder, const Call<BasicCpuBackend<ExtraOps>, O>& c) noexcept {
+  ZRT_COLD static Result<void> record(cpu::DeviceRecorder& recorder, const Call<Backend, O>& c) noexcept {
     return cpu::Adapter<O>::record(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params});
   }
 };

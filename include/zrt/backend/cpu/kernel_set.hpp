@@ -7,6 +7,7 @@
 #include <zrt/exec/host_program.hpp>
 
 #include <array>
+#include <span>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
@@ -22,7 +23,7 @@ struct WeightKernels {
 /// The kernels of one variant, as plain function pointers. Immutable; chosen once per engine.
 struct KernelSet {
   Isa isa = Isa::v1;
-  std::array<WeightKernels, 8> weights{};
+  std::span<const WeightKernels> weights{};
   std::array<PageKernels, 3> pages{};  ///< f32, f16, bf16
 
   exec::HostKernel<RmsNormArgs> rms_norm = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/cpu/kernel_set.hpp>
+#include <zrt/backend/cpu/policies.hpp>
 #include <zrt/backend/cpu/scratch.hpp>
 #include <zrt/backend/cpu/simd/variants.hpp>
 
@@ -56,22 +57,57 @@ ZRT_FP_END
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// Returns the kernels of `isa`, or of the nearest variant that this translation unit builds: a lower
-/// one where there is one, else the lowest, which the unit's own baseline demands anyway.
-[[nodiscard]] inline const KernelSet& kernels_for(Isa isa) noexcept {
-#if ZRT_HAS_V4
-  if (isa == Isa::v4) return v4::kKernels;
+/// The lowest variant that this translation unit builds; its own baseline demands it of the processor.
+#if ZRT_HAS_V1
+inline constexpr Isa kLowestIsa = Isa::v1;
+#elif ZRT_HAS_V3
+inline constexpr Isa kLowestIsa = Isa::v3;
+#else
+inline constexpr Isa kLowestIsa = Isa::v4;
+#endif
+
+namespace detail {
+
+/// The kernels of variant `kIsa`; null where this translation unit builds none.
+template <Isa kIsa, DType... kTypes> consteval const KernelSet* kernels_of() noexcept {
+  if constexpr (kIsa < kLowestIsa) return kernels_of<kLowestIsa, kTypes...>();
+#if ZRT_HAS_V1
+  if constexpr (kIsa == Isa::v1) return &v1::kKernels<kTypes...>;
 #endif
 #if ZRT_HAS_V3
-  if (isa >= Isa::v3) return v3::kKernels;
+  if constexpr (kIsa == Isa::v3) return &v3::kKernels<kTypes...>;
 #endif
-#if ZRT_HAS_V1
-  return v1::kKernels;
-#elif ZRT_HAS_V3
-  return v3::kKernels;
-#else
-  return v4::kKernels;
+#if ZRT_HAS_V4
+  if constexpr (kIsa == Isa::v4) return &v4::kKernels<kTypes...>;
 #endif
+  return nullptr;
+}
+
+template <class Types, class Set> struct KernelSets;
+template <DType... kTypes, Isa... kIsas> struct KernelSets<WeightTypes<kTypes...>, Variants<kIsas...>> {
+  template <Isa kIsa> static consteval const KernelSet* of() noexcept {
+    if constexpr (((kTypes == DType::f32) || ...))
+      return kernels_of<kIsa, kTypes...>();
+    else
+      return kernels_of<kIsa, DType::f32, kTypes...>();
+  }
+  static constexpr std::array<const KernelSet*, sizeof...(kIsas)> kSets{of<kIsas>()...};
+};
+
+}  // namespace detail
+
+/// The kernels that a host's policies ask for, one entry per variant; null where it is not built.
+template <class Types, class Set>
+inline constexpr std::span<const KernelSet* const> kKernelSets = detail::KernelSets<Types, Set>::kSets;
+
+/// Returns the best of `sets` that a processor with `isa` runs, or null.
+[[nodiscard]] inline const KernelSet* kernels_for(
+    Isa isa, std::span<const KernelSet* const> sets = kKernelSets<AllWeightTypes, AllVariants>) noexcept {
+  const Isa highest = isa < kLowestIsa ? kLowestIsa : isa;
+  const KernelSet* best = nullptr;
+  for (const KernelSet* set : sets)
+    if (set != nullptr && set->isa <= highest && (best == nullptr || set->isa > best->isa)) best = set;
+  return best;
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/device.hpp: host memory, threads, and the kernels chosen for the processor.
+#pragma once
+
+#include <zrt/backend/cpu/kernels.hpp>
+#include <zrt/backend/cpu/recorder.hpp>
+#include <zrt/exec/host_device.hpp>
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+/// A host device with the best of some kernel sets for this processor.
+class KernelDevice : public exec::HostDevice {
+ public:
+  /// The kernels; without any if the device is not ready.
+  [[nodiscard]] const KernelSet& kernels() const noexcept { return *kernels_; }
+  /// The instruction set of the kernels.
+  [[nodiscard]] Isa isa() const noexcept { return kernels_->isa; }
+
+  /// Whether the processor runs a variant that the backend was compiled for.
+  ///
+  /// Errors: Errc::unsupported_device, naming the processor's variant and those of the backend.
+  [[nodiscard]] Result<void> ready() const noexcept {
+    if (kernels_ != &kNoKernels) return {};
+    Error error = Error::of(Errc::unsupported_device, "cpu: this processor runs ", name(processor_),
+                            " and below, the backend was compiled for");
+    for (const KernelSet* set : sets_)
+      if (set != nullptr) error.append(" ").append(name(set->isa));
+    return std::unexpected<Error>(error.append(" alone: add a variant to the Variants of BasicCpuBackend"));
+  }
+
+  /// Takes a weight as it lies; see exec::HostDevice::weight.
+  ///
+  /// Errors: also Errc::unsupported_weight_type for a type that the backend was not compiled for.
+  [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
+    if (auto r = ready(); !r) return pass(r);
+    if (quant::find(view.dtype) != nullptr && kernels_->find(view.dtype) == nullptr)
+      return fail(Errc::unsupported_weight_type, "cpu: weight ", view.name, " is ", name(view.dtype),
+                  ", which the backend was not compiled for: add the type to the WeightTypes of BasicCpuBackend");
+    return exec::HostDevice::weight(view);
+  }
+
+ protected:
+  KernelDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa,
+               std::span<const KernelSet* const> sets) noexcept
+      : exec::HostDevice(allocator, threads), sets_(sets), processor_(isa) {
+    if (const KernelSet* set = kernels_for(isa, sets)) kernels_ = set;
+  }
+
+ private:
+  static constexpr KernelSet kNoKernels{};
+
+  std::span<const KernelSet* const> sets_;
+  const KernelSet* kernels_ = &kNoKernels;
+  Isa processor_;
+};
+
+/// The device of a backend with the kernels of its policies.
+template <class Types, class Set> class BasicDevice : public KernelDevice {
+ public:
+  BasicDevice() noexcept : BasicDevice(system_allocator()) {}
+  explicit BasicDevice(const Allocator& allocator, const ThreadHook& threads = {}) noexcept
+      : BasicDevice(allocator, threads, detect_isa()) {}
+  /// Takes `isa` for what the processor has; the processor must have it.
+  BasicDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa) noexcept
+      : KernelDevice(allocator, threads, isa, kKernelSets<Types, Set>) {}
+};
+
+using Device = BasicDevice<AllWeightTypes, AllVariants>;
+
+class Program : public exec::HostBackendProgram {
+ public:
+  explicit Program(const exec::HostDevice& device) noexcept : exec::HostBackendProgram(device) {}
+};
+
+/// A cpu::Recorder over a program of a device.
+class DeviceRecorder : public Recorder {
+ public:
+  DeviceRecorder(Program& program, const KernelDevice& device) noexcept
+      : Recorder(device.kernels(), program.recorder()), device_(&device) {}
+
+  /// Errors: those of KernelDevice::ready.
+  [[nodiscard]] Result<void> begin(const exec::RecordSite<std::span<std::byte>>& site) noexcept {
+    if (auto r = device_->ready(); !r) return r;
+    return Recorder::begin(site);
+  }
+
+ private:
+  const KernelDevice* device_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::cpu
