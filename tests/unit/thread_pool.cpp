@@ -2,6 +2,7 @@
 // tests/unit/thread_pool.cpp: all workers run each round once, at the same time, after a sleep too.
 // test-set: smoke threads
 #include <zrt/core/owned.hpp>
+#include <zrt/exec/barrier.hpp>
 #include <zrt/exec/thread_pool.hpp>
 
 #include <gtest/gtest.h>

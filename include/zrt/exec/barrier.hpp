@@ -2,18 +2,13 @@
 // zrt/exec/barrier.hpp: a spinning barrier for workers that run at the same time.
 #pragma once
 
-#include <zrt/core/config.hpp>
-
-#include <atomic>
-#include <cstdint>
-#include <sched.h>
+#include <zrt/exec/patience.hpp>
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// Lets `count` workers wait for each other without a system call.
+/// Lets `count` workers wait for each other, without a system call while each has a core.
 ///
-/// A worker keeps its own round number. After a long wait the core is offered to others, so that
-/// more workers than cores still finish.
+/// A worker keeps its own round number. Workers that share a core offer it to each other.
 class SpinBarrier {
  public:
   void reset(std::uint32_t count) noexcept {
@@ -30,24 +25,16 @@ class SpinBarrier {
       round_.store(mine + 1, std::memory_order_release);
       return;
     }
-    for (std::uint32_t spins = 0; round_.load(std::memory_order_acquire) == mine; ++spins) pause(spins);
+    patience_.wait([&] { return round_.load(std::memory_order_acquire) != mine; });
   }
 
-  /// Waits a moment: a pause instruction, and now and then the scheduler.
-  static void pause(std::uint32_t spins) noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-    // About a millisecond of pauses before the first offer.
-    if ((spins & 0x7fffu) == 0x7fffu) (void)sched_yield();
-  }
+  [[nodiscard]] Patience& patience() noexcept { return patience_; }
 
  private:
   std::uint32_t count_ = 1;
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> round_{0};
+  Patience patience_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

@@ -52,8 +52,10 @@ class HostProgram {
       replay_entries(&replay, 0, 1);
     } else if (threads.concurrent) {
       replay.barrier.reset(threads.workers);
+      replay.barrier.patience().learn(pauses_);
       replay.meet = true;
       threads.run(threads.context, &replay_entries, &replay);
+      pauses_ = replay.barrier.patience().pauses();
     } else {
       // Workers that may run one after the other must not wait for each other: join after every call.
       for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -118,6 +120,7 @@ class HostProgram {
 
   Vector<Entry> entries_;
   Vector<std::byte> args_;
+  std::uint32_t pauses_ = Patience::kMostPauses;  ///< what the last step's barriers have learnt
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

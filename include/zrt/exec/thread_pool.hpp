@@ -4,18 +4,19 @@
 
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/vector.hpp>
-#include <zrt/exec/barrier.hpp>
+#include <zrt/exec/patience.hpp>
 
 #include <atomic>
 #include <pthread.h>
-#include <time.h>
+#include <sched.h>
 
 namespace zrt::inline ZRT_ABI::exec {
 
 /// Workers that all run at the same time: the caller is worker 0, the others are threads.
 ///
 /// Between steps they spin for about a millisecond, so that the next decode step starts without a
-/// system call, then sleep. Neither copyable nor movable; hold it by Owned.
+/// system call, then sleep. More workers than the process has cores do not spin: each would keep
+/// one that another has work for. Neither copyable nor movable; hold it by Owned.
 class ThreadPool {
  public:
   explicit ThreadPool(Allocator allocator) noexcept : threads_(allocator) {}
@@ -29,6 +30,7 @@ class ThreadPool {
   [[nodiscard]] Result<void> start(std::uint32_t workers) noexcept {
     if (auto r = threads_.reserve(workers); !r) return r;
     workers_ = workers;
+    spin_nanoseconds_ = workers <= cores() ? kSpinNanoseconds : 0;
     for (std::uint32_t i = 1; i < workers; ++i) {
       if (auto r = threads_.push_back({this, i, {}}); !r) return r;
       Thread& thread = threads_.back();
@@ -64,8 +66,7 @@ class ThreadPool {
       (void)pthread_mutex_unlock(&pool.mutex_);
     }
     work(argument, 0, pool.workers_);
-    for (std::uint32_t spins = 0; pool.running_.load(std::memory_order_acquire) != 0; ++spins)
-      SpinBarrier::pause(spins);
+    pool.joining_.wait([&] { return pool.running_.load(std::memory_order_acquire) == 0; });
   }
 
   static void* main(void* argument) noexcept {
@@ -82,11 +83,11 @@ class ThreadPool {
   bool await(std::uint32_t& seen) noexcept {
     std::uint64_t since = 0;
     for (std::uint32_t spins = 1; round_.load(std::memory_order_acquire) == seen; ++spins) {
-      SpinBarrier::pause(0);
-      if (spins % 1024 != 0) continue;
-      const std::uint64_t now = monotonic();
+      Patience::pause();
+      if (spins % 1024 != 0 && spin_nanoseconds_ != 0) continue;
+      const std::uint64_t now = Patience::nanoseconds();
       if (since == 0) since = now;
-      if (now - since > kSpinNanoseconds) sleep_until_after(seen);
+      if (now - since >= spin_nanoseconds_) sleep_until_after(seen);
     }
     ++seen;
     return !stopping_.load(std::memory_order_acquire);
@@ -111,15 +112,18 @@ class ThreadPool {
     threads_.clear();
   }
 
-  /// The clock is read in user space on Linux.
-  [[nodiscard]] static std::uint64_t monotonic() noexcept {
-    timespec now{};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  /// Cores that the process may use, as its affinity mask says; all when there is no telling.
+  [[nodiscard]] static std::uint32_t cores() noexcept {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return ~std::uint32_t{0};
+    return static_cast<std::uint32_t>(CPU_COUNT(&set));
   }
 
   Vector<Thread> threads_;
   std::uint32_t workers_ = 1;
+  std::uint64_t spin_nanoseconds_ = kSpinNanoseconds;
+  Patience joining_;
   ThreadHook::Work work_ = nullptr;
   void* argument_ = nullptr;
   alignas(64) std::atomic<std::uint32_t> round_{0};
