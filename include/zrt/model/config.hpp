@@ -53,6 +53,11 @@ class ConfigReader {
       return fail(Errc::invalid_metadata, full.view(), " must be a positive number");
     return value;
   }
+  /// A positive number, or 0 for 1.
+  [[nodiscard]] Result<float> scale_or(std::string_view key, float fallback) const noexcept {
+    auto value = file_.get<float>(Name::of(architecture_, ".", key).view());
+    return value && *value == 0.0f ? 1.0f : number_or(key, fallback);
+  }
   [[nodiscard]] Result<std::string_view> text_or(std::string_view key, std::string_view fallback) const noexcept {
     const Name full = Name::of(architecture_, ".", key);
     if (file_.find(full.view()) == nullptr) return fallback;
@@ -73,12 +78,13 @@ class ConfigReader {
   auto base = meta.number_or("rope.freq_base", 10000.0f);
   if (!base) return pass(base);
   rope.base = *base;
-  auto scaling = meta.text_or("rope.scaling.type", "none");
+  // The defaults of llama.cpp: linear, by the factor or by its old name; a factor of 0 is none.
+  auto scaling = meta.text_or("rope.scaling.type", "linear");
   if (!scaling) return pass(scaling);
-  auto factor = meta.number_or("rope.scaling.factor", 1.0f);
+  auto old_factor = meta.scale_or("rope.scale_linear", 1.0f);
+  if (!old_factor) return pass(old_factor);
+  auto factor = meta.scale_or("rope.scaling.factor", *old_factor);
   if (!factor) return pass(factor);
-  auto linear = meta.number_or("rope.scale_linear", 1.0f);
-  if (!linear) return pass(linear);
   auto original = meta.count_or("rope.scaling.original_context_length", 1u << 30, c.context);
   if (!original) return pass(original);
   auto magnitude = meta.number_or("rope.scaling.attn_factor", 1.0f);
@@ -87,10 +93,9 @@ class ConfigReader {
   rope.original_context = *original;
   rope.magnitude = *magnitude;
   if (*scaling == "none") {
-    rope.scaling = *linear == 1.0f ? ops::RopeScaling::none : ops::RopeScaling::linear;
-    rope.factor = *linear;
+    rope.factor = 1.0f;
   } else if (*scaling == "linear") {
-    rope.scaling = ops::RopeScaling::linear;
+    rope.scaling = *factor == 1.0f ? ops::RopeScaling::none : ops::RopeScaling::linear;
   } else if (*scaling == "yarn") {
     rope.scaling = ops::RopeScaling::yarn;
   } else {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/rope_scaling_keys.cpp: what the keys of a file say of rope scaling, with llama.cpp's defaults.
+#include <zrt/model/config.hpp>
+
+#include <gtest/gtest.h>
+
+#include <data/models/tiny_models.hpp>
+#include <optional>
+#include <string>
+
+namespace {
+
+using namespace zrt;
+using ops::RopeScaling;
+
+struct Keys {
+  std::optional<std::string> type{};
+  std::optional<float> factor{};
+  std::optional<float> scale_linear{};
+};
+
+Result<model::Config> read(const Keys& keys) {
+  test::GgufWriter w;
+  w.add("general.architecture", "llama");
+  for (const char* key : {"context_length", "embedding_length", "feed_forward_length"})
+    w.add(std::string("llama.") + key, std::uint32_t{64});
+  w.add("llama.block_count", std::uint32_t{1});
+  w.add("llama.attention.head_count", std::uint32_t{2});
+  if (keys.type) w.add("llama.rope.scaling.type", *keys.type);
+  if (keys.factor) w.add("llama.rope.scaling.factor", *keys.factor);
+  if (keys.scale_linear) w.add("llama.rope.scale_linear", *keys.scale_linear);
+  w.add_tensor("token_embd.weight", 0, {64, 2}, test::Bytes(64 * 2 * sizeof(float)));
+  const test::ModelFile bytes(w.build());
+  auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
+  if (!file) return pass(file);
+  return model::read_config(*file);
+}
+
+void expect(const Keys& keys, RopeScaling scaling, float factor) {
+  const auto config = read(keys);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->rope.scaling, scaling);
+  EXPECT_EQ(config->rope.factor, factor);
+}
+
+TEST(RopeScalingKeys, WithoutAnyNothingIsScaled) { expect({}, RopeScaling::none, 1.0f); }
+
+TEST(RopeScalingKeys, AFactorWithoutATypeIsLinear) {
+  expect({.factor = 4.0f}, RopeScaling::linear, 4.0f);
+  expect({.scale_linear = 2.0f}, RopeScaling::linear, 2.0f);
+}
+
+TEST(RopeScalingKeys, TheNewNameOfTheFactorCountsBeforeTheOld) {
+  expect({.factor = 4.0f, .scale_linear = 2.0f}, RopeScaling::linear, 4.0f);
+  expect({.type = "linear", .scale_linear = 2.0f}, RopeScaling::linear, 2.0f);
+  expect({.type = "yarn", .scale_linear = 2.0f}, RopeScaling::yarn, 2.0f);
+}
+
+TEST(RopeScalingKeys, TheTypeNoneScalesNothing) {
+  expect({.type = "none", .factor = 4.0f}, RopeScaling::none, 1.0f);
+  expect({.type = "none", .scale_linear = 2.0f}, RopeScaling::none, 1.0f);
+}
+
+TEST(RopeScalingKeys, AFactorOfZeroIsNone) {
+  expect({.factor = 0.0f}, RopeScaling::none, 1.0f);
+  expect({.factor = 0.0f, .scale_linear = 2.0f}, RopeScaling::none, 1.0f);
+}
+
+TEST(RopeScalingKeys, OtherTypesAndNegativeFactorsAreRefused) {
+  for (const Keys& keys : {Keys{.type = "longrope"}, Keys{.factor = -1.0f}, Keys{.scale_linear = -1.0f}}) {
+    const auto config = read(keys);
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().code(), Errc::invalid_metadata) << config.error().text();
+  }
+}
+
+}  // namespace
