@@ -25,8 +25,23 @@ inline constexpr std::array<double, 20> kInverseFactorials = [] {
   return table;
 }();
 
+/// Returns `x` as a rounded f64 that no compiler may fuse with the operation that made it.
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr double sealed64(double x) noexcept {
+  if (!__builtin_is_constant_evaluated()) {
+#if defined(__x86_64__)
+    __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#else
+    __asm__("" : "+m"(x));
+#endif
+  }
+  return x;
+}
+
 /// The nearest whole number of |x| < 2^51, by comparison instead of a sum that could be fused.
-[[nodiscard]] constexpr std::int64_t nearest_whole(double x) noexcept {
+[[nodiscard]] constexpr std::int64_t nearest_whole(double product) noexcept {
+  const double x = sealed64(product);
   const auto whole = static_cast<std::int64_t>(x);
   const double rest = x - static_cast<double>(whole);
   return rest > 0.5 ? whole + 1 : rest < -0.5 ? whole - 1 : whole;

@@ -129,7 +129,7 @@ struct FlashAttnBatched {
           float score = 0.0f;
           for (std::uint32_t i = 0; i < p.key_dim; ++i)
             score = __builtin_fmaf(scaled[i], page.load(at, key + std::uint64_t{i} * kPageTokens), score);
-          if (p.soft_cap != 0.0f) score = p.soft_cap * math::tanh(score / p.soft_cap);
+          if (p.soft_cap != 0.0f) score = math::sealed(p.soft_cap * math::tanh(score / p.soft_cap));
           prob[j] = score;
           m = score > m ? score : m;
         }

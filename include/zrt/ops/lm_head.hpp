@@ -45,8 +45,8 @@ struct LmHead {
 
   /// Scale and soft cap of one logit.
   [[nodiscard]] static float finish(const Params& p, float y) noexcept {
-    const float scaled = p.scale == 1.0f ? y : y * p.scale;
-    return p.soft_cap == 0.0f ? scaled : p.soft_cap * math::tanh(scaled / p.soft_cap);
+    const float scaled = math::sealed(p.scale == 1.0f ? y : y * p.scale);
+    return p.soft_cap == 0.0f ? scaled : math::sealed(p.soft_cap * math::tanh(scaled / p.soft_cap));
   }
 
   static void reference(const HostCall<LmHead>& c, const ExecutionContext& step, const Worker& worker) noexcept {

@@ -71,7 +71,7 @@ struct Rope {
   static void angles(const Params& p, const float* frequency, float magnitude, std::uint32_t position,
                      Angles& out) noexcept {
     for (std::uint32_t i = 0; i < p.n_rot / 2; ++i) {
-      const float angle = static_cast<float>(position) * frequency[i];
+      const float angle = math::sealed(static_cast<float>(position) * frequency[i]);
       out.cos[i] = math::cos(angle) * magnitude;
       out.sin[i] = math::sin(angle) * magnitude;
     }

@@ -73,7 +73,7 @@ inline void penalise(std::span<float> logits, std::span<const std::int32_t> hist
     float count = 0.0f;
     for (std::size_t j = i; j < history.size(); ++j) count += history[j] == history[i] ? 1.0f : 0.0f;
     float& logit = logits[id];
-    logit = logit <= 0.0f ? logit * repetition : logit / repetition;
+    logit = math::sealed(logit <= 0.0f ? logit * repetition : logit / repetition);
     logit -= __builtin_fmaf(count, frequency, presence);
   }
 }
