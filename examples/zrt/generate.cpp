@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -91,7 +92,8 @@ int generate(const GenerateOptions& o) {
     if (!result) return failed(result.error());
     left = *result;
     if (left != 0 && progress.generated == 0)
-      std::fprintf(stderr, "prompt: %zu of %zu tokens\n", steps * options.chunk, *prompt_tokens);
+      std::fprintf(stderr, "prompt: %zu of %zu tokens\n", std::min(steps * options.chunk, *prompt_tokens),
+                   *prompt_tokens);
     if (interrupted != 0) (*model)->cancel(*id);
   }
   report(*prompt_tokens, progress, start, Clock::now());
