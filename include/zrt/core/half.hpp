@@ -2,7 +2,7 @@
 // zrt/core/half.hpp: f16 and bf16 as storage types, with exact widening and nearest-even narrowing.
 #pragma once
 
-#include <zrt/core/config.hpp>
+#include <zrt/core/float_rounding.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -48,9 +48,9 @@ struct BFloat16 {
   if (magnitude > 0x7f800000u) return {static_cast<std::uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu))};
   if (magnitude >= 0x477ff000u) return {static_cast<std::uint16_t>(sign | 0x7c00u)};
   if (magnitude < 0x38800000u) {
-    // Adding 0.5 places the subnormal half's last bit at the f32's last bit; the sum rounds for us.
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-    return {static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u))};
+    const auto [significand, exponent] = detail::float_parts(magnitude);
+    const std::uint64_t code = detail::float_code<5, 10>(significand, exponent, Rounding::nearest_even);
+    return {static_cast<std::uint16_t>(sign | code)};
   }
   const std::uint32_t odd = (magnitude >> 13) & 1u;
   return {static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13))};

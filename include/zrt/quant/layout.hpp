@@ -4,6 +4,7 @@
 
 #include <zrt/core/dtype.hpp>
 #include <zrt/core/half.hpp>
+#include <zrt/core/little_endian.hpp>
 #include <zrt/quant/activation.hpp>
 
 #include <concepts>
@@ -72,12 +73,12 @@ concept OffsetLayout =
 
 /// Reads a little-endian 16-bit word, which need not be aligned.
 [[nodiscard]] constexpr std::uint16_t read_u16(const std::byte* bytes) noexcept {
-  return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) | std::to_integer<unsigned>(bytes[1]) << 8);
+  return read_little<std::uint16_t>(bytes);
 }
 
 /// Reads a little-endian 32-bit word, which need not be aligned.
 [[nodiscard]] constexpr std::uint32_t read_u32(const std::byte* bytes) noexcept {
-  return read_u16(bytes) | static_cast<std::uint32_t>(read_u16(bytes + 2)) << 16;
+  return read_little<std::uint32_t>(bytes);
 }
 
 /// Reads an f16, as the scales of most block types are stored.
