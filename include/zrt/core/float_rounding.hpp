@@ -4,7 +4,6 @@
 
 #include <zrt/core/config.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -70,7 +69,8 @@ struct FloatParts {
 
 [[nodiscard]] constexpr std::uint32_t f32_code(FloatParts parts, Rounding rounding) noexcept {
   const std::uint64_t overflow = rounding == Rounding::to_odd ? 0x7f7fffffu : 0x7f800000u;
-  return static_cast<std::uint32_t>(std::min(float_code<8, 23>(parts.significand, parts.exponent, rounding), overflow));
+  const std::uint64_t code = float_code<8, 23>(parts.significand, parts.exponent, rounding);
+  return static_cast<std::uint32_t>(code < overflow ? code : overflow);
 }
 
 }  // namespace detail
