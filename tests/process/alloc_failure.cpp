@@ -151,55 +151,61 @@ class AllocTest : public testing::Test {
   static inline std::string path;
 };
 
+/// Workers of the default pool: two allocate for a thread and its pool, and everything else beside them.
+constexpr std::uint32_t kThreads[] = {1, 2};
+
 class AllocFailure : public AllocTest, public testing::WithParamInterface<From> {};
 
 std::string label(From from) { return from == From::memory ? "memory" : from == From::path ? "path" : "reader"; }
 
 TEST_P(AllocFailure, OpenBindAndGenerateSurviveEveryFailure) {
-  Memory memory;
-  std::string expected;
-  {
-    const auto engine = open(GetParam(), options(memory));
-    ASSERT_TRUE(engine) << engine.error().text();
-    ASSERT_TRUE(generate(**engine, expected));
-    ASSERT_FALSE(expected.empty());
-  }
-  ASSERT_EQ(memory.live, 0u);
-  const std::uint64_t all = memory.made;
-  std::uint64_t in_open = 0, in_generate = 0, swallowed = 0;
-  std::string text, again;
-  for (std::uint64_t n = 0; n < all; ++n) {
-    Memory failing;
-    failing.fail_at = n;
+  for (const std::uint32_t threads : kThreads) {
+    Memory memory;
+    std::string expected;
     {
-      const auto engine = open(GetParam(), options(failing));
-      if (!engine) {
-        ASSERT_EQ(engine.error().code(), Errc::out_of_memory) << "allocation " << n << ": " << engine.error().text();
-        ++in_open;
-        ASSERT_EQ(failing.live, 0u) << "allocation " << n;
-        continue;
-      }
-      const auto done = generate(**engine, text);
-      if (!done) {
-        ASSERT_EQ(done.error().code(), Errc::out_of_memory) << "allocation " << n << ": " << done.error().text();
-        ++in_generate;
-      } else {
-        ASSERT_EQ(text, expected) << "allocation " << n;
-        ++swallowed;
-      }
-      failing.fail_at = ~std::uint64_t{0};
-      const auto retry = generate(**engine, again);
-      ASSERT_TRUE(retry) << "allocation " << n << ": " << retry.error().text();
-      ASSERT_EQ(again, expected) << "allocation " << n;
+      const auto engine = open(GetParam(), options(memory, threads));
+      ASSERT_TRUE(engine) << engine.error().text();
+      ASSERT_TRUE(generate(**engine, expected));
+      ASSERT_FALSE(expected.empty());
     }
-    ASSERT_EQ(failing.live, 0u) << "allocation " << n;
+    ASSERT_EQ(memory.live, 0u);
+    const std::uint64_t all = memory.made;
+    std::uint64_t in_open = 0, in_generate = 0, swallowed = 0;
+    std::string text, again;
+    for (std::uint64_t n = 0; n < all; ++n) {
+      Memory failing;
+      failing.fail_at = n;
+      {
+        const auto engine = open(GetParam(), options(failing, threads));
+        if (!engine) {
+          ASSERT_EQ(engine.error().code(), Errc::out_of_memory) << "allocation " << n << ": " << engine.error().text();
+          ++in_open;
+          ASSERT_EQ(failing.live, 0u) << "allocation " << n;
+          continue;
+        }
+        const auto done = generate(**engine, text);
+        if (!done) {
+          ASSERT_EQ(done.error().code(), Errc::out_of_memory) << "allocation " << n << ": " << done.error().text();
+          ++in_generate;
+        } else {
+          ASSERT_EQ(text, expected) << "allocation " << n;
+          ++swallowed;
+        }
+        failing.fail_at = ~std::uint64_t{0};
+        const auto retry = generate(**engine, again);
+        ASSERT_TRUE(retry) << "allocation " << n << ": " << retry.error().text();
+        ASSERT_EQ(again, expected) << "allocation " << n;
+      }
+      ASSERT_EQ(failing.live, 0u) << "allocation " << n;
+    }
+    std::printf("from %s, %u threads: %llu allocations, %llu failed in open, %llu in generate, %llu without effect\n",
+                label(GetParam()).c_str(), threads, static_cast<unsigned long long>(all),
+                static_cast<unsigned long long>(in_open), static_cast<unsigned long long>(in_generate),
+                static_cast<unsigned long long>(swallowed));
+    EXPECT_GT(in_open, 50u);
+    EXPECT_GT(in_generate, 5u);
+    EXPECT_EQ(swallowed, 0u);
   }
-  std::printf("from %s: %llu allocations, %llu failed in open, %llu in generate, %llu without effect\n",
-              label(GetParam()).c_str(), static_cast<unsigned long long>(all), static_cast<unsigned long long>(in_open),
-              static_cast<unsigned long long>(in_generate), static_cast<unsigned long long>(swallowed));
-  EXPECT_GT(in_open, 50u);
-  EXPECT_GT(in_generate, 5u);
-  EXPECT_EQ(swallowed, 0u);
 }
 
 /// Several requests, save, restore, cancel, evaluate, perplexity.
@@ -235,45 +241,47 @@ TEST_F(AllocTest, EveryOtherCallSurvivesEveryFailure) {
     keep(engine.perplexity("the king of the abc"));
     return first;
   };
-  Memory memory;
-  std::uint64_t before = 0, all = 0;
-  {
-    const auto engine = open(From::memory, options(memory));
-    ASSERT_TRUE(engine);
-    before = memory.made;
-    const auto r = work(**engine);
-    ASSERT_TRUE(r) << r.error().text();
-    all = memory.made - before;
-    ASSERT_TRUE(generate(**engine, expected));
-  }
-  std::uint64_t errors = 0;
-  for (std::uint64_t n = 0; n < all; ++n) {
-    Memory failing;
+  for (const std::uint32_t threads : kThreads) {
+    Memory memory;
+    std::uint64_t before = 0, all = 0;
     {
-      const auto engine = open(From::memory, options(failing));
+      const auto engine = open(From::memory, options(memory, threads));
       ASSERT_TRUE(engine);
-      failing.fail_at = failing.made + n;
+      before = memory.made;
       const auto r = work(**engine);
-      if (!r) {
-        ASSERT_EQ(r.error().code(), Errc::out_of_memory) << "allocation " << n << ": " << r.error().text();
-        ++errors;
-      }
-      failing.fail_at = ~std::uint64_t{0};
-      ASSERT_TRUE(drain(**engine)) << "allocation " << n;
-      const auto done = generate(**engine, text);
-      ASSERT_TRUE(done) << "allocation " << n << ": " << done.error().text();
-      ASSERT_EQ(text, expected) << "allocation " << n;
+      ASSERT_TRUE(r) << r.error().text();
+      all = memory.made - before;
+      ASSERT_TRUE(generate(**engine, expected));
     }
-    ASSERT_EQ(failing.live, 0u) << "allocation " << n;
+    std::uint64_t errors = 0;
+    for (std::uint64_t n = 0; n < all; ++n) {
+      Memory failing;
+      {
+        const auto engine = open(From::memory, options(failing, threads));
+        ASSERT_TRUE(engine);
+        failing.fail_at = failing.made + n;
+        const auto r = work(**engine);
+        if (!r) {
+          ASSERT_EQ(r.error().code(), Errc::out_of_memory) << "allocation " << n << ": " << r.error().text();
+          ++errors;
+        }
+        failing.fail_at = ~std::uint64_t{0};
+        ASSERT_TRUE(drain(**engine)) << "allocation " << n;
+        const auto done = generate(**engine, text);
+        ASSERT_TRUE(done) << "allocation " << n << ": " << done.error().text();
+        ASSERT_EQ(text, expected) << "allocation " << n;
+      }
+      ASSERT_EQ(failing.live, 0u) << "allocation " << n;
+    }
+    std::printf("other calls, %u threads: %llu allocations, %llu gave an error\n", threads,
+                static_cast<unsigned long long>(all), static_cast<unsigned long long>(errors));
+    EXPECT_GT(errors, 20u);
   }
-  std::printf("other calls: %llu allocations, %llu gave an error\n", static_cast<unsigned long long>(all),
-              static_cast<unsigned long long>(errors));
-  EXPECT_GT(errors, 20u);
 }
 
 /// No call of the library reaches malloc but through the hook; threads cost what pthread_create takes.
 TEST_P(AllocFailure, AllMemoryComesFromTheHook) {
-  for (const std::uint32_t threads : {1u, 2u}) {
+  for (const std::uint32_t threads : kThreads) {
     Memory memory;
     std::string text;
     const EngineOptions o = options(memory, threads);

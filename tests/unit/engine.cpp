@@ -238,6 +238,26 @@ TEST_F(EngineTest, AStopStringThatNeverComesHoldsNothingBackForGood) {
   EXPECT_EQ(r.text, all.text);
 }
 
+/// The end completes an unfinished character as U+FFFD, which may begin one stop string while another's
+/// beginning is held back.
+TEST_F(EngineTest, TheEndGivesOutAllThatStopStringsHeldBack) {
+  const auto engine = open();
+  int ends = 0;
+  for (std::uint64_t seed = 0; seed < 200 && ends < 5; ++seed) {
+    const Answer all = run(*engine, talk(12, seed));
+    if (!all.text.ends_with("\xef\xbf\xbd") || all.text.size() < 4) continue;
+    const std::string before = all.text.substr(all.text.size() - 4, 1) + "never said";
+    const std::string_view stops[] = {before, "\xef\xbf\xbdnever said"};
+    Request request = talk(12, seed);
+    request.stop_strings = stops;
+    const Answer r = run(*engine, request);
+    ASSERT_EQ(r.text, all.text) << seed;
+    ASSERT_EQ(r.completion.finish, FinishReason::length);
+    ++ends;
+  }
+  EXPECT_EQ(ends, 5);
+}
+
 TEST_F(EngineTest, ACallableThatSaysNoEndsTheRequest) {
   const auto engine = open();
   int calls = 0;
@@ -382,6 +402,8 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
                  Errc::invalid_argument);
   const TokenBias biases[3]{};
   expect_refused(*engine, with([&](Request& r) { r.sampling.bias = biases; }), Errc::invalid_argument);
+  for (const TokenBias& b : {TokenBias{-1, 1.0f}, TokenBias{1 << 20, 1.0f}, TokenBias{5, nan}})
+    expect_refused(*engine, with([&](Request& r) { r.sampling.bias = {&b, 1}; }), Errc::invalid_argument);
   expect_refused(*engine, with([](Request& r) { r.log_probabilities = 1u << 30; }), Errc::invalid_argument);
   const std::string_view empty[] = {""};
   expect_refused(*engine, with([&](Request& r) { r.stop_strings = empty; }), Errc::invalid_argument);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <data/models/tiny_models.hpp>
+#include <string>
 #include <support/engines.hpp>
 #include <vector>
 
@@ -133,14 +134,14 @@ TEST_F(SnapshotTest, EveryTruncationAndEveryLieIsAnErrorAndTheEngineWorksOn) {
     ++refused;
     const Errc code = r.error().code();
     EXPECT_TRUE(code == Errc::invalid_file || code == Errc::truncated_file || code == Errc::invalid_argument ||
-                code == Errc::capacity_exceeded)
+                code == Errc::capacity_exceeded || code == Errc::unsupported_version || code == Errc::dtype_mismatch)
         << name(code);
   };
   for (std::size_t size = 0; size < good.size(); size += size < 300 ? 1 : 97) try_bytes(good.span().first(size));
   const int truncated = refused;
   EXPECT_GT(truncated, 300);
   std::vector<std::byte> changed(good.begin(), good.end());
-  for (std::size_t at = 0; at < 20 + 4 * 50; ++at)
+  for (std::size_t at = 0; at < 40 + 4 * 50; ++at)
     for (const int value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
       changed[at] = static_cast<std::byte>(value);
       try_bytes(changed);
@@ -149,7 +150,7 @@ TEST_F(SnapshotTest, EveryTruncationAndEveryLieIsAnErrorAndTheEngineWorksOn) {
   EXPECT_GT(refused, truncated + 100);
   // Everything processed and nothing left to feed.
   std::vector<std::byte> done(good.begin(), good.end());
-  for (std::size_t b = 0; b < 4; ++b) done[12 + b] = done[16 + b];
+  for (std::size_t b = 0; b < 4; ++b) done[28 + b] = done[36 + b];
   const auto r = engine_->restore(done, request_);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::invalid_file);
@@ -159,6 +160,176 @@ TEST_F(SnapshotTest, EveryTruncationAndEveryLieIsAnErrorAndTheEngineWorksOn) {
   }
   EXPECT_FALSE(heard_.empty());
   EXPECT_TRUE(std::equal(heard_.rbegin(), heard_.rend(), solo_.rbegin()));
+}
+
+/// Saved after every token, with all that the stop strings and the detokenizer hold back then.
+class SnapshotText : public testing::Test {
+ protected:
+  struct Saved {
+    std::string all;
+    std::vector<Vector<std::byte>> bytes;
+    std::vector<std::string> out;  ///< what had come out at each save
+  };
+  static Request request(std::uint64_t seed, std::span<const std::string_view> stops) {
+    Request r;
+    r.prompt = "the king of";
+    r.max_tokens = 16;
+    r.ignore_eos = true;
+    r.sampling.temperature = 1.5f;
+    r.sampling.seed = seed;
+    r.stop_strings = stops;
+    return r;
+  }
+  std::unique_ptr<HostEngine> open() {
+    auto engine = test::open_engine(On::cpu, file_.bytes(), {.context = 64});
+    EXPECT_TRUE(engine);
+    return std::move(*engine);
+  }
+  static Saved run(HostEngine& engine, const Request& request) {
+    Saved saved;
+    const auto id = engine.submit(request);
+    EXPECT_TRUE(id);
+    const test::OnRequestToken listen = [&](RequestId, const Token& token) {
+      saved.all += token.text;
+      return true;
+    };
+    while (*engine.step(listen) != 0) {
+      auto bytes = engine.save(*id);
+      EXPECT_TRUE(bytes);
+      saved.bytes.push_back(std::move(*bytes));
+      saved.out.push_back(saved.all);
+    }
+    return saved;
+  }
+  static std::string rest(HostEngine& engine, std::span<const std::byte> bytes, const Request& request) {
+    std::string text;
+    const auto id = engine.restore(bytes, request);
+    EXPECT_TRUE(id) << id.error().text();
+    const test::OnRequestToken listen = [&](RequestId, const Token& token) {
+      text += token.text;
+      return true;
+    };
+    while (*engine.step(listen) != 0) {
+    }
+    return text;
+  }
+
+  test::ModelFile file_ = test::tiny_model({.text = true, .seed = 5});
+};
+
+TEST_F(SnapshotText, TextThatWasHeldBackComesAfterTheBreak) {
+  const auto engine = open();
+  const auto other = open();
+  int characters = 0, stops_held = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const std::string whole = run(*engine, request(seed, {})).all;
+    const std::string longer = whole.substr(whole.size() / 2) + "?";
+    const std::string_view never[] = {longer};
+    const std::string_view cut[] = {std::string_view(longer).substr(0, 4)};
+    const std::vector<std::span<const std::string_view>> kinds{{}, never, cut};
+    for (const auto& stops : kinds) {
+      const Saved saved = run(*engine, request(seed, stops));
+      for (std::size_t i = 0; i < saved.bytes.size(); ++i) {
+        ASSERT_EQ(saved.out[i] + rest(*other, saved.bytes[i].span(), request(seed, stops)), saved.all)
+            << "seed " << seed << ", step " << i;
+        // Under other stop strings what came out stays out, and what was held back is not lost.
+        const std::string freed = saved.out[i] + rest(*other, saved.bytes[i].span(), request(seed, {}));
+        ASSERT_EQ(freed, whole) << "seed " << seed << ", step " << i;
+        stops_held += !stops.empty() && i > 0 && saved.out[i] == saved.out[i - 1] ? 1 : 0;
+        characters += stops.empty() && i > 0 && saved.out[i] == saved.out[i - 1] ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(characters, 10) << "saved inside a character or before a token without text";
+  EXPECT_GT(stops_held, 50);
+}
+
+TEST_F(SnapshotText, MoreTextHeldBackThanThereIsIsALie) {
+  const auto engine = open();
+  const Request r = request(1, {});
+  const Saved saved = run(*engine, r);
+  std::vector<std::byte> lie(saved.bytes[3].begin(), saved.bytes[3].end());
+  lie[33] = std::byte{1};
+  const auto restored = engine->restore(lie, r);
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().code(), Errc::invalid_file) << restored.error().text();
+}
+
+/// An engine of another type of pages, another rounding or another model says what it expects and what it found.
+TEST_F(SnapshotTest, AnotherEngineRefusesIt) {
+  const Vector<std::byte> bytes = save_after(10);
+  const auto refused = [&](const test::ModelFile& file, EngineOptions options, Errc code,
+                           std::initializer_list<std::string_view> words) {
+    options.slots = 2;
+    options.context = 96;
+    options.chunk = 16;
+    const auto other = test::open_engine(On::cpu, file.bytes(), options);
+    ASSERT_TRUE(other);
+    const auto r = (*other)->restore(bytes.span(), request_);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code(), code) << r.error().text();
+    for (std::string_view word : words)
+      EXPECT_NE(r.error().text().find(word), std::string_view::npos) << r.error().text();
+    std::size_t tokens = 0;
+    ASSERT_TRUE((*other)->generate(request_, [&](const Token& token) { return tokens += token.id != kNoToken, true; }));
+    EXPECT_EQ(tokens, 30u);
+  };
+  refused(file_, {.kv_type = DType::bf16}, Errc::dtype_mismatch, {"of f16", "expected bf16"});
+  refused(file_, {.kv_type = DType::f32}, Errc::dtype_mismatch, {"of f16", "expected f32"});
+  refused(file_, {.act = ActPolicy::none}, Errc::invalid_argument, {"rounded", "expected"});
+  refused(test::tiny_model({.seed = 2}), {}, Errc::invalid_argument, {"model", "expected"});
+  refused(test::tiny_model({.rope = test::TinyRope::linear}), {}, Errc::invalid_argument, {"model", "expected"});
+}
+
+/// No truncation and no single byte does worse than an error or other tokens, all the way to the end.
+TEST_F(SnapshotTest, EveryByteMayBeWrong) {
+  const test::ModelFile file = test::tiny_model({.layers = 1, .kv_heads = 1});
+  const auto opened = test::open_engine(On::cpu, file.bytes(), {.context = 32, .chunk = 16});
+  ASSERT_TRUE(opened);
+  HostEngine& engine = **opened;
+  prompt_.resize(5);
+  Request request = request_;
+  request.tokens = prompt_;
+  request.max_tokens = 4;
+  const auto id = engine.submit(request);
+  ASSERT_TRUE(id && engine.step(listen()) && engine.step(listen()));
+  const auto good = engine.save(*id);
+  ASSERT_TRUE(good);
+  while (*engine.step(listen()) != 0) {
+  }
+  int refused = 0, ran = 0;
+  const auto try_bytes = [&](std::span<const std::byte> bytes) {
+    const auto r = engine.restore(bytes, request);
+    if (!r) {
+      ++refused;
+      EXPECT_FALSE(r.error().text().empty());
+      return;
+    }
+    ++ran;
+    for (int steps = 0;; ++steps) {
+      ASSERT_LT(steps, 40);
+      const auto left = engine.step(listen());
+      if (!left) {
+        EXPECT_EQ(left.error().code(), Errc::spec_violation) << left.error().text();
+      }
+      if (left && *left == 0) break;
+    }
+  };
+  for (std::size_t size = 0; size < good->size(); ++size) try_bytes(good->span().first(size));
+  EXPECT_EQ(ran, 0) << "no truncation is whole";
+  std::vector<std::byte> changed(good->begin(), good->end());
+  for (std::size_t at = 0; at < changed.size(); ++at)
+    for (const int flip : {0xff, 0x01, 0x80}) {
+      changed[at] ^= static_cast<std::byte>(flip);
+      try_bytes(changed);
+      changed[at] ^= static_cast<std::byte>(flip);
+    }
+  EXPECT_GT(ran, 1000) << "most of it is state";
+  heard_.clear();
+  ASSERT_TRUE(engine.restore(good->span(), request));
+  while (*engine.step(listen()) != 0) {
+  }
+  EXPECT_EQ(heard_.size(), 2u);
 }
 
 TEST_F(SnapshotTest, WhatDoesNotRunCannotBeSaved) {

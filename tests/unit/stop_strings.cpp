@@ -27,8 +27,10 @@ Streamed stream(const std::vector<std::string_view>& stops, const std::vector<st
     out.text += *sure;
     if (s.matched()) break;
   }
-  out.text += s.rest();
   out.matched = s.matched();
+  const auto rest = s.finish("");
+  EXPECT_TRUE(rest);
+  out.text += *rest;
   return out;
 }
 
@@ -56,12 +58,43 @@ TEST(StopStrings, HoldsBackOnlyWhatMayBegin) {
   EXPECT_EQ(*s.feed("c"), "a");
   EXPECT_TRUE(s.matched());
   EXPECT_EQ(*s.feed("more"), "");
-  EXPECT_EQ(s.rest(), "");
+  EXPECT_EQ(s.held(), "");
+  EXPECT_EQ(*s.finish("more"), "");
 }
 
 TEST(StopStrings, TheEarlierOfTwoMatchesCuts) {
   EXPECT_EQ(stream({"world", "lo w"}, {"hello world"}).text, "hel");
   EXPECT_EQ(stream({"aab"}, {"a", "a", "a", "b"}).text, "a");
+}
+
+/// The last text may begin one stop string while another's beginning is still held back.
+TEST(StopStrings, TheEndGivesOutAllThatWasHeldBack) {
+  const std::string_view stops[] = {"abc", "\xef\xbf\xbdx"};
+  StopStrings s(system_allocator());
+  ASSERT_TRUE(s.set(stops));
+  EXPECT_EQ(*s.feed("xab"), "x");
+  EXPECT_EQ(*s.finish("\xef\xbf\xbd"), "ab\xef\xbf\xbd");
+  EXPECT_FALSE(s.matched());
+  StopStrings t(system_allocator());
+  ASSERT_TRUE(t.set(stops));
+  EXPECT_EQ(*t.feed("xab"), "x");
+  EXPECT_EQ(*t.finish("cd"), "") << "the last text may complete one, too";
+  EXPECT_TRUE(t.matched());
+}
+
+TEST(StopStrings, ResumesWithWhatAnotherHeldBack) {
+  const std::string_view stops[] = {"abc"};
+  StopStrings same(system_allocator());
+  ASSERT_TRUE(same.set(stops));
+  ASSERT_TRUE(same.resume("ab"));
+  EXPECT_EQ(same.held(), "ab");
+  EXPECT_EQ(*same.feed("c"), "");
+  EXPECT_TRUE(same.matched());
+  StopStrings none(system_allocator());
+  ASSERT_TRUE(none.set({}));
+  ASSERT_TRUE(none.resume("ab"));
+  EXPECT_EQ(*none.feed("c"), "abc");
+  EXPECT_EQ(*none.feed("d"), "d");
 }
 
 TEST(StopStrings, AnEmptyStopStringIsRefused) {
@@ -98,10 +131,10 @@ TEST(StopStrings, EqualsAPlainSearchOnRandomText) {
       for (std::string_view stop : stops) first = std::min(first, all.find(stop));
       ASSERT_EQ(s.matched(), first != std::string::npos) << all;
       if (s.matched()) {
-        ASSERT_EQ(out + std::string(s.rest()), all.substr(0, first)) << all;
+        ASSERT_EQ(out + std::string(s.held()), all.substr(0, first)) << all;
         ++matches;
       } else {
-        ASSERT_EQ(out + std::string(s.rest()), all);
+        ASSERT_EQ(out + std::string(s.held()), all);
       }
     }
   }

@@ -25,7 +25,6 @@ struct ActiveRequest {
   std::uint32_t max_tokens = 0;
   std::uint32_t generated = 0;
   bool ignore_eos = false;
-  bool cancelled = false;
 };
 
 /// Checks a request against the engine's limits and copies it.
@@ -59,6 +58,11 @@ struct ActiveRequest {
   if (s.bias.size() > options.bias_entries)
     return fail(Errc::invalid_argument, s.bias.size(), " logit biases, the engine was opened for at most ",
                 options.bias_entries);
+  for (const TokenBias& bias : s.bias) {
+    if (bias.token < 0 || static_cast<std::uint32_t>(bias.token) >= vocabulary)
+      return fail(Errc::invalid_argument, "a logit bias names token ", bias.token, ", expected 0..", vocabulary - 1);
+    if (bias.bias != bias.bias) return fail(Errc::invalid_argument, "the logit bias of token ", bias.token, " is NaN");
+  }
   if (request.log_probabilities > vocabulary)
     return fail(Errc::invalid_argument, request.log_probabilities, " log-probabilities, the vocabulary has ",
                 vocabulary);

@@ -81,7 +81,7 @@ template <class B, class Families = AllFamilies> class Engine {
 
   /// Queues a request; it starts in a later `step` when a slot and its pages are free.
   ///
-  /// Any thread. Errors: Errc::invalid_argument, Errc::capacity_exceeded (longer than the context),
+  /// Any thread. Errors: Errc::invalid_argument naming the field, Errc::capacity_exceeded (longer than the context),
   /// Errc::out_of_memory.
   [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept { return core_->submit(request); }
 
@@ -125,24 +125,32 @@ template <class B, class Families = AllFamilies> class Engine {
   /// scored token has half a window before it: the way in which peers' figures are made. Sums in f64.
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept { return core_->perplexity(text); }
 
-  /// A running request's tokens and state, for `restore` in an engine of the same model and options.
+  /// A running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept { return core_->save(id); }
-  /// Continues a saved request as `request` says (its prompt is ignored): same bits as without the break.
+  /// Continues a saved request as `request` says (its prompt is ignored): same bits and the same text as
+  /// without the break, whatever was held back included.
+  ///
+  /// The bytes may come from anywhere. Errors: Errc::invalid_file, truncated_file or unsupported_version
+  /// for what is no snapshot; Errc::dtype_mismatch or invalid_argument, saying what is expected and found,
+  /// for one of another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
+  /// `submit`.
   [[nodiscard]] Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) noexcept {
     return core_->restore(snapshot, request);
   }
 
   /// The tokenizer, or null when the file has no vocabulary.
-  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return core_->tokenizer(); }
-  [[nodiscard]] const model::GgufFile& file() const noexcept { return core_->file(); }
-  [[nodiscard]] const model::Config& config() const noexcept { return core_->config(); }
-  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return core_->plan(); }
+  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return core_->model().tokenizer(); }
+  [[nodiscard]] const model::GgufFile& file() const noexcept { return core_->model().file(); }
+  [[nodiscard]] const model::Config& config() const noexcept { return core_->model().config(); }
+  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return core_->model().plan(); }
   /// The stages of the model.
-  [[nodiscard]] plan::ModelPlans plans() const noexcept { return {nullptr, nullptr, &core_->plan(), &core_->plan()}; }
-  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return core_->executor(); }
-  [[nodiscard]] exec::Executor<B>& executor() noexcept { return core_->executor(); }
-  [[nodiscard]] typename B::Device& device() noexcept { return core_->device(); }
-  [[nodiscard]] std::uint32_t context() const noexcept { return core_->context(); }
+  [[nodiscard]] plan::ModelPlans plans() const noexcept {
+    return {nullptr, nullptr, &core_->model().plan(), &core_->model().plan()};
+  }
+  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return core_->model().executor(); }
+  [[nodiscard]] exec::Executor<B>& executor() noexcept { return core_->model().executor(); }
+  [[nodiscard]] typename B::Device& device() noexcept { return core_->model().device(); }
+  [[nodiscard]] std::uint32_t context() const noexcept { return core_->model().context(); }
 
  private:
   explicit Engine(Owned<Core> core) noexcept : core_(std::move(core)) {}

@@ -2,6 +2,7 @@
 // zrt/engine/snapshot.hpp: a sequence with its state as bytes.
 #pragma once
 
+#include <zrt/engine/model_identity.hpp>
 #include <zrt/serve/sequence.hpp>
 #include <zrt/serve/slot_table.hpp>
 
@@ -10,28 +11,49 @@
 namespace zrt::inline ZRT_ABI::detail {
 
 /// What a snapshot's bytes say; `state` views them.
+///
+/// Text that was on its way out is not stored: it follows from the tokens and from how much of it was
+/// held back.
 struct Snapshot {
   explicit Snapshot(Allocator a) noexcept : tokens(a) {}
 
   Vector<std::int32_t> tokens;
   std::uint32_t prompt_tokens = 0;
   std::uint32_t processed = 0;
+  std::uint32_t held = 0;  ///< bytes of whole characters that have not come out
   std::span<const std::byte> state{};
 };
 
-/// Layout: "ZRTS", version, prompt tokens, processed, tokens (u32 each, little-endian), ids, state.
-inline constexpr std::array<std::uint32_t, 2> kSnapshotHead{0x5354525au, 1};
-inline constexpr std::size_t kSnapshotWords = 5;
+/// The words at the beginning, u32 little-endian; token ids and state follow.
+enum class SnapshotWord : std::uint8_t {
+  magic,             ///< "ZRTS"
+  version,           ///< kSnapshotVersion
+  kv_type,           ///< DType of keys and values
+  act,               ///< ActPolicy
+  fingerprint_low,   ///< of the model
+  fingerprint_high,  ///< of the model
+  prompt_tokens,
+  processed,
+  held,
+  tokens,
+};
+inline constexpr std::size_t kSnapshotWords = 10;
+inline constexpr std::uint32_t kSnapshotMagic = 0x5354525au;
+inline constexpr std::uint32_t kSnapshotVersion = 2;
 
 [[nodiscard]] inline std::uint32_t read_word(std::span<const std::byte> bytes, std::size_t index) noexcept {
   std::uint32_t word = 0;
   for (std::size_t b = 4; b-- > 0;) word = word << 8 | static_cast<std::uint32_t>(bytes[index * 4 + b]);
   return word;
 }
+[[nodiscard]] inline std::uint32_t read_word(std::span<const std::byte> bytes, SnapshotWord word) noexcept {
+  return read_word(bytes, static_cast<std::size_t>(word));
+}
 
-/// Writes a sequence and its slot's state.
+/// Writes a sequence and its slot's state; `held` bytes of its text have not come out.
 template <class B>
 [[nodiscard]] Result<Vector<std::byte>> save_snapshot(serve::SlotTable<B>& slots, const serve::Sequence& sequence,
+                                                      std::size_t held, const ModelIdentity& identity,
                                                       const Allocator& allocator) noexcept {
   Vector<std::byte> out(allocator);
   const std::size_t head = (kSnapshotWords + sequence.tokens.size()) * 4;
@@ -41,31 +63,70 @@ template <class B>
   auto put = [&](std::uint32_t word) {
     for (int b = 0; b < 4; ++b) out[at++] = static_cast<std::byte>(word >> 8 * b & 0xffu);
   };
-  for (std::uint32_t word : kSnapshotHead) put(word);
-  put(sequence.prompt_tokens);
-  put(sequence.processed);
-  put(static_cast<std::uint32_t>(sequence.tokens.size()));
+  const std::array<std::uint32_t, kSnapshotWords> words{kSnapshotMagic,
+                                                        kSnapshotVersion,
+                                                        static_cast<std::uint32_t>(identity.kv_type),
+                                                        static_cast<std::uint32_t>(identity.act),
+                                                        static_cast<std::uint32_t>(identity.fingerprint),
+                                                        static_cast<std::uint32_t>(identity.fingerprint >> 32),
+                                                        sequence.prompt_tokens,
+                                                        sequence.processed,
+                                                        static_cast<std::uint32_t>(held),
+                                                        static_cast<std::uint32_t>(sequence.tokens.size())};
+  for (std::uint32_t word : words) put(word);
   for (std::uint32_t token : sequence.tokens) put(token);
   if (auto r = slots.save(sequence.slot, sequence.processed, out.span().subspan(head)); !r) return pass(r);
   return out;
 }
 
-/// Reads a snapshot from anywhere. Errors: Errc::invalid_file or truncated_file.
-[[nodiscard]] inline Result<Snapshot> read_snapshot(std::span<const std::byte> bytes,
+/// Refuses a snapshot of another engine. Errors: Errc::dtype_mismatch for the type of keys and values,
+/// Errc::invalid_argument for the rounding of activations and for the model.
+[[nodiscard]] inline Result<void> check_identity(std::span<const std::byte> bytes, const ModelIdentity& own) noexcept {
+  const std::uint32_t kv_type = read_word(bytes, SnapshotWord::kv_type);
+  if (kv_type != static_cast<std::uint32_t>(own.kv_type)) {
+    Error error = Error::of(Errc::dtype_mismatch, "the snapshot holds keys and values of ");
+    if (kv_type <= 0xffu && is_dtype(static_cast<std::uint8_t>(kv_type)))
+      error.append(name(static_cast<DType>(kv_type)));
+    else
+      error.append("type ").append(kv_type);
+    error.append(", expected ").append(name(own.kv_type));
+    return std::unexpected<Error>(error);
+  }
+  const std::uint32_t act = read_word(bytes, SnapshotWord::act);
+  if (act != static_cast<std::uint32_t>(own.act))
+    return fail(Errc::invalid_argument, "the snapshot's activations are rounded by policy ", act, ", expected ",
+                static_cast<std::uint32_t>(own.act));
+  const std::uint64_t found = std::uint64_t{read_word(bytes, SnapshotWord::fingerprint_high)} << 32 |
+                              read_word(bytes, SnapshotWord::fingerprint_low);
+  if (found != own.fingerprint)
+    return fail(Errc::invalid_argument, "the snapshot is of the model with fingerprint ", found, ", expected ",
+                own.fingerprint);
+  return {};
+}
+
+/// Reads a snapshot from anywhere, for an engine of identity `own`.
+///
+/// Errors: Errc::invalid_file, truncated_file or unsupported_version; those of check_identity.
+[[nodiscard]] inline Result<Snapshot> read_snapshot(std::span<const std::byte> bytes, const ModelIdentity& own,
                                                     const Allocator& allocator) noexcept {
   if (bytes.size() < kSnapshotWords * 4)
-    return fail(Errc::truncated_file, "a snapshot has at least 20 bytes, found ", bytes.size());
-  for (std::size_t i = 0; i < kSnapshotHead.size(); ++i)
-    if (read_word(bytes, i) != kSnapshotHead[i])
-      return fail(Errc::invalid_file, "the bytes are no snapshot of version ", kSnapshotHead[1]);
+    return fail(Errc::truncated_file, "the snapshot has ", bytes.size(), " bytes, expected at least ",
+                kSnapshotWords * 4);
+  if (const std::uint32_t magic = read_word(bytes, SnapshotWord::magic); magic != kSnapshotMagic)
+    return fail(Errc::invalid_file, "a snapshot begins with the word ", kSnapshotMagic, ", found ", magic);
+  if (const std::uint32_t version = read_word(bytes, SnapshotWord::version); version != kSnapshotVersion)
+    return fail(Errc::unsupported_version, "the snapshot has version ", version, ", expected ", kSnapshotVersion);
+  if (auto r = check_identity(bytes, own); !r) return pass(r);
   Snapshot snapshot(allocator);
-  snapshot.prompt_tokens = read_word(bytes, 2);
-  snapshot.processed = read_word(bytes, 3);
-  const std::size_t count = read_word(bytes, 4);
+  snapshot.prompt_tokens = read_word(bytes, SnapshotWord::prompt_tokens);
+  snapshot.processed = read_word(bytes, SnapshotWord::processed);
+  snapshot.held = read_word(bytes, SnapshotWord::held);
+  const std::size_t count = read_word(bytes, SnapshotWord::tokens);
   if (count > bytes.size() / 4 - kSnapshotWords)
     return fail(Errc::truncated_file, "the snapshot announces ", count, " tokens and has ", bytes.size(), " bytes");
   if (snapshot.prompt_tokens == 0 || snapshot.prompt_tokens > count || snapshot.processed >= count)
-    return fail(Errc::invalid_file, "the snapshot's token counts contradict each other");
+    return fail(Errc::invalid_file, "the snapshot has ", snapshot.prompt_tokens, " prompt tokens and ",
+                snapshot.processed, " processed ones of ", count, ", expected 1.. and fewer than all");
   for (std::size_t i = 0; i < count; ++i)
     if (auto r = snapshot.tokens.push_back(static_cast<std::int32_t>(read_word(bytes, kSnapshotWords + i))); !r)
       return pass(r);

@@ -24,14 +24,34 @@ class StopStrings {
       longest_ = stop.size() > longest_ ? stop.size() : longest_;
       if (auto r = stops_.push_back(std::move(*copy)); !r) return r;
     }
+    longest_text_ = longest_text;
     if (auto r = held_.reserve(longest_ + longest_text); !r) return r;
     return ready_.reserve(longest_ + longest_text);
   }
 
+  /// Begins with `text` held back, as another matcher left it; what it means is seen at the next feed.
+  [[nodiscard]] Result<void> resume(std::string_view text) noexcept {
+    const std::size_t room = text.size() + longest_text_ + longest_;
+    if (auto r = held_.reserve(room); !r) return r;
+    if (auto r = ready_.reserve(room); !r) return r;
+    return held_.append(text);
+  }
+
   /// Takes more text and returns what is now sure; the view holds until the next call.
-  [[nodiscard]] Result<std::string_view> feed(std::string_view text) noexcept {
+  [[nodiscard]] Result<std::string_view> feed(std::string_view text) noexcept { return advance(text, true); }
+
+  /// Takes the last text and returns all that is left up to a match: a mere beginning is none.
+  [[nodiscard]] Result<std::string_view> finish(std::string_view text) noexcept { return advance(text, false); }
+
+  /// Text that was fed and has not come out.
+  [[nodiscard]] std::string_view held() const noexcept { return matched_ ? std::string_view{} : held_.view(); }
+  [[nodiscard]] bool matched() const noexcept { return matched_; }
+
+ private:
+  [[nodiscard]] Result<std::string_view> advance(std::string_view text, bool more) noexcept {
     ready_.clear();
-    if (stops_.empty() || matched_) return matched_ ? std::string_view{} : text;
+    if (matched_) return std::string_view{};
+    if (stops_.empty() && held_.empty()) return text;
     if (auto r = held_.append(text); !r) return pass(r);
     const std::string_view all = held_.view();
     std::size_t first = std::string_view::npos;
@@ -40,17 +60,12 @@ class StopStrings {
       first = at < first ? at : first;
     }
     matched_ = first != std::string_view::npos;
-    const std::size_t sure = matched_ ? first : all.size() - possible_beginning(all);
+    const std::size_t sure = matched_ ? first : all.size() - (more ? possible_beginning(all) : 0);
     if (auto r = ready_.append(std::string_view(all.data(), sure)); !r) return pass(r);
     held_.erase_front(sure);
     return ready_.view();
   }
 
-  /// What was held back and turned out to be no stop string.
-  [[nodiscard]] std::string_view rest() const noexcept { return matched_ ? std::string_view{} : held_.view(); }
-  [[nodiscard]] bool matched() const noexcept { return matched_; }
-
- private:
   /// Length of the longest end of `text` that begins a stop string.
   [[nodiscard]] std::size_t possible_beginning(std::string_view text) const noexcept {
     std::size_t most = 0;
@@ -65,6 +80,7 @@ class StopStrings {
   String held_;
   String ready_;
   std::size_t longest_ = 0;
+  std::size_t longest_text_ = 0;
   bool matched_ = false;
 };
 

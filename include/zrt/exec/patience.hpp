@@ -2,12 +2,11 @@
 // zrt/exec/patience.hpp: how long a waiting worker keeps its core before it offers it to others.
 #pragma once
 
-#include <zrt/core/config.hpp>
+#include <zrt/core/hooks.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <sched.h>
-#include <time.h>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -34,9 +33,10 @@ class Patience {
         if (done()) return;
         pause();
       }
-      const std::uint64_t before = nanoseconds();
+      const ClockHook clock = monotonic_clock();
+      const std::uint64_t before = clock();
       (void)sched_yield();
-      const bool taken = nanoseconds() - before >= kTakenNanoseconds;
+      const bool taken = clock() - before >= kTakenNanoseconds;
       if (taken)
         learn(spins / 2 > kLeastPauses ? spins / 2 : kLeastPauses);
       else
@@ -57,12 +57,6 @@ class Patience {
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield");
 #endif
-  }
-  /// Time since some moment, read in user space on Linux.
-  [[nodiscard]] static std::uint64_t nanoseconds() noexcept {
-    timespec now{};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
   }
 
  private:

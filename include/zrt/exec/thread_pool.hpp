@@ -85,7 +85,7 @@ class ThreadPool {
     for (std::uint32_t spins = 1; round_.load(std::memory_order_acquire) == seen; ++spins) {
       Patience::pause();
       if (spins % 1024 != 0 && spin_nanoseconds_ != 0) continue;
-      const std::uint64_t now = Patience::nanoseconds();
+      const std::uint64_t now = monotonic_clock()();
       if (since == 0) since = now;
       if (now - since >= spin_nanoseconds_) sleep_until_after(seen);
     }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/model_identity.hpp: what tells the model and options of one sequence's state from another's.
+#pragma once
+
+#include <zrt/core/hash.hpp>
+#include <zrt/exec/bind.hpp>
+#include <zrt/model/config.hpp>
+
+#include <bit>
+
+namespace zrt::inline ZRT_ABI::detail {
+
+/// State may go from one engine to another when all of this is equal.
+struct ModelIdentity {
+  DType kv_type = DType::f16;
+  ActPolicy act = ActPolicy::weight;
+  std::uint64_t fingerprint = 0;  ///< of sizes, constants and weights
+};
+
+/// A hash that takes one value after the other.
+class Fingerprint {
+ public:
+  void add(std::string_view bytes) noexcept { add(hash_bytes(bytes)); }
+  void add(std::uint64_t value) noexcept {
+    const std::array<std::uint64_t, 2> pair{value_, value};
+    value_ = hash_bytes({reinterpret_cast<const char*>(pair.data()), sizeof pair});
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+/// Hashes a model's sizes and constants, and of each tensor the name, the type, the shape and the first
+/// bytes: enough to tell models apart that were trained apart, without reading them whole.
+///
+/// Errors: those of `weights`.
+[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c, const plan::ExecutionPlan& plan,
+                                                             const exec::WeightSource& weights) noexcept {
+  static constexpr std::size_t kFirstBytes = 64;
+  Fingerprint hash;
+  for (const std::uint32_t size :
+       {c.vocabulary, c.context, c.width, c.layers, c.ff, c.heads, c.kv_heads, c.key_dim, c.value_dim})
+    hash.add(size);
+  hash.add(std::bit_cast<std::uint32_t>(c.norm_eps));
+  static_assert(NoPadding<ops::RopeParams>);
+  hash.add({reinterpret_cast<const char*>(&c.rope), sizeof c.rope});
+  for (const plan::PlanWeight& w : plan.weights) {
+    if (w.inline_data()) continue;
+    hash.add(w.name.view());
+    hash.add(static_cast<std::uint64_t>(w.dtype));
+    for (std::size_t axis = 0; axis < w.shape.rank; ++axis) hash.add(w.shape[axis].extent);
+    auto view = weights.find(weights.context, w.name.view());
+    if (!view) return pass(view);
+    const std::size_t count = view->data.size() < kFirstBytes ? view->data.size() : kFirstBytes;
+    hash.add({reinterpret_cast<const char*>(view->data.data()), count});
+  }
+  return hash.value();
+}
+
+}  // namespace zrt::inline ZRT_ABI::detail

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/open_model.hpp: a model file, read, compiled and bound to a backend with its workers.
+#pragma once
+
+#include <zrt/core/owned.hpp>
+#include <zrt/engine/loaded_model.hpp>
+#include <zrt/engine/model_identity.hpp>
+#include <zrt/engine/tensor_copies.hpp>
+#include <zrt/exec/executor.hpp>
+#include <zrt/exec/thread_pool.hpp>
+
+#include <optional>
+
+namespace zrt::inline ZRT_ABI::detail {
+
+/// What stays as it is while an engine lives. Its address must not change once it is loaded.
+template <class B, class Families, class Catalog> class OpenModel {
+ public:
+  OpenModel(model::GgufFile file, const EngineOptions& options) noexcept
+      : file_(std::move(file)),
+        options_(options),
+        vocabulary_(options.allocator),
+        compiled_(options.allocator),
+        copies_(options.allocator) {}
+
+  /// Reads, compiles and binds the model, and starts the default workers.
+  [[nodiscard]] Result<void> load() noexcept {
+    if (auto r = check(options_); !r) return r;
+    auto config = model::read_config(file_);
+    if (!config) return pass(config);
+    config_ = *config;
+    auto vocabulary = read_vocabulary(file_, options_.allocator);
+    if (!vocabulary) return pass(vocabulary);
+    vocabulary_ = std::move(*vocabulary);
+    if (!vocabulary_.tokens.empty()) {
+      auto tokenizer = text::Tokenizer::make(vocabulary_.spec, options_.allocator);
+      if (!tokenizer) return pass(tokenizer);
+      tokenizer_.emplace(std::move(*tokenizer));
+    }
+    constexpr OpSet claims = OpSet::of(typename B::Claims{});
+    auto compiled = compile_model<Families>(file_, config_, ir::Ops::of<Catalog>(), claims, options_);
+    if (!compiled) return pass(compiled);
+    compiled_ = std::move(*compiled);
+    return bind();
+  }
+
+  /// What a sequence's state belongs to. Reads the beginning of every tensor.
+  [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
+    auto fingerprint = model_fingerprint(config_, compiled_.plan, weights());
+    if (!fingerprint) return pass(fingerprint);
+    return ModelIdentity{config_.kv_dtype, options_.act, *fingerprint};
+  }
+
+  /// Tells the host's log what was opened, and which registers the plan computes for nobody.
+  void log_opened() const noexcept {
+    // An error's inline text is the library's way to build a short message without memory.
+    Error message = Error::of(Errc::ok, "opened on ", B::name);
+    if constexpr (requires { name(device_.isa()); }) message.append(" (").append(name(device_.isa())).append(")");
+    message.append(": ").append(compiled_.plan.instructions.size()).append(" instructions, ");
+    message.append(options_.slots).append(" slots of ").append(context_).append(" positions, ");
+    message.append(executor_->states().bytes()).append(" bytes of state");
+    options_.log(LogLevel::info, message.text());
+    for (const plan::PlanDiagnostic& d : compiled_.diagnostics)
+      if (d.level == plan::DiagnosticLevel::warn)
+        options_.log(LogLevel::warn, Error::of(Errc::ok, "instruction ", d.instruction, " writes register ",
+                                               plan::index(d.reg), ", which nothing reads")
+                                         .text());
+  }
+
+  [[nodiscard]] const EngineOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const model::GgufFile& file() const noexcept { return file_; }
+  [[nodiscard]] const model::Config& config() const noexcept { return config_; }
+  /// Null when the file has no vocabulary.
+  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return tokenizer_ ? &*tokenizer_ : nullptr; }
+  /// Bytes of the longest token.
+  [[nodiscard]] std::size_t longest_token() const noexcept { return vocabulary_.longest; }
+  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return compiled_; }
+  [[nodiscard]] exec::Executor<B>& executor() noexcept { return *executor_; }
+  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return *executor_; }
+  [[nodiscard]] typename B::Device& device() noexcept { return device_; }
+  /// Positions per slot.
+  [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
+
+ private:
+  [[nodiscard]] Result<void> bind() noexcept {
+    ThreadHook threads = options_.thread_hook;
+    if (threads.run == nullptr && options_.threads > 1) {
+      auto pool = Owned<exec::ThreadPool>::make(options_.allocator, options_.allocator);
+      if (!pool) return pass(pool);
+      pool_ = std::move(*pool);
+      if (auto r = pool_->start(options_.threads); !r) return r;
+      threads = pool_->hook();
+    }
+    device_ = typename B::Device(options_.allocator, threads);
+    if constexpr (requires { device_.ready(); })
+      if (auto r = device_.ready(); !r) return r;
+    context_ = options_.context != 0 ? options_.context : config_.context < 4096 ? config_.context : 4096;
+    const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
+    const auto pages =
+        narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
+    if (!pages) return pass(pages);
+    exec::ExecutorSizes sizes;
+    sizes.slots = options_.slots;
+    sizes.prefill_tokens = options_.chunk + options_.slots;
+    sizes.prefill_rows = options_.logit_rows > options_.slots ? options_.logit_rows : options_.slots;
+    sizes.pages = *pages;
+    sizes.pages_per_slot = pages_per_slot;
+    if (!file_.has_data())
+      if (auto r = copies_.read(file_, compiled_.plan); !r) return r;
+    auto executor = exec::Executor<B>::make(compiled_, kOpTable<Catalog>, weights(), sizes, device_);
+    if (!executor) return pass(executor);
+    executor_.emplace(std::move(*executor));
+    return {};
+  }
+
+  [[nodiscard]] exec::WeightSource weights() const noexcept {
+    return file_.has_data() ? model::weight_source(file_) : copies_.source();
+  }
+
+  model::GgufFile file_;
+  EngineOptions options_;
+  model::Config config_{};
+  Vocabulary vocabulary_;
+  std::optional<text::Tokenizer> tokenizer_;
+  plan::CompiledPlan compiled_;
+  TensorCopies copies_;
+  Owned<exec::ThreadPool> pool_;
+  typename B::Device device_{};
+  std::optional<exec::Executor<B>> executor_;
+  std::uint32_t context_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::detail
