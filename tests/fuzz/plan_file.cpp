@@ -219,7 +219,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::uint32_t& value : sizes.bounds.value) value = 2;
   const std::vector<std::uint64_t> scratch(compiled->plan.instructions.size());
   (void)run_as_decoder(*compiled);
-  const auto mapping = plan::plan_memory(*compiled, *kOps.table, sizes.bounds, scratch);
+  const auto mapping = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, sizes.bounds, scratch);
   if (!mapping) return 0;
   demand(plan::check_memory(compiled->plan, *kOps.table, sizes.bounds, *mapping).has_value());
   // Larger ones are only slow.

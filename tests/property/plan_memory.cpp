@@ -108,7 +108,7 @@ TEST(PlanMemory, NoTwoLiveRegistersOverlapInRandomGraphs) {
     for (const Extents& bounds : {extents(64, 8), extents(5, 3)}) {
       const auto scratch = reference_scratch(plan, bounds);
       const bool any_scratch = std::ranges::any_of(scratch, [](std::uint64_t bytes) { return bytes != 0; });
-      const auto mapping = plan::plan_memory(plan, *catalog_ops().table, bounds, scratch);
+      const auto mapping = plan::plan_memory(plan.plan, plan.liveness, *catalog_ops().table, bounds, scratch);
       ASSERT_TRUE(mapping) << mapping.error().text();
       const auto proof = plan::check_memory(plan.plan, *catalog_ops().table, bounds, *mapping);
       ASSERT_TRUE(proof) << proof.error().text();

@@ -89,12 +89,11 @@ Result<std::vector<Bytes>> run_spread(const plan::CompiledPlan& compiled, const 
 
 std::vector<std::uint64_t> reference_scratch(const plan::CompiledPlan& compiled, const Extents& bounds) {
   std::vector<std::uint64_t> scratch;
-  std::array<InputInfo, plan::kMaxOperands> in;
-  std::array<WeightInfo, plan::kMaxOperands> w;
+  OperandStorage storage;
   for (std::size_t i = 0; i < compiled.plan.instructions.size(); ++i) {
     const plan::Instruction insn = compiled.plan.instruction(i);
     const auto bytes = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].scratch(
-        compiled.plan.operand_info(insn, in, w), bounds);
+        compiled.plan.operand_info(insn, storage), bounds);
     scratch.push_back(bytes ? *bytes : 0);
   }
   return scratch;
@@ -126,14 +125,14 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
     scratch.push_back(std::move(*buffer));
     if (auto r = recorder.begin({static_cast<std::uint32_t>(i), insn.opcode, scratch.back().span()}); !r)
       return pass(r);
-    std::array<exec::TensorHandle<ReferenceBackend>, plan::kMaxOperands> in{};
-    std::array<exec::TensorHandle<ReferenceBackend>, plan::kMaxOperands> out{};
-    std::array<HostWeight, plan::kMaxOperands> w{};
+    std::array<exec::TensorHandle<ReferenceBackend>, kMaxOperands> in{};
+    std::array<exec::TensorHandle<ReferenceBackend>, kMaxOperands> out{};
+    std::array<HostWeight, kMaxOperands> w{};
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
       if (insn.inputs[k] != plan::kNoRegister) in[k] = registers[plan::index(insn.inputs[k])];
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) out[k] = registers[plan::index(insn.outputs[k])];
     for (std::size_t k = 0; k < insn.weights.size(); ++k)
-      if (insn.weights[k] != plan::kNoWeight) w[k] = (*weights)[plan::index(insn.weights[k])];
+      if (insn.weights[k] != plan::kNoWeight) w[k] = weights->own[plan::index(insn.weights[k])];
     const exec::BoundOperands<ReferenceBackend> operands{{in.data(), insn.inputs.size()},
                                                          {out.data(), insn.outputs.size()},
                                                          {w.data(), insn.weights.size()},

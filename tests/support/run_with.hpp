@@ -3,6 +3,7 @@
 #pragma once
 
 #include <support/run_plan.hpp>
+#include <zrt/exec/step_fault.hpp>
 
 namespace zrt::test {
 
@@ -24,6 +25,7 @@ Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const ex
   step.status = &status;
   auto done = bound->program().launch(device, step, {});
   if (!done) return pass(done);
+  if (auto fault = exec::step_fault(status, compiled.plan); !fault) return pass(fault);
   if (!*done) return fail(Errc::limit_exceeded, "the step ended early");
   std::vector<Bytes> outputs;
   for (const plan::PlanPort& port : compiled.plan.outputs) {

@@ -149,7 +149,7 @@ TEST(PlanFile, EveryByteChangeIsAPlanOrATypedError) {
         ++fine;
         // What is let through can be planned, or is too large to be.
         const Extents bounds = extents(4, 4);
-        const auto mapping = plan::plan_memory(*r, *catalog_ops().table, bounds, scratch_of(*r));
+        const auto mapping = plan::plan_memory(r->plan, r->liveness, *catalog_ops().table, bounds, scratch_of(*r));
         if (mapping) {
           EXPECT_TRUE(plan::check_memory(r->plan, *catalog_ops().table, bounds, *mapping)) << at;
         }
@@ -176,12 +176,12 @@ TEST(PlanFile, VersionAndMagic) {
   const auto bytes = plan::write_plan(*small_plan(weights));
   ASSERT_TRUE(bytes);
   Bytes other(bytes->begin(), bytes->end());
-  other[8] = std::byte{2};
+  other[8] = std::byte{3};
   auto r = plan::read_plan(other, *catalog_ops().table);
   EXPECT_EQ(r.error().code(), Errc::unsupported_version);
   EXPECT_EQ(r.error().offset(), 12u);
-  EXPECT_NE(r.error().text().find("version 2, expected 1"), std::string_view::npos);
-  other[8] = std::byte{1};
+  EXPECT_NE(r.error().text().find("version 3, expected 2"), std::string_view::npos);
+  other[8] = std::byte{2};
   other[0] = std::byte{'X'};
   r = plan::read_plan(other, *catalog_ops().table);
   EXPECT_EQ(r.error().code(), Errc::invalid_file);

@@ -312,12 +312,12 @@ TEST(Verify, Weights) {
   {
     Projected p;
     EXPECT_TRUE(ir::verify(p.graph(), *catalog_ops().table));
-    p.graph().operands[p.graph().nodes[0].first_operand + 2] = ir::kNone;
+    p.graph().operands[p.graph().nodes[0].first_operand + 1] = ir::kNone;
     expect_error(p.graph(), Errc::missing_weight, 0, {"linear", "weight weight is not bound"});
   }
   {
     Projected p;
-    p.graph().operands[p.graph().nodes[0].first_operand + 2] = 3;
+    p.graph().operands[p.graph().nodes[0].first_operand + 1] = 3;
     expect_error(p.graph(), Errc::missing_weight, 0, {"linear", "weight id 3"});
   }
   {

@@ -35,7 +35,7 @@ struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps>, O> {
     return cpu::scratch_bytes<O>(call, bounds);
   }
   ZRT_COLD static Result<void> record(cpu::DeviceRecorder& recorder, const Call<Backend, O>& c) noexcept {
-    return cpu::Adapter<O>::record(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params});
+    return cpu::Adapter<O>::record(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region});
   }
 };
 

@@ -52,7 +52,7 @@ struct Adapter<BasicReferenceBackend<Catalog>, O> {
       return 0;
   }
   static Result<void> record(reference::Recorder& recorder, const Call<Backend, O>& c) noexcept {
-    return recorder.push(&run, HostCall<O>{c.in, c.out, c.w, c.state, c.params});
+    return recorder.push(&run, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region});
   }
 
  private:

@@ -48,6 +48,7 @@ enum class Errc : std::uint16_t {
   capacity_exceeded,        ///< no slot, page or context is left for the request
   not_found,                ///< an id or name is not known
   spec_violation,           ///< data broke an op's contract at run time
+  cancelled,                ///< the caller's stop poll ended it
   unimplemented,            ///< verified, but computing it is not part of this build
   limit_exceeded,           ///< a loop or a count ran past its stated limit
 };
@@ -121,6 +122,8 @@ enum class Errc : std::uint16_t {
       return "not_found";
     case Errc::spec_violation:
       return "spec_violation";
+    case Errc::cancelled:
+      return "cancelled";
     case Errc::unimplemented:
       return "unimplemented";
     case Errc::limit_exceeded:

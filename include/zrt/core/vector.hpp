@@ -17,8 +17,6 @@ namespace zrt::inline ZRT_ABI {
 ///
 /// Move-only. A failed call leaves the contents as they were.
 template <class T> class Vector {
-  static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>);
-
  public:
   using value_type = T;
 
@@ -40,7 +38,11 @@ template <class T> class Vector {
     }
     return *this;
   }
-  ~Vector() { free_all(); }
+  ~Vector() {
+    // Here and not in the class, so that a T may hold a Vector<T>.
+    static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>);
+    free_all();
+  }
 
   [[nodiscard]] T* data() noexcept { return data_; }
   [[nodiscard]] const T* data() const noexcept { return data_; }

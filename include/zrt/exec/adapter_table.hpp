@@ -25,13 +25,16 @@ ZRT_COLD Result<void> record_row(typename B::Recorder& recorder, const BoundOper
   auto params = decode_params<O>(operands.params);
   if (!params) return pass(params);
   // The operands have been checked; a caller that checks nothing shows in a debug build.
-  ZRT_ASSERT(operands.inputs.size() == kInputs<O> && operands.outputs.size() == kOutputs<O> &&
+  ZRT_ASSERT((RepeatsInputs<O> || operands.inputs.size() == kInputs<O>) &&
+             (RepeatsOutputs<O> || operands.outputs.size() == kOutputs<O>) &&
              operands.weights.size() == kWeights<O> &&
              (operands.state != nullptr) == (O::lifecycle != StateLifecycle::none));
   Call<B, O> call;
-  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i].tensor;
-  for (std::size_t i = 0; i < kOutputs<O>; ++i) call.out[i] = operands.outputs[i].tensor;
-  for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
+  auto tensor = [](const TensorHandle<B>& handle) { return handle.tensor; };
+  fill(call.in, operands.inputs, tensor);
+  fill(call.out, operands.outputs, tensor);
+  fill(call.w, operands.weights);
+  if constexpr (HasRegions<O>) fill(call.region, operands.regions);
   if constexpr (O::lifecycle != StateLifecycle::none) call.state = operands.state->block;
   call.params = *params;
   return Adapter<B, O>::record(recorder, call);
@@ -41,14 +44,9 @@ template <class B, class O>
 ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands,
                                            [[maybe_unused]] const Extents& bounds) noexcept {
   if constexpr (AdapterNeedsScratch<B, O>) {
-    auto params = decode_params<O>(operands.params);
-    if (!params) return pass(params);
-    TypeCall<O> call;
-    for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i];
-    for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
-    call.state = operands.state;
-    call.params = *params;
-    return Adapter<B, O>::scratch(call, bounds).get("a kernel's workspace");
+    auto call = type_call<O>(operands);
+    if (!call) return pass(call);
+    return Adapter<B, O>::scratch(*call, bounds).get("a kernel's workspace");
   } else {
     return 0;
   }

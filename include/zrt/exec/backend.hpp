@@ -69,6 +69,13 @@ concept DeviceServes = requires(typename B::Device& device, typename B::Memory& 
   { device.read_unit(block, std::uint32_t{}, to) } -> std::same_as<Result<void>>;
   { device.write_unit(block, std::uint32_t{}, from) } -> std::same_as<Result<void>>;
 };
+/// A backend whose programs can be recorded as regions and run by the kernel of an op.
+template <class B>
+concept RunsRegions = requires(typename B::Device& device, const typename B::Program& program,
+                               std::span<const typename B::Tensor> tensors) {
+  typename B::Region;
+  { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
+};
 template <class B>
 concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
                            const exec::RecordSite<typename B::Scratch>& site, const ExecutionContext& step,

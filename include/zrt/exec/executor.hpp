@@ -5,6 +5,7 @@
 #include <zrt/exec/batch.hpp>
 #include <zrt/exec/bind.hpp>
 #include <zrt/exec/counters.hpp>
+#include <zrt/exec/step_fault.hpp>
 
 #include <utility>
 
@@ -99,13 +100,7 @@ template <class B> class Executor {
     if (!completed) return pass(completed);
     last_ = prefill;
     if (*completed) ++(prefill ? prefill_steps_ : decode_steps_);
-    if (const std::uint64_t word = status.word.load(std::memory_order_relaxed); word != StepStatus::kClean) {
-      const auto instruction = static_cast<std::uint32_t>(word >> 32);
-      const Opcode opcode = compiled_->plan.instructions[instruction].opcode;
-      Error error = Error::of(static_cast<Errc>(word & 0xffffu), "instruction ", instruction, " (opcode ",
-                              unsigned{number(opcode)}, ") met data outside its contract");
-      return std::unexpected<Error>(error.at_instruction(instruction, number(opcode)));
-    }
+    if (auto fault = step_fault(status, compiled_->plan); !fault) return pass(fault);
     return *completed;
   }
 

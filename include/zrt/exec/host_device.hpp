@@ -15,9 +15,12 @@ struct HostTypes {
   using Tensor = HostTensor;
   using Weight = HostWeight;
   using State = HostState;
+  using Region = HostRegion;
   using Scratch = std::span<std::byte>;
   using Memory = Buffer;
 };
+
+class HostBackendProgram;
 
 /// Serves host memory; weights are used where they lie.
 class HostDevice {
@@ -60,6 +63,9 @@ class HostDevice {
     ZRT_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % descriptor.align_bytes == 0);
     return {memory.data(), descriptor.size_bytes, units, descriptor.info};
   }
+  /// A recorded program as a region; `params` and `results` are the tensors of its border.
+  [[nodiscard]] HostRegion region(const HostBackendProgram& program, std::span<const HostTensor> params,
+                                  std::span<const HostTensor> results) const noexcept;
   [[nodiscard]] Result<void> write(const HostTensor& tensor, std::span<const std::byte> from) const noexcept {
     if (!from.empty()) std::memcpy(tensor.data, from.data(), from.size());
     return {};
@@ -98,6 +104,7 @@ class HostBackendProgram {
                                     const StopPoll& stop) noexcept {
     return program_.launch(step, device.threads(), stop);
   }
+  [[nodiscard]] const HostProgram& host_program() const noexcept { return program_; }
   /// Kernel calls per step.
   [[nodiscard]] std::size_t size() const noexcept { return program_.size(); }
   [[nodiscard]] HostRecorder recorder() noexcept { return HostRecorder(program_, tables_, allocator_); }
@@ -107,5 +114,10 @@ class HostBackendProgram {
   HostProgram program_;
   Vector<Buffer> tables_;
 };
+
+inline HostRegion HostDevice::region(const HostBackendProgram& program, std::span<const HostTensor> params,
+                                     std::span<const HostTensor> results) const noexcept {
+  return {&program.host_program(), &HostProgram::run_region, params, results};
+}
 
 }  // namespace zrt::inline ZRT_ABI::exec

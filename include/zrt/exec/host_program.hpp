@@ -19,13 +19,7 @@ namespace zrt::inline ZRT_ABI::exec {
 template <class Args>
 using HostKernel = void (*)(const Args& args, const ExecutionContext& step, const Worker& worker) noexcept;
 
-/// Tells whether the caller wants the step to end early; polled between kernel calls.
-struct StopPoll {
-  const void* context = nullptr;
-  bool (*requested)(const void* context) noexcept = nullptr;
-
-  [[nodiscard]] bool operator()() const noexcept { return requested != nullptr && requested(context); }
-};
+using zrt::StopPoll;
 
 /// Function pointers with their arguments, in order, as `bind` recorded them.
 class HostProgram {
@@ -46,8 +40,11 @@ class HostProgram {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
   /// Runs every call in order on all workers of `threads`; false when `stop` ended it early.
-  [[nodiscard]] bool launch(const ExecutionContext& step, const ThreadHook& threads, const StopPoll& stop) noexcept {
-    Replay replay{this, &step, &stop, 0, entries_.size(), false, {false, false}, {}};
+  [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads,
+                            const StopPoll& stop) noexcept {
+    ExecutionContext step = context;
+    step.stop = &stop;
+    Replay replay{this, &step, 0, entries_.size(), false, kOwnInstruction, {false, false}, {}};
     if (threads.run == nullptr || threads.workers <= 1) {
       replay_entries(&replay, 0, 1);
     } else if (threads.concurrent) {
@@ -68,7 +65,19 @@ class HostProgram {
     return !replay.halt[0] && !replay.halt[1];
   }
 
+  /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a
+  /// HostProgram. What its instructions report counts for `instruction`. A stop ends it early
+  /// with Errc::cancelled in the step's status.
+  static void run_region(const void* program, const ExecutionContext& step, std::uint32_t instruction) noexcept {
+    const auto* self = static_cast<const HostProgram*>(program);
+    Replay replay{self, &step, 0, self->entries_.size(), false, instruction, {false, false}, {}};
+    replay_entries(&replay, 0, 1);
+    if (replay.halt[0] || replay.halt[1]) step.violated(Worker{0, 1, instruction, {}}, Errc::cancelled);
+  }
+
  private:
+  static constexpr std::uint32_t kOwnInstruction = ~std::uint32_t{0};
+
   struct Entry {
     void (*call)(void (*kernel)(), const std::byte* args, const ExecutionContext& step, const Worker& worker) noexcept;
     void (*kernel)();
@@ -81,10 +90,10 @@ class HostProgram {
   struct Replay {
     const HostProgram* program;
     const ExecutionContext* step;
-    const StopPoll* stop;
     std::size_t first;
     std::size_t last;
     bool meet;
+    std::uint32_t instruction;  ///< what the calls report as, or kOwnInstruction
     /// Written in turn: a worker may still read the flag of one fence when the first decides at the next.
     std::array<bool, 2> halt;
     SpinBarrier barrier;
@@ -108,11 +117,11 @@ class HostProgram {
       if (entry.fence && i != replay.first) {
         // One worker decides before all meet, so that all leave together.
         bool& halt = replay.halt[fences++ % 2];
-        if (index == 0 && (*replay.stop)()) halt = true;
+        if (index == 0 && replay.step->stopped()) halt = true;
         if (replay.meet) replay.barrier.wait(round);
         if (halt) return;
       }
-      worker.instruction = entry.instruction;
+      worker.instruction = replay.instruction == kOwnInstruction ? entry.instruction : replay.instruction;
       worker.scratch = entry.scratch;
       entry.call(entry.kernel, program.args_.data() + entry.args, *replay.step, worker);
     }

@@ -27,6 +27,20 @@ template <class B> struct StateBlockHandle {
   std::uint16_t align_bytes = 64;
 };
 
+namespace detail {
+template <class B> struct RegionTypeOf {
+  struct type {};
+};
+template <class B>
+  requires requires { typename B::Region; }
+struct RegionTypeOf<B> {
+  using type = typename B::Region;
+};
+}  // namespace detail
+
+/// A recorded region as backend B's adapters name it; an empty type where B runs none.
+template <class B> using RegionOf = typename detail::RegionTypeOf<B>::type;
+
 /// The operands of one instruction on backend B.
 template <class B> struct BoundOperands {
   std::span<const TensorHandle<B>> inputs;
@@ -34,6 +48,7 @@ template <class B> struct BoundOperands {
   std::span<const typename B::Weight> weights;
   const StateBlockHandle<B>* state = nullptr;  ///< null for an op without state
   ParamBlock params{};
+  std::span<const RegionOf<B>> regions{};
 };
 
 /// Compares what lies in a register with what an op needs there.
@@ -88,11 +103,10 @@ template <class B>
 [[nodiscard]] Result<void> check_operands(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
                                           const OpRow& row, const BoundOperands<B>& operands,
                                           const Extents& bounds) noexcept {
-  std::array<InputInfo, plan::kMaxOperands> in;
-  std::array<WeightInfo, plan::kMaxOperands> w;
-  std::array<TensorType, plan::kMaxOperands> types{};
-  const OperandInfo info = plan.operand_info(insn, in, w);
-  if (auto r = row.infer(info, types); !r) return r;
+  OperandStorage storage;
+  std::array<TensorType, kMaxOperands> types;
+  const OperandInfo info = plan.operand_info(insn, storage);
+  if (auto r = row.infer(info, types); !r) return pass(r);
   auto check = [&](const Role& role, const TensorHandle<B>& handle, const TensorType& type) -> Result<void> {
     const auto expected = contiguous_view(type, bounds);
     if (!expected) return pass(expected);
@@ -100,9 +114,9 @@ template <class B>
   };
   for (std::size_t k = 0; k < info.inputs.size(); ++k)
     if (info.inputs[k].present())
-      if (auto r = check(row.inputs[k], operands.inputs[k], info.inputs[k].type); !r) return r;
+      if (auto r = check(row.input(k), operands.inputs[k], info.inputs[k].type); !r) return r;
   for (std::size_t k = 0; k < insn.outputs.size(); ++k)
-    if (auto r = check(row.outputs[k], operands.outputs[k], types[k]); !r) return r;
+    if (auto r = check(row.output(k), operands.outputs[k], types[k]); !r) return r;
   if (operands.state == nullptr || !insn.state_block_id) return {};
   return check_state(*operands.state, plan.states[*insn.state_block_id]);
 }

@@ -26,6 +26,7 @@ class Builder {
   using Tensor = ValueId;
   using Weight = WeightId;
   using State = StateId;
+  using Region = RegionId;
 
   explicit Builder(const OpTable& table, Allocator allocator = system_allocator(), WeightLookup lookup = {}) noexcept
       : table_(&table), lookup_(lookup), graph_(allocator) {}
@@ -88,71 +89,89 @@ class Builder {
     return value.index < graph_.values.size() ? graph_.values[value.index].type : TensorType{};
   }
 
+  /// Adds a region: a graph of its own for one node of this one.
+  [[nodiscard]] RegionId region(Graph graph) noexcept {
+    if (error_ || !keep(graph_.regions.push_back(std::move(graph)))) return {};
+    return {static_cast<std::uint32_t>(graph_.regions.size() - 1)};
+  }
+
   /// Applies op O and returns its results.
-  template <class O> std::array<ValueId, kOutputs<O>> emit(const Call<Builder, O>& call) noexcept {
+  template <class O> OutputList<ValueId, O> emit(const Call<Builder, O>& call) noexcept {
     std::array<std::byte, kMaxParamBytes> bytes{};
     encode_params(call.params, std::span<std::byte>(bytes));
     const ParamBlock params{O::Params::version, O::opcode, {bytes.data(), kParamBytes<typename O::Params>}};
-    std::array<ValueId, kOutputs<O>> out{};
-    append(O::opcode, call.in, call.w, call.state, params, out);
+    std::array<ValueId, kMaxOperands> results{};
+    std::span<const RegionId> regions;
+    if constexpr (HasRegions<O>) regions = call.region;
+    const std::size_t count = append(O::opcode, {call.in.data(), call.in.size()}, call.w, call.state, params, results,
+                                     regions);
+    OutputList<ValueId, O> out{};
+    fill(out, std::span<const ValueId>(results.data(), RepeatsOutputs<O> ? count : kOutputs<O>));
     return out;
   }
 
-  /// Applies an op by number; `out` receives its results.
-  void append(Opcode opcode, std::span<const ValueId> in, std::span<const WeightId> w, StateId state,
-              const ParamBlock& params, std::span<ValueId> out) noexcept {
-    if (error_) return;
+  /// Applies an op by number; `out` receives its results. Returns their number.
+  std::size_t append(Opcode opcode, std::span<const ValueId> in, std::span<const WeightId> w, StateId state,
+                     const ParamBlock& params, std::span<ValueId> out, std::span<const RegionId> regions = {}) noexcept {
+    if (error_) return 0;
     const OpRow* row = (*table_)[number(opcode)];
+    auto bad = [this](Errc code, auto... pieces) {
+      set(Error::of(code, pieces...));
+      return std::size_t{0};
+    };
     if (row == nullptr)
-      return set(Error::of(Errc::unsupported_opcode, "opcode ", unsigned{number(opcode)}, " is not in the catalog"));
+      return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(opcode)}, " is not in the catalog");
     if (expanding_ != nullptr && !expanding_->expands_to.contains(opcode))
-      return set(Error::of(Errc::unsupported_opcode, expanding_->name, " expands to ", row->name,
-                           ", which its expands_to does not list"));
+      return bad(Errc::unsupported_opcode, expanding_->name, " expands to ", row->name,
+                 ", which its expands_to does not list");
+    if (!row->takes_inputs(in.size()) || regions.size() != row->regions.size())
+      return bad(Errc::invalid_argument, row->name, ": ", in.size(), " inputs and ", regions.size(),
+                 " regions do not match the op");
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (!in[i].present() && row->inputs[i].optional) continue;
+      if (!in[i].present() && row->input(i).optional) continue;
       if (in[i].index >= graph_.values.size())
-        return set(Error::of(Errc::dangling_value, row->name, ": input ", row->inputs[i].name, " names no value"));
+        return bad(Errc::dangling_value, row->name, ": input ", row->input(i).name, " names no value");
     }
     if (row->lifecycle != StateLifecycle::none && state.index >= graph_.states.size())
-      return set(Error::of(Errc::invalid_state, row->name, " needs a state"));
+      return bad(Errc::invalid_state, row->name, " needs a state");
+    for (RegionId region : regions)
+      if (region.index >= graph_.regions.size() || !fits_region(graph_.regions[region.index]))
+        return bad(Errc::dangling_value, row->name, ": a region names none, or has more than ", kMaxOperands,
+                   " parameters or results");
     Node node;
     node.opcode = opcode;
     node.inputs = static_cast<std::uint8_t>(in.size());
-    node.outputs = static_cast<std::uint8_t>(out.size());
     node.weights = static_cast<std::uint8_t>(w.size());
+    node.regions = static_cast<std::uint8_t>(regions.size());
     node.params_version = params.version;
     node.params_bytes = static_cast<std::uint16_t>(params.data.size());
     node.first_operand = static_cast<std::uint32_t>(graph_.operands.size());
     node.params_offset = static_cast<std::uint32_t>(graph_.params.size());
     node.state = state;
-    for (ValueId v : in)
-      if (!keep(graph_.operands.push_back(v.index))) return;
-    const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
-    const auto first_value = static_cast<std::uint32_t>(graph_.values.size());
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (!keep(graph_.operands.push_back(first_value + static_cast<std::uint32_t>(i)))) return;
-    for (WeightId weight : w)
-      if (!keep(graph_.operands.push_back(weight.index))) return;
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (!keep(graph_.operands.push_back(0))) return;
-    if (!keep(graph_.params.append(params.data)) || !keep(graph_.params.resize(align_up(graph_.params.size(), 8))))
-      return;
+    if (!put(in) || !put(w) || !put(regions) || !keep(graph_.params.append(params.data)) ||
+        !keep(graph_.params.resize(align_up(graph_.params.size(), 8))))
+      return 0;
 
-    std::array<InputInfo, kMaxOperands> inputs;
-    std::array<WeightInfo, kMaxOperands> weights;
+    const auto index = static_cast<std::uint32_t>(graph_.nodes.size());
+    OperandStorage storage;
     std::array<TensorType, kMaxOperands> types;
-    if (auto r = row->infer(graph_.operand_info(node, inputs, weights), types); !r) {
-      Error error = r.error();
+    const auto count = row->infer(graph_.operand_info(node, storage), types);
+    if (!count) {
+      Error error = count.error();
       // A shape rule knows roles; whoever reads the message has a file with tensors.
       if (error.code() == Errc::unsupported_weight_type)
         for (WeightId weight : w)
           if (weight.present() && quant::find(graph_.weights[weight.index].dtype) == nullptr)
             error.append("; tensor ").append(graph_.weights[weight.index].name.view());
-      return set(error.at_instruction(index, number(opcode)));
+      set(error.at_instruction(index, number(opcode)));
+      return 0;
     }
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = add_value(types[i], index);
-    if (error_) return;
-    (void)keep(graph_.nodes.push_back(node));
+    node.outputs = static_cast<std::uint8_t>(*count);
+    for (std::size_t i = 0; i < *count; ++i) out[i] = add_value(types[i], index);
+    if (!put(std::span<const ValueId>(out.first(*count)))) return 0;
+    for (std::size_t i = 0; i < *count; ++i)
+      if (!keep(graph_.operands.push_back(0))) return 0;
+    return !error_ && keep(graph_.nodes.push_back(node)) ? *count : 0;
   }
 
   /// Marks the last node's output `output` as written over its input `input`.
@@ -160,7 +179,7 @@ class Builder {
     if (error_ || graph_.nodes.empty()) return;
     const Node& n = graph_.nodes.back();
     if (output < n.outputs && input < n.inputs)
-      graph_.operands[n.first_operand + n.inputs + n.outputs + n.weights + output] = input + 1;
+      graph_.operands[Graph::in_place_at(n) + output] = input + 1;
   }
 
   /// Sets the op whose expansion is being built, so that its `expands_to` bounds what is appended.
@@ -187,6 +206,13 @@ class Builder {
   bool keep(const Result<void>& result) noexcept {
     if (!result) set(result.error());
     return !error_;
+  }
+
+  /// Appends ids to the pool of operands.
+  template <class Id> bool put(std::span<const Id> ids) noexcept {
+    for (Id id : ids)
+      if (!keep(graph_.operands.push_back(id.index))) return false;
+    return true;
   }
 
   ValueId add_value(const TensorType& type, std::uint32_t producer) noexcept {

@@ -12,6 +12,7 @@ struct ExpandArgs {
   std::span<const WeightId> w;
   StateId state;
   ParamBlock params;
+  std::span<const RegionId> regions{};
 };
 
 using ExpandFn = void (*)(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept;
@@ -23,15 +24,16 @@ template <class O> ZRT_COLD void expand_node(Builder& g, const ExpandArgs& args,
   auto params = decode_params<O>(args.params);
   if (!params) return g.set(params.error());
   Call<Builder, O> call;
-  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = args.in[i];
-  for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = args.w[i];
+  fill(call.in, args.in);
+  fill(call.w, args.w);
+  if constexpr (HasRegions<O>) fill(call.region, args.regions);
   call.state = args.state;
   call.params = *params;
   g.expanding(&zrt::detail::kOpRow<O>);
   const auto results = O::expand(g, call);
   g.expanding(nullptr);
   if (!results) return g.set(results.error());
-  for (std::size_t i = 0; i < kOutputs<O>; ++i) out[i] = (*results)[i];
+  for (std::size_t i = 0; i < results->size(); ++i) out[i] = (*results)[i];
 }
 
 template <class O> consteval ExpandFn expand_fn() {

@@ -36,6 +36,13 @@ struct StateId {
   friend constexpr bool operator==(StateId, StateId) = default;
 };
 
+/// Names a region of one graph; default-constructed it names none.
+struct RegionId {
+  std::uint32_t index = kNone;
+  [[nodiscard]] constexpr bool present() const noexcept { return index != kNone; }
+  friend constexpr bool operator==(RegionId, RegionId) = default;
+};
+
 /// A typed value: a graph input, or one result of one node.
 struct Value {
   TensorType type{};
@@ -55,12 +62,13 @@ struct Weight {
   [[nodiscard]] WeightInfo info() const noexcept { return {true, dtype, shape}; }
 };
 
-/// One op applied. Operands lie in the graph's pool: inputs, outputs, weights, in-place marks.
+/// One op applied. Operands lie in the graph's pool: inputs, weights, regions, outputs, in-place marks.
 struct Node {
   Opcode opcode{};
   std::uint8_t inputs = 0;
   std::uint8_t outputs = 0;
   std::uint8_t weights = 0;
+  std::uint8_t regions = 0;
   std::uint8_t params_version = 0;
   std::uint16_t params_bytes = 0;
   std::uint32_t first_operand = 0;
@@ -93,7 +101,8 @@ struct Graph {
         outputs(a),
         operands(a),
         params(a),
-        constants(a) {}
+        constants(a),
+        regions(a) {}
 
   Allocator allocator;
   Vector<Node> nodes;
@@ -106,41 +115,68 @@ struct Graph {
   Vector<std::uint32_t> operands;
   Vector<std::byte> params;
   Vector<std::byte> constants;
+  Vector<Graph> regions;  ///< each of one node, closed: what it reads from outside is a parameter
 
   [[nodiscard]] std::span<const std::uint32_t> node_inputs(const Node& n) const noexcept {
     return {operands.data() + n.first_operand, n.inputs};
   }
   [[nodiscard]] std::span<const std::uint32_t> node_outputs(const Node& n) const noexcept {
-    return {operands.data() + n.first_operand + n.inputs, n.outputs};
+    return {operands.data() + n.first_operand + n.inputs + n.weights + n.regions, n.outputs};
   }
   [[nodiscard]] std::span<const std::uint32_t> node_weights(const Node& n) const noexcept {
-    return {operands.data() + n.first_operand + n.inputs + n.outputs, n.weights};
+    return {operands.data() + n.first_operand + n.inputs, n.weights};
+  }
+  [[nodiscard]] std::span<const std::uint32_t> node_regions(const Node& n) const noexcept {
+    return {operands.data() + n.first_operand + n.inputs + n.weights, n.regions};
   }
   /// For each output: 1 + the input that it overwrites, or 0.
   [[nodiscard]] std::span<const std::uint32_t> node_in_place(const Node& n) const noexcept {
-    return {operands.data() + n.first_operand + n.inputs + n.outputs + n.weights, n.outputs};
+    return {operands.data() + in_place_at(n), n.outputs};
+  }
+  /// Where the in-place marks of a node begin in the pool.
+  [[nodiscard]] static constexpr std::size_t in_place_at(const Node& n) noexcept {
+    return std::size_t{n.first_operand} + n.inputs + n.weights + n.regions + n.outputs;
   }
   [[nodiscard]] static constexpr std::uint32_t operand_count(const Node& n) noexcept {
-    return std::uint32_t{n.inputs} + 2u * n.outputs + n.weights;
+    return std::uint32_t{n.inputs} + 2u * n.outputs + n.weights + n.regions;
   }
   [[nodiscard]] ParamBlock node_params(const Node& n) const noexcept {
     return {n.params_version, n.opcode, {params.data() + n.params_offset, n.params_bytes}};
   }
 
-  /// Fills what the shape rule of `n` sees. The spans point into `in` and `w`; ids are in range.
-  [[nodiscard]] OperandInfo operand_info(const Node& n, std::span<InputInfo> in,
-                                         std::span<WeightInfo> w) const noexcept {
+  /// What the shape rule of `n` sees, in `storage`; ids are in range, borders of regions too.
+  [[nodiscard]] OperandInfo operand_info(const Node& n, OperandStorage& storage) const noexcept {
     const auto ins = node_inputs(n);
     const auto ws = node_weights(n);
+    const auto rs = node_regions(n);
     for (std::size_t i = 0; i < ins.size(); ++i)
-      in[i] = ins[i] == kNone ? InputInfo{} : InputInfo{true, values[ins[i]].type};
-    for (std::size_t i = 0; i < ws.size(); ++i) w[i] = ws[i] == kNone ? WeightInfo{} : weights[ws[i]].info();
-    return {in.first(ins.size()), w.first(ws.size()), n.state.present() ? states[n.state.index] : StateInfo{},
-            node_params(n)};
+      storage.in[i] = ins[i] == kNone ? InputInfo{} : InputInfo{true, values[ins[i]].type};
+    for (std::size_t i = 0; i < ws.size(); ++i) storage.w[i] = ws[i] == kNone ? WeightInfo{} : weights[ws[i]].info();
+    TensorType* next = storage.types.data();
+    auto list = [&](const Graph& region, const Vector<Port>& ports) {
+      TensorType* const first = next;
+      for (const Port& port : ports) *next++ = region.values[port.value.index].type;
+      return std::span<const TensorType>(first, ports.size());
+    };
+    for (std::size_t i = 0; i < rs.size(); ++i) {
+      const Graph& region = regions[rs[i]];
+      storage.regions[i] = {list(region, region.inputs), list(region, region.outputs)};
+    }
+    return {{storage.in.data(), ins.size()},
+            {storage.w.data(), ws.size()},
+            n.state.present() ? states[n.state.index] : StateInfo{},
+            node_params(n),
+            {storage.regions.data(), rs.size()}};
   }
 };
 
-/// Operands per kind that one node may have: room for what shape rules look at.
-inline constexpr std::size_t kMaxOperands = 64;
+/// True when the border of a region has room in an OperandStorage, and names values.
+[[nodiscard]] inline bool fits_region(const Graph& region) noexcept {
+  if (region.inputs.size() > kMaxOperands || region.outputs.size() > kMaxOperands) return false;
+  for (const Vector<Port>* ports : {&region.inputs, &region.outputs})
+    for (const Port& port : *ports)
+      if (port.value.index >= region.values.size()) return false;
+  return true;
+}
 
 }  // namespace zrt::inline ZRT_ABI::ir

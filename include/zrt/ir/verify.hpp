@@ -26,17 +26,19 @@ namespace detail {
   auto bad = [&](Errc code, auto... pieces) { return at_node(Error::of(code, pieces...), index, n.opcode); };
   if (row == nullptr)
     return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(n.opcode)}, " is not in the catalog");
-  if (n.inputs != row->inputs.size() || n.outputs != row->outputs.size() || n.weights != row->weights.size())
+  if (!row->takes_inputs(n.inputs) || !row->gives_outputs(n.outputs) || n.weights != row->weights.size() ||
+      n.regions != row->regions.size())
     return bad(Errc::invalid_argument, row->name, ": ", unsigned{n.inputs}, " inputs, ", unsigned{n.outputs},
-               " outputs and ", unsigned{n.weights}, " weights do not match the op");
-  if (n.inputs > kMaxOperands || n.outputs > kMaxOperands || n.weights > kMaxOperands)
-    return bad(Errc::limit_exceeded, row->name, ": more than ", kMaxOperands, " operands");
+               " outputs, ", unsigned{n.weights}, " weights and ", unsigned{n.regions},
+               " regions do not match the op");
   if (std::uint64_t{n.first_operand} + Graph::operand_count(n) > g.operands.size() ||
       std::uint64_t{n.params_offset} + n.params_bytes > g.params.size())
     return bad(Errc::invalid_argument, row->name, ": operands or parameters lie outside their pool");
   for (std::uint32_t w : g.node_weights(n))
     if (w != kNone && w >= g.weights.size())
       return bad(Errc::missing_weight, row->name, ": weight id ", w, " names none");
+  for (std::uint32_t region : g.node_regions(n))
+    if (region >= g.regions.size()) return bad(Errc::dangling_value, row->name, ": region ", region, " is none");
   if (n.state.present() && n.state.index >= g.states.size())
     return bad(Errc::invalid_state, row->name, ": state id ", n.state.index, " names none");
   if (row->lifecycle != StateLifecycle::none &&
@@ -55,10 +57,19 @@ namespace detail {
 /// never), overlapping_writers (two producers, or two in-place writes of one value),
 /// undeclared_in_place, unordered_read (read after an in-place write), shape_mismatch and
 /// dtype_mismatch (the recorded type is not the one the op's rule gives), unsupported_tensor_rank,
-/// invalid_state, missing_weight.
-[[nodiscard]] inline Result<void> verify(const Graph& g, const OpTable& table) noexcept {
+/// invalid_state (also for state within a region), missing_weight, limit_exceeded (regions nested too deep).
+[[nodiscard]] inline Result<void> verify(const Graph& g, const OpTable& table, std::size_t depth = 0) noexcept {
   if (g.symbols.size() >= kMaxSymbols)
     return fail(Errc::limit_exceeded, "a graph has at most ", kMaxSymbols - 1, " symbols");
+  if (depth > kMaxRegionDepth) return fail(Errc::limit_exceeded, "regions lie deeper than ", kMaxRegionDepth);
+  if (depth != 0 && !g.states.empty()) return fail(Errc::invalid_state, "a region has state of its own");
+  Vector<std::uint8_t> region_used(g.allocator);
+  if (auto r = region_used.resize(g.regions.size()); !r) return r;
+  for (const Graph& region : g.regions) {
+    if (!fits_region(region) || region.symbols.size() != g.symbols.size())
+      return fail(Errc::invalid_argument, "a region's border or symbols do not fit the graph around it");
+    if (auto r = verify(region, table, depth + 1); !r) return r;
+  }
   constexpr std::uint32_t kUnseen = kNone;
   constexpr std::uint32_t kGraphInput = kNone - 1;
   Vector<std::uint32_t> producer(g.allocator);    // node, kGraphInput, or kUnseen so far
@@ -101,40 +112,46 @@ namespace detail {
     const auto inputs = g.node_inputs(n);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::uint32_t v = inputs[i];
-      if (v == kNone && row->inputs[i].optional) continue;
+      if (v == kNone && row->input(i).optional) continue;
       if (v >= g.values.size() || producer[v] == kUnseen)
-        return bad(Errc::dangling_value, row->name, ": input ", row->inputs[i].name, " reads value ", v,
+        return bad(Errc::dangling_value, row->name, ": input ", row->input(i).name, " reads value ", v,
                    ", which nothing before it produces");
       if (overwriter[v] != kUnseen) {
-        Error error = Error::of(Errc::unordered_read, row->name, ": input ", row->inputs[i].name, " reads value ", v,
+        Error error = Error::of(Errc::unordered_read, row->name, ": input ", row->input(i).name, " reads value ", v,
                                 " after node ", overwriter[v], " wrote over it");
         return detail::at_node(error.on_wire(overwriter[v], static_cast<std::uint32_t>(index)), index, n.opcode);
       }
     }
-    std::array<InputInfo, kMaxOperands> in;
-    std::array<WeightInfo, kMaxOperands> w;
-    std::array<TensorType, kMaxOperands> types{};
-    if (auto r = row->infer(g.operand_info(n, in, w), types); !r) return detail::at_node(r.error(), index, n.opcode);
+    for (std::uint32_t region : g.node_regions(n)) {
+      if (region_used[region] != 0) return bad(Errc::invalid_argument, row->name, ": region ", region, " has two nodes");
+      region_used[region] = 1;
+    }
+    OperandStorage storage;
+    std::array<TensorType, kMaxOperands> types;
+    const auto count = row->infer(g.operand_info(n, storage), types);
+    if (!count) return detail::at_node(count.error(), index, n.opcode);
+    if (*count != n.outputs)
+      return bad(Errc::invalid_argument, row->name, ": ", unsigned{n.outputs}, " outputs, the op gives ", *count);
     const auto outputs = g.node_outputs(n);
     const auto marks = g.node_in_place(n);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::uint32_t v = outputs[i];
       if (v >= g.values.size())
-        return bad(Errc::dangling_value, row->name, ": output ", row->outputs[i].name, " names no value");
+        return bad(Errc::dangling_value, row->name, ": output ", row->output(i).name, " names no value");
       if (producer[v] != kUnseen)
         return bad(Errc::overlapping_writers, row->name, ": value ", v, " has another producer already");
       producer[v] = static_cast<std::uint32_t>(index);
       const TensorType& recorded = g.values[v].type;
       if (recorded.dtype != types[i].dtype)
-        return bad(Errc::dtype_mismatch, row->name, ": output ", row->outputs[i].name, " is recorded as ",
+        return bad(Errc::dtype_mismatch, row->name, ": output ", row->output(i).name, " is recorded as ",
                    name(recorded.dtype), ", the op gives ", name(types[i].dtype));
       if (!(recorded.shape == types[i].shape)) {
-        Error error = Error::of(Errc::shape_mismatch, row->name, ": output ", row->outputs[i].name, " is recorded as ");
+        Error error = Error::of(Errc::shape_mismatch, row->name, ": output ", row->output(i).name, " is recorded as ");
         append_shape(error, recorded.shape).append(", the op gives ");
         return detail::at_node(append_shape(error, types[i].shape), index, n.opcode);
       }
       if (row->rung != Rung::primitive && recorded.shape.rank > kMaxActivationRank)
-        return bad(Errc::unsupported_tensor_rank, row->name, ": output ", row->outputs[i].name, " has ",
+        return bad(Errc::unsupported_tensor_rank, row->name, ": output ", row->output(i).name, " has ",
                    unsigned{recorded.shape.rank}, " axes, at most ", unsigned{kMaxActivationRank}, " expected");
       if (marks[i] == 0) continue;
       bool allowed = false;
@@ -142,7 +159,7 @@ namespace detail {
         allowed = allowed || (alias.output == i && alias.input + 1u == marks[i]);
       const std::uint32_t target = inputs[marks[i] - 1];
       if (!allowed || target == kNone)
-        return bad(Errc::undeclared_in_place, row->name, ": output ", row->outputs[i].name,
+        return bad(Errc::undeclared_in_place, row->name, ": output ", row->output(i).name,
                    " may not be written over input ", marks[i] - 1);
       if (overwriter[target] != kUnseen)
         return bad(Errc::overlapping_writers, row->name, ": value ", target, " is written over twice");

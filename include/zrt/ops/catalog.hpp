@@ -8,6 +8,7 @@
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/catalog_rules.hpp>
 #include <zrt/ops/concat.hpp>
+#include <zrt/ops/cond.hpp>
 #include <zrt/ops/constant.hpp>
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
@@ -30,10 +31,12 @@
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
 #include <zrt/ops/rope.hpp>
 #include <zrt/ops/sample.hpp>
+#include <zrt/ops/scan.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/softmax.hpp>
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/ops/take.hpp>
+#include <zrt/ops/while_loop.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -42,7 +45,7 @@ using Catalog = boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedd
                                      RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite,
                                      FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched,
                                      GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Cast, Reduce, ArgMax,
-                                     DotGeneral, Reshape, BroadcastTo, Slice, Concat, Take, Softmax>;
+                                     DotGeneral, Reshape, BroadcastTo, Slice, Concat, Take, Softmax, Cond, WhileLoop, Scan>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

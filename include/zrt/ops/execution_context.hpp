@@ -24,6 +24,14 @@ struct StepStatus {
   }
 };
 
+/// Tells whether the caller wants the step to end early; polled between kernel calls.
+struct StopPoll {
+  const void* context = nullptr;
+  bool (*requested)(const void* context) noexcept = nullptr;
+
+  [[nodiscard]] bool operator()() const noexcept { return requested != nullptr && requested(context); }
+};
+
 /// One of the workers that run an instruction together, and the instruction's scratch memory.
 struct Worker {
   std::uint32_t index = 0;
@@ -47,6 +55,9 @@ struct ExecutionContext {
   std::uint32_t pages_per_slot = 0;
   std::uint32_t slot_count = 0;
   StepStatus* status = nullptr;
+  const StopPoll* stop = nullptr;  ///< set by whoever replays; loops within an instruction poll it
+
+  [[nodiscard]] bool stopped() const noexcept { return stop != nullptr && (*stop)(); }
 
   /// Records that data broke the contract of the op that `worker` runs.
   void violated(const Worker& worker, Errc code = Errc::spec_violation) const noexcept {

@@ -15,8 +15,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -41,22 +43,94 @@ template <class P, class Act = quant::Act> struct ActField {
 inline constexpr std::array<Role, 0> kNoRoles{};
 inline constexpr std::array<Alias, 0> kNoAlias{};
 
+/// Operands per kind that one node may have.
+inline constexpr std::size_t kMaxOperands = 64;
+/// Regions that one node may have.
+inline constexpr std::size_t kMaxRegions = 2;
+/// How deep regions may lie within each other.
+inline constexpr std::size_t kMaxRegionDepth = 64;
+
+/// Operands of an op whose last role repeats: as many as its node has, at most kMaxOperands.
+template <class T> struct Repeated {
+  std::array<T, kMaxOperands> items{};
+  std::uint32_t count = 0;
+
+  constexpr Repeated() = default;
+  constexpr Repeated(std::initializer_list<T> list) noexcept {
+    for (const T& item : list)
+      if (count < kMaxOperands) items[count++] = item;
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return count; }
+  [[nodiscard]] constexpr T& operator[](std::size_t i) noexcept { return items[i]; }
+  [[nodiscard]] constexpr const T& operator[](std::size_t i) const noexcept { return items[i]; }
+  [[nodiscard]] constexpr const T* data() const noexcept { return items.data(); }
+  [[nodiscard]] constexpr const T* begin() const noexcept { return items.data(); }
+  [[nodiscard]] constexpr const T* end() const noexcept { return items.data() + count; }
+};
+
+/// An op whose last input role stands for any number of inputs, none included.
+template <class O>
+concept RepeatsInputs = requires { requires O::repeats_inputs; };
+/// An op whose last output role stands for any number of outputs.
+template <class O>
+concept RepeatsOutputs = requires { requires O::repeats_outputs; };
+/// An op that runs regions: graphs of their own, closed over their parameters.
+template <class O>
+concept HasRegions = requires { O::region_roles.size(); };
+
 template <class O> inline constexpr std::size_t kInputs = O::input_roles.size();
 template <class O> inline constexpr std::size_t kOutputs = O::output_roles.size();
 template <class O> inline constexpr std::size_t kWeights = O::weight_roles.size();
+template <class O>
+inline constexpr std::size_t kRegions = [] {
+  if constexpr (HasRegions<O>)
+    return O::region_roles.size();
+  else
+    return std::size_t{0};
+}();
+
+template <class T, class O>
+using InputList = std::conditional_t<RepeatsInputs<O>, Repeated<T>, std::array<T, kInputs<O>>>;
+template <class T, class O>
+using OutputList = std::conditional_t<RepeatsOutputs<O>, Repeated<T>, std::array<T, kOutputs<O>>>;
+
+namespace detail {
+struct NoRegions {};
+template <class B, class O> struct RegionList {
+  using type = NoRegions;
+};
+template <class B, HasRegions O> struct RegionList<B, O> {
+  using type = std::array<typename B::Region, kRegions<O>>;
+};
+}  // namespace detail
 
 /// Everything an op works on, as host B names it: a backend, a graph builder, the shape rule.
 ///
 /// An optional operand that is absent is a default-constructed handle, for which `present` is false.
 template <class B, class O> struct Call {
-  std::array<typename B::Tensor, kInputs<O>> in{};
-  std::array<typename B::Tensor, kOutputs<O>> out{};
+  InputList<typename B::Tensor, O> in{};
+  OutputList<typename B::Tensor, O> out{};
   std::array<typename B::Weight, kWeights<O>> w{};
   typename B::State state{};
   typename O::Params params{};
+  [[no_unique_address]] typename detail::RegionList<B, O>::type region{};
 };
 
-template <class G, class O> using Outputs = std::array<typename G::Tensor, kOutputs<O>>;
+template <class G, class O> using Outputs = OutputList<typename G::Tensor, O>;
+
+/// Copies operands into a call's list, each through `get`; `from` has as many as the op takes.
+template <class T, std::size_t N, class From, class Get>
+constexpr void fill(std::array<T, N>& list, const From& from, Get get) noexcept {
+  for (std::size_t i = 0; i < N; ++i) list[i] = get(from[i]);
+}
+template <class T, class From, class Get>
+constexpr void fill(Repeated<T>& list, const From& from, Get get) noexcept {
+  list.count = static_cast<std::uint32_t>(from.size() < kMaxOperands ? from.size() : kMaxOperands);
+  for (std::uint32_t i = 0; i < list.count; ++i) list.items[i] = get(from[i]);
+}
+template <class List, class From> constexpr void fill(List& list, const From& from) noexcept {
+  fill(list, from, [](const auto& operand) { return operand; });
+}
 
 /// A weight as the shape rule sees it; `bound` is false for an optional role that is absent.
 struct WeightInfo {
@@ -75,15 +149,22 @@ struct InputInfo {
   [[nodiscard]] constexpr bool present() const noexcept { return bound; }
 };
 
+/// A region as the shape rule sees it: the types of its parameters and results.
+struct RegionInfo {
+  std::span<const TensorType> params;
+  std::span<const TensorType> results;
+};
+
 /// The host of shape inference: types instead of memory.
 struct TypeHost {
   using Tensor = InputInfo;
   using Weight = WeightInfo;
   using State = StateInfo;
+  using Region = RegionInfo;
 };
 
 template <class O> using TypeCall = Call<TypeHost, O>;
-template <class O> using OutputTypes = std::array<TensorType, kOutputs<O>>;
+template <class O> using OutputTypes = OutputList<TensorType, O>;
 
 /// A tensor in host memory. Extents that follow the step are read from the step.
 struct HostTensor {
@@ -103,7 +184,9 @@ struct HostTensor {
     return rows;
   }
   [[nodiscard]] std::uint64_t elements(const ExecutionContext& step) const noexcept {
-    return std::uint64_t{rows(step)} * cols(step);
+    std::uint64_t count = 1;
+    for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis) count *= step.extents.of(type.shape[axis]);
+    return count;
   }
 };
 
@@ -131,11 +214,25 @@ struct HostState {
   [[nodiscard]] std::byte* unit(std::uint64_t index) const noexcept { return data + index * unit_bytes; }
 };
 
+/// A region recorded for the host. Parameters and results have memory of their own.
+struct HostRegion {
+  const void* program = nullptr;
+  void (*run_program)(const void* program, const ExecutionContext& step, std::uint32_t instruction) noexcept = nullptr;
+  std::span<const HostTensor> params;
+  std::span<const HostTensor> results;
+
+  /// Runs the region once, on the calling worker alone.
+  void run(const ExecutionContext& step, const Worker& worker) const noexcept {
+    run_program(program, step, worker.instruction);
+  }
+};
+
 /// The host of references: host memory.
 struct Host {
   using Tensor = HostTensor;
   using Weight = HostWeight;
   using State = HostState;
+  using Region = HostRegion;
 };
 
 template <class O> using HostCall = Call<Host, O>;

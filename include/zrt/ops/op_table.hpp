@@ -38,6 +38,15 @@ struct OperandInfo {
   std::span<const WeightInfo> weights;
   StateInfo state;
   ParamBlock params;
+  std::span<const RegionInfo> regions{};
+};
+
+/// Memory that an OperandInfo points into.
+struct OperandStorage {
+  std::array<InputInfo, kMaxOperands> in;
+  std::array<WeightInfo, kMaxOperands> w;
+  std::array<RegionInfo, kMaxRegions> regions;
+  std::array<TensorType, 2 * kMaxRegions * kMaxOperands> types;
 };
 
 /// Which rounding of activations the plan compiler chooses.
@@ -54,6 +63,9 @@ struct OpRow {
   std::span<const Role> inputs;
   std::span<const Role> outputs;
   std::span<const Role> weights;
+  std::span<const std::string_view> regions;
+  bool repeats_inputs;
+  bool repeats_outputs;
   std::span<const Alias> may_alias;
   StateLifecycle lifecycle;
   std::uint8_t params_version;
@@ -62,27 +74,60 @@ struct OpRow {
   bool has_reference;
   bool has_expansion;
   OpSet expands_to;
-  /// Decodes the parameters and runs the op's shape rule.
-  Result<void> (*infer)(const OperandInfo& operands, std::span<TensorType> outputs) noexcept;
+  /// Decodes the parameters, runs the op's shape rule, and gives the number of outputs. `outputs`
+  /// has room for kMaxOperands where the op repeats its outputs.
+  Result<std::uint32_t> (*infer)(const OperandInfo& operands, std::span<TensorType> outputs) noexcept;
   /// Sets the rounding fields of an encoded block from the types of its weights; true when any rounds.
   bool (*assign_act)(std::span<const WeightInfo> weights, ActPolicy policy, std::span<std::byte> params) noexcept;
+
+  [[nodiscard]] constexpr bool takes_inputs(std::size_t count) const noexcept {
+    return repeats_inputs ? count + 1 >= inputs.size() && count <= kMaxOperands : count == inputs.size();
+  }
+  [[nodiscard]] constexpr bool gives_outputs(std::size_t count) const noexcept {
+    return repeats_outputs ? count + 1 >= outputs.size() && count <= kMaxOperands : count == outputs.size();
+  }
+  /// The role of operand `i`; operands past the last role have that one.
+  [[nodiscard]] constexpr const Role& input(std::size_t i) const noexcept {
+    return inputs[i < inputs.size() ? i : inputs.size() - 1];
+  }
+  [[nodiscard]] constexpr const Role& output(std::size_t i) const noexcept {
+    return outputs[i < outputs.size() ? i : outputs.size() - 1];
+  }
 };
+
+/// The operands of one node as op O's shape rule takes them.
+///
+/// Errors: Errc::invalid_param_block_abi.
+template <class O>
+[[nodiscard]] ZRT_COLD Result<TypeCall<O>> type_call(const OperandInfo& operands) noexcept {
+  auto params = decode_params<O>(operands.params);
+  if (!params) return pass(params);
+  TypeCall<O> call;
+  fill(call.in, operands.inputs);
+  fill(call.w, operands.weights);
+  if constexpr (HasRegions<O>) fill(call.region, operands.regions);
+  call.state = operands.state;
+  call.params = *params;
+  return call;
+}
 
 namespace detail {
 
 template <class O>
-ZRT_COLD Result<void> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
-  auto params = decode_params<O>(operands.params);
-  if (!params) return pass(params);
-  TypeCall<O> call;
-  for (std::size_t i = 0; i < kInputs<O>; ++i) call.in[i] = operands.inputs[i];
-  for (std::size_t i = 0; i < kWeights<O>; ++i) call.w[i] = operands.weights[i];
-  call.state = operands.state;
-  call.params = *params;
+ZRT_COLD Result<std::uint32_t> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
+  auto call = type_call<O>(operands);
+  if (!call) return pass(call);
   OutputTypes<O> types{};
-  if (auto r = O::infer(call, types); !r) return r;
-  for (std::size_t i = 0; i < kOutputs<O>; ++i) outputs[i] = types[i];
-  return {};
+  if (auto r = O::infer(*call, types); !r) return pass(r);
+  for (std::size_t i = 0; i < types.size(); ++i) outputs[i] = types[i];
+  return static_cast<std::uint32_t>(types.size());
+}
+
+template <class O> consteval std::span<const std::string_view> region_roles() {
+  if constexpr (HasRegions<O>)
+    return O::region_roles;
+  else
+    return {};
 }
 
 template <class O>
@@ -116,6 +161,9 @@ inline constexpr OpRow kOpRow{O::opcode,
                               O::input_roles,
                               O::output_roles,
                               O::weight_roles,
+                              region_roles<O>(),
+                              RepeatsInputs<O>,
+                              RepeatsOutputs<O>,
                               O::may_alias,
                               O::lifecycle,
                               O::Params::version,

@@ -16,6 +16,10 @@ struct CompileOptions {
 
 namespace detail {
 
+/// A graph of the ops that `claims` holds, its regions too. Each step down is a diagnostic.
+[[nodiscard]] inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                                             Vector<PlanDiagnostic>& diagnostics) noexcept;
+
 /// Rebuilds `from` with every node outside `claims` replaced by its expansion, one step down.
 class Lowering {
  public:
@@ -27,7 +31,7 @@ class Lowering {
         builder_(*ops.table, from.allocator),
         values_(from.allocator) {}
 
-  /// True in the result when nothing was left to expand.
+  /// One step down; true in the result when nothing was left to expand.
   [[nodiscard]] Result<bool> run(ir::Graph& to) noexcept {
     ir::Graph& g = builder_.graph();
     if (auto r = values_.resize(from_.values.size()); !r) return pass(r);
@@ -61,8 +65,16 @@ class Lowering {
     const std::span<const ir::ValueId> ins(in.data(), inputs.size());
     const std::span<const ir::WeightId> ws(w.data(), weights.size());
     const std::span<ir::ValueId> outs(out.data(), outputs.size());
+    std::array<ir::RegionId, kMaxRegions> region_ids;
+    const auto regions = from_.node_regions(n);
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      auto region = lower(from_.regions[regions[i]], ops_, claims_, diagnostics_);
+      if (!region) return pass(region);
+      region_ids[i] = builder_.region(std::move(*region));
+    }
+    const std::span<const ir::RegionId> rs(region_ids.data(), regions.size());
     if (claims_.contains(n.opcode)) {
-      builder_.append(n.opcode, ins, ws, n.state, from_.node_params(n), outs);
+      builder_.append(n.opcode, ins, ws, n.state, from_.node_params(n), outs, rs);
       const auto marks = from_.node_in_place(n);
       for (std::size_t i = 0; i < marks.size(); ++i)
         if (marks[i] != 0) builder_.in_place(static_cast<std::uint32_t>(i), marks[i] - 1);
@@ -74,7 +86,7 @@ class Lowering {
                               unsigned{number(n.opcode)}, ") nor can it be expanded"),
                     static_cast<std::size_t>(&n - from_.nodes.begin()), n.opcode));
       const std::size_t before = builder_.graph().nodes.size();
-      expand(builder_, {ins, ws, n.state, from_.node_params(n)}, outs);
+      expand(builder_, {ins, ws, n.state, from_.node_params(n), rs}, outs);
       if (builder_.failed()) return pass(builder_.finish());
       const std::size_t count = builder_.graph().nodes.size() - before;
       if (auto r = diagnostics_.push_back({DiagnosticLevel::info, DiagnosticKind::expanded, n.opcode,
@@ -96,6 +108,22 @@ class Lowering {
   Vector<ir::ValueId> values_;
 };
 
+inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                               Vector<PlanDiagnostic>& diagnostics) noexcept {
+  ir::Graph lowered(graph.allocator);
+  const ir::Graph* from = &graph;
+  // The catalog bounds the ladder's depth, so this ends.
+  for (bool done = false; !done;) {
+    ir::Graph next(graph.allocator);
+    auto step = Lowering(*from, ops, claims, diagnostics).run(next);
+    if (!step) return pass(step);
+    done = *step;
+    lowered = std::move(next);
+    from = &lowered;
+  }
+  return lowered;
+}
+
 /// Marks the nodes whose results or state somebody needs.
 [[nodiscard]] inline Result<Vector<std::uint8_t>> needed_nodes(const ir::Graph& g) noexcept {
   Vector<std::uint8_t> node(g.allocator);
@@ -116,9 +144,8 @@ class Lowering {
 }
 
 /// Writes a lowered graph as a plan: values become registers, nodes become instructions.
-[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act,
-                                            CompiledPlan& compiled) noexcept {
-  ExecutionPlan& plan = compiled.plan;
+[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act, ExecutionPlan& plan,
+                                            Vector<PlanDiagnostic>& diagnostics) noexcept {
   auto needed = needed_nodes(g);
   if (!needed) return pass(needed);
   Vector<RegisterRef> reg(g.allocator);
@@ -160,6 +187,14 @@ class Lowering {
     record.weights = n.weights;
     record.first_register = static_cast<std::uint32_t>(plan.register_refs.size());
     record.first_weight = static_cast<std::uint32_t>(plan.weight_refs.size());
+    record.first_region = static_cast<std::uint32_t>(plan.regions.size());
+    record.regions = n.regions;
+    for (std::uint32_t id : g.node_regions(n)) {
+      ExecutionPlan region(g.allocator);
+      Vector<PlanDiagnostic> remarks(g.allocator);
+      if (auto r = emit_plan(g.regions[id], ops, act, region, remarks); !r) return r;
+      if (auto r = plan.regions.push_back(std::move(region)); !r) return r;
+    }
     if (n.state.present()) record.state_block_id = static_cast<std::uint8_t>(n.state.index);
     for (std::uint32_t v : g.node_inputs(n))
       if (auto r = plan.register_refs.push_back(v == ir::kNone ? kNoRegister : reg[v]); !r) return r;
@@ -175,12 +210,11 @@ class Lowering {
     const auto offset = static_cast<std::uint32_t>(plan.param_bytes.size());
     if (auto r = plan.params.push_back({offset, n.params_bytes, n.opcode, n.params_version}); !r) return r;
     if (auto r = plan.param_bytes.append(g.node_params(n).data); !r) return r;
-    std::array<InputInfo, ir::kMaxOperands> in;
-    std::array<WeightInfo, ir::kMaxOperands> w;
-    const OperandInfo operands = g.operand_info(n, in, w);
+    OperandStorage storage;
+    const OperandInfo operands = g.operand_info(n, storage);
     if (ops.row(n.opcode)->assign_act(operands.weights, act, {plan.param_bytes.data() + offset, n.params_bytes}))
       if (auto r =
-              compiled.diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
+              diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
                                               static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
           !r)
         return r;
@@ -223,18 +257,9 @@ class Lowering {
   if (auto r = ir::verify(graph, *ops.table); !r) return pass(r);
   CompiledPlan compiled(graph.allocator);
   compiled.validation = options.validation;
-  ir::Graph lowered(graph.allocator);
-  const ir::Graph* from = &graph;
-  // The catalog bounds the ladder's depth, so this ends.
-  for (bool done = false; !done;) {
-    ir::Graph next(graph.allocator);
-    auto step = detail::Lowering(*from, ops, claims, compiled.diagnostics).run(next);
-    if (!step) return pass(step);
-    done = *step;
-    lowered = std::move(next);
-    from = &lowered;
-  }
-  if (auto r = detail::emit_plan(lowered, ops, options.act, compiled); !r) return pass(r);
+  auto lowered = detail::lower(graph, ops, claims, compiled.diagnostics);
+  if (!lowered) return pass(lowered);
+  if (auto r = detail::emit_plan(*lowered, ops, options.act, compiled.plan, compiled.diagnostics); !r) return pass(r);
   if (auto r = analyse(compiled); !r) return pass(r);
   if (auto r = validate(compiled.plan, *ops.table, options.validation); !r) return pass(r);
   return compiled;

@@ -31,6 +31,8 @@ struct Instruction {
   std::span<const WeightRef> weights;
   std::optional<std::uint16_t> param_block_id;
   std::optional<std::uint8_t> state_block_id;
+  std::uint32_t first_region = 0;
+  std::uint8_t regions = 0;  ///< regions of the op, from `first_region` on
 };
 
 /// An instruction as stored: counts and offsets into the plan's pools.
@@ -40,9 +42,11 @@ struct InstructionRecord {
   std::uint8_t outputs = 0;
   std::uint8_t weights = 0;
   std::uint8_t state_block_id = kNoState;
+  std::uint8_t regions = 0;
   std::uint16_t param_block_id = kNoParams;
   std::uint32_t first_register = 0;
   std::uint32_t first_weight = 0;
+  std::uint32_t first_region = 0;
 
   static constexpr std::uint8_t kNoState = 0xff;
   static constexpr std::uint16_t kNoParams = 0xffff;
@@ -96,7 +100,8 @@ struct ExecutionPlan {
         constants(a),
         inputs(a),
         outputs(a),
-        symbols(a) {}
+        symbols(a),
+        regions(a) {}
 
   Allocator allocator;
   Vector<InstructionRecord> instructions;
@@ -110,7 +115,8 @@ struct ExecutionPlan {
   Vector<std::byte> constants;
   Vector<PlanPort> inputs;
   Vector<PlanPort> outputs;
-  Vector<PlanSymbol> symbols;  ///< entry i is symbol i + 1
+  Vector<PlanSymbol> symbols;     ///< entry i is symbol i + 1
+  Vector<ExecutionPlan> regions;  ///< each of one instruction, in the order of the instructions
 
   [[nodiscard]] std::uint16_t register_count() const noexcept { return static_cast<std::uint16_t>(registers.size()); }
 
@@ -119,7 +125,7 @@ struct ExecutionPlan {
     const RegisterRef* regs = register_refs.data() + r.first_register;
     Instruction out{
         r.opcode,     {regs, r.inputs}, {regs + r.inputs, r.outputs}, {weight_refs.data() + r.first_weight, r.weights},
-        std::nullopt, std::nullopt};
+        std::nullopt, std::nullopt, r.first_region, r.regions};
     if (r.param_block_id != InstructionRecord::kNoParams) out.param_block_id = r.param_block_id;
     if (r.state_block_id != InstructionRecord::kNoState) out.state_block_id = r.state_block_id;
     return out;
@@ -129,16 +135,27 @@ struct ExecutionPlan {
     return {p.version, p.opcode, {param_bytes.data() + p.offset, p.bytes}};
   }
 
-  /// What the shape rule of an instruction sees; spans point into `in` and `w`.
-  [[nodiscard]] OperandInfo operand_info(const Instruction& insn, std::span<InputInfo> in,
-                                         std::span<WeightInfo> w) const noexcept {
+  /// What the shape rule of an instruction sees, in `storage`.
+  [[nodiscard]] OperandInfo operand_info(const Instruction& insn, OperandStorage& storage) const noexcept {
     for (std::size_t i = 0; i < insn.inputs.size(); ++i)
-      in[i] = insn.inputs[i] == kNoRegister ? InputInfo{} : InputInfo{true, registers[index(insn.inputs[i])]};
+      storage.in[i] = insn.inputs[i] == kNoRegister ? InputInfo{} : InputInfo{true, registers[index(insn.inputs[i])]};
     for (std::size_t i = 0; i < insn.weights.size(); ++i)
-      w[i] = insn.weights[i] == kNoWeight ? WeightInfo{} : weights[index(insn.weights[i])].info();
-    return {in.first(insn.inputs.size()), w.first(insn.weights.size()),
+      storage.w[i] = insn.weights[i] == kNoWeight ? WeightInfo{} : weights[index(insn.weights[i])].info();
+    TensorType* next = storage.types.data();
+    auto list = [&](const ExecutionPlan& region, const Vector<PlanPort>& ports) {
+      TensorType* const first = next;
+      for (const PlanPort& port : ports) *next++ = region.registers[index(port.reg)];
+      return std::span<const TensorType>(first, ports.size());
+    };
+    for (std::size_t i = 0; i < insn.regions; ++i) {
+      const ExecutionPlan& region = regions[insn.first_region + i];
+      storage.regions[i] = {list(region, region.inputs), list(region, region.outputs)};
+    }
+    return {{storage.in.data(), insn.inputs.size()},
+            {storage.w.data(), insn.weights.size()},
             insn.state_block_id ? states[*insn.state_block_id].info : StateInfo{},
-            insn.param_block_id ? param_block(*insn.param_block_id) : ParamBlock{}};
+            insn.param_block_id ? param_block(*insn.param_block_id) : ParamBlock{},
+            {storage.regions.data(), insn.regions}};
   }
 
   /// Returns the number of the symbol of this name, or 0.
@@ -157,8 +174,5 @@ struct ExecutionPlan {
     return kNoRegister;
   }
 };
-
-/// Operands per kind that one instruction may have.
-inline constexpr std::size_t kMaxOperands = 64;
 
 }  // namespace zrt::inline ZRT_ABI::plan

@@ -96,10 +96,9 @@ class BufferPool {
 /// `bounds` are the symbols' upper bounds; `scratch` the workspace bytes of each instruction. An
 /// output takes over the buffer of an input that dies with the instruction where the op's may_alias
 /// allows it and the sizes are equal; outputs and scratch never share with anything live.
-[[nodiscard]] inline Result<PhysicalMapping> plan_memory(const CompiledPlan& compiled, const OpTable& table,
-                                                         const Extents& bounds,
+[[nodiscard]] inline Result<PhysicalMapping> plan_memory(const ExecutionPlan& plan, const LivenessMap& live,
+                                                         const OpTable& table, const Extents& bounds,
                                                          std::span<const std::uint64_t> scratch) noexcept {
-  const ExecutionPlan& plan = compiled.plan;
   PhysicalMapping mapping(plan.allocator);
   detail::BufferPool pool(mapping, plan.allocator);
   Vector<std::uint64_t> bytes(plan.allocator);
@@ -123,7 +122,7 @@ class BufferPool {
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const Instruction insn = plan.instruction(i);
     const OpRow* row = table[number(insn.opcode)];
-    const auto killed = compiled.liveness.kill_after_instruction(i);
+    const auto killed = live.kill_after_instruction(i);
     // Inputs whose buffer an output has taken over; they give nothing back.
     std::array<bool, kMaxOperands> taken{};
     for (std::size_t o = 0; o < insn.outputs.size(); ++o) {
@@ -132,7 +131,7 @@ class BufferPool {
         if (aliased || alias.output != o || taken[alias.input]) continue;
         const RegisterRef from = insn.inputs[alias.input];
         if (from == kNoRegister || bytes[index(from)] != bytes[index(insn.outputs[o])]) continue;
-        if (compiled.liveness.register_last_read[index(from)] != i) continue;
+        if (live.register_last_read[index(from)] != i) continue;
         bool read_twice = false;
         for (std::size_t k = 0; k < insn.inputs.size(); ++k)
           read_twice = read_twice || (k != alias.input && insn.inputs[k] == from);

@@ -23,7 +23,7 @@ namespace zrt::inline ZRT_ABI::plan {
 namespace file {
 
 inline constexpr std::array<char, 8> kMagic{'Z', 'R', 'T', 'P', 'L', 'A', 'N', '\0'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kEntryBytes = 32;
 
@@ -42,8 +42,9 @@ enum class Section : std::uint32_t {
   outputs,
   symbols,
   diagnostics,
+  regions,  ///< one after the other, each a plan file of its own, the next at a multiple of 64
 };
-inline constexpr std::size_t kSections = 13;
+inline constexpr std::size_t kSections = 14;
 
 // Numbers of enums from elsewhere that stand in files. DType, Opcode and the numbers within parameter
 // blocks are fixed where they are declared.
@@ -116,10 +117,11 @@ template <class A> void walk(A& a, InstructionRecord& r) noexcept {
   a.number(r.outputs);
   a.number(r.weights);
   a.number(r.state_block_id);
-  a.zeros(1);
+  a.number(r.regions);
   a.number(r.param_block_id);
   a.number(r.first_register);
   a.number(r.first_weight);
+  a.number(r.first_region);
 }
 
 template <class A> void walk(A& a, RegisterRef& r) noexcept {
@@ -198,7 +200,7 @@ template <class A> void walk(A& a, PlanDiagnostic& d) noexcept {
 
 /// Bytes of one element of a section's list in the file.
 template <class T> inline constexpr std::size_t kRecordBytes = 0;
-template <> inline constexpr std::size_t kRecordBytes<InstructionRecord> = 16;
+template <> inline constexpr std::size_t kRecordBytes<InstructionRecord> = 20;
 template <> inline constexpr std::size_t kRecordBytes<RegisterRef> = 2;
 template <> inline constexpr std::size_t kRecordBytes<WeightRef> = 4;
 template <> inline constexpr std::size_t kRecordBytes<TensorType> = kTypeBytes;
@@ -213,9 +215,8 @@ template <> inline constexpr std::size_t kRecordBytes<PlanDiagnostic> = 16;
 /// Raw bytes lie as they will be used, everything else on 8.
 template <class T> inline constexpr std::uint32_t kSectionAlignment = std::is_same_v<T, std::byte> ? 64 : 8;
 
-/// Calls `visit(section, list)` for every list of a plan, in file order.
-template <class Compiled, class Visit> void each_section(Compiled& compiled, Visit&& visit) noexcept {
-  auto& p = compiled.plan;
+/// Calls `visit(section, list)` for every list of a plan but its regions, in file order.
+template <class Plan, class Remarks, class Visit> void each_section(Plan& p, Remarks& diagnostics, Visit&& visit) noexcept {
   visit(file::Section::instructions, p.instructions);
   visit(file::Section::register_refs, p.register_refs);
   visit(file::Section::weight_refs, p.weight_refs);
@@ -228,7 +229,7 @@ template <class Compiled, class Visit> void each_section(Compiled& compiled, Vis
   visit(file::Section::inputs, p.inputs);
   visit(file::Section::outputs, p.outputs);
   visit(file::Section::symbols, p.symbols);
-  visit(file::Section::diagnostics, compiled.diagnostics);
+  visit(file::Section::diagnostics, diagnostics);
 }
 
 }  // namespace detail

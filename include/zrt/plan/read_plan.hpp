@@ -74,11 +74,9 @@ struct SectionEntry {
   std::uint64_t bytes = 0;
 };
 
-/// Reads one list. The file's size has been compared with the section's, so `count` costs no more
-/// memory than a small multiple of the file.
+/// Finds a section where the format puts it, and its bytes in the file.
 template <class T>
-[[nodiscard]] Result<void> read_section(PlanReader& r, file::Section section, const SectionEntry& entry,
-                                        Vector<T>& list) noexcept {
+[[nodiscard]] Result<void> check_entry(PlanReader& r, file::Section section, const SectionEntry& entry) noexcept {
   r.align(kSectionAlignment<T>);
   if (!r.ok()) return r.error();
   const CheckedSize bytes = CheckedSize(entry.count) * kRecordBytes<T>;
@@ -90,6 +88,15 @@ template <class T>
         error.at_offset(file::kHeaderBytes + static_cast<std::size_t>(section) * file::kEntryBytes));
   }
   if (!r.has(entry.bytes)) return r.error();
+  return {};
+}
+
+/// Reads one list. The file's size has been compared with the section's, so `count` costs no more
+/// memory than a small multiple of the file.
+template <class T>
+[[nodiscard]] Result<void> read_section(PlanReader& r, file::Section section, const SectionEntry& entry,
+                                        Vector<T>& list) noexcept {
+  if (auto done = check_entry<T>(r, section, entry); !done) return done;
   if constexpr (std::is_same_v<T, std::byte>) {
     return list.append(r.take(static_cast<std::size_t>(entry.bytes)));
   } else {
@@ -104,17 +111,11 @@ template <class T>
   }
 }
 
-}  // namespace detail
-
-/// Reads a plan from a file or a mapping of one; everything is copied, so `bytes` may go afterwards.
-///
-/// A plan file is judged like any other input: its form while it is read, then references, types,
-/// parameters and order of reads and writes by `validate`, and its liveness is computed anew.
-/// Errors: truncated_file, invalid_file, unsupported_version, out_of_memory and those of `validate`,
-/// each with the offset where the fault was seen.
-[[nodiscard]] inline Result<CompiledPlan> read_plan(std::span<const std::byte> bytes, const OpTable& table,
-                                                    Allocator allocator = system_allocator()) noexcept {
-  detail::PlanReader r(bytes);
+/// Reads the form of a plan and of its regions; what they say is judged later, all at once.
+[[nodiscard]] inline Result<void> read_form(std::span<const std::byte> bytes, std::size_t depth, ExecutionPlan& plan,
+                                            Vector<PlanDiagnostic>& diagnostics,
+                                            std::uint64_t& instructions_at) noexcept {
+  PlanReader r(bytes);
   for (char c : file::kMagic) {
     std::uint8_t found = 0;
     r.number(found);
@@ -132,8 +133,8 @@ template <class T>
   if (r.ok() && size > bytes.size())
     r.stop(Error::of(Errc::truncated_file, "plan file: ", size, " bytes announced, ", bytes.size(), " found"));
   if (r.ok() && size != bytes.size()) r.refuse("there are bytes after the end");
-  std::array<detail::SectionEntry, file::kSections> entries{};
-  for (detail::SectionEntry& entry : entries) {
+  std::array<SectionEntry, file::kSections> entries{};
+  for (SectionEntry& entry : entries) {
     r.number(entry.kind);
     r.number(entry.alignment);
     r.number(entry.offset);
@@ -142,29 +143,68 @@ template <class T>
   }
   if (!r.ok()) return r.error();
 
-  CompiledPlan compiled(allocator);
+  if (depth > kMaxRegionDepth) r.refuse("regions lie too deep");
+  if (!r.ok()) return r.error();
+  instructions_at = entries[0].offset;
   Result<void> result{};
-  detail::each_section(compiled, [&](file::Section section, auto& list) {
-    if (result) result = detail::read_section(r, section, entries[static_cast<std::size_t>(section)], list);
+  each_section(plan, diagnostics, [&](file::Section section, auto& list) {
+    if (result) result = read_section(r, section, entries[static_cast<std::size_t>(section)], list);
   });
-  if (!result) return pass(result);
-  if (r.at() != bytes.size()) {
-    r.refuse("there are bytes after the last section");
-    return r.error();
+  if (!result) return result;
+  if (auto done = check_entry<std::byte>(r, file::Section::regions, entries.back()); !done) return done;
+  if (r.ok() && entries.back().bytes != bytes.size() - r.at()) r.refuse("there are bytes after the last section");
+  while (r.ok() && r.at() != bytes.size()) {
+    r.align(kSectionAlignment<std::byte>);
+    if (!r.has(file::kHeaderBytes)) return r.error();
+    const std::size_t begin = r.at();
+    PlanReader header(bytes.subspan(begin + 16));
+    std::uint64_t length = 0;
+    header.number(length);
+    if (!r.has(length)) return r.error();
+    ExecutionPlan region(plan.allocator);
+    Vector<PlanDiagnostic> remarks(plan.allocator);
+    std::uint64_t ignored = 0;
+    if (auto done = read_form(r.take(static_cast<std::size_t>(length)), depth + 1, region, remarks, ignored); !done) {
+      Error error = done.error();
+      return std::unexpected<Error>(error.offset() == Error::kNoOffset ? error : error.at_offset(begin + error.offset()));
+    }
+    if (!remarks.empty()) {
+      r.refuse("a region has remarks of its own");
+      return r.error();
+    }
+    if (auto done = plan.regions.push_back(std::move(region)); !done) return done;
   }
-  for (const PlanDiagnostic& d : compiled.diagnostics)
+  if (!r.ok()) return r.error();
+  for (const PlanDiagnostic& d : diagnostics)
     if (d.kind == DiagnosticKind::never_read) {
       Error error = Error::of(Errc::invalid_file, "plan file: a never_read remark is stored");
-      return std::unexpected<Error>(error.at_offset(entries.back().offset));
+      return std::unexpected<Error>(error.at_offset(entries[static_cast<std::size_t>(file::Section::diagnostics)].offset));
     }
-  if (result = validate(compiled.plan, table, Validation::normal); !result) {
-    Error error = result.error();
+  return {};
+}
+
+}  // namespace detail
+
+/// Reads a plan from a file or a mapping of one; everything is copied, so `bytes` may go afterwards.
+///
+/// A plan file is judged like any other input: its form while it is read, then references, types,
+/// parameters and order of reads and writes by `validate`, and its liveness is computed anew.
+/// Errors: truncated_file, invalid_file, unsupported_version, out_of_memory and those of `validate`,
+/// each with the offset where the fault was seen.
+[[nodiscard]] inline Result<CompiledPlan> read_plan(std::span<const std::byte> bytes, const OpTable& table,
+                                                    Allocator allocator = system_allocator()) noexcept {
+  CompiledPlan compiled(allocator);
+  std::uint64_t instructions_at = 0;
+  if (auto r = detail::read_form(bytes, 0, compiled.plan, compiled.diagnostics, instructions_at); !r) return pass(r);
+  if (auto r = validate(compiled.plan, table, Validation::normal); !r) {
+    Error error = r.error();
     const std::uint64_t record = error.instruction() == Error::kNoIndex
                                      ? 0
                                      : std::uint64_t{error.instruction()} * detail::kRecordBytes<InstructionRecord>;
-    return std::unexpected<Error>(error.at_offset(entries[0].offset + record));
+    // A finding in a region counts that region's instructions.
+    return std::unexpected<Error>(error.at_offset(compiled.plan.regions.empty() ? instructions_at + record : 0));
   }
-  if (result = analyse(compiled); !result) return pass(result);
+  if (auto r = analyse(compiled); !r) return pass(r);
   return compiled;
 }
 

@@ -55,12 +55,18 @@ namespace detail {
       return fail(Errc::invalid_state, "state ", unsigned{s.id}, " has ", s.size_bytes, " bytes, its dims give ",
                   bytes.raw());
   }
+  for (const ExecutionPlan& region : plan.regions)
+    if (region.inputs.size() > kMaxOperands || region.outputs.size() > kMaxOperands || !region.states.empty() ||
+        region.symbols.size() != plan.symbols.size())
+      return fail(Errc::invalid_plan, "a region has state, another plan's symbols, or more than ", kMaxOperands,
+                  " parameters or results");
   for (const PlanPort& port : plan.inputs)
     if (index(port.reg) >= plan.registers.size())
       return fail(Errc::invalid_plan, "input ", port.name.view(), " names no register");
   for (const PlanPort& port : plan.outputs)
     if (index(port.reg) >= plan.registers.size())
       return fail(Errc::invalid_plan, "output ", port.name.view(), " names no register");
+  std::size_t regions = 0;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const InstructionRecord& r = plan.instructions[i];
     auto bad = [&](Errc code, auto... pieces) {
@@ -69,11 +75,15 @@ namespace detail {
     const OpRow* row = table[number(r.opcode)];
     if (row == nullptr)
       return bad(Errc::unsupported_opcode, "opcode ", unsigned{number(r.opcode)}, " is not in the catalog");
-    if (r.inputs != row->inputs.size() || r.outputs != row->outputs.size() || r.weights != row->weights.size())
+    if (!row->takes_inputs(r.inputs) || !row->gives_outputs(r.outputs) || r.weights != row->weights.size() ||
+        r.regions != row->regions.size())
       return bad(Errc::invalid_plan, row->name, ": the number of operands is not the op's");
     if (std::uint64_t{r.first_register} + r.inputs + r.outputs > plan.register_refs.size() ||
         std::uint64_t{r.first_weight} + r.weights > plan.weight_refs.size())
       return bad(Errc::invalid_plan, row->name, ": operands lie outside their pool");
+    if (r.first_region != regions || r.regions > plan.regions.size() - regions)
+      return bad(Errc::invalid_plan, row->name, ": its regions are not the next of the plan's");
+    regions += r.regions;
     if (r.param_block_id >= plan.params.size()) return bad(Errc::invalid_plan, row->name, ": no parameter block");
     const ParamRecord& p = plan.params[r.param_block_id];
     if (std::uint64_t{p.offset} + p.bytes > plan.param_bytes.size())
@@ -86,8 +96,8 @@ namespace detail {
       return bad(Errc::invalid_state, row->name, ": the op has no state");
     const Instruction insn = plan.instruction(i);
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
-      if (index(insn.inputs[k]) >= plan.registers.size() && !(insn.inputs[k] == kNoRegister && row->inputs[k].optional))
-        return bad(Errc::dangling_value, row->name, ": input ", row->inputs[k].name, " names no register");
+      if (index(insn.inputs[k]) >= plan.registers.size() && !(insn.inputs[k] == kNoRegister && row->input(k).optional))
+        return bad(Errc::dangling_value, row->name, ": input ", row->input(k).name, " names no register");
     for (RegisterRef reg : insn.outputs)
       if (index(reg) >= plan.registers.size())
         return bad(Errc::dangling_value, row->name, ": an output names no register");
@@ -95,6 +105,7 @@ namespace detail {
       if (w != kNoWeight && index(w) >= plan.weights.size())
         return bad(Errc::missing_weight, row->name, ": a weight id names none");
   }
+  if (regions != plan.regions.size()) return fail(Errc::invalid_plan, "a region belongs to no instruction");
   return {};
 }
 
@@ -113,12 +124,14 @@ namespace detail {
     auto bad = [&](const Error& error) { return std::unexpected<Error>(at_insn(error, i, insn.opcode)); };
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
       if (insn.inputs[k] != kNoRegister && written[index(insn.inputs[k])] == 0)
-        return bad(Error::of(Errc::dangling_value, row->name, ": input ", row->inputs[k].name, " reads register ",
+        return bad(Error::of(Errc::dangling_value, row->name, ": input ", row->input(k).name, " reads register ",
                              index(insn.inputs[k]), " before it is written"));
-    std::array<InputInfo, kMaxOperands> in;
-    std::array<WeightInfo, kMaxOperands> w;
-    std::array<TensorType, kMaxOperands> types{};
-    if (auto r = row->infer(plan.operand_info(insn, in, w), types); !r) return bad(r.error());
+    OperandStorage storage;
+    std::array<TensorType, kMaxOperands> types;
+    const auto count = row->infer(plan.operand_info(insn, storage), types);
+    if (!count) return bad(count.error());
+    if (*count != insn.outputs.size())
+      return bad(Error::of(Errc::invalid_plan, row->name, ": ", insn.outputs.size(), " outputs, the op gives ", *count));
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) {
       const std::uint16_t reg = index(insn.outputs[k]);
       if (written[reg] != 0)
@@ -148,8 +161,19 @@ namespace detail {
 }  // namespace detail
 
 /// Collects what is wrong with references, arity, parameters, types and the order of writes and reads (at most one error, it stops there) and what is odd.
-[[nodiscard]] inline Result<Vector<Finding>> findings(const ExecutionPlan& plan, const OpTable& table) noexcept {
+[[nodiscard]] inline Result<Vector<Finding>> findings(const ExecutionPlan& plan, const OpTable& table,
+                                                      std::size_t depth = 0) noexcept {
   Vector<Finding> list(plan.allocator);
+  // Regions first: what is known of an instruction includes the types at the borders of its regions.
+  for (const ExecutionPlan& region : plan.regions) {
+    auto inner = depth < kMaxRegionDepth
+                     ? findings(region, table, depth + 1)
+                     : fail(Errc::limit_exceeded, "regions lie deeper than ", kMaxRegionDepth);
+    if (!inner) return pass(inner);
+    for (const Finding& f : *inner)
+      if (auto r = list.push_back(f); !r) return pass(r);
+    if (!list.empty() && list.back().severity == Severity::error) return list;
+  }
   auto checked = detail::check_references(plan, table);
   if (checked) checked = detail::check_flow(plan, table);
   if (!checked) {

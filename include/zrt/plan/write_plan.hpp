@@ -48,6 +48,16 @@ class PlanWriter {
   Result<void> result_{};
 };
 
+inline void write_entry(PlanWriter& w, file::Section section, std::uint32_t alignment, std::size_t begin,
+                        std::uint64_t count) noexcept {
+  const std::size_t entry = file::kHeaderBytes + static_cast<std::size_t>(section) * file::kEntryBytes;
+  w.patch(entry, static_cast<std::uint32_t>(section));
+  w.patch(entry + 4, alignment);
+  w.patch(entry + 8, static_cast<std::uint64_t>(begin));
+  w.patch(entry + 16, count);
+  w.patch(entry + 24, static_cast<std::uint64_t>(w.size() - begin));
+}
+
 template <class T> void write_section(PlanWriter& w, file::Section section, const Vector<T>& list) noexcept {
   w.align(kSectionAlignment<T>);
   const std::size_t begin = w.size();
@@ -66,28 +76,36 @@ template <class T> void write_section(PlanWriter& w, file::Section section, cons
       walk(w, item);
     }
   }
-  const std::size_t entry = file::kHeaderBytes + static_cast<std::size_t>(section) * file::kEntryBytes;
-  w.patch(entry, static_cast<std::uint32_t>(section));
-  w.patch(entry + 4, kSectionAlignment<T>);
-  w.patch(entry + 8, static_cast<std::uint64_t>(begin));
-  w.patch(entry + 16, count);
-  w.patch(entry + 24, static_cast<std::uint64_t>(w.size() - begin));
+  write_entry(w, section, kSectionAlignment<T>, begin, count);
+}
+
+[[nodiscard]] inline Result<Vector<std::byte>> write_plan(const ExecutionPlan& plan,
+                                                          const Vector<PlanDiagnostic>& diagnostics) noexcept {
+  PlanWriter w(plan.allocator);
+  for (char c : file::kMagic) w.number(static_cast<std::uint8_t>(c));
+  w.number(file::kVersion);
+  w.number(static_cast<std::uint32_t>(file::kSections));
+  w.number(std::uint64_t{0});
+  w.zeros(file::kSections * file::kEntryBytes);
+  each_section(plan, diagnostics, [&](file::Section section, const auto& list) { write_section(w, section, list); });
+  w.align(kSectionAlignment<std::byte>);
+  const std::size_t begin = w.size();
+  for (const ExecutionPlan& region : plan.regions) {
+    const auto bytes = write_plan(region, Vector<PlanDiagnostic>(plan.allocator));
+    if (!bytes) return pass(bytes);
+    w.align(kSectionAlignment<std::byte>);
+    w.raw(bytes->span());
+  }
+  write_entry(w, file::Section::regions, kSectionAlignment<std::byte>, begin, w.size() - begin);
+  w.patch(16, static_cast<std::uint64_t>(w.size()));
+  return w.finish();
 }
 
 }  // namespace detail
 
 /// Writes a compiled plan as a file; its memory comes from the plan's allocator.
 [[nodiscard]] inline Result<Vector<std::byte>> write_plan(const CompiledPlan& compiled) noexcept {
-  detail::PlanWriter w(compiled.plan.allocator);
-  for (char c : file::kMagic) w.number(static_cast<std::uint8_t>(c));
-  w.number(file::kVersion);
-  w.number(static_cast<std::uint32_t>(file::kSections));
-  w.number(std::uint64_t{0});
-  w.zeros(file::kSections * file::kEntryBytes);
-  detail::each_section(compiled,
-                       [&](file::Section section, const auto& list) { detail::write_section(w, section, list); });
-  w.patch(16, static_cast<std::uint64_t>(w.size()));
-  return w.finish();
+  return detail::write_plan(compiled.plan, compiled.diagnostics);
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan

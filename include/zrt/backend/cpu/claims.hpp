@@ -23,7 +23,10 @@
 #include <zrt/ops/arg_max.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/concat.hpp>
+#include <zrt/ops/cond.hpp>
+#include <zrt/ops/scan.hpp>
 #include <zrt/ops/slice.hpp>
+#include <zrt/ops/while_loop.hpp>
 
 #include <boost/mp11/list.hpp>
 
@@ -39,6 +42,7 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
 /// lists: they run as what they expand to.
 using Unsupported =
     boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast, ops::Reduce,
-                         ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat>;
+                         ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Cond,
+                         ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/bound_plan.hpp: a plan recorded on a device, with the memory that it runs in.
+#pragma once
+
+#include <zrt/core/owned.hpp>
+#include <zrt/exec/operands.hpp>
+#include <zrt/plan/memory.hpp>
+
+#include <utility>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// A plan recorded in an arena that another owns. Its address is fixed: a region's caller holds it.
+template <class B> struct Recording {
+  Recording(typename B::Program recorded, plan::PhysicalMapping placed, Allocator a) noexcept
+      : program(std::move(recorded)), mapping(std::move(placed)), registers(a), params(a), results(a), regions(a) {}
+
+  typename B::Program program;
+  plan::PhysicalMapping mapping;
+  Vector<TensorHandle<B>> registers;
+  Vector<typename B::Tensor> params;   ///< the plan's inputs
+  Vector<typename B::Tensor> results;  ///< the plan's outputs
+  Vector<Owned<Recording>> regions;
+};
+
+/// A plan recorded on a device, with the memory that it runs in.
+template <class B> class BoundPlan {
+ public:
+  BoundPlan(Owned<Recording<B>> recording, typename B::Memory arena) noexcept
+      : recording_(std::move(recording)), arena_(std::move(arena)) {}
+
+  [[nodiscard]] typename B::Program& program() noexcept { return recording_->program; }
+  [[nodiscard]] const typename B::Program& program() const noexcept { return recording_->program; }
+  [[nodiscard]] const plan::PhysicalMapping& mapping() const noexcept { return recording_->mapping; }
+  [[nodiscard]] const TensorHandle<B>& handle(plan::RegisterRef r) const noexcept {
+    return recording_->registers[plan::index(r)];
+  }
+  [[nodiscard]] const typename B::Tensor& tensor(plan::RegisterRef r) const noexcept { return handle(r).tensor; }
+
+ private:
+  Owned<Recording<B>> recording_;
+  typename B::Memory arena_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::exec

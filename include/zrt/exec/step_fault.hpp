@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/step_fault.hpp: what data did to a step, as an error.
+#pragma once
+
+#include <zrt/plan/execution_plan.hpp>
+
+namespace zrt::inline ZRT_ABI::exec {
+
+/// The first fault of a step of `plan`, or none.
+///
+/// Errors: Errc::spec_violation, limit_exceeded or cancelled, with the instruction and its op.
+[[nodiscard]] inline Result<void> step_fault(const StepStatus& status, const plan::ExecutionPlan& plan) noexcept {
+  const std::uint64_t word = status.word.load(std::memory_order_relaxed);
+  if (word == StepStatus::kClean) return {};
+  const auto code = static_cast<Errc>(word & 0xffffu);
+  const auto instruction = static_cast<std::uint32_t>(word >> 32);
+  const Opcode opcode = plan.instructions[instruction].opcode;
+  Error error = Error::of(code, "instruction ", instruction, " (opcode ", unsigned{number(opcode)}, ") ",
+                          code == Errc::cancelled        ? "was stopped"
+                          : code == Errc::limit_exceeded ? "ran past its limit"
+                                                         : "met data outside its contract");
+  return std::unexpected<Error>(error.at_instruction(instruction, number(opcode)));
+}
+
+}  // namespace zrt::inline ZRT_ABI::exec
