@@ -2,8 +2,9 @@
 // tests/support/run_with.hpp: binds a plan without state on a backend and runs one step.
 #pragma once
 
-#include <support/run_plan.hpp>
 #include <zrt/exec/step_fault.hpp>
+
+#include <support/run_plan.hpp>
 
 namespace zrt::test {
 

@@ -123,11 +123,12 @@ TEST(Memory, SizesThatDoNotFitAreErrors) {
   const auto x = g.input("x", {DType::f32, {Dim(0x80000000u, tokens), Dim(0x80000000u, tokens)}});
   g.output("y", g.emit<ops::ElementwiseUnary>({.in = {x}})[0]);
   const auto p = compiled(g);
-  const auto r = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, extents(0xffffffffu, 1), std::vector<std::uint64_t>(1));
+  const auto r = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, extents(0xffffffffu, 1),
+                                   std::vector<std::uint64_t>(1));
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::size_overflow);
-  const auto huge =
-      plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, extents(1, 1), std::vector<std::uint64_t>{~std::uint64_t{0}});
+  const auto huge = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, extents(1, 1),
+                                      std::vector<std::uint64_t>{~std::uint64_t{0}});
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().code(), Errc::size_overflow);
 }

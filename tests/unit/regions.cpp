@@ -12,9 +12,9 @@
 #include <zrt/plan/write_plan.hpp>
 
 #include <gtest/gtest.h>
-#include <support/run_plan.hpp>
 
 #include <bit>
+#include <support/run_plan.hpp>
 
 namespace {
 

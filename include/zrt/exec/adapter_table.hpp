@@ -26,8 +26,7 @@ ZRT_COLD Result<void> record_row(typename B::Recorder& recorder, const BoundOper
   if (!params) return pass(params);
   // The operands have been checked; a caller that checks nothing shows in a debug build.
   ZRT_ASSERT((RepeatsInputs<O> || operands.inputs.size() == kInputs<O>) &&
-             (RepeatsOutputs<O> || operands.outputs.size() == kOutputs<O>) &&
-             operands.weights.size() == kWeights<O> &&
+             (RepeatsOutputs<O> || operands.outputs.size() == kOutputs<O>) && operands.weights.size() == kWeights<O> &&
              (operands.state != nullptr) == (O::lifecycle != StateLifecycle::none));
   Call<B, O> call;
   auto tensor = [](const TensorHandle<B>& handle) { return handle.tensor; };

@@ -110,8 +110,8 @@ template <class B> class Binder {
         const std::size_t id = insn.first_region + k;
         workspace = align_up(workspace, 64);
         const std::uint64_t region_bytes = layout.regions[id].mapping.arena_bytes;
-        auto region = record(plan.regions[id], std::move(layout.regions[id]), weights.regions[id], nullptr, arena,
-                             workspace);
+        auto region =
+            record(plan.regions[id], std::move(layout.regions[id]), weights.regions[id], nullptr, arena, workspace);
         if (!region) return at(i, insn, region.error());
         workspace += region_bytes;
         if constexpr (RunsRegions<B>)

@@ -40,8 +40,7 @@ class HostProgram {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
   /// Runs every call in order on all workers of `threads`; false when `stop` ended it early.
-  [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads,
-                            const StopPoll& stop) noexcept {
+  [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads, const StopPoll& stop) noexcept {
     ExecutionContext step = context;
     step.stop = &stop;
     Replay replay{this, &step, 0, entries_.size(), false, kOwnInstruction, {false, false}, {}};

@@ -103,8 +103,8 @@ class Builder {
     std::array<ValueId, kMaxOperands> results{};
     std::span<const RegionId> regions;
     if constexpr (HasRegions<O>) regions = call.region;
-    const std::size_t count = append(O::opcode, {call.in.data(), call.in.size()}, call.w, call.state, params, results,
-                                     regions);
+    const std::size_t count =
+        append(O::opcode, {call.in.data(), call.in.size()}, call.w, call.state, params, results, regions);
     OutputList<ValueId, O> out{};
     fill(out, std::span<const ValueId>(results.data(), RepeatsOutputs<O> ? count : kOutputs<O>));
     return out;
@@ -112,7 +112,8 @@ class Builder {
 
   /// Applies an op by number; `out` receives its results. Returns their number.
   std::size_t append(Opcode opcode, std::span<const ValueId> in, std::span<const WeightId> w, StateId state,
-                     const ParamBlock& params, std::span<ValueId> out, std::span<const RegionId> regions = {}) noexcept {
+                     const ParamBlock& params, std::span<ValueId> out,
+                     std::span<const RegionId> regions = {}) noexcept {
     if (error_) return 0;
     const OpRow* row = (*table_)[number(opcode)];
     auto bad = [this](Errc code, auto... pieces) {
@@ -178,8 +179,7 @@ class Builder {
   void in_place(std::uint32_t output, std::uint32_t input) noexcept {
     if (error_ || graph_.nodes.empty()) return;
     const Node& n = graph_.nodes.back();
-    if (output < n.outputs && input < n.inputs)
-      graph_.operands[Graph::in_place_at(n) + output] = input + 1;
+    if (output < n.outputs && input < n.inputs) graph_.operands[Graph::in_place_at(n) + output] = input + 1;
   }
 
   /// Sets the op whose expansion is being built, so that its `expands_to` bounds what is appended.

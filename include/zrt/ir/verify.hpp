@@ -29,8 +29,7 @@ namespace detail {
   if (!row->takes_inputs(n.inputs) || !row->gives_outputs(n.outputs) || n.weights != row->weights.size() ||
       n.regions != row->regions.size())
     return bad(Errc::invalid_argument, row->name, ": ", unsigned{n.inputs}, " inputs, ", unsigned{n.outputs},
-               " outputs, ", unsigned{n.weights}, " weights and ", unsigned{n.regions},
-               " regions do not match the op");
+               " outputs, ", unsigned{n.weights}, " weights and ", unsigned{n.regions}, " regions do not match the op");
   if (std::uint64_t{n.first_operand} + Graph::operand_count(n) > g.operands.size() ||
       std::uint64_t{n.params_offset} + n.params_bytes > g.params.size())
     return bad(Errc::invalid_argument, row->name, ": operands or parameters lie outside their pool");
@@ -123,7 +122,8 @@ namespace detail {
       }
     }
     for (std::uint32_t region : g.node_regions(n)) {
-      if (region_used[region] != 0) return bad(Errc::invalid_argument, row->name, ": region ", region, " has two nodes");
+      if (region_used[region] != 0)
+        return bad(Errc::invalid_argument, row->name, ": region ", region, " has two nodes");
       region_used[region] = 1;
     }
     OperandStorage storage;

@@ -41,11 +41,12 @@
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
-using Catalog = boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
-                                     RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite,
-                                     FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched,
-                                     GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Cast, Reduce, ArgMax,
-                                     DotGeneral, Reshape, BroadcastTo, Slice, Concat, Take, Softmax, Cond, WhileLoop, Scan>;
+using Catalog =
+    boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
+                         RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
+                         ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
+                         ElementwiseBinary, Cast, Reduce, ArgMax, DotGeneral, Reshape, BroadcastTo, Slice, Concat, Take,
+                         Softmax, Cond, WhileLoop, Scan>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -123,8 +123,7 @@ template <class T, std::size_t N, class From, class Get>
 constexpr void fill(std::array<T, N>& list, const From& from, Get get) noexcept {
   for (std::size_t i = 0; i < N; ++i) list[i] = get(from[i]);
 }
-template <class T, class From, class Get>
-constexpr void fill(Repeated<T>& list, const From& from, Get get) noexcept {
+template <class T, class From, class Get> constexpr void fill(Repeated<T>& list, const From& from, Get get) noexcept {
   list.count = static_cast<std::uint32_t>(from.size() < kMaxOperands ? from.size() : kMaxOperands);
   for (std::uint32_t i = 0; i < list.count; ++i) list.items[i] = get(from[i]);
 }

@@ -98,8 +98,7 @@ struct OpRow {
 /// The operands of one node as op O's shape rule takes them.
 ///
 /// Errors: Errc::invalid_param_block_abi.
-template <class O>
-[[nodiscard]] ZRT_COLD Result<TypeCall<O>> type_call(const OperandInfo& operands) noexcept {
+template <class O> [[nodiscard]] ZRT_COLD Result<TypeCall<O>> type_call(const OperandInfo& operands) noexcept {
   auto params = decode_params<O>(operands.params);
   if (!params) return pass(params);
   TypeCall<O> call;
@@ -117,6 +116,9 @@ template <class O>
 ZRT_COLD Result<std::uint32_t> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
   auto call = type_call<O>(operands);
   if (!call) return pass(call);
+  if constexpr (RepeatsInputs<O>)
+    for (const InputInfo& input : operands.inputs)
+      if (!input.present()) return fail(Errc::dangling_value, O::name, ": an input is required");
   OutputTypes<O> types{};
   if (auto r = O::infer(*call, types); !r) return pass(r);
   for (std::size_t i = 0; i < types.size(); ++i) outputs[i] = types[i];

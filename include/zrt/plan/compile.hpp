@@ -213,9 +213,8 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
     OperandStorage storage;
     const OperandInfo operands = g.operand_info(n, storage);
     if (ops.row(n.opcode)->assign_act(operands.weights, act, {plan.param_bytes.data() + offset, n.params_bytes}))
-      if (auto r =
-              diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
-                                              static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
+      if (auto r = diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
+                                          static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
           !r)
         return r;
     if (auto r = plan.param_bytes.resize(align_up(plan.param_bytes.size(), 8)); !r) return r;

@@ -123,9 +123,14 @@ struct ExecutionPlan {
   [[nodiscard]] Instruction instruction(std::size_t i) const noexcept {
     const InstructionRecord& r = instructions[i];
     const RegisterRef* regs = register_refs.data() + r.first_register;
-    Instruction out{
-        r.opcode,     {regs, r.inputs}, {regs + r.inputs, r.outputs}, {weight_refs.data() + r.first_weight, r.weights},
-        std::nullopt, std::nullopt, r.first_region, r.regions};
+    Instruction out{r.opcode,
+                    {regs, r.inputs},
+                    {regs + r.inputs, r.outputs},
+                    {weight_refs.data() + r.first_weight, r.weights},
+                    std::nullopt,
+                    std::nullopt,
+                    r.first_region,
+                    r.regions};
     if (r.param_block_id != InstructionRecord::kNoParams) out.param_block_id = r.param_block_id;
     if (r.state_block_id != InstructionRecord::kNoState) out.state_block_id = r.state_block_id;
     return out;

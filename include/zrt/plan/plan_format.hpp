@@ -216,7 +216,8 @@ template <> inline constexpr std::size_t kRecordBytes<PlanDiagnostic> = 16;
 template <class T> inline constexpr std::uint32_t kSectionAlignment = std::is_same_v<T, std::byte> ? 64 : 8;
 
 /// Calls `visit(section, list)` for every list of a plan but its regions, in file order.
-template <class Plan, class Remarks, class Visit> void each_section(Plan& p, Remarks& diagnostics, Visit&& visit) noexcept {
+template <class Plan, class Remarks, class Visit>
+void each_section(Plan& p, Remarks& diagnostics, Visit&& visit) noexcept {
   visit(file::Section::instructions, p.instructions);
   visit(file::Section::register_refs, p.register_refs);
   visit(file::Section::weight_refs, p.weight_refs);

@@ -166,7 +166,8 @@ template <class T>
     std::uint64_t ignored = 0;
     if (auto done = read_form(r.take(static_cast<std::size_t>(length)), depth + 1, region, remarks, ignored); !done) {
       Error error = done.error();
-      return std::unexpected<Error>(error.offset() == Error::kNoOffset ? error : error.at_offset(begin + error.offset()));
+      return std::unexpected<Error>(error.offset() == Error::kNoOffset ? error
+                                                                       : error.at_offset(begin + error.offset()));
     }
     if (!remarks.empty()) {
       r.refuse("a region has remarks of its own");
@@ -178,7 +179,8 @@ template <class T>
   for (const PlanDiagnostic& d : diagnostics)
     if (d.kind == DiagnosticKind::never_read) {
       Error error = Error::of(Errc::invalid_file, "plan file: a never_read remark is stored");
-      return std::unexpected<Error>(error.at_offset(entries[static_cast<std::size_t>(file::Section::diagnostics)].offset));
+      return std::unexpected<Error>(
+          error.at_offset(entries[static_cast<std::size_t>(file::Section::diagnostics)].offset));
     }
   return {};
 }

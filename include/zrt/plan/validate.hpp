@@ -131,7 +131,8 @@ namespace detail {
     const auto count = row->infer(plan.operand_info(insn, storage), types);
     if (!count) return bad(count.error());
     if (*count != insn.outputs.size())
-      return bad(Error::of(Errc::invalid_plan, row->name, ": ", insn.outputs.size(), " outputs, the op gives ", *count));
+      return bad(
+          Error::of(Errc::invalid_plan, row->name, ": ", insn.outputs.size(), " outputs, the op gives ", *count));
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) {
       const std::uint16_t reg = index(insn.outputs[k]);
       if (written[reg] != 0)
@@ -166,9 +167,8 @@ namespace detail {
   Vector<Finding> list(plan.allocator);
   // Regions first: what is known of an instruction includes the types at the borders of its regions.
   for (const ExecutionPlan& region : plan.regions) {
-    auto inner = depth < kMaxRegionDepth
-                     ? findings(region, table, depth + 1)
-                     : fail(Errc::limit_exceeded, "regions lie deeper than ", kMaxRegionDepth);
+    auto inner = depth < kMaxRegionDepth ? findings(region, table, depth + 1)
+                                         : fail(Errc::limit_exceeded, "regions lie deeper than ", kMaxRegionDepth);
     if (!inner) return pass(inner);
     for (const Finding& f : *inner)
       if (auto r = list.push_back(f); !r) return pass(r);

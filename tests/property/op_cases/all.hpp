@@ -9,6 +9,7 @@
 #include <property/op_cases/broadcast_to.hpp>
 #include <property/op_cases/cast.hpp>
 #include <property/op_cases/concat.hpp>
+#include <property/op_cases/cond.hpp>
 #include <property/op_cases/constant.hpp>
 #include <property/op_cases/dot_general.hpp>
 #include <property/op_cases/elementwise_binary.hpp>
@@ -31,10 +32,12 @@
 #include <property/op_cases/rms_norm_fused_rope_kv_write.hpp>
 #include <property/op_cases/rope.hpp>
 #include <property/op_cases/sample.hpp>
+#include <property/op_cases/scan.hpp>
 #include <property/op_cases/slice.hpp>
 #include <property/op_cases/softmax.hpp>
 #include <property/op_cases/swiglu.hpp>
 #include <property/op_cases/take.hpp>
+#include <property/op_cases/while_loop.hpp>
 
 namespace op_cases {
 

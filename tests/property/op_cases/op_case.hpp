@@ -3,10 +3,12 @@
 #pragma once
 
 #include <zrt/core/half.hpp>
+#include <zrt/ir/builder.hpp>
 #include <zrt/ops/op_table.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -90,12 +92,16 @@ struct Stored {
   std::vector<std::byte> data;
 };
 
+/// Fills a region: a graph with the batch's symbol and nothing else.
+using Region = std::function<void(zrt::ir::Builder&)>;
+
 /// A random case of O. `state` is given where the op has one; its pages are filled at random.
 template <class O> struct Typed {
   typename O::Params params{};
-  std::array<Value, zrt::kInputs<O>> in{};
+  std::conditional_t<zrt::RepeatsInputs<O>, std::vector<Value>, std::array<Value, zrt::kInputs<O>>> in{};
   std::array<Stored, zrt::kWeights<O>> w{};
   zrt::StateInfo state{};
+  std::array<Region, zrt::kRegions<O>> regions{};
 };
 
 /// The cases of one op. A specialisation has
@@ -227,6 +233,7 @@ struct Case {
   std::vector<Value> in;
   std::vector<Stored> w;
   zrt::StateInfo state{};
+  std::vector<Region> regions;
 
   zrt::ParamBlock block() const { return {row->params_version, row->opcode, params}; }
 };
@@ -240,7 +247,21 @@ template <class O> Case draw(Random& r, const Batch& b) {
   c.in.assign(typed.in.begin(), typed.in.end());
   c.w.assign(typed.w.begin(), typed.w.end());
   c.state = typed.state;
+  c.regions.assign(typed.regions.begin(), typed.regions.end());
   return c;
+}
+
+/// The regions of a case, for a graph with the table of `g` and one symbol.
+inline std::vector<zrt::ir::Graph> region_graphs(const Case& c, const zrt::OpTable& table, const Batch& b) {
+  std::vector<zrt::ir::Graph> graphs;
+  for (const Region& fill : c.regions) {
+    zrt::ir::Builder g(table);
+    (void)g.symbol("tokens", b.bound);
+    fill(g);
+    auto graph = g.finish();
+    if (graph) graphs.push_back(std::move(*graph));
+  }
+  return graphs;
 }
 
 }  // namespace op_cases

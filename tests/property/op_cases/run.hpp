@@ -39,7 +39,7 @@ inline zrt::Result<zrt::ir::Graph> one_node(const Case& c, const Batch& b, const
   namespace ir = zrt::ir;
   ir::Builder g(*ops.table, zrt::system_allocator(), {&c, &weight_info});
   (void)g.symbol("tokens", b.bound);
-  std::vector<ir::ValueId> in(c.in.size()), out(c.row->outputs.size());
+  std::vector<ir::ValueId> in(c.in.size()), out(zrt::kMaxOperands);
   std::vector<ir::WeightId> w(c.w.size());
   for (std::size_t i = 0; i < c.in.size(); ++i)
     if (c.in[i].present) in[i] = g.input(zrt::Name::of("in", static_cast<unsigned>(i)), c.in[i].type);
@@ -47,7 +47,9 @@ inline zrt::Result<zrt::ir::Graph> one_node(const Case& c, const Batch& b, const
     if (c.w[i].present) w[i] = g.weight(zrt::Name::of("w", static_cast<unsigned>(i)), c.w[i].shape);
   ir::StateId state{};
   if (c.row->lifecycle != zrt::StateLifecycle::none) state = g.state(c.state);
-  g.append(c.row->opcode, in, w, state, c.block(), out);
+  std::vector<ir::RegionId> regions;
+  for (ir::Graph& region : region_graphs(c, *ops.table, b)) regions.push_back(g.region(std::move(region)));
+  out.resize(g.append(c.row->opcode, in, w, state, c.block(), out, regions));
   for (std::size_t i = 0; i < out.size(); ++i) g.output(zrt::Name::of("out", static_cast<unsigned>(i)), out[i]);
   return g.finish();
 }

@@ -40,9 +40,8 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
 
 /// The primitives that only the expansion of other fused ops would need. Macros are absent from both
 /// lists: they run as what they expand to.
-using Unsupported =
-    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast, ops::Reduce,
-                         ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Cond,
-                         ops::WhileLoop, ops::Scan>;
+using Unsupported = boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast,
+                                         ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice,
+                                         ops::Concat, ops::Cond, ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu
