@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/ptir/infer.hpp: the type that an instruction gives, from its operands' types and attributes.
+#pragma once
+
+#include <zrt/ir/ptir/numbers.hpp>
+#include <zrt/ir/ptir/rules_elementwise.hpp>
+#include <zrt/ir/ptir/rules_extension.hpp>
+#include <zrt/ir/ptir/rules_fold.hpp>
+#include <zrt/ir/ptir/rules_index.hpp>
+#include <zrt/ir/ptir/rules_region.hpp>
+#include <zrt/ir/ptir/rules_shape.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::ptir {
+
+/// What an instruction gives; several tensors, or none, are a tuple.
+struct InferredType {
+  bool tuple = false;
+  Vector<TensorType> elements;
+};
+
+namespace detail {
+
+struct TypeRule {
+  std::string_view op;
+  Result<void> (*infer)(RuleCall&) noexcept;
+};
+
+inline constexpr auto kTypeRules = std::to_array<TypeRule>({
+    {"constant", &rules::constant},
+    {"elementwise_unary", &rules::elementwise_unary},
+    {"elementwise_binary", &rules::elementwise_binary},
+    {"compare", &rules::compare},
+    {"select", &rules::select},
+    {"cast", &rules::cast},
+    {"stop_gradient", &rules::stop_gradient},
+    {"reduce", &rules::reduce},
+    {"arg_max", &rules::arg_max},
+    {"dot_general", &rules::dot_general},
+    {"reshape", &rules::reshape},
+    {"transpose", &rules::transpose},
+    {"broadcast_to", &rules::broadcast_to},
+    {"slice", &rules::slice},
+    {"concat", &rules::concat},
+    {"pad", &rules::pad},
+    {"tile", &rules::tile},
+    {"iota", &rules::iota},
+    {"take", &rules::take},
+    {"gather", &rules::gather},
+    {"scatter_add", &rules::scatter_add},
+    {"scatter_reduce", &rules::scatter_reduce},
+    {"dynamic_slice", &rules::dynamic_slice},
+    {"dynamic_update_slice", &rules::dynamic_update_slice},
+    {"layer_norm", &rules::layer_norm},
+    {"clamp", &rules::clamp},
+    {"cond", &rules::cond},
+    {"while_loop", &rules::while_loop},
+    {"scan", &rules::scan},
+    {"reduce_window", &rules::reduce_window},
+    {"extract_patches", &rules::extract_patches},
+    {"custom_call", &rules::custom_call},
+    {"rng_uniform", &rules::rng_uniform},
+    {"rng_normal", &rules::rng_normal},
+    {"top_k", &rules::top_k},
+    {"segment_reduce", &rules::segment_reduce},
+    {"quantize", &rules::quantize},
+    {"dequantize", &rules::dequantize},
+    {"requantize", &rules::requantize},
+});
+
+consteval bool every_op_has_its_rule() {
+  if (kTypeRules.size() != kOps.size()) return false;
+  for (std::size_t i = 0; i < kOps.size(); ++i)
+    if (kTypeRules[i].op != kOps[i].name) return false;
+  return true;
+}
+static_assert(every_op_has_its_rule(), "type rules stand in the order of the operations");
+
+}  // namespace detail
+
+/// A type that the program may hold: a dtype of the IR, at most kMaxRank axes, no inferred extent,
+/// known symbols, and a size that fits 63 bits. `what` names it in an error.
+[[nodiscard]] inline Result<void> check_type(const Program& program, const TensorType& type,
+                                             std::string_view what) noexcept {
+  if (!is_ptir_dtype(type.dtype))
+    return fail(Errc::dtype_mismatch, what, " has dtype number ", unsigned{static_cast<std::uint8_t>(type.dtype)},
+                ", expected one of the portable tensor IR");
+  if (type.shape.rank > kMaxRank)
+    return fail(Errc::unsupported_tensor_rank, what, " has ", unsigned{type.shape.rank}, " axes, at most ",
+                unsigned{kMaxRank}, " expected");
+  for (const Dim dim : type.shape.view()) {
+    if (dim.is_inferred()) return fail(Errc::invalid_params, what, " has an extent of -1, expected 0 or more");
+    if (dim.is_symbol() && dim.symbol() >= program.symbols.size())
+      return fail(Errc::dangling_value, what, " has an extent whose name is not in the program");
+  }
+  const CheckedSize size = literal_bytes(type);
+  if (!size.ok() || size.raw() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    return fail(Errc::size_overflow, "the size of ", what, " does not fit 63 bits");
+  return {};
+}
+
+/// A constant whose bytes are as many as its type says, each i1 0 or 1, unused bits zero.
+[[nodiscard]] inline Result<void> check_literal(const Program& program, std::uint64_t index) noexcept {
+  const Literal* literal = program.literal(index);
+  if (literal == nullptr) return fail(Errc::dangling_value, "literal ", index, " is not in the program");
+  if (auto r = check_type(program, literal->type, "a literal"); !r) return r;
+  if (!literal->type.shape.is_constant()) return fail(Errc::invalid_params, "a literal has a dynamic extent");
+  const auto data = program.bytes_of(*literal);
+  if (data.size() != literal_bytes(literal->type).raw())
+    return fail(Errc::shape_mismatch, "a literal has ", data.size(), " bytes, expected ",
+                literal_bytes(literal->type).raw());
+  if (!is_canonical(literal->type, data))
+    return fail(Errc::invalid_params, "a literal of ", name(literal->type.dtype),
+                " has bits that no element holds, expected 0");
+  return {};
+}
+
+/// An attribute that its field admits: kind, names, regions, literals and ranges inside the program.
+[[nodiscard]] inline Result<void> check_attribute(const Program& program, const OpInfo& op, std::size_t field,
+                                                  const Attribute& a) noexcept {
+  using enum AttributeKind;
+  const AttributeField& row = op.fields_[field];
+  const auto bad = [&](std::string_view what) {
+    return fail(Errc::invalid_params, op.name, ": attribute ", row.name, " ", what);
+  };
+  if (a.kind == none) return row.optional ? Result<void>{} : bad("is missing");
+  if (a.kind != row.kind) return bad("holds another kind of value than expected");
+  const auto texts_in = [&](const Attribute& list) {
+    for (const Range text : program.texts_of(list))
+      if (program.text(text).size() != text.count) return false;
+    return program.texts_of(list).size() == list.range.count;
+  };
+  switch (a.kind) {
+    case none:
+    case integer:
+    case real:
+      return {};
+    case boolean:
+      return a.bits <= 1 ? Result<void>{} : bad("is neither true nor false");
+    case dtype:
+      return a.bits < 256 && is_ptir_dtype(static_cast<DType>(a.bits)) ? Result<void>{}
+                                                                       : bad("is no dtype of the portable tensor IR");
+    case choice:
+      return a.bits < row.choices.size() ? Result<void>{} : bad("is none of its names");
+    case string:
+      return program.text(a.range).size() == a.range.count ? Result<void>{} : bad("lies outside the program");
+    case integers:
+    case reals:
+    case booleans:
+      return program.words_of(a).size() == a.range.count ? Result<void>{} : bad("lies outside the program");
+    case strings:
+      return texts_in(a) ? Result<void>{} : bad("lies outside the program");
+    case shape: {
+      if (program.words_of(a).size() != a.range.count) return bad("lies outside the program");
+      if (a.range.count > kMaxRank)
+        return fail(Errc::unsupported_tensor_rank, op.name, ": attribute ", row.name, " has ", a.range.count,
+                    " axes, at most ", unsigned{kMaxRank}, " expected");
+      Shape held = program.shape_of(a);
+      // The one extent that reshape leaves open counts as 1 here.
+      if (op.opcode == op_named("reshape"))
+        for (Dim& dim : held.dims)
+          if (dim.is_inferred()) dim = Dim(1);
+      return check_type(program, {DType::i1, held}, row.name);
+    }
+    case literal:
+      return check_literal(program, a.bits);
+    case region:
+      return a.bits < program.regions.size() ? Result<void>{} : bad("names no region of the program");
+    case map: {
+      const auto entries = program.entries_of(a);
+      if (entries.size() != a.range.count) return bad("lies outside the program");
+      if (entries.size() > kMaxMapEntries) return bad("has too many entries");
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Attribute& value = entries[i].value;
+        const std::string_view key = program.text(entries[i].key);
+        if (key.size() != entries[i].key.count) return bad("lies outside the program");
+        for (std::size_t other = 0; other < i; ++other)
+          if (program.text(entries[other].key) == key)
+            return fail(Errc::duplicate_name, op.name, ": attribute ", row.name, " has ", key.substr(0, 40), " twice");
+        const bool list = value.kind == integers || value.kind == reals || value.kind == booleans;
+        const bool scalar = value.kind == integer || value.kind == real || value.kind == boolean;
+        if (!list && !scalar && value.kind != string && value.kind != strings) return bad("holds no primitive value");
+        if ((list && program.words_of(value).size() != value.range.count) ||
+            (value.kind == strings && !texts_in(value)) ||
+            (value.kind == string && program.text(value.range).size() != value.range.count) ||
+            (value.kind == boolean && value.bits > 1))
+          return bad("lies outside the program");
+      }
+      return {};
+    }
+  }
+  return {};
+}
+
+/// Infers what `instruction` gives from the types of its operands. Of its output only a custom_call's
+/// is read, where it is authoritative.
+///
+/// Checks the operand count, the attributes and everything that the specification demands of types.
+/// What a dynamic extent leaves open is left to the step. Errors name the op, the operand or
+/// attribute, what was expected and what was found.
+[[nodiscard]] inline Result<InferredType> infer(const Program& program, const Instruction& instruction,
+                                                std::span<const TensorType> operands) noexcept {
+  const OpInfo* op = find_op(instruction.opcode);
+  if (op == nullptr)
+    return fail(Errc::unsupported_opcode, "opcode ", unsigned{number(instruction.opcode)},
+                " is no operation of the portable tensor IR");
+  if (!op->takes(operands.size()))
+    return fail(Errc::invalid_params, op->name, " has ", operands.size(), " operands, expected ",
+                op->repeats ? "at least " : "", op->repeats ? op->least : op->operand_names);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (auto r = check_type(program, operands[i], op->operand(i)); !r) return pass(r);
+  const auto attributes = program.attributes_of(instruction);
+  if (attributes.size() != op->field_count)
+    return fail(Errc::invalid_params, op->name, " has ", attributes.size(), " attributes, expected ",
+                unsigned{op->field_count});
+  for (std::size_t f = 0; f < attributes.size(); ++f)
+    if (auto r = check_attribute(program, *op, f, attributes[f]); !r) return pass(r);
+  InferredType result{false, Vector<TensorType>(program.allocator)};
+  RuleCall call{program, *op, operands, attributes, instruction.output, result.elements};
+  const auto index = static_cast<std::size_t>(number(instruction.opcode) - kFirstOp);
+  if (auto r = detail::kTypeRules[index].infer(call); !r) return pass(r);
+  result.tuple = call.tuple;
+  for (const TensorType& type : result.elements)
+    if (auto r = check_type(program, type, op->name); !r) return pass(r);
+  return result;
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::ptir
