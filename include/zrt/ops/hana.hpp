@@ -47,8 +47,10 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::RopeParams, head_dim, n_rot, base, factor, mag
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, generated, temperature, top_k, top_p,
                         min_p, repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep,
                         reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScanParams, carry_count, output_count);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, start, size);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SwigluParams, norm_eps, norm_weight_offset, gated, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::WhileLoopParams, trip_limit);
 
 namespace zrt::inline ZRT_ABI {
 
