@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <data/models/tiny_models.hpp>
 #include <string>
 #include <support/engines.hpp>
@@ -98,10 +99,27 @@ class HostRounding : public testing::TestWithParam<std::uint32_t> {
   }
 };
 
+/// A model whose logits are denormal numbers: the weights of its head are.
+test::ModelFile denormal_model() {
+  const test::ModelFile plain = test::tiny_model({.text = true});
+  std::vector<std::byte> bytes(plain.bytes().begin(), plain.bytes().end());
+  const auto file = model::GgufFile::open(plain.bytes(), system_allocator());
+  if (!file) return ADD_FAILURE() << file.error().text(), test::ModelFile();
+  const std::span<const std::byte> head = file->data(*file->find_tensor("output.weight"));
+  std::byte* at = bytes.data() + (head.data() - plain.bytes().data());
+  for (std::size_t i = 0; i < head.size(); i += sizeof(float)) {
+    float weight = 0.0f;
+    std::memcpy(&weight, at + i, sizeof weight);
+    weight *= 0x1p-130f;
+    std::memcpy(at + i, &weight, sizeof weight);
+  }
+  return test::ModelFile(bytes);
+}
+
 TEST_P(HostRounding, ChangesNoBitAndStays) {
-  for (const test::TinySpec& spec : {test::TinySpec{.rope = test::TinyRope::yarn, .text = true},
-                                     test::TinySpec{.weights = DType::q8_0, .text = true}}) {
-    const test::ModelFile file = test::tiny_model(spec);
+  const test::ModelFile files[] = {test::tiny_model({.rope = test::TinyRope::yarn, .text = true}),
+                                   test::tiny_model({.weights = DType::q8_0, .text = true}), denormal_model()};
+  for (const test::ModelFile& file : files) {
     EngineOptions options;
     options.chunk = 16;
     options.logit_rows = 32;
