@@ -83,11 +83,11 @@ TEST(PlanFile, HeaderIsAsDocumented) {
   const auto plan = small_plan(weights);
   const auto bytes = plan::write_plan(*plan);
   ASSERT_TRUE(bytes);
-  EXPECT_EQ(std::memcmp(bytes->data(), "ZRTPLAN\0\1\0\0\0\x0d\0\0\0", 16), 0);
+  EXPECT_EQ(std::memcmp(bytes->data(), "ZRTPLAN\0\2\0\0\0\x0e\0\0\0", 16), 0);
   // The first section is the instructions: kind 0, alignment 8, right after the table.
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < 8; ++i) offset |= std::to_integer<std::uint64_t>((*bytes)[32 + i]) << 8 * i;
-  EXPECT_EQ(offset, 24u + 13u * 32u);
+  EXPECT_EQ(offset, 24u + 14u * 32u);
   EXPECT_EQ(std::to_integer<unsigned>((*bytes)[offset]), number(ops::Linear::opcode));
 }
 
