@@ -8,7 +8,7 @@
 #include <boost/hana/adapt_struct.hpp>
 namespace zrt::ops {
 struct OtherParams {
-  std::uint32_t start, size;
+  std::uint32_t starts, sizes;
 };
 }  // namespace zrt::ops
 #define SliceParams OtherParams

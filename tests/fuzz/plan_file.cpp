@@ -40,8 +40,9 @@ std::vector<std::byte> good_file(bool stateful) {
   const auto y = g.emit<ops::Linear>({.in = {x}, .w = {w, {}}})[0];
   const auto both = g.emit<ops::ResidualRmsNorm>({.in = {y, x}, .params = {.norm = {.dim = 4}}});
   const auto halves = g.emit<ops::Reshape>({.in = {both[1]}, .params = {ShapeParams::of({Dim(1, tokens), 2, 4})}})[0];
-  const auto joined = g.emit<ops::Concat>({.in = {halves, halves}})[0];
-  g.output("slice", g.emit<ops::Slice>({.in = {joined}, .params = {1, 3}})[0]);
+  const auto joined = g.emit<ops::Concat>({.in = {halves, halves}, .params = {2}})[0];
+  g.output("slice",
+           g.emit<ops::Slice>({.in = {joined}, .params = ops::SliceParams::of_last(g.type_of(joined).shape, 1, 3)})[0]);
   const auto cached = g.emit<ops::Constant>({.in = {}, .w = {w}})[0];
   ops::DotGeneralParams dims;
   dims.contract_count = 1;

@@ -37,10 +37,16 @@ static_assert(is<Reduce>(71, "reduce", primitive));
 static_assert(is<ArgMax>(72, "arg_max", primitive));
 static_assert(is<DotGeneral>(73, "dot_general", primitive));
 static_assert(is<Reshape>(74, "reshape", primitive));
+static_assert(is<Transpose>(75, "transpose", primitive));
 static_assert(is<BroadcastTo>(76, "broadcast_to", primitive));
 static_assert(is<Slice>(77, "slice", primitive));
 static_assert(is<Concat>(78, "concat", primitive));
+static_assert(is<Pad>(79, "pad", primitive));
+static_assert(is<Tile>(80, "tile", primitive));
 static_assert(is<Take>(82, "take", primitive));
+static_assert(is<Gather>(83, "gather", primitive));
+static_assert(is<DynamicSlice>(86, "dynamic_slice", primitive));
+static_assert(is<DynamicUpdateSlice>(87, "dynamic_update_slice", primitive));
 static_assert(is<Softmax>(103, "softmax", fused));
 
 // Numbers that are reserved, because what they name is no op.

@@ -97,7 +97,7 @@ inline constexpr SymbolId kRows = 2;
       case 3: {
         const ir::ValueId y = some();
         if (!(shape_of(y).with_last(1) == shape.with_last(1)) || cols + shape_of(y).last().extent > 128) break;
-        values.push_back(g.emit<ops::Concat>({.in = {x, y}})[0]);
+        values.push_back(g.emit<ops::Concat>({.in = {x, y}, .params = ops::ConcatParams::of_last(shape)})[0]);
         break;
       }
       case 4:
@@ -134,8 +134,9 @@ inline constexpr SymbolId kRows = 2;
         break;
       case 9:
         if (cols < 32) break;
-        values.push_back(
-            g.emit<ops::Slice>({.in = {x}, .params = {static_cast<std::uint32_t>(pick(cols - 31)), 32}})[0]);
+        values.push_back(g.emit<ops::Slice>(
+            {.in = {x},
+             .params = ops::SliceParams::of_last(shape, static_cast<std::uint32_t>(pick(cols - 31)), 32)})[0]);
         break;
       case 10:
         values.push_back(g.emit<ops::GatedAct>({.in = {x, pick(2) == 0 ? like(x) : ir::ValueId{}}})[0]);

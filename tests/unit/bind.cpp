@@ -128,8 +128,8 @@ TEST(Bind, OnePlanAtTwoSizes) {
 Result<plan::CompiledPlan> two_live(plan::Validation level) {
   ir::Builder g(*catalog_ops().table);
   const auto x = g.input("x", {DType::f32, {4, 32}});
-  const auto a = g.emit<ops::Slice>({.in = {x}, .params = {0, 16}})[0];
-  const auto b = g.emit<ops::Slice>({.in = {x}, .params = {16, 16}})[0];
+  const auto a = g.emit<ops::Slice>({.in = {x}, .params = ops::SliceParams::of_last(g.type_of(x).shape, 0, 16)})[0];
+  const auto b = g.emit<ops::Slice>({.in = {x}, .params = ops::SliceParams::of_last(g.type_of(x).shape, 16, 16)})[0];
   g.output("y", g.emit<ops::ElementwiseBinary>({.in = {a, b}})[0]);
   auto graph = g.finish();
   if (!graph) return pass(graph);

@@ -48,7 +48,8 @@ TEST(Memory, OneChainWithoutAliasesNeedsTwoBuffers) {
   // slice may not alias: each step writes beside what it reads.
   ir::Builder g(*catalog_ops().table);
   auto x = g.input("x", {DType::f32, {4, 40}});
-  for (std::uint32_t i = 0; i < 8; ++i) x = g.emit<ops::Slice>({.in = {x}, .params = {1, 39 - i}})[0];
+  for (std::uint32_t i = 0; i < 8; ++i)
+    x = g.emit<ops::Slice>({.in = {x}, .params = ops::SliceParams::of_last(g.type_of(x).shape, 1, 39 - i)})[0];
   g.output("y", x);
   const plan::CompiledPlan p = compiled(g);
   const auto mapping = planned(p, {}, std::vector<std::uint64_t>(8));
@@ -108,7 +109,7 @@ TEST(Memory, ScratchIsReusedAndNeverOverlapsWhatLives) {
 TEST(Memory, PrefillAndDecodeAreOnePlanAtTwoSizes) {
   ir::Builder g(*catalog_ops().table);
   const auto x = g.input("x", {DType::f32, {Dim(1, g.symbol("tokens", 512)), 32}});
-  const auto w = g.emit<ops::Slice>({.in = {x}, .params = {0, 16}})[0];
+  const auto w = g.emit<ops::Slice>({.in = {x}, .params = ops::SliceParams::of_last(g.type_of(x).shape, 0, 16)})[0];
   g.output("y", g.emit<ops::Softmax>({.in = {w}})[0]);
   const auto p = compiled(g);
   const auto prefill = planned(p, extents(512, 1), std::vector<std::uint64_t>(2));
@@ -138,7 +139,7 @@ TEST(Memory, TheProofFindsBrokenMappings) {
   ir::Builder g(*catalog_ops().table);
   const auto x = g.input("x", {DType::f32, {4, 32}});
   const auto b = g.input("b", {DType::f32, {4, 16}});
-  const auto a = g.emit<ops::Slice>({.in = {x}, .params = {0, 16}})[0];
+  const auto a = g.emit<ops::Slice>({.in = {x}, .params = ops::SliceParams::of_last(g.type_of(x).shape, 0, 16)})[0];
   const auto y = g.emit<ops::ElementwiseBinary>({.in = {a, b}})[0];
   const auto both = g.emit<ops::ResidualRmsNorm>({.in = {y, b}, .params = {.norm = {.dim = 16}}});
   g.output("sum", both[0]);

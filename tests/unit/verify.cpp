@@ -180,7 +180,7 @@ TEST(Verify, InPlaceWritesMustBeDeclared) {
     ir::Builder g(*catalog_ops().table);
     const auto a = g.input("a", {DType::f32, {4, 8}});
     const auto b = g.input("b", {DType::f32, {4, 8}});
-    g.output("y", g.emit<ops::Concat>({.in = {a, b}})[0]);
+    g.output("y", g.emit<ops::Concat>({.in = {a, b}, .params = {1}})[0]);
     g.in_place(0, 0);
     expect_error(g.graph(), Errc::undeclared_in_place, 0, {"concat", "output y", "input 0"});
   }

@@ -39,11 +39,11 @@ class HostDevice {
     return memory.span().subspan(offset, bytes);
   }
 
-  /// Errors: Errc::unsupported_weight_type for a type that this build cannot dequantise,
+  /// Errors: Errc::unsupported_weight_type for a block type that this build cannot dequantise,
   /// Errc::shape_mismatch when the data is shorter than the shape; data is not copied and
   /// must outlive every program that uses it.
   [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
-    if ((is_float(view.dtype) || is_block(view.dtype)) && quant::find(view.dtype) == nullptr)
+    if (is_block(view.dtype) && quant::find(view.dtype) == nullptr)
       return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype),
                   ", which is not computed");
     const auto elements = view.shape.elements({}).get(view.name);
@@ -51,9 +51,14 @@ class HostDevice {
     const Dim last = view.shape.last();
     const std::uint64_t row_bytes = bytes_of(view.dtype, last.extent);
     const std::uint64_t rows = last.extent == 0 ? 0 : *elements / last.extent;
-    if (rows > 0xffffffffu || (CheckedSize(rows) * row_bytes).raw() > view.data.size())
+    // Rows of a block type are whole blocks; two 4-bit elements share a byte across the ends of rows.
+    const CheckedSize whole =
+        is_block(view.dtype) ? CheckedSize(rows) * row_bytes : CheckedSize(*elements) * info(view.dtype).block_bytes;
+    if (!whole.ok()) return fail(Errc::size_overflow, "the size of weight ", view.name, " does not fit 64 bits");
+    const std::uint64_t bytes = is_block(view.dtype) ? whole.raw() : bytes_of(view.dtype, *elements);
+    if (rows > 0xffffffffu || bytes > view.data.size())
       return fail(Errc::shape_mismatch, "weight ", view.name, " has ", view.data.size(), " bytes, its shape needs ",
-                  rows * row_bytes);
+                  bytes);
     if (reinterpret_cast<std::uintptr_t>(view.data.data()) % 4 != 0)
       return fail(Errc::invalid_argument, "weight ", view.name, " lies at an address that is not a multiple of 4");
     return HostWeight{view.data.data(), view.dtype, static_cast<std::uint32_t>(rows), last.extent, row_bytes};

@@ -2,10 +2,10 @@
 // zrt/ops/broadcast_to.hpp: repetition of axes of extent 1.
 #pragma once
 
+#include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_params.hpp>
 #include <zrt/ops/shape_rule.hpp>
-
-#include <cstring>
+#include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -16,7 +16,8 @@ struct BroadcastToParams {
   static constexpr auto fields = field_list(Member{&BroadcastToParams::shape, "shape"});
 };
 
-/// Repeats axes of extent 1, right-aligned, up to the shape of the parameters (PTIR `BroadcastTo`).
+/// Repeats axes of extent 1, right-aligned, up to the shape of the parameters; x of any plain type
+/// (PTIR `BroadcastTo`).
 struct BroadcastTo {
   using Params = BroadcastToParams;
   static constexpr Opcode opcode{76};
@@ -29,12 +30,10 @@ struct BroadcastTo {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<BroadcastTo>& c, OutputTypes<BroadcastTo>& out) noexcept {
-    if (!c.in[0].present()) return fail(Errc::dangling_value, "broadcast_to: input x is required");
+    if (auto r = expect_plain<BroadcastTo>(c.in[0], "x"); !r) return r;
     if (!c.params.shape.valid()) return bad_params<BroadcastTo>("the shape's rank or symbols are out of range");
     const Shape& from = c.in[0].type.shape;
     const Shape to = c.params.shape.shape();
-    if (info(c.in[0].type.dtype).block_elems != 1)
-      return bad_dtype<BroadcastTo>("x", "a plain type", c.in[0].type.dtype);
     if (from.rank > to.rank) return bad_shape<BroadcastTo>("x", "at most as many axes as the result", from);
     for (std::uint8_t axis = 0; axis < from.rank; ++axis) {
       const Dim target = to[static_cast<std::size_t>(to.rank - from.rank) + axis];
@@ -46,25 +45,15 @@ struct BroadcastTo {
   }
 
   static void reference(const HostCall<BroadcastTo>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const Shape& from = c.in[0].type.shape;
-    const Shape& to = c.out[0].type.shape;
-    const std::size_t size = info(c.in[0].type.dtype).block_bytes;
-    const std::uint64_t outputs = c.out[0].elements(step);
-    for (std::uint64_t y = 0; y < outputs; ++y) {
-      std::uint64_t rest = y;
-      std::uint64_t source = 0;
-      std::uint64_t stride = 1;
-      for (std::size_t back = 0; back < to.rank; ++back) {
-        const std::uint64_t extent = step.extents.of(to[to.rank - 1 - back]);
-        const std::uint64_t at = rest % extent;
-        rest /= extent;
-        if (back >= from.rank) continue;
-        const std::uint64_t source_extent = step.extents.of(from[from.rank - 1 - back]);
-        if (source_extent != 1) source += at * stride;
-        stride *= source_extent;
-      }
-      std::memcpy(c.out[0].data + y * size, c.in[0].data + source * size, size);
+    const RowMajor from(c.in[0], step);
+    const RowMajor to(c.out[0], step);
+    const std::size_t lead = std::size_t{to.rank} - from.rank;
+    std::array<CopyAxis, kMaxRank> axes;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      const bool repeated = axis < lead || from.extent[axis - lead] != to.extent[axis];
+      axes[axis] = {to.extent[axis], repeated ? 0 : from.stride[axis - lead], to.stride[axis]};
     }
+    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, 0, std::span(axes).first(to.rank));
   }
 };
 static_assert(Op<BroadcastTo>);

@@ -11,16 +11,20 @@
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/constant.hpp>
 #include <zrt/ops/dot_general.hpp>
+#include <zrt/ops/dynamic_slice.hpp>
+#include <zrt/ops/dynamic_update_slice.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/gather.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
 #include <zrt/ops/multihead_attention.hpp>
+#include <zrt/ops/pad.hpp>
 #include <zrt/ops/reduce.hpp>
 #include <zrt/ops/reshape.hpp>
 #include <zrt/ops/residual_add.hpp>
@@ -36,17 +40,19 @@
 #include <zrt/ops/softmax.hpp>
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/ops/take.hpp>
+#include <zrt/ops/tile.hpp>
+#include <zrt/ops/transpose.hpp>
 #include <zrt/ops/while_loop.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
-using Catalog =
-    boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
-                         RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
-                         ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
-                         ElementwiseBinary, Cast, Reduce, ArgMax, DotGeneral, Reshape, BroadcastTo, Slice, Concat, Take,
-                         Softmax, Cond, WhileLoop, Scan>;
+using Catalog = boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
+                                     RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite,
+                                     FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched,
+                                     GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Cast, Reduce, ArgMax,
+                                     DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Take,
+                                     Gather, DynamicSlice, DynamicUpdateSlice, Softmax, Cond, WhileLoop, Scan>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

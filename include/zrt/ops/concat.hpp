@@ -1,52 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ops/concat.hpp: tensors one after the other along the last axis.
+// zrt/ops/concat.hpp: tensors one after the other along an axis.
 #pragma once
 
+#include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_rule.hpp>
-
-#include <cstring>
+#include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// Joins two to four tensors along the last axis.
+struct ConcatParams {
+  std::uint32_t axis = 0;
+
+  static constexpr std::uint8_t version = 2;
+  static constexpr auto fields = field_list(Member{&ConcatParams::axis, "axis"});
+
+  /// The last axis of tensors of shape `x`.
+  [[nodiscard]] static constexpr ConcatParams of_last(const Shape& x) noexcept {
+    return {x.rank == 0 ? 0u : x.rank - 1u};
+  }
+};
+
+/// Joins one tensor or more of one plain type along `axis`; the other axes agree (PTIR `Concat`).
+///
+/// The extents along the axis are constants, or multiples of one symbol.
 struct Concat {
-  using Params = NoParams;
+  using Params = ConcatParams;
   static constexpr Opcode opcode{78};
   static constexpr std::string_view name = "concat";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr auto input_roles = std::to_array({Role{"x0"}, Role{"x1"}, Role{"x2", true}, Role{"x3", true}});
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr bool repeats_inputs = true;
   static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Concat>& c, OutputTypes<Concat>& out) noexcept {
-    std::uint32_t total = 0;
+    if (c.in.size() == 0) return fail(Errc::invalid_argument, "concat: there is no input, expected one or more");
+    if (auto r = expect_plain<Concat>(c.in[0], "x"); !r) return r;
+    const TensorType& first = c.in[0].type;
+    if (c.params.axis >= first.shape.rank) return bad_params<Concat>("axis is none of x");
+    Dim total(0);
     for (const InputInfo& x : c.in) {
-      if (!x.present()) continue;
-      const Shape& shape = x.type.shape;
-      if (info(x.type.dtype).block_elems != 1 || x.type.dtype != c.in[0].type.dtype)
-        return bad_dtype<Concat>("an input", "of the first input's plain type", x.type.dtype);
-      if (shape.rank == 0 || shape.last().symbol != 0 || !(shape.with_last(1) == c.in[0].type.shape.with_last(1)))
-        return bad_shape<Concat>("an input", "the first input's leading axes", shape);
-      if (!add_fits(total, shape.last().extent, total))
-        return bad_shape<Concat>("y", "a last axis within 32 bits", shape);
+      if (auto r = expect_same_dtype<Concat>(x, "x", first.dtype, "the first x"); !r) return r;
+      const Dim along = x.type.shape[c.params.axis];
+      Shape all = first.shape;
+      all.dims[c.params.axis] = along;
+      if (!(x.type.shape == all))
+        return bad_shape<Concat>("x", "the first x's extents on all other axes", x.type.shape);
+      if (along == Dim(0)) continue;
+      if (total == Dim(0)) total.symbol = along.symbol;
+      if (total.symbol != along.symbol)
+        return bad_shape<Concat>("x", "an extent along the axis that follows the same symbol as the others",
+                                 x.type.shape);
+      if (!add_fits(total.extent, along.extent, total.extent))
+        return bad_shape<Concat>("y", "an extent within 32 bits", x.type.shape);
     }
-    if (!c.in[0].present() || !c.in[1].present()) return fail(Errc::dangling_value, "concat: two inputs are required");
-    out[0] = {c.in[0].type.dtype, c.in[0].type.shape.with_last(total)};
+    out[0] = first;
+    out[0].shape.dims[c.params.axis] = total;
     return {};
   }
 
   static void reference(const HostCall<Concat>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const std::size_t size = info(c.out[0].type.dtype).block_bytes;
-    const std::uint64_t to = c.out[0].cols(step) * size;
-    std::uint64_t at = 0;
+    const RowMajor to(c.out[0], step);
+    std::uint64_t first = 0;
     for (const HostTensor& x : c.in) {
-      if (!x.present()) continue;
-      const std::uint64_t from = x.cols(step) * size;
-      for (std::uint64_t row = 0; row < x.rows(step); ++row)
-        std::memcpy(c.out[0].data + row * to + at, x.data + row * from, from);
-      at += from;
+      const RowMajor from(x, step);
+      std::array<CopyAxis, kMaxRank> axes;
+      for (std::size_t axis = 0; axis < to.rank; ++axis)
+        axes[axis] = {from.extent[axis], from.stride[axis], to.stride[axis]};
+      copy_strided(x.type.dtype, x.data, 0, c.out[0].data, first, std::span(axes).first(to.rank));
+      first += from.extent[c.params.axis] * to.stride[c.params.axis];
     }
   }
 };

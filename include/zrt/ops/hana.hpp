@@ -22,18 +22,23 @@ template <> struct accessors_impl<zrt::NoParams> {
 BOOST_HANA_ADAPT_STRUCT(zrt::ShapeParams, extent, symbol, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::BroadcastToParams, shape);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::CastParams, dtype);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConcatParams, axis);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConstantParams, form);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::DotGeneralParams, batch_lhs, batch_rhs, contract_lhs, contract_rhs, batch_count,
                         contract_count);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::DynamicWindowParams, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::EmbeddingParams, scale);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_dim, value_dim, scale, soft_cap, window);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatedActParams, act);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatherParams, axis);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::KvWriteBatchedParams, kv_heads, key_dim, value_dim);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LinearParams, act, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadLogitsParams, norm_eps, norm_weight_offset, scale, soft_cap);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadParams, scale, soft_cap, act, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::MultiheadAttentionParams, attention, rope, norm_eps, norm_weight_offset);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::PadParams, low, high, interior, value, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReshapeParams, shape);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualAddParams, scale);
@@ -48,8 +53,10 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, ge
                         min_p, repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep,
                         reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScanParams, carry_count, output_count);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, start, size);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, starts, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SwigluParams, norm_eps, norm_weight_offset, gated, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::TileParams, repeats, rank);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::TransposeParams, perm, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::WhileLoopParams, trip_limit);
 
 namespace zrt::inline ZRT_ABI {

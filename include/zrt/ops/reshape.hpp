@@ -2,10 +2,9 @@
 // zrt/ops/reshape.hpp: another shape over the same elements in the same order.
 #pragma once
 
+#include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_params.hpp>
 #include <zrt/ops/shape_rule.hpp>
-
-#include <cstring>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -16,7 +15,8 @@ struct ReshapeParams {
   static constexpr auto fields = field_list(Member{&ReshapeParams::shape, "shape"});
 };
 
-/// Gives x the shape of the parameters; the element count is the same for every step.
+/// Gives x, of any plain type, the shape of the parameters; the element count is the same for every
+/// step (PTIR `Reshape`).
 struct Reshape {
   using Params = ReshapeParams;
   static constexpr Opcode opcode{74};
@@ -29,7 +29,7 @@ struct Reshape {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Reshape>& c, OutputTypes<Reshape>& out) noexcept {
-    if (!c.in[0].present()) return fail(Errc::dangling_value, "reshape: input x is required");
+    if (auto r = expect_plain<Reshape>(c.in[0], "x"); !r) return r;
     if (!c.params.shape.valid()) return bad_params<Reshape>("the shape's rank or symbols are out of range");
     out[0] = {c.in[0].type.dtype, c.params.shape.shape()};
     if (!same_size(out[0].shape, c.in[0].type.shape))
@@ -38,8 +38,7 @@ struct Reshape {
   }
 
   static void reference(const HostCall<Reshape>& c, const ExecutionContext& step, const Worker&) noexcept {
-    if (c.out[0].data != c.in[0].data)
-      std::memcpy(c.out[0].data, c.in[0].data, bytes_of(c.in[0].type.dtype, c.in[0].elements(step)));
+    copy_value(c.in[0], c.out[0], step);
   }
 };
 static_assert(Op<Reshape>);

@@ -124,7 +124,7 @@ struct Rope {
       return g.template emit<Reshape>({.in = {x}, .params = {ShapeParams::of(to)}})[0];
     };
     auto cut = [&](auto x, std::uint32_t start, std::uint32_t size) {
-      return g.template emit<Slice>({.in = {x}, .params = {start, size}})[0];
+      return g.template emit<Slice>({.in = {x}, .params = SliceParams::of_last(g.type_of(x).shape, start, size)})[0];
     };
     // A pair's two elements are either halves of the rotated dims or the last axis of [.., half, 2].
     const bool neox = p.style == RopeStyle::neox;
@@ -156,9 +156,11 @@ struct Rope {
     const auto x1 = cut(rotated, neox ? half : 1, neox ? half : 1);
     const auto y0 = binary(BinaryKind::sub, binary(BinaryKind::mul, x0, cos), binary(BinaryKind::mul, x1, sin));
     const auto y1 = binary(BinaryKind::add, binary(BinaryKind::mul, x0, sin), binary(BinaryKind::mul, x1, cos));
-    auto y = shaped(g.template emit<Concat>({.in = {y0, y1, {}, {}}})[0], Shape{tokens, heads, p.n_rot});
-    if (p.n_rot < p.head_dim)
-      y = g.template emit<Concat>({.in = {y, cut(x, p.n_rot, p.head_dim - p.n_rot), {}, {}}})[0];
+    auto joined = [&](auto a, auto b) {
+      return g.template emit<Concat>({.in = {a, b}, .params = ConcatParams::of_last(g.type_of(a).shape)})[0];
+    };
+    auto y = shaped(joined(y0, y1), Shape{tokens, heads, p.n_rot});
+    if (p.n_rot < p.head_dim) y = joined(y, cut(x, p.n_rot, p.head_dim - p.n_rot));
     return Outputs<G, Rope>{shaped(y, whole)};
   }
 };

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ops/slice.hpp: a window of the last axis.
+// zrt/ops/slice.hpp: a window of a tensor at a place known beforehand.
 #pragma once
 
+#include <zrt/ops/row_major.hpp>
+#include <zrt/ops/shape_params.hpp>
 #include <zrt/ops/shape_rule.hpp>
-
-#include <cstring>
+#include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 struct SliceParams {
-  std::uint32_t start = 0;
-  std::uint32_t size = 0;
+  std::array<std::uint32_t, kMaxRank> starts{};
+  ShapeParams sizes{};
 
-  static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = field_list(Member{&SliceParams::start, "start"}, Member{&SliceParams::size, "size"});
+  static constexpr std::uint8_t version = 2;
+  static constexpr auto fields =
+      field_list(Member{&SliceParams::starts, "starts"}, Member{&SliceParams::sizes, "sizes"});
+
+  /// Elements [start, start + size) of the last axis of a tensor of shape `x`.
+  [[nodiscard]] static constexpr SliceParams of_last(const Shape& x, std::uint32_t start, std::uint32_t size) noexcept {
+    SliceParams params;
+    params.sizes = ShapeParams::of(x.with_last(size));
+    params.starts[x.rank == 0 ? 0u : x.rank - 1u] = start;
+    return params;
+  }
 };
 
-/// Takes elements [start, start + size) of the last axis.
+/// Takes elements [starts[i], starts[i] + sizes[i]) of every axis i; x of any plain type (PTIR `Slice`).
+///
+/// Where the window leaves x by an extent that follows the step, the step reports
+/// Errc::spec_violation and y is zeros.
 struct Slice {
   using Params = SliceParams;
   static constexpr Opcode opcode{77};
@@ -29,22 +42,36 @@ struct Slice {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Slice>& c, OutputTypes<Slice>& out) noexcept {
-    if (!c.in[0].present()) return fail(Errc::dangling_value, "slice: input x is required");
+    if (auto r = expect_plain<Slice>(c.in[0], "x"); !r) return r;
     const Shape& x = c.in[0].type.shape;
-    if (info(c.in[0].type.dtype).block_elems != 1) return bad_dtype<Slice>("x", "a plain type", c.in[0].type.dtype);
-    if (x.rank == 0 || x.last().symbol != 0) return bad_shape<Slice>("x", "a constant last axis", x);
-    const CheckedSize end = CheckedSize(c.params.start) + CheckedSize(c.params.size);
-    if (end.raw() > x.last().extent) return bad_shape<Slice>("x", "a last axis that holds the window", x);
-    out[0] = {c.in[0].type.dtype, x.with_last(c.params.size)};
+    if (!c.params.sizes.valid()) return bad_params<Slice>("the rank or symbols of sizes are out of range");
+    const Shape sizes = c.params.sizes.shape();
+    if (sizes.rank != x.rank) return bad_shape<Slice>("x", "as many axes as there are sizes", x);
+    for (std::size_t axis = 0; axis < x.rank; ++axis) {
+      if (x[axis].symbol != 0) continue;
+      // A size that follows the step is at least 0, so the start alone may already be past the end.
+      const CheckedSize size = sizes[axis].symbol == 0 ? sizes[axis].extent : 0u;
+      if ((CheckedSize(c.params.starts[axis]) + size).raw() > x[axis].extent)
+        return bad_shape<Slice>("x", "axes that hold the window", x);
+    }
+    out[0] = {c.in[0].type.dtype, sizes};
     return {};
   }
 
-  static void reference(const HostCall<Slice>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const std::size_t size = info(c.in[0].type.dtype).block_bytes;
-    const std::uint64_t from = c.in[0].cols(step) * size;
-    const std::uint64_t to = c.out[0].cols(step) * size;
-    for (std::uint64_t row = 0; row < c.in[0].rows(step); ++row)
-      std::memcpy(c.out[0].data + row * to, c.in[0].data + row * from + c.params.start * size, to);
+  static void reference(const HostCall<Slice>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const RowMajor from(c.in[0], step);
+    const RowMajor to(c.out[0], step);
+    std::array<CopyAxis, kMaxRank> axes;
+    std::uint64_t first = 0;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      if (c.params.starts[axis] + to.extent[axis] > from.extent[axis]) {
+        clear(c.out[0], step);
+        return step.violated(worker);
+      }
+      first += c.params.starts[axis] * from.stride[axis];
+      axes[axis] = {to.extent[axis], from.stride[axis], to.stride[axis]};
+    }
+    copy_strided(c.in[0].type.dtype, c.in[0].data, first, c.out[0].data, 0, std::span(axes).first(to.rank));
   }
 };
 static_assert(Op<Slice>);

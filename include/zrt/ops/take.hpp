@@ -2,15 +2,16 @@
 // zrt/ops/take.hpp: rows of a table chosen by index.
 #pragma once
 
-#include <zrt/ops/shape_rule.hpp>
-
-#include <cstring>
+#include <zrt/core/copy_elements.hpp>
+#include <zrt/ops/element_value.hpp>
+#include <zrt/ops/index_operand.hpp>
+#include <zrt/ops/row_major.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// y[i...] = x[indices[i...]] along axis 0 (PTIR `Take`); indices si32.
+/// y[i...] = x[indices[i...]] along axis 0; x of any plain type, indices si32 or si64 (PTIR `Take`).
 ///
-/// An index outside the table reports Errc::spec_violation in the step's status and reads row 0.
+/// An index outside the table reports Errc::spec_violation in the step's status and gives a row of zeros.
 struct Take {
   using Params = NoParams;
   static constexpr Opcode opcode{82};
@@ -23,11 +24,10 @@ struct Take {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Take>& c, OutputTypes<Take>& out) noexcept {
-    if (!c.in[0].present()) return fail(Errc::dangling_value, "take: input x is required");
-    if (auto r = expect_input<Take>(c.in[1], "indices", DType::si32, 0); !r) return r;
+    if (auto r = expect_plain<Take>(c.in[0], "x"); !r) return r;
+    if (auto r = expect_indices<Take>(c.in[1], "indices"); !r) return r;
     const Shape& x = c.in[0].type.shape;
-    if (info(c.in[0].type.dtype).block_elems != 1) return bad_dtype<Take>("x", "a plain type", c.in[0].type.dtype);
-    if (x.rank == 0 || x[0].extent == 0) return bad_shape<Take>("x", "at least one axis, which is not empty", x);
+    if (x.rank == 0) return bad_shape<Take>("x", "at least one axis", x);
     Shape y = c.in[1].type.shape;
     if (y.rank + x.rank - 1 > kMaxRank)
       return fail(Errc::unsupported_tensor_rank, "take: the output has too many axes");
@@ -36,25 +36,28 @@ struct Take {
     return {};
   }
 
-  /// Bytes of one row of the table.
-  [[nodiscard]] static std::uint64_t row_bytes(const HostTensor& x, const ExecutionContext& step) noexcept {
-    std::uint64_t elements = 1;
-    for (std::uint8_t axis = 1; axis < x.type.shape.rank; ++axis) elements *= step.extents.of(x.type.shape[axis]);
-    return elements * info(x.type.dtype).block_bytes;
+  /// How many rows a worker takes at least, so that none shares a byte with another's.
+  [[nodiscard]] static std::uint64_t granule(const HostCall<Take>& c) noexcept {
+    return info(c.in[0].type.dtype).block_elems;
+  }
+
+  /// Rows [first, last) of the result.
+  static void rows(const HostCall<Take>& c, const ExecutionContext& step, const Worker& worker, std::uint64_t first,
+                   std::uint64_t last) noexcept {
+    const AxisSplit x(c.in[0], 0, step);
+    for (std::uint64_t i = first; i < last; ++i) {
+      const std::uint64_t index = index_at(c.in[1], i);
+      if (index < x.extent) {
+        copy_elements(c.in[0].type.dtype, c.in[0].data, index * x.inner, c.out[0].data, i * x.inner, x.inner);
+      } else {
+        fill_with({}, c.in[0].type.dtype, c.out[0].data, i * x.inner, x.inner);
+        step.violated(worker);
+      }
+    }
   }
 
   static void reference(const HostCall<Take>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const std::uint64_t bytes = row_bytes(c.in[0], step);
-    const std::uint32_t rows = step.extents.of(c.in[0].type.shape[0]);
-    const auto* indices = c.in[1].as<std::int32_t>();
-    for (std::uint64_t i = 0; i < c.in[1].elements(step); ++i) {
-      auto index = static_cast<std::uint32_t>(indices[i]);
-      if (index >= rows) {
-        step.violated(worker);
-        index = 0;
-      }
-      std::memcpy(c.out[0].data + i * bytes, c.in[0].data + index * bytes, bytes);
-    }
+    rows(c, step, worker, 0, c.in[1].elements(step));
   }
 };
 static_assert(Op<Take>);

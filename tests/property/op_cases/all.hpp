@@ -12,16 +12,20 @@
 #include <property/op_cases/cond.hpp>
 #include <property/op_cases/constant.hpp>
 #include <property/op_cases/dot_general.hpp>
+#include <property/op_cases/dynamic_slice.hpp>
+#include <property/op_cases/dynamic_update_slice.hpp>
 #include <property/op_cases/elementwise_binary.hpp>
 #include <property/op_cases/elementwise_unary.hpp>
 #include <property/op_cases/embedding.hpp>
 #include <property/op_cases/flash_attn_batched.hpp>
 #include <property/op_cases/gated_act.hpp>
+#include <property/op_cases/gather.hpp>
 #include <property/op_cases/kv_write_batched.hpp>
 #include <property/op_cases/linear.hpp>
 #include <property/op_cases/lm_head.hpp>
 #include <property/op_cases/lm_head_logits.hpp>
 #include <property/op_cases/multihead_attention.hpp>
+#include <property/op_cases/pad.hpp>
 #include <property/op_cases/reduce.hpp>
 #include <property/op_cases/reshape.hpp>
 #include <property/op_cases/residual_add.hpp>
@@ -37,6 +41,8 @@
 #include <property/op_cases/softmax.hpp>
 #include <property/op_cases/swiglu.hpp>
 #include <property/op_cases/take.hpp>
+#include <property/op_cases/tile.hpp>
+#include <property/op_cases/transpose.hpp>
 #include <property/op_cases/while_loop.hpp>
 
 namespace op_cases {

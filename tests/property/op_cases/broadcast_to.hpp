@@ -16,7 +16,7 @@ template <> struct OpCases<zrt::ops::BroadcastTo> {
     Typed<Op> c;
     c.params = {zrt::ShapeParams::of(Shape{kRows, x, y})};
     const Shape from[] = {Shape{y}, Shape{1, 1}, Shape{x, 1}, Shape{1, 1, y}, Shape{kRows, 1, y}, Shape{}};
-    c.in[0] = f32(r, b, from[r.between(0, 5)]);
+    c.in[0] = plain(r, b, from[r.between(0, 5)]);
     return c;
   }
   static constexpr bool allows(const Mutation& m) { return m.kind == Mutation::dtype || m.kind == Mutation::no_axes; }

@@ -11,10 +11,21 @@ namespace op_cases {
 template <> struct OpCases<zrt::ops::Concat> {
   using Op = zrt::ops::Concat;
   static Typed<Op> make(Random& r, const Batch& b) {
-    const Shape shape = any_shape(r, 1);
+    const Value like = plain(r, b, plain_shape(r));
     Typed<Op> c;
-    for (std::size_t i = 0; i < 2 + r.between(0, 2); ++i) c.in[i] = f32(r, b, shape.with_last(r.between(1, 40)));
+    c.params.axis = r.between(0, like.type.shape.rank - 1u);
+    for (std::uint32_t n = r.between(1, 5); n > 0; --n) {
+      Shape shape = like.type.shape;
+      // Extents along the axis are constants, or all of one symbol.
+      Dim& along = shape.dims[c.params.axis];
+      along.extent = along.symbol == 0 ? r.between(0, 7) : r.between(1, 2);
+      c.in.push_back(plain(r, b, shape, like.type.dtype));
+    }
     return c;
+  }
+  // One tensor alone may be of any plain type and shape.
+  static constexpr bool allows(const Mutation& m) {
+    return m.index == 0 && (m.kind == Mutation::dtype || m.kind == Mutation::more_axes);
   }
 };
 

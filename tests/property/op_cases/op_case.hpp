@@ -148,6 +148,38 @@ inline Value si32(Random& r, const Batch& b, const Shape& shape, std::uint32_t l
   return {true, {DType::si32, shape}, bytes_of(values)};
 }
 
+/// A plain type, 4-bit and complex ones included.
+inline DType plain_type(Random& r) {
+  for (;;) {
+    const zrt::DTypeInfo& row = zrt::kDTypes[r.between(0, static_cast<std::uint32_t>(zrt::kDTypes.size()) - 1)];
+    if (row.kind != zrt::DTypeKind::block) return row.dtype;
+  }
+}
+
+/// Elements with any bits, but an i1's are 0 and 1.
+inline Value plain(Random& r, const Batch& b, const Shape& shape, DType dtype) {
+  Value value{true, {dtype, shape}, std::vector<std::byte>(zrt::bytes_of(dtype, elements(shape, b)))};
+  for (std::byte& byte : value.data) byte = static_cast<std::byte>(r.between(0, dtype == DType::i1 ? 1 : 255));
+  return value;
+}
+inline Value plain(Random& r, const Batch& b, const Shape& shape) { return plain(r, b, shape, plain_type(r)); }
+
+/// A shape of one to five axes, some of them empty, the first of which may be the rows.
+inline Shape plain_shape(Random& r, bool rows = true) {
+  Shape shape;
+  for (std::uint32_t rank = r.between(1, 5); rank > 0; --rank)
+    shape = shape.appended(shape.rank == 0 && rows && r.chance() ? kRows : Dim(r.between(r.between(0, 1), 6)));
+  return shape;
+}
+
+/// si32 or si64 indices from `low` to `end` - 1.
+inline Value indices(Random& r, const Batch& b, const Shape& shape, std::uint32_t end, std::int64_t low = 0) {
+  std::vector<std::int64_t> wide(elements(shape, b));
+  for (std::int64_t& x : wide) x = low + r.between(0, static_cast<std::uint32_t>(end - low) - 1);
+  if (r.chance()) return {true, {DType::si64, shape}, bytes_of(wide)};
+  return {true, {DType::si32, shape}, bytes_of(std::vector<std::int32_t>(wide.begin(), wide.end()))};
+}
+
 /// The batch's positions as an input.
 inline Value positions(const Batch& b) { return {true, {DType::si32, Shape{kRows}}, bytes_of(b.positions)}; }
 

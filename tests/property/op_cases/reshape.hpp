@@ -15,7 +15,7 @@ template <> struct OpCases<zrt::ops::Reshape> {
     const std::uint32_t y = r.between(2, 9);
     Typed<Op> c;
     c.params = {zrt::ShapeParams::of(r.chance() ? Shape{kRows, x, y} : Shape{Dim{x, kTokens}, y})};
-    c.in[0] = r.chance() ? f32(r, b, Shape{kRows, x * y}) : si32(r, b, Shape{kRows, x * y}, 0, 1000);
+    c.in[0] = plain(r, b, Shape{kRows, x * y});
     return c;
   }
   static constexpr bool allows(const Mutation& m) { return m.kind == Mutation::dtype; }

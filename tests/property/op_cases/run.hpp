@@ -154,7 +154,8 @@ inline double distance(DType dtype, const std::vector<std::byte>& got, const std
                        const Tolerance& tolerance) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (got.size() != expected.size()) return infinity;
-  if (!zrt::is_float(dtype)) return got == expected ? 0 : infinity;
+  if (got == expected) return 0;
+  if (!zrt::is_float(dtype)) return infinity;
   const auto a = floats(dtype, got);
   const auto e = floats(dtype, expected);
   double largest = 0;

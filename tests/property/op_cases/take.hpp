@@ -13,8 +13,8 @@ template <> struct OpCases<zrt::ops::Take> {
   static Typed<Op> make(Random& r, const Batch& b) {
     const std::uint32_t rows = r.between(1, 30);
     Typed<Op> c;
-    c.in = {f32(r, b, r.chance() ? Shape{rows, r.between(1, 40)} : Shape{rows}),
-            si32(r, b, r.chance() ? Shape{kRows} : Shape{kRows, 3}, 0, rows - 1)};
+    c.in = {plain(r, b, r.chance() ? Shape{rows, r.between(0, 40)} : Shape{rows}),
+            indices(r, b, r.chance() ? Shape{kRows} : Shape{kRows, 3}, rows)};
     return c;
   }
   // Rows of any type and shape, indices of any shape.

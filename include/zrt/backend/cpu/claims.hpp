@@ -24,8 +24,14 @@
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
+#include <zrt/ops/dynamic_slice.hpp>
+#include <zrt/ops/dynamic_update_slice.hpp>
+#include <zrt/ops/gather.hpp>
+#include <zrt/ops/pad.hpp>
 #include <zrt/ops/scan.hpp>
 #include <zrt/ops/slice.hpp>
+#include <zrt/ops/tile.hpp>
+#include <zrt/ops/transpose.hpp>
 #include <zrt/ops/while_loop.hpp>
 
 #include <boost/mp11/list.hpp>
@@ -40,8 +46,10 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
 
 /// The primitives that only the expansion of other fused ops would need. Macros are absent from both
 /// lists: they run as what they expand to.
-using Unsupported = boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast,
-                                         ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice,
-                                         ops::Concat, ops::Cond, ops::WhileLoop, ops::Scan>;
+using Unsupported =
+    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast, ops::Reduce,
+                         ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Transpose,
+                         ops::Pad, ops::Tile, ops::Gather, ops::DynamicSlice, ops::DynamicUpdateSlice, ops::Cond,
+                         ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

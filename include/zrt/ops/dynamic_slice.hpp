@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/dynamic_slice.hpp: a window of a tensor at a place that is data.
+#pragma once
+
+#include <zrt/ops/dynamic_window.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// Takes the window of `sizes` that begins at `start`, clamped so that it lies in x; x of any plain
+/// type, start si32 or si64 (PTIR `DynamicSlice`).
+///
+/// A size larger than x reports Errc::spec_violation in the step's status and gives zeros.
+struct DynamicSlice {
+  using Params = DynamicWindowParams;
+  static constexpr Opcode opcode{86};
+  static constexpr std::string_view name = "dynamic_slice";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"start"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<DynamicSlice>& c, OutputTypes<DynamicSlice>& out) noexcept {
+    if (auto r = expect_plain<DynamicSlice>(c.in[0], "x"); !r) return r;
+    if (auto r = expect_window<DynamicSlice>(c.in[0].type.shape, c.in[1], c.params); !r) return r;
+    out[0] = {c.in[0].type.dtype, c.params.sizes.shape()};
+    return {};
+  }
+
+  static void reference(const HostCall<DynamicSlice>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const DynamicWindow window(c.in[0], c.out[0], c.in[1], step);
+    if (window.fits)
+      return copy_strided(c.in[0].type.dtype, c.in[0].data, window.first, c.out[0].data, 0,
+                          std::span(window.axes).first(window.rank));
+    clear(c.out[0], step);
+    step.violated(worker);
+  }
+};
+static_assert(Op<DynamicSlice>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/gather.hpp: elements chosen by an index for each of them, along one axis.
+#pragma once
+
+#include <zrt/ops/along_axis.hpp>
+#include <zrt/ops/element_value.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct GatherParams {
+  std::uint32_t axis = 0;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields = field_list(Member{&GatherParams::axis, "axis"});
+};
+
+/// y[.., i, ..] = x[.., indices[.., i, ..], ..]; x of any plain type, indices si32 or si64 of x's
+/// extents but along `axis` (PTIR `Gather`, torch.gather).
+///
+/// An index outside x reports Errc::spec_violation in the step's status and gives zero.
+struct Gather {
+  using Params = GatherParams;
+  static constexpr Opcode opcode{83};
+  static constexpr std::string_view name = "gather";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"indices"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Gather>& c, OutputTypes<Gather>& out) noexcept {
+    if (auto r = expect_plain<Gather>(c.in[0], "x"); !r) return r;
+    if (auto r = expect_indices_along<Gather>(c.in[1], c.in[0].type.shape, c.params.axis); !r) return r;
+    out[0] = {c.in[0].type.dtype, c.in[1].type.shape};
+    return {};
+  }
+
+  static void reference(const HostCall<Gather>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const DType dtype = c.in[0].type.dtype;
+    for_each_place(c.in[0], c.in[1], c.params.axis, step, [&](std::uint64_t i, std::uint64_t place) {
+      if (place != kNowhere) return copy_elements(dtype, c.in[0].data, place, c.out[0].data, i, 1);
+      fill_with({}, dtype, c.out[0].data, i, 1);
+      step.violated(worker);
+    });
+  }
+};
+static_assert(Op<Gather>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

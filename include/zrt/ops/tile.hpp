@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/tile.hpp: a tensor repeated along its axes.
+#pragma once
+
+#include <zrt/ops/row_major.hpp>
+#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/strided_copy.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct TileParams {
+  std::array<std::uint32_t, kMaxRank> repeats{};
+  std::uint32_t rank = 0;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields = field_list(Member{&TileParams::repeats, "repeats"}, Member{&TileParams::rank, "rank"});
+};
+
+/// Repeats x along every axis i repeats[i] times; x of any plain type (PTIR `Tile`).
+struct Tile {
+  using Params = TileParams;
+  static constexpr Opcode opcode{80};
+  static constexpr std::string_view name = "tile";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Tile>& c, OutputTypes<Tile>& out) noexcept {
+    if (auto r = expect_plain<Tile>(c.in[0], "x"); !r) return r;
+    const Shape& x = c.in[0].type.shape;
+    if (c.params.rank != x.rank) return bad_shape<Tile>("x", "as many axes as there are repeats", x);
+    out[0] = c.in[0].type;
+    for (std::size_t axis = 0; axis < x.rank; ++axis) {
+      const auto dim = times<Tile>(x[axis], c.params.repeats[axis]);
+      if (!dim) return pass(dim);
+      out[0].shape.dims[axis] = c.params.repeats[axis] == 0 ? Dim(0) : *dim;
+    }
+    return {};
+  }
+
+  static void reference(const HostCall<Tile>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const RowMajor from(c.in[0], step);
+    const RowMajor to(c.out[0], step);
+    std::array<CopyAxis, kMaxCopyAxes> axes;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      axes[2 * axis] = {c.params.repeats[axis], 0, from.extent[axis] * to.stride[axis]};
+      axes[2 * axis + 1] = {from.extent[axis], from.stride[axis], to.stride[axis]};
+    }
+    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, 0, std::span(axes).first(2u * to.rank));
+  }
+};
+static_assert(Op<Tile>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/transpose.hpp: the axes of a tensor in another order.
+#pragma once
+
+#include <zrt/ops/row_major.hpp>
+#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/strided_copy.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct TransposeParams {
+  std::array<std::uint8_t, kMaxRank> perm{};  ///< axis i of the result is axis perm[i] of x
+  std::uint8_t rank = 0;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields =
+      field_list(Member{&TransposeParams::perm, "perm"}, Member{&TransposeParams::rank, "rank"});
+};
+
+/// Puts the axes of x into the order `perm`; x of any plain type (PTIR `Transpose`).
+struct Transpose {
+  using Params = TransposeParams;
+  static constexpr Opcode opcode{75};
+  static constexpr std::string_view name = "transpose";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Transpose>& c, OutputTypes<Transpose>& out) noexcept {
+    if (auto r = expect_plain<Transpose>(c.in[0], "x"); !r) return r;
+    const Shape& x = c.in[0].type.shape;
+    if (c.params.rank != x.rank) return bad_shape<Transpose>("x", "as many axes as perm has entries", x);
+    out[0] = {c.in[0].type.dtype, {}};
+    unsigned seen = 0;
+    for (std::size_t axis = 0; axis < x.rank; ++axis) {
+      const unsigned from = c.params.perm[axis];
+      if (from >= x.rank || (seen >> from & 1u) != 0) return bad_params<Transpose>("perm names an axis twice or none");
+      seen |= 1u << from;
+      out[0].shape = out[0].shape.appended(x[from]);
+    }
+    return {};
+  }
+
+  static void reference(const HostCall<Transpose>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const RowMajor from(c.in[0], step);
+    const RowMajor to(c.out[0], step);
+    std::array<CopyAxis, kMaxRank> axes;
+    for (std::size_t axis = 0; axis < to.rank; ++axis)
+      axes[axis] = {to.extent[axis], from.stride[c.params.perm[axis]], to.stride[axis]};
+    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, 0, std::span(axes).first(to.rank));
+  }
+};
+static_assert(Op<Transpose>);
+
+}  // namespace zrt::inline ZRT_ABI::ops
