@@ -101,8 +101,8 @@ class Detokenizer {
       at += unit.length;
     }
     char tail[4]{};
-    const std::size_t left = bytes.size() - at;
-    for (std::size_t i = 0; i < left; ++i) tail[i] = bytes[at + i];
+    std::size_t left = 0;  // below 4: what is left is an incomplete character
+    for (; left < sizeof tail && at + left < bytes.size(); ++left) tail[left] = bytes[at + left];
     pending_.clear();
     begun_ = true;
     // Four bytes fit where the piece stood before, so this cannot fail.

@@ -2,7 +2,7 @@
 // tests/package/two_flags/bits.hpp: a digest of what zrt computes in the including unit.
 #pragma once
 
-#include "../../flags/engine_digest.hpp"
+#include "engine_digest.hpp"
 #include <zrt/core/config.hpp>
 #include <zrt/core/half.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/flags/engine_digest.hpp: a model file through plan, bind and steps, as one number per backend and instruction set.
+// tests/package/two_flags/engine_digest.hpp: a model file through plan, bind and steps, as one number per backend and instruction set.
 #pragma once
 
 #include <zrt/backend/cpu.hpp>

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/flags/chosen_backend.hpp: a variant of CpuBackend or ReferenceBackend, chosen when an engine is opened.
+#pragma once
+
+#include <zrt/backend/cpu.hpp>
+#include <zrt/backend/reference.hpp>
+
+namespace chosen {
+
+/// What the engines opened from now on run. Engine<B> makes its own device, so there is no other way in.
+struct Choice {
+  zrt::cpu::Isa isa = zrt::cpu::Isa::v1;
+  bool reference = false;
+};
+inline Choice choice;
+
+struct Device : zrt::cpu::Device {
+  Device() noexcept = default;
+  Device(const zrt::Allocator& allocator, const zrt::ThreadHook& threads) noexcept
+      : zrt::cpu::Device(allocator, threads, choice.isa), reference(choice.reference) {}
+  bool reference = false;
+};
+
+struct Program : zrt::reference::Program {
+  explicit Program(const Device& device) noexcept
+      : zrt::reference::Program(zrt::reference::Device(device.allocator())) {}
+};
+
+/// Both backends' recorders over one program, of which all instructions use the same one.
+struct Recorder {
+  Recorder(Program& program, const Device& device) noexcept
+      : use_reference(device.reference), reference(program, {}), cpu(device.kernels(), program.recorder()) {}
+
+  zrt::Result<void> begin(const zrt::exec::RecordSite<std::span<std::byte>>& site) noexcept {
+    return use_reference ? reference.begin(site) : cpu.begin(site);
+  }
+  zrt::Result<void> finish() noexcept { return {}; }
+
+  bool use_reference;
+  zrt::reference::Recorder reference;
+  zrt::cpu::Recorder cpu;
+};
+
+/// CpuBackend's claims, each with the adapters of both backends: one engine to compile instead of two.
+struct Backend : zrt::exec::HostTypes {
+  static constexpr std::string_view name = "chosen";
+  using Device = chosen::Device;
+  using Program = chosen::Program;
+  using Recorder = chosen::Recorder;
+  using Claims = zrt::CpuBackend::Claims;
+  using Unsupported = zrt::CpuBackend::Unsupported;
+};
+
+template <class B, class O> zrt::Call<B, O> call_of(const zrt::Call<Backend, O>& c) noexcept {
+  return {c.in, c.out, c.w, c.state, c.params};
+}
+
+}  // namespace chosen
+
+template <class O>
+  requires zrt::cpu::Records<O>
+struct zrt::Adapter<chosen::Backend, O> {
+  static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
+    const CheckedSize cpu = Adapter<CpuBackend, O>::scratch(call, bounds);
+    const CheckedSize reference = Adapter<ReferenceBackend, O>::scratch(call, bounds);
+    return cpu.raw() < reference.raw() ? reference : cpu;
+  }
+  static Result<void> record(chosen::Recorder& r, const Call<chosen::Backend, O>& c) noexcept {
+    if (r.use_reference) return Adapter<ReferenceBackend, O>::record(r.reference, chosen::call_of<ReferenceBackend>(c));
+    return cpu::Adapter<O>::record(r.cpu, {c.in, c.out, c.w, c.state, c.params});
+  }
+};
+
+static_assert(zrt::CheckBackend<chosen::Backend, zrt::ops::Catalog>::kOk);
