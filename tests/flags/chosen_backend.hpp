@@ -14,12 +14,18 @@ struct Choice {
 };
 inline Choice choice;
 
-struct Device : zrt::cpu::Device {
+using Types = zrt::cpu::WeightTypes<zrt::DType::f32, zrt::DType::bf16, zrt::DType::q8_0, zrt::DType::q4_0>;
+using Cpu = zrt::BasicCpuBackend<Types>;
+
+struct Device : Cpu::Device {
   Device() noexcept = default;
   Device(const zrt::Allocator& allocator, const zrt::ThreadHook& threads) noexcept
-      : zrt::cpu::Device(allocator, threads, choice.isa), reference(choice.reference) {}
+      : Cpu::Device(allocator, threads, choice.isa), reference(choice.reference) {}
   bool reference = false;
 };
+
+/// The variants that this unit builds.
+inline constexpr std::span kVariants = zrt::cpu::kKernelSets<Types, zrt::cpu::AllVariants>;
 
 struct Program : zrt::reference::Program {
   explicit Program(const Device& device) noexcept
@@ -41,18 +47,18 @@ struct Recorder {
   zrt::cpu::Recorder cpu;
 };
 
-/// CpuBackend's claims, each with the adapters of both backends: one engine to compile instead of two.
+/// The claims of Cpu, each with the adapters of both backends: one engine to compile instead of two.
 struct Backend : zrt::exec::HostTypes {
   static constexpr std::string_view name = "chosen";
   using Device = chosen::Device;
   using Program = chosen::Program;
   using Recorder = chosen::Recorder;
-  using Claims = zrt::CpuBackend::Claims;
-  using Unsupported = zrt::CpuBackend::Unsupported;
+  using Claims = Cpu::Claims;
+  using Unsupported = Cpu::Unsupported;
 };
 
 template <class B, class O> zrt::Call<B, O> call_of(const zrt::Call<Backend, O>& c) noexcept {
-  return {c.in, c.out, c.w, c.state, c.params};
+  return {c.in, c.out, c.w, c.state, c.params, c.region};
 }
 
 }  // namespace chosen
@@ -61,13 +67,13 @@ template <class O>
   requires zrt::cpu::Records<O>
 struct zrt::Adapter<chosen::Backend, O> {
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
-    const CheckedSize cpu = Adapter<CpuBackend, O>::scratch(call, bounds);
+    const CheckedSize cpu = Adapter<chosen::Cpu, O>::scratch(call, bounds);
     const CheckedSize reference = Adapter<ReferenceBackend, O>::scratch(call, bounds);
     return cpu.raw() < reference.raw() ? reference : cpu;
   }
   static Result<void> record(chosen::Recorder& r, const Call<chosen::Backend, O>& c) noexcept {
     if (r.use_reference) return Adapter<ReferenceBackend, O>::record(r.reference, chosen::call_of<ReferenceBackend>(c));
-    return cpu::Adapter<O>::record(r.cpu, {c.in, c.out, c.w, c.state, c.params});
+    return cpu::Adapter<O>::record(r.cpu, {c.in, c.out, c.w, c.state, c.params, c.region});
   }
 };
 

@@ -21,11 +21,11 @@ using ChosenEngine = Engine<chosen::Backend, OnlyLlama>;
 std::vector<cpu::Isa> variants() {
   std::vector<cpu::Isa> found;
   for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4})
-    if (isa <= cpu::detect_isa() && cpu::kernels_for(isa).isa == isa) found.push_back(isa);
+    if (isa <= cpu::detect_isa() && cpu::kernels_for(isa, chosen::kVariants)->isa == isa) found.push_back(isa);
   return found;
 }
 
-int failed(const test::ScheduleWorld& world, std::string_view where, std::string_view what) {
+ZRT_COLD int failed(const test::ScheduleWorld& world, std::string_view where, std::string_view what) {
   std::printf("weights %.*s, kv %.*s, %.*s: %.*s\n", static_cast<int>(name(world.spec.weights).size()),
               name(world.spec.weights).data(), static_cast<int>(name(world.spec.kv).size()), name(world.spec.kv).data(),
               static_cast<int>(where.size()), where.data(), static_cast<int>(what.size()), what.data());
@@ -34,7 +34,7 @@ int failed(const test::ScheduleWorld& world, std::string_view where, std::string
 
 /// Every second schedule has two workers: threads that sleep between instructions, and once the engine's
 /// own pool, which spins and so takes long where other programs run too.
-int run_world(const test::ScheduleSpec& spec, int schedules) {
+ZRT_COLD int run_world(const test::ScheduleSpec& spec, int schedules) {
   test::ScheduleWorld world(spec);
   const std::vector<cpu::Isa> isas = variants();
   for (std::size_t i = 0; i <= isas.size(); ++i) {

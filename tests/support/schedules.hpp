@@ -18,7 +18,7 @@
 
 // An engine here is anything with the calls of zrt::Engine. Nothing computes with floats: flags may
 // change what a test computes, never what zrt does. A function that returns text says what went
-// wrong; no text is success.
+// wrong; no text is success. ZRT_COLD spares compile time: flags/ builds this eight times.
 namespace zrt::test {
 
 inline constexpr std::uint32_t kScheduleVocabulary = 64;
@@ -53,7 +53,7 @@ struct Ask {
 };
 
 /// A third of the requests are greedy, the others sample with every setting there is.
-[[nodiscard]] inline Ask random_ask(TinyRandom& random) {
+[[nodiscard]] ZRT_COLD inline Ask random_ask(TinyRandom& random) {
   Ask ask;
   const std::uint32_t lengths[] = {1, 1 + random.below(15), 16, 17 + random.below(40), 64, 1 + random.below(90)};
   const std::uint32_t length = lengths[random.below(6)];
@@ -90,7 +90,7 @@ struct ScheduleSpec {
 
 /// A model, requests to it, and what each of them gives alone.
 struct ScheduleWorld {
-  explicit ScheduleWorld(const ScheduleSpec& what) : spec(what) {
+  ZRT_COLD explicit ScheduleWorld(const ScheduleSpec& what) : spec(what) {
     const std::uint64_t seed = 3 + static_cast<std::uint64_t>(spec.kv);
     file = tiny_model({.weights = spec.weights,
                        .vocabulary = kScheduleVocabulary,
@@ -156,7 +156,7 @@ struct ScheduleListener {
 };
 
 /// The tokens of a request that runs alone; none if it does not run to its length.
-template <class E> [[nodiscard]] std::vector<Heard> alone(E& engine, const Ask& ask) {
+template <class E> [[nodiscard]] ZRT_COLD std::vector<Heard> alone(E& engine, const Ask& ask) {
   ScheduleJourney journey;
   ScheduleListener listener;
   const auto id = engine.submit(ask.view());
@@ -188,7 +188,7 @@ template <class E>
 }
 
 /// Runs each request and the text alone, and keeps what they give.
-template <class E> [[nodiscard]] std::string run_alone(ScheduleWorld& world, E& engine) {
+template <class E> [[nodiscard]] ZRT_COLD std::string run_alone(ScheduleWorld& world, E& engine) {
   for (const Ask& ask : world.asks) {
     world.solo.push_back(alone(engine, ask));
     if (world.solo.back().size() != ask.request.max_tokens)
@@ -199,7 +199,8 @@ template <class E> [[nodiscard]] std::string run_alone(ScheduleWorld& world, E& 
 }
 
 /// Demands that an engine on its own gives the world's bits, for the first `count` requests and the text.
-template <class E> [[nodiscard]] std::string same_alone(const ScheduleWorld& world, E& engine, std::size_t count) {
+template <class E>
+[[nodiscard]] ZRT_COLD std::string same_alone(const ScheduleWorld& world, E& engine, std::size_t count) {
   for (std::size_t i = 0; i < count && i < world.asks.size(); ++i)
     if (alone(engine, world.asks[i]) != world.solo[i]) return "request " + std::to_string(i) + " alone differs";
   return logits_of_text(engine, world) == world.text_logits ? "" : "the logits of the text differ";
@@ -223,7 +224,7 @@ template <class E> [[nodiscard]] std::string same_alone(const ScheduleWorld& wor
 struct ScheduleTally {
   int schedules = 0, requests = 0, cancelled = 0, left = 0, restored = 0, evaluated = 0, steps = 0, most_at_once = 0;
 
-  [[nodiscard]] std::string text() const {
+  [[nodiscard]] ZRT_COLD std::string text() const {
     return std::to_string(schedules) + " schedules, " + std::to_string(steps) + " steps, " + std::to_string(requests) +
            " requests (at most " + std::to_string(most_at_once) + " at once), " + std::to_string(cancelled) +
            " cancelled, " + std::to_string(left) + " left, " + std::to_string(restored) + " restored, " +
@@ -234,8 +235,8 @@ struct ScheduleTally {
 /// Runs one random schedule: requests join between steps, leave, are cancelled, are taken out and put
 /// back, and the text is evaluated in between; each must give the bits that it gives alone.
 template <class E>
-[[nodiscard]] std::string run_schedule(const ScheduleWorld& world, E& engine, TinyRandom& random,
-                                       ScheduleTally& tally) {
+[[nodiscard]] ZRT_COLD std::string run_schedule(const ScheduleWorld& world, E& engine, TinyRandom& random,
+                                                ScheduleTally& tally) {
   std::deque<ScheduleJourney> journeys;
   const std::uint32_t count = 2 + random.below(world.spec.most_requests - 1);
   for (std::uint32_t i = 0; i < count; ++i) {

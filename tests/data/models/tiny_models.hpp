@@ -92,8 +92,8 @@ class TinyRandom {
 
 namespace detail {
 
-inline void add_tiny_matrix(GgufWriter& w, TinyRandom& random, const std::string& name, DType type, std::uint32_t cols,
-                            std::uint32_t rows, float scale) {
+ZRT_COLD inline void add_tiny_matrix(GgufWriter& w, TinyRandom& random, const std::string& name, DType type,
+                                     std::uint32_t cols, std::uint32_t rows, float scale) {
   Bytes data;
   const std::uint32_t count = cols * rows;
   if (type == DType::q5_0) {
@@ -121,15 +121,15 @@ inline void add_tiny_matrix(GgufWriter& w, TinyRandom& random, const std::string
   w.add_tensor(name, type, {cols, rows}, std::move(data));
 }
 
-inline void add_tiny_vector(GgufWriter& w, TinyRandom& random, const std::string& name, std::uint32_t size,
-                            float middle, float spread) {
+ZRT_COLD inline void add_tiny_vector(GgufWriter& w, TinyRandom& random, const std::string& name, std::uint32_t size,
+                                     float middle, float spread) {
   std::vector<float> values;
   for (std::uint32_t i = 0; i < size; ++i) values.push_back(middle + spread * random.signed_unit());
   w.add_f32(name, {size}, values);
 }
 
 /// <unk>, <s>, </s>, all bytes, words. Returns how many.
-inline std::uint32_t add_tiny_text(GgufWriter& w) {
+ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
   std::vector<std::string> tokens{"<unk>", "<s>", "</s>"};
   std::vector<std::int32_t> types{2, 3, 3};
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -188,7 +188,7 @@ inline std::uint32_t add_tiny_text(GgufWriter& w) {
 }  // namespace detail
 
 /// Writes the file; the same spec gives the same bytes.
-[[nodiscard]] inline ModelFile tiny_model(const TinySpec& s) {
+[[nodiscard]] ZRT_COLD inline ModelFile tiny_model(const TinySpec& s) {
   GgufWriter w;
   TinyRandom random(s.seed);
   const std::string family(s.family);
