@@ -11,7 +11,7 @@
 
 namespace zrt::test {
 
-/// Builds programs out of every operation; the same seed gives the same program.
+/// Builds programs out of every operation; with one compiler the same seed gives the same program.
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint32_t seed) : random_(seed) {}

@@ -122,7 +122,7 @@ TEST(PtirJson, ErrorsNamePlaceExpectedAndFound) {
                {"a name has 95 characters"});
   std::string many = "{";
   for (int i = 0; i < 300; ++i) many += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":1";
-  expect_error(edited("{\"one\":1", many), Errc::limit_exceeded, {"more than 256"});
+  expect_error(edited("{\"one\":1", many), Errc::limit_exceeded, {"an object has more than 256 members"});
 }
 
 TEST(PtirJson, WhatJsonCannotHoldIsAnError) {

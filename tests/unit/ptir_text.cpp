@@ -79,6 +79,59 @@ TEST(PtirText, SpacesAndCommentsDoNotCount) {
   EXPECT_TRUE(parsed(spread) == parsed(kSample));
 }
 
+TEST(PtirText, EqualityNoticesEveryDifference) {
+  const auto sample = parsed(kSample);
+  for (const auto& [from, to] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"main(", "other("},
+           {"%0 x:", "%0 y:"},
+           {"%0 x:", "%1 x:"},
+           {"x: f32[?N", "x: f16[?N"},
+           {"x: f32[?N", "x: f32[?M"},
+           {"x: f32[?N", "x: f32[?"},
+           {"%9 w", "%9"},
+           {"-0.0", "0.0"},
+           {"f32[4, 2] {", "f32[2, 4] {"},
+           {"= dot_general(%0, %9)", "= dot_general(%9, %0)"},
+           {"contract_rhs = [0]", "contract_rhs = [1]"},
+           {"contract_rhs = [0]", "contract_rhs = []"},
+           {"accum_dtype = f64", "accum_dtype = f32"},
+           {", accum_dtype = f64", ""},
+           {"k = 1", "k = 2"},
+           {"largest = true", "largest = false"},
+           {"tuple<f32[?N, 1], si64[?N, 1]>", "tuple<f32[?N, 1]>"},
+           {"tuple<f32[?N, 1], si64[?N, 1]>", "f32[?N, 1]"},
+           {"%4[1]", "%4[0]"},
+           {"%4[1]", "%4"},
+           {"{-8, 7, 1}", "{-8, 7, 2}"},
+           {"a.b.v1", "a.b.v2"},
+           {"k = [1.0, 2.5]", "k = [1.0, 2.0]"},
+           {"k = [1.0, 2.5]", "k = [1, 2]"},
+           {"k = [1.0, 2.5]", "l = [1.0, 2.5]"},
+           {"\"odd key\" = true", "\"odd key\" = \"t\""},
+           {"true_region = @1", "true_region = @0"},
+           {"return %6: f16[?], ", "return "},
+           {"%4[0]: f32[?N, 1]", "%4[0]: f32[?N, 2]"}}) {
+    EXPECT_FALSE(sample == parsed(edited(from, to))) << from << " " << to;
+  }
+  auto other = parsed(kSample);
+  other.regions[0].instructions[4].opcode = ptir::op_named("scan");
+  EXPECT_FALSE(sample == other);
+  EXPECT_TRUE(sample == parsed(edited("k = [1.0, 2.5]", "k = [1.00, 25e-1]")));
+}
+
+TEST(PtirText, NamesThatAreNoIdentifiersAreQuoted) {
+  ptir::Builder b;
+  for (const std::string_view name : {"a.b_2", "2a", ".a", "a b", "\x01\x7f\n\"\\\xc3\xa9"})
+    (void)b.parameter({DType::f32, {b.dim(name)}}, name);
+  const auto program = b.finish();
+  ASSERT_TRUE(program);
+  const std::string text = printed(*program);
+  for (const std::string_view piece :
+       {"%0 a.b_2: f32[?a.b_2]", "%1 \"2a\": f32[?\"2a\"]", "\".a\"", "\"a b\"", "\"\\x01\\x7f\\n\\\"\\\\\xc3\xa9\""})
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << " in: " << text;
+  EXPECT_TRUE(parsed(text) == *program);
+}
+
 TEST(PtirText, RandomProgramsRoundTrip) {
   std::set<std::uint8_t> seen;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {

@@ -274,7 +274,9 @@ class JsonReader {
     }
     return true;
   }
-  template <std::integral I> bool integer(const Json& json, I& value, std::string_view what) {
+  template <class I>
+    requires std::same_as<I, std::int64_t> || std::same_as<I, std::uint32_t>
+  bool integer(const Json& json, I& value, std::string_view what) {
     if (!json.is_number_integer()) return expected(json, what);
     if (json.is_number_unsigned()) {
       const auto wide = json.get<std::uint64_t>();
@@ -282,10 +284,9 @@ class JsonReader {
       value = static_cast<I>(wide);
       return true;
     }
-    const auto wide = json.get<std::int64_t>();
-    if (std::is_unsigned_v<I> || wide < static_cast<std::int64_t>(std::numeric_limits<I>::min()))
-      return expected(json, what);
-    value = static_cast<I>(wide);
+    // nlohmann-json gives what is not negative as unsigned.
+    if constexpr (std::is_unsigned_v<I>) return expected(json, what);
+    value = static_cast<I>(json.get<std::int64_t>());
     return true;
   }
   [[nodiscard]] static std::string_view view(const Json& json) { return json.get_ref<const std::string&>(); }
