@@ -77,7 +77,7 @@ TEST(PtirJson, RandomProgramsRoundTrip) {
 
 TEST(PtirJson, RealsKeepTheirBits) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 100; ++i) {
     const auto bits = random();
     ptir::Builder b;
     const auto x = b.parameter({DType::f64, {1}});
@@ -160,7 +160,7 @@ TEST(PtirJson, EveryTruncationIsAnErrorOrAProgram) {
 }
 
 TEST(PtirJson, EveryChangedByteIsAnErrorOrAProgram) {
-  static constexpr std::string_view kBytes = "0:{}[]\"\\,-?nt \x80";
+  static constexpr std::string_view kBytes = "0{\"-?\x80";
   std::string text(kSample);
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char kept = text[at];

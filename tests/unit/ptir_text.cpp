@@ -256,7 +256,7 @@ TEST(PtirText, EveryTruncationIsAnErrorOrAProgram) {
 }
 
 TEST(PtirText, EveryChangedByteIsAnErrorOrAProgram) {
-  static constexpr std::string_view kBytes = "0:%@{}[]()\"\\,-?=x\n \x80\xff";
+  static constexpr std::string_view kBytes = "0%@{]\"\\-?\n\xff";
   std::string text(kSample);
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char kept = text[at];

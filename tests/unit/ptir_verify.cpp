@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/ptir_verify.cpp: for every operation of the IR what it accepts, what it gives and what it refuses.
-// test-set: smoke brief
 #include <zrt/ir/ptir/text.hpp>
 #include <zrt/ir/ptir/verify.hpp>
 #include <zrt/ops/catalog.hpp>
@@ -137,6 +136,8 @@ const std::vector<Case>& cases() {
       {"reshape", "%0: f32[?N, 4]", "%0", "new_shape = [2, 2, -1]", "f32[2, 2, ?N]"},
       {"reshape", "%0: f32[?N, 4]", "%0", "new_shape = [?N, -1]", "f32[?N, 4]"},
       {"reshape", "%0: f32[?N, 4]", "%0", "new_shape = [-1]", "f32[?]"},
+      {"reshape", "%0: f32[?N, ?M]", "%0", "new_shape = [-1]", "f32[?]"},
+      {"reshape", "%0: f32[?N, ?M]", "%0", "new_shape = [-1, ?N]", "f32[?M, ?N]"},
       {"reshape", "%0: f32[?N, 4]", "%0", "new_shape = [8]", "f32[8]"},
       {"reshape", "%0: f32[0, 4]", "%0", "new_shape = [7, 0]", "f32[7, 0]"},
       {"reshape", "%0: f32[4, 6]", "%0", "new_shape = [5, -1]", "", shape_mismatch, "a multiple of 5 elements"},
@@ -564,6 +565,20 @@ TEST(PtirVerify, LiteralsHaveTheBytesOfTheirTypes) {
   auto program = body("", "return f32[2] {1.0, 2.0}: f32[2]");
   program.regions[0].results[0].operand.id = 1;
   expect_error(program, Errc::dangling_value, "literal 1");
+}
+
+TEST(PtirVerify, WhatEitherRegionGivesIsWhatBothSay) {
+  const auto with = [](std::string_view on_true, std::string_view on_false, std::string_view output) {
+    const auto region = [](std::string_view type) { return "(%0: f32[?]) { return %0: " + std::string(type) + " }\n"; };
+    return body("%0: i1[], %1: f32[?]",
+                "%2 = cond(%0, %1) {true_region = @1, false_region = @2}: " + std::string(output) + " return",
+                "region @1" + region(on_true) + "region @2" + region(on_false));
+  };
+  EXPECT_TRUE(ptir::verify(with("f32[3]", "f32[3]", "f32[3]")));
+  EXPECT_TRUE(ptir::verify(with("f32[3]", "f32[?N]", "f32[?]")));
+  EXPECT_TRUE(ptir::verify(with("f32[?N]", "f32[?M]", "f32[?K]")));
+  expect_error(with("f32[3]", "f32[3]", "f32[?]"), Errc::shape_mismatch, "declared as f32[?], expected f32[3]");
+  expect_error(with("f32[3]", "f32[4]", "f32[?]"), Errc::shape_mismatch, "result 0 of false_region");
 }
 
 /// Regions of which each runs the next, `deep` below the program.
