@@ -45,8 +45,14 @@ static_assert(is<Pad>(79, "pad", primitive));
 static_assert(is<Tile>(80, "tile", primitive));
 static_assert(is<Take>(82, "take", primitive));
 static_assert(is<Gather>(83, "gather", primitive));
+static_assert(is<ScatterAdd>(84, "scatter_add", primitive));
+static_assert(is<ScatterReduce>(85, "scatter_reduce", primitive));
 static_assert(is<DynamicSlice>(86, "dynamic_slice", primitive));
 static_assert(is<DynamicUpdateSlice>(87, "dynamic_update_slice", primitive));
+static_assert(is<ReduceWindow>(93, "reduce_window", primitive));
+static_assert(is<ExtractPatches>(94, "extract_patches", primitive));
+static_assert(is<TopK>(98, "top_k", primitive));
+static_assert(is<SegmentReduce>(99, "segment_reduce", primitive));
 static_assert(is<Softmax>(103, "softmax", fused));
 
 // Numbers that are reserved, because what they name is no op.

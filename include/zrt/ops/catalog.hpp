@@ -16,6 +16,7 @@
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/embedding.hpp>
+#include <zrt/ops/extract_patches.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
 #include <zrt/ops/gather.hpp>
@@ -26,6 +27,7 @@
 #include <zrt/ops/multihead_attention.hpp>
 #include <zrt/ops/pad.hpp>
 #include <zrt/ops/reduce.hpp>
+#include <zrt/ops/reduce_window.hpp>
 #include <zrt/ops/reshape.hpp>
 #include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
@@ -36,23 +38,28 @@
 #include <zrt/ops/rope.hpp>
 #include <zrt/ops/sample.hpp>
 #include <zrt/ops/scan.hpp>
+#include <zrt/ops/scatter_add.hpp>
+#include <zrt/ops/scatter_reduce.hpp>
+#include <zrt/ops/segment_reduce.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/softmax.hpp>
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/ops/take.hpp>
 #include <zrt/ops/tile.hpp>
+#include <zrt/ops/top_k.hpp>
 #include <zrt/ops/transpose.hpp>
 #include <zrt/ops/while_loop.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
-using Catalog = boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
-                                     RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite,
-                                     FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched,
-                                     GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Cast, Reduce, ArgMax,
-                                     DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Take,
-                                     Gather, DynamicSlice, DynamicUpdateSlice, Softmax, Cond, WhileLoop, Scan>;
+using Catalog =
+    boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
+                         RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
+                         ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
+                         ElementwiseBinary, Cast, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice,
+                         Concat, Pad, Tile, Take, Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice,
+                         Softmax, Cond, WhileLoop, Scan, ReduceWindow, ExtractPatches, TopK, SegmentReduce>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

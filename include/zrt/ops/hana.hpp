@@ -30,6 +30,8 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::DynamicWindowParams, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::EmbeddingParams, scale);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ExtractPatchesParams, window, strides, pad_low, pad_high, dilation, pad_value,
+                        spatial);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_dim, value_dim, scale, soft_cap, window);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatedActParams, act);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatherParams, axis);
@@ -40,6 +42,8 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadParams, scale, soft_cap, act, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::MultiheadAttentionParams, attention, rope, norm_eps, norm_weight_offset);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::PadParams, low, high, interior, value, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceWindowParams, window, strides, pad_low, pad_high, base_dilation,
+                        window_dilation, kind, accum_dtype, out_dtype, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReshapeParams, shape);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualAddParams, scale);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualRmsNormParams, add, norm);
@@ -53,9 +57,15 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, ge
                         min_p, repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep,
                         reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScanParams, carry_count, output_count);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScatterAddParams, update_window_dims, inserted_window_dims,
+                        scatter_dims_to_operand_dims, update_window_count, inserted_window_count, scatter_dims_count,
+                        index_vector_dim);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScatterReduceParams, axis, reduce, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::SegmentReduceParams, num_segments, kind, accum_dtype, indices_are_sorted, unique);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, starts, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::SwigluParams, norm_eps, norm_weight_offset, gated, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::TileParams, repeats, rank);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::TopKParams, k, axis, largest, indices_dtype, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::TransposeParams, perm, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::WhileLoopParams, trip_limit);
 

@@ -2,15 +2,13 @@
 // zrt/ops/reduce.hpp: sum, maximum or minimum over the last axis.
 #pragma once
 
+#include <zrt/ops/accumulate.hpp>
 #include <zrt/ops/shape_rule.hpp>
 #include <zrt/quant/dot.hpp>
 
 #include <limits>
 
 namespace zrt::inline ZRT_ABI::ops {
-
-enum class ReduceKind : std::uint8_t { sum, maximum, minimum };
-inline constexpr std::uint8_t kReduceKinds = 3;
 
 struct ReduceParams {
   ReduceKind kind = ReduceKind::sum;

@@ -4,6 +4,7 @@
 
 #include <zrt/ops/op.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -16,8 +17,17 @@ struct RowMajor {
   std::uint64_t elements = 1;
 
   RowMajor(const HostTensor& tensor, const ExecutionContext& step) noexcept : rank(tensor.type.shape.rank) {
+    for (std::size_t axis = 0; axis < rank; ++axis) extent[axis] = step.extents.of(tensor.type.shape[axis]);
+    measure();
+  }
+  explicit RowMajor(std::span<const std::uint32_t> extents) noexcept : rank(static_cast<std::uint8_t>(extents.size())) {
+    std::copy(extents.begin(), extents.end(), extent.begin());
+    measure();
+  }
+
+ private:
+  void measure() noexcept {
     for (std::size_t axis = rank; axis-- > 0;) {
-      extent[axis] = step.extents.of(tensor.type.shape[axis]);
       stride[axis] = elements;
       elements *= extent[axis];
     }

@@ -17,6 +17,7 @@
 #include <property/op_cases/elementwise_binary.hpp>
 #include <property/op_cases/elementwise_unary.hpp>
 #include <property/op_cases/embedding.hpp>
+#include <property/op_cases/extract_patches.hpp>
 #include <property/op_cases/flash_attn_batched.hpp>
 #include <property/op_cases/gated_act.hpp>
 #include <property/op_cases/gather.hpp>
@@ -27,6 +28,7 @@
 #include <property/op_cases/multihead_attention.hpp>
 #include <property/op_cases/pad.hpp>
 #include <property/op_cases/reduce.hpp>
+#include <property/op_cases/reduce_window.hpp>
 #include <property/op_cases/reshape.hpp>
 #include <property/op_cases/residual_add.hpp>
 #include <property/op_cases/residual_rms_norm.hpp>
@@ -37,11 +39,15 @@
 #include <property/op_cases/rope.hpp>
 #include <property/op_cases/sample.hpp>
 #include <property/op_cases/scan.hpp>
+#include <property/op_cases/scatter_add.hpp>
+#include <property/op_cases/scatter_reduce.hpp>
+#include <property/op_cases/segment_reduce.hpp>
 #include <property/op_cases/slice.hpp>
 #include <property/op_cases/softmax.hpp>
 #include <property/op_cases/swiglu.hpp>
 #include <property/op_cases/take.hpp>
 #include <property/op_cases/tile.hpp>
+#include <property/op_cases/top_k.hpp>
 #include <property/op_cases/transpose.hpp>
 #include <property/op_cases/while_loop.hpp>
 

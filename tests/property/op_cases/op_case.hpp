@@ -156,6 +156,17 @@ inline DType plain_type(Random& r) {
   }
 }
 
+/// A type that is computed with.
+inline DType computed_type(Random& r) {
+  for (;;)
+    if (const DType dtype = plain_type(r); zrt::is_computed(dtype)) return dtype;
+}
+/// A type of numbers that is computed with.
+inline DType number_type(Random& r) {
+  for (;;)
+    if (const DType dtype = computed_type(r); dtype != DType::i1) return dtype;
+}
+
 /// Elements with any bits, but an i1's are 0 and 1.
 inline Value plain(Random& r, const Batch& b, const Shape& shape, DType dtype) {
   Value value{true, {dtype, shape}, std::vector<std::byte>(zrt::bytes_of(dtype, elements(shape, b)))};

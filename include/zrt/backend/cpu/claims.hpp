@@ -26,11 +26,17 @@
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/dynamic_slice.hpp>
 #include <zrt/ops/dynamic_update_slice.hpp>
+#include <zrt/ops/extract_patches.hpp>
 #include <zrt/ops/gather.hpp>
 #include <zrt/ops/pad.hpp>
+#include <zrt/ops/reduce_window.hpp>
 #include <zrt/ops/scan.hpp>
+#include <zrt/ops/scatter_add.hpp>
+#include <zrt/ops/scatter_reduce.hpp>
+#include <zrt/ops/segment_reduce.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/tile.hpp>
+#include <zrt/ops/top_k.hpp>
 #include <zrt/ops/transpose.hpp>
 #include <zrt/ops/while_loop.hpp>
 
@@ -49,7 +55,8 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
 using Unsupported =
     boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast, ops::Reduce,
                          ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Transpose,
-                         ops::Pad, ops::Tile, ops::Gather, ops::DynamicSlice, ops::DynamicUpdateSlice, ops::Cond,
-                         ops::WhileLoop, ops::Scan>;
+                         ops::Pad, ops::Tile, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::ReduceWindow,
+                         ops::ExtractPatches, ops::TopK, ops::SegmentReduce, ops::DynamicSlice, ops::DynamicUpdateSlice,
+                         ops::Cond, ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

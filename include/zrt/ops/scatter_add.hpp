@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/scatter_add.hpp: windows added into a tensor at places that are data.
+#pragma once
+
+#include <zrt/ops/index_operand.hpp>
+#include <zrt/ops/scatter.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// XLA's dimension numbers of a scatter; axes count from 0.
+struct ScatterAddParams {
+  std::array<std::uint8_t, kMaxRank> update_window_dims{};  ///< ascending
+  std::array<std::uint8_t, kMaxRank> inserted_window_dims{};
+  std::array<std::uint8_t, kMaxRank> scatter_dims_to_operand_dims{};
+  std::uint8_t update_window_count = 0;
+  std::uint8_t inserted_window_count = 0;
+  std::uint8_t scatter_dims_count = 0;
+  std::uint8_t index_vector_dim = 0;  ///< the rank of indices: each index is a place of one number
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields =
+      field_list(Member{&ScatterAddParams::update_window_dims, "update_window_dims"},
+                 Member{&ScatterAddParams::inserted_window_dims, "inserted_window_dims"},
+                 Member{&ScatterAddParams::scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims"},
+                 Member{&ScatterAddParams::update_window_count, "update_window_count"},
+                 Member{&ScatterAddParams::inserted_window_count, "inserted_window_count"},
+                 Member{&ScatterAddParams::scatter_dims_count, "scatter_dims_count"},
+                 Member{&ScatterAddParams::index_vector_dim, "index_vector_dim"});
+};
+
+/// Gives x with windows of `updates` added at the places that `indices` name (PTIR `ScatterAdd`).
+///
+/// Axis index_vector_dim of indices holds a place: entry i counts along axis
+/// scatter_dims_to_operand_dims[i] of x. The axes update_window_dims of updates run over the window,
+/// that is over the axes of x without inserted_window_dims, where it has extent 1; the others run over
+/// the places, in the order of the axes of indices. x and updates of one computed type of numbers,
+/// indices si32 or si64. Updates apply in row-major order of updates; sums of floats add up in that
+/// order, from x, and are rounded to the type once. A window that leaves x reports
+/// Errc::spec_violation in the step's status and changes nothing.
+struct ScatterAdd {
+  using Params = ScatterAddParams;
+  static constexpr Opcode opcode{84};
+  static constexpr std::string_view name = "scatter_add";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"indices"}, Role{"updates"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<ScatterAdd>& c, OutputTypes<ScatterAdd>& out) noexcept {
+    if (auto r = expect_computed<ScatterAdd>(c.in[0], "x"); !r) return r;
+    if (auto r = expect_indices<ScatterAdd>(c.in[1], "indices"); !r) return r;
+    if (c.in[0].type.dtype == DType::i1) return bad_dtype<ScatterAdd>("x", "a type of numbers", DType::i1);
+    if (auto r = expect_same_dtype<ScatterAdd>(c.in[2], "updates", c.in[0].type.dtype, "x"); !r) return r;
+    const Shape& x = c.in[0].type.shape;
+    const Shape& indices = c.in[1].type.shape;
+    const Shape& updates = c.in[2].type.shape;
+    const Params& p = c.params;
+    unsigned window = 0;
+    unsigned inserted = 0;
+    unsigned places = 0;
+    if (!axes(p.update_window_dims, p.update_window_count, updates.rank, window))
+      return bad_params<ScatterAdd>("update_window_dims names an axis twice or one that updates lack");
+    if (!axes(p.inserted_window_dims, p.inserted_window_count, x.rank, inserted))
+      return bad_params<ScatterAdd>("inserted_window_dims names an axis twice or one that x lacks");
+    if (!axes(p.scatter_dims_to_operand_dims, p.scatter_dims_count, x.rank, places))
+      return bad_params<ScatterAdd>("scatter_dims_to_operand_dims names an axis twice or one that x lacks");
+    for (std::size_t i = 1; i < p.update_window_count; ++i)
+      if (p.update_window_dims[i - 1] > p.update_window_dims[i])
+        return bad_params<ScatterAdd>("update_window_dims must ascend");
+    if (p.update_window_count + p.inserted_window_count != x.rank)
+      return bad_params<ScatterAdd>("update_window_dims and inserted_window_dims do not make up the axes of x");
+    if (p.index_vector_dim > indices.rank) return bad_params<ScatterAdd>("index_vector_dim is no axis of indices");
+    const bool whole = p.index_vector_dim == indices.rank;
+    if ((whole ? Dim(1) : indices[p.index_vector_dim]) != Dim(p.scatter_dims_count))
+      return bad_shape<ScatterAdd>("indices", "places of as many numbers as scatter_dims_to_operand_dims", indices);
+    if (updates.rank != indices.rank - (whole ? 0 : 1) + p.update_window_count)
+      return bad_shape<ScatterAdd>("updates", "axes for the places and the window", updates);
+    std::size_t in_x = 0;
+    std::size_t in_indices = 0;
+    for (std::size_t axis = 0; axis < updates.rank; ++axis) {
+      if ((window >> axis & 1u) == 0) {
+        if (in_indices == p.index_vector_dim) ++in_indices;
+        if (updates[axis] != indices[in_indices++])
+          return bad_shape<ScatterAdd>("updates", "the extents of the places", updates);
+        continue;
+      }
+      while ((inserted >> in_x & 1u) != 0) ++in_x;
+      const Dim extent = x[in_x++];
+      if (updates[axis].symbol == 0 && extent.symbol == 0 && updates[axis].extent > extent.extent)
+        return bad_shape<ScatterAdd>("updates", "a window no larger than x", updates);
+    }
+    out[0] = c.in[0].type;
+    return {};
+  }
+
+  static constexpr CheckedSize reference_scratch(const TypeCall<ScatterAdd>& c, const Extents& bounds) noexcept {
+    return scatter_scratch(c.in[0].type, bounds);
+  }
+
+  static void reference(const HostCall<ScatterAdd>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const Params& p = c.params;
+    const RowMajor x(c.in[0], step);
+    const RowMajor indices(c.in[1], step);
+    const RowMajor updates(c.in[2], step);
+    // Which axis of x an axis of updates runs over, or which axis of indices.
+    unsigned window = 0;
+    unsigned inserted = 0;
+    (void)axes(p.update_window_dims, p.update_window_count, updates.rank, window);
+    (void)axes(p.inserted_window_dims, p.inserted_window_count, x.rank, inserted);
+    std::array<std::size_t, kMaxRank> runs_over{};
+    std::array<std::uint64_t, kMaxRank> span{};
+    span.fill(1);
+    std::size_t in_x = 0;
+    std::size_t in_indices = 0;
+    for (std::size_t axis = 0; axis < updates.rank; ++axis) {
+      if ((window >> axis & 1u) != 0) {
+        while ((inserted >> in_x & 1u) != 0) ++in_x;
+        span[in_x] = updates.extent[axis];
+        runs_over[axis] = in_x++;
+      } else {
+        if (in_indices == p.index_vector_dim) ++in_indices;
+        runs_over[axis] = in_indices++;
+      }
+    }
+    scatter(ScatterKind::add, c.in[0], c.in[2], c.out[0], step, worker, [&](auto&& put) {
+      ElementIndex index;
+      for (std::uint64_t i = 0; i < updates.elements; ++i, index.advance(updates)) {
+        std::uint64_t place = 0;
+        std::uint64_t at = 0;
+        for (std::size_t axis = 0; axis < updates.rank; ++axis) {
+          const bool in_window = (window >> axis & 1u) != 0;
+          (in_window ? place : at) += index.at[axis] * (in_window ? x : indices).stride[runs_over[axis]];
+        }
+        const std::uint64_t step_of_place = p.index_vector_dim == indices.rank ? 0 : indices.stride[p.index_vector_dim];
+        std::array<std::uint64_t, kMaxRank> start{};
+        for (std::size_t n = 0; n < p.scatter_dims_count; ++n)
+          start[p.scatter_dims_to_operand_dims[n]] = index_at(c.in[1], at + n * step_of_place);
+        bool inside = true;
+        for (std::size_t axis = 0; axis < x.rank; ++axis) {
+          inside = inside && span[axis] <= x.extent[axis] && start[axis] <= x.extent[axis] - span[axis];
+          place += start[axis] * x.stride[axis];
+        }
+        if (inside)
+          put(i, place);
+        else
+          step.violated(worker);
+      }
+    });
+  }
+
+ private:
+  /// Collects distinct axes below `rank` as a mask.
+  static constexpr bool axes(const std::array<std::uint8_t, kMaxRank>& list, std::uint8_t count, std::uint8_t rank,
+                             unsigned& mask) noexcept {
+    if (count > kMaxRank) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (list[i] >= rank || (mask >> list[i] & 1u) != 0) return false;
+      mask |= 1u << list[i];
+    }
+    return true;
+  }
+};
+static_assert(Op<ScatterAdd> && HasReferenceScratch<ScatterAdd>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

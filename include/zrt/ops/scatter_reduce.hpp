@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/scatter_reduce.hpp: elements combined into a tensor at an index for each of them, along one axis.
+#pragma once
+
+#include <zrt/core/copy_elements.hpp>
+#include <zrt/ops/along_axis.hpp>
+#include <zrt/ops/scatter.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct ScatterReduceParams {
+  std::uint32_t axis = 0;
+  ScatterKind reduce = ScatterKind::add;
+  std::array<std::uint8_t, 3> reserved{};
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields =
+      field_list(Member{&ScatterReduceParams::axis, "axis"}, Member{&ScatterReduceParams::reduce, "reduce"},
+                 Member{&ScatterReduceParams::reserved, "reserved"});
+};
+
+/// Gives x with updates[.., i, ..] combined into place [.., indices[.., i, ..], ..] along `axis` (PTIR
+/// `ScatterReduce`, torch.scatter_reduce with include_self).
+///
+/// x and updates of one computed type, complex too for replace; indices si32 or si64, with the shape of
+/// updates, which is that of x but along the axis. Updates apply in row-major order, so that the last
+/// one replaces; sums of floats add up in that order, from x, and are rounded to the type once. maximum
+/// and minimum give NaN where either is NaN. An index out of range reports Errc::spec_violation in the
+/// step's status and changes nothing.
+struct ScatterReduce {
+  using Params = ScatterReduceParams;
+  static constexpr Opcode opcode{85};
+  static constexpr std::string_view name = "scatter_reduce";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"indices"}, Role{"updates"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<ScatterReduce>& c, OutputTypes<ScatterReduce>& out) noexcept {
+    const ScatterKind kind = c.params.reduce;
+    if (kind > ScatterKind::replace) return bad_params<ScatterReduce>("reduce is not known");
+    if (auto r = kind == ScatterKind::replace ? expect_plain<ScatterReduce>(c.in[0], "x")
+                                              : expect_computed<ScatterReduce>(c.in[0], "x");
+        !r)
+      return r;
+    const TensorType& x = c.in[0].type;
+    if (kind == ScatterKind::add && x.dtype == DType::i1)
+      return bad_dtype<ScatterReduce>("x", "a type of numbers", x.dtype);
+    if (auto r = expect_same_dtype<ScatterReduce>(c.in[2], "updates", x.dtype, "x"); !r) return r;
+    if (auto r = expect_indices_along<ScatterReduce>(c.in[1], x.shape, c.params.axis); !r) return r;
+    if (!(c.in[2].type.shape == c.in[1].type.shape))
+      return bad_shape<ScatterReduce>("updates", "the extents of indices", c.in[2].type.shape);
+    out[0] = x;
+    return {};
+  }
+
+  static constexpr CheckedSize reference_scratch(const TypeCall<ScatterReduce>& c, const Extents& bounds) noexcept {
+    return c.params.reduce == ScatterKind::replace ? CheckedSize(0) : scatter_scratch(c.in[0].type, bounds);
+  }
+
+  static void reference(const HostCall<ScatterReduce>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    auto each = [&](auto&& put) {
+      for_each_place(c.in[0], c.in[1], c.params.axis, step, [&](std::uint64_t i, std::uint64_t place) {
+        if (place != kNowhere) return put(i, place);
+        step.violated(worker);
+      });
+    };
+    if (c.params.reduce == ScatterKind::replace) {
+      copy_value(c.in[0], c.out[0], step);
+      return each([&](std::uint64_t i, std::uint64_t place) {
+        copy_elements(c.in[0].type.dtype, c.in[2].data, i, c.out[0].data, place, 1);
+      });
+    }
+    scatter(c.params.reduce, c.in[0], c.in[2], c.out[0], step, worker, each);
+  }
+};
+static_assert(Op<ScatterReduce> && HasReferenceScratch<ScatterReduce>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/top_k.hpp: the largest or smallest elements along an axis, with their indices.
+#pragma once
+
+#include <zrt/core/copy_elements.hpp>
+#include <zrt/core/scalar.hpp>
+#include <zrt/ops/index_operand.hpp>
+#include <zrt/ops/row_major.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct TopKParams {
+  std::uint32_t k = 0;
+  std::uint8_t axis = 0;
+  std::uint8_t largest = 1;
+  DType indices_dtype = DType::si32;
+  std::uint8_t reserved = 0;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields = field_list(
+      Member{&TopKParams::k, "k"}, Member{&TopKParams::axis, "axis"}, Member{&TopKParams::largest, "largest"},
+      Member{&TopKParams::indices_dtype, "indices_dtype"}, Member{&TopKParams::reserved, "reserved"});
+};
+
+/// The k largest or smallest elements along `axis`, the first in order first, and their indices, si32
+/// or si64 (PTIR `TopK`). x of any type that has an order.
+///
+/// Among equals the smaller index comes first; 0 and -0 are equal. NaN is larger than every number and
+/// equal to NaN, as torch.topk and the sort of NumPy have it: the first of the largest, the last of the
+/// smallest. Where k exceeds an extent that follows the step, the step reports Errc::spec_violation and
+/// the results are zeros.
+struct TopK {
+  using Params = TopKParams;
+  static constexpr Opcode opcode{98};
+  static constexpr std::string_view name = "top_k";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}});
+  static constexpr auto output_roles = std::to_array({Role{"values"}, Role{"indices"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<TopK>& c, OutputTypes<TopK>& out) noexcept {
+    if (auto r = expect_plain<TopK>(c.in[0], "x"); !r) return r;
+    const TensorType& x = c.in[0].type;
+    if (!is_computed(x.dtype)) return bad_dtype<TopK>("x", "a type that has an order", x.dtype);
+    if (c.params.axis >= x.shape.rank) return bad_params<TopK>("axis is none of x");
+    if (c.params.largest > 1) return bad_params<TopK>("largest is neither 0 nor 1");
+    if (!is_index(c.params.indices_dtype)) return bad_params<TopK>("indices_dtype is neither si32 nor si64");
+    const Dim along = x.shape[c.params.axis];
+    if (along.symbol == 0 && along.extent < c.params.k)
+      return bad_shape<TopK>("x", "at least k elements along the axis", x.shape);
+    out[0] = x;
+    out[0].shape.dims[c.params.axis] = Dim(c.params.k);
+    out[1] = {c.params.indices_dtype, out[0].shape};
+    return {};
+  }
+
+  static void reference(const HostCall<TopK>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const Params& p = c.params;
+    const DType dtype = c.in[0].type.dtype;
+    const AxisSplit x(c.in[0], p.axis, step);
+    if (x.extent < p.k) {
+      clear(c.out[0], step);
+      clear(c.out[1], step);
+      return step.violated(worker);
+    }
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      const ElementFunctions<T>& type = element_functions<T>(dtype);
+      for (std::uint64_t outer = 0; outer < x.outer; ++outer)
+        for (std::uint64_t inner = 0; inner < x.inner; ++inner) {
+          auto place = [&](std::uint64_t index) { return (outer * x.extent + index) * x.inner + inner; };
+          Candidate<T> last;
+          for (std::uint64_t rank = 0; rank < p.k; ++rank) {
+            Candidate<T> best;
+            for (std::uint64_t i = 0; i < x.extent; ++i) {
+              Candidate<T> each{{}, i, true};
+              type.unpack(c.in[0].data, place(i), 1, &each.value);
+              if (last.present && !last.before(each, p.largest != 0)) continue;
+              if (!best.present || each.before(best, p.largest != 0)) best = each;
+            }
+            const std::uint64_t to = (outer * p.k + rank) * x.inner + inner;
+            copy_elements(dtype, c.in[0].data, place(best.index), c.out[0].data, to, 1);
+            if (p.indices_dtype == DType::si64)
+              write_little(c.out[1].data + to * 8, best.index);
+            else
+              write_little(c.out[1].data + to * 4, static_cast<std::uint32_t>(best.index));
+            last = best;
+          }
+        }
+    });
+  }
+
+ private:
+  template <class T> struct Candidate {
+    T value{};
+    std::uint64_t index = 0;
+    bool present = false;
+
+    /// True when this one comes before `other`, of another index.
+    [[nodiscard]] constexpr bool before(const Candidate& other, bool largest) const noexcept {
+      if (greater(value, other.value)) return largest;
+      if (greater(other.value, value)) return !largest;
+      return index < other.index;
+    }
+    [[nodiscard]] static constexpr bool greater(T a, T b) noexcept { return a != a ? b == b : a > b; }
+  };
+};
+static_assert(Op<TopK>);
+
+}  // namespace zrt::inline ZRT_ABI::ops
