@@ -199,12 +199,13 @@ def compare_with_numpy():
     print(compared, "casts equal numpy's")
 
 
-# The formats as Python's own conversions know them.
-for dtype, letter in (("f16", "<e"), ("f32", "<f"), ("f64", "<d")):
-    for code in (1, 0x3C01, largest(dtype)):
-        assert struct.unpack(letter, code.to_bytes(bits_of(dtype) // 8, "little"))[0] == decode(dtype, code)[1]
+if __name__ == "__main__":
+    # The formats as Python's own conversions know them.
+    for dtype, letter in (("f16", "<e"), ("f32", "<f"), ("f64", "<d")):
+        for code in (1, 0x3C01, largest(dtype)):
+            assert struct.unpack(letter, code.to_bytes(bits_of(dtype) // 8, "little"))[0] == decode(dtype, code)[1]
 
-if sys.argv[1:] == ["--numpy"]:
-    compare_with_numpy()
-else:
-    write()
+    if sys.argv[1:] == ["--numpy"]:
+        compare_with_numpy()
+    else:
+        write()
