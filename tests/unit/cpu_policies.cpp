@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/cpu_policies.cpp: a CPU backend compiled for one weight type and one variant, and what it refuses.
+// test-set: full
 #include <zrt/backend/cpu.hpp>
 
 #include <gtest/gtest.h>
