@@ -174,6 +174,54 @@ TEST(Elementary64, IsGoodEnoughForTables) {
 }
 
 // The frequencies of rotary embeddings, base^(-2i/n), rounded to f32.
+/// |got - expected| in units of the last place of the f64 nearest to `expected`.
+double ulps64(double got, long double expected) {
+  const auto nearest = static_cast<double>(expected);
+  if (std::isinf(nearest) || got == nearest) return got == nearest ? 0.0 : std::numeric_limits<double>::infinity();
+  const double unit = std::max(0x1p-1074, std::ldexp(1.0, std::ilogb(nearest) - 52));
+  return static_cast<double>(std::abs(static_cast<long double>(got) - expected) / static_cast<long double>(unit));
+}
+
+// The oracle is the long double of the C library.
+TEST(Elementary64, OfEveryArgument) {
+  std::mt19937_64 random(3);
+  double exp = 0, log = 0, tanh = 0, erf = 0, wave = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const double share = static_cast<double>(random() >> 11) * 0x1p-53;
+    const double x = std::ldexp(1.0 + share, static_cast<int>(random() % 64) - 58) * (random() % 2 == 0 ? 1.0 : -1.0);
+    tanh = std::max(tanh, ulps64(math::tanh64(x), std::tanh(static_cast<long double>(x))));
+    erf = std::max(erf, ulps64(math::erf64(x), std::erf(static_cast<long double>(x))));
+    const double bounded = share * 1460.0 - 750.0;
+    exp = std::max(exp, ulps64(math::exp64(bounded), std::exp(static_cast<long double>(bounded))));
+    const double any = std::bit_cast<double>(random() >> 1);
+    if (any - any != 0) continue;
+    if (any < 0.5 || any > 2.0) log = std::max(log, ulps64(math::log64(any), std::log(static_cast<long double>(any))));
+    // Beyond 2^63 the library's long double is no oracle.
+    const double angle = std::ldexp(1.0 + share, static_cast<int>(random() % 62));
+    const auto exact = static_cast<long double>(angle);
+    wave = std::max(wave, static_cast<double>(std::abs(math::sin64(angle) - std::sin(exact))));
+    wave = std::max(wave, static_cast<double>(std::abs(math::cos64(-angle) - std::cos(exact))));
+    const double s = math::sin64(any), c = math::cos64(any);
+    ASSERT_NEAR(s * s + c * c, 1.0, 0x1p-50) << std::hexfloat << any;
+  }
+  EXPECT_LE(exp, 2.0);
+  EXPECT_LE(log, 2.0);
+  EXPECT_LE(tanh, 4.0);
+  EXPECT_LE(erf, 5.0);
+  EXPECT_LE(wave, 0x1p-52);
+  // Known to 60 digits: sin(10^22) and the hardest f64 to reduce.
+  EXPECT_NEAR(math::sin64(1e22), -0.8522008497671888, 0x1p-53);
+  EXPECT_NEAR(math::cos64(0x1.6ac5b262ca1ffp+849) / -4.687165924254627611122582801963884e-19, 1.0, 0x1p-52);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(std::isnan(math::sin64(infinity)) && std::isnan(math::cos64(-infinity)) && std::isnan(math::log64(-1.0)));
+  EXPECT_EQ(math::exp64(-infinity), 0.0);
+  EXPECT_EQ(math::log64(0.0), -infinity);
+  EXPECT_EQ(math::log64(infinity), infinity);
+  EXPECT_EQ(math::tanh64(-infinity), -1.0);
+  EXPECT_EQ(math::erf64(infinity), 1.0);
+  EXPECT_TRUE(std::signbit(math::sin64(-0.0)) && std::signbit(math::tanh64(-0.0)) && std::signbit(math::erf64(-0.0)));
+}
+
 TEST(Elementary64, RopeFrequenciesAreWithinOneUlp) {
   for (const double base : {1e4, 5e5, 1e6, 1e7, 1e8})
     for (const int n : {64, 96, 128, 256, 512})

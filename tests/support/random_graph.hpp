@@ -143,7 +143,9 @@ inline constexpr SymbolId kRows = 2;
         break;
       default:
         if (pick(3) == 0)
-          values.push_back(g.emit<ops::Reduce>({.in = {x}, .params = {ops::ReduceKind::maximum, 1}})[0]);
+          values.push_back(g.emit<ops::Reduce>(
+              {.in = {x},
+               .params = ops::ReduceParams::last_axis(ops::ReduceKind::maximum, g.type_of(x).shape.rank)})[0]);
         else
           values.push_back(g.emit<ops::ResidualAdd>({.in = {x, like(x)}})[0]);
     }

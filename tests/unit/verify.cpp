@@ -244,8 +244,8 @@ TEST(Verify, TypesAsTheOpGivesThem) {
   }
   {
     Small s;
-    s.graph().values[0].type.dtype = DType::si32;  // the operand of neg
-    expect_error(s.graph(), Errc::dtype_mismatch, 0, {"elementwise_unary", "must be f32", "si32"});
+    s.graph().values[0].type.dtype = DType::i1;  // the operand of neg
+    expect_error(s.graph(), Errc::dtype_mismatch, 0, {"elementwise_unary", "must be a type of numbers", "i1"});
   }
   {
     Small s;
@@ -423,7 +423,7 @@ TEST(Verify, ReshapeKeepsTheElementCountAtEveryStep) {
 
 TEST(Verify, BuilderKeepsTheFirstError) {
   ir::Builder g(*catalog_ops().table);
-  const auto x = g.input("x", {DType::si32, {4}});
+  const auto x = g.input("x", {DType::i1, {4}});
   const auto y = g.emit<ops::ElementwiseUnary>({.in = {x}})[0];
   EXPECT_FALSE(y.present());
   g.output("y", y);

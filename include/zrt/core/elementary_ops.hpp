@@ -33,6 +33,20 @@ using Mask = bool;
   return x;
 }
 
+/// The same for an f64.
+[[nodiscard]] ZRT_ALWAYS_INLINE constexpr double sealed(double x) noexcept {
+  if (!__builtin_is_constant_evaluated()) {
+#if defined(__x86_64__)
+    __asm__("" : "+x"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#else
+    __asm__("" : "+m"(x));
+#endif
+  }
+  return x;
+}
+
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr F32 splat(float x) noexcept { return x; }
 [[nodiscard]] ZRT_ALWAYS_INLINE constexpr I32 splat_i32(std::int32_t x) noexcept { return x; }
 

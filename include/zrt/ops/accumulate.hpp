@@ -2,7 +2,7 @@
 // zrt/ops/accumulate.hpp: how elements of one type are folded in another one.
 #pragma once
 
-#include <zrt/core/cast.hpp>
+#include <zrt/core/accumulator.hpp>
 #include <zrt/ops/op.hpp>
 
 #include <algorithm>
@@ -54,20 +54,13 @@ template <class O>
   return {};
 }
 
-namespace detail {
-/// A run of elements between two casts; an even number, so that runs of 4-bit elements begin at a byte.
-inline constexpr std::uint64_t kAccumulatorRun = 128;
-}  // namespace detail
-
 /// Calls `f(i, value)` for elements i of a tensor of `count` elements at `src`, each cast to `accumulator`.
 template <DomainValue T, class F>
 void for_each_cast(DType from, const std::byte* src, std::uint64_t count, DType accumulator, F&& f) noexcept {
-  alignas(16) std::byte cast[detail::kAccumulatorRun * sizeof(std::uint64_t)];
-  T values[detail::kAccumulatorRun];
-  for (std::uint64_t first = 0; first < count; first += detail::kAccumulatorRun) {
-    const std::uint64_t run = std::min(count - first, detail::kAccumulatorRun);
-    cast_elements(from, src + bytes_of(from, first), accumulator, cast, 0, run);
-    element_functions<T>(accumulator).unpack(cast, 0, run, values);
+  T values[kFoldRun];
+  for (std::uint64_t first = 0; first < count; first += kFoldRun) {
+    const std::uint64_t run = std::min(count - first, kFoldRun);
+    unpack_as(from, src, first, run, accumulator, values);
     for (std::uint64_t i = 0; i < run; ++i) f(first + i, values[i]);
   }
 }
@@ -75,9 +68,9 @@ void for_each_cast(DType from, const std::byte* src, std::uint64_t count, DType 
 /// Rounds `count` values to `accumulator`, once, and casts them to the elements of `dtype` at `dst`.
 template <DomainValue T>
 void store_accumulated(DType accumulator, const T* values, std::uint64_t count, DType dtype, std::byte* dst) noexcept {
-  alignas(16) std::byte rounded[detail::kAccumulatorRun * sizeof(std::uint64_t)];
-  for (std::uint64_t first = 0; first < count; first += detail::kAccumulatorRun) {
-    const std::uint64_t run = std::min(count - first, detail::kAccumulatorRun);
+  alignas(16) std::byte rounded[kFoldRun * sizeof(std::uint64_t)];
+  for (std::uint64_t first = 0; first < count; first += kFoldRun) {
+    const std::uint64_t run = std::min(count - first, kFoldRun);
     element_functions<T>(accumulator).pack(values + first, 0, run, rounded);
     cast_elements(accumulator, rounded, dtype, dst + bytes_of(dtype, first), 0, run);
   }

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ops/arg_max.hpp: index of the largest element along the last axis.
+// zrt/ops/arg_max.hpp: index of the largest element along an axis.
 #pragma once
 
+#include <zrt/ops/index_space.hpp>
+#include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// si32 index of the largest element of the last axis, which is removed; the smallest index wins a
-/// tie and NaN never wins (an axis of NaN gives 0). PTIR `ArgMax`.
+struct ArgMaxParams {
+  std::uint8_t axis = 0;
+  std::uint8_t keep_dims = 0;
+  DType index_dtype = DType::si32;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields =
+      field_list(Member{&ArgMaxParams::axis, "axis"}, Member{&ArgMaxParams::keep_dims, "keep_dims"},
+                 Member{&ArgMaxParams::index_dtype, "index_dtype"});
+
+  /// si32 over the last of `rank` axes, which is removed.
+  [[nodiscard]] static constexpr ArgMaxParams last_axis(std::size_t rank) noexcept {
+    return {static_cast<std::uint8_t>(rank - 1), 0, DType::si32};
+  }
+};
+
+/// si32 or si64 index of the largest element along an axis (PTIR `ArgMax`). The smallest index wins a
+/// tie and NaN never wins (an axis of NaN gives 0).
+///
+/// An axis that is empty in a step is a violation of the step, and gives 0.
 struct ArgMax {
-  using Params = NoParams;
+  using Params = ArgMaxParams;
   static constexpr Opcode opcode{72};
   static constexpr std::string_view name = "arg_max";
   static constexpr Rung rung = Rung::primitive;
@@ -20,29 +40,53 @@ struct ArgMax {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<ArgMax>& c, OutputTypes<ArgMax>& out) noexcept {
-    if (auto r = expect_input<ArgMax>(c.in[0], "x", DType::f32, 1); !r) return r;
-    if (c.in[0].type.shape.last().extent == 0)
-      return bad_shape<ArgMax>("x", "a last axis that is not empty", c.in[0].type.shape);
-    out[0] = {DType::si32, c.in[0].type.shape};
-    --out[0].shape.rank;
+    const ArgMaxParams& p = c.params;
+    if (auto r = expect_plain<ArgMax>(c.in[0], "x"); !r) return r;
+    const TensorType& x = c.in[0].type;
+    if (p.keep_dims > 1 || p.axis >= x.shape.rank) return bad_params<ArgMax>("keep_dims or axis is out of range");
+    if (p.index_dtype != DType::si32 && p.index_dtype != DType::si64)
+      return bad_params<ArgMax>("index_dtype is neither si32 nor si64");
+    if (!is_computed(x.dtype)) return bad_dtype<ArgMax>("x", "a type with an order", x.dtype);
+    if (x.shape[p.axis].extent == 0) return bad_shape<ArgMax>("x", "an axis that is not empty", x.shape);
+    out[0] = {p.index_dtype, {}};
+    for (std::size_t axis = 0; axis < x.shape.rank; ++axis) {
+      if (axis != p.axis)
+        out[0].shape = out[0].shape.appended(x.shape[axis]);
+      else if (p.keep_dims != 0)
+        out[0].shape = out[0].shape.appended(1);
+    }
     return {};
   }
 
-  [[nodiscard]] static std::int32_t largest(const float* x, std::uint32_t n) noexcept {
-    std::uint32_t best = 0;
-    bool any = false;
-    for (std::uint32_t i = 0; i < n; ++i)
-      if (x[i] == x[i] && (!any || x[i] > x[best])) {
-        best = i;
-        any = true;
+  static void reference(const HostCall<ArgMax>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const AxisSplit split(c.in[0], c.params.axis, step);
+    if (split.extent == 0) {
+      if (split.outer * split.inner != 0) step.violated(worker);
+      return clear(c.out[0], step);
+    }
+    IndexSpace<1> line;
+    line.add(split.extent, {split.inner});
+    const DType dtype = c.in[0].type.dtype;
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      T run[kFoldRun];
+      for (std::uint64_t y = 0; y < split.outer * split.inner; ++y) {
+        const std::uint64_t base = y / split.inner * split.extent * split.inner + y % split.inner;
+        std::int64_t best = 0;
+        T largest{};
+        bool any = false;
+        for (std::uint64_t first = 0; first < split.extent; first += kFoldRun) {
+          const std::uint64_t count = std::min(split.extent - first, kFoldRun);
+          line.read(0, dtype, c.in[0].data, base, first, count, dtype, run);
+          for (std::uint64_t i = 0; i < count; ++i) {
+            if (run[i] != run[i] || (any && !(run[i] > largest))) continue;
+            best = static_cast<std::int64_t>(first + i);
+            largest = run[i];
+            any = true;
+          }
+        }
+        element_functions<std::int64_t>(c.params.index_dtype).pack(&best, y, 1, c.out[0].data);
       }
-    return static_cast<std::int32_t>(best);
-  }
-
-  static void reference(const HostCall<ArgMax>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const std::uint32_t cols = c.in[0].cols(step);
-    for (std::uint32_t row = 0; row < c.in[0].rows(step); ++row)
-      c.out[0].as<std::int32_t>()[row] = largest(c.in[0].as<float>() + std::uint64_t{row} * cols, cols);
+    });
   }
 };
 static_assert(Op<ArgMax>);

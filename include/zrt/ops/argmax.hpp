@@ -21,15 +21,15 @@ struct Argmax {
 
   static constexpr Result<void> infer(const TypeCall<Argmax>& c, OutputTypes<Argmax>& out) noexcept {
     if (auto r = expect_input<Argmax>(c.in[0], "logits", DType::f32, 2); !r) return r;
-    return ArgMax::infer({c.in, {}, {}, {}, {}}, out);
+    return ArgMax::infer({c.in, {}, {}, {}, ArgMaxParams::last_axis(c.in[0].type.shape.rank)}, out);
   }
 
   static void reference(const HostCall<Argmax>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    ArgMax::reference({c.in, c.out, {}, {}, {}}, step, worker);
+    ArgMax::reference({c.in, c.out, {}, {}, ArgMaxParams::last_axis(c.in[0].type.shape.rank)}, step, worker);
   }
 
   template <class G> static constexpr Result<Outputs<G, Argmax>> expand(G& g, const Call<G, Argmax>& c) {
-    return g.template emit<ArgMax>({.in = c.in});
+    return g.template emit<ArgMax>({.in = c.in, .params = ArgMaxParams::last_axis(g.type_of(c.in[0]).shape.rank)});
   }
 };
 static_assert(Op<Argmax> && HasReference<Argmax> && HasExpansion<Argmax>);

@@ -2,6 +2,7 @@
 // zrt/ops/cast.hpp: element type conversion.
 #pragma once
 
+#include <zrt/core/cast.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -13,9 +14,7 @@ struct CastParams {
   static constexpr auto fields = field_list(Member{&CastParams::dtype, "dtype"});
 };
 
-/// Converts si32 to the nearest f32; the pair that position arithmetic needs.
-///
-/// Errors: Errc::unimplemented for every other pair.
+/// Converts every element to another type by the rules of `cast_elements` (PTIR `Cast`).
 struct Cast {
   using Params = CastParams;
   static constexpr Opcode opcode{69};
@@ -28,19 +27,19 @@ struct Cast {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Cast>& c, OutputTypes<Cast>& out) noexcept {
-    if (!c.in[0].present()) return fail(Errc::dangling_value, "cast: input x is required");
-    if (!is_dtype(static_cast<std::uint8_t>(c.params.dtype))) return bad_params<Cast>("dtype is not known");
-    if (c.in[0].type.dtype != DType::si32 || c.params.dtype != DType::f32)
-      return fail(Errc::unimplemented, "cast from ", zrt::name(c.in[0].type.dtype), " to ", zrt::name(c.params.dtype),
-                  " is not computed; si32 to f32 is");
-    out[0] = {c.params.dtype, c.in[0].type.shape};
+    const DType to = c.params.dtype;
+    if (!is_dtype(static_cast<std::uint8_t>(to)) || is_block(to)) return bad_params<Cast>("dtype is not a plain type");
+    if (auto r = expect_plain<Cast>(c.in[0], "x"); !r) return r;
+    const DType from = c.in[0].type.dtype;
+    if (!is_computed(from) && is_computed(to)) return bad_dtype<Cast>("x", "real for a cast to a real type", from);
+    if (!is_computed(to))
+      return fail(Errc::unimplemented, "cast: to ", zrt::name(to), ", and complex numbers are not computed");
+    out[0] = {to, c.in[0].type.shape};
     return {};
   }
 
   static void reference(const HostCall<Cast>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const auto* x = c.in[0].as<std::int32_t>();
-    float* y = c.out[0].as<float>();
-    for (std::uint64_t i = 0; i < c.in[0].elements(step); ++i) y[i] = static_cast<float>(x[i]);
+    cast_elements(c.in[0].type.dtype, c.in[0].data, c.params.dtype, c.out[0].data, 0, c.in[0].elements(step));
   }
 };
 static_assert(Op<Cast>);

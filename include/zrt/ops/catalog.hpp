@@ -7,6 +7,8 @@
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/catalog_rules.hpp>
+#include <zrt/ops/clamp.hpp>
+#include <zrt/ops/compare.hpp>
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/constant.hpp>
@@ -21,6 +23,7 @@
 #include <zrt/ops/gated_act.hpp>
 #include <zrt/ops/gather.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
+#include <zrt/ops/layer_norm.hpp>
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
@@ -41,8 +44,10 @@
 #include <zrt/ops/scatter_add.hpp>
 #include <zrt/ops/scatter_reduce.hpp>
 #include <zrt/ops/segment_reduce.hpp>
+#include <zrt/ops/select.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/softmax.hpp>
+#include <zrt/ops/stop_gradient.hpp>
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/ops/take.hpp>
 #include <zrt/ops/tile.hpp>
@@ -57,9 +62,10 @@ using Catalog =
     boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
                          RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
                          ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
-                         ElementwiseBinary, Cast, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice,
-                         Concat, Pad, Tile, Take, Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice,
-                         Softmax, Cond, WhileLoop, Scan, ReduceWindow, ExtractPatches, TopK, SegmentReduce>;
+                         ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape,
+                         Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Take, Gather, ScatterAdd, ScatterReduce,
+                         DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Cond, WhileLoop, Scan,
+                         ReduceWindow, ExtractPatches, TopK, SegmentReduce>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

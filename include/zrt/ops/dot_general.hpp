@@ -2,8 +2,9 @@
 // zrt/ops/dot_general.hpp: contraction of two tensors over any axes, with batch axes.
 #pragma once
 
-#include <zrt/ops/shape_rule.hpp>
-#include <zrt/quant/dot.hpp>
+#include <zrt/ops/fold.hpp>
+#include <zrt/ops/index_space.hpp>
+#include <zrt/ops/row_major.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -14,18 +15,25 @@ struct DotGeneralParams {
   std::array<std::uint8_t, kMaxRank> contract_rhs{};
   std::uint32_t batch_count = 0;
   std::uint32_t contract_count = 0;
+  DType accum_dtype = DType::f32;
+  DType out_dtype = DType::f32;
+  std::array<std::uint8_t, 2> reserved{};
 
-  static constexpr std::uint8_t version = 1;
+  static constexpr std::uint8_t version = 2;
   static constexpr auto fields = field_list(
       Member{&DotGeneralParams::batch_lhs, "batch_lhs"}, Member{&DotGeneralParams::batch_rhs, "batch_rhs"},
       Member{&DotGeneralParams::contract_lhs, "contract_lhs"}, Member{&DotGeneralParams::contract_rhs, "contract_rhs"},
       Member{&DotGeneralParams::batch_count, "batch_count"},
-      Member{&DotGeneralParams::contract_count, "contract_count"});
+      Member{&DotGeneralParams::contract_count, "contract_count"},
+      Member{&DotGeneralParams::accum_dtype, "accum_dtype"}, Member{&DotGeneralParams::out_dtype, "out_dtype"},
+      Member{&DotGeneralParams::reserved, "reserved"});
 };
 
-/// f32 contraction; output axes are batch, free lhs, free rhs (PTIR `DotGeneral`).
+/// Contraction; output axes are batch, free lhs, free rhs (PTIR `DotGeneral`).
 ///
-/// Sums: dot16 over the contracted axes in the order of the lists; products are not rounded.
+/// Operands are multiplied as they are where their domain is that of accum_dtype, else cast to it
+/// first. Sums: dot16 over the contracted axes in the order of the lists, in that domain; products are
+/// not rounded, integers wrap. The sum is rounded once to accum_dtype and cast to out_dtype.
 struct DotGeneral {
   using Params = DotGeneralParams;
   static constexpr Opcode opcode{73};
@@ -49,11 +57,13 @@ struct DotGeneral {
   }
 
   static constexpr Result<void> infer(const TypeCall<DotGeneral>& c, OutputTypes<DotGeneral>& out) noexcept {
-    if (auto r = expect_input<DotGeneral>(c.in[0], "lhs", DType::f32, 0); !r) return r;
-    if (auto r = expect_input<DotGeneral>(c.in[1], "rhs", DType::f32, 0); !r) return r;
+    const DotGeneralParams& p = c.params;
+    if (!c.in[0].present()) return fail(Errc::dangling_value, "dot_general: input lhs is required");
+    if (auto r = expect_same_dtype<DotGeneral>(c.in[1], "rhs", c.in[0].type.dtype, "lhs"); !r) return r;
+    if (auto r = expect_computed<DotGeneral>(c.in[0], "lhs"); !r) return r;
+    if (auto r = expect_fold<DotGeneral>(ReduceKind::sum, p.accum_dtype, p.out_dtype); !r) return r;
     const Shape& a = c.in[0].type.shape;
     const Shape& b = c.in[1].type.shape;
-    const DotGeneralParams& p = c.params;
     if (p.batch_count > kMaxRank || p.contract_count > kMaxRank) return bad_params<DotGeneral>("too many axes");
     std::uint32_t seen_lhs = 0;
     std::uint32_t seen_rhs = 0;
@@ -72,7 +82,7 @@ struct DotGeneral {
     const std::uint32_t rank = a.rank + b.rank - p.batch_count - 2 * p.contract_count;
     if (rank > kMaxRank)
       return fail(Errc::unsupported_tensor_rank, "dot_general: the output would have ", rank, " axes");
-    out[0] = {DType::f32, {}};
+    out[0] = {p.out_dtype, {}};
     for (std::uint32_t i = 0; i < p.batch_count; ++i) out[0].shape = out[0].shape.appended(a[p.batch_lhs[i]]);
     for (std::uint8_t axis = 0; axis < a.rank; ++axis)
       if (!listed(p, true, axis)) out[0].shape = out[0].shape.appended(a[axis]);
@@ -82,67 +92,46 @@ struct DotGeneral {
   }
 
   static void reference(const HostCall<DotGeneral>& c, const ExecutionContext& step, const Worker&) noexcept {
-    // Every axis of the iteration space with its extent and its stride in either operand.
-    struct Axis {
-      std::uint64_t extent, lhs, rhs;
-    };
-    std::array<Axis, 2 * kMaxRank> outer{};
-    std::array<Axis, kMaxRank> inner{};
-    std::size_t outers = 0;
-    std::size_t inners = 0;
-    std::array<std::uint64_t, kMaxRank> ls{};
-    std::array<std::uint64_t, kMaxRank> rs{};
-    strides(c.in[0].type.shape, step, ls);
-    strides(c.in[1].type.shape, step, rs);
-    const Shape& a = c.in[0].type.shape;
-    const Shape& b = c.in[1].type.shape;
     const DotGeneralParams& p = c.params;
+    const RowMajor a(c.in[0], step);
+    const RowMajor b(c.in[1], step);
+    IndexSpace<2> outer;
+    IndexSpace<2> inner;
     for (std::uint32_t i = 0; i < p.batch_count; ++i)
-      outer[outers++] = {step.extents.of(a[p.batch_lhs[i]]), ls[p.batch_lhs[i]], rs[p.batch_rhs[i]]};
+      outer.add(a.extent[p.batch_lhs[i]], {a.stride[p.batch_lhs[i]], b.stride[p.batch_rhs[i]]});
     for (std::uint8_t axis = 0; axis < a.rank; ++axis)
-      if (!listed(p, true, axis)) outer[outers++] = {step.extents.of(a[axis]), ls[axis], 0};
+      if (!listed(p, true, axis)) outer.add(a.extent[axis], {a.stride[axis], 0});
     for (std::uint8_t axis = 0; axis < b.rank; ++axis)
-      if (!listed(p, false, axis)) outer[outers++] = {step.extents.of(b[axis]), 0, rs[axis]};
+      if (!listed(p, false, axis)) outer.add(b.extent[axis], {0, b.stride[axis]});
     for (std::uint32_t i = 0; i < p.contract_count; ++i)
-      inner[inners++] = {step.extents.of(a[p.contract_lhs[i]]), ls[p.contract_lhs[i]], rs[p.contract_rhs[i]]};
+      inner.add(a.extent[p.contract_lhs[i]], {a.stride[p.contract_lhs[i]], b.stride[p.contract_rhs[i]]});
 
-    std::uint64_t outputs = 1;
-    for (std::size_t i = 0; i < outers; ++i) outputs *= outer[i].extent;
-    std::uint64_t length = 1;
-    for (std::size_t i = 0; i < inners; ++i) length *= inner[i].extent;
-    for (std::uint64_t y = 0; y < outputs; ++y) {
-      std::uint64_t lhs = 0;
-      std::uint64_t rhs = 0;
-      offsets(std::span<const Axis>(outer.data(), outers), y, lhs, rhs);
-      std::array<float, 16> lane{};
-      for (std::uint64_t k = 0; k < length; ++k) {
-        std::uint64_t i = lhs;
-        std::uint64_t j = rhs;
-        offsets(std::span<const Axis>(inner.data(), inners), k, i, j);
-        lane[k % 16] = __builtin_fmaf(c.in[0].as<float>()[i], c.in[1].as<float>()[j], lane[k % 16]);
+    const DType dtype = c.in[0].type.dtype;
+    const DType as = domain_of(dtype) == domain_of(p.accum_dtype) ? dtype : p.accum_dtype;
+    visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
+      T lhs[kFoldRun];
+      T rhs[kFoldRun];
+      for (std::uint64_t y = 0; y < outer.elements(); ++y) {
+        const auto base = outer.offsets(y);
+        std::conditional_t<std::integral<T>, std::uint64_t, T> lane[16]{};
+        for (std::uint64_t first = 0; first < inner.elements(); first += kFoldRun) {
+          const std::uint64_t count = std::min(inner.elements() - first, kFoldRun);
+          inner.read(0, dtype, c.in[0].data, base[0], first, count, as, lhs);
+          inner.read(1, dtype, c.in[1].data, base[1], first, count, as, rhs);
+          // A run is a multiple of 16, so that a place has the lane of its index.
+          static_assert(kFoldRun % 16 == 0);
+          for (std::uint64_t i = 0; i < count; ++i) {
+            if constexpr (std::integral<T>)
+              lane[i % 16] += static_cast<std::uint64_t>(lhs[i]) * static_cast<std::uint64_t>(rhs[i]);
+            else if constexpr (std::same_as<T, float>)
+              lane[i % 16] = __builtin_fmaf(lhs[i], rhs[i], lane[i % 16]);
+            else
+              lane[i % 16] = __builtin_fma(lhs[i], rhs[i], lane[i % 16]);
+          }
+        }
+        pack_from(p.accum_dtype, static_cast<T>(quant::reduce_tree(lane)), p.out_dtype, c.out[0].data, y);
       }
-      c.out[0].as<float>()[y] = quant::reduce_tree(lane.data());
-    }
-  }
-
- private:
-  static void strides(const Shape& shape, const ExecutionContext& step,
-                      std::array<std::uint64_t, kMaxRank>& out) noexcept {
-    std::uint64_t stride = 1;
-    for (std::size_t axis = shape.rank; axis-- > 0;) {
-      out[axis] = stride;
-      stride *= step.extents.of(shape[axis]);
-    }
-  }
-  template <class Axis>
-  static void offsets(std::span<const Axis> axes, std::uint64_t index, std::uint64_t& lhs,
-                      std::uint64_t& rhs) noexcept {
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      const std::uint64_t at = index % axes[i].extent;
-      index /= axes[i].extent;
-      lhs += at * axes[i].lhs;
-      rhs += at * axes[i].rhs;
-    }
+    });
   }
 };
 static_assert(Op<DotGeneral>);

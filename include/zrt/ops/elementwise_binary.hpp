@@ -2,6 +2,7 @@
 // zrt/ops/elementwise_binary.hpp: one function of two tensors of the same shape.
 #pragma once
 
+#include <zrt/core/map_elements.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -16,7 +17,12 @@ struct ElementwiseBinaryParams {
   static constexpr auto fields = field_list(Member{&ElementwiseBinaryParams::kind, "kind"});
 };
 
-/// y[i] = f(a[i], b[i]) for f32; maximum and minimum give NaN where either operand is NaN.
+/// y[i] = f(a[i], b[i]) (PTIR `ElementwiseBinary`) for every type of numbers; mul, maximum and minimum
+/// for i1 too.
+///
+/// Floats narrower than f32 are computed in f32 and rounded once; maximum and minimum give NaN where
+/// either operand is NaN, and a where the operands are equal. Integers wrap modulo 2^n; div truncates
+/// toward zero. Integer division by zero is a violation of the step, and gives 0.
 struct ElementwiseBinary {
   using Params = ElementwiseBinaryParams;
   static constexpr Opcode opcode{66};
@@ -30,25 +36,44 @@ struct ElementwiseBinary {
 
   static constexpr Result<void> infer(const TypeCall<ElementwiseBinary>& c,
                                       OutputTypes<ElementwiseBinary>& out) noexcept {
-    if (auto r = expect_input<ElementwiseBinary>(c.in[0], "lhs", DType::f32, 0); !r) return r;
-    if (auto r = expect_input<ElementwiseBinary>(c.in[1], "rhs", DType::f32, 0); !r) return r;
-    if (!(c.in[0].type.shape == c.in[1].type.shape))
+    const BinaryKind kind = c.params.kind;
+    if (static_cast<std::uint8_t>(kind) >= kBinaryKinds) return bad_params<ElementwiseBinary>("kind is not known");
+    if (auto r = expect_plain<ElementwiseBinary>(c.in[0], "lhs"); !r) return r;
+    const TensorType& lhs = c.in[0].type;
+    if (auto r = expect_same_dtype<ElementwiseBinary>(c.in[1], "rhs", lhs.dtype, "lhs"); !r) return r;
+    if (!(lhs.shape == c.in[1].type.shape))
       return bad_shape<ElementwiseBinary>("rhs", "the shape of lhs", c.in[1].type.shape);
-    if (static_cast<std::uint8_t>(c.params.kind) >= kBinaryKinds)
-      return bad_params<ElementwiseBinary>("kind is not known");
-    out[0] = c.in[0].type;
+    const bool orders = kind == BinaryKind::maximum || kind == BinaryKind::minimum;
+    if (orders && info(lhs.dtype).kind == DTypeKind::complex)
+      return bad_dtype<ElementwiseBinary>("lhs", "a type with an order", lhs.dtype);
+    if (auto r = expect_computed<ElementwiseBinary>(c.in[0], "lhs"); !r) return r;
+    if (lhs.dtype == DType::i1 && !orders && kind != BinaryKind::mul)
+      return bad_dtype<ElementwiseBinary>("lhs", "a type of numbers", lhs.dtype);
+    out[0] = lhs;
     return {};
   }
 
-  [[nodiscard]] static float apply(BinaryKind kind, float a, float b) noexcept {
+  template <DomainValue T> [[nodiscard]] static T apply(BinaryKind kind, T a, T b, bool& divided_by_zero) noexcept {
+    // Unsigned numbers wrap, and have the low bits of the signed ones.
+    using U = std::conditional_t<std::integral<T>, std::uint64_t, T>;
+    const auto x = static_cast<U>(a);
+    const auto y = static_cast<U>(b);
     switch (kind) {
       case BinaryKind::add:
-        return a + b;
+        return static_cast<T>(x + y);
       case BinaryKind::sub:
-        return a - b;
+        return static_cast<T>(x - y);
       case BinaryKind::mul:
-        return a * b;
+        return static_cast<T>(x * y);
       case BinaryKind::div:
+        if constexpr (std::integral<T>) {
+          if (b == 0) {
+            divided_by_zero = true;
+            return 0;
+          }
+          // The quotient of the lowest number and -1 wraps.
+          if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - x);
+        }
         return a / b;
       case BinaryKind::maximum:
         return a != a ? a : (b > a || b != b ? b : a);
@@ -58,11 +83,16 @@ struct ElementwiseBinary {
     return a;
   }
 
-  static void reference(const HostCall<ElementwiseBinary>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const float* a = c.in[0].as<float>();
-    const float* b = c.in[1].as<float>();
-    float* y = c.out[0].as<float>();
-    for (std::uint64_t i = 0; i < c.in[0].elements(step); ++i) y[i] = apply(c.params.kind, a[i], b[i]);
+  static void reference(const HostCall<ElementwiseBinary>& c, const ExecutionContext& step,
+                        const Worker& worker) noexcept {
+    const DType dtype = c.in[0].type.dtype;
+    bool divided_by_zero = false;
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      map_elements<T, T>(
+          dtype, dtype, c.out[0].data, c.in[0].elements(step),
+          [&](T a, T b) { return apply(c.params.kind, a, b, divided_by_zero); }, c.in[0].data, c.in[1].data);
+    });
+    if (divided_by_zero) step.violated(worker);
   }
 };
 static_assert(Op<ElementwiseBinary>);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <zrt/core/elementary.hpp>
+#include <zrt/core/elementary64.hpp>
+#include <zrt/core/map_elements.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -18,7 +20,10 @@ struct ElementwiseUnaryParams {
   static constexpr auto fields = field_list(Member{&ElementwiseUnaryParams::kind, "kind"});
 };
 
-/// y[i] = f(x[i]) for f32. rsqrt(x) is 1 / sqrt(x), both IEEE.
+/// y[i] = f(x[i]) (PTIR `ElementwiseUnary`). neg and abs take every type of numbers, the others floats.
+///
+/// Floats narrower than f32 are computed in f32 and rounded once. Integers wrap: -x and |x| of the
+/// lowest number are that number. rsqrt(x) is 1 / sqrt(x), both IEEE.
 struct ElementwiseUnary {
   using Params = ElementwiseUnaryParams;
   static constexpr Opcode opcode{65};
@@ -32,43 +37,89 @@ struct ElementwiseUnary {
 
   static constexpr Result<void> infer(const TypeCall<ElementwiseUnary>& c,
                                       OutputTypes<ElementwiseUnary>& out) noexcept {
-    if (auto r = expect_input<ElementwiseUnary>(c.in[0], "x", DType::f32, 0); !r) return r;
-    if (static_cast<std::uint8_t>(c.params.kind) >= kUnaryKinds)
-      return bad_params<ElementwiseUnary>("kind is not known");
+    const UnaryKind kind = c.params.kind;
+    if (static_cast<std::uint8_t>(kind) >= kUnaryKinds) return bad_params<ElementwiseUnary>("kind is not known");
+    if (auto r = expect_plain<ElementwiseUnary>(c.in[0], "x"); !r) return r;
+    const DType dtype = c.in[0].type.dtype;
+    const bool complex = info(dtype).kind == DTypeKind::complex;
+    if ((kind == UnaryKind::abs || kind == UnaryKind::erf) && complex)
+      return bad_dtype<ElementwiseUnary>("x", "real", dtype);
+    if (auto r = expect_computed<ElementwiseUnary>(c.in[0], "x"); !r) return r;
+    if (kind == UnaryKind::neg || kind == UnaryKind::abs) {
+      if (dtype == DType::i1) return bad_dtype<ElementwiseUnary>("x", "a type of numbers", dtype);
+    } else if (!is_float(dtype)) {
+      return bad_dtype<ElementwiseUnary>("x", "a float", dtype);
+    }
     out[0] = c.in[0].type;
     return {};
   }
 
-  [[nodiscard]] static float apply(UnaryKind kind, float x) noexcept {
+  template <std::floating_point T> [[nodiscard]] static T apply(UnaryKind kind, T x) noexcept {
+    constexpr bool kWide = std::same_as<T, double>;
     switch (kind) {
       case UnaryKind::neg:
         return -x;
       case UnaryKind::abs:
-        return __builtin_fabsf(x);
+        if constexpr (kWide)
+          return __builtin_fabs(x);
+        else
+          return __builtin_fabsf(x);
       case UnaryKind::exp:
-        return math::exp(x);
+        if constexpr (kWide)
+          return math::exp64(x);
+        else
+          return math::exp(x);
       case UnaryKind::log:
-        return math::log(x);
+        if constexpr (kWide)
+          return math::log64(x);
+        else
+          return math::log(x);
       case UnaryKind::tanh:
-        return math::tanh(x);
+        if constexpr (kWide)
+          return math::tanh64(x);
+        else
+          return math::tanh(x);
       case UnaryKind::erf:
-        return math::erf(x);
+        if constexpr (kWide)
+          return math::erf64(x);
+        else
+          return math::erf(x);
       case UnaryKind::rsqrt:
-        return 1.0f / __builtin_sqrtf(x);
+        if constexpr (kWide)
+          return 1.0 / __builtin_sqrt(x);
+        else
+          return 1.0f / __builtin_sqrtf(x);
       case UnaryKind::reciprocal:
-        return 1.0f / x;
+        return T{1} / x;
       case UnaryKind::sin:
-        return math::sin(x);
+        if constexpr (kWide)
+          return math::sin64(x);
+        else
+          return math::sin(x);
       case UnaryKind::cos:
-        return math::cos(x);
+        if constexpr (kWide)
+          return math::cos64(x);
+        else
+          return math::cos(x);
     }
     return x;
   }
+  /// neg, or abs.
+  template <std::integral T> [[nodiscard]] static T apply(UnaryKind kind, T x) noexcept {
+    const auto negated = static_cast<T>(0 - static_cast<std::uint64_t>(x));
+    if constexpr (std::is_signed_v<T>)
+      return kind == UnaryKind::neg || x < 0 ? negated : x;
+    else
+      return kind == UnaryKind::neg ? negated : x;
+  }
 
   static void reference(const HostCall<ElementwiseUnary>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const float* x = c.in[0].as<float>();
-    float* y = c.out[0].as<float>();
-    for (std::uint64_t i = 0; i < c.in[0].elements(step); ++i) y[i] = apply(c.params.kind, x[i]);
+    const DType dtype = c.in[0].type.dtype;
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      map_elements<T, T>(
+          dtype, dtype, c.out[0].data, c.in[0].elements(step), [&](T x) { return apply(c.params.kind, x); },
+          c.in[0].data);
+    });
   }
 };
 static_assert(Op<ElementwiseUnary>);

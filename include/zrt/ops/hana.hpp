@@ -20,12 +20,14 @@ template <> struct accessors_impl<zrt::NoParams> {
 }  // namespace boost::hana
 
 BOOST_HANA_ADAPT_STRUCT(zrt::ShapeParams, extent, symbol, rank);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ArgMaxParams, axis, keep_dims, index_dtype);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::BroadcastToParams, shape);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::CastParams, dtype);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::CompareParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConcatParams, axis);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConstantParams, form);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::DotGeneralParams, batch_lhs, batch_rhs, contract_lhs, contract_rhs, batch_count,
-                        contract_count);
+                        contract_count, accum_dtype, out_dtype, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::DynamicWindowParams, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);
@@ -36,12 +38,13 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_d
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatedActParams, act);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatherParams, axis);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::KvWriteBatchedParams, kv_heads, key_dim, value_dim);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::LayerNormParams, epsilon, feature_axis, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LinearParams, act, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadLogitsParams, norm_eps, norm_weight_offset, scale, soft_cap);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadParams, scale, soft_cap, act, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::MultiheadAttentionParams, attention, rope, norm_eps, norm_weight_offset);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::PadParams, low, high, interior, value, rank);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims, axes, accum_dtype, out_dtype);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceWindowParams, window, strides, pad_low, pad_high, base_dilation,
                         window_dilation, kind, accum_dtype, out_dtype, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReshapeParams, shape);

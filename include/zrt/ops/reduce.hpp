@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ops/reduce.hpp: sum, maximum or minimum over the last axis.
+// zrt/ops/reduce.hpp: sum, maximum or minimum over any axes.
 #pragma once
 
-#include <zrt/ops/accumulate.hpp>
-#include <zrt/ops/shape_rule.hpp>
-#include <zrt/quant/dot.hpp>
-
-#include <limits>
+#include <zrt/ops/fold.hpp>
+#include <zrt/ops/index_space.hpp>
+#include <zrt/ops/row_major.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 struct ReduceParams {
   ReduceKind kind = ReduceKind::sum;
   std::uint8_t keep_dims = 1;
+  std::uint8_t axes = 0;  ///< bit a stands for axis a
+  DType accum_dtype = DType::f32;
+  DType out_dtype = DType::f32;
 
-  static constexpr std::uint8_t version = 1;
+  static constexpr std::uint8_t version = 2;
   static constexpr auto fields =
-      field_list(Member{&ReduceParams::kind, "kind"}, Member{&ReduceParams::keep_dims, "keep_dims"});
+      field_list(Member{&ReduceParams::kind, "kind"}, Member{&ReduceParams::keep_dims, "keep_dims"},
+                 Member{&ReduceParams::axes, "axes"}, Member{&ReduceParams::accum_dtype, "accum_dtype"},
+                 Member{&ReduceParams::out_dtype, "out_dtype"});
+
+  /// f32 over the last of `rank` axes, which stays with extent 1.
+  [[nodiscard]] static constexpr ReduceParams last_axis(ReduceKind kind, std::size_t rank) noexcept {
+    return {kind, 1, static_cast<std::uint8_t>(1u << (rank - 1)), DType::f32, DType::f32};
+  }
 };
 
-/// Reduces the last axis of an f32 tensor; an empty axis gives 0, -inf or +inf.
+/// Reduces any axes (PTIR `Reduce`); no axes is a fold of each element alone.
 ///
-/// Sums: dot16 with ones. maximum and minimum ignore NaN.
+/// Elements are cast to accum_dtype, folded in its domain in row-major order (`Fold`), rounded once to
+/// accum_dtype, and cast to out_dtype.
 struct Reduce {
   using Params = ReduceParams;
   static constexpr Opcode opcode{71};
@@ -34,27 +43,55 @@ struct Reduce {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<Reduce>& c, OutputTypes<Reduce>& out) noexcept {
-    if (auto r = expect_input<Reduce>(c.in[0], "x", DType::f32, 1); !r) return r;
-    if (static_cast<std::uint8_t>(c.params.kind) >= kReduceKinds || c.params.keep_dims > 1)
-      return bad_params<Reduce>("kind or keep_dims is not known");
-    out[0] = {DType::f32, c.in[0].type.shape.with_last(1)};
-    if (c.params.keep_dims == 0) --out[0].shape.rank;
+    const ReduceParams& p = c.params;
+    if (auto r = expect_plain<Reduce>(c.in[0], "x"); !r) return r;
+    if (!is_computed(c.in[0].type.dtype) && p.kind != ReduceKind::sum)
+      return bad_dtype<Reduce>("x", "a type with an order", c.in[0].type.dtype);
+    if (auto r = expect_computed<Reduce>(c.in[0], "x"); !r) return r;
+    if (auto r = expect_fold<Reduce>(p.kind, p.accum_dtype, p.out_dtype); !r) return r;
+    const Shape& x = c.in[0].type.shape;
+    if (p.keep_dims > 1 || p.axes >> x.rank != 0) return bad_params<Reduce>("keep_dims or axes are out of range");
+    out[0] = {p.out_dtype, {}};
+    for (std::size_t axis = 0; axis < x.rank; ++axis) {
+      if (!reduced(p, axis))
+        out[0].shape = out[0].shape.appended(x[axis]);
+      else if (p.keep_dims != 0)
+        out[0].shape = out[0].shape.appended(1);
+    }
     return {};
   }
 
-  [[nodiscard]] static float fold(ReduceKind kind, const float* x, std::uint32_t n) noexcept {
-    if (kind == ReduceKind::sum) return quant::sum16(x, n);
-    float best =
-        kind == ReduceKind::maximum ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
-    for (std::uint32_t i = 0; i < n; ++i)
-      if (kind == ReduceKind::maximum ? x[i] > best : x[i] < best) best = x[i];
-    return best;
+  [[nodiscard]] static constexpr bool reduced(const ReduceParams& p, std::size_t axis) noexcept {
+    return (p.axes >> axis & 1) != 0;
+  }
+
+  /// The fold of `n` neighbours.
+  [[nodiscard]] static float fold(ReduceKind kind, const float* x, std::uint64_t n) noexcept {
+    Fold<float> result(kind, DType::f32);
+    result.take(x, n);
+    return result.result();
   }
 
   static void reference(const HostCall<Reduce>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const std::uint32_t cols = c.in[0].cols(step);
-    for (std::uint32_t row = 0; row < c.in[0].rows(step); ++row)
-      c.out[0].as<float>()[row] = fold(c.params.kind, c.in[0].as<float>() + std::uint64_t{row} * cols, cols);
+    const ReduceParams& p = c.params;
+    const RowMajor x(c.in[0], step);
+    IndexSpace<1> outer;
+    IndexSpace<1> inner;
+    for (std::size_t axis = 0; axis < x.rank; ++axis)
+      (reduced(p, axis) ? inner : outer).add(x.extent[axis], {x.stride[axis]});
+    visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
+      T run[kFoldRun];
+      for (std::uint64_t y = 0; y < outer.elements(); ++y) {
+        const std::uint64_t base = outer.offsets(y)[0];
+        Fold<T> fold(p.kind, p.accum_dtype);
+        for (std::uint64_t first = 0; first < inner.elements(); first += kFoldRun) {
+          const std::uint64_t count = std::min(inner.elements() - first, kFoldRun);
+          inner.read(0, c.in[0].type.dtype, c.in[0].data, base, first, count, p.accum_dtype, run);
+          fold.take(run, count);
+        }
+        pack_from(p.accum_dtype, fold.result(), p.out_dtype, c.out[0].data, y);
+      }
+    });
   }
 };
 static_assert(Op<Reduce>);

@@ -82,11 +82,11 @@ struct ReduceWindow {
       const RowMajor window(std::span(p.window).first(x.rank));
       ElementIndex at;
       // Results go out in whole runs, so that 4-bit ones fill their bytes.
-      T results[detail::kAccumulatorRun];
+      T results[kFoldRun];
       for (std::uint64_t i = 0; i < y.elements; ++i, at.advance(y)) {
-        const std::uint64_t in_run = i % detail::kAccumulatorRun;
+        const std::uint64_t in_run = i % kFoldRun;
         results[in_run] = under(p, values, x, window, at);
-        if (in_run + 1 == detail::kAccumulatorRun || i + 1 == y.elements)
+        if (in_run + 1 == kFoldRun || i + 1 == y.elements)
           store_accumulated(p.accum_dtype, results, in_run + 1, p.out_dtype,
                             c.out[0].data + bytes_of(p.out_dtype, i - in_run));
       }

@@ -86,8 +86,8 @@ struct RmsNorm {
       return spread(g.template emit<Constant>({.in = {}, .w = {g.constant({&value, 1})}})[0], one);
     };
     const auto x = g.template emit<Reshape>({.in = {c.in[0]}, .params = {ShapeParams::of(runs)}})[0];
-    const auto sum =
-        g.template emit<Reduce>({.in = {binary(BinaryKind::mul, x, x)}, .params = {ReduceKind::sum, 1}})[0];
+    const auto sum = g.template emit<Reduce>(
+        {.in = {binary(BinaryKind::mul, x, x)}, .params = ReduceParams::last_axis(ReduceKind::sum, runs.rank)})[0];
     const auto mean = binary(BinaryKind::div, sum, scalar(static_cast<float>(c.params.dim)));
     const auto shifted = binary(BinaryKind::add, mean, scalar(c.params.eps));
     const auto scale = g.template emit<ElementwiseUnary>({.in = {shifted}, .params = {UnaryKind::rsqrt}})[0];

@@ -44,7 +44,7 @@ struct Softmax {
   template <class G> static constexpr Result<Outputs<G, Softmax>> expand(G& g, const Call<G, Softmax>& c) {
     const Shape shape = g.type_of(c.in[0]).shape;
     auto fold = [&](ReduceKind kind, auto x) {
-      const auto folded = g.template emit<Reduce>({.in = {x}, .params = {kind, 1}})[0];
+      const auto folded = g.template emit<Reduce>({.in = {x}, .params = ReduceParams::last_axis(kind, shape.rank)})[0];
       return g.template emit<BroadcastTo>({.in = {folded}, .params = {ShapeParams::of(shape)}})[0];
     };
     const auto shifted = g.template emit<ElementwiseBinary>(

@@ -14,7 +14,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Sums 16 lanes by the tree of the order `dot16`: lane j += lane j+8, then j+4, j+2, j+1.
 ///
 /// The lanes are used up.
-[[nodiscard]] constexpr float reduce_tree(float* lanes) noexcept {
+template <class T> [[nodiscard]] constexpr T reduce_tree(T* lanes) noexcept {
   for (std::size_t half = 8; half > 0; half /= 2)
     for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
   return lanes[0];

@@ -8,6 +8,8 @@
 #include <property/op_cases/argmax.hpp>
 #include <property/op_cases/broadcast_to.hpp>
 #include <property/op_cases/cast.hpp>
+#include <property/op_cases/clamp.hpp>
+#include <property/op_cases/compare.hpp>
 #include <property/op_cases/concat.hpp>
 #include <property/op_cases/cond.hpp>
 #include <property/op_cases/constant.hpp>
@@ -22,6 +24,7 @@
 #include <property/op_cases/gated_act.hpp>
 #include <property/op_cases/gather.hpp>
 #include <property/op_cases/kv_write_batched.hpp>
+#include <property/op_cases/layer_norm.hpp>
 #include <property/op_cases/linear.hpp>
 #include <property/op_cases/lm_head.hpp>
 #include <property/op_cases/lm_head_logits.hpp>
@@ -42,8 +45,10 @@
 #include <property/op_cases/scatter_add.hpp>
 #include <property/op_cases/scatter_reduce.hpp>
 #include <property/op_cases/segment_reduce.hpp>
+#include <property/op_cases/select.hpp>
 #include <property/op_cases/slice.hpp>
 #include <property/op_cases/softmax.hpp>
+#include <property/op_cases/stop_gradient.hpp>
 #include <property/op_cases/swiglu.hpp>
 #include <property/op_cases/take.hpp>
 #include <property/op_cases/tile.hpp>

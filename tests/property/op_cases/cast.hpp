@@ -12,11 +12,12 @@ template <> struct OpCases<zrt::ops::Cast> {
   using Op = zrt::ops::Cast;
   static Typed<Op> make(Random& r, const Batch& b) {
     Typed<Op> c;
-    c.in[0] = si32(r, b, any_shape(r, r.between(1, 50)), 0, 0x7fffffff);
+    c.params = {computed_type(r)};
+    c.in[0] = plain(r, b, plain_shape(r), computed_type(r));
     return c;
   }
   static constexpr bool allows(const Mutation& m) {
-    return m.kind == Mutation::more_axes || m.kind == Mutation::no_axes;
+    return m.kind == Mutation::dtype || m.kind == Mutation::more_axes || m.kind == Mutation::no_axes;
   }
 };
 

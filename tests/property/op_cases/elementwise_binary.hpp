@@ -11,10 +11,13 @@ namespace op_cases {
 template <> struct OpCases<zrt::ops::ElementwiseBinary> {
   using Op = zrt::ops::ElementwiseBinary;
   static Typed<Op> make(Random& r, const Batch& b) {
-    const Shape shape = any_shape(r, r.between(1, 100));
+    const Shape shape = any_shape(r, r.between(0, 150));
     Typed<Op> c;
     c.params = {static_cast<zrt::ops::BinaryKind>(r.between(0, zrt::ops::kBinaryKinds - 1))};
-    c.in = {f32(r, b, shape), f32(r, b, shape)};
+    DType dtype = computed_type(r);
+    if (dtype == DType::i1) c.params.kind = zrt::ops::BinaryKind::mul;
+    if (c.params.kind == zrt::ops::BinaryKind::div && !zrt::is_float(dtype)) dtype = DType::f16;
+    c.in = {plain(r, b, shape, dtype), plain(r, b, shape, dtype)};
     return c;
   }
 };

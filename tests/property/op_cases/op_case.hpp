@@ -2,6 +2,7 @@
 // tests/property/op_cases/op_case.hpp: what a random case of an op is made of, and how to draw it.
 #pragma once
 
+#include <zrt/core/cast.hpp>
 #include <zrt/core/half.hpp>
 #include <zrt/ir/builder.hpp>
 #include <zrt/ops/op_table.hpp>
@@ -174,6 +175,19 @@ inline Value plain(Random& r, const Batch& b, const Shape& shape, DType dtype) {
   return value;
 }
 inline Value plain(Random& r, const Batch& b, const Shape& shape) { return plain(r, b, shape, plain_type(r)); }
+
+inline DType float_type(Random& r) {
+  return r.one_of({DType::fp8_e4m3, DType::fp8_e5m2, DType::bf16, DType::f16, DType::f32, DType::f64});
+}
+
+/// Numbers from `low` to `high`, rounded to `dtype`.
+inline Value numbers(Random& r, const Batch& b, const Shape& shape, DType dtype, float low, float high) {
+  const Value from = f32(r, b, shape, low, high);
+  const std::uint64_t count = elements(shape, b);
+  Value value{true, {dtype, shape}, std::vector<std::byte>(zrt::bytes_of(dtype, count))};
+  zrt::cast_elements(DType::f32, from.data.data(), dtype, value.data.data(), 0, count);
+  return value;
+}
 
 /// A shape of one to five axes, some of them empty, the first of which may be the rows.
 inline Shape plain_shape(Random& r, bool rows = true) {

@@ -11,13 +11,19 @@ namespace op_cases {
 template <> struct OpCases<zrt::ops::Reduce> {
   using Op = zrt::ops::Reduce;
   static Typed<Op> make(Random& r, const Batch& b) {
+    const Shape shape = r.chance() ? plain_shape(r) : any_shape(r, r.between(0, 300));
     Typed<Op> c;
-    c.params = {static_cast<zrt::ops::ReduceKind>(r.between(0, zrt::ops::kReduceKinds - 1)),
-                static_cast<std::uint8_t>(r.between(0, 1))};
-    c.in[0] = f32(r, b, any_shape(r, r.between(1, 200)));
+    c.params.kind = static_cast<zrt::ops::ReduceKind>(r.between(0, zrt::ops::kReduceKinds - 1));
+    c.params.keep_dims = static_cast<std::uint8_t>(r.between(0, 1));
+    c.params.axes = static_cast<std::uint8_t>(r.between(0, (1u << shape.rank) - 1));
+    const DType dtype = computed_type(r);
+    c.params.accum_dtype = r.chance() ? zrt::default_accumulator(dtype) : computed_type(r);
+    if (c.params.accum_dtype == DType::i1) c.params.accum_dtype = DType::ui16;
+    c.params.out_dtype = r.chance() ? dtype : computed_type(r);
+    c.in[0] = plain(r, b, shape, dtype);
     return c;
   }
-  static constexpr bool allows(const Mutation& m) { return m.kind == Mutation::more_axes; }
+  static constexpr bool allows(const Mutation& m) { return m.kind != Mutation::missing; }
 };
 
 }  // namespace op_cases

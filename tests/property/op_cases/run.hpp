@@ -2,6 +2,7 @@
 // tests/property/op_cases/run.hpp: runs a case as a one-node graph on a backend and compares results.
 #pragma once
 
+#include <zrt/core/cast.hpp>
 #include <zrt/exec/bind.hpp>
 #include <zrt/plan/compile.hpp>
 
@@ -141,10 +142,10 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
   return outcome;
 }
 
-inline std::vector<float> floats(DType dtype, const std::vector<std::byte>& data) {
-  const zrt::KvPage page{0, 0, 0, dtype};
-  std::vector<float> values(data.size() / zrt::info(dtype).block_bytes);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = page.load(data.data(), i);
+/// Elements of a float type; each is a double.
+inline std::vector<double> numbers(DType dtype, const std::vector<std::byte>& data) {
+  std::vector<double> values(data.size() / zrt::info(dtype).block_bytes);
+  zrt::cast_elements(dtype, data.data(), DType::f64, reinterpret_cast<std::byte*>(values.data()), 0, values.size());
   return values;
 }
 
@@ -156,18 +157,18 @@ inline double distance(DType dtype, const std::vector<std::byte>& got, const std
   if (got.size() != expected.size()) return infinity;
   if (got == expected) return 0;
   if (!zrt::is_float(dtype)) return infinity;
-  const auto a = floats(dtype, got);
-  const auto e = floats(dtype, expected);
+  const auto a = numbers(dtype, got);
+  const auto e = numbers(dtype, expected);
   double largest = 0;
-  for (float x : e)
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
+  for (double x : e)
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::bit_cast<std::uint32_t>(a[i]) == std::bit_cast<std::uint32_t>(e[i]) ||
+    if (std::bit_cast<std::uint64_t>(a[i]) == std::bit_cast<std::uint64_t>(e[i]) ||
         (std::isnan(a[i]) && std::isnan(e[i])))
       continue;
-    const double allowed = tolerance.relative * std::abs(static_cast<double>(e[i])) + tolerance.of_largest * largest;
-    const double apart = std::abs(static_cast<double>(a[i]) - static_cast<double>(e[i]));
+    const double allowed = tolerance.relative * std::abs(e[i]) + tolerance.of_largest * largest;
+    const double apart = std::abs(a[i] - e[i]);
     worst = std::max(worst, allowed > 0 && std::isfinite(apart) ? apart / allowed
                             : apart == 0 && allowed > 0         ? 0
                                                                 : infinity);

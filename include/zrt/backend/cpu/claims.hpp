@@ -22,18 +22,22 @@
 #include <zrt/backend/cpu/adapters/take.hpp>
 #include <zrt/ops/arg_max.hpp>
 #include <zrt/ops/cast.hpp>
+#include <zrt/ops/clamp.hpp>
+#include <zrt/ops/compare.hpp>
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/dynamic_slice.hpp>
 #include <zrt/ops/dynamic_update_slice.hpp>
 #include <zrt/ops/extract_patches.hpp>
 #include <zrt/ops/gather.hpp>
+#include <zrt/ops/layer_norm.hpp>
 #include <zrt/ops/pad.hpp>
 #include <zrt/ops/reduce_window.hpp>
 #include <zrt/ops/scan.hpp>
 #include <zrt/ops/scatter_add.hpp>
 #include <zrt/ops/scatter_reduce.hpp>
 #include <zrt/ops/segment_reduce.hpp>
+#include <zrt/ops/select.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/tile.hpp>
 #include <zrt/ops/top_k.hpp>
@@ -53,10 +57,11 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
 /// The primitives that only the expansion of other fused ops would need. Macros are absent from both
 /// lists: they run as what they expand to.
 using Unsupported =
-    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Cast, ops::Reduce,
-                         ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Transpose,
-                         ops::Pad, ops::Tile, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::ReduceWindow,
-                         ops::ExtractPatches, ops::TopK, ops::SegmentReduce, ops::DynamicSlice, ops::DynamicUpdateSlice,
-                         ops::Cond, ops::WhileLoop, ops::Scan>;
+    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select,
+                         ops::Cast, ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice,
+                         ops::Concat, ops::Transpose, ops::Pad, ops::Tile, ops::Gather, ops::ScatterAdd,
+                         ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches, ops::TopK, ops::SegmentReduce,
+                         ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Clamp, ops::Cond,
+                         ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/clamp.hpp: every element held between two bounds.
+#pragma once
+
+#include <zrt/ops/elementwise_binary.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// y = min(max(x, lo), hi), element by element, as elementwise_binary computes them (PTIR `Clamp`): NaN
+/// where an operand is NaN, hi where the bounds cross.
+struct Clamp {
+  using Params = NoParams;
+  static constexpr Opcode opcode{89};
+  static constexpr std::string_view name = "clamp";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"lo"}, Role{"hi"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}, Alias{0, 2}});
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  using expands_to = boost::mp11::mp_list<ElementwiseBinary>;
+
+  static constexpr Result<void> infer(const TypeCall<Clamp>& c, OutputTypes<Clamp>& out) noexcept {
+    if (auto r = expect_plain<Clamp>(c.in[0], "x"); !r) return r;
+    const TensorType& x = c.in[0].type;
+    for (std::size_t i = 1; i < 3; ++i) {
+      const std::string_view bound = input_roles[i].name;
+      if (auto r = expect_same_dtype<Clamp>(c.in[i], bound, x.dtype, "x"); !r) return r;
+      if (!(x.shape == c.in[i].type.shape)) return bad_shape<Clamp>(bound, "the shape of x", c.in[i].type.shape);
+    }
+    if (!is_computed(x.dtype)) return bad_dtype<Clamp>("x", "a type with an order", x.dtype);
+    out[0] = x;
+    return {};
+  }
+
+  static void reference(const HostCall<Clamp>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const DType dtype = c.in[0].type.dtype;
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      bool unused = false;
+      map_elements<T, T>(
+          dtype, dtype, c.out[0].data, c.in[0].elements(step),
+          [&](T x, T low, T high) {
+            const T raised = ElementwiseBinary::apply(BinaryKind::maximum, x, low, unused);
+            return ElementwiseBinary::apply(BinaryKind::minimum, raised, high, unused);
+          },
+          c.in[0].data, c.in[1].data, c.in[2].data);
+    });
+  }
+
+  template <class G> static constexpr Result<Outputs<G, Clamp>> expand(G& g, const Call<G, Clamp>& c) {
+    const auto raised =
+        g.template emit<ElementwiseBinary>({.in = {c.in[0], c.in[1]}, .params = {BinaryKind::maximum}})[0];
+    return g.template emit<ElementwiseBinary>({.in = {raised, c.in[2]}, .params = {BinaryKind::minimum}});
+  }
+};
+static_assert(Op<Clamp> && HasReference<Clamp> && HasExpansion<Clamp>);
+
+}  // namespace zrt::inline ZRT_ABI::ops
