@@ -423,6 +423,13 @@ def scatters():
             pairs = [(p[:axis] + (int(places[p]),) + p[axis + 1:], updates.codes[p]) for p in np.ndindex(there)]
             case("scatter_reduce", {"axis": axis, "reduce": kind},
                  [x, indices(("si32", "si64")[i % 2], places), updates], [scattered(kind, x, pairs)])
+    for dtype, kind in itertools.product(("fp8_e4m3", "f16", "f64"), ("add", "max", "min")):
+        one, two, nan = cv.cast("si8", dtype, 1), cv.cast("si8", dtype, 2), (1 << bits_of(dtype) - 1) - 1
+        x = Tensor(dtype, array([one, nan, two, two], (4,)))
+        updates = Tensor(dtype, array([nan, one, two, nan, one], (5,)))
+        places = [0, 1, 2, 2, 2]
+        case("scatter_reduce", {"axis": 0, "reduce": kind}, [x, indices("si32", np.array(places)), updates],
+             [scattered(kind, x, [((p,), c) for p, c in zip(places, updates.codes)])])
     for kind, bad in itertools.product(("add", "replace"), (-1, 3)):
         x, updates = tensor("si16", (3,), numbers=True), tensor("si16", (4,), numbers=True)
         pairs = [((0,), updates.codes[0]), ((2,), updates.codes[2]), ((0,), updates.codes[3])]

@@ -59,11 +59,14 @@ struct ReduceWindow {
     const Shape& x = c.in[0].type.shape;
     if (p.rank != x.rank) return bad_shape<ReduceWindow>("x", "as many axes as the window", x);
     out[0] = {p.out_dtype, x};
+    CheckedSize elements = 1;
     for (std::size_t axis = 0; axis < x.rank; ++axis) {
       const auto places = window_places<ReduceWindow>(x[axis], p.axis(axis));
       if (!places) return pass(places);
       out[0].shape.dims[axis] = *places;
+      elements *= CheckedSize(p.window[axis]);
     }
+    if (!elements.ok()) return fail(Errc::size_overflow, "reduce_window: the elements of a window do not fit 64 bits");
     return {};
   }
 
