@@ -46,6 +46,7 @@ static_assert(is<Slice>(77, "slice", primitive));
 static_assert(is<Concat>(78, "concat", primitive));
 static_assert(is<Pad>(79, "pad", primitive));
 static_assert(is<Tile>(80, "tile", primitive));
+static_assert(is<Iota>(81, "iota", primitive));
 static_assert(is<Take>(82, "take", primitive));
 static_assert(is<Gather>(83, "gather", primitive));
 static_assert(is<ScatterAdd>(84, "scatter_add", primitive));
@@ -56,8 +57,13 @@ static_assert(is<LayerNorm>(88, "layer_norm", primitive));
 static_assert(is<Clamp>(89, "clamp", primitive));
 static_assert(is<ReduceWindow>(93, "reduce_window", primitive));
 static_assert(is<ExtractPatches>(94, "extract_patches", primitive));
+static_assert(is<RngUniform>(96, "rng_uniform", primitive));
+static_assert(is<RngNormal>(97, "rng_normal", primitive));
 static_assert(is<TopK>(98, "top_k", primitive));
 static_assert(is<SegmentReduce>(99, "segment_reduce", primitive));
+static_assert(is<Quantize>(100, "quantize", primitive));
+static_assert(is<Dequantize>(101, "dequantize", primitive));
+static_assert(is<Requantize>(102, "requantize", primitive));
 static_assert(is<Softmax>(103, "softmax", fused));
 
 // Numbers that are reserved, because what they name is no op.

@@ -12,6 +12,7 @@
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/constant.hpp>
+#include <zrt/ops/dequantize.hpp>
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/dynamic_slice.hpp>
 #include <zrt/ops/dynamic_update_slice.hpp>
@@ -22,6 +23,7 @@
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
 #include <zrt/ops/gather.hpp>
+#include <zrt/ops/iota.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/layer_norm.hpp>
 #include <zrt/ops/linear.hpp>
@@ -29,8 +31,10 @@
 #include <zrt/ops/lm_head_logits.hpp>
 #include <zrt/ops/multihead_attention.hpp>
 #include <zrt/ops/pad.hpp>
+#include <zrt/ops/quantize.hpp>
 #include <zrt/ops/reduce.hpp>
 #include <zrt/ops/reduce_window.hpp>
+#include <zrt/ops/requantize.hpp>
 #include <zrt/ops/reshape.hpp>
 #include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
@@ -38,6 +42,8 @@
 #include <zrt/ops/rms_norm_fused_mlp_gate_up.hpp>
 #include <zrt/ops/rms_norm_fused_qkv.hpp>
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+#include <zrt/ops/rng_normal.hpp>
+#include <zrt/ops/rng_uniform.hpp>
 #include <zrt/ops/rope.hpp>
 #include <zrt/ops/sample.hpp>
 #include <zrt/ops/scan.hpp>
@@ -58,14 +64,13 @@
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
-using Catalog =
-    boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
-                         RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
-                         ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
-                         ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape,
-                         Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Take, Gather, ScatterAdd, ScatterReduce,
-                         DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Cond, WhileLoop, Scan,
-                         ReduceWindow, ExtractPatches, TopK, SegmentReduce>;
+using Catalog = boost::mp11::mp_list<
+    RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear, RmsNormFusedQkv,
+    RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample,
+    KvWriteBatched, GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient,
+    Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather,
+    ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Cond, WhileLoop, Scan,
+    ReduceWindow, ExtractPatches, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize, Requantize>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

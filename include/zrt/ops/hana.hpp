@@ -37,6 +37,7 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::ExtractPatchesParams, window, strides, pad_low
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_dim, value_dim, scale, soft_cap, window);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatedActParams, act);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatherParams, axis);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::IotaParams, shape, axis, dtype, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::KvWriteBatchedParams, kv_heads, key_dim, value_dim);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LayerNormParams, epsilon, feature_axis, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LinearParams, act, reserved);
@@ -44,6 +45,8 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadLogitsParams, norm_eps, norm_weight_offs
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadParams, scale, soft_cap, act, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::MultiheadAttentionParams, attention, rope, norm_eps, norm_weight_offset);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::PadParams, low, high, interior, value, rank);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::QuantizationParams, output_dtype, per_axis, axis, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::RandomParams, seed, stream, shape, dtype, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims, axes, accum_dtype, out_dtype);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceWindowParams, window, strides, pad_low, pad_high, base_dilation,
                         window_dilation, kind, accum_dtype, out_dtype, rank);

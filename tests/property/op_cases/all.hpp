@@ -13,6 +13,7 @@
 #include <property/op_cases/concat.hpp>
 #include <property/op_cases/cond.hpp>
 #include <property/op_cases/constant.hpp>
+#include <property/op_cases/dequantize.hpp>
 #include <property/op_cases/dot_general.hpp>
 #include <property/op_cases/dynamic_slice.hpp>
 #include <property/op_cases/dynamic_update_slice.hpp>
@@ -23,6 +24,7 @@
 #include <property/op_cases/flash_attn_batched.hpp>
 #include <property/op_cases/gated_act.hpp>
 #include <property/op_cases/gather.hpp>
+#include <property/op_cases/iota.hpp>
 #include <property/op_cases/kv_write_batched.hpp>
 #include <property/op_cases/layer_norm.hpp>
 #include <property/op_cases/linear.hpp>
@@ -30,8 +32,10 @@
 #include <property/op_cases/lm_head_logits.hpp>
 #include <property/op_cases/multihead_attention.hpp>
 #include <property/op_cases/pad.hpp>
+#include <property/op_cases/quantize.hpp>
 #include <property/op_cases/reduce.hpp>
 #include <property/op_cases/reduce_window.hpp>
+#include <property/op_cases/requantize.hpp>
 #include <property/op_cases/reshape.hpp>
 #include <property/op_cases/residual_add.hpp>
 #include <property/op_cases/residual_rms_norm.hpp>
@@ -39,6 +43,8 @@
 #include <property/op_cases/rms_norm_fused_mlp_gate_up.hpp>
 #include <property/op_cases/rms_norm_fused_qkv.hpp>
 #include <property/op_cases/rms_norm_fused_rope_kv_write.hpp>
+#include <property/op_cases/rng_normal.hpp>
+#include <property/op_cases/rng_uniform.hpp>
 #include <property/op_cases/rope.hpp>
 #include <property/op_cases/sample.hpp>
 #include <property/op_cases/scan.hpp>

@@ -176,6 +176,10 @@ inline Value plain(Random& r, const Batch& b, const Shape& shape, DType dtype) {
 }
 inline Value plain(Random& r, const Batch& b, const Shape& shape) { return plain(r, b, shape, plain_type(r)); }
 
+inline DType integer_type(Random& r) {
+  for (;;)
+    if (const DType dtype = number_type(r); !zrt::is_float(dtype)) return dtype;
+}
 inline DType float_type(Random& r) {
   return r.one_of({DType::fp8_e4m3, DType::fp8_e5m2, DType::bf16, DType::f16, DType::f32, DType::f64});
 }

@@ -26,13 +26,19 @@
 #include <zrt/ops/compare.hpp>
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
+#include <zrt/ops/dequantize.hpp>
 #include <zrt/ops/dynamic_slice.hpp>
 #include <zrt/ops/dynamic_update_slice.hpp>
 #include <zrt/ops/extract_patches.hpp>
 #include <zrt/ops/gather.hpp>
+#include <zrt/ops/iota.hpp>
 #include <zrt/ops/layer_norm.hpp>
 #include <zrt/ops/pad.hpp>
+#include <zrt/ops/quantize.hpp>
 #include <zrt/ops/reduce_window.hpp>
+#include <zrt/ops/requantize.hpp>
+#include <zrt/ops/rng_normal.hpp>
+#include <zrt/ops/rng_uniform.hpp>
 #include <zrt/ops/scan.hpp>
 #include <zrt/ops/scatter_add.hpp>
 #include <zrt/ops/scatter_reduce.hpp>
@@ -56,12 +62,11 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
 
 /// The primitives that only the expansion of other fused ops would need. Macros are absent from both
 /// lists: they run as what they expand to.
-using Unsupported =
-    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select,
-                         ops::Cast, ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice,
-                         ops::Concat, ops::Transpose, ops::Pad, ops::Tile, ops::Gather, ops::ScatterAdd,
-                         ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches, ops::TopK, ops::SegmentReduce,
-                         ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Clamp, ops::Cond,
-                         ops::WhileLoop, ops::Scan>;
+using Unsupported = boost::mp11::mp_list<
+    ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select, ops::Cast, ops::Reduce,
+    ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Transpose, ops::Pad, ops::Tile,
+    ops::Iota, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches,
+    ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize,
+    ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Clamp, ops::Cond, ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/dequantize.hpp: integers to floats by scales and zero points.
+#pragma once
+
+#include <zrt/ops/quantization.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// x = (q - zero_point) · scale (PTIR `Dequantize`); q integers, scale f32, zero_point si32, both scalars
+/// or vectors over an axis of q.
+///
+/// The difference is exact up to 64 bits. It is rounded to f32, to f64 for an f64 result, and so is the
+/// product; narrower results are rounded once more.
+struct Dequantize {
+  using Params = QuantizationParams;
+  static constexpr Opcode opcode{101};
+  static constexpr std::string_view name = "dequantize";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"scale"}, Role{"zero_point"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Dequantize>& c, OutputTypes<Dequantize>& out) noexcept {
+    if (auto r = expect_quantized<Dequantize>(c.params, c.in[0], true, false); !r) return r;
+    if (auto r = expect_scaling<Dequantize>(c, 1); !r) return r;
+    out[0] = {c.params.output_dtype, c.in[0].type.shape};
+    return {};
+  }
+
+  static void reference(const HostCall<Dequantize>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const Channels channels(c.params, c.in[0], step);
+    const std::uint64_t elements = c.in[0].elements(step);
+    visit_domain(c.params.output_dtype, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::floating_point<T>) {
+        Whole q[kElementRun];
+        T y[kElementRun];
+        for (std::uint64_t first = 0; first < elements; first += kElementRun) {
+          const std::uint64_t run = std::min(elements - first, kElementRun);
+          read_whole(c.in[0].type.dtype, c.in[0].data, first, run, q);
+          for (std::uint64_t i = 0; i < run; ++i) {
+            const std::uint64_t channel = channels.of(first + i);
+            const T whole = q[i].plus(-std::int64_t{c.in[2].as<std::int32_t>()[channel]}).template real<T>();
+            y[i] = whole * static_cast<T>(c.in[1].as<float>()[channel]);
+          }
+          element_functions<T>(c.params.output_dtype).pack(y, first, run, c.out[0].data);
+        }
+      }
+    });
+  }
+};
+static_assert(Op<Dequantize>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

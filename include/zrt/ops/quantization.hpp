@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/quantization.hpp: what quantize, dequantize and requantize share: parameters, scales and whole numbers.
+#pragma once
+
+#include <zrt/core/elementary.hpp>
+#include <zrt/core/elementary64.hpp>
+#include <zrt/core/map_elements.hpp>
+#include <zrt/ops/row_major.hpp>
+#include <zrt/ops/shape_rule.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct QuantizationParams {
+  DType output_dtype = DType::si8;
+  std::uint8_t per_axis = 0;  ///< 1: scales and zero points are vectors over `axis`; 0: scalars, and axis is 0
+  std::uint8_t axis = 0;
+  std::uint8_t reserved = 0;
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields = field_list(
+      Member{&QuantizationParams::output_dtype, "output_dtype"}, Member{&QuantizationParams::per_axis, "per_axis"},
+      Member{&QuantizationParams::axis, "axis"}, Member{&QuantizationParams::reserved, "reserved"});
+};
+
+[[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
+  const DTypeKind kind = info(dtype).kind;
+  return kind == DTypeKind::signed_integer || kind == DTypeKind::unsigned_integer;
+}
+
+/// Demands that x and the output are integers or floats, as said.
+template <class O>
+[[nodiscard]] constexpr Result<void> expect_quantized(const QuantizationParams& p, const InputInfo& x,
+                                                      bool from_integer, bool to_integer) noexcept {
+  if (!is_dtype(static_cast<std::uint8_t>(p.output_dtype)) || is_block(p.output_dtype))
+    return bad_params<O>("output_dtype is not a plain type");
+  if (auto r = expect_plain<O>(x, "x"); !r) return r;
+  const auto fits = [](DType dtype, bool integer) { return integer ? is_integer(dtype) : is_float(dtype); };
+  if (!fits(x.type.dtype, from_integer))
+    return bad_dtype<O>("x", from_integer ? "an integer type" : "a float", x.type.dtype);
+  if (!fits(p.output_dtype, to_integer))
+    return fail(Errc::dtype_mismatch, O::name, ": output_dtype is ", zrt::name(p.output_dtype), ", expected ",
+                to_integer ? "an integer type" : "a float");
+  if (p.per_axis > 1 || (p.per_axis == 0 ? p.axis != 0 : p.axis >= x.type.shape.rank))
+    return bad_params<O>("per_axis or axis is out of range");
+  return {};
+}
+
+/// Demands f32 scales in input `scale` and si32 zero points in the one after it.
+template <class O>
+[[nodiscard]] constexpr Result<void> expect_scaling(const TypeCall<O>& c, std::size_t scale) noexcept {
+  Shape shape;
+  if (c.params.per_axis != 0) shape = shape.appended(c.in[0].type.shape[c.params.axis]);
+  for (std::size_t i = scale; i < scale + 2; ++i) {
+    const std::string_view role = O::input_roles[i].name;
+    if (auto r = expect_input<O>(c.in[i], role, i == scale ? DType::f32 : DType::si32, 0); !r) return r;
+    if (!(c.in[i].type.shape == shape))
+      return bad_shape<O>(role, shape.rank == 0 ? "no axes" : "one entry for each place on the axis",
+                          c.in[i].type.shape);
+  }
+  return {};
+}
+
+/// Which scale and zero point an element has.
+class Channels {
+ public:
+  Channels(const QuantizationParams& p, const HostTensor& x, const ExecutionContext& step) noexcept {
+    if (p.per_axis == 0) return;
+    const AxisSplit split(x, p.axis, step);
+    inner_ = split.inner;
+    extent_ = split.extent;
+  }
+  [[nodiscard]] std::uint64_t of(std::uint64_t element) const noexcept { return element / inner_ % extent_; }
+
+ private:
+  std::uint64_t inner_ = 1;
+  std::uint64_t extent_ = 1;
+};
+
+/// A whole number of a sign and 64 bits; what exceeds them becomes the largest such number.
+struct Whole {
+  std::uint64_t magnitude = 0;
+  bool negative = false;
+
+  /// The nearest whole number, ties to even; 0 for NaN.
+  template <std::floating_point T> [[nodiscard]] static Whole nearest(T x) noexcept {
+    if (x != x) return {};
+    T size{};
+    if constexpr (std::same_as<T, float>) {
+      size = math::round_even(math::abs(x));
+    } else {
+      size = __builtin_fabs(x);
+      // At 2^52 the last bit of an f64 is 1, so the sum rounds and the difference is exact.
+      if (size < 0x1p52) size = math::sealed(size + 0x1p52) - 0x1p52;
+    }
+    return {size >= T{0x1p64} ? ~std::uint64_t{0} : static_cast<std::uint64_t>(size), x < 0};
+  }
+  template <std::integral T> [[nodiscard]] static constexpr Whole of(T x) noexcept {
+    const auto bits = static_cast<std::uint64_t>(x);
+    return x < 0 ? Whole{0 - bits, true} : Whole{bits, false};
+  }
+
+  [[nodiscard]] constexpr Whole plus(std::int64_t other) const noexcept {
+    const Whole b = of(other);
+    if (negative == b.negative) {
+      const std::uint64_t sum = magnitude + b.magnitude;
+      return {sum < magnitude ? ~std::uint64_t{0} : sum, negative};
+    }
+    return magnitude >= b.magnitude ? Whole{magnitude - b.magnitude, negative}
+                                    : Whole{b.magnitude - magnitude, b.negative};
+  }
+  /// The nearest float.
+  template <std::floating_point T> [[nodiscard]] constexpr T real() const noexcept {
+    T size{};
+    if constexpr (std::same_as<T, float>)
+      size = integer_to_f32(magnitude);
+    else
+      size = integer_to_f64(magnitude);
+    return negative ? -size : size;
+  }
+  /// The number, or the end of the range of `dtype` beyond which it lies.
+  template <std::integral T> [[nodiscard]] constexpr T saturated(DType dtype) const noexcept {
+    const ElementFunctions<T>& type = element_functions<T>(dtype);
+    if (negative) {
+      const auto depth = 0 - static_cast<std::uint64_t>(type.lowest);
+      return magnitude >= depth ? type.lowest : static_cast<T>(0 - magnitude);
+    }
+    return magnitude >= static_cast<std::uint64_t>(type.highest) ? type.highest : static_cast<T>(magnitude);
+  }
+};
+
+/// Reads elements [first, first + count) of an integer type; count <= kElementRun.
+inline void read_whole(DType dtype, const std::byte* data, std::uint64_t first, std::uint64_t count,
+                       Whole* out) noexcept {
+  visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::integral<T>) {
+      T values[kElementRun];
+      element_functions<T>(dtype).unpack(data, first, count, values);
+      for (std::uint64_t i = 0; i < count; ++i) out[i] = Whole::of(values[i]);
+    }
+  });
+}
+
+/// Writes elements [first, first + count) of an integer type, saturated; count <= kElementRun.
+inline void write_whole(DType dtype, const Whole* in, std::uint64_t first, std::uint64_t count,
+                        std::byte* data) noexcept {
+  visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::integral<T>) {
+      T values[kElementRun];
+      for (std::uint64_t i = 0; i < count; ++i) values[i] = in[i].saturated<T>(dtype);
+      element_functions<T>(dtype).pack(values, first, count, data);
+    }
+  });
+}
+
+static_assert(Whole::of(std::int64_t{-3}).plus(5).magnitude == 2 && Whole::of(std::int64_t{-3}).plus(-5).negative);
+static_assert(Whole{std::uint64_t{1} << 63, true}.saturated<std::int64_t>(DType::si64) ==
+              std::numeric_limits<std::int64_t>::min());
+
+}  // namespace zrt::inline ZRT_ABI::ops

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/quantize.hpp: floats to integers by scales and zero points.
+#pragma once
+
+#include <zrt/ops/quantization.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// q = saturate(round_to_even(x / scale) + zero_point) (PTIR `Quantize`); x floats, scale f32, zero_point
+/// si32, both scalars or vectors over an axis of x.
+///
+/// The quotient is rounded to f32, to f64 for f64, before it is rounded to a whole number; NaN counts
+/// as 0. A whole number beyond 64 bits counts as the largest of 64 bits before the zero point is added.
+struct Quantize {
+  using Params = QuantizationParams;
+  static constexpr Opcode opcode{100};
+  static constexpr std::string_view name = "quantize";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"scale"}, Role{"zero_point"}});
+  static constexpr auto output_roles = std::to_array({Role{"q"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Quantize>& c, OutputTypes<Quantize>& out) noexcept {
+    if (auto r = expect_quantized<Quantize>(c.params, c.in[0], false, true); !r) return r;
+    if (auto r = expect_scaling<Quantize>(c, 1); !r) return r;
+    out[0] = {c.params.output_dtype, c.in[0].type.shape};
+    return {};
+  }
+
+  static void reference(const HostCall<Quantize>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const Channels channels(c.params, c.in[0], step);
+    const std::uint64_t elements = c.in[0].elements(step);
+    const DType dtype = c.in[0].type.dtype;
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::floating_point<T>) {
+        T x[kElementRun];
+        Whole q[kElementRun];
+        for (std::uint64_t first = 0; first < elements; first += kElementRun) {
+          const std::uint64_t run = std::min(elements - first, kElementRun);
+          element_functions<T>(dtype).unpack(c.in[0].data, first, run, x);
+          for (std::uint64_t i = 0; i < run; ++i) {
+            const std::uint64_t channel = channels.of(first + i);
+            const T quotient = x[i] / static_cast<T>(c.in[1].as<float>()[channel]);
+            q[i] = Whole::nearest(quotient).plus(c.in[2].as<std::int32_t>()[channel]);
+          }
+          write_whole(c.params.output_dtype, q, first, run, c.out[0].data);
+        }
+      }
+    });
+  }
+};
+static_assert(Op<Quantize>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

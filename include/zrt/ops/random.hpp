@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/random.hpp: what rng_uniform and rng_normal share: parameters, shape rule, and the words of an element.
+#pragma once
+
+#include <zrt/core/elementary.hpp>
+#include <zrt/core/elementary64.hpp>
+#include <zrt/core/map_elements.hpp>
+#include <zrt/core/philox.hpp>
+#include <zrt/ops/shape_params.hpp>
+#include <zrt/ops/shape_rule.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+struct RandomParams {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+  ShapeParams shape{};
+  DType dtype = DType::f32;
+  std::array<std::uint8_t, 3> reserved{};
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields =
+      field_list(Member{&RandomParams::seed, "seed"}, Member{&RandomParams::stream, "stream"},
+                 Member{&RandomParams::shape, "shape"}, Member{&RandomParams::dtype, "dtype"},
+                 Member{&RandomParams::reserved, "reserved"});
+};
+
+/// The shape rule of both: any shape of floats.
+template <class O>
+[[nodiscard]] constexpr Result<void> infer_random(const RandomParams& p, OutputTypes<O>& out) noexcept {
+  if (!p.shape.valid()) return bad_params<O>("the shape's rank or symbols are out of range");
+  if (!is_dtype(static_cast<std::uint8_t>(p.dtype)) || is_block(p.dtype))
+    return bad_params<O>("dtype is not a plain type");
+  if (!is_float(p.dtype))
+    return fail(Errc::dtype_mismatch, O::name, ": dtype is ", zrt::name(p.dtype), ", expected a float");
+  out[0] = {p.dtype, p.shape.shape()};
+  return {};
+}
+
+/// The random words of element `index`: Philox4x32-10 under the key `seed`, its counter the index and
+/// `stream`, lower words first.
+[[nodiscard]] constexpr std::array<std::uint32_t, 4> random_words(const RandomParams& p, std::uint64_t index) noexcept {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  return philox4x32({low(index), high(index), low(p.stream), high(p.stream)}, {low(p.seed), high(p.seed)});
+}
+
+/// The upper 53 bits of two words, the higher first.
+[[nodiscard]] constexpr std::uint64_t upper_53(std::uint32_t high, std::uint32_t low) noexcept {
+  return (std::uint64_t{high} << 32 | low) >> 11;
+}
+
+/// Writes `number(words)` for the words of every element of `tensor`.
+template <std::floating_point T, class F>
+void fill_random(const RandomParams& p, const HostTensor& tensor, const ExecutionContext& step, F&& number) noexcept {
+  const std::uint64_t elements = tensor.elements(step);
+  T values[kElementRun];
+  for (std::uint64_t first = 0; first < elements; first += kElementRun) {
+    const std::uint64_t run = std::min(elements - first, kElementRun);
+    for (std::uint64_t i = 0; i < run; ++i) values[i] = number(random_words(p, first + i));
+    element_functions<T>(p.dtype).pack(values, first, run, tensor.data);
+  }
+}
+
+}  // namespace zrt::inline ZRT_ABI::ops

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/requantize.hpp: integers of one scale and zero point to those of another.
+#pragma once
+
+#include <zrt/ops/quantization.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// q' = saturate(round_to_even((q - from_zero_point) · from_scale / to_scale) + to_zero_point) (PTIR
+/// `Requantize`); scales f32, zero points si32, all scalars or vectors over an axis of q.
+///
+/// This is quantize of dequantize in f32: difference, product and quotient are each rounded to f32.
+struct Requantize {
+  using Params = QuantizationParams;
+  static constexpr Opcode opcode{102};
+  static constexpr std::string_view name = "requantize";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles =
+      std::to_array({Role{"x"}, Role{"from_scale"}, Role{"from_zero_point"}, Role{"to_scale"}, Role{"to_zero_point"}});
+  static constexpr auto output_roles = std::to_array({Role{"y"}});
+  static constexpr auto weight_roles = kNoRoles;
+  static constexpr auto may_alias = std::to_array({Alias{0, 0}});
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+
+  static constexpr Result<void> infer(const TypeCall<Requantize>& c, OutputTypes<Requantize>& out) noexcept {
+    if (auto r = expect_quantized<Requantize>(c.params, c.in[0], true, true); !r) return r;
+    if (auto r = expect_scaling<Requantize>(c, 1); !r) return r;
+    if (auto r = expect_scaling<Requantize>(c, 3); !r) return r;
+    out[0] = {c.params.output_dtype, c.in[0].type.shape};
+    return {};
+  }
+
+  static void reference(const HostCall<Requantize>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const Channels channels(c.params, c.in[0], step);
+    const std::uint64_t elements = c.in[0].elements(step);
+    Whole q[kElementRun];
+    for (std::uint64_t first = 0; first < elements; first += kElementRun) {
+      const std::uint64_t run = std::min(elements - first, kElementRun);
+      read_whole(c.in[0].type.dtype, c.in[0].data, first, run, q);
+      for (std::uint64_t i = 0; i < run; ++i) {
+        const std::uint64_t channel = channels.of(first + i);
+        const auto scale = [&](std::size_t input) { return c.in[input].as<float>()[channel]; };
+        const auto zero_point = [&](std::size_t input) {
+          return std::int64_t{c.in[input].as<std::int32_t>()[channel]};
+        };
+        const float real = q[i].plus(-zero_point(2)).real<float>() * scale(1);
+        q[i] = Whole::nearest(real / scale(3)).plus(zero_point(4));
+      }
+      write_whole(c.params.output_dtype, q, first, run, c.out[0].data);
+    }
+  }
+};
+static_assert(Op<Requantize>);
+
+}  // namespace zrt::inline ZRT_ABI::ops

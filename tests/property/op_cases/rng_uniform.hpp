@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/op_cases/rng_uniform.hpp: random cases of rng_uniform.
+#pragma once
+
+#include <zrt/ops/rng_uniform.hpp>
+
+#include <property/op_cases/op_case.hpp>
+
+namespace op_cases {
+
+template <> struct OpCases<zrt::ops::RngUniform> {
+  using Op = zrt::ops::RngUniform;
+  static Typed<Op> make(Random& r, const Batch&) {
+    Typed<Op> c;
+    c.params.seed = r.between(0, 0xfffffffeu) * std::uint64_t{0x100000001};
+    c.params.stream = r.between(0, 3);
+    c.params.shape = zrt::ShapeParams::of(plain_shape(r));
+    c.params.dtype = float_type(r);
+    return c;
+  }
+};
+
+}  // namespace op_cases
