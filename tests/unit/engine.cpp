@@ -485,6 +485,8 @@ TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {
     EXPECT_EQ(engine.error().code(), code) << engine.error().text();
   };
   refused(test::tiny_model({.family = "nosuch"}), Errc::unknown_architecture);
+  // qwen3 has no biases: a file that has some is not what its program computes.
+  refused(test::tiny_model({.family = "qwen3", .biases = true}), Errc::unimplemented);
   refused(test::tiny_model({.family = "qwen2"}), Errc::missing_weight);  // no biases
   refused(test::ModelFile(test::GgufWriter().build()), Errc::missing_metadata);
   refused(test::tiny_model({.kv_heads = 3}), Errc::invalid_metadata);

@@ -7,6 +7,8 @@
 #include <data/models/tiny_models.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -17,6 +19,7 @@ struct Keys {
   std::optional<std::string> type{};
   std::optional<float> factor{};
   std::optional<float> scale_linear{};
+  std::vector<std::pair<std::string, float>> yarn{};
 };
 
 Result<model::Config> read(const Keys& keys) {
@@ -29,6 +32,7 @@ Result<model::Config> read(const Keys& keys) {
   if (keys.type) w.add("llama.rope.scaling.type", *keys.type);
   if (keys.factor) w.add("llama.rope.scaling.factor", *keys.factor);
   if (keys.scale_linear) w.add("llama.rope.scale_linear", *keys.scale_linear);
+  for (const auto& [key, value] : keys.yarn) w.add("llama.rope.scaling." + key, value);
   w.add_tensor("token_embd.weight", 0, {64, 2}, test::Bytes(64 * 2 * sizeof(float)));
   const test::ModelFile bytes(w.build());
   auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
@@ -54,6 +58,23 @@ TEST(RopeScalingKeys, TheNewNameOfTheFactorCountsBeforeTheOld) {
   expect({.factor = 4.0f, .scale_linear = 2.0f}, RopeScaling::linear, 4.0f);
   expect({.type = "linear", .scale_linear = 2.0f}, RopeScaling::linear, 2.0f);
   expect({.type = "yarn", .scale_linear = 2.0f}, RopeScaling::yarn, 2.0f);
+}
+
+TEST(RopeScalingKeys, YarnHasKeysOfItsOwn) {
+  const auto config = read({.type = "yarn",
+                            .factor = 4.0f,
+                            .yarn = {{"attn_factor", 2.0f},
+                                     {"yarn_attn_factor", 1.5f},
+                                     {"yarn_beta_fast", 16.0f},
+                                     {"yarn_beta_slow", 2.0f},
+                                     {"yarn_ext_factor", -1.0f}}});
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->rope.magnitude, 3.0f);
+  EXPECT_EQ(config->rope.beta_fast, 16.0f);
+  EXPECT_EQ(config->rope.beta_slow, 2.0f);
+  const auto mixed = read({.type = "yarn", .factor = 4.0f, .yarn = {{"yarn_ext_factor", 0.0f}}});
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().code(), Errc::unimplemented);
 }
 
 TEST(RopeScalingKeys, TheTypeNoneScalesNothing) {

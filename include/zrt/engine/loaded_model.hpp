@@ -39,33 +39,71 @@ template <class Arch> bool build_if(std::string_view architecture, ir::Builder& 
 }
 
 template <class... Arch>
-Result<void> build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, ir::Builder& g,
-                          model::Config& config) noexcept {
-  if ((build_if<Arch>(architecture, g, config) || ...)) return {};
+void build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, ir::Builder& g,
+                  model::Config& config) noexcept {
+  (void)(build_if<Arch>(architecture, g, config) || ...);
+}
+
+template <class... Arch>
+Result<void> check_family(boost::mp11::mp_list<Arch...>, std::string_view architecture) noexcept {
+  if (((architecture == Arch::name) || ...)) return {};
   Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
   (error.append(" ").append(Arch::name), ...);
   return std::unexpected<Error>(error);
 }
 
+/// Demands that the plan reads every tensor of the file: one that it has no place for would be left
+/// out of the computation without a word.
+///
+/// Tables of rope frequencies that only older programs read are left alone.
+/// Errors: Errc::unimplemented naming the tensor.
+inline Result<void> check_tensors(const model::GgufFile& file, const plan::ExecutionPlan& plan) noexcept {
+  const std::span<const model::GgufTensor> tensors = file.tensors();
+  Vector<std::uint8_t> read(plan.allocator);
+  if (auto r = read.resize(tensors.size()); !r) return r;
+  for (const plan::PlanWeight& w : plan.weights)
+    if (const model::GgufTensor* tensor = file.find_tensor(w.name.view()); tensor != nullptr)
+      read[static_cast<std::size_t>(tensor - tensors.data())] = 1;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string_view name = tensors[i].name;
+    if (read[i] != 0 || name.ends_with("rope_freqs.weight") || name.ends_with("rot_embd")) continue;
+    return fail(Errc::unimplemented, "tensor ", name,
+                " is in the file, but the program of its architecture reads no such");
+  }
+  return {};
+}
+
 }  // namespace detail
+
+/// Demands that the file's architecture is one of the families.
+///
+/// Errors: Errc::unknown_architecture naming it and those that are known, missing_metadata.
+template <class Families> [[nodiscard]] Result<void> check_family(const model::GgufFile& file) noexcept {
+  auto architecture = file.get<std::string_view>("general.architecture");
+  if (!architecture) return pass(architecture);
+  return detail::check_family(typename Families::List{}, *architecture);
+}
 
 /// Compiles the model of `file` for a backend's claims.
 ///
-/// Errors: unknown_architecture, those of read_config, of the builder (missing_weight, shape_mismatch,
-/// unsupported_weight_type, naming the tensor) and of plan::compile.
+/// Errors: those of check_family and read_config, of the builder (missing_weight, shape_mismatch,
+/// unsupported_weight_type, naming the tensor) and of plan::compile; Errc::unimplemented for a tensor
+/// that the family's program has no place for.
 template <class Families>
 [[nodiscard]] Result<plan::CompiledPlan> compile_model(const model::GgufFile& file, model::Config& config,
                                                        const ir::Ops& ops, const OpSet& claims,
                                                        const EngineOptions& options) noexcept {
-  auto architecture = file.get<std::string_view>("general.architecture");
-  if (!architecture) return pass(architecture);
+  if (auto r = check_family<Families>(file); !r) return pass(r);
   config.kv_dtype = options.kv_type;
   ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
-  if (auto r = detail::build_family(typename Families::List{}, *architecture, g, config); !r) return pass(r);
+  detail::build_family(typename Families::List{}, *file.get<std::string_view>("general.architecture"), g, config);
   detail::append_sampler(g, options);
   auto graph = g.finish();
   if (!graph) return pass(graph);
-  return plan::compile(*graph, ops, claims, {options.act, options.validation});
+  auto compiled = plan::compile(*graph, ops, claims, {options.act, options.validation});
+  if (compiled)
+    if (auto r = detail::check_tensors(file, compiled->plan); !r) return pass(r);
+  return compiled;
 }
 
 }  // namespace zrt::inline ZRT_ABI

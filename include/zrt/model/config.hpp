@@ -53,6 +53,11 @@ class ConfigReader {
       return fail(Errc::invalid_metadata, full.view(), " must be a positive number");
     return value;
   }
+  [[nodiscard]] Result<float> any_number_or(std::string_view key, float fallback) const noexcept {
+    const Name full = Name::of(architecture_, ".", key);
+    if (file_.find(full.view()) == nullptr) return fallback;
+    return file_.get<float>(full.view());
+  }
   /// A positive number, or 0 for 1.
   [[nodiscard]] Result<float> scale_or(std::string_view key, float fallback) const noexcept {
     auto value = file_.get<float>(Name::of(architecture_, ".", key).view());
@@ -98,6 +103,20 @@ class ConfigReader {
     rope.scaling = *factor == 1.0f ? ops::RopeScaling::none : ops::RopeScaling::linear;
   } else if (*scaling == "yarn") {
     rope.scaling = ops::RopeScaling::yarn;
+    auto yarn_magnitude = meta.number_or("rope.scaling.yarn_attn_factor", 1.0f);
+    if (!yarn_magnitude) return pass(yarn_magnitude);
+    auto fast = meta.number_or("rope.scaling.yarn_beta_fast", rope.beta_fast);
+    if (!fast) return pass(fast);
+    auto slow = meta.number_or("rope.scaling.yarn_beta_slow", rope.beta_slow);
+    if (!slow) return pass(slow);
+    // Below 0 is llama.cpp's way to leave it at 1.
+    auto mix = meta.any_number_or("rope.scaling.yarn_ext_factor", 1.0f);
+    if (!mix) return pass(mix);
+    if (*mix >= 0.0f && *mix != 1.0f)
+      return fail(Errc::unimplemented, "rope.scaling.yarn_ext_factor is neither 1 nor below 0");
+    rope.magnitude = *magnitude * *yarn_magnitude;
+    rope.beta_fast = *fast;
+    rope.beta_slow = *slow;
   } else {
     return fail(Errc::invalid_metadata, "rope.scaling.type is ", *scaling, ", expected none, linear or yarn");
   }
