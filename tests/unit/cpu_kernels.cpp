@@ -16,11 +16,13 @@ using quant::Act;
 using zrt::Activation;
 using zrt::HostCall;
 
-// Every op of the catalog is claimed, left out by name, or a macro.
+// Every op of the catalog is claimed, left out by name, or runs as what it expands to.
 template <class O>
-using Stated = std::bool_constant<boost::mp11::mp_contains<cpu::Claims, O>::value +
-                                      boost::mp11::mp_contains<cpu::Unsupported, O>::value ==
-                                  (O::rung == zrt::Rung::macro ? 0 : 1)>;
+using Stated =
+    std::bool_constant<boost::mp11::mp_contains<cpu::Claims, O>::value +
+                           boost::mp11::mp_contains<cpu::Unsupported, O>::value +
+                           (zrt::Runs<zrt::CpuBackend, O> && !boost::mp11::mp_contains<cpu::Claims, O>::value) ==
+                       1>;
 static_assert(boost::mp11::mp_all_of<ops::Catalog, Stated>::value);
 
 constexpr std::array kTypes{DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0};
