@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/cpu_kernels.cpp: every CPU kernel gives the bits of its op's reference, edge cases.
 // test-set: smoke brief
+#include <zrt/backend/cpu.hpp>
 #include <zrt/ops/catalog.hpp>
 
 #include <boost/mp11/algorithm.hpp>
