@@ -11,7 +11,7 @@
 
 #include <cstdio>
 #include <fstream>
-#include <sys/resource.h>
+#include <string>
 
 namespace program {
 namespace {
@@ -21,10 +21,15 @@ using Json = nlohmann::ordered_json;
 /// Starts the process's peak anew, so that the buffers of the measurements do not count.
 void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
+/// The largest resident size since then; 0 where the kernel does not say. getrusage would also count whatever the
+/// process was before it became this program.
 std::uint64_t peak_memory() {
-  rusage usage{};
-  (void)getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  std::ifstream status("/proc/self/status");
+  for (std::string field; status >> field; status.ignore(std::numeric_limits<std::streamsize>::max(), '\n')) {
+    std::uint64_t kib = 0;
+    if (field == "VmHWM:" && status >> kib) return kib * 1024;
+  }
+  return 0;
 }
 
 MachineRates mean(const MachineRates& a, const MachineRates& b) {
@@ -161,9 +166,9 @@ int bench(const BenchOptions& o) {
     }
   }
   if (rows.empty()) return usage("nothing to measure: both -p and -n are 0");
-  if (!o.json) return std::fflush(stdout) == 0 ? kOk : kFailed;
+  if (!o.json) return print("") ? kOk : cannot_write("stdout");
   const Json out{{"machine", machine_json(*machine)}, {"executor", overhead}, {"rows", std::move(rows)}};
-  return print(out.dump(2) + "\n") ? kOk : failed("stdout cannot be written");
+  return print(out.dump(2) + "\n") ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

@@ -97,7 +97,7 @@ int generate(const GenerateOptions& o) {
     if (interrupted != 0) (*model)->cancel(*id);
   }
   report(*prompt_tokens, progress, start, Clock::now());
-  return progress.writable ? kOk : failed("stdout cannot be written");
+  return progress.writable ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

@@ -138,7 +138,7 @@ int inspect(const InspectOptions& o) {
   const Json found = inspect_json(o.path, *file);
   const std::string text =
       o.json ? found.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : inspect_text(found);
-  return print(text) ? kOk : failed("stdout cannot be written");
+  return print(text) ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

@@ -6,18 +6,39 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 namespace program {
 namespace {
+
+namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "the file is little-endian");
 
 /// "ZRTL", u32 version, u32 n_vocab, u32 n_rows; then per row u32 token and n_vocab f32.
 class LogitsFile {
  public:
-  explicit LogitsFile(const std::string& path) : file_(path, std::ios::binary | std::ios::trunc) {}
+  explicit LogitsFile(const std::string& path) : target_(path) {
+    // The rows go beside the target, which is replaced only by a whole file; a device is written as it is.
+    std::error_code ignored;
+    const bool exists = fs::exists(target_, ignored);
+    for (int links = 0; fs::is_symlink(target_, ignored) && links < 40; ++links)
+      target_ = target_.parent_path() / fs::read_symlink(target_, ignored);
+    if (exists && !(fs::is_regular_file(target_, ignored) && fs::equivalent(target_, path, ignored)))
+      file_.open(path, std::ios::binary | std::ios::trunc);
+    else
+      open_beside();
+  }
+  LogitsFile(const LogitsFile&) = delete;
+  LogitsFile& operator=(const LogitsFile&) = delete;
+  ~LogitsFile() {
+    std::error_code ignored;
+    if (!beside_.empty()) fs::remove(beside_, ignored);
+  }
 
   void header(std::uint32_t vocabulary, std::uint32_t rows) {
     file_.write("ZRTL", 4);
@@ -27,14 +48,42 @@ class LogitsFile {
     put(static_cast<std::uint32_t>(token));
     file_.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size_bytes()));
   }
-  [[nodiscard]] bool good() { return static_cast<bool>(file_.flush()); }
+  /// Puts the file in its place; false when something of it could not be written.
+  [[nodiscard]] bool finish() {
+    file_.close();
+    if (!file_) return false;
+    if (beside_.empty()) return true;
+    std::error_code error;
+    fs::rename(beside_, target_, error);
+    if (!error) beside_.clear();
+    return !error;
+  }
 
  private:
+  /// Takes a name that no file has: creation fails where there is one.
+  void open_beside() {
+    for (int i = 0; i < 100; ++i) {
+      fs::path name = target_;
+      name += ".part" + std::to_string(getpid()) + "-" + std::to_string(i);
+      const int made = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (made < 0 && errno == EEXIST) continue;
+      if (made >= 0) {
+        (void)close(made);
+        beside_ = name;
+        file_.open(name, std::ios::binary);
+        return;
+      }
+      break;
+    }
+    file_.setstate(std::ios::failbit);
+  }
   void put(std::uint32_t word) {
     const auto bytes = std::bit_cast<std::array<char, 4>>(word);
     file_.write(bytes.data(), bytes.size());
   }
 
+  fs::path target_;  // what --out names, behind all links
+  fs::path beside_;  // empty: the target itself is written
   std::ofstream file_;
 };
 
@@ -66,11 +115,7 @@ int logits(const LogitsOptions& o) {
   if (!model) return failed(model.error());
 
   const std::size_t steps = o.decode.value_or(o.feed.size());
-  // The rows go beside the target, which is replaced only by a whole file; a device is written as it is.
-  std::error_code ignored;
-  const bool direct = std::filesystem::exists(o.out, ignored) && !std::filesystem::is_regular_file(o.out, ignored);
-  const std::string path = direct ? o.out : o.out + ".part";
-  LogitsFile out(path);
+  LogitsFile out(o.out);
   out.header((*model)->config().vocabulary, static_cast<std::uint32_t>(o.tokens.size() + steps));
   std::int32_t fed = zrt::kNoToken;
   const auto done = (*model)->evaluate_steps(o.tokens, steps, [&](std::uint32_t position, std::span<const float> row) {
@@ -80,12 +125,8 @@ int logits(const LogitsOptions& o) {
     fed = o.decode ? argmax(row) : next < o.feed.size() ? o.feed[next] : zrt::kNoToken;
     return fed;
   });
-  const bool written = done && out.good();
-  std::error_code renamed;
-  if (written && !direct) std::filesystem::rename(path, o.out, renamed);
-  if ((!written || renamed) && !direct) std::filesystem::remove(path, ignored);
   if (!done) return failed(done.error());
-  return written && !renamed ? kOk : failed("cannot write " + o.out);
+  return out.finish() ? kOk : cannot_write(o.out);
 }
 
 }  // namespace program

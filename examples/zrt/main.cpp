@@ -5,10 +5,62 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cmath>
 #include <exception>
+#include <limits>
 
 namespace program {
 namespace {
+
+/// Reads a number written in decimal digits alone; false for a sign, a leading zero, or one too large for N.
+template <class N> bool read_decimal(std::string_view text, N& number) {
+  if (text.empty() || text[0] < '0' || text[0] > '9' || (text[0] == '0' && text.size() > 1)) return false;
+  const auto [stopped, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc() && stopped == text.data() + text.size();
+}
+
+/// CLI11 would take 010 for octal, and a number above 2^64 for the largest.
+const CLI::Validator kDecimal(
+    [](const std::string& text) {
+      std::uint64_t number = 0;
+      return read_decimal(text, number) ? std::string() : "'" + text + "' is no decimal number from 0 to 2^64 - 1";
+    },
+    "");
+const CLI::Validator kFinite(
+    [](const std::string& text) {
+      float number = 0.0f;
+      const auto [stopped, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+      const bool whole = code == std::errc() && stopped == text.data() + text.size();
+      return whole && std::isfinite(number) ? std::string() : "'" + text + "' is no finite number";
+    },
+    "");
+
+/// An option that takes numbers from `least` to `most`, parted by commas, at least one.
+template <class N>
+CLI::Option* add_list(CLI::App& app, const char* names, std::vector<N>& list, N least, N most, const char* purpose) {
+  const auto read = [=, &list](const CLI::results_t& given) {
+    const std::string_view text = given.empty() ? std::string_view() : given.back();
+    list.clear();
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string_view one = text.substr(at, end - at);
+      N number{};
+      if (!read_decimal(one, number) || number < least || number > most)
+        throw CLI::ValidationError(names, "'" + std::string(one) + "' is no decimal number from " +
+                                              std::to_string(least) + " to " + std::to_string(most));
+      list.push_back(number);
+      at = end + 1;
+    }
+    return true;
+  };
+  return app.add_option(names, read, purpose)->type_name("UINT,...");
+}
+
+/// Token ids; which of them the model has is known only once it is open.
+CLI::Option* add_ids(CLI::App& app, const char* name, std::vector<std::int32_t>& ids, const char* purpose) {
+  return add_list(app, name, ids, 0, std::numeric_limits<std::int32_t>::max(), purpose);
+}
 
 const CLI::IsMember kBackends({"cpu", "reference"});
 const CLI::IsMember kKvTypes({"f32", "f16", "bf16"});
@@ -22,6 +74,7 @@ void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
   app.add_option("--backend", model.backend, "cpu or reference")->check(kBackends)->capture_default_str();
   app.add_option("-t,--threads", model.threads, "Workers of a step")
+      ->check(kDecimal)
       ->check(CLI::Range(1u, 1024u))
       ->envname("ZRT_THREADS")
       ->capture_default_str();
@@ -40,32 +93,45 @@ void add_act(CLI::App& app, std::string& act) {
 }
 
 void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
-  app.add_option("-c,--context", context, std::string("Positions per sequence; ") + without);
+  app.add_option("-c,--context", context, std::string("Positions per sequence; ") + without)->check(kDecimal);
 }
 
 constexpr const char* kOwnContext = "without it, the model's own, at most 4096";
 
 void add_sampling(CLI::App& app, zrt::Sampling& s) {
   const auto group = app.add_option_group("Sampling");
-  group->add_option("--temp", s.temperature, "Temperature; 0 takes the most likely token")->capture_default_str();
-  group->add_option("--top-k", s.top_k, "Keep the k most likely tokens; 0 keeps all")->capture_default_str();
-  group->add_option("--top-p", s.top_p, "Keep the most likely tokens up to this mass")->capture_default_str();
+  group->add_option("--temp", s.temperature, "Temperature; 0 takes the most likely token")
+      ->check(kFinite)
+      ->capture_default_str();
+  group->add_option("--top-k", s.top_k, "Keep the k most likely tokens; 0 keeps all")
+      ->check(kDecimal)
+      ->capture_default_str();
+  group->add_option("--top-p", s.top_p, "Keep the most likely tokens up to this mass")
+      ->check(kFinite)
+      ->capture_default_str();
   group->add_option("--min-p", s.min_p, "Keep tokens at least this likely, relative to the best")
+      ->check(kFinite)
       ->capture_default_str();
   group->add_option("--repetition-penalty", s.repetition_penalty, "Divides the logit of seen tokens")
+      ->check(kFinite)
       ->capture_default_str();
   group->add_option("--frequency-penalty", s.frequency_penalty, "Subtracts per earlier occurrence")
+      ->check(kFinite)
       ->capture_default_str();
-  group->add_option("--presence-penalty", s.presence_penalty, "Subtracts once if seen")->capture_default_str();
-  group->add_option("--penalty-window", s.penalty_window, "Last tokens that penalties look at")->capture_default_str();
-  group->add_option("--seed", s.seed, "Same seed, same text")->capture_default_str();
+  group->add_option("--presence-penalty", s.presence_penalty, "Subtracts once if seen")
+      ->check(kFinite)
+      ->capture_default_str();
+  group->add_option("--penalty-window", s.penalty_window, "Last tokens that penalties look at")
+      ->check(kDecimal)
+      ->capture_default_str();
+  group->add_option("--seed", s.seed, "Same seed, same text")->check(kDecimal)->capture_default_str();
 }
 
 void add_generate(CLI::App& app, GenerateOptions& o) {
   add_model(app, o.model);
   const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to continue");
   app.add_option("-f,--prompt-file", o.prompt_file, "File with the text to continue")->excludes(prompt);
-  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")->capture_default_str();
+  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")->check(kDecimal)->capture_default_str();
   app.add_option("--stop", o.stop, "Ends before this string; may be given several times")->take_all();
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
   add_context(app, o.context, kOwnContext);
@@ -75,9 +141,9 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
 
 void add_logits(CLI::App& app, LogitsOptions& o) {
   add_model(app, o.model);
-  app.add_option("--tokens", o.tokens, "Prompt as ids: 1,2,3")->required()->delimiter(',');
-  const auto decode = app.add_option("--decode", o.decode, "Greedy steps after the prompt");
-  app.add_option("--feed", o.feed, "Ids to feed one by one after the prompt")->delimiter(',')->excludes(decode);
+  add_ids(app, "--tokens", o.tokens, "Prompt as ids: 1,2,3")->required();
+  const auto decode = app.add_option("--decode", o.decode, "Greedy steps after the prompt")->check(kDecimal);
+  add_ids(app, "--feed", o.feed, "Ids to feed one by one after the prompt")->excludes(decode);
   app.add_option("-o,--out", o.out, "File to write: ZRTL, version, n_vocab, n_rows; per row the id fed and its logits")
       ->required();
   add_act(app, o.act);
@@ -108,7 +174,10 @@ void add_plan(CLI::App& app, PlanOptions& o) {
       ->capture_default_str();
   app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json");
   app.add_flag("--memory", o.memory, "The map of weights, KV pages, state and arena instead of the instructions");
-  app.add_option("--slots", o.slots, "Sequences at the same time")->check(CLI::Range(1u, 4096u))->capture_default_str();
+  app.add_option("--slots", o.slots, "Sequences at the same time")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 4096u))
+      ->capture_default_str();
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_act(app, o.act);
@@ -125,14 +194,16 @@ void add_perplexity(CLI::App& app, PerplexityOptions& o) {
 
 void add_bench(CLI::App& app, BenchOptions& o) {
   add_model(app, o.model);
-  app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it")->capture_default_str();
-  app.add_option("-n,--generated-tokens", o.generated_tokens, "Tokens of a decode; 0 skips it")->capture_default_str();
-  app.add_option("-d,--depth", o.depth, "Tokens in the cache before a decode")->capture_default_str();
-  app.add_option("-b,--batch", o.batches, "Sequences at the same time, a row each: 1,4,16")
-      ->delimiter(',')
-      ->check(CLI::Range(1u, 4096u))
+  app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it")
+      ->check(kDecimal)
       ->capture_default_str();
+  app.add_option("-n,--generated-tokens", o.generated_tokens, "Tokens of a decode; 0 skips it")
+      ->check(kDecimal)
+      ->capture_default_str();
+  app.add_option("-d,--depth", o.depth, "Tokens in the cache before a decode")->check(kDecimal)->capture_default_str();
+  add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, a row each")->default_str("1,4,16");
   app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least")
+      ->check(kDecimal)
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();
   add_kv(app, o.kv);
@@ -146,6 +217,8 @@ void add(CLI::App& app, const char* name, const char* purpose, void (*describe)(
   const auto command = app.add_subcommand(name, purpose);
   describe(*command, *options);
   command->callback([options, run, &status] { status = run(*options); });
+  // With one of these a command reads the environment only when it is the one called.
+  command->parse_complete_callback([] {});
 }
 
 int run(int argc, char** argv) {
@@ -162,6 +235,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0 && app.get_subcommands().empty() && app.remaining_size() != 0)
+      return usage("'" + app.remaining().front() + "' is no command; zrt --help lists them");
     return app.exit(error) == 0 ? kOk : kUsage;
   }
   return status;

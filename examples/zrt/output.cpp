@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 namespace program {
 
@@ -26,6 +25,10 @@ int failed(std::string_view what) {
 
 int failed(const zrt::Error& error) { return failed(describe(error)); }
 
+int cannot_write(std::string_view target) {
+  return failed(zrt::fail(zrt::Errc::io_error, "cannot write ", target).error());
+}
+
 int usage(std::string_view what) {
   (void)failed(what);
   return kUsage;
@@ -36,8 +39,15 @@ zrt::Result<std::string> read_file(const std::string& path) {
   if (!file)
     return zrt::fail(zrt::Errc::io_error, "cannot open ", std::string_view(path), ": ",
                      std::string_view(std::strerror(errno)));
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) return zrt::fail(zrt::Errc::io_error, "cannot read ", std::string_view(path));
+  // A folder opens as a file and fails at the first read. read() reports that as a bad stream, where iterators throw.
+  std::string text;
+  std::array<char, 65536> part{};
+  errno = 0;
+  while (file.read(part.data(), part.size()), file.gcount() != 0)
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  if (file.bad())
+    return zrt::fail(zrt::Errc::io_error, "cannot read ", std::string_view(path), ": ",
+                     std::string_view(std::strerror(errno)));
   return text;
 }
 
@@ -63,7 +73,8 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 bool print(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0 &&
+         std::ferror(stdout) == 0;
 }
 
 }  // namespace program

@@ -18,6 +18,8 @@ inline constexpr int kUsage = 2;
 /// Prints "zrt: code: text (place)" on stderr and returns kFailed.
 [[nodiscard]] int failed(const zrt::Error& error);
 [[nodiscard]] int failed(std::string_view what);
+/// An io_error about `target`.
+[[nodiscard]] int cannot_write(std::string_view target);
 [[nodiscard]] int usage(std::string_view what);
 
 /// The error as one line, without a name in front.
@@ -33,7 +35,7 @@ inline constexpr int kUsage = 2;
 /// 5631904 -> "5.37 MiB".
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);
 
-/// Writes all of `text` to stdout; false when it is closed or full.
+/// Writes all of `text` to stdout; false when it is closed or full, or was for an earlier write.
 [[nodiscard]] bool print(std::string_view text);
 
 }  // namespace program

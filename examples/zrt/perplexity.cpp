@@ -21,14 +21,17 @@ int perplexity(const PerplexityOptions& o) {
   if (!model) return failed(model.error());
   const auto value = (*model)->perplexity(*text);
   if (!value) return failed(value.error());
-  if (!o.json) return std::printf("%.4f\n", *value) > 0 ? kOk : kFailed;
+  if (!o.json) {
+    (void)std::printf("%.4f\n", *value);
+    return print("") ? kOk : cannot_write("stdout");
+  }
   const nlohmann::ordered_json out{{"perplexity", *value},
                                    {"context", (*model)->context()},
                                    {"backend", (*model)->backend()},
                                    {"isa", (*model)->isa()},
                                    {"kv", o.kv},
                                    {"act", o.act}};
-  return print(out.dump(2) + "\n") ? kOk : failed("stdout cannot be written");
+  return print(out.dump(2) + "\n") ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

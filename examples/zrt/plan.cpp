@@ -122,7 +122,7 @@ int plan(const PlanOptions& o) {
   options.act = act_policy(o.act);
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());
-  return print(render(**model, o)) ? kOk : failed("stdout cannot be written");
+  return print(render(**model, o)) ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

@@ -34,11 +34,10 @@ std::string line_of(std::span<const std::int32_t> ids) {
 }
 
 int show(const TokenizeOptions& o, std::span<const std::int32_t> ids, std::string_view text, std::string_view plain) {
-  if (!o.json) return print(plain) ? kOk : failed("stdout cannot be written");
+  if (!o.json) return print(plain) ? kOk : cannot_write("stdout");
   const nlohmann::ordered_json out{{"ids", ids}, {"text", text}};
   using Json = nlohmann::ordered_json;
-  return print(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n") ? kOk
-                                                                                : failed("stdout cannot be written");
+  return print(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n") ? kOk : cannot_write("stdout");
 }
 
 }  // namespace

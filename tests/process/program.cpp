@@ -60,15 +60,16 @@ class Program : public testing::Test {
     return run_program("zrt", args, environment);
   }
 
+  /// `device` takes the place of stdout, which then is not read back.
   [[nodiscard]] Outcome run_program(const std::string& name, std::vector<std::string> args,
-                                    const std::string& environment = {}) const {
+                                    const std::string& environment = {}, const std::string& device = {}) const {
     args.insert(args.begin(), ZRT_BIN_DIR "/" + name);
     std::vector<char*> argv;
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
     std::string variable = environment;
     std::array<char*, 2> env{variable.empty() ? nullptr : variable.data(), nullptr};
-    const std::string out = path("stdout");
+    const std::string out = device.empty() ? path("stdout") : device;
     const std::string err = path("stderr");
     const pid_t child = fork();
     if (child == 0) {
@@ -79,7 +80,8 @@ class Program : public testing::Test {
     }
     int status = 0;
     EXPECT_EQ(waitpid(child, &status, 0), child);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(out), contents(err)};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, device.empty() ? contents(out) : std::string(),
+            contents(err)};
   }
 
   [[nodiscard]] json run_json(const std::vector<std::string>& args) const {
@@ -146,6 +148,16 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
       {"plan", "--model", kModel, "--format", "dot", "--memory"},
       {"bench", "--model", kModel, "--batch", "0"},
       {"bench", "--model", kModel, "-p", "0", "-n", "0"},
+      {"bench", "--model", kModel, "--batch", ""},
+      {"generate", "--model", kModel, "--seed", "18446744073709551616"},
+      {"generate", "--model", kModel, "--seed", "99999999999999999999999"},
+      {"generate", "--model", kModel, "--seed", "-1"},
+      {"generate", "--model", kModel, "--max-tokens", "010"},
+      {"generate", "--model", kModel, "--temp", "inf"},
+      {"generate", "--model", kModel, "--repetition-penalty", "inf"},
+      {"generate", "--model", kModel, "--frequency-penalty=-inf"},
+      {"generate", "--model", kModel, "--presence-penalty", "nan"},
+      {"logits", "--model", kModel, "--tokens", "1", "--feed", "", "--out", path("x")},
   };
   for (const auto& call : calls) {
     const Outcome done = run(call);
@@ -153,6 +165,55 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
     EXPECT_TRUE(done.out.empty()) << json(call);
     EXPECT_FALSE(done.err.empty()) << json(call);
   }
+}
+
+TEST_F(Program, IdsAreDecimalNumbers) {
+  for (const char* ids : {"", "010", "-1", "+1", "0x1", "1,", "1,,2", "1 ", "2147483648"}) {
+    const Outcome done = run({"logits", "--model", kModel, "--tokens", ids, "--out", path("x")});
+    EXPECT_EQ(done.status, 2) << ids;
+    EXPECT_NE(done.err.find("is no decimal number"), std::string::npos) << ids << ": " << done.err;
+    EXPECT_FALSE(fs::exists(path("x"))) << ids;
+  }
+}
+
+TEST_F(Program, UnknownCommandIsNamed) {
+  const Outcome done = run({"sing", "--loud"});
+  EXPECT_EQ(done.status, 2);
+  EXPECT_NE(done.err.find("'sing' is no command"), std::string::npos) << done.err;
+}
+
+TEST_F(Program, EnvironmentIsForCommandsThatHaveTheOption) {
+  EXPECT_EQ(run({"tokenize", "--model", kModel, "--text", "a"}, "ZRT_THREADS=abc").status, 0);
+  EXPECT_EQ(run({"tokenize", "--text", "a"}, "ZRT_MODEL=" + kModel).status, 0);
+  EXPECT_EQ(run({"plan", "--model", kModel}, "ZRT_THREADS=abc").status, 2);
+}
+
+TEST_F(Program, FullStdoutIsAnError) {
+  const std::string text = file("text", "To be, or not to be, that is the question.");
+  const std::vector<std::vector<std::string>> calls{
+      {"perplexity", "--model", kModel, "--file", text, "--context", "16"},
+      {"perplexity", "--model", kModel, "--file", text, "--context", "16", "--json"},
+      {"generate", "--model", kModel, "--prompt", "a", "--max-tokens", "8"},
+      {"tokenize", "--model", kModel, "--text", "a"},
+      {"inspect", "--model", kModel},
+      {"plan", "--model", kModel},
+      {"bench", "--model", kModel, "-p", "4", "-n", "0", "--batch", "1", "-r", "1"},
+  };
+  for (const auto& call : calls) {
+    const Outcome done = run_program("zrt", call, {}, "/dev/full");
+    EXPECT_EQ(done.status, 1) << json(call);
+    EXPECT_NE(done.err.find("zrt: io_error: cannot write stdout\n"), std::string::npos) << json(call) << done.err;
+  }
+}
+
+TEST_F(Program, FileErrorsHaveTheirCode) {
+  const Outcome folder = run({"generate", "--model", kModel, "--prompt-file", path("")});
+  EXPECT_EQ(folder.status, 1);
+  EXPECT_EQ(folder.err, "zrt: io_error: cannot read " + path("") + ": Is a directory\n");
+  const std::string absent = path("no/such/folder");
+  const Outcome unwritable = run({"logits", "--model", kModel, "--tokens", "1", "--out", absent});
+  EXPECT_EQ(unwritable.status, 1);
+  EXPECT_EQ(unwritable.err, "zrt: io_error: cannot write " + absent + "\n");
 }
 
 TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {
@@ -253,6 +314,23 @@ TEST_F(Program, LogitsThatFailLeaveNoFile) {
   EXPECT_FALSE(fs::exists(path("bad")));
   EXPECT_EQ(run({"logits", "--model", kModel, "--tokens", "1", "--feed", "99999", "--out", path("bad")}).status, 1);
   EXPECT_FALSE(fs::exists(path("bad")));
+}
+
+TEST_F(Program, LogitsTouchNoOtherFile) {
+  (void)file("old", "old");
+  (void)file("out.part", "another's");
+  fs::create_symlink("old", path("link"));
+  fs::create_symlink("new", path("dangling"));
+  EXPECT_EQ(run({"logits", "--model", kModel, "--tokens", "1,99999", "--out", path("link")}).status, 1);
+  EXPECT_EQ(contents(path("old")), "old");
+  for (const char* out : {"out", "link", "dangling"})
+    EXPECT_EQ(run({"logits", "--model", kModel, "--tokens", "1", "--out", path(out)}).status, 0) << out;
+  EXPECT_EQ(contents(path("out.part")), "another's");
+  for (const char* link : {"link", "dangling"}) EXPECT_TRUE(fs::is_symlink(path(link))) << link;
+  for (const char* whole : {"out", "old", "new"}) EXPECT_EQ(read_logits(path(whole)).size(), 1u) << whole;
+  std::set<std::string> found;
+  for (const auto& entry : fs::directory_iterator(path(""))) found.insert(entry.path().filename().string());
+  EXPECT_EQ(found, (std::set<std::string>{"dangling", "link", "new", "old", "out", "out.part", "stderr", "stdout"}));
 }
 
 TEST_F(Program, TokenizeThereAndBack) {
