@@ -105,8 +105,9 @@ struct Whole {
       const std::uint64_t sum = magnitude + b.magnitude;
       return {sum < magnitude ? ~std::uint64_t{0} : sum, negative};
     }
-    return magnitude >= b.magnitude ? Whole{magnitude - b.magnitude, negative}
-                                    : Whole{b.magnitude - magnitude, b.negative};
+    if (magnitude == b.magnitude) return {};
+    return magnitude > b.magnitude ? Whole{magnitude - b.magnitude, negative}
+                                   : Whole{b.magnitude - magnitude, b.negative};
   }
   /// The nearest float.
   template <std::floating_point T> [[nodiscard]] constexpr T real() const noexcept {
