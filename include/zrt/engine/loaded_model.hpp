@@ -45,7 +45,7 @@ void build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, 
 }
 
 template <class... Arch>
-Result<void> check_family(boost::mp11::mp_list<Arch...>, std::string_view architecture) noexcept {
+Result<void> expect_family(boost::mp11::mp_list<Arch...>, std::string_view architecture) noexcept {
   if (((architecture == Arch::name) || ...)) return {};
   Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
   (error.append(" ").append(Arch::name), ...);
@@ -81,7 +81,7 @@ inline Result<void> check_tensors(const model::GgufFile& file, const plan::Execu
 template <class Families> [[nodiscard]] Result<void> check_family(const model::GgufFile& file) noexcept {
   auto architecture = file.get<std::string_view>("general.architecture");
   if (!architecture) return pass(architecture);
-  return detail::check_family(typename Families::List{}, *architecture);
+  return detail::expect_family(typename Families::List{}, *architecture);
 }
 
 /// Compiles the model of `file` for a backend's claims.

@@ -26,7 +26,7 @@ template <class B, class Families, class Catalog> class OpenModel {
   /// Reads, compiles and binds the model, and starts the default workers.
   [[nodiscard]] Result<void> load() noexcept {
     if (auto r = check(options_); !r) return r;
-    if (auto r = check_family<Families>(file_); !r) return r;
+    if (auto r = zrt::check_family<Families>(file_); !r) return r;
     auto config = model::read_config(file_);
     if (!config) return pass(config);
     config_ = *config;
