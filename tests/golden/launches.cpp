@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdio>
 #include <data/models/tiny_models.hpp>
 #include <filesystem>
@@ -91,18 +92,26 @@ TEST(Launches, TinyModelsOfEveryFamily) {
   }
 }
 
+const std::filesystem::path kGolden = std::filesystem::path(ZRT_SHARED_DIR) / "golden" / "arch";
+
+void check_golden(const std::string& name, const nlohmann::json& rows) {
+  const std::string path = (kGolden / (name + ".gguf")).string();
+  check(name, rows.at(name),
+        [&](const EngineOptions& options) { return test::open_engine(On::cpu, std::string_view(path), options); });
+}
+
 TEST(Launches, GoldenFamilies) {
-  const std::filesystem::path folder = std::filesystem::path(ZRT_SHARED_DIR) / "golden" / "arch";
-  if (!std::filesystem::exists(folder)) {
-    std::fprintf(stderr, "SKIPPED: there is no golden data at %s\n", folder.c_str());
-    GTEST_SKIP();
-  }
+  if (!std::filesystem::exists(kGolden)) GTEST_SKIP() << "NOT RUN: there is no golden data at " << kGolden;
   const nlohmann::json rows = table();
-  for (const test::TinySpec& spec : test::kTinyFamilies) {
-    const std::string path = (folder / (std::string(spec.name) + ".gguf")).string();
-    check(std::string(spec.name), rows.at(std::string(spec.name)),
-          [&](const EngineOptions& options) { return test::open_engine(On::cpu, std::string_view(path), options); });
-  }
+  for (const test::TinySpec& spec : test::kTinyFamilies) check_golden(std::string(spec.name), rows);
+}
+
+TEST(Launches, GoldenQuantised) {
+  if (!std::filesystem::exists(kGolden)) GTEST_SKIP() << "NOT RUN: there is no golden data at " << kGolden;
+  constexpr auto kNames = std::to_array<const char*>(
+      {"llama-q4_0", "llama-q4_k_m", "llama-q8_0", "qwen3-q4_0", "qwen3-q4_k_m", "qwen3-q8_0"});
+  const nlohmann::json rows = table();
+  for (const char* name : kNames) check_golden(name, rows);
 }
 
 /// The model of the examples is part of the repository.
