@@ -5,6 +5,7 @@
 #include <zrt/ops/fold.hpp>
 #include <zrt/ops/index_space.hpp>
 #include <zrt/ops/row_major.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
