@@ -398,6 +398,13 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
   expect_refused(*engine, with([](Request& r) { r.sampling.repetition_penalty = 0.0f; }), Errc::invalid_argument);
   expect_refused(*engine, with([&](Request& r) { r.sampling.frequency_penalty = nan; }), Errc::invalid_argument);
   expect_refused(*engine, with([&](Request& r) { r.sampling.presence_penalty = nan; }), Errc::invalid_argument);
+  for (const float infinite : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+    expect_refused(*engine, with([&](Request& r) { r.sampling.temperature = infinite; }), Errc::invalid_argument);
+    expect_refused(*engine, with([&](Request& r) { r.sampling.repetition_penalty = infinite; }),
+                   Errc::invalid_argument);
+    expect_refused(*engine, with([&](Request& r) { r.sampling.frequency_penalty = infinite; }), Errc::invalid_argument);
+    expect_refused(*engine, with([&](Request& r) { r.sampling.presence_penalty = infinite; }), Errc::invalid_argument);
+  }
   expect_refused(*engine, with([](Request& r) { r.sampling.penalty_window = 17, r.sampling.presence_penalty = 1.0f; }),
                  Errc::invalid_argument);
   const TokenBias biases[3]{};

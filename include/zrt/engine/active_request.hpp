@@ -8,6 +8,7 @@
 #include <zrt/engine/stop_strings.hpp>
 #include <zrt/text/detokenizer.hpp>
 
+#include <cmath>
 #include <optional>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -45,12 +46,12 @@ struct ActiveRequest {
   for (std::size_t i = 0; i < prompt.size(); ++i)
     if (prompt[i] < 0 || static_cast<std::uint32_t>(prompt[i]) >= vocabulary)
       return fail(Errc::invalid_argument, "prompt token ", i, " is ", prompt[i], ", expected 0..", vocabulary - 1);
-  const bool numbers = s.temperature == s.temperature && s.top_p > 0.0f && s.min_p >= 0.0f && s.min_p <= 1.0f &&
-                       s.repetition_penalty > 0.0f && s.frequency_penalty == s.frequency_penalty &&
-                       s.presence_penalty == s.presence_penalty;
+  const bool numbers = std::isfinite(s.temperature) && s.top_p > 0.0f && s.min_p >= 0.0f && s.min_p <= 1.0f &&
+                       std::isfinite(s.repetition_penalty) && s.repetition_penalty > 0.0f &&
+                       std::isfinite(s.frequency_penalty) && std::isfinite(s.presence_penalty);
   if (!numbers)
     return fail(Errc::invalid_argument,
-                "sampling needs numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
+                "sampling needs finite numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
   const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
   if (penalises && s.penalty_window > options.penalty_window)
     return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ",
