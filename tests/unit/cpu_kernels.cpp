@@ -124,6 +124,31 @@ TEST(CpuKernels, Linear) {
   }
 }
 
+TEST(CpuKernels, BlocksOf256) {
+  for (const DType type : {DType::q4_k, DType::q5_k, DType::q6_k}) {
+    for (const Act act : {Act::none, Act::q8_256}) {
+      for (const std::uint32_t rows : {1u, 3u, 17u, 66u}) {
+        for (const std::uint32_t cols : {256u, 768u}) {
+          Case c(rows + cols, rows);
+          const HostCall<ops::Linear> l{{c.reals(Shape{Dim(1, kRows), cols})},
+                                        {c.tensor(DType::f32, Shape{Dim(1, kRows), 21})},
+                                        {c.matrix(type, 21, cols), {}},
+                                        {},
+                                        {act, {}}};
+          c.check(l);
+        }
+      }
+    }
+    Case c(7, 6);
+    const HostCall<ops::Embedding> e{{c.integers(Shape{Dim(1, kRows)}, 8)},
+                                     {c.tensor(DType::f32, Shape{Dim(1, kRows), 512})},
+                                     {c.matrix(type, 9, 512)},
+                                     {},
+                                     {0.37f}};
+    c.check(e);
+  }
+}
+
 TEST(CpuKernels, LinearSpecialActivations) {
   for (const std::uint32_t rows : {1u, 9u}) {
     for (const DType type : {DType::q8_0, DType::q4_0}) {

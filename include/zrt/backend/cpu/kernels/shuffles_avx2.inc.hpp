@@ -17,3 +17,18 @@ ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
 }
 /// Lanes 0..7 from `low`, lanes 8..15 from `high`.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 join(__m256i low, __m256i high) noexcept { return {low, high}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept { return {a.low, b.low}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 second_halves(I32 a, I32 b) noexcept { return {a.high, b.high}; }
+template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 a) noexcept {
+  constexpr int kAt = kFrom % 8;
+  constexpr int kNext = kAt + 8 / kTimes;
+  constexpr int kMiddle = 4 / kTimes;
+  const __m256i half = kFrom < 8 ? a.low : a.high;
+  const __m256i index = _mm256_setr_epi32(0, 0, 0, 0, kMiddle, kMiddle, kMiddle, kMiddle);
+  return {_mm256_permutevar8x32_epi32(half, _mm256_add_epi32(index, _mm256_set1_epi32(kAt))),
+          _mm256_permutevar8x32_epi32(half, _mm256_add_epi32(index, _mm256_set1_epi32(kNext)))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 widen_u8(std::uint64_t low, std::uint64_t high) noexcept {
+  return {_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<std::int64_t>(low))),
+          _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<std::int64_t>(high)))};
+}

@@ -20,5 +20,21 @@ ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 join(__m256i low, __m256i high) noexcept {
   return {_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)};
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept {
+  return {_mm512_shuffle_i64x2(a.v, b.v, 0x44)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 second_halves(I32 a, I32 b) noexcept {
+  return {_mm512_shuffle_i64x2(a.v, b.v, 0xee)};
+}
+template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 a) noexcept {
+  constexpr int kStep = 4 / kTimes == 0 ? 0 : 1;
+  constexpr int kA = kFrom, kB = kFrom + kStep, kC = kFrom + 8 / kTimes, kD = kC + kStep;
+  const __m512i index = _mm512_setr_epi32(kA, kA, kA, kA, kB, kB, kB, kB, kC, kC, kC, kC, kD, kD, kD, kD);
+  return {_mm512_permutexvar_epi32(index, a.v)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 widen_u8(std::uint64_t low, std::uint64_t high) noexcept {
+  const __m128i bytes = _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
+  return {_mm512_cvtepu8_epi32(bytes)};
+}
 
 #pragma GCC diagnostic pop

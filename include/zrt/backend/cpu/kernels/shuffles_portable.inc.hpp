@@ -13,3 +13,20 @@
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   for (std::size_t i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(a.lane[i]);
 }
+/// Lanes 0..7 of `a`, then lanes 0..7 of `b`.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept {
+  return from_lanes<I32>([&](std::size_t i) { return i < 8 ? a.lane[i] : b.lane[i - 8]; });
+}
+/// Lanes 8..15 of `a`, then lanes 8..15 of `b`.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 second_halves(I32 a, I32 b) noexcept {
+  return from_lanes<I32>([&](std::size_t i) { return i < 8 ? a.lane[i + 8] : b.lane[i]; });
+}
+/// Lane i gets lane kFrom + i / kTimes; the lanes read lie in one half of `a`.
+template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 a) noexcept {
+  return from_lanes<I32>([&](std::size_t i) { return a.lane[kFrom + i / kTimes]; });
+}
+/// Widens the eight bytes of `low`, the least significant first, then those of `high`, as unsigned.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 widen_u8(std::uint64_t low, std::uint64_t high) noexcept {
+  return from_lanes<I32>(
+      [&](std::size_t i) { return static_cast<std::int32_t>((i < 8 ? low : high) >> (i % 8 * 8) & 255u); });
+}

@@ -84,13 +84,14 @@ ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return {_mm256_cvtepi8_epi32(bytes), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const std::int32_t* p) noexcept {
-  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
-          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8))};
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept {
+  const auto* words = static_cast<const __m256i*>(p);
+  return {_mm256_loadu_si256(words), _mm256_loadu_si256(words + 1)};
 }
-ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.low);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), a.high);
+ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept {
+  auto* words = static_cast<__m256i*>(p);
+  _mm256_storeu_si256(words, a.low);
+  _mm256_storeu_si256(words + 1, a.high);
 }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {

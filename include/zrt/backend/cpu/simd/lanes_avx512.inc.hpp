@@ -70,8 +70,8 @@ ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i8(const std::int8_t* p) noexcept {
   return {_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const std::int32_t* p) noexcept { return {_mm512_loadu_si512(p)}; }
-ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { _mm512_storeu_si512(p, a.v); }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept { return {_mm512_loadu_si512(p)}; }
+ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { _mm512_storeu_si512(p, a.v); }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept { return {_mm512_add_ps(a.v, b.v)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a, F32 b) noexcept { return {_mm512_sub_ps(a.v, b.v)}; }

@@ -83,12 +83,12 @@ ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i8(const std::int8_t* p) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return p[i]; });
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const std::int32_t* p) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept {
   I32 r;
   std::memcpy(r.lane, p, sizeof r.lane);
   return r;
 }
-ZRT_ALWAYS_INLINE void store_i32(std::int32_t* p, I32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
+ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
   return from_lanes<F32>([&](std::size_t i) { return a.lane[i] + b.lane[i]; });
