@@ -294,9 +294,10 @@ template <class O> struct KernelOf {
                   const zrt::Worker& worker) noexcept {
     const auto& c = *std::launder(reinterpret_cast<const zrt::Call<Backend, O>*>(args));
     zrt::HostCall<O> call;
-    for (std::size_t i = 0; i < c.in.size(); ++i) call.in[i] = host(vram, c.in[i]);
-    for (std::size_t i = 0; i < c.out.size(); ++i) call.out[i] = host(vram, c.out[i]);
-    for (std::size_t i = 0; i < c.w.size(); ++i) call.w[i] = host(vram, c.w[i]);
+    auto resolve = [&vram](const auto& operand) { return host(vram, operand); };
+    zrt::fill(call.in, c.in, resolve);
+    zrt::fill(call.out, c.out, resolve);
+    zrt::fill(call.w, c.w, resolve);
     call.state = {vram.resolve(c.state.at), c.state.unit_bytes, c.state.units, c.state.info};
     call.params = c.params;
     O::reference(call, step, worker);
