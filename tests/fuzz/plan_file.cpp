@@ -48,6 +48,17 @@ std::vector<std::byte> good_file(bool stateful) {
   dims.contract_count = 1;
   dims.contract_lhs[0] = dims.contract_rhs[0] = 1;
   g.output("dot", g.emit<ops::DotGeneral>({.in = {y, cached}, .params = dims})[0]);
+  ir::Builder body(*kOps.table);
+  (void)body.symbol("tokens", 2);
+  const auto carry = body.input("carry", {DType::f32, {8}});
+  const auto sum = body.emit<ops::ElementwiseBinary>({.in = {carry, body.input("row", {DType::f32, {8}})}})[0];
+  body.output("carry", sum);
+  body.output("sum", sum);
+  auto region = body.finish();
+  demand(region.has_value());
+  const auto start = g.emit<ops::Constant>({.in = {}, .w = {g.constant(std::span(weight).first(8))}})[0];
+  g.output("sums",
+           g.emit<ops::Scan>({.in = {start, y}, .params = {1, 1}, .region = {g.region(std::move(*region))}})[1]);
   if (stateful) {
     const auto state = g.state({StateLifecycle::kv_paged, DType::f16, 0, 0, {1, 8, 8, 0}});
     (void)g.emit<ops::KvWriteBatched>({.in = {y, y}, .state = state, .params = {1, 8, 8}});

@@ -98,6 +98,7 @@ void cast_run(DType from, const std::byte* src, DType to, std::byte* dst, std::u
 /// subnormals read as zero, RoundingMode undoes it for the thread.
 inline void cast_elements(DType from, const std::byte* src, DType to, std::byte* dst, std::uint64_t first,
                           std::uint64_t count) noexcept {
+  if (count == 0) return;
   const DTypeInfo& row = info(from);
   if (from == to && row.kind == DTypeKind::floating) {
     std::memmove(dst + first * row.block_bytes, src + first * row.block_bytes, count * row.block_bytes);
