@@ -108,7 +108,7 @@ template <class B, class Families, class Catalog> class OpenModel {
     sizes.pages_per_slot = pages_per_slot;
     if (!file_.has_data())
       if (auto r = copies_.read(file_, compiled_.plan); !r) return r;
-    auto executor = exec::Executor<B>::make(compiled_, kOpTable<Catalog>, weights(), sizes, device_);
+    auto executor = exec::Executor<B>::make(compiled_, exec::Ops<B>::template of<Catalog>(), weights(), sizes, device_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     return {};

@@ -63,11 +63,35 @@ template <class B, class... O> consteval std::array<BindEntry<B>, 256> entries(b
   return table;
 }
 
+template <class B> struct ClaimedBy {
+  template <class O> using fn = boost::mp11::mp_contains<typename B::Claims, O>;
+};
+
 }  // namespace detail
 
 /// Entries by op number.
 template <class B> using AdapterTable = std::array<BindEntry<B>, 256>;
 
-template <class B> inline constexpr AdapterTable<B> kAdapterTable = detail::entries<B>(typename B::Claims{});
+/// B's adapters for what it claims of a list of ops; the rest of the list has none.
+template <class B, class List = typename B::Claims>
+inline constexpr AdapterTable<B> kAdapterTable =
+    detail::entries<B>(boost::mp11::mp_copy_if_q<List, detail::ClaimedBy<B>>{});
+
+/// A list of ops as binding sees it: their rows, and the adapters of backend B.
+template <class B> struct Ops {
+  const OpTable* rows;
+  const AdapterTable<B>* adapters;
+
+  /// Rows of some list, with all adapters that B has.
+  constexpr Ops(const OpTable& table) noexcept : rows(&table), adapters(&kAdapterTable<B>) {}
+  template <class List> [[nodiscard]] static constexpr Ops of() noexcept {
+    return Ops(kOpTable<List>, kAdapterTable<B, List>);
+  }
+  [[nodiscard]] const OpRow* row(Opcode opcode) const noexcept { return (*rows)[number(opcode)]; }
+  [[nodiscard]] const BindEntry<B>& adapter(Opcode opcode) const noexcept { return (*adapters)[number(opcode)]; }
+
+ private:
+  constexpr Ops(const OpTable& table, const AdapterTable<B>& entries) noexcept : rows(&table), adapters(&entries) {}
+};
 
 }  // namespace zrt::inline ZRT_ABI::exec

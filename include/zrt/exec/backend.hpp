@@ -121,6 +121,23 @@ template <class B, class O> consteval bool runs() {
 }
 
 template <class B, class O> struct RunsOp : std::bool_constant<runs<B, O>()> {};
+
+template <class B, class O> struct OpAndBelow;
+template <class B> struct BelowOf {
+  template <class O> using fn = typename OpAndBelow<B, O>::type;
+};
+template <class B, class List>
+using ReachedOpsOf = boost::mp11::mp_apply<
+    boost::mp11::mp_set_union,
+    boost::mp11::mp_push_front<boost::mp11::mp_transform_q<BelowOf<B>, List>, boost::mp11::mp_list<>>>;
+template <class B, class O> struct OpAndBelow {
+  using type = boost::mp11::mp_list<O>;
+};
+template <class B, class O>
+  requires(!boost::mp11::mp_contains<typename B::Claims, O>::value && HasExpansion<O>)
+struct OpAndBelow<B, O> {
+  using type = boost::mp11::mp_set_push_front<ReachedOpsOf<B, typename O::expands_to>, O>;
+};
 template <class B, class O>
 struct IsUndeclared
     : std::bool_constant<!runs<B, O>() && !boost::mp11::mp_contains<typename B::Unsupported, O>::value> {};
@@ -135,6 +152,10 @@ template <class B> struct DoesNotRunOf {
 
 /// True when B claims O, or runs everything that O expands to.
 template <class B, class O> inline constexpr bool Runs = detail::runs<B, O>();
+
+/// The ops of a list, and those that they become on their way down to what B claims: all that a plan
+/// for B can meet. A program that makes tables of these alone does not compile the rest of the catalog.
+template <class B, class List> using ReachedOps = detail::ReachedOpsOf<B, List>;
 
 /// The ops of a list that B claims without an adapter.
 template <class B, class Ops> using MissingAdapters = boost::mp11::mp_copy_if_q<Ops, detail::LacksAdapterOf<B>>;

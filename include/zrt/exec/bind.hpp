@@ -32,7 +32,7 @@ struct PlanLayout {
 /// Binds one plan and its regions.
 template <class B> class Binder {
  public:
-  Binder(const OpTable& ops, const BindSizes& sizes, bool checked, typename B::Device& device) noexcept
+  Binder(const Ops<B>& ops, const BindSizes& sizes, bool checked, typename B::Device& device) noexcept
       : ops_(ops), sizes_(sizes), checked_(checked), device_(device) {}
 
   /// Checks every instruction and plans memory.
@@ -50,7 +50,7 @@ template <class B> class Binder {
     for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
       const plan::Instruction insn = plan.instruction(i);
       if (auto r = check_claim(plan, insn); !r) return at(i, insn, r.error());
-      auto own = kAdapterTable<B>[number(insn.opcode)].scratch(plan.operand_info(insn, storage), sizes_.bounds);
+      auto own = ops_.adapter(insn.opcode).scratch(plan.operand_info(insn, storage), sizes_.bounds);
       if (!own) return at(i, insn, own.error());
       CheckedSize bytes = *own;
       for (std::size_t k = 0; k < insn.regions; ++k)
@@ -60,10 +60,10 @@ template <class B> class Binder {
       if (auto r = out.kernel_scratch.push_back(*own); !r) return pass(r);
       if (auto r = scratch.push_back(*total); !r) return pass(r);
     }
-    auto mapping = plan::plan_memory(plan, live, ops_, sizes_.bounds, scratch.span());
+    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, scratch.span());
     if (!mapping) return pass(mapping);
     if (checked_)
-      if (auto r = plan::check_memory(plan, ops_, sizes_.bounds, *mapping); !r) return pass(r);
+      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping); !r) return pass(r);
     out.mapping = std::move(*mapping);
     return out;
   }
@@ -132,8 +132,8 @@ template <class B> class Binder {
   }
 
   [[nodiscard]] Result<void> check_claim(const plan::ExecutionPlan& plan, const plan::Instruction& insn) noexcept {
-    const BindEntry<B>& entry = kAdapterTable<B>[number(insn.opcode)];
-    const OpRow* row = ops_[number(insn.opcode)];
+    const BindEntry<B>& entry = ops_.adapter(insn.opcode);
+    const OpRow* row = ops_.row(insn.opcode);
     if (row == nullptr || entry.record == nullptr)
       return fail(Errc::unsupported_opcode, B::name, " does not claim opcode ", unsigned{number(insn.opcode)});
     if (insn.regions != 0 && !RunsRegions<B>)
@@ -169,11 +169,11 @@ template <class B> class Binder {
                               regions};
     if (insn.param_block_id) operands.params = plan.param_block(*insn.param_block_id);
     if (checked_)
-      if (auto r = check_operands<B>(plan, insn, *ops_[number(insn.opcode)], operands, sizes_.bounds); !r) return r;
-    return kAdapterTable<B>[number(insn.opcode)].record(recorder, operands);
+      if (auto r = check_operands<B>(plan, insn, *ops_.row(insn.opcode), operands, sizes_.bounds); !r) return r;
+    return ops_.adapter(insn.opcode).record(recorder, operands);
   }
 
-  const OpTable& ops_;
+  const Ops<B>& ops_;
   const BindSizes& sizes_;
   bool checked_;
   typename B::Device& device_;
@@ -189,7 +189,7 @@ template <class B> class Binder {
 /// out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
 /// instruction's index and op.
 template <class B>
-[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const OpTable& ops,
+[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
                                         const WeightSet<B>& weights, const StateStore<B>& states,
                                         const BindSizes& sizes, typename B::Device& device) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;

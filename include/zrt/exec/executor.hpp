@@ -32,7 +32,7 @@ template <class B> class Executor {
   ///
   /// Errors: those of bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port is
   /// missing.
-  [[nodiscard]] static Result<Executor> make(const plan::CompiledPlan& compiled, const OpTable& ops,
+  [[nodiscard]] static Result<Executor> make(const plan::CompiledPlan& compiled, const Ops<B>& ops,
                                              const WeightSource& source, const ExecutorSizes& sizes,
                                              typename B::Device& device) noexcept {
     const plan::ExecutionPlan& plan = compiled.plan;
