@@ -32,11 +32,12 @@ struct Square {
 template <> struct zrt::cpu::Adapter<Square> {
   static Result<void> record(Recorder& r, const HostCall<Square>& c) noexcept { return r.push(&Square::reference, c); }
 };
-using Backend = zrt::BasicCpuBackend<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants, boost::mp11::mp_list<Square>>;
-using Catalog = boost::mp11::mp_push_back<zrt::ops::Catalog, Square>;
+using Backend = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<>, zrt::cpu::AllVariants, boost::mp11::mp_list<Square>>;
+/// What the program's graphs are made of. Tables are made for these ops alone.
+using Ops = boost::mp11::mp_list<zrt::ops::ResidualAdd, Square>;
 
 int main() {
-  constexpr zrt::ir::Ops ops = zrt::ir::Ops::of<Catalog>();
+  constexpr auto ops = zrt::ir::Ops::of<Ops>();
   zrt::ir::Builder g(*ops.table);
   const auto x = g.input("x", {zrt::DType::f32, {4}});
   const auto squared = g.emit<Square>({.in = {x}})[0];
@@ -45,10 +46,10 @@ int main() {
   if (!graph) return 1;
   const auto plan = zrt::plan::compile(*graph, ops, zrt::OpSet::of(Backend::Claims{}));
   if (!plan) return 1;
-  zrt::cpu::Device device;
+  Backend::Device device;
   const std::array in{1.0f, 2.0f, 3.0f, 4.0f};
   std::array<float, 4> out{};
-  if (auto r = example::run_once<Backend>(*plan, *ops.table, device, in, out); !r) return 1;
+  if (auto r = example::run_once<Backend>(*plan, zrt::exec::Ops<Backend>::of<Ops>(), device, in, out); !r) return 1;
   for (const float y : out) std::cout << y << ' ';  // x + 2 x²
   return out == std::array{3.0f, 10.0f, 21.0f, 36.0f} ? 0 : 1;
 }

@@ -33,8 +33,6 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
   static_assert((NoOpLeftOut<OpsNotRun<B, typename Arch::Ops>> && ...),
                 "zrt: the backend does not run an op that a model family names");
   static constexpr bool kOk = true;
-  /// What the plans of these families can meet on B.
-  using Ops = ReachedOps<B, boost::mp11::mp_set_union<boost::mp11::mp_list<>, typename Arch::Ops...>>;
 };
 
 }  // namespace detail
@@ -47,9 +45,8 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
 template <class B, class Families = AllFamilies> class Engine {
   static_assert(detail::FamiliesAreDefined<Families>,
                 "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
-  using Checked = detail::CheckFamilies<B, typename Families::List>;
-  static_assert(CheckBackend<B, ops::Catalog>::kOk && Checked::kOk);
-  using Core = detail::EngineCore<B, Families, typename Checked::Ops>;
+  static_assert(CheckBackend<B, ops::Catalog>::kOk && detail::CheckFamilies<B, typename Families::List>::kOk);
+  using Core = detail::EngineCore<B, Families, ModelOps<B, Families>>;
 
  public:
   /// Opens a GGUF file by path; weights are used where they are mapped.

@@ -4,6 +4,7 @@
 
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/vocabulary.hpp>
+#include <zrt/exec/backend.hpp>
 #include <zrt/exec/batch.hpp>
 #include <zrt/model/config.hpp>
 #include <zrt/model/weights.hpp>
@@ -73,7 +74,18 @@ inline Result<void> check_tensors(const model::GgufFile& file, const plan::Execu
   return {};
 }
 
+template <class Arch> using OpsOf = typename Arch::Ops;
+template <class Families>
+using OpsOfAll =
+    boost::mp11::mp_apply<boost::mp11::mp_set_union,
+                          boost::mp11::mp_push_front<boost::mp11::mp_transform<OpsOf, typename Families::List>,
+                                                     boost::mp11::mp_list<ops::Sample>>>;
+
 }  // namespace detail
+
+/// What plans of `compile_model` can hold on their way to backend B: the ops that the families name, the
+/// sampler, and what these become. Tables of these alone spare the rest of the catalog's compile time.
+template <class B, class Families> using ModelOps = ReachedOps<B, detail::OpsOfAll<Families>>;
 
 /// Demands that the file's architecture is one of the families.
 ///

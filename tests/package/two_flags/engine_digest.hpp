@@ -33,13 +33,14 @@ class EngineDigest {
     options.kv_type = kv;
     auto config = model::read_config(file_);
     if (!config) return 0;
+    using Met = ModelOps<B, OnlyLlama>;
     constexpr OpSet claims = OpSet::of(typename B::Claims{});
-    auto compiled = compile_model<OnlyLlama>(file_, *config, ir::Ops::of<ops::Catalog>(), claims, options);
+    auto compiled = compile_model<OnlyLlama>(file_, *config, ir::Ops::of<Met>(), claims, options);
     if (!compiled) return 0;
     const exec::ExecutorSizes sizes{
         .slots = 2, .prefill_tokens = 32, .prefill_rows = 2, .pages = 4, .pages_per_slot = 2};
-    auto executor =
-        exec::Executor<B>::make(*compiled, kOpTable<ops::Catalog>, model::weight_source(file_), sizes, device);
+    auto executor = exec::Executor<B>::make(*compiled, exec::Ops<B>::template of<Met>(), model::weight_source(file_),
+                                            sizes, device);
     if (!executor) return 0;
     auto logits = Buffer::zeroed(options.allocator, std::size_t{2} * config->vocabulary * sizeof(float));
     if (!logits) return 0;
