@@ -537,7 +537,7 @@ def arg_max_cases():
     LINES.append({"op": "arg_max", "block": bytes([0, 0, 7]).hex(), "in": [["f32", [-1, 0], ""]],
                   "out": [["si32", [0], ""]], "n": 0})
     refused("arg_max", bytes([1, 0, 7]), [("f32", (2, 0))], "shape_mismatch")
-    refused("arg_max", bytes([0, 0, 8]), [("f32", (2,))], "invalid_params")
+    refused("arg_max", bytes([0, 0, 8]), [("f32", (2,))], "dtype_mismatch")
     refused("arg_max", bytes([0, 0, 7]), [("f32", ())], "invalid_params")
     refused("arg_max", bytes([0, 0, 7]), [("cf64", (2,))], "dtype_mismatch")
 

@@ -45,7 +45,7 @@ struct ArgMax {
     const TensorType& x = c.in[0].type;
     if (p.keep_dims > 1 || p.axis >= x.shape.rank) return bad_params<ArgMax>("keep_dims or axis is out of range");
     if (p.index_dtype != DType::si32 && p.index_dtype != DType::si64)
-      return bad_params<ArgMax>("index_dtype is neither si32 nor si64");
+      return fail(Errc::dtype_mismatch, "arg_max: index_dtype is neither si32 nor si64");
     if (!is_computed(x.dtype)) return bad_dtype<ArgMax>("x", "a type with an order", x.dtype);
     if (x.shape[p.axis].extent == 0) return bad_shape<ArgMax>("x", "an axis that is not empty", x.shape);
     out[0] = {p.index_dtype, {}};

@@ -46,7 +46,8 @@ struct TopK {
     if (!is_computed(x.dtype)) return bad_dtype<TopK>("x", "a type that has an order", x.dtype);
     if (c.params.axis >= x.shape.rank) return bad_params<TopK>("axis is none of x");
     if (c.params.largest > 1) return bad_params<TopK>("largest is neither 0 nor 1");
-    if (!is_index(c.params.indices_dtype)) return bad_params<TopK>("indices_dtype is neither si32 nor si64");
+    if (!is_index(c.params.indices_dtype))
+      return fail(Errc::dtype_mismatch, "top_k: indices_dtype is neither si32 nor si64");
     const Dim along = x.shape[c.params.axis];
     if (along.symbol == 0 && along.extent < c.params.k)
       return bad_shape<TopK>("x", "at least k elements along the axis", x.shape);

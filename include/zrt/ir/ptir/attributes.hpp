@@ -81,8 +81,8 @@ consteval OpInfo op(std::uint8_t number, std::string_view name, OperandNames ope
 
 /// Every operation, by number: what text, JSON, builder, type rules and verifier know of it.
 ///
-/// Axes may be negative and then count from the rank. `accum_dtype` left out is f32 for f16 and bf16
-/// and the operand's dtype otherwise; `out_dtype` left out is the operand's dtype. Attribute lists
+/// Axes may be negative and then count from the rank. `accum_dtype` left out is f32 for the floats
+/// narrower than f32 and the operand's dtype otherwise; `out_dtype` left out is the operand's dtype. Attribute lists
 /// that the specification leaves to the backend:
 ///
 /// - scatter_add adds slices of `updates` into `x` at the places that `indices` name, with XLA's

@@ -2,6 +2,7 @@
 // zrt/ir/ptir/rule.hpp: what the type rules of the portable tensor IR share: their argument and their checks.
 #pragma once
 
+#include <zrt/core/accumulator.hpp>
 #include <zrt/ir/ptir/attributes.hpp>
 
 #include <optional>
@@ -109,10 +110,6 @@ struct RuleCall {
 [[nodiscard]] constexpr bool is_index(DType dtype) noexcept { return dtype == DType::si32 || dtype == DType::si64; }
 /// A cast is defined for every pair but from complex to real.
 [[nodiscard]] constexpr bool is_castable(DType from, DType to) noexcept { return !is_complex(from) || is_complex(to); }
-/// The dtype in which sums of `dtype` are kept unless an op says otherwise.
-[[nodiscard]] constexpr DType default_accumulator(DType dtype) noexcept {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
 
 /// Operands `first` and `second` have the same dtype and shapes that may agree; gives the shape.
 [[nodiscard]] inline Result<Shape> same_type(const RuleCall& c, std::size_t first, std::size_t second) noexcept {

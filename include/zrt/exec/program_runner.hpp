@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/program_runner.hpp: runs a program of the portable tensor IR on a backend.
+#pragma once
+
+#include <zrt/exec/bind.hpp>
+#include <zrt/exec/host_tensor_view.hpp>
+#include <zrt/exec/step_fault.hpp>
+#include <zrt/ir/ptir/lower.hpp>
+#include <zrt/plan/compile.hpp>
+
+#include <utility>
+
+namespace zrt::inline ZRT_ABI {
+
+/// How a program is made ready to run.
+struct ProgramOptions {
+  ir::ptir::LowerOptions lower{};
+  plan::CompileOptions compile{};
+};
+
+/// A program on backend B, for one set of input shapes: its dynamic extents are part of the plan, so other
+/// shapes take another runner. `run` allocates nothing.
+///
+/// One caller at a time. The device must outlive it; the program need not.
+template <class B, class Catalog = ops::Catalog> class ProgramRunner {
+ public:
+  ProgramRunner(ProgramRunner&&) noexcept = default;
+  ProgramRunner& operator=(ProgramRunner&&) noexcept = default;
+
+  /// Verifies `program`, lowers it for inputs of `shapes` in the order of its parameters, compiles it for
+  /// what B claims, plans its memory and records it on `device`.
+  ///
+  /// Errors: those of ir::ptir::lower and plan::compile (Errc::unsupported_opcode for an op that B does not
+  /// run), and of bind.
+  [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program,
+                                                  std::span<const ir::ptir::Shape> shapes, typename B::Device& device,
+                                                  const ProgramOptions& options = {}) noexcept {
+    static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
+    const auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
+    if (!graph) return pass(graph);
+    auto compiled = plan::compile(*graph, kOps, OpSet::of(typename B::Claims{}), options.compile);
+    if (!compiled) return pass(compiled);
+    auto weights = exec::bind_weights<B>(compiled->plan, {}, device);
+    if (!weights) return pass(weights);
+    auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
+    if (!states) return pass(states);
+    auto bound = exec::bind<B>(*compiled, *kOps.table, *weights, *states, {}, device);
+    if (!bound) return pass(bound);
+    return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
+  }
+
+  /// Runs the program once: `inputs` in the order of the parameters, `outputs` in that of the results.
+  ///
+  /// Errors: Errc::invalid_argument for another number of tensors, those of check_tensor,
+  /// Errc::spec_violation and limit_exceeded with the instruction where data broke an op's contract (the
+  /// outputs are then left alone), Errc::cancelled when `stop` ended it, and the device's own.
+  [[nodiscard]] Result<void> run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+                                 const StopPoll& stop = {}) noexcept {
+    if (auto r = check("input", inputs, plan().inputs.span()); !r) return r;
+    if (auto r = check("output", outputs, plan().outputs.span()); !r) return r;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (auto r = device_->write(bound_.tensor(plan().inputs[i].reg), inputs[i].data); !r) return r;
+    StepStatus status;
+    ExecutionContext step;
+    step.status = &status;
+    const auto completed = bound_.program().launch(*device_, step, stop);
+    if (!completed) return pass(completed);
+    if (auto fault = exec::step_fault(status, plan()); !fault) return fault;
+    if (!*completed) return fail(Errc::cancelled, "the program was stopped");
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const TensorView& to = outputs[i];
+      if (auto r = device_->read(bound_.tensor(plan().outputs[i].reg), 0, to.data); !r) return r;
+      // The half of the last byte that belongs to no element.
+      if (info(to.dtype).block_elems == 2 && to.shape.elements({}).raw() % 2 != 0) to.data.back() &= std::byte{0x0f};
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return plan().inputs.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return plan().outputs.size(); }
+  [[nodiscard]] std::string_view input_name(std::size_t i) const noexcept { return plan().inputs[i].name.view(); }
+  [[nodiscard]] std::string_view output_name(std::size_t i) const noexcept { return plan().outputs[i].name.view(); }
+  [[nodiscard]] const TensorType& input_type(std::size_t i) const noexcept { return type(plan().inputs[i]); }
+  [[nodiscard]] const TensorType& output_type(std::size_t i) const noexcept { return type(plan().outputs[i]); }
+
+  [[nodiscard]] const plan::CompiledPlan& compiled() const noexcept { return compiled_; }
+  /// Where the plan's registers lie, and the bytes of its arena.
+  [[nodiscard]] const plan::PhysicalMapping& mapping() const noexcept { return bound_.mapping(); }
+
+ private:
+  ProgramRunner(plan::CompiledPlan compiled, exec::WeightSet<B> weights, exec::BoundPlan<B> bound,
+                typename B::Device& device) noexcept
+      : compiled_(std::move(compiled)), weights_(std::move(weights)), bound_(std::move(bound)), device_(&device) {}
+
+  [[nodiscard]] const plan::ExecutionPlan& plan() const noexcept { return compiled_.plan; }
+  [[nodiscard]] const TensorType& type(const plan::PlanPort& port) const noexcept {
+    return plan().registers[plan::index(port.reg)];
+  }
+
+  template <class View>
+  [[nodiscard]] Result<void> check(std::string_view what, std::span<const View> tensors,
+                                   std::span<const plan::PlanPort> ports) const noexcept {
+    if (tensors.size() != ports.size())
+      return fail(Errc::invalid_argument, "the program has ", ports.size(), " ", what, "s, ", tensors.size(),
+                  " were given");
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      if (auto r = check_tensor(what, i, ports[i].name.view(), tensors[i], type(ports[i])); !r) return r;
+    return {};
+  }
+
+  plan::CompiledPlan compiled_;
+  exec::WeightSet<B> weights_;
+  exec::BoundPlan<B> bound_;
+  typename B::Device* device_;
+};
+
+}  // namespace zrt::inline ZRT_ABI

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/ptir/lowering.hpp: what an operation of the portable tensor IR says of its way into a graph.
+#pragma once
+
+#include <zrt/ir/ptir/lower_call.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::ptir {
+
+/// How operation O of the catalog comes from an instruction; one specialisation per operation, with one of:
+///
+/// - `static Result<typename O::Params> params(const LowerCall&) noexcept`: a node of O over the operands as
+///   they stand;
+/// - `static Result<void> lower(const LowerCall&, LoweredValues&) noexcept`: what else it takes.
+///
+/// The op's own shape rule judges what the parameters say.
+template <class O> struct Lowering;
+
+/// The values that an instruction gives.
+using LoweredValues = Repeated<ir::ValueId>;
+
+/// What the Lowering of an operation without attributes inherits.
+struct LowersWithoutParams {
+  [[nodiscard]] static Result<NoParams> params(const LowerCall&) noexcept { return NoParams{}; }
+};
+
+template <class O>
+concept LowersByParams = requires(const LowerCall& c) {
+  { Lowering<O>::params(c) } noexcept -> std::same_as<Result<typename O::Params>>;
+};
+template <class O>
+concept LowersByItself = requires(const LowerCall& c, LoweredValues& out) {
+  { Lowering<O>::lower(c, out) } noexcept -> std::same_as<Result<void>>;
+};
+/// An operation that has a lowering.
+template <class O>
+concept Lowers = LowersByParams<O> || LowersByItself<O>;
+
+/// Appends a node of O; what is wrong with it is the builder's error.
+template <class O>
+void append_node(ir::Builder& builder, std::span<const ir::ValueId> in, std::span<const ir::WeightId> weights,
+                 std::span<const ir::RegionId> regions, const typename O::Params& params, LoweredValues& out) noexcept {
+  std::array<std::byte, kMaxParamBytes> bytes{};
+  encode_params(params, std::span<std::byte>(bytes));
+  const ParamBlock block{O::Params::version, O::opcode, {bytes.data(), kParamBytes<typename O::Params>}};
+  out.count = static_cast<std::uint32_t>(builder.append(O::opcode, in, weights, {}, block, out.items, regions));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::ptir

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/ptir/lowering_shape.hpp: lowering of what moves elements without computing, and of sources.
+#pragma once
+
+#include <zrt/ir/ptir/lowering.hpp>
+#include <zrt/ops/broadcast_to.hpp>
+#include <zrt/ops/concat.hpp>
+#include <zrt/ops/constant.hpp>
+#include <zrt/ops/iota.hpp>
+#include <zrt/ops/pad.hpp>
+#include <zrt/ops/reshape.hpp>
+#include <zrt/ops/slice.hpp>
+#include <zrt/ops/tile.hpp>
+#include <zrt/ops/transpose.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::ptir {
+
+/// Reads a literal, which is checked, as a value of the graph.
+///
+/// Errors: Errc::size_overflow for an extent above 32 bits.
+[[nodiscard]] inline Result<void> lower_literal(const Program& program, const Literal& literal, ir::Builder& builder,
+                                                LoweredValues& out) noexcept {
+  zrt::Shape shape;
+  for (const Dim dim : literal.type.shape.view()) {
+    if (dim.extent() > std::numeric_limits<std::uint32_t>::max())
+      return fail(Errc::size_overflow, "a literal has an extent of ", dim.extent(), ", which does not fit 32 bits");
+    shape = shape.appended(static_cast<std::uint32_t>(dim.extent()));
+  }
+  const ir::WeightId weight = builder.constant(program.bytes_of(literal), literal.type.dtype, shape);
+  append_node<ops::Constant>(builder, {}, {&weight, 1}, {}, {ops::ConstantForm::stored}, out);
+  return {};
+}
+
+template <> struct Lowering<ops::Constant> {
+  [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
+    const std::uint64_t literal = c.bits(field_of<ops::Constant>("value"));
+    return lower_literal(c.program(), *c.program().literal(literal), c.builder(), out);
+  }
+};
+
+template <> struct Lowering<ops::Reshape> {
+  [[nodiscard]] static Result<ops::ReshapeParams> params(const LowerCall& c) noexcept {
+    constexpr std::size_t kShape = field_of<ops::Reshape>("new_shape");
+    const Shape written = c.program().shape_of(c.attribute(kShape));
+    // One extent that is not known is what the others leave of the elements.
+    CheckedSize others = 1;
+    std::size_t open = 0;
+    for (std::size_t axis = 0; axis < written.size(); ++axis) {
+      auto extent = c.extent(written[axis]);
+      if (!extent) extent = c.declared_extent(axis);
+      if (extent)
+        others *= CheckedSize(*extent);
+      else
+        ++open;
+    }
+    const CheckedSize elements = c.type(0).shape.elements({});
+    const auto shape = c.shape(kShape, [&](std::size_t axis) -> std::optional<std::uint32_t> {
+      if (const auto extent = c.declared_extent(axis)) return extent;
+      if (open != 1 || !others.ok() || !elements.ok() || others.raw() == 0 || elements.raw() % others.raw() != 0)
+        return std::nullopt;
+      const std::uint64_t left = elements.raw() / others.raw();
+      if (left > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+      return static_cast<std::uint32_t>(left);
+    });
+    if (!shape) return pass(shape);
+    return ops::ReshapeParams{*shape};
+  }
+};
+
+template <> struct Lowering<ops::Transpose> {
+  [[nodiscard]] static Result<ops::TransposeParams> params(const LowerCall& c) noexcept {
+    const LoweredAxes perm = c.axes(field_of<ops::Transpose>("perm"), c.rank(0));
+    return ops::TransposeParams{perm.axes, perm.count};
+  }
+};
+
+template <> struct Lowering<ops::BroadcastTo> {
+  [[nodiscard]] static Result<ops::BroadcastToParams> params(const LowerCall& c) noexcept {
+    constexpr std::size_t kShape = field_of<ops::BroadcastTo>("result_shape");
+    const zrt::Shape from = c.type(0).shape;
+    const std::size_t lead = c.length(kShape) - from.rank;
+    const auto shape = c.shape(kShape, [&](std::size_t axis) -> std::optional<std::uint32_t> {
+      if (const auto extent = c.declared_extent(axis)) return extent;
+      // An extent of 1 says nothing: it may be spread.
+      if (axis < lead || from[axis - lead] == zrt::Dim(1)) return std::nullopt;
+      return from[axis - lead].extent;
+    });
+    if (!shape) return pass(shape);
+    return ops::BroadcastToParams{*shape};
+  }
+};
+
+template <> struct Lowering<ops::Slice> {
+  [[nodiscard]] static Result<ops::SliceParams> params(const LowerCall& c) noexcept {
+    ops::SliceParams p;
+    if (auto r = c.numbers(field_of<ops::Slice>("starts"), p.starts); !r) return pass(r);
+    const auto sizes = c.result_shape(field_of<ops::Slice>("sizes"));
+    if (!sizes) return pass(sizes);
+    p.sizes = *sizes;
+    return p;
+  }
+};
+
+template <> struct Lowering<ops::Concat> {
+  /// A node joins kMaxOperands tensors at most; of more it takes what those before it joined first.
+  [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
+    const ops::ConcatParams params{c.axis(field_of<ops::Concat>("axis"), c.rank(0))};
+    std::span<const ir::ValueId> rest = c.in();
+    std::array<ir::ValueId, kMaxOperands> group{};
+    for (std::size_t count = 0; !c.builder().failed();) {
+      for (; count < kMaxOperands && !rest.empty(); rest = rest.subspan(1)) group[count++] = rest[0];
+      append_node<ops::Concat>(c.builder(), {group.data(), count}, {}, {}, params, out);
+      if (rest.empty()) break;
+      group[0] = out[0];
+      count = 1;
+    }
+    return {};
+  }
+};
+
+template <> struct Lowering<ops::Pad> {
+  using O = ops::Pad;
+  [[nodiscard]] static Result<ops::PadParams> params(const LowerCall& c) noexcept {
+    ops::PadParams p;
+    if (auto r = c.numbers(field_of<O>("low"), p.low); !r) return pass(r);
+    if (auto r = c.numbers(field_of<O>("high"), p.high); !r) return pass(r);
+    if (auto r = c.numbers(field_of<O>("interior"), p.interior); !r) return pass(r);
+    p.value = c.element(field_of<O>("pad_value"));
+    p.rank = c.rank(0);
+    return p;
+  }
+};
+
+template <> struct Lowering<ops::Tile> {
+  [[nodiscard]] static Result<ops::TileParams> params(const LowerCall& c) noexcept {
+    ops::TileParams p;
+    if (auto r = c.numbers(field_of<ops::Tile>("repeats"), p.repeats); !r) return pass(r);
+    p.rank = c.rank(0);
+    return p;
+  }
+};
+
+template <> struct Lowering<ops::Iota> {
+  using O = ops::Iota;
+  [[nodiscard]] static Result<ops::IotaParams> params(const LowerCall& c) noexcept {
+    const auto shape = c.result_shape(field_of<O>("shape"));
+    if (!shape) return pass(shape);
+    const auto rank = static_cast<std::uint8_t>(shape->rank);
+    return ops::IotaParams{*shape, c.axis(field_of<O>("axis"), rank), c.dtype(field_of<O>("dtype")), {}};
+  }
+};
+
+}  // namespace zrt::inline ZRT_ABI::ir::ptir

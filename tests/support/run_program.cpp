@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/support/run_program.cpp: the runner of programs on ReferenceBackend.
+#include <zrt/backend/reference.hpp>
+#include <zrt/exec/program_runner.hpp>
+
+#include <support/run_program.hpp>
+
+namespace zrt::test {
+
+ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times,
+                       std::uint64_t trip_limit) {
+  ProgramRun result;
+  std::vector<ir::ptir::Shape> shapes;
+  std::vector<ConstTensorView> in;
+  for (const HostValue& value : inputs) {
+    ir::ptir::Shape shape;
+    for (std::uint8_t axis = 0; axis < value.type.shape.rank; ++axis) shape.append(value.type.shape[axis].extent);
+    shapes.push_back(shape);
+    in.push_back({value.type.dtype, value.type.shape, value.bytes});
+  }
+  ReferenceBackend::Device device;
+  auto runner = ProgramRunner<ReferenceBackend>::make(program, shapes, device, {{trip_limit}, {}});
+  if (!runner) {
+    result.refused = runner.error();
+    return result;
+  }
+  std::vector<TensorView> out;
+  result.outputs.resize(runner->outputs());
+  for (std::size_t i = 0; i < runner->outputs(); ++i) {
+    HostValue& value = result.outputs[i];
+    value.type = runner->output_type(i);
+    value.bytes.resize(bytes_of(value.type.dtype, value.type.shape.elements({}).raw()), std::byte{0xa5});
+    out.push_back({value.type.dtype, value.type.shape, value.bytes});
+  }
+  for (int i = 0; i < times; ++i)
+    if (auto r = runner->run(in, out); !r) result.failed = r.error();
+  return result;
+}
+
+}  // namespace zrt::test
