@@ -44,7 +44,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
     if (!weights) return pass(weights);
     auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
     if (!states) return pass(states);
-    auto bound = exec::bind<B>(*compiled, *kOps.table, *weights, *states, {}, device);
+    auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states, {}, device);
     if (!bound) return pass(bound);
     return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
   }
