@@ -109,7 +109,7 @@ int logits(const LogitsOptions& o) {
   zrt::EngineOptions options;
   options.context = *context;
   options.kv_type = kv_type(o.kv);
-  options.act = act_policy(o.act);
+  options.numerics.act = act_policy(o.act);
   options.logit_rows = 64;
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());

@@ -15,7 +15,7 @@ int perplexity(const PerplexityOptions& o) {
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
-  options.act = act_policy(o.act);
+  options.numerics.act = act_policy(o.act);
   options.logit_rows = 64;
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());

@@ -119,7 +119,7 @@ int plan(const PlanOptions& o) {
   options.context = o.context;
   options.slots = o.slots;
   options.kv_type = kv_type(o.kv);
-  options.act = act_policy(o.act);
+  options.numerics.act = act_policy(o.act);
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());
   return print(render(**model, o)) ? kOk : cannot_write("stdout");

@@ -93,7 +93,7 @@ std::vector<float> logits_of(test::On on, const std::string& name, const Golden&
   options.chunk = chunk;
   options.logit_rows = 64;
   options.kv_type = DType::f32;
-  options.act = act;
+  options.numerics.act = act;
   auto engine = test::open_engine(on, (kFolder / (name + ".gguf")).string(), options);
   if (!engine) {
     ADD_FAILURE() << name << ": " << engine.error().text();

@@ -36,7 +36,7 @@ nlohmann::json golden_cases(const std::string& file) {
 EngineOptions exact_options() {
   EngineOptions options;
   options.kv_type = DType::f32;
-  options.act = ActPolicy::none;
+  options.numerics.act = ActPolicy::none;
   options.logit_rows = 64;
   return options;
 }

@@ -60,10 +60,10 @@ TEST_P(EngineFamilies, BothBackendsAgreeForEveryTypeOfWeightsAndMemory) {
     std::vector<float> exact;
     for (const DType kv : {DType::f32, DType::f16, DType::bf16}) {
       options.kv_type = kv;
-      options.act = ActPolicy::none;
+      options.numerics.act = ActPolicy::none;
       const std::vector<float> none = logits_of(On::cpu, file, options);
       EXPECT_TRUE(same_bits(none, logits_of(On::reference, file, options)));
-      options.act = ActPolicy::weight;
+      options.numerics.act = ActPolicy::weight;
       const std::vector<float> plan = logits_of(On::cpu, file, options);
       EXPECT_TRUE(same_bits(plan, logits_of(On::reference, file, options)));
       const bool rounds = weights == DType::q8_0 || weights == DType::q4_0;

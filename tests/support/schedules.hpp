@@ -107,7 +107,7 @@ struct ScheduleWorld {
     EngineOptions o;
     o.context = kScheduleContext;
     o.kv_type = spec.kv;
-    o.act = spec.act;
+    o.numerics.act = spec.act;
     o.logit_rows = 64;
     return o;
   }

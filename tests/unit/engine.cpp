@@ -409,7 +409,9 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
                  Errc::invalid_argument);
   const TokenBias biases[3]{};
   expect_refused(*engine, with([&](Request& r) { r.sampling.bias = biases; }), Errc::invalid_argument);
-  for (const TokenBias& b : {TokenBias{-1, 1.0f}, TokenBias{1 << 20, 1.0f}, TokenBias{5, nan}})
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const TokenBias& b :
+       {TokenBias{-1, 1.0f}, TokenBias{1 << 20, 1.0f}, TokenBias{5, nan}, TokenBias{5, -nan}, TokenBias{5, infinity}})
     expect_refused(*engine, with([&](Request& r) { r.sampling.bias = {&b, 1}; }), Errc::invalid_argument);
   expect_refused(*engine, with([](Request& r) { r.log_probabilities = 1u << 30; }), Errc::invalid_argument);
   const std::string_view empty[] = {""};
@@ -421,6 +423,22 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
   EXPECT_EQ(mute->tokenizer(), nullptr);
   expect_refused(*mute, talk(4), Errc::unsupported_tokenizer);
   expect_refused(*mute, Request{}, Errc::unsupported_tokenizer);
+}
+
+TEST_F(EngineTest, ABiasOfMinusInfinityIsNever) {
+  const auto engine = open();
+  Request request = talk(24);
+  for (const float temperature : {0.0f, 1.5f}) {
+    request.sampling.temperature = temperature;
+    std::vector<TokenBias> never;
+    for (int round = 0; round < 20; ++round) {
+      request.sampling.bias = never;
+      const Answer r = run(*engine, request);
+      ASSERT_EQ(r.ids.size(), 24u);
+      for (const TokenBias& b : never) ASSERT_EQ(std::count(r.ids.begin(), r.ids.end(), b.token), 0) << b.token;
+      never.push_back({r.ids[0], -std::numeric_limits<float>::infinity()});
+    }
+  }
 }
 
 TEST_F(EngineTest, AnEmptyPromptIsRefusedUnlessTheVocabularyBeginsTexts) {
@@ -485,6 +503,26 @@ TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
   EXPECT_EQ(missing.error().code(), Errc::io_error);
 }
 
+TEST_F(EngineTest, MemoryBeginsAtAMultipleOfFour) {
+  const std::span<const std::byte> bytes = text_model().bytes();
+  const Answer expected = run(*open(), talk(10));
+  std::vector<std::uint64_t> room(bytes.size() / 8 + 3);
+  for (std::size_t past = 0; past <= 12; ++past) {
+    std::byte* at = reinterpret_cast<std::byte*>(room.data()) + past;
+    std::memcpy(at, bytes.data(), bytes.size());
+    for (const On on : {On::cpu, On::reference}) {
+      const auto engine = test::open_engine(on, std::span<const std::byte>(at, bytes.size()));
+      ASSERT_EQ(engine.has_value(), past % 4 == 0) << past;
+      if (engine) {
+        EXPECT_EQ(run(**engine, talk(10)).ids, expected.ids) << past;
+        continue;
+      }
+      EXPECT_EQ(engine.error().code(), Errc::invalid_argument);
+      EXPECT_NE(engine.error().text().find(" past a multiple of 4,"), std::string_view::npos) << engine.error().text();
+    }
+  }
+}
+
 TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {
   const auto refused = [](const test::ModelFile& file, Errc code) {
     const auto engine = test::open_engine(On::cpu, file.bytes());
@@ -497,6 +535,23 @@ TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {
   refused(test::tiny_model({.family = "qwen2"}), Errc::missing_weight);  // no biases
   refused(test::ModelFile(test::GgufWriter().build()), Errc::missing_metadata);
   refused(test::tiny_model({.kv_heads = 3}), Errc::invalid_metadata);
+}
+
+TEST_F(EngineTest, AVocabularyOfAnotherSizeThanTheEmbeddingIsRefused) {
+  for (const int spare : {-32, -1, 1, 32}) {
+    const test::ModelFile file = test::tiny_model({.text = true, .spare_rows = spare});
+    for (const On on : {On::cpu, On::reference}) {
+      const auto engine = test::open_engine(on, file.bytes());
+      ASSERT_FALSE(engine) << spare;
+      EXPECT_EQ(engine.error().code(), Errc::invalid_metadata);
+      const std::string text(engine.error().text());
+      for (const std::string& word :
+           {std::string("tokens has 288"), "token_embd.weight has " + std::to_string(288 + spare)})
+        EXPECT_NE(text.find(word), std::string::npos) << text;
+    }
+  }
+  // Without a vocabulary there is nothing to compare with.
+  EXPECT_TRUE(test::open_engine(On::cpu, test::tiny_model({.spare_rows = 5}).bytes()));
 }
 
 TEST_F(EngineTest, KnownWeightTypesThatAreNotComputedAreNamed) {

@@ -93,7 +93,35 @@ TEST_F(SnapshotTest, TwoCopiesOfOneRequestRunSideBySide) {
   for (std::size_t i = 0; i < heard_.size(); ++i) EXPECT_EQ(heard_[i], solo_[before + i / 2]);
 }
 
-/// A restored request that may not even have the tokens it has keeps its own pages and ends soon.
+/// A restored request that has as many tokens as it may have, or more, ends without another one.
+TEST_F(SnapshotTest, ALimitThatIsReachedEndsItAtOnce) {
+  const Vector<std::byte> bytes = save_after(10);
+  const auto has = static_cast<std::uint32_t>(heard_.size());
+  ASSERT_GT(has, 5u);
+  for (const std::uint32_t limit : {0u, 1u, has - 1, has, has + 1}) {
+    Request less = request_;
+    less.max_tokens = limit;
+    const auto id = engine_->restore(bytes.span(), less);
+    ASSERT_TRUE(id) << id.error().text();
+    std::vector<std::int32_t> more;
+    std::vector<FinishReason> ends;
+    for (std::size_t left = 1, steps = 0; left != 0; ++steps) {
+      ASSERT_LT(steps, 3u);
+      const auto r = engine_->step([&](RequestId of, const Token& token) {
+        EXPECT_EQ(of, *id);
+        if (token.id != kNoToken) more.push_back(token.id);
+        if (token.finish != FinishReason::none) ends.push_back(token.finish);
+        return true;
+      });
+      ASSERT_TRUE(r) << r.error().text();
+      left = *r;
+    }
+    EXPECT_EQ(more.size(), limit > has ? 1u : 0u) << limit;
+    EXPECT_EQ(ends, std::vector{FinishReason::length}) << limit;
+  }
+}
+
+/// One that would be over its limit keeps its own pages while others run.
 TEST_F(SnapshotTest, AShorterLimitTouchesNobodyElse) {
   const Vector<std::byte> bytes = save_after(28);
   heard_.clear();
@@ -115,7 +143,7 @@ TEST_F(SnapshotTest, AShorterLimitTouchesNobodyElse) {
     ASSERT_TRUE(r);
     left = *r;
   }
-  EXPECT_EQ(of_restored, 1);
+  EXPECT_EQ(of_restored, 0);
   ASSERT_GE(rest.size(), solo_.size());
   rest.resize(solo_.size());
   EXPECT_EQ(rest, solo_);
@@ -276,7 +304,7 @@ TEST_F(SnapshotTest, AnotherEngineRefusesIt) {
   };
   refused(file_, {.kv_type = DType::bf16}, Errc::dtype_mismatch, {"of f16", "expected bf16"});
   refused(file_, {.kv_type = DType::f32}, Errc::dtype_mismatch, {"of f16", "expected f32"});
-  refused(file_, {.act = ActPolicy::none}, Errc::invalid_argument, {"rounded", "expected"});
+  refused(file_, {.numerics = {.act = ActPolicy::none}}, Errc::invalid_argument, {"rounded", "expected"});
   refused(test::tiny_model({.seed = 2}), {}, Errc::invalid_argument, {"model", "expected"});
   refused(test::tiny_model({.rope = test::TinyRope::linear}), {}, Errc::invalid_argument, {"model", "expected"});
 }

@@ -23,6 +23,9 @@ struct NeverStops {
   [[nodiscard]] static constexpr bool stop_requested() noexcept { return false; }
 };
 
+/// What the address of a model in the host's memory must be a multiple of: weights are read as whole f32.
+inline constexpr std::size_t kMemoryAlignment = 4;
+
 namespace detail {
 
 template <class F>
@@ -53,9 +56,14 @@ template <class B, class Families = AllFamilies> class Engine {
   [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {}) noexcept {
     return open_file(model::GgufFile::open(path, options.allocator), options);
   }
-  /// Opens a GGUF file in memory, which must outlive the engine and be aligned to 32 bytes.
+  /// Opens a GGUF file in memory, which must outlive the engine and begin at a multiple of kMemoryAlignment bytes.
+  ///
+  /// Errors: also Errc::invalid_argument for memory that begins elsewhere.
   [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory,
                                            const EngineOptions& options = {}) noexcept {
+    if (const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % kMemoryAlignment; past != 0)
+      return fail(Errc::invalid_argument, "the model's memory begins ", past, " bytes past a multiple of ",
+                  kMemoryAlignment, ", expected a multiple: weights are used where they lie");
     return open_file(model::GgufFile::open(memory, options.allocator), options);
   }
   /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
@@ -128,7 +136,8 @@ template <class B, class Families = AllFamilies> class Engine {
   /// A running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept { return core_->save(id); }
   /// Continues a saved request as `request` says (its prompt is ignored): same bits and the same text as
-  /// without the break, whatever was held back included.
+  /// without the break, whatever was held back included. If it has `request.max_tokens` tokens already, the next
+  /// step ends it with FinishReason::length and gives out what was held back.
   ///
   /// The bytes may come from anywhere. Errors: Errc::invalid_file, truncated_file or unsupported_version
   /// for what is no snapshot; Errc::dtype_mismatch or invalid_argument, saying what is expected and found,

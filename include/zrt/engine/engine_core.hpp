@@ -165,6 +165,8 @@ template <class B, class Families, class Catalog> class EngineCore {
       finish_all(FinishReason::cancelled, on_token);
       return {};
     }
+    finish_those_at_their_limit(on_token);
+    if (admission_.running() == 0) return {};
     const exec::Batch batch = planner_->plan(admission_.sequences(), admission_.slots().pages());
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
@@ -205,10 +207,6 @@ template <class B, class Families, class Catalog> class EngineCore {
       const RoundingMode rounding;
       log_probabilities(logits_.span(), a.best.span());
     }
-    if (a.max_tokens == 0) {
-      finish(index, FinishReason::length, on_token);
-      return {};
-    }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
     if (!on_token(a.id, static_cast<const Token&>(delivery->token)))
@@ -228,6 +226,14 @@ template <class B, class Families, class Catalog> class EngineCore {
   template <class F> void finish_all(FinishReason reason, F& on_token) noexcept {
     for (std::size_t i = 0; i < admission_.active().size(); ++i)
       if (admission_.active()[i]) finish(i, reason, on_token);
+  }
+
+  /// Ends requests that may not have another token: those that may have none at all, and restored ones that have
+  /// as many as they may have now. All others end with the token that is their last.
+  template <class F> void finish_those_at_their_limit(F& on_token) noexcept {
+    for (std::size_t i = 0; i < admission_.active().size(); ++i)
+      if (const auto& active = admission_.active()[i]; active && active->generated >= active->max_tokens)
+        finish(i, FinishReason::length, on_token);
   }
 
   /// Ends a request in its slot or in the queue; it may have ended already.

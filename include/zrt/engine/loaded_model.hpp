@@ -112,7 +112,7 @@ template <class Families>
   detail::append_sampler(g, options);
   auto graph = g.finish();
   if (!graph) return pass(graph);
-  auto compiled = plan::compile(*graph, ops, claims, {options.act, options.validation});
+  auto compiled = plan::compile(*graph, ops, claims, {options.numerics.act, options.validation});
   if (compiled)
     if (auto r = detail::check_tensors(file, compiled->plan); !r) return pass(r);
   return compiled;

@@ -34,6 +34,7 @@ template <class B, class Families, class Catalog> class OpenModel {
     if (!vocabulary) return pass(vocabulary);
     vocabulary_ = std::move(*vocabulary);
     if (!vocabulary_.tokens.empty()) {
+      if (auto r = expect_rows(vocabulary_, config_.vocabulary); !r) return r;
       auto tokenizer = text::Tokenizer::make(vocabulary_.spec, options_.allocator);
       if (!tokenizer) return pass(tokenizer);
       tokenizer_.emplace(std::move(*tokenizer));
@@ -49,7 +50,7 @@ template <class B, class Families, class Catalog> class OpenModel {
   [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
     auto fingerprint = model_fingerprint(config_, compiled_.plan, weights());
     if (!fingerprint) return pass(fingerprint);
-    return ModelIdentity{config_.kv_dtype, options_.act, *fingerprint};
+    return ModelIdentity{config_.kv_dtype, options_.numerics.act, *fingerprint};
   }
 
   /// Tells the host's log what was opened, and which registers the plan computes for nobody.

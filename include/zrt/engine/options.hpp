@@ -9,6 +9,12 @@
 
 namespace zrt::inline ZRT_ABI {
 
+/// The arithmetic that a host chooses: the plan's numerics policy. All else is no choice: the order of every sum is
+/// its op's, and whether a backend keeps to the reference's bits (canonical) stands in its adapters' capabilities.
+struct Numerics {
+  ActPolicy act = ActPolicy::weight;  ///< rounding of activations that meet quantised weights
+};
+
 /// Choices for an engine; every field has a working default.
 struct EngineOptions {
   std::uint32_t slots = 1;            ///< requests that run at the same time
@@ -17,7 +23,7 @@ struct EngineOptions {
   std::uint64_t step_latency_ns = 0;  ///< for requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
-  ActPolicy act = ActPolicy::weight;  ///< rounding of activations that meet quantised weights
+  Numerics numerics{};
   plan::Validation validation = plan::Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at
   std::uint32_t bias_entries = 64;    ///< most logit biases of a request

@@ -23,7 +23,7 @@ struct Sampling {
   float presence_penalty = 0.0f;
   std::uint32_t penalty_window = 64;  ///< last tokens that penalties look at
   std::uint64_t seed = 0;
-  std::span<const TokenBias> bias{};
+  std::span<const TokenBias> bias{};  ///< finite, or -infinity: the token is never chosen while there is another
 };
 
 inline constexpr std::size_t kMaxStopTokens = 8;
@@ -34,7 +34,7 @@ struct Request {
   std::string_view prompt{};               ///< text; ignored when `tokens` is not empty
   std::span<const std::int32_t> tokens{};  ///< ids as they are: nothing is added
   bool parse_special = false;              ///< control tokens written in the prompt count as such
-  std::uint32_t max_tokens = 128;
+  std::uint32_t max_tokens = 128;          ///< of generated ones; 0 ends the request before the model reads it
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};

@@ -111,4 +111,15 @@ class VocabularyReader {
   return vocabulary;
 }
 
+/// Demands a row of the embedding for every token, and a token for every row: an id without a row cannot be read,
+/// one without a token cannot be written as text, and the head would choose it.
+///
+/// Files for padded embeddings name their unused rows as tokens.
+/// Errors: Errc::invalid_metadata, naming both numbers.
+[[nodiscard]] inline Result<void> expect_rows(const Vocabulary& vocabulary, std::uint32_t rows) noexcept {
+  if (vocabulary.tokens.size() == rows) return {};
+  return fail(Errc::invalid_metadata, "tokenizer.ggml.tokens has ", vocabulary.tokens.size(),
+              " tokens, token_embd.weight has ", rows, " rows, expected as many");
+}
+
 }  // namespace zrt::inline ZRT_ABI

@@ -7,7 +7,7 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
-/// One token's bias.
+/// What is added to one token's logit.
 struct TokenBias {
   std::int32_t token = 0;
   float bias = 0.0f;

@@ -28,6 +28,7 @@ struct TinySpec {
   DType weights = DType::f32;  ///< f32, f16, bf16, q8_0 or q4_0; norms and biases stay f32
   bool text = false;  ///< with an SPM vocabulary of bytes and a few words, else of `vocabulary` ids without text
   std::uint32_t vocabulary = 64;
+  int spare_rows = 0;  ///< rows of the embedding and the head beyond those of the vocabulary
   std::uint32_t width = 32;
   std::uint32_t layers = 2;
   std::uint32_t ff = 64;
@@ -221,8 +222,9 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
   const auto row = [&](const std::string& name, std::uint32_t size, float middle, float spread) {
     detail::add_tiny_vector(w, random, name, size, middle, spread);
   };
-  matrix("token_embd.weight", s.width, vocabulary, 1.0f);
-  if (!s.tied) matrix("output.weight", s.width, vocabulary, 0.75f);
+  const auto rows = static_cast<std::uint32_t>(static_cast<int>(vocabulary) + s.spare_rows);
+  matrix("token_embd.weight", s.width, rows, 1.0f);
+  if (!s.tied) matrix("output.weight", s.width, rows, 0.75f);
   row("output_norm.weight", s.width, 1.0f, 0.5f);
   if (s.rope == TinyRope::factors) row("rope_freqs.weight", s.key_dim / 2, 4.0f, 3.0f);
   const std::uint32_t q = s.heads * s.key_dim;

@@ -29,7 +29,7 @@ class EngineDigest {
   [[nodiscard]] std::uint64_t run(typename B::Device device, zrt::ActPolicy act, zrt::DType kv) noexcept {
     using namespace zrt;
     EngineOptions options;
-    options.act = act;
+    options.numerics.act = act;
     options.kv_type = kv;
     auto config = model::read_config(file_);
     if (!config) return 0;
