@@ -204,6 +204,11 @@ TEST(CpuKernels, FusedProjections) {
       g.w = {c.vector(cols), c.matrix(DType::q8_0, 200, cols),
              c.matrix(kind < 2 ? DType::q4_0 : DType::f32, 200, cols)};
       c.check(g);
+      for (const std::size_t biases : {1u, 2u, 3u}) {
+        g.w[3] = (biases & 1u) != 0 ? c.vector(200) : zrt::HostWeight{};
+        g.w[4] = (biases & 2u) != 0 ? c.vector(200) : zrt::HostWeight{};
+        c.check(g);
+      }
     }
   }
 }
@@ -330,33 +335,76 @@ TEST(CpuKernels, SoftmaxAndArgmax) {
   }
 }
 
+/// A call of sample over `vocabulary` logits, each row with a request of its own.
+HostCall<ops::Sample> sampled(Case& c, std::uint32_t vocabulary, std::uint32_t entries) {
+  const Shape list{Dim(1, kRows), entries};
+  return {{c.reals(Shape{Dim(1, kRows), vocabulary}, 8.0f),
+           c.tensor(DType::ui32, Shape{Dim(1, kRows), ops::kSampleRequestWords}), c.integers(list, vocabulary),
+           c.integers(list, vocabulary), c.reals(list)},
+          {c.tensor(DType::si32, Shape{Dim(1, kRows)})},
+          {},
+          {},
+          {}};
+}
+void request(const HostCall<ops::Sample>& s, std::uint32_t row, const ops::SampleRequest& r) {
+  std::memcpy(s.in[1].data + row * sizeof r, &r, sizeof r);
+}
+
 TEST(CpuKernels, Sample) {
-  const std::uint32_t rows = 13, vocabulary = 300;
+  const std::uint32_t rows = 13;
   Case c(5, rows);
-  const Shape list{Dim(1, kRows), 4};
-  HostCall<ops::Sample> s{{c.reals(Shape{Dim(1, kRows), vocabulary}, 8.0f),
-                           {c.tensor(DType::ui32, Shape{Dim(1, kRows), ops::kSampleRequestWords})},
-                           c.integers(list, vocabulary),
-                           c.integers(list, vocabulary),
-                           c.reals(list)},
-                          {c.tensor(DType::si32, Shape{Dim(1, kRows)})},
-                          {},
-                          {},
-                          {}};
+  const HostCall<ops::Sample> s = sampled(c, 300, 4);
   for (std::uint32_t row = 0; row < rows; ++row) {
-    ops::SampleRequest request;
-    request.active = row != 4;
-    request.seed_low = row;
-    request.temperature = row % 3 == 0 ? 0.0f : 0.9f;
-    request.top_k = row % 4 == 0 ? 20 : 0;
-    request.top_p = row % 5 == 0 ? 0.8f : 1.0f;
-    request.history = row % 2 == 0 ? 0 : 4;
-    request.biases = row == 6 ? 2 : 0;
-    request.repetition_penalty = 1.3f;
-    if (row == 11) request.history = 9;
-    std::memcpy(s.in[1].data + row * sizeof request, &request, sizeof request);
+    ops::SampleRequest r;
+    r.active = row != 4;
+    r.seed_low = row;
+    r.temperature = row % 3 == 0 ? 0.0f : 0.9f;
+    r.top_k = row % 4 == 0 ? 20 : 0;
+    r.top_p = row % 5 == 0 ? 0.8f : 1.0f;
+    r.history = row % 2 == 0 ? 0 : 4;
+    r.biases = row == 6 ? 2 : 0;
+    r.repetition_penalty = 1.3f;
+    if (row == 11) r.history = 9;
+    request(s, row, r);
   }
   c.check(s);
+}
+
+/// Every way to find the first candidates, at the sizes where one takes over from the other.
+TEST(CpuKernels, SampleFromManyCandidates) {
+  const std::uint32_t rows = 8;
+  for (const std::uint32_t vocabulary : {1u, 16u, 127u, 128u, 159u, 161u, 1023u, 1024u, 2048u, 5003u}) {
+    for (const std::uint32_t top_k : {0u, 1u, 40u, 64u, 65u, 512u, 513u, 5000u}) {
+      Case c(vocabulary + top_k, rows);
+      const HostCall<ops::Sample> s = sampled(c, vocabulary, 40);
+      float* x = s.in[0].as<float>();
+      for (std::uint32_t i = 0; i < vocabulary; ++i) {
+        x[1 * vocabulary + i] = static_cast<float>(i % 7) * 0.5f;  // few values
+        x[2 * vocabulary + i] = i < vocabulary / 2 ? x[2 * vocabulary] : x[2 * vocabulary] - 1.0f;
+        x[3 * vocabulary + i] = static_cast<float>(i) * 1e-3f;                              // the largest at the end
+        x[4 * vocabulary + i] = i % 64 == 5 ? 9.0f + static_cast<float>(i) * 1e-3f : 0.0f;  // in one group
+        if (i % 3 == 0) x[5 * vocabulary + i] = std::numeric_limits<float>::quiet_NaN();
+        x[6 * vocabulary + i] = std::numeric_limits<float>::quiet_NaN();
+        x[7 * vocabulary + i] = i % 2 == 0 ? 0.0f : -0.0f;
+      }
+      for (std::uint32_t row = 0; row < rows; ++row) {
+        ops::SampleRequest r;
+        r.active = 1;
+        r.seed_low = vocabulary * row + top_k;
+        r.temperature = 0.8f;
+        r.top_k = top_k;
+        r.top_p = top_k % 2 == 0 ? 0.95f : 1.0f;
+        r.min_p = top_k % 3 == 0 ? 0.0f : 0.05f;
+        r.history = row % 2 == 0 ? 40 : 0;
+        r.biases = row % 4 == 0 ? 40 : 0;
+        r.frequency_penalty = 0.1f;
+        r.presence_penalty = 0.2f;
+        r.repetition_penalty = 1.1f;
+        request(s, row, r);
+      }
+      c.check(s);
+    }
+  }
 }
 
 TEST(CpuKernels, UnknownWeightTypeIsNamed) {

@@ -19,6 +19,7 @@ enum class Has : std::uint8_t { never, maybe, always };
 struct DenseTraits {
   Has qkv_bias = Has::never;
   Has output_bias = Has::never;
+  Has mlp_bias = Has::never;  ///< of gate, up and down
   Has qk_norm = Has::never;
   Has rope_factors = Has::never;
 };
@@ -104,12 +105,15 @@ template <class G> constexpr void build_dense_decoder(G& g, const Config& c, con
          .state = cache,
          .params = attention})[0];
     x = g.template emit<ops::ResidualAdd>({.in = {x, mixed}})[0];
-    const auto fed = g.template emit<ops::Swiglu>({.in = {x},
-                                                   .w = {w(Has::always, "ffn_norm.weight", Shape{c.width}),
-                                                         w(Has::always, "ffn_gate.weight", Shape{c.ff, c.width}),
-                                                         w(Has::always, "ffn_up.weight", Shape{c.ff, c.width}),
-                                                         w(Has::always, "ffn_down.weight", Shape{c.width, c.ff})},
-                                                   .params = {.norm_eps = c.norm_eps}})[0];
+    const auto fed = g.template emit<ops::Swiglu>(
+        {.in = {x},
+         .w = {w(Has::always, "ffn_norm.weight", Shape{c.width}),
+               w(Has::always, "ffn_gate.weight", Shape{c.ff, c.width}),
+               w(Has::always, "ffn_up.weight", Shape{c.ff, c.width}),
+               w(Has::always, "ffn_down.weight", Shape{c.width, c.ff}),
+               w(traits.mlp_bias, "ffn_gate.bias", Shape{c.ff}), w(traits.mlp_bias, "ffn_up.bias", Shape{c.ff}),
+               w(traits.mlp_bias, "ffn_down.bias", Shape{c.width})},
+         .params = {.norm_eps = c.norm_eps}})[0];
     x = g.template emit<ops::ResidualAdd>({.in = {x, fed}})[0];
   }
   // Only rows that somebody asked for reach the head.

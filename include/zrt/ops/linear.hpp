@@ -58,10 +58,7 @@ struct Linear {
     const std::uint32_t outputs = c.w[0].rows;
     const ActivationRow rounded = round_row(x, cols, c.params.act, scratch);
     float* y = c.out[0].as<float>() + std::uint64_t{t} * outputs;
-    for (std::uint32_t n = 0; n < outputs; ++n) {
-      y[n] = project(c.w[0], n, rounded, scratch);
-      if (c.w[1].present()) y[n] += c.w[1].f32()[n];
-    }
+    for (std::uint32_t n = 0; n < outputs; ++n) y[n] = biased(project(c.w[0], n, rounded, scratch), c.w[1], n);
   }
 
   static void reference(const HostCall<Linear>& c, const ExecutionContext& step, const Worker& worker) noexcept {

@@ -46,6 +46,11 @@ struct ActivationRow {
   return quant::dot16(dequantised, row.x, row.cols);
 }
 
+/// y plus element `n` of a bias that may be absent.
+[[nodiscard]] inline float biased(float y, const HostWeight& bias, std::uint64_t n) noexcept {
+  return bias.present() ? y + bias.f32()[n] : y;
+}
+
 /// True when a weight of `dtype` may meet activations rounded as `act` says.
 [[nodiscard]] constexpr bool act_fits(DType dtype, quant::Act act) noexcept {
   if (act == quant::Act::none) return true;

@@ -23,7 +23,7 @@ struct RmsNormFusedMlpGateUpParams {
                                             Member{&RmsNormFusedMlpGateUpParams::reserved, "reserved"});
 };
 
-/// n = rms_norm(x); h = act(gate n) · (up n). Orders are those of its parts.
+/// n = rms_norm(x); h = act(gate n + gate_bias) · (up n + up_bias). Orders are those of its parts.
 struct RmsNormFusedMlpGateUp {
   using Params = RmsNormFusedMlpGateUpParams;
   static constexpr Opcode opcode{34};
@@ -31,7 +31,8 @@ struct RmsNormFusedMlpGateUp {
   static constexpr Rung rung = Rung::fused;
   static constexpr auto input_roles = std::to_array({Role{"x"}});
   static constexpr auto output_roles = std::to_array({Role{"h"}});
-  static constexpr auto weight_roles = std::to_array({Role{"norm"}, Role{"gate"}, Role{"up"}});
+  static constexpr auto weight_roles =
+      std::to_array({Role{"norm"}, Role{"gate"}, Role{"up"}, Role{"gate_bias", true}, Role{"up_bias", true}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   static constexpr auto act_fields =
@@ -45,8 +46,8 @@ struct RmsNormFusedMlpGateUp {
     if (auto r = RmsNorm::check<RmsNormFusedMlpGateUp>(c.params.norm, c.in[0].type.shape, c.w[0]); !r) return r;
     OutputTypes<Linear> gate;
     OutputTypes<Linear> up;
-    if (auto r = Linear::infer({c.in, {}, {c.w[1], {}}, {}, {c.params.act_gate, {}}}, gate); !r) return r;
-    if (auto r = Linear::infer({c.in, {}, {c.w[2], {}}, {}, {c.params.act_up, {}}}, up); !r) return r;
+    if (auto r = Linear::infer({c.in, {}, {c.w[1], c.w[3]}, {}, {c.params.act_gate, {}}}, gate); !r) return r;
+    if (auto r = Linear::infer({c.in, {}, {c.w[2], c.w[4]}, {}, {c.params.act_up, {}}}, up); !r) return r;
     if (!(gate[0] == up[0])) return bad_shape<RmsNormFusedMlpGateUp>("up", "as many rows as gate", up[0].shape);
     if (static_cast<std::uint8_t>(c.params.gated.act) >= kActivations)
       return bad_params<RmsNormFusedMlpGateUp>("act is not known");
@@ -70,18 +71,18 @@ struct RmsNormFusedMlpGateUp {
         RmsNorm::run(c.params.norm, x + i, c.w[0].f32(), normed + i);
       float* h = c.out[0].as<float>() + std::uint64_t{t} * c.w[1].rows;
       const ActivationRow gate = round_row(normed, cols, c.params.act_gate, scratch);
-      for (std::uint32_t n = 0; n < c.w[1].rows; ++n) h[n] = project(c.w[1], n, gate, scratch);
+      for (std::uint32_t n = 0; n < c.w[1].rows; ++n) h[n] = biased(project(c.w[1], n, gate, scratch), c.w[3], n);
       const ActivationRow up = round_row(normed, cols, c.params.act_up, scratch);
       for (std::uint32_t n = 0; n < c.w[1].rows; ++n)
-        h[n] = activate(c.params.gated.act, h[n]) * project(c.w[2], n, up, scratch);
+        h[n] = activate(c.params.gated.act, h[n]) * biased(project(c.w[2], n, up, scratch), c.w[4], n);
     }
   }
 
   template <class G>
   static constexpr Result<Outputs<G, RmsNormFusedMlpGateUp>> expand(G& g, const Call<G, RmsNormFusedMlpGateUp>& c) {
     const auto x = g.template emit<RmsNorm>({.in = c.in, .w = {c.w[0]}, .params = c.params.norm})[0];
-    const auto gate = g.template emit<Linear>({.in = {x}, .w = {c.w[1], {}}, .params = {c.params.act_gate, {}}})[0];
-    const auto up = g.template emit<Linear>({.in = {x}, .w = {c.w[2], {}}, .params = {c.params.act_up, {}}})[0];
+    const auto gate = g.template emit<Linear>({.in = {x}, .w = {c.w[1], c.w[3]}, .params = {c.params.act_gate, {}}})[0];
+    const auto up = g.template emit<Linear>({.in = {x}, .w = {c.w[2], c.w[4]}, .params = {c.params.act_up, {}}})[0];
     return Outputs<G, RmsNormFusedMlpGateUp>{
         g.template emit<GatedAct>({.in = {gate, up}, .params = c.params.gated})[0]};
   }

@@ -19,7 +19,8 @@ struct SwigluParams {
       Member{&SwigluParams::gated, "gated"}, Member{&SwigluParams::reserved, "reserved"});
 };
 
-/// y = W_down (act(W_gate n) · W_up n) with n = x, or its norm; without `gate`, y = W_down act(W_up n).
+/// y = W_down (act(W_gate n) · W_up n) with n = x, or its norm; without `gate`, y = W_down act(W_up n). Each
+/// projection adds its bias where it has one.
 struct Swiglu {
   using Params = SwigluParams;
   static constexpr Opcode opcode{2};
@@ -28,7 +29,9 @@ struct Swiglu {
   static constexpr auto input_roles = std::to_array({Role{"x"}});
   static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles =
-      std::to_array({Role{"norm", true}, Role{"gate", true}, Role{"up"}, Role{"down"}});
+      std::to_array({Role{"norm", true}, Role{"gate", true}, Role{"up"}, Role{"down"}, Role{"gate_bias", true},
+                     Role{"up_bias", true}, Role{"down_bias", true}});
+  enum Weight : std::size_t { norm, gate, up, down, gate_bias, up_bias, down_bias };
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<RmsNormFusedMlpGateUp, RmsNorm, Linear, GatedAct>;
@@ -37,37 +40,45 @@ struct Swiglu {
     if (auto r = expect_input<Swiglu>(c.in[0], "x", DType::f32, 2); !r) return r;
     const Shape& x = c.in[0].type.shape;
     if (x.last().symbol != 0) return bad_shape<Swiglu>("x", "a constant last axis", x);
-    if (auto r = expect_vector<Swiglu>(c.w[0], "norm", x.last().extent, false); !r) return r;
-    if (auto r = expect_matrix<Swiglu>(c.w[2], "up", x.last().extent); !r) return r;
-    if (c.w[1].present()) {
-      if (auto r = expect_matrix<Swiglu>(c.w[1], "gate", x.last().extent); !r) return r;
-      if (c.w[1].shape[0] != c.w[2].shape[0]) return bad_shape<Swiglu>("gate", "as many rows as up", c.w[1].shape);
+    if (auto r = expect_vector<Swiglu>(c.w[norm], "norm", x.last().extent, false); !r) return r;
+    if (auto r = expect_matrix<Swiglu>(c.w[up], "up", x.last().extent); !r) return r;
+    const Dim inner = c.w[up].shape[0];
+    if (c.w[gate].present()) {
+      if (auto r = expect_matrix<Swiglu>(c.w[gate], "gate", x.last().extent); !r) return r;
+      if (c.w[gate].shape[0] != inner) return bad_shape<Swiglu>("gate", "as many rows as up", c.w[gate].shape);
+    } else if (c.w[gate_bias].present()) {
+      return fail(Errc::missing_weight, "swiglu: weight gate_bias is bound, gate is not");
     }
-    if (auto r = expect_matrix<Swiglu>(c.w[3], "down", c.w[2].shape[0].extent); !r) return r;
+    if (auto r = expect_matrix<Swiglu>(c.w[down], "down", inner.extent); !r) return r;
+    for (const Weight bias : {gate_bias, up_bias, down_bias}) {
+      const std::uint32_t rows = bias == down_bias ? c.w[down].shape[0].extent : inner.extent;
+      if (auto r = expect_vector<Swiglu>(c.w[bias], weight_roles[bias].name, rows, false); !r) return r;
+    }
     if (static_cast<std::uint8_t>(c.params.gated.act) >= kActivations) return bad_params<Swiglu>("act is not known");
-    out[0] = {DType::f32, x.with_last(c.w[3].shape[0])};
+    out[0] = {DType::f32, x.with_last(c.w[down].shape[0])};
     return {};
   }
 
   template <class G> static constexpr Result<Outputs<G, Swiglu>> expand(G& g, const Call<G, Swiglu>& c) {
     const Params& p = c.params;
-    const RmsNormParams norm{p.norm_eps, p.norm_weight_offset, g.type_of(c.in[0]).shape.last().extent};
+    const RmsNormParams norm_params{p.norm_eps, p.norm_weight_offset, g.type_of(c.in[0]).shape.last().extent};
     typename G::Tensor h{};
-    if (c.w[0].present() && c.w[1].present()) {
-      h = g.template emit<RmsNormFusedMlpGateUp>(
-          {.in = c.in, .w = {c.w[0], c.w[1], c.w[2]}, .params = {.norm = norm, .gated = p.gated}})[0];
+    if (c.w[norm].present() && c.w[gate].present()) {
+      h = g.template emit<RmsNormFusedMlpGateUp>({.in = c.in,
+                                                  .w = {c.w[norm], c.w[gate], c.w[up], c.w[gate_bias], c.w[up_bias]},
+                                                  .params = {.norm = norm_params, .gated = p.gated}})[0];
     } else {
       auto x = c.in[0];
-      if (c.w[0].present()) x = g.template emit<RmsNorm>({.in = {x}, .w = {c.w[0]}, .params = norm})[0];
-      const auto up = g.template emit<Linear>({.in = {x}, .w = {c.w[2], {}}})[0];
-      if (c.w[1].present()) {
-        const auto gate = g.template emit<Linear>({.in = {x}, .w = {c.w[1], {}}})[0];
-        h = g.template emit<GatedAct>({.in = {gate, up}, .params = p.gated})[0];
+      if (c.w[norm].present()) x = g.template emit<RmsNorm>({.in = {x}, .w = {c.w[norm]}, .params = norm_params})[0];
+      const auto above = g.template emit<Linear>({.in = {x}, .w = {c.w[up], c.w[up_bias]}})[0];
+      if (c.w[gate].present()) {
+        const auto gated = g.template emit<Linear>({.in = {x}, .w = {c.w[gate], c.w[gate_bias]}})[0];
+        h = g.template emit<GatedAct>({.in = {gated, above}, .params = p.gated})[0];
       } else {
-        h = g.template emit<GatedAct>({.in = {up, {}}, .params = p.gated})[0];
+        h = g.template emit<GatedAct>({.in = {above, {}}, .params = p.gated})[0];
       }
     }
-    return g.template emit<Linear>({.in = {h}, .w = {c.w[3], {}}});
+    return g.template emit<Linear>({.in = {h}, .w = {c.w[down], c.w[down_bias]}});
   }
 };
 static_assert(Op<Swiglu> && !HasReference<Swiglu>);

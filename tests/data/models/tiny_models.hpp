@@ -24,7 +24,7 @@ struct TinySpec {
   std::string_view family = "llama";
   TinyRope rope = TinyRope::plain;
   bool tied = false;           ///< no output.weight
-  bool biases = false;         ///< of queries, keys and values; of the output too in llama
+  bool biases = false;         ///< of queries, keys and values; of the output and the MLP too in llama
   DType weights = DType::f32;  ///< f32, f16, bf16, q8_0 or q4_0; norms and biases stay f32
   bool text = false;  ///< with an SPM vocabulary of bytes and a few words, else of `vocabulary` ids without text
   std::uint32_t vocabulary = 64;
@@ -250,6 +250,11 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
     matrix(blk + "ffn_gate.weight", s.width, s.ff, 0.5f);
     matrix(blk + "ffn_up.weight", s.width, s.ff, 0.5f);
     matrix(blk + "ffn_down.weight", s.ff, s.width, 0.5f);
+    if (s.biases && s.family == "llama") {
+      row(blk + "ffn_gate.bias", s.ff, 0.0f, 0.5f);
+      row(blk + "ffn_up.bias", s.ff, 0.0f, 0.5f);
+      row(blk + "ffn_down.bias", s.width, 0.0f, 0.5f);
+    }
   }
   return ModelFile(w.build());
 }

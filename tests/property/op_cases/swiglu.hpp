@@ -21,8 +21,11 @@ template <> struct OpCases<zrt::ops::Swiglu> {
     c.params.norm_weight_offset = r.one_of({0.0f, 1.0f});
     c.params.gated = {r.one_of({Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2})};
     c.in[0] = f32(r, b, Shape{kRows, cols});
-    c.w = {maybe(r, vector(r, cols)), maybe(r, matrix(r, inner, cols)), matrix(r, inner, cols),
-           matrix(r, r.between(1, 40), inner)};
+    const std::uint32_t rows = r.between(1, 40);
+    c.w = {maybe(r, vector(r, cols)), maybe(r, matrix(r, inner, cols)), matrix(r, inner, cols), matrix(r, rows, inner)};
+    if (c.w[Op::gate].present) c.w[Op::gate_bias] = maybe(r, vector(r, inner));
+    c.w[Op::up_bias] = maybe(r, vector(r, inner));
+    c.w[Op::down_bias] = maybe(r, vector(r, rows));
     return c;
   }
 };

@@ -16,7 +16,8 @@ struct Llama {
   [[nodiscard]] static constexpr Config canonical() noexcept { return canonical_dense_config(); }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
-    build_dense_decoder(g, c, {.qkv_bias = Has::maybe, .output_bias = Has::maybe, .rope_factors = Has::maybe});
+    build_dense_decoder(
+        g, c, {.qkv_bias = Has::maybe, .output_bias = Has::maybe, .mlp_bias = Has::maybe, .rope_factors = Has::maybe});
   }
 };
 static_assert(CheckArch<Llama>::kOk);

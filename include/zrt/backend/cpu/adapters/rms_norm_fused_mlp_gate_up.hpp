@@ -17,9 +17,9 @@ template <> struct Adapter<ops::RmsNormFusedMlpGateUp> {
     return rounded_forms<Op>(c.params).any() ? normed + rounded_bytes(rows, x.last().extent) : normed;
   }
   static Result<void> record(Recorder& r, const HostCall<Op>& c) noexcept {
-    auto gate = r.projection(c.w[1], {}, c.params.act_gate);
+    auto gate = r.projection(c.w[1], c.w[3], c.params.act_gate);
     if (!gate) return pass(gate);
-    auto up = r.projection(c.w[2], {}, c.params.act_up);
+    auto up = r.projection(c.w[2], c.w[4], c.params.act_up);
     if (!up) return pass(up);
     const NormRoundArgs first{c.in[0], c.w[0].f32(), c.params.norm, rounded_forms<Op>(c.params)};
     if (auto normed = r.push(r.kernels().norm_round_rows, first); !normed) return normed;

@@ -12,6 +12,11 @@ struct Share {
   return {{0, weight_rows}, split(rows, 1, worker)};
 }
 
+/// Adds a bias to `count` outputs.
+ZRT_ALWAYS_INLINE void add_bias(const float* bias, float* y, std::uint64_t count) noexcept {
+  map(y, bias, y, 0, count, [](F32 a, F32 b) noexcept { return a + b; });
+}
+
 /// y[t][n] of a projection for one worker's share, bias included.
 inline void project_share(const Projection& p, const Activations& x, const Share& mine, float* y) noexcept {
   const auto first = static_cast<std::uint32_t>(mine.n.first);
@@ -21,9 +26,7 @@ inline void project_share(const Projection& p, const Activations& x, const Share
   float* out = y + mine.t.first * p.w.rows + first;
   p.dot(p.w, first, last, x.part(static_cast<std::uint32_t>(mine.t.first), rows), out, p.w.rows);
   if (p.bias == nullptr) return;
-  for (std::uint32_t t = 0; t < rows; ++t)
-    map(out + std::uint64_t{t} * p.w.rows, p.bias + first, out + std::uint64_t{t} * p.w.rows, 0, last - first,
-        [](F32 a, F32 b) noexcept { return a + b; });
+  for (std::uint32_t t = 0; t < rows; ++t) add_bias(p.bias + first, out + std::uint64_t{t} * p.w.rows, last - first);
 }
 
 inline void linear(const LinearArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
@@ -78,7 +81,10 @@ inline void gate_up(const GateUpArgs& a, const ExecutionContext& step, const Wor
       a.up.dot(a.up.w, first, last, part, up, width);
       for (std::uint32_t i = 0; i < count; ++i) {
         float* row = h + std::uint64_t{i} * outputs;
-        gate_elements(a.act, row, up + std::uint64_t{i} * width, row, 0, last - first);
+        float* up_row = up + std::uint64_t{i} * width;
+        if (a.gate.bias != nullptr) add_bias(a.gate.bias + first, row, last - first);
+        if (a.up.bias != nullptr) add_bias(a.up.bias + first, up_row, last - first);
+        gate_elements(a.act, row, up_row, row, 0, last - first);
       }
     }
   }
