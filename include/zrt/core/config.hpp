@@ -10,9 +10,19 @@
 // request would no longer give the same bits.
 // GCC names its parts; Clang defines a macro for the whole and for finite-math-only alone.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
-    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
 #error \
-    "zrt: this translation unit is compiled with -ffast-math (or -ffinite-math-only); remove the flag for files that include zrt"
+    "zrt: this translation unit is compiled with -ffast-math or a part of it (-funsafe-math-optimizations, -ffinite-math-only, -fassociative-math, -freciprocal-math, -fno-signed-zeros); remove the flag for files that include zrt"
+#endif
+// The other parts have no macro in Clang, but it refuses this pragma wherever one of them is on:
+// -funsafe-math-optimizations, -freciprocal-math, -fno-signed-zeros, -fapprox-func, and -fassociative-math
+// where that has an effect. Its message names the macro.
+#if defined(__clang__)
+#define ZRT_REFUSES_UNSAFE_MATH_FLAGS_REMOVE_THEM _Pragma("float_control(except, on)")
+#pragma float_control(push)
+ZRT_REFUSES_UNSAFE_MATH_FLAGS_REMOVE_THEM
+#pragma float_control(pop)
+#undef ZRT_REFUSES_UNSAFE_MATH_FLAGS_REMOVE_THEM
 #endif
 
 #define ZRT_VERSION_MAJOR 0
