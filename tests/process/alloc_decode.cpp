@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <data/models/tiny_models.hpp>
+#include <dlfcn.h>
 #include <map>
 #include <new>
 #include <sched.h>
@@ -32,6 +33,9 @@ std::atomic<std::uint64_t> calls{0};
 std::atomic<std::uint64_t> offers{0};
 std::atomic<bool> clock_stands{false};
 timespec standing_time{};
+
+using Clock = int (*)(clockid_t, timespec*);
+Clock library_clock = reinterpret_cast<Clock>(dlsym(RTLD_NEXT, "clock_gettime"));
 
 void note() noexcept {
   if (watching.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
@@ -74,12 +78,14 @@ int sched_yield() noexcept {
   offers.fetch_add(1, std::memory_order_relaxed);
   return static_cast<int>(syscall(SYS_sched_yield));
 }
-// Workers count the time since the last step by this clock; while it stands still they spin.
+// Workers count the time since the last step by this clock; while it stands still they spin. The C library's own
+// makes no system call.
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (clock_stands.load(std::memory_order_relaxed)) {
     *time = standing_time;
     return 0;
   }
+  if (library_clock != nullptr) return library_clock(clock, time);
   return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
 }
 }
@@ -220,12 +226,14 @@ TEST(AllocDecode, ADecodeStepAllocatesNothing) {
 constexpr long kBegin = 0x5a52540;  ///< no system calls: they fail and are seen by the tracer
 constexpr long kEnd = 0x5a52541;    ///< its argument is the number of offers since kBegin
 constexpr int kWindows = 3;
+constexpr int kWakes = 50;
 
 /// What was called between two markers.
 struct Window {
-  std::map<std::uint64_t, int> calls;  ///< by number, offers of a core apart
-  std::uint64_t yields = 0;            ///< offers that the tracer saw
-  std::uint64_t offers = 0;            ///< offers that the child knows of
+  std::map<std::uint64_t, int> calls;        ///< by number, offers of a core apart
+  std::map<std::uint64_t, int> of_the_host;  ///< those of them that the thread made that calls the engine
+  std::uint64_t yields = 0;                  ///< offers that the tracer saw
+  std::uint64_t offers = 0;                  ///< offers that the child knows of
 };
 
 [[noreturn]] void decode_between_markers(const Case& c) {
@@ -240,6 +248,22 @@ struct Window {
     const std::uint64_t before = offers;
     (void)syscall(kBegin);
     ok = ok && decoding.run(kSteps);
+    (void)syscall(kEnd, offers - before);
+  }
+  _exit(ok ? 0 : 1);
+}
+
+/// A step in each window, and before it a pause in which every other worker falls asleep.
+[[noreturn]] void wake_between_markers(const Case& c) {
+  (void)ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+  (void)raise(SIGSTOP);
+  Decoding decoding(c);
+  bool ok = decoding.ok;
+  for (int i = 0; i < kWakes && ok; ++i) {
+    (void)usleep(10'000);
+    const std::uint64_t before = offers;
+    (void)syscall(kBegin);
+    ok = decoding.run(1);
     (void)syscall(kEnd, offers - before);
   }
   _exit(ok ? 0 : 1);
@@ -282,6 +306,7 @@ bool trace(pid_t child, std::vector<Window>& windows, int& status) {
           ++windows.back().yields;
         } else if (inside) {
           ++windows.back().calls[info.entry.nr];
+          if (who == child) ++windows.back().of_the_host[info.entry.nr];
         }
       }
     } else if (WSTOPSIG(status) != SIGTRAP && WSTOPSIG(status) != SIGSTOP) {
@@ -324,6 +349,41 @@ TEST(AllocDecode, ADecodeStepMakesNoSystemCall) {
     std::printf("%-12s %d windows of %d steps: no system call but %llu offers of a core\n", c.name, kWindows, kSteps,
                 static_cast<unsigned long long>(offered));
   }
+}
+
+/// The step that finds its workers asleep wakes them all by one call. What a woken worker calls is its own.
+TEST(AllocDecode, AStepAfterAPauseMakesOneCallToWakeItsWorkers) {
+  if (cores() < 2) GTEST_SKIP() << "NOT TESTED: two workers on one core sleep between all steps";
+  const Case c{.name = "wake", .slots = 2, .threads = 2};
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) wake_between_markers(c);
+  std::vector<Window> seen;
+  int status = 0;
+  if (!trace(child, seen, status)) {
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, &status, 0);
+    std::fprintf(stderr, "SKIPPED: this machine does not let a process trace its child\n");
+    GTEST_SKIP();
+  }
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  ASSERT_EQ(seen.size(), std::size_t{kWakes});
+  int wakes = 0, most = 0;
+  std::uint64_t offered = 0;
+  for (const Window& window : seen) {
+    EXPECT_EQ(window.yields, window.offers);
+    offered += window.offers;
+    for (const auto& [number, count] : window.of_the_host) {
+      EXPECT_EQ(number, std::uint64_t{SYS_futex}) << count << " times";
+      EXPECT_LE(count, 1);
+      wakes += count;
+      most = std::max(most, count);
+    }
+    for (const auto& [number, count] : window.calls) EXPECT_EQ(number, std::uint64_t{SYS_futex}) << count << " times";
+  }
+  EXPECT_GT(wakes, kWakes / 2) << "the workers did not sleep";
+  std::printf("%-12s %d steps: %d calls of the host, at most %d in one, and %llu offers of a core\n", c.name, kWakes,
+              wakes, most, static_cast<unsigned long long>(offered));
 }
 
 }  // namespace

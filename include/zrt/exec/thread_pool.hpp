@@ -60,11 +60,7 @@ class ThreadPool {
     pool.argument_ = argument;
     pool.running_.store(pool.workers_ - 1, std::memory_order_relaxed);
     pool.round_.fetch_add(1, std::memory_order_seq_cst);
-    if (pool.sleeping_.load(std::memory_order_seq_cst) != 0) {
-      (void)pthread_mutex_lock(&pool.mutex_);
-      (void)pthread_cond_broadcast(&pool.wake_);
-      (void)pthread_mutex_unlock(&pool.mutex_);
-    }
+    if (pool.sleeping_.load(std::memory_order_seq_cst) != 0) pool.wake();
     work(argument, 0, pool.workers_);
     pool.joining_.wait([&] { return pool.running_.load(std::memory_order_acquire) == 0; });
   }
@@ -102,12 +98,20 @@ class ThreadPool {
     (void)pthread_mutex_unlock(&mutex_);
   }
 
+  /// Wakes all who sleep, by one system call.
+  ///
+  /// Nobody is between the last look at the round and the sleep once the lock was had. It is given back before the
+  /// call: a worker that wakes while it is held would have to be woken a second time.
+  void wake() noexcept {
+    (void)pthread_mutex_lock(&mutex_);
+    (void)pthread_mutex_unlock(&mutex_);
+    (void)pthread_cond_broadcast(&wake_);
+  }
+
   void stop() noexcept {
     stopping_.store(true, std::memory_order_seq_cst);
     round_.fetch_add(1, std::memory_order_seq_cst);
-    (void)pthread_mutex_lock(&mutex_);
-    (void)pthread_cond_broadcast(&wake_);
-    (void)pthread_mutex_unlock(&mutex_);
+    wake();
     for (Thread& thread : threads_) (void)pthread_join(thread.handle, nullptr);
     threads_.clear();
   }
