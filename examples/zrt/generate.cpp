@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/generate.cpp: continues a text. The text alone goes to stdout, all else to stderr.
+// examples/zrt/generate.cpp: continues a text. The text alone goes to stdout, or an object about it; all else to stderr.
 #include "commands.hpp"
 #include "output.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -33,26 +35,60 @@ zrt::Request request_of(const GenerateOptions& o, std::string_view prompt, std::
 
 /// What the callable of a run has seen.
 struct Progress {
-  std::uint32_t generated = 0;
+  bool whole = false;  ///< keep the text instead of printing it
+  std::string text;    ///< if it is kept
+  std::vector<std::int32_t> tokens;
   Clock::time_point first{};
   zrt::FinishReason finish = zrt::FinishReason::none;
   bool writable = true;
 
   bool take(const zrt::Token& token) {
-    if (token.id != zrt::kNoToken && generated++ == 0) first = Clock::now();
+    if (token.id != zrt::kNoToken) {
+      if (tokens.empty()) first = Clock::now();
+      tokens.push_back(token.id);
+    }
     if (token.finish != zrt::FinishReason::none) finish = token.finish;
-    writable = writable && print(token.text);
+    if (whole)
+      text += token.text;
+    else
+      writable = writable && print(token.text);
     return writable;
   }
 };
 
-void report(std::size_t prompt_tokens, const Progress& p, Clock::time_point start, Clock::time_point end) {
-  const double prefill = seconds((p.generated != 0 ? p.first : end) - start);
-  const double decode = p.generated > 1 ? seconds(end - p.first) : 0.0;
+/// Tokens per second of a run that began at `start`. The first token comes with the prompt's last step.
+struct Speeds {
+  Speeds(std::size_t prompt_tokens, const Progress& p, Clock::time_point start, Clock::time_point end)
+      : prompt(rate(static_cast<double>(prompt_tokens), seconds((p.tokens.empty() ? end : p.first) - start))),
+        generation(p.tokens.size() > 1 ? rate(static_cast<double>(p.tokens.size() - 1), seconds(end - p.first)) : 0.0) {
+  }
+
+  double prompt;
+  double generation;
+};
+
+void report(std::size_t prompt_tokens, const Progress& p, const Speeds& speeds) {
   const std::string_view why = name(p.finish);
-  std::fprintf(stderr, "\nprompt: %zu tokens, %.1f tokens/s; generation: %u tokens, %.1f tokens/s; finish: %.*s\n",
-               prompt_tokens, rate(static_cast<double>(prompt_tokens), prefill), p.generated,
-               rate(p.generated - 1.0, decode), static_cast<int>(why.size()), why.data());
+  std::fprintf(stderr, "\nprompt: %zu tokens, %.1f tokens/s; generation: %zu tokens, %.1f tokens/s; finish: %.*s\n",
+               prompt_tokens, speeds.prompt, p.tokens.size(), speeds.generation, static_cast<int>(why.size()),
+               why.data());
+}
+
+bool print_json(Model& model, const GenerateOptions& o, std::size_t prompt_tokens, const Progress& p,
+                const Speeds& speeds) {
+  using Json = nlohmann::ordered_json;
+  const Json out{{"text", p.text},
+                 {"tokens", p.tokens},
+                 {"finish", name(p.finish)},
+                 {"prompt_tokens", prompt_tokens},
+                 {"generated_tokens", p.tokens.size()},
+                 {"prompt_tokens_per_second", speeds.prompt},
+                 {"generated_tokens_per_second", speeds.generation},
+                 {"backend", model.backend()},
+                 {"isa", model.isa()},
+                 {"kv", o.kv},
+                 {"threads", o.model.threads}};
+  return print(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view prompt) {
@@ -86,18 +122,21 @@ int generate(const GenerateOptions& o) {
   const auto id = (*model)->submit(request_of(o, prompt, stops));
   if (!id) return failed(id.error());
   Progress progress;
+  progress.whole = o.json;
   std::size_t left = 1;
   for (std::size_t steps = 1; left != 0; ++steps) {
     const auto result = (*model)->step([&](zrt::RequestId, const zrt::Token& token) { return progress.take(token); });
     if (!result) return failed(result.error());
     left = *result;
-    if (left != 0 && progress.generated == 0)
+    if (left != 0 && progress.tokens.empty())
       std::fprintf(stderr, "prompt: %zu of %zu tokens\n", std::min(steps * options.chunk, *prompt_tokens),
                    *prompt_tokens);
     if (interrupted != 0) (*model)->cancel(*id);
   }
-  report(*prompt_tokens, progress, start, Clock::now());
-  return progress.writable ? kOk : cannot_write("stdout");
+  const Speeds speeds(*prompt_tokens, progress, start, Clock::now());
+  report(*prompt_tokens, progress, speeds);
+  const bool written = o.json ? print_json(**model, o, *prompt_tokens, progress, speeds) : progress.writable;
+  return written ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

@@ -3,6 +3,8 @@
 #include "commands.hpp"
 #include "output.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,6 +18,7 @@ namespace program {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "the file is little-endian");
 
@@ -116,17 +119,31 @@ int logits(const LogitsOptions& o) {
 
   const std::size_t steps = o.decode.value_or(o.feed.size());
   LogitsFile out(o.out);
-  out.header((*model)->config().vocabulary, static_cast<std::uint32_t>(o.tokens.size() + steps));
+  const auto rows = static_cast<std::uint32_t>(o.tokens.size() + steps);
+  out.header((*model)->config().vocabulary, rows);
+  Json best = Json::array();
   std::int32_t fed = zrt::kNoToken;
   const auto done = (*model)->evaluate_steps(o.tokens, steps, [&](std::uint32_t position, std::span<const float> row) {
-    out.row(position < o.tokens.size() ? o.tokens[position] : fed, row);
+    const std::int32_t read = position < o.tokens.size() ? o.tokens[position] : fed;
+    out.row(read, row);
+    if (o.json) {
+      const std::int32_t top = argmax(row);
+      best.push_back({{"token", read}, {"best", top}, {"logit", row[static_cast<std::size_t>(top)]}});
+    }
     if (position + 1 < o.tokens.size()) return zrt::kNoToken;
     const std::size_t next = position + 1 - o.tokens.size();
     fed = o.decode ? argmax(row) : next < o.feed.size() ? o.feed[next] : zrt::kNoToken;
     return fed;
   });
   if (!done) return failed(done.error());
-  return out.finish() ? kOk : cannot_write(o.out);
+  if (!out.finish()) return cannot_write(o.out);
+  if (!o.json) return kOk;
+  const Json summary{{"file", o.out},          {"n_vocab", (*model)->config().vocabulary},
+                     {"n_rows", rows},         {"backend", (*model)->backend()},
+                     {"isa", (*model)->isa()}, {"kv", o.kv},
+                     {"act", o.act},           {"context", (*model)->context()},
+                     {"rows", std::move(best)}};
+  return print(summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n") ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

@@ -136,6 +136,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
+  app.add_flag("--json", o.json, "One JSON object at the end instead of the text as it comes");
   add_sampling(app, o.sampling);
 }
 
@@ -149,6 +150,7 @@ void add_logits(CLI::App& app, LogitsOptions& o) {
   add_act(app, o.act);
   add_kv(app, o.kv);
   add_context(app, o.context, "without it, the model's context_length");
+  app.add_flag("--json", o.json, "Say on stdout, machine-readable, what was written");
 }
 
 void add_tokenize(CLI::App& app, TokenizeOptions& o) {

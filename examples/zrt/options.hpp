@@ -19,6 +19,7 @@ struct GenerateOptions {
   zrt::Sampling sampling{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
   std::vector<std::string> stop;
   bool ignore_eos = false;
+  bool json = false;
 };
 
 struct LogitsOptions {
@@ -30,6 +31,7 @@ struct LogitsOptions {
   std::string kv = "f32";
   std::uint32_t context = 0;  ///< 0: the model's context_length
   std::string out;
+  bool json = false;
 };
 
 struct TokenizeOptions {

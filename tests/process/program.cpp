@@ -194,6 +194,8 @@ TEST_F(Program, FullStdoutIsAnError) {
       {"perplexity", "--model", kModel, "--file", text, "--context", "16"},
       {"perplexity", "--model", kModel, "--file", text, "--context", "16", "--json"},
       {"generate", "--model", kModel, "--prompt", "a", "--max-tokens", "8"},
+      {"generate", "--model", kModel, "--prompt", "a", "--max-tokens", "8", "--json"},
+      {"logits", "--model", kModel, "--tokens", "1", "--out", path("x"), "--json"},
       {"tokenize", "--model", kModel, "--text", "a"},
       {"inspect", "--model", kModel},
       {"plan", "--model", kModel},
@@ -230,6 +232,9 @@ TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {
       {"perplexity", "--model", kModel, "--file", path("absent.txt")},
       {"bench", "--model", path("absent.gguf")},
       {"logits", "--model", kModel, "--tokens", "1", "--out", path("no/such/folder")},
+      {"generate", "--model", path("absent.gguf"), "--json"},
+      {"generate", "--model", kModel, "--top-p", "0", "--json"},
+      {"logits", "--model", kModel, "--tokens", "1,99999", "--out", path("x"), "--json"},
   };
   for (const auto& call : calls) {
     const Outcome done = run(call);
@@ -259,6 +264,28 @@ TEST_F(Program, GenerateWritesTheTextAlone) {
                             "ZRT_MODEL=" + kModel);
   EXPECT_EQ(filed.status, 0) << filed.err;
   EXPECT_EQ(filed.out, text);
+}
+
+TEST_F(Program, GenerateAsAnObject) {
+  const std::vector<std::string> call{"generate",     "--model", kModel,   "--prompt", "ROMEO:\n",
+                                      "--max-tokens", "30",      "--temp", "0"};
+  const Outcome typed = run(call);
+  std::vector<std::string> as_json = call;
+  as_json.push_back("--json");
+  const json found = run_json(as_json);
+  ASSERT_TRUE(found.is_object());
+  EXPECT_EQ(found["text"], typed.out);
+  EXPECT_EQ(found["finish"], "length");
+  EXPECT_EQ(found["tokens"].size(), 30u);
+  EXPECT_EQ(found["generated_tokens"], 30);
+  for (const char* speed : {"prompt_tokens_per_second", "generated_tokens_per_second"}) EXPECT_GT(found[speed], 0.0);
+  for (const char* key : {"backend", "isa", "kv"}) EXPECT_TRUE(found[key].is_string()) << key;
+  // The ids are those of the text, and the prompt's are counted as the tokenizer counts them.
+  std::string ids;
+  for (const json& id : found["tokens"]) ids += (ids.empty() ? "" : ",") + std::to_string(id.get<int>());
+  EXPECT_EQ(run({"tokenize", "--model", kModel, "--decode", "--text", ids}).out, typed.out);
+  const json prompt = run_json({"tokenize", "--model", kModel, "--text", "ROMEO:\n", "--special", "--json"});
+  EXPECT_EQ(found["prompt_tokens"], prompt["ids"].size());
 }
 
 TEST_F(Program, SameSeedSameText) {
@@ -307,6 +334,26 @@ TEST_F(Program, LogitsAreTheEngines) {
                 .status,
             0);
   EXPECT_EQ(contents(again), contents(greedy));
+}
+
+TEST_F(Program, LogitsSayWhatTheyWrote) {
+  const json found =
+      run_json({"logits", "--model", kModel, "--tokens", "1,309,1984", "--decode", "2", "--out", path("x"), "--json"});
+  ASSERT_TRUE(found.is_object());
+  const std::vector<LogitsRow> rows = read_logits(path("x"));
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_EQ(found["file"], path("x"));
+  EXPECT_EQ(found["n_rows"], 5);
+  EXPECT_EQ(found["n_vocab"], rows[0].logits.size());
+  EXPECT_EQ(found["kv"], "f32");
+  ASSERT_EQ(found["rows"].size(), 5u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto best = std::max_element(rows[i].logits.begin(), rows[i].logits.end());
+    EXPECT_EQ(found["rows"][i]["token"], rows[i].token);
+    EXPECT_EQ(found["rows"][i]["best"], best - rows[i].logits.begin());
+    EXPECT_EQ(found["rows"][i]["logit"].get<float>(), *best);
+  }
+  EXPECT_TRUE(run({"logits", "--model", kModel, "--tokens", "1", "--out", path("x")}).out.empty());
 }
 
 TEST_F(Program, LogitsThatFailLeaveNoFile) {
@@ -430,6 +477,29 @@ TEST_F(Program, BenchNamesWhatItMeasured) {
     for (const char* when : {"machine_before", "machine_after"}) EXPECT_GT(row[when]["memory_gbs"], 0.0);
   }
   EXPECT_GT(bench["executor"]["ns_per_instruction"], 0.0);
+}
+
+/// What a row had resident: everything that its engine holds, and none of the buffers that the machine is measured
+/// with, each of which is larger than all of that together.
+TEST_F(Program, BenchsPeakMemoryIsThatOfTheRow) {
+  const json bench = run_json({"bench", "--model", kModel, "-p", "0", "-n", "4", "-d", "300", "--batch", "1,16", "-r",
+                               "1", "--kv", "f32", "--json"});
+  ASSERT_EQ(bench["rows"].size(), 2u);
+  std::vector<std::uint64_t> peaks, states;
+  for (const json& row : bench["rows"]) {
+    const std::string slots = std::to_string(row["batch"].get<int>());
+    const json memory = run_json(
+        {"plan", "--model", kModel, "--memory", "--json", "--slots", slots, "--context", "305", "--kv", "f32"});
+    peaks.push_back(row["peak_memory_bytes"]);
+    states.push_back(memory["state_bytes"]);
+    const std::uint64_t weights = fs::file_size(kModel);
+    EXPECT_GT(peaks.back(), states.back() + weights * 9 / 10) << slots;
+    EXPECT_LT(peaks.back(), memory["allocated_bytes"].get<std::uint64_t>() + weights + (std::uint64_t{48} << 20))
+        << slots;
+  }
+  ASSERT_GT(states[1], states[0] + (std::uint64_t{8} << 20));
+  EXPECT_GT(peaks[1] - peaks[0], (states[1] - states[0]) * 9 / 10) << "the cache of 15 more sequences";
+  EXPECT_GE(bench["machine"]["read_buffer_bytes"], std::uint64_t{128} << 20);
 }
 
 TEST_F(Program, ExamplesRun) {
