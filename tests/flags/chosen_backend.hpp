@@ -53,8 +53,8 @@ struct Backend : zrt::exec::HostTypes {
   using Device = chosen::Device;
   using Program = chosen::Program;
   using Recorder = chosen::Recorder;
-  using Claims = Cpu::Claims;
-  using Unsupported = Cpu::Unsupported;
+  using Claims = zrt::cpu::Claims;
+  using Unsupported = boost::mp11::mp_push_back<Cpu::Unsupported, zrt::ops::CustomCall>;
 };
 
 template <class B, class O> zrt::Call<B, O> call_of(const zrt::Call<Backend, O>& c) noexcept {

@@ -95,7 +95,7 @@ struct OpName {
   template <class O> static std::string GetName(int) { return std::string(O::name); }
 };
 
-using CatalogTypes = mp::mp_rename<Catalog, testing::Types>;
+using CatalogTypes = mp::mp_rename<op_cases::CatalogWithCases, testing::Types>;
 template <class O> using Expands = mp::mp_bool<HasExpansion<O>>;
 using Expanding = mp::mp_rename<mp::mp_copy_if<Catalog, Expands>, testing::Types>;
 

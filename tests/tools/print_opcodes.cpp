@@ -70,7 +70,10 @@ void print_rung(zrt::Rung rung, const char* title, const char* words) {
     std::printf("| %u | %.*s | %s | %s | %s | %s | %s | %s | %s |\n", unsigned{number(row->opcode)},
                 static_cast<int>(row->name.size()), row->name.data(), roles(row->inputs).c_str(),
                 roles(row->outputs).c_str(), roles(row->weights).c_str(), state(row->lifecycle), aliases(*row).c_str(),
-                row->has_reference ? "yes" : "–", expansion(*row).c_str());
+                row->has_reference   ? "yes"
+                : row->has_expansion ? "–"
+                                     : "the host's",
+                expansion(*row).c_str());
   }
 }
 

@@ -77,7 +77,7 @@ template <class O> class OpInfer : public testing::Test {};
 struct OpName {
   template <class O> static std::string GetName(int) { return std::string(O::name); }
 };
-using Types = mp::mp_rename<zrt::ops::Catalog, testing::Types>;
+using Types = mp::mp_rename<op_cases::CatalogWithCases, testing::Types>;
 TYPED_TEST_SUITE(OpInfer, Types, OpName);
 
 TYPED_TEST(OpInfer, RefusesAChangedOperand) {

@@ -5,6 +5,7 @@
 #include <zrt/backend/cpu/claims.hpp>
 #include <zrt/backend/cpu/device.hpp>
 #include <zrt/exec/adapter_table.hpp>
+#include <zrt/exec/custom_targets.hpp>
 #include <zrt/ops/catalog.hpp>
 
 namespace zrt::inline ZRT_ABI {
@@ -13,29 +14,47 @@ namespace zrt::inline ZRT_ABI {
 ///
 /// `Types` is a cpu::WeightTypes and `Variants` a cpu::Variants: kernels are compiled for these alone. A
 /// model with another type is refused when it is bound, a processor without any of the variants when the
-/// engine is opened. Each of `ExtraOps` is an op of the host's with a `cpu::Adapter`.
-template <class Types = cpu::AllWeightTypes, class Variants = cpu::AllVariants, class ExtraOps = boost::mp11::mp_list<>>
+/// engine is opened. Each of `ExtraOps` is an op of the host's with a `cpu::Adapter`, each of `Targets` a
+/// CustomTarget, which custom_call runs.
+template <class Types = cpu::AllWeightTypes, class Variants = cpu::AllVariants, class ExtraOps = boost::mp11::mp_list<>,
+          class Targets = boost::mp11::mp_list<>>
 struct BasicCpuBackend : exec::HostTypes {
   static constexpr std::string_view name = "cpu";
   using Device = cpu::BasicDevice<Types, Variants>;
   using Program = cpu::Program;
   using Recorder = cpu::DeviceRecorder;
-  using Claims = boost::mp11::mp_append<cpu::Claims, ExtraOps>;
+  using Claims = boost::mp11::mp_append<cpu::Claims, boost::mp11::mp_list<ops::CustomCall>, ExtraOps>;
   using Unsupported = cpu::Unsupported;
 };
 
 using CpuBackend = BasicCpuBackend<>;
 
-template <class Types, class Variants, class ExtraOps, class O>
+template <class Types, class Variants, class ExtraOps, class Targets, class O>
   requires cpu::Records<O>
-struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps>, O> {
-  using Backend = BasicCpuBackend<Types, Variants, ExtraOps>;
+struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps, Targets>, O> {
+  using Backend = BasicCpuBackend<Types, Variants, ExtraOps, Targets>;
 
   ZRT_COLD static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
     return cpu::scratch_bytes<O>(call, bounds);
   }
   ZRT_COLD static Result<void> record(cpu::DeviceRecorder& recorder, const Call<Backend, O>& c) noexcept {
     return cpu::Adapter<O>::record(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region});
+  }
+};
+
+/// Runs a target of the host's on every worker.
+template <class Types, class Variants, class ExtraOps, class Targets>
+struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps, Targets>, ops::CustomCall> {
+  using Backend = BasicCpuBackend<Types, Variants, ExtraOps, Targets>;
+
+  static CheckedSize scratch(const TypeCall<ops::CustomCall>& call, const Extents& bounds) noexcept {
+    return exec::CustomTargets<Targets>::scratch(call, bounds);
+  }
+  static Result<void> record(cpu::DeviceRecorder& recorder, const Call<Backend, ops::CustomCall>& c) noexcept {
+    const HostCall<ops::CustomCall> call{c.in, c.out, c.w, c.state, c.params, c.region};
+    const auto target = exec::CustomTargets<Targets>::bind(call, Backend::name);
+    if (!target) return pass(target);
+    return recorder.push((*target)->run, call);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/exec/adapter_table.hpp>
+#include <zrt/exec/custom_targets.hpp>
 #include <zrt/exec/host_device.hpp>
 #include <zrt/ops/catalog.hpp>
 
@@ -10,7 +11,7 @@ namespace zrt::inline ZRT_ABI {
 
 namespace reference {
 
-template <class O> using HasLoops = boost::mp11::mp_bool<HasReference<O>>;
+template <class O> using HasLoops = boost::mp11::mp_bool<HasReference<O> || DefinedByHost<O>>;
 
 struct Device : exec::HostDevice {
   using exec::HostDevice::HostDevice;
@@ -26,8 +27,9 @@ struct Recorder : exec::HostRecorder {
 
 }  // namespace reference
 
-/// Claims exactly the ops of a catalog that have a reference, and runs nothing but their references.
-template <class Catalog> struct BasicReferenceBackend : exec::HostTypes {
+/// Claims exactly the ops of a catalog that have a reference, and runs nothing but their references. Each of
+/// `Targets` is a CustomTarget of the host's.
+template <class Catalog, class Targets = boost::mp11::mp_list<>> struct BasicReferenceBackend : exec::HostTypes {
   static constexpr std::string_view name = "reference";
   using Device = reference::Device;
   using Program = reference::Program;
@@ -40,10 +42,10 @@ template <class Catalog> struct BasicReferenceBackend : exec::HostTypes {
 using ReferenceBackend = BasicReferenceBackend<ops::Catalog>;
 
 /// Runs O's reference on the first worker.
-template <class Catalog, class O>
+template <class Catalog, class Targets, class O>
   requires HasReference<O>
-struct Adapter<BasicReferenceBackend<Catalog>, O> {
-  using Backend = BasicReferenceBackend<Catalog>;
+struct Adapter<BasicReferenceBackend<Catalog, Targets>, O> {
+  using Backend = BasicReferenceBackend<Catalog, Targets>;
 
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
     if constexpr (HasReferenceScratch<O>)
@@ -58,6 +60,30 @@ struct Adapter<BasicReferenceBackend<Catalog>, O> {
  private:
   static void run(const HostCall<O>& call, const ExecutionContext& step, const Worker& worker) noexcept {
     if (worker.index == 0) O::reference(call, step, worker);
+  }
+};
+
+/// Runs a target of the host's on the first worker, as if it were the only one.
+template <class Catalog, class Targets> struct Adapter<BasicReferenceBackend<Catalog, Targets>, ops::CustomCall> {
+  using Backend = BasicReferenceBackend<Catalog, Targets>;
+
+  static CheckedSize scratch(const TypeCall<ops::CustomCall>& call, const Extents& bounds) noexcept {
+    return exec::CustomTargets<Targets>::scratch(call, bounds);
+  }
+  static Result<void> record(reference::Recorder& recorder, const Call<Backend, ops::CustomCall>& c) noexcept {
+    const HostCall<ops::CustomCall> call{c.in, c.out, c.w, c.state, c.params, c.region};
+    const auto target = exec::CustomTargets<Targets>::bind(call, Backend::name);
+    if (!target) return pass(target);
+    return recorder.push(&run, Args{call, *target});
+  }
+
+ private:
+  struct Args {
+    HostCall<ops::CustomCall> call;
+    const exec::CustomTargetRow* target;
+  };
+  static void run(const Args& args, const ExecutionContext& step, const Worker& worker) noexcept {
+    if (worker.index == 0) args.target->run(args.call, step, Worker{0, 1, worker.instruction, worker.scratch});
   }
 };
 

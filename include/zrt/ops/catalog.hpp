@@ -12,6 +12,7 @@
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/constant.hpp>
+#include <zrt/ops/custom_call.hpp>
 #include <zrt/ops/dequantize.hpp>
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/dynamic_slice.hpp>
@@ -64,13 +65,15 @@
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
-using Catalog = boost::mp11::mp_list<
-    RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear, RmsNormFusedQkv,
-    RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, Argmax, Sample,
-    KvWriteBatched, GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient,
-    Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather,
-    ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Cond, WhileLoop, Scan,
-    ReduceWindow, ExtractPatches, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize, Requantize>;
+using Catalog =
+    boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
+                         RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
+                         ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
+                         ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape,
+                         Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
+                         ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Cond, WhileLoop,
+                         Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce,
+                         Quantize, Dequantize, Requantize>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -206,9 +206,13 @@ template <class O>
 concept HasShapeRule = requires(const TypeCall<O>& call, OutputTypes<O>& out) {
   { O::infer(call, out) } noexcept -> std::same_as<Result<void>>;
 };
-/// A macro is defined by its expansion alone; every other op has loops, an expansion, or both.
+/// An op whose meaning is not the catalog's: what it runs is listed in the backend by the host.
 template <class O>
-concept HasMeaning = HasReference<O> || HasExpansion<O>;
+concept DefinedByHost = requires { requires O::defined_by_host; };
+/// A macro is defined by its expansion alone; every other op has loops, an expansion, or both, unless the
+/// host defines it.
+template <class O>
+concept HasMeaning = HasReference<O> || HasExpansion<O> || DefinedByHost<O>;
 
 /// A catalog op.
 template <class O>

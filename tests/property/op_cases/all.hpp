@@ -68,6 +68,9 @@ template <class... O> consteval bool all_have_cases(boost::mp11::mp_list<O...>) 
   static_assert((HasOpCases<O> && ...), "an op of the catalog has no OpCases: add tests/property/op_cases/<op>.hpp");
   return true;
 }
-static_assert(all_have_cases(zrt::ops::Catalog{}));
+/// The ops whose meaning is the catalog's; what a host defines has tests of its own.
+template <class O> using IsDefinedByHost = boost::mp11::mp_bool<zrt::DefinedByHost<O>>;
+using CatalogWithCases = boost::mp11::mp_remove_if<zrt::ops::Catalog, IsDefinedByHost>;
+static_assert(all_have_cases(CatalogWithCases{}));
 
 }  // namespace op_cases

@@ -2,6 +2,7 @@
 // zrt/ir/ptir/lower.hpp: from a program of the portable tensor IR to a graph of the catalog's ops.
 #pragma once
 
+#include <zrt/ir/ptir/lowering_custom.hpp>
 #include <zrt/ir/ptir/lowering_elementwise.hpp>
 #include <zrt/ir/ptir/lowering_extension.hpp>
 #include <zrt/ir/ptir/lowering_fold.hpp>
@@ -75,8 +76,7 @@ class ProgramLowerer {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Parameter& p = region.parameters[i];
       const ir::ValueId value = builder.input(port_name(p.name, p.id), arguments[i]);
-      if (auto r = define(scope, p.id, {&p.type, 1}, {&value, 1}); !r)
-        return at(r.error(), index, nullptr, 0);
+      if (auto r = define(scope, p.id, {&p.type, 1}, {&value, 1}); !r) return at(r.error(), index, nullptr, 0);
     }
     for (std::size_t n = 0; n < region.instructions.size(); ++n) {
       const Instruction& i = region.instructions[n];

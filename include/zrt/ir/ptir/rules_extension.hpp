@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/ptir/rule.hpp>
+#include <zrt/ops/custom_call.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::ptir::rules {
 
@@ -77,23 +78,10 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
   return c.give(to, c.in[0].shape);
 }
 
-/// "namespace.name.v1": at least two parts before a version.
-[[nodiscard]] constexpr bool is_versioned_name(std::string_view target) noexcept {
-  const std::size_t last = target.rfind('.');
-  if (last == std::string_view::npos || last == 0) return false;
-  const std::string_view version = target.substr(last + 1);
-  if (version.size() < 2 || version[0] != 'v') return false;
-  for (const char c : version.substr(1))
-    if (c < '0' || c > '9') return false;
-  const std::size_t first = target.find('.');
-  return first != 0 && first != last && target.find("..") == std::string_view::npos;
-}
-static_assert(is_versioned_name("gpt_rs.faer.conv2d.nhwc.f32.v1") && !is_versioned_name("conv2d.v1"));
-
 /// The declared output is authoritative.
 [[nodiscard]] inline Result<void> custom_call(RuleCall& c) noexcept {
   const std::string_view target = c.program.text(c.attributes[field_index("custom_call", "target")].range);
-  if (!is_versioned_name(target))
+  if (!ops::is_versioned_name(target))
     return c.no(Errc::invalid_params, "target is ", target.substr(0, 60), ", expected namespace.name.v1");
   for (const TensorType& type : c.program.types_of(c.declared))
     if (auto r = c.give(type); !r) return r;

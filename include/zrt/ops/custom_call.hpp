@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ops/custom_call.hpp: a kernel that the backend's host provides, by name.
+#pragma once
+
+#include <zrt/ops/custom_attributes.hpp>
+#include <zrt/ops/shape_rule.hpp>
+
+namespace zrt::inline ZRT_ABI::ops {
+
+/// "namespace.name.v1": at least two parts before a version.
+[[nodiscard]] constexpr bool is_versioned_name(std::string_view target) noexcept {
+  const std::size_t last = target.rfind('.');
+  if (last == std::string_view::npos || last == 0) return false;
+  const std::string_view version = target.substr(last + 1);
+  if (version.size() < 2 || version[0] != 'v') return false;
+  for (const char c : version.substr(1))
+    if (c < '0' || c > '9') return false;
+  const std::size_t first = target.find('.');
+  return first != 0 && first != last && target.find("..") == std::string_view::npos;
+}
+static_assert(is_versioned_name("gpt_rs.faer.conv2d.nhwc.f32.v1") && !is_versioned_name("conv2d.v1"));
+
+struct CustomCallParams {
+  static constexpr std::size_t kMaxOutputs = 4;
+  static constexpr std::size_t kMaxTarget = 112;
+
+  std::array<std::uint32_t, kMaxOutputs * kMaxRank> extent{};  ///< kMaxRank for each output
+  std::array<DType, kMaxOutputs> dtype{};
+  std::array<std::uint8_t, kMaxOutputs> rank{};
+  std::array<std::uint8_t, kMaxTarget> target{};
+  std::uint8_t outputs = 0;
+  std::uint8_t target_bytes = 0;
+  std::array<std::uint8_t, 2> reserved{};
+
+  static constexpr std::uint8_t version = 1;
+  static constexpr auto fields =
+      field_list(Member{&CustomCallParams::extent, "extent"}, Member{&CustomCallParams::dtype, "dtype"},
+                 Member{&CustomCallParams::rank, "rank"}, Member{&CustomCallParams::target, "target"},
+                 Member{&CustomCallParams::outputs, "outputs"}, Member{&CustomCallParams::target_bytes, "target_bytes"},
+                 Member{&CustomCallParams::reserved, "reserved"});
+
+  /// Of a call of `target` with these results.
+  ///
+  /// Errors: Errc::limit_exceeded for more than kMaxOutputs results or a longer name than kMaxTarget.
+  [[nodiscard]] static Result<CustomCallParams> of(std::string_view target,
+                                                   std::span<const TensorType> results) noexcept {
+    if (target.size() > kMaxTarget || results.size() > kMaxOutputs)
+      return fail(Errc::limit_exceeded, "custom_call: a target's name of ", target.size(), " bytes and ",
+                  results.size(), " results, at most ", kMaxTarget, " and ", kMaxOutputs, " expected");
+    CustomCallParams p;
+    for (const char c : target) p.target[p.target_bytes++] = static_cast<std::uint8_t>(c);
+    for (const TensorType& type : results) {
+      for (std::size_t axis = 0; axis < type.shape.rank; ++axis)
+        p.extent[p.outputs * std::size_t{kMaxRank} + axis] = type.shape[axis].extent;
+      p.rank[p.outputs] = type.shape.rank;
+      p.dtype[p.outputs++] = type.dtype;
+    }
+    return p;
+  }
+  /// The name of the target in `storage`.
+  [[nodiscard]] constexpr std::string_view name(std::array<char, kMaxTarget>& storage) const noexcept {
+    const std::size_t size = target_bytes < kMaxTarget ? target_bytes : kMaxTarget;
+    for (std::size_t i = 0; i < size; ++i) storage[i] = static_cast<char>(target[i]);
+    return {storage.data(), size};
+  }
+};
+
+/// Runs a target: a type of the host's, listed in its backend, whose name is namespaced and versioned
+/// (PTIR `CustomCall`). Operands of any plain type; the results are of the types that the call declares,
+/// constant extents, four at most.
+///
+/// Attributes are bytes of the plan (custom_attributes.hpp). A target is a pure function. One that the
+/// backend does not have gives Errc::unimplemented when the plan is bound; nothing takes its place.
+struct CustomCall {
+  using Params = CustomCallParams;
+  static constexpr Opcode opcode{95};
+  static constexpr std::string_view name = "custom_call";
+  static constexpr Rung rung = Rung::primitive;
+  static constexpr auto input_roles = std::to_array({Role{"operands"}});
+  static constexpr bool repeats_inputs = true;
+  static constexpr auto output_roles = std::to_array({Role{"results"}});
+  static constexpr bool repeats_outputs = true;
+  static constexpr auto weight_roles = std::to_array({Role{"attributes", true}});
+  static constexpr auto may_alias = kNoAlias;
+  static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  static constexpr bool defined_by_host = true;
+
+  static constexpr Result<void> infer(const TypeCall<CustomCall>& c, OutputTypes<CustomCall>& out) noexcept {
+    const CustomCallParams& p = c.params;
+    for (const InputInfo& operand : c.in)
+      if (auto r = expect_plain<CustomCall>(operand, "operands"); !r) return r;
+    if (c.w[0].present() && (c.w[0].dtype != DType::ui8 || c.w[0].shape.rank != 1))
+      return bad_dtype<CustomCall>("attributes", "ui8 along one axis", c.w[0].dtype);
+    std::array<char, CustomCallParams::kMaxTarget> storage{};
+    if (p.target_bytes > CustomCallParams::kMaxTarget || !is_versioned_name(p.name(storage)))
+      return bad_params<CustomCall>("the target is not named like namespace.name.v1");
+    if (p.outputs > CustomCallParams::kMaxOutputs) return bad_params<CustomCall>("more than 4 results");
+    for (std::size_t i = 0; i < p.outputs; ++i) {
+      if (p.rank[i] > kMaxRank || !is_dtype(static_cast<std::uint8_t>(p.dtype[i])) || is_block(p.dtype[i]))
+        return bad_params<CustomCall>("a result's rank or dtype is out of range");
+      TensorType type{p.dtype[i], {}};
+      for (std::size_t axis = 0; axis < p.rank[i]; ++axis)
+        type.shape = type.shape.appended(p.extent[i * kMaxRank + axis]);
+      out.items[out.count++] = type;
+    }
+    return {};
+  }
+
+  /// The attributes of a call.
+  [[nodiscard]] static CustomAttributes attributes(const HostCall<CustomCall>& c) noexcept {
+    return c.w[0].present() ? CustomAttributes({c.w[0].data, c.w[0].cols}) : CustomAttributes();
+  }
+};
+static_assert(Op<CustomCall>);
+
+}  // namespace zrt::inline ZRT_ABI::ops
