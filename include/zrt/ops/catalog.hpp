@@ -4,6 +4,7 @@
 
 #include <zrt/ops/arg_max.hpp>
 #include <zrt/ops/argmax.hpp>
+#include <zrt/ops/attention.hpp>
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/catalog_rules.hpp>
@@ -71,9 +72,9 @@ using Catalog =
                          ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
                          ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape,
                          Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
-                         ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Cond, WhileLoop,
-                         Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce,
-                         Quantize, Dequantize, Requantize>;
+                         ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
+                         WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK,
+                         SegmentReduce, Quantize, Dequantize, Requantize>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

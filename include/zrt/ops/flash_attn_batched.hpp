@@ -2,12 +2,9 @@
 // zrt/ops/flash_attn_batched.hpp: causal attention of a ragged batch over paged keys and values.
 #pragma once
 
-#include <zrt/core/elementary.hpp>
+#include <zrt/ops/attention_sum.hpp>
 #include <zrt/ops/kv_page.hpp>
 #include <zrt/ops/shape_rule.hpp>
-#include <zrt/quant/dot.hpp>
-
-#include <limits>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -46,8 +43,8 @@ struct FlashAttnBatched {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::kv_paged;
 
-  static constexpr std::uint32_t kStepTokens = 64;
-  static constexpr std::uint32_t kSegmentTokens = 512;
+  static constexpr std::uint32_t kStepTokens = kAttentionStep;
+  static constexpr std::uint32_t kSegmentTokens = kAttentionSegment;
   /// Bounds the accumulators that kernels keep beside the output.
   static constexpr std::uint32_t kMaxHeadDim = 512;
 
@@ -84,22 +81,6 @@ struct FlashAttnBatched {
   }
 
  private:
-  /// A softmax-weighted sum that is not yet divided: maximum, sum of probabilities, sum of values.
-  struct Partial {
-    float m = -std::numeric_limits<float>::infinity();
-    float l = 0.0f;
-    std::array<float, kMaxHeadDim> o{};
-  };
-
-  static void merge(Partial& into, const Partial& next, std::uint32_t dims) noexcept {
-    const float m = next.m > into.m ? next.m : into.m;
-    const float a = math::exp(into.m - m);
-    const float b = math::exp(next.m - m);
-    into.l = __builtin_fmaf(into.l, a, next.l * b);
-    for (std::uint32_t i = 0; i < dims; ++i) into.o[i] = __builtin_fmaf(into.o[i], a, next.o[i] * b);
-    into.m = m;
-  }
-
   static void one_head(const HostCall<FlashAttnBatched>& c, const ExecutionContext& step, std::uint32_t t,
                        std::uint32_t head, const float* q, float* y) noexcept {
     const Params& p = c.params;
@@ -112,55 +93,43 @@ struct FlashAttnBatched {
     std::array<float, kMaxHeadDim> scaled;
     for (std::uint32_t i = 0; i < p.key_dim; ++i) scaled[i] = q[i] * p.scale;
 
-    Partial total;
-    bool any = false;
+    std::array<float, kMaxHeadDim> total_values;
+    std::array<float, kMaxHeadDim> part_values;
+    AttentionSum total(total_values.data(), p.value_dim);
     for (std::uint32_t segment = first / kSegmentTokens; segment <= last / kSegmentTokens; ++segment) {
-      Partial part;
+      AttentionSum part(part_values.data(), p.value_dim);
       for (std::uint32_t s = 0; s < kSegmentTokens; s += kStepTokens) {
         const std::uint32_t begin = segment * kSegmentTokens + s;
         if (begin > last || begin + kStepTokens <= first) continue;
-        std::array<float, kStepTokens> prob{};
-        float m = part.m;
+        std::array<float, kStepTokens> scores{};
+        std::uint64_t visible = 0;
         for (std::uint32_t j = 0; j < kStepTokens; ++j) {
           const std::uint32_t position = begin + j;
           if (position < first || position > last) continue;
+          visible |= std::uint64_t{1} << j;
           const std::byte* at = c.state.unit(pages[position / kPageTokens]);
           const std::uint64_t key = page.key(kv_head, position % kPageTokens);
           float score = 0.0f;
           for (std::uint32_t i = 0; i < p.key_dim; ++i)
             score = __builtin_fmaf(scaled[i], page.load(at, key + std::uint64_t{i} * kPageTokens), score);
           if (p.soft_cap != 0.0f) score = math::sealed(p.soft_cap * math::tanh(score / p.soft_cap));
-          prob[j] = score;
-          m = score > m ? score : m;
+          scores[j] = score;
         }
-        const float rescale = math::exp(part.m - m);
-        for (std::uint32_t j = 0; j < kStepTokens; ++j) {
+        part.take(scores, visible, [&](std::uint32_t j) {
           const std::uint32_t position = begin + j;
-          prob[j] = position < first || position > last ? 0.0f : math::exp(prob[j] - m);
-        }
-        part.l = __builtin_fmaf(part.l, rescale, quant::sum16(prob.data(), kStepTokens));
-        for (std::uint32_t i = 0; i < p.value_dim; ++i) part.o[i] *= rescale;
-        for (std::uint32_t j = 0; j < kStepTokens; ++j) {
-          const std::uint32_t position = begin + j;
-          if (position < first || position > last) continue;
           const std::byte* at = c.state.unit(pages[position / kPageTokens]);
           const std::uint64_t value = page.value(kv_head, position % kPageTokens);
-          for (std::uint32_t i = 0; i < p.value_dim; ++i)
-            part.o[i] = __builtin_fmaf(prob[j], page.load(at, value + i), part.o[i]);
-        }
-        part.m = m;
+          return [&page, at, value](std::uint64_t i) noexcept { return page.load(at, value + i); };
+        });
       }
-      if (any)
-        merge(total, part, p.value_dim);
-      else
-        total = part;
-      any = true;
+      total.merge(part);
     }
     if (c.w[0].present()) {
-      Partial sink;
+      AttentionSum sink(part_values.data(), p.value_dim);
       sink.m = c.w[0].f32()[head];
       sink.l = 1.0f;
-      merge(total, sink, p.value_dim);
+      sink.empty = false;
+      total.merge(sink);
     }
     for (std::uint32_t i = 0; i < p.value_dim; ++i) y[i] = total.o[i] / total.l;
   }

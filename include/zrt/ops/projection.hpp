@@ -41,6 +41,7 @@ struct ActivationRow {
                                    std::span<std::byte> scratch) noexcept {
   const quant::RowFunctions* type = quant::find(w.dtype);
   if (row.act != quant::Act::none) return type->dot_blocks(w.row(n), row.q, row.d, row.cols);
+  if (w.dtype == DType::f32) return quant::dot16(reinterpret_cast<const float*>(w.row(n)), row.x, row.cols);
   auto* dequantised = reinterpret_cast<float*>(scratch.data());
   type->dequantise(w.row(n), row.cols, dequantised);
   return quant::dot16(dequantised, row.x, row.cols);

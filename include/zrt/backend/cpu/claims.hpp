@@ -21,6 +21,7 @@
 #include <zrt/backend/cpu/adapters/softmax.hpp>
 #include <zrt/backend/cpu/adapters/take.hpp>
 #include <zrt/ops/arg_max.hpp>
+#include <zrt/ops/attention.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/clamp.hpp>
 #include <zrt/ops/compare.hpp>
@@ -60,13 +61,15 @@ using Claims = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualA
                                     ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::Argmax, ops::Sample,
                                     ops::KvWriteBatched, ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax>;
 
-/// The primitives that only the expansion of other fused ops would need. Macros are absent from both
+/// Attention of plain tensors, and the primitives that only the expansion of other fused ops would need. Macros are absent from both
 /// lists: they run as what they expand to.
-using Unsupported = boost::mp11::mp_list<
-    ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select, ops::Cast, ops::Reduce,
-    ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Transpose, ops::Pad, ops::Tile,
-    ops::Iota, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches,
-    ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize,
-    ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Clamp, ops::Cond, ops::WhileLoop, ops::Scan>;
+using Unsupported =
+    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select,
+                         ops::Cast, ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::BroadcastTo, ops::Slice,
+                         ops::Concat, ops::Transpose, ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd,
+                         ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches, ops::RngUniform, ops::RngNormal,
+                         ops::TopK, ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize,
+                         ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Attention, ops::Clamp,
+                         ops::Cond, ops::WhileLoop, ops::Scan>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu
