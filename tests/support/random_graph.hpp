@@ -133,6 +133,16 @@ inline constexpr SymbolId kRows = 2;
         values.push_back(g.emit<ops::Softmax>({.in = {x}})[0]);
         break;
       case 9:
+        if (shape[0].symbol == 0 && shape[0].extent > 1 && pick(2) == 0) {
+          // Rows of a tensor: a view of it where they begin at whole 64 bytes.
+          ops::SliceParams rows_of;
+          Shape sizes = shape;
+          sizes.dims[0] = 1 + static_cast<std::uint32_t>(pick(shape[0].extent));
+          rows_of.sizes = ShapeParams::of(sizes);
+          rows_of.starts[0] = static_cast<std::uint32_t>(pick(shape[0].extent - sizes[0].extent + 1));
+          values.push_back(g.emit<ops::Slice>({.in = {x}, .params = rows_of})[0]);
+          break;
+        }
         if (cols < 32) break;
         values.push_back(g.emit<ops::Slice>(
             {.in = {x},

@@ -68,7 +68,7 @@ void Weights::add_random(std::string name, DType dtype, std::uint32_t rows, std:
 
 StepData random_step(const plan::ExecutionPlan& plan, const Extents& bounds, const Extents& actual,
                      std::mt19937& random) {
-  StepData run{{}, bounds, actual};
+  StepData run{{}, bounds, actual, {}};
   for (const plan::PlanPort& port : plan.inputs)
     run.inputs.push_back(random_floats(
         static_cast<std::size_t>(plan.registers[plan::index(port.reg)].shape.elements(actual).raw()), random));

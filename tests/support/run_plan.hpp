@@ -69,6 +69,7 @@ struct StepData {
   std::vector<Bytes> inputs;
   Extents bounds{};  ///< memory is planned at these
   Extents actual{};
+  plan::MemoryOptions memory{};
 };
 
 /// Inputs of random values for `plan` with its symbols at `actual`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/memory.cpp: what the memory planner gives for small plans, and broken mappings that the proof finds.
+#include <zrt/ops/broadcast_to.hpp>
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/memory.hpp>
 
@@ -7,6 +8,7 @@
 
 #include <functional>
 #include <support/random_graph.hpp>
+#include <tools/gguf_counting_allocator.hpp>
 
 namespace {
 
@@ -44,8 +46,8 @@ TEST(Memory, AChainOfInPlaceOpsLivesInOneBuffer) {
   EXPECT_EQ(mapping.arena_bytes, 8u * 32u * 4u);
 }
 
-TEST(Memory, OneChainWithoutAliasesNeedsTwoBuffers) {
-  // slice may not alias: each step writes beside what it reads.
+TEST(Memory, OneChainWithoutAliasesNeedsTwoPlaces) {
+  // A slice of columns may not alias: each step writes beside what it reads.
   ir::Builder g(*catalog_ops().table);
   auto x = g.input("x", {DType::f32, {4, 40}});
   for (std::uint32_t i = 0; i < 8; ++i)
@@ -55,7 +57,7 @@ TEST(Memory, OneChainWithoutAliasesNeedsTwoBuffers) {
   const auto mapping = planned(p, {}, std::vector<std::uint64_t>(8));
   EXPECT_EQ(p.plan.register_count(), 9u);
   EXPECT_EQ(p.peak_registers, 2u);
-  EXPECT_EQ(mapping.physical_count(), 2u);
+  EXPECT_EQ(mapping.arena_bytes, 640u + 640u) << "4 x 40 and 4 x 39 floats, in whole 64 bytes";
 }
 
 TEST(Memory, AnInputThatIsReadAgainIsNotOverwritten) {
@@ -99,11 +101,201 @@ TEST(Memory, ScratchIsReusedAndNeverOverlapsWhatLives) {
   g.output("y", x);
   const auto p = compiled(g);
   const auto mapping = planned(p, {}, std::vector<std::uint64_t>{1000, 0, 5000, 64});
-  EXPECT_EQ(mapping.physical_count(), 2u) << "one register, one scratch";
+  EXPECT_EQ(mapping.arena_bytes, 128u + 5056u) << "the register and the largest scratch";
   EXPECT_EQ(mapping.scratch_to_physical[1], plan::PhysicalMapping::kNoScratch);
-  EXPECT_EQ(mapping.scratch_to_physical[0], mapping.scratch_to_physical[2]);
-  EXPECT_EQ(mapping.physical_specs[mapping.scratch_to_physical[0]].size, 5000u);
+  EXPECT_EQ(mapping.physical_specs[mapping.scratch_to_physical[0]].offset,
+            mapping.physical_specs[mapping.scratch_to_physical[2]].offset);
+  EXPECT_EQ(mapping.physical_specs[mapping.scratch_to_physical[0]].size, 1000u);
+  EXPECT_EQ(mapping.physical_specs[mapping.scratch_to_physical[2]].size, 5000u);
   for (const plan::PhysicalSpec& spec : mapping.physical_specs) EXPECT_EQ(spec.offset % 64, 0u);
+}
+
+/// `count` rows of x from row `start` on.
+ir::ValueId rows_of(ir::Builder& g, ir::ValueId x, std::uint32_t start, std::uint32_t count) {
+  ops::SliceParams params;
+  Shape shape = g.type_of(x).shape;
+  shape.dims[0] = count;
+  params.sizes = ShapeParams::of(shape);
+  params.starts[0] = start;
+  return g.emit<ops::Slice>({.in = {x}, .params = params})[0];
+}
+
+TEST(Memory, AReshapeAndRowsOfATensorAreViewsOfItWhileItLivesOn) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto flat = g.emit<ops::Reshape>({.in = {x}, .params = {ShapeParams::of({128})}})[0];
+  const auto last = rows_of(g, x, 3, 1);
+  const auto y = g.emit<ops::ElementwiseBinary>({.in = {x, x}})[0];
+  g.output("flat", flat);
+  g.output("last", last);
+  g.output("y", y);
+  const auto p = compiled(g);
+  const auto mapping = planned(p, {}, std::vector<std::uint64_t>(3));
+  EXPECT_EQ(mapping.of(RegisterRef{1}).offset, mapping.of(RegisterRef{0}).offset);
+  EXPECT_EQ(mapping.of(RegisterRef{2}).offset, mapping.of(RegisterRef{0}).offset + 3 * 128);
+  EXPECT_EQ(mapping.of(RegisterRef{2}).size, 128u);
+  EXPECT_EQ(mapping.arena_bytes, 2u * 512u);
+}
+
+TEST(Memory, WhatAViewShowsIsNotOverwritten) {
+  // neg could be written over x, which dies with it, but the view of x is read later.
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto row = rows_of(g, x, 1, 1);
+  const auto n = g.emit<ops::ElementwiseUnary>({.in = {x}})[0];
+  g.output("n", n);
+  g.output("a", g.emit<ops::ElementwiseUnary>({.in = {row}, .params = {ops::UnaryKind::abs}})[0]);
+  const auto p = compiled(g);
+  const auto mapping = planned(p, {}, std::vector<std::uint64_t>(3));
+  EXPECT_EQ(mapping.of(RegisterRef{1}).offset, mapping.of(RegisterRef{0}).offset + 128);
+  EXPECT_NE(mapping.of(RegisterRef{2}).offset, mapping.of(RegisterRef{0}).offset);
+  EXPECT_EQ(mapping.of(RegisterRef{3}).offset, mapping.of(RegisterRef{1}).offset) << "over the view, the last one";
+}
+
+TEST(Memory, ASmallViewHoldsOnlyItsOwnBytes) {
+  // One row of x lives to the end; a value as large as the rest fits into what x had.
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {8, 32}});
+  const auto row = rows_of(g, x, 7, 1);
+  const auto small =
+      g.emit<ops::Reduce>({.in = {x}, .params = ops::ReduceParams::last_axis(ops::ReduceKind::sum, 2)})[0];
+  const auto wide = g.emit<ops::BroadcastTo>({.in = {small}, .params = {ShapeParams::of({8, 16})}})[0];
+  g.output("row", row);
+  g.output("wide", wide);
+  const auto p = compiled(g);
+  const auto mapping = planned(p, {}, std::vector<std::uint64_t>(3));
+  EXPECT_EQ(mapping.arena_bytes, 1024u + 64u) << "x with the sums beside it; `wide` lies where x was";
+  EXPECT_LT(mapping.of(RegisterRef{3}).offset, mapping.of(RegisterRef{1}).offset);
+}
+
+TEST(Memory, AViewThatWouldBeginOffTheAlignmentIsACopyWithALifeOfItsOwn) {
+  // Row 1 of [4, 8] begins at byte 32. The copy is read after x has died.
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 8}});
+  const auto row = rows_of(g, x, 1, 1);
+  const auto soft =
+      g.emit<ops::Linear>({.in = {x}, .w = {g.constant(std::vector<std::byte>(16 * 8 * 4), DType::f32, {16, 8})}})[0];
+  g.output("soft", soft);
+  g.output("twice", g.emit<ops::ElementwiseBinary>({.in = {row, row}})[0]);
+  const auto p = compiled(g);
+  const auto mapping = planned(p, {}, std::vector<std::uint64_t>(3));
+  const plan::PhysicalSpec row_at = mapping.of(RegisterRef{1});
+  const plan::PhysicalSpec soft_at = mapping.of(RegisterRef{2});
+  EXPECT_TRUE(row_at.offset + row_at.size <= soft_at.offset || soft_at.offset + soft_at.size <= row_at.offset);
+}
+
+TEST(Memory, RowsOfATensorOfUnknownLengthAreViewsOnlyWhereTheyAlwaysLieThere) {
+  ir::Builder g(*catalog_ops().table);
+  const SymbolId tokens = g.symbol("tokens", 16);
+  const auto by_token = g.input("t", {DType::f32, {Dim(1, tokens), 32}});
+  const auto by_block = g.input("b", {DType::f32, {4, Dim(1, tokens), 32}});
+  g.output("checked", rows_of(g, by_token, 2, 1));  // may lie outside, which the step reports
+  g.output("moving", rows_of(g, by_block, 1, 1));   // begins where the number of tokens says
+  g.output("first", rows_of(g, by_block, 0, 1));
+  const auto p = compiled(g);
+  const auto mapping = planned(p, extents(16, 1), std::vector<std::uint64_t>(3));
+  std::vector<bool> views;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const plan::Instruction insn = p.plan.instruction(i);
+    views.push_back(plan::is_view(p.plan, insn, *(*catalog_ops().table)[number(insn.opcode)], mapping));
+  }
+  EXPECT_EQ(views, (std::vector<bool>{false, false, true}));
+}
+
+TEST(Memory, FitsAreWhatTheirNamesSay) {
+  // a, b, c, d of 4, 1, 2 and 1 units side by side; a and c die; then a value of 2 units.
+  ir::Builder g(*catalog_ops().table);
+  const auto seed = g.input("seed", {DType::f32, {1, 16}});
+  auto grow = [&](ir::ValueId from, std::uint32_t rows) {
+    return g.emit<ops::BroadcastTo>({.in = {from}, .params = {ShapeParams::of({rows, 16})}})[0];
+  };
+  auto sum = [&](ir::ValueId x) { return g.emit<ops::Reduce>({.in = {x}, .params = {ops::ReduceKind::sum, 1, 1}})[0]; };
+  const auto a = grow(seed, 4);
+  const auto b = grow(seed, 1);
+  const auto c = grow(seed, 2);
+  const auto d = grow(seed, 1);
+  const auto sums = g.emit<ops::ElementwiseBinary>({.in = {sum(a), sum(c)}})[0];
+  g.output("e", grow(sums, 2));
+  g.output("b", b);
+  g.output("d", d);
+  const auto p = compiled(g);
+  const std::vector<std::uint64_t> scratch(p.plan.instructions.size());
+  std::vector<std::uint64_t> at;
+  std::vector<std::uint64_t> arena;
+  for (const plan::Fit fit : {plan::Fit::first, plan::Fit::best, plan::Fit::least}) {
+    const auto mapping = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, {}, scratch, {fit});
+    ASSERT_TRUE(mapping) << mapping.error().text();
+    ASSERT_TRUE(plan::check_memory(p.plan, *catalog_ops().table, {}, *mapping));
+    at.push_back(mapping->of(p.plan.output("e")).offset);
+    arena.push_back(mapping->arena_bytes);
+    EXPECT_EQ(mapping->of(RegisterRef{1}).size, 256u);
+  }
+  EXPECT_LT(at[0], at[1]) << "the gap of four units comes first, that of two is the smallest";
+  EXPECT_LE(arena[2], std::min(arena[0], arena[1]));
+}
+
+TEST(Memory, EveryAllocationMayFail) {
+  const auto random = random_graph(11, 25);
+  ASSERT_TRUE(random);
+  auto p = plan::compile(random->graph, catalog_ops(), reference_claims());
+  ASSERT_TRUE(p);
+  const std::vector<std::uint64_t> scratch(p->plan.instructions.size(), 100);
+  std::uint64_t failed = 0;
+  for (std::uint64_t at = 0;; ++at) {
+    CountingAllocator allocator;
+    allocator.fail_at = at;
+    p->plan.allocator = allocator.hook();
+    bool done = false;
+    {
+      const auto mapping = plan::plan_memory(p->plan, p->liveness, *catalog_ops().table, extents(64, 8), scratch);
+      const auto proof = mapping ? plan::check_memory(p->plan, *catalog_ops().table, extents(64, 8), *mapping)
+                                 : Result<void>(pass(mapping));
+      done = proof.has_value();
+      if (!proof) {
+        EXPECT_EQ(proof.error().code(), Errc::out_of_memory) << proof.error().text();
+        ++failed;
+      }
+    }
+    EXPECT_EQ(allocator.live, 0u) << at;
+    if (done) break;
+  }
+  EXPECT_GE(failed, 30u);
+}
+
+TEST(Memory, TheProofFindsAViewThatIsNotThere) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto row = rows_of(g, x, 1, 1);
+  g.output("y", g.emit<ops::ElementwiseUnary>({.in = {x}})[0]);
+  g.output("row", row);
+  const auto p = compiled(g);
+  const std::vector<std::uint64_t> scratch(2);
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{256}}) {
+    plan::PhysicalMapping mapping = planned(p, {}, scratch);
+    mapping.physical_specs[mapping.register_to_physical[1]].offset = mapping.of(RegisterRef{0}).offset + offset;
+    const auto r = plan::check_memory(p.plan, *catalog_ops().table, {}, mapping);
+    ASSERT_FALSE(r) << offset;
+    EXPECT_NE(r.error().text().find("registers 1 and 0 share memory"), std::string_view::npos) << r.error().text();
+  }
+  // A result over what a view still shows.
+  plan::PhysicalMapping mapping = planned(p, {}, scratch);
+  mapping.register_to_physical[2] = mapping.register_to_physical[0];
+  const auto r = plan::check_memory(p.plan, *catalog_ops().table, {}, mapping);
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().text().find("registers 2 and 1 share memory"), std::string_view::npos) << r.error().text();
+}
+
+TEST(Memory, TheProofFindsTwoOperandsThatAreOneMemory) {
+  // Both are read, and each alone could be written over.
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto same = g.emit<ops::Reshape>({.in = {x}, .params = {ShapeParams::of({4, 32})}})[0];
+  g.output("y", g.emit<ops::ElementwiseBinary>({.in = {x, same}})[0]);
+  const auto p = compiled(g);
+  plan::PhysicalMapping mapping = planned(p, {}, std::vector<std::uint64_t>(2));
+  EXPECT_NE(mapping.of(RegisterRef{2}).offset, mapping.of(RegisterRef{0}).offset);
+  mapping.register_to_physical[2] = mapping.register_to_physical[0];
+  EXPECT_FALSE(plan::check_memory(p.plan, *catalog_ops().table, {}, mapping));
 }
 
 TEST(Memory, PrefillAndDecodeAreOnePlanAtTwoSizes) {
@@ -170,7 +362,7 @@ TEST(Memory, TheProofFindsBrokenMappings) {
        Errc::overlapping_writers, "share memory"},
       {"scratch over a result", [](M m) { m.scratch_to_physical[1] = m.register_to_physical[3]; },
        Errc::overlapping_writers, "share memory"},
-      {"buffers overlap",
+      {"ranges overlap",
        [](M m) {
          m.physical_specs[m.register_to_physical[1]].offset = m.physical_specs[m.register_to_physical[0]].offset + 64;
        },
@@ -193,11 +385,11 @@ TEST(Memory, TheProofFindsBrokenMappings) {
        Errc::invalid_plan, "register 2 lies outside the arena"},
       {"scratch past the arena", [](M m) { m.physical_specs[m.scratch_to_physical[1]].offset = m.arena_bytes; },
        Errc::invalid_plan, "outside the arena"},
-      {"a buffer smaller than its register", [](M m) { m.physical_specs[m.register_to_physical[0]].size = 500; },
-       Errc::invalid_plan, "register 0 has 512 bytes, its buffer 500"},
-      {"a buffer off its alignment", [](M m) { m.physical_specs[m.register_to_physical[0]].offset = 4; },
+      {"a range smaller than its register", [](M m) { m.physical_specs[m.register_to_physical[0]].size = 500; },
+       Errc::invalid_plan, "register 0 has 512 bytes, its range 500"},
+      {"a range off its alignment", [](M m) { m.physical_specs[m.register_to_physical[0]].offset = 4; },
        Errc::invalid_plan, "at offset 4"},
-      {"no such buffer", [](M m) { m.register_to_physical[4] = 77; }, Errc::invalid_plan, "no buffer"},
+      {"no such range", [](M m) { m.register_to_physical[4] = 77; }, Errc::invalid_plan, "no range"},
       {"no such scratch", [](M m) { m.scratch_to_physical[1] = 77; }, Errc::invalid_plan, "instruction 1"},
       {"scratch without a place", [](M m) { m.scratch_to_physical[1] = plan::PhysicalMapping::kNoScratch; },
        Errc::invalid_plan, "instruction 1"},

@@ -117,6 +117,43 @@ TEST(ToyBackend, StopEndsAStepBetweenLaunches) {
   EXPECT_EQ(bound->program().launches(), 1u);
 }
 
+TEST(ToyBackend, AViewIsNotLaunchedAndItsReaderWaitsForWhoeverWroteIt) {
+  // 0: s = softmax(x); 1: r, its rows 2 and 3; 2: f, r as one row; 3: y = -f. s is an output too.
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto s = g.emit<ops::Softmax>({.in = {x}})[0];
+  ops::SliceParams rows;
+  rows.sizes = ShapeParams::of({2, 32});
+  rows.starts[0] = 2;
+  const auto r = g.emit<ops::Slice>({.in = {s}, .params = rows})[0];
+  const auto f = g.emit<ops::Reshape>({.in = {r}, .params = {ShapeParams::of({64})}})[0];
+  g.output("y", g.emit<ops::ElementwiseUnary>({.in = {f}})[0]);
+  g.output("s", s);
+  const auto plan = plan::compile(*g.finish(), catalog_ops(), kToyClaims);
+  ASSERT_TRUE(plan) << plan.error().text();
+  toy::Device device;
+  auto weights = exec::bind_weights<toy::Backend>(plan->plan, {}, device);
+  auto states = exec::StateStore<toy::Backend>::make(plan->plan, device, 0, 0);
+  ASSERT_TRUE(weights && states);
+  auto bound = exec::bind<toy::Backend>(*plan, *catalog_ops().table, *weights, *states, {}, device);
+  ASSERT_TRUE(bound) << bound.error().text();
+  using toy::CommandKind;
+  const std::vector<std::pair<CommandKind, std::uint32_t>> expected{
+      {CommandKind::launch, 0}, {CommandKind::wait, 0}, {CommandKind::launch, 3}, {CommandKind::finish, 0}};
+  const auto& commands = bound->program().commands();
+  ASSERT_EQ(commands.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(commands[i].kind, expected[i].first) << i;
+    EXPECT_EQ(commands[i].instruction, expected[i].second) << i;
+  }
+  std::mt19937 random(1);
+  const StepData run = random_step(plan->plan, {}, {}, random);
+  const auto got = run_with<toy::Backend>(*plan, {}, run, device);
+  const auto apart = run_apart(*plan, {}, run);
+  ASSERT_TRUE(got && apart);
+  EXPECT_TRUE(*got == *apart);
+}
+
 TEST(ToyBackend, BatchCapabilityIsDecidedAtBind) {
   const auto plan = softmax_plan();
   ASSERT_TRUE(plan);

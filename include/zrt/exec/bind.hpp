@@ -11,10 +11,12 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// How large a plan is bound: symbols at their upper bounds, slots in one step.
+/// How large a plan is bound, symbols at their upper bounds and slots in one step, and how its memory is
+/// planned, that of regions too.
 struct BindSizes {
   Extents bounds{};
   std::uint32_t batch_slots = 1;
+  plan::MemoryOptions memory{};
 };
 
 namespace detail {
@@ -60,7 +62,7 @@ template <class B> class Binder {
       if (auto r = out.kernel_scratch.push_back(*own); !r) return pass(r);
       if (auto r = scratch.push_back(*total); !r) return pass(r);
     }
-    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, scratch.span());
+    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, scratch.span(), sizes_.memory);
     if (!mapping) return pass(mapping);
     if (checked_)
       if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping); !r) return pass(r);
@@ -93,7 +95,8 @@ template <class B> class Binder {
     Vector<Footprint> footprints(plan.allocator);
     for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
       const plan::Instruction insn = plan.instruction(i);
-      if (auto r = footprints.push_back(footprint(plan, mapping, i)); !r) return pass(r);
+      const bool view = plan::is_view(plan, insn, *ops_.row(insn.opcode), mapping);
+      if (auto r = footprints.push_back(view ? Footprint{} : footprint(plan, mapping, i)); !r) return pass(r);
       RecordSite<typename B::Scratch> site;
       site.instruction = static_cast<std::uint32_t>(i);
       site.opcode = insn.opcode;
@@ -118,8 +121,11 @@ template <class B> class Binder {
           regions[k] = device_.region((*region)->program, (*region)->params.span(), (*region)->results.span());
         if (auto r = recording.regions.push_back(std::move(*region)); !r) return pass(r);
       }
-      if (auto r = recorder.begin(site); !r) return at(i, insn, r.error());
-      if (auto r = record_one(plan, insn, recording, weights, states, {regions.data(), insn.regions}, recorder); !r)
+      if (!view)
+        if (auto r = recorder.begin(site); !r) return at(i, insn, r.error());
+      if (auto r = record_one(plan, insn, recording, weights, states, {regions.data(), insn.regions},
+                              view ? nullptr : &recorder);
+          !r)
         return at(i, insn, r.error());
     }
     if (auto r = recorder.finish(); !r) return pass(r);
@@ -148,10 +154,12 @@ template <class B> class Binder {
     return {};
   }
 
+  /// Checks the operands of an instruction and hands them to its adapter; without a recorder, which an
+  /// instruction that has nothing to do needs not, checks them alone.
   [[nodiscard]] Result<void> record_one(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
                                         const Recording<B>& recording, const WeightSet<B>& weights,
                                         const StateStore<B>* states, std::span<const RegionOf<B>> regions,
-                                        typename B::Recorder& recorder) noexcept {
+                                        typename B::Recorder* recorder) noexcept {
     std::array<TensorHandle<B>, kMaxOperands> inputs{};
     std::array<TensorHandle<B>, kMaxOperands> outputs{};
     std::array<typename B::Weight, kMaxOperands> bound{};
@@ -170,7 +178,8 @@ template <class B> class Binder {
     if (insn.param_block_id) operands.params = plan.param_block(*insn.param_block_id);
     if (checked_)
       if (auto r = check_operands<B>(plan, insn, *ops_.row(insn.opcode), operands, sizes_.bounds); !r) return r;
-    return ops_.adapter(insn.opcode).record(recorder, operands);
+    if (recorder == nullptr) return {};
+    return ops_.adapter(insn.opcode).record(*recorder, operands);
   }
 
   const Ops<B>& ops_;

@@ -36,7 +36,6 @@ struct Footprint {
                                          std::size_t i) noexcept {
   const plan::Instruction insn = plan.instruction(i);
   Footprint f;
-  // Whole buffers, not registers: a smaller register never hides that its buffer is shared.
   for (plan::RegisterRef r : insn.inputs)
     if (r != plan::kNoRegister) f.add(mapping.of(r), mapping.of(r).size, false);
   for (plan::RegisterRef r : insn.outputs) f.add(mapping.of(r), mapping.of(r).size, true);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -182,6 +183,13 @@ concept HasExpansion = requires { typename O::expands_to; };
 template <class O>
 concept HasReferenceScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
   { O::reference_scratch(call, bounds) } -> std::same_as<CheckedSize>;
+};
+
+/// An op whose only result may lie in its first input already: `view` gives the byte there at which it
+/// begins, where that is so in every step. The planner then lets both share memory, and nothing is run.
+template <class O>
+concept HasView = O::output_roles.size() == 1 && requires(const TypeCall<O>& call) {
+  { O::view(call) } noexcept -> std::same_as<std::optional<std::uint64_t>>;
 };
 
 /// An op with projections whose activations may be rounded; see `assign_act` in the plan compiler.

@@ -79,6 +79,8 @@ struct OpRow {
   Result<std::uint32_t> (*infer)(const OperandInfo& operands, std::span<TensorType> outputs) noexcept;
   /// Sets the rounding fields of an encoded block from the types of its weights; true when any rounds.
   bool (*assign_act)(std::span<const WeightInfo> weights, ActPolicy policy, std::span<std::byte> params) noexcept;
+  /// Where a valid call's result lies in its first input; null for an op whose results are never there.
+  std::optional<std::uint64_t> (*view)(const OperandInfo& operands) noexcept;
 
   [[nodiscard]] constexpr bool takes_inputs(std::size_t count) const noexcept {
     return repeats_inputs ? count + 1 >= inputs.size() && count <= kMaxOperands : count == inputs.size();
@@ -149,6 +151,17 @@ ZRT_COLD bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weight
   return rounds;
 }
 
+template <class O> ZRT_COLD std::optional<std::uint64_t> view_row(const OperandInfo& operands) noexcept {
+  const auto call = type_call<O>(operands);
+  return call ? O::view(*call) : std::nullopt;
+}
+
+template <class O> consteval auto view_function() {
+  std::optional<std::uint64_t> (*function)(const OperandInfo&) noexcept = nullptr;
+  if constexpr (HasView<O>) function = &view_row<O>;
+  return function;
+}
+
 template <class O> consteval OpSet expands_to() {
   if constexpr (HasExpansion<O>)
     return OpSet::of(typename O::expands_to{});
@@ -175,7 +188,8 @@ inline constexpr OpRow kOpRow{O::opcode,
                               HasExpansion<O>,
                               expands_to<O>(),
                               &infer_row<O>,
-                              &assign_act_row<O>};
+                              &assign_act_row<O>,
+                              view_function<O>()};
 
 template <class... O> consteval auto op_rows(boost::mp11::mp_list<O...>) {
   std::array<const OpRow*, 256> rows{};

@@ -58,6 +58,30 @@ struct Slice {
     return {};
   }
 
+  /// The window is one run of x where it takes all of every axis behind the first that it cuts, and one
+  /// element of every axis before that. Its place and extents must be the same in every step.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<Slice>& c) noexcept {
+    const TensorType& x = c.in[0].type;
+    const Shape sizes = c.params.sizes.shape();
+    CheckedSize inner = 1;  // elements of x per step along the axis
+    CheckedSize first = 0;
+    bool constant = true;
+    bool cut = false;
+    for (std::size_t axis = x.shape.rank; axis-- > 0;) {
+      const Dim extent = x.shape[axis];
+      const bool whole = c.params.starts[axis] == 0 && sizes[axis] == extent;
+      if (cut ? sizes[axis] != Dim(1) : !whole && (extent.symbol != 0 || sizes[axis].symbol != 0)) return std::nullopt;
+      if (!whole && (extent.symbol != 0 || (c.params.starts[axis] != 0 && !constant))) return std::nullopt;
+      cut = cut || !whole;
+      first += inner * c.params.starts[axis];
+      inner *= extent.extent;
+      constant = constant && extent.symbol == 0;
+    }
+    // Where two elements share a byte, the other half of the last one would be a neighbour's.
+    if (!first.ok() || (info(x.dtype).block_elems != 1 && !(sizes == x.shape))) return std::nullopt;
+    return bytes_of(x.dtype, first.raw());
+  }
+
   static void reference(const HostCall<Slice>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);

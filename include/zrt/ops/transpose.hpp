@@ -44,6 +44,18 @@ struct Transpose {
     return {};
   }
 
+  /// Where all axes but those of one element keep their order, no element moves.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<Transpose>& c) noexcept {
+    unsigned next = 0;
+    for (std::size_t axis = 0; axis < c.params.rank; ++axis) {
+      const unsigned from = c.params.perm[axis];
+      if (c.in[0].type.shape[from] == Dim(1)) continue;
+      if (from < next) return std::nullopt;
+      next = from;
+    }
+    return 0;
+  }
+
   static void reference(const HostCall<Transpose>& c, const ExecutionContext& step, const Worker&) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);

@@ -5,6 +5,7 @@
 #include <zrt/ir/expand.hpp>
 #include <zrt/ir/verify.hpp>
 #include <zrt/plan/compiled_plan.hpp>
+#include <zrt/plan/order.hpp>
 #include <zrt/plan/validate.hpp>
 
 namespace zrt::inline ZRT_ABI::plan {
@@ -12,6 +13,7 @@ namespace zrt::inline ZRT_ABI::plan {
 struct CompileOptions {
   ActPolicy act = ActPolicy::weight;
   Validation validation = Validation::normal;
+  Ordering ordering = Ordering::program;  ///< of regions too
 };
 
 namespace detail {
@@ -144,10 +146,12 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
 }
 
 /// Writes a lowered graph as a plan: values become registers, nodes become instructions.
-[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, ActPolicy act, ExecutionPlan& plan,
-                                            Vector<PlanDiagnostic>& diagnostics) noexcept {
+[[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, const CompileOptions& options,
+                                            ExecutionPlan& plan, Vector<PlanDiagnostic>& diagnostics) noexcept {
   auto needed = needed_nodes(g);
   if (!needed) return pass(needed);
+  auto order = node_order(g, *ops.table, needed->span(), options.ordering);
+  if (!order) return pass(order);
   Vector<RegisterRef> reg(g.allocator);
   if (auto r = reg.resize(g.values.size()); !r) return r;
   for (RegisterRef& r : reg) r = kNoRegister;
@@ -177,9 +181,8 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
     if (auto r = assign(port.value.index); !r) return r;
     if (auto r = plan.inputs.push_back({port.name, reg[port.value.index]}); !r) return r;
   }
-  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-    if ((*needed)[i] == 0) continue;
-    const ir::Node& n = g.nodes[i];
+  for (std::uint32_t node : *order) {
+    const ir::Node& n = g.nodes[node];
     InstructionRecord record;
     record.opcode = n.opcode;
     record.inputs = n.inputs;
@@ -192,7 +195,7 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
     for (std::uint32_t id : g.node_regions(n)) {
       ExecutionPlan region(g.allocator);
       Vector<PlanDiagnostic> remarks(g.allocator);
-      if (auto r = emit_plan(g.regions[id], ops, act, region, remarks); !r) return r;
+      if (auto r = emit_plan(g.regions[id], ops, options, region, remarks); !r) return r;
       if (auto r = plan.regions.push_back(std::move(region)); !r) return r;
     }
     if (n.state.present()) record.state_block_id = static_cast<std::uint8_t>(n.state.index);
@@ -212,7 +215,8 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
     if (auto r = plan.param_bytes.append(g.node_params(n).data); !r) return r;
     OperandStorage storage;
     const OperandInfo operands = g.operand_info(n, storage);
-    if (ops.row(n.opcode)->assign_act(operands.weights, act, {plan.param_bytes.data() + offset, n.params_bytes}))
+    if (ops.row(n.opcode)->assign_act(operands.weights, options.act,
+                                      {plan.param_bytes.data() + offset, n.params_bytes}))
       if (auto r = diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
                                           static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
           !r)
@@ -248,8 +252,8 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
 /// Compiles a graph for a backend that claims `claims`.
 ///
 /// Walks down the ladder until every op is claimed, recording each step down as an `info`
-/// diagnostic; drops what nobody reads; sets activation rounding by `options.act` and the weights'
-/// types; computes liveness.
+/// diagnostic; drops what nobody reads; orders what is left by `options.ordering`; sets activation
+/// rounding by `options.act` and the weights' types; computes liveness.
 /// Errors: those of ir::verify, Errc::unsupported_opcode, Errc::limit_exceeded.
 [[nodiscard]] inline Result<CompiledPlan> compile(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
                                                   const CompileOptions& options = {}) noexcept {
@@ -258,7 +262,7 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
   compiled.validation = options.validation;
   auto lowered = detail::lower(graph, ops, claims, compiled.diagnostics);
   if (!lowered) return pass(lowered);
-  if (auto r = detail::emit_plan(*lowered, ops, options.act, compiled.plan, compiled.diagnostics); !r) return pass(r);
+  if (auto r = detail::emit_plan(*lowered, ops, options, compiled.plan, compiled.diagnostics); !r) return pass(r);
   if (auto r = analyse(compiled); !r) return pass(r);
   if (auto r = validate(compiled.plan, *ops.table, options.validation); !r) return pass(r);
   return compiled;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/plan/check_memory.hpp: the proof that planned memory holds every value for as long as it is needed.
+#pragma once
+
+#include <zrt/plan/liveness.hpp>
+#include <zrt/plan/physical_mapping.hpp>
+#include <zrt/plan/validate.hpp>
+
+namespace zrt::inline ZRT_ABI::plan {
+
+namespace detail {
+
+/// Walks a plan and keeps what lives. Believes nothing that the planner was told.
+class MemoryCheck {
+ public:
+  MemoryCheck(const ExecutionPlan& plan, const OpTable& table, const PhysicalMapping& mapping,
+              const LivenessMap& live) noexcept
+      : plan_(plan), table_(table), mapping_(mapping), live_(live), ranges_(plan.allocator), alive_(plan.allocator) {}
+
+  [[nodiscard]] Result<void> run(const Extents& bounds) noexcept {
+    if (auto r = measure(bounds); !r) return r;
+    for (const PlanPort& port : plan_.inputs) {
+      for (std::uint16_t other : alive_)
+        if (ranges_[index(port.reg)].overlaps(ranges_[other]))
+          return fail(Errc::overlapping_writers, "inputs ", index(port.reg), " and ", other, " share memory");
+      if (auto r = alive_.push_back(index(port.reg)); !r) return r;
+    }
+    keep([this](std::uint16_t r) { return live_.register_last_read[r] != LivenessMap::kNeverRead; });
+    for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+      const Instruction insn = plan_.instruction(i);
+      const OpRow& row = *table_[number(insn.opcode)];
+      // A view writes nothing, and what it shows was live and whole a moment ago.
+      if (!is_view(plan_, insn, row, mapping_))
+        for (std::size_t o = 0; o < insn.outputs.size(); ++o)
+          if (auto r = check_write(i, insn, row, o); !r) return r;
+      for (RegisterRef r : insn.outputs)
+        if (auto done = alive_.push_back(index(r)); !done) return done;
+      if (const std::uint16_t s = mapping_.scratch_to_physical[i]; s != PhysicalMapping::kNoScratch) {
+        const std::uint64_t begin = mapping_.physical_specs[s].offset;
+        const Range mine{begin, begin + mapping_.scratch_bytes[i]};
+        for (std::uint16_t other : alive_)
+          if (mine.overlaps(ranges_[other]))
+            return bad(i, Errc::overlapping_writers, "the scratch and register ", other,
+                       " share memory while both live");
+      }
+      keep([this, i](std::uint16_t r) {
+        const std::uint32_t read = live_.register_last_read[r];
+        return read != LivenessMap::kNeverRead && read > i;
+      });
+    }
+    return {};
+  }
+
+ private:
+  struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    [[nodiscard]] bool overlaps(const Range& other) const noexcept {
+      return begin < end && other.begin < other.end && begin < other.end && other.begin < end;
+    }
+  };
+
+  template <class... Pieces>
+  [[nodiscard]] std::unexpected<Error> bad(std::size_t i, Errc code, const Pieces&... pieces) const noexcept {
+    return std::unexpected<Error>(at_insn(Error::of(code, pieces...), i, plan_.instructions[i].opcode));
+  }
+
+  /// Finds the bytes of every register; all of them, and every scratch, lie in a range of the arena.
+  [[nodiscard]] Result<void> measure(const Extents& bounds) noexcept {
+    if (mapping_.register_to_physical.size() != plan_.registers.size() ||
+        mapping_.scratch_to_physical.size() != plan_.instructions.size() ||
+        mapping_.scratch_bytes.size() != plan_.instructions.size())
+      return fail(Errc::invalid_plan, "the mapping is not of this plan");
+    for (std::size_t reg = 0; reg < plan_.registers.size(); ++reg) {
+      if (mapping_.register_to_physical[reg] >= mapping_.physical_specs.size())
+        return fail(Errc::invalid_plan, "register ", reg, " lies in no range of the arena");
+      const PhysicalSpec& spec = mapping_.physical_specs[mapping_.register_to_physical[reg]];
+      const auto bytes = register_bytes(plan_.registers[reg], bounds);
+      if (!bytes) return pass(bytes);
+      if (*bytes > spec.size || spec.align == 0 || spec.offset % spec.align != 0)
+        return fail(Errc::invalid_plan, "register ", reg, " has ", *bytes, " bytes, its range ", spec.size,
+                    " at offset ", spec.offset, ", a multiple of ", unsigned{spec.align}, " expected");
+      if (!inside(spec.offset, *bytes))
+        return fail(Errc::invalid_plan, "register ", reg, " lies outside the arena of ", mapping_.arena_bytes,
+                    " bytes");
+      if (auto r = ranges_.push_back({spec.offset, spec.offset + *bytes}); !r) return r;
+    }
+    for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+      const std::uint16_t s = mapping_.scratch_to_physical[i];
+      if (s == PhysicalMapping::kNoScratch && mapping_.scratch_bytes[i] == 0) continue;
+      if (s >= mapping_.physical_specs.size())
+        return bad(i, Errc::invalid_plan, "the scratch of instruction ", i, " lies in no range of the arena");
+      if (!inside(mapping_.physical_specs[s].offset, mapping_.scratch_bytes[i]))
+        return bad(i, Errc::invalid_plan, "the scratch of instruction ", i, " lies outside the arena of ",
+                   mapping_.arena_bytes, " bytes");
+    }
+    return {};
+  }
+  [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    return offset <= mapping_.arena_bytes && bytes <= mapping_.arena_bytes - offset;
+  }
+
+  /// Output `o` of instruction `i` is written over nothing that lives, one input in place excepted.
+  [[nodiscard]] Result<void> check_write(std::size_t i, const Instruction& insn, const OpRow& row,
+                                         std::size_t o) noexcept {
+    const std::uint16_t out = index(insn.outputs[o]);
+    const Range& mine = ranges_[out];
+    auto share = [&](std::uint16_t other) {
+      return bad(i, Errc::overlapping_writers, "registers ", out, " and ", other, " share memory while both live");
+    };
+    for (std::size_t k = 0; k < o; ++k)
+      if (mine.overlaps(ranges_[index(insn.outputs[k])])) return share(index(insn.outputs[k]));
+    bool in_place = false;
+    for (std::uint16_t other : alive_) {
+      if (!mine.overlaps(ranges_[other])) continue;
+      // Two inputs that share memory are one input that is read twice.
+      if (in_place || !may_overwrite(i, insn, row, o, other) || ranges_[other].begin != mine.begin) return share(other);
+      in_place = true;
+    }
+    return {};
+  }
+
+  /// True when the op allows output `o` over the input that `other` is, and nobody reads it again.
+  [[nodiscard]] bool may_overwrite(std::size_t i, const Instruction& insn, const OpRow& row, std::size_t o,
+                                   std::uint16_t other) const noexcept {
+    if (live_.register_last_read[other] != i) return false;
+    std::size_t reads = 0;
+    for (RegisterRef r : insn.inputs) reads += r != kNoRegister && index(r) == other ? 1u : 0u;
+    if (reads != 1) return false;
+    for (const Alias& alias : row.may_alias)
+      if (alias.output == o && insn.inputs[alias.input] != kNoRegister && index(insn.inputs[alias.input]) == other)
+        return true;
+    return false;
+  }
+
+  template <class Keep> void keep(Keep wanted) noexcept {
+    std::size_t kept = 0;
+    for (std::uint16_t r : alive_)
+      if (wanted(r)) alive_[kept++] = r;
+    while (alive_.size() > kept) alive_.pop_back();
+  }
+
+  const ExecutionPlan& plan_;
+  const OpTable& table_;
+  const PhysicalMapping& mapping_;
+  const LivenessMap& live_;
+  Vector<Range> ranges_;
+  Vector<std::uint16_t> alive_;
+};
+
+}  // namespace detail
+
+/// Proves that no two registers (or scratch) that live at the same time share a byte, by comparing byte
+/// ranges. Excepted are a result in place of an input that dies, where the op allows it, and a view,
+/// where the op says that its result lies there. What lives when is found anew from the instructions.
+///
+/// Errors: Errc::overlapping_writers and Errc::invalid_plan naming registers and instruction.
+[[nodiscard]] inline Result<void> check_memory(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
+                                               const PhysicalMapping& mapping) noexcept {
+  const auto live = liveness(plan);
+  if (!live) return pass(live);
+  return detail::MemoryCheck(plan, table, mapping, *live).run(bounds);
+}
+
+}  // namespace zrt::inline ZRT_ABI::plan

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/transformer_arena.cpp: peak memory of transformer blocks and of a GPT-2 of two layers.
+//
+// The bounds are those of the graph runtime's design log ("Memory-Aware Topological Ordering"), for
+// attention whose scratch is a few rows instead of a matrix of scores.
+#include <zrt/ops/attention.hpp>
+#include <zrt/ops/constant.hpp>
+#include <zrt/ops/embedding.hpp>
+#include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/layer_norm.hpp>
+#include <zrt/ops/linear.hpp>
+#include <zrt/ops/reshape.hpp>
+#include <zrt/ops/residual_add.hpp>
+#include <zrt/ops/transpose.hpp>
+#include <zrt/plan/compile.hpp>
+#include <zrt/plan/memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <support/run_plan.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr double kMiB = 1024.0 * 1024.0;
+
+struct Size {
+  std::uint32_t dim, tokens, heads;
+};
+
+/// Layers of pre-norm attention and a feed-forward of four times the width, without data.
+class Model {
+ public:
+  explicit Model(Size size) : size_(size) {
+    const std::uint32_t d = size.dim;
+    weights_.add("vector", DType::f32, {d}, {});
+    weights_.add("square", DType::f32, {d, d}, {});
+    weights_.add("up", DType::f32, {4 * d, d}, {});
+    weights_.add("up.bias", DType::f32, {4 * d}, {});
+    weights_.add("down", DType::f32, {d, 4 * d}, {});
+    weights_.add("positions", DType::f32, {1024, d}, {});
+    weights_.add("words", DType::f32, {kWords, d}, {});
+  }
+
+  [[nodiscard]] Result<ir::Graph> block() {
+    ir::Builder g(*catalog_ops().table, system_allocator(), weights_.lookup());
+    const auto x = g.input("x", {DType::f32, {size_.tokens, size_.dim}});
+    g.output("y", layer(g, x));
+    return g.finish();
+  }
+  [[nodiscard]] Result<ir::Graph> gpt2(std::uint32_t layers) {
+    ir::Builder g(*catalog_ops().table, system_allocator(), weights_.lookup());
+    const auto ids = g.input("ids", {DType::si32, {size_.tokens}});
+    const auto at = g.input("at", {DType::si32, {size_.tokens}});
+    const auto words = g.emit<ops::Embedding>({.in = {ids}, .w = {g.weight("words", {kWords, size_.dim})}})[0];
+    const auto places = g.emit<ops::Embedding>({.in = {at}, .w = {g.weight("positions", {1024, size_.dim})}})[0];
+    auto x = g.emit<ops::ResidualAdd>({.in = {words, places}})[0];
+    for (std::uint32_t i = 0; i < layers; ++i) x = layer(g, x);
+    g.output("logits", g.emit<ops::Linear>({.in = {norm(g, x)}, .w = {g.weight("words", {kWords, size_.dim})}})[0]);
+    return g.finish();
+  }
+  static constexpr std::uint32_t kWords = 50257;
+
+ private:
+  ir::ValueId norm(ir::Builder& g, ir::ValueId x) {
+    auto vector = [&] { return g.emit<ops::Constant>({.in = {}, .w = {g.weight("vector", {size_.dim})}})[0]; };
+    const auto gamma = vector();
+    return g.emit<ops::LayerNorm>({.in = {x, gamma, vector()}, .params = {.feature_axis = 1}})[0];
+  }
+  ir::ValueId square(ir::Builder& g, ir::ValueId x) {
+    return g.emit<ops::Linear>(
+        {.in = {x}, .w = {g.weight("square", {size_.dim, size_.dim}), g.weight("vector", {size_.dim})}})[0];
+  }
+  /// [tokens, heads, head dim] to [heads, tokens, head dim], and back.
+  ir::ValueId swap(ir::Builder& g, ir::ValueId x) {
+    return g.emit<ops::Transpose>({.in = {x}, .params = {{1, 0, 2}, 3}})[0];
+  }
+  ir::ValueId layer(ir::Builder& g, ir::ValueId x) {
+    const std::uint32_t d = size_.dim;
+    const std::uint32_t head_dim = d / size_.heads;
+    const auto normed = norm(g, x);
+    auto heads = [&] {
+      const Shape split{size_.tokens, size_.heads, head_dim};
+      return swap(g, g.emit<ops::Reshape>({.in = {square(g, normed)}, .params = {ShapeParams::of(split)}})[0]);
+    };
+    const auto q = heads();
+    const auto k = heads();
+    const auto attended = g.emit<ops::Attention>({.in = {q, k, heads()}, .params = {.scale = 0.125f, .causal = 1}})[0];
+    const auto merged =
+        g.emit<ops::Reshape>({.in = {swap(g, attended)}, .params = {ShapeParams::of({size_.tokens, d})}})[0];
+    const auto mid = g.emit<ops::ResidualAdd>({.in = {x, square(g, merged)}})[0];
+    const auto up =
+        g.emit<ops::Linear>({.in = {norm(g, mid)}, .w = {g.weight("up", {4 * d, d}), g.weight("up.bias", {4 * d})}})[0];
+    const auto act = g.emit<ops::GatedAct>({.in = {up}, .params = {Activation::gelu_tanh}})[0];
+    const auto down =
+        g.emit<ops::Linear>({.in = {act}, .w = {g.weight("down", {d, 4 * d}), g.weight("vector", {d})}})[0];
+    return g.emit<ops::ResidualAdd>({.in = {mid, down}})[0];
+  }
+
+  Size size_;
+  Weights weights_;
+};
+
+std::uint64_t arena_bytes(const Result<ir::Graph>& graph, plan::Ordering ordering, plan::Fit fit = plan::Fit::least) {
+  EXPECT_TRUE(graph) << graph.error().text();
+  const auto p = plan::compile(*graph, catalog_ops(), reference_claims(), {.ordering = ordering});
+  EXPECT_TRUE(p) << p.error().text();
+  const auto scratch = reference_scratch(*p, {});
+  const auto mapping = plan::plan_memory(p->plan, p->liveness, *catalog_ops().table, {}, scratch, {fit});
+  EXPECT_TRUE(mapping) << mapping.error().text();
+  const auto proof = plan::check_memory(p->plan, *catalog_ops().table, {}, *mapping);
+  EXPECT_TRUE(proof) << proof.error().text();
+  return mapping->arena_bytes;
+}
+
+constexpr std::array kOrderings{plan::Ordering::program, plan::Ordering::freed_bytes, plan::Ordering::lazy_rescore};
+
+TEST(TransformerArena, OneBlock) {
+  struct Row {
+    const char* name;
+    Size size;
+    double bound;
+  };
+  for (const Row& row : {Row{"toy", {64, 32, 4}, 48.0 * kKiB}, Row{"small", {256, 128, 4}, 768.0 * kKiB},
+                         Row{"medium", {512, 256, 8}, 3.1 * kMiB}, Row{"GPT-2", {768, 512, 12}, 9.2 * kMiB}})
+    for (const plan::Ordering ordering : kOrderings) {
+      const std::uint64_t bytes = arena_bytes(Model(row.size).block(), ordering);
+      RecordProperty(std::string(row.name) + "." + std::to_string(static_cast<int>(ordering)), std::to_string(bytes));
+      EXPECT_LE(static_cast<double>(bytes), row.bound) << row.name << ", ordering " << static_cast<int>(ordering);
+    }
+}
+
+TEST(TransformerArena, Gpt2OfTwoLayersNeedsItsLogitsAndWhatTheyAreMadeOf) {
+  for (const std::uint32_t tokens : {16u, 64u, 256u})
+    for (const plan::Ordering ordering : kOrderings) {
+      const std::uint64_t bytes = arena_bytes(Model({768, tokens, 12}).gpt2(2), ordering);
+      EXPECT_EQ(bytes, 4ull * tokens * (Model::kWords + 768)) << tokens << ", ordering " << static_cast<int>(ordering);
+    }
+}
+
+}  // namespace
