@@ -12,4 +12,4 @@
 #endif
 #include <zrt/quant/types.hpp>
 
-static_assert(zrt::quant::find(zrt::DType::q4_0)->act == zrt::quant::Act::q8_32);
+static_assert(zrt::quant::facts(zrt::DType::q4_0)->act == zrt::quant::Act::q8_32);

@@ -107,12 +107,13 @@ TEST_P(QuantGolden, DequantisesToTheSameBits) {
 TEST_P(QuantGolden, DotsStayInsideTheBoundOfTheirOrder) {
   const quant::RowFunctions* row = quant::find(GetParam().first);
   ASSERT_NE(row, nullptr);
+  const quant::Act act = quant::facts(row->dtype)->act;
   const auto columns = static_cast<std::size_t>(golden_.columns);
   std::vector<float> x = golden_.x;
   std::vector<std::int8_t> q(columns);
   std::vector<float> d(columns);
-  const std::uint32_t group = quant::group_elems(row->act);
-  if (row->act != quant::Act::none) {
+  const std::uint32_t group = quant::group_elems(act);
+  if (act != quant::Act::none) {
     quant::round_activation(golden_.x.data(), columns, group, q.data(), d.data());
     for (std::size_t i = 0; i < columns; ++i) x[i] = static_cast<float>(q[i]) * d[i / group];
   }
@@ -123,11 +124,11 @@ TEST_P(QuantGolden, DotsStayInsideTheBoundOfTheirOrder) {
       for (std::size_t i = 0; i < columns; ++i) {
         exact += static_cast<double>(w[i]) * static_cast<double>(x[i]);
         magnitude += std::abs(static_cast<double>(w[i]) * static_cast<double>(x[i]));
-        if (row->act != quant::Act::none)
+        if (act != quant::Act::none)
           rounding += std::abs(static_cast<double>(w[i])) * 0.502 * static_cast<double>(d[i / group]);
       }
       const double bound = 40 * 0x1p-24 * magnitude + 1e-30;
-      const float got = row->act == quant::Act::none
+      const float got = act == quant::Act::none
                             ? quant::dot16(w, x.data(), columns)
                             : row->dot_blocks(section.blocks.data() + r * static_cast<std::size_t>(golden_.row_bytes),
                                               q.data(), d.data(), columns);

@@ -27,7 +27,7 @@ std::array<std::byte, 34> q8_block(std::uint16_t d, std::int8_t first) {
 TEST(QuantTypes, EveryLayoutIsFoundByItsNumber) {
   for (const quant::RowFunctions& row : quant::kRowFunctions) {
     EXPECT_EQ(quant::find(row.dtype), &row);
-    EXPECT_EQ(row.dot_blocks == nullptr, row.act == Act::none);
+    EXPECT_EQ(row.dot_blocks == nullptr, quant::facts(row.dtype)->act == Act::none);
   }
   EXPECT_EQ(quant::find(DType::si32), nullptr);
 }

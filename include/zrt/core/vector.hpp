@@ -6,12 +6,99 @@
 #include <zrt/core/error.hpp>
 
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 namespace zrt::inline ZRT_ABI {
+
+namespace detail {
+
+/// What growing needs to know of an element.
+struct ElementLayout {
+  std::size_t bytes;
+  std::size_t alignment;
+  /// Moves `count` elements to fresh memory and destroys the old ones; null where copying bytes does.
+  void (*relocate)(void* to, void* from, std::size_t count) noexcept;
+};
+
+/// A vector's memory, whatever its elements: one function for all, so that each element type does not
+/// compile its own.
+struct VectorStorage {
+  Allocator allocator;
+  void* data = nullptr;
+  std::size_t size = 0;
+  std::size_t capacity = 0;
+
+  explicit VectorStorage(const Allocator& a) noexcept : allocator(a) {}
+  VectorStorage(VectorStorage&& other) noexcept
+      : allocator(other.allocator),
+        data(std::exchange(other.data, nullptr)),
+        size(std::exchange(other.size, 0)),
+        capacity(std::exchange(other.capacity, 0)) {}
+  /// Only over storage that holds no elements and no memory.
+  VectorStorage& operator=(VectorStorage&& other) noexcept {
+    allocator = other.allocator;
+    data = std::exchange(other.data, nullptr);
+    size = std::exchange(other.size, 0);
+    capacity = std::exchange(other.capacity, 0);
+    return *this;
+  }
+  VectorStorage(const VectorStorage&) = delete;
+  VectorStorage& operator=(const VectorStorage&) = delete;
+  ~VectorStorage() = default;
+
+  /// Makes room for `count` elements in all.
+  [[nodiscard]] ZRT_NOINLINE Result<void> reserve(std::size_t count, const ElementLayout& element) noexcept {
+    if (count <= capacity) return {};
+    if (count > static_cast<std::size_t>(-1) / element.bytes)
+      return fail(Errc::size_overflow, "a list of ", count, " elements does not fit the address space");
+    void* memory = allocator.allocate(allocator.context, count * element.bytes, element.alignment);
+    if (memory == nullptr) return fail(Errc::out_of_memory, "no memory for ", count * element.bytes, " bytes");
+    if (element.relocate != nullptr)
+      element.relocate(memory, data, size);
+    else if (size != 0)
+      std::memcpy(memory, data, size * element.bytes);
+    release(element);
+    data = memory;
+    capacity = count;
+    return {};
+  }
+
+  /// Makes room for `more` elements behind those that are there, with room to spare.
+  [[nodiscard]] ZRT_NOINLINE Result<void> grow(std::size_t more, const ElementLayout& element) noexcept {
+    if (more > static_cast<std::size_t>(-1) - size)
+      return fail(Errc::size_overflow, "a list grows past the address space");
+    const std::size_t wanted = size + more;
+    const std::size_t doubled = capacity < 4 ? 8 : capacity > wanted / 2 ? capacity * 2 : wanted;
+    return reserve(doubled > wanted ? doubled : wanted, element);
+  }
+
+  /// Gives the memory back; the elements are gone by then.
+  void release(const ElementLayout& element) noexcept {
+    if (data != nullptr) allocator.release(allocator.context, data, capacity * element.bytes, element.alignment);
+    data = nullptr;
+    capacity = 0;
+  }
+};
+
+template <class T> void relocate(void* to, void* from, std::size_t count) noexcept {
+  T* old = static_cast<T*>(from);
+  for (std::size_t i = 0; i < count; ++i) {
+    ::new (static_cast<void*>(static_cast<T*>(to) + i)) T(std::move(old[i]));
+    old[i].~T();
+  }
+}
+
+// Bytes are aligned for whatever is laid out in them.
+template <class T>
+inline constexpr ElementLayout kElementLayout{
+    sizeof(T), alignof(T) < 64 && (sizeof(T) >= 64 || std::is_same_v<T, std::byte>) ? 64 : alignof(T),
+    std::is_trivially_copyable_v<T> ? nullptr : &relocate<T>};
+
+}  // namespace detail
 
 /// Holds elements of a nothrow-movable T; every call that may allocate returns a Result.
 ///
@@ -20,21 +107,14 @@ template <class T> class Vector {
  public:
   using value_type = T;
 
-  explicit Vector(Allocator allocator = system_allocator()) noexcept : allocator_(allocator) {}
+  explicit Vector(Allocator allocator = system_allocator()) noexcept : storage_(allocator) {}
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;
-  Vector(Vector&& other) noexcept
-      : allocator_(other.allocator_),
-        data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
+  Vector(Vector&& other) noexcept = default;
   Vector& operator=(Vector&& other) noexcept {
     if (this != &other) {
       free_all();
-      allocator_ = other.allocator_;
-      data_ = std::exchange(other.data_, nullptr);
-      size_ = std::exchange(other.size_, 0);
-      capacity_ = std::exchange(other.capacity_, 0);
+      storage_ = std::move(other.storage_);
     }
     return *this;
   }
@@ -44,53 +124,41 @@ template <class T> class Vector {
     free_all();
   }
 
-  [[nodiscard]] T* data() noexcept { return data_; }
-  [[nodiscard]] const T* data() const noexcept { return data_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] T* data() noexcept { return static_cast<T*>(storage_.data); }
+  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(storage_.data); }
+  [[nodiscard]] std::size_t size() const noexcept { return storage_.size; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return storage_.capacity; }
+  [[nodiscard]] bool empty() const noexcept { return storage_.size == 0; }
   [[nodiscard]] T& operator[](std::size_t i) noexcept {
-    ZRT_ASSERT(i < size_);
-    return data_[i];
+    ZRT_ASSERT(i < storage_.size);
+    return static_cast<T*>(storage_.data)[i];
   }
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
-    ZRT_ASSERT(i < size_);
-    return data_[i];
+    ZRT_ASSERT(i < storage_.size);
+    return static_cast<const T*>(storage_.data)[i];
   }
-  [[nodiscard]] T* begin() noexcept { return data_; }
-  [[nodiscard]] T* end() noexcept { return data_ + size_; }
-  [[nodiscard]] const T* begin() const noexcept { return data_; }
-  [[nodiscard]] const T* end() const noexcept { return data_ + size_; }
-  [[nodiscard]] T& back() noexcept { return data_[size_ - 1]; }
-  [[nodiscard]] const T& back() const noexcept { return data_[size_ - 1]; }
-  [[nodiscard]] std::span<T> span() noexcept { return {data_, size_}; }
-  [[nodiscard]] std::span<const T> span() const noexcept { return {data_, size_}; }
-  [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
+  [[nodiscard]] T* begin() noexcept { return static_cast<T*>(storage_.data); }
+  [[nodiscard]] T* end() noexcept { return static_cast<T*>(storage_.data) + storage_.size; }
+  [[nodiscard]] const T* begin() const noexcept { return static_cast<const T*>(storage_.data); }
+  [[nodiscard]] const T* end() const noexcept { return static_cast<const T*>(storage_.data) + storage_.size; }
+  [[nodiscard]] T& back() noexcept { return static_cast<T*>(storage_.data)[storage_.size - 1]; }
+  [[nodiscard]] const T& back() const noexcept { return static_cast<const T*>(storage_.data)[storage_.size - 1]; }
+  [[nodiscard]] std::span<T> span() noexcept { return {static_cast<T*>(storage_.data), storage_.size}; }
+  [[nodiscard]] std::span<const T> span() const noexcept {
+    return {static_cast<const T*>(storage_.data), storage_.size};
+  }
+  [[nodiscard]] const Allocator& allocator() const noexcept { return storage_.allocator; }
 
   /// Makes room for `count` elements in all.
   [[nodiscard]] Result<void> reserve(std::size_t count) noexcept {
-    if (count <= capacity_) return {};
-    if (count > static_cast<std::size_t>(-1) / sizeof(T))
-      return fail(Errc::size_overflow, "a list of ", count, " elements does not fit the address space");
-    void* memory = allocator_.allocate(allocator_.context, count * sizeof(T), alignment());
-    if (memory == nullptr) return fail(Errc::out_of_memory, "no memory for ", count * sizeof(T), " bytes");
-    T* moved = static_cast<T*>(memory);
-    for (std::size_t i = 0; i < size_; ++i) {
-      construct(moved + i, std::move(data_[i]));
-      data_[i].~T();
-    }
-    if (data_ != nullptr) allocator_.release(allocator_.context, data_, capacity_ * sizeof(T), alignment());
-    data_ = moved;
-    capacity_ = count;
-    return {};
+    return storage_.reserve(count, detail::kElementLayout<T>);
   }
 
   [[nodiscard]] Result<void> push_back(T value) noexcept {
-    if (size_ == capacity_) {
-      if (auto grown = reserve(capacity_ < 4 ? 8 : capacity_ * 2); !grown) return grown;
-    }
-    construct(data_ + size_, std::move(value));
-    ++size_;
+    if (storage_.size == storage_.capacity)
+      if (auto grown = storage_.grow(1, detail::kElementLayout<T>); !grown) return grown;
+    ::new (static_cast<void*>(end())) T(std::move(value));
+    ++storage_.size;
     return {};
   }
 
@@ -98,14 +166,10 @@ template <class T> class Vector {
   [[nodiscard]] Result<void> append(std::span<const T> values) noexcept
     requires std::is_trivially_copyable_v<T>
   {
-    if (values.size() > static_cast<std::size_t>(-1) - size_)
-      return fail(Errc::size_overflow, "a list grows past the address space");
-    const std::size_t wanted = size_ + values.size();
-    if (wanted > capacity_) {
-      const std::size_t doubled = capacity_ > wanted / 2 ? capacity_ * 2 : wanted;
-      if (auto grown = reserve(doubled); !grown) return grown;
-    }
-    for (const T& value : values) construct(data_ + size_++, value);
+    if (values.size() > storage_.capacity - storage_.size)
+      if (auto grown = storage_.grow(values.size(), detail::kElementLayout<T>); !grown) return grown;
+    if (!values.empty()) std::memcpy(static_cast<void*>(end()), values.data(), values.size_bytes());
+    storage_.size += values.size();
     return {};
   }
 
@@ -114,37 +178,29 @@ template <class T> class Vector {
     requires std::is_nothrow_default_constructible_v<T>
   {
     if (auto grown = reserve(count); !grown) return grown;
-    while (size_ > count) pop_back();
-    while (size_ < count) construct(data_ + size_++);
+    while (storage_.size > count) pop_back();
+    for (; storage_.size < count; ++storage_.size) ::new (static_cast<void*>(end())) T();
     return {};
   }
 
-  void pop_back() noexcept { data_[--size_].~T(); }
+  void pop_back() noexcept {
+    --storage_.size;
+    end()->~T();
+  }
   void clear() noexcept {
-    while (size_ > 0) pop_back();
+    if constexpr (std::is_trivially_destructible_v<T>)
+      storage_.size = 0;
+    else
+      while (storage_.size > 0) pop_back();
   }
 
  private:
-  // std::construct_at would cost every translation unit <memory>, and with it <ostream>.
-  template <class... Arguments> static void construct(T* at, Arguments&&... arguments) noexcept {
-    ::new (static_cast<void*>(at)) T(std::forward<Arguments>(arguments)...);
-  }
-  // Bytes are aligned for whatever is laid out in them.
-  static constexpr std::size_t alignment() noexcept {
-    return alignof(T) < 64 && (sizeof(T) >= 64 || std::is_same_v<T, std::byte>) ? 64 : alignof(T);
-  }
-
   void free_all() noexcept {
     clear();
-    if (data_ != nullptr) allocator_.release(allocator_.context, data_, capacity_ * sizeof(T), alignment());
-    data_ = nullptr;
-    capacity_ = 0;
+    storage_.release(detail::kElementLayout<T>);
   }
 
-  Allocator allocator_;
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
+  detail::VectorStorage storage_;
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -8,7 +8,6 @@
 #include <zrt/engine/stop_strings.hpp>
 #include <zrt/text/detokenizer.hpp>
 
-#include <cmath>
 #include <optional>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -46,9 +45,9 @@ struct ActiveRequest {
   for (std::size_t i = 0; i < prompt.size(); ++i)
     if (prompt[i] < 0 || static_cast<std::uint32_t>(prompt[i]) >= vocabulary)
       return fail(Errc::invalid_argument, "prompt token ", i, " is ", prompt[i], ", expected 0..", vocabulary - 1);
-  const bool numbers = std::isfinite(s.temperature) && s.top_p > 0.0f && s.min_p >= 0.0f && s.min_p <= 1.0f &&
-                       std::isfinite(s.repetition_penalty) && s.repetition_penalty > 0.0f &&
-                       std::isfinite(s.frequency_penalty) && std::isfinite(s.presence_penalty);
+  const bool numbers = __builtin_isfinite(s.temperature) && s.top_p > 0.0f && s.min_p >= 0.0f && s.min_p <= 1.0f &&
+                       __builtin_isfinite(s.repetition_penalty) && s.repetition_penalty > 0.0f &&
+                       __builtin_isfinite(s.frequency_penalty) && __builtin_isfinite(s.presence_penalty);
   if (!numbers)
     return fail(Errc::invalid_argument,
                 "sampling needs finite numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");

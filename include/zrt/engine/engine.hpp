@@ -4,7 +4,6 @@
 
 #include <zrt/engine/active_request.hpp>
 #include <zrt/engine/engine_core.hpp>
-#include <zrt/ops/catalog.hpp>
 
 #include <concepts>
 
@@ -48,8 +47,9 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
 template <class B, class Families = AllFamilies> class Engine {
   static_assert(detail::FamiliesAreDefined<Families>,
                 "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
-  static_assert(CheckBackend<B, ops::Catalog>::kOk && detail::CheckFamilies<B, typename Families::List>::kOk);
-  using Core = detail::EngineCore<B, Families, ModelOps<B, Families>>;
+  using Ops = ModelOps<B, Families>;
+  static_assert(detail::CheckFamilies<B, typename Families::List>::kOk && CheckBackend<B, Ops>::kOk);
+  using Core = detail::EngineCore<B, Families, Ops>;
 
  public:
   /// Opens a GGUF file by path; weights are used where they are mapped.

@@ -2,10 +2,9 @@
 // zrt/engine/mailbox.hpp: what any thread asks of an engine, until the thread that steps takes it.
 #pragma once
 
+#include <zrt/core/atomic.hpp>
 #include <zrt/core/mutex.hpp>
 #include <zrt/engine/active_request.hpp>
-
-#include <atomic>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -20,21 +19,21 @@ class Mailbox {
   }
 
   /// An id that no other request has. Any thread.
-  [[nodiscard]] RequestId next_id() noexcept { return RequestId{next_id_.fetch_add(1, std::memory_order_relaxed)}; }
+  [[nodiscard]] RequestId next_id() noexcept { return RequestId{next_id_.fetch_add(1, MemoryOrder::relaxed)}; }
 
   /// Leaves a request for the next step and returns its id. Any thread.
   [[nodiscard]] Result<RequestId> post(Owned<ActiveRequest> request) noexcept {
     const RequestId id = request->id;
     const MutexLock lock(mutex_);
     if (auto r = requests_.push_back(std::move(request)); !r) return pass(r);
-    mail_.store(true, std::memory_order_release);
+    mail_.store(true, MemoryOrder::release);
     return id;
   }
 
   /// Leaves a note. Without memory for it the request simply runs on; the caller may ask again. Any thread.
   void cancel(RequestId id) noexcept {
     const MutexLock lock(mutex_);
-    if (cancels_.push_back(id)) mail_.store(true, std::memory_order_release);
+    if (cancels_.push_back(id)) mail_.store(true, MemoryOrder::release);
   }
 
   [[nodiscard]] bool has_requests() noexcept {
@@ -46,13 +45,13 @@ class Mailbox {
   /// there is something; after an error all of it is still there.
   [[nodiscard]] Result<void> collect(Vector<Owned<ActiveRequest>>& requests, Vector<RequestId>& cancelled) noexcept {
     cancelled.clear();
-    if (!mail_.load(std::memory_order_acquire)) return {};
+    if (!mail_.load(MemoryOrder::acquire)) return {};
     const MutexLock lock(mutex_);
     if (auto r = requests.reserve(requests.size() + requests_.size()); !r) return r;
     for (Owned<ActiveRequest>& request : requests_) (void)requests.push_back(std::move(request));
     requests_.clear();
     std::swap(cancelled, cancels_);
-    mail_.store(false, std::memory_order_release);
+    mail_.store(false, MemoryOrder::release);
     return {};
   }
 
@@ -60,8 +59,8 @@ class Mailbox {
   Mutex mutex_;
   Vector<Owned<ActiveRequest>> requests_;
   Vector<RequestId> cancels_;
-  std::atomic<bool> mail_{false};
-  std::atomic<std::uint64_t> next_id_{1};
+  Atomic<bool> mail_{false};
+  Atomic<std::uint64_t> next_id_{1};
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail

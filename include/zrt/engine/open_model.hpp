@@ -40,7 +40,8 @@ template <class B, class Families, class Catalog> class OpenModel {
       tokenizer_.emplace(std::move(*tokenizer));
     }
     constexpr OpSet claims = OpSet::of(typename B::Claims{});
-    auto compiled = compile_model<Families>(file_, config_, ir::Ops::of<Catalog>(), claims, options_);
+    auto compiled =
+        compile_model<Families>(file_, config_, ir::Ops::of<Catalog, UnclaimedOps<B, Catalog>>(), claims, options_);
     if (!compiled) return pass(compiled);
     compiled_ = std::move(*compiled);
     return bind();

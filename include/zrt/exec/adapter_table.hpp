@@ -63,10 +63,6 @@ template <class B, class... O> consteval std::array<BindEntry<B>, 256> entries(b
   return table;
 }
 
-template <class B> struct ClaimedBy {
-  template <class O> using fn = boost::mp11::mp_contains<typename B::Claims, O>;
-};
-
 }  // namespace detail
 
 /// Entries by op number.
@@ -75,7 +71,7 @@ template <class B> using AdapterTable = std::array<BindEntry<B>, 256>;
 /// B's adapters for what it claims of a list of ops; the rest of the list has none.
 template <class B, class List = typename B::Claims>
 inline constexpr AdapterTable<B> kAdapterTable =
-    detail::entries<B>(boost::mp11::mp_copy_if_q<List, detail::ClaimedBy<B>>{});
+    detail::entries<B>(boost::mp11::mp_copy_if_q<List, zrt::detail::ClaimedBy<B>>{});
 
 /// A list of ops as binding sees it: their rows, and the adapters of backend B.
 template <class B> struct Ops {

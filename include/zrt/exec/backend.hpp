@@ -122,6 +122,10 @@ template <class B, class O> consteval bool runs() {
 
 template <class B, class O> struct RunsOp : std::bool_constant<runs<B, O>()> {};
 
+template <class B> struct ClaimedBy {
+  template <class O> using fn = boost::mp11::mp_contains<typename B::Claims, O>;
+};
+
 template <class B, class O> struct OpAndBelow;
 template <class B> struct BelowOf {
   template <class O> using fn = typename OpAndBelow<B, O>::type;
@@ -156,6 +160,8 @@ template <class B, class O> inline constexpr bool Runs = detail::runs<B, O>();
 /// The ops of a list, and those that they become on their way down to what B claims: all that a plan
 /// for B can meet. A program that makes tables of these alone does not compile the rest of the catalog.
 template <class B, class List> using ReachedOps = detail::ReachedOpsOf<B, List>;
+/// The ops of a list that must step down on B.
+template <class B, class List> using UnclaimedOps = boost::mp11::mp_remove_if_q<List, detail::ClaimedBy<B>>;
 
 /// The ops of a list that B claims without an adapter.
 template <class B, class Ops> using MissingAdapters = boost::mp11::mp_copy_if_q<Ops, detail::LacksAdapterOf<B>>;

@@ -13,27 +13,27 @@ class SpinBarrier {
  public:
   void reset(std::uint32_t count) noexcept {
     count_ = count;
-    arrived_.store(0, std::memory_order_relaxed);
-    round_.store(0, std::memory_order_relaxed);
+    arrived_.store(0, MemoryOrder::relaxed);
+    round_.store(0, MemoryOrder::relaxed);
   }
 
   /// Returns when all workers of round `round` have arrived; `round` counts up by itself.
   void wait(std::uint32_t& round) noexcept {
     const std::uint32_t mine = round++;
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) {
-      arrived_.store(0, std::memory_order_relaxed);
-      round_.store(mine + 1, std::memory_order_release);
+    if (arrived_.fetch_add(1, MemoryOrder::acq_rel) + 1 == count_) {
+      arrived_.store(0, MemoryOrder::relaxed);
+      round_.store(mine + 1, MemoryOrder::release);
       return;
     }
-    patience_.wait([&] { return round_.load(std::memory_order_acquire) != mine; });
+    patience_.wait([&] { return round_.load(MemoryOrder::acquire) != mine; });
   }
 
   [[nodiscard]] Patience& patience() noexcept { return patience_; }
 
  private:
   std::uint32_t count_ = 1;
-  alignas(64) std::atomic<std::uint32_t> arrived_{0};
-  alignas(64) std::atomic<std::uint32_t> round_{0};
+  alignas(64) Atomic<std::uint32_t> arrived_{0};
+  alignas(64) Atomic<std::uint32_t> round_{0};
   Patience patience_;
 };
 

@@ -43,7 +43,7 @@ class HostDevice {
   /// Errc::shape_mismatch when the data is shorter than the shape; data is not copied and
   /// must outlive every program that uses it.
   [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
-    if (is_block(view.dtype) && quant::find(view.dtype) == nullptr)
+    if (is_block(view.dtype) && quant::facts(view.dtype) == nullptr)
       return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype),
                   ", which is not computed");
     const auto elements = view.shape.elements({}).get(view.name);

@@ -2,9 +2,9 @@
 // zrt/exec/patience.hpp: how long a waiting worker keeps its core before it offers it to others.
 #pragma once
 
+#include <zrt/core/atomic.hpp>
 #include <zrt/core/hooks.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <sched.h>
 
@@ -44,10 +44,10 @@ class Patience {
     }
   }
 
-  [[nodiscard]] std::uint32_t pauses() const noexcept { return pauses_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t pauses() const noexcept { return pauses_.load(MemoryOrder::relaxed); }
   /// Takes over what another has learnt.
   void learn(std::uint32_t pauses) noexcept {
-    if (pauses != this->pauses()) pauses_.store(pauses, std::memory_order_relaxed);
+    if (pauses != this->pauses()) pauses_.store(pauses, MemoryOrder::relaxed);
   }
 
   /// Tells the core that this thread waits.
@@ -60,7 +60,7 @@ class Patience {
   }
 
  private:
-  std::atomic<std::uint32_t> pauses_{kMostPauses};
+  Atomic<std::uint32_t> pauses_{kMostPauses};
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

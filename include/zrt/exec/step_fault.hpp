@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::exec {
 ///
 /// Errors: Errc::spec_violation, limit_exceeded or cancelled, with the instruction and its op.
 [[nodiscard]] inline Result<void> step_fault(const StepStatus& status, const plan::ExecutionPlan& plan) noexcept {
-  const std::uint64_t word = status.word.load(std::memory_order_relaxed);
+  const std::uint64_t word = status.word.load(MemoryOrder::relaxed);
   if (word == StepStatus::kClean) return {};
   const auto code = static_cast<Errc>(word & 0xffffu);
   const auto instruction = static_cast<std::uint32_t>(word >> 32);

@@ -2,11 +2,11 @@
 // zrt/exec/thread_pool.hpp: the default workers behind the thread hook.
 #pragma once
 
+#include <zrt/core/atomic.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/exec/patience.hpp>
 
-#include <atomic>
 #include <pthread.h>
 #include <sched.h>
 
@@ -58,11 +58,11 @@ class ThreadPool {
     auto& pool = *static_cast<ThreadPool*>(context);
     pool.work_ = work;
     pool.argument_ = argument;
-    pool.running_.store(pool.workers_ - 1, std::memory_order_relaxed);
-    pool.round_.fetch_add(1, std::memory_order_seq_cst);
-    if (pool.sleeping_.load(std::memory_order_seq_cst) != 0) pool.wake();
+    pool.running_.store(pool.workers_ - 1, MemoryOrder::relaxed);
+    pool.round_.fetch_add(1, MemoryOrder::seq_cst);
+    if (pool.sleeping_.load(MemoryOrder::seq_cst) != 0) pool.wake();
     work(argument, 0, pool.workers_);
-    pool.joining_.wait([&] { return pool.running_.load(std::memory_order_acquire) == 0; });
+    pool.joining_.wait([&] { return pool.running_.load(MemoryOrder::acquire) == 0; });
   }
 
   static void* main(void* argument) noexcept {
@@ -70,7 +70,7 @@ class ThreadPool {
     ThreadPool& pool = *thread.pool;
     for (std::uint32_t seen = 0; pool.await(seen);) {
       pool.work_(pool.argument_, thread.index, pool.workers_);
-      pool.running_.fetch_sub(1, std::memory_order_release);
+      pool.running_.fetch_sub(1, MemoryOrder::release);
     }
     return nullptr;
   }
@@ -78,7 +78,7 @@ class ThreadPool {
   /// Waits for the round after `seen`; false when the pool stops.
   bool await(std::uint32_t& seen) noexcept {
     std::uint64_t since = 0;
-    for (std::uint32_t spins = 1; round_.load(std::memory_order_acquire) == seen; ++spins) {
+    for (std::uint32_t spins = 1; round_.load(MemoryOrder::acquire) == seen; ++spins) {
       Patience::pause();
       if (spins % 1024 != 0 && spin_nanoseconds_ != 0) continue;
       const std::uint64_t now = monotonic_clock()();
@@ -86,15 +86,15 @@ class ThreadPool {
       if (now - since >= spin_nanoseconds_) sleep_until_after(seen);
     }
     ++seen;
-    return !stopping_.load(std::memory_order_acquire);
+    return !stopping_.load(MemoryOrder::acquire);
   }
 
   void sleep_until_after(std::uint32_t seen) noexcept {
     (void)pthread_mutex_lock(&mutex_);
     // Announced before the last look at the round: run() looks at `sleeping_` after raising it.
-    sleeping_.fetch_add(1, std::memory_order_seq_cst);
-    while (round_.load(std::memory_order_seq_cst) == seen) (void)pthread_cond_wait(&wake_, &mutex_);
-    sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+    sleeping_.fetch_add(1, MemoryOrder::seq_cst);
+    while (round_.load(MemoryOrder::seq_cst) == seen) (void)pthread_cond_wait(&wake_, &mutex_);
+    sleeping_.fetch_sub(1, MemoryOrder::seq_cst);
     (void)pthread_mutex_unlock(&mutex_);
   }
 
@@ -109,8 +109,8 @@ class ThreadPool {
   }
 
   void stop() noexcept {
-    stopping_.store(true, std::memory_order_seq_cst);
-    round_.fetch_add(1, std::memory_order_seq_cst);
+    stopping_.store(true, MemoryOrder::seq_cst);
+    round_.fetch_add(1, MemoryOrder::seq_cst);
     wake();
     for (Thread& thread : threads_) (void)pthread_join(thread.handle, nullptr);
     threads_.clear();
@@ -130,10 +130,10 @@ class ThreadPool {
   Patience joining_;
   ThreadHook::Work work_ = nullptr;
   void* argument_ = nullptr;
-  alignas(64) std::atomic<std::uint32_t> round_{0};
-  alignas(64) std::atomic<std::uint32_t> running_{0};
-  std::atomic<std::uint32_t> sleeping_{0};
-  std::atomic<bool> stopping_{false};
+  alignas(64) Atomic<std::uint32_t> round_{0};
+  alignas(64) Atomic<std::uint32_t> running_{0};
+  Atomic<std::uint32_t> sleeping_{0};
+  Atomic<bool> stopping_{false};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
 };

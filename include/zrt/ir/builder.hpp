@@ -162,7 +162,7 @@ class Builder {
       // A shape rule knows roles; whoever reads the message has a file with tensors.
       if (error.code() == Errc::unsupported_weight_type)
         for (WeightId weight : w)
-          if (weight.present() && quant::find(graph_.weights[weight.index].dtype) == nullptr)
+          if (weight.present() && quant::facts(graph_.weights[weight.index].dtype) == nullptr)
             error.append("; tensor ").append(graph_.weights[weight.index].name.view());
       set(error.at_instruction(index, number(opcode)));
       return 0;

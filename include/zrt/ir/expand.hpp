@@ -59,9 +59,10 @@ struct Ops {
   const OpTable* table;
   const ExpandTable* expansions;
 
-  template <class Catalog> [[nodiscard]] static constexpr Ops of() noexcept {
+  /// `Expanded` are those whose expansions may be asked for: what a backend claims is never expanded.
+  template <class Catalog, class Expanded = Catalog> [[nodiscard]] static constexpr Ops of() noexcept {
     static_assert(CheckCatalog<Catalog>::kOk);
-    return {&kOpTable<Catalog>, &kExpandTable<Catalog>};
+    return {&kOpTable<Catalog>, &kExpandTable<Expanded>};
   }
   [[nodiscard]] const OpRow* row(Opcode opcode) const noexcept { return (*table)[number(opcode)]; }
 };

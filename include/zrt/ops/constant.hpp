@@ -44,7 +44,7 @@ struct Constant {
     if (!c.w[0].present()) return fail(Errc::missing_weight, "constant: weight literal is not bound");
     if (c.params.form > ConstantForm::stored) return bad_params<Constant>("form is not known");
     const DType stored = c.w[0].dtype;
-    const bool widened = c.params.form == ConstantForm::widened && quant::find(stored) != nullptr;
+    const bool widened = c.params.form == ConstantForm::widened && quant::facts(stored) != nullptr;
     if (!widened && is_block(stored))
       return fail(Errc::unsupported_weight_type, "constant: ", zrt::name(stored), " is not read as ",
                   c.params.form == ConstantForm::stored ? "it is stored" : "f32 in this build");

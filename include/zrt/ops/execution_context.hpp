@@ -2,9 +2,9 @@
 // zrt/ops/execution_context.hpp: what changes from step to step, in the form that host kernels read.
 #pragma once
 
+#include <zrt/core/atomic.hpp>
 #include <zrt/core/dims.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,12 +14,12 @@ namespace zrt::inline ZRT_ABI {
 /// The first fault that data caused within a step: (instruction << 32 | code), the smallest wins.
 struct StepStatus {
   static constexpr std::uint64_t kClean = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> word{kClean};
+  Atomic<std::uint64_t> word{kClean};
 
   void report(std::uint32_t instruction, Errc code) noexcept {
     const std::uint64_t mine = std::uint64_t{instruction} << 32 | static_cast<std::uint64_t>(code);
-    std::uint64_t seen = word.load(std::memory_order_relaxed);
-    while (mine < seen && !word.compare_exchange_weak(seen, mine, std::memory_order_relaxed)) {
+    std::uint64_t seen = word.load(MemoryOrder::relaxed);
+    while (mine < seen && !word.compare_exchange_weak(seen, mine, MemoryOrder::relaxed)) {
     }
   }
 };

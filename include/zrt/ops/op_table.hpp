@@ -142,7 +142,7 @@ ZRT_COLD bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weight
     auto decoded = decode_params<O>({O::Params::version, O::opcode, params});
     if (!decoded) return false;
     for (const auto& act : O::act_fields) {
-      const quant::RowFunctions* type = quant::find(weights[act.weight].dtype);
+      const quant::TypeFacts* type = quant::facts(weights[act.weight].dtype);
       (*decoded).*act.field = policy == ActPolicy::weight && type != nullptr ? type->act : quant::Act::none;
       rounds = rounds || (*decoded).*act.field != quant::Act::none;
     }

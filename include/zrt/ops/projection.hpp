@@ -55,7 +55,7 @@ struct ActivationRow {
 /// True when a weight of `dtype` may meet activations rounded as `act` says.
 [[nodiscard]] constexpr bool act_fits(DType dtype, quant::Act act) noexcept {
   if (act == quant::Act::none) return true;
-  const quant::RowFunctions* type = quant::find(dtype);
+  const quant::TypeFacts* type = quant::facts(dtype);
   return type != nullptr && type->act == act;
 }
 

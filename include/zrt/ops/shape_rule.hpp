@@ -63,7 +63,7 @@ template <class O>
   if (!weight.present()) return fail(Errc::missing_weight, O::name, ": weight ", name, " is not bound");
   if (weight.shape.rank != 2 || weight.shape[1] != Dim(cols))
     return bad_shape<O>(name, "two axes, the last as long as the activations'", weight.shape);
-  if (quant::find(weight.dtype) == nullptr)
+  if (quant::facts(weight.dtype) == nullptr)
     return fail(Errc::unsupported_weight_type, O::name, ": weight ", name, " is ", zrt::name(weight.dtype),
                 ", which this build does not compute");
   if (cols % info(weight.dtype).block_elems != 0)

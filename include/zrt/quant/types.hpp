@@ -29,27 +29,45 @@ using Types = boost::mp11::mp_list<
     Layout<DType::q6_k>>;
 // clang-format on
 
+/// What a plan needs to know of one weight type; names none of its functions, so that a program which
+/// narrows its types compiles no others.
+struct TypeFacts {
+  DType dtype;
+  Act act;  ///< how activations are rounded before the type's products
+};
+
 /// What plain code does with a row of one weight type.
 struct RowFunctions {
   DType dtype;
-  /// The rounding that `dot_blocks` expects of its activations.
-  Act act;
   void (*dequantise)(const std::byte* blocks, std::uint64_t elems, float* out) noexcept;
-  /// The order `blocks`; null for a type without blocks.
+  /// The order `blocks`, of activations rounded as the type's facts say; null for a type without blocks.
   float (*dot_blocks)(const std::byte* row, const std::int8_t* q, const float* d, std::uint64_t n) noexcept;
 };
 
 namespace detail {
 
 template <WeightLayout L> consteval RowFunctions row_functions() {
-  RowFunctions row{L::kDType, L::kAct, &L::dequantise, nullptr};
+  RowFunctions row{L::kDType, &L::dequantise, nullptr};
   if constexpr (BlockLayout<L>) row.dot_blocks = &quant::dot_blocks<L>;
   return row;
 }
 
+template <class... L> consteval auto fact_table(boost::mp11::mp_list<L...>) {
+  return std::array{TypeFacts{L::kDType, L::kAct}...};
+}
 template <class... L> consteval auto row_table(boost::mp11::mp_list<L...>) { return std::array{row_functions<L>()...}; }
 
 }  // namespace detail
+
+/// Every type in Types, in its order.
+inline constexpr auto kTypeFacts = detail::fact_table(Types{});
+
+/// Returns the facts of `dtype`, or null when it is no type of the list.
+[[nodiscard]] constexpr const TypeFacts* facts(DType dtype) noexcept {
+  for (const TypeFacts& row : kTypeFacts)
+    if (row.dtype == dtype) return &row;
+  return nullptr;
+}
 
 /// The row functions of every type in Types, in its order.
 inline constexpr auto kRowFunctions = detail::row_table(Types{});
@@ -63,8 +81,8 @@ inline constexpr auto kRowFunctions = detail::row_table(Types{});
 
 static_assert(
     [] {
-      for (const RowFunctions& row : kRowFunctions)
-        if (find(row.dtype) != &row) return false;
+      for (const TypeFacts& row : kTypeFacts)
+        if (facts(row.dtype) != &row) return false;
       return true;
     }(),
     "zrt: a weight type stands twice in quant/types.hpp");

@@ -33,7 +33,7 @@ class KernelDevice : public exec::HostDevice {
   /// Errors: also Errc::unsupported_weight_type for a type that the backend was not compiled for.
   [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
     if (auto r = ready(); !r) return pass(r);
-    if (quant::find(view.dtype) != nullptr && kernels_->find(view.dtype) == nullptr)
+    if (quant::facts(view.dtype) != nullptr && kernels_->find(view.dtype) == nullptr)
       return fail(Errc::unsupported_weight_type, "cpu: weight ", view.name, " is ", name(view.dtype),
                   ", which the backend was not compiled for: add the type to the WeightTypes of BasicCpuBackend");
     return exec::HostDevice::weight(view);

@@ -8,7 +8,7 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <DType T>
-concept WeightType = quant::find(T) != nullptr;
+concept WeightType = quant::facts(T) != nullptr;
 
 /// The types of weights that kernels are compiled for. f32 is always one of them: norms and biases are f32.
 template <DType... kTypes> struct WeightTypes {
