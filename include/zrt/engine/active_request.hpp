@@ -61,7 +61,7 @@ struct ActiveRequest {
   for (const TokenBias& bias : s.bias) {
     if (bias.token < 0 || static_cast<std::uint32_t>(bias.token) >= vocabulary)
       return fail(Errc::invalid_argument, "a logit bias names token ", bias.token, ", expected 0..", vocabulary - 1);
-    if (!std::isfinite(bias.bias) && !(bias.bias < 0.0f))
+    if (!__builtin_isfinite(bias.bias) && !(bias.bias < 0.0f))
       return fail(Errc::invalid_argument, "the logit bias of token ", bias.token, " is ",
                   bias.bias > 0.0f ? "infinity" : "NaN", ", expected a finite number, or -infinity for never");
   }
