@@ -128,15 +128,15 @@ class Case {
     const std::vector<std::byte> before(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
     std::vector<std::byte> scratch(1);
     if constexpr (zrt::HasReferenceScratch<O>) scratch.resize(O::reference_scratch(types, bounds).raw() + 64);
-    status_.word = zrt::StepStatus::kClean;
+    status_.word.store(zrt::StepStatus::kClean);
     O::reference(call, step, {0, 1, 7, scratch});
     const std::vector<std::byte> wanted(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
-    const std::uint64_t wanted_status = status_.word;
+    const std::uint64_t wanted_status = status_.word.load();
 
     for (const cpu::KernelSet* set : variants()) {
       for (const std::uint32_t workers : {1u, 2u, 5u}) {
         std::memcpy(memory_.data(), before.data(), used_);
-        status_.word = zrt::StepStatus::kClean;
+        status_.word.store(zrt::StepStatus::kClean);
         const std::uint64_t size = cpu::scratch_bytes<O>(types, bounds).raw();
         std::vector<std::byte> own(size + 64, std::byte{0xff});
         exec::HostProgram program;

@@ -29,8 +29,12 @@ template <std::integral T> class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  [[nodiscard]] T load(MemoryOrder order) const noexcept { return __atomic_load_n(&value_, static_cast<int>(order)); }
-  void store(T value, MemoryOrder order) noexcept { __atomic_store_n(&value_, value, static_cast<int>(order)); }
+  [[nodiscard]] T load(MemoryOrder order = MemoryOrder::seq_cst) const noexcept {
+    return __atomic_load_n(&value_, static_cast<int>(order));
+  }
+  void store(T value, MemoryOrder order = MemoryOrder::seq_cst) noexcept {
+    __atomic_store_n(&value_, value, static_cast<int>(order));
+  }
   /// Both return the value before.
   T fetch_add(T value, MemoryOrder order) noexcept {
     return __atomic_fetch_add(&value_, value, static_cast<int>(order));
