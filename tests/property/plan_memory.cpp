@@ -213,4 +213,64 @@ TEST(PlanMemory, ReuseAndOrderChangeNoBit) {
   }
 }
 
+/// The plans of ten thousand instructions that are hardest on one part of the planner each.
+std::vector<std::pair<std::string_view, ir::Graph>> long_graphs() {
+  std::vector<std::pair<std::string_view, ir::Graph>> graphs;
+  constexpr std::uint32_t kMany = 5000;
+  auto finish = [&](std::string_view name, ir::Builder& g, ir::ValueId y) {
+    g.output("y", y);
+    auto graph = g.finish();
+    EXPECT_TRUE(graph) << graph.error().text();
+    if (graph) graphs.emplace_back(name, std::move(*graph));
+  };
+  auto sum = [](ir::Builder& g, const std::vector<ir::ValueId>& values) {
+    ir::ValueId total = values[0];
+    for (std::size_t i = 1; i < values.size(); ++i)
+      total = g.emit<ops::ElementwiseBinary>({.in = {total, values[i]}})[0];
+    return total;
+  };
+  {
+    ir::Builder g(*catalog_ops().table);
+    auto x = g.input("x", {DType::f32, {4, 32}});
+    for (std::uint32_t i = 0; i < 2 * kMany; ++i) x = g.emit<ops::ElementwiseUnary>({.in = {x}})[0];
+    finish("one chain in place", g, x);
+  }
+  {
+    ir::Builder g(*catalog_ops().table);
+    const auto x = g.input("x", {DType::f32, {4, 32}});
+    std::vector<ir::ValueId> values;
+    for (std::uint32_t i = 0; i < kMany; ++i) values.push_back(g.emit<ops::Softmax>({.in = {x}})[0]);
+    finish("all live at once", g, sum(g, values));
+  }
+  {
+    ir::Builder g(*catalog_ops().table);
+    const auto x = g.input("x", {DType::f32, {kMany, 16}});
+    std::vector<ir::ValueId> values;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+      ops::SliceParams row;
+      row.sizes = ShapeParams::of({1, 16});
+      row.starts[0] = i;
+      values.push_back(g.emit<ops::Slice>({.in = {x}, .params = row})[0]);
+    }
+    finish("all views of one", g, sum(g, values));
+  }
+  return graphs;
+}
+
+TEST(PlanMemory, PlansOfTenThousandInstructions) {
+  for (const auto& [name, graph] : long_graphs()) {
+    SCOPED_TRACE(name);
+    for (const plan::Ordering ordering : kOrderings) {
+      const plan::CompiledPlan p = compiled(graph, ordering);
+      ASSERT_GE(p.plan.instructions.size(), 9999u);
+      std::mt19937 random(1);
+      StepData run = random_step(p.plan, {}, {}, random);
+      const auto planned = run_planned(p, {}, run);
+      const auto apart = run_apart(p, {}, run);
+      ASSERT_TRUE(planned && apart);
+      EXPECT_TRUE(*planned == *apart);
+    }
+  }
+}
+
 }  // namespace

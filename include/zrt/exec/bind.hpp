@@ -190,7 +190,8 @@ template <class B> class Binder {
 
 }  // namespace detail
 
-/// Plans memory at `sizes`, then records every instruction. Unless the plan's validation level is
+/// Plans memory at `sizes`, then records every instruction that has something to do: a result that is a
+/// view of an input in this memory is checked, but handed to no adapter. Unless the plan's validation level is
 /// `none`, the planned memory is proven first, and what each adapter is handed is checked.
 ///
 /// Errors: Errc::unsupported_opcode (not claimed), invalid_param_block_abi, batch_unsupported (an

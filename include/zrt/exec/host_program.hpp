@@ -32,7 +32,11 @@ class HostProgram {
                                   std::span<std::byte> scratch, bool fence) noexcept {
     static_assert(std::is_trivially_copyable_v<Args> && alignof(Args) <= 16);
     const std::size_t offset = (args_.size() + 15) / 16 * 16;
-    if (auto r = args_.resize(offset + sizeof(Args)); !r) return r;
+    const std::size_t end = offset + sizeof(Args);
+    // By steps of a half, so that a long plan is not copied at every call.
+    if (end > args_.capacity())
+      if (auto r = args_.reserve(end + end / 2); !r) return r;
+    if (auto r = args_.resize(end); !r) return r;
     std::memcpy(args_.data() + offset, &args, sizeof(Args));
     return entries_.push_back({&call<Args>, reinterpret_cast<void (*)()>(kernel), offset, scratch, instruction, fence});
   }
