@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/engines/cpu.cpp: the one place where the CPU engine is compiled.
+// examples/engines/cpu.cpp: the one place where the CPU engine and its runner of programs are compiled.
 #include <zrt/backend/cpu.hpp>
+#include <zrt/exec/program_runner.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
 template class zrt::Engine<zrt::CpuBackend>;
+template class zrt::ProgramRunner<zrt::CpuBackend>;

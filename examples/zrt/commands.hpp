@@ -12,6 +12,7 @@ namespace program {
 [[nodiscard]] int inspect(const InspectOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
+[[nodiscard]] int ptir_run(const PtirOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 
 }  // namespace program

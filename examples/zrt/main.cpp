@@ -194,6 +194,23 @@ void add_perplexity(CLI::App& app, PerplexityOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+void add_ptir_run(CLI::App& app, PtirOptions& o) {
+  app.add_option("file", o.file, "Program: .json, or text under any other name")->required();
+  app.add_option("--feed", o.feeds, "An input, by name or as %id, from a .npy file; may be given several times")
+      ->type_name("NAME=FILE")
+      ->take_all();
+  app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  app.add_option("-t,--threads", o.threads, "Workers")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 1024u))
+      ->envname("ZRT_THREADS")
+      ->capture_default_str();
+  app.add_option("--dump", o.dump, "Show the plan, the program for Graphviz, or the program as C, and do not run")
+      ->check(CLI::IsMember({"plan", "dot", "c"}));
+  app.add_option("--out", o.out, "Folder for the outputs as .npy files; without it they are printed");
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
 void add_bench(CLI::App& app, BenchOptions& o) {
   add_model(app, o.model);
   app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it")
@@ -233,6 +250,9 @@ int run(int argc, char** argv) {
   add(app, "inspect", "Metadata and tensors of a file, and whether this build runs it", &add_inspect, &inspect, status);
   add(app, "plan", "The instructions and the memory of a model on a backend", &add_plan, &plan, status);
   add(app, "perplexity", "Perplexity of a text", &add_perplexity, &perplexity, status);
+  const auto ptir = app.add_subcommand("ptir", "Programs of the portable tensor IR");
+  ptir->require_subcommand(1);
+  add(*ptir, "run", "Run a program on tensors from files", &add_ptir_run, &ptir_run, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

@@ -67,6 +67,16 @@ struct PerplexityOptions {
   bool json = false;
 };
 
+struct PtirOptions {
+  std::string file;
+  std::vector<std::string> feeds;
+  std::string backend = "reference";
+  std::uint32_t threads = 1;
+  std::string dump;
+  std::string out;
+  bool json = false;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

@@ -32,6 +32,8 @@ std::string instruction_text(const Json& insn, const Json& registers) {
   return out + "\n";
 }
 
+}  // namespace
+
 std::string plan_text(const Json& plan) {
   std::string out = plan["backend"].get<std::string>() + " (" + plan["isa"].get<std::string>() + "), " +
                     std::to_string(plan["instructions"].size()) + " instructions, " +
@@ -56,6 +58,8 @@ std::string plan_text(const Json& plan) {
            "\n";
   return out;
 }
+
+namespace {
 
 /// Instructions as nodes, registers as edges.
 std::string plan_dot(const Json& plan) {

@@ -65,12 +65,17 @@ Json params_json(const zrt::OpRow& row, const zrt::ParamBlock& block) {
   return out;
 }
 
-/// Role names with what stands there; absent optional operands are left out.
+/// Role names with what stands there; absent optional operands are left out. Operands of a role that
+/// repeats are numbered from 0.
 template <class Ref, class Write>
-Json operands_json(std::span<const zrt::Role> roles, std::span<const Ref> refs, Ref absent, Write write) {
+Json operands_json(std::span<const zrt::Role> roles, bool repeats, std::span<const Ref> refs, Ref absent, Write write) {
   Json out = Json::object();
-  for (std::size_t i = 0; i < refs.size(); ++i)
-    if (refs[i] != absent) out[text_of(roles[i].name)] = write(refs[i]);
+  for (std::size_t i = 0; i < refs.size(); ++i) {
+    if (refs[i] == absent) continue;
+    const bool numbered = repeats && i + 1 >= roles.size();
+    const std::string role = text_of(roles[numbered ? roles.size() - 1 : i].name);
+    out[numbered ? role + "." + std::to_string(i + 1 - roles.size()) : role] = write(refs[i]);
+  }
   return out;
 }
 
@@ -81,9 +86,9 @@ Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
   const auto reg = [](zrt::plan::RegisterRef r) { return index(r); };
   const auto weight = [&](zrt::plan::WeightRef w) { return text_of(plan.weights[index(w)].name.view()); };
   Json out{{"index", i}, {"op", text_of(row.name)}, {"opcode", number(insn.opcode)}};
-  out["inputs"] = operands_json(row.inputs, insn.inputs, zrt::plan::kNoRegister, reg);
-  out["outputs"] = operands_json(row.outputs, insn.outputs, zrt::plan::kNoRegister, reg);
-  out["weights"] = operands_json(row.weights, insn.weights, zrt::plan::kNoWeight, weight);
+  out["inputs"] = operands_json(row.inputs, row.repeats_inputs, insn.inputs, zrt::plan::kNoRegister, reg);
+  out["outputs"] = operands_json(row.outputs, row.repeats_outputs, insn.outputs, zrt::plan::kNoRegister, reg);
+  out["weights"] = operands_json(row.weights, false, insn.weights, zrt::plan::kNoWeight, weight);
   if (insn.state_block_id) out["state"] = *insn.state_block_id;
   if (insn.param_block_id) out["params"] = params_json(row, plan.param_block(*insn.param_block_id));
   Json dies = Json::array();
@@ -148,11 +153,12 @@ template <class List, class Write> Json list_json(const List& list, Write write)
 
 }  // namespace
 
-Json plan_json(Model& model) {
-  const zrt::plan::CompiledPlan& compiled = model.plan();
+Json plan_json(Model& model) { return plan_json(model.plan(), model.backend(), model.isa()); }
+
+Json plan_json(const zrt::plan::CompiledPlan& compiled, std::string_view backend, std::string_view isa) {
   const ExecutionPlan& plan = compiled.plan;
-  return {{"backend", text_of(model.backend())},
-          {"isa", text_of(model.isa())},
+  return {{"backend", text_of(backend)},
+          {"isa", text_of(isa)},
           {"peak_registers", compiled.peak_registers},
           {"inputs", ports_json(plan.inputs)},
           {"outputs", ports_json(plan.outputs)},

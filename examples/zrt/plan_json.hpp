@@ -11,6 +11,12 @@ namespace program {
 /// Instructions with operands, parameters and liveness; registers; states; weights; diagnostics.
 [[nodiscard]] nlohmann::ordered_json plan_json(Model& model);
 
+[[nodiscard]] nlohmann::ordered_json plan_json(const zrt::plan::CompiledPlan& plan, std::string_view backend,
+                                               std::string_view isa);
+
+/// The plan that a plan_json describes, for people.
+[[nodiscard]] std::string plan_text(const nlohmann::ordered_json& plan);
+
 /// Weights, states and both arenas of an open engine, and what it allocated in all.
 [[nodiscard]] nlohmann::ordered_json memory_json(Model& model);
 

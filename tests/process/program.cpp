@@ -198,6 +198,8 @@ TEST_F(Program, FullStdoutIsAnError) {
       {"logits", "--model", kModel, "--tokens", "1", "--out", path("x"), "--json"},
       {"tokenize", "--model", kModel, "--text", "a"},
       {"inspect", "--model", kModel},
+      {"ptir", "run",
+       file("one.ptir", "spec_version = ptir.v0.4\nregion @0 main() {\n  return f32[] {1.0}: f32[]\n}\n")},
       {"plan", "--model", kModel},
       {"bench", "--model", kModel, "-p", "4", "-n", "0", "--batch", "1", "-r", "1"},
   };
@@ -515,6 +517,98 @@ TEST(Readme, ShowsTheExampleAsItIs) {
   const std::string source = contents(ZRT_SOURCE_DIR "/examples/embed.cpp");
   const std::string code = source.substr(source.find('\n') + 1);  // without the licence line
   EXPECT_NE(contents(ZRT_SOURCE_DIR "/README.md").find("```cpp\n" + code + "```"), std::string::npos);
+}
+
+/// A .npy file as numpy writes it.
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size());
+  bytes += '\0';
+  return bytes + header + data;
+}
+template <class T> std::string elements(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+constexpr const char* kTensorProgram = R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[?N, 2], %1: si4[3]) {
+  %2 doubled = elementwise_binary(%0, %0) {op = add}: f32[?N, 2]
+  %3 = elementwise_binary(%1, %1) {op = add}: si4[3]
+  return %2: f32[?N, 2], %3: si4[3], f64[2] {inf, 0.1}: f64[2]
+}
+)";
+
+TEST_F(Program, RunsATensorProgram) {
+  const std::string source = file("twice.ptir", kTensorProgram);
+  const std::string x = "x=" + file("x.npy", npy("<f4", "2, 2", elements<float>({1, 2, 0.1f, -4})));
+  const std::string y = "%1=" + file("y.npy", npy("|i1", "3,", elements<std::int8_t>({1, -2, 3})));
+  const Outcome text = run({"ptir", "run", source, "--feed", x, "--feed", y});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_EQ(text.out,
+            "doubled: f32 [2, 2] = [[2.0,4.0],[0.2,-8.0]]\n"
+            "result.1: si4 [3] = [2,-4,6]\n"
+            "result.2: f64 [2] = [\"inf\",0.1]\n");
+  const Outcome machine = run({"ptir", "run", source, "--feed", x, "--feed", y, "--json", "--threads", "2"});
+  EXPECT_EQ(machine.status, 0) << machine.err;
+  const json all = json::parse(machine.out)["outputs"];
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0], json::parse(R"({"name":"doubled","dtype":"f32","shape":[2,2],"values":[[2.0,4.0],[0.2,-8.0]]})"));
+
+  fs::create_directory(path("out"));
+  const Outcome written = run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("out")});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_EQ(contents(path("out/doubled.npy")), npy("<f4", "2, 2", elements<float>({2, 4, 0.2f, -8})));
+  EXPECT_EQ(contents(path("out/result.1.npy")), npy("|i1", "3,", elements<std::int8_t>({2, -4, 6})));
+  EXPECT_EQ(run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("none")}).status, 1);
+
+  const Outcome plan = run({"ptir", "run", source, "--feed", x, "--dump", "plan"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_NE(plan.out.find("elementwise_binary(lhs=r"), std::string::npos) << plan.out;
+  const Outcome dot = run({"ptir", "run", source, "--dump", "dot"});
+  EXPECT_EQ(dot.status, 0) << dot.err;
+  EXPECT_NE(dot.out.find("digraph"), std::string::npos);
+}
+
+TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
+  const std::string source = file("twice.ptir", kTensorProgram);
+  const std::string x = "x=" + file("x.npy", npy("<f4", "1, 2", elements<float>({1, 2})));
+  const std::string y = "%1=" + file("y.npy", npy("|i1", "3,", elements<std::int8_t>({1, -2, 3})));
+  const std::string wide = "x=" + file("wide.npy", npy("<f8", "1, 2", elements<double>({1, 2})));
+  const std::string cut = "x=" + file("cut.npy", npy("<f4", "2, 2", elements<float>({1, 2})));
+  const std::string other = "x=" + file("other.npy", npy("<f4", "1, 3", elements<float>({1, 2, 3})));
+  const std::string bad = file("bad.ptir", "spec_version = ptir.v0.5\n");
+  struct Case {
+    std::vector<std::string> args;
+    std::string said;
+  };
+  const std::vector<Case> cases{
+      {{source, "--feed", y}, "input x has dynamic extents and no --feed"},
+      {{source, "--feed", x}, "input %1 has no --feed"},
+      {{source, "--feed", x, "--feed", y, "--feed", "z=" + source}, "not_found: the program has no input z"},
+      {{source, "--feed", x, "--feed", x}, "is fed twice"},
+      {{source, "--feed", wide}, "dtype_mismatch: input x: the file holds <f8, expected <f4"},
+      {{source, "--feed", cut}, "invalid_file: input x"},
+      {{source, "--feed", "x=" + source}, "invalid_file: input x"},
+      {{source, "--feed", other, "--feed", y}, "shape_mismatch: region @0"},
+      {{source, "--dump", "c"}, "unimplemented"},
+      {{"model.onnx"}, "unimplemented"},
+      {{path("none.json")}, "io_error"},
+      {{bad}, "unsupported_version"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> args{"ptir", "run"};
+    args.insert(args.end(), c.args.begin(), c.args.end());
+    const Outcome done = run(args);
+    EXPECT_EQ(done.status, 1) << json(args);
+    EXPECT_TRUE(done.out.empty()) << json(args);
+    EXPECT_NE(done.err.find(c.said), std::string::npos) << json(args) << ": " << done.err;
+  }
+  EXPECT_EQ(run({"ptir"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run", source, "--dump", "poem"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run", "--help"}).status, 0);
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
     shapes.push_back(shape);
     in.push_back({value.type.dtype, value.type.shape, value.bytes});
   }
-  ReferenceBackend::Device device;
-  auto runner = ProgramRunner<ReferenceBackend>::make(program, shapes, device, {{trip_limit}, {}});
+  ProgramOptions options;
+  options.lower.trip_limit = trip_limit;
+  auto runner = ProgramRunner<ReferenceBackend>::make(program, shapes, options);
   if (!runner) {
     result.refused = runner.error();
     return result;

@@ -106,15 +106,15 @@ int main() {
       "| dot.hpp | `to_dot`, for Graphviz |\n"
       "| infer.hpp, verify.hpp | type rules; `verify` |\n"
       "| lower.hpp, lowering_*.hpp | `lower`: the graph of a program for one set of input shapes |\n"
+      "| walk.hpp | `walk_program`: what a program reaches, in one order |\n"
       "| attributes.hpp | the table below, and what attributes mean where the specification leaves it open |\n\n",
       static_cast<int>(ptir::kSpecVersion.size()), ptir::kSpecVersion.data());
   if (!print_example()) return 1;
   std::printf(
       "\n## Running\n\n"
       "```cpp\n"
-      "zrt::ReferenceBackend::Device device;\n"
       "const zrt::ir::ptir::Shape shapes[]{{2, 4}, {4, 3}};\n"
-      "auto runner = zrt::ProgramRunner<zrt::ReferenceBackend>::make(*program, shapes, device);\n"
+      "auto runner = zrt::ProgramRunner<zrt::ReferenceBackend>::make(*program, shapes);\n"
       "const zrt::ConstTensorView inputs[]{{zrt::DType::f32, {2, 4}, x_bytes}, {zrt::DType::f32, {4, 3}, w_bytes}};\n"
       "const zrt::TensorView outputs[]{{zrt::DType::f32, {2, 3}, y_bytes}};\n"
       "zrt::Result<void> done = runner->run(inputs, outputs);\n"
@@ -133,6 +133,20 @@ int main() {
       "What only data can break (an index out of range, a division of integers by zero) ends a run with\n"
       "`spec_violation`, naming the instruction of the plan, a while_loop past its trip limit (2^32, or\n"
       "`LowerOptions::trip_limit`) with `limit_exceeded`; outputs are then left alone.\n"
+      "\n`zrt ptir run` ([the program](program.md)) does this with files.\n"
+      "\n## Custom calls\n\n"
+      "The target of a custom_call is a type of the host's, given to the backend in a list and found by its name,\n"
+      "which is namespaced and versioned like acme.scale.v1 ([how](adding-an-op.md)). The declared output is\n"
+      "authoritative: at most four results, whose extents the shapes of the inputs must determine. Attributes are\n"
+      "bytes of the plan. A target that the backend does not have gives `unimplemented` when the plan is bound;\n"
+      "nothing takes its place.\n"
+      "\n## Conversion\n\n"
+      "`plan::kConversionTargets` (`zrt/plan/conversion.hpp`) lists what programs are converted to: `plan` and `dot`;\n"
+      "`c` is listed and has no operations yet. `check_program_legality` gives everything that stands in the way,\n"
+      "each with region, value and opcode, `entry_point_name` a name that follows from what the program says, and\n"
+      "`plan_buffers` (`zrt/plan/plan_buffers.hpp`) the bytes of inputs, outputs, constants and arena before a "
+      "backend\n"
+      "is chosen.\n"
       "\n## Operations\n\n"
       "`name?` may be left out; `name...` stands for any number of operands. Axes may be negative.\n\n"
       "| no. | operation | operands | attributes |\n|---|---|---|---|\n");

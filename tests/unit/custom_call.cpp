@@ -79,9 +79,8 @@ TYPED_TEST_SUITE(CustomCall, Backends);
 
 template <class B> Result<void> ready(const Result<ptir::Program>& program) {
   EXPECT_TRUE(program) << program.error().text();
-  typename B::Device device;
   const ptir::Shape shapes[]{{3, 2}};
-  const auto runner = ProgramRunner<B>::make(*program, shapes, device);
+  const auto runner = ProgramRunner<B>::make(*program, shapes);
   if (!runner) return pass(runner);
   return {};
 }
@@ -93,7 +92,7 @@ TYPED_TEST(CustomCall, RunsItsTarget) {
   const ptir::Shape shapes[]{{3, 2}};
   for (const std::uint32_t workers : {1u, 2u}) {
     typename B::Device device(system_allocator(), in_turn(workers));
-    auto runner = ProgramRunner<B>::make(*program, shapes, device);
+    auto runner = ProgramRunner<B>::make(*program, shapes, device, {});
     ASSERT_TRUE(runner) << runner.error().text();
     const std::array<float, 6> x{0, 2, 4, 6, 8, 10};
     std::array<float, 6> y{};
@@ -124,9 +123,8 @@ TYPED_TEST(CustomCall, ATargetRefusesWhatItDoesNotTake) {
   b.result(b.custom_call("test.affine.v1", {x}, {b.entry("scale", ptir::Attribute::integer(1))}, {x.type()}, false)[0]);
   const auto program = b.finish();
   ASSERT_TRUE(program) << program.error().text();
-  typename TypeParam::Device device;
   const ptir::Shape shapes[]{{2}};
-  const auto runner = ProgramRunner<TypeParam>::make(*program, shapes, device);
+  const auto runner = ProgramRunner<TypeParam>::make(*program, shapes);
   ASSERT_FALSE(runner);
   EXPECT_EQ(runner.error().code(), Errc::invalid_params);
   EXPECT_NE(runner.error().text().find("scale"), std::string_view::npos);

@@ -5,6 +5,7 @@
 #include <zrt/exec/bind.hpp>
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/exec/step_fault.hpp>
+#include <zrt/exec/thread_pool.hpp>
 #include <zrt/ir/ptir/lower.hpp>
 #include <zrt/plan/compile.hpp>
 
@@ -14,6 +15,9 @@ namespace zrt::inline ZRT_ABI {
 
 /// How a program is made ready to run.
 struct ProgramOptions {
+  Allocator allocator = system_allocator();
+  std::uint32_t threads = 1;  ///< workers of the default pool; unused with a hook of the host's
+  ThreadHook thread_hook{};
   ir::ptir::LowerOptions lower{};
   plan::CompileOptions compile{};
 };
@@ -21,20 +25,48 @@ struct ProgramOptions {
 /// A program on backend B, for one set of input shapes: its dynamic extents are part of the plan, so other
 /// shapes take another runner. `run` allocates nothing.
 ///
-/// One caller at a time. The device must outlive it; the program need not.
+/// One caller at a time. The program need not outlive it.
 template <class B, class Catalog = ops::Catalog> class ProgramRunner {
  public:
   ProgramRunner(ProgramRunner&&) noexcept = default;
   ProgramRunner& operator=(ProgramRunner&&) noexcept = default;
 
+  /// The same on a device of its own, with the options' memory and threads.
+  ///
+  /// Errors: also Errc::invalid_argument for threads outside 1..1024, and the device's own.
+  [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program,
+                                                  std::span<const ir::ptir::Shape> shapes,
+                                                  const ProgramOptions& options = {}) noexcept {
+    ThreadHook threads = options.thread_hook;
+    Owned<exec::ThreadPool> pool;
+    if (threads.run == nullptr && options.threads != 1) {
+      if (options.threads == 0 || options.threads > 1024)
+        return fail(Errc::invalid_argument, "threads is ", options.threads, ", expected 1..1024");
+      auto made = Owned<exec::ThreadPool>::make(options.allocator, options.allocator);
+      if (!made) return pass(made);
+      if (auto r = (*made)->start(options.threads); !r) return pass(r);
+      pool = std::move(*made);
+      threads = pool->hook();
+    }
+    auto device = Owned<typename B::Device>::make(options.allocator, options.allocator, threads);
+    if (!device) return pass(device);
+    if constexpr (requires { (*device)->ready(); })
+      if (auto r = (*device)->ready(); !r) return pass(r);
+    auto runner = make(program, shapes, **device, options);
+    if (!runner) return runner;
+    runner->pool_ = std::move(pool);
+    runner->own_device_ = std::move(*device);
+    return runner;
+  }
+
   /// Verifies `program`, lowers it for inputs of `shapes` in the order of its parameters, compiles it for
-  /// what B claims, plans its memory and records it on `device`.
+  /// what B claims, plans its memory and records it on `device`, which must outlive the runner.
   ///
   /// Errors: those of ir::ptir::lower and plan::compile (Errc::unsupported_opcode for an op that B does not
   /// run), and of bind.
   [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program,
                                                   std::span<const ir::ptir::Shape> shapes, typename B::Device& device,
-                                                  const ProgramOptions& options = {}) noexcept {
+                                                  const ProgramOptions& options) noexcept {
     static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
     const auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
     if (!graph) return pass(graph);
@@ -83,6 +115,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   [[nodiscard]] const TensorType& input_type(std::size_t i) const noexcept { return type(plan().inputs[i]); }
   [[nodiscard]] const TensorType& output_type(std::size_t i) const noexcept { return type(plan().outputs[i]); }
 
+  [[nodiscard]] const typename B::Device& device() const noexcept { return *device_; }
   [[nodiscard]] const plan::CompiledPlan& compiled() const noexcept { return compiled_; }
   /// Where the plan's registers lie, and the bytes of its arena.
   [[nodiscard]] const plan::PhysicalMapping& mapping() const noexcept { return bound_.mapping(); }
@@ -108,6 +141,9 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
     return {};
   }
 
+  // Before what lies on the device: destroyed last.
+  Owned<exec::ThreadPool> pool_;
+  Owned<typename B::Device> own_device_;
   plan::CompiledPlan compiled_;
   exec::WeightSet<B> weights_;
   exec::BoundPlan<B> bound_;

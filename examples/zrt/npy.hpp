@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/npy.hpp: tensors as .npy files, format versions 1 to 3.
+#pragma once
+
+#include <zrt/core/dims.hpp>
+#include <zrt/core/error.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace program {
+
+/// A dense tensor.
+struct Array {
+  zrt::TensorType type{};
+  std::vector<std::byte> data;  ///< row-major, as the library lays tensors out
+};
+
+/// Reads the bytes of a .npy file as a tensor of `dtype`.
+///
+/// Element types that numpy lacks come as integers without a sign: bf16 as uint16, fp8 as uint8, both as bits;
+/// si4 and ui4 as int8 and uint8, one number each.
+/// Errors: Errc::invalid_file for what is no .npy file or lies in Fortran's order, Errc::dtype_mismatch for
+/// another element type.
+[[nodiscard]] zrt::Result<Array> read_npy(const std::string& bytes, zrt::DType dtype);
+
+/// The bytes of a .npy file.
+[[nodiscard]] std::string write_npy(const Array& array);
+
+}  // namespace program

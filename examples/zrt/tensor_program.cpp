@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/tensor_program.cpp: the choice of a backend for a tensor program.
+#include "tensor_program.hpp"
+
+#include <programs.hpp>
+
+namespace program {
+namespace {
+
+template <class B> class On final : public TensorProgram {
+ public:
+  explicit On(zrt::ProgramRunner<B> runner) : runner_(std::move(runner)) {}
+
+  std::string_view backend() const override { return B::name; }
+  std::string_view isa() const override {
+    if constexpr (requires(const typename B::Device& device) { device.isa(); })
+      return name(runner_.device().isa());
+    else
+      return "plain loops";
+  }
+  const zrt::plan::CompiledPlan& plan() const override { return runner_.compiled(); }
+  zrt::Result<void> run(std::span<const zrt::ConstTensorView> inputs,
+                        std::span<const zrt::TensorView> outputs) override {
+    return runner_.run(inputs, outputs);
+  }
+
+ private:
+  zrt::ProgramRunner<B> runner_;
+};
+
+template <class B>
+ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
+                      std::uint32_t threads) {
+  zrt::ProgramOptions options;
+  options.threads = threads;
+  auto runner = zrt::ProgramRunner<B>::make(source, shapes, options);
+  if (!runner) return zrt::pass(runner);
+  return std::make_unique<On<B>>(std::move(*runner));
+}
+
+}  // namespace
+
+ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
+                           std::string_view backend, std::uint32_t threads) {
+  if (backend == "cpu") return ready_on<zrt::CpuBackend>(source, shapes, threads);
+  if (backend == "reference") return ready_on<zrt::ReferenceBackend>(source, shapes, threads);
+  return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
+}
+
+}  // namespace program

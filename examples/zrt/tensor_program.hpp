@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/tensor_program.hpp: a tensor program made ready on a backend that the command line names.
+#pragma once
+
+#include <zrt/exec/host_tensor_view.hpp>
+#include <zrt/ir/ptir/program.hpp>
+#include <zrt/plan/compiled_plan.hpp>
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace program {
+
+/// A zrt::ProgramRunner with its backend hidden.
+class TensorProgram {
+ public:
+  TensorProgram() = default;
+  TensorProgram(const TensorProgram&) = delete;
+  TensorProgram& operator=(const TensorProgram&) = delete;
+  virtual ~TensorProgram() = default;
+
+  [[nodiscard]] virtual std::string_view backend() const = 0;
+  [[nodiscard]] virtual std::string_view isa() const = 0;
+  [[nodiscard]] virtual const zrt::plan::CompiledPlan& plan() const = 0;
+  [[nodiscard]] virtual zrt::Result<void> run(std::span<const zrt::ConstTensorView> inputs,
+                                              std::span<const zrt::TensorView> outputs) = 0;
+};
+
+using ReadyProgram = zrt::Result<std::unique_ptr<TensorProgram>>;
+
+/// Makes `source` ready for inputs of `shapes`.
+[[nodiscard]] ReadyProgram ready_program(const zrt::ir::ptir::Program& source,
+                                         std::span<const zrt::ir::ptir::Shape> shapes, std::string_view backend,
+                                         std::uint32_t threads);
+
+}  // namespace program
