@@ -20,6 +20,7 @@ namespace zrt::inline ZRT_ABI::cpu {
 struct IntegerProbe {
   std::int32_t dot4[16], dot4_unsigned[16], splat[16], widened[16];
   std::int32_t i8x32, nibbles32, sum, largest;
+  std::uint32_t positive;  ///< bit j: dot4[j] is above 0
 };
 
 // The functions of tests/unit/simd_probe.inc.hpp, compiled for one variant.
@@ -277,6 +278,7 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
     }
     for (auto& byte : nibbles) byte = static_cast<std::uint8_t>(round % 5 == 0 ? 0 : random() & 255);
     std::int32_t lanes[16], positive[16], sum32 = 0, nibble_sum = 0, largest = INT32_MIN, total = 0;
+    std::uint32_t above = 0;
     for (std::size_t j = 0; j < 16; ++j) {
       lanes[j] = positive[j] = static_cast<std::int32_t>(j) - 7;
       for (std::size_t i = 4 * j; i < 4 * j + 4; ++i) {
@@ -286,6 +288,7 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
       nibble_sum += ((nibbles[j] & 15) - 8) * b[j] + ((nibbles[j] >> 4) - 8) * b[j + 16];
       total += lanes[j];
       largest = lanes[j] > largest ? lanes[j] : largest;
+      above |= lanes[j] > 0 ? 1u << j : 0u;
     }
     for (std::size_t i = 0; i < 32; ++i) sum32 += a[i] * b[i];
     for (const ProbeSet* set : variants()) {
@@ -301,6 +304,7 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
       ASSERT_EQ(got.nibbles32, nibble_sum) << cpu::name(set->isa);
       ASSERT_EQ(got.sum, total);
       ASSERT_EQ(got.largest, largest);
+      ASSERT_EQ(got.positive, above);
     }
   }
 }

@@ -104,6 +104,7 @@ inline void integers(const std::int8_t* a, const std::int8_t* b, const std::uint
   out.nibbles32 = dot_nibbles32(nibbles, b);
   out.sum = reduce_add(sums);
   out.largest = reduce_max(sums);
+  out.positive = lane_bits(igreater(sums, splat_i32(0)));
 }
 inline float dot_q8_0(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept {
   float acc = 0.0f;

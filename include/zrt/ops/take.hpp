@@ -41,11 +41,9 @@ struct Take {
     return info(c.in[0].type.dtype).block_elems;
   }
 
-  /// Rows [first, last) of the result.
-  static void rows(const HostCall<Take>& c, const ExecutionContext& step, const Worker& worker, std::uint64_t first,
-                   std::uint64_t last) noexcept {
+  static void reference(const HostCall<Take>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const AxisSplit x(c.in[0], 0, step);
-    for (std::uint64_t i = first; i < last; ++i) {
+    for (std::uint64_t i = 0; i < c.in[1].elements(step); ++i) {
       const std::uint64_t index = index_at(c.in[1], i);
       if (index < x.extent) {
         copy_elements(c.in[0].type.dtype, c.in[0].data, index * x.inner, c.out[0].data, i * x.inner, x.inner);
@@ -54,10 +52,6 @@ struct Take {
         step.violated(worker);
       }
     }
-  }
-
-  static void reference(const HostCall<Take>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    rows(c, step, worker, 0, c.in[1].elements(step));
   }
 };
 static_assert(Op<Take>);

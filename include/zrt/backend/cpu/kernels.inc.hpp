@@ -16,6 +16,8 @@
 #include <zrt/backend/cpu/kernels/attention_pages.inc.hpp>
 #include <zrt/backend/cpu/kernels/attention.inc.hpp>
 #include <zrt/backend/cpu/kernels/choose.inc.hpp>
+#include <zrt/backend/cpu/kernels/order.inc.hpp>
+#include <zrt/backend/cpu/kernels/sample.inc.hpp>
 #include <zrt/backend/cpu/kernels/copies.inc.hpp>
 #include <zrt/backend/cpu/kernels/table.inc.hpp>
 // clang-format on

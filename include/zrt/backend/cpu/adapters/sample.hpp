@@ -8,8 +8,8 @@ namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Sample> {
   /// A copy of the logits and the candidates of each row that is drawn at the same time.
-  static constexpr CheckedSize scratch(const TypeCall<ops::Sample>& c, const Extents& bounds) noexcept {
-    return ops::Sample::reference_scratch(c, bounds).aligned(64) * CheckedSize(kSampleLanes);
+  static constexpr CheckedSize scratch(const TypeCall<ops::Sample>& c, const Extents&) noexcept {
+    return sample_bytes(c.in[0].type.shape[1].extent) * CheckedSize(kSampleLanes);
   }
   static Result<void> record(Recorder& r, const HostCall<ops::Sample>& c) noexcept {
     return r.push(r.kernels().sample, SampleArgs{c});

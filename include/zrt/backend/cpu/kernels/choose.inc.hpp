@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/kernels/choose.inc.hpp: textual fragment: softmax, the largest element, sampling.
+// zrt/backend/cpu/kernels/choose.inc.hpp: textual fragment: softmax, the largest element.
 
 /// Rows are split.
 inline void softmax(const SoftmaxArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
@@ -29,12 +29,9 @@ inline void softmax(const SoftmaxArgs& a, const ExecutionContext& step, const Wo
 
 /// The smallest index of the largest element; 0 if all are NaN.
 [[nodiscard]] inline std::int32_t index_of_largest(const float* x, std::uint32_t n) noexcept {
-  const float top = largest_of(x, n);
-  std::uint32_t i = 0;
-  while (i + 16 <= n && !any(equal(load(x + i), splat(top)))) i += 16;
-  for (; i < n; ++i)
-    if (x[i] == top) return static_cast<std::int32_t>(i);
-  return 0;
+  const F32 top = splat(largest_of(x, n));
+  const std::uint32_t at = first_where(x, 0, n, [&](F32 v) ZRT_UNROLLED { return equal(v, top); });
+  return at == n ? 0 : static_cast<std::int32_t>(at);
 }
 
 /// Rows are split.
@@ -43,23 +40,4 @@ inline void argmax(const ArgmaxArgs& a, const ExecutionContext& step, const Work
   const Range part = split(a.call.in[0].rows(step), 1, worker);
   for (std::uint64_t row = part.first; row < part.last; ++row)
     a.call.out[0].as<std::int32_t>()[row] = index_of_largest(a.call.in[0].as<float>() + row * cols, cols);
-}
-
-/// Rows are split over as many workers as have scratch; the greedy choice needs none of it.
-inline void sample(const SampleArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
-  const std::uint64_t rows = a.call.out[0].elements(step);
-  const std::uint32_t cols = a.call.in[0].cols(step);
-  const std::uint64_t bytes = align_up(std::uint64_t{cols} * (sizeof(float) + sizeof(ops::Candidate)), 64);
-  const std::uint64_t lanes = worker.count < kSampleLanes ? worker.count : kSampleLanes;
-  if (worker.index >= lanes) return;
-  for (std::uint64_t row = worker.index; row < rows; row += lanes) {
-    ops::SampleRequest request;
-    std::memcpy(&request, a.call.in[1].data + row * sizeof request, sizeof request);
-    const bool greedy =
-        request.active != 0 && request.temperature <= 0.0f && request.history == 0 && request.biases == 0;
-    if (greedy)
-      a.call.out[0].as<std::int32_t>()[row] = index_of_largest(a.call.in[0].as<float>() + row * cols, cols);
-    else
-      ops::Sample::row(a.call, step, row, worker, worker.scratch.subspan(worker.index * bytes, bytes));
-  }
 }

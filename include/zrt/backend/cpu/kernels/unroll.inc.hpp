@@ -30,12 +30,27 @@ ZRT_ALWAYS_INLINE void map(const float* a, const float* b, float* y, std::uint64
   if (rest != 0) store_first(y + i, f(load_first(a + i, rest), load_first(b + i, rest)), rest);
 }
 
+/// The bits of floats as integers that go as the floats do, NaN apart, and back: the magnitude bits of negative
+/// numbers are flipped.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 ordered(I32 bits) noexcept {
+  return ixor(bits, iand(shift_right<31>(bits), splat_i32(0x7fffffff)));
+}
 /// The largest lane of a vector without NaN.
 [[nodiscard]] ZRT_ALWAYS_INLINE float largest_lane(F32 a) noexcept {
-  // Integers go as floats do once the magnitude bits of negative numbers are flipped.
-  const I32 bits = as_i32(a);
-  const std::int32_t top = reduce_max(ixor(bits, iand(shift_right<31>(bits), splat_i32(0x7fffffff))));
+  const std::int32_t top = reduce_max(ordered(as_i32(a)));
   return std::bit_cast<float>(top < 0 ? top ^ 0x7fffffff : top);
+}
+/// The first i in first..last-1 where the mask f(x[i]) is true; `last` if there is none.
+template <class F>
+[[nodiscard]] ZRT_ALWAYS_INLINE std::uint32_t first_where(const float* x, std::uint32_t first, std::uint32_t last,
+                                                          F&& f) noexcept {
+  for (std::uint32_t i = first; i < last; i += 16) {
+    const std::uint32_t rest = last - i;
+    const std::uint32_t found =
+        rest >= 16 ? lane_bits(f(load(x + i))) : lane_bits(both(f(load_first(x + i, rest)), first_lanes(rest)));
+    if (found != 0) return i + static_cast<std::uint32_t>(std::countr_zero(found));
+  }
+  return last;
 }
 /// The largest of n elements, NaN left out; -infinity if there are none.
 [[nodiscard]] inline float largest_of(const float* x, std::uint64_t n) noexcept {

@@ -153,6 +153,9 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept {
 [[nodiscard]] ZRT_ALWAYS_INLINE bool any(Mask a) noexcept {
   return _mm256_movemask_ps(_mm256_or_ps(a.low, a.high)) != 0;
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE std::uint32_t lane_bits(Mask a) noexcept {
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(a.low) | _mm256_movemask_ps(a.high) << 8);
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 select(Mask m, F32 a, F32 b) noexcept {
   return {_mm256_blendv_ps(b.low, a.low, m.low), _mm256_blendv_ps(b.high, a.high, m.high)};
 }

@@ -98,6 +98,7 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { _mm512_storeu_si512(
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask either(Mask a, Mask b) noexcept { return {static_cast<__mmask16>(a.m | b.m)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask invert(Mask a) noexcept { return {static_cast<__mmask16>(~a.m)}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE bool any(Mask a) noexcept { return a.m != 0; }
+[[nodiscard]] ZRT_ALWAYS_INLINE std::uint32_t lane_bits(Mask a) noexcept { return a.m; }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 select(Mask m, F32 a, F32 b) noexcept {
   return {_mm512_mask_blend_ps(m.m, b.v, a.v)};
 }

@@ -156,6 +156,12 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, a.lan
   for (bool lane : a.lane) found = found || lane;
   return found;
 }
+/// Bit i says lane i.
+[[nodiscard]] ZRT_ALWAYS_INLINE std::uint32_t lane_bits(Mask a) noexcept {
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < 16; ++i) bits |= static_cast<std::uint32_t>(a.lane[i]) << i;
+  return bits;
+}
 /// The mask of lanes 0..count-1.
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask first_lanes(std::size_t count) noexcept {
   return from_lanes<Mask>([&](std::size_t i) { return i < count; });

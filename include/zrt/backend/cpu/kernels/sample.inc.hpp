@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/kernels/sample.inc.hpp: textual fragment: one token per row of logits, by each row's own request.
+
+/// Repetition, frequency and presence penalties of the tokens in a history, each once. `seen` counts by id.
+inline void penalise(const ops::SampleRequest& r, std::span<const std::int32_t> history, float* logits,
+                     std::uint32_t vocabulary, std::int32_t* seen) noexcept {
+  const auto known = [&](std::int32_t id) noexcept { return static_cast<std::uint32_t>(id) < vocabulary; };
+  for (const std::int32_t id : history)
+    if (known(id)) seen[id] = 0;
+  for (const std::int32_t id : history)
+    if (known(id)) ++seen[id];
+  alignas(64) std::int32_t ids[16];
+  alignas(64) std::int32_t counts[16] = {};
+  alignas(64) float values[16] = {};
+  std::uint32_t held = 0;
+  const auto change = [&]() noexcept {
+    const F32 x = load(values);
+    const F32 repetition = splat(r.repetition_penalty);
+    const F32 scaled = sealed(select(less_equal(x, splat(0.0f)), x * repetition, x / repetition));
+    const F32 count = to_f32(load_i32(counts));
+    store(values, scaled - fma(count, splat(r.frequency_penalty), splat(r.presence_penalty)));
+    for (std::uint32_t i = 0; i < held; ++i) logits[ids[i]] = values[i];
+    held = 0;
+  };
+  for (const std::int32_t id : history) {
+    if (!known(id) || seen[id] == 0) continue;
+    ids[held] = id;
+    values[held] = logits[id];
+    counts[held] = seen[id];
+    seen[id] = 0;
+    if (++held == 16) change();
+  }
+  if (held != 0) change();
+}
+
+/// sums[i] = e^(x[0] - x[0]) + ... + e^(x[i] - x[0]), a chain.
+inline void running_sums(const float* x, std::uint32_t count, float* sums) noexcept {
+  const F32 top = splat(x[0]);
+  map(x, sums, 0, count, [&](F32 v) noexcept { return exp(v - top); });
+  float sum = 0.0f;
+  for (std::uint32_t i = 0; i < count; ++i) sums[i] = sum += sums[i];
+}
+
+/// How many of `count` ordered logits top-p keeps.
+[[nodiscard]] inline std::uint32_t keep_top_p(const ops::SampleRequest& r, const float* x, std::uint32_t count,
+                                              float* sums) noexcept {
+  if (r.top_p >= 1.0f) return count;
+  running_sums(x, count, sums);
+  const F32 enough = splat(r.top_p * sums[count - 1]);
+  const std::uint32_t least = r.min_keep < 1 ? 0 : r.min_keep - 1;
+  const std::uint32_t last = first_where(sums, least, count, [&](F32 v) ZRT_UNROLLED { return less_equal(enough, v); });
+  return last < count ? last + 1 : count;
+}
+
+/// How many of `count` ordered logits min-p keeps.
+[[nodiscard]] inline std::uint32_t keep_min_p(const ops::SampleRequest& r, const float* x,
+                                              std::uint32_t count) noexcept {
+  if (r.min_p <= 0.0f) return count;
+  const F32 bound = splat(x[0]) + log(splat(r.min_p));
+  const std::uint32_t least = r.min_keep < 1 ? 1 : r.min_keep;
+  if (least >= count) return count;
+  return first_where(x, least, count, [&](F32 v) ZRT_UNROLLED { return invert(less_equal(bound, v)); });
+}
+
+/// The least logit that can change what is drawn, `top` being the largest; -infinity where there is no telling.
+///
+/// Sums begin at e^0 = 1, so that a term below 2^-24 = e^-16.6 leaves them as they are, and no such candidate is drawn.
+[[nodiscard]] inline float least_that_counts(const ops::SampleRequest& r, float top) noexcept {
+  // Within these bounds what division by the temperature rounds off is far less than what there is to spare.
+  constexpr float kMost = 0x1p16f;
+  const bool precise = top < kMost && top > -kMost && r.temperature < kMost && r.temperature > 1.0f / kMost;
+  if (!precise) return -std::numeric_limits<float>::infinity();
+  const float reach = 17.0f * (r.temperature > 1.0f ? r.temperature : 1.0f);
+  return largest_lane(splat(top) - sealed(splat(reach)));
+}
+
+/// The token of row `at`; its request is active.
+[[nodiscard]] inline std::int32_t sample_row(const HostCall<ops::Sample>& c, const ops::SampleRequest& r,
+                                             const ExecutionContext& step, std::uint64_t at, SampleScratch s) noexcept {
+  const std::uint32_t vocabulary = c.in[0].cols(step);
+  std::memcpy(s.logits, c.in[0].as<float>() + at * vocabulary, vocabulary * sizeof(float));
+  const auto whole = static_cast<std::uint32_t>(align_up(vocabulary, 16));
+  for (std::uint32_t i = vocabulary; i < whole; ++i) s.logits[i] = std::numeric_limits<float>::quiet_NaN();
+
+  const std::int32_t* history = c.in[2].as<std::int32_t>() + at * c.in[2].cols(step);
+  if (r.history != 0) penalise(r, {history, r.history}, s.logits, vocabulary, s.candidates.key);
+  const std::int32_t* bias_ids = c.in[3].as<std::int32_t>() + at * c.in[3].cols(step);
+  const float* bias = c.in[4].as<float>() + at * c.in[4].cols(step);
+  for (std::uint32_t i = 0; i < r.biases; ++i)
+    if (static_cast<std::uint32_t>(bias_ids[i]) < vocabulary) s.logits[bias_ids[i]] += bias[i];
+  if (r.temperature <= 0.0f) return index_of_largest(s.logits, vocabulary);
+
+  Candidates& best = s.candidates;
+  const float least = least_that_counts(r, largest_of(s.logits, whole));
+  std::uint32_t count = first_candidates(s.logits, whole, r.top_k == 0 ? vocabulary : r.top_k, least, best);
+  if (count == 0) return 0;  // all are NaN
+  float* x = s.logits;
+  for (std::uint32_t i = 0; i < count; i += 16) store(x + i, as_f32(ordered(load_i32(best.key + i))));
+  auto* sums = reinterpret_cast<float*>(best.other_key);
+  count = keep_top_p(r, x, count, sums);
+  count = keep_min_p(r, x, count);
+  const F32 temperature = splat(r.temperature);
+  map(x, x, 0, count, [&](F32 v) ZRT_UNROLLED { return v / temperature; });
+  running_sums(x, count, sums);
+  const F32 target = splat(ops::sampling::uniform(r) * sums[count - 1]);
+  const std::uint32_t drawn = first_where(sums, 0, count, [&](F32 v) ZRT_UNROLLED { return less(target, v); });
+  return best.id[drawn < count ? drawn : count - 1];
+}
+
+/// Rows are split over as many workers as have scratch; the greedy choice needs none of it.
+inline void sample(const SampleArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
+  const std::uint64_t rows = a.call.out[0].elements(step);
+  const std::uint32_t cols = a.call.in[0].cols(step);
+  const std::uint64_t lanes = worker.count < kSampleLanes ? worker.count : kSampleLanes;
+  if (worker.index >= lanes) return;
+  for (std::uint64_t row = worker.index; row < rows; row += lanes) {
+    ops::SampleRequest request;
+    std::memcpy(&request, a.call.in[1].data + row * sizeof request, sizeof request);
+    std::int32_t& token = a.call.out[0].as<std::int32_t>()[row];
+    token = -1;
+    if (request.active == 0) continue;
+    if (request.history > a.call.in[2].cols(step) || request.biases > a.call.in[3].cols(step))
+      step.violated(worker);
+    else if (request.temperature <= 0.0f && request.history == 0 && request.biases == 0)
+      token = index_of_largest(a.call.in[0].as<float>() + row * cols, cols);
+    else
+      token = sample_row(a.call, request, step, row, sample_scratch(worker.scratch.data(), cols, worker.index));
+  }
+}
