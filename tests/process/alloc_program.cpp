@@ -141,6 +141,45 @@ TEST(AllocProgram, ARunAllocatesNothing) {
   }
 }
 
+/// What the CPU claims of the IR runs there by its own kernels.
+TEST(AllocProgram, TheCpuRunsWhatItClaims) {
+  const auto program = ir::ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0 table: f32[?V, 3], %1 ids: si32[?N]) {
+  %2 = take(%0, %1): f32[?N, 3]
+  %3 = stop_gradient(%2): f32[?N, 3]
+  %4 = reshape(%3) {new_shape = [-1]}: f32[?]
+  return %4: f32[?]
+}
+)");
+  ASSERT_TRUE(program) << program.error().text();
+  const ir::ptir::Shape shapes[]{{4, 3}, {2}};
+  for (const std::uint32_t threads : {1u, 2u}) {
+    ProgramOptions options;
+    options.threads = threads;
+    auto runner = ProgramRunner<CpuBackend>::make(*program, shapes, options);
+    ASSERT_TRUE(runner) << runner.error().text();
+    std::vector<float> table(12), rows(6);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i);
+    std::vector<std::int32_t> ids{3, 1};
+    const ConstTensorView in[]{{DType::f32, {4, 3}, std::as_bytes(std::span(table))},
+                               {DType::si32, {2}, std::as_bytes(std::span(ids))}};
+    const TensorView out[]{{DType::f32, {6}, std::as_writable_bytes(std::span(rows))}};
+    ASSERT_TRUE(runner->run(in, out));
+    EXPECT_EQ(rows, (std::vector<float>{9, 10, 11, 3, 4, 5}));
+    calls = 0;
+    watching = true;
+    bool ok = true;
+    for (int i = 0; i < 100; ++i) ok = ok && runner->run(in, out).has_value();
+    watching = false;
+    EXPECT_TRUE(ok);
+    EXPECT_EQ(calls.load(), 0u);
+    ids[1] = 4;
+    const auto outside = runner->run(in, out);
+    ASSERT_FALSE(outside);
+    EXPECT_EQ(outside.error().code(), Errc::spec_violation);
+  }
+}
+
 TEST(AllocProgram, WhatTheCpuDoesNotRunIsRefusedWhenItIsMade) {
   const auto program = ir::ptir::parse(kProgram);
   ASSERT_TRUE(program);

@@ -449,4 +449,47 @@ TEST(PtirLower, ALoweredProgramIsAWellFormedGraph) {
   EXPECT_GT(lowered, 40u);
 }
 
+/// Memory that gives out after `left` more allocations.
+struct Scarce {
+  std::size_t left = ~std::size_t{0};
+  std::size_t given = 0;
+  std::size_t back = 0;
+
+  [[nodiscard]] Allocator hook() noexcept {
+    return {this,
+            [](void* context, std::size_t bytes, std::size_t alignment) noexcept -> void* {
+              auto& self = *static_cast<Scarce*>(context);
+              if (self.left == 0) return nullptr;
+              --self.left;
+              ++self.given;
+              return system_allocator().allocate(nullptr, bytes, alignment);
+            },
+            [](void* context, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+              ++static_cast<Scarce*>(context)->back;
+              system_allocator().release(nullptr, memory, bytes, alignment);
+            }};
+  }
+};
+
+TEST(PtirLower, RunsOutOfMemoryInOrder) {
+  Scarce memory;
+  {
+    const std::string text = std::string("spec_version = ptir.v0.4\n") + kNested;
+    const auto program = ptir::parse(text, memory.hook());
+    ASSERT_TRUE(program);
+    const std::vector<ptir::Shape> shapes{{}, {}};
+    std::size_t allocations = 0;
+    for (;; ++allocations) {
+      ASSERT_LT(allocations, 10'000u);
+      memory.left = allocations;
+      const auto graph = ptir::lower(*program, shapes, *catalog_ops().table);
+      if (graph) break;
+      ASSERT_EQ(graph.error().code(), Errc::out_of_memory) << graph.error().text();
+    }
+    EXPECT_GT(allocations, 50u);
+    memory.left = ~std::size_t{0};
+  }
+  EXPECT_EQ(memory.given, memory.back);
+}
+
 }  // namespace

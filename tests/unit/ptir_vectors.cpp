@@ -100,6 +100,27 @@ std::string attributes_text(const std::string& op, const json& values, const std
   return text;
 }
 
+/// The same attributes with axes that count from the end.
+json with_negative_axes(const std::string& op, json values, const std::vector<HostValue>& in) {
+  const auto turn = [&](const char* key, std::size_t operand) {
+    if (!values.contains(key)) return;
+    const long rank = op == "iota" ? static_cast<long>(values["shape"].size()) : long{in[operand].type.shape.rank};
+    const auto one = [rank](const json& axis) { return json(axis.get<long>() - rank); };
+    json& value = values[key];
+    if (value.is_array()) {
+      for (json& axis : value) axis = one(axis);
+    } else if (value.get<long>() < rank) {
+      value = one(value);  // an index_vector_dim may be the rank itself
+    }
+  };
+  for (const char* key : {"axis", "feature_axis", "axes", "perm", "batch_lhs", "contract_lhs", "inserted_window_dims",
+                          "scatter_dims_to_operand_dims"})
+    turn(key, 0);
+  for (const char* key : {"batch_rhs", "contract_rhs", "index_vector_dim"}) turn(key, 1);
+  turn("update_window_dims", 2);
+  return values;
+}
+
 /// A program of one instruction.
 std::string program_text(const std::string& op, const std::string& attributes, const std::vector<HostValue>& in,
                          const std::vector<HostValue>& out, bool tuple) {
@@ -176,8 +197,9 @@ std::uint64_t first_difference(const json& c, const HostValue& got, const HostVa
   return elements;
 }
 
-/// Runs one vector as a program with constant extents, and with dynamic ones where it has any.
-void check(const json& c, const std::string& op, const json& values, std::uint32_t n) {
+/// Runs one vector as a program with constant extents, and with dynamic ones where it has any; `negative`
+/// counts axes from the end.
+void check(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
   std::vector<HostValue> in, out;
   for (const json& tensor : c["in"]) in.push_back(value_from(tensor, n));
   for (const json& tensor : c["out"]) out.push_back(value_from(tensor, n));
@@ -185,6 +207,7 @@ void check(const json& c, const std::string& op, const json& values, std::uint32
     if (info(value.type.dtype).block_elems == 2 && value.type.shape.elements({}).raw() % 2 != 0)
       value.bytes.back() &= std::byte{0x0f};
   const bool violates = c.value("violates", false);
+  const json values = negative ? with_negative_axes(op, given, in) : given;
   const std::string x = in.empty() ? "" : std::string(name(in[0].type.dtype));
   std::string attributes = attributes_text(op, values, x, n);
   if (op == "constant") {
@@ -214,7 +237,7 @@ void check(const json& c, const std::string& op, const json& values, std::uint32
       }
       continue;
     }
-    if (op == "arg_max" && in[0].type.shape[values["axis"]].extent == 0) {
+    if (op == "arg_max" && in[0].type.shape[given["axis"]].extent == 0) {
       // An axis known to be empty has no largest element, even when there is nothing to find.
       ASSERT_TRUE(run.refused);
       continue;
@@ -238,7 +261,7 @@ TEST(PtirVectors, MovementGivesTheSameAsAProgram) {
   const json all = vectors("movement.json");
   std::map<std::string, int> seen;
   for (const json& c : all["cases"]) {
-    check(c, c["op"], c["attrs"], all["n"]);
+    for (const bool negative : {false, true}) check(c, c["op"], c["attrs"], all["n"], negative);
     ++seen[c["op"]];
     if (HasFailure()) return;
   }
@@ -308,7 +331,7 @@ TEST(PtirVectors, ArithmeticGivesTheSameAsAProgram) {
     const OpRow* row = (*catalog_ops().table)[number(ir::ptir::find_op(op)->opcode)];
     const json a = attributes_of_block(*row, bytes_from(c["block"]));
     if (a.value("op", "") == kNameless) continue;
-    check(c, op, a, c.value("n", 3u));
+    for (const bool negative : {false, true}) check(c, op, a, c.value("n", 3u), negative);
     ++seen[op];
     if (HasFailure()) return;
   }

@@ -7,18 +7,24 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// "namespace.name.v1": at least two parts before a version.
+/// "namespace.name.v1": at least two parts before a version, none of them empty.
 [[nodiscard]] constexpr bool is_versioned_name(std::string_view target) noexcept {
-  const std::size_t last = target.rfind('.');
-  if (last == std::string_view::npos || last == 0) return false;
-  const std::string_view version = target.substr(last + 1);
-  if (version.size() < 2 || version[0] != 'v') return false;
-  for (const char c : version.substr(1))
-    if (c < '0' || c > '9') return false;
-  const std::size_t first = target.find('.');
-  return first != 0 && first != last && target.find("..") == std::string_view::npos;
+  std::size_t parts = 1;
+  std::size_t begin = 0;  // of the last part
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (target[i] != '.') continue;
+    if (i == begin) return false;
+    begin = i + 1;
+    ++parts;
+  }
+  if (parts < 3 || target.size() - begin < 2 || target[begin] != 'v') return false;
+  for (std::size_t i = begin + 1; i < target.size(); ++i)
+    if (target[i] < '0' || target[i] > '9') return false;
+  return true;
 }
-static_assert(is_versioned_name("gpt_rs.faer.conv2d.nhwc.f32.v1") && !is_versioned_name("conv2d.v1"));
+static_assert(is_versioned_name("gpt_rs.faer.conv2d.nhwc.f32.v1") && is_versioned_name("a.b.v0"));
+static_assert(!is_versioned_name("conv2d.v1") && !is_versioned_name("a..v1") && !is_versioned_name(".a.v1"));
+static_assert(!is_versioned_name("a.b.v") && !is_versioned_name("a.b.1") && !is_versioned_name("a.b."));
 
 struct CustomCallParams {
   static constexpr std::size_t kMaxOutputs = 4;
