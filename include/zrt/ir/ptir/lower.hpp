@@ -71,8 +71,8 @@ class ProgramLowerer {
                 builder,
                 Vector<Slot>(program_.allocator),
                 Vector<ir::ValueId>(program_.allocator),
-                Vector<ir::ValueId>(program_.allocator)};
-    if (auto r = scope.literals.resize(program_.literals.size()); !r) return pass(r);
+                Vector<LiteralSlot>(program_.allocator)};
+    if (auto r = find_literals(scope); !r) return pass(r);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Parameter& p = region.parameters[i];
       const ir::ValueId value = builder.input(port_name(p.name, p.id), arguments[i]);
@@ -98,6 +98,11 @@ class ProgramLowerer {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
+  /// A literal that a region reads, and its constant once it is there.
+  struct LiteralSlot {
+    std::uint32_t literal = 0;
+    ir::ValueId value{};
+  };
   /// A region while it is lowered.
   struct Scope {
     ptir::RegionId index;
@@ -106,7 +111,7 @@ class ProgramLowerer {
     ir::Builder& builder;
     Vector<Slot> slots;  ///< by position
     Vector<ir::ValueId> values;
-    Vector<ir::ValueId> literals;  ///< by literal; absent until it is read
+    Vector<LiteralSlot> literals;  ///< by literal
   };
 
   /// The innermost place is the one that an error names.
@@ -157,7 +162,9 @@ class ProgramLowerer {
 
   [[nodiscard]] Result<ir::ValueId> value_of(Scope& scope, const Operand& operand) noexcept {
     if (operand.kind == Operand::Kind::literal) {
-      ir::ValueId& kept = scope.literals[operand.id];
+      const auto slot = std::lower_bound(scope.literals.begin(), scope.literals.end(), operand.id,
+                                         [](const LiteralSlot& l, std::uint32_t id) { return l.literal < id; });
+      ir::ValueId& kept = slot->value;
       if (kept.present()) return kept;
       LoweredValues out;
       if (auto r = lower_literal(program_, program_.literals[operand.id], scope.builder, out); !r) return pass(r);
@@ -165,6 +172,22 @@ class ProgramLowerer {
     }
     const Slot slot = scope.slots[*scope.table.position(operand.id)];
     return scope.values[slot.first + (operand.kind == Operand::Kind::tuple_element ? operand.element : 0)];
+  }
+
+  /// Makes room for the literals that the region reads itself, sorted; of one read twice the first slot counts.
+  [[nodiscard]] Result<void> find_literals(Scope& scope) noexcept {
+    const auto add = [&](const Operand& operand) -> Result<void> {
+      if (operand.kind != Operand::Kind::literal) return {};
+      return scope.literals.push_back({operand.id, {}});
+    };
+    for (const Instruction& i : scope.region.instructions)
+      for (const Operand& operand : program_.operands_of(i))
+        if (auto r = add(operand); !r) return r;
+    for (const RegionResult& result : scope.region.results)
+      if (auto r = add(result.operand); !r) return r;
+    std::sort(scope.literals.begin(), scope.literals.end(),
+              [](const LiteralSlot& a, const LiteralSlot& b) { return a.literal < b.literal; });
+    return {};
   }
 
   [[nodiscard]] Result<void> lower_instruction(Scope& scope, const Instruction& i) noexcept {
