@@ -8,7 +8,7 @@
 namespace zrt::test {
 
 ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times,
-                       std::uint64_t trip_limit) {
+                       std::uint64_t trip_limit, bool optimise) {
   ProgramRun result;
   std::vector<ir::ptir::Shape> shapes;
   std::vector<ConstTensorView> in;
@@ -20,11 +20,15 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
   }
   ProgramOptions options;
   options.lower.trip_limit = trip_limit;
+  options.optimise = optimise;
   auto runner = ProgramRunner<ReferenceBackend>::make(program, shapes, options);
   if (!runner) {
     result.refused = runner.error();
     return result;
   }
+  const plan::ExecutionPlan& plan = runner->compiled().plan;
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i)
+    result.ops.emplace_back(kOpTable<ops::Catalog>[number(plan.instructions[i].opcode)] -> name);
   std::vector<TensorView> out;
   result.outputs.resize(runner->outputs());
   for (std::size_t i = 0; i < runner->outputs(); ++i) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace zrt::test {
@@ -23,10 +24,11 @@ struct ProgramRun {
   std::optional<Error> refused;
   std::optional<Error> failed;
   std::vector<HostValue> outputs;
+  std::vector<std::string> ops;  ///< names of the plan's instructions in order, regions apart
 };
 
 /// Makes `program` ready for inputs like `inputs` and runs it `times` times; loops end after `trip_limit` trips.
 [[nodiscard]] ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times = 1,
-                                     std::uint64_t trip_limit = std::uint64_t{1} << 32);
+                                     std::uint64_t trip_limit = std::uint64_t{1} << 32, bool optimise = true);
 
 }  // namespace zrt::test

@@ -6,6 +6,7 @@
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/exec/step_fault.hpp>
 #include <zrt/exec/thread_pool.hpp>
+#include <zrt/ir/passes/pipeline.hpp>
 #include <zrt/ir/ptir/lower.hpp>
 #include <zrt/plan/compile.hpp>
 
@@ -20,6 +21,7 @@ struct ProgramOptions {
   ThreadHook thread_hook{};
   ir::ptir::LowerOptions lower{};
   plan::CompileOptions compile{};
+  bool optimise = true;  ///< run the passes of ir/passes/ before compiling
 };
 
 /// A program on backend B, for one set of input shapes: its dynamic extents are part of the plan, so other
@@ -59,8 +61,9 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
     return runner;
   }
 
-  /// Verifies `program`, lowers it for inputs of `shapes` in the order of its parameters, compiles it for
-  /// what B claims, plans its memory and records it on `device`, which must outlive the runner.
+  /// Verifies `program`, lowers it for inputs of `shapes` in the order of its parameters, runs the passes of
+  /// ir/passes/ unless `options` say otherwise, compiles it for what B claims, plans its memory and records
+  /// it on `device`, which must outlive the runner.
   ///
   /// Errors: those of ir::ptir::lower and plan::compile (Errc::unsupported_opcode for an op that B does not
   /// run), and of bind.
@@ -68,9 +71,12 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
                                                   std::span<const ir::ptir::Shape> shapes, typename B::Device& device,
                                                   const ProgramOptions& options) noexcept {
     static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
-    const auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
+    constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
+    auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
     if (!graph) return pass(graph);
-    auto compiled = plan::compile(*graph, kOps, OpSet::of(typename B::Claims{}), options.compile);
+    if (options.optimise)
+      if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::kEvaluateTable<Catalog>}); !r) return pass(r);
+    auto compiled = plan::compile(*graph, kOps, kClaims, options.compile);
     if (!compiled) return pass(compiled);
     auto weights = exec::bind_weights<B>(compiled->plan, {}, device);
     if (!weights) return pass(weights);

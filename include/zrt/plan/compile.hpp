@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/expand.hpp>
+#include <zrt/ir/passes/needed.hpp>
 #include <zrt/ir/verify.hpp>
 #include <zrt/plan/compiled_plan.hpp>
 #include <zrt/plan/order.hpp>
@@ -126,29 +127,10 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
   return lowered;
 }
 
-/// Marks the nodes whose results or state somebody needs.
-[[nodiscard]] inline Result<Vector<std::uint8_t>> needed_nodes(const ir::Graph& g) noexcept {
-  Vector<std::uint8_t> node(g.allocator);
-  Vector<std::uint8_t> value(g.allocator);
-  if (auto r = node.resize(g.nodes.size()); !r) return pass(r);
-  if (auto r = value.resize(g.values.size()); !r) return pass(r);
-  for (const ir::Port& port : g.outputs) value[port.value.index] = 1;
-  for (std::size_t i = g.nodes.size(); i-- > 0;) {
-    const ir::Node& n = g.nodes[i];
-    bool keep = n.state.present();
-    for (std::uint32_t v : g.node_outputs(n)) keep = keep || value[v] != 0;
-    if (!keep) continue;
-    node[i] = 1;
-    for (std::uint32_t v : g.node_inputs(n))
-      if (v != ir::kNone) value[v] = 1;
-  }
-  return node;
-}
-
 /// Writes a lowered graph as a plan: values become registers, nodes become instructions.
 [[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, const CompileOptions& options,
                                             ExecutionPlan& plan, Vector<PlanDiagnostic>& diagnostics) noexcept {
-  auto needed = needed_nodes(g);
+  auto needed = ir::needed_nodes(g);
   if (!needed) return pass(needed);
   auto order = node_order(g, *ops.table, needed->span(), options.ordering);
   if (!order) return pass(order);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/passes/pipeline.hpp: the passes in their order, run until nothing changes.
+#pragma once
+
+#include <zrt/ir/passes/common_subexpressions.hpp>
+#include <zrt/ir/passes/constant_folding.hpp>
+#include <zrt/ir/passes/dead_code.hpp>
+#include <zrt/ir/passes/fuse_attention.hpp>
+#include <zrt/ir/passes/fuse_gated_act.hpp>
+#include <zrt/ir/passes/fuse_linear.hpp>
+#include <zrt/ir/passes/fuse_norm.hpp>
+#include <zrt/ir/passes/fuse_softmax.hpp>
+#include <zrt/ir/passes/matmul_absorption.hpp>
+
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::ir {
+
+struct NamedPass {
+  std::string_view name;
+  Pass run;
+};
+
+/// The passes in the order that they run in. Absorption goes before folding, which would write out the
+/// transposes that it takes in; layer_norm before rms_norm, which its second half looks like; attention
+/// after softmax, which it contains.
+inline constexpr auto kPasses = std::to_array<NamedPass>({
+    {"absorb_into_matmul", &absorb_into_matmul},
+    {"fold_constants", &fold_constants},
+    {"fuse_layer_norm", &fuse_layer_norm},
+    {"fuse_rms_norm", &fuse_rms_norm},
+    {"fuse_softmax", &fuse_softmax},
+    {"fuse_attention", &fuse_attention},
+    {"absorb_causal_mask", &absorb_causal_mask},
+    {"fuse_gated_act", &fuse_gated_act},
+    {"fuse_linear", &fuse_linear},
+    {"merge_common_subexpressions", &merge_common_subexpressions},
+    {"drop_dead_code", &drop_dead_code},
+});
+
+/// Rounds of all passes at most.
+inline constexpr int kMaxPassRounds = 16;
+
+/// Runs the passes over a graph and its regions, round after round until one changes nothing, at most
+/// kMaxPassRounds; true when anything changed. The graph is verified before, and stays so.
+///
+/// Errors: Errc::out_of_memory and size_overflow.
+[[nodiscard]] inline Result<bool> optimise(Graph& g, const PassContext& context,
+                                           std::span<const NamedPass> passes = kPasses) noexcept {
+  bool changed = false;
+  for (Graph& region : g.regions) {
+    const auto done = optimise(region, context, passes);
+    if (!done) return pass(done);
+    changed = changed || *done;
+  }
+  for (int round = 0; round < kMaxPassRounds; ++round) {
+    bool again = false;
+    for (const NamedPass& each : passes) {
+      const auto done = each.run(g, context);
+      if (!done) return pass(done);
+      again = again || *done;
+    }
+    if (!again) return changed;
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir

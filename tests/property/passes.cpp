@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/passes.cpp: random programs give with the passes what they give without them.
+#include <zrt/ir/ptir/lower.hpp>
+
+#include <map>
+#include <support/fusion_program.hpp>
+#include <support/random_program.hpp>
+#include <support/run_plan.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+namespace ptir = zrt::ir::ptir;
+
+std::vector<HostValue> random_inputs(const ptir::Program& program, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<HostValue> inputs;
+  for (const ptir::Parameter& p : program.regions[0].parameters) {
+    HostValue value{{p.type.dtype, {}}, {}};
+    for (const ptir::Dim dim : p.type.shape.view())
+      value.type.shape =
+          value.type.shape.appended(dim.is_constant() ? static_cast<std::uint32_t>(dim.extent())
+                                    : dim.is_symbol() ? static_cast<std::uint32_t>(1 + (dim.symbol() + seed) % 4)
+                                                      : static_cast<std::uint32_t>(random() % 5));
+    value.bytes.resize(bytes_of(value.type.dtype, value.type.shape.elements({}).raw()));
+    for (std::byte& byte : value.bytes)
+      byte = static_cast<std::byte>(value.type.dtype == DType::i1 ? random() % 2 : random() % 256);
+    inputs.push_back(std::move(value));
+  }
+  return inputs;
+}
+
+TEST(Passes, RandomProgramsOfEveryOperationKeepTheirBits) {
+  std::size_t ran = 0;
+  std::size_t changed = 0;
+  for (std::uint32_t seed = 0; seed < 12000; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto program = random_program(seed, 1 + seed % 16);
+    ASSERT_TRUE(program) << program.error().text();
+    const auto inputs = random_inputs(*program, seed);
+    const ProgramRun with = run_program(*program, inputs);
+    const ProgramRun without = run_program(*program, inputs, 1, std::uint64_t{1} << 32, false);
+    ASSERT_EQ(with.refused.has_value(), without.refused.has_value())
+        << (with.refused ? with.refused->text() : without.refused->text());
+    if (with.refused) {
+      EXPECT_EQ(with.refused->code(), without.refused->code());
+      continue;
+    }
+    ASSERT_EQ(with.failed.has_value(), without.failed.has_value());
+    if (with.failed) {
+      EXPECT_EQ(with.failed->code(), without.failed->code());
+    }
+    ASSERT_EQ(with.outputs.size(), without.outputs.size());
+    for (std::size_t i = 0; i < with.outputs.size(); ++i) {
+      EXPECT_EQ(with.outputs[i].type, without.outputs[i].type);
+      EXPECT_EQ(with.outputs[i].bytes, without.outputs[i].bytes) << "output " << i;
+    }
+    ++ran;
+    changed += with.ops != without.ops ? 1u : 0u;
+  }
+  std::printf("%zu of 12000 random programs ran, the passes changed the plans of %zu\n", ran, changed);
+  EXPECT_GT(ran, 2000u);
+  EXPECT_GE(changed, 10u);
+}
+
+/// Programs of f32 [rows, features] made of the blocks that the passes look for, whole or spoilt, over
+/// values that others read too.
+class RandomBlocks {
+ public:
+  RandomBlocks(PtirBuilder& b, PtirTensor x, std::uint32_t seed) : b_(b), random_(seed) { values_.push_back(x); }
+
+  void step() {
+    const PtirTensor x = pick();
+    const PtirTensor y = pick();
+    switch (draw(12)) {
+      case 0:
+        return keep(0.5 * (x + y));
+      case 1:
+        return keep(b_.tanh(x * y));
+      case 2:
+        return keep(b_.softmax(x));
+      case 3:
+        return keep(x / (b_.exp(-maybe(x)) + 1.0));
+      case 4:
+        return keep(0.5 * x * (b_.erf(maybe(x) * 0.7071067811865476) + 1.0));
+      case 5:
+        return keep(0.5 * x * (b_.tanh(0.7978845608028654 * (x + 0.044715 * (x * maybe(x) * x))) + 1.0));
+      case 6:
+      case 7: {
+        const PtirTensor c = coin() ? x : maybe(x) - b_.reduce_sum(x, {-1}, true) / double{kFeatures};
+        const PtirTensor scale = b_.rsqrt(b_.reduce_sum(c * maybe(c), {-1}, true) / double{kFeatures} + 1e-2);
+        keep(c * scale);
+        keep(values_.back() * vector());
+        return keep(values_.back() + vector());
+      }
+      case 8:
+      case 9:
+        return keep(b_.tanh(b_.dot(x, matrix()) + vector()));
+      case 10:
+        return keep(
+            b_.dot_general(b_.softmax(0.5 * b_.dot_general(x, maybe(y), {.contract_lhs = {1}, .contract_rhs = {1}})), y,
+                           {.contract_lhs = {1}, .contract_rhs = {0}}));
+      default:
+        return keep(b_.exp(b_.minimum(x, vector())));
+    }
+  }
+  /// Everything that no other block came to read, and one that others read.
+  void finish() {
+    b_.result(values_.back());
+    b_.result(pick());
+  }
+
+  static constexpr std::uint32_t kRows = 6;
+  static constexpr std::uint32_t kFeatures = 8;
+
+ private:
+  std::uint32_t draw(std::uint32_t count) { return static_cast<std::uint32_t>(random_() % count); }
+  bool coin() { return draw(2) == 0; }
+  PtirTensor pick() { return values_[random_() % values_.size()]; }
+  /// Mostly `x`, else something that spoils the block.
+  PtirTensor maybe(const PtirTensor& x) { return draw(5) == 0 ? pick() : x; }
+  void keep(const PtirTensor& x) { values_.push_back(x); }
+  PtirTensor vector() { return b_.constant({kFeatures}, random_floats(kFeatures, draw(3))); }
+  PtirTensor matrix() {
+    return b_.constant({kFeatures, kFeatures}, random_floats(std::size_t{kFeatures} * kFeatures, draw(3)));
+  }
+
+  PtirBuilder& b_;
+  std::mt19937 random_;
+  std::vector<PtirTensor> values_;
+};
+
+TEST(Passes, RandomProgramsOfBlocksKeepTheirValues) {
+  std::map<std::string, std::size_t> fused;
+  for (std::uint32_t seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    PtirBuilder b;
+    RandomBlocks blocks(b, b.parameter({DType::f32, {RandomBlocks::kRows, RandomBlocks::kFeatures}}), seed);
+    for (std::uint32_t i = 0; i <= seed % 6; ++i) blocks.step();
+    blocks.finish();
+    const auto program = b.finish();
+    ASSERT_TRUE(program) << program.error().text();
+    const std::vector<HostValue> inputs{random_value({RandomBlocks::kRows, RandomBlocks::kFeatures}, seed)};
+    const ProgramRun with = run_program(*program, inputs);
+    const ProgramRun without = run_program(*program, inputs, 1, std::uint64_t{1} << 32, false);
+    ASSERT_FALSE(with.refused) << with.refused->text();
+    ASSERT_FALSE(without.refused) << without.refused->text();
+    for (const std::string& op : with.ops) ++fused[op];
+    for (std::size_t i = 0; i < with.outputs.size(); ++i) {
+      const auto found = floats_of(with.outputs[i]);
+      const auto wanted = floats_of(without.outputs[i]);
+      ASSERT_EQ(found.size(), wanted.size());
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        if (std::isnan(wanted[k]) || std::isinf(wanted[k])) continue;
+        ASSERT_NEAR(found[k], wanted[k], 2e-4 * std::fmax(1.0, std::fabs(wanted[k]))) << "output " << i << '[' << k;
+      }
+    }
+  }
+  for (const auto& [op, count] : fused) std::printf("%s: %zu\n", op.c_str(), count);
+  for (const char* op : {"attention", "softmax", "gated_act", "rms_norm", "layer_norm", "linear"})
+    EXPECT_GT(fused[op], 20u) << op;
+}
+
+}  // namespace

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/pass_attention.cpp: attention from the forms that exporters write, its masks, and near misses.
+#include <limits>
+#include <support/fusion_program.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+using B = PtirBuilder;
+using T = PtirTensor;
+using In = std::vector<T>;
+using Ops = std::vector<std::string>;
+
+constexpr double kBound = 1e-5;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Heads [2, 3], 4 queries, 5 keys, 8 elements of a key and 6 of a value.
+const std::vector<Shape> kHeads{{2, 3, 4, 8}, {2, 3, 5, 8}, {2, 3, 5, 6}};
+const std::vector<Shape> kSquare{{2, 3, 4, 8}, {2, 3, 4, 8}, {2, 3, 4, 6}};
+
+T scores(B& b, const T& q, const T& k) {
+  return b.dot_general(q, k, {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {3}});
+}
+T values(B& b, const T& p, const T& v) {
+  return b.dot_general(p, v, {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {2}});
+}
+
+void expect_attention(const char* what, const std::vector<Shape>& shapes, const Ops& ops, const BuildProgram& build) {
+  SCOPED_TRACE(what);
+  const FusionResult r = fuse(shapes, build);
+  EXPECT_EQ(r.ops, ops);
+  EXPECT_LE(r.worst, kBound);
+}
+void expect_none(const char* what, const std::vector<Shape>& shapes, const BuildProgram& build) {
+  SCOPED_TRACE(what);
+  const FusionResult r = fuse(shapes, build);
+  EXPECT_EQ(r.count("attention"), 0u);
+  EXPECT_FALSE(r.ops.empty());
+  EXPECT_LE(r.worst, kBound);
+}
+
+TEST(FuseAttention, ItsForms) {
+  const Ops one{"attention"};
+  expect_attention("fully decomposed: max, sub, exp, sum, div", kHeads, one, [](B& b, const In& in) {
+    const T s = scores(b, in[0], in[1]) / 2.8284271;
+    const T e = b.exp(s - b.reduce_max(s, {-1}, true));
+    return values(b, e / b.reduce_sum(e, {-1}, true), in[2]);
+  });
+  expect_attention("the query scaled, axes dropped and put back", kHeads, one, [](B& b, const In& in) {
+    const T s = scores(b, in[0] * 0.35355339, in[1]);
+    const T e = b.exp(s - b.reshape(b.reduce_max(s, {3}), {2, 3, 4, 1}));
+    return values(b, e * b.reciprocal(b.reshape(b.reduce_sum(e, {3}), {2, 3, 4, 1})), in[2]);
+  });
+  expect_attention(
+      "transposed keys, both scaled", {{2, 3, 4, 8}, {2, 3, 5, 8}, {2, 3, 5, 6}}, one, [](B& b, const In& in) {
+        const T k = b.transpose(in[1], {0, 1, 3, 2}) * 0.5;
+        const T s = b.dot_general(in[0] * 0.7, k,
+                                  {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {2}});
+        return values(b, b.softmax(s), in[2]);
+      });
+  expect_attention("one head", {{4, 8}, {5, 8}, {5, 6}}, one, [](B& b, const In& in) {
+    const T s = b.dot_general(in[0], in[1], {.contract_lhs = {1}, .contract_rhs = {1}});
+    return b.dot(b.softmax(s * 0.35), in[2]);
+  });
+  expect_attention(
+      "heads behind the sequence", {{2, 4, 3, 8}, {2, 5, 3, 8}, {2, 5, 3, 6}},
+      {"transpose", "transpose", "transpose", "attention"}, [](B& b, const In& in) {
+        const T s = b.dot_general(in[0], in[1],
+                                  {.batch_lhs = {0, 2}, .batch_rhs = {0, 2}, .contract_lhs = {3}, .contract_rhs = {3}});
+        return b.dot_general(b.softmax(s * 0.35), in[2],
+                             {.batch_lhs = {0, 1}, .batch_rhs = {0, 2}, .contract_lhs = {3}, .contract_rhs = {1}});
+      });
+  expect_attention(
+      "batched products of rank 3, softmax of rank 4", {{6, 4, 8}, {6, 5, 8}, {6, 5, 6}}, one, [](B& b, const In& in) {
+        const T s =
+            b.dot_general(in[0], in[1], {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {2}});
+        const T p = b.softmax(b.reshape(s, {2, 3, 4, 5}) * 0.35);
+        return b.dot_general(b.reshape(p, {6, 4, 5}), in[2],
+                             {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {1}});
+      });
+}
+
+TEST(FuseAttention, AddedMasks) {
+  std::vector<Shape> shapes = kHeads;
+  shapes.push_back({2, 1, 4, 5});
+  expect_attention("a mask of the step", shapes, {"attention"}, [](B& b, const In& in) {
+    return values(b, b.softmax(scores(b, in[0], in[1]) * 0.35 + in[3]), in[2]);
+  });
+  shapes = {{6, 4, 8}, {6, 5, 8}, {6, 5, 6}, {2, 1, 4, 5}};
+  expect_attention(
+      "between batched products of rank 3", shapes, {"reshape", "reshape", "reshape", "attention", "reshape"},
+      [](B& b, const In& in) {
+        const T s =
+            b.dot_general(in[0], in[1], {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {2}});
+        const T p = b.softmax(in[3] + b.reshape(s, {2, 3, 4, 5}) * 0.35);
+        return b.dot_general(b.reshape(p, {6, 4, 5}), in[2],
+                             {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {1}});
+      });
+  shapes = kHeads;
+  shapes.push_back({2, 1, 1, 5});
+  expect_attention("padding, spread over the queries", shapes, {"broadcast_to", "attention"}, [](B& b, const In& in) {
+    return values(b, b.softmax(scores(b, in[0], in[1]) * 0.35 + in[3]), in[2]);
+  });
+}
+
+std::vector<float> upper(std::size_t n, float value, std::size_t from = 1) {
+  std::vector<float> mask(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i + from; j < n; ++j) mask[i * n + j] = value;
+  return mask;
+}
+T triangle(B& b, bool lower) {
+  const T row = b.iota({4, 4}, DType::si32, 0);
+  const T column = b.iota({4, 4}, DType::si32, 1);
+  return lower ? b.ge(row, column) : b.lt(row, column);
+}
+
+TEST(FuseAttention, CausalMasks) {
+  const Ops one{"attention"};
+  const auto with = [](const std::function<T(B&, const T&)>& mask) {
+    return [mask](B& b, const In& in) { return values(b, b.softmax(mask(b, scores(b, in[0], in[1]) * 0.35)), in[2]); };
+  };
+  const auto spread = [](B& b, const T& x) { return b.broadcast_to(x, {2, 3, 4, 4}); };
+  const auto minus_infinity = [=](B& b) { return spread(b, b.scalar(DType::f32, -kInfinity)); };
+  expect_attention("added -infinity", kSquare, one,
+                   with([](B& b, const T& s) { return s + b.constant({4, 4}, upper(4, -kInfinity)); }));
+  expect_attention("added lowest f32, with leading axes", kSquare, one, with([](B& b, const T& s) {
+                     return b.constant({1, 1, 4, 4}, upper(4, std::numeric_limits<float>::lowest())) + s;
+                   }));
+  expect_attention("added choice of 0 and -infinity, computed", kSquare, one, with([&](B& b, const T& s) {
+                     const T zero = b.broadcast_to(b.scalar(DType::f32, 0.0), {4, 4});
+                     const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {4, 4});
+                     return s + b.select(triangle(b, true), zero, hidden);
+                   }));
+  expect_attention("chosen where seen", kSquare, one, with([&](B& b, const T& s) {
+                     return b.select(spread(b, triangle(b, true)), s, minus_infinity(b));
+                   }));
+  expect_attention("chosen where hidden", kSquare, one, with([&](B& b, const T& s) {
+                     return b.select(spread(b, triangle(b, false)), minus_infinity(b), s);
+                   }));
+  // What the flag computes is what the mask said: the first query sees the first key alone.
+  const FusionResult r =
+      fuse(kSquare, with([](B& b, const T& s) { return s + b.constant({4, 4}, upper(4, -kInfinity)); }));
+  const auto v = random_floats(2 * 3 * 4 * 6, 102);
+  for (std::size_t d = 0; d < 6; ++d) EXPECT_NEAR(r.values[d], v[d], 1e-6);
+}
+
+TEST(FuseAttention, MasksThatAreNotCausal) {
+  const auto with = [](const std::function<T(B&, const T&)>& mask) {
+    return [mask](B& b, const In& in) { return values(b, b.softmax(mask(b, scores(b, in[0], in[1]) * 0.35)), in[2]); };
+  };
+  for (const auto& [what, mask] : std::vector<std::pair<const char*, std::vector<float>>>{
+           {"one key later", upper(4, -kInfinity, 2)}, {"a finite number", upper(4, -100.0f)}})
+    expect_attention(what, kSquare, {"constant", "attention"},
+                     with([&](B& b, const T& s) { return s + b.constant({4, 4}, mask); }));
+  expect_none("hidden by a finite number in its place", kSquare, with([](B& b, const T& s) {
+                return b.select(b.broadcast_to(triangle(b, true), {2, 3, 4, 4}), s,
+                                b.broadcast_to(b.scalar(DType::f32, -100.0), {2, 3, 4, 4}));
+              }));
+  expect_none("scaled after the mask", kSquare, [](B& b, const In& in) {
+    const T s = scores(b, in[0], in[1]) + b.constant({4, 4}, random_floats(16, 3));
+    return values(b, b.softmax(s * 0.35), in[2]);
+  });
+}
+
+TEST(FuseAttention, NearMisses) {
+  expect_none("the probabilities are read elsewhere", kSquare, [](B& b, const In& in) {
+    const T p = b.softmax(scores(b, in[0], in[1]));
+    return values(b, p, in[2]) + b.reduce_sum(p, {-1}, true);
+  });
+  expect_none("softmax over the queries", kSquare, [](B& b, const In& in) {
+    const T s = scores(b, in[0], in[1]);
+    const T e = b.exp(s - b.reduce_max(s, {2}, true));
+    return values(b, e / b.reduce_sum(e, {2}, true), in[2]);
+  });
+  expect_none("the values contracted over the queries", kSquare, [](B& b, const In& in) {
+    return b.dot_general(b.softmax(scores(b, in[0], in[1])), in[2],
+                         {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {2}, .contract_rhs = {2}});
+  });
+}
+
+}  // namespace

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/passes.cpp: the passes that fuse nothing: what they merge, drop and compute ahead, and what they leave alone.
+#include <zrt/ir/passes/pipeline.hpp>
+#include <zrt/ir/ptir/lower.hpp>
+#include <zrt/ir/verify.hpp>
+
+#include <support/fusion_program.hpp>
+#include <support/run_plan.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+using B = PtirBuilder;
+using T = PtirTensor;
+using In = std::vector<T>;
+using Ops = std::vector<std::string>;
+
+ir::PassContext context() { return {catalog_ops(), OpSet::of(ops::Catalog{}), &ir::kEvaluateTable<ops::Catalog>}; }
+
+/// The graph of a program of one f32 input.
+ir::Graph graph_of(const ir::ptir::Shape& shape, const std::function<void(B&, const T&)>& build) {
+  B b;
+  build(b, b.parameter({DType::f32, shape}));
+  const auto program = b.finish();
+  EXPECT_TRUE(program) << program.error().text();
+  const std::array shapes{shape};
+  auto graph = ir::ptir::lower(*program, shapes, *catalog_ops().table);
+  EXPECT_TRUE(graph) << graph.error().text();
+  return std::move(*graph);
+}
+
+std::vector<std::string> names(const ir::Graph& g) {
+  std::vector<std::string> found;
+  for (const ir::Node& n : g.nodes) found.emplace_back(catalog_ops().row(n.opcode)->name);
+  return found;
+}
+
+bool run(ir::Graph& g, ir::Pass pass) {
+  const auto changed = pass(g, context());
+  EXPECT_TRUE(changed) << changed.error().text();
+  const auto verified = ir::verify(g, *catalog_ops().table);
+  EXPECT_TRUE(verified) << verified.error().text();
+  return changed && *changed;
+}
+
+TEST(DeadCode, WhatNothingReadsGoesWithItsWeightsAndData) {
+  ir::Graph g = graph_of({4}, [](B& b, const T& x) {
+    const T unread = b.exp(x) * b.constant({4}, random_floats(4, 1));
+    (void)unread;
+    const T y = b.neg(x);
+    b.result(y * b.constant({4}, random_floats(4, 2)));
+  });
+  EXPECT_EQ(g.nodes.size(), 6u);
+  EXPECT_TRUE(run(g, &ir::drop_dead_code));
+  EXPECT_EQ(names(g), (Ops{"elementwise_unary", "constant", "elementwise_binary"}));
+  EXPECT_EQ(g.weights.size(), 1u);
+  EXPECT_EQ(g.constants.size(), 16u);
+  EXPECT_EQ(g.inputs.size(), 1u);
+  EXPECT_FALSE(run(g, &ir::drop_dead_code));
+}
+
+/// A graph with one state, which two nodes write and none reads.
+ir::Graph state_graph() {
+  ir::Builder b(*catalog_ops().table);
+  const SymbolId rows = b.symbol(Name("tokens"), 64);
+  const ir::StateId cache = b.state({StateLifecycle::kv_paged, DType::f32, 0, 0, {1, 4, 4, 0}});
+  const TensorType keys{DType::f32, {Dim(1, rows), 4}};
+  const ir::ValueId k = b.input(Name("k"), keys);
+  const ir::ValueId v = b.input(Name("v"), keys);
+  for (int i = 0; i < 2; ++i) (void)b.emit<ops::KvWriteBatched>({.in = {k, v}, .state = cache, .params = {1, 4, 4}});
+  b.output(Name("k"), k);
+  auto g = b.finish();
+  EXPECT_TRUE(g) << g.error().text();
+  return g ? std::move(*g) : ir::Graph();
+}
+
+TEST(CommonSubexpressions, EqualNodesBecomeOne) {
+  ir::Graph g = graph_of({4}, [](B& b, const T& x) {
+    const auto product = [&] {
+      const T y = b.exp(x);
+      return y * b.constant({4}, random_floats(4, 1));
+    };
+    const T left = product();
+    b.result(left + product());
+    const T y = b.neg(x);
+    b.result(y + b.constant({4}, random_floats(4, 2)));
+  });
+  EXPECT_TRUE(run(g, &ir::merge_common_subexpressions));
+  EXPECT_TRUE(run(g, &ir::drop_dead_code));
+  EXPECT_EQ(names(g), (Ops{"elementwise_unary", "constant", "elementwise_binary", "elementwise_binary",
+                           "elementwise_unary", "constant", "elementwise_binary"}));
+  EXPECT_FALSE(run(g, &ir::merge_common_subexpressions));
+}
+
+TEST(CommonSubexpressions, ParametersAndOrderOfOperandsCount) {
+  ir::Graph g = graph_of({4}, [](B& b, const T& x) {
+    const T y = b.exp(x);
+    b.result(b.maximum(x, y));
+    b.result(b.maximum(y, x));
+    b.result(b.minimum(x, y));
+  });
+  EXPECT_FALSE(run(g, &ir::merge_common_subexpressions));
+  EXPECT_EQ(g.nodes.size(), 4u);
+}
+
+TEST(CommonSubexpressions, DrawsAreNotMerged) {
+  ir::Graph g = graph_of({4}, [](B& b, const T& x) {
+    b.result(x + b.rng_uniform({4}, DType::f32, 1, 2));
+    b.result(x + b.rng_uniform({4}, DType::f32, 1, 2));
+  });
+  EXPECT_FALSE(run(g, &ir::merge_common_subexpressions));
+}
+
+TEST(CommonSubexpressions, WhatIsWrittenOverIsNotMerged) {
+  ir::Builder b(*catalog_ops().table);
+  const ir::ValueId x = b.input(Name("x"), {DType::f32, {4}});
+  const auto negated = [&] { return b.emit<ops::ElementwiseUnary>({.in = {x}, .params = {ops::UnaryKind::neg}})[0]; };
+  const ir::ValueId first = negated();
+  const ir::ValueId second = negated();
+  const ir::ValueId over = b.emit<ops::ElementwiseUnary>({.in = {first}, .params = {ops::UnaryKind::exp}})[0];
+  b.in_place(0, 0);
+  b.output(Name("over"), over);
+  b.output(Name("second"), second);
+  auto g = b.finish();
+  ASSERT_TRUE(g) << g.error().text();
+  EXPECT_FALSE(run(*g, &ir::merge_common_subexpressions));
+  EXPECT_EQ(g->outputs[1].value, second);
+}
+
+TEST(ConstantFolding, WhatNoInputReachesIsComputed) {
+  const auto build = [](B& b, const T& x) {
+    const T row = b.iota({4}, DType::f32, 0) * b.constant({4}, random_floats(4, 1));
+    const T table = b.exp(b.broadcast_to(row, {3, 4})) + b.constant({3, 1}, random_floats(3, 2));
+    b.result(x * table);
+  };
+  ir::Graph g = graph_of({3, 4}, build);
+  EXPECT_TRUE(run(g, &ir::fold_constants));
+  EXPECT_TRUE(run(g, &ir::drop_dead_code));
+  EXPECT_EQ(names(g), (Ops{"constant", "elementwise_binary"}));
+  const FusionResult r = fuse({{3, 4}}, [&](B& b, const In& in) {
+    const T row = b.iota({4}, DType::f32, 0) * b.constant({4}, random_floats(4, 1));
+    const T table = b.exp(b.broadcast_to(row, {3, 4})) + b.constant({3, 1}, random_floats(3, 2));
+    return in[0] * table;
+  });
+  EXPECT_EQ(r.worst, 0.0);
+}
+
+TEST(ConstantFolding, WhatOnlySpreadsIsNotStored) {
+  ir::Graph g = graph_of({3, 4}, [](B& b, const T& x) {
+    b.result(x + b.broadcast_to(b.constant({4}, random_floats(4, 1)), {3, 4}));
+    b.result(b.cast(b.iota({3, 4}, DType::si32, 0), DType::f32) + x);
+  });
+  EXPECT_TRUE(run(g, &ir::fold_constants));
+  EXPECT_TRUE(run(g, &ir::drop_dead_code));
+  EXPECT_EQ(names(g), (Ops{"constant", "broadcast_to", "elementwise_binary", "constant", "elementwise_binary"}));
+}
+
+TEST(ConstantFolding, DrawsViolationsAndLargeResultsAreLeftAlone) {
+  const auto build = [](B& b, const T& x) {
+    b.result(x + b.neg(b.rng_uniform({4}, DType::f32, 1, 2)));
+    b.result(b.scalar(DType::si32, 1.0) / b.scalar(DType::si32, 0.0));
+  };
+  ir::Graph g = graph_of({4}, build);
+  EXPECT_FALSE(run(g, &ir::fold_constants));
+  ir::Graph wide = graph_of({4}, [](B& b, const T& x) {
+    b.result(x);
+    b.result(b.neg(b.broadcast_to(b.constant(2.0f), {100})));
+  });
+  ir::PassContext small = context();
+  small.folded_bytes = 399;
+  EXPECT_FALSE(*ir::fold_constants(wide, small));
+  small.folded_bytes = 400;
+  EXPECT_TRUE(*ir::fold_constants(wide, small));
+}
+
+TEST(Passes, StateStaysAndKeepsItsOrder) {
+  ir::Graph g = state_graph();
+  const std::size_t nodes = g.nodes.size();
+  EXPECT_FALSE(run(g, &ir::merge_common_subexpressions));
+  EXPECT_FALSE(run(g, &ir::drop_dead_code));
+  EXPECT_EQ(g.nodes.size(), nodes);
+}
+
+TEST(Passes, RegionsAreWalked) {
+  ir::Graph g = graph_of({}, [](B& b, const T& x) {
+    const auto branch = [&](bool fused) {
+      return b.region(Name(), [&, fused] {
+        const T y = b.parameter({DType::f32, {}});
+        b.result(fused ? y / (b.exp(-y) + 1.0) : y + b.exp(y) * 0.0 + b.exp(y));
+      });
+    };
+    b.result(b.cond(b.lt(x, b.scalar(DType::f32, 0.0)), branch(true), branch(false), {x})[0]);
+  });
+  const auto changed = ir::optimise(g, context());
+  ASSERT_TRUE(changed && *changed);
+  ASSERT_EQ(g.regions.size(), 2u);
+  EXPECT_EQ(names(g.regions[0]), (Ops{"gated_act"}));
+  std::size_t exponentials = 0;
+  for (const std::string& name : names(g.regions[1])) exponentials += name == "elementwise_unary" ? 1u : 0u;
+  EXPECT_EQ(exponentials, 1u);
+  EXPECT_TRUE(ir::verify(g, *catalog_ops().table));
+}
+
+TEST(Passes, AFusionThatTheBackendDoesNotClaimIsNotMade) {
+  ir::Graph g = graph_of({2, 4}, [](B& b, const T& x) { b.result(b.softmax(x)); });
+  ir::PassContext narrow = context();
+  narrow.claims = OpSet();
+  const std::size_t nodes = g.nodes.size();
+  const auto changed = ir::optimise(g, narrow);
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(*changed);
+  EXPECT_EQ(g.nodes.size(), nodes);
+}
+
+}  // namespace
