@@ -377,13 +377,18 @@ class Builder {
     return {AttributeKind::strings, 0, kept(program_.add(program_.texts, texts.span()))};
   }
   /// Calls a backend's kernel by name; `outputs` are what it gives, as a tuple unless `tuple` is false.
+  Results custom_call(std::string_view target, Tensors operands, std::initializer_list<MapEntry> attributes,
+                      std::span<const TensorType> outputs, bool tuple) noexcept {
+    const Attribute map{AttributeKind::map, 0,
+                        kept(program_.add(program_.entries, std::span(attributes.begin(), attributes.size())))};
+    const ValueType declared{tuple, kept(program_.add(program_.types, outputs))};
+    return emit("custom_call", operands, {string(target), map}, declared);
+  }
   Results custom_call(std::string_view target, std::initializer_list<Tensor> operands,
                       std::initializer_list<MapEntry> attributes, std::initializer_list<TensorType> outputs,
                       bool tuple) noexcept {
-    const Attribute map{AttributeKind::map, 0,
-                        kept(program_.add(program_.entries, std::span(attributes.begin(), attributes.size())))};
-    const ValueType declared{tuple, kept(program_.add(program_.types, std::span(outputs.begin(), outputs.size())))};
-    return emit("custom_call", operands, {string(target), map}, declared);
+    return custom_call(target, Tensors(operands.begin(), operands.size()), attributes,
+                       std::span(outputs.begin(), outputs.size()), tuple);
   }
 
   // --- any op ---
@@ -425,6 +430,8 @@ class Builder {
     failed_ = true;
   }
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+  /// The first error, meaningful once `failed`.
+  [[nodiscard]] const Error& error() const noexcept { return error_; }
 
   /// Gives the program away, verified, or returns the first error.
   [[nodiscard]] Result<Program> finish() noexcept {

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/call.hpp: one node under translation: its operands, its attributes, and where its results go.
+#pragma once
+
+#include <zrt/core/cast.hpp>
+#include <zrt/ir/onnx/tensor.hpp>
+#include <zrt/ir/ptir/builder.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx {
+
+using ptir::Builder;
+using ptir::Tensor;
+
+/// Integers that a node takes as extents, axes or pads: few, so that they lie in place.
+struct IntList {
+  static constexpr std::size_t kCapacity = 64;
+  std::size_t count = 0;
+  std::array<std::int64_t, kCapacity> values{};
+
+  constexpr IntList() = default;
+  constexpr IntList(std::initializer_list<std::int64_t> list) noexcept {
+    for (const std::int64_t value : list) push(value);
+  }
+  /// `count` times `value`.
+  [[nodiscard]] static constexpr IntList of(std::size_t count, std::int64_t value) noexcept {
+    IntList list;
+    for (std::size_t i = 0; i < count; ++i) list.push(value);
+    return list;
+  }
+  constexpr void push(std::int64_t value) noexcept {
+    if (count < kCapacity) values[count++] = value;
+  }
+  /// An entry past the end reads as the last place of the memory, so that what follows an error stays within it.
+  [[nodiscard]] constexpr std::int64_t& operator[](std::size_t i) noexcept {
+    return values[i < kCapacity ? i : kCapacity - 1];
+  }
+  [[nodiscard]] constexpr std::int64_t operator[](std::size_t i) const noexcept {
+    return values[i < kCapacity ? i : kCapacity - 1];
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return count; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
+  [[nodiscard]] constexpr const std::int64_t* begin() const noexcept { return values.data(); }
+  [[nodiscard]] constexpr const std::int64_t* end() const noexcept { return values.data() + count; }
+  [[nodiscard]] constexpr ptir::Ints view() const noexcept { return {values.data(), count}; }
+  [[nodiscard]] constexpr bool has(std::int64_t value) const noexcept {
+    for (const std::int64_t v : *this)
+      if (v == value) return true;
+    return false;
+  }
+};
+
+/// A value of a graph: a tensor of the program, or one whose elements are known already.
+struct Value {
+  ptir::TensorType type{};
+  std::optional<Tensor> tensor{};
+  std::span<const std::byte> data{};  ///< of a known one; lives as long as the reader
+  bool known = false;
+  std::string_view source{};  ///< the input of the model that it is, but for its type
+};
+
+/// A value under its name.
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+
+/// The values of one graph, and of the graphs around it. A value found further out is one that is known: what
+/// is computed enters a region as a parameter.
+struct Scope {
+  explicit Scope(Allocator a, Scope* around = nullptr) noexcept : outer(around), values(a) {}
+  Scope* outer;
+  Vector<NamedValue> values;
+
+  [[nodiscard]] Value* find(std::string_view name) noexcept {
+    for (std::size_t i = values.size(); i > 0; --i)
+      if (values[i - 1].name == name) return &values[i - 1].value;
+    return outer == nullptr ? nullptr : outer->find(name);
+  }
+};
+
+class Reader;
+
+/// One node while it is translated. Keeps the first error, after which every call does nothing of use.
+class NodeCall {
+ public:
+  NodeCall(Reader& reader, Scope& scope, Builder& builder, const NodeView& node, std::int64_t opset) noexcept
+      : reader_(&reader), scope_(&scope), builder_(&builder), node_(&node), opset_(opset) {}
+
+  [[nodiscard]] Builder& b() const noexcept { return *builder_; }
+  [[nodiscard]] Reader& reader() const noexcept { return *reader_; }
+  [[nodiscard]] Scope& scope() const noexcept { return *scope_; }
+  [[nodiscard]] const NodeView& node() const noexcept { return *node_; }
+  [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
+
+  // --- errors ---
+
+  template <class... Pieces> void fail(Errc code, Pieces... pieces) noexcept {
+    builder_->set(Error::of(code, pieces...));
+  }
+  void fail(const Error& error) noexcept { builder_->set(error); }
+  [[nodiscard]] bool failed() const noexcept { return builder_->failed(); }
+  /// Refuses what is right but not computed.
+  template <class... Pieces> void unsupported(Pieces... pieces) noexcept { fail(Errc::unimplemented, pieces...); }
+
+  // --- operands ---
+
+  [[nodiscard]] std::size_t inputs() const noexcept { return node_->inputs.size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept { return node_->outputs.size(); }
+  [[nodiscard]] bool has(std::size_t i) const noexcept { return i < inputs() && !node_->inputs[i].empty(); }
+  [[nodiscard]] bool has_out(std::size_t i) const noexcept { return i < outputs() && !node_->outputs[i].empty(); }
+
+  /// Operand `i`; missing, an error and an empty value.
+  [[nodiscard]] Value value(std::size_t i) noexcept {
+    if (!has(i)) {
+      fail(Errc::invalid_file, "input ", i, " is missing");
+      return {};
+    }
+    if (const Value* found = scope_->find(node_->inputs[i]); found != nullptr) return *found;
+    fail(Errc::dangling_value, "input ", i, " (", node_->inputs[i].substr(0, 80), ") is computed by no node before");
+    return {};
+  }
+  /// Operand `i` as a tensor of the program; a scalar after an error.
+  [[nodiscard]] Tensor in(std::size_t i) noexcept { return tensor_of(value(i)); }
+  [[nodiscard]] Tensor tensor_of(const Value& v) noexcept {
+    if (v.known) return builder_->literal(v.type, v.data);
+    return v.tensor ? *v.tensor : builder_->scalar(DType::f32, 0);
+  }
+  [[nodiscard]] DType dtype(std::size_t i) noexcept { return value(i).type.dtype; }
+  [[nodiscard]] std::size_t rank(std::size_t i) noexcept { return value(i).type.shape.size(); }
+  /// The extents of operand `i`, which must be constants.
+  [[nodiscard]] IntList shape(std::size_t i) noexcept { return extents(value(i).type.shape); }
+  [[nodiscard]] IntList shape(const Tensor& x) noexcept { return extents(x.shape()); }
+  [[nodiscard]] IntList extents(const ptir::Shape& shape) noexcept {
+    IntList list;
+    for (const ptir::Dim dim : shape.view()) {
+      if (!dim.is_constant()) unsupported("an extent is dynamic; give it in ReadOptions::extents");
+      list.push(dim.is_constant() ? static_cast<std::int64_t>(dim.extent()) : 1);
+    }
+    return list;
+  }
+
+  /// The integers of operand `i`, which must be known when the program is made; `what` names the operand.
+  [[nodiscard]] IntList ints_in(std::size_t i, std::string_view what) noexcept {
+    IntList list;
+    const Value v = value(i);
+    if (!need_known(v, i, what)) return list;
+    const auto count = static_cast<std::size_t>(v.type.shape.constant_elements().raw());
+    if (!is_computed(v.type.dtype) || is_float(v.type.dtype) || count > IntList::kCapacity) {
+      fail(Errc::invalid_params, what, " has ", count, " elements of ", name(v.type.dtype),
+           ", expected at most 64 integers");
+      return list;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      std::array<std::byte, 8> word{};
+      cast_elements(v.type.dtype, v.data.data() + k * info(v.type.dtype).block_bytes, DType::si64, word.data(), 0, 1);
+      list.push(std::bit_cast<std::int64_t>(word));
+    }
+    return list;
+  }
+  /// The same of one integer.
+  [[nodiscard]] std::int64_t int_in(std::size_t i, std::string_view what) noexcept {
+    const IntList list = ints_in(i, what);
+    if (list.size() != 1) fail(Errc::invalid_params, what, " has ", list.size(), " elements, expected one");
+    return list[0];
+  }
+  /// Number `k` of operand `i`, known when the program is made.
+  [[nodiscard]] double real_in(std::size_t i, std::size_t k, std::string_view what) noexcept {
+    const Value v = value(i);
+    if (!need_known(v, i, what)) return 0;
+    if (!is_computed(v.type.dtype) || k >= v.type.shape.constant_elements().raw()) {
+      fail(Errc::invalid_params, what, " has ", v.type.shape.constant_elements().raw(),
+           " elements, expected more than ", k);
+      return 0;
+    }
+    std::array<std::byte, 8> word{};
+    cast_elements(v.type.dtype, v.data.data() + k * info(v.type.dtype).block_bytes, DType::f64, word.data(), 0, 1);
+    return std::bit_cast<double>(word);
+  }
+  /// True when `v` is known; else an error that tells the caller which input to bind.
+  bool need_known(const Value& v, std::size_t i, std::string_view what) noexcept;
+
+  // --- attributes ---
+
+  [[nodiscard]] bool has_attribute(std::string_view key) const noexcept { return node_->find(key) != nullptr; }
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise) const noexcept {
+    const AttributeView* a = node_->find(key);
+    return a == nullptr ? otherwise : a->integer;
+  }
+  [[nodiscard]] double real(std::string_view key, double otherwise) const noexcept {
+    const AttributeView* a = node_->find(key);
+    return a == nullptr ? otherwise : a->real;
+  }
+  [[nodiscard]] std::string_view text(std::string_view key, std::string_view otherwise) const noexcept {
+    const AttributeView* a = node_->find(key);
+    return a == nullptr ? otherwise : a->text;
+  }
+  /// A list of integers, empty when it is absent.
+  [[nodiscard]] IntList ints(std::string_view key) noexcept {
+    IntList list;
+    const AttributeView* a = node_->find(key);
+    if (a == nullptr) return list;
+    if (a->integers.size() > IntList::kCapacity)
+      fail(Errc::limit_exceeded, key, " has ", a->integers.size(), " entries, at most 64 expected");
+    for (const std::int64_t value : a->integers) list.push(value);
+    return list;
+  }
+  /// The same with `count` entries, each `otherwise` when the list is absent and none below `least`.
+  [[nodiscard]] IntList ints(std::string_view key, std::size_t count, std::int64_t otherwise,
+                             std::int64_t least) noexcept {
+    IntList list = ints(key);
+    if (!has_attribute(key)) return IntList::of(count, otherwise);
+    if (list.size() != count) {
+      fail(Errc::invalid_params, key, " has ", list.size(), " entries, expected ", count);
+      return IntList::of(count, otherwise);
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      if (list[i] < least || list[i] > 0x7fffffff) {
+        fail(Errc::invalid_params, key, " has an entry of ", list[i], ", expected ", least, " or more");
+        list[i] = otherwise;
+      }
+    return list;
+  }
+  /// `axis` counted from 0 among `rank` axes; 0 after an error.
+  [[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank) noexcept {
+    const auto count = static_cast<std::int64_t>(rank);
+    if (axis < -count || axis >= count) {
+      fail(Errc::invalid_params, "axis ", axis, " is none of ", rank);
+      return 0;
+    }
+    return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+  }
+  [[nodiscard]] std::size_t axis(std::string_view key, std::int64_t otherwise, std::size_t rank) noexcept {
+    return axis_of(integer(key, otherwise), rank);
+  }
+
+  // --- results ---
+
+  void out(std::size_t i, const Tensor& x) noexcept {
+    if (has_out(i)) bind(node_->outputs[i], {x.type(), x, {}, false});
+  }
+  /// Result `i` is known: `data` is copied.
+  void out_known(std::size_t i, const ptir::TensorType& type, std::span<const std::byte> data) noexcept;
+  /// Result `i` is `v` with another shape of as many elements, if `v` is known.
+  void out_known_as(std::size_t i, const Value& v, const ptir::Shape& shape) noexcept {
+    if (has_out(i)) bind(node_->outputs[i], {{v.type.dtype, shape}, {}, v.data, true});
+  }
+  void out_integers(std::size_t i, ptir::Ints values, bool scalar = false) noexcept {
+    ptir::TensorType type{DType::si64, {}};
+    if (!scalar) type.shape.append(ptir::Dim(static_cast<std::int64_t>(values.size())));
+    out_known(i, type, std::as_bytes(values));
+  }
+  void bind(std::string_view name, const Value& v) noexcept {
+    if (auto r = scope_->values.push_back({name, v}); !r) fail(r.error());
+  }
+
+ private:
+  Reader* reader_;
+  Scope* scope_;
+  Builder* builder_;
+  const NodeView* node_;
+  std::int64_t opset_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx

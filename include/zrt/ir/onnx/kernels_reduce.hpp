@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/kernels_reduce.hpp: products of rows and cumulative sums.
+#pragma once
+
+#include <zrt/ir/onnx/kernels_elementwise.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::kernels {
+
+/// The product of each row of x [rows, n]; one chain in index order in the domain of x.
+struct RowProduct {
+  static constexpr std::string_view target = "zrt.onnx.row_product.v1";
+  static Result<void> check(const CustomCallArgs& c) noexcept {
+    if (auto r = expect_counts(target, c, 1, 1); !r) return r;
+    const TensorType& x = c.in[0].type;
+    if (x.shape.rank != 2 || !(c.out[0].type == TensorType{x.dtype, Shape{x.shape[0].extent}}))
+      return bad_call(target, "x must be [rows, n] and y [rows] of its type");
+    return {};
+  }
+  static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const DType dtype = c.in[0].type.dtype;
+    const std::uint64_t n = c.in[0].cols(step);
+    const ElementShare share = share_of(c.out[0].elements(step), worker);
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      const auto& f = element_functions<T>(dtype);
+      for (std::uint64_t row = share.first; row < share.first + share.count; ++row) {
+        std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T> product = 1;
+        for (std::uint64_t i = 0; i < n; ++i) {
+          T value{};
+          f.unpack(c.in[0].data, row * n + i, 1, &value);
+          product *= static_cast<decltype(product)>(value);
+        }
+        const T result = static_cast<T>(product);
+        f.pack(&result, row, 1, c.out[0].data);
+      }
+    });
+  }
+};
+
+/// Sums of x [outer, n, inner] along the middle axis up to each element, one chain in index order.
+struct CumSum {
+  static constexpr std::string_view target = "zrt.onnx.cum_sum.v1";
+  static Result<void> check(const CustomCallArgs& c) noexcept {
+    if (auto r = expect_counts(target, c, 1, 1); !r) return r;
+    const auto attributes = ops::CustomCall::attributes(c);
+    for (const std::string_view key : {"exclusive", "reverse"})
+      if (const auto a = attributes.find(key); !a || a->kind() != ops::CustomKind::boolean)
+        return bad_call(target, "exclusive and reverse must be booleans");
+    if (c.in[0].type.shape.rank != 3 || !(c.out[0].type == c.in[0].type))
+      return bad_call(target, "x must be [outer, n, inner] and y of its type");
+    return {};
+  }
+  static void run(const CustomCallArgs& c, const ExecutionContext&, const Worker& worker) noexcept {
+    const auto attributes = ops::CustomCall::attributes(c);
+    const bool exclusive = attributes.find("exclusive")->boolean();
+    const bool backward = attributes.find("reverse")->boolean();
+    const DType dtype = c.in[0].type.dtype;
+    const Shape& shape = c.in[0].type.shape;
+    const std::uint64_t n = shape[1].extent;
+    const std::uint64_t inner = shape[2].extent;
+    const ElementShare share = share_of(shape[0].extent * inner, worker);
+    visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+      const auto& f = element_functions<T>(dtype);
+      for (std::uint64_t line = share.first; line < share.first + share.count; ++line) {
+        std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, T> sum = 0;
+        for (std::uint64_t i = 0; i < n; ++i) {
+          const std::uint64_t at = (line / inner * n + (backward ? n - 1 - i : i)) * inner + line % inner;
+          T value{};
+          f.unpack(c.in[0].data, at, 1, &value);
+          const auto before = sum;
+          sum += static_cast<decltype(sum)>(value);
+          const T result = static_cast<T>(exclusive ? before : sum);
+          f.pack(&result, at, 1, c.out[0].data);
+        }
+      }
+    });
+  }
+};
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::kernels

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/model.hpp: the messages of an ONNX file as views into its bytes.
+//
+// Field numbers are those of onnx.proto. Nested graphs and tensors stay bytes until they are asked for.
+#pragma once
+
+#include <zrt/core/vector.hpp>
+#include <zrt/ir/onnx/wire.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx {
+
+/// AttributeProto.
+struct AttributeView {
+  explicit AttributeView(Allocator a) noexcept : reals(a), integers(a), texts(a) {}
+
+  std::string_view name;
+  std::uint64_t type = 0;
+  double real = 0;
+  std::int64_t integer = 0;
+  std::string_view text;
+  std::string_view tensor;  ///< TensorProto
+  std::string_view graph;   ///< GraphProto
+  Vector<double> reals;
+  Vector<std::int64_t> integers;
+  Vector<std::string_view> texts;
+};
+
+/// NodeProto.
+struct NodeView {
+  explicit NodeView(Allocator a) noexcept : inputs(a), outputs(a), attributes(a) {}
+
+  std::string_view name;
+  std::string_view op;
+  std::string_view domain;
+  Vector<std::string_view> inputs;
+  Vector<std::string_view> outputs;
+  Vector<AttributeView> attributes;
+
+  [[nodiscard]] const AttributeView* find(std::string_view wanted) const noexcept {
+    for (const AttributeView& a : attributes)
+      if (a.name == wanted) return &a;
+    return nullptr;
+  }
+};
+
+/// ValueInfoProto; what its type says is read by whoever needs it.
+struct ValueView {
+  std::string_view name;
+  std::string_view type;  ///< TypeProto
+};
+
+/// GraphProto.
+struct GraphView {
+  explicit GraphView(Allocator a) noexcept : nodes(a), inputs(a), outputs(a), initializers(a) {}
+
+  std::string_view name;
+  Vector<NodeView> nodes;
+  Vector<ValueView> inputs;
+  Vector<ValueView> outputs;
+  Vector<std::string_view> initializers;  ///< TensorProto
+};
+
+/// ModelProto: the graph's bytes and the version of the standard operators.
+struct ModelView {
+  std::int64_t opset = 0;  ///< of the domain "" or "ai.onnx"; 0 when the file names none
+  std::string_view graph;
+};
+
+namespace detail {
+
+[[nodiscard]] inline Result<void> expect_wire(const WireField& field, WireType type,
+                                              std::string_view message) noexcept {
+  if (field.type == type) return {};
+  return fail(Errc::invalid_file, message, ": field ", field.number, " has wire type ",
+              unsigned{static_cast<std::uint8_t>(field.type)}, ", expected ",
+              unsigned{static_cast<std::uint8_t>(type)});
+}
+
+/// Calls `each` with every field of a message.
+template <class F> [[nodiscard]] Result<void> each_field(std::string_view message, const F& each) noexcept {
+  WireReader reader(message);
+  while (!reader.at_end()) {
+    const auto field = reader.next();
+    if (!field) return pass(field);
+    if (Result<void> r = each(*field); !r) return r;
+  }
+  return {};
+}
+
+/// Appends a repeated integer, packed or not.
+[[nodiscard]] inline Result<void> append_integers(const WireField& field, Vector<std::int64_t>& to) noexcept {
+  if (field.type != WireType::bytes) return to.push_back(field.integer());
+  WireReader reader(field.bytes);
+  while (!reader.at_end()) {
+    const auto value = reader.varint();
+    if (!value) return pass(value);
+    if (auto r = to.push_back(static_cast<std::int64_t>(*value)); !r) return r;
+  }
+  return {};
+}
+/// Appends a repeated float, packed or not.
+[[nodiscard]] inline Result<void> append_reals(const WireField& field, Vector<double>& to) noexcept {
+  if (field.type != WireType::bytes) return to.push_back(double{field.real()});
+  WireReader reader(field.bytes);
+  while (!reader.at_end()) {
+    const auto word = reader.word(4);
+    if (!word) return pass(word);
+    if (auto r = to.push_back(double{std::bit_cast<float>(static_cast<std::uint32_t>(*word))}); !r) return r;
+  }
+  return {};
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline Result<AttributeView> read_attribute(std::string_view message, const Allocator& a) noexcept {
+  AttributeView attribute(a);
+  auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    switch (f.number) {
+      case 1:
+        attribute.name = f.bytes;
+        return detail::expect_wire(f, WireType::bytes, "an attribute");
+      case 2:
+        attribute.real = double{f.real()};
+        return detail::expect_wire(f, WireType::fixed32, "an attribute");
+      case 3:
+        attribute.integer = f.integer();
+        return detail::expect_wire(f, WireType::varint, "an attribute");
+      case 4:
+        attribute.text = f.bytes;
+        return detail::expect_wire(f, WireType::bytes, "an attribute");
+      case 5:
+        attribute.tensor = f.bytes;
+        return detail::expect_wire(f, WireType::bytes, "an attribute");
+      case 6:
+        attribute.graph = f.bytes;
+        return detail::expect_wire(f, WireType::bytes, "an attribute");
+      case 7:
+        return detail::append_reals(f, attribute.reals);
+      case 8:
+        return detail::append_integers(f, attribute.integers);
+      case 9:
+        if (auto wire = detail::expect_wire(f, WireType::bytes, "an attribute"); !wire) return wire;
+        return attribute.texts.push_back(f.bytes);
+      case 20:
+        attribute.type = f.value;
+        return {};
+      default:
+        return {};
+    }
+  });
+  if (!r) return pass(r);
+  return attribute;
+}
+
+[[nodiscard]] inline Result<NodeView> read_node(std::string_view message, const Allocator& a) noexcept {
+  NodeView node(a);
+  auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    if (f.number > 7 || f.number == 6) return {};
+    if (auto wire = detail::expect_wire(f, WireType::bytes, "a node"); !wire) return wire;
+    switch (f.number) {
+      case 1:
+        return node.inputs.push_back(f.bytes);
+      case 2:
+        return node.outputs.push_back(f.bytes);
+      case 3:
+        node.name = f.bytes;
+        return {};
+      case 4:
+        node.op = f.bytes;
+        return {};
+      case 5: {
+        auto attribute = read_attribute(f.bytes, a);
+        if (!attribute) return pass(attribute);
+        return node.attributes.push_back(std::move(*attribute));
+      }
+      default:
+        node.domain = f.bytes;
+        return {};
+    }
+  });
+  if (!r) return pass(r);
+  return node;
+}
+
+[[nodiscard]] inline Result<ValueView> read_value(std::string_view message) noexcept {
+  ValueView value;
+  auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    if (f.number != 1 && f.number != 2) return {};
+    (f.number == 1 ? value.name : value.type) = f.bytes;
+    return detail::expect_wire(f, WireType::bytes, "a value's description");
+  });
+  if (!r) return pass(r);
+  return value;
+}
+
+[[nodiscard]] inline Result<GraphView> read_graph(std::string_view message, const Allocator& a) noexcept {
+  GraphView graph(a);
+  auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
+    switch (f.number) {
+      case 1: {
+        if (auto wire = detail::expect_wire(f, WireType::bytes, "a graph"); !wire) return wire;
+        auto node = read_node(f.bytes, a);
+        if (!node) return pass(node);
+        return graph.nodes.push_back(std::move(*node));
+      }
+      case 2:
+        graph.name = f.bytes;
+        return detail::expect_wire(f, WireType::bytes, "a graph");
+      case 5:
+        if (auto wire = detail::expect_wire(f, WireType::bytes, "a graph"); !wire) return wire;
+        return graph.initializers.push_back(f.bytes);
+      case 11:
+      case 12: {
+        if (auto wire = detail::expect_wire(f, WireType::bytes, "a graph"); !wire) return wire;
+        const auto value = read_value(f.bytes);
+        if (!value) return pass(value);
+        return (f.number == 11 ? graph.inputs : graph.outputs).push_back(*value);
+      }
+      case 15:
+        return fail(Errc::unimplemented, "the graph has a sparse initializer");
+      default:
+        return {};
+    }
+  });
+  if (!r) return pass(r);
+  return graph;
+}
+
+[[nodiscard]] inline Result<ModelView> read_model(std::string_view file) noexcept {
+  ModelView model;
+  bool found = false;
+  auto r = detail::each_field(file, [&](const WireField& f) -> Result<void> {
+    if (f.number == 7) {
+      model.graph = f.bytes;
+      found = true;
+      return detail::expect_wire(f, WireType::bytes, "the model");
+    }
+    if (f.number == 25) return fail(Errc::unimplemented, "the model defines functions of its own");
+    if (f.number != 8) return {};
+    if (auto wire = detail::expect_wire(f, WireType::bytes, "the model"); !wire) return wire;
+    std::string_view domain;
+    std::int64_t version = 0;
+    auto import = detail::each_field(f.bytes, [&](const WireField& g) -> Result<void> {
+      if (g.number == 1) domain = g.bytes;
+      if (g.number == 2) version = g.integer();
+      return {};
+    });
+    if (import && (domain.empty() || domain == "ai.onnx")) model.opset = version;
+    return import;
+  });
+  if (!r) return pass(r);
+  if (!found) return fail(Errc::invalid_file, "the file holds no graph, expected an ONNX ModelProto");
+  return model;
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx

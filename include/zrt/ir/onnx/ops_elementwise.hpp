@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_elementwise.hpp: element-wise operators: arithmetic, comparison, logic, activations, casts.
+#pragma once
+
+#include <zrt/ir/onnx/emit.hpp>
+#include <zrt/ir/onnx/kernels_elementwise.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+template <Tensor (Builder::*F)(const Tensor&) noexcept> void unary(NodeCall& n) noexcept {
+  n.out(0, (n.b().*F)(n.in(0)));
+}
+template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void binary(NodeCall& n) noexcept {
+  n.out(0, (n.b().*F)(n.in(0), n.in(1)));
+}
+/// Any number of operands, from the left.
+template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void variadic(NodeCall& n) noexcept {
+  Tensor all = n.in(0);
+  for (std::size_t i = 1; i < n.inputs(); ++i) all = (n.b().*F)(all, n.in(i));
+  n.out(0, all);
+}
+/// A float function of the ONNX targets.
+template <class F> void kernel_unary(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  n.out(0, custom1(n, F::target, {x}, {}, x.type()));
+}
+template <class F> [[nodiscard]] Tensor kernel_of(NodeCall& n, const Tensor& x) noexcept {
+  return custom1(n, F::target, {x}, {}, x.type());
+}
+[[nodiscard]] inline Tensor sqrt_of(NodeCall& n, const Tensor& x) noexcept { return kernel_of<kernels::Sqrt>(n, x); }
+
+template <class F> void kernel_binary(NodeCall& n) noexcept {
+  Tensor x = n.in(0);
+  Tensor y = n.in(1);
+  align(n, x, y);
+  n.out(0, custom1(n, F::target, {x, y}, {}, x.type()));
+}
+
+inline void mean(NodeCall& n) noexcept {
+  Tensor all = n.in(0);
+  for (std::size_t i = 1; i < n.inputs(); ++i) all = n.b().add(all, n.in(i));
+  n.out(0, all / static_cast<double>(n.inputs()));
+}
+inline void mod(NodeCall& n) noexcept {
+  n.integer("fmod", 0) != 0 ? kernel_binary<kernels::Fmod>(n) : kernel_binary<kernels::Mod>(n);
+}
+inline void bit_shift(NodeCall& n) noexcept {
+  const std::string_view direction = n.text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return n.fail(Errc::invalid_params, "direction is ", direction.substr(0, 20), ", expected LEFT or RIGHT");
+  direction == "LEFT" ? kernel_binary<kernels::ShiftLeft>(n) : kernel_binary<kernels::ShiftRight>(n);
+}
+inline void pow(NodeCall& n) noexcept { kernel_binary<kernels::Pow>(n); }
+inline void xor_(NodeCall& n) noexcept { n.out(0, n.b().ne(n.in(0), n.in(1))); }
+inline void not_(NodeCall& n) noexcept { n.out(0, n.b().eq(n.in(0), scalar_like(n.in(0), 0))); }
+inline void where(NodeCall& n) noexcept { n.out(0, n.b().select(n.in(0), n.in(1), n.in(2))); }
+
+inline void classify(NodeCall& n, bool nan, bool positive, bool negative) noexcept {
+  const Tensor x = n.in(0);
+  n.out(0, custom1(n, kernels::Classify::target, {x},
+                   {n.b().entry("nan", Attribute::boolean(nan)), n.b().entry("positive", Attribute::boolean(positive)),
+                    n.b().entry("negative", Attribute::boolean(negative))},
+                   {DType::i1, x.shape()}));
+}
+inline void is_nan(NodeCall& n) noexcept { classify(n, true, false, false); }
+inline void is_inf(NodeCall& n) noexcept {
+  classify(n, false, n.integer("detect_positive", 1) != 0, n.integer("detect_negative", 1) != 0);
+}
+inline void sign(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const Tensor zero = scalar_like(x, 0);
+  const Tensor above = n.b().select(n.b().gt(x, zero), scalar_like(x, 1), x);
+  n.out(0, info(x.dtype()).kind == DTypeKind::unsigned_integer
+               ? above
+               : n.b().select(n.b().lt(x, zero), scalar_like(x, -1), above));
+}
+
+inline void identity(NodeCall& n) noexcept {
+  const Value v = n.value(0);
+  if (n.has_out(0)) n.bind(n.node().outputs[0], v);
+}
+/// Dropout of a finished model; with training_mode only for a ratio of 0.
+inline void dropout(NodeCall& n) noexcept {
+  const bool training = n.has(2) && n.int_in(2, "training_mode") != 0;
+  const bool keeps = !training || (n.has(1) && n.real_in(1, 0, "ratio") == 0);
+  if (!keeps) return n.unsupported("dropout in training draws random numbers");
+  const Tensor x = n.in(0);
+  identity(n);
+  if (n.has_out(1)) n.out(1, n.b().broadcast_to(n.b().scalar(n.opset() < 10 ? x.dtype() : DType::i1, 1), x.shape()));
+}
+
+inline void cast_to(NodeCall& n, DType to) noexcept {
+  const Value v = n.value(0);
+  if (!v.known || n.failed() || !is_computed(to) || !is_computed(v.type.dtype)) {
+    const Tensor y = n.b().cast(n.tensor_of(v), to);
+    if (n.has_out(0)) n.bind(n.node().outputs[0], {y.type(), y, {}, false, v.source});
+    return;
+  }
+  const std::uint64_t count = v.type.shape.constant_elements().raw();
+  Vector<std::byte> bytes;
+  if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(to, count))); !r) return n.fail(r.error());
+  cast_elements(v.type.dtype, v.data.data(), to, bytes.data(), 0, count);
+  n.out_known(0, {to, v.type.shape}, bytes.span());
+}
+inline void cast(NodeCall& n) noexcept {
+  const auto to = dtype_of(n.integer("to", 0));
+  to ? cast_to(n, *to) : n.fail(to.error());
+}
+inline void cast_like(NodeCall& n) noexcept { cast_to(n, n.dtype(1)); }
+
+inline void clip(NodeCall& n) noexcept {
+  Tensor x = n.in(0);
+  if (n.opset() < 11) {
+    if (n.has_attribute("min")) x = n.b().maximum(x, scalar_like(x, n.real("min", 0)));
+    if (n.has_attribute("max")) x = n.b().minimum(x, scalar_like(x, n.real("max", 0)));
+    return n.out(0, x);
+  }
+  if (n.has(1)) x = n.b().maximum(x, n.in(1));
+  if (n.has(2)) x = n.b().minimum(x, n.in(2));
+  n.out(0, x);
+}
+
+inline void relu(NodeCall& n) noexcept { n.out(0, n.b().maximum(n.in(0), scalar_like(n.in(0), 0))); }
+inline void leaky(NodeCall& n, const Tensor& slope) noexcept {
+  const Tensor x = n.in(0);
+  n.out(0, n.b().select(n.b().lt(x, scalar_like(x, 0)), x * slope, x));
+}
+inline void leaky_relu(NodeCall& n) noexcept { leaky(n, scalar_like(n.in(0), n.real("alpha", 0.01))); }
+inline void prelu(NodeCall& n) noexcept { leaky(n, n.in(1)); }
+/// scale * (exp(x / unit) - 1) below zero.
+inline void exponential(NodeCall& n, double scale, double unit, double above) noexcept {
+  Builder& b = n.b();
+  const Tensor x = n.in(0);
+  const Tensor zero = scalar_like(x, 0);
+  const Tensor below = (b.exp(b.minimum(x, zero) / unit) - 1.0) * scale;
+  n.out(0, b.select(b.lt(x, zero), below, above == 1 ? x : x * above));
+}
+inline void elu(NodeCall& n) noexcept { exponential(n, n.real("alpha", 1), 1, 1); }
+inline void celu(NodeCall& n) noexcept { exponential(n, n.real("alpha", 1), n.real("alpha", 1), 1); }
+inline void selu(NodeCall& n) noexcept {
+  const double alpha = n.real("alpha", 1.67326319217681884765625);
+  const double gamma = n.real("gamma", 1.05070102214813232421875);
+  exponential(n, alpha * gamma, 1, gamma);
+}
+[[nodiscard]] inline Tensor clipped_line(const Tensor& x, double slope, double offset) noexcept {
+  Builder& b = x.builder();
+  return b.maximum(scalar_like(x, 0), b.minimum(scalar_like(x, 1), x * slope + offset));
+}
+inline void hard_sigmoid(NodeCall& n) noexcept {
+  n.out(0, clipped_line(n.in(0), n.real("alpha", 0.2), n.real("beta", 0.5)));
+}
+inline void hard_swish(NodeCall& n) noexcept { n.out(0, n.in(0) * clipped_line(n.in(0), 1.0 / 6, 0.5)); }
+[[nodiscard]] inline Tensor sigmoid_of(const Tensor& x) noexcept {
+  return x.builder().reciprocal(x.builder().exp(-x) + 1.0);
+}
+inline void sigmoid(NodeCall& n) noexcept { n.out(0, sigmoid_of(n.in(0))); }
+/// log(1 + exp(x)), which may not overflow.
+inline void softplus(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const Tensor x = n.in(0);
+  n.out(0, b.maximum(x, scalar_like(x, 0)) + b.log(b.exp(-b.abs(x)) + 1.0));
+}
+inline void softsign(NodeCall& n) noexcept { n.out(0, n.in(0) / (n.b().abs(n.in(0)) + 1.0)); }
+inline void thresholded_relu(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  n.out(0, n.b().select(n.b().gt(x, scalar_like(x, n.real("alpha", 1))), x, scalar_like(x, 0)));
+}
+inline void shrink(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const Tensor x = n.in(0);
+  const double bias = n.real("bias", 0);
+  const double lambda = n.real("lambd", 0.5);
+  const Tensor upper = b.select(b.gt(x, scalar_like(x, lambda)), x - bias, scalar_like(x, 0));
+  n.out(0, b.select(b.lt(x, scalar_like(x, -lambda)), x + bias, upper));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

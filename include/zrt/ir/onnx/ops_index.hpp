@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_index.hpp: operators that read or write where an index tensor says.
+#pragma once
+
+#include <zrt/ir/onnx/ops_shape.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+/// Indices counted from 0: `extent` is added to negative ones.
+[[nodiscard]] inline Tensor from_zero(const Tensor& indices, std::int64_t extent) noexcept {
+  Builder& b = indices.builder();
+  return b.select(b.lt(indices, scalar_like(indices, 0)), indices + static_cast<double>(extent), indices);
+}
+/// Operand `i` as si32 or si64.
+[[nodiscard]] inline Tensor index_operand(NodeCall& n, std::size_t i) noexcept {
+  const Tensor x = n.in(i);
+  return x.dtype() == DType::si32 || x.dtype() == DType::si64 ? x : n.b().cast(x, DType::si64);
+}
+
+inline void gather(NodeCall& n) noexcept {
+  const Value x = n.value(0);
+  const Value places = n.value(1);
+  const IntList shape = n.shape(0);
+  const std::size_t axis = n.axis("axis", 0, shape.size());
+  if (n.failed()) return;
+  if (x.known && places.known && shape.size() == 1 && shape[0] <= 64 && x.type.dtype == DType::si64 &&
+      places.type.shape.constant_elements().raw() <= 64) {
+    const IntList from = n.ints_in(0, "data");
+    IntList picked;
+    for (std::int64_t at : n.ints_in(1, "indices")) {
+      if (at < 0) at += shape[0];
+      if (at < 0 || at >= shape[0]) return n.fail(Errc::invalid_params, "an index is ", at, " of ", shape[0]);
+      picked.push(from[static_cast<std::size_t>(at)]);
+    }
+    return n.out_known(0, {DType::si64, places.type.shape}, std::as_bytes(picked.view()));
+  }
+  n.out(0, take_axis(n, n.in(0), from_zero(index_operand(n, 1), shape[axis]), axis));
+}
+/// Where in a flat tensor of `shape` the elements lie that `indices` names along `axis`, its own place elsewhere.
+[[nodiscard]] inline Tensor flat_places(NodeCall& n, const Tensor& indices, const IntList& shape,
+                                        std::size_t axis) noexcept {
+  Builder& b = n.b();
+  const IntList extents = n.shape(indices);
+  Tensor at = b.cast(from_zero(indices, shape[axis]), DType::si64) *
+              static_cast<double>(product(shape, axis + 1, shape.size()));
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (i != axis)
+      at = at + b.iota(shape_of(extents), DType::si64, static_cast<std::int64_t>(i)) *
+                    static_cast<double>(product(shape, i + 1, shape.size()));
+  return at;
+}
+inline void gather_elements(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const Tensor indices = index_operand(n, 1);
+  const IntList extents = n.shape(1);
+  const std::size_t axis = n.axis("axis", 0, shape.size());
+  if (n.failed()) return;
+  if (extents.size() != shape.size()) return n.fail(Errc::shape_mismatch, "indices must have the axes of x");
+  bool same = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) same = same && (i == axis || extents[i] == shape[i]);
+  if (same) return n.out(0, n.b().gather(x, from_zero(indices, shape[axis]), static_cast<std::int64_t>(axis)));
+  n.out(0, n.b().take(reshape(x, {product(shape)}), flat_places(n, indices, shape, axis)));
+}
+/// "none" and "add" of scatters, as a choice of scatter_reduce.
+[[nodiscard]] inline std::uint64_t scatter_kind(NodeCall& n) noexcept {
+  const std::string_view kind = n.text("reduction", "none");
+  if (kind != "none" && kind != "add") n.unsupported("reduction ", kind.substr(0, 20));
+  return kind == "add" ? choice_index("scatter_reduce", "reduce", "add")
+                       : choice_index("scatter_reduce", "reduce", "replace");
+}
+inline void scatter_elements(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const IntList extents = n.shape(1);
+  const std::size_t axis = n.axis("axis", 0, shape.size());
+  const std::uint64_t kind = scatter_kind(n);
+  if (n.failed()) return;
+  if (extents.size() != shape.size()) return n.fail(Errc::shape_mismatch, "indices must have the axes of x");
+  const Tensor places = flat_places(n, index_operand(n, 1), shape, axis);
+  const std::int64_t count = product(extents);
+  const Tensor flat =
+      n.b().scatter_reduce(kind, reshape(x, {product(shape)}), reshape(places, {count}), reshape(n.in(2), {count}), 0);
+  n.out(0, reshape(flat, shape));
+}
+/// Rows of x flattened over its first axes, named by the last axis of the indices.
+struct RowPlaces {
+  Tensor rows;         ///< si64 [count]
+  std::int64_t count;  ///< of index tuples
+  std::int64_t all;    ///< rows of x
+  std::int64_t width;  ///< elements of a row
+  IntList before;      ///< extents of the indices but the last
+  IntList after;       ///< extents of a row
+};
+[[nodiscard]] inline RowPlaces row_places(NodeCall& n, std::size_t batch) noexcept {
+  Builder& b = n.b();
+  const IntList shape = n.shape(0);
+  const IntList extents = n.shape(1);
+  RowPlaces r{b.scalar(DType::si64, 0), 1, 1, 1, {}, {}};
+  const auto depth = extents.empty() ? std::int64_t{-1} : extents[extents.size() - 1];
+  if (depth < 0 || depth > static_cast<std::int64_t>(shape.size() - batch) || batch + 1 > extents.size() ||
+      batch > shape.size()) {
+    n.fail(Errc::shape_mismatch, "indices name ", depth, " axes of ", shape.size());
+    return r;
+  }
+  const std::size_t used = batch + static_cast<std::size_t>(depth);
+  for (std::size_t i = 0; i + 1 < extents.size(); ++i) r.before.push(extents[i]);
+  for (std::size_t i = used; i < shape.size(); ++i) r.after.push(shape[i]);
+  r.count = product(r.before);
+  r.all = product(shape, 0, used);
+  r.width = product(r.after);
+  const Tensor tuples = reshape(b.cast(n.in(1), DType::si64), {r.count, depth});
+  Tensor rows = reshape(b.broadcast_to(r.rows, shape_of({r.count})), {r.count});
+  for (std::size_t i = 0; i < batch; ++i)
+    rows = rows + reshape(b.iota(shape_of(r.before), DType::si64, static_cast<std::int64_t>(i)), {r.count}) *
+                      static_cast<double>(product(shape, i + 1, used));
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const std::size_t axis = batch + static_cast<std::size_t>(k);
+    const Tensor column = reshape(slice(tuples, {0, k}, {r.count, 1}), {r.count});
+    rows = rows + from_zero(column, shape[axis]) * static_cast<double>(product(shape, axis + 1, used));
+  }
+  r.rows = rows;
+  return r;
+}
+inline void gather_nd(NodeCall& n) noexcept {
+  const std::int64_t batch = n.integer("batch_dims", 0);
+  if (batch < 0 || batch > 8) return n.fail(Errc::invalid_params, "batch_dims is ", batch);
+  const RowPlaces r = row_places(n, static_cast<std::size_t>(batch));
+  if (n.failed()) return;
+  IntList result = r.before;
+  for (const std::int64_t extent : r.after) result.push(extent);
+  n.out(0, reshape(n.b().take(reshape(n.in(0), {r.all, r.width}), r.rows), result));
+}
+inline void scatter_nd(NodeCall& n) noexcept {
+  const std::uint64_t kind = scatter_kind(n);
+  const RowPlaces r = row_places(n, 0);
+  if (n.failed()) return;
+  const Tensor places = n.b().broadcast_to(reshape(r.rows, {r.count, 1}), shape_of({r.count, r.width}));
+  const Tensor y =
+      n.b().scatter_reduce(kind, reshape(n.in(0), {r.all, r.width}), places, reshape(n.in(2), {r.count, r.width}), 0);
+  n.out(0, reshape(y, n.shape(0)));
+}
+
+inline void one_hot(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const IntList shape = n.shape(0);
+  const auto depth = static_cast<std::int64_t>(n.real_in(1, 0, "depth"));
+  const std::size_t axis = n.axis("axis", -1, shape.size() + 1);
+  if (depth < 1 || depth > 0x7fffffff) return n.fail(Errc::invalid_params, "depth is ", depth);
+  IntList at;
+  for (std::size_t i = 0; i <= shape.size(); ++i) {
+    if (i == axis) at.push(1);
+    if (i < shape.size()) at.push(shape[i]);
+  }
+  IntList result = at;
+  result[axis] = depth;
+  const Tensor indices = reshape(from_zero(b.cast(n.in(0), DType::si64), depth), at);
+  const Tensor hot = b.eq(b.iota(shape_of(result), DType::si64, static_cast<std::int64_t>(axis)), indices);
+  const Tensor values = n.in(2);
+  n.out(0, b.select(hot, reshape(slice(values, {1}, {1}), {}), reshape(slice(values, {0}, {1}), {})));
+}
+inline void top_k(NodeCall& n) noexcept {
+  const std::int64_t k = n.opset() >= 10 ? n.int_in(1, "k") : n.integer("k", 0);
+  const std::size_t axis = n.axis("axis", -1, n.rank(0));
+  const ptir::Results r =
+      n.b().top_k(n.in(0), k, static_cast<std::int64_t>(axis), n.integer("largest", 1) != 0, DType::si64);
+  if (n.failed()) return;
+  n.out(0, r[0]);
+  n.out(1, r[1]);
+}
+/// Each sequence of a batch turned around up to its length.
+inline void reverse_sequence(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const std::size_t batch = n.axis("batch_axis", 1, shape.size());
+  const std::size_t time = n.axis("time_axis", 0, shape.size());
+  if (n.failed()) return;
+  IntList along = IntList::of(shape.size(), 1);
+  along[batch] = shape[batch];
+  const Tensor lengths = broadcast(reshape(b.cast(n.in(1), DType::si64), along), shape);
+  const Tensor at = b.iota(shape_of(shape), DType::si64, static_cast<std::int64_t>(time));
+  const Tensor places = b.select(b.lt(at, lengths), lengths - at - 1.0, at);
+  n.out(0, b.gather(x, places, static_cast<std::int64_t>(time)));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_norm.hpp: normalisations over the batch, an instance, a layer.
+#pragma once
+
+#include <zrt/ir/onnx/ops_elementwise.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+/// Mean and variance over `axes`, which are kept with one element.
+struct Moments {
+  Tensor mean;
+  Tensor variance;
+};
+[[nodiscard]] inline Moments moments(NodeCall& n, const Tensor& x, const IntList& axes) noexcept {
+  const IntList shape = n.shape(x);
+  double count = 1;
+  for (const std::int64_t axis : axes) count *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
+  const Tensor mean = reduce(kSum, x, axes, true) / count;
+  const Tensor deviation = x - mean;
+  return {mean, reduce(kSum, deviation * deviation, axes, true) / count};
+}
+/// One number for each channel, axis 1 of `rank`.
+[[nodiscard]] inline Tensor per_channel(NodeCall& n, const Tensor& x, std::size_t rank) noexcept {
+  IntList along = IntList::of(rank, 1);
+  along[1] = product(n.shape(x));
+  return reshape(x, along);
+}
+[[nodiscard]] inline IntList all_but_channels(std::size_t rank) noexcept {
+  IntList axes;
+  for (std::size_t i = 0; i < rank; ++i)
+    if (i != 1) axes.push(static_cast<std::int64_t>(i));
+  return axes;
+}
+
+inline void batch_normalization(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const std::size_t rank = n.rank(0);
+  const double epsilon = n.real("epsilon", 1e-5);
+  if (rank < 2) return n.fail(Errc::shape_mismatch, "x has ", rank, " axes, expected [N, C, ...]");
+  Tensor mean = per_channel(n, n.in(3), rank);
+  Tensor variance = per_channel(n, n.in(4), rank);
+  if (n.integer("training_mode", 0) != 0) {
+    const double momentum = n.real("momentum", 0.9);
+    const Moments now = moments(n, x, all_but_channels(rank));
+    const IntList channels = n.shape(3);
+    n.out(1, reshape(mean * momentum + now.mean * (1 - momentum), channels));
+    n.out(2, reshape(variance * momentum + now.variance * (1 - momentum), channels));
+    mean = now.mean;
+    variance = now.variance;
+  } else if (n.has_out(1)) {
+    return n.unsupported("statistics of a batch without training_mode");
+  }
+  const Tensor scale = per_channel(n, n.in(1), rank) / sqrt_of(n, variance + epsilon);
+  n.out(0, (x - mean) * scale + per_channel(n, n.in(2), rank));
+}
+inline void instance_normalization(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const std::size_t rank = n.rank(0);
+  if (rank < 2) return n.fail(Errc::shape_mismatch, "x has ", rank, " axes, expected [N, C, ...]");
+  IntList axes;
+  for (std::size_t i = 2; i < rank; ++i) axes.push(static_cast<std::int64_t>(i));
+  const Moments m = moments(n, x, axes);
+  const Tensor normal = (x - m.mean) / sqrt_of(n, m.variance + n.real("epsilon", 1e-5));
+  n.out(0, normal * per_channel(n, n.in(1), rank) + per_channel(n, n.in(2), rank));
+}
+inline void layer_normalization(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const std::size_t rank = n.rank(0);
+  IntList axes;
+  for (std::size_t i = n.axis("axis", -1, rank); i < rank; ++i) axes.push(static_cast<std::int64_t>(i));
+  const double epsilon = n.real("epsilon", 1e-5);
+  // The primitive, where it says the same and nothing else is asked for.
+  if (axes.size() == 1 && n.has(2) && !n.has_out(1) && !n.has_out(2) && n.rank(1) == 1 && n.rank(2) == 1)
+    return n.out(0, n.b().layer_norm(x, n.in(1), n.in(2), epsilon));
+  const Moments m = moments(n, x, axes);
+  const Tensor inverse = n.b().reciprocal(sqrt_of(n, m.variance + epsilon));
+  Tensor y = (x - m.mean) * inverse * n.in(1);
+  if (n.has(2)) y = y + n.in(2);
+  n.out(0, y);
+  n.out(1, m.mean);
+  n.out(2, inverse);
+}
+inline void mean_variance_normalization(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  IntList axes = n.has_attribute("axes") ? n.ints("axes") : IntList{0, 2, 3};
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(n.axis_of(axes[i], n.rank(0)));
+  const Moments m = moments(n, x, axes);
+  n.out(0, (x - m.mean) / (sqrt_of(n, m.variance) + 1e-9));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_reduce.hpp: reductions, softmax and its relatives, argmax, cumulative sums.
+#pragma once
+
+#include <zrt/ir/onnx/kernels_reduce.hpp>
+#include <zrt/ir/onnx/ops_elementwise.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+/// What a reduction works on.
+struct ReduceArgs {
+  Tensor x;
+  IntList axes;
+  bool keep;
+  bool nothing;  ///< no axes given, and the operator says that nothing is reduced then
+};
+
+[[nodiscard]] inline ReduceArgs reduce_args(NodeCall& n, bool axes_input) noexcept {
+  ReduceArgs a{n.in(0), {}, n.integer("keepdims", 1) != 0, false};
+  const std::size_t rank = n.rank(0);
+  const IntList given = axes_input ? (n.has(1) ? n.ints_in(1, "axes") : IntList{}) : n.ints("axes");
+  if (given.empty() && n.integer("noop_with_empty_axes", 0) != 0) {
+    a.nothing = true;
+  } else if (given.empty()) {
+    a.axes = ascending(rank);
+  } else {
+    for (const std::int64_t axis : given) a.axes.push(static_cast<std::int64_t>(n.axis_of(axis, rank)));
+  }
+  return a;
+}
+[[nodiscard]] inline double elements_of(NodeCall& n, const ReduceArgs& a) noexcept {
+  const IntList shape = n.shape(a.x);
+  double count = 1;
+  for (const std::int64_t axis : a.axes) count *= static_cast<double>(shape[static_cast<std::size_t>(axis)]);
+  return count;
+}
+
+inline void reduce_sum(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, n.opset() >= 13);
+  if (a.nothing) return identity(n);
+  n.out(0, reduce(kSum, a.x, a.axes, a.keep));
+}
+template <std::uint64_t kKind> void reduce_order(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  n.out(0, reduce(kKind, a.x, a.axes, a.keep));
+}
+inline void reduce_mean(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  n.out(0, reduce(kSum, a.x, a.axes, a.keep) / elements_of(n, a));
+}
+inline void reduce_l1(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  n.out(0, reduce(kSum, n.b().abs(a.x), a.axes, a.keep));
+}
+inline void reduce_sum_square(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  n.out(0, reduce(kSum, a.x * a.x, a.axes, a.keep));
+}
+inline void reduce_l2(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  n.out(0, sqrt_of(n, reduce(kSum, a.x * a.x, a.axes, a.keep)));
+}
+inline void reduce_log_sum(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  n.out(0, n.b().log(reduce(kSum, a.x, a.axes, a.keep)));
+}
+/// The maximum is taken out, so that nothing overflows.
+inline void reduce_log_sum_exp(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  const Tensor most = reduce(kMax, a.x, a.axes, true);
+  const Tensor sum = reduce(kSum, n.b().exp(a.x - most), a.axes, a.keep);
+  n.out(0, n.b().log(sum) + (a.keep ? most : reshape(most, n.shape(sum))));
+}
+/// The reduced axes are moved to the end and multiplied by a kernel.
+inline void reduce_prod(NodeCall& n) noexcept {
+  const ReduceArgs a = reduce_args(n, false);
+  const IntList shape = n.shape(a.x);
+  IntList perm;
+  IntList left;
+  IntList result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool reduced = a.axes.has(static_cast<std::int64_t>(axis));
+    if (!reduced) perm.push(static_cast<std::int64_t>(axis));
+    if (!reduced) left.push(shape[axis]);
+    if (!reduced || a.keep) result.push(reduced ? 1 : shape[axis]);
+  }
+  for (const std::int64_t axis : a.axes) perm.push(axis);
+  if (n.failed()) return;
+  const std::int64_t rows = product(left);
+  const std::int64_t all = product(shape);
+  if (all < 0 || rows <= 0) return n.unsupported("a product over or of nothing");
+  const Tensor flat = reshape(transpose(a.x, perm), {rows, all / rows});
+  const Tensor y = custom1(n, kernels::RowProduct::target, {flat}, {}, {a.x.dtype(), {Dim(rows)}});
+  n.out(0, reshape(y, result));
+}
+
+/// x as softmax takes it: from opset 13 along one axis, before as a matrix split at it.
+struct SoftmaxArgs {
+  Tensor x;
+  std::int64_t axis;
+  IntList shape;
+};
+[[nodiscard]] inline SoftmaxArgs softmax_args(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  if (n.opset() >= 13) return {x, static_cast<std::int64_t>(n.axis("axis", -1, shape.size())), shape};
+  const std::size_t axis = n.axis("axis", 1, shape.size());
+  return {reshape(x, {product(shape, 0, axis), product(shape, axis, shape.size())}), 1, shape};
+}
+inline void softmax(NodeCall& n) noexcept {
+  const SoftmaxArgs a = softmax_args(n);
+  const Tensor e = n.b().exp(a.x - reduce(kMax, a.x, {a.axis}, true));
+  n.out(0, reshape(e / reduce(kSum, e, {a.axis}, true), a.shape));
+}
+[[nodiscard]] inline Tensor log_softmax_of(NodeCall& n, const Tensor& x, std::int64_t axis) noexcept {
+  const Tensor shifted = x - reduce(kMax, x, {axis}, true);
+  return shifted - n.b().log(reduce(kSum, n.b().exp(shifted), {axis}, true));
+}
+inline void log_softmax(NodeCall& n) noexcept {
+  const SoftmaxArgs a = softmax_args(n);
+  n.out(0, reshape(log_softmax_of(n, a.x, a.axis), a.shape));
+}
+inline void hardmax(NodeCall& n) noexcept {
+  const SoftmaxArgs a = softmax_args(n);
+  const Tensor most = n.b().arg_max(a.x, a.axis, true, DType::si64);
+  const Tensor one = n.b().eq(n.b().iota(a.x.shape(), DType::si64, a.axis), most);
+  n.out(0, reshape(n.b().cast(one, a.x.dtype()), a.shape));
+}
+
+inline void arg_extreme(NodeCall& n, bool largest) noexcept {
+  Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const std::size_t axis = n.axis("axis", 0, shape.size());
+  const bool keep = n.integer("keepdims", 1) != 0;
+  const bool last = n.integer("select_last_index", 0) != 0;
+  if (!largest && info(x.dtype()).kind == DTypeKind::unsigned_integer)
+    return n.unsupported("the least of unsigned integers");
+  if (!largest) x = -x;
+  if (last) x = reverse(n, x, axis);
+  Tensor index = n.b().arg_max(x, static_cast<std::int64_t>(axis), keep, DType::si64);
+  if (last) index = n.b().sub(n.b().scalar(DType::si64, static_cast<double>(shape[axis] - 1)), index);
+  n.out(0, index);
+}
+inline void arg_max(NodeCall& n) noexcept { arg_extreme(n, true); }
+inline void arg_min(NodeCall& n) noexcept { arg_extreme(n, false); }
+
+inline void cum_sum(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const std::size_t axis = n.axis_of(n.int_in(1, "axis"), shape.size());
+  if (n.failed()) return;
+  const IntList rows{product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.size())};
+  const Tensor flat = reshape(x, rows);
+  const Tensor y = custom1(n, kernels::CumSum::target, {flat},
+                           {n.b().entry("exclusive", Attribute::boolean(n.integer("exclusive", 0) != 0)),
+                            n.b().entry("reverse", Attribute::boolean(n.integer("reverse", 0) != 0))},
+                           flat.type());
+  n.out(0, reshape(y, shape));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

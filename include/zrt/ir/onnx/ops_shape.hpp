@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_shape.hpp: operators that make, rearrange and cut tensors.
+#pragma once
+
+#include <zrt/ir/onnx/ops_elementwise.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+/// Gives operand 0 with another shape of as many elements; a known value stays known.
+inline void out_reshaped(NodeCall& n, const IntList& extents) noexcept {
+  const Value v = n.value(0);
+  if (n.failed()) return;
+  if (product(extents) != product(n.shape(0)))
+    return n.fail(Errc::shape_mismatch, "the new shape has ", product(extents), " elements, x has ",
+                  product(n.shape(0)));
+  if (v.known) return n.out_known_as(0, v, shape_of(extents));
+  const Tensor y = reshape(*v.tensor, extents);
+  if (n.has_out(0)) n.bind(n.node().outputs[0], {y.type(), y, {}, false, v.source});
+}
+
+inline void reshape_(NodeCall& n) noexcept {
+  const IntList from = n.shape(0);
+  IntList to = n.ints_in(1, "shape");
+  std::size_t open = IntList::kCapacity;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == 0 && n.integer("allowzero", 0) == 0) {
+      if (i >= from.size()) return n.fail(Errc::shape_mismatch, "shape copies axis ", i, " of ", from.size());
+      to[i] = from[i];
+    }
+    if (to[i] == -1) open = i;
+    if (to[i] < -1) return n.fail(Errc::invalid_params, "shape has an extent of ", to[i]);
+  }
+  if (n.failed()) return;
+  if (open < to.size()) {
+    to[open] = 1;
+    const std::int64_t others = product(to);
+    if (others <= 0 || product(from) % others != 0)
+      return n.fail(Errc::shape_mismatch, "the extent -1 does not come out whole");
+    to[open] = product(from) / others;
+  }
+  out_reshaped(n, to);
+}
+inline void flatten(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const std::int64_t given = n.integer("axis", 1);
+  const std::size_t axis =
+      given == static_cast<std::int64_t>(shape.size()) ? shape.size() : n.axis_of(given, shape.size());
+  out_reshaped(n, {product(shape, 0, axis), product(shape, axis, shape.size())});
+}
+/// The axes of squeeze and unsqueeze: an operand from opset 13.
+[[nodiscard]] inline IntList listed_axes(NodeCall& n, std::size_t rank) noexcept {
+  IntList axes;
+  const IntList given = n.opset() >= 13 ? (n.has(1) ? n.ints_in(1, "axes") : IntList{}) : n.ints("axes");
+  for (const std::int64_t axis : given) axes.push(static_cast<std::int64_t>(n.axis_of(axis, rank)));
+  return axes;
+}
+inline void squeeze(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const IntList axes = listed_axes(n, shape.size());
+  IntList left;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool named = axes.has(static_cast<std::int64_t>(i));
+    if (named && shape[i] != 1) return n.fail(Errc::shape_mismatch, "axis ", i, " has ", shape[i], " elements");
+    if (axes.empty() ? shape[i] != 1 : !named) left.push(shape[i]);
+  }
+  out_reshaped(n, left);
+}
+inline void unsqueeze(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const std::size_t more = n.opset() >= 13 ? n.ints_in(1, "axes").size() : n.ints("axes").size();
+  const IntList axes = listed_axes(n, shape.size() + more);
+  IntList result;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < shape.size() + more; ++i)
+    result.push(axes.has(static_cast<std::int64_t>(i)) ? 1 : shape[from++]);
+  out_reshaped(n, result);
+}
+inline void transpose_(NodeCall& n) noexcept {
+  IntList perm = n.ints("perm");
+  const std::size_t rank = n.rank(0);
+  if (!n.has_attribute("perm"))
+    for (std::size_t i = rank; i > 0; --i) perm.push(static_cast<std::int64_t>(i - 1));
+  n.out(0, transpose(n.in(0), perm));
+}
+inline void shape_(NodeCall& n) noexcept {
+  const IntList shape = n.shape(0);
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto clamp = [&](std::int64_t at) {
+    if (at < 0) at += rank;
+    return at < 0 ? 0 : at > rank ? rank : at;
+  };
+  const std::int64_t first = clamp(n.integer("start", 0));
+  const std::int64_t last = clamp(n.integer("end", rank));
+  IntList part;
+  for (std::int64_t i = first; i < last; ++i) part.push(shape[static_cast<std::size_t>(i)]);
+  n.out_integers(0, part.view());
+}
+inline void size(NodeCall& n) noexcept {
+  const std::int64_t count = product(n.shape(0));
+  n.out_integers(0, {&count, 1}, true);
+}
+
+inline void constant(NodeCall& n) noexcept {
+  if (const AttributeView* a = n.node().find("value"); a != nullptr) {
+    const auto tensor = read_tensor(a->tensor, system_allocator());
+    if (!tensor) return n.fail(tensor.error());
+    return n.out_known(0, tensor->type, tensor->bytes.span());
+  }
+  if (const AttributeView* a = n.node().find("value_int"); a != nullptr)
+    return n.out_integers(0, {&a->integer, 1}, true);
+  if (const AttributeView* a = n.node().find("value_ints"); a != nullptr) return n.out_integers(0, a->integers.span());
+  const AttributeView* one = n.node().find("value_float");
+  const AttributeView* list = n.node().find("value_floats");
+  if (one == nullptr && list == nullptr) return n.unsupported("a constant of strings or of a sparse tensor");
+  Vector<float> values;
+  for (const double value : list != nullptr ? list->reals.span() : std::span(&one->real, 1))
+    if (auto r = values.push_back(static_cast<float>(value)); !r) return n.fail(r.error());
+  ptir::TensorType type{DType::f32, {}};
+  if (list != nullptr) type.shape.append(Dim(static_cast<std::int64_t>(values.size())));
+  n.out_known(0, type, std::as_bytes(values.span()));
+}
+inline void constant_of_shape(NodeCall& n) noexcept {
+  const IntList shape = n.ints_in(0, "shape");
+  if (n.failed()) return;
+  ptir::TensorType one{DType::f32, {Dim(1)}};
+  std::array<std::byte, 16> zero{};
+  std::span<const std::byte> data(zero.data(), 4);
+  Result<TensorData> tensor = TensorData(system_allocator());
+  if (const AttributeView* a = n.node().find("value"); a != nullptr) {
+    tensor = read_tensor(a->tensor, system_allocator());
+    if (!tensor) return n.fail(tensor.error());
+    one = tensor->type;
+    data = tensor->bytes.span();
+  }
+  for (const std::int64_t extent : shape)
+    if (extent < 0) return n.fail(Errc::invalid_params, "shape has an extent of ", extent);
+  const std::int64_t count = product(shape);
+  if (count >= 0 && count <= 4096 && info(one.dtype).block_elems == 1) {
+    Vector<std::byte> bytes;
+    for (std::int64_t i = 0; i < count; ++i)
+      if (auto r = bytes.append(data); !r) return n.fail(r.error());
+    return n.out_known(0, {one.dtype, shape_of(shape)}, bytes.span());
+  }
+  const Tensor value = n.b().literal({one.dtype, {}}, data);
+  n.out(0, n.b().broadcast_to(value, shape_of(shape)));
+}
+inline void expand(NodeCall& n) noexcept {
+  const IntList from = n.shape(0);
+  const IntList wanted = n.ints_in(1, "shape");
+  const std::size_t rank = from.size() > wanted.size() ? from.size() : wanted.size();
+  IntList to = IntList::of(rank, 1);
+  for (const IntList* list : {&wanted, &from})
+    for (std::size_t i = 0; i < list->size(); ++i)
+      if ((*list)[i] != 1) to[rank - list->size() + i] = (*list)[i];
+  n.out(0, broadcast(n.in(0), to));
+}
+inline void tile_(NodeCall& n) noexcept { n.out(0, tile(n.in(0), n.ints_in(1, "repeats"))); }
+inline void concat_(NodeCall& n) noexcept {
+  Vector<Tensor> xs;
+  bool known = true;
+  for (std::size_t i = 0; i < n.inputs(); ++i) {
+    const Value v = n.value(i);
+    known = known && v.known && v.type.shape.size() == 1 && v.type.dtype == DType::si64;
+    if (auto r = xs.push_back(n.tensor_of(v)); !r) return n.fail(r.error());
+  }
+  if (xs.empty() || n.failed()) return n.fail(Errc::invalid_file, "nothing to concatenate");
+  if (!known) return n.out(0, concat(xs.span(), static_cast<std::int64_t>(n.axis("axis", 0, n.rank(0))), n.b()));
+  IntList all;
+  for (std::size_t i = 0; i < n.inputs(); ++i)
+    for (const std::int64_t value : n.ints_in(i, "an operand")) all.push(value);
+  n.out_integers(0, all.view());
+}
+inline void split(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const std::size_t axis = n.axis("axis", 0, shape.size());
+  IntList parts = n.opset() >= 13 ? (n.has(1) ? n.ints_in(1, "split") : IntList{}) : n.ints("split");
+  if (n.failed() || n.outputs() == 0) return;
+  if (parts.empty()) {
+    const auto count = static_cast<std::int64_t>(n.outputs());
+    if (shape[axis] % count != 0)
+      return n.fail(Errc::shape_mismatch, "axis ", axis, " of ", shape[axis], " does not split into ", count);
+    parts = IntList::of(n.outputs(), shape[axis] / count);
+  }
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < parts.size() && i < n.outputs(); ++i) {
+    if (parts[i] < 0 || first + parts[i] > shape[axis])
+      return n.fail(Errc::shape_mismatch, "the parts of axis ", axis, " leave its ", shape[axis], " elements");
+    n.out(i, slice_axis(x, shape, axis, first, parts[i]));
+    first += parts[i];
+  }
+}
+
+/// Where a slice begins and how many elements it has along one axis.
+struct SliceRange {
+  std::int64_t first, step, count;
+};
+[[nodiscard]] inline SliceRange slice_range(std::int64_t extent, std::int64_t start, std::int64_t end,
+                                            std::int64_t step) noexcept {
+  const auto wrap = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
+    if (at < 0) at = at < -extent ? -1 : at + extent;
+    return at < low ? low : at > high ? high : at;
+  };
+  if (step > 0) {
+    const std::int64_t first = wrap(start, 0, extent);
+    const std::int64_t last = wrap(end, 0, extent);
+    return {first, step, last > first ? (last - first - 1) / step + 1 : 0};
+  }
+  const std::int64_t first = start < -extent ? -1 : wrap(start, 0, extent - 1);
+  const std::int64_t last = end < -extent ? -1 : wrap(end, -1, extent - 1);
+  // -(step + 1) + 1 does not overflow where -step would.
+  return {first, step, first > last ? (first - last - 1) / (step < -extent - 1 ? extent + 1 : -step) + 1 : 0};
+}
+inline void slice_(NodeCall& n) noexcept {
+  const bool operands = n.opset() >= 10;
+  const Value v = n.value(0);
+  const IntList shape = n.shape(0);
+  const IntList starts = operands ? n.ints_in(1, "starts") : n.ints("starts");
+  const IntList ends = operands ? n.ints_in(2, "ends") : n.ints("ends");
+  IntList axes = operands ? (n.has(3) ? n.ints_in(3, "axes") : IntList{}) : n.ints("axes");
+  IntList steps = operands && n.has(4) ? n.ints_in(4, "steps") : IntList{};
+  if (axes.empty()) axes = ascending(starts.size());
+  if (steps.empty()) steps = IntList::of(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return n.fail(Errc::invalid_params, "starts, ends, axes and steps differ in length");
+  if (n.failed()) return;
+  if (v.known && shape.size() == 1 && starts.size() == 1 && shape[0] <= 64 && steps[0] != 0) {
+    const SliceRange r = slice_range(shape[0], starts[0], ends[0], steps[0]);
+    const std::size_t width = info(v.type.dtype).block_bytes;
+    Vector<std::byte> bytes;
+    for (std::int64_t i = 0; i < r.count; ++i)
+      if (auto put = bytes.append(v.data.subspan(static_cast<std::size_t>(r.first + i * r.step) * width, width)); !put)
+        return n.fail(put.error());
+    return n.out_known(0, {v.type.dtype, {Dim(r.count)}}, bytes.span());
+  }
+  Tensor x = n.in(0);
+  IntList first = IntList::of(shape.size(), 0);
+  IntList sizes = shape;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t axis = n.axis_of(axes[i], shape.size());
+    if (steps[i] == 0) return n.fail(Errc::invalid_params, "a step is 0");
+    if (n.failed()) return;
+    const SliceRange r = slice_range(shape[axis], starts[i], ends[i], steps[i]);
+    if (steps[i] == 1) {
+      first[axis] = r.count == 0 ? 0 : r.first;
+      sizes[axis] = r.count;
+      continue;
+    }
+    Vector<std::int64_t> places;
+    for (std::int64_t k = 0; k < r.count; ++k)
+      if (auto put = places.push_back(r.first + k * r.step); !put) return n.fail(put.error());
+    x = pick(n, x, places.span(), axis);
+    sizes[axis] = r.count;
+  }
+  n.out(0, slice(x, first, sizes));
+}
+/// Where an element beyond an edge is read: mirrored at the edge's element, or the edge's element itself.
+[[nodiscard]] inline std::int64_t padded_place(std::int64_t at, std::int64_t extent, bool mirrored) noexcept {
+  if (!mirrored) return at < 0 ? 0 : at >= extent ? extent - 1 : at;
+  if (extent == 1) return 0;
+  const std::int64_t period = 2 * (extent - 1);
+  at = (at % period + period) % period;
+  return at < extent ? at : period - at;
+}
+inline void pad_(NodeCall& n) noexcept {
+  Tensor x = n.in(0);
+  const IntList shape = n.shape(0);
+  const IntList pads = n.opset() >= 11 ? n.ints_in(1, "pads") : n.ints("pads");
+  const std::string_view mode = n.text("mode", "constant");
+  if (n.failed()) return;
+  if (pads.size() != 2 * shape.size())
+    return n.fail(Errc::invalid_params, "pads has ", pads.size(), " entries, expected ", 2 * shape.size());
+  IntList low = IntList::of(shape.size(), 0);
+  IntList high = low;
+  IntList first = low;
+  IntList sizes = shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t before = pads[i];
+    const std::int64_t after = pads[i + shape.size()];
+    constexpr std::int64_t kMost = 0x7fffffff;
+    if (before < -shape[i] || after < -shape[i] || before + after < -shape[i] || before > kMost || after > kMost)
+      return n.fail(Errc::invalid_params, "pads are ", before, " and ", after, " for an axis of ", shape[i]);
+    low[i] = before > 0 ? before : 0;
+    high[i] = after > 0 ? after : 0;
+    first[i] = before < 0 ? -before : 0;
+    sizes[i] = shape[i] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
+  }
+  if (mode == "constant") {
+    double value = n.opset() < 11 ? n.real("value", 0) : 0;
+    if (n.opset() >= 11 && n.has(2)) value = n.real_in(2, 0, "constant_value");
+    return n.out(0, pad(slice(x, first, sizes), low, high, IntList::of(shape.size(), 0), scalar_like(x, value)));
+  }
+  if (mode != "reflect" && mode != "edge") return n.unsupported("mode ", mode.substr(0, 20));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (pads[axis] == 0 && pads[axis + shape.size()] == 0) continue;
+    if (shape[axis] == 0) return n.fail(Errc::shape_mismatch, "an empty axis has no edge");
+    Vector<std::int64_t> places;
+    for (std::int64_t at = -pads[axis]; at < shape[axis] + pads[axis + shape.size()]; ++at)
+      if (auto r = places.push_back(padded_place(at, shape[axis], mode == "reflect")); !r) return n.fail(r.error());
+    x = pick(n, x, places.span(), axis);
+  }
+  n.out(0, x);
+}
+
+/// [N, C, H, W] to blocks of its channels laid over the plane, and back.
+inline void depth_to_space(NodeCall& n) noexcept {
+  const IntList s = n.shape(0);
+  const std::int64_t k = n.integer("blocksize", 0);
+  if (n.failed()) return;
+  if (s.size() != 4 || k < 1 || k > 65535 || s[1] % (k * k) != 0)
+    return n.fail(Errc::shape_mismatch, "x must be [N, C * blocksize^2, H, W]");
+  const std::int64_t c = s[1] / (k * k);
+  const bool crd = n.text("mode", "DCR") == "CRD";
+  const Tensor split = reshape(n.in(0), crd ? IntList{s[0], c, k, k, s[2], s[3]} : IntList{s[0], k, k, c, s[2], s[3]});
+  const Tensor moved = transpose(split, crd ? IntList{0, 1, 4, 2, 5, 3} : IntList{0, 3, 4, 1, 5, 2});
+  n.out(0, reshape(moved, {s[0], c, s[2] * k, s[3] * k}));
+}
+inline void space_to_depth(NodeCall& n) noexcept {
+  const IntList s = n.shape(0);
+  const std::int64_t k = n.integer("blocksize", 0);
+  if (n.failed()) return;
+  if (s.size() != 4 || k < 1 || k > 65535 || s[2] % k != 0 || s[3] % k != 0)
+    return n.fail(Errc::shape_mismatch, "x must be [N, C, H * blocksize, W * blocksize]");
+  const Tensor split = reshape(n.in(0), {s[0], s[1], s[2] / k, k, s[3] / k, k});
+  n.out(0, reshape(transpose(split, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
+}
+
+/// 1 where the column is `offset` or more to the right of the row's place, as i1 of [rows, columns].
+[[nodiscard]] inline Tensor diagonal_compare(NodeCall& n, std::int64_t rows, std::int64_t columns, std::int64_t offset,
+                                             bool equal) noexcept {
+  Builder& b = n.b();
+  const ptir::Shape plane{Dim(rows), Dim(columns)};
+  const Tensor row = b.iota(plane, DType::si64, 0);
+  const Tensor column = b.iota(plane, DType::si64, 1);
+  const std::int64_t most = std::int64_t{1} << 40;
+  const std::int64_t k = offset > most ? most : offset < -most ? -most : offset;
+  const Tensor shifted = row + static_cast<double>(k);
+  return equal ? b.eq(column, shifted) : b.ge(column, shifted);
+}
+inline void eye_like(NodeCall& n) noexcept {
+  const IntList s = n.shape(0);
+  if (s.size() != 2) return n.fail(Errc::shape_mismatch, "x has ", s.size(), " axes, expected 2");
+  DType to = n.dtype(0);
+  if (n.has_attribute("dtype")) {
+    const auto given = dtype_of(n.integer("dtype", 0));
+    if (!given) return n.fail(given.error());
+    to = *given;
+  }
+  n.out(0, n.b().cast(diagonal_compare(n, s[0], s[1], n.integer("k", 0), true), to));
+}
+inline void trilu(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList s = n.shape(0);
+  const std::int64_t k = n.has(1) ? n.int_in(1, "k") : 0;
+  if (n.failed()) return;
+  if (s.size() < 2) return n.fail(Errc::shape_mismatch, "x has ", s.size(), " axes, expected 2 or more");
+  const bool upper = n.integer("upper", 1) != 0;
+  const Tensor mask = diagonal_compare(n, s[s.size() - 2], s[s.size() - 1], upper || k == INT64_MAX ? k : k + 1, false);
+  const Tensor zero = scalar_like(x, 0);
+  n.out(0, upper ? n.b().select(mask, x, zero) : n.b().select(mask, zero, x));
+}
+/// start, start + delta, ... below limit, all known when the program is made.
+inline void range(NodeCall& n) noexcept {
+  const double start = n.real_in(0, 0, "start");
+  const double limit = n.real_in(1, 0, "limit");
+  const double delta = n.real_in(2, 0, "delta");
+  const DType dtype = n.dtype(0);
+  if (n.failed()) return;
+  const double steps = -scalar_math::floor(-((limit - start) / delta));
+  if (!(steps < 0x1p31)) return n.fail(Errc::limit_exceeded, "the range has too many elements");
+  Vector<double> values;
+  for (double i = 0; i < steps; ++i)
+    if (auto r = values.push_back(__builtin_fma(i, delta, start)); !r) return n.fail(r.error());
+  Vector<std::byte> bytes;
+  if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(dtype, values.size()))); !r) return n.fail(r.error());
+  cast_elements(DType::f64, std::as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
+  n.out_known(0, {dtype, {Dim(static_cast<std::int64_t>(values.size()))}}, bytes.span());
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_window.hpp: convolution and pooling.
+#pragma once
+
+#include <zrt/ir/onnx/kernels_window.hpp>
+#include <zrt/ir/onnx/ops_matrix.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+/// How a window slides over the spatial axes of x [N, C, spatial...].
+struct SlidingWindow {
+  IntList extents;  ///< of x, spatial axes alone
+  IntList size, strides, dilations, low, high;
+  IntList over;  ///< what ceil_mode adds to `high`; never counted as padding
+};
+
+[[nodiscard]] inline std::int64_t span_of(std::int64_t size, std::int64_t dilation) noexcept {
+  return (size - 1) * dilation + 1;
+}
+/// Reads strides, dilations, pads and auto_pad for x of shape `x` and a window of `size`.
+[[nodiscard]] inline SlidingWindow window_of(NodeCall& n, const IntList& x, const IntList& size) noexcept {
+  SlidingWindow w;
+  w.size = size;
+  const std::size_t count = size.size();
+  if (x.size() != count + 2)
+    n.fail(Errc::shape_mismatch, "x has ", x.size(), " axes, expected ", count + 2, " for a window of ", count);
+  for (std::size_t i = 0; i < count; ++i) {
+    w.extents.push(x[i + 2]);
+    if (size[i] < 1 || size[i] > 0x7fffffff) n.fail(Errc::invalid_params, "a window has an extent of ", size[i]);
+  }
+  w.strides = n.ints("strides", count, 1, 1);
+  w.dilations = n.ints("dilations", count, 1, 1);
+  const IntList pads = n.ints("pads", 2 * count, 0, 0);
+  const std::string_view automatic = n.text("auto_pad", "NOTSET");
+  w.over = IntList::of(count, 0);
+  w.low = w.over;
+  w.high = w.over;
+  if (n.failed()) return w;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t span = span_of(size[i], w.dilations[i]);
+    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      const std::int64_t places = (w.extents[i] + w.strides[i] - 1) / w.strides[i];
+      const std::int64_t lacking = (places - 1) * w.strides[i] + span - w.extents[i];
+      const std::int64_t all = lacking > 0 ? lacking : 0;
+      w.low[i] = automatic == "SAME_UPPER" ? all / 2 : all - all / 2;
+      w.high[i] = all - w.low[i];
+    } else if (automatic == "NOTSET" || automatic.empty()) {
+      w.low[i] = pads[i];
+      w.high[i] = pads[i + count];
+    } else if (automatic != "VALID") {
+      n.fail(Errc::invalid_params, "auto_pad is ", automatic.substr(0, 20));
+    }
+    const std::int64_t room = w.extents[i] + w.low[i] + w.high[i] - span;
+    if (n.integer("ceil_mode", 0) != 0 && room >= 0 && room % w.strides[i] != 0) {
+      // A last window counts only if it begins within x or its lower padding.
+      const std::int64_t start = (room / w.strides[i] + 1) * w.strides[i];
+      if (start < w.extents[i] + w.low[i]) w.over[i] = w.strides[i] - room % w.strides[i];
+    }
+  }
+  return w;
+}
+[[nodiscard]] inline IntList places_of(NodeCall& n, const SlidingWindow& w) noexcept {
+  IntList places;
+  for (std::size_t i = 0; i < w.size.size(); ++i) {
+    const std::int64_t room = w.extents[i] + w.low[i] + w.high[i] + w.over[i] - span_of(w.size[i], w.dilations[i]);
+    if (room < 0) n.fail(Errc::shape_mismatch, "the window is larger than the padded axis ", i + 2);
+    places.push(room < 0 || w.strides[i] < 1 ? 1 : room / w.strides[i] + 1);
+  }
+  return places;
+}
+
+/// Convolves x [N, C, spatial...] with weights [M, C / groups, window...]: patches, then one product.
+[[nodiscard]] inline Tensor convolve(NodeCall& n, const Tensor& x, const Tensor& weights, std::int64_t groups,
+                                     const SlidingWindow& w) noexcept {
+  Builder& b = n.b();
+  const IntList xs = n.shape(x);
+  const IntList ws = n.shape(weights);
+  const IntList places = places_of(n, w);
+  if (n.failed()) return x;
+  if (groups < 1 || xs[1] % groups != 0 || ws[0] % groups != 0 || ws[1] != xs[1] / groups) {
+    n.fail(Errc::shape_mismatch, "x has ", xs[1], " channels, the weights take ", ws[1], " in each of ", groups,
+           " groups");
+    return x;
+  }
+  const std::size_t spatial = places.size();
+  IntList channels_last{0};
+  for (std::size_t i = 0; i < spatial; ++i) channels_last.push(static_cast<std::int64_t>(i + 2));
+  channels_last.push(1);
+  const ptir::Window window{.size = w.size.view(),
+                            .strides = w.strides.view(),
+                            .low = w.low.view(),
+                            .high = w.high.view(),
+                            .base_dilation = {},
+                            .dilation = w.dilations.view()};
+  const Tensor patches = b.extract_patches(transpose(x, channels_last), window);
+  const std::int64_t elements = product(w.size);
+  const std::int64_t in_group = ws[1];
+  const std::int64_t out_group = ws[0] / groups;
+  const std::int64_t all_places = product(places);
+  if (elements < 0 || all_places < 0) {
+    n.fail(Errc::size_overflow, "the patches do not fit");
+    return x;
+  }
+  // [N * places, window, group, channel] times [group, out, channel, window].
+  const Tensor rows = reshape(patches, {xs[0] * all_places, elements, groups, in_group});
+  const Tensor matrix = reshape(weights, {groups, out_group, in_group, elements});
+  const Tensor y = dot(rows, matrix, {2}, {0}, {1, 3}, {3, 2});
+  IntList result{xs[0], ws[0]};
+  for (const std::int64_t place : places) result.push(place);
+  const Tensor split = reshape(y, {groups, xs[0], all_places, out_group});
+  return reshape(transpose(split, {1, 0, 3, 2}), result);
+}
+/// Adds a vector of one number for each channel.
+[[nodiscard]] inline Tensor add_channels(NodeCall& n, const Tensor& y, const Tensor& bias) noexcept {
+  IntList along = IntList::of(y.shape().size(), 1);
+  along[1] = product(n.shape(bias));
+  return y + reshape(bias, along);
+}
+[[nodiscard]] inline IntList window_extents(NodeCall& n, const Tensor& weights) noexcept {
+  const IntList shape = n.shape(weights);
+  IntList size;
+  for (std::size_t i = 2; i < shape.size(); ++i) size.push(shape[i]);
+  return size;
+}
+
+inline void conv(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const Tensor weights = n.in(1);
+  Tensor y = convolve(n, x, weights, n.integer("group", 1), window_of(n, n.shape(x), window_extents(n, weights)));
+  if (n.has(2)) y = add_channels(n, y, n.in(2));
+  n.out(0, y);
+}
+inline void conv_integer(NodeCall& n) noexcept {
+  const Tensor x = less_zero(n, 0, 2, 1);
+  const Tensor weights = less_zero(n, 1, 3, 0);
+  n.out(0, convolve(n, x, weights, n.integer("group", 1), window_of(n, n.shape(x), window_extents(n, weights))));
+}
+
+/// A convolution over x with holes between its elements and the window turned around.
+inline void conv_transpose(NodeCall& n) noexcept {
+  Tensor x = n.in(0);
+  Tensor weights = n.in(1);
+  const IntList xs = n.shape(x);
+  const IntList ws = n.shape(weights);
+  const std::int64_t groups = n.integer("group", 1);
+  if (xs.size() < 3 || ws.size() != xs.size() || groups < 1 || ws[0] % groups != 0)
+    return n.fail(Errc::shape_mismatch, "weights must be [C, M / group, window...] for x [N, C, spatial...]");
+  const std::size_t spatial = xs.size() - 2;
+  const IntList size = window_extents(n, weights);
+  const IntList strides = n.ints("strides", spatial, 1, 1);
+  const IntList dilations = n.ints("dilations", spatial, 1, 1);
+  const IntList extra = n.ints("output_padding", spatial, 0, 0);
+  const IntList pads = n.ints("pads", 2 * spatial, 0, 0);
+  const IntList wanted = n.ints("output_shape");
+  const std::string_view automatic = n.text("auto_pad", "NOTSET");
+  if (n.failed()) return;
+  IntList low = IntList::of(xs.size(), 0);
+  IntList high = low;
+  IntList holes = low;
+  IntList first = low;
+  IntList sizes = xs;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::int64_t span = span_of(size[i], dilations[i]);
+    const std::int64_t whole = (xs[i + 2] - 1) * strides[i] + span + extra[i];
+    std::int64_t before = pads[i];
+    std::int64_t after = pads[i + spatial];
+    const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+    if (same || wanted.size() >= spatial) {
+      const std::int64_t target =
+          wanted.size() >= spatial ? wanted[wanted.size() - spatial + i] : xs[i + 2] * strides[i];
+      const std::int64_t all = whole - target;
+      // The larger half stands behind for SAME_UPPER, before for all else.
+      const std::int64_t cut = all > 0 ? all : 0;
+      before = automatic == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      after = all - before;
+    }
+    low[i + 2] = span - 1;
+    high[i + 2] = span - 1 + extra[i];
+    holes[i + 2] = strides[i] - 1;
+    first[i + 2] = before > 0 ? before : 0;
+    sizes[i + 2] = whole - first[i + 2] - (after > 0 ? after : 0);
+    if (before < 0) low[i + 2] -= before;
+    if (after < 0) high[i + 2] -= after;
+    sizes[i + 2] += (before < 0 ? -before : 0) + (after < 0 ? -after : 0);
+    if (sizes[i + 2] < 0 || low[i + 2] > 0x7fffffff || high[i + 2] > 0x7fffffff)
+      return n.fail(Errc::invalid_params, "the pads leave nothing of axis ", i + 2);
+    weights = reverse(n, weights, i + 2);
+  }
+  // [C, M / group, ...] to [M, C / group, ...].
+  const std::int64_t in_group = ws[0] / groups;
+  const std::int64_t window = product(size);
+  const Tensor grouped = reshape(weights, {groups, in_group, ws[1], window});
+  IntList turned{groups * ws[1], in_group};
+  for (const std::int64_t extent : size) turned.push(extent);
+  weights = reshape(transpose(grouped, {0, 2, 1, 3}), turned);
+  x = pad(x, low, high, holes, scalar_like(x, 0));
+  if (n.failed()) return;
+  SlidingWindow w;
+  const IntList padded = n.shape(x);
+  for (std::size_t i = 0; i < spatial; ++i) w.extents.push(padded[i + 2]);
+  w.size = size;
+  w.dilations = dilations;
+  w.strides = IntList::of(spatial, 1);
+  w.low = w.high = w.over = IntList::of(spatial, 0);
+  Tensor y = convolve(n, x, weights, groups, w);
+  if (n.failed()) return;
+  sizes[0] = xs[0];
+  sizes[1] = groups * ws[1];
+  y = slice(y, first, sizes);
+  if (n.has(2)) y = add_channels(n, y, n.in(2));
+  n.out(0, y);
+}
+
+// --- pooling ---
+
+/// Folds what lies under the window, over all axes of x.
+[[nodiscard]] inline Tensor fold_window(NodeCall& n, std::uint64_t kind, const Tensor& x,
+                                        const SlidingWindow& w) noexcept {
+  IntList size{1, 1}, strides{1, 1}, dilations{1, 1}, low{0, 0}, high{0, 0};
+  for (std::size_t i = 0; i < w.size.size(); ++i) {
+    size.push(w.size[i]);
+    strides.push(w.strides[i]);
+    dilations.push(w.dilations[i]);
+    low.push(w.low[i]);
+    high.push(w.high[i] + w.over[i]);
+  }
+  const IntList base = IntList::of(size.size(), 1);
+  return n.b().reduce_window(kind, x,
+                             {.size = size.view(),
+                              .strides = strides.view(),
+                              .low = low.view(),
+                              .high = high.view(),
+                              .base_dilation = base.view(),
+                              .dilation = dilations.view()});
+}
+inline constexpr std::uint64_t kWindowSum = choice_index("reduce_window", "kind", "sum");
+inline constexpr std::uint64_t kWindowMax = choice_index("reduce_window", "kind", "max");
+
+inline void average_pool(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const SlidingWindow w = window_of(n, n.shape(x), n.ints("kernel_shape"));
+  const IntList places = places_of(n, w);
+  if (n.failed()) return;
+  // How many elements each place counts is a product over the axes.
+  const Tensor sum = fold_window(n, kWindowSum, x, w);
+  const bool padding = n.integer("count_include_pad", 0) != 0;
+  Tensor mean = sum;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Vector<float> counts;
+    for (std::int64_t place = 0; place < places[i]; ++place) {
+      const std::int64_t from = padding ? 0 : w.low[i];
+      const std::int64_t to = w.low[i] + w.extents[i] + (padding ? w.high[i] : 0);
+      std::int64_t count = 0;
+      for (std::int64_t k = 0; k < w.size[i]; ++k) {
+        const std::int64_t at = place * w.strides[i] + k * w.dilations[i];
+        count += at >= from && at < to ? 1 : 0;
+      }
+      if (auto r = counts.push_back(static_cast<float>(count)); !r) return n.fail(r.error());
+    }
+    IntList along = IntList::of(places.size() + 2, 1);
+    along[i + 2] = places[i];
+    const Tensor divisor = n.b().literal({DType::f32, shape_of(along)}, std::as_bytes(counts.span()));
+    mean = mean / (x.dtype() == DType::f32 ? divisor : n.b().cast(divisor, x.dtype()));
+  }
+  n.out(0, mean);
+}
+inline void max_pool(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const SlidingWindow w = window_of(n, n.shape(x), n.ints("kernel_shape"));
+  const IntList places = places_of(n, w);
+  if (n.failed()) return;
+  n.out(0, fold_window(n, kWindowMax, x, w));
+  if (!n.has_out(1)) return;
+  const IntList xs = n.shape(x);
+  IntList result{xs[0], xs[1]};
+  for (const std::int64_t place : places) result.push(place);
+  Builder& b = n.b();
+  n.out(1, custom1(n, kernels::MaxPlace::target, {x},
+                   {b.entry("size", b.ints(w.size.view())), b.entry("strides", b.ints(w.strides.view())),
+                    b.entry("dilations", b.ints(w.dilations.view())), b.entry("low", b.ints(w.low.view())),
+                    b.entry("column_major", Attribute::boolean(n.integer("storage_order", 0) != 0))},
+                   {DType::si64, shape_of(result)}));
+}
+[[nodiscard]] inline IntList spatial_axes(NodeCall& n) noexcept {
+  IntList axes;
+  for (std::size_t i = 2; i < n.rank(0); ++i) axes.push(static_cast<std::int64_t>(i));
+  return axes;
+}
+inline void global_average_pool(NodeCall& n) noexcept {
+  const IntList axes = spatial_axes(n);
+  const IntList shape = n.shape(0);
+  n.out(0, reduce(kSum, n.in(0), axes, true) / static_cast<double>(product(shape, 2, shape.size())));
+}
+inline void global_max_pool(NodeCall& n) noexcept { n.out(0, reduce(kMax, n.in(0), spatial_axes(n), true)); }
+
+/// Puts the elements of x at the places that max_pool gave, in a plane of zeros.
+inline void max_unpool(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList xs = n.shape(0);
+  const IntList size = n.ints("kernel_shape");
+  const IntList strides = n.ints("strides", size.size(), 1, 1);
+  const IntList pads = n.ints("pads", 2 * size.size(), 0, 0);
+  if (xs.size() != size.size() + 2) return n.fail(Errc::shape_mismatch, "kernel_shape does not fit x");
+  IntList inner{xs[0], xs[1]};
+  for (std::size_t i = 0; i < size.size(); ++i)
+    inner.push((xs[i + 2] - 1) * strides[i] + size[i] - pads[i] - pads[i + size.size()]);
+  IntList result = inner;
+  if (n.has(2)) result = n.ints_in(2, "output_shape");
+  if (n.failed()) return;
+  const std::int64_t count = product(xs);
+  const std::int64_t room = product(inner);
+  if (room < 0 || result.size() != inner.size()) return n.fail(Errc::shape_mismatch, "output_shape does not fit x");
+  Builder& b = n.b();
+  const Tensor zeros = b.broadcast_to(scalar_like(x, 0), shape_of({room}));
+  const Tensor flat = b.scatter_reduce(choice_index("scatter_reduce", "reduce", "replace"), zeros,
+                                       reshape(n.in(1), {count}), reshape(x, {count}), 0);
+  const Tensor plane = reshape(flat, inner);
+  IntList low = IntList::of(inner.size(), 0);
+  IntList high = low;
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    if (result[i] < inner[i]) return n.unsupported("an output_shape smaller than the window's");
+    high[i] = result[i] - inner[i];
+  }
+  n.out(0, pad(plane, low, high, low, scalar_like(x, 0)));
+}
+
+/// x over a power of the sum of squares of its neighbours along the channels.
+inline void lrn(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const Tensor x = n.in(0);
+  const IntList xs = n.shape(0);
+  const std::int64_t size = n.integer("size", 1);
+  if (xs.size() < 2 || size < 1 || size > 0x7fffffff) return n.fail(Errc::invalid_params, "size is ", size);
+  IntList window = IntList::of(xs.size(), 1);
+  const IntList ones = window;
+  IntList low = IntList::of(xs.size(), 0);
+  IntList high = low;
+  window[1] = size;
+  low[1] = (size - 1) / 2;
+  high[1] = size - 1 - low[1];
+  const Tensor sum = b.reduce_window(kWindowSum, x * x,
+                                     {.size = window.view(),
+                                      .strides = ones.view(),
+                                      .low = low.view(),
+                                      .high = high.view(),
+                                      .base_dilation = ones.view(),
+                                      .dilation = ones.view()});
+  const Tensor base = sum * (n.real("alpha", 0.0001) / static_cast<double>(size)) + n.real("bias", 1);
+  n.out(0, x / b.exp(b.log(base) * n.real("beta", 0.75)));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

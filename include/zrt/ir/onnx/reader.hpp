@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/reader.hpp: graphs of an ONNX file, node by node, into a program under construction.
+#pragma once
+
+#include <zrt/ir/onnx/call.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx {
+
+/// An input whose value is known when the program is made: it becomes a constant and is no parameter.
+struct BoundInput {
+  std::string_view name;
+  ptir::TensorType type{};
+  std::span<const std::byte> data;
+};
+
+/// An input's type where the file leaves extents open, or to read it for other extents.
+struct InputType {
+  std::string_view name;
+  ptir::TensorType type{};
+};
+
+struct ReadOptions {
+  /// Values of inputs; they must live as long as the call.
+  std::span<const BoundInput> values{};
+  /// Types of inputs, in place of those in the file.
+  std::span<const InputType> types{};
+  /// When reading fails because the value of an input must be known, its name is written here.
+  Name* needed = nullptr;
+  Allocator allocator = system_allocator();
+};
+
+/// Graphs within graphs that a reader follows.
+inline constexpr std::size_t kMaxGraphDepth = 16;
+
+/// Reads one file. Values that are known live in it.
+class Reader {
+ public:
+  Reader(const ReadOptions& options, std::int64_t opset) noexcept
+      : options_(&options), opset_(opset), builder_(options.allocator), kept_(options.allocator) {}
+
+  [[nodiscard]] Builder& b() noexcept { return builder_; }
+  [[nodiscard]] const Allocator& allocator() const noexcept { return options_->allocator; }
+  [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
+
+  /// Reads the graph of a model into the builder's first region.
+  [[nodiscard]] Result<void> read_main(std::string_view message) noexcept {
+    const auto graph = read_graph(message, allocator());
+    if (!graph) return pass(graph);
+    Scope scope(allocator());
+    if (auto r = read_initializers(*graph, scope); !r) return r;
+    for (const ValueView& input : graph->inputs)
+      if (auto r = read_input(input, scope); !r) return r;
+    if (auto r = read_nodes(*graph, scope); !r) return r;
+    for (const ValueView& output : graph->outputs) {
+      const Value* v = scope.find(output.name);
+      if (v == nullptr)
+        return fail(Errc::dangling_value, "output ", output.name.substr(0, 80), " is computed by no node");
+      const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
+      builder_.result(v->known ? builder_.name(x, named(output.name)) : x);
+    }
+    return {};
+  }
+
+  /// Reads the initialisers of a graph into `scope`.
+  [[nodiscard]] Result<void> read_initializers(const GraphView& graph, Scope& scope) noexcept {
+    for (const std::string_view message : graph.initializers) {
+      auto tensor = read_tensor(message, allocator());
+      if (!tensor) return pass(tensor);
+      const auto data = keep(std::move(tensor->bytes));
+      if (!data) return pass(data);
+      if (auto r = scope.values.push_back({tensor->name, {tensor->type, {}, *data, true}}); !r) return r;
+    }
+    return {};
+  }
+  /// Translates the nodes of a graph, whose inputs are in `scope` already.
+  [[nodiscard]] Result<void> read_nodes(const GraphView& graph, Scope& scope) noexcept {
+    if (++depth_ > kMaxGraphDepth)
+      return fail(Errc::limit_exceeded, "graphs are nested more than ", kMaxGraphDepth, " deep");
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const NodeView& node = graph.nodes[i];
+      NodeCall call(*this, scope, builder_, node, opset_);
+      translate(call);
+      if (!builder_.failed()) continue;
+      Error error = Error::of(builder_.error().code(), "node ", i, " ", node.name.substr(0, 60), " (",
+                              node.op.substr(0, 40), "): ");
+      return std::unexpected<Error>(error.append(builder_.error().text()));
+    }
+    --depth_;
+    return {};
+  }
+
+  /// Keeps `bytes` as long as the reader.
+  [[nodiscard]] Result<std::span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
+    if (auto r = kept_.push_back(std::move(bytes)); !r) return pass(r);
+    return kept_.back().span();
+  }
+  /// Tells the caller that the value of an input must be known.
+  void need(std::string_view name) const noexcept {
+    if (options_->needed != nullptr) *options_->needed = Name(name);
+  }
+  [[nodiscard]] static Name named(std::string_view text) noexcept {
+    const Name name(text);
+    return name.fits() ? name : Name();
+  }
+
+  /// Translates one node by the table of operators.
+  static void translate(NodeCall& call) noexcept;
+
+ private:
+  [[nodiscard]] Result<void> read_input(const ValueView& input, Scope& scope) noexcept {
+    if (scope.find(input.name) != nullptr) return {};
+    for (const BoundInput& bound : options_->values)
+      if (bound.name == input.name) return scope.values.push_back({input.name, {bound.type, {}, bound.data, true}});
+    std::optional<ptir::TensorType> given;
+    for (const InputType& type : options_->types)
+      if (type.name == input.name) given = type.type;
+    if (!given) {
+      const auto type = read_type(input.type, [&](std::string_view name, std::uint8_t) {
+        return name.empty() || name.size() > Name::kCapacity ? ptir::Dim::any() : builder_.dim(name);
+      });
+      if (!type) {
+        Error error = Error::of(type.error().code(), "input ", input.name.substr(0, 80), ": ");
+        return std::unexpected<Error>(error.append(type.error().text()));
+      }
+      given = *type;
+    }
+    const Tensor x = builder_.parameter(*given, named(input.name));
+    if (builder_.failed()) return std::unexpected<Error>(builder_.error());
+    return scope.values.push_back({input.name, {*given, x, {}, false, input.name}});
+  }
+
+  const ReadOptions* options_;
+  std::int64_t opset_;
+  Builder builder_;
+  Vector<Vector<std::byte>> kept_;
+  std::size_t depth_ = 0;
+};
+
+inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view what) noexcept {
+  if (v.known || failed()) return v.known && !failed();
+  reader_->need(v.source);
+  fail(Errc::unimplemented, what, " (input ", i, has(i) ? ", " : "", has(i) ? node_->inputs[i].substr(0, 60) : "",
+       ") must be known when the program is made");
+  return false;
+}
+
+inline void NodeCall::out_known(std::size_t i, const ptir::TensorType& type, std::span<const std::byte> data) noexcept {
+  if (!has_out(i)) return;
+  Vector<std::byte> bytes(reader_->allocator());
+  if (auto r = bytes.append(data); !r) return fail(r.error());
+  const auto kept = reader_->keep(std::move(bytes));
+  if (!kept) return fail(kept.error());
+  bind(node_->outputs[i], {type, {}, *kept, true});
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx

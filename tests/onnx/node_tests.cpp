@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/onnx/node_tests.cpp: the node tests of the ONNX project (Debian's libonnx-testdata) on ReferenceBackend
+// and CpuBackend, each against the outcome that a list names: passes, or is unsupported with its reason.
+//
+//   onnx_node_tests LIST [SHARD SHARDS]     fails on any difference from the list
+//   onnx_node_tests LIST --write            writes the list anew; fails on a wrong result
+//
+// A line of the list is NAME | outcome on ReferenceBackend | outcome on CpuBackend. "pass, bound: axes" says that
+// the input `axes` was given to the reader as a value, because it decides a shape. "lacking" says that the backend
+// does not run an op of the program yet; that it runs more than is listed is no failure, that it runs less is.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <onnx/node_case.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using zrt::test::NodeCase;
+using zrt::test::Outcome;
+
+const fs::path kData = "/usr/share/libonnx-testdata/data/node";
+
+std::string line_of(const std::string& name, const Outcome& reference, const Outcome& cpu) {
+  return name + " | " + reference.text + " | " + cpu.text;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2) return std::fputs("usage: onnx_node_tests LIST [--write | SHARD SHARDS]\n", stderr), 2;
+  const bool write = count == 3 && std::string(arguments[2]) == "--write";
+  const std::size_t shard = count == 4 ? std::stoul(arguments[2]) : 0;
+  const std::size_t shards = count == 4 ? std::stoul(arguments[3]) : 1;
+  if (!fs::exists(kData)) {
+    std::printf("SKIPPED: %s is missing; install libonnx-testdata (./dev setup)\n", kData.c_str());
+    return 0;
+  }
+  std::map<std::string, std::string> expected;
+  if (!write) {
+    std::ifstream list(arguments[1]);
+    for (std::string line; std::getline(list, line);)
+      if (!line.empty() && line[0] != '#') expected[line.substr(0, line.find(" | "))] = line;
+  }
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(kData)) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  std::string lines;
+  std::size_t run = 0;
+  std::size_t bad = 0;
+  std::size_t passed[2]{};
+  std::size_t lacking = 0;
+  for (std::size_t i = shard; i < folders.size(); i += shards) {
+    const std::string name = folders[i].filename().string();
+    const NodeCase test = NodeCase::load(folders[i]);
+    const Outcome reference = zrt::test::run_on_reference(test);
+    const Outcome cpu = zrt::test::run_on_cpu(test);
+    ++run;
+    passed[0] += reference.kind == Outcome::pass;
+    passed[1] += cpu.kind == Outcome::pass;
+    lacking += cpu.kind == Outcome::lacking;
+    const std::string line = line_of(name, reference, cpu);
+    lines += line + "\n";
+    if (reference.kind == Outcome::wrong || cpu.kind == Outcome::wrong) {
+      ++bad;
+      std::printf("WRONG %s\n", line.c_str());
+    } else if (const std::string& listed = expected[name]; !write && listed != line) {
+      const std::string head = name + " | " + reference.text + " | lacking";
+      const bool gained = listed.compare(0, head.size(), head) == 0;
+      bad += gained ? 0 : 1;
+      std::printf("%s %s\n  listed %s\n", gained ? "GAINED (write the list anew)" : "DIFFERS", line.c_str(),
+                  listed.empty() ? "nowhere" : listed.c_str());
+    }
+    expected.erase(name);
+  }
+  if (!write && shards == 1)
+    for (const auto& [name, line] : expected) {
+      ++bad;
+      std::printf("MISSING %s is listed and is no test\n", name.c_str());
+    }
+  if (write) std::ofstream(arguments[1]) << lines;
+  std::printf("%zu node tests: %zu pass on ReferenceBackend, %zu on CpuBackend, which lacks an op of %zu; %zu bad\n",
+              run, passed[0], passed[1], lacking, bad);
+  return bad == 0 && run != 0 ? 0 : 1;
+}

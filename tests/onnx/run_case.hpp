@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/onnx/run_case.hpp: runs a node test on a backend and compares with its outputs.
+#pragma once
+
+#include <zrt/exec/program_runner.hpp>
+#include <zrt/ir/onnx.hpp>
+
+#include <cmath>
+#include <onnx/node_case.hpp>
+#include <set>
+
+namespace zrt::test {
+
+namespace onnx = zrt::ir::onnx;
+
+/// Tensors of a test by the order of the model's inputs or outputs.
+struct CaseTensor {
+  std::string name;
+  zrt::TensorType type{};
+  ir::ptir::TensorType program_type{};
+  std::vector<std::byte> bytes;
+};
+
+[[nodiscard]] inline Outcome refused(const Error& error) {
+  Outcome outcome{Outcome::unsupported, "unsupported: " + std::string(error.text())};
+  // A program that was accepted must not fail, and a file of this set is not broken.
+  for (char& c : outcome.text)
+    if (c == '|' || c == '\n') c = '/';
+  return outcome;
+}
+
+/// The tensors of `messages` under the names of the model's values.
+[[nodiscard]] inline Result<std::vector<CaseTensor>> case_tensors(const std::vector<std::string>& messages,
+                                                                  const Vector<onnx::ValueView>& values) {
+  std::vector<CaseTensor> tensors;
+  for (std::size_t i = 0; i < messages.size() && i < values.size(); ++i) {
+    const auto data = onnx::read_tensor(messages[i], system_allocator());
+    if (!data) return pass(data);
+    CaseTensor t;
+    t.name = std::string(values[i].name);
+    t.program_type = data->type;
+    // The data set stores bf16 as the words of ui16; the model says what they are.
+    const auto declared =
+        onnx::read_type(values[i].type, [](std::string_view, std::uint8_t) { return ir::ptir::Dim::any(); });
+    if (declared && declared->dtype == DType::bf16 && data->type.dtype == DType::ui16)
+      t.program_type.dtype = DType::bf16;
+    t.type.dtype = t.program_type.dtype;
+    for (const ir::ptir::Dim dim : data->type.shape.view())
+      t.type.shape = t.type.shape.appended(static_cast<std::uint32_t>(dim.extent()));
+    t.bytes.assign(data->bytes.begin(), data->bytes.end());
+    tensors.push_back(std::move(t));
+  }
+  return tensors;
+}
+
+/// Empty when `found` is `expected` within the data set's tolerance: 1e-3 relative, 1e-7 absolute; for bf16, to
+/// which the data set cuts f32 where the standard rounds it, one unit in the last place.
+[[nodiscard]] inline std::string difference(const CaseTensor& expected, const std::vector<std::byte>& found) {
+  const std::uint64_t count = expected.type.shape.elements({}).raw();
+  const double relative = expected.type.dtype == DType::bf16 ? 0x1p-7 : 1e-3;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::size_t width = info(expected.type.dtype).block_bytes;
+    if (!is_float(expected.type.dtype)) {
+      if (!std::equal(expected.bytes.begin() + static_cast<std::ptrdiff_t>(i * width),
+                      expected.bytes.begin() + static_cast<std::ptrdiff_t>((i + 1) * width),
+                      found.begin() + static_cast<std::ptrdiff_t>(i * width)))
+        return "element " + std::to_string(i) + " differs";
+      continue;
+    }
+    double wanted = 0;
+    double got = 0;
+    cast_elements(expected.type.dtype, expected.bytes.data() + i * width, DType::f64,
+                  reinterpret_cast<std::byte*>(&wanted), 0, 1);
+    cast_elements(expected.type.dtype, found.data() + i * width, DType::f64, reinterpret_cast<std::byte*>(&got), 0, 1);
+    if (std::isnan(wanted) && std::isnan(got)) continue;
+    if (wanted == got || std::abs(wanted - got) <= 1e-7 + relative * std::abs(wanted)) continue;
+    return "element " + std::to_string(i) + " is " + std::to_string(got) + ", expected " + std::to_string(wanted);
+  }
+  return {};
+}
+
+template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uint32_t threads) {
+  const auto model = onnx::read_model(test.model);
+  if (!model) return refused(model.error());
+  const auto graph = onnx::read_graph(model->graph, system_allocator());
+  if (!graph) return refused(graph.error());
+  const auto inputs = case_tensors(test.inputs, graph->inputs);
+  const auto outputs = case_tensors(test.outputs, graph->outputs);
+  // Inputs that decide a shape are given as values, one after the other as the reader asks for them.
+  std::set<std::string> bound;
+  Result<ir::ptir::Program> program = fail(Errc::unimplemented, "not read");
+  while (true) {
+    std::vector<onnx::BoundInput> values;
+    std::vector<onnx::InputType> types;
+    if (inputs)
+      for (const CaseTensor& t : *inputs) {
+        if (bound.contains(t.name)) values.push_back({t.name, t.program_type, t.bytes});
+        types.push_back({t.name, t.program_type});
+      }
+    Name needed;
+    onnx::ReadOptions options;
+    options.values = values;
+    options.types = types;
+    options.needed = &needed;
+    program = onnx::read(std::as_bytes(std::span(test.model)), options);
+    if (program) break;
+    const std::string name(needed.view());
+    const auto is_input = [&](const CaseTensor& t) { return t.name == name; };
+    if (name.empty() || !inputs || std::none_of(inputs->begin(), inputs->end(), is_input) || !bound.insert(name).second)
+      return refused(program.error());
+  }
+  if (!inputs) return refused(inputs.error());
+  if (!outputs) return refused(outputs.error());
+  std::vector<ConstTensorView> from;
+  std::vector<ir::ptir::Shape> shapes;
+  for (const CaseTensor& t : *inputs)
+    if (!bound.contains(t.name)) {
+      from.push_back({t.type.dtype, t.type.shape, t.bytes});
+      shapes.push_back(t.program_type.shape);
+    }
+  ProgramOptions how;
+  how.threads = threads;
+  auto runner = ProgramRunner<B>::make(*program, shapes, how);
+  if (!runner && runner.error().code() == Errc::unsupported_opcode)
+    return {Outcome::lacking, "lacking: " + std::string(runner.error().text())};
+  if (!runner) return refused(runner.error());
+  std::vector<std::vector<std::byte>> results;
+  std::vector<TensorView> to;
+  for (const CaseTensor& t : *outputs) results.emplace_back(t.bytes.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    to.push_back({(*outputs)[i].type.dtype, (*outputs)[i].type.shape, results[i]});
+  if (const auto done = runner->run(from, to); !done)
+    return {Outcome::wrong, "wrong: " + std::string(done.error().text())};
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const std::string differs = difference((*outputs)[i], results[i]); !differs.empty())
+      return {Outcome::wrong, "wrong: output " + std::to_string(i) + ": " + differs};
+  std::string text = "pass";
+  for (const std::string& name : bound) text += (text == "pass" ? ", bound: " : " ") + name;
+  return {Outcome::pass, text};
+}
+
+}  // namespace zrt::test
