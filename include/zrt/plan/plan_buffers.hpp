@@ -56,7 +56,7 @@ namespace detail {
 }  // namespace detail
 
 /// Sizes the memory of `program` for inputs of `shapes`: what stands at its border, its constants, and the
-/// arena of a backend that runs every op as it stands.
+/// arena of a backend that runs every op as the program wrote it, before the passes of ir/passes/.
 ///
 /// Errors: those of ir::ptir::lower, compile and plan_memory.
 [[nodiscard]] inline Result<BufferPlan> plan_buffers(const ir::ptir::Program& program,

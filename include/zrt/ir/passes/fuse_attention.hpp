@@ -231,7 +231,8 @@ struct AttentionParts {
 
 /// Replaces softmax(scale · q kᵀ + mask) v by attention: for heads that are batched over in any order of the
 /// axes, scales on either side of the product, masks that are added, and constant choices that hide the keys
-/// after each query. Within 1e-5 of the sum of the values' magnitudes: the products are summed in another order.
+/// after each query. Within 1e-5 of the largest magnitude among the values, for
+/// scores up to 64: the products are summed in another order.
 [[nodiscard]] inline Result<bool> fuse_attention(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     if (!r.params<ops::DotGeneral>(node) || !r.claims(ops::Attention::opcode)) return {};

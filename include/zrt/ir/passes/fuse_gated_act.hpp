@@ -180,7 +180,7 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
 }  // namespace detail
 
 /// Replaces SiLU, GELU (with erf or tanh) and squared ReLU by gated_act, and takes the product with another
-/// value behind it in as `up`. Within 4 units in the last place of the activation, and 1e-6 where it is below 1.
+/// value behind it in as `up`. Within 2e-6 of max(1, |y|).
 [[nodiscard]] inline Result<bool> fuse_gated_act(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto binary = r.params<ops::ElementwiseBinary>(node);

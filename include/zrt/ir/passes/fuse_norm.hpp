@@ -80,7 +80,7 @@ namespace detail {
 
 /// Replaces (x - mean) / sqrt(mean((x - mean)²) + eps) over the last axis by layer_norm, and takes the scale
 /// and the shift behind it into the op. The same bits where the mean is a quotient and the root rsqrt; else
-/// within 4 units in the last place of the normalised value.
+/// within 2e-6 of max(1, |y|).
 [[nodiscard]] inline Result<bool> fuse_layer_norm(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto binary = r.params<ops::ElementwiseBinary>(node);
@@ -126,7 +126,8 @@ namespace detail {
 }
 
 /// Replaces x / sqrt(mean(x²) + eps) over the last axis by rms_norm, and takes a constant scale behind it
-/// into the op. The same bits where the mean is a quotient and the root rsqrt; else within 4 units in the last place.
+/// into the op. The same bits where the mean is a quotient and the root rsqrt; else within
+/// 2e-6 of max(1, |y|).
 [[nodiscard]] inline Result<bool> fuse_rms_norm(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     if (!r.params<ops::ElementwiseBinary>(node)) return {};

@@ -38,7 +38,7 @@ namespace detail {
 }  // namespace detail
 
 /// Replaces exp(x - max(x)) / sum(exp(x - max(x))) over the last axis by softmax. The same bits for the
-/// quotient; where the sum was inverted first, within 1 unit in the last place of the quotient's.
+/// quotient; within 2e-6 where the sum is inverted first.
 [[nodiscard]] inline Result<bool> fuse_softmax(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     if (!r.params<ops::ElementwiseBinary>(node)) return {};
