@@ -146,6 +146,36 @@ TEST(FuseAttention, CausalMasks) {
   for (std::size_t d = 0; d < 6; ++d) EXPECT_NEAR(r.values[d], v[d], 1e-6);
 }
 
+TEST(FuseAttention, Choices) {
+  std::vector<Shape> shapes = kHeads;
+  shapes.push_back({2, 1, 4, 5});
+  const auto build = [](bool inverted) {
+    return [inverted](B& b, const In& in) {
+      const T s = scores(b, in[0], in[1]) * 0.35;
+      const T seen = b.lt(in[3], b.scalar(DType::f32, 1.0));
+      const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 5});
+      const T wide = b.broadcast_to(seen, {2, 3, 4, 5});
+      return values(b, b.softmax(inverted ? b.select(wide, hidden, s) : b.select(wide, s, hidden)), in[2]);
+    };
+  };
+  for (const bool inverted : {false, true}) {
+    const FusionResult r = fuse(shapes, build(inverted));
+    EXPECT_EQ(r.count("attention"), 1u);
+    EXPECT_EQ(r.count("select"), 1u);
+    EXPECT_EQ(r.count("softmax") + r.count("dot_general"), 0u);
+    EXPECT_LE(r.worst, kBound);
+  }
+  // A constant choice becomes a constant mask.
+  expect_attention("constant, one key later", kSquare, {"constant", "attention"}, [](B& b, const In& in) {
+    const T row = b.iota({4, 4}, DType::si32, 0) + b.broadcast_to(b.scalar(DType::si32, 1.0), {4, 4});
+    const T seen = b.ge(row, b.iota({4, 4}, DType::si32, 1));
+    return values(b,
+                  b.softmax(b.select(b.broadcast_to(seen, {2, 3, 4, 4}), scores(b, in[0], in[1]),
+                                     b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 4}))),
+                  in[2]);
+  });
+}
+
 TEST(FuseAttention, MasksThatAreNotCausal) {
   const auto with = [](const std::function<T(B&, const T&)>& mask) {
     return [mask](B& b, const In& in) { return values(b, b.softmax(mask(b, scores(b, in[0], in[1]) * 0.35)), in[2]); };

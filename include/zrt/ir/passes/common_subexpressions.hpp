@@ -17,17 +17,21 @@ namespace detail {
 class CommonSubexpressions {
  public:
   CommonSubexpressions(Graph& g, const OpTable& table) noexcept
-      : g_(g), table_(table), same_(g.allocator), overwritten_(g.allocator), slots_(g.allocator) {}
+      : g_(g), table_(table), same_(g.allocator), read_(g.allocator), overwritten_(g.allocator), slots_(g.allocator) {}
 
   [[nodiscard]] Result<bool> run() noexcept {
     if (auto r = same_.resize(g_.values.size()); !r) return pass(r);
+    if (auto r = read_.resize(g_.values.size()); !r) return pass(r);
     if (auto r = overwritten_.resize(g_.values.size()); !r) return pass(r);
     std::size_t capacity = 16;
     while (capacity < 2 * g_.nodes.size()) capacity *= 2;
     if (auto r = slots_.resize(capacity); !r) return pass(r);
     for (std::uint32_t& slot : slots_) slot = kNone;
     for (std::uint32_t v = 0; v < same_.size(); ++v) same_[v] = v;
+    for (const Port& port : g_.outputs) read_[port.value.index] = 1;
     for (const Node& n : g_.nodes) {
+      for (std::uint32_t v : g_.node_inputs(n))
+        if (v != kNone) read_[v] = 1;
       const auto marks = g_.node_in_place(n);
       for (std::uint32_t mark : marks)
         if (mark != 0 && g_.node_inputs(n)[mark - 1] != kNone) overwritten_[g_.node_inputs(n)[mark - 1]] = 1;
@@ -47,7 +51,8 @@ class CommonSubexpressions {
         const std::uint32_t kept = g_.node_outputs(g_.nodes[first])[k];
         if (same_[v] == kept) continue;
         same_[v] = kept;
-        changed = changed || used(v);
+        // A merged node that only waits to be dropped is no change.
+        changed = changed || read_[v] != 0;
       }
     }
     for (Port& port : g_.outputs) port.value.index = same_[port.value.index];
@@ -55,16 +60,6 @@ class CommonSubexpressions {
   }
 
  private:
-  /// True when a later node or a port reads `v`: a merged node that is only waiting to be dropped is no change.
-  [[nodiscard]] bool used(std::uint32_t v) const noexcept {
-    for (const Port& port : g_.outputs)
-      if (port.value.index == v) return true;
-    for (std::size_t i = g_.values[v].producer + std::size_t{1}; i < g_.nodes.size(); ++i)
-      for (std::uint32_t input : g_.node_inputs(g_.nodes[i]))
-        if (input == v) return true;
-    return false;
-  }
-
   [[nodiscard]] bool mergeable(const Node& n) const noexcept {
     if (!is_pure(g_, table_, n)) return false;
     for (std::uint32_t v : g_.node_outputs(n))
@@ -86,7 +81,10 @@ class CommonSubexpressions {
     for (std::uint32_t w : g_.node_weights(n)) {
       if (w == kNone) continue;
       const Weight& weight = g_.weights[w];
-      mix(hash_bytes(text(weight.inline_data() ? data_of(weight) : std::as_bytes(std::span(weight.name.view())))));
+      // The first bytes tell most constants apart; all of them are compared in the end.
+      const auto data = weight.inline_data() ? data_of(weight) : std::as_bytes(std::span(weight.name.view()));
+      mix(data.size());
+      mix(hash_bytes(text(data.first(data.size() < 256 ? data.size() : 256))));
     }
     mix(hash_bytes(text(g_.node_params(n).data)));
     return h;
@@ -122,6 +120,7 @@ class CommonSubexpressions {
   Graph& g_;
   const OpTable& table_;
   Vector<std::uint32_t> same_;  ///< by value: the one that stands for it
+  Vector<std::uint8_t> read_;   ///< by value, as the graph was
   Vector<std::uint8_t> overwritten_;
   Vector<std::uint32_t> slots_;  ///< a table of nodes by hash
 };

@@ -16,7 +16,9 @@ struct AttentionParts {
   std::array<ops::DotGeneralParams, 2> dot{};  ///< of the scores, and of the values
   Shape scores{};                              ///< of what the softmax sees
   double scale = 1;
-  std::uint32_t mask = kNone;
+  std::uint32_t mask = kNone;    ///< what is added
+  std::uint32_t choice = kNone;  ///< of i1: which scores are taken, or which are hidden if `inverted`
+  bool inverted = false;
   bool causal = false;
 };
 
@@ -91,10 +93,17 @@ struct AttentionParts {
     for (const bool inverted : {false, true}) {
       const auto fill = p.splat(in[inverted ? 1 : 2]);
       const std::uint32_t at = p.mark();
-      if (fill && *fill <= kHidden && is_causal_choice(p, in[0], queries, keys, inverted) &&
-          again(in[inverted ? 2 : 1])) {
-        parts.causal = true;
-        return true;
+      if (fill && *fill <= double{kHidden} && again(in[inverted ? 2 : 1])) {
+        if (is_causal_choice(p, in[0], queries, keys, inverted)) {
+          parts.causal = true;
+          return true;
+        }
+        // A query that sees no key gives NaN in both forms only if nothing finite hides its keys.
+        if (*fill == -std::numeric_limits<double>::infinity() && parts.choice == kNone && parts.mask == kNone) {
+          parts.choice = in[0];
+          parts.inverted = inverted;
+          return true;
+        }
       }
       p.back(at);
     }
@@ -102,7 +111,7 @@ struct AttentionParts {
   };
   return p.attempt(product) || p.attempt(choice) ||
          p.commutes(v, ops::BinaryKind::add, [&](std::uint32_t scores, std::uint32_t mask) {
-           if (!again(scores) || parts.mask != kNone) return false;
+           if (!again(scores) || parts.mask != kNone || parts.choice != kNone) return false;
            parts.mask = mask;
            return true;
          });
@@ -163,6 +172,36 @@ struct AttentionParts {
   return axis;
 }
 
+/// What `mask` is spread from, if that still has an entry per query and key.
+[[nodiscard]] inline std::uint32_t narrow_mask(const Rewriter& r, std::uint32_t mask, const Shape& scores) noexcept {
+  if (mask == kNone || !r.params<ops::BroadcastTo>(r.producer(mask))) return mask;
+  const std::uint32_t narrow = r.graph().node_inputs(r.graph().nodes[r.producer(mask)])[0];
+  const Shape shape = r.type(narrow).shape;
+  const bool fits =
+      shape.rank >= 2 && shape[shape.rank - 2u] == scores[scores.rank - 2u] && shape.last() == scores.last();
+  return fits ? narrow : mask;
+}
+
+/// 0 where `choice`, of i1, takes a score and -infinity where it hides one, before node `at`.
+[[nodiscard]] inline Result<ValueId> mask_of_choice(Rewriter& r, std::uint32_t at, std::uint32_t choice,
+                                                    bool inverted) noexcept {
+  const Shape shape = r.type(choice).shape;
+  const auto filled = [&](float number) -> Result<ValueId> {
+    const auto weight = r.constant(std::as_bytes(std::span(&number, 1)), DType::f32, Shape{});
+    if (!weight) return pass(weight);
+    const auto one = r.insert<ops::Constant>(at, {}, {*weight}, {ops::ConstantForm::stored});
+    if (!one || !one->present()) return one;
+    return r.insert<ops::BroadcastTo>(at, {one->index}, {}, {ShapeParams::of(shape)});
+  };
+  const auto taken = filled(0.0f);
+  if (!taken || !taken->present()) return taken;
+  const auto hidden = filled(-std::numeric_limits<float>::infinity());
+  if (!hidden || !hidden->present()) return hidden;
+  const auto yes = inverted ? hidden->index : taken->index;
+  const auto no = inverted ? taken->index : hidden->index;
+  return r.insert<ops::Select>(at, {choice, yes, no}, {}, {});
+}
+
 /// Puts attention of these parts in place of the root.
 [[nodiscard]] inline Result<void> replace_by_attention(Rewriter& r, std::uint32_t node, AttentionParts parts) noexcept {
   const auto batch = [&](const std::array<std::uint8_t, kMaxRank>& list) {
@@ -184,15 +223,15 @@ struct AttentionParts {
   }
   // A mask that is the same for all leading axes fits whatever these are, else they must be those of the scores.
   Shape leads = r.type(in[0].index).shape;
-  std::uint32_t mask = parts.mask;
+  std::uint32_t mask = narrow_mask(r, parts.mask != kNone ? parts.mask : parts.choice, parts.scores);
+  if (parts.choice != kNone) {
+    const auto made = mask_of_choice(r, node, mask, parts.inverted);
+    if (!made) return pass(made);
+    if (!made->present()) return {};
+    mask = made->index;
+  }
   if (mask != kNone) {
     const Dim queries = parts.scores[parts.scores.rank - 2u];
-    const std::uint32_t maker = r.producer(mask);
-    if (r.params<ops::BroadcastTo>(maker)) {
-      const std::uint32_t narrow = r.graph().node_inputs(r.graph().nodes[maker])[0];
-      const Shape shape = r.type(narrow).shape;
-      if (shape.rank >= 2 && shape[shape.rank - 2u] == queries && shape.last() == parts.scores.last()) mask = narrow;
-    }
     bool plain = true;
     const Shape shape = r.type(mask).shape;
     for (std::size_t axis = 0; axis + 2 < shape.rank; ++axis) plain = plain && shape[axis] == Dim(1);
@@ -230,8 +269,8 @@ struct AttentionParts {
 }  // namespace detail
 
 /// Replaces softmax(scale · q kᵀ + mask) v by attention: for heads that are batched over in any order of the
-/// axes, scales on either side of the product, masks that are added, and constant choices that hide the keys
-/// after each query. Within 1e-5 of the largest magnitude among the values, for
+/// axes, scales on either side of the product, masks that are added, and choices that put -infinity in the
+/// place of scores. Within 1e-5 of the largest magnitude among the values, for
 /// scores up to 64: the products are summed in another order.
 [[nodiscard]] inline Result<bool> fuse_attention(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
