@@ -120,6 +120,8 @@ template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uin
     }
   ProgramOptions how;
   how.threads = threads;
+  // Each operator as it stands: nothing is computed ahead, nothing fused.
+  how.optimise = false;
   auto runner = ProgramRunner<B>::make(*program, shapes, how);
   if (!runner && runner.error().code() == Errc::unsupported_opcode)
     return {Outcome::lacking, "lacking: " + std::string(runner.error().text())};

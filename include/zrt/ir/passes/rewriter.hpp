@@ -163,20 +163,20 @@ class Rewriter {
     static_assert(kOutputs<O> == 1);
     std::array<std::byte, kMaxParamBytes> bytes{};
     encode_params(params, std::span<std::byte>(bytes));
-    return make(*context_->ops.row(O::opcode), in, w, {bytes.data(), kParamBytes<typename O::Params>}, type);
+    return make(context_->ops.row(O::opcode), in, w, {bytes.data(), kParamBytes<typename O::Params>}, type);
   }
-  [[nodiscard]] Result<std::optional<Node>> make(const OpRow& row, std::span<const std::uint32_t> in,
+  [[nodiscard]] Result<std::optional<Node>> make(const OpRow* row, std::span<const std::uint32_t> in,
                                                  std::span<const WeightId> w, std::span<const std::byte> params,
                                                  TensorType& type) noexcept {
-    if (!context_->claims.contains(row.opcode)) return std::optional<Node>();
+    if (row == nullptr || !context_->claims.contains(row->opcode)) return std::optional<Node>();
     for (std::uint32_t v : in)
       if (v != kNone && overwritten_[v] != 0) return std::optional<Node>();
     Node node;
-    node.opcode = row.opcode;
+    node.opcode = row->opcode;
     node.inputs = static_cast<std::uint8_t>(in.size());
     node.weights = static_cast<std::uint8_t>(w.size());
     node.outputs = 1;
-    node.params_version = row.params_version;
+    node.params_version = row->params_version;
     node.params_bytes = static_cast<std::uint16_t>(params.size());
     node.first_operand = static_cast<std::uint32_t>(g_->operands.size());
     node.params_offset = static_cast<std::uint32_t>(g_->params.size());
@@ -187,8 +187,8 @@ class Rewriter {
     if (auto r = g_->params.resize(align_up(g_->params.size(), 8)); !r) return pass(r);
     OperandStorage storage;
     std::array<TensorType, kMaxOperands> types;
-    const auto inferred = row.infer(g_->operand_info(node, storage), types);
-    const bool narrow = inferred && (row.rung == Rung::primitive || types[0].shape.rank <= kMaxActivationRank);
+    const auto inferred = row->infer(g_->operand_info(node, storage), types);
+    const bool narrow = inferred && (row->rung == Rung::primitive || types[0].shape.rank <= kMaxActivationRank);
     if (!narrow) {
       drop(node);
       return std::optional<Node>();
