@@ -25,7 +25,8 @@ struct NodeCase {
   [[nodiscard]] static NodeCase load(const std::filesystem::path& folder);
 };
 
-[[nodiscard]] Outcome run_on_reference(const NodeCase& test);
-[[nodiscard]] Outcome run_on_cpu(const NodeCase& test);
+/// Reads, plans and runs a test; `optimise` says whether the passes over graphs run, constant folding among them.
+[[nodiscard]] Outcome run_on_reference(const NodeCase& test, bool optimise);
+[[nodiscard]] Outcome run_on_cpu(const NodeCase& test, bool optimise);
 
 }  // namespace zrt::test

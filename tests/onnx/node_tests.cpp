@@ -5,6 +5,7 @@
 //   onnx_node_tests LIST [SHARD SHARDS]     fails on any difference from the list
 //   onnx_node_tests LIST --write            writes the list anew; fails on a wrong result
 //
+// Programs run as they were read; on ReferenceBackend a second time after the passes over graphs, to the same outcome.
 // A line of the list is NAME | outcome on ReferenceBackend | outcome on CpuBackend. "pass, bound: axes" says that
 // the input `axes` was given to the reader as a value, because it decides a shape. "lacking" says that the backend
 // does not run an op of the program yet; that it runs more than is listed is no failure, that it runs less is.
@@ -25,6 +26,12 @@ using zrt::test::NodeCase;
 using zrt::test::Outcome;
 
 const fs::path kData = "/usr/share/libonnx-testdata/data/node";
+
+/// Tests whose data does not follow from their model.
+const std::map<std::string, std::string> kMistaken{
+    {"test_adam_multiple", "the data was computed with an epsilon of 0.01, which the model does not state"},
+};
+Outcome mistaken(const std::string& why) { return {Outcome::unsupported, "mistaken: " + why}; }
 
 std::string line_of(const std::string& name, const Outcome& reference, const Outcome& cpu) {
   return name + " | " + reference.text + " | " + cpu.text;
@@ -58,8 +65,16 @@ int main(int count, char** arguments) {
   for (std::size_t i = shard; i < folders.size(); i += shards) {
     const std::string name = folders[i].filename().string();
     const NodeCase test = NodeCase::load(folders[i]);
-    const Outcome reference = zrt::test::run_on_reference(test);
-    const Outcome cpu = zrt::test::run_on_cpu(test);
+    const auto wrong_data = kMistaken.find(name);
+    const bool runs = wrong_data == kMistaken.end();
+    const Outcome reference = runs ? zrt::test::run_on_reference(test, false) : mistaken(wrong_data->second);
+    const Outcome cpu = runs ? zrt::test::run_on_cpu(test, false) : reference;
+    const Outcome optimised = runs ? zrt::test::run_on_reference(test, true) : reference;
+    if (optimised.text != reference.text) {
+      ++bad;
+      std::printf("OPTIMISED %s | %s | without passes %s\n", name.c_str(), optimised.text.c_str(),
+                  reference.text.c_str());
+    }
     ++run;
     passed[0] += reference.kind == Outcome::pass;
     passed[1] += cpu.kind == Outcome::pass;

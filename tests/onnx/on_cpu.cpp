@@ -6,9 +6,10 @@
 
 namespace zrt::test {
 
-Outcome run_on_cpu(const NodeCase& test) {
+Outcome run_on_cpu(const NodeCase& test, bool optimise) {
   return run_case<
-      BasicCpuBackend<cpu::WeightTypes<>, cpu::Variants<cpu::Isa::v1>, boost::mp11::mp_list<>, onnx::Targets>>(test, 2);
+      BasicCpuBackend<cpu::WeightTypes<>, cpu::Variants<cpu::Isa::v1>, boost::mp11::mp_list<>, onnx::Targets>>(
+      test, 2, optimise);
 }
 
 }  // namespace zrt::test

@@ -30,8 +30,8 @@ NodeCase NodeCase::load(const std::filesystem::path& folder) {
   return {bytes_of_file(folder / "model.onnx"), messages(data, "input"), messages(data, "output")};
 }
 
-Outcome run_on_reference(const NodeCase& test) {
-  return run_case<BasicReferenceBackend<ops::Catalog, onnx::Targets>>(test, 1);
+Outcome run_on_reference(const NodeCase& test, bool optimise) {
+  return run_case<BasicReferenceBackend<ops::Catalog, onnx::Targets>>(test, 1, optimise);
 }
 
 }  // namespace zrt::test

@@ -79,7 +79,7 @@ struct CaseTensor {
   return {};
 }
 
-template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uint32_t threads) {
+template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uint32_t threads, bool optimise) {
   const auto model = onnx::read_model(test.model);
   if (!model) return refused(model.error());
   const auto graph = onnx::read_graph(model->graph, system_allocator());
@@ -120,8 +120,7 @@ template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uin
     }
   ProgramOptions how;
   how.threads = threads;
-  // Each operator as it stands: nothing is computed ahead, nothing fused.
-  how.optimise = false;
+  how.optimise = optimise;
   auto runner = ProgramRunner<B>::make(*program, shapes, how);
   if (!runner && runner.error().code() == Errc::unsupported_opcode)
     return {Outcome::lacking, "lacking: " + std::string(runner.error().text())};

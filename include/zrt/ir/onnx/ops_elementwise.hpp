@@ -13,6 +13,42 @@ template <Tensor (Builder::*F)(const Tensor&) noexcept> void unary(NodeCall& n) 
 template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void binary(NodeCall& n) noexcept {
   n.out(0, (n.b().*F)(n.in(0), n.in(1)));
 }
+/// The same of whole numbers that are known, as extents are: a known result.
+template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, char kOp> void arithmetic(NodeCall& n) noexcept {
+  const auto few = [](const Value& v) {
+    return v.known && v.type.dtype == DType::si64 && v.type.shape.size() <= 1 &&
+           v.type.shape.constant_elements().raw() <= IntList::kCapacity;
+  };
+  const Value a = n.value(0);
+  const Value c = n.value(1);
+  if (n.failed() || !few(a) || !few(c)) return binary<F>(n);
+  const IntList x = n.ints_in(0, "an operand");
+  const IntList y = n.ints_in(1, "an operand");
+  if (x.size() != y.size() && x.size() != 1 && y.size() != 1) return binary<F>(n);
+  IntList result;
+  for (std::size_t i = 0; i < (x.size() == 1 ? y.size() : x.size()); ++i) {
+    // As the instructions do: sums and products wrap.
+    const auto p = static_cast<std::uint64_t>(x[x.size() == 1 ? 0 : i]);
+    const auto q = static_cast<std::uint64_t>(y[y.size() == 1 ? 0 : i]);
+    if (kOp == '/' && (q == 0 || q == ~std::uint64_t{0})) return binary<F>(n);
+    result.push(kOp == '+'   ? static_cast<std::int64_t>(p + q)
+                : kOp == '-' ? static_cast<std::int64_t>(p - q)
+                : kOp == '*' ? static_cast<std::int64_t>(p * q)
+                             : static_cast<std::int64_t>(p) / static_cast<std::int64_t>(q));
+  }
+  n.out_integers(0, result.view(), a.type.shape.size() == 0 && c.type.shape.size() == 0);
+}
+/// Known whole numbers stay known.
+inline void neg(NodeCall& n) noexcept {
+  const Value v = n.value(0);
+  if (!v.known || v.type.dtype != DType::si64 || v.type.shape.size() > 1 ||
+      v.type.shape.constant_elements().raw() > IntList::kCapacity)
+    return unary<&Builder::neg>(n);
+  IntList list = n.ints_in(0, "x");
+  for (std::size_t i = 0; i < list.size(); ++i)
+    list[i] = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(list[i]));
+  n.out_integers(0, list.view(), v.type.shape.size() == 0);
+}
 /// Any number of operands, from the left.
 template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void variadic(NodeCall& n) noexcept {
   Tensor all = n.in(0);

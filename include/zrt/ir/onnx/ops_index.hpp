@@ -144,7 +144,7 @@ inline void scatter_nd(NodeCall& n) noexcept {
 inline void one_hot(NodeCall& n) noexcept {
   Builder& b = n.b();
   const IntList shape = n.shape(0);
-  const auto depth = static_cast<std::int64_t>(n.real_in(1, 0, "depth"));
+  const auto depth = scalar_math::to_integer(n.real_in(1, 0, "depth"));
   const std::size_t axis = n.axis("axis", -1, shape.size() + 1);
   if (depth < 1 || depth > 0x7fffffff) return n.fail(Errc::invalid_params, "depth is ", depth);
   IntList at;

@@ -21,6 +21,11 @@ namespace zrt::inline ZRT_ABI::ir::onnx::scalar_math {
   const double nearest = round_even(x);
   return nearest > x ? nearest - 1 : nearest;
 }
+/// A whole number as an integer; the ends of 2^62 for what lies beyond them, 0 for NaN.
+[[nodiscard]] constexpr std::int64_t to_integer(double x) noexcept {
+  if (x != x) return 0;
+  return static_cast<std::int64_t>(x < -0x1p62 ? -0x1p62 : x > 0x1p62 ? 0x1p62 : x);
+}
 /// The remainder of a / b with the sign of a, exact; NaN for an infinite a or a zero b.
 [[nodiscard]] constexpr double fmod(double a, double b) noexcept {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
