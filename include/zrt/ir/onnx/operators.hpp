@@ -5,8 +5,10 @@
 #include <zrt/ir/onnx/ops_control.hpp>
 #include <zrt/ir/onnx/ops_image.hpp>
 #include <zrt/ir/onnx/ops_index.hpp>
+#include <zrt/ir/onnx/ops_layout.hpp>
 #include <zrt/ir/onnx/ops_loss.hpp>
 #include <zrt/ir/onnx/ops_norm.hpp>
+#include <zrt/ir/onnx/ops_pool.hpp>
 #include <zrt/ir/onnx/ops_quantize.hpp>
 #include <zrt/ir/onnx/ops_recurrent.hpp>
 #include <zrt/ir/onnx/ops_reduce.hpp>

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/onnx/ops_pool.hpp: pooling, unpooling and normalisation over neighbouring channels.
+#pragma once
+
+#include <zrt/ir/onnx/kernels_window.hpp>
+#include <zrt/ir/onnx/ops_window.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::onnx::translate {
+
+/// Folds what lies under the window, over all axes of x.
+[[nodiscard]] inline Tensor fold_window(NodeCall& n, std::uint64_t kind, const Tensor& x,
+                                        const SlidingWindow& w) noexcept {
+  IntList size{1, 1}, strides{1, 1}, dilations{1, 1}, low{0, 0}, high{0, 0};
+  for (std::size_t i = 0; i < w.size.size(); ++i) {
+    size.push(w.size[i]);
+    strides.push(w.strides[i]);
+    dilations.push(w.dilations[i]);
+    low.push(w.low[i]);
+    high.push(w.high[i] + w.over[i]);
+  }
+  const IntList base = IntList::of(size.size(), 1);
+  return n.b().reduce_window(kind, x,
+                             {.size = size.view(),
+                              .strides = strides.view(),
+                              .low = low.view(),
+                              .high = high.view(),
+                              .base_dilation = base.view(),
+                              .dilation = dilations.view()});
+}
+inline constexpr std::uint64_t kWindowSum = choice_index("reduce_window", "kind", "sum");
+inline constexpr std::uint64_t kWindowMax = choice_index("reduce_window", "kind", "max");
+
+inline void average_pool(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const SlidingWindow w = window_of(n, n.shape(x), n.ints("kernel_shape"));
+  const IntList places = places_of(n, w);
+  if (n.failed()) return;
+  // How many elements each place counts is a product over the axes.
+  const Tensor sum = fold_window(n, kWindowSum, x, w);
+  const bool padding = n.integer("count_include_pad", 0) != 0;
+  Tensor mean = sum;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Vector<float> counts;
+    for (std::int64_t place = 0; place < places[i]; ++place) {
+      const std::int64_t from = padding ? 0 : w.low[i];
+      const std::int64_t to = w.low[i] + w.extents[i] + (padding ? w.high[i] : 0);
+      std::int64_t count = 0;
+      for (std::int64_t k = 0; k < w.size[i]; ++k) {
+        const std::int64_t at = place * w.strides[i] + k * w.dilations[i];
+        count += at >= from && at < to ? 1 : 0;
+      }
+      if (auto r = counts.push_back(static_cast<float>(count)); !r) return n.fail(r.error());
+    }
+    IntList along = IntList::of(places.size() + 2, 1);
+    along[i + 2] = places[i];
+    const Tensor divisor = n.b().literal({DType::f32, shape_of(along)}, std::as_bytes(counts.span()));
+    mean = mean / (x.dtype() == DType::f32 ? divisor : n.b().cast(divisor, x.dtype()));
+  }
+  n.out(0, mean);
+}
+inline void max_pool(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const SlidingWindow w = window_of(n, n.shape(x), n.ints("kernel_shape"));
+  const IntList places = places_of(n, w);
+  if (n.failed()) return;
+  n.out(0, fold_window(n, kWindowMax, x, w));
+  if (!n.has_out(1)) return;
+  const IntList xs = n.shape(x);
+  IntList result{xs[0], xs[1]};
+  for (const std::int64_t place : places) result.push(place);
+  Builder& b = n.b();
+  n.out(1, custom1(n, kernels::MaxPlace::target, {x},
+                   {b.entry("size", b.ints(w.size.view())), b.entry("strides", b.ints(w.strides.view())),
+                    b.entry("dilations", b.ints(w.dilations.view())), b.entry("low", b.ints(w.low.view())),
+                    b.entry("column_major", Attribute::boolean(n.integer("storage_order", 0) != 0))},
+                   {DType::si64, shape_of(result)}));
+}
+[[nodiscard]] inline IntList spatial_axes(NodeCall& n) noexcept {
+  IntList axes;
+  for (std::size_t i = 2; i < n.rank(0); ++i) axes.push(static_cast<std::int64_t>(i));
+  return axes;
+}
+inline void global_average_pool(NodeCall& n) noexcept {
+  const IntList axes = spatial_axes(n);
+  const IntList shape = n.shape(0);
+  n.out(0, reduce(kSum, n.in(0), axes, true) / static_cast<double>(product(shape, 2, shape.size())));
+}
+inline void global_max_pool(NodeCall& n) noexcept { n.out(0, reduce(kMax, n.in(0), spatial_axes(n), true)); }
+
+/// Puts the elements of x at the places that max_pool gave, in a plane of zeros.
+inline void max_unpool(NodeCall& n) noexcept {
+  const Tensor x = n.in(0);
+  const IntList xs = n.shape(0);
+  const IntList size = n.ints("kernel_shape");
+  const IntList strides = n.ints("strides", size.size(), 1, 1);
+  const IntList pads = n.ints("pads", 2 * size.size(), 0, 0);
+  if (xs.size() != size.size() + 2) return n.fail(Errc::shape_mismatch, "kernel_shape does not fit x");
+  IntList inner{xs[0], xs[1]};
+  for (std::size_t i = 0; i < size.size(); ++i)
+    inner.push((xs[i + 2] - 1) * strides[i] + size[i] - pads[i] - pads[i + size.size()]);
+  IntList result = inner;
+  if (n.has(2)) result = n.ints_in(2, "output_shape");
+  if (n.failed()) return;
+  const std::int64_t count = product(xs);
+  const std::int64_t room = product(inner);
+  if (room < 0 || result.size() != inner.size()) return n.fail(Errc::shape_mismatch, "output_shape does not fit x");
+  Builder& b = n.b();
+  const Tensor zeros = b.broadcast_to(scalar_like(x, 0), shape_of({room}));
+  const Tensor flat = b.scatter_reduce(choice_index("scatter_reduce", "reduce", "replace"), zeros,
+                                       reshape(n.in(1), {count}), reshape(x, {count}), 0);
+  const Tensor plane = reshape(flat, inner);
+  IntList low = IntList::of(inner.size(), 0);
+  IntList high = low;
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    if (result[i] < inner[i]) return n.unsupported("an output_shape smaller than the window's");
+    high[i] = result[i] - inner[i];
+  }
+  n.out(0, pad(plane, low, high, low, scalar_like(x, 0)));
+}
+
+/// x over a power of the sum of squares of its neighbours along the channels.
+inline void lrn(NodeCall& n) noexcept {
+  Builder& b = n.b();
+  const Tensor x = n.in(0);
+  const IntList xs = n.shape(0);
+  const std::int64_t size = n.integer("size", 1);
+  if (xs.size() < 2 || size < 1 || size > 0x7fffffff) return n.fail(Errc::invalid_params, "size is ", size);
+  IntList window = IntList::of(xs.size(), 1);
+  const IntList ones = window;
+  IntList low = IntList::of(xs.size(), 0);
+  IntList high = low;
+  window[1] = size;
+  low[1] = (size - 1) / 2;
+  high[1] = size - 1 - low[1];
+  const Tensor sum = b.reduce_window(kWindowSum, x * x,
+                                     {.size = window.view(),
+                                      .strides = ones.view(),
+                                      .low = low.view(),
+                                      .high = high.view(),
+                                      .base_dilation = ones.view(),
+                                      .dilation = ones.view()});
+  const Tensor base = sum * (n.real("alpha", 0.0001) / static_cast<double>(size)) + n.real("bias", 1);
+  n.out(0, x / b.exp(b.log(base) * n.real("beta", 0.75)));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
