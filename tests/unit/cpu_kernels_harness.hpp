@@ -4,6 +4,7 @@
 
 #include <zrt/backend/cpu/claims.hpp>
 #include <zrt/backend/cpu/kernels.hpp>
+#include <zrt/backend/cpu/primitives.hpp>
 
 #include <gtest/gtest.h>
 
@@ -143,7 +144,13 @@ class Case {
         zrt::Vector<zrt::Buffer> tables;
         cpu::Recorder recorder(*set, program, tables, zrt::system_allocator());
         recorder.begin(7, std::span(own).first(size), false);
-        const auto recorded = cpu::Adapter<O>::record(recorder, call);
+        const auto record = [&]() -> zrt::Result<void> {
+          if constexpr (cpu::RecordsPrimitive<O>)
+            return cpu::Adapter<O>::record(recorder, call, cpu::primitives_for<cpu::AllVariants>(set->isa));
+          else
+            return cpu::Adapter<O>::record(recorder, call);
+        };
+        const auto recorded = record();
         ASSERT_TRUE(recorded) << recorded.error().text();
         EXPECT_TRUE(program.launch(step, threads(workers), {}));
         const std::size_t at = difference(wanted);

@@ -163,7 +163,6 @@ struct Attention {
     return g.template emit<DotGeneral>({.in = {p, c.in[2]}, .params = dims});
   }
 
- private:
   /// Where the mask of batch `b` begins: axes of extent 1 stand for all.
   static std::uint64_t mask_offset(const HostCall<Attention>& c, const ExecutionContext& step,
                                    std::uint64_t b) noexcept {

@@ -24,6 +24,15 @@ template <std::size_t K> class IndexSpace {
 
   [[nodiscard]] std::uint64_t elements() const noexcept { return elements_; }
 
+  /// The strides of the one axis that a space of at most one has; a space of one place has strides of 1.
+  [[nodiscard]] std::array<std::uint64_t, K> line() const noexcept {
+    ZRT_ASSERT(is_line());
+    std::array<std::uint64_t, K> stride;
+    stride.fill(1);
+    return rank_ == 0 ? stride : axes_[0].stride;
+  }
+  [[nodiscard]] bool is_line() const noexcept { return rank_ <= 1; }
+
   /// How far place `index` lies behind place 0 in each tensor; the space is not empty.
   [[nodiscard]] std::array<std::uint64_t, K> offsets(std::uint64_t index) const noexcept {
     std::array<std::uint64_t, K> offset{};

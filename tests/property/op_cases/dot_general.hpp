@@ -38,10 +38,10 @@ template <> struct OpCases<zrt::ops::DotGeneral> {
         auto& contract = side == 0 ? c.params.contract_lhs : c.params.contract_rhs;
         if (sort < 4) (sort < 2 ? batch : contract)[sort % 2] = static_cast<std::uint8_t>(axis);
       }
-    DType dtype = computed_type(r);
-    c.params.accum_dtype = r.chance() ? zrt::default_accumulator(dtype) : computed_type(r);
+    DType dtype = r.chance() ? DType::f32 : computed_type(r);
+    c.params.accum_dtype = r.between(0, 3) != 0 ? zrt::default_accumulator(dtype) : computed_type(r);
     if (c.params.accum_dtype == DType::i1) c.params.accum_dtype = DType::ui16;
-    c.params.out_dtype = r.chance() ? dtype : computed_type(r);
+    c.params.out_dtype = r.between(0, 3) != 0 ? dtype : computed_type(r);
     c.in = {plain(r, b, shape[0], dtype), plain(r, b, shape[1], dtype)};
     return c;
   }

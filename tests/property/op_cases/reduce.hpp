@@ -16,10 +16,10 @@ template <> struct OpCases<zrt::ops::Reduce> {
     c.params.kind = static_cast<zrt::ops::ReduceKind>(r.between(0, zrt::ops::kReduceKinds - 1));
     c.params.keep_dims = static_cast<std::uint8_t>(r.between(0, 1));
     c.params.axes = static_cast<std::uint8_t>(r.between(0, (1u << shape.rank) - 1));
-    const DType dtype = computed_type(r);
-    c.params.accum_dtype = r.chance() ? zrt::default_accumulator(dtype) : computed_type(r);
+    const DType dtype = r.chance() ? DType::f32 : computed_type(r);
+    c.params.accum_dtype = r.between(0, 3) != 0 ? zrt::default_accumulator(dtype) : computed_type(r);
     if (c.params.accum_dtype == DType::i1) c.params.accum_dtype = DType::ui16;
-    c.params.out_dtype = r.chance() ? dtype : computed_type(r);
+    c.params.out_dtype = r.between(0, 3) != 0 ? dtype : computed_type(r);
     c.in[0] = plain(r, b, shape, dtype);
     return c;
   }
