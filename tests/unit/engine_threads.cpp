@@ -47,7 +47,7 @@ void come_and_go(std::uint32_t workers) {
   std::map<RequestId, std::size_t> submitted;
   std::map<RequestId, Known> heard;
   std::atomic<int> busy{3};
-  constexpr std::size_t kEach = 40;
+  constexpr std::size_t kEach = 20;
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < 3; ++t)
     threads.emplace_back([&, t] {

@@ -269,11 +269,11 @@ TEST(Tokenizer, LongTextsTakeAlmostLinearTime) {
   const SmallByteBpe bytes_vocabulary;
   for (const auto& t : {make(pieces_vocabulary), make(bytes_vocabulary)}) {
     for (const char c : {'a', ' ', '\n', '<', '1', '\''}) {
-      const std::string input(1000000, c);
+      const std::string input(200000, c);
       const auto start = std::chrono::steady_clock::now();
       EXPECT_EQ(decode(t, encode(t, input)), input);
-      // Quadratic time would be hours; this bound holds under sanitizers too.
-      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30)) << c;
+      // Quadratic time would be minutes; this bound holds under sanitizers too.
+      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << c;
     }
   }
 }
