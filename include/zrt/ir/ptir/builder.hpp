@@ -84,6 +84,18 @@ struct Window {
 class Builder {
  public:
   explicit Builder(Allocator allocator = system_allocator()) noexcept : program_(allocator) { (void)open("main"); }
+  /// Goes on with a program whose region 0, where it has one, is empty: attributes may lie in its pools and
+  /// name its regions.
+  explicit Builder(Program&& begun) noexcept : program_(std::move(begun)) {
+    if (program_.regions.empty()) {
+      (void)open("main");
+      return;
+    }
+    keep(next_ids_.resize(program_.regions.size()));
+    if (!current().parameters.empty() || !current().instructions.empty())
+      set(Error::of(Errc::invalid_argument, "region 0 of the program to go on with is not empty"));
+    if (current().name.view().empty()) current().name = "main";
+  }
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -396,32 +408,12 @@ class Builder {
   /// Applies an op by name; `attributes` are one for each of its fields, in the order of the table.
   Results emit(std::string_view op, Tensors operands, std::initializer_list<Attribute> attributes,
                const ValueType& declared = {}) noexcept {
-    Instruction i;
-    i.id = next_id();
-    i.output = declared;
-    Vector<TensorType> types(program_.allocator);
-    Vector<Operand> refs(program_.allocator);
-    for (const Tensor& x : operands) {
-      if (!belongs(x)) return nothing();
-      keep(types.push_back(x.type_));
-      keep(refs.push_back(x.operand_));
-    }
-    const OpInfo* row = find_op(op);
-    if (row == nullptr) set(Error::of(Errc::unsupported_opcode, op, " is no operation of the portable tensor IR"));
-    if (failed_) return nothing();
-    i.opcode = row->opcode;
-    i.operands = kept(program_.add(program_.operands, refs.span()));
-    i.attributes = kept(program_.add(program_.attributes, std::span(attributes.begin(), attributes.size())));
-    if (failed_) return nothing();
-    const auto inferred = infer(program_, i, types.span());
-    if (!inferred) {
-      set(detail::located(inferred.error(), region_, &i, current().instructions.size()));
-      return nothing();
-    }
-    i.output = {inferred->tuple, kept(program_.add(program_.types, inferred->elements.span()))};
-    keep(current().instructions.push_back(i));
-    if (failed_) return nothing();
-    return {*this, region_, i.id, i.output.tuple, i.output.elements};
+    return emit(op, operands, std::span(attributes.begin(), attributes.size()), declared);
+  }
+  /// The same with attributes that lie elsewhere. Only a custom call has `declared` types, as a tuple or not.
+  Results apply(std::string_view op, Tensors operands, std::span<const Attribute> attributes,
+                std::span<const TensorType> declared = {}, bool tuple = false) noexcept {
+    return emit(op, operands, attributes, ValueType{tuple, kept(program_.add(program_.types, declared))});
   }
 
   /// Records an error as if a call had met it; the first one counts.
@@ -508,6 +500,36 @@ class Builder {
     return !failed_;
   }
   [[nodiscard]] Results nothing() noexcept { return {*this, region_, 0, false, {}}; }
+
+  Results emit(std::string_view op, Tensors operands, std::span<const Attribute> attributes,
+               const ValueType& declared) noexcept {
+    Instruction i;
+    i.id = next_id();
+    i.output = declared;
+    Vector<TensorType> types(program_.allocator);
+    Vector<Operand> refs(program_.allocator);
+    for (const Tensor& x : operands) {
+      if (!belongs(x)) return nothing();
+      keep(types.push_back(x.type_));
+      keep(refs.push_back(x.operand_));
+    }
+    const OpInfo* row = find_op(op);
+    if (row == nullptr) set(Error::of(Errc::unsupported_opcode, op, " is no operation of the portable tensor IR"));
+    if (failed_) return nothing();
+    i.opcode = row->opcode;
+    i.operands = kept(program_.add(program_.operands, refs.span()));
+    i.attributes = kept(program_.add(program_.attributes, attributes));
+    if (failed_) return nothing();
+    const auto inferred = infer(program_, i, types.span());
+    if (!inferred) {
+      set(detail::located(inferred.error(), region_, &i, current().instructions.size()));
+      return nothing();
+    }
+    i.output = {inferred->tuple, kept(program_.add(program_.types, inferred->elements.span()))};
+    keep(current().instructions.push_back(i));
+    if (failed_) return nothing();
+    return {*this, region_, i.id, i.output.tuple, i.output.elements};
+  }
 
   Tensor single(std::string_view op, std::initializer_list<Tensor> operands,
                 std::initializer_list<Attribute> attributes = {}) noexcept {

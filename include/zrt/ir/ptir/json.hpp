@@ -71,7 +71,7 @@ class JsonWriter {
     return Json{{"spec_version", kSpecVersion}, {"regions", std::move(regions)}};
   }
 
- private:
+ protected:
   void set(const Error& error) {
     if (!failed_) error_ = error;
     failed_ = true;
@@ -180,6 +180,12 @@ class JsonWriter {
   void put_name(Json& json, const Name& name) {
     if (!name.view().empty()) json["name"] = text(name.view());
   }
+  [[nodiscard]] Json attributes(const OpInfo& op, std::span<const Attribute> values) {
+    Json json = Json::object();
+    for (std::size_t f = 0; f < op.field_count && f < values.size(); ++f)
+      if (values[f].present()) json[std::string(op.fields_[f].name)] = attribute(op.fields_[f], values[f], false);
+    return json;
+  }
   [[nodiscard]] Json instruction(const Instruction& i) {
     const OpInfo* op = find_op(i.opcode);
     if (op == nullptr) {
@@ -193,12 +199,7 @@ class JsonWriter {
     Json operands = Json::array();
     for (const Operand& o : program_.operands_of(i)) operands.push_back(operand(o));
     json["operands"] = std::move(operands);
-    Json attributes = Json::object();
-    const auto values = program_.attributes_of(i);
-    for (std::size_t f = 0; f < op->field_count && f < values.size(); ++f)
-      if (values[f].present())
-        attributes[std::string(op->fields_[f].name)] = attribute(op->fields_[f], values[f], false);
-    json["attributes"] = std::move(attributes);
+    json["attributes"] = attributes(*op, program_.attributes_of(i));
     Json types = Json::array();
     for (const TensorType& t : program_.types_of(i.output)) types.push_back(tensor(t));
     if (!i.output.tuple && types.size() != 1)
@@ -242,12 +243,12 @@ class JsonReader {
     return std::move(program_);
   }
 
- private:
+ protected:
   template <class... Pieces> bool fault(Errc code, const Pieces&... pieces) {
     error_ = Error::of(code);
     if (region_ >= 0) error_.append("region ").append(region_);
-    if (instruction_ >= 0) error_.append(", instruction ").append(instruction_);
-    if (region_ >= 0) error_.append(": ");
+    if (instruction_ >= 0) error_.append(region_ >= 0 ? ", instruction " : "step ").append(instruction_);
+    if (region_ >= 0 || instruction_ >= 0) error_.append(": ");
     (error_.append(pieces), ...);
     return false;
   }
@@ -658,9 +659,9 @@ class JsonReader {
   return detail::JsonReader(allocator).run(json);
 }
 
-/// Reads a program from the text of its JSON form. A name twice in one object is an error, and so is an
-/// object of more members than any in the form may have.
-[[nodiscard]] inline Result<Program> parse_json(std::string_view text, Allocator allocator = system_allocator()) {
+/// Parses JSON text. A name twice in one object is an error, and so is an object of more members than any
+/// in the forms may have.
+[[nodiscard]] inline Result<Json> parse_json_text(std::string_view text) {
   // The members of the open objects by depth. An object's members are at the depth after its own.
   std::vector<std::set<std::string>> members;
   std::string twice;
@@ -678,12 +679,19 @@ class JsonReader {
     if (!added && !too_many && twice.empty()) twice = parsed.get<std::string>();
     return added;
   };
-  const Json json = Json::parse(text, watch, false);
+  Json json = Json::parse(text, watch, false);
   if (too_many) return fail(Errc::limit_exceeded, "an object has more than ", kMaxMapEntries, " members");
   if (!twice.empty())
     return fail(Errc::duplicate_name, "an object has ", std::string_view(twice).substr(0, 40), " twice");
   if (json.is_discarded()) return fail(Errc::invalid_file, "the text is not JSON");
-  return from_json(json, allocator);
+  return json;
+}
+
+/// Reads a program from the text of its JSON form, as parse_json_text and from_json do.
+[[nodiscard]] inline Result<Program> parse_json(std::string_view text, Allocator allocator = system_allocator()) {
+  const auto json = parse_json_text(text);
+  if (!json) return pass(json);
+  return from_json(*json, allocator);
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir

@@ -14,6 +14,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -266,6 +267,35 @@ struct Program {
     if (auto r = literal_bytes.append(data); !r) return pass(r);
     if (auto r = literals.push_back({type, first, data.size()}); !r) return pass(r);
     return *index;
+  }
+
+  /// Copies the program.
+  [[nodiscard]] Result<Program> clone() const noexcept {
+    Program copy(allocator);
+    for (const Region& region : regions) {
+      Region made(allocator);
+      made.name = region.name;
+      if (auto r = made.parameters.append(region.parameters.span()); !r) return pass(r);
+      if (auto r = made.instructions.append(region.instructions.span()); !r) return pass(r);
+      if (auto r = made.results.append(region.results.span()); !r) return pass(r);
+      if (auto r = copy.regions.push_back(std::move(made)); !r) return pass(r);
+    }
+    Result<void> kept;
+    const auto pool = [&](auto& to, const auto& from) {
+      if (kept) kept = to.append(from.span());
+    };
+    pool(copy.symbols, symbols);
+    pool(copy.literals, literals);
+    pool(copy.literal_bytes, literal_bytes);
+    pool(copy.types, types);
+    pool(copy.operands, operands);
+    pool(copy.attributes, attributes);
+    pool(copy.words, words);
+    pool(copy.texts, texts);
+    pool(copy.entries, entries);
+    pool(copy.chars, chars);
+    if (!kept) return pass(kept);
+    return copy;
   }
 
   /// True when both say the same: ids, names, types, operands and attributes. Where in the pools it

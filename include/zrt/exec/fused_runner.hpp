@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/exec/fused_runner.hpp: runs a fused program on a backend, in training and in evaluation.
+#pragma once
+
+#include <zrt/exec/program_runner.hpp>
+#include <zrt/ir/fused/instantiate.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+/// A feed as a run binds it.
+struct BoundFeed {
+  ir::fused::ValueId id = 0;
+  ConstTensorView tensor{};
+};
+
+/// A fused program on backend B for feeds of one set of types: one plan for each mode, both in step order.
+/// `run` allocates nothing.
+///
+/// One caller at a time. The program need not outlive it.
+template <class B, class Catalog = ops::Catalog> class FusedRunner {
+ public:
+  FusedRunner(FusedRunner&&) noexcept = default;
+  FusedRunner& operator=(FusedRunner&&) noexcept = default;
+
+  /// Verifies `program` and makes both plans. The passes do not run, whatever `options` say: they would
+  /// change the order of the steps.
+  ///
+  /// Errors: those of ir::fused::instantiate and of ProgramRunner::make; Errc::unsupported_opcode for a step
+  /// that B does not run. `cut`, where given, tells the place.
+  [[nodiscard]] static Result<FusedRunner> make(const ir::fused::FusedProgram& program,
+                                                std::span<const ir::fused::FeedType> feeds,
+                                                const ProgramOptions& options = {},
+                                                ir::fused::CutWire* cut = nullptr) noexcept {
+    ProgramOptions in_order = options;
+    in_order.optimise = false;
+    in_order.compile.ordering = plan::Ordering::program;
+    auto evaluation = make_mode(program, feeds, in_order, false, cut);
+    if (!evaluation) return pass(evaluation);
+    auto training = make_mode(program, feeds, in_order, true, cut);
+    if (!training) return pass(training);
+    FusedRunner runner(std::move(*evaluation), std::move(*training), options.allocator);
+    if (auto r = runner.feeds_.append(program.feeds.span()); !r) return pass(r);
+    if (auto r = runner.ordered_.resize(program.feeds.size()); !r) return pass(r);
+    return runner;
+  }
+
+  /// Runs the program once. `feeds` bind each feed exactly once, in any order; `outputs` are the program's
+  /// outputs in their order and then the values of state_out, which may be the memory of the feeds: feeds are
+  /// read before outputs are written.
+  ///
+  /// Errors: Errc::invalid_argument for a feed that is bound not at all, twice, or is none; those of
+  /// ProgramRunner::run.
+  [[nodiscard]] Result<void> run(std::span<const BoundFeed> feeds, std::span<const TensorView> outputs, bool training,
+                                 const StopPoll& stop = {}) noexcept {
+    for (std::size_t f = 0; f < feeds_.size(); ++f) {
+      const BoundFeed* found = nullptr;
+      for (const BoundFeed& feed : feeds) {
+        if (feed.id != feeds_[f]) continue;
+        if (found != nullptr) return fail(Errc::invalid_argument, "feed ", feeds_[f], " is bound twice");
+        found = &feed;
+      }
+      if (found == nullptr) return fail(Errc::invalid_argument, "feed ", feeds_[f], " is not bound");
+      ordered_[f] = found->tensor;
+    }
+    // Each feed was found once: anything more is none.
+    if (feeds.size() != feeds_.size())
+      return fail(Errc::invalid_argument, feeds.size(), " feeds are bound, expected ", feeds_.size());
+    return mode(training).run(ordered_.span(), outputs, stop);
+  }
+
+  /// The runner of one mode: what its plan, outputs and memory are.
+  [[nodiscard]] ProgramRunner<B, Catalog>& mode(bool training) noexcept { return training ? training_ : evaluation_; }
+
+ private:
+  FusedRunner(ProgramRunner<B, Catalog> evaluation, ProgramRunner<B, Catalog> training,
+              const Allocator& allocator) noexcept
+      : evaluation_(std::move(evaluation)), training_(std::move(training)), feeds_(allocator), ordered_(allocator) {}
+
+  [[nodiscard]] static Result<ProgramRunner<B, Catalog>> make_mode(const ir::fused::FusedProgram& program,
+                                                                   std::span<const ir::fused::FeedType> feeds,
+                                                                   const ProgramOptions& options, bool training,
+                                                                   ir::fused::CutWire* cut) noexcept {
+    namespace fused = ir::fused;
+    const auto in_mode = fused::instantiate(program, feeds, training, cut);
+    if (!in_mode) return pass(in_mode);
+    Vector<ir::ptir::Shape> shapes(options.allocator);
+    for (const auto& parameter : in_mode->regions[0].parameters)
+      if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);
+    auto runner = ProgramRunner<B, Catalog>::make(*in_mode, shapes.span(), options);
+    if (!runner && cut != nullptr) {
+      cut->backend = B::name;
+      // The steps of the op that the error names; the first of them is as good as the others.
+      for (std::size_t s = program.steps.size(); s-- > 0;) {
+        const ir::ptir::OpInfo* op = fused::find_op(program.steps[s].op.view());
+        if (runner.error().opcode() != 0 && op != nullptr && number(op->opcode) == runner.error().opcode())
+          cut->step = s;
+      }
+    }
+    return runner;
+  }
+
+  ProgramRunner<B, Catalog> evaluation_;
+  ProgramRunner<B, Catalog> training_;
+  Vector<ir::fused::ValueId> feeds_;  ///< ascending, as the parameters
+  Vector<ConstTensorView> ordered_;
+};
+
+}  // namespace zrt::inline ZRT_ABI

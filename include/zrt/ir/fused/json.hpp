@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/fused/json.hpp: the JSON form of fused programs; an optional header that needs nlohmann-json.
+//
+// Like the JSON form of the portable tensor IR, whose attributes, types and regions it shares:
+//
+//   {"version": 1, "feeds": [0, 1],
+//    "steps": [{"step_id": 0, "op_name": "dropout", "input_ids": [0], "attrs": {"rate": 0.5},
+//               "result_id": 2, "mode_sensitive": true}],
+//    "outputs": {"pred": 2}, "state_in": [1], "state_out": [{"state": 1, "value": 2}],
+//    "meta": [{"id": 0, "dtype": "f32", "shape": [4], "device": "cpu"}], "regions": [REGION]}
+//
+// A step with several results has "result_ids" instead. state_in, state_out, meta, device and regions may be
+// left out; regions are those from number 1 on. An attribute may bear a name of kAttributeAliases.
+#pragma once
+
+#include <zrt/ir/fused/verify.hpp>
+#include <zrt/ir/ptir/json.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::fused {
+
+using ptir::Json;
+
+namespace detail {
+
+class JsonWriter : ptir::detail::JsonWriter {
+ public:
+  explicit JsonWriter(const FusedProgram& program) : ptir::detail::JsonWriter(program.store), fused_(program) {}
+
+  [[nodiscard]] Result<Json> run() {
+    Json json{{"version", fused_.version}, {"feeds", ids(fused_.feeds.span())}};
+    Json steps = Json::array();
+    for (const Step& s : fused_.steps) steps.push_back(step(s));
+    json["steps"] = std::move(steps);
+    json["outputs"] = Json::object();
+    for (const Output& output : fused_.outputs) json["outputs"][text(output.name.view())] = output.id;
+    if (!fused_.state_in.empty()) json["state_in"] = ids(fused_.state_in.span());
+    for (const StateUpdate& update : fused_.state_out)
+      json["state_out"].push_back({{"state", update.state}, {"value", update.value}});
+    for (const Meta& meta : fused_.meta) {
+      Json entry{{"id", meta.id}};
+      entry.update(tensor(meta.type));
+      if (!meta.device.view().empty()) entry["device"] = text(meta.device.view());
+      json["meta"].push_back(std::move(entry));
+    }
+    for (std::size_t i = 1; i < fused_.store.regions.size(); ++i)
+      json["regions"].push_back(region(fused_.store.regions[i]));
+    if (failed_) return std::unexpected<Error>(error_);
+    return json;
+  }
+
+ private:
+  [[nodiscard]] static Json ids(std::span<const ValueId> values) {
+    Json list = Json::array();
+    for (const ValueId id : values) list.push_back(id);
+    return list;
+  }
+  [[nodiscard]] Json step(const Step& s) {
+    const ptir::OpInfo* op = find_op(s.op.view());
+    const auto results = fused_.results_of(s);
+    if (op == nullptr) set(Error::of(Errc::unsupported_opcode, s.op.view(), " is no operation"));
+    if (results.empty()) set(Error::of(Errc::invalid_params, "step ", s.step_id, " has no result"));
+    if (failed_) return {};
+    Json json{{"step_id", s.step_id}, {"op_name", std::string(op->name)}, {"input_ids", ids(fused_.inputs_of(s))}};
+    json["attrs"] = attributes(*op, fused_.attributes_of(s));
+    if (results.size() == 1)
+      json["result_id"] = results[0];
+    else
+      json["result_ids"] = ids(results);
+    json["mode_sensitive"] = s.mode_sensitive;
+    return json;
+  }
+
+  const FusedProgram& fused_;
+};
+
+class JsonReader : ptir::detail::JsonReader {
+ public:
+  explicit JsonReader(const Allocator& allocator) : ptir::detail::JsonReader(allocator), fused_(allocator) {}
+
+  [[nodiscard]] Result<FusedProgram> run(const Json& json) {
+    if (!fused(json)) return std::unexpected<Error>(error_);
+    fused_.store = std::move(program_);
+    return std::move(fused_);
+  }
+
+ private:
+  bool list(const Json& json, std::string_view what) { return json.is_array() || expected(json, what, " as a list"); }
+  bool ids(const Json& json, std::string_view what, Vector<ValueId>& values) {
+    if (!list(json, what)) return false;
+    for (const Json& entry : json) {
+      ValueId id = 0;
+      if (!integer(entry, id, "a value id") || !keep(values.push_back(id))) return false;
+    }
+    return true;
+  }
+  bool ids(const Json& json, std::string_view what, Range& range) {
+    Vector<ValueId> values(program_.allocator);
+    if (!ids(json, what, values)) return false;
+    const auto added = program_.add(fused_.ids, values.span());
+    if (!keep(added)) return false;
+    range = *added;
+    return true;
+  }
+  bool named(const Json& json, std::string_view what, Name& name) {
+    if (!json.is_string()) return expected(json, what);
+    name = Name(json.get_ref<const std::string&>());
+    return name.fits() || fault(Errc::limit_exceeded, what, " is longer than ", Name::kCapacity, " characters");
+  }
+  /// The object with the names that the op's table has.
+  bool canonical(const ptir::OpInfo& op, const Json& json, Json& made) {
+    if (!json.is_object()) return expected(json, "attrs as an object");
+    for (const auto& [key, value] : json.items()) {
+      const std::string_view known = field_name(op, key);
+      const std::string name(known.empty() ? std::string_view(key) : known);
+      if (made.contains(name)) return fault(Errc::duplicate_name, op.name, " has the attribute ", name, " twice");
+      made[name] = value;
+    }
+    return true;
+  }
+  bool step(const Json& json) {
+    Step s;
+    if (!object(json, "a step",
+                {"step_id", "op_name", "input_ids", "attrs", "result_id?", "result_ids?", "mode_sensitive"}) ||
+        !integer(json["step_id"], s.step_id, "a step id") || !named(json["op_name"], "an operation", s.op))
+      return false;
+    const ptir::OpInfo* op = find_op(s.op.view());
+    if (op == nullptr) return fault(Errc::unsupported_opcode, s.op.view(), " is no operation");
+    if (json.contains("result_id") == json.contains("result_ids"))
+      return fault(Errc::invalid_file, "a step has either result_id or result_ids");
+    if (!ids(json["input_ids"], "input_ids", s.inputs)) return false;
+    if (json.contains("result_ids")) {
+      if (!ids(json["result_ids"], "result_ids", s.results)) return false;
+      if (s.results.count < 2) return fault(Errc::invalid_file, "result_ids has fewer than 2 ids, expected result_id");
+    } else if (!ids(Json::array({json["result_id"]}), "result_id", s.results)) {
+      return false;
+    }
+    if (!json["mode_sensitive"].is_boolean()) return expected(json["mode_sensitive"], "true or false");
+    s.mode_sensitive = json["mode_sensitive"].get<bool>();
+    Json attrs = Json::object();
+    ptir::Instruction i;
+    if (!canonical(*op, json["attrs"], attrs) || !attributes(*op, attrs, i)) return false;
+    s.attributes = i.attributes;
+    return keep(fused_.steps.push_back(s));
+  }
+  bool meta(const Json& json) {
+    Meta m;
+    return object(json, "an entry of meta", {"id", "dtype", "shape", "device?"}) &&
+           integer(json["id"], m.id, "a value id") && tensor_members(json, m.type) &&
+           (!json.contains("device") || named(json["device"], "a device", m.device)) && keep(fused_.meta.push_back(m));
+  }
+  bool fused(const Json& json) {
+    if (!object(json, "a fused program",
+                {"version", "feeds", "steps", "outputs", "state_in?", "state_out?", "meta?", "regions?"}) ||
+        !integer(json["version"], fused_.version, "a version"))
+      return false;
+    if (fused_.version != kVersion)
+      return fault(Errc::unsupported_version, "version is ", fused_.version, ", expected ", kVersion);
+    if (!ids(json["feeds"], "feeds", fused_.feeds) || !list(json["steps"], "steps")) return false;
+    for (const Json& entry : json["steps"]) {
+      ++instruction_;
+      if (!step(entry)) return false;
+    }
+    instruction_ = -1;
+    if (!json["outputs"].is_object()) return expected(json["outputs"], "outputs as an object");
+    for (const auto& [key, value] : json["outputs"].items()) {
+      Output output;
+      if (!named(Json(key), "an output's name", output.name) || !integer(value, output.id, "a value id") ||
+          !keep(fused_.outputs.push_back(output)))
+        return false;
+    }
+    if (json.contains("state_in") && !ids(json["state_in"], "state_in", fused_.state_in)) return false;
+    if (json.contains("state_out")) {
+      if (!list(json["state_out"], "state_out")) return false;
+      for (const Json& entry : json["state_out"]) {
+        StateUpdate update;
+        if (!object(entry, "an entry of state_out", {"state", "value"}) ||
+            !integer(entry["state"], update.state, "a value id") ||
+            !integer(entry["value"], update.value, "a value id") || !keep(fused_.state_out.push_back(update)))
+          return false;
+      }
+    }
+    if (json.contains("meta")) {
+      if (!list(json["meta"], "meta")) return false;
+      for (const Json& entry : json["meta"])
+        if (!meta(entry)) return false;
+    }
+    if (!json.contains("regions")) return true;
+    if (!list(json["regions"], "regions") || !keep(program_.regions.push_back(ptir::Region(program_.allocator))))
+      return false;
+    region_ = 0;
+    for (const Json& entry : json["regions"]) {
+      ++region_;
+      if (!region(entry)) return false;
+    }
+    return true;
+  }
+
+  FusedProgram fused_;
+};
+
+}  // namespace detail
+
+/// Turns a fused program into JSON that `from_json` reads as an equal one.
+///
+/// Errors: Errc::unsupported_opcode for an op that does not exist; otherwise those of the PTIR form.
+[[nodiscard]] inline Result<Json> to_json(const FusedProgram& program) { return detail::JsonWriter(program).run(); }
+
+/// Reads a fused program from JSON. What it means is `verify`'s business.
+///
+/// Errors: Errc::unsupported_version for any version but kVersion; Errc::unsupported_opcode for a step of an
+/// unknown op; otherwise step, what was expected and what was found.
+[[nodiscard]] inline Result<FusedProgram> from_json(const Json& json, Allocator allocator = system_allocator()) {
+  return detail::JsonReader(allocator).run(json);
+}
+
+/// Reads a fused program from the text of its JSON form, as ptir::parse_json_text and from_json do.
+[[nodiscard]] inline Result<FusedProgram> parse_json(std::string_view text, Allocator allocator = system_allocator()) {
+  const auto json = ptir::parse_json_text(text);
+  if (!json) return pass(json);
+  return from_json(*json, allocator);
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::fused

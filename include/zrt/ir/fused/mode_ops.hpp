@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/fused/mode_ops.hpp: the steps that differ in training: dropout and batch_norm, by primitives.
+#pragma once
+
+#include <zrt/ir/ptir/builder.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::fused {
+
+/// One step of such an op on its way into PTIR. `out` takes its results.
+struct ModeCall {
+  ptir::Builder& builder;
+  std::span<const ptir::Tensor> in;
+  std::span<const ptir::Attribute> attributes;
+  std::uint32_t step_id;
+  bool training;
+  Vector<ptir::Tensor>& out;
+
+  void give(const ptir::Tensor& x) noexcept {
+    if (auto r = out.push_back(x); !r) builder.set(r.error());
+  }
+};
+
+/// An op whose meaning depends on `training`.
+struct ModeOp {
+  ptir::OpInfo info{};
+  std::size_t results = 1;
+  void (*expand)(ModeCall&) noexcept = nullptr;
+};
+
+namespace detail {
+
+/// Training: y = x / (1 - rate) where u >= rate, else 0. u[i] in [0, 1) is element i of rng_uniform in f32
+/// under the key `seed` and the stream `step_id`, whatever the dtype of x. Evaluation: y = x.
+inline void dropout(ModeCall& c) noexcept {
+  ptir::Builder& b = c.builder;
+  const ptir::Tensor& x = c.in[0];
+  const double rate = c.attributes[0].as_real();
+  if (!is_float(x.dtype()))
+    return b.set(Error::of(Errc::dtype_mismatch, "dropout: x is ", name(x.dtype()), ", expected a float"));
+  if (!(rate >= 0 && rate < 1)) return b.set(Error::of(Errc::invalid_params, "dropout: rate is not in [0, 1)"));
+  if (!c.training) return c.give(x);
+  const std::int64_t seed = c.attributes[1].present() ? c.attributes[1].as_integer() : 0;
+  const ptir::Tensor u = b.rng_uniform(x.shape(), DType::f32, seed, c.step_id);
+  const ptir::Tensor kept = b.ge(u, b.scalar(DType::f32, rate));
+  c.give(b.select(kept, x * (1.0 / (1.0 - rate)), b.scalar(x.dtype(), 0)));
+}
+
+/// y = (x - m) * rsqrt(v + epsilon) * gamma + beta over every axis but `feature_axis`.
+///
+/// Evaluation: m and v are the operands mean and variance, which leave as they came. Training: m and v are
+/// the batch's (v divides by n), and mean and variance leave moved towards them by `momentum`, the variance
+/// towards the unbiased one (divided by n - 1, and by 1 where n is 1).
+inline void batch_norm(ModeCall& c) noexcept {
+  ptir::Builder& b = c.builder;
+  const ptir::Tensor& x = c.in[0];
+  const DType type = x.dtype();
+  if (type != DType::f32 && type != DType::f64)
+    return b.set(Error::of(Errc::dtype_mismatch, "batch_norm: x is ", name(type), ", expected f32 or f64"));
+  std::int64_t axis = c.attributes[0].as_integer();
+  if (axis < -x.rank() || axis >= x.rank())
+    return b.set(
+        Error::of(Errc::invalid_params, "batch_norm: feature_axis is ", axis, ", expected an axis of ", x.rank()));
+  if (axis < 0) axis += x.rank();
+  ptir::Shape along, features{x.shape()[static_cast<std::size_t>(axis)]};
+  Vector<std::int64_t> others;
+  for (std::int64_t a = 0; a < x.rank(); ++a) {
+    along.append(a == axis ? ptir::Dim::inferred() : ptir::Dim(1));
+    if (a == axis) continue;
+    if (auto r = others.push_back(a); !r) return b.set(r.error());
+  }
+  for (std::size_t i = 1; i < c.in.size(); ++i) {
+    ptir::Shape both;
+    if (c.in[i].dtype() != type || !ptir::unify(c.in[i].shape(), features, both))
+      return b.set(Error::of(c.in[i].dtype() == type ? Errc::shape_mismatch : Errc::dtype_mismatch,
+                             "batch_norm: operand ", i, " is not a vector of x's dtype over feature_axis"));
+  }
+  const double epsilon = c.attributes[1].as_real(), momentum = c.attributes[2].as_real();
+  const auto spread = [&](const ptir::Tensor& v) { return b.reshape(v, along); };
+  const auto sum = [&](const ptir::Tensor& v) {
+    return b.emit("reduce", {&v, 1},
+                  {ptir::Attribute::choice(ptir::choice_index("reduce", "kind", "sum")),
+                   b.ints(others.span()),
+                   ptir::Attribute::boolean(false),
+                   {},
+                   {}})[0];
+  };
+  ptir::Tensor mean = c.in[3], variance = c.in[4], next_mean = mean, next_variance = variance;
+  ptir::Tensor centred = x;
+  if (c.training) {
+    const ptir::Tensor one = b.scalar(type, 1);
+    const ptir::Tensor n = sum(b.broadcast_to(one, x.shape()));
+    mean = sum(x) / n;
+    centred = x - spread(mean);
+    const ptir::Tensor squares = sum(centred * centred);
+    variance = squares / n;
+    const auto move = [&](const ptir::Tensor& from, const ptir::Tensor& to) {
+      return from * (1.0 - momentum) + to * momentum;
+    };
+    next_mean = move(c.in[3], mean);
+    next_variance = move(c.in[4], squares / b.maximum(n - 1.0, one));
+  } else {
+    centred = x - spread(mean);
+  }
+  c.give(centred * spread(b.rsqrt(variance + epsilon)) * spread(c.in[1]) + spread(c.in[2]));
+  c.give(next_mean);
+  c.give(next_variance);
+}
+
+}  // namespace detail
+
+/// Every op whose meaning depends on `training`. All others are operations of the portable tensor IR.
+inline constexpr auto kModeOps = [] {
+  using enum ptir::AttributeKind;
+  using ptir::detail::op;
+  return std::to_array<ModeOp>({
+      {op(0, "dropout", {{"x"}}, {{"rate", real}, {"seed", integer, true}}), 1, &detail::dropout},
+      {op(0, "batch_norm", {{"x", "gamma", "beta", "mean", "variance"}},
+          {{"feature_axis", integer}, {"epsilon", real}, {"momentum", real}}),
+       3, &detail::batch_norm},
+  });
+}();
+
+/// The row of an op whose meaning depends on `training`, or null.
+[[nodiscard]] constexpr const ModeOp* find_mode_op(std::string_view name) noexcept {
+  for (const ModeOp& row : kModeOps)
+    if (row.info.name == name) return &row;
+  return nullptr;
+}
+
+/// The operands and attributes of a step's op, or null when there is no such op.
+[[nodiscard]] constexpr const ptir::OpInfo* find_op(std::string_view name) noexcept {
+  const ModeOp* mode = find_mode_op(name);
+  return mode != nullptr ? &mode->info : ptir::find_op(name);
+}
+
+/// A name that other frameworks give to an attribute.
+struct AttributeAlias {
+  std::string_view alias, name;
+};
+
+inline constexpr auto kAttributeAliases = std::to_array<AttributeAlias>({
+    {"dim", "axis"},
+    {"dim", "axes"},
+    {"dims", "axes"},
+    {"dims", "perm"},
+    {"axis", "axes"},
+    {"axes", "perm"},
+    {"axis", "feature_axis"},
+    {"permutation", "perm"},
+    {"keepdim", "keepdims"},
+    {"keep_dims", "keepdims"},
+    {"eps", "epsilon"},
+    {"p", "rate"},
+    {"shape", "new_shape"},
+    {"shape", "result_shape"},
+    {"to", "dtype"},
+});
+
+/// The field of `op` that `written` means: the field itself, or the one that it is an alias of. Empty when
+/// the op has neither.
+[[nodiscard]] constexpr std::string_view field_name(const ptir::OpInfo& op, std::string_view written) noexcept {
+  for (const ptir::AttributeField& field : op.fields())
+    if (field.name == written) return field.name;
+  for (const AttributeAlias& row : kAttributeAliases)
+    if (row.alias == written)
+      for (const ptir::AttributeField& field : op.fields())
+        if (field.name == row.name) return field.name;
+  return {};
+}
+static_assert(field_name(*find_op("dropout"), "p") == "rate" && field_name(*find_op("reduce"), "dim") == "axes" &&
+              field_name(*find_op("dropout"), "axis").empty());
+
+}  // namespace zrt::inline ZRT_ABI::ir::fused

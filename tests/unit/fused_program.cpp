@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/fused_program.cpp: fused programs: their JSON form, their order, what is refused and where the wire is cut.
+#include <zrt/ir/fused/from_ptir.hpp>
+#include <zrt/ir/fused/instantiate.hpp>
+#include <zrt/ir/fused/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <support/random_program.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+namespace fused = zrt::ir::fused;
+namespace ptir = zrt::ir::ptir;
+
+// A dropout, a batch norm of its result, a sum with a constant that becomes a state.
+constexpr std::string_view kSample = R"({"version":1,"feeds":[0,1,2,3,4],"steps":[
+{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},
+{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[3],"data":"0000803f0000004000004040"}},"result_id":6,"mode_sensitive":false},
+{"step_id":4,"op_name":"batch_norm","input_ids":[5,1,2,3,4],"attrs":{"feature_axis":-1,"epsilon":1e-05,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true},
+{"step_id":5,"op_name":"elementwise_binary","input_ids":[1,6],"attrs":{"op":"add"},"result_id":10,"mode_sensitive":false}],
+"outputs":{"pred":7,"sum":10},"state_in":[1,3,4],"state_out":[{"state":3,"value":8},{"state":1,"value":10}],
+"meta":[{"id":0,"dtype":"f32","shape":["?N",3],"device":"cpu"},{"id":7,"dtype":"f32","shape":["?N",3]}]})";
+
+std::string without_lines(std::string_view text) {
+  std::string all(text);
+  std::erase(all, '\n');
+  return all;
+}
+std::string edited(std::string_view from, std::string_view to) {
+  std::string text(kSample);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
+}
+fused::FusedProgram parsed(std::string_view text) {
+  auto program = fused::parse_json(text);
+  EXPECT_TRUE(program) << program.error().text();
+  return program ? std::move(*program) : fused::FusedProgram();
+}
+
+const ptir::TensorType kVector{DType::f32, {3}};
+std::vector<fused::FeedType> sample_types() {
+  return {{0, {DType::f32, {4, 3}}}, {1, kVector}, {2, kVector}, {3, kVector}, {4, kVector}};
+}
+
+/// The report of an edited program, which `instantiate` refuses with `code`.
+std::string report_of(const fused::FusedProgram& program, const std::vector<fused::FeedType>& types, Errc code,
+                      bool training = false) {
+  fused::CutWire cut;
+  const auto made = fused::instantiate(program, types, training, &cut);
+  EXPECT_FALSE(made);
+  if (made) return {};
+  EXPECT_EQ(name(made.error().code()), name(code)) << made.error().text();
+  String report;
+  EXPECT_TRUE(fused::append_report(report, program, cut, made.error()));
+  return std::string(report.view());
+}
+void expect_report(const std::string& report, std::initializer_list<std::string_view> pieces) {
+  for (const std::string_view piece : pieces)
+    EXPECT_NE(report.find(piece), std::string::npos) << piece << "\nis not in\n" << report;
+}
+
+TEST(FusedJson, WritesWhatItReads) {
+  const auto program = parsed(kSample);
+  const auto verified = fused::verify(program);
+  EXPECT_TRUE(verified) << verified.error().text();
+  const auto json = fused::to_json(program);
+  ASSERT_TRUE(json) << json.error().text();
+  EXPECT_EQ(json->dump(), without_lines(kSample));
+  EXPECT_TRUE(parsed(json->dump()) == program);
+  EXPECT_FALSE(parsed(edited("\"rate\":0.5", "\"rate\":0.25")) == program);
+  EXPECT_FALSE(parsed(edited("\"?N\",3],\"device\"", "\"?M\",3],\"device\"")) == program);
+  EXPECT_FALSE(parsed(edited("\"state\":1,", "\"state\":4,")) == program);
+}
+
+TEST(FusedJson, RandomProgramsRoundTrip) {
+  std::size_t built = 0;
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const auto program = random_program(seed, 1 + seed % 24);
+    ASSERT_TRUE(program) << program.error().text();
+    auto made = fused::from_ptir(*program);
+    if (!made) {
+      EXPECT_EQ(name(made.error().code()), name(Errc::unimplemented)) << made.error().text();
+      continue;
+    }
+    ++built;
+    const auto json = fused::to_json(*made);
+    ASSERT_TRUE(json) << json.error().text();
+    const auto again = parsed(json->dump());
+    EXPECT_TRUE(again == *made) << json->dump();
+    EXPECT_EQ(fused::to_json(again)->dump(), json->dump());
+  }
+  EXPECT_GT(built, 100u);
+}
+
+TEST(FusedJson, AttributesMayBearOtherNames) {
+  const auto program = parsed(kSample);
+  EXPECT_TRUE(parsed(edited("\"rate\":0.5", "\"p\":0.5")) == program);
+  EXPECT_TRUE(parsed(edited("\"feature_axis\":-1,\"epsilon\"", "\"axis\":-1,\"eps\"")) == program);
+  EXPECT_EQ(fused::parse_json(edited("\"rate\":0.5", "\"p\":0.5,\"rate\":0.5")).error().code(), Errc::duplicate_name);
+}
+
+TEST(FusedJson, RefusesWhatIsNotTheForm) {
+  const auto refused = [](const std::string& text, Errc code, std::string_view piece) {
+    const auto program = fused::parse_json(text);
+    ASSERT_FALSE(program) << text;
+    EXPECT_EQ(name(program.error().code()), name(code)) << program.error().text();
+    EXPECT_NE(program.error().text().find(piece), std::string_view::npos) << program.error().text();
+  };
+  refused(edited("\"version\":1", "\"version\":2"), Errc::unsupported_version, "version is 2, expected 1");
+  refused(edited("\"dropout\"", "\"drop\""), Errc::unsupported_opcode, "step 0: drop is no operation");
+  refused(edited("\"result_id\":6", "\"result_ids\":[6]"), Errc::invalid_file, "step 1");
+  refused(edited("\"result_id\":10", "\"result\":10"), Errc::invalid_file, "step 3");
+  refused(edited("\"feeds\":[0,", "\"feeds\":[-1,"), Errc::invalid_file, "a value id");
+  refused(edited("\"seed\":7", "\"sed\":7"), Errc::invalid_file, "dropout has no attribute sed");
+  refused(edited("{\"pred\":7", "{\"sum\":7"), Errc::duplicate_name, "sum");
+  refused(R"([1])", Errc::invalid_file, "a fused program as an object");
+}
+
+TEST(FusedVerify, NamesTheFault) {
+  const auto refused = [](std::string_view from, std::string_view to, Errc code, std::string_view piece) {
+    const auto program = parsed(edited(from, to));
+    const auto verified = fused::verify(program);
+    ASSERT_FALSE(verified) << to;
+    EXPECT_EQ(name(verified.error().code()), name(code)) << verified.error().text();
+    EXPECT_NE(verified.error().text().find(piece), std::string_view::npos) << verified.error().text();
+  };
+  refused("\"feeds\":[0,1,2,", "\"feeds\":[1,0,2,", Errc::invalid_argument, "feeds holds 0 after 1");
+  refused("\"result_id\":6", "\"result_id\":5", Errc::duplicate_name, "value 5 has two origins");
+  refused("\"result_id\":6", "\"result_id\":2", Errc::duplicate_name, "value 2 has two origins");
+  refused("[1,6]", "[1,60]", Errc::dangling_value, "input 60 is given by nothing");
+  refused("\"input_ids\":[0]", "\"input_ids\":[10]", Errc::dangling_value, "input 10 is read before it is given");
+  refused("\"step_id\":1", "\"step_id\":4", Errc::invalid_argument, "step 4 stands after step 4");
+  refused("\"mode_sensitive\":true", "\"mode_sensitive\":false", Errc::invalid_params, "dropout is mode-sensitive");
+  refused("[1,6]", "[1]", Errc::invalid_params, "has 1 inputs, expected 2");
+  refused("[7,8,9]", "[7,8,9,11]", Errc::invalid_params, "has 4 results, expected 3");
+  refused("\"pred\":7", "\"pred\":70", Errc::dangling_value, "an output names value 70");
+  refused("\"state_in\":[1,3,4]", "\"state_in\":[1,3,5]", Errc::invalid_state, "state 5 is no feed");
+  refused("\"state\":1,", "\"state\":2,", Errc::invalid_state, "updates 2");
+  refused("\"state\":1,", "\"state\":3,", Errc::duplicate_name, "updates 3 twice");
+  refused("{\"id\":7,", "{\"id\":70,", Errc::dangling_value, "meta names value 70");
+}
+
+TEST(FusedSchedule, OrdersByLevelThenById) {
+  // Steps of levels 2, 0, 1, 0, listed against the wires.
+  const auto step = [](int id, int in, int out) {
+    return R"({"step_id":)" + std::to_string(id) + R"(,"op_name":"stop_gradient","input_ids":[)" + std::to_string(in) +
+           R"(],"attrs":{},"result_id":)" + std::to_string(out) + R"(,"mode_sensitive":false})";
+  };
+  auto program = parsed(R"({"version":1,"feeds":[0],"steps":[)" + step(0, 12, 13) + "," + step(9, 0, 11) + "," +
+                        step(3, 11, 12) + "," + step(5, 0, 14) + R"(],"outputs":{"y":13,"z":14}})");
+  ASSERT_TRUE(fused::schedule(program));
+  std::vector<fused::ValueId> results;
+  for (const auto& s : program.steps) {
+    EXPECT_EQ(s.step_id, results.size());
+    results.push_back(program.results_of(s)[0]);
+  }
+  EXPECT_EQ(results, (std::vector<fused::ValueId>{14, 11, 12, 13}));
+  EXPECT_TRUE(fused::verify(program));
+
+  auto cycle =
+      parsed(R"({"version":1,"feeds":[0],"steps":[)" + step(0, 2, 1) + "," + step(1, 1, 2) + R"(],"outputs":{"y":1}})");
+  const auto scheduled = fused::schedule(cycle);
+  ASSERT_FALSE(scheduled);
+  EXPECT_EQ(scheduled.error().text(), "the steps form a cycle");
+}
+
+TEST(FusedCutWire, TellsBothSidesOfTheBreak) {
+  const auto program = parsed(kSample);
+  auto types = sample_types();
+  types.erase(types.begin() + 1);
+  expect_report(
+      report_of(program, types, Errc::invalid_argument),
+      {"step 4 (batch_norm): feed 1 is not bound", "feed 1: not bound", "input 5: produced, from step 0 (dropout)",
+       "input 1: bound", "result 7: declared as f32[?N, 3]", "attribute epsilon is also read as eps"});
+
+  types = sample_types();
+  types[2].type.shape = {5};
+  expect_report(report_of(program, types, Errc::shape_mismatch), {"step 4 (batch_norm): batch_norm: operand 2"});
+  types[2] = {1, kVector};
+  expect_report(report_of(program, types, Errc::duplicate_name), {"feed 1 is bound twice"});
+  types[2] = {6, kVector};
+  expect_report(report_of(program, types, Errc::invalid_argument), {"value 6 is bound, but it is no feed"});
+
+  types = sample_types();
+  types[0].type.shape = {4, 2};
+  expect_report(report_of(program, types, Errc::shape_mismatch),
+                {"value 0", "expected f32[?N, 3]", "actual f32[4, 2]"});
+
+  const auto wrong_meta = parsed(
+      edited("{\"id\":7,\"dtype\":\"f32\",\"shape\":[\"?N\",3]}", "{\"id\":7,\"dtype\":\"f32\",\"shape\":[9,3]}"));
+  expect_report(report_of(wrong_meta, sample_types(), Errc::shape_mismatch),
+                {"step 4 (batch_norm)", "value 7", "expected f32[9, 3]", "actual f32[4, 3]"});
+
+  const auto dangling = parsed(edited("[1,6]", "[1,60]"));
+  expect_report(report_of(dangling, sample_types(), Errc::dangling_value),
+                {"step 5 (elementwise_binary)", "input 60: missing"});
+}
+
+TEST(FusedInstantiate, ModesDiffer) {
+  const auto program = parsed(kSample);
+  const auto evaluation = fused::instantiate(program, sample_types(), false);
+  const auto training = fused::instantiate(program, sample_types(), true);
+  ASSERT_TRUE(evaluation) << evaluation.error().text();
+  ASSERT_TRUE(training) << training.error().text();
+  EXPECT_FALSE(*evaluation == *training);
+  ASSERT_EQ(evaluation->regions[0].results.size(), 4u);
+  // In evaluation states leave as they came: results 2 and 3 are the parameters of feeds 3 and 1.
+  EXPECT_EQ(evaluation->regions[0].results[2].operand.id, 3u);
+  EXPECT_EQ(evaluation->regions[0].results[3].operand.id, 1u);
+  EXPECT_GT(training->regions[0].results[3].operand.id, 4u);
+}
+
+TEST(FusedInstantiate, RandomProgramsComeBack) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    const auto source = random_program(seed, 1 + seed % 24);
+    ASSERT_TRUE(source) << source.error().text();
+    const ptir::Program& program = *source;
+    const auto made = fused::from_ptir(program);
+    if (!made) continue;
+    std::vector<fused::FeedType> types;
+    for (const auto& parameter : program.regions[0].parameters) types.push_back({parameter.id, parameter.type});
+    const auto back = fused::instantiate(*made, types, true);
+    ASSERT_TRUE(back) << back.error().text();
+    ASSERT_EQ(back->regions[0].results.size(), program.regions[0].results.size());
+    EXPECT_EQ(back->regions.size(), program.regions.size());
+    EXPECT_GE(back->regions[0].instructions.size(), program.regions[0].instructions.size());
+  }
+}
+
+}  // namespace
