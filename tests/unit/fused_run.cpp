@@ -30,15 +30,19 @@ template <class T> TensorView room(const Shape& shape, std::vector<T>& data) {
   return {sizeof(T) == 8 ? DType::f64 : DType::f32, shape, std::as_writable_bytes(std::span(data))};
 }
 
+template <class B> class FusedRun : public ::testing::Test {};
+using Backends = ::testing::Types<ReferenceBackend, CpuBackend>;
+TYPED_TEST_SUITE(FusedRun, Backends);
+
 constexpr std::string_view kBatchNorm = R"({"version":1,"feeds":[0,1,2,3,4],"steps":[
 {"step_id":0,"op_name":"batch_norm","input_ids":[0,1,2,3,4],"attrs":{"feature_axis":1,"epsilon":1e-5,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true}],
 "outputs":{"y":7},"state_in":[3,4],"state_out":[{"state":3,"value":8},{"state":4,"value":9}]})";
 
-TEST(FusedRun, BatchNormOfBothModes) {
+TYPED_TEST(FusedRun, BatchNormOfBothModes) {
   const auto program = parsed(kBatchNorm);
   const ir::ptir::TensorType matrix{DType::f64, {4, 3}}, vector{DType::f64, {3}};
   const std::vector<fused::FeedType> types{{0, matrix}, {1, vector}, {2, vector}, {3, vector}, {4, vector}};
-  auto runner = FusedRunner<ReferenceBackend>::make(program, types);
+  auto runner = FusedRunner<TypeParam>::make(program, types);
   ASSERT_TRUE(runner) << runner.error().text();
   const std::vector<double> x{-1, 0.5, 2, 3, -4, 7, 0.25, 1.5, -2.5, 4, 2, 1}, gamma{1, 2, 0.5}, beta{0, -1, 3};
   std::vector<double> mean{0.5, -0.5, 1}, variance{1, 2, 4}, y(12);
@@ -72,13 +76,13 @@ TEST(FusedRun, BatchNormOfBothModes) {
   }
 }
 
-TEST(FusedRun, DropoutIsAFunctionOfSeedStepAndElement) {
+TYPED_TEST(FusedRun, DropoutIsAFunctionOfSeedStepAndElement) {
   const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[
 {"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.25,"seed":7},"result_id":1,"mode_sensitive":true},
 {"step_id":3,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.25,"seed":7},"result_id":2,"mode_sensitive":true}],
 "outputs":{"a":1,"b":2}})");
   const std::vector<fused::FeedType> types{{0, {DType::f32, {2, 8}}}};
-  auto runner = FusedRunner<ReferenceBackend>::make(program, types);
+  auto runner = FusedRunner<TypeParam>::make(program, types);
   ASSERT_TRUE(runner) << runner.error().text();
   std::vector<float> x(16), a(16), b(16);
   for (std::size_t i = 0; i < 16; ++i) x[i] = 3.0f * static_cast<float>(i + 1);
@@ -99,12 +103,12 @@ TEST(FusedRun, DropoutIsAFunctionOfSeedStepAndElement) {
   }
 }
 
-TEST(FusedRun, BindsFeedsExactly) {
+TYPED_TEST(FusedRun, BindsFeedsExactly) {
   const auto program = parsed(R"({"version":1,"feeds":[3,5],"steps":[
 {"step_id":0,"op_name":"elementwise_binary","input_ids":[5,3],"attrs":{"op":"sub"},"result_id":9,"mode_sensitive":false}],
 "outputs":{"y":9}})");
   const std::vector<fused::FeedType> types{{5, {DType::f32, {2}}}, {3, {DType::f32, {2}}}};
-  auto runner = FusedRunner<ReferenceBackend>::make(program, types);
+  auto runner = FusedRunner<TypeParam>::make(program, types);
   ASSERT_TRUE(runner) << runner.error().text();
   const Shape shape{2};
   const std::vector<float> five{5, 50}, three{3, 30};
@@ -122,11 +126,7 @@ TEST(FusedRun, BindsFeedsExactly) {
   EXPECT_EQ(run({a, b, other}), "3 feeds are bound, expected 2");
 }
 
-template <class B> class FusedRefusal : public ::testing::Test {};
-using Backends = ::testing::Types<ReferenceBackend, CpuBackend>;
-TYPED_TEST_SUITE(FusedRefusal, Backends);
-
-TYPED_TEST(FusedRefusal, NamesTheBackendThatLacksAnOp) {
+TYPED_TEST(FusedRun, NamesTheBackendThatLacksAnOp) {
   const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[
 {"step_id":2,"op_name":"custom_call","input_ids":[0],"attrs":{"target":"no.such.v1","attrs":{}},"result_id":1,"mode_sensitive":false}],
 "outputs":{"y":1},"meta":[{"id":1,"dtype":"f32","shape":[2]}]})");
