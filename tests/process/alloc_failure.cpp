@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <string>
 #include <support/engines.hpp>
+#include <support/memory_call.hpp>
 #include <unistd.h>
 #include <vector>
 
@@ -23,27 +24,15 @@ std::atomic<bool> watching{false};
 std::atomic<std::uint64_t> direct{0};
 thread_local int in_hook = 0;  ///< inside the allocator hook or pthread_create, which may ask malloc
 
-void note() noexcept {
-  if (watching.load(std::memory_order_relaxed) && in_hook == 0) direct.fetch_add(1, std::memory_order_relaxed);
+void note(MemoryCall call) noexcept {
+  if (call == MemoryCall::allocate && watching.load(std::memory_order_relaxed) && in_hook == 0)
+    direct.fetch_add(1, std::memory_order_relaxed);
 }
 }  // namespace
 
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
+#include "memory_hooks.hpp"
 
-void* malloc(std::size_t bytes) { return note(), __libc_malloc(bytes); }
-void* calloc(std::size_t count, std::size_t bytes) { return note(), __libc_calloc(count, bytes); }
-void* realloc(void* memory, std::size_t bytes) { return note(), __libc_realloc(memory, bytes); }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return note(), __libc_memalign(alignment, bytes); }
-void* memalign(std::size_t alignment, std::size_t bytes) { return note(), __libc_memalign(alignment, bytes); }
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  note();
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory == nullptr ? ENOMEM : 0;
-}
+extern "C" {
 /// A thread's own memory is the C library's affair: its stack and its thread-local block.
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <programs.hpp>
 #include <string>
+#include <support/memory_call.hpp>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,42 +22,12 @@ namespace {
 std::atomic<bool> watching{false};
 std::atomic<std::uint64_t> calls{0};
 
-void note() noexcept {
+void note(MemoryCall) noexcept {
   if (watching.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
 }
 }  // namespace
 
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
-
-// operator new of the standard library goes through malloc and aligned_alloc.
-void* malloc(std::size_t bytes) { return note(), __libc_malloc(bytes); }
-void* calloc(std::size_t count, std::size_t bytes) { return note(), __libc_calloc(count, bytes); }
-void* realloc(void* memory, std::size_t bytes) { return note(), __libc_realloc(memory, bytes); }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return note(), __libc_memalign(alignment, bytes); }
-void* memalign(std::size_t alignment, std::size_t bytes) { return note(), __libc_memalign(alignment, bytes); }
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  note();
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory == nullptr ? ENOMEM : 0;
-}
-void free(void* memory) {
-  if (memory != nullptr) note();
-  __libc_free(memory);
-}
-void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
-  note();
-  return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
-}
-int munmap(void* at, std::size_t bytes) noexcept {
-  note();
-  return static_cast<int>(syscall(SYS_munmap, at, bytes));
-}
-}
+#include "memory_hooks.hpp"
 
 namespace {
 
