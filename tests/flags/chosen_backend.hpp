@@ -47,14 +47,17 @@ struct Recorder {
   zrt::cpu::Recorder cpu;
 };
 
-/// The claims of Cpu, each with the adapters of both backends: one engine to compile instead of two.
+template <class O> using OnBoth = boost::mp11::mp_bool<zrt::cpu::Records<O>>;
+
+/// What Cpu records without a second table of kernels, each with the adapters of both backends: one
+/// engine to compile instead of two.
 struct Backend : zrt::exec::HostTypes {
   static constexpr std::string_view name = "chosen";
   using Device = chosen::Device;
   using Program = chosen::Program;
   using Recorder = chosen::Recorder;
-  using Claims = zrt::cpu::Claims;
-  using Unsupported = boost::mp11::mp_push_back<Cpu::Unsupported, zrt::ops::CustomCall>;
+  using Claims = boost::mp11::mp_copy_if<zrt::cpu::Claims, OnBoth>;
+  using Unsupported = boost::mp11::mp_remove_if<zrt::ops::Catalog, OnBoth>;
 };
 
 template <class B, class O> zrt::Call<B, O> call_of(const zrt::Call<Backend, O>& c) noexcept {
