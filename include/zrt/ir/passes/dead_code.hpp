@@ -5,8 +5,6 @@
 #include <zrt/ir/passes/context.hpp>
 #include <zrt/ir/passes/needed.hpp>
 
-#include <cstring>
-
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -17,7 +15,7 @@ class Renumbering {
   [[nodiscard]] static Result<Renumbering> of(const Allocator& allocator, std::size_t count) noexcept {
     Renumbering made(allocator);
     if (auto r = made.ids_.resize(count); !r) return pass(r);
-    std::memset(static_cast<void*>(made.ids_.data()), 0xff, count * sizeof(std::uint32_t));
+    for (std::uint32_t& id : made.ids_) id = kNone;
     return made;
   }
   [[nodiscard]] bool has(std::uint32_t old) const noexcept { return ids_[old] != kNone; }
