@@ -211,15 +211,23 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+/// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
+constexpr std::uint32_t kMostBenchTokens = 1u << 20;
+
 void add_bench(CLI::App& app, BenchOptions& o) {
   add_model(app, o.model);
   app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it")
       ->check(kDecimal)
+      ->check(CLI::Range(0u, kMostBenchTokens))
       ->capture_default_str();
   app.add_option("-n,--generated-tokens", o.generated_tokens, "Tokens of a decode; 0 skips it")
       ->check(kDecimal)
+      ->check(CLI::Range(0u, kMostBenchTokens))
       ->capture_default_str();
-  app.add_option("-d,--depth", o.depth, "Tokens in the cache before a decode")->check(kDecimal)->capture_default_str();
+  app.add_option("-d,--depth", o.depth, "Tokens in the cache before a decode")
+      ->check(kDecimal)
+      ->check(CLI::Range(0u, kMostBenchTokens))
+      ->capture_default_str();
   add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, a row each")->default_str("1,4,16");
   app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least")
       ->check(kDecimal)

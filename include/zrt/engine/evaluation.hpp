@@ -48,7 +48,9 @@ template <class B> class Evaluation {
     auto ids = tokenizer.encode(text, {.add_special = true, .parse_special = false});
     if (!ids) return pass(ids);
     const std::size_t size = ids->size() < context_ ? ids->size() : context_;
-    if (size < 4) return fail(Errc::invalid_argument, "the text has fewer than four tokens");
+    if (size < 4)
+      return fail(Errc::invalid_argument, "the text has ", ids->size(), " tokens and the context ", context_,
+                  " positions, at least four of each expected");
     double total = 0.0;
     std::uint64_t scored = 0;
     for (std::size_t at = 0; at + size <= ids->size(); at += size) {

@@ -21,9 +21,8 @@ void outer_tile(const float* const* rows, std::uint64_t lhs_depth, const float* 
       });
       unroll<kRows>([&](std::size_t r) ZRT_UNROLLED {
         const F32 x = splat(a[r][k * lhs_depth]);
-        unroll<kVectors>([&](std::size_t v) ZRT_UNROLLED {
-          sum[r * kVectors + v] = fma(x, b[v], sum[r * kVectors + v]);
-        });
+        unroll<kVectors>([&](std::size_t v)
+                             ZRT_UNROLLED { sum[r * kVectors + v] = fma(x, b[v], sum[r * kVectors + v]); });
       });
     }
     unroll<kRows * kVectors>([&](std::size_t i) ZRT_UNROLLED { sums[lane][i] = sum[i]; });

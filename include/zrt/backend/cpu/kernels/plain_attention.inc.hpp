@@ -24,8 +24,7 @@ struct StepOfLanes {
 };
 
 /// scores of `count` keys by chain over the head's dims; `q` holds a vector of queries per dim.
-inline void score_keys(const float* key, std::uint64_t dims, const F32* q, std::uint64_t count,
-                       F32* score) noexcept {
+inline void score_keys(const float* key, std::uint64_t dims, const F32* q, std::uint64_t count, F32* score) noexcept {
   constexpr std::size_t kKeys = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
   std::uint64_t j = 0;
   for (; j + kKeys <= count; j += kKeys) {
@@ -102,8 +101,7 @@ inline void merge_segment(const SumOfLanes& next, std::uint64_t dims, SumOfLanes
 }
 
 /// Tiles of sixteen queries are split.
-template <class Call>
-void plain_attention(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void plain_attention(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   const ops::RowMajor q(c.in[0], step);
   const ops::RowMajor k(c.in[1], step);
   const std::size_t lead = q.rank - 2u;
@@ -126,17 +124,15 @@ void plain_attention(const Call& c, const ExecutionContext& step, const Worker& 
     const float* rows = c.in[0].template as<float>() + (b * queries + first_query) * key_dim;
     const float* key = c.in[1].template as<float>() + b * keys * key_dim;
     const float* value = c.in[2].template as<float>() + b * keys * value_dim;
-    const float* mask = c.in[3].present() ? c.in[3].template as<float>() + ops::Attention::mask_offset(c, step, b) +
-                                                first_query * keys
-                                          : nullptr;
+    const float* mask =
+        c.in[3].present() ? c.in[3].template as<float>() + ops::Attention::mask_offset(c, step, b) + first_query * keys
+                          : nullptr;
     for (std::uint64_t d = 0; d < key_dim; ++d) {
       float lanes[16]{};
       for (std::size_t i = 0; i < count; ++i) lanes[i] = rows[i * key_dim + d];
       query[d] = load(lanes) * splat(c.params.scale);
     }
-    const auto end_of = [&](std::uint64_t i) noexcept {
-      return c.params.causal != 0 && i + 1 < keys ? i + 1 : keys;
-    };
+    const auto end_of = [&](std::uint64_t i) noexcept { return c.params.causal != 0 && i + 1 < keys ? i + 1 : keys; };
     const std::uint64_t end = end_of(first_query + count - 1);
     total.clear(value_dim);
     for (std::uint64_t begin = 0; begin < end; begin += ops::kAttentionSegment) {

@@ -2,8 +2,7 @@
 // zrt/backend/cpu/kernels/primitive_elements.inc.hpp: textual fragment: element-wise primitives of f32.
 
 /// Elements are split, in all kernels of this file.
-template <class Call>
-void unary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void unary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   using ops::UnaryKind;
   const Range part = split(c.in[0].elements(step), 64, worker);
   const float* x = c.in[0].template as<float>();
@@ -41,8 +40,7 @@ void unary_elements(const Call& c, const ExecutionContext& step, const Worker& w
   return select(either(less(b, a), is_nan(b)), b, a);
 }
 
-template <class Call>
-void binary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void binary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   using ops::BinaryKind;
   const Range part = split(c.in[0].elements(step), 64, worker);
   const auto by = [&](auto f) noexcept {
@@ -103,8 +101,7 @@ void compare_elements(const Call& c, const ExecutionContext& step, const Worker&
   }
 }
 
-template <class Call>
-void select_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void select_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   const Range part = split(c.out[0].elements(step), 64, worker);
   const float* yes = c.in[1].template as<float>();
   const float* no = c.in[2].template as<float>();
@@ -122,16 +119,14 @@ void select_elements(const Call& c, const ExecutionContext& step, const Worker& 
   }
 }
 
-template <class Call>
-void clamp_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void clamp_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   const Range part = split(c.out[0].elements(step), 64, worker);
   const float* x = c.in[0].template as<float>();
   const float* low = c.in[1].template as<float>();
   const float* high = c.in[2].template as<float>();
   float* y = c.out[0].template as<float>();
   std::uint64_t i = part.first;
-  for (; i + 16 <= part.last; i += 16)
-    store(y + i, minimum(maximum(load(x + i), load(low + i)), load(high + i)));
+  for (; i + 16 <= part.last; i += 16) store(y + i, minimum(maximum(load(x + i), load(low + i)), load(high + i)));
   const auto rest = static_cast<std::size_t>(part.last - i);
   if (rest != 0)
     store_first(y + i, minimum(maximum(load_first(x + i, rest), load_first(low + i, rest)), load_first(high + i, rest)),

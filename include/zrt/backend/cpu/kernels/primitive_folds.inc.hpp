@@ -32,8 +32,7 @@ template <class F> [[nodiscard]] ZRT_ALWAYS_INLINE float sum_of(const float* x, 
 }
 
 /// Rows of the last axes that are folded; rows are split.
-template <class Call>
-void reduce_rows(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void reduce_rows(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint64_t rows = c.out[0].elements(step);
   // Folded axes of extent 0 leave rows of nothing.
   const std::uint64_t cols = rows == 0 ? 0 : c.in[0].elements(step) / rows;
@@ -49,8 +48,7 @@ void reduce_rows(const Call& c, const ExecutionContext& step, const Worker& work
 }
 
 /// Rows are split.
-template <class Call>
-void layer_norm_rows(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+template <class Call> void layer_norm_rows(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint64_t cols = ops::AxisSplit(c.in[0], c.params.feature_axis, step).extent;
   if (cols == 0) return;
   const float features = integer_to_f32(cols);
