@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct Outcome {
   enum Kind { pass, unsupported, lacking, wrong };
   Kind kind = unsupported;
   std::string text;
+  std::map<std::string, std::size_t> ops{};  ///< how many instructions of each op the plan has, regions apart
+  double worst = 0;                          ///< the largest distance of a float from what was expected
 };
 
 /// The bytes of a test: the model, and each of its first data set's messages in order.
@@ -28,5 +31,10 @@ struct NodeCase {
 /// Reads, plans and runs a test; `optimise` says whether the passes over graphs run, constant folding among them.
 [[nodiscard]] Outcome run_on_reference(const NodeCase& test, bool optimise);
 [[nodiscard]] Outcome run_on_cpu(const NodeCase& test, bool optimise);
+
+/// Runs the models that PyTorch exported to `folder`, one folder each, against the plans that `list` names;
+/// with `write`, writes the list anew. The number of faults.
+[[nodiscard]] std::size_t run_exports(const std::filesystem::path& folder, const std::filesystem::path& list,
+                                      bool write);
 
 }  // namespace zrt::test

@@ -4,6 +4,7 @@
 //
 //   onnx_node_tests LIST [SHARD SHARDS]     fails on any difference from the list
 //   onnx_node_tests LIST --write            writes the list anew; fails on a wrong result
+//   onnx_node_tests --exports FOLDER LIST [--write]   the models of FOLDER, which PyTorch exported (exports.cpp)
 //
 // Programs run as they were read; on ReferenceBackend a second time after the passes over graphs, to the same outcome.
 // A line of the list is NAME | outcome on ReferenceBackend | outcome on CpuBackend. "pass, bound: axes" says that
@@ -41,6 +42,8 @@ std::string line_of(const std::string& name, const Outcome& reference, const Out
 
 int main(int count, char** arguments) {
   if (count < 2) return std::fputs("usage: onnx_node_tests LIST [--write | SHARD SHARDS]\n", stderr), 2;
+  if (const std::string first = arguments[1]; first == "--exports" && count >= 4)
+    return zrt::test::run_exports(arguments[2], arguments[3], count == 5) == 0 ? 0 : 1;
   const bool write = count == 3 && std::string(arguments[2]) == "--write";
   const std::size_t shard = count == 4 ? std::stoul(arguments[2]) : 0;
   const std::size_t shards = count == 4 ? std::stoul(arguments[3]) : 1;

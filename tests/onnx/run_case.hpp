@@ -55,9 +55,12 @@ struct CaseTensor {
 
 /// Empty when `found` is `expected` within the data set's tolerance: 1e-3 relative, 1e-7 absolute; for bf16, to
 /// which the data set cuts f32 where the standard rounds it, one unit in the last place.
-[[nodiscard]] inline std::string difference(const CaseTensor& expected, const std::vector<std::byte>& found) {
+/// The largest distance of a float is kept in `worst`.
+[[nodiscard]] inline std::string difference(const CaseTensor& expected, const std::vector<std::byte>& found,
+                                            double& worst) {
   const std::uint64_t count = expected.type.shape.elements({}).raw();
   const double relative = expected.type.dtype == DType::bf16 ? 0x1p-7 : 1e-3;
+  std::string differs;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::size_t width = info(expected.type.dtype).block_bytes;
     if (!is_float(expected.type.dtype)) {
@@ -72,11 +75,22 @@ struct CaseTensor {
     cast_elements(expected.type.dtype, expected.bytes.data() + i * width, DType::f64,
                   reinterpret_cast<std::byte*>(&wanted), 0, 1);
     cast_elements(expected.type.dtype, found.data() + i * width, DType::f64, reinterpret_cast<std::byte*>(&got), 0, 1);
-    if (std::isnan(wanted) && std::isnan(got)) continue;
-    if (wanted == got || std::abs(wanted - got) <= 1e-7 + relative * std::abs(wanted)) continue;
-    return "element " + std::to_string(i) + " is " + std::to_string(got) + ", expected " + std::to_string(wanted);
+    if ((std::isnan(wanted) && std::isnan(got)) || wanted == got) continue;
+    worst = std::abs(wanted - got) <= worst ? worst : std::abs(wanted - got);  // a NaN stays
+    if (std::abs(wanted - got) <= 1e-7 + relative * std::abs(wanted)) continue;
+    if (differs.empty())
+      differs = "element " + std::to_string(i) + " is " + std::to_string(got) + ", expected " + std::to_string(wanted);
   }
-  return {};
+  return differs;
+}
+
+/// The op of an instruction; of attention, whether its mask is a causal one.
+[[nodiscard]] inline std::string name_of(const plan::ExecutionPlan& plan, const plan::Instruction& instruction) {
+  std::string name(kOpTable<ops::Catalog>[number(instruction.opcode)] -> name);
+  if (instruction.opcode != ops::Attention::opcode) return name;
+  const auto params = decode_params<ops::Attention>(plan.param_block(*instruction.param_block_id));
+  if (params && params->causal != 0) name = "causal " + name;
+  return name;
 }
 
 template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uint32_t threads, bool optimise) {
@@ -132,12 +146,19 @@ template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uin
     to.push_back({(*outputs)[i].type.dtype, (*outputs)[i].type.shape, results[i]});
   if (const auto done = runner->run(from, to); !done)
     return {Outcome::wrong, "wrong: " + std::string(done.error().text())};
+  Outcome outcome{Outcome::pass, "pass"};
+  const plan::ExecutionPlan& plan = runner->compiled().plan;
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) ++outcome.ops[name_of(plan, plan.instruction(i))];
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (const std::string differs = difference((*outputs)[i], results[i]); !differs.empty())
-      return {Outcome::wrong, "wrong: output " + std::to_string(i) + ": " + differs};
-  std::string text = "pass";
+    if (const std::string differs = difference((*outputs)[i], results[i], outcome.worst);
+        !differs.empty() && outcome.kind == Outcome::pass) {
+      outcome.kind = Outcome::wrong;
+      outcome.text = "wrong: output " + std::to_string(i) + ": " + differs;
+    }
+  if (outcome.kind == Outcome::wrong) return outcome;
+  std::string& text = outcome.text;
   for (const std::string& name : bound) text += (text == "pass" ? ", bound: " : " ") + name;
-  return {Outcome::pass, text};
+  return outcome;
 }
 
 }  // namespace zrt::test

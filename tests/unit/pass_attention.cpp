@@ -110,6 +110,11 @@ std::vector<float> upper(std::size_t n, float value, std::size_t from = 1) {
     for (std::size_t j = i + from; j < n; ++j) mask[i * n + j] = value;
   return mask;
 }
+std::vector<float> lower_ones(std::size_t n) {
+  std::vector<float> mask = upper(n, 1.0f);
+  for (float& x : mask) x = 1.0f - x;
+  return mask;
+}
 T triangle(B& b, bool lower) {
   const T row = b.iota({4, 4}, DType::si32, 0);
   const T column = b.iota({4, 4}, DType::si32, 1);
@@ -138,6 +143,16 @@ TEST(FuseAttention, CausalMasks) {
                    }));
   expect_attention("chosen where hidden", kSquare, one, with([&](B& b, const T& s) {
                      return b.select(spread(b, triangle(b, false)), minus_infinity(b), s);
+                   }));
+  expect_attention("scores · taken - shift, as GPT-2 wrote it", kSquare, one, with([](B& b, const T& s) {
+                     return s * b.constant({4, 4}, lower_ones(4)) - b.constant({1, 1, 4, 4}, upper(4, 1e10f));
+                   }));
+  expect_attention("scores · taken + shift", kSquare, one, with([](B& b, const T& s) {
+                     return b.constant({4, 4}, upper(4, -kInfinity)) + b.constant({4, 4}, lower_ones(4)) * s;
+                   }));
+  expect_attention("scores · taken - 1e10 · (1 - taken), computed", kSquare, one, with([&](B& b, const T& s) {
+                     const T taken = b.cast(triangle(b, true), DType::f32);
+                     return s * taken - 1e10 * (b.broadcast_to(b.scalar(DType::f32, 1.0), {4, 4}) - taken);
                    }));
   // What the flag computes is what the mask said: the first query sees the first key alone.
   const FusionResult r =
@@ -187,6 +202,15 @@ TEST(FuseAttention, MasksThatAreNotCausal) {
   expect_none("hidden by a finite number in its place", kSquare, with([](B& b, const T& s) {
                 return b.select(b.broadcast_to(triangle(b, true), {2, 3, 4, 4}), s,
                                 b.broadcast_to(b.scalar(DType::f32, -100.0), {2, 3, 4, 4}));
+              }));
+  expect_none("scores · taken, the shift not far below", kSquare, with([](B& b, const T& s) {
+                return s * b.constant({4, 4}, lower_ones(4)) - b.constant({4, 4}, upper(4, 1e4f));
+              }));
+  expect_none("scores · taken, the shift one key later", kSquare, with([](B& b, const T& s) {
+                return s * b.constant({4, 4}, lower_ones(4)) - b.constant({4, 4}, upper(4, 1e10f, 2));
+              }));
+  expect_none("scores · taken, shifted up", kSquare, with([](B& b, const T& s) {
+                return s * b.constant({4, 4}, lower_ones(4)) + b.constant({4, 4}, upper(4, 1e10f));
               }));
   expect_none("scaled after the mask", kSquare, [](B& b, const In& in) {
     const T s = scores(b, in[0], in[1]) + b.constant({4, 4}, random_floats(16, 3));

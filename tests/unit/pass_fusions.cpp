@@ -53,6 +53,10 @@ TEST(FuseSoftmax, ItsStableForms) {
     const T e = exp_shifted(b, in[0]);
     return e * (b.scalar(DType::f32, 1.0) / b.broadcast_to(b.reduce_sum(e, {-1}, true), {2, 3, 5}));
   });
+  expect_fused("times 1 · the reciprocal of the sum", shapes, one, [](B& b, const In& in) {
+    const T e = exp_shifted(b, in[0]);
+    return e * (b.reciprocal(b.reduce_sum(e, {-1}, true)) * 1.0);
+  });
   expect_fused(
       "the maximum takes no gradient", shapes, one,
       [](B& b, const In& in) {
@@ -82,6 +86,10 @@ TEST(FuseSoftmax, NearMisses) {
   expect_kept("the exponentials are read elsewhere", shapes, "softmax", [](B& b, const In& in) {
     const T e = exp_shifted(b, in[0]);
     return e / b.reduce_sum(e, {-1}, true) + e;
+  });
+  expect_kept("times 2 · the reciprocal of the sum", shapes, "softmax", [](B& b, const In& in) {
+    const T e = exp_shifted(b, in[0]);
+    return e * (b.reciprocal(b.reduce_sum(e, {-1}, true)) * 2.0);
   });
   expect_kept("the sum of something else", shapes, "softmax",
               [](B& b, const In& in) { return exp_shifted(b, in[0]) / b.reduce_sum(in[0] + 9.0, {-1}, true); });

@@ -48,9 +48,16 @@ using ptir::Dim;
   return x.builder().broadcast_to(x, shape_of(extents));
 }
 [[nodiscard]] inline Tensor transpose(const Tensor& x, const IntList& perm) noexcept {
+  bool same = perm.size() == x.shape().size();
+  for (std::size_t axis = 0; same && axis < perm.size(); ++axis) same = perm[axis] == static_cast<std::int64_t>(axis);
+  if (same) return x;
   return emit1(x.builder(), "transpose", x, {x.builder().ints(perm.view())});
 }
 [[nodiscard]] inline Tensor slice(const Tensor& x, const IntList& starts, const IntList& sizes) noexcept {
+  bool whole = sizes.size() == x.shape().size();
+  for (std::size_t axis = 0; whole && axis < sizes.size(); ++axis)
+    whole = starts[axis] == 0 && x.shape()[axis] == Dim(sizes[axis]);
+  if (whole) return x;
   return emit1(x.builder(), "slice", x, {x.builder().ints(starts.view()), shape_attribute(x.builder(), sizes)});
 }
 /// Elements [first, first + size) along one axis of x, whose extents are `extents`.

@@ -161,7 +161,7 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"Softsign", &translate::softsign},
     {"SpaceToDepth", &translate::space_to_depth},
     {"Split", &translate::split},
-    {"Sqrt", &translate::kernel_unary<FloatUnary<kernels::Sqrt>>},
+    {"Sqrt", &translate::sqrt},
     {"Squeeze", &translate::squeeze},
     {"Sub", &translate::arithmetic<&Builder::sub, '-'>},
     {"Sum", &translate::variadic<&Builder::add>},

@@ -63,7 +63,12 @@ template <class F> void kernel_unary(NodeCall& n) noexcept {
 template <class F> [[nodiscard]] Tensor kernel_of(NodeCall& n, const Tensor& x) noexcept {
   return custom1(n, F::target, {x}, {}, x.type());
 }
-[[nodiscard]] inline Tensor sqrt_of(NodeCall& n, const Tensor& x) noexcept { return kernel_of<kernels::Sqrt>(n, x); }
+/// The square root. Of f32 by primitives, which is within one unit in the last place and what the passes know
+/// norms by; of other floats by a kernel.
+[[nodiscard]] inline Tensor sqrt_of(NodeCall& n, const Tensor& x) noexcept {
+  return x.dtype() == DType::f32 ? n.b().reciprocal(n.b().rsqrt(x)) : kernel_of<kernels::Sqrt>(n, x);
+}
+inline void sqrt(NodeCall& n) noexcept { n.out(0, sqrt_of(n, n.in(0))); }
 
 template <class F> void kernel_binary(NodeCall& n) noexcept {
   Tensor x = n.in(0);
@@ -86,7 +91,36 @@ inline void bit_shift(NodeCall& n) noexcept {
     return n.fail(Errc::invalid_params, "direction is ", direction.substr(0, 20), ", expected LEFT or RIGHT");
   direction == "LEFT" ? kernel_binary<kernels::ShiftLeft>(n) : kernel_binary<kernels::ShiftRight>(n);
 }
-inline void pow(NodeCall& n) noexcept { kernel_binary<kernels::Pow>(n); }
+/// The number that every element of operand `i` is known to be, if it is one.
+[[nodiscard]] inline std::optional<double> uniform_in(NodeCall& n, std::size_t i) noexcept {
+  const Value v = n.value(i);
+  const std::uint64_t count = v.type.shape.constant_elements().raw();
+  if (n.failed() || !v.known || !is_computed(v.type.dtype) || info(v.type.dtype).block_elems != 1 || count == 0)
+    return std::nullopt;
+  const std::size_t width = info(v.type.dtype).block_bytes;
+  for (std::size_t at = width; at < v.data.size(); ++at)
+    if (v.data[at] != v.data[at - width]) return std::nullopt;
+  return n.real_in(i, 0, "an operand");
+}
+/// Powers of f32 that are products and roots become these, so that norms and activations keep to primitives.
+[[nodiscard]] inline std::optional<Tensor> simple_power(NodeCall& n) noexcept {
+  const auto exponent = uniform_in(n, 1);
+  if (!exponent || n.dtype(0) != DType::f32 || n.rank(1) > n.rank(0)) return std::nullopt;
+  for (const std::int64_t extent : n.shape(1))
+    if (extent != 1) return std::nullopt;
+  const Tensor x = n.in(0);
+  if (*exponent == 1) return x;
+  if (*exponent == 2) return x * x;
+  if (*exponent == 3) return x * x * x;
+  if (*exponent == -1) return n.b().reciprocal(x);
+  if (*exponent == 0.5) return sqrt_of(n, x);
+  if (*exponent == -0.5) return n.b().rsqrt(x);
+  return std::nullopt;
+}
+inline void pow(NodeCall& n) noexcept {
+  if (const auto simple = simple_power(n)) return n.out(0, *simple);
+  kernel_binary<kernels::Pow>(n);
+}
 inline void xor_(NodeCall& n) noexcept { n.out(0, n.b().ne(n.in(0), n.in(1))); }
 inline void not_(NodeCall& n) noexcept { n.out(0, n.b().eq(n.in(0), scalar_like(n.in(0), 0))); }
 inline void where(NodeCall& n) noexcept { n.out(0, n.b().select(n.in(0), n.in(1), n.in(2))); }

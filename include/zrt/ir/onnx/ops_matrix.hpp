@@ -16,6 +16,8 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
     n.fail(Errc::shape_mismatch, "an operand is a scalar, expected a matrix");
     return x;
   }
+  // One matrix for all of x: a projection, of which the matrix is not repeated.
+  if (c.size() == 2 && !row) return dot(x, y, {}, {}, {static_cast<std::int64_t>(a.size()) - 1}, {0}, result);
   if (row) a = IntList{1, a[0]};
   if (column) c = IntList{c[0], 1};
   const std::size_t batch = (a.size() > c.size() ? a.size() : c.size()) - 2;

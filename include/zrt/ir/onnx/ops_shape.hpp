@@ -211,6 +211,29 @@ struct SliceRange {
   // -(step + 1) + 1 does not overflow where -step would.
   return {first, step, first > last ? (first - last - 1) / (step < -extent - 1 ? extent + 1 : -step) + 1 : 0};
 }
+/// Every `step`th of `count` elements of an axis from `first` on: as the columns of a matrix where the axis has
+/// whole rows of `step` for them, else one by one.
+[[nodiscard]] inline Tensor strided(NodeCall& n, Tensor x, std::size_t axis, const SliceRange& r) noexcept {
+  IntList shape = n.shape(x);
+  const std::int64_t rows = r.step > 1 ? shape[axis] / r.step : 0;
+  if (r.step > 1 && r.count > 0 && r.first / r.step + r.count <= rows && shape.size() < kMaxRank) {
+    x = slice_axis(x, shape, axis, 0, rows * r.step);
+    IntList split;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      split.push(i == axis ? rows : shape[i]);
+      if (i == axis) split.push(r.step);
+    }
+    x = slice_axis(reshape(x, split), split, axis + 1, r.first % r.step, 1);
+    split[axis + 1] = 1;
+    x = slice_axis(x, split, axis, r.first / r.step, r.count);
+    shape[axis] = r.count;
+    return reshape(x, shape);
+  }
+  Vector<std::int64_t> places;
+  for (std::int64_t k = 0; k < r.count; ++k)
+    if (auto put = places.push_back(r.first + k * r.step); !put) n.fail(put.error());
+  return pick(n, x, places.span(), axis);
+}
 inline void slice_(NodeCall& n) noexcept {
   const bool operands = n.opset() >= 10;
   const Value v = n.value(0);
@@ -246,10 +269,7 @@ inline void slice_(NodeCall& n) noexcept {
       sizes[axis] = r.count;
       continue;
     }
-    Vector<std::int64_t> places;
-    for (std::int64_t k = 0; k < r.count; ++k)
-      if (auto put = places.push_back(r.first + k * r.step); !put) return n.fail(put.error());
-    x = pick(n, x, places.span(), axis);
+    x = strided(n, x, axis, r);
     sizes[axis] = r.count;
   }
   n.out(0, slice(x, first, sizes));

@@ -13,6 +13,10 @@ namespace detail {
 /// place from here down hides a key, as -infinity does. Exporters use -infinity and the lowest f32.
 inline constexpr float kHidden = -1e30f;
 
+/// What stands in the place of a score, whatever that was, from here down hides a key where scores are multiplied
+/// by 0 first: they are taken to be above -1e9.
+inline constexpr float kFarBelow = -2e9f;
+
 /// The weight with the [queries, keys] entries of `v`, the same for all leading axes; kNone when it is no constant.
 [[nodiscard]] inline std::uint32_t constant_matrix(const Pattern& p, std::uint32_t v, Dim queries, Dim keys) noexcept {
   const Rewriter& r = p.rewriter();
@@ -56,6 +60,20 @@ template <class T, class F>
   if (weight == kNone || p.graph().weights[weight].dtype != DType::i1) return false;
   return hides_later_keys<std::uint8_t>(p.data_of(weight), queries, keys,
                                         [&](std::uint8_t x, bool later) { return (x != 0) == (later == inverted); });
+}
+
+/// `taken` is 1 and `shift` 0 up to the query; after it `taken` is 0 and sign · `shift` is at most kFarBelow: then
+/// scores · taken + sign · shift is causal, as GPT-2 wrote it first.
+[[nodiscard]] inline bool is_causal_product(const Pattern& p, std::uint32_t taken, std::uint32_t shift, float sign,
+                                            Dim queries, Dim keys) noexcept {
+  const std::uint32_t factors = constant_matrix(p, taken, queries, keys);
+  const std::uint32_t shifts = constant_matrix(p, shift, queries, keys);
+  if (factors == kNone || shifts == kNone) return false;
+  if (p.graph().weights[factors].dtype != DType::f32 || p.graph().weights[shifts].dtype != DType::f32) return false;
+  return hides_later_keys<float>(p.data_of(factors), queries, keys,
+                                 [](float x, bool later) { return x == (later ? 0.0f : 1.0f); }) &&
+         hides_later_keys<float>(p.data_of(shifts), queries, keys,
+                                 [&](float x, bool later) { return later ? x * sign <= kFarBelow : x == 0.0f; });
 }
 
 }  // namespace detail

@@ -109,7 +109,22 @@ struct AttentionParts {
     }
     return false;
   };
-  return p.attempt(product) || p.attempt(choice) ||
+  // scores · taken + shift, and with a difference.
+  const auto masked_product = [&](std::uint32_t masked, std::uint32_t shift, float sign) {
+    return p.commutes(masked, ops::BinaryKind::mul, [&](std::uint32_t scores, std::uint32_t taken) {
+      if (!is_causal_product(p, taken, shift, sign, queries, keys) || !again(scores)) return false;
+      parts.causal = true;
+      return true;
+    });
+  };
+  const auto shifted = [&] {
+    std::uint32_t masked = 0;
+    std::uint32_t shift = 0;
+    return p.binary(v, ops::BinaryKind::sub, masked, shift) && masked_product(masked, shift, -1.0f);
+  };
+  return p.attempt(product) || p.attempt(choice) || p.attempt(shifted) ||
+         p.commutes(v, ops::BinaryKind::add,
+                    [&](std::uint32_t masked, std::uint32_t shift) { return masked_product(masked, shift, 1.0f); }) ||
          p.commutes(v, ops::BinaryKind::add, [&](std::uint32_t scores, std::uint32_t mask) {
            if (!again(scores) || parts.mask != kNone || parts.choice != kNone) return false;
            parts.mask = mask;

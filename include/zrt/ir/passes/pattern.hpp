@@ -209,11 +209,14 @@ class Pattern {
            });
   }
 
-  /// `v` = 1 / d.
+  /// `v` = 1 / d, which exporters also write as 1 · (1 / d).
   [[nodiscard]] bool reciprocal(std::uint32_t v, std::uint32_t& d) noexcept {
     std::uint32_t one = 0;
     return unary(v, ops::UnaryKind::reciprocal, d) ||
-           attempt([&] { return binary(v, ops::BinaryKind::div, one, d) && is_splat(one, 1.0); });
+           attempt([&] { return binary(v, ops::BinaryKind::div, one, d) && is_splat(one, 1.0); }) ||
+           commutes(v, ops::BinaryKind::mul, [&](std::uint32_t a, std::uint32_t b) {
+             return is_splat(b, 1.0) && unary(a, ops::UnaryKind::reciprocal, d);
+           });
   }
 
   /// `v` = a / b, or a · (1 / b): `f(a, b)` decides.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/onnx/exports.cpp: models that PyTorch exported (tests/tools/onnx_exports.py) give what PyTorch computed, and
+// their plans hold the ops that a list names.
+//
+// A line of the list is NAME | OP COUNT, OP COUNT, ...: the instructions of the plan after the passes.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <onnx/node_case.hpp>
+
+namespace zrt::test {
+
+namespace {
+
+/// How far a result may lie from PyTorch's.
+constexpr double kBound = 1e-4;
+
+std::string line_of(const std::string& name, const Outcome& outcome) {
+  std::string line = name + " |";
+  for (const auto& [op, count] : outcome.ops)
+    line += (line.ends_with('|') ? " " : ", ") + op + " " + std::to_string(count);
+  return line;
+}
+
+}  // namespace
+
+std::size_t run_exports(const std::filesystem::path& folder, const std::filesystem::path& list, bool write) {
+  std::map<std::string, std::string> listed;
+  std::ifstream lines(list);
+  for (std::string line; std::getline(lines, line);) listed[line.substr(0, line.find(" | "))] = line;
+  std::vector<std::filesystem::path> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_directory()) cases.push_back(entry.path());
+  std::sort(cases.begin(), cases.end());
+  std::size_t bad = cases.empty() ? 1 : 0;
+  double worst = 0;
+  std::string all;
+  for (const auto& path : cases) {
+    const std::string name = path.filename().string();
+    const NodeCase test = NodeCase::load(path);
+    struct Run {
+      const char* what;
+      Outcome outcome;
+    };
+    const Run runs[]{{"reference, as written", run_on_reference(test, false)},
+                     {"reference", run_on_reference(test, true)},
+                     {"cpu", run_on_cpu(test, true)}};
+    for (const auto& [what, outcome] : runs) {
+      const bool ran = outcome.kind == Outcome::pass || outcome.kind == Outcome::wrong;
+      if (ran && outcome.worst <= kBound) {
+        worst = std::max(worst, outcome.worst);
+        continue;
+      }
+      ++bad;
+      std::printf("WRONG %s on %s: %s, %g from PyTorch\n", name.c_str(), what, outcome.text.c_str(), outcome.worst);
+    }
+    const std::string line = line_of(name, runs[1].outcome);
+    all += line + "\n";
+    if (!write && listed[name] != line) {
+      ++bad;
+      std::printf("DIFFERS %s\n listed %s\n", line.c_str(), listed[name].empty() ? "nowhere" : listed[name].c_str());
+    }
+    listed.erase(name);
+  }
+  if (write) std::ofstream(list) << all;
+  for (const auto& [name, line] : listed) {
+    bad += write ? 0 : 1;
+    std::printf("MISSING %s is listed and is no case\n", name.c_str());
+  }
+  std::printf("%zu exported models, at most %g from PyTorch; %zu bad\n", cases.size(), worst, bad);
+  return bad;
+}
+
+}  // namespace zrt::test
