@@ -195,7 +195,7 @@ void add_perplexity(CLI::App& app, PerplexityOptions& o) {
 }
 
 void add_ptir_run(CLI::App& app, PtirOptions& o) {
-  app.add_option("file", o.file, "Program: .json, or text under any other name")->required();
+  app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required();
   app.add_option("--feed", o.feeds, "An input, by name or as %id, from a .npy file; may be given several times")
       ->type_name("NAME=FILE")
       ->take_all();

@@ -70,7 +70,7 @@ struct PerplexityOptions {
 struct PtirOptions {
   std::string file;
   std::vector<std::string> feeds;
-  std::string backend = "reference";
+  std::string backend = "cpu";
   std::uint32_t threads = 1;
   std::string dump;
   std::string out;

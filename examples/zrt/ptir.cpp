@@ -2,6 +2,7 @@
 // examples/zrt/ptir.cpp: runs a program of the portable tensor IR on tensors from files.
 #include "commands.hpp"
 #include "npy.hpp"
+#include "onnx_program.hpp"
 #include "output.hpp"
 #include "plan_json.hpp"
 #include "tensor_program.hpp"
@@ -26,10 +27,11 @@ namespace ptir = zrt::ir::ptir;
 using Json = nlohmann::ordered_json;
 using zrt::DType;
 
-zrt::Result<ptir::Program> read_program(const std::string& path) {
-  if (path.ends_with(".onnx")) return zrt::fail(zrt::Errc::unimplemented, "files of ONNX are not read in this build");
+/// The program in a file; of `feeds`, those that became part of it are taken off.
+zrt::Result<ptir::Program> read_program(const std::string& path, std::vector<std::string>& feeds) {
   const auto text = read_file(path);
   if (!text) return zrt::pass(text);
+  if (path.ends_with(".onnx")) return read_onnx(*text, feeds);
   auto program = path.ends_with(".json") ? ptir::parse_json(*text) : ptir::parse(*text);
   if (!program) return program;
   if (auto r = ptir::verify(*program); !r) return zrt::pass(r);
@@ -204,14 +206,15 @@ int show(const PtirOptions& o, const zrt::plan::ExecutionPlan& plan, const std::
 int ptir_run(const PtirOptions& o) {
   if (o.dump == "c")
     return failed(zrt::fail(zrt::Errc::unimplemented, "programs are not written as C in this build").error());
-  const auto source = read_program(o.file);
+  std::vector<std::string> feeds = o.feeds;
+  const auto source = read_program(o.file, feeds);
   if (!source) return failed(source.error());
   if (o.dump == "dot") {
     const auto dot = ptir::to_dot(*source);
     if (!dot) return failed(dot.error());
     return print(dot->view()) ? kOk : cannot_write("stdout");
   }
-  const auto arrays = read_feeds(*source, o.feeds);
+  const auto arrays = read_feeds(*source, feeds);
   if (!arrays) return failed(arrays.error());
   const auto shapes = shapes_of(*source, *arrays);
   if (!shapes) return failed(shapes.error());

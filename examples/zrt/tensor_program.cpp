@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/tensor_program.cpp: the choice of a backend for a tensor program.
 #include "tensor_program.hpp"
-
-#include <programs.hpp>
+#include <zrt/backend/cpu.hpp>
+#include <zrt/backend/reference.hpp>
+#include <zrt/exec/program_runner.hpp>
+#include <zrt/ir/onnx/operators.hpp>
 
 namespace program {
 namespace {
+
+// Programs may call the kernels that ONNX files need. They have no quantised weights.
+using Targets = zrt::ir::onnx::Targets;
+using Cpu = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<>, zrt::cpu::AllVariants, boost::mp11::mp_list<>, Targets>;
+using Reference = zrt::BasicReferenceBackend<zrt::ops::Catalog, Targets>;
 
 template <class B> class On final : public TensorProgram {
  public:
@@ -42,8 +49,8 @@ ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt:
 
 ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
                            std::string_view backend, std::uint32_t threads) {
-  if (backend == "cpu") return ready_on<zrt::CpuBackend>(source, shapes, threads);
-  if (backend == "reference") return ready_on<zrt::ReferenceBackend>(source, shapes, threads);
+  if (backend == "cpu") return ready_on<Cpu>(source, shapes, threads);
+  if (backend == "reference") return ready_on<Reference>(source, shapes, threads);
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
 }
 

@@ -571,6 +571,34 @@ TEST_F(Program, RunsATensorProgram) {
   EXPECT_NE(dot.out.find("digraph"), std::string::npos);
 }
 
+TEST_F(Program, RunsAnOnnxModel) {
+  // The last bytes of the data set's messages are the elements.
+  const std::string folder = std::string(ZRT_TEST_DATA_DIR) + "/onnx/gpt2_masked_fill/";
+  const auto last = [&](const char* name, std::size_t bytes) {
+    const std::string message = contents(folder + "test_data_set_0/" + name);
+    return message.substr(message.size() - bytes);
+  };
+  const std::string x = "x=" + file("ids.npy", npy("<i8", "2, 6", last("input_0.pb", 2 * 6 * 8)));
+  const std::string expected = last("output_0.pb", 2 * 6 * 24 * 4);
+  fs::create_directory(path("logits"));
+  for (const char* backend : {"cpu", "reference"}) {
+    const Outcome done =
+        run({"ptir", "run", folder + "model.onnx", "--feed", x, "--backend", backend, "--out", path("logits")});
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(done.out.starts_with("y: f32 [2, 6, 24] in ")) << done.out;
+    const std::string found = contents(path("logits/y.npy"));
+    ASSERT_GT(found.size(), expected.size());
+    const char* elements = found.data() + found.size() - expected.size();
+    for (std::size_t i = 0; i < expected.size(); i += sizeof(float)) {
+      float a = 0;
+      float b = 0;
+      std::memcpy(&a, elements + i, sizeof a);
+      std::memcpy(&b, expected.data() + i, sizeof b);
+      ASSERT_NEAR(a, b, 1e-4) << i / sizeof(float);
+    }
+  }
+}
+
 TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
   const std::string source = file("twice.ptir", kTensorProgram);
   const std::string x = "x=" + file("x.npy", npy("<f4", "1, 2", elements<float>({1, 2})));
@@ -579,6 +607,7 @@ TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
   const std::string cut = "x=" + file("cut.npy", npy("<f4", "2, 2", elements<float>({1, 2})));
   const std::string other = "x=" + file("other.npy", npy("<f4", "1, 3", elements<float>({1, 2, 3})));
   const std::string bad = file("bad.ptir", "spec_version = ptir.v0.5\n");
+  const std::string model = std::string(ZRT_TEST_DATA_DIR) + "/onnx/conv_1d/model.onnx";
   struct Case {
     std::vector<std::string> args;
     std::string said;
@@ -593,7 +622,10 @@ TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
       {{source, "--feed", "x=" + source}, "invalid_file: input x"},
       {{source, "--feed", other, "--feed", y}, "shape_mismatch: region @0"},
       {{source, "--dump", "c"}, "unimplemented"},
-      {{"model.onnx"}, "unimplemented"},
+      {{"model.onnx"}, "io_error"},
+      {{file("bad.onnx", "no model")}, "invalid_file: a protocol buffers field"},
+      {{model, "--feed", "z=" + source}, "not_found: the program has no input z"},
+      {{model}, "input x has no --feed"},
       {{path("none.json")}, "io_error"},
       {{bad}, "unsupported_version"},
   };

@@ -56,7 +56,8 @@ class Reader {
       if (v == nullptr)
         return fail(Errc::dangling_value, "output ", output.name.substr(0, 80), " is computed by no node");
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
-      builder_.result(v->known ? builder_.name(x, named(output.name)) : x);
+      // What is an input keeps that name.
+      builder_.result(v->source.empty() ? builder_.name(x, named(output.name)) : x);
     }
     return {};
   }
