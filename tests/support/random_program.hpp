@@ -178,6 +178,7 @@ class RandomProgram {
         return custom();
       case 23:
         keep(b_.rng_uniform(any_shape(), DType::f32, static_cast<std::int64_t>(random_()), -1));
+        keep(b_.rng_normal(any_shape(), DType::f32, input(DType::si64, {}), 5));
         return keep(b_.rng_normal(any_shape(), DType::fp8_e4m3, INT64_MIN, INT64_MAX));
       case 24: {
         const auto both = b_.top_k(input(DType::bf16, {any_dim(), 5}), 3, 1, coin());

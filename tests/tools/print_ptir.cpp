@@ -49,7 +49,8 @@ std::string_view kind(ptir::AttributeKind kind) {
 
 std::string operands(const ptir::OpInfo& op) {
   std::string text;
-  for (std::size_t i = 0; i < op.operand_names; ++i) text.append(i == 0 ? "" : ", ").append(op.operands[i]);
+  for (std::size_t i = 0; i < op.operand_names; ++i)
+    text.append(i == 0 ? "" : ", ").append(op.operands[i]).append(!op.repeats && i >= op.least ? "?" : "");
   if (op.repeats) text += "...";
   return text.empty() ? "–" : text;
 }

@@ -681,11 +681,18 @@ def rng_cases():
             case("rng_uniform", block, [], [Tensor(dtype, shape, uniform)])
             bound = {"absolute": 2.0 ** -48} if dtype == "f64" else {"ulps": 4 if dtype == "f32" else 1}
             case("rng_normal", block, [], [Tensor(dtype, shape, normal)], **bound)
+            # The same numbers under the seed as an operand.
+            block, seed = bytes(8) + block[8:], [Tensor("si64", (), [seed])]
+            case("rng_uniform", block, seed, [Tensor(dtype, shape, uniform)])
+            case("rng_normal", block, seed, [Tensor(dtype, shape, normal)], **bound)
     for op in ("rng_uniform", "rng_normal"):
         block = lambda dtype: bytes(16) + shape_block((2,)) + bytes([dtype, 0, 0, 0])
         refused(op, block(7), [], "dtype_mismatch")
         refused(op, block(17), [], "dtype_mismatch")
         refused(op, block(99), [], "invalid_params")
+        refused(op, block(dtype_number("f32")), [("si32", ())], "dtype_mismatch")
+        refused(op, block(dtype_number("f32")), [("si64", (1,))], "shape_mismatch")
+        refused(op, b"\1" + block(dtype_number("f32"))[1:], [("si64", ())], "invalid_params")
 
 
 def nearest(x):

@@ -103,6 +103,35 @@ TYPED_TEST(FusedRun, DropoutIsAFunctionOfSeedStepAndElement) {
   }
 }
 
+TYPED_TEST(FusedRun, ARunChoosesTheSeedOfTheDrawsThatHaveNone) {
+  const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[
+{"step_id":4,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.25,"stream":0},"result_id":1,"mode_sensitive":true},
+{"step_id":5,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.25,"seed":7,"stream":0},"result_id":2,"mode_sensitive":true}],
+"outputs":{"a":1,"b":2}})");
+  const std::vector<fused::FeedType> types{{0, {DType::f32, {64}}}};
+  auto runner = FusedRunner<TypeParam>::make(program, types);
+  ASSERT_TRUE(runner) << runner.error().text();
+  const std::vector<float> x(64, 3.0f);
+  std::vector<float> a(64), b(64);
+  const Shape shape{64};
+  const std::vector<BoundFeed> feeds{{0, view(shape, x)}};
+  const std::vector<TensorView> outputs{room(shape, a), room(shape, b)};
+  const auto run = [&](bool training, std::uint64_t seed) {
+    const auto ran = runner->run(feeds, outputs, training, seed);
+    ASSERT_TRUE(ran) << ran.error().text();
+  };
+  run(true, 7);
+  EXPECT_EQ(a, b);
+  const std::vector<float> seven = a;
+  run(true, 8);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(b, seven);
+  run(true, 7);
+  EXPECT_EQ(a, seven);
+  run(false, 8);
+  EXPECT_EQ(a, x);
+}
+
 TYPED_TEST(FusedRun, BindsFeedsExactly) {
   const auto program = parsed(R"({"version":1,"feeds":[3,5],"steps":[
 {"step_id":0,"op_name":"elementwise_binary","input_ids":[5,3],"attrs":{"op":"sub"},"result_id":9,"mode_sensitive":false}],

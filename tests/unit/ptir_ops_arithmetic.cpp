@@ -59,6 +59,7 @@ Result<ir::Graph> graph_of(const json& c) {
   for (const json& tensor : c["in"])
     in.push_back(
         g.input(Name::of("in", static_cast<unsigned>(in.size())), {dtype_named(tensor[0]), shape_of(tensor[1])}));
+  if (!row->repeats_inputs) in.resize(row->inputs.size());  // what is left out is absent
   const Bytes block = bytes_from(c["block"]);
   out.resize(g.append(row->opcode, in, {}, {}, {row->params_version, row->opcode, block}, out));
   for (std::size_t i = 0; i < out.size(); ++i) g.output(Name::of("out", static_cast<unsigned>(i)), out[i]);

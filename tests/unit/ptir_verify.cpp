@@ -343,6 +343,11 @@ const std::vector<Case>& cases() {
       {"rng_uniform", "", "", "shape = [?N, 2], dtype = bf16, seed = -1", "bf16[?N, 2]"},
       {"rng_uniform", "", "", "shape = [2], dtype = si32", "", dtype_mismatch, "a float dtype"},
       {"rng_normal", "", "", "shape = [], dtype = f64, seed = 1, stream = 2", "f64[]"},
+      {"rng_uniform", "%0: si64[]", "%0", "shape = [2], dtype = f32, stream = 2", "f32[2]"},
+      {"rng_uniform", "%0: si64[], %1: si64[]", "%0, %1", "shape = [2], dtype = f32", "", invalid_params, "at most 1"},
+      {"rng_uniform", "%0: si32[]", "%0", "shape = [2], dtype = f32", "", dtype_mismatch, "a scalar of si64"},
+      {"rng_normal", "%0: si64[1]", "%0", "shape = [2], dtype = f32", "", shape_mismatch, "a scalar of si64"},
+      {"rng_normal", "%0: si64[]", "%0", "shape = [2], dtype = f32, seed = 0", "", invalid_params, "both"},
       {"rng_normal", "", "", "shape = [2], dtype = cf32", "", dtype_mismatch, "a float dtype"},
 
       {"top_k", "%0: f32[2, ?N]", "%0", "k = 3, axis = 1, largest = true, indices_dtype = si32",
@@ -460,7 +465,7 @@ TEST(PtirVerify, OperandCountsAndAttributesComeFromTheTable) {
     };
     if (op.repeats && op.least > 0)
       expect_error(with([](auto&, auto& i) { i.operands.count = 0; }), Errc::invalid_params, "expected at least 1");
-    if (!op.repeats && op.operand_names > 0)
+    if (!op.repeats && op.least > 0)
       expect_error(with([](auto&, auto& i) { --i.operands.count; }), Errc::invalid_params, "operands, expected ");
     for (std::size_t f = 0; f < op.field_count; ++f) {
       const auto attribute = [f](auto& program, auto& i) -> ptir::Attribute& {

@@ -40,18 +40,19 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
     if (!training) return pass(training);
     FusedRunner runner(std::move(*evaluation), std::move(*training), options.allocator);
     if (auto r = runner.feeds_.append(program.feeds.span()); !r) return pass(r);
-    if (auto r = runner.ordered_.resize(program.feeds.size()); !r) return pass(r);
+    if (auto r = runner.ordered_.resize(program.feeds.size() + 1); !r) return pass(r);
     return runner;
   }
 
   /// Runs the program once. `feeds` bind each feed exactly once, in any order; `outputs` are the program's
   /// outputs in their order and then the values of state_out, which may be the memory of the feeds: feeds are
-  /// read before outputs are written.
+  /// read before outputs are written. `seed` is the key of the draws that have none of their own: another
+  /// seed, other numbers; the same seed, the same numbers.
   ///
   /// Errors: Errc::invalid_argument for a feed that is bound not at all, twice, or is none; those of
   /// ProgramRunner::run.
   [[nodiscard]] Result<void> run(std::span<const BoundFeed> feeds, std::span<const TensorView> outputs, bool training,
-                                 const StopPoll& stop = {}) noexcept {
+                                 std::uint64_t seed = 0, const StopPoll& stop = {}) noexcept {
     for (std::size_t f = 0; f < feeds_.size(); ++f) {
       const BoundFeed* found = nullptr;
       for (const BoundFeed& feed : feeds) {
@@ -65,7 +66,9 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
     // Each feed was found once: anything more is none.
     if (feeds.size() != feeds_.size())
       return fail(Errc::invalid_argument, feeds.size(), " feeds are bound, expected ", feeds_.size());
-    return mode(training).run(ordered_.span(), outputs, stop);
+    ordered_[feeds_.size()] = {DType::si64, {}, std::as_bytes(std::span(&seed, 1))};
+    const std::size_t inputs = mode(training).inputs();
+    return mode(training).run(std::span<const ConstTensorView>(ordered_.span()).first(inputs), outputs, stop);
   }
 
   /// The runner of one mode: what its plan, outputs and memory are.

@@ -9,6 +9,8 @@
 #include <zrt/ops/shape_params.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
+#include <cstring>
+
 namespace zrt::inline ZRT_ABI::ops {
 
 struct RandomParams {
@@ -25,9 +27,15 @@ struct RandomParams {
                  Member{&RandomParams::reserved, "reserved"});
 };
 
-/// The shape rule of both: any shape of floats.
+/// The shape rule of both: any shape of floats; where there is a seed, it is a scalar of si64.
 template <class O>
-[[nodiscard]] constexpr Result<void> infer_random(const RandomParams& p, OutputTypes<O>& out) noexcept {
+[[nodiscard]] constexpr Result<void> infer_random(const TypeCall<O>& c, OutputTypes<O>& out) noexcept {
+  const RandomParams& p = c.params;
+  if (c.in[0].present()) {
+    if (auto r = expect_input<O>(c.in[0], "seed", DType::si64, 0); !r) return r;
+    if (c.in[0].type.shape.rank != 0) return bad_shape<O>("seed", "a scalar", c.in[0].type.shape);
+    if (p.seed != 0) return bad_params<O>("seed is both an operand and a parameter");
+  }
   if (!p.shape.valid()) return bad_params<O>("the shape's rank or symbols are out of range");
   if (!is_dtype(static_cast<std::uint8_t>(p.dtype)) || is_block(p.dtype))
     return bad_params<O>("dtype is not a plain type");
@@ -50,9 +58,12 @@ template <class O>
   return (std::uint64_t{high} << 32 | low) >> 11;
 }
 
-/// Writes `number(words)` for the words of every element of `tensor`.
-template <std::floating_point T, class F>
-void fill_random(const RandomParams& p, const HostTensor& tensor, const ExecutionContext& step, F&& number) noexcept {
+/// Writes `number(words)` for the words of every element of the call's result.
+template <std::floating_point T, class O, class F>
+void fill_random(const HostCall<O>& c, const ExecutionContext& step, F&& number) noexcept {
+  const HostTensor& tensor = c.out[0];
+  RandomParams p = c.params;
+  if (c.in[0].present()) std::memcpy(&p.seed, c.in[0].data, sizeof p.seed);
   const std::uint64_t elements = tensor.elements(step);
   T values[kElementRun];
   for (std::uint64_t first = 0; first < elements; first += kElementRun) {

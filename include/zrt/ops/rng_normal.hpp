@@ -11,31 +11,32 @@ namespace zrt::inline ZRT_ABI::ops {
 /// u in (0, 1] and v in [0, 1) come from element i's random words a, b, c, d: u = (a / 2^8 + 1) / 2^24
 /// and v = (b / 2^8) / 2^24 in f32, rounded once more to narrower types; from 53 bits of a, b and of
 /// c, d in f64. Quotients by 2^8 are cut. Every operation is rounded, log and cos are zrt's own, so
-/// that the same parameters give the same bits on every backend. |y| < 5.8, in f64 8.6.
+/// that the same key and stream give the same bits on every backend. The key is the operand `seed`, a
+/// scalar of si64, and where that is absent the parameter of that name. |y| < 5.8, in f64 8.6.
 struct RngNormal {
   using Params = RandomParams;
   static constexpr Opcode opcode{97};
   static constexpr std::string_view name = "rng_normal";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr auto input_roles = kNoRoles;
+  static constexpr auto input_roles = std::to_array({Role{"seed", true}});
   static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<RngNormal>& c, OutputTypes<RngNormal>& out) noexcept {
-    return infer_random<RngNormal>(c.params, out);
+    return infer_random<RngNormal>(c, out);
   }
 
   static void reference(const HostCall<RngNormal>& c, const ExecutionContext& step, const Worker&) noexcept {
     if (c.params.dtype == DType::f64)
-      return fill_random<double>(c.params, c.out[0], step, [](const std::array<std::uint32_t, 4>& words) {
+      return fill_random<double>(c, step, [](const std::array<std::uint32_t, 4>& words) {
         const double u = static_cast<double>(upper_53(words[0], words[1]) + 1) * 0x1p-53;
         const double v = static_cast<double>(upper_53(words[2], words[3])) * 0x1p-53;
         const double radius = __builtin_sqrt(__builtin_fabs(math::log64(u) * 2.0));
         return math::sealed(radius * math::cos64(math::sealed(v * 0x1.921fb54442d18p+2)));
       });
-    fill_random<float>(c.params, c.out[0], step, [](const std::array<std::uint32_t, 4>& words) {
+    fill_random<float>(c, step, [](const std::array<std::uint32_t, 4>& words) {
       const float u = static_cast<float>((words[0] >> 8) + 1) * 0x1p-24f;
       const float v = static_cast<float>(words[1] >> 8) * 0x1p-24f;
       const float radius = __builtin_sqrtf(__builtin_fabsf(math::log(u) * 2.0f));

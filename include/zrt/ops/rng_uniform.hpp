@@ -10,21 +10,22 @@ namespace zrt::inline ZRT_ABI::ops {
 /// fp8_e4m3, fp8_e5m2) and k the upper p bits of element i's first random word (f64: of the first two).
 /// Every y[i] is exact and below 1 (PTIR `RngUniform`).
 ///
-/// The same parameters give the same bits on every backend, and an element's value depends neither on
+/// The key is the operand `seed`, a scalar of si64, and where that is absent the parameter of that name.
+/// The same key and stream give the same bits on every backend, and an element's value depends neither on
 /// the shape nor on the other elements.
 struct RngUniform {
   using Params = RandomParams;
   static constexpr Opcode opcode{96};
   static constexpr std::string_view name = "rng_uniform";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr auto input_roles = kNoRoles;
+  static constexpr auto input_roles = std::to_array({Role{"seed", true}});
   static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
   static constexpr Result<void> infer(const TypeCall<RngUniform>& c, OutputTypes<RngUniform>& out) noexcept {
-    return infer_random<RngUniform>(c.params, out);
+    return infer_random<RngUniform>(c, out);
   }
 
   /// Bits of the significand of a float, the leading one included.
@@ -47,12 +48,12 @@ struct RngUniform {
 
   static void reference(const HostCall<RngUniform>& c, const ExecutionContext& step, const Worker&) noexcept {
     if (c.params.dtype == DType::f64)
-      return fill_random<double>(c.params, c.out[0], step, [](const std::array<std::uint32_t, 4>& words) {
+      return fill_random<double>(c, step, [](const std::array<std::uint32_t, 4>& words) {
         return static_cast<double>(upper_53(words[0], words[1])) * 0x1p-53;
       });
     const unsigned bits = precision(c.params.dtype);
     const float unit = 1.0f / static_cast<float>(1u << bits);
-    fill_random<float>(c.params, c.out[0], step, [&](const std::array<std::uint32_t, 4>& words) {
+    fill_random<float>(c, step, [&](const std::array<std::uint32_t, 4>& words) {
       return static_cast<float>(words[0] >> (32 - bits)) * unit;
     });
   }

@@ -9,21 +9,25 @@ namespace zrt::inline ZRT_ABI::ir::fused {
 
 namespace detail {
 
-/// Turns the main region's instructions into steps that are not yet in order.
+/// Turns the main region's instructions into steps that are not yet in order. Value i of the region is value
+/// `shift` + i of the fused program.
 class FromPtir {
  public:
-  FromPtir(const ptir::Program& program, FusedProgram& to) noexcept : from_(program), to_(to) {}
+  FromPtir(const ptir::Program& program, FusedProgram& to, ValueId shift = 0) noexcept
+      : from_(program), to_(to), shift_(shift), next_(shift) {
+    const ptir::Region& main = from_.regions[0];
+    for (const ptir::Parameter& p : main.parameters) next_ = std::max(next_, shift + p.id + 1);
+    for (const ptir::Instruction& i : main.instructions) next_ = std::max(next_, shift + i.id + 1);
+  }
 
+  /// Feeds, steps and outputs of the whole program.
   [[nodiscard]] Result<void> run(std::span<const Name> names) noexcept {
     const ptir::Region& main = from_.regions[0];
-    for (const ptir::Parameter& p : main.parameters) next_ = std::max(next_, p.id + 1);
-    for (const ptir::Instruction& i : main.instructions) next_ = std::max(next_, i.id + 1);
     for (const ptir::Parameter& p : main.parameters) {
       if (auto r = to_.feeds.push_back(p.id); !r) return r;
       if (auto r = to_.meta.push_back({p.id, p.type, {}}); !r) return r;
     }
-    for (const ptir::Instruction& i : main.instructions)
-      if (auto r = step(i); !r) return r;
+    if (auto r = steps(); !r) return r;
     for (std::size_t n = 0; n < main.results.size(); ++n) {
       const auto id = value(main.results[n].operand);
       if (!id) return pass(id);
@@ -33,6 +37,22 @@ class FromPtir {
     std::sort(to_.feeds.begin(), to_.feeds.end());
     std::sort(to_.meta.begin(), to_.meta.end(), [](const Meta& a, const Meta& b) { return a.id < b.id; });
     return {};
+  }
+
+  /// The steps alone.
+  [[nodiscard]] Result<void> steps() noexcept {
+    for (const ptir::Instruction& i : from_.regions[0].instructions)
+      if (auto r = step(i); !r) return r;
+    return {};
+  }
+  /// From here on, value `id` of the region is `stands_for` of the fused program.
+  [[nodiscard]] Result<void> replace(ValueId id, ValueId stands_for) noexcept {
+    return replaced_.push_back({id, 0, stands_for});
+  }
+  [[nodiscard]] ValueId id_of(ValueId id) const noexcept {
+    for (const Element& e : replaced_)
+      if (e.tuple == id) return e.id;
+    return shift_ + id;
   }
 
  private:
@@ -48,7 +68,7 @@ class FromPtir {
 
   /// The id of an operand; a literal becomes a step of its own, once.
   [[nodiscard]] Result<ValueId> value(const ptir::Operand& operand) noexcept {
-    if (operand.kind == ptir::Operand::Kind::value) return operand.id;
+    if (operand.kind == ptir::Operand::Kind::value) return id_of(operand.id);
     if (operand.kind == ptir::Operand::Kind::tuple_element) {
       for (const Element& e : elements_)
         if (e.tuple == operand.id && e.element == operand.element) return e.id;
@@ -86,7 +106,7 @@ class FromPtir {
     const auto types = from_.types_of(i.output);
     if (types.empty()) return fail(Errc::unimplemented, "value %", i.id, ": a step without a result");
     for (std::uint32_t e = 0; e < types.size(); ++e) {
-      const ValueId id = i.output.tuple ? next_++ : i.id;
+      const ValueId id = i.output.tuple ? next_++ : id_of(i.id);
       if (auto r = results_.push_back(id); !r) return r;
       if (i.output.tuple)
         if (auto r = elements_.push_back({i.id, e, id}); !r) return r;
@@ -96,8 +116,9 @@ class FromPtir {
 
   const ptir::Program& from_;
   FusedProgram& to_;
-  ValueId next_ = 0;
-  Vector<Element> elements_{to_.store.allocator};
+  ValueId shift_;
+  ValueId next_;
+  Vector<Element> elements_{to_.store.allocator}, replaced_{to_.store.allocator};
   Vector<Constant> constants_{to_.store.allocator};
   Vector<ValueId> inputs_{to_.store.allocator}, results_{to_.store.allocator};
 };

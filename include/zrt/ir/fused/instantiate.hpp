@@ -57,9 +57,10 @@ namespace detail {
 
 /// Emits one step; `values` takes its results.
 [[nodiscard]] inline Result<void> emit_step(const FusedProgram& p, const Step& step, bool training, ptir::Builder& b,
-                                            std::span<const ptir::Tensor> in, Vector<ptir::Tensor>& values) noexcept {
+                                            RunSeed& seed, std::span<const ptir::Tensor> in,
+                                            Vector<ptir::Tensor>& values) noexcept {
   if (const ModeOp* mode = find_mode_op(step.op.view())) {
-    ModeCall call{b, in, p.attributes_of(step), step.step_id, training, values};
+    ModeCall call{b, in, p.attributes_of(step), step.step_id, training, seed, values};
     mode->expand(call);
     return {};
   }
@@ -85,11 +86,63 @@ namespace detail {
   return {};
 }
 
+/// Emits every step; `values` holds the feeds and takes all results, in the order of their ordinals.
+[[nodiscard]] inline Result<void> emit_steps(const FusedProgram& p, const ValueOrigins& origins, bool training,
+                                             ptir::Builder& b, RunSeed& seed, Vector<ptir::Tensor>& values,
+                                             CutWire& at) noexcept {
+  Vector<ptir::Tensor> in(p.store.allocator);
+  for (std::size_t s = 0; s < p.steps.size() && !b.failed(); ++s) {
+    at.step = s;
+    in.clear();
+    for (const ValueId id : p.inputs_of(p.steps[s]))
+      if (auto r = in.push_back(values[origins.find(id)->ordinal]); !r) return r;
+    const std::size_t before = values.size();
+    if (auto r = emit_step(p, p.steps[s], training, b, seed, in.span(), values); !r) return r;
+    if (b.failed()) break;
+    const auto results = p.results_of(p.steps[s]);
+    for (std::size_t e = 0; e < results.size(); ++e) {
+      const Meta* meta = p.meta_of(results[e]);
+      const ptir::TensorType& found = values[before + e].type();
+      if (agrees(found, meta)) continue;
+      at.value = results[e];
+      at.expected = meta->type;
+      at.actual = found;
+      return fail(found.dtype == meta->type.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, "value ", results[e],
+                  " is of another type than its meta");
+    }
+  }
+  if (!b.failed()) at.step = CutWire::kNone;
+  return {};
+}
+
+/// Drops the instructions of the main region that no result needs.
+[[nodiscard]] inline Result<void> keep_needed(ptir::Program& program) noexcept {
+  ptir::Region& main = program.regions[0];
+  ptir::ValueId last = 0;
+  for (const ptir::Instruction& i : main.instructions) last = std::max(last, i.id);
+  Vector<std::uint8_t> needed(program.allocator);
+  if (auto r = needed.resize(std::size_t{last} + 1); !r) return r;
+  // Parameters are marked with the rest, those above the last instruction's id apart.
+  const auto mark = [&](const ptir::Operand& operand) {
+    if (operand.kind != ptir::Operand::Kind::literal && operand.id <= last) needed[operand.id] = 1;
+  };
+  for (const ptir::RegionResult& result : main.results) mark(result.operand);
+  for (std::size_t i = main.instructions.size(); i-- > 0;)
+    if (needed[main.instructions[i].id] != 0)
+      for (const ptir::Operand& operand : program.operands_of(main.instructions[i])) mark(operand);
+  std::size_t kept = 0;
+  for (const ptir::Instruction& i : main.instructions)
+    if (needed[i.id] != 0) main.instructions[kept++] = i;
+  return main.instructions.resize(kept);
+}
+
 }  // namespace detail
 
 /// Makes the PTIR program that `p` is in one mode: parameters are the feeds in ascending order, instructions
 /// follow the steps, results are the outputs and then the values of state_out. In evaluation these are the
-/// states as they came.
+/// states as they came, and steps that only an update needs are left out.
+///
+/// Where a step draws without a seed of its own, the last parameter is the run's: `seed`, a scalar of si64.
 ///
 /// Errors: those of `verify`; Errc::invalid_argument and Errc::duplicate_name for feeds that are not bound
 /// exactly once; Errc::shape_mismatch and Errc::dtype_mismatch where types break a step's rule or disagree
@@ -107,31 +160,12 @@ namespace detail {
   auto store = p.store.clone();
   if (!store) return pass(store);
   ptir::Builder b(std::move(*store));
-  Vector<ptir::Tensor> values(allocator), in(allocator);
+  RunSeed seed;
+  Vector<ptir::Tensor> values(allocator);
   for (std::size_t f = 0; f < types.size(); ++f)
     if (auto r = values.push_back(b.parameter(types[f], Name::of("feed", p.feeds[f]))); !r) return pass(r);
-  for (std::size_t s = 0; s < p.steps.size() && !b.failed(); ++s) {
-    at.step = s;
-    in.clear();
-    for (const ValueId id : p.inputs_of(p.steps[s]))
-      if (auto r = in.push_back(values[origins->find(id)->ordinal]); !r) return pass(r);
-    const std::size_t before = values.size();
-    if (auto r = detail::emit_step(p, p.steps[s], training, b, in.span(), values); !r) return pass(r);
-    if (b.failed()) break;
-    const auto results = p.results_of(p.steps[s]);
-    for (std::size_t e = 0; e < results.size(); ++e) {
-      const Meta* meta = p.meta_of(results[e]);
-      const ptir::TensorType& found = values[before + e].type();
-      if (detail::agrees(found, meta)) continue;
-      at.value = results[e];
-      at.expected = meta->type;
-      at.actual = found;
-      return fail(found.dtype == meta->type.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, "value ", results[e],
-                  " is of another type than its meta");
-    }
-  }
+  if (auto r = detail::emit_steps(p, *origins, training, b, seed, values, at); !r) return pass(r);
   if (!b.failed()) {
-    at.step = CutWire::kNone;
     for (const Output& output : p.outputs) b.result(values[origins->find(output.id)->ordinal]);
     for (const StateUpdate& update : p.state_out) {
       const ptir::Tensor& state = values[origins->find(update.state)->ordinal];
@@ -145,7 +179,10 @@ namespace detail {
       b.result(training ? value : state);
     }
   }
-  return b.finish();
+  auto made = b.finish();
+  if (made && !training)
+    if (auto r = detail::keep_needed(*made); !r) return pass(r);
+  return made;
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused

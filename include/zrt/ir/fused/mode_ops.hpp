@@ -4,7 +4,20 @@
 
 #include <zrt/ir/ptir/builder.hpp>
 
+#include <optional>
+
 namespace zrt::inline ZRT_ABI::ir::fused {
+
+/// The seed that a run brings for the steps without one of their own: a parameter of the program, once a
+/// step asks for it.
+struct RunSeed {
+  std::optional<ptir::Tensor> parameter{};
+
+  [[nodiscard]] const ptir::Tensor& of(ptir::Builder& b) noexcept {
+    if (!parameter) parameter = b.parameter({DType::si64, {}}, "seed");
+    return *parameter;
+  }
+};
 
 /// One step of such an op on its way into PTIR. `out` takes its results.
 struct ModeCall {
@@ -13,6 +26,7 @@ struct ModeCall {
   std::span<const ptir::Attribute> attributes;
   std::uint32_t step_id;
   bool training;
+  RunSeed& seed;
   Vector<ptir::Tensor>& out;
 
   void give(const ptir::Tensor& x) noexcept {
@@ -30,7 +44,8 @@ struct ModeOp {
 namespace detail {
 
 /// Training: y = x / (1 - rate) where u >= rate, else 0. u[i] in [0, 1) is element i of rng_uniform in f32
-/// under the key `seed` and the stream `step_id`, whatever the dtype of x. Evaluation: y = x.
+/// under the key `seed` (left out: the run's) and the stream `stream` (left out: the step_id), whatever the
+/// dtype of x. Evaluation: y = x.
 inline void dropout(ModeCall& c) noexcept {
   ptir::Builder& b = c.builder;
   const ptir::Tensor& x = c.in[0];
@@ -39,11 +54,62 @@ inline void dropout(ModeCall& c) noexcept {
     return b.set(Error::of(Errc::dtype_mismatch, "dropout: x is ", name(x.dtype()), ", expected a float"));
   if (!(rate >= 0 && rate < 1)) return b.set(Error::of(Errc::invalid_params, "dropout: rate is not in [0, 1)"));
   if (!c.training) return c.give(x);
-  const std::int64_t seed = c.attributes[1].present() ? c.attributes[1].as_integer() : 0;
-  const ptir::Tensor u = b.rng_uniform(x.shape(), DType::f32, seed, c.step_id);
+  const std::int64_t stream = c.attributes[2].present() ? c.attributes[2].as_integer() : std::int64_t{c.step_id};
+  const ptir::Tensor u = c.attributes[1].present()
+                             ? b.rng_uniform(x.shape(), DType::f32, c.attributes[1].as_integer(), stream)
+                             : b.rng_uniform(x.shape(), DType::f32, c.seed.of(b), stream);
   const ptir::Tensor kept = b.ge(u, b.scalar(DType::f32, rate));
   c.give(b.select(kept, x * (1.0 / (1.0 - rate)), b.scalar(x.dtype(), 0)));
 }
+
+/// x along its feature axis: what batch_norm and its gradient share.
+struct Features {
+  ptir::Builder& b;
+  ptir::Tensor x;
+  ptir::Shape along{};            ///< of a vector of features that stretches over x
+  Vector<std::int64_t> others{};  ///< axes
+
+  /// Errors, in the builder: x is neither f32 nor f64, the axis is none of it, or a later operand is not a
+  /// vector of its dtype over the axis. `name` is the op's.
+  Features(ModeCall& c, std::string_view name, std::size_t operand) noexcept : b(c.builder), x(c.in[operand]) {
+    if (auto r = read(c, name, operand); !r) b.set(r.error());
+  }
+  [[nodiscard]] ptir::Tensor spread(const ptir::Tensor& v) const noexcept { return b.reshape(v, along); }
+  [[nodiscard]] ptir::Tensor sum(const ptir::Tensor& v) const noexcept {
+    return b.emit("reduce", {&v, 1},
+                  {ptir::Attribute::choice(ptir::choice_index("reduce", "kind", "sum")),
+                   b.ints(others.span()),
+                   ptir::Attribute::boolean(false),
+                   {},
+                   {}})[0];
+  }
+  /// Elements for each feature, as a scalar stretched to a vector.
+  [[nodiscard]] ptir::Tensor count() const noexcept { return sum(b.broadcast_to(b.scalar(x.dtype(), 1), x.shape())); }
+
+ private:
+  [[nodiscard]] Result<void> read(ModeCall& c, std::string_view name, std::size_t operand) noexcept {
+    const DType type = x.dtype();
+    if (type != DType::f32 && type != DType::f64)
+      return fail(Errc::dtype_mismatch, name, ": x is ", zrt::name(type), ", expected f32 or f64");
+    std::int64_t axis = c.attributes[0].as_integer();
+    if (axis < -x.rank() || axis >= x.rank())
+      return fail(Errc::invalid_params, name, ": feature_axis is ", axis, ", expected an axis of ", x.rank());
+    if (axis < 0) axis += x.rank();
+    const ptir::Shape features{x.shape()[static_cast<std::size_t>(axis)]};
+    for (std::int64_t a = 0; a < x.rank(); ++a) {
+      along.append(a == axis ? ptir::Dim::inferred() : ptir::Dim(1));
+      if (a == axis) continue;
+      if (auto r = others.push_back(a); !r) return r;
+    }
+    for (std::size_t i = operand + 1; i < c.in.size(); ++i) {
+      ptir::Shape both;
+      if (c.in[i].dtype() != type || !ptir::unify(c.in[i].shape(), features, both))
+        return fail(c.in[i].dtype() == type ? Errc::shape_mismatch : Errc::dtype_mismatch, name, ": operand ", i,
+                    " is not a vector of x's dtype over feature_axis");
+    }
+    return {};
+  }
+};
 
 /// y = (x - m) * rsqrt(v + epsilon) * gamma + beta over every axis but `feature_axis`.
 ///
@@ -52,46 +118,16 @@ inline void dropout(ModeCall& c) noexcept {
 /// towards the unbiased one (divided by n - 1, and by 1 where n is 1).
 inline void batch_norm(ModeCall& c) noexcept {
   ptir::Builder& b = c.builder;
-  const ptir::Tensor& x = c.in[0];
-  const DType type = x.dtype();
-  if (type != DType::f32 && type != DType::f64)
-    return b.set(Error::of(Errc::dtype_mismatch, "batch_norm: x is ", name(type), ", expected f32 or f64"));
-  std::int64_t axis = c.attributes[0].as_integer();
-  if (axis < -x.rank() || axis >= x.rank())
-    return b.set(
-        Error::of(Errc::invalid_params, "batch_norm: feature_axis is ", axis, ", expected an axis of ", x.rank()));
-  if (axis < 0) axis += x.rank();
-  ptir::Shape along, features{x.shape()[static_cast<std::size_t>(axis)]};
-  Vector<std::int64_t> others;
-  for (std::int64_t a = 0; a < x.rank(); ++a) {
-    along.append(a == axis ? ptir::Dim::inferred() : ptir::Dim(1));
-    if (a == axis) continue;
-    if (auto r = others.push_back(a); !r) return b.set(r.error());
-  }
-  for (std::size_t i = 1; i < c.in.size(); ++i) {
-    ptir::Shape both;
-    if (c.in[i].dtype() != type || !ptir::unify(c.in[i].shape(), features, both))
-      return b.set(Error::of(c.in[i].dtype() == type ? Errc::shape_mismatch : Errc::dtype_mismatch,
-                             "batch_norm: operand ", i, " is not a vector of x's dtype over feature_axis"));
-  }
+  const Features f(c, "batch_norm", 0);
+  if (b.failed()) return;
   const double epsilon = c.attributes[1].as_real(), momentum = c.attributes[2].as_real();
-  const auto spread = [&](const ptir::Tensor& v) { return b.reshape(v, along); };
-  const auto sum = [&](const ptir::Tensor& v) {
-    return b.emit("reduce", {&v, 1},
-                  {ptir::Attribute::choice(ptir::choice_index("reduce", "kind", "sum")),
-                   b.ints(others.span()),
-                   ptir::Attribute::boolean(false),
-                   {},
-                   {}})[0];
-  };
   ptir::Tensor mean = c.in[3], variance = c.in[4], next_mean = mean, next_variance = variance;
-  ptir::Tensor centred = x;
+  ptir::Tensor centred = f.x;
   if (c.training) {
-    const ptir::Tensor one = b.scalar(type, 1);
-    const ptir::Tensor n = sum(b.broadcast_to(one, x.shape()));
-    mean = sum(x) / n;
-    centred = x - spread(mean);
-    const ptir::Tensor squares = sum(centred * centred);
+    const ptir::Tensor one = b.scalar(f.x.dtype(), 1), n = f.count();
+    mean = f.sum(f.x) / n;
+    centred = f.x - f.spread(mean);
+    const ptir::Tensor squares = f.sum(centred * centred);
     variance = squares / n;
     const auto move = [&](const ptir::Tensor& from, const ptir::Tensor& to) {
       return from * (1.0 - momentum) + to * momentum;
@@ -99,11 +135,37 @@ inline void batch_norm(ModeCall& c) noexcept {
     next_mean = move(c.in[3], mean);
     next_variance = move(c.in[4], squares / b.maximum(n - 1.0, one));
   } else {
-    centred = x - spread(mean);
+    centred = f.x - f.spread(mean);
   }
-  c.give(centred * spread(b.rsqrt(variance + epsilon)) * spread(c.in[1]) + spread(c.in[2]));
+  c.give(centred * f.spread(b.rsqrt(variance + epsilon)) * f.spread(c.in[1]) + f.spread(c.in[2]));
   c.give(next_mean);
   c.give(next_variance);
+}
+
+/// What comes back through batch_norm's y to x, gamma and beta. With s = rsqrt(v + epsilon), n = (x - m) * s:
+/// dbeta = sum(dy), dgamma = sum(dy * n), dx = gamma * s * dy, and in training, where m and v are functions of
+/// x, dx = gamma * s * (dy - (dbeta + n * dgamma) / count).
+inline void batch_norm_gradient(ModeCall& c) noexcept {
+  ptir::Builder& b = c.builder;
+  const Features f(c, "batch_norm_gradient", 1);
+  if (b.failed()) return;
+  if (!(c.in[0].type() == f.x.type()))
+    return b.set(Error::of(Errc::shape_mismatch, "batch_norm_gradient: dy is not of x's type"));
+  ptir::Tensor dy = c.in[0], mean = c.in[3], variance = c.in[4], centred = f.x;
+  if (c.training) {
+    mean = f.sum(f.x) / f.count();
+    centred = f.x - f.spread(mean);
+    variance = f.sum(centred * centred) / f.count();
+  } else {
+    centred = f.x - f.spread(mean);
+  }
+  const ptir::Tensor scale = b.rsqrt(variance + c.attributes[1].as_real());
+  const ptir::Tensor normal = centred * f.spread(scale);
+  const ptir::Tensor dbeta = f.sum(dy), dgamma = f.sum(dy * normal);
+  if (c.training) dy = dy - f.spread(dbeta / f.count()) - normal * f.spread(dgamma / f.count());
+  c.give(dy * f.spread(scale * c.in[2]));
+  c.give(dgamma);
+  c.give(dbeta);
 }
 
 }  // namespace detail
@@ -113,10 +175,14 @@ inline constexpr auto kModeOps = [] {
   using enum ptir::AttributeKind;
   using ptir::detail::op;
   return std::to_array<ModeOp>({
-      {op(0, "dropout", {{"x"}}, {{"rate", real}, {"seed", integer, true}}), 1, &detail::dropout},
+      {op(0, "dropout", {{"x"}}, {{"rate", real}, {"seed", integer, true}, {"stream", integer, true}}), 1,
+       &detail::dropout},
       {op(0, "batch_norm", {{"x", "gamma", "beta", "mean", "variance"}},
           {{"feature_axis", integer}, {"epsilon", real}, {"momentum", real}}),
        3, &detail::batch_norm},
+      {op(0, "batch_norm_gradient", {{"dy", "x", "gamma", "mean", "variance"}},
+          {{"feature_axis", integer}, {"epsilon", real}}),
+       3, &detail::batch_norm_gradient},
   });
 }();
 

@@ -69,8 +69,8 @@ inline Result<void> verify_step(const FusedProgram& p, const Step& step) noexcep
       attributes.size() != step.attributes.count)
     return fail(Errc::dangling_value, "inputs, attributes or results lie outside the program");
   if (!op->takes(inputs.size()))
-    return fail(Errc::invalid_params, op->name, " has ", inputs.size(), " inputs, expected ",
-                op->repeats ? "at least " : "", op->repeats ? op->least : op->operand_names);
+    return fail(Errc::invalid_params, op->name, " has ", inputs.size(), " inputs, expected ", op->bound(),
+                op->bounded());
   const ModeOp* mode = find_mode_op(step.op.view());
   if (step.mode_sensitive != (mode != nullptr))
     return fail(Errc::invalid_params, op->name, mode != nullptr ? " is mode-sensitive" : " is not mode-sensitive",

@@ -28,8 +28,8 @@ struct OpInfo {
   std::string_view name{};
   std::uint8_t operand_names = 0;
   std::uint8_t field_count = 0;
-  bool repeats = false;  ///< the last operand name stands for any number of operands, at least `least` in all
-  std::uint8_t least = 0;
+  bool repeats = false;    ///< the last operand name stands for any number of operands
+  std::uint8_t least = 0;  ///< the operands that may not be left out; those that may are the last ones
   std::array<std::string_view, kMaxNames> operands{};
   std::array<AttributeField, kMaxFields> fields_{};
 
@@ -41,8 +41,13 @@ struct OpInfo {
     if (operand_names == 0) return {};
     return operands[index < operand_names ? index : operand_names - 1u];
   }
+  /// How many operands an error calls for: "at least ", "at most " or "", and the number.
+  [[nodiscard]] constexpr std::string_view bound() const noexcept {
+    return repeats ? "at least " : least != operand_names ? "at most " : "";
+  }
+  [[nodiscard]] constexpr std::uint8_t bounded() const noexcept { return repeats ? least : operand_names; }
   [[nodiscard]] constexpr bool takes(std::size_t count) const noexcept {
-    return repeats ? count >= least : count == operand_names;
+    return count >= least && (repeats || count <= operand_names);
   }
 };
 
@@ -62,7 +67,8 @@ inline constexpr bool kOptional = true;
 struct OperandNames {
   std::initializer_list<std::string_view> names;
   bool repeats = false;
-  std::uint8_t least = 0;
+  std::uint8_t least = 0;     ///< of operands that repeat
+  std::uint8_t optional = 0;  ///< how many of the last names may be left out
 };
 
 consteval OpInfo op(std::uint8_t number, std::string_view name, OperandNames operands,
@@ -71,8 +77,8 @@ consteval OpInfo op(std::uint8_t number, std::string_view name, OperandNames ope
   row.opcode = Opcode{number};
   row.name = name;
   row.repeats = operands.repeats;
-  row.least = operands.least;
   for (const std::string_view operand : operands.names) row.operands[row.operand_names++] = operand;
+  row.least = operands.repeats ? operands.least : static_cast<std::uint8_t>(row.operand_names - operands.optional);
   for (const AttributeField& field : fields) row.fields_[row.field_count++] = field;
   return row;
 }
@@ -98,7 +104,8 @@ consteval OpInfo op(std::uint8_t number, std::string_view name, OperandNames ope
 ///   `pad_value`, a scalar of x's dtype (left out: zero); a patch is ordered window first, channel last.
 /// - rng_uniform gives [0, 1), rng_normal mean 0 and variance 1. Element i is a function of `seed`,
 ///   `stream` and i alone (Philox4x32-10, key `seed`, counter words i and `stream`), so two instructions
-///   with the same pair give the same numbers; left out, both are 0.
+///   with the same pair give the same numbers; left out, both are 0. The seed is an attribute, or, where a
+///   run chooses it, the operand: a scalar of si64; it is never both.
 /// - segment_reduce folds the rows of `x` whose segment id is s into row s of the result; rows with an
 ///   id outside [0, num_segments) are a spec violation; a segment without rows holds the identity.
 ///   `indices_are_sorted` and `unique` are promises about the data that allow faster kernels.
@@ -176,9 +183,9 @@ inline constexpr auto kOps = [] {
           {"dilation", integers},
           {"pad_value", literal, kOptional}}),
       op(95, "custom_call", {{"operand"}, true, 0}, {{"target", string}, {"attrs", map}}),
-      op(96, "rng_uniform", {{}},
+      op(96, "rng_uniform", {{"seed"}, false, 0, 1},
          {{"shape", shape}, {"dtype", dtype}, {"seed", integer, kOptional}, {"stream", integer, kOptional}}),
-      op(97, "rng_normal", {{}},
+      op(97, "rng_normal", {{"seed"}, false, 0, 1},
          {{"shape", shape}, {"dtype", dtype}, {"seed", integer, kOptional}, {"stream", integer, kOptional}}),
       op(98, "top_k", {{"x"}}, {{"k", integer}, {"axis", integer}, {"largest", boolean}, {"indices_dtype", dtype}}),
       op(99, "segment_reduce", {{"x", "segment_ids"}},

@@ -174,6 +174,13 @@ class Builder {
     return single("rng_normal", {},
                   {extents(shape), Attribute::dtype(dtype), Attribute::integer(seed), Attribute::integer(stream)});
   }
+  /// The same numbers under a seed that the program computes or takes in: a scalar of si64.
+  [[nodiscard]] Tensor rng_uniform(const Shape& shape, DType dtype, const Tensor& seed, std::int64_t stream) noexcept {
+    return single("rng_uniform", {seed}, {extents(shape), Attribute::dtype(dtype), {}, Attribute::integer(stream)});
+  }
+  [[nodiscard]] Tensor rng_normal(const Shape& shape, DType dtype, const Tensor& seed, std::int64_t stream) noexcept {
+    return single("rng_normal", {seed}, {extents(shape), Attribute::dtype(dtype), {}, Attribute::integer(stream)});
+  }
 
   // --- elementwise ---
 

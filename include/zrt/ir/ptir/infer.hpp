@@ -204,8 +204,8 @@ static_assert(every_op_has_its_rule(), "type rules stand in the order of the ope
     return fail(Errc::unsupported_opcode, "opcode ", unsigned{number(instruction.opcode)},
                 " is no operation of the portable tensor IR");
   if (!op->takes(operands.size()))
-    return fail(Errc::invalid_params, op->name, " has ", operands.size(), " operands, expected ",
-                op->repeats ? "at least " : "", op->repeats ? op->least : op->operand_names);
+    return fail(Errc::invalid_params, op->name, " has ", operands.size(), " operands, expected ", op->bound(),
+                op->bounded());
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (auto r = check_type(program, operands[i], op->operand(i)); !r) return pass(r);
   const auto attributes = program.attributes_of(instruction);

@@ -22,11 +22,14 @@ template <> struct Lowering<ops::LayerNorm> {
 
 /// What the random generators have in common.
 template <class O> struct LowersRandom {
-  [[nodiscard]] static Result<ops::RandomParams> params(const LowerCall& c) noexcept {
+  [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
     const auto shape = c.result_shape(field_of<O>("shape"));
     if (!shape) return pass(shape);
-    return ops::RandomParams{
-        c.bits(field_of<O>("seed")), c.bits(field_of<O>("stream")), *shape, c.dtype(field_of<O>("dtype")), {}};
+    const std::array<ir::ValueId, 1> seed{c.in().empty() ? ir::ValueId{} : c.in()[0]};
+    append_node<O>(
+        c.builder(), seed, {}, {},
+        {c.bits(field_of<O>("seed")), c.bits(field_of<O>("stream")), *shape, c.dtype(field_of<O>("dtype")), {}}, out);
+    return {};
   }
 };
 template <> struct Lowering<ops::RngUniform> : LowersRandom<ops::RngUniform> {};

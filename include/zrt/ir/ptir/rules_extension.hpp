@@ -24,16 +24,23 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
   return c.give(c.in[0]);
 }
 
-[[nodiscard]] inline Result<void> random(RuleCall& c, std::size_t shape, std::size_t dtype) noexcept {
+[[nodiscard]] inline Result<void> random(RuleCall& c, std::size_t shape, std::size_t dtype, std::size_t seed) noexcept {
+  if (!c.in.empty()) {
+    if (c.in[0].dtype != DType::si64) return c.wrong(Errc::dtype_mismatch, 0, "a scalar of si64");
+    if (c.in[0].shape.rank != 0) return c.wrong(Errc::shape_mismatch, 0, "a scalar of si64");
+    if (c.has(seed)) return c.no(Errc::invalid_params, "seed is both an operand and an attribute");
+  }
   if (!is_float(c.dtype(dtype)))
     return c.no(Errc::dtype_mismatch, "dtype is ", name(c.dtype(dtype)), ", expected a float dtype");
   return c.give(c.dtype(dtype), c.shape(shape));
 }
 [[nodiscard]] inline Result<void> rng_uniform(RuleCall& c) noexcept {
-  return random(c, field_index("rng_uniform", "shape"), field_index("rng_uniform", "dtype"));
+  return random(c, field_index("rng_uniform", "shape"), field_index("rng_uniform", "dtype"),
+                field_index("rng_uniform", "seed"));
 }
 [[nodiscard]] inline Result<void> rng_normal(RuleCall& c) noexcept {
-  return random(c, field_index("rng_normal", "shape"), field_index("rng_normal", "dtype"));
+  return random(c, field_index("rng_normal", "shape"), field_index("rng_normal", "dtype"),
+                field_index("rng_normal", "seed"));
 }
 
 /// Operands `scale` (f32) and the zero point after it (si32): scalars, or vectors over the axis.

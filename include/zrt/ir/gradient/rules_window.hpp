@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/gradient/rules_window.hpp: gradients of what slides a window.
+#pragma once
+
+#include <zrt/ir/gradient/axes.hpp>
+#include <zrt/ir/gradient/call.hpp>
+
+namespace zrt::inline ZRT_ABI::ir::gradient::rules {
+
+namespace detail {
+
+/// The window of a call along one axis of its input.
+struct WindowAxis {
+  std::int64_t window = 1, stride = 1, low = 0, high = 0, base = 1, dilation = 1, in = 0, out = 0;
+
+  /// Extent with padding and holes.
+  [[nodiscard]] constexpr std::int64_t padded() const noexcept {
+    return low + high + (in == 0 ? 0 : (in - 1) * base + 1);
+  }
+  [[nodiscard]] constexpr std::int64_t span() const noexcept { return (window - 1) * dilation + 1; }
+  [[nodiscard]] constexpr std::int64_t reach() const noexcept { return (out - 1) * stride + 1; }
+};
+
+struct Windows {
+  std::array<WindowAxis, kMaxRank> axes{};
+  std::size_t count = 0;
+
+  [[nodiscard]] std::int64_t taps() const noexcept {
+    std::int64_t all = 1;
+    for (std::size_t a = 0; a < count; ++a) all *= axes[a].window;
+    return all;
+  }
+  /// Where tap number `tap`, counted row-major, stands over the padded input.
+  [[nodiscard]] Numbers offset(std::int64_t tap) const noexcept {
+    Numbers at = Numbers::all(count, 0);
+    for (std::size_t a = count; a-- > 0; tap /= axes[a].window) at[a] = tap % axes[a].window * axes[a].dilation;
+    return at;
+  }
+  /// What came back for one tap of every place, where it lies over the padded input.
+  [[nodiscard]] Tensor spread(const Tensor& g, std::int64_t tap) const noexcept {
+    Numbers low = offset(tap), high, interior;
+    for (std::size_t a = 0; a < count; ++a) {
+      high.append(axes[a].padded() - low[a] - axes[a].reach());
+      interior.append(axes[a].stride - 1);
+    }
+    return gradient::pad(g, low, high, interior);
+  }
+  /// The input's own elements of what lies over the padded one.
+  [[nodiscard]] Tensor unpadded(const Tensor& x) const noexcept {
+    Numbers low, steps;
+    Shape own;
+    for (std::size_t a = 0; a < count; ++a) {
+      low.append(axes[a].low);
+      steps.append(axes[a].base);
+      own.append(ptir::Dim((axes[a].in - 1) * axes[a].base + 1));
+    }
+    return every(gradient::slice(x, low, own), steps);
+  }
+};
+
+[[nodiscard]] inline bool is_empty(const Shape& shape) noexcept { return product(shape, 0, shape.size()) == 0; }
+
+}  // namespace detail
+
+/// Sums alone: each element gets the sum of what came back for the windows over it.
+inline void reduce_window(GradientCall& c) noexcept {
+  ptir::Builder& b = c.builder();
+  const ptir::TensorType type = c.in_type(0);
+  if (c.choice(ptir::field_index("reduce_window", "kind")) != "sum")
+    return c.unimplemented(c.choice(ptir::field_index("reduce_window", "kind")));
+  if (detail::is_empty(type.shape) || detail::is_empty(c.out_type().shape)) return c.give(0, zeros(b, type));
+  detail::Windows w;
+  w.count = type.shape.size();
+  Numbers window, ones = Numbers::all(w.count, 1), low, high, strides, dilation;
+  for (std::size_t a = 0; a < w.count; ++a) {
+    detail::WindowAxis& axis = w.axes[a];
+    const auto word = [&](std::size_t f) { return c.words(f)[a]; };
+    axis = {word(ptir::field_index("reduce_window", "window")),
+            word(ptir::field_index("reduce_window", "strides")),
+            word(ptir::field_index("reduce_window", "pad_low")),
+            word(ptir::field_index("reduce_window", "pad_high")),
+            word(ptir::field_index("reduce_window", "base_dilation")),
+            word(ptir::field_index("reduce_window", "window_dilation")),
+            extent(type.shape, a),
+            extent(c.out_type().shape, a)};
+    window.append(axis.window);
+    strides.append(axis.stride);
+    dilation.append(axis.dilation);
+    low.append(axis.span() - 1);
+    high.append(axis.padded() - axis.reach());
+  }
+  Tensor g = c.cotangent();
+  if (g.dtype() != type.dtype) g = b.cast(g, type.dtype);
+  const Tensor padded =
+      b.reduce_window(ptir::choice_index("reduce_window", "kind", "sum"), g,
+                      {window.span(), ones.span(), low.span(), high.span(), strides.span(), dilation.span()});
+  c.give(0, w.unpadded(padded));
+}
+
+/// Each element gets the sum of what came back for its copies.
+inline void extract_patches(GradientCall& c) noexcept {
+  ptir::Builder& b = c.builder();
+  const ptir::TensorType type = c.in_type(0);
+  const Shape places = c.out_type().shape;
+  if (detail::is_empty(type.shape) || detail::is_empty(places)) return c.give(0, zeros(b, type));
+  detail::Windows w;
+  w.count = type.shape.size();
+  for (std::size_t a = 0; a < w.count; ++a) {
+    w.axes[a].in = extent(type.shape, a);
+    w.axes[a].out = a + 1 == w.count ? w.axes[a].in : extent(places, a);
+    if (a == 0 || a + 1 == w.count) continue;
+    w.axes[a].window = c.words(ptir::field_index("extract_patches", "window"))[a - 1];
+    w.axes[a].stride = c.words(ptir::field_index("extract_patches", "strides"))[a - 1];
+    w.axes[a].low = c.words(ptir::field_index("extract_patches", "pad_low"))[a - 1];
+    w.axes[a].high = c.words(ptir::field_index("extract_patches", "pad_high"))[a - 1];
+    w.axes[a].dilation = c.words(ptir::field_index("extract_patches", "dilation"))[a - 1];
+  }
+  const Tensor g = c.cotangent();
+  Shape part = places;
+  part.dims[w.count - 1] = type.shape[w.count - 1];
+  Numbers starts = Numbers::all(w.count, 0);
+  std::optional<Tensor> all;
+  for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
+    const Tensor one = w.spread(gradient::slice(g, starts, part), tap);
+    all = all ? *all + one : one;
+    starts[w.count - 1] += extent(type.shape, w.count - 1);
+  }
+  c.give(0, w.unpadded(*all));
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::gradient::rules

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gradient.cpp: the gradient of every operation against central differences in f64.
+#include <zrt/ir/gradient/differentiate.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <support/run_program.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+namespace fused = zrt::ir::fused;
+namespace gradient = zrt::ir::gradient;
+namespace ptir = zrt::ir::ptir;
+using ptir::Tensor;
+
+/// A function of random f64 tensors, built as a fused program whose one output is a weighted sum.
+class Function {
+ public:
+  explicit Function(unsigned seed) : random_(seed), graft_(empty_, {}) {}
+
+  ptir::Builder& b() { return graft_.builder(); }
+  fused::Graft& graft() { return graft_; }
+  double number(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random_); }
+
+  /// An input that gradients are asked of.
+  Tensor real(const ptir::Shape& shape, double low = -2, double high = 2) {
+    reals_.push_back(feeds_.size());
+    return fixed(shape, low, high);
+  }
+  Tensor fixed(const ptir::Shape& shape, double low, double high) {
+    std::vector<double> values(static_cast<std::size_t>(shape.constant_elements().raw()));
+    for (double& x : values) x = number(low, high);
+    return feed({DType::f64, shape}, std::as_bytes(std::span(values)));
+  }
+  Tensor whole(const ptir::Shape& shape, const std::vector<std::int64_t>& values) {
+    return feed({DType::si64, shape}, std::as_bytes(std::span(values)));
+  }
+  /// The output: the sum of `y` times a number for each element.
+  void result(const Tensor& y) {
+    std::vector<double> weights(static_cast<std::size_t>(y.shape().constant_elements().raw()));
+    for (double& w : weights) w = number(-1, 1);
+    const Tensor w = b().constant({DType::f64, y.shape()}, std::as_bytes(std::span(weights)));
+    const Tensor weighted = (y.dtype() == DType::f64 ? y : b().cast(y, DType::f64)) * w;
+    gradient::Numbers axes;
+    for (std::int64_t axis = 0; axis < y.rank(); ++axis) axes.append(axis);
+    const Tensor sum = gradient::sum(weighted, axes, false);
+    loss_ = graft_.id_of(sum);
+    graft_.output("loss", sum);
+  }
+
+  /// The program, then the same with the gradients of the real inputs as outputs.
+  void finish() {
+    auto made = graft_.finish();
+    ASSERT_TRUE(made) << made.error().text();
+    forward_ = std::move(*made);
+    fused::Graft back(forward_, types());
+    std::vector<fused::ValueId> of;
+    for (const std::size_t i : reals_) of.push_back(feeds_[i].id);
+    const auto found = gradient::differentiate(back, loss_, of);
+    refused =
+        found ? std::string() : std::string(name(found.error().code())) + ": " + std::string(found.error().text());
+    if (!found) return;
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      EXPECT_TRUE((*found)[i].type() == feeds_[reals_[i]].type);
+      back.output(Name::of("gradient", static_cast<unsigned>(i)), (*found)[i]);
+    }
+    auto both = back.finish();
+    ASSERT_TRUE(both) << both.error().text();
+    backward_ = std::move(*both);
+  }
+  /// The outputs of the program or of that with gradients, the reals moved by `h` along `direction`.
+  std::vector<std::vector<double>> run(bool gradients, double h, const std::vector<double>& direction,
+                                       bool training = true) {
+    std::vector<HostValue> inputs;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < feeds_.size(); ++i) {
+      TensorType type{feeds_[i].type.dtype, {}};
+      for (const ptir::Dim dim : feeds_[i].type.shape.view())
+        type.shape = type.shape.appended(static_cast<std::uint32_t>(dim.extent()));
+      inputs.push_back({type, data_[i]});
+      if (h == 0 || std::find(reals_.begin(), reals_.end(), i) == reals_.end()) continue;
+      for (std::size_t e = 0; e < data_[i].size(); e += sizeof(double)) {
+        double x = 0;
+        std::memcpy(&x, data_[i].data() + e, sizeof x);
+        x += h * direction[next++];
+        std::memcpy(inputs.back().bytes.data() + e, &x, sizeof x);
+      }
+    }
+    const auto program = fused::instantiate(gradients ? backward_ : forward_, types(), training);
+    EXPECT_TRUE(program) << program.error().text();
+    if (!program) return {};
+    if (program->regions[0].parameters.size() > inputs.size())
+      inputs.push_back({{DType::si64, {}}, std::vector<std::byte>(8, std::byte{3})});
+    const ProgramRun ran = run_program(*program, inputs, 1, 1000, false);
+    EXPECT_FALSE(ran.refused) << ran.refused->text();
+    EXPECT_FALSE(ran.failed) << ran.failed->text();
+    std::vector<std::vector<double>> out;
+    for (const HostValue& value : ran.outputs) {
+      out.emplace_back(value.bytes.size() / sizeof(double));
+      if (!value.bytes.empty()) std::memcpy(out.back().data(), value.bytes.data(), value.bytes.size());
+    }
+    return out;
+  }
+  std::vector<double> direction() {
+    std::vector<double> made;
+    for (const std::size_t i : reals_)
+      for (std::size_t e = 0; e < data_[i].size(); e += sizeof(double)) made.push_back(number(-1, 1));
+    return made;
+  }
+
+  std::string refused{};  ///< why there is no gradient
+
+ private:
+  Tensor feed(const ptir::TensorType& type, std::span<const std::byte> bytes) {
+    const Tensor made = graft_.feed(type);
+    feeds_.push_back({graft_.id_of(made), type});
+    data_.emplace_back(bytes.begin(), bytes.end());
+    return made;
+  }
+  std::span<const fused::FeedType> types() const { return feeds_; }
+
+  std::mt19937 random_;
+  fused::FusedProgram empty_, forward_, backward_;
+  fused::Graft graft_;
+  fused::ValueId loss_ = 0;
+  std::vector<fused::FeedType> feeds_;
+  std::vector<std::vector<std::byte>> data_;
+  std::vector<std::size_t> reals_;
+};
+
+struct Case {
+  const char* op;
+  void (*build)(Function& f);
+  double h = 1e-6;
+  double tolerance = 1e-7;
+};
+
+template <std::size_t kKind> void unary(Function& f) {
+  const bool positive = kKind == 3 || kKind == 6;  // log, rsqrt
+  const Tensor x = f.real({2, 3}, positive ? 0.3 : -2, 2);
+  f.result(f.b().emit("elementwise_unary", {&x, 1}, {ptir::Attribute::choice(kKind)})[0]);
+}
+template <std::size_t kKind> void binary(Function& f) {
+  const std::array<Tensor, 2> in{f.real({2, 3}), f.real({2, 3}, 0.4, 2)};
+  f.result(f.b().emit("elementwise_binary", in, {ptir::Attribute::choice(kKind)})[0]);
+}
+constexpr std::array<std::int64_t, 2> kWindow{2, 3}, kStrides{2, 1}, kLow{1, 0}, kHigh{0, 2}, kBase{1, 2},
+    kDilated{2, 1};
+constexpr std::array<std::int64_t, 2> kFar{4, 5}, kOnes{1, 1};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"elementwise_unary", &unary<0>},
+      {"elementwise_unary", &unary<1>},
+      {"elementwise_unary", &unary<2>},
+      {"elementwise_unary", &unary<3>},
+      {"elementwise_unary", &unary<4>},
+      {"elementwise_unary", &unary<5>},
+      {"elementwise_unary", &unary<6>},
+      {"elementwise_unary", [](Function& f) { f.result(f.b().reciprocal(f.real({4}, 0.5, 2))); }},
+      {"elementwise_binary", &binary<0>},
+      {"elementwise_binary", &binary<1>},
+      {"elementwise_binary", &binary<2>},
+      {"elementwise_binary", &binary<3>},
+      {"elementwise_binary", &binary<4>},
+      {"elementwise_binary", &binary<5>},
+      {"elementwise_binary",
+       [](Function& f) {  // one value twice
+         const Tensor x = f.real({3});
+         f.result(x * x + x);
+       }},
+      {"select",
+       [](Function& f) {
+         const Tensor x = f.real({4}), y = f.real({4});
+         f.result(f.b().select(f.b().lt(x, y), x * 2.0, y * y));
+       }},
+      {"cast", [](Function& f) { f.result(f.b().cast(f.real({4}), DType::f64)); }},
+      {"cast", [](Function& f) { f.result(f.b().cast(f.real({4}), DType::f32)); }, 0x1p-8, 1e-4},
+      {"reduce", [](Function& f) { f.result(f.b().reduce_sum(f.real({2, 3, 2}), {1, -1})); }},
+      {"reduce", [](Function& f) { f.result(f.b().reduce_sum(f.real({2, 3}), {0}, true)); }},
+      {"reduce", [](Function& f) { f.result(f.b().reduce_max(f.real({2, 4}), {-1}, true)); }},
+      {"reduce", [](Function& f) { f.result(f.b().reduce_min(f.real({2, 4}), {0, 1})); }},
+      {"dot_general", [](Function& f) { f.result(f.b().dot(f.real({2, 3, 4}), f.real({4, 5}))); }},
+      {"dot_general",
+       [](Function& f) {  // batch and contracted axes anywhere, in any order
+         f.result(
+             f.b().dot_general(f.real({4, 2, 3, 5}), f.real({5, 3, 2, 6, 4}),
+                               {.batch_lhs = {2}, .batch_rhs = {1}, .contract_lhs = {3, 0}, .contract_rhs = {0, -1}}));
+       }},
+      {"dot_general",
+       [](Function& f) {
+         f.result(f.b().dot_general(f.real({3}), f.real({3}), {.contract_lhs = {0}, .contract_rhs = {0}}));
+       }},
+      {"reshape", [](Function& f) { f.result(f.b().reshape(f.real({2, 6}), {3, -1})); }},
+      {"transpose", [](Function& f) { f.result(f.b().transpose(f.real({2, 3, 4}), {2, 0, -2})); }},
+      {"broadcast_to", [](Function& f) { f.result(f.b().broadcast_to(f.real({3, 1, 2}), {2, 3, 4, 2})); }},
+      {"slice", [](Function& f) { f.result(f.b().slice(f.real({4, 3}), {1, 0}, {2, 3})); }},
+      {"concat", [](Function& f) { f.result(f.b().concat({f.real({2, 1}), f.real({2, 3}), f.real({2, 2})}, -1)); }},
+      {"pad",
+       [](Function& f) { f.result(f.b().pad(f.real({2, 3}), {1, 0}, {0, 2}, {0, 2}, f.b().scalar(DType::f64, 7))); }},
+      {"tile", [](Function& f) { f.result(f.b().tile(f.real({2, 3, 2}), {2, 1, 3})); }},
+      {"take", [](Function& f) { f.result(f.b().take(f.real({4, 3}), f.whole({2, 2}, {1, 3, 1, 0}))); }},
+      {"gather", [](Function& f) { f.result(f.b().gather(f.real({2, 4}), f.whole({2, 3}, {3, 3, 0, 1, 2, 1}), 1)); }},
+      {"scatter_add",
+       [](Function& f) {
+         f.result(f.b().scatter_add(f.real({4, 3}), f.whole({3}, {1, 3, 1}), f.real({3, 3}), {1}, {0}, {0}));
+       }},
+      {"scatter_reduce",
+       [](Function& f) {
+         f.result(f.b().scatter_reduce(0, f.real({2, 4}), f.whole({2, 3}, {3, 3, 0, 1, 2, 1}), f.real({2, 3}), -1));
+       }},
+      {"dynamic_slice",
+       [](Function& f) { f.result(f.b().dynamic_slice(f.real({4, 3}), f.whole({2}, {1, 5}), {2, 2})); }},
+      {"dynamic_update_slice",
+       [](Function& f) { f.result(f.b().dynamic_update_slice(f.real({4, 3}), f.real({2, 2}), f.whole({2}, {1, 0}))); }},
+      {"layer_norm", [](Function& f) { f.result(f.b().layer_norm(f.real({2, 3, 4}), f.real({4}), f.real({4}))); }},
+      {"layer_norm", [](Function& f) { f.result(f.b().layer_norm(f.real({2, 3}), f.real({2}), f.real({2}), 0.1, 0)); }},
+      {"clamp", [](Function& f) { f.result(f.b().clamp(f.real({12}), f.real({12}, -1, 0), f.real({12}, 0.1, 1))); }},
+      {"reduce_window",
+       [](Function& f) {
+         f.result(f.b().reduce_window(0, f.real({5, 4}), {kWindow, kStrides, kLow, kHigh, kBase, kDilated}));
+       }},
+      {"reduce_window",
+       [](Function& f) {  // padding wider than the window
+         f.result(f.b().reduce_window(0, f.real({2, 3}), {kWindow, kStrides, kFar, kFar, kBase, kOnes}));
+       }},
+      {"extract_patches",
+       [](Function& f) {
+         f.result(f.b().extract_patches(f.real({2, 5, 4, 2}), {kWindow, kStrides, kLow, kHigh, {}, kDilated}));
+       }},
+      {"top_k", [](Function& f) { f.result(f.b().top_k(f.real({2, 5}), 3, -1)[0]); }},
+      {"segment_reduce",
+       [](Function& f) { f.result(f.b().segment_reduce(0, f.real({5, 2}), f.whole({5}, {2, 0, 2, 2, 0}), 3)); }},
+      {"segment_reduce",
+       [](Function& f) { f.result(f.b().segment_reduce(1, f.real({5, 2}), f.whole({5}, {1, 0, 1, 1, 0}), 2)); }},
+      {"dropout",
+       [](Function& f) {
+         const Tensor x = f.real({30});
+         Vector<Tensor> y;
+         f.graft().mode_step(
+             "dropout", {&x, 1},
+             std::array<ptir::Attribute, 3>{ptir::Attribute::real(0.4), ptir::Attribute::integer(7), {}},
+             {&x.type(), 1}, y);
+         const Tensor first = y[0];  // dropped twice, by the run's seed now
+         f.graft().mode_step("dropout", {&first, 1}, std::array<ptir::Attribute, 3>{ptir::Attribute::real(0.2), {}, {}},
+                             {&x.type(), 1}, y);
+         f.result(y[1] * y[0]);
+       }},
+      {"batch_norm",
+       [](Function& f) {
+         const std::array<Tensor, 5> in{f.real({4, 3}), f.real({3}), f.real({3}), f.fixed({3}, -2, 2),
+                                        f.fixed({3}, 1, 2)};
+         const std::array<ptir::TensorType, 3> types{in[0].type(), in[1].type(), in[2].type()};
+         Vector<Tensor> y;
+         f.graft().mode_step("batch_norm", in,
+                             std::array<ptir::Attribute, 3>{ptir::Attribute::integer(-1), ptir::Attribute::real(0.01),
+                                                            ptir::Attribute::real(0.1)},
+                             types, y);
+         f.result(y[0]);
+       }},
+  };
+  return all;
+}
+
+/// The gradients times a direction, against the difference of the function along it.
+void expect_slopes(Function& f, const Case& c, bool training) {
+  const auto both = f.run(true, 0, {}, training);
+  ASSERT_GT(both.size(), 1u);
+  for (int trial = 0; trial < 3; ++trial) {
+    const std::vector<double> v = f.direction();
+    const auto ahead = f.run(false, c.h, v, training), behind = f.run(false, -c.h, v, training);
+    ASSERT_TRUE(!ahead.empty() && !behind.empty());
+    const double slope = (ahead[0][0] - behind[0][0]) / (2 * c.h);
+    double found = 0, size = 1;
+    std::size_t next = 0;
+    for (std::size_t i = 1; i < both.size(); ++i)
+      for (const double g : both[i]) {
+        size += std::abs(g * v[next]);
+        found += g * v[next++];
+      }
+    EXPECT_EQ(next, v.size());
+    EXPECT_NEAR(found, slope, c.tolerance * size) << c.op << " in " << (training ? "training" : "evaluation");
+  }
+}
+
+TEST(Gradient, OfEveryOperationIsTheSlope) {
+  std::set<std::string> seen;
+  unsigned seed = 1;
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(std::string(c.op) + " " + std::to_string(seed));
+    seen.insert(c.op);
+    Function f(seed++);
+    c.build(f);
+    f.finish();
+    ASSERT_EQ(f.refused, "");
+    expect_slopes(f, c, true);
+    if (fused::find_mode_op(c.op) != nullptr) expect_slopes(f, c, false);
+  }
+  for (const gradient::GradientRule& row : gradient::kGradientRules)
+    EXPECT_EQ(seen.contains(std::string(row.op)), row.passage == gradient::Passage::rule) << row.op;
+}
+
+TEST(Gradient, StopsAtWhatIsNoFunctionToDifferentiate) {
+  Function f(1);
+  const Tensor x = f.real({3}), y = f.real({3});
+  f.result(x + f.b().stop_gradient(y * y) + f.b().cast(f.b().gt(y, x), DType::f64));
+  f.finish();
+  ASSERT_EQ(f.refused, "");
+  const auto out = f.run(true, 0, {});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_NE(out[1], std::vector<double>(3));
+  EXPECT_EQ(out[2], std::vector<double>(3));
+}
+
+TEST(Gradient, RefusesByNameWhatIsNotBuilt) {
+  const auto refusal = [](void (*build)(Function&)) {
+    Function f(1);
+    build(f);
+    f.finish();
+    return f.refused;
+  };
+  const auto has = [](const std::string& text, std::string_view piece) {
+    return text.find(piece) != std::string::npos;
+  };
+  std::string text = refusal([](Function& f) {
+    f.result(f.b().reduce_window(1, f.real({4, 4}), {kWindow, kOnes, kLow, kHigh, kOnes, kOnes}));
+  });
+  EXPECT_TRUE(has(text, "unimplemented") && has(text, "reduce_window") && has(text, "max")) << text;
+  text = refusal([](Function& f) {
+    const Tensor x = f.real({3});
+    const auto body = f.b().region("body", [&] {
+      const Tensor carry = f.b().parameter({DType::f64, {}}), row = f.b().parameter({DType::f64, {}});
+      f.b().result(carry + row);
+    });
+    f.result(f.b().scan(body, 1, 0, {f.b().constant(0.0), x})[0]);
+  });
+  EXPECT_TRUE(has(text, "unimplemented") && has(text, "(scan)")) << text;
+  text = refusal(
+      [](Function& f) { f.result(f.b().scatter_reduce(1, f.real({4}), f.whole({2}, {1, 1}), f.real({2}), 0)); });
+  EXPECT_TRUE(has(text, "unimplemented") && has(text, "scatter_reduce")) << text;
+}
+
+}  // namespace

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/optimizer.cpp: SGD, Adam and AdamW against PyTorch's (tests/tools/optimizer_vectors.py).
+#include <zrt/ir/gradient/differentiate.hpp>
+#include <zrt/ir/train/optimizer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <support/run_program.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+namespace fused = zrt::ir::fused;
+namespace train = zrt::ir::train;
+
+const ir::ptir::TensorType kVector{DType::f64, {3}};
+
+/// sum(p^4) / 4 - sum(p), with the steps that train p.
+template <class O>
+fused::FusedProgram trained(const O& optimizer, std::vector<fused::FeedType>& feeds, bool rate_feed) {
+  const fused::FusedProgram nothing;
+  fused::Graft forward(nothing, {});
+  const auto p = forward.feed(kVector);
+  const auto square = p * p;
+  const auto loss = forward.builder().reduce_sum(square * square * 0.25 - p, {0});
+  forward.output("loss", loss);
+  const fused::ValueId p_id = forward.id_of(p), loss_id = forward.id_of(loss);
+  const auto program = forward.finish();
+  EXPECT_TRUE(program) << program.error().text();
+  feeds = {{p_id, kVector}};
+  fused::Graft graft(*program, feeds);
+  const auto gradients = ir::gradient::differentiate(graft, loss_id, {&p_id, 1});
+  EXPECT_TRUE(gradients) << gradients.error().text();
+  std::optional<ir::ptir::Tensor> rate;
+  if (rate_feed) {
+    rate = graft.feed({DType::f64, {}});
+    feeds.push_back({graft.id_of(*rate), {DType::f64, {}}});
+  }
+  const auto slots = train::update(graft, optimizer, {&p_id, 1}, gradients->span(), rate);
+  EXPECT_TRUE(slots) << slots.error().text();
+  for (const train::Slot& slot : *slots) feeds.push_back({slot.id, slot.type});
+  auto made = graft.finish();
+  EXPECT_TRUE(made) << made.error().text();
+  return std::move(*made);
+}
+
+/// p after five steps from the numbers of the vectors.
+template <class O> std::vector<double> after_five_steps(O optimizer, bool rate_feed = false, bool training = true) {
+  std::vector<fused::FeedType> feeds;
+  const double rate = optimizer.rate;
+  if (rate_feed) optimizer.rate = 77;  // the feed takes its place
+  const fused::FusedProgram program = trained(optimizer, feeds, rate_feed);
+  const auto ready = fused::instantiate(program, feeds, training);
+  EXPECT_TRUE(ready) << ready.error().text();
+  std::vector<HostValue> inputs;
+  for (const fused::ValueId id : program.feeds)
+    for (const fused::FeedType& feed : feeds)
+      if (feed.id == id) {
+        const std::size_t n = feed.type.shape.rank == 0 ? 1 : 3;
+        inputs.push_back({{DType::f64, n == 1 ? Shape{} : Shape{3}}, std::vector<std::byte>(8 * n)});
+        if (rate_feed && id == feeds[1].id) std::memcpy(inputs.back().bytes.data(), &rate, 8);
+      }
+  const double start[3]{0.5, -1.5, 2.0};
+  std::memcpy(inputs[0].bytes.data(), start, sizeof start);
+  for (int step = 0; step < 5; ++step) {
+    const ProgramRun ran = run_program(*ready, inputs, 1, 1, false);
+    EXPECT_TRUE(!ran.refused && !ran.failed);
+    for (std::size_t s = 0; s < program.state_out.size(); ++s)
+      for (std::size_t f = 0; f < program.feeds.size(); ++f)
+        if (program.feeds[f] == program.state_out[s].state) inputs[f].bytes = ran.outputs[1 + s].bytes;
+  }
+  std::vector<double> p(3);
+  std::memcpy(p.data(), inputs[0].bytes.data(), 24);
+  return p;
+}
+
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(found[i], expected[i], 1e-12) << i;
+}
+
+TEST(Optimizer, SgdMovesAsPyTorchs) {
+  expect_near(after_five_steps(train::Sgd{}), {0.54306434165713691, -1.3067939836181104, 1.7185032143238306});
+  expect_near(after_five_steps(train::Sgd{.weight_decay = 0.1}),
+              {0.54052430687266262, -1.3004991255717377, 1.7108683393739252});
+  expect_near(after_five_steps(train::Sgd{.momentum = 0.9, .weight_decay = 0.1}),
+              {0.60610607970971897, -0.9837793758835639, 1.2618245014388634});
+  expect_near(after_five_steps(train::Sgd{.momentum = 0.9, .nesterov = true}),
+              {0.642188267562951, -0.91308218885074477, 1.2098153703659922});
+}
+
+TEST(Optimizer, AdamMovesAsPyTorchs) {
+  expect_near(after_five_steps(train::Adam{.rate = 0.05}),
+              {0.74818991702342541, -1.2522999404103277, 1.7527847775740302});
+  expect_near(
+      after_five_steps(train::Adam{.rate = 0.05, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3, .weight_decay = 0.1}),
+      {0.74641296207252927, -1.2533215621067362, 1.7539294039628988});
+  expect_near(after_five_steps(train::AdamW{.rate = 0.05, .weight_decay = 0.1}),
+              {0.73350213080211613, -1.2180815210682545, 1.7065289991219208});
+}
+
+TEST(Optimizer, AFeedMayBeTheRate) {
+  expect_near(after_five_steps(train::AdamW{.rate = 0.05, .weight_decay = 0.1}, true),
+              {0.73350213080211613, -1.2180815210682545, 1.7065289991219208});
+}
+
+TEST(Optimizer, EvaluationLeavesEveryStateAsItWas) {
+  EXPECT_EQ(after_five_steps(train::AdamW{}, false, false), (std::vector<double>{0.5, -1.5, 2.0}));
+}
+
+}  // namespace
