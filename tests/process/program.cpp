@@ -513,6 +513,23 @@ TEST_F(Program, ExamplesRun) {
   }
 }
 
+TEST_F(Program, TheTrainingExampleReachesPyTorchsLosses) {
+  const json expected = json::parse(contents(ZRT_TEST_DATA_DIR "/train/tiny_losses.json"));
+  const Outcome done = run_program("train", {ZRT_SOURCE_DIR "/LICENSE", "steps=6", "batch=2", "length=8", "width=8",
+                                             "heads=2", "rate=0.01", "seed=5", "print=1", "sample=20"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  std::istringstream lines(done.out);
+  std::string word;
+  std::vector<double> losses;
+  while (lines >> word)
+    if (word == "loss" && lines >> word) losses.push_back(std::stod(word));
+  ASSERT_EQ(losses.size(), expected["losses"].size() + 1);
+  for (std::size_t i = 0; i + 1 < losses.size(); ++i)
+    EXPECT_NEAR(losses[i], expected["losses"][i].get<double>(), 1e-4) << i;
+  EXPECT_NEAR(losses.back(), expected["held_out"].get<double>(), 1e-4);
+  EXPECT_EQ(run_program("train", {ZRT_SOURCE_DIR "/LICENSE", "steps"}).status, 2);
+}
+
 TEST(Readme, ShowsTheExampleAsItIs) {
   const std::string source = contents(ZRT_SOURCE_DIR "/examples/embed.cpp");
   const std::string code = source.substr(source.find('\n') + 1);  // without the licence line

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/optimizer.cpp: SGD, Adam and AdamW against PyTorch's (tests/tools/optimizer_vectors.py).
+// test-set: full
 #include <zrt/ir/gradient/differentiate.hpp>
 #include <zrt/ir/train/optimizer.hpp>
 
