@@ -73,7 +73,7 @@ class RandomBlocks {
   void step() {
     const PtirTensor x = pick();
     const PtirTensor y = pick();
-    switch (draw(12)) {
+    switch (draw(13)) {
       case 0:
         return keep(0.5 * (x + y));
       case 1:
@@ -101,6 +101,15 @@ class RandomBlocks {
         return keep(
             b_.dot_general(b_.softmax(0.5 * b_.dot_general(x, maybe(y), {.contract_lhs = {1}, .contract_rhs = {1}})), y,
                            {.contract_lhs = {1}, .contract_rhs = {0}}));
+      case 11: {
+        const auto half = [&](const PtirTensor& of, std::int64_t start) {
+          return b_.slice(of, {0, start}, {kRows, kFeatures / 2});
+        };
+        const PtirTensor a = half(x, 0);
+        const PtirTensor c = half(maybe(x), kFeatures / 2);
+        const auto [cos, sin] = waves();
+        return keep(b_.concat({a * cos - c * sin, c * cos + (draw(5) == 0 ? c : a) * sin}, -1));
+      }
       default:
         return keep(b_.exp(b_.minimum(x, vector())));
     }
@@ -122,6 +131,18 @@ class RandomBlocks {
   PtirTensor maybe(const PtirTensor& x) { return draw(5) == 0 ? pick() : x; }
   void keep(const PtirTensor& x) { values_.push_back(x); }
   PtirTensor vector() { return b_.constant({kFeatures}, random_floats(kFeatures, draw(3))); }
+  /// Cosines and sines of positions and pairs.
+  std::pair<PtirTensor, PtirTensor> waves() {
+    std::vector<float> cosines;
+    std::vector<float> sines;
+    for (std::uint32_t t = 0; t < kRows; ++t)
+      for (std::uint32_t i = 0; i < kFeatures / 2; ++i) {
+        const float angle = static_cast<float>(t) * static_cast<float>(std::pow(100.0, -2.0 * i / kFeatures));
+        cosines.push_back(std::cos(angle));
+        sines.push_back(std::sin(angle));
+      }
+    return {b_.constant({kRows, kFeatures / 2}, cosines), b_.constant({kRows, kFeatures / 2}, sines)};
+  }
   PtirTensor matrix() {
     return b_.constant({kFeatures, kFeatures}, random_floats(std::size_t{kFeatures} * kFeatures, draw(3)));
   }
@@ -158,7 +179,7 @@ TEST(Passes, RandomProgramsOfBlocksKeepTheirValues) {
     }
   }
   for (const auto& [op, count] : fused) std::printf("%s: %zu\n", op.c_str(), count);
-  for (const char* op : {"attention", "softmax", "gated_act", "rms_norm", "layer_norm", "linear"})
+  for (const char* op : {"attention", "softmax", "gated_act", "rms_norm", "layer_norm", "linear", "rope"})
     EXPECT_GT(fused[op], 20u) << op;
 }
 

@@ -9,6 +9,7 @@
 #include <zrt/ir/passes/fuse_gated_act.hpp>
 #include <zrt/ir/passes/fuse_linear.hpp>
 #include <zrt/ir/passes/fuse_norm.hpp>
+#include <zrt/ir/passes/fuse_rope.hpp>
 #include <zrt/ir/passes/fuse_softmax.hpp>
 #include <zrt/ir/passes/matmul_absorption.hpp>
 
@@ -34,6 +35,7 @@ inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"absorb_causal_mask", &absorb_causal_mask},
     {"fuse_gated_act", &fuse_gated_act},
     {"fuse_linear", &fuse_linear},
+    {"fuse_rope", &fuse_rope},
     {"merge_common_subexpressions", &merge_common_subexpressions},
     {"drop_dead_code", &drop_dead_code},
 });
