@@ -204,8 +204,6 @@ int show(const PtirOptions& o, const zrt::plan::ExecutionPlan& plan, const std::
 }  // namespace
 
 int ptir_run(const PtirOptions& o) {
-  if (o.dump == "c")
-    return failed(zrt::fail(zrt::Errc::unimplemented, "programs are not written as C in this build").error());
   std::vector<std::string> feeds = o.feeds;
   const auto source = read_program(o.file, feeds);
   if (!source) return failed(source.error());
@@ -218,6 +216,11 @@ int ptir_run(const PtirOptions& o) {
   if (!arrays) return failed(arrays.error());
   const auto shapes = shapes_of(*source, *arrays);
   if (!shapes) return failed(shapes.error());
+  if (o.dump == "c") {
+    const auto code = c_source(*source, *shapes);
+    if (!code) return failed(code.error());
+    return print(code->view()) ? kOk : cannot_write("stdout");
+  }
   const auto ready = ready_program(*source, *shapes, o.backend, o.threads);
   if (!ready) return failed(ready.error());
   TensorProgram& program = **ready;

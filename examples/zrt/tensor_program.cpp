@@ -5,6 +5,7 @@
 #include <zrt/backend/reference.hpp>
 #include <zrt/exec/program_runner.hpp>
 #include <zrt/ir/onnx/operators.hpp>
+#include <zrt/plan/c/convert.hpp>
 
 namespace program {
 namespace {
@@ -52,6 +53,10 @@ ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const
   if (backend == "cpu") return ready_on<Cpu>(source, shapes, threads);
   if (backend == "reference") return ready_on<Reference>(source, shapes, threads);
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
+}
+
+zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes) {
+  return zrt::plan::c::to_c(source, shapes);
 }
 
 }  // namespace program

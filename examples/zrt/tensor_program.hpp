@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/tensor_program.hpp: a tensor program made ready on a backend that the command line names.
+// examples/zrt/tensor_program.hpp: a tensor program made ready on a backend that the command line names, or as C.
 #pragma once
 
+#include <zrt/core/string.hpp>
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/ir/ptir/program.hpp>
 #include <zrt/plan/compiled_plan.hpp>
@@ -33,5 +34,9 @@ using ReadyProgram = zrt::Result<std::unique_ptr<TensorProgram>>;
 [[nodiscard]] ReadyProgram ready_program(const zrt::ir::ptir::Program& source,
                                          std::span<const zrt::ir::ptir::Shape> shapes, std::string_view backend,
                                          std::uint32_t threads);
+
+/// A file of C99 with `source` as its one function, for inputs of `shapes`.
+[[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source,
+                                                std::span<const zrt::ir::ptir::Shape> shapes);
 
 }  // namespace program

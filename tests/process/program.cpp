@@ -583,6 +583,11 @@ TEST_F(Program, RunsATensorProgram) {
   const Outcome plan = run({"ptir", "run", source, "--feed", x, "--dump", "plan"});
   EXPECT_EQ(plan.status, 0) << plan.err;
   EXPECT_NE(plan.out.find("elementwise_binary(lhs=r"), std::string::npos) << plan.out;
+  const Outcome code = run({"ptir", "run", source, "--feed", x, "--dump", "c"});
+  EXPECT_EQ(code.status, 0) << code.err;
+  EXPECT_NE(code.out.find("(const void *const *inputs, void *const *outputs, void *arena, int training) {"),
+            std::string::npos)
+      << code.out;
   const Outcome dot = run({"ptir", "run", source, "--dump", "dot"});
   EXPECT_EQ(dot.status, 0) << dot.err;
   EXPECT_NE(dot.out.find("digraph"), std::string::npos);
@@ -638,7 +643,7 @@ TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
       {{source, "--feed", cut}, "invalid_file: input x"},
       {{source, "--feed", "x=" + source}, "invalid_file: input x"},
       {{source, "--feed", other, "--feed", y}, "shape_mismatch: region @0"},
-      {{source, "--dump", "c"}, "unimplemented"},
+      {{source, "--dump", "c"}, "has dynamic extents and no --feed"},
       {{"model.onnx"}, "io_error"},
       {{file("bad.onnx", "no model")}, "invalid_file: a protocol buffers field"},
       {{model, "--feed", "z=" + source}, "not_found: the program has no input z"},

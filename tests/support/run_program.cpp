@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/run_program.cpp: the runner of programs on ReferenceBackend.
+// tests/support/run_program.cpp: the runner of programs on ReferenceBackend, and the way from programs to loaded C.
+//
+// One source, because the way from a program to a plan is most of what either compiles.
 #include <zrt/backend/reference.hpp>
 #include <zrt/exec/program_runner.hpp>
+#include <zrt/plan/c/convert.hpp>
 
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <support/c_code.hpp>
 #include <support/run_program.hpp>
+#include <unistd.h>
 
 namespace zrt::test {
 
@@ -40,6 +50,78 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
   for (int i = 0; i < times; ++i)
     if (auto r = runner->run(in, out); !r) result.failed = r.error();
   return result;
+}
+
+struct CCode::State {
+  plan::c::Module module;
+  void* library = nullptr;
+};
+
+CCode::CCode() : state_(new State) {}
+CCode::~CCode() {
+  if (state_->library != nullptr) (void)dlclose(state_->library);
+  delete state_;
+}
+
+Result<void> CCode::add(const std::string& name, const ir::ptir::Program& program, std::span<const HostValue> inputs,
+                        std::uint64_t trip_limit, bool optimise) {
+  std::vector<ir::ptir::Shape> shapes;
+  for (const HostValue& value : inputs) {
+    ir::ptir::Shape shape;
+    for (std::uint8_t axis = 0; axis < value.type.shape.rank; ++axis) shape.append(value.type.shape[axis].extent);
+    shapes.push_back(shape);
+  }
+  plan::c::Options options;
+  options.lower.trip_limit = trip_limit;
+  options.optimise = optimise;
+  return plan::c::add_program(state_->module, name, program, shapes, options);
+}
+
+Result<void> CCode::add(const std::string& name, const ir::fused::FusedProgram& program,
+                        std::span<const ir::fused::FeedType> feeds) {
+  return plan::c::add_program(state_->module, name, program, feeds);
+}
+
+std::string CCode::build() {
+  const auto text = state_->module.finish();
+  if (!text) return std::string(text.error().text());
+  const auto folder = std::filesystem::temp_directory_path() / ("zrt_c_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string source = (folder / "code.c").string(), library = (folder / "code.so").string(),
+                    log = (folder / "log").string();
+  std::ofstream(source, std::ios::binary) << std::string_view(text->view());
+  const char* compiler = std::getenv("ZRT_TEST_CC");
+  const std::string command = std::string(compiler != nullptr ? compiler : "cc") +
+                              " -std=c99 -Wall -Wextra -Werror -pedantic -O1 -shared -fPIC -o " + library + " " +
+                              source + " -lm >" + log + " 2>&1";
+  std::string said;
+  if (std::system(command.c_str()) != 0) {
+    std::stringstream words;
+    words << command << "\n" << std::ifstream(log).rdbuf();
+    said = words.str().substr(0, 4000);
+  } else if ((state_->library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) == nullptr) {
+    said = dlerror();
+  }
+  if (std::getenv("ZRT_TEST_KEEP_C") == nullptr) std::filesystem::remove_all(folder);
+  return said;
+}
+
+int CCode::call(const std::string& name, std::span<const HostValue> inputs, std::span<HostValue> outputs,
+                bool training) const {
+  using Function = int (*)(const void* const*, void* const*, void*, int);
+  const auto function = reinterpret_cast<Function>(dlsym(state_->library, name.c_str()));
+  const auto* arena_bytes = static_cast<const std::uint64_t*>(dlsym(state_->library, (name + "_arena_bytes").c_str()));
+  if (function == nullptr || arena_bytes == nullptr) return -1;
+  // What lay there before, and behind it, is nothing that a function may count on or change.
+  std::vector<std::byte> arena(*arena_bytes + 64, std::byte{0xa5});
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const HostValue& value : inputs) in.push_back(value.bytes.data());
+  for (HostValue& value : outputs) out.push_back(value.bytes.data());
+  const int status = function(in.data(), out.data(), arena.data(), training ? 1 : 0);
+  for (std::size_t i = *arena_bytes; i < arena.size(); ++i)
+    if (arena[i] != std::byte{0xa5}) return -2;
+  return status;
 }
 
 }  // namespace zrt::test

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <support/c_code.hpp>
 #include <support/random_program.hpp>
 
 namespace {
@@ -230,6 +231,49 @@ TEST(FusedInstantiate, RandomProgramsComeBack) {
     ASSERT_EQ(back->regions[0].results.size(), program.regions[0].results.size());
     EXPECT_EQ(back->regions.size(), program.regions.size());
     EXPECT_GE(back->regions[0].instructions.size(), program.regions[0].instructions.size());
+  }
+}
+
+HostValue values(const Shape& shape, const std::vector<double>& data) {
+  const auto bytes = std::as_bytes(std::span(data));
+  return {{DType::f64, shape}, {bytes.begin(), bytes.end()}};
+}
+
+constexpr std::string_view kBothModes = R"({"version":1,"feeds":[0,1,2,3,4],"steps":[
+{"step_id":0,"op_name":"batch_norm","input_ids":[0,1,2,3,4],"attrs":{"feature_axis":1,"epsilon":1e-5,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true},
+{"step_id":1,"op_name":"dropout","input_ids":[7],"attrs":{"rate":0.25},"result_id":10,"mode_sensitive":true},
+{"step_id":2,"op_name":"elementwise_binary","input_ids":[10,0],"attrs":{"op":"add"},"result_id":11,"mode_sensitive":false}],
+"outputs":{"y":11,"again":3},"state_in":[3,4],"state_out":[{"state":3,"value":8},{"state":4,"value":9}]})";
+
+// Its dropout has no seed of its own, so that training takes one more input.
+TEST(FusedInC, TheModeIsAnArgument) {
+  const auto program = fused::parse_json(kBothModes);
+  ASSERT_TRUE(program) << program.error().text();
+  const ir::ptir::TensorType matrix{DType::f64, {4, 3}}, vector{DType::f64, {3}};
+  const std::vector<fused::FeedType> feeds{{0, matrix}, {1, vector}, {2, vector}, {3, vector}, {4, vector}};
+  CCode code;
+  const auto added = code.add("model", *program, feeds);
+  ASSERT_TRUE(added) << added.error().text();
+  ASSERT_EQ(code.build(), "");
+  std::vector<HostValue> inputs{values({4, 3}, {-1, 0.5, 2, 3, -4, 7, 0.25, 1.5, -2.5, 4, 2, 1}),
+                                values({3}, {1, 2, 0.5}), values({3}, {0, -1, 3}), values({3}, {0.5, -0.5, 1}),
+                                values({3}, {1, 2, 4})};
+  inputs.push_back({{DType::si64, {}}, std::vector<std::byte>(8, std::byte{11})});
+  std::vector<std::byte> results;
+  for (const bool training : {false, true}) {
+    const auto in_mode = fused::instantiate(*program, feeds, training);
+    ASSERT_TRUE(in_mode) << in_mode.error().text();
+    ASSERT_EQ(in_mode->regions[0].parameters.size(), training ? 6u : 5u);
+    const ProgramRun run = run_program(*in_mode, std::span(inputs).first(training ? 6 : 5), 1, 1, false);
+    ASSERT_FALSE(run.refused || run.failed);
+    std::vector<HostValue> got = run.outputs;
+    for (HostValue& value : got) std::fill(value.bytes.begin(), value.bytes.end(), std::byte{0x5a});
+    ASSERT_EQ(code.call("model", inputs, got, training), 0);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i].bytes == run.outputs[i].bytes) << "output " << i;
+    EXPECT_TRUE(got[1].bytes == inputs[3].bytes);
+    // The modes are not the same.
+    EXPECT_FALSE(got[0].bytes == results);
+    results = got[0].bytes;
   }
 }
 

@@ -9,10 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
+#include <support/c_code.hpp>
 #include <support/run_plan.hpp>
 #include <support/run_program.hpp>
 
@@ -197,26 +199,40 @@ std::uint64_t first_difference(const json& c, const HostValue& got, const HostVa
   return elements;
 }
 
-/// Runs one vector as a program with constant extents, and with dynamic ones where it has any; `negative`
-/// counts axes from the end.
-void check(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
+/// One vector as a program with constant extents.
+struct VectorProgram {
+  std::string text;
   std::vector<HostValue> in, out;
-  for (const json& tensor : c["in"]) in.push_back(value_from(tensor, n));
-  for (const json& tensor : c["out"]) out.push_back(value_from(tensor, n));
-  for (HostValue& value : out)
+  bool violates = false;
+  bool refused = false;  ///< before it runs: an axis known to be empty has no largest element
+};
+
+/// `negative` counts axes from the end.
+VectorProgram program_of(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
+  VectorProgram v;
+  for (const json& tensor : c["in"]) v.in.push_back(value_from(tensor, n));
+  for (const json& tensor : c["out"]) v.out.push_back(value_from(tensor, n));
+  for (HostValue& value : v.out)
     if (info(value.type.dtype).block_elems == 2 && value.type.shape.elements({}).raw() % 2 != 0)
       value.bytes.back() &= std::byte{0x0f};
-  const bool violates = c.value("violates", false);
-  const json values = negative ? with_negative_axes(op, given, in) : given;
-  const std::string x = in.empty() ? "" : std::string(name(in[0].type.dtype));
+  v.violates = c.value("violates", false);
+  v.refused = op == "arg_max" && v.in[0].type.shape[given["axis"]].extent == 0;
+  const json values = negative ? with_negative_axes(op, given, v.in) : given;
+  const std::string x = v.in.empty() ? "" : std::string(name(v.in[0].type.dtype));
   std::string attributes = attributes_text(op, values, x, n);
   if (op == "constant") {
-    attributes = "value = " + text_of(in[0].type) + " x \"" + c["in"][0][2].get<std::string>() + "\"";
-    in.clear();
+    attributes = "value = " + text_of(v.in[0].type) + " x \"" + c["in"][0][2].get<std::string>() + "\"";
+    v.in.clear();
   }
-  const std::string text = program_text(op, attributes, in, out, op == "top_k");
-  SCOPED_TRACE(text.substr(0, 600));
-  auto program = ir::ptir::parse(text);
+  v.text = program_text(op, attributes, v.in, v.out, op == "top_k");
+  return v;
+}
+
+/// Runs one vector as a program with constant extents, and with dynamic ones where it has any.
+void check(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
+  const VectorProgram v = program_of(c, op, given, n, negative);
+  SCOPED_TRACE(v.text.substr(0, 600));
+  auto program = ir::ptir::parse(v.text);
   ASSERT_TRUE(program) << program.error().text();
   bool dynamic = false;
   for (const json& tensor : c["in"])
@@ -228,8 +244,8 @@ void check(const json& c, const std::string& op, const json& given, std::uint32_
       ASSERT_TRUE(open) << open.error().text();
       program = std::move(open);
     }
-    const ProgramRun run = run_program(*program, in, 2);
-    if (violates) {
+    const ProgramRun run = run_program(*program, v.in, 2);
+    if (v.violates) {
       // With the extents known, some of it shows before the program runs.
       ASSERT_TRUE(run.refused || run.failed);
       if (run.failed) {
@@ -237,20 +253,65 @@ void check(const json& c, const std::string& op, const json& given, std::uint32_
       }
       continue;
     }
-    if (op == "arg_max" && in[0].type.shape[given["axis"]].extent == 0) {
-      // An axis known to be empty has no largest element, even when there is nothing to find.
+    if (v.refused) {
       ASSERT_TRUE(run.refused);
       continue;
     }
     ASSERT_FALSE(run.refused) << run.refused->text();
     ASSERT_FALSE(run.failed) << run.failed->text();
-    ASSERT_EQ(run.outputs.size(), out.size());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      EXPECT_EQ(run.outputs[i].type, out[i].type);
-      EXPECT_EQ(first_difference(c, run.outputs[i], out[i]), out[i].type.shape.elements({}).raw()) << "output " << i;
+    ASSERT_EQ(run.outputs.size(), v.out.size());
+    for (std::size_t i = 0; i < v.out.size(); ++i) {
+      EXPECT_EQ(run.outputs[i].type, v.out[i].type);
+      EXPECT_EQ(first_difference(c, run.outputs[i], v.out[i]), v.out[i].type.shape.elements({}).raw())
+          << "output " << i;
     }
   }
 }
+
+/// Vectors as functions of one C file.
+class InC {
+ public:
+  /// Every vector if the environment has ZRT_TEST_ALL_VECTORS, else one in so many.
+  static constexpr std::size_t kOneIn = 11;
+
+  void add(const json& c, VectorProgram v) {
+    const bool all = std::getenv("ZRT_TEST_ALL_VECTORS") != nullptr;
+    if (v.refused || (!all && seen_++ % kOneIn != 0)) return;
+    const auto program = ir::ptir::parse(v.text);
+    ASSERT_TRUE(program) << program.error().text();
+    const auto added = code_.add(name_of(vectors_.size()), *program, v.in);
+    if (!added && v.violates) return;
+    ASSERT_TRUE(added) << v.text.substr(0, 600) << added.error().text();
+    vectors_.push_back({c, std::move(v)});
+  }
+  void check() {
+    const std::string said = code_.build();
+    ASSERT_EQ(said, "");
+    for (std::size_t i = 0; i < vectors_.size(); ++i) {
+      const auto& [c, v] = vectors_[i];
+      SCOPED_TRACE(v.text.substr(0, 600));
+      std::vector<HostValue> got = v.out;
+      for (HostValue& value : got) std::fill(value.bytes.begin(), value.bytes.end(), std::byte{0x5a});
+      const int status = code_.call(name_of(i), v.in, got);
+      EXPECT_EQ(status, v.violates ? 1 : 0);
+      for (std::size_t o = 0; o < got.size(); ++o) {
+        if (v.violates)
+          EXPECT_TRUE(got[o].bytes == std::vector<std::byte>(got[o].bytes.size(), std::byte{0x5a})) << "output " << o;
+        else
+          EXPECT_EQ(first_difference(c, got[o], v.out[o]), v.out[o].type.shape.elements({}).raw()) << "output " << o;
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return vectors_.size(); }
+
+ private:
+  static std::string name_of(std::size_t i) { return "vector_" + std::to_string(i); }
+
+  CCode code_;
+  std::vector<std::pair<json, VectorProgram>> vectors_;
+  std::size_t seen_ = 0;
+};
 
 json vectors(const char* file) {
   std::ifstream stream(std::string(ZRT_TEST_DATA_DIR "/ptir/") + file);
@@ -323,22 +384,31 @@ json attributes_of_block(const OpRow& row, const std::vector<std::byte>& block) 
   return a;
 }
 
-TEST(PtirVectors, ArithmeticGivesTheSameAsAProgram) {
-  std::map<std::string, int> seen;
+/// Calls `use(case, op, attributes)` for every case of arithmetic that a program can say.
+template <class Use> void each_arithmetic(Use&& use) {
   for (const json& c : vectors("arithmetic.json")) {
     if (c.contains("error")) continue;
     const std::string op = c["op"];
     const OpRow* row = (*catalog_ops().table)[number(ir::ptir::find_op(op)->opcode)];
-    const json a = attributes_of_block(*row, bytes_from(c["block"]));
-    if (a.value("op", "") == kNameless) continue;
+    json a = attributes_of_block(*row, bytes_from(c["block"]));
+    // A seed that is an operand is no attribute.
+    if (op.starts_with("rng_") && !c["in"].empty()) a.erase("seed");
+    if (a.value("op", "") != kNameless) use(c, op, a);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(PtirVectors, ArithmeticGivesTheSameAsAProgram) {
+  std::map<std::string, int> seen;
+  each_arithmetic([&](const json& c, const std::string& op, const json& a) {
     for (const bool negative : {false, true}) check(c, op, a, c.value("n", 3u), negative);
     ++seen[op];
-    if (HasFailure()) return;
-  }
+  });
   EXPECT_EQ(seen.size(), 17u);
 }
 
-TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
+/// Calls `use(text, from, to)` for every pair of types, with the program that casts one to the other.
+template <class Use> void each_cast(Use&& use) {
   std::ifstream file(ZRT_TEST_DATA_DIR "/ptir/cast_vectors.txt");
   const auto tensor = [](const std::string& type, std::istringstream& words) {
     const DType dtype = dtype_named(type);
@@ -356,7 +426,6 @@ TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
     return value;
   };
   HostValue from;
-  int pairs = 0;
   for (std::string line; std::getline(file, line);) {
     std::istringstream in(line);
     std::string type;
@@ -367,7 +436,13 @@ TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
       continue;
     }
     const HostValue to = tensor(type, in);
-    const std::string text = program_text("cast", "dtype = " + type, {from}, {to}, false);
+    use(program_text("cast", "dtype = " + type, {from}, {to}, false), from, to);
+  }
+}
+
+TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
+  int pairs = 0;
+  each_cast([&](const std::string& text, const HostValue& from, const HostValue& to) {
     SCOPED_TRACE(text);
     const auto program = ir::ptir::parse(text);
     ASSERT_TRUE(program) << program.error().text();
@@ -375,8 +450,23 @@ TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
     ASSERT_FALSE(run.refused) << run.refused->text();
     EXPECT_EQ(first_difference({}, run.outputs[0], to), to.type.shape[0].extent);
     ++pairs;
-  }
+  });
   EXPECT_EQ(pairs, 17 * 17);
+}
+
+TEST(PtirVectors, GiveTheSameInC) {
+  InC code;
+  const json movement = vectors("movement.json");
+  for (const json& c : movement["cases"]) code.add(c, program_of(c, c["op"], c["attrs"], movement["n"], false));
+  each_arithmetic([&](const json& c, const std::string& op, const json& a) {
+    code.add(c, program_of(c, op, a, c.value("n", 3u), false));
+  });
+  each_cast([&](const std::string& text, const HostValue& from, const HostValue& to) {
+    code.add(json::object(), {text, {from}, {to}});
+  });
+  ASSERT_FALSE(HasFailure());
+  EXPECT_GT(code.size(), 120u);
+  code.check();
 }
 
 /// Where the IR's own rule and the op's shape rule both refuse, they say it with one code.

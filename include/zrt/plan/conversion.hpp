@@ -6,6 +6,7 @@
 #include <zrt/ir/ptir/lower.hpp>
 #include <zrt/ir/ptir/print.hpp>
 #include <zrt/ir/ptir/walk.hpp>
+#include <zrt/plan/c/claims.hpp>
 #include <zrt/plan/validate.hpp>
 
 namespace zrt::inline ZRT_ABI::plan {
@@ -25,17 +26,23 @@ consteval OpSet all_operations() {
   for (const ir::ptir::OpInfo& op : ir::ptir::kOps) set.insert(op.opcode);
   return set;
 }
+consteval OpSet operations_in_c() {
+  OpSet set;
+  for (const ir::ptir::OpInfo& op : ir::ptir::kOps)
+    if (c::has_form(op.opcode)) set.insert(op.opcode);
+  return set;
+}
 
 }  // namespace detail
 
 /// Every target, in the order of their names.
 ///
-/// - c: one function of C. Nothing has a form yet.
+/// - c: one function of C99 (plan/c/convert.hpp), for one set of input shapes.
 /// - dot: a graph for Graphviz (ir/ptir/dot.hpp).
 /// - plan: an execution plan (ir/ptir/lower.hpp, plan/compile.hpp), for one set of input shapes. Whether a
 ///   backend has the target of a custom call shows when the plan is bound.
 inline constexpr auto kConversionTargets = std::to_array<ConversionTarget>(
-    {{.name = "c", .ops = {}},
+    {{.name = "c", .ops = detail::operations_in_c(), .dynamic_extents = true, .lowers = true},
      {.name = "dot", .ops = detail::all_operations(), .dynamic_extents = true},
      {.name = "plan", .ops = detail::all_operations(), .dynamic_extents = true, .lowers = true}});
 
@@ -115,18 +122,12 @@ struct LegalityFinding {
   return findings;
 }
 
-/// The name of what a program becomes: "zrt_", the main region's name as an identifier, and 16 digits that
-/// follow from all that the program says. The same program has the same name everywhere.
-///
-/// Errors: Errc::out_of_memory.
-[[nodiscard]] inline Result<Name> entry_point_name(const ir::ptir::Program& program) noexcept {
-  const auto text = ir::ptir::print(program);
-  if (!text) return pass(text);
-  const std::uint64_t hash = hash_bytes(text->view());
+/// The name of what `text` becomes: "zrt_", `stem` as an identifier, and 16 digits that follow from the text.
+[[nodiscard]] inline Name entry_point_name(std::string_view stem, std::string_view text) noexcept {
+  const std::uint64_t hash = hash_bytes(text);
   std::array<char, 60> given{};
   std::size_t size = 0;
-  const std::string_view name = program.regions.empty() ? std::string_view() : program.regions[0].name.view();
-  for (const char c : name.substr(0, given.size())) {
+  for (const char c : stem.substr(0, given.size())) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     given[size++] = plain ? c : '_';
   }
@@ -134,6 +135,16 @@ struct LegalityFinding {
   for (std::size_t i = 0; i < digits.size(); ++i) digits[i] = "0123456789abcdef"[hash >> (60 - 4 * i) & 15];
   return Name::of("zrt_", std::string_view(given.data(), size), size == 0 ? "" : "_",
                   std::string_view(digits.data(), digits.size()));
+}
+
+/// The name of what a program becomes, made of the main region's name and of all that the program says. The
+/// same program has the same name everywhere.
+///
+/// Errors: Errc::out_of_memory.
+[[nodiscard]] inline Result<Name> entry_point_name(const ir::ptir::Program& program) noexcept {
+  const auto text = ir::ptir::print(program);
+  if (!text) return pass(text);
+  return entry_point_name(program.regions.empty() ? std::string_view() : program.regions[0].name.view(), text->view());
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan

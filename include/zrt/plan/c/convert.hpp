@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/plan/c/convert.hpp: programs of the portable tensor IR and fused programs as files of C99.
+#pragma once
+
+#include <zrt/ir/fused/instantiate.hpp>
+#include <zrt/ir/passes/pipeline.hpp>
+#include <zrt/plan/c/module.hpp>
+#include <zrt/plan/compile.hpp>
+#include <zrt/plan/conversion.hpp>
+
+namespace zrt::inline ZRT_ABI::plan::c {
+
+/// How programs are converted.
+struct Options {
+  std::string_view name{};  ///< of the function; empty: the program's entry_point_name
+  bool optimise = true;     ///< run the passes of ir/passes/; a fused program never does
+  ir::ptir::LowerOptions lower{};
+};
+
+namespace detail {
+
+/// The plan of a program, made of what C has a form for. Custom calls stay, so that the module refuses them by
+/// their target.
+[[nodiscard]] inline Result<CompiledPlan> plan_for_c(const ir::ptir::Program& program,
+                                                     std::span<const ir::ptir::Shape> shapes, const Options& options,
+                                                     bool optimise) noexcept {
+  static constexpr ir::Ops kOps = ir::Ops::of<ops::Catalog>();
+  auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
+  if (!graph) return pass(graph);
+  if (optimise)
+    if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::kEvaluateTable<ops::Catalog>}); !r) return pass(r);
+  OpSet claims = kClaims;
+  claims.insert(ops::CustomCall::opcode);
+  return compile(*graph, kOps, claims);
+}
+
+}  // namespace detail
+
+/// Adds `program` to a module under `name`, for inputs of `shapes` in the order of its parameters.
+///
+/// Errors: those of ir::ptir::lower, compile and Module::add.
+[[nodiscard]] inline Result<void> add_program(Module& module, std::string_view name, const ir::ptir::Program& program,
+                                              std::span<const ir::ptir::Shape> shapes,
+                                              const Options& options = {}) noexcept {
+  const auto plan = detail::plan_for_c(program, shapes, options, options.optimise);
+  if (!plan) return pass(plan);
+  return module.add(name, plan->plan);
+}
+
+/// Adds a fused program, with `training` as the function's argument: the steps in their order, in the form
+/// that they have in each mode. Inputs are the feeds in ascending order, then the run's seed where a step draws
+/// from it; outputs those of the program, then the values of state_out.
+///
+/// Errors: those of ir::fused::instantiate and of add_program; `cut`, where given, tells the place.
+[[nodiscard]] inline Result<void> add_program(Module& module, std::string_view name,
+                                              const ir::fused::FusedProgram& program,
+                                              std::span<const ir::fused::FeedType> feeds, const Options& options = {},
+                                              ir::fused::CutWire* cut = nullptr) noexcept {
+  const auto plan_of = [&](bool training) -> Result<CompiledPlan> {
+    const auto in_mode = ir::fused::instantiate(program, feeds, training, cut);
+    if (!in_mode) return pass(in_mode);
+    Vector<ir::ptir::Shape> shapes(program.store.allocator);
+    for (const auto& parameter : in_mode->regions[0].parameters)
+      if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);
+    return detail::plan_for_c(*in_mode, shapes.span(), options, false);
+  };
+  const auto evaluation = plan_of(false);
+  if (!evaluation) return pass(evaluation);
+  const auto training = plan_of(true);
+  if (!training) return pass(training);
+  return module.add(name, evaluation->plan, training->plan);
+}
+
+/// A file with `program` as its one function.
+///
+/// Errors: those of add_program.
+[[nodiscard]] inline Result<String> to_c(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes,
+                                         const Options& options = {}) noexcept {
+  const auto own = entry_point_name(program);
+  if (!own) return pass(own);
+  Module module(program.allocator);
+  if (auto r = add_program(module, options.name.empty() ? own->view() : options.name, program, shapes, options); !r)
+    return pass(r);
+  return module.finish();
+}
+
+/// A file with a fused program as its one function, named after both modes.
+///
+/// Errors: those of add_program.
+[[nodiscard]] inline Result<String> to_c(const ir::fused::FusedProgram& program,
+                                         std::span<const ir::fused::FeedType> feeds, const Options& options = {},
+                                         ir::fused::CutWire* cut = nullptr) noexcept {
+  String both(program.store.allocator);
+  for (const bool training : {false, true}) {
+    const auto in_mode = ir::fused::instantiate(program, feeds, training, cut);
+    if (!in_mode) return pass(in_mode);
+    const auto text = ir::ptir::print(*in_mode);
+    if (!text) return pass(text);
+    if (auto r = both.append(text->view()); !r) return pass(r);
+  }
+  const Name own = entry_point_name("fused", both.view());
+  Module module(program.store.allocator);
+  if (auto r = add_program(module, options.name.empty() ? own.view() : options.name, program, feeds, options, cut); !r)
+    return pass(r);
+  return module.finish();
+}
+
+}  // namespace zrt::inline ZRT_ABI::plan::c

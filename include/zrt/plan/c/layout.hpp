@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/plan/c/layout.hpp: where a plan and its regions lie in the one arena of a generated function.
+#pragma once
+
+#include <zrt/plan/c/claims.hpp>
+#include <zrt/plan/memory.hpp>
+
+namespace zrt::inline ZRT_ABI::plan::c {
+
+/// A plan's memory with that of its regions.
+struct Layout {
+  explicit Layout(const Allocator& allocator) noexcept : mapping(allocator), regions(allocator) {}
+
+  PhysicalMapping mapping;
+  Vector<Layout> regions;  ///< in the order of the plan's
+};
+
+namespace detail {
+
+/// Bytes that the reference of an op wants, which its form in C wants too.
+template <class O> ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands) noexcept {
+  const auto call = type_call<O>(operands);
+  if (!call) return pass(call);
+  return O::reference_scratch(*call, Extents{}).get(O::name);
+}
+
+}  // namespace detail
+
+/// Bytes of the workspace of an op whose operands are these; null where it wants none.
+using ScratchFn = Result<std::uint64_t> (*)(const OperandInfo& operands) noexcept;
+
+/// Plans the memory of `plan`, whose extents are constants. The workspace of an instruction holds the arenas
+/// of its regions one after the other, from multiples of kArenaAlign on.
+///
+/// Errors: those of plan_memory.
+[[nodiscard]] inline Result<Layout> lay_out(const ExecutionPlan& plan, const OpTable& table,
+                                            const std::array<ScratchFn, 256>& scratch_of) noexcept {
+  Layout layout(plan.allocator);
+  for (const ExecutionPlan& region : plan.regions) {
+    auto inner = lay_out(region, table, scratch_of);
+    if (!inner) return inner;
+    if (auto r = layout.regions.push_back(std::move(*inner)); !r) return pass(r);
+  }
+  Vector<std::uint64_t> scratch(plan.allocator);
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    const Instruction insn = plan.instruction(i);
+    CheckedSize bytes = 0;
+    for (std::size_t k = 0; k < insn.regions; ++k)
+      bytes = bytes.aligned(kArenaAlign) + layout.regions[insn.first_region + k].mapping.arena_bytes;
+    if (const ScratchFn own = scratch_of[number(insn.opcode)]) {
+      OperandStorage storage;
+      const auto more = own(plan.operand_info(insn, storage));
+      if (!more) return pass(more);
+      bytes += *more;
+    }
+    const auto total = bytes.get("an instruction's workspace");
+    if (!total) return pass(total);
+    if (auto r = scratch.push_back(*total); !r) return pass(r);
+  }
+  const auto live = liveness(plan);
+  if (!live) return pass(live);
+  auto mapping = plan_memory(plan, *live, table, {}, scratch.span());
+  if (!mapping) return pass(mapping);
+  layout.mapping = std::move(*mapping);
+  return layout;
+}
+
+}  // namespace zrt::inline ZRT_ABI::plan::c

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/plan/c/plan_text.hpp: the instructions of a plan as statements of C.
+#pragma once
+
+#include <zrt/plan/c/emit_elementwise.hpp>
+#include <zrt/plan/c/emit_fold.hpp>
+#include <zrt/plan/c/emit_index.hpp>
+#include <zrt/plan/c/emit_movement.hpp>
+#include <zrt/plan/c/emit_quantize.hpp>
+#include <zrt/plan/c/emit_random.hpp>
+#include <zrt/plan/c/emit_region.hpp>
+#include <zrt/plan/c/emit_window.hpp>
+#include <zrt/plan/c/layout.hpp>
+
+namespace zrt::inline ZRT_ABI::plan::c {
+
+/// The operands of one instruction.
+struct EmitArgs {
+  OperandInfo operands;  ///< types and parameters
+  std::span<const Tensor> in;
+  std::span<const Tensor> out;
+  std::span<const Region> regions;
+};
+using EmitFn = void (*)(Context& context, const EmitArgs& args) noexcept;
+
+/// What the table knows of an op: how it is written, and its workspace.
+struct EmitRow {
+  EmitFn emit = nullptr;
+  ScratchFn scratch = nullptr;
+};
+
+namespace detail {
+
+template <class O> ZRT_COLD void emit_node(Context& context, const EmitArgs& args) noexcept {
+  const auto types = type_call<O>(args.operands);
+  if (!types) return context.w.set(types.error());
+  EmitCall<O> call;
+  fill(call.in, args.in);
+  fill(call.out, args.out);
+  if constexpr (HasRegions<O>) fill(call.region, args.regions);
+  call.params = types->params;
+  Emit<O>::emit(context, call);
+}
+
+template <class O> consteval EmitRow emit_row() {
+  EmitRow row;
+  // A constant is data and no code.
+  if constexpr (!std::same_as<O, ops::Constant>) {
+    static_assert(Emits<O>);
+    row.emit = &emit_node<O>;
+  }
+  if constexpr (requires { Emit<O>::kScratch; }) row.scratch = &scratch_row<O>;
+  return row;
+}
+
+template <class... O> consteval auto emit_rows(boost::mp11::mp_list<O...>) {
+  std::array<EmitRow, 256> rows{};
+  ((rows[number(O::opcode)] = emit_row<O>()), ...);
+  return rows;
+}
+
+inline constexpr auto kEmitRows = emit_rows(boost::mp11::mp_append<Claims, Unsupported>{});
+inline constexpr auto kScratchRows = [] {
+  std::array<ScratchFn, 256> rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kEmitRows[i].scratch;
+  return rows;
+}();
+
+}  // namespace detail
+
+/// Writes the instructions of a plan and of its regions.
+class PlanText {
+ public:
+  /// `base` is where the plan's arena begins in the function's. A plan that is no region has its inputs where
+  /// the caller has them.
+  PlanText(const ExecutionPlan& plan, const Layout& layout, const OpTable& table, std::uint64_t base, bool is_region,
+           Context& context) noexcept
+      : plan_(plan), layout_(layout), table_(table), base_(base), registers_(plan.allocator), context_(context) {
+    if (auto r = place(is_region); !r) context.w.set(r.error());
+  }
+
+  [[nodiscard]] const Tensor& tensor(RegisterRef reg) const noexcept { return registers_[index(reg)]; }
+  /// The bytes of the arena that the planner gave a register.
+  [[nodiscard]] Place planned(RegisterRef reg) const noexcept {
+    return {Place::Kind::arena, 0, base_ + layout_.mapping.of(reg).offset};
+  }
+
+  void write() noexcept {
+    for (std::size_t i = 0; i < plan_.instructions.size() && !context_.w.failed(); ++i) {
+      const Instruction insn = plan_.instruction(i);
+      const OpRow& row = *table_[number(insn.opcode)];
+      if (insn.opcode == ops::Constant::opcode || is_view(plan_, insn, row, layout_.mapping)) continue;
+      write(i, insn, row);
+    }
+  }
+
+ private:
+  /// Where every register lies: literals and inputs where they are, views in what they view.
+  [[nodiscard]] Result<void> place(bool is_region) noexcept {
+    if (auto r = registers_.resize(plan_.registers.size()); !r) return r;
+    for (std::size_t i = 0; i < registers_.size(); ++i)
+      registers_[i] = {planned(static_cast<RegisterRef>(i)), plan_.registers[i], true};
+    if (!is_region)
+      for (std::uint32_t i = 0; i < plan_.inputs.size(); ++i)
+        registers_[index(plan_.inputs[i].reg)].place = {Place::Kind::input, i, 0};
+    for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+      const Instruction insn = plan_.instruction(i);
+      if (insn.opcode == ops::Constant::opcode) {
+        if (auto r = place_constant(insn); !r) return r;
+      } else if (is_view(plan_, insn, *table_[number(insn.opcode)], layout_.mapping)) {
+        Place at = tensor(insn.inputs[0]).place;
+        at.offset += planned(insn.outputs[0]).offset - planned(insn.inputs[0]).offset;
+        registers_[index(insn.outputs[0])].place = at;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<void> place_constant(const Instruction& insn) noexcept {
+    const PlanWeight& weight = plan_.weights[index(insn.weights[0])];
+    Tensor& to = registers_[index(insn.outputs[0])];
+    if (!weight.inline_data())
+      return fail(Errc::unimplemented, "weight ", weight.name.view(),
+                  " is not in the plan, and C is written of plans that carry their constants");
+    if (to.elements() == 0) return {};
+    std::span<const std::byte> bytes(plan_.constants.data() + weight.data_offset, weight.data_bytes);
+    Vector<float> widened(plan_.allocator);
+    if (to.dtype() != weight.dtype) {
+      // A row is a number of whole blocks.
+      const std::uint64_t cols = weight.shape.last().extent;
+      if (auto r = widened.resize(to.elements()); !r) return r;
+      for (std::uint64_t row = 0; row < widened.size() / cols; ++row)
+        quant::find(weight.dtype)
+            ->dequantise(bytes.data() + row * bytes_of(weight.dtype, cols), cols, widened.data() + row * cols);
+      bytes = std::as_bytes(widened.span());
+    }
+    const auto number = context_.constants.add(to.dtype(), bytes.first(to.bytes()));
+    if (!number) return pass(number);
+    to.place = {Place::Kind::constant, *number, 0};
+    return {};
+  }
+
+  void write(std::size_t i, const Instruction& insn, const OpRow& row) noexcept {
+    OperandStorage storage;
+    Repeated<Tensor> in;
+    Repeated<Tensor> out;
+    const auto of = [&](RegisterRef reg) { return reg == kNoRegister ? Tensor{} : tensor(reg); };
+    fill(in, insn.inputs, of);
+    fill(out, insn.outputs, of);
+    const std::uint16_t physical = layout_.mapping.scratch_to_physical[i];
+    const std::uint64_t scratch =
+        base_ + (physical == PhysicalMapping::kNoScratch ? 0 : layout_.mapping.physical_specs[physical].offset);
+    const Expr around = context_.scratch;
+    context_.scratch = Place{Place::Kind::arena, 0, scratch}.pointer();
+    ++context_.depth;
+    context_.w.line({"/* ", i, ": ", row.name, " */"});
+    write_with_regions(insn, {plan_.operand_info(insn, storage), {in.data(), in.size()}, {out.data(), out.size()}, {}},
+                       scratch);
+    context_.scratch = around;
+    --context_.depth;
+  }
+
+  ZRT_NOINLINE void write_with_regions(const Instruction& insn, EmitArgs args, std::uint64_t scratch) noexcept {
+    Vector<PlanText> texts(plan_.allocator);
+    Vector<Tensor> border(plan_.allocator);
+    std::array<Region, kMaxRegions> regions;
+    Result<void> kept = texts.reserve(insn.regions);
+    for (std::size_t k = 0; k < insn.regions && kept; ++k) {
+      const ExecutionPlan& region = plan_.regions[insn.first_region + k];
+      const Layout& layout = layout_.regions[insn.first_region + k];
+      scratch = align_up(scratch, kArenaAlign);
+      kept = texts.push_back(PlanText(region, layout, table_, scratch, true, context_));
+      scratch += layout.mapping.arena_bytes;
+    }
+    std::size_t ports = 0;
+    for (std::size_t k = 0; k < insn.regions; ++k)
+      ports += plan_.regions[insn.first_region + k].inputs.size() + plan_.regions[insn.first_region + k].outputs.size();
+    if (kept) kept = border.reserve(ports);
+    if (!kept) return context_.w.set(kept.error());
+    if (context_.w.failed()) return;
+    for (std::size_t k = 0; k < insn.regions; ++k) {
+      const ExecutionPlan& region = plan_.regions[insn.first_region + k];
+      const auto list = [&](const Vector<PlanPort>& named) {
+        const std::size_t first = border.size();
+        for (const PlanPort& port : named) (void)border.push_back(texts[k].tensor(port.reg));
+        return std::span<const Tensor>(border.data() + first, named.size());
+      };
+      regions[k] = {&texts[k], [](PlanText& text) noexcept { text.write(); }, list(region.inputs),
+                    list(region.outputs)};
+    }
+    args.regions = std::span(regions).first(insn.regions);
+    detail::kEmitRows[number(insn.opcode)].emit(context_, args);
+  }
+
+  const ExecutionPlan& plan_;
+  const Layout& layout_;
+  const OpTable& table_;
+  std::uint64_t base_;
+  Vector<Tensor> registers_;
+  Context& context_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::plan::c

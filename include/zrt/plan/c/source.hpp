@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/plan/c/source.hpp: C text while it is written: expressions, lines, blocks.
+#pragma once
+
+#include <zrt/core/string.hpp>
+
+#include <array>
+#include <concepts>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+namespace zrt::inline ZRT_ABI::plan::c {
+
+class Expr;
+
+/// A part of a line: text, or an unsigned number in decimal.
+class Piece {
+ public:
+  Piece(std::string_view text) noexcept : text_(text) {}         // NOLINT: a literal is a piece
+  Piece(const char* text) noexcept : text_(text) {}              // NOLINT: a literal is a piece
+  Piece(const String& text) noexcept : text_(text.view()) {}     // NOLINT: text is a piece
+  Piece(const Expr& expr) noexcept;                              // NOLINT: an expression is a piece
+  template <std::unsigned_integral I> Piece(I value) noexcept {  // NOLINT: a number is a piece
+    auto rest = static_cast<std::uint64_t>(value);
+    do {
+      digits_[digits_.size() - ++count_] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+  }
+  [[nodiscard]] std::string_view view() const noexcept {
+    return count_ == 0 ? text_ : std::string_view(digits_.data() + digits_.size() - count_, count_);
+  }
+
+ private:
+  std::string_view text_;
+  std::array<char, 20> digits_{};
+  std::size_t count_ = 0;
+};
+
+/// An expression of C, by value. One that outgrows it has `fits` false, and no Source takes it.
+class Expr {
+ public:
+  /// The longest that an emitter writes adds an index on eight axes, each below 2^32, to a call.
+  static constexpr std::size_t kCapacity = 640;
+
+  Expr() noexcept = default;
+  Expr(std::initializer_list<Piece> pieces) noexcept { append(pieces); }
+  Expr& append(std::initializer_list<Piece> pieces) noexcept {
+    for (const Piece& piece : pieces)
+      for (const char c : piece.view()) {
+        if (size_ < kCapacity)
+          text_[size_++] = c;
+        else
+          fits_ = false;
+      }
+    return *this;
+  }
+  [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] bool fits() const noexcept { return fits_; }
+
+ private:
+  std::size_t size_ = 0;
+  bool fits_ = true;
+  std::array<char, kCapacity> text_;  // beyond size_, whatever was there
+};
+
+// What does not fit shows as a word that no compiler takes, should a Source ever be bypassed.
+inline Piece::Piece(const Expr& expr) noexcept : text_(expr.fits() ? expr.view() : "<expression too long>") {}
+
+/// Lines of C, indented by the blocks that are open. Keeps the first error; `finish` returns it.
+class Source {
+ public:
+  explicit Source(const Allocator& allocator) noexcept : text_(allocator) {}
+
+  void line(std::initializer_list<Piece> pieces) noexcept {
+    for (std::size_t i = 0; i < depth_; ++i) put("  ");
+    for (const Piece& piece : pieces) put(piece.view());
+    put("\n");
+  }
+  /// A line that opens a block; an empty one is a block of its own.
+  void open(std::initializer_list<Piece> pieces) noexcept {
+    for (std::size_t i = 0; i < depth_; ++i) put("  ");
+    for (const Piece& piece : pieces) put(piece.view());
+    put(pieces.size() == 0 ? "{\n" : " {\n");
+    ++depth_;
+  }
+  /// A loop of `variable` over 0..count-1.
+  void loop(const Expr& variable, std::uint64_t count) noexcept {
+    // A compiler warns of an unsigned number below 0.
+    const std::uint64_t first = count == 0 ? 1 : 0;
+    open({"for (uint64_t ", variable, " = ", first, "; ", variable, " < ", count == 0 ? first : count, "; ++", variable,
+          ")"});
+  }
+  void close() noexcept {
+    --depth_;
+    line({"}"});
+  }
+  /// Lines that another source wrote, inside the blocks that are open here.
+  void lines(std::string_view text) noexcept {
+    for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+      line({text.substr(0, end)});
+      text.remove_prefix(end + 1);
+    }
+  }
+  void put(std::string_view text) noexcept {
+    if (!error_) return;
+    error_ = text_.append(text);
+  }
+
+  void set(const Error& error) noexcept {
+    if (error_) error_ = std::unexpected<Error>(error);
+  }
+  [[nodiscard]] bool failed() const noexcept { return !error_; }
+  /// The text; the source is empty afterwards.
+  [[nodiscard]] Result<String> finish() noexcept {
+    if (!error_) return pass(error_);
+    return std::move(text_);
+  }
+
+ private:
+  String text_;
+  std::size_t depth_ = 0;
+  Result<void> error_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::plan::c

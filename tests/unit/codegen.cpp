@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/codegen.cpp: programs as C, against the runner: random ones, control flow, what is refused.
+#include <zrt/core/cast.hpp>
+#include <zrt/ir/ptir/text.hpp>
+#include <zrt/plan/c/literal.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <support/c_code.hpp>
+#include <support/random_program.hpp>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::test;
+namespace ptir = zrt::ir::ptir;
+
+TEST(Codegen, NumbersAreSpelledExactly) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint64_t bits = i == 0   ? 1
+                               : i == 1 ? std::uint64_t{1} << 63
+                                        : random() >> (i % 2 == 0 ? 0 : random() % 64);
+    const auto wide = std::bit_cast<double>(bits);
+    const auto narrow = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    const auto text = [](const plan::c::Expr& e) { return std::string(e.view()); };
+    if (std::isfinite(wide)) {
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(std::strtod(text(plan::c::literal(wide)).c_str(), nullptr)), bits);
+    }
+    if (std::isfinite(narrow)) {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(std::strtof(text(plan::c::literal(narrow)).c_str(), nullptr)),
+                static_cast<std::uint32_t>(bits));
+    }
+    const auto whole = static_cast<std::int64_t>(bits);
+    if (whole != INT64_MIN) {
+      EXPECT_EQ(std::strtoll(text(plan::c::literal(whole)).c_str(), nullptr, 10), whole);
+    }
+    EXPECT_EQ(std::strtoull(text(plan::c::literal(bits)).c_str(), nullptr, 10), bits);
+  }
+  EXPECT_EQ(plan::c::literal(std::numeric_limits<std::int64_t>::min()).view(), "INT64_MIN");
+  EXPECT_EQ(plan::c::literal(-0.0f).view(), "-0.0f");
+  EXPECT_EQ(plan::c::literal(-__builtin_inf()).view(), "-INFINITY");
+}
+
+double number_at(const HostValue& value, std::uint64_t i) {
+  std::array<double, 2> both{};
+  const std::uint64_t odd = i % info(value.type.dtype).block_elems;
+  cast_elements(value.type.dtype, value.bytes.data() + bytes_of(value.type.dtype, i - odd), DType::f64,
+                reinterpret_cast<std::byte*>(both.data()), odd, 1);
+  return both[odd];
+}
+
+/// The first element whose bits differ, by more than `relative` if it is not 0; NaNs are one.
+std::uint64_t first_difference(const HostValue& got, const HostValue& expected, double relative) {
+  const std::uint64_t elements = expected.type.shape.elements({}).raw();
+  if (got.bytes == expected.bytes) return elements;
+  if (!is_computed(expected.type.dtype) || (!is_float(expected.type.dtype) && relative == 0)) return 0;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const double a = number_at(got, i), e = number_at(expected, i);
+    if ((std::isnan(a) && std::isnan(e)) || (a == e && std::signbit(a) == std::signbit(e))) continue;
+    // One unit of the narrowest type is a quarter of its number; of integers, 1.
+    const double unit = is_float(expected.type.dtype) ? 0 : 1;
+    const std::size_t bytes = info(expected.type.dtype).block_bytes;
+    const double bound = bytes == 1 ? 0.25 : bytes == 2 ? 0x1p-7 : relative;
+    if (relative == 0 || !(std::fabs(a - e) <= std::max(unit, bound * std::fabs(e)))) return i;
+  }
+  return elements;
+}
+
+/// Inputs whose shapes agree with each other as far as symbols say.
+std::vector<HostValue> random_inputs(const ptir::Program& program, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<HostValue> inputs;
+  for (const ptir::Parameter& p : program.regions[0].parameters) {
+    HostValue value{{p.type.dtype, {}}, {}};
+    for (const ptir::Dim dim : p.type.shape.view()) {
+      const std::uint64_t extent = dim.is_constant() ? dim.extent()
+                                   : dim.is_symbol() ? 1u + (dim.symbol() + seed) % 4
+                                                     : random() % 5;
+      value.type.shape = value.type.shape.appended(static_cast<std::uint32_t>(extent));
+    }
+    const std::uint64_t elements = value.type.shape.elements({}).raw();
+    value.bytes.resize(bytes_of(p.type.dtype, elements) + 1);
+    for (std::byte& byte : value.bytes) byte = static_cast<std::byte>(random() % (p.type.dtype == DType::i1 ? 2 : 256));
+    // Indices are small, so that they name something; floats are seldom beyond all others.
+    const bool index = p.type.dtype == DType::si32 || p.type.dtype == DType::si64;
+    if (index || is_float(p.type.dtype))
+      for (std::uint64_t i = 0; i < elements; ++i) {
+        const double x = index ? static_cast<double>(random() % 4) : static_cast<double>(random() % 4096) / 256.0 - 4.0;
+        if (random() % 40 != 0)
+          cast_elements(DType::f64, reinterpret_cast<const std::byte*>(&x) - i * 8, p.type.dtype, value.bytes.data(), i,
+                        1);
+      }
+    value.bytes.pop_back();
+    inputs.push_back(std::move(value));
+  }
+  return inputs;
+}
+
+/// Programs as functions of one file, each with what the runner made of the same inputs.
+class AgainstTheRunner {
+ public:
+  /// False where the program is none for C; then the runner has refused it too, unless it calls a custom target.
+  bool add(const std::string& name, const ptir::Program& program, const std::vector<HostValue>& inputs,
+           std::uint64_t trip_limit = 1000) {
+    const auto added = code_.add(name, program, inputs, trip_limit);
+    ProgramRun run = run_program(program, inputs, 1, trip_limit, false);
+    if (!added) {
+      EXPECT_TRUE(run.refused) << name << ": " << added.error().text();
+      return false;
+    }
+    EXPECT_FALSE(run.refused) << name << ": " << run.refused->text();
+    const auto text = ptir::print(program);
+    double relative = 0;
+    for (const char* libm : {"op = exp", "op = log", "op = tanh", "op = erf", "rng_normal"})
+      if (std::string_view(text->view()).find(libm) != std::string_view::npos) relative = 1e-5;
+    programs_.push_back({name, std::string(text->view()), inputs, std::move(run), relative});
+    return true;
+  }
+  void check() {
+    const std::string said = code_.build();
+    ASSERT_EQ(said, "");
+    for (const Program& p : programs_) {
+      SCOPED_TRACE(p.name + "\n" + p.text);
+      std::vector<HostValue> got = p.run.outputs;
+      for (HostValue& value : got) std::fill(value.bytes.begin(), value.bytes.end(), std::byte{0x5a});
+      const int status = code_.call(p.name, p.inputs, got);
+      if (p.run.failed) {
+        EXPECT_EQ(status, p.run.failed->code() == Errc::limit_exceeded ? 2 : 1);
+        for (const HostValue& value : got)
+          EXPECT_TRUE(value.bytes == std::vector<std::byte>(value.bytes.size(), std::byte{0x5a}));
+        ++failed;
+        continue;
+      }
+      ASSERT_EQ(status, 0);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_EQ(first_difference(got[i], p.run.outputs[i], p.relative), got[i].type.shape.elements({}).raw())
+            << "output " << i;
+      ++compared;
+    }
+  }
+  int compared = 0, failed = 0;
+
+ private:
+  struct Program {
+    std::string name, text;
+    std::vector<HostValue> inputs;
+    ProgramRun run;
+    double relative;
+  };
+  CCode code_;
+  std::vector<Program> programs_;
+};
+
+TEST(Codegen, RandomProgramsGiveWhatTheRunnerGives) {
+  const char* more = std::getenv("ZRT_TEST_PROGRAMS");
+  const std::uint32_t count = more != nullptr ? static_cast<std::uint32_t>(std::atoi(more)) : 80;
+  AgainstTheRunner programs;
+  for (std::uint32_t seed = 0; seed < count; ++seed) {
+    const auto program = random_program(seed, 1 + seed % 8);
+    ASSERT_TRUE(program) << program.error().text();
+    (void)programs.add("random_" + std::to_string(seed), *program, random_inputs(*program, seed));
+  }
+  programs.check();
+  EXPECT_GT(programs.compared, static_cast<int>(count / 8));
+}
+
+constexpr std::string_view kControl = R"(spec_version = ptir.v0.4
+region @0 main(%0 n: si32[], %1 x: f32[3], %2 rows: f64[4, 3], %3 flag: i1[]) {
+  %4 = while_loop(%0, %1) {cond_region = @2, body_region = @1}: tuple<si32[], f32[3]>
+  %5 = cond(%3, %4[1], %1) {true_region = @3, false_region = @4}: f32[3]
+  %6 = cast(%5) {dtype = f64}: f64[3]
+  %7 = scan(%6, %2) {body_region = @5, carry_count = 1, scan_output_count = 2}: tuple<f64[3], f64[4, 3], i1[4]>
+  return %4[0]: si32[], %5: f32[3], %7[0]: f64[3], %7[1]: f64[4, 3], %7[2]: i1[4], %1: f32[3]
+}
+region @1 body(%0: si32[], %1: f32[3]) {
+  %2 = elementwise_binary(%0, si32[] {1}) {op = sub}: si32[]
+  %3 = compare(%2, si32[] {2}) {op = lt}: i1[]
+  %4 = cond(%3, %1, %1) {true_region = @3, false_region = @4}: f32[3]
+  return %2: si32[], %4: f32[3]
+}
+region @2 more(%0: si32[], %1: f32[3]) {
+  %2 = compare(%0, si32[] {0}) {op = gt}: i1[]
+  return %2: i1[], %0: si32[], %1: f32[3]
+}
+region @3 add(%0: f32[3], %1: f32[3]) {
+  %2 = elementwise_binary(%0, %1) {op = add}: f32[3]
+  return %2: f32[3]
+}
+region @4 negate(%0: f32[3], %1: f32[3]) {
+  %2 = elementwise_unary(%0) {op = neg}: f32[3]
+  return %2: f32[3]
+}
+region @5 step(%0: f64[3], %1: f64[3]) {
+  %2 = elementwise_binary(%0, %1) {op = add}: f64[3]
+  %3 = reduce(%2) {kind = sum, axes = [0], keepdims = false, accum_dtype = f64, out_dtype = f64}: f64[]
+  %4 = compare(%3, f64[] {1.0}) {op = gt}: i1[]
+  return %2: f64[3], %1: f64[3], %4: i1[]
+}
+)";
+
+template <class T> HostValue value_of(DType dtype, const Shape& shape, const std::vector<T>& data) {
+  HostValue value{{dtype, shape}, std::vector<std::byte>(data.size() * sizeof(T))};
+  std::memcpy(value.bytes.data(), data.data(), value.bytes.size());
+  return value;
+}
+
+TEST(Codegen, ControlFlowIsThatOfC) {
+  const auto program = ptir::parse(kControl);
+  ASSERT_TRUE(program) << program.error().text();
+  AgainstTheRunner programs;
+  for (const std::int32_t trips : {0, 1, 5, 9})
+    for (const bool flag : {false, true}) {
+      const std::vector<HostValue> inputs{
+          value_of<std::int32_t>(DType::si32, {}, {trips}), value_of<float>(DType::f32, {3}, {1, -2, 0.5}),
+          value_of<double>(DType::f64, {4, 3}, {1, 2, 3, -9, 0.1, 0.2, 4, 5, 6, 0, 0, -3}),
+          value_of<std::uint8_t>(DType::i1, {}, {flag ? std::uint8_t{1} : std::uint8_t{0}})};
+      // Nine trips pass the limit.
+      EXPECT_TRUE(
+          programs.add("trips_" + std::to_string(trips) + "_" + (flag ? "true" : "false"), *program, inputs, 8));
+    }
+  programs.check();
+  EXPECT_EQ(programs.compared, 6);
+  EXPECT_EQ(programs.failed, 2);
+}
+
+TEST(Codegen, OutputsMayBeTheMemoryOfInputs) {
+  const auto program = ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[2], %1 y: f32[2]) {
+  %2 = elementwise_binary(%0, %1) {op = add}: f32[2]
+  return %1: f32[2], %0: f32[2], %2: f32[2]
+})");
+  ASSERT_TRUE(program) << program.error().text();
+  std::vector<HostValue> tensors{value_of<float>(DType::f32, {2}, {1, 2}), value_of<float>(DType::f32, {2}, {3, 4}),
+                                 value_of<float>(DType::f32, {2}, {0, 0})};
+  CCode code;
+  ASSERT_TRUE(code.add("swap", *program, std::span(tensors).first(2)));
+  ASSERT_EQ(code.build(), "");
+  ASSERT_EQ(code.call("swap", std::span(tensors).first(2), tensors), 0);
+  EXPECT_TRUE(tensors[0].bytes == value_of<float>(DType::f32, {2}, {3, 4}).bytes);
+  EXPECT_TRUE(tensors[1].bytes == value_of<float>(DType::f32, {2}, {1, 2}).bytes);
+  EXPECT_TRUE(tensors[2].bytes == value_of<float>(DType::f32, {2}, {4, 6}).bytes);
+}
+
+TEST(Codegen, RefusesWhatItCannotSay) {
+  const auto custom = ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[2]) {
+  %1 = custom_call(%0) {target = "acme.scale.v1", attrs = {}}: f32[2]
+  return %1: f32[2]
+})");
+  ASSERT_TRUE(custom) << custom.error().text();
+  const std::vector<HostValue> inputs{value_of<float>(DType::f32, {2}, {1, 2})};
+  const auto call = CCode().add("f", *custom, inputs);
+  ASSERT_FALSE(call);
+  EXPECT_EQ(call.error().code(), Errc::unimplemented);
+  EXPECT_NE(call.error().text().find("acme.scale.v1"), std::string_view::npos) << call.error().text();
+  const auto plain = ptir::parse("spec_version = ptir.v0.4\nregion @0 main(%0: f32[2]) {\n  return %0: f32[2]\n}");
+  ASSERT_TRUE(plain);
+  for (const char* name : {"", "1st", "a-b"}) {
+    const auto named = CCode().add(name, *plain, inputs);
+    ASSERT_FALSE(named) << name;
+    EXPECT_EQ(named.error().code(), Errc::invalid_argument);
+  }
+}
+
+}  // namespace
