@@ -3,6 +3,7 @@
 #include <zrt/ir/fused/from_ptir.hpp>
 #include <zrt/ir/fused/instantiate.hpp>
 #include <zrt/ir/fused/json.hpp>
+#include <zrt/ir/fused/optimise.hpp>
 
 #include <gtest/gtest.h>
 
@@ -275,6 +276,41 @@ TEST(FusedInC, TheModeIsAnArgument) {
     EXPECT_FALSE(got[0].bytes == results);
     results = got[0].bytes;
   }
+}
+
+TEST(FusedOptimise, GivesANewProgramWithoutRepeatsAndWithoutWhatNothingNeeds) {
+  const auto step = [](int id, std::string_view op, std::string_view in, std::string_view attrs, int result,
+                       bool mode) {
+    return "{\"step_id\":" + std::to_string(id) + ",\"op_name\":\"" + std::string(op) + "\",\"input_ids\":[" +
+           std::string(in) + "],\"attrs\":{" + std::string(attrs) + "},\"result_id\":" + std::to_string(result) +
+           ",\"mode_sensitive\":" + (mode ? "true}" : "false}");
+  };
+  const std::string exp = "\"op\":\"exp\"", add = "\"op\":\"add\"";
+  const auto program = parsed(
+      "{\"version\":1,\"feeds\":[0,1],\"steps\":[" + step(0, "elementwise_unary", "0", exp, 2, false) + "," +
+      step(2, "elementwise_unary", "0", exp, 3, false) + "," +
+      step(3, "elementwise_unary", "0", "\"op\":\"log\"", 4, false) + "," +
+      step(5, "elementwise_binary", "2,3", add, 5, false) + "," + step(6, "elementwise_binary", "3,2", add, 6, false) +
+      "," + step(7, "dropout", "5", "\"rate\":0.5", 7, true) + "," + step(9, "dropout", "6", "\"rate\":0.5", 8, true) +
+      "],\"outputs\":{\"a\":7,\"b\":8,\"c\":6},\"state_in\":[1],"
+      "\"state_out\":[{\"state\":1,\"value\":3}],"
+      "\"meta\":[{\"id\":3,\"dtype\":\"f32\",\"shape\":[3]}]}");
+  const auto before = fused::to_json(program);
+  const auto made = fused::optimise(program);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(fused::to_json(program)->dump(), before->dump());
+  std::string steps;
+  for (const fused::Step& s : made->steps) {
+    steps += std::to_string(s.step_id) + "(";
+    for (const fused::ValueId id : made->inputs_of(s)) steps += std::to_string(id) + ",";
+    steps += ")" + std::to_string(made->results_of(s)[0]) + " ";
+  }
+  // A dropout draws by its step's id, so no two are the same.
+  EXPECT_EQ(steps, "0(0,)2 5(2,2,)5 7(5,)7 9(5,)8 ");
+  EXPECT_EQ(made->outputs[2].id, 5u);
+  EXPECT_EQ(made->state_out[0].value, 2u);
+  EXPECT_TRUE(made->meta.empty());
+  EXPECT_TRUE(fused::verify(*made));
 }
 
 }  // namespace

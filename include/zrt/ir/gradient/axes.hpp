@@ -68,13 +68,13 @@ struct Numbers {
   shape.kind = ptir::AttributeKind::shape;
   return b.emit("slice", {&x, 1}, {b.ints(starts.span()), shape})[0];
 }
-/// Pads with zeros.
-[[nodiscard]] inline Tensor pad(const Tensor& x, const Numbers& low, const Numbers& high,
-                                const Numbers& interior) noexcept {
+/// Pads with `value`, a number that every float type holds.
+[[nodiscard]] inline Tensor pad(const Tensor& x, const Numbers& low, const Numbers& high, const Numbers& interior,
+                                double value) noexcept {
   ptir::Builder& b = x.builder();
   return b.emit("pad", {&x, 1},
                 {b.ints(low.span()), b.ints(high.span()), b.ints(interior.span()),
-                 ptir::Attribute::literal(b.scalar(x.dtype(), 0).operand().id)})[0];
+                 ptir::Attribute::literal(b.scalar(x.dtype(), value).operand().id)})[0];
 }
 [[nodiscard]] inline Tensor transpose(const Tensor& x, const Numbers& perm) noexcept {
   ptir::Builder& b = x.builder();
@@ -112,7 +112,7 @@ struct Numbers {
     const std::int64_t kept = (extent(shape, axis) - 1) / step + 1;
     Numbers none = Numbers::all(shape.size(), 0), high = none;
     high[axis] = step - 1;
-    const Tensor whole = pad(x, none, high, none);
+    const Tensor whole = pad(x, none, high, none, 0);
     const std::int64_t outer = product(shape, 0, axis), inner = product(shape, axis + 1, shape.size());
     const Tensor parted = x.builder().reshape(whole, {outer, kept, step, inner});
     Shape left = shape;

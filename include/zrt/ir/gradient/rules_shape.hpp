@@ -28,7 +28,7 @@ inline void slice(GradientCall& c) noexcept {
     low.append(starts[axis]);
     high.append(extent(whole, axis) - starts[axis] - extent(part, axis));
   }
-  c.give(0, gradient::pad(c.cotangent(), low, high, Numbers::all(whole.size(), 0)));
+  c.give(0, gradient::pad(c.cotangent(), low, high, Numbers::all(whole.size(), 0), 0));
 }
 
 inline void concat(GradientCall& c) noexcept {

@@ -4,6 +4,9 @@
 
 #include <zrt/ir/gradient/axes.hpp>
 #include <zrt/ir/gradient/call.hpp>
+#include <zrt/ir/gradient/rules_fold.hpp>
+
+#include <limits>
 
 namespace zrt::inline ZRT_ABI::ir::gradient::rules {
 
@@ -43,7 +46,7 @@ struct Windows {
       high.append(axes[a].padded() - low[a] - axes[a].reach());
       interior.append(axes[a].stride - 1);
     }
-    return gradient::pad(g, low, high, interior);
+    return gradient::pad(g, low, high, interior, 0);
   }
   /// The input's own elements of what lies over the padded one.
   [[nodiscard]] Tensor unpadded(const Tensor& x) const noexcept {
@@ -62,39 +65,82 @@ struct Windows {
 
 }  // namespace detail
 
-/// Sums alone: each element gets the sum of what came back for the windows over it.
+namespace detail {
+
+/// The windows of a reduce_window.
+[[nodiscard]] inline Windows windows_of(const GradientCall& c) noexcept {
+  Windows w;
+  w.count = c.in_type(0).shape.size();
+  for (std::size_t a = 0; a < w.count; ++a) {
+    const auto word = [&](std::size_t f) { return c.words(f)[a]; };
+    w.axes[a] = {word(ptir::field_index("reduce_window", "window")),
+                 word(ptir::field_index("reduce_window", "strides")),
+                 word(ptir::field_index("reduce_window", "pad_low")),
+                 word(ptir::field_index("reduce_window", "pad_high")),
+                 word(ptir::field_index("reduce_window", "base_dilation")),
+                 word(ptir::field_index("reduce_window", "window_dilation")),
+                 extent(c.in_type(0).shape, a),
+                 extent(c.out_type().shape, a)};
+  }
+  return w;
+}
+
+/// Each element gets the sum of what came back for the windows over it: a sum over windows of the cotangent,
+/// spread by the strides.
+[[nodiscard]] inline Tensor of_window_sums(const Windows& w, const Tensor& g) noexcept {
+  Numbers window, low, high, strides, dilation;
+  const Numbers ones = Numbers::all(w.count, 1);
+  for (std::size_t a = 0; a < w.count; ++a) {
+    window.append(w.axes[a].window);
+    strides.append(w.axes[a].stride);
+    dilation.append(w.axes[a].dilation);
+    low.append(w.axes[a].span() - 1);
+    high.append(w.axes[a].padded() - w.axes[a].reach());
+  }
+  return w.unpadded(g.builder().reduce_window(
+      ptir::choice_index("reduce_window", "kind", "sum"), g,
+      {window.span(), ones.span(), low.span(), high.span(), strides.span(), dilation.span()}));
+}
+
+/// What is the largest or smallest under a window shares in equal parts what came back for it. `identity` is
+/// what padding counts as.
+[[nodiscard]] inline Tensor of_window_extremes(const Windows& w, const Tensor& g, const Tensor& x, const Tensor& y,
+                                               double identity) noexcept {
+  ptir::Builder& b = g.builder();
+  Numbers low, high, holes, strides;
+  Shape reach;
+  for (std::size_t a = 0; a < w.count; ++a) {
+    low.append(w.axes[a].low);
+    high.append(w.axes[a].high);
+    holes.append(w.axes[a].base - 1);
+    strides.append(w.axes[a].stride);
+    reach.append(ptir::Dim(w.axes[a].reach()));
+  }
+  const Tensor padded = gradient::pad(x, low, high, holes, identity), zero = b.scalar(g.dtype(), 0);
+  const auto found = [&](std::int64_t tap) {
+    return b.eq(every(gradient::slice(padded, w.offset(tap), reach), strides), y);
+  };
+  Tensor count = ones_where(found(0), g.dtype());
+  for (std::int64_t tap = 1; tap < w.taps(); ++tap) count = count + ones_where(found(tap), g.dtype());
+  const Tensor share = g / count;
+  Tensor all = w.spread(b.select(found(0), share, zero), 0);
+  for (std::int64_t tap = 1; tap < w.taps(); ++tap) all = all + w.spread(b.select(found(tap), share, zero), tap);
+  return w.unpadded(all);
+}
+
+}  // namespace detail
+
 inline void reduce_window(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   const ptir::TensorType type = c.in_type(0);
-  if (c.choice(ptir::field_index("reduce_window", "kind")) != "sum")
-    return c.unimplemented(c.choice(ptir::field_index("reduce_window", "kind")));
   if (detail::is_empty(type.shape) || detail::is_empty(c.out_type().shape)) return c.give(0, zeros(b, type));
-  detail::Windows w;
-  w.count = type.shape.size();
-  Numbers window, ones = Numbers::all(w.count, 1), low, high, strides, dilation;
-  for (std::size_t a = 0; a < w.count; ++a) {
-    detail::WindowAxis& axis = w.axes[a];
-    const auto word = [&](std::size_t f) { return c.words(f)[a]; };
-    axis = {word(ptir::field_index("reduce_window", "window")),
-            word(ptir::field_index("reduce_window", "strides")),
-            word(ptir::field_index("reduce_window", "pad_low")),
-            word(ptir::field_index("reduce_window", "pad_high")),
-            word(ptir::field_index("reduce_window", "base_dilation")),
-            word(ptir::field_index("reduce_window", "window_dilation")),
-            extent(type.shape, a),
-            extent(c.out_type().shape, a)};
-    window.append(axis.window);
-    strides.append(axis.stride);
-    dilation.append(axis.dilation);
-    low.append(axis.span() - 1);
-    high.append(axis.padded() - axis.reach());
-  }
-  Tensor g = c.cotangent();
-  if (g.dtype() != type.dtype) g = b.cast(g, type.dtype);
-  const Tensor padded =
-      b.reduce_window(ptir::choice_index("reduce_window", "kind", "sum"), g,
-                      {window.span(), ones.span(), low.span(), high.span(), strides.span(), dilation.span()});
-  c.give(0, w.unpadded(padded));
+  const detail::Windows w = detail::windows_of(c);
+  const std::string_view kind = c.choice(ptir::field_index("reduce_window", "kind"));
+  const Tensor g = detail::cotangent_as_input(c);
+  if (kind == "sum") return c.give(0, detail::of_window_sums(w, g));
+  const Tensor y = c.out().dtype() == type.dtype ? c.out() : b.cast(c.out(), type.dtype);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  c.give(0, detail::of_window_extremes(w, g, c.in(0), y, kind == "max" ? -kInfinity : kInfinity));
 }
 
 /// Each element gets the sum of what came back for its copies.
