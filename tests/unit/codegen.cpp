@@ -228,6 +228,46 @@ TEST(Codegen, ControlFlowIsThatOfC) {
   EXPECT_EQ(programs.failed, 2);
 }
 
+TEST(Codegen, SumsAndCastsRoundAsTheRunnersDo) {
+  const auto program = ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0: f32[3, 40], %1: f32[40, 2], %2: f64[64], %3: si64[64], %4: f64[64]) {
+  %5 = dot_general(%0, %1) {batch_lhs = [], batch_rhs = [], contract_lhs = [1], contract_rhs = [0]}: f32[3, 2]
+  %6 = dot_general(%4, %4) {batch_lhs = [], batch_rhs = [], contract_lhs = [0], contract_rhs = [0]}: f64[]
+  %7 = reduce(%0) {kind = sum, axes = [0, 1], keepdims = false, accum_dtype = f16, out_dtype = f32}: f32[]
+  %8 = cast(%2) {dtype = f16}: f16[64]
+  %9 = cast(%2) {dtype = bf16}: bf16[64]
+  %10 = cast(%2) {dtype = fp8_e4m3}: fp8_e4m3[64]
+  %11 = cast(%2) {dtype = fp8_e5m2}: fp8_e5m2[64]
+  %12 = cast(%3) {dtype = bf16}: bf16[64]
+  %13 = cast(%3) {dtype = f32}: f32[64]
+  return %5: f32[3, 2], %6: f64[], %7: f32[], %8: f16[64], %9: bf16[64], %10: fp8_e4m3[64], %11: fp8_e5m2[64], %12: bf16[64], %13: f32[64]
+})");
+  ASSERT_TRUE(program) << program.error().text();
+  std::mt19937_64 random(5);
+  std::vector<float> x(120), w(80);
+  for (float& each : x) each = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-53 - 0.5);
+  for (float& each : w) each = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-53 - 0.5);
+  // Near the middle between two neighbours of a narrow type, further from it than f32 can say.
+  std::vector<double> near(64), wide(64);
+  std::vector<std::int64_t> whole(64);
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    const int bits = std::array{3, 4, 8, 11}[i % 4];
+    near[i] = 1.0 + static_cast<double>(i / 8 % 2) * std::ldexp(1.0, 1 - bits) + std::ldexp(1.0, -bits) +
+              (i % 8 < 4 ? 0x1p-40 : -0x1p-40);
+    if (i >= 32) near[i] = -near[i];
+    wide[i] = static_cast<double>(random() >> 11) * 0x1p-53;
+    whole[i] = (static_cast<std::int64_t>(0x80 + i % 4) << (40 + i % 8)) + (std::int64_t{1} << (39 + i % 8 - i % 2)) +
+               (i % 3 == 0 ? 1 : -1);
+  }
+  AgainstTheRunner programs;
+  EXPECT_TRUE(programs.add(
+      "rounding", *program,
+      {value_of(DType::f32, {3, 40}, x), value_of(DType::f32, {40, 2}, w), value_of(DType::f64, {64}, near),
+       value_of(DType::si64, {64}, whole), value_of(DType::f64, {64}, wide)}));
+  programs.check();
+  EXPECT_EQ(programs.compared, 1);
+}
+
 TEST(Codegen, OutputsMayBeTheMemoryOfInputs) {
   const auto program = ptir::parse(R"(spec_version = ptir.v0.4
 region @0 main(%0 x: f32[2], %1 y: f32[2]) {
