@@ -13,8 +13,8 @@ template <class B> class EngineOf final : public HostEngine {
  public:
   explicit EngineOf(Engine<B> engine) : engine_(std::move(engine)) {}
 
-  Result<Completion> generate(const Request& request, const OnToken& on_token, std::stop_token stop) override {
-    return engine_.generate(request, on_token, std::move(stop));
+  Result<Completion> generate(const Request& request, const OnToken& on_token, const Stop& stop) override {
+    return engine_.generate(request, on_token, stop);
   }
   Result<RequestId> submit(const Request& request) override { return engine_.submit(request); }
   void cancel(RequestId id) override { engine_.cancel(id); }

@@ -22,6 +22,18 @@ using OnToken = std::function<bool(const Token&)>;
 using OnRequestToken = std::function<bool(RequestId, const Token&)>;
 using OnLogits = std::function<void(std::uint32_t position, std::span<const float> logits)>;
 
+/// A stop token, or a question that counts how often it is asked.
+struct Stop {
+  Stop() = default;
+  Stop(std::stop_token t) : token(std::move(t)) {}
+  Stop(std::function<bool()> question) : ask(std::move(question)) {}
+
+  [[nodiscard]] bool stop_requested() const noexcept { return token.stop_requested() || (ask && ask()); }
+
+  std::stop_token token;
+  std::function<bool()> ask;
+};
+
 /// Calls of zrt::Engine. A test that includes this compiles neither an engine nor a backend.
 class HostEngine {
  public:
@@ -30,7 +42,7 @@ class HostEngine {
   HostEngine& operator=(const HostEngine&) = delete;
   virtual ~HostEngine() = default;
 
-  virtual Result<Completion> generate(const Request& request, const OnToken& on_token, std::stop_token stop = {}) = 0;
+  virtual Result<Completion> generate(const Request& request, const OnToken& on_token, const Stop& stop = {}) = 0;
   virtual Result<RequestId> submit(const Request& request) = 0;
   virtual void cancel(RequestId id) = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;

@@ -315,13 +315,13 @@ template <class E>
   return "";
 }
 
-/// Three workers that run one after the other, last first: no worker may wait for another.
+/// Three workers that run one after the other, last first: no worker may wait for one that has not come.
 [[nodiscard]] constexpr ThreadHook three_in_turn() {
   return {nullptr,
           [](void*, ThreadHook::Work work, void* argument) noexcept {
             for (std::uint32_t worker = 3; worker-- > 0;) work(argument, worker, 3);
           },
-          3, false};
+          3};
 }
 
 }  // namespace zrt::test

@@ -13,8 +13,7 @@ namespace zrt::test {
 /// The caller is worker 0, one thread of its own is worker 1.
 class TwoWorkers {
  public:
-  /// `promise` is what the hook tells the library: whether workers may wait for each other.
-  explicit TwoWorkers(bool promise) : promise_(promise), thread_([this] { serve(); }) {}
+  TwoWorkers() : thread_([this] { serve(); }) {}
   ~TwoWorkers() {
     {
       const std::lock_guard lock(mutex_);
@@ -31,7 +30,7 @@ class TwoWorkers {
             [](void* self, ThreadHook::Work work, void* argument) noexcept {
               static_cast<TwoWorkers*>(self)->run(work, argument);
             },
-            2, promise_};
+            2};
   }
 
  private:
@@ -61,7 +60,6 @@ class TwoWorkers {
     }
   }
 
-  bool promise_;
   bool quit_ = false;
   ThreadHook::Work work_ = nullptr;
   void* argument_ = nullptr;

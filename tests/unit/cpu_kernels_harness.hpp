@@ -46,7 +46,7 @@ inline zrt::ThreadHook threads(std::uint32_t workers) {
     for (std::uint32_t i = 0; i < count; ++i) pool.emplace_back([=] { work(argument, i, count); });
     for (auto& thread : pool) thread.join();
   };
-  return {&counts[workers], run, workers, false};
+  return {&counts[workers], run, workers};
 }
 
 /// The operands of one call, in one piece of memory that is put back before each run.

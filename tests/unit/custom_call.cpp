@@ -72,7 +72,7 @@ ThreadHook in_turn(std::uint32_t workers) {
             const std::uint32_t all = *static_cast<std::uint32_t*>(context);
             for (std::uint32_t i = 0; i < all; ++i) work(argument, i, all);
           },
-          workers, false};
+          workers};
 }
 
 template <class B> class CustomCall : public testing::Test {};

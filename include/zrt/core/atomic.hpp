@@ -46,6 +46,10 @@ template <std::integral T> class Atomic {
   bool compare_exchange_weak(T& expected, T wanted, MemoryOrder order) noexcept {
     return __atomic_compare_exchange_n(&value_, &expected, wanted, true, static_cast<int>(order), __ATOMIC_RELAXED);
   }
+  /// The same, and fails only where something else was found.
+  bool compare_exchange(T& expected, T wanted, MemoryOrder order) noexcept {
+    return __atomic_compare_exchange_n(&value_, &expected, wanted, false, static_cast<int>(order), __ATOMIC_RELAXED);
+  }
 
  private:
   alignas(sizeof(T)) T value_;

@@ -22,17 +22,17 @@ struct LogSink {
   }
 };
 
-/// Runs `work(argument, worker, workers)` once for each worker and returns when all have returned.
+/// Runs `work(argument, worker, workers)` for workers below `workers`, at least for one, and returns when all these
+/// calls have returned.
 ///
-/// `concurrent` says whether all workers are sure to run at the same time: only then may they wait
-/// for each other inside one call, otherwise the library forks and joins once per instruction.
+/// Which of them run, and whether at the same time, is the hook's choice: a worker takes over what others have not
+/// begun, and waits only for what another is at.
 struct ThreadHook {
   using Work = void (*)(void* argument, std::uint32_t worker, std::uint32_t workers) noexcept;
 
   void* context = nullptr;
   void (*run)(void* context, Work work, void* argument) noexcept = nullptr;
   std::uint32_t workers = 1;
-  bool concurrent = false;
 };
 
 /// Tells nanoseconds since an arbitrary start, never fewer than before; without a function times are zero.

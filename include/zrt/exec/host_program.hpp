@@ -5,10 +5,9 @@
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/rounding_mode.hpp>
 #include <zrt/core/vector.hpp>
-#include <zrt/exec/barrier.hpp>
+#include <zrt/exec/shares.hpp>
 #include <zrt/ops/execution_context.hpp>
 
-#include <array>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -24,7 +23,8 @@ using zrt::StopPoll;
 /// Function pointers with their arguments, in order, as `bind` recorded them.
 class HostProgram {
  public:
-  explicit HostProgram(Allocator allocator = system_allocator()) noexcept : entries_(allocator), args_(allocator) {}
+  explicit HostProgram(Allocator allocator = system_allocator()) noexcept
+      : entries_(allocator), segments_(allocator), args_(allocator) {}
 
   /// Appends a call. `fence` says that it may touch what a call since the last fence wrote.
   template <class Args>
@@ -38,34 +38,24 @@ class HostProgram {
       if (auto r = args_.reserve(end + end / 2); !r) return r;
     if (auto r = args_.resize(end); !r) return r;
     std::memcpy(args_.data() + offset, &args, sizeof(Args));
-    return entries_.push_back({&call<Args>, reinterpret_cast<void (*)()>(kernel), offset, scratch, instruction, fence});
+    if (fence || entries_.empty())
+      if (auto r = segments_.push_back(entries_.size()); !r) return r;
+    return entries_.push_back({&call<Args>, reinterpret_cast<void (*)()>(kernel), offset, scratch, instruction});
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
-  /// Runs every call in order on all workers of `threads`; false when `stop` ended it early.
+  /// Runs every call in order, its shares divided among the workers of `threads`; false when `stop` ended it
+  /// early. Whichever worker is the last at a fence asks `stop`.
   [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads, const StopPoll& stop) noexcept {
     ExecutionContext step = context;
     step.stop = &stop;
-    Replay replay{this, &step, 0, entries_.size(), false, kOwnInstruction, {false, false}, {}};
-    if (threads.run == nullptr || threads.workers <= 1) {
-      replay_entries(&replay, 0, 1);
-    } else if (threads.concurrent) {
-      replay.barrier.reset(threads.workers);
-      replay.barrier.patience().learn(pauses_);
-      replay.meet = true;
-      threads.run(threads.context, &replay_entries, &replay);
-      pauses_ = replay.barrier.patience().pauses();
-    } else {
-      // Workers that may run one after the other must not wait for each other: join after every call.
-      for (std::size_t i = 0; i < entries_.size(); ++i) {
-        if (i != 0 && stop()) return false;
-        replay.first = i;
-        replay.last = i + 1;
-        threads.run(threads.context, &replay_entries, &replay);
-      }
-    }
-    return !replay.halt[0] && !replay.halt[1];
+    if (segments_.empty()) return true;
+    if (threads.run == nullptr || threads.workers <= 1) return run_alone(step, kOwnInstruction);
+    Shares shares(threads.workers, static_cast<std::uint32_t>(segments_.size()));
+    Replay replay{this, &step, &shares};
+    threads.run(threads.context, &run_shares, &replay);
+    return !shares.halted();
   }
 
   /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a
@@ -73,9 +63,7 @@ class HostProgram {
   /// with Errc::cancelled in the step's status.
   static void run_region(const void* program, const ExecutionContext& step, std::uint32_t instruction) noexcept {
     const auto* self = static_cast<const HostProgram*>(program);
-    Replay replay{self, &step, 0, self->entries_.size(), false, instruction, {false, false}, {}};
-    replay_entries(&replay, 0, 1);
-    if (replay.halt[0] || replay.halt[1]) step.violated(Worker{0, 1, instruction, {}}, Errc::cancelled);
+    if (!self->run_alone(step, instruction)) step.violated(Worker{0, 1, instruction, {}}, Errc::cancelled);
   }
 
  private:
@@ -87,19 +75,12 @@ class HostProgram {
     std::size_t args;
     std::span<std::byte> scratch;
     std::uint32_t instruction;
-    bool fence;
   };
 
   struct Replay {
     const HostProgram* program;
     const ExecutionContext* step;
-    std::size_t first;
-    std::size_t last;
-    bool meet;
-    std::uint32_t instruction;  ///< what the calls report as, or kOwnInstruction
-    /// Written in turn: a worker may still read the flag of one fence when the first decides at the next.
-    std::array<bool, 2> halt;
-    SpinBarrier barrier;
+    Shares* shares;
   };
 
   template <class Args>
@@ -108,31 +89,44 @@ class HostProgram {
     reinterpret_cast<HostKernel<Args>>(kernel)(*std::launder(reinterpret_cast<const Args*>(args)), step, worker);
   }
 
-  static void replay_entries(void* argument, std::uint32_t index, std::uint32_t count) noexcept {
+  /// Runs every call on the calling thread; false when a stop ended it early.
+  [[nodiscard]] bool run_alone(const ExecutionContext& step, std::uint32_t instruction) const noexcept {
     const RoundingMode rounding;
-    Replay& replay = *static_cast<Replay*>(argument);
-    const HostProgram& program = *replay.program;
-    Worker worker{index, count, 0, {}};
-    std::uint32_t round = 0;
-    std::uint32_t fences = 0;
-    for (std::size_t i = replay.first; i < replay.last; ++i) {
-      const Entry& entry = program.entries_[i];
-      if (entry.fence && i != replay.first) {
-        // One worker decides before all meet, so that all leave together.
-        bool& halt = replay.halt[fences++ % 2];
-        if (index == 0 && replay.step->stopped()) halt = true;
-        if (replay.meet) replay.barrier.wait(round);
-        if (halt) return;
-      }
-      worker.instruction = replay.instruction == kOwnInstruction ? entry.instruction : replay.instruction;
+    for (std::uint32_t segment = 0; segment < segments_.size(); ++segment) {
+      if (segment != 0 && step.stopped()) return false;
+      replay_entries({segment, 0}, 1, step, instruction);
+    }
+    return true;
+  }
+
+  /// What one worker of several does of a step.
+  static void run_shares(void* argument, std::uint32_t index, std::uint32_t) noexcept {
+    const RoundingMode rounding;
+    const Replay& replay = *static_cast<const Replay*>(argument);
+    Shares::Claimant worker{index};
+    for (Share share; replay.shares->claim(worker, share);) {
+      replay.program->replay_entries(share, replay.shares->count(), *replay.step, kOwnInstruction);
+      replay.shares->finish(share, [&] { return replay.step->stopped(); });
+    }
+  }
+
+  /// Calls what no fence divides, as worker `share.index` of `count`.
+  void replay_entries(const Share& share, std::uint32_t count, const ExecutionContext& step,
+                      std::uint32_t instruction) const noexcept {
+    Worker worker{share.index, count, 0, {}};
+    const std::size_t next = std::size_t{share.segment} + 1;
+    const std::size_t end = next < segments_.size() ? segments_[next] : entries_.size();
+    for (std::size_t i = segments_[share.segment]; i < end; ++i) {
+      const Entry& entry = entries_[i];
+      worker.instruction = instruction == kOwnInstruction ? entry.instruction : instruction;
       worker.scratch = entry.scratch;
-      entry.call(entry.kernel, program.args_.data() + entry.args, *replay.step, worker);
+      entry.call(entry.kernel, args_.data() + entry.args, step, worker);
     }
   }
 
   Vector<Entry> entries_;
+  Vector<std::size_t> segments_;  ///< the entry with which each begins: what no fence divides
   Vector<std::byte> args_;
-  std::uint32_t pauses_ = Patience::kMostPauses;  ///< what the last step's barriers have learnt
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

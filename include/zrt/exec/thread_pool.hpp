@@ -5,18 +5,18 @@
 #include <zrt/core/atomic.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/vector.hpp>
-#include <zrt/exec/patience.hpp>
+#include <zrt/exec/spin_pause.hpp>
 
 #include <pthread.h>
 #include <sched.h>
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// Workers that all run at the same time: the caller is worker 0, the others are threads.
+/// Threads that help the caller, who is worker 0, with a step; no more of them than the process has cores.
 ///
-/// Between steps they spin for about a millisecond, so that the next decode step starts without a
-/// system call, then sleep. More workers than the process has cores do not spin: each would keep
-/// one that another has work for. Neither copyable nor movable; hold it by Owned.
+/// A thread that has not come by the time that the caller is done is not waited for. Between steps they spin
+/// for about a millisecond, so that the next decode step starts without a system call, then sleep.
+/// Neither copyable nor movable; hold it by Owned.
 class ThreadPool {
  public:
   explicit ThreadPool(Allocator allocator) noexcept : threads_(allocator) {}
@@ -24,14 +24,15 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() { stop(); }
 
-  /// Starts `workers - 1` threads.
+  /// Starts a thread for each worker but the first, as long as there is a core for it. What is split among more
+  /// workers than there are threads is done by those there are.
   ///
   /// Errors: Errc::out_of_memory, Errc::io_error when the system has no more threads.
   [[nodiscard]] Result<void> start(std::uint32_t workers) noexcept {
     if (auto r = threads_.reserve(workers); !r) return r;
     workers_ = workers;
-    spin_nanoseconds_ = workers <= cores() ? kSpinNanoseconds : 0;
-    for (std::uint32_t i = 1; i < workers; ++i) {
+    const std::uint32_t most = cores();
+    for (std::uint32_t i = 1; i < workers && i < most; ++i) {
       if (auto r = threads_.push_back({this, i, {}}); !r) return r;
       Thread& thread = threads_.back();
       if (const int code = pthread_create(&thread.handle, nullptr, &ThreadPool::main, &thread); code != 0) {
@@ -43,7 +44,7 @@ class ThreadPool {
     return {};
   }
 
-  [[nodiscard]] ThreadHook hook() noexcept { return {this, &ThreadPool::run, workers_, true}; }
+  [[nodiscard]] ThreadHook hook() noexcept { return {this, &ThreadPool::run, workers_}; }
 
  private:
   struct Thread {
@@ -53,39 +54,42 @@ class ThreadPool {
   };
 
   static constexpr std::uint64_t kSpinNanoseconds = 1'000'000;
+  static constexpr std::uint32_t kClosed = 1u << 31;
 
   static void run(void* context, ThreadHook::Work work, void* argument) noexcept {
     auto& pool = *static_cast<ThreadPool*>(context);
     pool.work_ = work;
     pool.argument_ = argument;
-    pool.running_.store(pool.workers_ - 1, MemoryOrder::relaxed);
+    pool.gate_.fetch_sub(kClosed, MemoryOrder::release);
     pool.round_.fetch_add(1, MemoryOrder::seq_cst);
     if (pool.sleeping_.load(MemoryOrder::seq_cst) != 0) pool.wake();
     work(argument, 0, pool.workers_);
-    pool.joining_.wait([&] { return pool.running_.load(MemoryOrder::acquire) == 0; });
+    pool.gate_.fetch_add(kClosed, MemoryOrder::acq_rel);
+    while (pool.gate_.load(MemoryOrder::acquire) != kClosed) spin_pause();
   }
 
   static void* main(void* argument) noexcept {
     const Thread& thread = *static_cast<Thread*>(argument);
     ThreadPool& pool = *thread.pool;
     for (std::uint32_t seen = 0; pool.await(seen);) {
-      pool.work_(pool.argument_, thread.index, pool.workers_);
-      pool.running_.fetch_sub(1, MemoryOrder::release);
+      if ((pool.gate_.fetch_add(1, MemoryOrder::acquire) & kClosed) == 0)
+        pool.work_(pool.argument_, thread.index, pool.workers_);
+      pool.gate_.fetch_sub(1, MemoryOrder::release);
     }
     return nullptr;
   }
 
-  /// Waits for the round after `seen`; false when the pool stops.
+  /// Waits for a round after `seen`; false when the pool stops.
   bool await(std::uint32_t& seen) noexcept {
     std::uint64_t since = 0;
     for (std::uint32_t spins = 1; round_.load(MemoryOrder::acquire) == seen; ++spins) {
-      Patience::pause();
-      if (spins % 1024 != 0 && spin_nanoseconds_ != 0) continue;
+      spin_pause();
+      if (spins % 1024 != 0) continue;
       const std::uint64_t now = monotonic_clock()();
       if (since == 0) since = now;
-      if (now - since >= spin_nanoseconds_) sleep_until_after(seen);
+      if (now - since >= kSpinNanoseconds) sleep_until_after(seen);
     }
-    ++seen;
+    seen = round_.load(MemoryOrder::acquire);
     return !stopping_.load(MemoryOrder::acquire);
   }
 
@@ -93,8 +97,10 @@ class ThreadPool {
     (void)pthread_mutex_lock(&mutex_);
     // Announced before the last look at the round: run() looks at `sleeping_` after raising it.
     sleeping_.fetch_add(1, MemoryOrder::seq_cst);
-    while (round_.load(MemoryOrder::seq_cst) == seen) (void)pthread_cond_wait(&wake_, &mutex_);
-    sleeping_.fetch_sub(1, MemoryOrder::seq_cst);
+    bool slept = false;
+    for (; round_.load(MemoryOrder::seq_cst) == seen; slept = true) (void)pthread_cond_wait(&wake_, &mutex_);
+    // Whoever slept is no longer counted: a step that comes before it is awake must not wake it again.
+    if (!slept) sleeping_.fetch_sub(1, MemoryOrder::seq_cst);
     (void)pthread_mutex_unlock(&mutex_);
   }
 
@@ -104,6 +110,7 @@ class ThreadPool {
   /// call: a worker that wakes while it is held would have to be woken a second time.
   void wake() noexcept {
     (void)pthread_mutex_lock(&mutex_);
+    sleeping_.store(0, MemoryOrder::relaxed);
     (void)pthread_mutex_unlock(&mutex_);
     (void)pthread_cond_broadcast(&wake_);
   }
@@ -126,12 +133,11 @@ class ThreadPool {
 
   Vector<Thread> threads_;
   std::uint32_t workers_ = 1;
-  std::uint64_t spin_nanoseconds_ = kSpinNanoseconds;
-  Patience joining_;
   ThreadHook::Work work_ = nullptr;
   void* argument_ = nullptr;
   alignas(64) Atomic<std::uint32_t> round_{0};
-  alignas(64) Atomic<std::uint32_t> running_{0};
+  /// Threads at work or about to look, and kClosed while there is nothing to do.
+  alignas(64) Atomic<std::uint32_t> gate_{kClosed};
   Atomic<std::uint32_t> sleeping_{0};
   Atomic<bool> stopping_{false};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

@@ -64,7 +64,7 @@ inline std::vector<std::byte> page_contents(const zrt::StateInfo& state, std::ui
   return contents;
 }
 
-/// Runs workers one after the other, the last one first: allowed for a hook that is not concurrent.
+/// Runs workers one after the other, the last one first.
 inline zrt::ThreadHook one_after_the_other(std::uint32_t workers) {
   static constexpr auto run = []<std::uint32_t N>() {
     return +[](void*, zrt::ThreadHook::Work work, void* argument) noexcept {
