@@ -111,23 +111,10 @@ Json register_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
   return out;
 }
 
-Json diagnostic_json(const zrt::plan::PlanDiagnostic& d) {
-  const std::string op = text_of(op_table()[number(d.opcode)]->name);
-  std::string text;
-  switch (d.kind) {
-    case zrt::plan::DiagnosticKind::expanded:
-      text = op + " stepped down into " + std::to_string(d.count) + " ops";
-      break;
-    case zrt::plan::DiagnosticKind::never_read:
-      text = "register " + std::to_string(index(d.reg)) + " of " + op + " is never read";
-      break;
-    case zrt::plan::DiagnosticKind::rounding:
-      text = op + " rounds its activations";
-      break;
-  }
-  return {{"level", d.level == zrt::plan::DiagnosticLevel::warn ? "warn" : "info"},
+Json diagnostic_json(const zrt::plan::PlanDiagnostic& d, const zrt::plan::ExecutionPlan& plan) {
+  return {{"level", d.level == zrt::Severity::warning ? "warn" : "info"},
           {"instruction", d.instruction},
-          {"text", text}};
+          {"text", text_of(zrt::plan::finding(d, plan, op_table()).error.text())}};
 }
 
 Json ports_json(const zrt::Vector<zrt::plan::PlanPort>& ports) {
@@ -165,8 +152,9 @@ Json plan_json(const zrt::plan::CompiledPlan& compiled, std::string_view backend
           {"instructions", list_json(plan.instructions, [&](std::size_t i) { return instruction_json(compiled, i); })},
           {"registers", list_json(plan.registers, [&](std::size_t i) { return register_json(compiled, i); })},
           {"states", list_json(plan.states, [&](std::size_t i) { return state_json(plan.states[i]); })},
-          {"diagnostics",
-           list_json(compiled.diagnostics, [&](std::size_t i) { return diagnostic_json(compiled.diagnostics[i]); })}};
+          {"diagnostics", list_json(compiled.diagnostics, [&](std::size_t i) {
+             return diagnostic_json(compiled.diagnostics[i], compiled.plan);
+           })}};
 }
 
 }  // namespace program

@@ -70,8 +70,7 @@ std::vector<std::byte> good_file(bool stateful) {
   demand(plan.has_value());
   // A remark of each kind, so that the list has entries.
   demand(plan->diagnostics
-             .push_back({plan::DiagnosticLevel::info, plan::DiagnosticKind::expanded, ops::Swiglu::opcode, 0, 2,
-                         plan::kNoRegister})
+             .push_back({Severity::info, plan::DiagnosticKind::expanded, ops::Swiglu::opcode, 0, 2, plan::kNoRegister})
              .has_value());
   auto bytes = plan::write_plan(*plan);
   demand(bytes.has_value());
@@ -163,7 +162,8 @@ Allocator small_blocks() {
 /// whether both steps succeeded.
 bool run_as_decoder(const plan::CompiledPlan& compiled) {
   ReferenceBackend::Device device(small_blocks());
-  auto executor = exec::Executor<ReferenceBackend>::make(compiled, *kOps.table, {}, {2, 4, 2, 4, 2}, device);
+  auto executor =
+      exec::Executor<ReferenceBackend>::make(plan::ModelPlans::of(compiled), *kOps.table, {}, {2, 4, 2, 4, 2}, device);
   if (!executor) {
     demand(executor.error().code() != Errc::ok);
     return false;

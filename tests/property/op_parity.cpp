@@ -56,7 +56,7 @@ zrt::Result<Outcome> lower_and_run(const Case& c, const Batch& b, const OpSet& c
                                    typename B::Device device = typename B::Device(zrt::system_allocator())) {
   auto graph = one_node(c, b, kOps);
   if (!graph) return zrt::pass(graph);
-  auto compiled = zrt::plan::compile(*graph, kOps, claims, {act, zrt::plan::Validation::strict});
+  auto compiled = zrt::plan::compile(*graph, kOps, claims, {act, zrt::Validation::strict});
   if (!compiled) return zrt::pass(compiled);
   return run<B>(c, b, *compiled, *kOps.table, seed, std::move(device));
 }

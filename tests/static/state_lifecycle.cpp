@@ -2,6 +2,8 @@
 // tests/static/state_lifecycle.cpp: what every class of state promises, whatever a request does.
 #include <zrt/ops/state.hpp>
 
+#include <type_traits>
+
 namespace {
 
 using namespace zrt;
@@ -17,6 +19,9 @@ constexpr bool everywhere(StateLifecycle lifecycle, StateAction wanted) {
 constexpr bool gives_up_pages(StateEvent event) {
   return action(L::kv_paged, event) == drop_pages || action(L::kv_paged, event) == save_then_drop;
 }
+
+// Keys and values of long contexts pass 4 GiB.
+static_assert(std::is_same_v<decltype(StateDescriptor::size_bytes), std::uint64_t>);
 
 static_assert(everywhere(L::none, nothing), "an op without state has nothing to keep");
 

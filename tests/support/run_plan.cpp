@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/support/run_plan.cpp: the one source of the tests that instantiates the whole catalog.
 #include <zrt/backend/reference.hpp>
+#include <zrt/exec/executor.hpp>
 
 #include <support/run_plan.hpp>
 #include <support/run_with.hpp>
@@ -97,6 +98,38 @@ std::vector<std::uint64_t> reference_scratch(const plan::CompiledPlan& compiled,
     scratch.push_back(bytes ? *bytes : 0);
   }
   return scratch;
+}
+
+Result<std::vector<float>> run_decoder(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
+                                       std::span<const std::int32_t> tokens, std::size_t prompt) {
+  const auto count = static_cast<std::uint32_t>(tokens.size());
+  const std::uint32_t pages = (count + kPageTokens - 1) / kPageTokens;
+  ReferenceBackend::Device device;
+  auto executor = exec::Executor<ReferenceBackend>::make(
+      plan::ModelPlans::of(compiled), *catalog_ops().table, weights,
+      {.slots = 1, .prefill_tokens = count, .prefill_rows = count, .pages = pages, .pages_per_slot = pages}, device);
+  if (!executor) return pass(executor);
+  std::vector<std::uint32_t> ids(tokens.begin(), tokens.end()), positions(count), slots(count), page_list(pages);
+  for (std::uint32_t i = 0; i < count; ++i) positions[i] = i;
+  for (std::uint32_t i = 0; i < pages; ++i) page_list[i] = i;
+  const plan::RegisterRef reg = compiled.plan.output(exec::port::kLogits);
+  const std::size_t columns = compiled.plan.registers[plan::index(reg)].shape.last().extent;
+  std::vector<float> logits(count * columns);
+  for (std::size_t at = 0; at < count;) {
+    const std::size_t rows = at == 0 ? prompt : 1;
+    exec::Batch batch;
+    batch.tokens = std::span(ids).subspan(at, rows);
+    batch.slots = std::span(slots).first(rows);
+    batch.positions = std::span(positions).subspan(at, rows);
+    batch.rows = std::span(positions).first(rows);
+    batch.pages = page_list.data();
+    batch.prefill = at == 0;
+    if (auto done = executor->step(batch); !done) return pass(done);
+    const auto to = std::as_writable_bytes(std::span(logits).subspan(at * columns, rows * columns));
+    if (auto r = executor->read(exec::port::kLogits, 0, to); !r) return pass(r);
+    at += rows;
+  }
+  return logits;
 }
 
 Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const exec::WeightSource& source,

@@ -87,6 +87,12 @@ struct StepData {
                                                     const exec::WeightSource& weights, const StepData& run,
                                                     const ThreadHook& threads);
 
+/// Logits of every position of one sequence, as ReferenceBackend runs a decoder's plan: the first `prompt` tokens in
+/// one prefill step, the others one by one.
+[[nodiscard]] Result<std::vector<float>> run_decoder(const plan::CompiledPlan& compiled,
+                                                     const exec::WeightSource& weights,
+                                                     std::span<const std::int32_t> tokens, std::size_t prompt);
+
 /// Scratch bytes of each instruction on ReferenceBackend.
 [[nodiscard]] std::vector<std::uint64_t> reference_scratch(const plan::CompiledPlan& compiled, const Extents& bounds);
 

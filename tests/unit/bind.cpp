@@ -125,7 +125,7 @@ TEST(Bind, OnePlanAtTwoSizes) {
 }
 
 /// a, b = x[:, :16], x[:, 16:]; y = -a - b: two registers live at once.
-Result<plan::CompiledPlan> two_live(plan::Validation level) {
+Result<plan::CompiledPlan> two_live(Validation level) {
   ir::Builder g(*catalog_ops().table);
   const auto x = g.input("x", {DType::f32, {4, 32}});
   const auto a = g.emit<ops::Slice>({.in = {x}, .params = ops::SliceParams::of_last(g.type_of(x).shape, 0, 16)})[0];
@@ -137,7 +137,6 @@ Result<plan::CompiledPlan> two_live(plan::Validation level) {
 }
 
 TEST(Bind, ThePlannedMemoryIsProvenAsTheLevelSays) {
-  using plan::Validation;
   for (const Validation level : {Validation::strict, Validation::normal, Validation::none}) {
     auto plan = two_live(level);
     ASSERT_TRUE(plan) << plan.error().text();

@@ -82,9 +82,9 @@ std::string words(const Result<Vector<plan::LegalityFinding>>& findings) {
   std::string text;
   EXPECT_TRUE(findings);
   for (const plan::LegalityFinding& f : *findings)
-    text += std::string(f.severity == plan::Severity::error ? "error " : "warning ") +
-            std::string(name(f.error.code())) + " @" + std::to_string(f.region) + " %" + std::to_string(f.value) + " " +
-            std::to_string(number(f.opcode)) + "; ";
+    text += std::string(f.severity == Severity::error ? "error " : "warning ") + std::string(name(f.error.code())) +
+            " @" + std::to_string(f.region) + " %" + std::to_string(f.value) + " " + std::to_string(number(f.opcode)) +
+            "; ";
   return text;
 }
 

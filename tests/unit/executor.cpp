@@ -33,7 +33,8 @@ plan::CompiledPlan twice_negated() {
 class ExecutorTest : public testing::Test {
  protected:
   ExecutorTest() {
-    auto made = exec::Executor<toy::Backend>::make(plan_, *catalog_ops().table, {}, {2, 16, 2, 4, 2}, device_);
+    auto made = exec::Executor<toy::Backend>::make(plan::ModelPlans::of(plan_), *catalog_ops().table, {},
+                                                   {2, 16, 2, 4, 2}, device_);
     EXPECT_TRUE(made) << made.error().text();
     executor_.emplace(std::move(*made));
   }
@@ -75,6 +76,18 @@ TEST_F(ExecutorTest, CompletedStepsAreCountedAndHaltedOnesAreNot) {
     EXPECT_EQ(executor_->counters().total_instructions, 8u);
     EXPECT_EQ(executor_->counters().launches, 8u);
   }
+}
+
+TEST_F(ExecutorTest, StagesThatDoNotFitAreRefusedBeforeAnythingIsBound) {
+  const auto make = [&](const plan::ModelPlans& stages) {
+    const auto made = exec::Executor<toy::Backend>::make(stages, *catalog_ops().table, {}, {2, 16, 2, 4, 2}, device_);
+    return made ? Errc::ok : made.error().code();
+  };
+  EXPECT_EQ(make(plan::ModelPlans::of(plan_)), Errc::ok);
+  EXPECT_EQ(make({.decoder_prefill = &plan_}), Errc::stage_handoff);
+  // This decoder takes no embeddings, so no vision stage can come before it.
+  const plan::CompiledPlan before = twice_negated();
+  EXPECT_EQ(make({&before, &before, &plan_, &plan_}), Errc::stage_handoff);
 }
 
 TEST_F(ExecutorTest, WhatTheRecordHoldsIsWhatIsLaunched) {

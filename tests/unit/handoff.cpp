@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/handoff.cpp: what neighbouring stages must agree on.
 #include <zrt/plan/compile.hpp>
+#include <zrt/plan/read_plan.hpp>
+#include <zrt/plan/stages.hpp>
+#include <zrt/plan/write_plan.hpp>
 
 #include <gtest/gtest.h>
 
@@ -60,15 +63,54 @@ TEST(Handoff, StagesOfAModel) {
   const auto vision = stage("pixels", "image_embeddings", kTokens32);
   const auto scatter = stage("image_embeddings", "embeddings", kTokens32);
   const auto decoder = stage("embeddings", "logits", kTokens32);
+  const auto again = stage("embeddings", "logits", kTokens32);
   const auto narrow = stage("embeddings", "logits", {Dim(1, 1), 8});
   EXPECT_TRUE(plan::check_stages({nullptr, nullptr, &decoder, &decoder}));
   EXPECT_TRUE(plan::check_stages({&vision, &scatter, &decoder, &decoder}));
   expect_handoff_error(plan::check_stages({}), {"decoder_prefill"});
   expect_handoff_error(plan::check_stages({nullptr, nullptr, &decoder, nullptr}), {"decoder_decode"});
+  expect_handoff_error(plan::check_stages({nullptr, nullptr, &decoder, &again}), {"two plans", "one at two sizes"});
+  auto stateful = stage("pixels", "image_embeddings", kTokens32);
+  ASSERT_TRUE(stateful.plan.states.push_back({}));
+  expect_handoff_error(plan::check_stages({&stateful, &scatter, &decoder, &decoder}), {"has state", "decoder"});
   expect_handoff_error(plan::check_stages({&vision, nullptr, &decoder, &decoder}), {"come together"});
   expect_handoff_error(plan::check_stages({nullptr, &scatter, &decoder, &decoder}), {"come together"});
   expect_handoff_error(plan::check_stages({&vision, &scatter, &narrow, &narrow}), {"embeddings"});
   expect_handoff_error(plan::check_stages({&scatter, &scatter, &decoder, &decoder}), {"image_embeddings"});
+}
+
+TEST(Handoff, LayoutAndSymbolsMustAgree) {
+  auto vision = stage("pixels", "image_embeddings", kTokens32);
+  auto scatter = stage("image_embeddings", "embeddings", kTokens32);
+  vision.plan.outputs[0].layout = Layout::backend_native;
+  expect_handoff_error(plan::check_handoff(vision.plan, scatter.plan, "image_embeddings"),
+                       {"image_embeddings", "backend_native", "expected contiguous"});
+  scatter.plan.inputs[0].layout = Layout::backend_native;
+  EXPECT_TRUE(plan::check_handoff(vision.plan, scatter.plan, "image_embeddings"));
+  // A file keeps the layout; no layout but these two can be handed over, and the host reads one alone.
+  const auto bytes = plan::write_plan(vision);
+  ASSERT_TRUE(bytes);
+  const auto read = plan::read_plan(*bytes, *catalog_ops().table);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->plan.outputs[0].layout, Layout::backend_native);
+  toy::Device device;
+  const auto weights = exec::bind_weights<toy::Backend>(vision.plan, {}, device);
+  const auto states = exec::StateStore<toy::Backend>::make(vision.plan, device, 0, 0);
+  const auto bound =
+      exec::bind<toy::Backend>(vision, *catalog_ops().table, *weights, *states, {extents(8, 1), 1}, device);
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code(), Errc::stage_handoff);
+  EXPECT_EQ(bound.error().phase(), Phase::bind);
+  vision.plan.outputs[0].layout = Layout::strided;
+  const auto judged = plan::validate(vision.plan, *catalog_ops().table, Validation::normal);
+  ASSERT_FALSE(judged);
+  EXPECT_NE(judged.error().text().find("image_embeddings is strided"), std::string_view::npos);
+
+  vision = stage("pixels", "image_embeddings", kTokens32);
+  scatter = stage("image_embeddings", "embeddings", kTokens32);
+  scatter.plan.symbols[0].name = "rows";
+  expect_handoff_error(plan::check_handoff(vision.plan, scatter.plan, "image_embeddings"),
+                       {"image_embeddings", "tokens", "axis 0", "expected rows"});
 }
 
 TEST(Handoff, WhatAStageGivesLivesUntilTheNextHasTakenIt) {

@@ -42,7 +42,7 @@ TEST(Memory, AChainOfInPlaceOpsLivesInOneBuffer) {
   const plan::CompiledPlan p = compiled(g);
   const std::vector<std::uint64_t> scratch(10);
   const auto mapping = planned(p, extents(8, 1), scratch);
-  EXPECT_EQ(mapping.physical_count(), 1u);
+  EXPECT_EQ(mapping.physical_count, 1u);
   EXPECT_EQ(mapping.arena_bytes, 8u * 32u * 4u);
 }
 
@@ -69,7 +69,7 @@ TEST(Memory, AnInputThatIsReadAgainIsNotOverwritten) {
   const auto mapping = planned(p, {}, std::vector<std::uint64_t>(2));
   EXPECT_NE(mapping.of(RegisterRef{0}).offset, mapping.of(RegisterRef{1}).offset);
   EXPECT_EQ(mapping.of(RegisterRef{1}).offset, mapping.of(RegisterRef{2}).offset) << "neg dies with the sum";
-  EXPECT_EQ(mapping.physical_count(), 2u);
+  EXPECT_EQ(mapping.physical_count, 2u);
 }
 
 TEST(Memory, AnOperandReadTwiceIsNotOverwritten) {
@@ -77,7 +77,7 @@ TEST(Memory, AnOperandReadTwiceIsNotOverwritten) {
   const auto x = g.input("x", {DType::f32, {4, 8}});
   g.output("y", g.emit<ops::ElementwiseBinary>({.in = {x, x}})[0]);
   const auto p = compiled(g);
-  EXPECT_EQ(planned(p, {}, std::vector<std::uint64_t>(1)).physical_count(), 2u);
+  EXPECT_EQ(planned(p, {}, std::vector<std::uint64_t>(1)).physical_count, 2u);
 }
 
 TEST(Memory, TwoResultsTakeOverTwoInputs) {
@@ -89,7 +89,7 @@ TEST(Memory, TwoResultsTakeOverTwoInputs) {
   g.output("y", both[1]);
   const auto p = compiled(g);
   const auto mapping = planned(p, {}, std::vector<std::uint64_t>(1));
-  EXPECT_EQ(mapping.physical_count(), 2u);
+  EXPECT_EQ(mapping.physical_count, 2u);
   EXPECT_EQ(mapping.of(RegisterRef{2}).offset, mapping.of(RegisterRef{0}).offset);
   EXPECT_EQ(mapping.of(RegisterRef{3}).offset, mapping.of(RegisterRef{1}).offset);
 }
@@ -306,7 +306,7 @@ TEST(Memory, PrefillAndDecodeAreOnePlanAtTwoSizes) {
   const auto p = compiled(g);
   const auto prefill = planned(p, extents(512, 1), std::vector<std::uint64_t>(2));
   const auto decode = planned(p, extents(4, 1), std::vector<std::uint64_t>(2));
-  EXPECT_EQ(prefill.physical_count(), decode.physical_count());
+  EXPECT_EQ(prefill.physical_count, decode.physical_count);
   EXPECT_EQ(prefill.arena_bytes, 128 * decode.arena_bytes);
 }
 

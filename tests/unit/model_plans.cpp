@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/model_plans.cpp: what every family compiles to, op by op, on both backends, and back from a file.
+// tests/unit/model_plans.cpp: what every family compiles to, op by op, on both backends, and back from a mapped file.
+#include <zrt/model/gguf/mapping.hpp>
+#include <zrt/model/weights.hpp>
+#include <zrt/plan/memory.hpp>
 #include <zrt/plan/read_plan.hpp>
 #include <zrt/plan/write_plan.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <data/models/tiny_models.hpp>
 #include <string>
 #include <support/engines.hpp>
 #include <support/run_plan.hpp>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -53,6 +58,15 @@ TEST(ModelPlans, EveryFamilyCompilesToTheSameOpsAndComesBackFromAFile) {
         layers.insert(layers.end(), 2, static_cast<std::uint8_t>(layer));
       EXPECT_EQ(touched, layers);
       EXPECT_LT(compiled.peak_registers, compiled.plan.register_count()) << "registers share memory";
+      for (const std::uint32_t tokens : {64u, 1u}) {
+        Extents bounds;
+        for (std::uint32_t& bound : bounds.value) bound = tokens;
+        const auto mapping = plan::plan_memory(compiled.plan, compiled.liveness, *test::catalog_ops().table, bounds,
+                                               std::vector<std::uint64_t>(compiled.plan.instructions.size(), 64));
+        ASSERT_TRUE(mapping) << mapping.error().text();
+        EXPECT_GT(mapping->physical_count, 0u);
+        EXPECT_LE(mapping->physical_count, compiled.peak_registers);
+      }
 
       const auto bytes = plan::write_plan(compiled);
       ASSERT_TRUE(bytes);
@@ -64,6 +78,69 @@ TEST(ModelPlans, EveryFamilyCompilesToTheSameOpsAndComesBackFromAFile) {
       ASSERT_TRUE(again);
       EXPECT_TRUE(std::ranges::equal(*again, *bytes));
     }
+}
+
+/// A file that is gone when the test is over.
+class Written {
+ public:
+  explicit Written(std::span<const std::byte> bytes) {
+    const int file = ::mkstemp(path_.data());
+    ok_ = file >= 0 && ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    if (file >= 0) (void)::close(file);
+  }
+  ~Written() { (void)::unlink(path_.data()); }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] std::string_view path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + "zrt-plan-XXXXXX";
+  bool ok_ = false;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::ranges::equal(a, b, {}, std::bit_cast<std::uint32_t, float>, std::bit_cast<std::uint32_t, float>);
+}
+
+/// The plan that a CPU engine runs, from the mapping of a file, gives that engine's logits to the bit.
+TEST(ModelPlans, APlanFromAMappingRunsToTheLogitsOfTheEngine) {
+  for (test::TinySpec spec : test::kTinyFamilies) {
+    SCOPED_TRACE(spec.name);
+    spec.weights = spec.biases ? DType::f32 : DType::q8_0;
+    const test::ModelFile file = test::tiny_model(spec);
+    const auto engine = test::open_engine(On::cpu, file.bytes(), {.logit_rows = 32});
+    ASSERT_TRUE(engine) << engine.error().text();
+    constexpr std::size_t kPrompt = 19;
+    const std::vector<std::int32_t> tokens = test::tiny_prompt(64, kPrompt + 4, 5);
+    std::vector<float> expected;
+    ASSERT_TRUE((*engine)->evaluate(
+        std::span(tokens).first(kPrompt), std::span(tokens).subspan(kPrompt),
+        [&](std::uint32_t, std::span<const float> row) { expected.insert(expected.end(), row.begin(), row.end()); }));
+
+    const auto bytes = plan::write_plan((*engine)->plan());
+    ASSERT_TRUE(bytes);
+    const Written written(bytes->span());
+    ASSERT_TRUE(written.ok());
+    Result<plan::CompiledPlan> read = fail(Errc::not_found, "");
+    {
+      const auto mapping = model::FileMapping::open(written.path(), system_allocator());
+      ASSERT_TRUE(mapping) << mapping.error().text();
+      ASSERT_EQ(mapping->span().size(), bytes->size());
+      read = plan::read_plan(mapping->span(), *test::catalog_ops().table);
+      ASSERT_TRUE(read) << read.error().text();
+      // The same checks as of any input: a mapping that ends early is refused, wherever it ends.
+      for (std::size_t size = 0; size < mapping->span().size(); size += 1 + size / 3)
+        EXPECT_FALSE(plan::read_plan(mapping->span().first(size), *test::catalog_ops().table)) << size;
+    }
+    // The mapping is gone: a plan holds copies.
+    const auto gguf = model::GgufFile::open(file.bytes());
+    ASSERT_TRUE(gguf);
+    const auto logits = test::run_decoder(*read, model::weight_source(*gguf), tokens, kPrompt);
+    ASSERT_TRUE(logits) << logits.error().text();
+    ASSERT_EQ(logits->size(), tokens.size() * spec.vocabulary);
+    EXPECT_TRUE(same_bits(*logits, expected));
+  }
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST(AdapterContract, StatesOfAnotherPlanAreRefused) {
 }
 
 TEST(AdapterContract, AnOpGetsItsStateAndNoOtherDoes) {
-  for (const plan::Validation level : {plan::Validation::normal, plan::Validation::none}) {
+  for (const Validation level : {Validation::normal, Validation::none}) {
     plan::CompiledPlan p = stateful_plan();
     p.validation = level;
     p.plan.instructions[1].state_block_id = plan::InstructionRecord::kNoState;

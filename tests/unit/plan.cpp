@@ -51,7 +51,7 @@ TEST(Plan, LivenessOfAChain) {
   EXPECT_EQ(p->peak_registers, 3u);
   ASSERT_EQ(p->diagnostics.size(), 1u);
   EXPECT_EQ(p->diagnostics[0].kind, plan::DiagnosticKind::never_read);
-  EXPECT_EQ(p->diagnostics[0].level, plan::DiagnosticLevel::warn);
+  EXPECT_EQ(p->diagnostics[0].level, Severity::warning);
   EXPECT_EQ(p->diagnostics[0].reg, RegisterRef{4});
   EXPECT_EQ(p->diagnostics[0].instruction, 3u);
 }
@@ -106,7 +106,7 @@ TEST(Plan, StepsDownTheLadderUntilEverythingIsClaimed) {
   ASSERT_TRUE(fused) << fused.error().text();
   ASSERT_EQ(fused->diagnostics.size(), 1u);
   EXPECT_EQ(fused->diagnostics[0].kind, plan::DiagnosticKind::expanded);
-  EXPECT_EQ(fused->diagnostics[0].level, plan::DiagnosticLevel::info);
+  EXPECT_EQ(fused->diagnostics[0].level, Severity::info);
   EXPECT_EQ(fused->diagnostics[0].opcode, ops::Swiglu::opcode);
   EXPECT_EQ(fused->diagnostics[0].count, 2u);
   EXPECT_EQ(fused->plan.instructions.size(), 2u);

@@ -357,6 +357,7 @@ TEST(PtirLower, DataThatBreaksAnOpsContractFailsTheRun) {
     EXPECT_TRUE(run.failed) << instruction;
     if (!run.failed) return;
     EXPECT_EQ(run.failed->code(), Errc::spec_violation);
+    EXPECT_EQ(run.failed->phase(), Phase::step);
     EXPECT_EQ(run.failed->instruction(), 0u);
     for (const HostValue& value : run.outputs)
       for (const std::byte byte : value.bytes) EXPECT_EQ(byte, std::byte{0xa5}) << "outputs are left alone";

@@ -13,7 +13,6 @@ namespace {
 
 using namespace zrt;
 using namespace zrt::test;
-using plan::Validation;
 
 /// x -> linear(w constant, no bias) -> residual_rms_norm, whose sum nobody reads; keys to a state.
 plan::CompiledPlan sample() {
@@ -44,7 +43,30 @@ TEST(Validate, Levels) {
   const auto list = plan::findings(p.plan, *catalog_ops().table);
   ASSERT_TRUE(list);
   ASSERT_EQ(list->size(), 1u);
-  EXPECT_EQ((*list)[0].severity, plan::Severity::warning);
+  const Finding& f = (*list)[0];
+  EXPECT_EQ(f.severity, Severity::warning);
+  EXPECT_EQ(f.error.phase(), Phase::plan);
+  EXPECT_EQ(f.error.instruction(), 1u);
+  EXPECT_EQ(f.error.opcode(), number(ops::ResidualRmsNorm::opcode));
+  EXPECT_EQ(f.error.tensor(), 2u);
+  EXPECT_EQ(f.type, p.plan.registers[2]);
+}
+
+TEST(Validate, EveryRemarkOfTheCompilerHasAMessage) {
+  plan::CompiledPlan p = sample();
+  ASSERT_EQ(p.diagnostics.size(), 1u);
+  ASSERT_TRUE(p.diagnostics.push_back({Severity::info, plan::DiagnosticKind::expanded, ops::Linear::opcode, 5, 3, {}}));
+  ASSERT_TRUE(p.diagnostics.push_back({Severity::info, plan::DiagnosticKind::rounding, ops::Linear::opcode, 0, 0, {}}));
+  const std::array<std::string_view, 3> texts{"residual_rms_norm: register 2 [1*s1, 8] is never read",
+                                              "linear: the backend runs 3 others in its place",
+                                              "linear: activations are rounded as the weight's type has it"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Finding f = plan::finding(p.diagnostics[i], p.plan, *catalog_ops().table);
+    EXPECT_EQ(f.error.text(), texts[i]);
+    EXPECT_EQ(f.severity, p.diagnostics[i].level);
+    EXPECT_EQ(f.error.phase(), Phase::plan);
+    EXPECT_EQ(f.error.instruction(), p.diagnostics[i].instruction);
+  }
 }
 
 TEST(Validate, NoneLooksAtNothingAndCompileHonoursTheLevel) {
@@ -146,6 +168,8 @@ TEST(Validate, HostilePlansAreRefused) {
          for (int i = 0; i < 20; ++i) (void)p.symbols.push_back({});
        },
        Errc::invalid_plan, "symbols", kNoInsn},
+      {"port layout", [](P p) { p.outputs[0].layout = Layout::strided; }, Errc::invalid_plan, "port y is strided",
+       kNoInsn},
   };
   for (const Hostile& hostile : cases) {
     plan::CompiledPlan p = sample();
@@ -155,6 +179,7 @@ TEST(Validate, HostilePlansAreRefused) {
     EXPECT_EQ(name(r.error().code()), name(hostile.code)) << hostile.name << ": " << r.error().text();
     EXPECT_NE(r.error().text().find(hostile.text), std::string_view::npos) << hostile.name << ": " << r.error().text();
     EXPECT_EQ(r.error().instruction(), hostile.instruction) << hostile.name << ": " << r.error().text();
+    EXPECT_EQ(r.error().phase(), Phase::plan) << hostile.name;
   }
 }
 

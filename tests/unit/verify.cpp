@@ -5,6 +5,7 @@
 #include <zrt/ops/argmax.hpp>
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
+#include <zrt/plan/compile.hpp>
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,53 @@ TEST(Verify, AcceptsWellFormedGraphs) {
     ASSERT_TRUE(random);
     EXPECT_TRUE(ir::verify(random->graph, *catalog_ops().table)) << seed;
   }
+}
+
+/// A finding is whole: phase, severity, code, node and op, tensor and its type, both shapes in words.
+TEST(Verify, FindingsSayWhereAndWhat) {
+  Small s;
+  s.graph().values[2].type.shape.dims[1] = 33;
+  const auto list = ir::findings(s.graph(), *catalog_ops().table);
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 1u);
+  const Finding& f = (*list)[0];
+  EXPECT_EQ(f.severity, Severity::error);
+  EXPECT_EQ(f.error.phase(), Phase::graph);
+  EXPECT_EQ(f.error.code(), Errc::shape_mismatch);
+  EXPECT_EQ(f.error.instruction(), 1u);
+  EXPECT_EQ(f.error.opcode(), number(ops::ElementwiseBinary::opcode));
+  EXPECT_EQ(f.error.tensor(), 2u);
+  EXPECT_EQ(f.type, s.graph().values[2].type);
+  EXPECT_NE(f.error.text().find("33"), std::string_view::npos);
+  EXPECT_NE(f.error.text().find("32"), std::string_view::npos);
+  for (const Validation level : {Validation::strict, Validation::normal})
+    EXPECT_FALSE(ir::verify(s.graph(), *catalog_ops().table, level));
+  EXPECT_TRUE(ir::verify(s.graph(), *catalog_ops().table, Validation::none));
+  EXPECT_EQ(ir::verify(s.graph(), *catalog_ops().table).error().phase(), Phase::graph);
+}
+
+TEST(Verify, AValueThatNobodyReadsFailsWhenStrict) {
+  Small s;
+  (void)s.g.emit<ops::ElementwiseUnary>({.in = {s.n}});
+  const auto list = ir::findings(s.graph(), *catalog_ops().table);
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->size(), 1u);
+  const Finding& f = (*list)[0];
+  EXPECT_EQ(f.severity, Severity::warning);
+  EXPECT_EQ(f.error.instruction(), 2u);
+  EXPECT_EQ(f.error.tensor(), 3u);
+  EXPECT_EQ(f.type, s.graph().values[3].type);
+  EXPECT_NE(f.error.text().find("elementwise_unary: value 3"), std::string_view::npos) << f.error.text();
+  EXPECT_TRUE(ir::verify(s.graph(), *catalog_ops().table));
+  const auto strict = ir::verify(s.graph(), *catalog_ops().table, Validation::strict);
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().instruction(), 2u);
+  // The level of a compilation counts for its graph too: the plan has no such node any more.
+  const OpSet& claims = reference_claims();
+  EXPECT_TRUE(plan::compile(s.graph(), catalog_ops(), claims));
+  const auto compiled = plan::compile(s.graph(), catalog_ops(), claims, {.validation = Validation::strict});
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().phase(), Phase::graph);
 }
 
 TEST(Verify, UnknownOpcode) {

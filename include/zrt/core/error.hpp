@@ -132,6 +132,15 @@ enum class Errc : std::uint16_t {
   return "unknown";
 }
 
+/// Where between a graph and its results something was met.
+enum class Phase : std::uint8_t {
+  none,   ///< elsewhere: a model file, a request, a call's arguments
+  graph,  ///< ir::verify
+  plan,   ///< plan::compile, plan::validate, plan::read_plan
+  bind,   ///< exec::bind
+  step,   ///< a fault that data caused while a plan ran
+};
+
 /// Carries a code, inline text and the place of a failure. Trivially copyable; owns nothing.
 ///
 /// The text is cut at its capacity and is valid UTF-8 as long as its pieces are.
@@ -169,6 +178,16 @@ class Error {
     opcode_ = opcode;
     return *this;
   }
+  /// Sets the phase, once: who met it first knows best.
+  constexpr Error& in_phase(Phase phase) noexcept {
+    if (phase_ == Phase::none) phase_ = phase;
+    return *this;
+  }
+  /// Sets the value of a graph or the register of a plan.
+  constexpr Error& at_tensor(std::uint32_t index) noexcept {
+    tensor_ = index;
+    return *this;
+  }
   /// Sets the instructions at both ends of a broken wire.
   constexpr Error& on_wire(std::uint32_t producer, std::uint32_t consumer) noexcept {
     producer_ = producer;
@@ -181,6 +200,9 @@ class Error {
   /// Instruction index, or kNoIndex.
   [[nodiscard]] constexpr std::uint32_t instruction() const noexcept { return instruction_; }
   [[nodiscard]] constexpr std::uint8_t opcode() const noexcept { return opcode_; }
+  [[nodiscard]] constexpr Phase phase() const noexcept { return phase_; }
+  /// Index of the value or register, or kNoIndex.
+  [[nodiscard]] constexpr std::uint32_t tensor() const noexcept { return tensor_; }
   [[nodiscard]] constexpr std::uint32_t producer() const noexcept { return producer_; }
   [[nodiscard]] constexpr std::uint32_t consumer() const noexcept { return consumer_; }
 
@@ -219,10 +241,12 @@ class Error {
  private:
   Errc code_ = Errc::ok;
   std::uint8_t opcode_ = 0xff;
+  Phase phase_ = Phase::none;
   std::uint32_t length_ = 0;
   std::uint32_t instruction_ = kNoIndex;
   std::uint32_t producer_ = kNoIndex;
   std::uint32_t consumer_ = kNoIndex;
+  std::uint32_t tensor_ = kNoIndex;
   std::uint64_t offset_ = kNoOffset;
   char text_[kTextCapacity]{};
 };
@@ -234,6 +258,12 @@ template <class T> using Result = std::expected<T, Error>;
 /// Makes the error side of a Result from a code and text pieces.
 template <class... Pieces> [[nodiscard]] constexpr std::unexpected<Error> fail(Errc code, Pieces... pieces) noexcept {
   return std::unexpected<Error>(Error::of(code, pieces...));
+}
+
+/// Passes the error of `result` on as one of `phase`.
+template <class T> [[nodiscard]] constexpr std::unexpected<Error> pass(const Result<T>& result, Phase phase) noexcept {
+  Error error = result.error();
+  return std::unexpected<Error>(error.in_phase(phase));
 }
 
 /// Passes the error of `result` on as the error side of another Result.

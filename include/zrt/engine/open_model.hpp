@@ -63,11 +63,11 @@ template <class B, class Families, class Catalog> class OpenModel {
     message.append(options_.slots).append(" slots of ").append(context_).append(" positions, ");
     message.append(executor_->states().bytes()).append(" bytes of state");
     options_.log(LogLevel::info, message.text());
-    for (const plan::PlanDiagnostic& d : compiled_.diagnostics)
-      if (d.level == plan::DiagnosticLevel::warn)
-        options_.log(LogLevel::warn, Error::of(Errc::ok, "instruction ", d.instruction, " writes register ",
-                                               plan::index(d.reg), ", which nothing reads")
-                                         .text());
+    for (const plan::PlanDiagnostic& d : compiled_.diagnostics) {
+      if (d.level != Severity::warning) continue;
+      const Finding warning = plan::finding(d, compiled_.plan, *exec::Ops<B>::template of<Catalog>().rows);
+      options_.log(LogLevel::warn, warning.error.text());
+    }
   }
 
   [[nodiscard]] const EngineOptions& options() const noexcept { return options_; }
@@ -110,7 +110,8 @@ template <class B, class Families, class Catalog> class OpenModel {
     sizes.pages_per_slot = pages_per_slot;
     if (!file_.has_data())
       if (auto r = copies_.read(file_, compiled_.plan); !r) return r;
-    auto executor = exec::Executor<B>::make(compiled_, exec::Ops<B>::template of<Catalog>(), weights(), sizes, device_);
+    auto executor = exec::Executor<B>::make(plan::ModelPlans::of(compiled_), exec::Ops<B>::template of<Catalog>(),
+                                            weights(), sizes, device_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     return {};

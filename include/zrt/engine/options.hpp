@@ -24,7 +24,7 @@ struct EngineOptions {
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   Numerics numerics{};
-  plan::Validation validation = plan::Validation::normal;
+  Validation validation = Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at
   std::uint32_t bias_entries = 64;    ///< most logit biases of a request
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's

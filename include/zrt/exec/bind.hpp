@@ -195,29 +195,36 @@ template <class B> class Binder {
 /// `none`, the planned memory is proven first, and what each adapter is handed is checked.
 ///
 /// Errors: Errc::unsupported_opcode (not claimed), invalid_param_block_abi, batch_unsupported (an
-/// adapter's max_batch_size is below sizes.batch_slots), invalid_state (states of another plan),
-/// out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
+/// adapter's max_batch_size is below sizes.batch_slots), invalid_state (states of another plan), stage_handoff (a port
+/// that is not contiguous), out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
 /// instruction's index and op.
 template <class B>
 [[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
                                         const WeightSet<B>& weights, const StateStore<B>& states,
                                         const BindSizes& sizes, typename B::Device& device) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
+  auto bad = [](Error error) { return std::unexpected<Error>(error.in_phase(Phase::bind)); };
   if (weights.own.size() != plan.weights.size() || weights.regions.size() != plan.regions.size() ||
       states.descriptors().size() != plan.states.size())
-    return fail(Errc::invalid_argument, "the plan has ", plan.weights.size(), " weights and ", plan.states.size(),
-                " states, ", weights.own.size(), " and ", states.descriptors().size(), " were given");
+    return bad(Error::of(Errc::invalid_argument, "the plan has ", plan.weights.size(), " weights and ",
+                         plan.states.size(), " states, ", weights.own.size(), " and ", states.descriptors().size(),
+                         " were given"));
   for (std::size_t i = 0; i < plan.states.size(); ++i)
     if (!(states.descriptors()[i] == plan.states[i]))
-      return fail(Errc::invalid_state, "state ", i,
-                  " was made for another plan: its class, type, size or group differs");
-  detail::Binder<B> binder(ops, sizes, compiled.validation != plan::Validation::none, device);
+      return bad(Error::of(Errc::invalid_state, "state ", i,
+                           " was made for another plan: its class, type, size or group differs"));
+  for (const Vector<plan::PlanPort>* ports : {&plan.inputs, &plan.outputs})
+    for (const plan::PlanPort& port : *ports)
+      if (port.layout != Layout::contiguous)
+        return bad(Error::of(Errc::stage_handoff, "port ", port.name.view(), " is ", name(port.layout),
+                             ", a bound plan's are contiguous"));
+  detail::Binder<B> binder(ops, sizes, compiled.validation != Validation::none, device);
   auto layout = binder.layout(plan, compiled.liveness);
-  if (!layout) return pass(layout);
+  if (!layout) return bad(layout.error());
   auto arena = device.allocate(layout->mapping.arena_bytes);
-  if (!arena) return pass(arena);
+  if (!arena) return bad(arena.error());
   auto recording = binder.record(plan, std::move(*layout), weights, &states, *arena, 0);
-  if (!recording) return pass(recording);
+  if (!recording) return bad(recording.error());
   return BoundPlan<B>(std::move(*recording), std::move(*arena));
 }
 

@@ -6,6 +6,7 @@
 #include <zrt/exec/bind.hpp>
 #include <zrt/exec/counters.hpp>
 #include <zrt/exec/step_fault.hpp>
+#include <zrt/plan/stages.hpp>
 
 #include <utility>
 
@@ -28,13 +29,16 @@ template <class B> class Executor {
   Executor(Executor&&) noexcept = default;
   Executor& operator=(Executor&&) noexcept = default;
 
-  /// Binds `compiled` at the prefill and the decode size.
+  /// Checks what the stages hand to each other, and binds the decoder at the prefill and the decode size. The stages
+  /// before it are run by whoever has them.
   ///
-  /// Errors: those of bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port is
-  /// missing.
-  [[nodiscard]] static Result<Executor> make(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+  /// Errors: those of plan::check_stages, bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port
+  /// is missing.
+  [[nodiscard]] static Result<Executor> make(const plan::ModelPlans& stages, const Ops<B>& ops,
                                              const WeightSource& source, const ExecutorSizes& sizes,
                                              typename B::Device& device) noexcept {
+    if (auto r = plan::check_stages(stages); !r) return pass(r, Phase::bind);
+    const plan::CompiledPlan& compiled = *stages.decoder_decode;
     const plan::ExecutionPlan& plan = compiled.plan;
     for (std::string_view name : {port::kTokens, port::kPositions, port::kRows})
       if (plan.input(name) == plan::kNoRegister)

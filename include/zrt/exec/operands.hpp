@@ -59,7 +59,8 @@ template <class B> struct BoundOperands {
                                              const TensorViewDesc& found, const TensorViewDesc& expected) noexcept {
   if (found == expected) return {};
   auto bad = [&](Errc code, auto... pieces) {
-    return fail(code, op, ": ", operand, " in register ", plan::index(reg), pieces...);
+    Error error = Error::of(code, op, ": ", operand, " in register ", plan::index(reg), pieces...);
+    return std::unexpected<Error>(error.at_tensor(plan::index(reg)));
   };
   if (found.dtype != expected.dtype)
     return bad(Errc::dtype_mismatch, " is ", name(found.dtype), ", expected ", name(expected.dtype));

@@ -19,7 +19,7 @@ namespace zrt::inline ZRT_ABI::exec {
                           code == Errc::cancelled        ? "was stopped"
                           : code == Errc::limit_exceeded ? "ran past its limit"
                                                          : "met data outside its contract");
-  return std::unexpected<Error>(error.at_instruction(instruction, number(opcode)));
+  return std::unexpected<Error>(error.in_phase(Phase::step).at_instruction(instruction, number(opcode)));
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec

@@ -92,7 +92,7 @@ class Lowering {
       expand(builder_, {ins, ws, n.state, from_.node_params(n), rs}, outs);
       if (builder_.failed()) return pass(builder_.finish());
       const std::size_t count = builder_.graph().nodes.size() - before;
-      if (auto r = diagnostics_.push_back({DiagnosticLevel::info, DiagnosticKind::expanded, n.opcode,
+      if (auto r = diagnostics_.push_back({Severity::info, DiagnosticKind::expanded, n.opcode,
                                            static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(count),
                                            kNoRegister});
           !r)
@@ -199,7 +199,7 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
     const OperandInfo operands = g.operand_info(n, storage);
     if (ops.row(n.opcode)->assign_act(operands.weights, options.act,
                                       {plan.param_bytes.data() + offset, n.params_bytes}))
-      if (auto r = diagnostics.push_back({DiagnosticLevel::info, DiagnosticKind::rounding, n.opcode,
+      if (auto r = diagnostics.push_back({Severity::info, DiagnosticKind::rounding, n.opcode,
                                           static_cast<std::uint32_t>(plan.instructions.size()), 0, kNoRegister});
           !r)
         return r;
@@ -224,7 +224,7 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
     for (RegisterRef r : insn.outputs)
       if (compiled.liveness.register_last_read[index(r)] == LivenessMap::kNeverRead)
         if (auto done = compiled.diagnostics.push_back(
-                {DiagnosticLevel::warn, DiagnosticKind::never_read, insn.opcode, static_cast<std::uint32_t>(i), 0, r});
+                {Severity::warning, DiagnosticKind::never_read, insn.opcode, static_cast<std::uint32_t>(i), 0, r});
             !done)
           return done;
   }
@@ -233,18 +233,19 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
 
 /// Compiles a graph for a backend that claims `claims`.
 ///
-/// Walks down the ladder until every op is claimed, recording each step down as an `info`
-/// diagnostic; drops what nobody reads; orders what is left by `options.ordering`; sets activation
-/// rounding by `options.act` and the weights' types; computes liveness.
+/// Judges the graph at `options.validation`, as the plan at the end. Walks down the ladder until every op is
+/// claimed, recording each step down as an `info` diagnostic; drops what nobody reads; orders what is left by
+/// `options.ordering`; sets activation rounding by `options.act` and the weights' types; computes liveness.
 /// Errors: those of ir::verify, Errc::unsupported_opcode, Errc::limit_exceeded.
 [[nodiscard]] inline Result<CompiledPlan> compile(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
                                                   const CompileOptions& options = {}) noexcept {
-  if (auto r = ir::verify(graph, *ops.table); !r) return pass(r);
+  if (auto r = ir::verify(graph, *ops.table, options.validation); !r) return pass(r);
   CompiledPlan compiled(graph.allocator);
   compiled.validation = options.validation;
   auto lowered = detail::lower(graph, ops, claims, compiled.diagnostics);
-  if (!lowered) return pass(lowered);
-  if (auto r = detail::emit_plan(*lowered, ops, options, compiled.plan, compiled.diagnostics); !r) return pass(r);
+  if (!lowered) return pass(lowered, Phase::plan);
+  if (auto r = detail::emit_plan(*lowered, ops, options, compiled.plan, compiled.diagnostics); !r)
+    return pass(r, Phase::plan);
   if (auto r = analyse(compiled); !r) return pass(r);
   if (auto r = validate(compiled.plan, *ops.table, options.validation); !r) return pass(r);
   return compiled;

@@ -77,6 +77,7 @@ struct PlanWeight {
 struct PlanPort {
   Name name{};
   RegisterRef reg = kNoRegister;
+  Layout layout = Layout::contiguous;  ///< how it is handed over: contiguous, or as only one backend reads it
 };
 
 /// An extent that is data of the step, with its upper bound (0: bound per shape).
@@ -169,14 +170,20 @@ struct ExecutionPlan {
       if (symbols[i].name.view() == name) return static_cast<SymbolId>(i + 1);
     return 0;
   }
-  [[nodiscard]] RegisterRef input(std::string_view name) const noexcept { return find(inputs, name); }
-  [[nodiscard]] RegisterRef output(std::string_view name) const noexcept { return find(outputs, name); }
+  /// The port of this name, or null.
+  [[nodiscard]] const PlanPort* find_input(std::string_view name) const noexcept { return find(inputs, name); }
+  [[nodiscard]] const PlanPort* find_output(std::string_view name) const noexcept { return find(outputs, name); }
+  [[nodiscard]] RegisterRef input(std::string_view name) const noexcept { return reg_of(find_input(name)); }
+  [[nodiscard]] RegisterRef output(std::string_view name) const noexcept { return reg_of(find_output(name)); }
 
  private:
-  [[nodiscard]] static RegisterRef find(const Vector<PlanPort>& ports, std::string_view name) noexcept {
+  [[nodiscard]] static const PlanPort* find(const Vector<PlanPort>& ports, std::string_view name) noexcept {
     for (const PlanPort& port : ports)
-      if (port.name.view() == name) return port.reg;
-    return kNoRegister;
+      if (port.name.view() == name) return &port;
+    return nullptr;
+  }
+  [[nodiscard]] static RegisterRef reg_of(const PlanPort* port) noexcept {
+    return port == nullptr ? kNoRegister : port->reg;
   }
 };
 

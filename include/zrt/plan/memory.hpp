@@ -52,6 +52,35 @@ class RangeNumbers {
   Vector<Range> ranges_;
 };
 
+/// The most blocks of registers (not of scratch, whose items follow the registers) that live at the same time.
+[[nodiscard]] inline Result<std::uint16_t> blocks_at_once(const Storage& storage, std::size_t registers,
+                                                          std::size_t instructions, Allocator allocator) noexcept {
+  Vector<std::int32_t> change(allocator);  // by the clock of Piece
+  if (auto r = change.resize(instructions + 3); !r) return pass(r);
+  Vector<std::uint8_t> counted(allocator);
+  if (auto r = counted.resize(storage.blocks.size()); !r) return pass(r);
+  for (std::size_t reg = 0; reg < registers; ++reg) {
+    const std::uint32_t block = storage.block_of[reg];
+    if (block == Storage::kNone || counted[block] != 0) continue;
+    counted[block] = 1;
+    std::uint32_t first = Storage::kNone;
+    std::uint32_t last = 0;
+    for (std::uint32_t p = storage.blocks[block].pieces; p != Storage::kNone; p = storage.pieces[p].next) {
+      first = storage.pieces[p].first < first ? storage.pieces[p].first : first;
+      last = storage.pieces[p].last > last ? storage.pieces[p].last : last;
+    }
+    ++change[first];
+    --change[last + 1];
+  }
+  std::int32_t live = 0;
+  std::int32_t most = 0;
+  for (const std::int32_t c : change) {
+    live += c;
+    most = live > most ? live : most;
+  }
+  return static_cast<std::uint16_t>(most);
+}
+
 }  // namespace detail
 
 /// Plans views, results in place and scratch in one pass, then places everything in one arena.
@@ -83,6 +112,10 @@ class RangeNumbers {
   auto placement = detail::place(*storage, options.fit, plan.allocator);
   if (!placement) return pass(placement);
   mapping.arena_bytes = placement->arena_bytes;
+  const auto at_once =
+      detail::blocks_at_once(*storage, plan.registers.size(), plan.instructions.size(), plan.allocator);
+  if (!at_once) return pass(at_once);
+  mapping.physical_count = *at_once;
 
   auto offset = [&](std::size_t item) {
     const std::uint32_t block = storage->block_of[item];

@@ -17,8 +17,8 @@ struct PhysicalSpec {
 /// Every offset in an arena is a multiple of this; a view that would begin elsewhere is a copy.
 inline constexpr std::uint64_t kArenaAlign = 64;
 
-/// Registers and scratch in one arena (runtime contract, PhysicalMapping). A physical register is a range
-/// of bytes; registers with the same range have the same number.
+/// Registers and scratch in one arena (runtime contract, PhysicalMapping). Where a register lies is a range of bytes;
+/// registers with the same range have the same number, and there may be more ranges than physical registers.
 struct PhysicalMapping {
   explicit PhysicalMapping(Allocator a = system_allocator()) noexcept
       : register_to_physical(a), scratch_to_physical(a), scratch_bytes(a), physical_specs(a) {}
@@ -30,10 +30,10 @@ struct PhysicalMapping {
   Vector<std::uint64_t> scratch_bytes;        ///< per instruction
   Vector<PhysicalSpec> physical_specs;        ///< by offset, then by size
   std::uint64_t arena_bytes = 0;
+  /// Buffers that would do in place of the arena, each for one register after the other with what shares its
+  /// bytes: so many hold values at the same time. Never more than registers live at once (peak_registers).
+  std::uint16_t physical_count = 0;
 
-  [[nodiscard]] std::uint16_t physical_count() const noexcept {
-    return static_cast<std::uint16_t>(physical_specs.size());
-  }
   [[nodiscard]] const PhysicalSpec& of(RegisterRef r) const noexcept {
     return physical_specs[register_to_physical[index(r)]];
   }

@@ -50,7 +50,9 @@ inline constexpr std::size_t kSections = 14;
 // blocks are fixed where they are declared.
 static_assert(static_cast<int>(StateLifecycle::none) == 0 && static_cast<int>(StateLifecycle::kv_paged) == 1 &&
               static_cast<int>(StateLifecycle::recurrent) == 2);
-static_assert(static_cast<int>(DiagnosticLevel::info) == 0 && static_cast<int>(DiagnosticLevel::warn) == 1);
+static_assert(static_cast<int>(Severity::info) == 0 && static_cast<int>(Severity::warning) == 1);
+static_assert(static_cast<int>(Layout::contiguous) == 0 && static_cast<int>(Layout::strided) == 1 &&
+              static_cast<int>(Layout::backend_native) == 2);
 static_assert(static_cast<int>(DiagnosticKind::expanded) == 0 && static_cast<int>(DiagnosticKind::never_read) == 1 &&
               static_cast<int>(DiagnosticKind::rounding) == 2);
 
@@ -175,7 +177,7 @@ template <class A> void walk(A& a, ParamRecord& p) noexcept {
 
 template <class A> void walk(A& a, PlanPort& port) noexcept {
   walk_name(a, port.name);
-  a.zeros(1);
+  walk_enum(a, port.layout, 3, "a port's layout is not known");
   walk(a, port.reg);
 }
 

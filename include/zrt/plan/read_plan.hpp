@@ -197,7 +197,8 @@ template <class T>
                                                     Allocator allocator = system_allocator()) noexcept {
   CompiledPlan compiled(allocator);
   std::uint64_t instructions_at = 0;
-  if (auto r = detail::read_form(bytes, 0, compiled.plan, compiled.diagnostics, instructions_at); !r) return pass(r);
+  if (auto r = detail::read_form(bytes, 0, compiled.plan, compiled.diagnostics, instructions_at); !r)
+    return pass(r, Phase::plan);
   if (auto r = validate(compiled.plan, table, Validation::normal); !r) {
     Error error = r.error();
     const std::uint64_t record = error.instruction() == Error::kNoIndex

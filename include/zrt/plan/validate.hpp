@@ -6,18 +6,15 @@
 
 namespace zrt::inline ZRT_ABI::plan {
 
-enum class Severity : std::uint8_t { warning, error };
-
-/// One finding: the error names instruction, op, register and shapes.
-struct Finding {
-  Severity severity = Severity::error;
-  Error error{};
-};
-
 namespace detail {
 
 [[nodiscard]] inline Error at_insn(Error error, std::size_t i, Opcode opcode) noexcept {
   return error.at_instruction(static_cast<std::uint32_t>(i), number(opcode));
+}
+
+[[nodiscard]] inline std::unexpected<Error> of_register(std::size_t reg, std::unexpected<Error> error) noexcept {
+  error.error().at_tensor(static_cast<std::uint32_t>(reg));
+  return error;
 }
 
 /// Offsets and ids inside their pools: what every later check relies on.
@@ -28,10 +25,10 @@ namespace detail {
   for (std::size_t i = 0; i < plan.registers.size(); ++i) {
     const TensorType& type = plan.registers[i];
     if (!is_dtype(static_cast<std::uint8_t>(type.dtype)) || type.shape.rank > kMaxRank)
-      return fail(Errc::invalid_plan, "register ", i, " has an unknown type or rank");
+      return of_register(i, fail(Errc::invalid_plan, "register ", i, " has an unknown type or rank"));
     for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis)
       if (type.shape[axis].symbol > plan.symbols.size())
-        return fail(Errc::invalid_plan, "register ", i, " uses a symbol that the plan does not have");
+        return of_register(i, fail(Errc::invalid_plan, "register ", i, " uses a symbol that the plan does not have"));
   }
   for (const PlanWeight& w : plan.weights) {
     if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
@@ -66,6 +63,11 @@ namespace detail {
   for (const PlanPort& port : plan.outputs)
     if (index(port.reg) >= plan.registers.size())
       return fail(Errc::invalid_plan, "output ", port.name.view(), " names no register");
+  for (const Vector<PlanPort>* ports : {&plan.inputs, &plan.outputs})
+    for (const PlanPort& port : *ports)
+      if (port.layout == Layout::strided)
+        return fail(Errc::invalid_plan, "port ", port.name.view(),
+                    " is strided, expected contiguous or backend_native");
   std::size_t regions = 0;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const InstructionRecord& r = plan.instructions[i];
@@ -124,8 +126,9 @@ namespace detail {
     auto bad = [&](const Error& error) { return std::unexpected<Error>(at_insn(error, i, insn.opcode)); };
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
       if (insn.inputs[k] != kNoRegister && written[index(insn.inputs[k])] == 0)
-        return bad(Error::of(Errc::dangling_value, row->name, ": input ", row->input(k).name, " reads register ",
-                             index(insn.inputs[k]), " before it is written"));
+        return of_register(index(insn.inputs[k]),
+                           bad(Error::of(Errc::dangling_value, row->name, ": input ", row->input(k).name,
+                                         " reads register ", index(insn.inputs[k]), " before it is written")));
     OperandStorage storage;
     std::array<TensorType, kMaxOperands> types;
     const auto count = row->infer(plan.operand_info(insn, storage), types);
@@ -136,49 +139,61 @@ namespace detail {
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) {
       const std::uint16_t reg = index(insn.outputs[k]);
       if (written[reg] != 0)
-        return bad(
-            Error::of(Errc::overlapping_writers, row->name, ": register ", reg, " has another producer already"));
+        return of_register(reg, bad(Error::of(Errc::overlapping_writers, row->name, ": register ", reg,
+                                              " has another producer already")));
       written[reg] = 1;
       if (plan.registers[reg].dtype != types[k].dtype)
-        return bad(Error::of(Errc::dtype_mismatch, row->name, ": register ", reg, " is recorded as ",
-                             name(plan.registers[reg].dtype), ", the op gives ", name(types[k].dtype)));
+        return of_register(reg,
+                           bad(Error::of(Errc::dtype_mismatch, row->name, ": register ", reg, " is recorded as ",
+                                         name(plan.registers[reg].dtype), ", the op gives ", name(types[k].dtype))));
       if (!(plan.registers[reg].shape == types[k].shape)) {
         Error error = Error::of(Errc::shape_mismatch, row->name, ": register ", reg, " is recorded as ");
         append_shape(error, plan.registers[reg].shape).append(", the op gives ");
-        return bad(append_shape(error, types[k].shape));
+        return of_register(reg, bad(append_shape(error, types[k].shape)));
       }
       if (row->rung != Rung::primitive && types[k].shape.rank > kMaxActivationRank)
-        return bad(Error::of(Errc::unsupported_tensor_rank, row->name, ": register ", reg, " has ",
-                             unsigned{types[k].shape.rank}, " axes, at most ", unsigned{kMaxActivationRank},
-                             " expected"));
+        return of_register(reg, bad(Error::of(Errc::unsupported_tensor_rank, row->name, ": register ", reg, " has ",
+                                              unsigned{types[k].shape.rank}, " axes, at most ",
+                                              unsigned{kMaxActivationRank}, " expected")));
     }
   }
   for (const PlanPort& port : plan.outputs)
     if (written[index(port.reg)] == 0)
-      return fail(Errc::dangling_value, "output ", port.name.view(), " names a register that nothing writes");
+      return of_register(index(port.reg), fail(Errc::dangling_value, "output ", port.name.view(),
+                                               " names a register that nothing writes"));
   return {};
 }
 
 }  // namespace detail
 
-/// Collects what is wrong with references, arity, parameters, types and the order of writes and reads (at most one error, it stops there) and what is odd.
+/// What is wrong with references, arity, parameters, types and the order of writes and reads of a plan and of its
+/// regions (at most one error: the search ends there), and what is odd.
+///
+/// Errors: Errc::out_of_memory.
 [[nodiscard]] inline Result<Vector<Finding>> findings(const ExecutionPlan& plan, const OpTable& table,
                                                       std::size_t depth = 0) noexcept {
   Vector<Finding> list(plan.allocator);
+  auto add = [&](Error error) {
+    Finding found{Severity::error, error.in_phase(Phase::plan), {}};
+    if (error.tensor() < plan.registers.size()) found.type = plan.registers[error.tensor()];
+    return list.push_back(found);
+  };
   // Regions first: what is known of an instruction includes the types at the borders of its regions.
+  if (depth > kMaxRegionDepth) {
+    if (auto r = add(Error::of(Errc::limit_exceeded, "regions lie deeper than ", kMaxRegionDepth)); !r) return pass(r);
+    return list;
+  }
   for (const ExecutionPlan& region : plan.regions) {
-    auto inner = depth < kMaxRegionDepth ? findings(region, table, depth + 1)
-                                         : fail(Errc::limit_exceeded, "regions lie deeper than ", kMaxRegionDepth);
+    auto inner = findings(region, table, depth + 1);
     if (!inner) return pass(inner);
-    for (const Finding& f : *inner)
-      if (auto r = list.push_back(f); !r) return pass(r);
+    if (auto r = list.append(inner->span()); !r) return pass(r);
     if (!list.empty() && list.back().severity == Severity::error) return list;
   }
   auto checked = detail::check_references(plan, table);
   if (checked) checked = detail::check_flow(plan, table);
   if (!checked) {
     if (checked.error().code() == Errc::out_of_memory) return pass(checked);
-    if (auto r = list.push_back({Severity::error, checked.error()}); !r) return pass(r);
+    if (auto r = add(checked.error()); !r) return pass(r);
     return list;
   }
   auto map = liveness(plan);
@@ -187,22 +202,21 @@ namespace detail {
     const Instruction insn = plan.instruction(i);
     for (RegisterRef r : insn.outputs) {
       if (map->register_last_read[index(r)] != LivenessMap::kNeverRead) continue;
-      Error error = Error::of(Errc::invalid_plan, table[number(insn.opcode)]->name, ": register ", index(r), " ");
-      append_shape(error, plan.registers[index(r)].shape).append(" is never read");
-      if (auto done = list.push_back({Severity::warning, detail::at_insn(error, i, insn.opcode)}); !done)
-        return pass(done);
+      const PlanDiagnostic remark{
+          Severity::warning, DiagnosticKind::never_read, insn.opcode, static_cast<std::uint32_t>(i), 0, r};
+      if (auto done = list.push_back(finding(remark, plan, table)); !done) return pass(done);
     }
   }
   return list;
 }
 
-/// Judges a compiled plan; the error is the first finding that counts.
+/// Judges a compiled plan; the error is the first finding that counts at that level.
 [[nodiscard]] inline Result<void> validate(const ExecutionPlan& plan, const OpTable& table, Validation level) noexcept {
   if (level == Validation::none) return {};
   auto list = findings(plan, table);
   if (!list) return pass(list);
-  for (const Finding& f : *list)
-    if (f.severity == Severity::error || level == Validation::strict) return std::unexpected<Error>(f.error);
+  for (const Finding& found : *list)
+    if (fails(found.severity, level)) return std::unexpected<Error>(found.error);
   return {};
 }
 
