@@ -48,7 +48,7 @@ ZRT_COLD int run_world(const test::ScheduleSpec& spec, int schedules) {
   }
   test::TinyRandom random(static_cast<std::uint64_t>(spec.weights) * 31 + static_cast<std::uint64_t>(spec.kv));
   test::ScheduleTally tally;
-  test::TwoWorkers two(false);
+  test::TwoWorkers two;
   for (int i = 0; i < schedules; ++i) {
     chosen::choice = {isas[static_cast<std::size_t>(i) / 2 % isas.size()], false};
     EngineOptions options = world.random_options(random);
