@@ -115,6 +115,7 @@ class Case {
   /// Compares reference and kernels over every variant and several numbers of workers.
   template <class O> void check(const zrt::HostCall<O>& call) {
     zrt::TypeCall<O> types;
+    if constexpr (zrt::RepeatsInputs<O>) types.in.count = call.in.count;
     for (std::size_t i = 0; i < call.in.size(); ++i) types.in[i] = {call.in[i].present(), call.in[i].type};
     for (std::size_t i = 0; i < call.w.size(); ++i) {
       const zrt::HostWeight& w = call.w[i];

@@ -9,19 +9,26 @@
 
 namespace zrt::inline ZRT_ABI {
 
+inline constexpr int kPhiloxRounds = 10;
+
+/// One of Philox's rounds; the key advances between two.
+[[nodiscard]] constexpr std::array<std::uint32_t, 4> philox_round(const std::array<std::uint32_t, 4>& counter,
+                                                                  const std::array<std::uint32_t, 2>& key) noexcept {
+  const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0];
+  const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * counter[2];
+  return {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+          static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+}
+[[nodiscard]] constexpr std::array<std::uint32_t, 2> philox_advance(const std::array<std::uint32_t, 2>& key) noexcept {
+  return {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
+}
+
 /// Four random words for a 128-bit counter under a 64-bit key: no state, so order never matters.
 ///
 /// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
 [[nodiscard]] constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                                 std::array<std::uint32_t, 2> key) noexcept {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0];
-    const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
-               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-    key[0] += 0x9E3779B9u;
-    key[1] += 0xBB67AE85u;
-  }
+  for (int round = 0; round < kPhiloxRounds; ++round, key = philox_advance(key)) counter = philox_round(counter, key);
   return counter;
 }
 

@@ -20,20 +20,27 @@ template <class O>
   return {};
 }
 
-/// Calls `f(i, place)` for each index i in row-major order, `place` being the element of x that it
-/// names, or kNowhere where it is out of range.
+/// Calls `f(i, place)` for the indices i of [first, last) in row-major order, `place` being the element of x
+/// that it names, or kNowhere where it is out of range.
 inline constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 template <class F>
 void for_each_place(const HostTensor& x, const HostTensor& indices, std::uint32_t axis, const ExecutionContext& step,
-                    F&& f) noexcept {
+                    std::uint64_t first, std::uint64_t last, F&& f) noexcept {
+  if (first == last) return;
   const AxisSplit into(x, axis, step);
   const AxisSplit over(indices, axis, step);
-  for (std::uint64_t outer = 0, i = 0; outer < over.outer; ++outer)
-    for (std::uint64_t n = 0; n < over.extent; ++n)
-      for (std::uint64_t inner = 0; inner < over.inner; ++inner, ++i) {
-        const std::uint64_t index = index_at(indices, i);
-        f(i, index < into.extent ? (outer * into.extent + index) * into.inner + inner : kNowhere);
-      }
+  std::uint64_t inner = first % over.inner;
+  std::uint64_t n = first / over.inner % over.extent;
+  std::uint64_t outer = first / over.inner / over.extent;
+  for (std::uint64_t i = first; i < last; ++i) {
+    const std::uint64_t index = index_at(indices, i);
+    f(i, index < into.extent ? (outer * into.extent + index) * into.inner + inner : kNowhere);
+    if (++inner != over.inner) continue;
+    inner = 0;
+    if (++n != over.extent) continue;
+    n = 0;
+    ++outer;
+  }
 }
 
 }  // namespace zrt::inline ZRT_ABI::ops

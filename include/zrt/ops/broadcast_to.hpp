@@ -44,16 +44,21 @@ struct BroadcastTo {
     return {};
   }
 
-  static void reference(const HostCall<BroadcastTo>& c, const ExecutionContext& step, const Worker&) noexcept {
+  /// Which element of x each of y is.
+  [[nodiscard]] static CopyBox box(const HostCall<BroadcastTo>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);
     const std::size_t lead = std::size_t{to.rank} - from.rank;
-    std::array<CopyAxis, kMaxRank> axes;
+    CopyBox box;
     for (std::size_t axis = 0; axis < to.rank; ++axis) {
       const bool repeated = axis < lead || from.extent[axis - lead] != to.extent[axis];
-      axes[axis] = {to.extent[axis], repeated ? 0 : from.stride[axis - lead], to.stride[axis]};
+      box.add(to.extent[axis], repeated ? 0 : from.stride[axis - lead], to.stride[axis]);
     }
-    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, 0, std::span(axes).first(to.rank));
+    return box;
+  }
+
+  static void reference(const HostCall<BroadcastTo>& c, const ExecutionContext& step, const Worker&) noexcept {
+    copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
 };
 static_assert(Op<BroadcastTo>);

@@ -33,16 +33,17 @@ struct Clamp {
     return {};
   }
 
+  template <DomainValue T> [[nodiscard]] static T apply(T x, T low, T high) noexcept {
+    bool unused = false;
+    const T raised = ElementwiseBinary::apply(BinaryKind::maximum, x, low, unused);
+    return ElementwiseBinary::apply(BinaryKind::minimum, raised, high, unused);
+  }
+
   static void reference(const HostCall<Clamp>& c, const ExecutionContext& step, const Worker&) noexcept {
     const DType dtype = c.in[0].type.dtype;
     visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
-      bool unused = false;
       map_elements<T, T>(
-          dtype, dtype, c.out[0].data, c.in[0].elements(step),
-          [&](T x, T low, T high) {
-            const T raised = ElementwiseBinary::apply(BinaryKind::maximum, x, low, unused);
-            return ElementwiseBinary::apply(BinaryKind::minimum, raised, high, unused);
-          },
+          dtype, dtype, c.out[0].data, c.in[0].elements(step), [](T x, T low, T high) { return apply(x, low, high); },
           c.in[0].data, c.in[1].data, c.in[2].data);
     });
   }

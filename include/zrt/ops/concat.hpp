@@ -61,17 +61,24 @@ struct Concat {
     return {};
   }
 
-  static void reference(const HostCall<Concat>& c, const ExecutionContext& step, const Worker&) noexcept {
+  /// Calls `f(x, box)` for each input and the elements of y that it is.
+  template <class F> static void for_each_box(const HostCall<Concat>& c, const ExecutionContext& step, F&& f) noexcept {
     const RowMajor to(c.out[0], step);
     std::uint64_t first = 0;
     for (const HostTensor& x : c.in) {
       const RowMajor from(x, step);
-      std::array<CopyAxis, kMaxRank> axes;
-      for (std::size_t axis = 0; axis < to.rank; ++axis)
-        axes[axis] = {from.extent[axis], from.stride[axis], to.stride[axis]};
-      copy_strided(x.type.dtype, x.data, 0, c.out[0].data, first, std::span(axes).first(to.rank));
+      CopyBox box;
+      box.to_first = first;
+      for (std::size_t axis = 0; axis < to.rank; ++axis) box.add(from.extent[axis], from.stride[axis], to.stride[axis]);
+      f(x, box);
       first += from.extent[c.params.axis] * to.stride[c.params.axis];
     }
+  }
+
+  static void reference(const HostCall<Concat>& c, const ExecutionContext& step, const Worker&) noexcept {
+    for_each_box(c, step, [&](const HostTensor& x, const CopyBox& box) {
+      copy_strided(x.type.dtype, x.data, c.out[0].data, box);
+    });
   }
 };
 static_assert(Op<Concat>);

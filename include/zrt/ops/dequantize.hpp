@@ -29,6 +29,12 @@ struct Dequantize {
     return {};
   }
 
+  /// The number of one element.
+  template <std::floating_point T>
+  [[nodiscard]] static T apply(Whole q, float scale, std::int32_t zero_point) noexcept {
+    return q.plus(-std::int64_t{zero_point}).template real<T>() * static_cast<T>(scale);
+  }
+
   static void reference(const HostCall<Dequantize>& c, const ExecutionContext& step, const Worker&) noexcept {
     const Channels channels(c.params, c.in[0], step);
     const std::uint64_t elements = c.in[0].elements(step);
@@ -41,8 +47,7 @@ struct Dequantize {
           read_whole(c.in[0].type.dtype, c.in[0].data, first, run, q);
           for (std::uint64_t i = 0; i < run; ++i) {
             const std::uint64_t channel = channels.of(first + i);
-            const T whole = q[i].plus(-std::int64_t{c.in[2].as<std::int32_t>()[channel]}).template real<T>();
-            y[i] = whole * static_cast<T>(c.in[1].as<float>()[channel]);
+            y[i] = apply<T>(q[i], c.in[1].as<float>()[channel], c.in[2].as<std::int32_t>()[channel]);
           }
           element_functions<T>(c.params.output_dtype).pack(y, first, run, c.out[0].data);
         }

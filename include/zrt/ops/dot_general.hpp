@@ -93,12 +93,6 @@ struct DotGeneral {
   }
 
   static void reference(const HostCall<DotGeneral>& c, const ExecutionContext& step, const Worker&) noexcept {
-    compute(c, step, 0, c.out[0].elements(step));
-  }
-
-  /// Computes elements first..last-1 of the output by the reference's loops.
-  static void compute(const HostCall<DotGeneral>& c, const ExecutionContext& step, std::uint64_t first_y,
-                      std::uint64_t last_y) noexcept {
     const DotGeneralParams& p = c.params;
     const RowMajor a(c.in[0], step);
     const RowMajor b(c.in[1], step);
@@ -118,7 +112,7 @@ struct DotGeneral {
     visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
       T lhs[kFoldRun];
       T rhs[kFoldRun];
-      for (std::uint64_t y = first_y; y < last_y; ++y) {
+      for (std::uint64_t y = 0, end = c.out[0].elements(step); y < end; ++y) {
         const auto base = outer.offsets(y);
         std::conditional_t<std::integral<T>, std::uint64_t, T> lane[16]{};
         for (std::uint64_t first = 0; first < inner.elements(); first += kFoldRun) {

@@ -28,11 +28,14 @@ struct DynamicSlice {
     return {};
   }
 
+  /// Which element of x each of y is; none where a size is larger than x.
+  [[nodiscard]] static std::optional<CopyBox> box(const HostCall<DynamicSlice>& c,
+                                                  const ExecutionContext& step) noexcept {
+    return window_box(c.in[0], c.out[0], c.in[1], step);
+  }
+
   static void reference(const HostCall<DynamicSlice>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const DynamicWindow window(c.in[0], c.out[0], c.in[1], step);
-    if (window.fits)
-      return copy_strided(c.in[0].type.dtype, c.in[0].data, window.first, c.out[0].data, 0,
-                          std::span(window.axes).first(window.rank));
+    if (const auto window = box(c, step)) return copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, *window);
     clear(c.out[0], step);
     step.violated(worker);
   }

@@ -34,14 +34,22 @@ struct DynamicUpdateSlice {
     return {};
   }
 
+  /// Where the elements of `update` are in y; none where it is larger than x.
+  [[nodiscard]] static std::optional<CopyBox> box(const HostCall<DynamicUpdateSlice>& c,
+                                                  const ExecutionContext& step) noexcept {
+    auto window = window_box(c.in[0], c.in[1], c.in[2], step);
+    if (!window) return window;
+    std::swap(window->from_first, window->to_first);
+    for (CopyAxis& axis : window->axis) std::swap(axis.from_stride, axis.to_stride);
+    return window;
+  }
+
   static void reference(const HostCall<DynamicUpdateSlice>& c, const ExecutionContext& step,
                         const Worker& worker) noexcept {
     copy_value(c.in[0], c.out[0], step);
-    DynamicWindow window(c.in[0], c.in[1], c.in[2], step);
-    if (!window.fits) return step.violated(worker);
-    for (CopyAxis& axis : window.axes) std::swap(axis.from_stride, axis.to_stride);
-    copy_strided(c.in[0].type.dtype, c.in[1].data, 0, c.out[0].data, window.first,
-                 std::span(window.axes).first(window.rank));
+    const auto window = box(c, step);
+    if (!window) return step.violated(worker);
+    copy_strided(c.in[0].type.dtype, c.in[1].data, c.out[0].data, *window);
   }
 };
 static_assert(Op<DynamicUpdateSlice>);

@@ -8,6 +8,8 @@
 #include <zrt/ops/shape_params.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
+#include <optional>
+
 namespace zrt::inline ZRT_ABI::ops {
 
 struct DynamicWindowParams {
@@ -33,25 +35,18 @@ template <class O>
   return {};
 }
 
-/// Where the window lies in x, its starts clamped into it.
-struct DynamicWindow {
-  bool fits = true;         ///< no size is larger than x; else nothing else is known
-  std::uint64_t first = 0;  ///< its first element in x
-  std::size_t rank = 0;
-  std::array<CopyAxis, kMaxRank> axes{};  ///< from x to the window
-
-  DynamicWindow(const HostTensor& x, const HostTensor& window, const HostTensor& start,
-                const ExecutionContext& step) noexcept
-      : rank(x.type.shape.rank) {
-    const RowMajor from(x, step);
-    const RowMajor to(window, step);
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      fits = fits && to.extent[axis] <= from.extent[axis];
-      if (!fits) return;
-      first += clamped_start(start, axis, from.extent[axis], to.extent[axis]) * from.stride[axis];
-      axes[axis] = {to.extent[axis], from.stride[axis], to.stride[axis]};
-    }
+/// Which element of x each of `window` is, its starts clamped into x; none where a size is larger than x.
+[[nodiscard]] inline std::optional<CopyBox> window_box(const HostTensor& x, const HostTensor& window,
+                                                       const HostTensor& start, const ExecutionContext& step) noexcept {
+  const RowMajor from(x, step);
+  const RowMajor to(window, step);
+  CopyBox box;
+  for (std::size_t axis = 0; axis < from.rank; ++axis) {
+    if (to.extent[axis] > from.extent[axis]) return std::nullopt;
+    box.from_first += clamped_start(start, axis, from.extent[axis], to.extent[axis]) * from.stride[axis];
+    box.add(to.extent[axis], from.stride[axis], to.stride[axis]);
   }
-};
+  return box;
+}
 
 }  // namespace zrt::inline ZRT_ABI::ops

@@ -38,7 +38,8 @@ struct Gather {
 
   static void reference(const HostCall<Gather>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const DType dtype = c.in[0].type.dtype;
-    for_each_place(c.in[0], c.in[1], c.params.axis, step, [&](std::uint64_t i, std::uint64_t place) {
+    const std::uint64_t elements = c.in[1].elements(step);
+    for_each_place(c.in[0], c.in[1], c.params.axis, step, 0, elements, [&](std::uint64_t i, std::uint64_t place) {
       if (place != kNowhere) return copy_elements(dtype, c.in[0].data, place, c.out[0].data, i, 1);
       fill_with({}, dtype, c.out[0].data, i, 1);
       step.violated(worker);

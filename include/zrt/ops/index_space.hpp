@@ -24,6 +24,13 @@ template <std::size_t K> class IndexSpace {
 
   [[nodiscard]] std::uint64_t elements() const noexcept { return elements_; }
 
+  /// The axes that there are, from the outermost to the innermost.
+  struct Axis {
+    std::uint64_t extent;
+    std::array<std::uint64_t, K> stride;
+  };
+  [[nodiscard]] std::span<const Axis> axes() const noexcept { return std::span(axes_).first(rank_); }
+
   /// The strides of the one axis that a space of at most one has; a space of one place has strides of 1.
   [[nodiscard]] std::array<std::uint64_t, K> line() const noexcept {
     ZRT_ASSERT(is_line());
@@ -54,10 +61,6 @@ template <std::size_t K> class IndexSpace {
   }
 
  private:
-  struct Axis {
-    std::uint64_t extent;
-    std::array<std::uint64_t, K> stride;
-  };
   std::array<Axis, 2 * kMaxRank> axes_{};
   std::size_t rank_ = 0;
   std::uint64_t elements_ = 1;

@@ -65,17 +65,6 @@ struct LayerNorm {
   }
 
   static void reference(const HostCall<LayerNorm>& c, const ExecutionContext& step, const Worker&) noexcept {
-    compute(c, step, 0, lines(c, step));
-  }
-
-  /// How many lines along the feature axis x has.
-  [[nodiscard]] static std::uint64_t lines(const HostCall<LayerNorm>& c, const ExecutionContext& step) noexcept {
-    const AxisSplit split(c.in[0], c.params.feature_axis, step);
-    return split.outer * split.inner;
-  }
-  /// Computes lines first..last-1 by the reference's loops.
-  static void compute(const HostCall<LayerNorm>& c, const ExecutionContext& step, std::uint64_t first_line,
-                      std::uint64_t last_line) noexcept {
     const AxisSplit split(c.in[0], c.params.feature_axis, step);
     IndexSpace<1> line;
     line.add(split.extent, {split.inner});
@@ -89,7 +78,7 @@ struct LayerNorm {
           use(x, first, count);
         }
       };
-      for (std::uint64_t i = first_line; i < last_line; ++i) {
+      for (std::uint64_t i = 0; i < split.outer * split.inner; ++i) {
         const std::uint64_t base = i / split.inner * split.extent * split.inner + i % split.inner;
         Fold<T> sum(ReduceKind::sum, wide(dtype));
         each_run(base, [&](T* x, std::uint64_t, std::uint64_t count) { sum.take(x, count); });

@@ -54,18 +54,21 @@ struct Pad {
     return {};
   }
 
-  static void reference(const HostCall<Pad>& c, const ExecutionContext& step, const Worker&) noexcept {
+  /// Where the elements of x are in y.
+  [[nodiscard]] static CopyBox box(const HostCall<Pad>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);
-    fill_with(c.params.value, c.out[0].type.dtype, c.out[0].data, 0, to.elements);
-    std::array<CopyAxis, kMaxRank> axes;
-    std::uint64_t first = 0;
+    CopyBox box;
     for (std::size_t axis = 0; axis < to.rank; ++axis) {
-      first += c.params.low[axis] * to.stride[axis];
-      axes[axis] = {from.extent[axis], from.stride[axis],
-                    (c.params.interior[axis] + std::uint64_t{1}) * to.stride[axis]};
+      box.to_first += c.params.low[axis] * to.stride[axis];
+      box.add(from.extent[axis], from.stride[axis], (c.params.interior[axis] + std::uint64_t{1}) * to.stride[axis]);
     }
-    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, first, std::span(axes).first(to.rank));
+    return box;
+  }
+
+  static void reference(const HostCall<Pad>& c, const ExecutionContext& step, const Worker&) noexcept {
+    fill_with(c.params.value, c.out[0].type.dtype, c.out[0].data, 0, c.out[0].elements(step));
+    copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
 };
 static_assert(Op<Pad>);

@@ -70,6 +70,10 @@ class Channels {
     extent_ = split.extent;
   }
   [[nodiscard]] std::uint64_t of(std::uint64_t element) const noexcept { return element / inner_ % extent_; }
+  /// How many elements from `element` on have its scale and zero point, at least.
+  [[nodiscard]] std::uint64_t left(std::uint64_t element) const noexcept {
+    return extent_ == 1 ? ~std::uint64_t{0} : inner_ - element % inner_;
+  }
 
  private:
   std::uint64_t inner_ = 1;

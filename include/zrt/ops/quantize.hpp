@@ -29,6 +29,12 @@ struct Quantize {
     return {};
   }
 
+  /// The whole number of one element, not yet saturated.
+  template <std::floating_point T>
+  [[nodiscard]] static Whole apply(T x, float scale, std::int32_t zero_point) noexcept {
+    return Whole::nearest(x / static_cast<T>(scale)).plus(zero_point);
+  }
+
   static void reference(const HostCall<Quantize>& c, const ExecutionContext& step, const Worker&) noexcept {
     const Channels channels(c.params, c.in[0], step);
     const std::uint64_t elements = c.in[0].elements(step);
@@ -42,8 +48,7 @@ struct Quantize {
           element_functions<T>(dtype).unpack(c.in[0].data, first, run, x);
           for (std::uint64_t i = 0; i < run; ++i) {
             const std::uint64_t channel = channels.of(first + i);
-            const T quotient = x[i] / static_cast<T>(c.in[1].as<float>()[channel]);
-            q[i] = Whole::nearest(quotient).plus(c.in[2].as<std::int32_t>()[channel]);
+            q[i] = apply(x[i], c.in[1].as<float>()[channel], c.in[2].as<std::int32_t>()[channel]);
           }
           write_whole(c.params.output_dtype, q, first, run, c.out[0].data);
         }

@@ -45,12 +45,26 @@ template <class O>
   return {};
 }
 
-/// The random words of element `index`: Philox4x32-10 under the key `seed`, its counter the index and
-/// `stream`, lower words first.
+/// The parameters of a call with its seed, which may be an operand.
+template <class O> [[nodiscard]] RandomParams keyed(const HostCall<O>& c) noexcept {
+  RandomParams p = c.params;
+  if (c.in[0].present()) std::memcpy(&p.seed, c.in[0].data, sizeof p.seed);
+  return p;
+}
+
+/// Philox's counter of element `index`: the index and `stream`, and its key: `seed`; lower words first.
+[[nodiscard]] constexpr std::array<std::uint32_t, 4> random_counter(const RandomParams& p,
+                                                                    std::uint64_t index) noexcept {
+  return {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+          static_cast<std::uint32_t>(p.stream), static_cast<std::uint32_t>(p.stream >> 32)};
+}
+[[nodiscard]] constexpr std::array<std::uint32_t, 2> random_key(const RandomParams& p) noexcept {
+  return {static_cast<std::uint32_t>(p.seed), static_cast<std::uint32_t>(p.seed >> 32)};
+}
+
+/// The random words of element `index`: Philox4x32-10.
 [[nodiscard]] constexpr std::array<std::uint32_t, 4> random_words(const RandomParams& p, std::uint64_t index) noexcept {
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  return philox4x32({low(index), high(index), low(p.stream), high(p.stream)}, {low(p.seed), high(p.seed)});
+  return philox4x32(random_counter(p, index), random_key(p));
 }
 
 /// The upper 53 bits of two words, the higher first.
@@ -58,17 +72,16 @@ template <class O>
   return (std::uint64_t{high} << 32 | low) >> 11;
 }
 
-/// Writes `number(words)` for the words of every element of the call's result.
+/// Writes `number(p, words)` for the words of every element of the call's result.
 template <std::floating_point T, class O, class F>
 void fill_random(const HostCall<O>& c, const ExecutionContext& step, F&& number) noexcept {
   const HostTensor& tensor = c.out[0];
-  RandomParams p = c.params;
-  if (c.in[0].present()) std::memcpy(&p.seed, c.in[0].data, sizeof p.seed);
+  const RandomParams p = keyed(c);
   const std::uint64_t elements = tensor.elements(step);
   T values[kElementRun];
   for (std::uint64_t first = 0; first < elements; first += kElementRun) {
     const std::uint64_t run = std::min(elements - first, kElementRun);
-    for (std::uint64_t i = 0; i < run; ++i) values[i] = number(random_words(p, first + i));
+    for (std::uint64_t i = 0; i < run; ++i) values[i] = number(p, random_words(p, first + i));
     element_functions<T>(p.dtype).pack(values, first, run, tensor.data);
   }
 }

@@ -74,12 +74,6 @@ struct Reduce {
   }
 
   static void reference(const HostCall<Reduce>& c, const ExecutionContext& step, const Worker&) noexcept {
-    compute(c, step, 0, c.out[0].elements(step));
-  }
-
-  /// Computes elements first..last-1 of the output by the reference's loops.
-  static void compute(const HostCall<Reduce>& c, const ExecutionContext& step, std::uint64_t first_y,
-                      std::uint64_t last_y) noexcept {
     const ReduceParams& p = c.params;
     const RowMajor x(c.in[0], step);
     IndexSpace<1> outer;
@@ -88,7 +82,7 @@ struct Reduce {
       (reduced(p, axis) ? inner : outer).add(x.extent[axis], {x.stride[axis]});
     visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
       T run[kFoldRun];
-      for (std::uint64_t y = first_y; y < last_y; ++y) {
+      for (std::uint64_t y = 0, end = c.out[0].elements(step); y < end; ++y) {
         const std::uint64_t base = outer.offsets(y)[0];
         Fold<T> fold(p.kind, p.accum_dtype);
         for (std::uint64_t first = 0; first < inner.elements(); first += kFoldRun) {

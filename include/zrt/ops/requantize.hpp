@@ -2,7 +2,8 @@
 // zrt/ops/requantize.hpp: integers of one scale and zero point to those of another.
 #pragma once
 
-#include <zrt/ops/quantization.hpp>
+#include <zrt/ops/dequantize.hpp>
+#include <zrt/ops/quantize.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -30,6 +31,12 @@ struct Requantize {
     return {};
   }
 
+  /// The whole number of one element, not yet saturated.
+  [[nodiscard]] static Whole apply(Whole q, float from_scale, std::int32_t from_zero_point, float to_scale,
+                                   std::int32_t to_zero_point) noexcept {
+    return Quantize::apply(Dequantize::apply<float>(q, from_scale, from_zero_point), to_scale, to_zero_point);
+  }
+
   static void reference(const HostCall<Requantize>& c, const ExecutionContext& step, const Worker&) noexcept {
     const Channels channels(c.params, c.in[0], step);
     const std::uint64_t elements = c.in[0].elements(step);
@@ -40,11 +47,8 @@ struct Requantize {
       for (std::uint64_t i = 0; i < run; ++i) {
         const std::uint64_t channel = channels.of(first + i);
         const auto scale = [&](std::size_t input) { return c.in[input].as<float>()[channel]; };
-        const auto zero_point = [&](std::size_t input) {
-          return std::int64_t{c.in[input].as<std::int32_t>()[channel]};
-        };
-        const float real = q[i].plus(-zero_point(2)).real<float>() * scale(1);
-        q[i] = Whole::nearest(real / scale(3)).plus(zero_point(4));
+        const auto zero_point = [&](std::size_t input) { return c.in[input].as<std::int32_t>()[channel]; };
+        q[i] = apply(q[i], scale(1), zero_point(2), scale(3), zero_point(4));
       }
       write_whole(c.params.output_dtype, q, first, run, c.out[0].data);
     }

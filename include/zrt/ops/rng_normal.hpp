@@ -28,19 +28,31 @@ struct RngNormal {
     return infer_random<RngNormal>(c, out);
   }
 
+  /// u, and 2 pi v, of an element in f32 and narrower types.
+  [[nodiscard]] static float radius_draw(std::uint32_t a) noexcept {
+    return static_cast<float>((a >> 8) + 1) * 0x1p-24f;
+  }
+  [[nodiscard]] static float angle(std::uint32_t b) noexcept {
+    const float v = static_cast<float>(b >> 8) * 0x1p-24f;
+    return math::sealed(v * 0x1.921fb6p+2f);
+  }
+  /// The number that the logarithm of u and the cosine of 2 pi v make.
+  [[nodiscard]] static float from_polar(float log_u, float cosine) noexcept {
+    const float radius = __builtin_sqrtf(__builtin_fabsf(log_u * 2.0f));
+    return math::sealed(radius * cosine);
+  }
+  /// The number of an element with these words in f64.
+  [[nodiscard]] static double number64(const RandomParams&, const std::array<std::uint32_t, 4>& words) noexcept {
+    const double u = static_cast<double>(upper_53(words[0], words[1]) + 1) * 0x1p-53;
+    const double v = static_cast<double>(upper_53(words[2], words[3])) * 0x1p-53;
+    const double radius = __builtin_sqrt(__builtin_fabs(math::log64(u) * 2.0));
+    return math::sealed(radius * math::cos64(math::sealed(v * 0x1.921fb54442d18p+2)));
+  }
+
   static void reference(const HostCall<RngNormal>& c, const ExecutionContext& step, const Worker&) noexcept {
-    if (c.params.dtype == DType::f64)
-      return fill_random<double>(c, step, [](const std::array<std::uint32_t, 4>& words) {
-        const double u = static_cast<double>(upper_53(words[0], words[1]) + 1) * 0x1p-53;
-        const double v = static_cast<double>(upper_53(words[2], words[3])) * 0x1p-53;
-        const double radius = __builtin_sqrt(__builtin_fabs(math::log64(u) * 2.0));
-        return math::sealed(radius * math::cos64(math::sealed(v * 0x1.921fb54442d18p+2)));
-      });
-    fill_random<float>(c, step, [](const std::array<std::uint32_t, 4>& words) {
-      const float u = static_cast<float>((words[0] >> 8) + 1) * 0x1p-24f;
-      const float v = static_cast<float>(words[1] >> 8) * 0x1p-24f;
-      const float radius = __builtin_sqrtf(__builtin_fabsf(math::log(u) * 2.0f));
-      return math::sealed(radius * math::cos(math::sealed(v * 0x1.921fb6p+2f)));
+    if (c.params.dtype == DType::f64) return fill_random<double>(c, step, &number64);
+    fill_random<float>(c, step, [](const Params&, const std::array<std::uint32_t, 4>& words) {
+      return from_polar(math::log(radius_draw(words[0])), math::cos(angle(words[1])));
     });
   }
 };

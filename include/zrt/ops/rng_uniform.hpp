@@ -46,16 +46,22 @@ struct RngUniform {
     }
   }
 
+  /// The number of an element whose first words these are, in f64.
+  [[nodiscard]] static double number64(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<double>(upper_53(a, b)) * 0x1p-53;
+  }
+  /// The number of an element whose first word is `a`, in a type of `bits` bits of precision, at most 24.
+  [[nodiscard]] static float number32(std::uint32_t a, unsigned bits) noexcept {
+    return static_cast<float>(a >> (32 - bits)) * (1.0f / static_cast<float>(1u << bits));
+  }
+
   static void reference(const HostCall<RngUniform>& c, const ExecutionContext& step, const Worker&) noexcept {
+    using Words = std::array<std::uint32_t, 4>;
     if (c.params.dtype == DType::f64)
-      return fill_random<double>(c, step, [](const std::array<std::uint32_t, 4>& words) {
-        return static_cast<double>(upper_53(words[0], words[1])) * 0x1p-53;
-      });
-    const unsigned bits = precision(c.params.dtype);
-    const float unit = 1.0f / static_cast<float>(1u << bits);
-    fill_random<float>(c, step, [&](const std::array<std::uint32_t, 4>& words) {
-      return static_cast<float>(words[0] >> (32 - bits)) * unit;
-    });
+      return fill_random<double>(c, step,
+                                 [](const Params&, const Words& words) { return number64(words[0], words[1]); });
+    fill_random<float>(c, step,
+                       [](const Params& p, const Words& words) { return number32(words[0], precision(p.dtype)); });
   }
 };
 static_assert(Op<RngUniform>);

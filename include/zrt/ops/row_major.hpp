@@ -51,6 +51,13 @@ struct AxisSplit {
 struct ElementIndex {
   std::array<std::uint64_t, kMaxRank> at{};
 
+  /// The index of element `index` of a tensor of these extents and strides; there is one.
+  [[nodiscard]] static ElementIndex of(const RowMajor& tensor, std::uint64_t index) noexcept {
+    ElementIndex place;
+    for (std::size_t axis = 0; axis < tensor.rank; ++axis)
+      place.at[axis] = index / tensor.stride[axis] % tensor.extent[axis];
+    return place;
+  }
   /// Goes to the next element of a tensor of these extents.
   void advance(const RowMajor& within) noexcept {
     for (std::size_t axis = within.rank; axis-- > 0;) {

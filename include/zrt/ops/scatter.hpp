@@ -14,6 +14,12 @@ enum class ScatterKind : std::uint8_t { add, maximum, minimum, replace };
   return type.shape.elements(bounds) * CheckedSize(domain_bytes(type.dtype));
 }
 
+/// `value` and one update more.
+template <DomainValue T> [[nodiscard]] constexpr T combine(ScatterKind kind, T value, T update) noexcept {
+  if (kind == ScatterKind::add) return plus(value, update);
+  return update != update || (kind == ScatterKind::maximum ? update > value : update < value) ? update : value;
+}
+
 /// Writes x to y with updates combined into it in the domain of their type, rounded once at the end.
 ///
 /// `each(put)` calls `put(i, place)` for update i and the element of x that it goes to, in the order in
@@ -29,11 +35,7 @@ void scatter(ScatterKind kind, const HostTensor& x, const HostTensor& updates, c
     each([&](std::uint64_t i, std::uint64_t place) {
       T update;
       type.unpack(updates.data, i, 1, &update);
-      T& value = values[place];
-      if (kind == ScatterKind::add)
-        value = plus(value, update);
-      else if (update != update || (kind == ScatterKind::maximum ? update > value : update < value))
-        value = update;
+      values[place] = combine(kind, values[place], update);
     });
     type.pack(values, 0, elements, y.data);
   });

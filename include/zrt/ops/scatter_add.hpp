@@ -2,7 +2,7 @@
 // zrt/ops/scatter_add.hpp: windows added into a tensor at places that are data.
 #pragma once
 
-#include <zrt/ops/index_operand.hpp>
+#include <zrt/ops/along_axis.hpp>
 #include <zrt/ops/scatter.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -99,50 +99,69 @@ struct ScatterAdd {
     return scatter_scratch(c.in[0].type, bounds);
   }
 
-  static void reference(const HostCall<ScatterAdd>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const Params& p = c.params;
-    const RowMajor x(c.in[0], step);
-    const RowMajor indices(c.in[1], step);
-    const RowMajor updates(c.in[2], step);
-    // Which axis of x an axis of updates runs over, or which axis of indices.
-    unsigned window = 0;
-    unsigned inserted = 0;
-    (void)axes(p.update_window_dims, p.update_window_count, updates.rank, window);
-    (void)axes(p.inserted_window_dims, p.inserted_window_count, x.rank, inserted);
-    std::array<std::size_t, kMaxRank> runs_over{};
-    std::array<std::uint64_t, kMaxRank> span{};
-    span.fill(1);
-    std::size_t in_x = 0;
-    std::size_t in_indices = 0;
-    for (std::size_t axis = 0; axis < updates.rank; ++axis) {
-      if ((window >> axis & 1u) != 0) {
-        while ((inserted >> in_x & 1u) != 0) ++in_x;
-        span[in_x] = updates.extent[axis];
-        runs_over[axis] = in_x++;
-      } else {
-        if (in_indices == p.index_vector_dim) ++in_indices;
-        runs_over[axis] = in_indices++;
+  /// Where the windows of the updates go.
+  class Windows {
+   public:
+    Windows(const HostCall<ScatterAdd>& c, const ExecutionContext& step) noexcept
+        : updates(c.in[2], step), x_(c.in[0], step), indices_(c.in[1], step), starts_(c.in[1]), p_(c.params) {
+      unsigned inserted = 0;
+      (void)axes(p_.update_window_dims, p_.update_window_count, updates.rank, window_);
+      (void)axes(p_.inserted_window_dims, p_.inserted_window_count, x_.rank, inserted);
+      span_.fill(1);
+      std::size_t in_x = 0;
+      std::size_t in_indices = 0;
+      for (std::size_t axis = 0; axis < updates.rank; ++axis) {
+        if (in_window(axis)) {
+          while ((inserted >> in_x & 1u) != 0) ++in_x;
+          span_[in_x] = updates.extent[axis];
+          runs_over_[axis] = in_x++;
+        } else {
+          if (in_indices == p_.index_vector_dim) ++in_indices;
+          runs_over_[axis] = in_indices++;
+        }
       }
     }
+    const RowMajor updates;
+
+    /// Whether an axis of updates runs over the window, and not over the places.
+    [[nodiscard]] bool in_window(std::size_t axis) const noexcept { return (window_ >> axis & 1u) != 0; }
+    /// How far apart in x the updates lie that are neighbours along an axis of the window.
+    [[nodiscard]] std::uint64_t stride(std::size_t axis) const noexcept { return x_.stride[runs_over_[axis]]; }
+    /// The element of x that an update goes to, or kNowhere where its window leaves x.
+    [[nodiscard]] std::uint64_t place(const ElementIndex& index) const noexcept {
+      std::uint64_t place = 0;
+      std::uint64_t at = 0;
+      for (std::size_t axis = 0; axis < updates.rank; ++axis)
+        (in_window(axis) ? place : at) += index.at[axis] * (in_window(axis) ? x_ : indices_).stride[runs_over_[axis]];
+      const std::uint64_t step_of_place =
+          p_.index_vector_dim == indices_.rank ? 0 : indices_.stride[p_.index_vector_dim];
+      std::array<std::uint64_t, kMaxRank> start{};
+      for (std::size_t n = 0; n < p_.scatter_dims_count; ++n)
+        start[p_.scatter_dims_to_operand_dims[n]] = index_at(starts_, at + n * step_of_place);
+      for (std::size_t axis = 0; axis < x_.rank; ++axis) {
+        if (span_[axis] > x_.extent[axis] || start[axis] > x_.extent[axis] - span_[axis]) return kNowhere;
+        place += start[axis] * x_.stride[axis];
+      }
+      return place;
+    }
+
+   private:
+    RowMajor x_;
+    RowMajor indices_;
+    HostTensor starts_;
+    Params p_;
+    unsigned window_ = 0;
+    std::array<std::size_t, kMaxRank> runs_over_{};  ///< which axis of x an axis of updates is, or of indices
+    std::array<std::uint64_t, kMaxRank> span_{};     ///< the window's extents in x
+  };
+
+  static void reference(const HostCall<ScatterAdd>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const Windows windows(c, step);
     scatter(ScatterKind::add, c.in[0], c.in[2], c.out[0], step, worker, [&](auto&& put) {
       ElementIndex index;
-      for (std::uint64_t i = 0; i < updates.elements; ++i, index.advance(updates)) {
-        std::uint64_t place = 0;
-        std::uint64_t at = 0;
-        for (std::size_t axis = 0; axis < updates.rank; ++axis) {
-          const bool in_window = (window >> axis & 1u) != 0;
-          (in_window ? place : at) += index.at[axis] * (in_window ? x : indices).stride[runs_over[axis]];
-        }
-        const std::uint64_t step_of_place = p.index_vector_dim == indices.rank ? 0 : indices.stride[p.index_vector_dim];
-        std::array<std::uint64_t, kMaxRank> start{};
-        for (std::size_t n = 0; n < p.scatter_dims_count; ++n)
-          start[p.scatter_dims_to_operand_dims[n]] = index_at(c.in[1], at + n * step_of_place);
-        bool inside = true;
-        for (std::size_t axis = 0; axis < x.rank; ++axis) {
-          inside = inside && span[axis] <= x.extent[axis] && start[axis] <= x.extent[axis] - span[axis];
-          place += start[axis] * x.stride[axis];
-        }
-        if (inside)
+      for (std::uint64_t i = 0; i < windows.updates.elements; ++i, index.advance(windows.updates)) {
+        const std::uint64_t place = windows.place(index);
+        if (place != kNowhere)
           put(i, place);
         else
           step.violated(worker);

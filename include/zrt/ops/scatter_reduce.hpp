@@ -62,7 +62,8 @@ struct ScatterReduce {
 
   static void reference(const HostCall<ScatterReduce>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     auto each = [&](auto&& put) {
-      for_each_place(c.in[0], c.in[1], c.params.axis, step, [&](std::uint64_t i, std::uint64_t place) {
+      const std::uint64_t elements = c.in[1].elements(step);
+      for_each_place(c.in[0], c.in[1], c.params.axis, step, 0, elements, [&](std::uint64_t i, std::uint64_t place) {
         if (place != kNowhere) return put(i, place);
         step.violated(worker);
       });

@@ -82,20 +82,23 @@ struct Slice {
     return bytes_of(x.dtype, first.raw());
   }
 
-  static void reference(const HostCall<Slice>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+  /// Which element of x each of y is; none where the window leaves x.
+  [[nodiscard]] static std::optional<CopyBox> box(const HostCall<Slice>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);
-    std::array<CopyAxis, kMaxRank> axes;
-    std::uint64_t first = 0;
+    CopyBox box;
     for (std::size_t axis = 0; axis < to.rank; ++axis) {
-      if (c.params.starts[axis] + to.extent[axis] > from.extent[axis]) {
-        clear(c.out[0], step);
-        return step.violated(worker);
-      }
-      first += c.params.starts[axis] * from.stride[axis];
-      axes[axis] = {to.extent[axis], from.stride[axis], to.stride[axis]};
+      if (c.params.starts[axis] + to.extent[axis] > from.extent[axis]) return std::nullopt;
+      box.from_first += c.params.starts[axis] * from.stride[axis];
+      box.add(to.extent[axis], from.stride[axis], to.stride[axis]);
     }
-    copy_strided(c.in[0].type.dtype, c.in[0].data, first, c.out[0].data, 0, std::span(axes).first(to.rank));
+    return box;
+  }
+
+  static void reference(const HostCall<Slice>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    if (const auto window = box(c, step)) return copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, *window);
+    clear(c.out[0], step);
+    step.violated(worker);
   }
 };
 static_assert(Op<Slice>);

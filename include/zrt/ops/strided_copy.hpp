@@ -20,13 +20,26 @@ struct CopyAxis {
 /// Two axes for each axis of a tensor, as a tiling has.
 inline constexpr std::size_t kMaxCopyAxes = 2 * std::size_t{kMaxRank};
 
-/// Copies the elements of a box, whose axes go from the outermost to the innermost, in row-major order.
-///
-/// The first element goes from `from_first` to `to_first`. The sides do not overlap; a `from_stride`
-/// of 0 repeats. A box without axes is one element.
-inline void copy_strided(DType dtype, const std::byte* from, std::uint64_t from_first, std::byte* to,
-                         std::uint64_t to_first, std::span<const CopyAxis> axes) noexcept {
-  ZRT_ASSERT(axes.size() <= kMaxCopyAxes);
+/// Elements of one tensor and where they go in another: the first of them on either side, and the axes, from the
+/// outermost to the innermost. A `from_stride` of 0 repeats; a box without axes is one element.
+struct CopyBox {
+  std::uint64_t from_first = 0;
+  std::uint64_t to_first = 0;
+  std::size_t rank = 0;
+  std::array<CopyAxis, kMaxCopyAxes> axis{};
+
+  /// Adds an axis inside all others.
+  constexpr void add(std::uint64_t extent, std::uint64_t from_stride, std::uint64_t to_stride) noexcept {
+    ZRT_ASSERT(rank < kMaxCopyAxes);
+    axis[rank++] = {extent, from_stride, to_stride};
+  }
+};
+
+/// Copies the elements of a box in row-major order. The sides do not overlap.
+inline void copy_strided(DType dtype, const std::byte* from, std::byte* to, const CopyBox& box) noexcept {
+  const std::span axes = std::span(box.axis).first(box.rank);
+  std::uint64_t from_first = box.from_first;
+  std::uint64_t to_first = box.to_first;
   for (const CopyAxis& axis : axes)
     if (axis.extent == 0) return;
   std::uint64_t run = 1;

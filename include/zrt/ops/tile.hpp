@@ -41,15 +41,20 @@ struct Tile {
     return {};
   }
 
-  static void reference(const HostCall<Tile>& c, const ExecutionContext& step, const Worker&) noexcept {
+  /// Which element of x each of y is.
+  [[nodiscard]] static CopyBox box(const HostCall<Tile>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);
-    std::array<CopyAxis, kMaxCopyAxes> axes;
+    CopyBox box;
     for (std::size_t axis = 0; axis < to.rank; ++axis) {
-      axes[2 * axis] = {c.params.repeats[axis], 0, from.extent[axis] * to.stride[axis]};
-      axes[2 * axis + 1] = {from.extent[axis], from.stride[axis], to.stride[axis]};
+      box.add(c.params.repeats[axis], 0, from.extent[axis] * to.stride[axis]);
+      box.add(from.extent[axis], from.stride[axis], to.stride[axis]);
     }
-    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, 0, std::span(axes).first(2u * to.rank));
+    return box;
+  }
+
+  static void reference(const HostCall<Tile>& c, const ExecutionContext& step, const Worker&) noexcept {
+    copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
 };
 static_assert(Op<Tile>);

@@ -57,6 +57,21 @@ struct TopK {
     return {};
   }
 
+  /// An element of a line and its place on it.
+  template <class T> struct Candidate {
+    T value{};
+    std::uint64_t index = 0;
+    bool present = false;
+
+    /// True when this one comes before `other`, of another index.
+    [[nodiscard]] constexpr bool before(const Candidate& other, bool largest) const noexcept {
+      if (greater(value, other.value)) return largest;
+      if (greater(other.value, value)) return !largest;
+      return index < other.index;
+    }
+    [[nodiscard]] static constexpr bool greater(T a, T b) noexcept { return a != a ? b == b : a > b; }
+  };
+
   static void reference(const HostCall<TopK>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const Params& p = c.params;
     const DType dtype = c.in[0].type.dtype;
@@ -91,21 +106,6 @@ struct TopK {
         }
     });
   }
-
- private:
-  template <class T> struct Candidate {
-    T value{};
-    std::uint64_t index = 0;
-    bool present = false;
-
-    /// True when this one comes before `other`, of another index.
-    [[nodiscard]] constexpr bool before(const Candidate& other, bool largest) const noexcept {
-      if (greater(value, other.value)) return largest;
-      if (greater(other.value, value)) return !largest;
-      return index < other.index;
-    }
-    [[nodiscard]] static constexpr bool greater(T a, T b) noexcept { return a != a ? b == b : a > b; }
-  };
 };
 static_assert(Op<TopK>);
 

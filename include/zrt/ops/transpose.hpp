@@ -56,13 +56,18 @@ struct Transpose {
     return 0;
   }
 
-  static void reference(const HostCall<Transpose>& c, const ExecutionContext& step, const Worker&) noexcept {
+  /// Which element of x each of y is.
+  [[nodiscard]] static CopyBox box(const HostCall<Transpose>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);
     const RowMajor to(c.out[0], step);
-    std::array<CopyAxis, kMaxRank> axes;
+    CopyBox box;
     for (std::size_t axis = 0; axis < to.rank; ++axis)
-      axes[axis] = {to.extent[axis], from.stride[c.params.perm[axis]], to.stride[axis]};
-    copy_strided(c.in[0].type.dtype, c.in[0].data, 0, c.out[0].data, 0, std::span(axes).first(to.rank));
+      box.add(to.extent[axis], from.stride[c.params.perm[axis]], to.stride[axis]);
+    return box;
+  }
+
+  static void reference(const HostCall<Transpose>& c, const ExecutionContext& step, const Worker&) noexcept {
+    copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
 };
 static_assert(Op<Transpose>);

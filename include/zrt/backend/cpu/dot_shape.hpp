@@ -17,6 +17,12 @@ struct DotShape {
   std::uint64_t rhs_col = 0;
   std::uint64_t rhs_depth = 0;
 
+  [[nodiscard]] bool depth_is_contiguous() const noexcept { return lhs_depth == 1 && rhs_depth == 1; }
+  /// True where the tiles of the kernels take the operands as they lie.
+  [[nodiscard]] bool fits_tiles() const noexcept {
+    return (depth_is_contiguous() || rhs_col == 1) && depth <= 0xffffffffu;
+  }
+
   /// Measures a call in this step; false where the rows, the columns or the depth are more than one axis.
   [[nodiscard]] bool measure(const HostCall<ops::DotGeneral>& c, const ExecutionContext& step) noexcept {
     const ops::DotGeneralParams& p = c.params;

@@ -5,6 +5,7 @@
 #include <zrt/backend/cpu/adapter.hpp>
 #include <zrt/backend/cpu/dot_shape.hpp>
 #include <zrt/backend/cpu/split.hpp>
+#include <zrt/core/scalar.hpp>
 #include <zrt/ops/attention.hpp>
 #include <zrt/ops/clamp.hpp>
 #include <zrt/ops/compare.hpp>
@@ -21,6 +22,7 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// that an engine does not compile them. f32 operands alone.
 struct PrimitiveSet {
   Isa isa = Isa::v1;
+  std::array<ElementFunctions<float>, 2> halves{};  ///< f16, bf16
   exec::HostKernel<HostCall<ops::ElementwiseUnary>> unary = nullptr;
   exec::HostKernel<HostCall<ops::ElementwiseBinary>> binary = nullptr;
   exec::HostKernel<HostCall<ops::Compare>> compare = nullptr;
@@ -28,12 +30,23 @@ struct PrimitiveSet {
   exec::HostKernel<HostCall<ops::Clamp>> clamp = nullptr;
   exec::HostKernel<HostCall<ops::LayerNorm>> layer_norm = nullptr;  ///< features are the last axis
   exec::HostKernel<HostCall<ops::Reduce>> reduce = nullptr;         ///< over the last axes
-  exec::HostKernel<HostCall<ops::DotGeneral>> dot_general = nullptr;
-  exec::HostKernel<HostCall<ops::Attention>> attention = nullptr;  ///< heads of at most kAttentionDim
+  /// y = lhs · rhs for each batch of a shape that fits_tiles; every worker calls it.
+  void (*dot_product)(const DotShape& shape, const float* lhs, const float* rhs, float* y,
+                      const Worker& worker) noexcept = nullptr;
+  /// The sum of a[i] · b[i] in the order dot16.
+  double (*dot_f64)(const double* a, const double* b, std::uint64_t count) noexcept = nullptr;
+  exec::HostKernel<HostCall<ops::Attention>> attention = nullptr;
+
+  /// Reads and writes runs of a float that is computed in f32.
+  [[nodiscard]] const ElementFunctions<float>& floats(DType dtype) const noexcept {
+    return dtype == DType::f16 ? halves[0] : dtype == DType::bf16 ? halves[1] : element_functions<float>(dtype);
+  }
 };
 
-/// Elements of a head that the attention kernel keeps on the stack.
+/// Elements of a head that the attention kernel keeps on the stack; larger heads need scratch.
 inline constexpr std::uint32_t kAttentionDim = 128;
+/// Workers that may compute larger heads at the same time, each with its own scratch.
+inline constexpr std::uint32_t kAttentionLanes = 8;
 
 /// An op with kernels in the PrimitiveSet: its adapter's `record` takes the set too.
 template <class O>

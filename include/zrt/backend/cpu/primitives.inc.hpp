@@ -12,6 +12,10 @@
 template <class>
 inline constexpr PrimitiveSet kPrimitives{
     .isa = kIsa,
+    .halves = {{{&unpack_halves<F16Row>, &pack_halves<DType::f16>, Scalar<DType::f16>::lowest,
+                 Scalar<DType::f16>::highest},
+                {&unpack_halves<Bf16Row>, &pack_halves<DType::bf16>, Scalar<DType::bf16>::lowest,
+                 Scalar<DType::bf16>::highest}}},
     .unary = &unary_elements<HostCall<ops::ElementwiseUnary>>,
     .binary = &binary_elements<HostCall<ops::ElementwiseBinary>>,
     .compare = &compare_elements<HostCall<ops::Compare>>,
@@ -19,6 +23,7 @@ inline constexpr PrimitiveSet kPrimitives{
     .clamp = &clamp_elements<HostCall<ops::Clamp>>,
     .layer_norm = &layer_norm_rows<HostCall<ops::LayerNorm>>,
     .reduce = &reduce_rows<HostCall<ops::Reduce>>,
-    .dot_general = &dot_general<HostCall<ops::DotGeneral>>,
+    .dot_product = &dot_product<DotShape>,
+    .dot_f64 = &dot16_f64<double>,
     .attention = &plain_attention<HostCall<ops::Attention>>,
 };

@@ -2,22 +2,36 @@
 // zrt/backend/cpu/adapters/dot_general.hpp: contraction of two tensors.
 #pragma once
 
-#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/fixed_shapes.hpp>
+#include <zrt/backend/cpu/typed_dot.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::DotGeneral> {
+  static constexpr Loops loops = Loops::typed;
+
+  /// None where the product takes the operands as they lie.
+  static CheckedSize scratch(const TypeCall<ops::DotGeneral>& c, const Extents& bounds) noexcept {
+    HostCall<ops::DotGeneral> shapes;
+    for (std::size_t i = 0; i < 2; ++i) shapes.in[i].type = c.in[i].type;
+    shapes.params = c.params;
+    OutputTypes<ops::DotGeneral> y;
+    if (!ops::DotGeneral::infer(c, y)) return 0;
+    shapes.out[0].type = y[0];
+    return is_direct(shapes) ? CheckedSize(0) : TypedDot::scratch(c, y[0].shape, bounds);
+  }
   static Result<void> record(Recorder& r, const HostCall<ops::DotGeneral>& c, const PrimitiveSet& set) noexcept {
-    const ops::DotGeneralParams& p = c.params;
-    const bool f32 = c.in[0].type.dtype == DType::f32 && p.accum_dtype == DType::f32 && p.out_dtype == DType::f32;
-    return r.push(f32 ? set.dot_general : &loops, c);
+    const TypedDot dot{c, &set};
+    if (is_direct(c)) return r.push(&TypedDot::multiply, dot);
+    if (auto brought = r.push(&TypedDot::bring, dot); !brought) return brought;
+    if (auto multiplied = r.push(&TypedDot::multiply, dot); !multiplied) return multiplied;
+    return r.push(&TypedDot::round, dot);
   }
 
  private:
-  /// Any types, and any axes.
-  static void loops(const HostCall<ops::DotGeneral>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const Range part = split(c.out[0].elements(step), 64, worker);
-    ops::DotGeneral::compute(c, step, part.first, part.last);
+  static bool is_direct(const HostCall<ops::DotGeneral>& c) noexcept {
+    DotShape shape;
+    return fixed_shapes(c) && TypedDot::is_direct(c, ExecutionContext{}, shape);
   }
 };
 static_assert(RecordsPrimitive<ops::DotGeneral>);

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Embedding> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::Embedding>& c) noexcept {
     auto table = r.kernels_of(c.w[0]);
     if (!table) return pass(table);

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::FlashAttnBatched> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::FlashAttnBatched>& c) noexcept {
     return r.push(r.kernels().flash_attn, FlashAttnArgs{c, r.kernels().pages_of(c.state.info.dtype)});
   }

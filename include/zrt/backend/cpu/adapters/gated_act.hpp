@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::GatedAct> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::GatedAct>& c) noexcept {
     return r.push(r.kernels().gated_act, GatedActArgs{c});
   }

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::KvWriteBatched> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::KvWriteBatched>& c) noexcept {
     return r.push(r.kernels().kv_write, KvWriteArgs{c});
   }

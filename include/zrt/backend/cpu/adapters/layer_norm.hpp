@@ -2,22 +2,24 @@
 // zrt/backend/cpu/adapters/layer_norm.hpp: mean and variance of an axis taken out, then scale and shift.
 #pragma once
 
-#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/typed_layer_norm.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::LayerNorm> {
+  static constexpr Loops loops = Loops::typed;
+
+  static constexpr CheckedSize scratch(const TypeCall<ops::LayerNorm>& c, const Extents& bounds) noexcept {
+    return is_rows(c.in[0].type, c.params) ? CheckedSize(0) : TypedLayerNorm::scratch(c, bounds);
+  }
   static Result<void> record(Recorder& r, const HostCall<ops::LayerNorm>& c, const PrimitiveSet& set) noexcept {
-    const TensorType& x = c.in[0].type;
-    const bool rows = x.dtype == DType::f32 && c.params.feature_axis + 1u == x.shape.rank;
-    return r.push(rows ? set.layer_norm : &loops, c);
+    if (is_rows(c.in[0].type, c.params)) return r.push(set.layer_norm, c);
+    return r.push(&TypedLayerNorm::run, TypedLayerNorm{c, &set});
   }
 
  private:
-  /// Any types, and any axes.
-  static void loops(const HostCall<ops::LayerNorm>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const Range part = split(ops::LayerNorm::lines(c, step), 1, worker);
-    ops::LayerNorm::compute(c, step, part.first, part.last);
+  static constexpr bool is_rows(const TensorType& x, const ops::LayerNormParams& p) noexcept {
+    return x.dtype == DType::f32 && p.feature_axis + 1u == x.shape.rank;
   }
 };
 static_assert(RecordsPrimitive<ops::LayerNorm>);

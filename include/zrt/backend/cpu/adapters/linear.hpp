@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Linear> {
+  static constexpr Loops loops = Loops::vector;
+
   /// Rounded activations, where the plan rounds.
   static constexpr CheckedSize scratch(const TypeCall<ops::Linear>& c, const Extents& bounds) noexcept {
     if (c.params.act == quant::Act::none) return 0;

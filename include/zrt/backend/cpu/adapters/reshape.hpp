@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Reshape> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::Reshape>& c) noexcept {
     return r.push(r.kernels().reshape, ReshapeArgs{c});
   }

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::ResidualAdd> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::ResidualAdd>& c) noexcept {
     return r.push(r.kernels().residual_add, ResidualAddArgs{c});
   }

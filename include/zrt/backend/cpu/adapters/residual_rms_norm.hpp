@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::ResidualRmsNorm> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::ResidualRmsNorm>& c) noexcept {
     return r.push(r.kernels().residual_rms_norm, ResidualRmsNormArgs{c});
   }

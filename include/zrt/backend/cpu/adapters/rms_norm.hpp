@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::RmsNorm> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::RmsNorm>& c) noexcept {
     return r.push(r.kernels().rms_norm, RmsNormArgs{c});
   }

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::RmsNormFusedMlpGateUp> {
+  static constexpr Loops loops = Loops::vector;
+
   using Op = ops::RmsNormFusedMlpGateUp;
 
   /// Normed rows, and their rounded form where the plan rounds.

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::RmsNormFusedQkv> {
+  static constexpr Loops loops = Loops::vector;
+
   using Op = ops::RmsNormFusedQkv;
 
   /// Normed rows, and their rounded form where the plan rounds.

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::RmsNormFusedRopeKvWrite> {
+  static constexpr Loops loops = Loops::vector;
+
   using Op = ops::RmsNormFusedRopeKvWrite;
 
   static Result<void> record(Recorder& r, const HostCall<Op>& c) noexcept {

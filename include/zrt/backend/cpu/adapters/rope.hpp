@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Rope> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::Rope>& c) noexcept {
     auto frequency = rope_table(r, c.params, c.w[0]);
     if (!frequency) return pass(frequency);

@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Sample> {
+  static constexpr Loops loops = Loops::vector;
+
   /// A copy of the logits and the candidates of each row that is drawn at the same time.
   static constexpr CheckedSize scratch(const TypeCall<ops::Sample>& c, const Extents&) noexcept {
     return sample_bytes(c.in[0].type.shape[1].extent) * CheckedSize(kSampleLanes);

@@ -1,15 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/adapters/select.hpp: each element from one of two tensors.
+// zrt/backend/cpu/adapters/select.hpp: one of two elements, by a truth value.
 #pragma once
 
-#include <zrt/backend/cpu/element_split.hpp>
 #include <zrt/backend/cpu/primitive_set.hpp>
+
+#include <cstring>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Select> {
+  static constexpr Loops loops = Loops::typed;
+
   static Result<void> record(Recorder& r, const HostCall<ops::Select>& c, const PrimitiveSet& set) noexcept {
-    return r.push(c.in[1].type.dtype == DType::f32 ? set.select : &run_elements<ops::Select>, c);
+    const DTypeInfo& type = info(c.out[0].type.dtype);
+    if (type.block_elems != 1) return r.push(&nibbles, c);
+    switch (type.block_bytes) {
+      case 1:
+        return r.push(&words<std::uint8_t>, c);
+      case 2:
+        return r.push(&words<std::uint16_t>, c);
+      case 4:
+        return r.push(set.select, c);
+      case 8:
+        return r.push(&words<std::uint64_t>, c);
+      default:
+        return r.push(&words<Pair>, c);
+    }
+  }
+
+ private:
+  struct Pair {
+    std::uint64_t half[2];
+  };
+
+  /// Elements are split. A word goes through a value, so that y may be one of the operands.
+  template <class W>
+  static void words(const HostCall<ops::Select>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const Range part = split(c.out[0].elements(step), 64, worker);
+    const std::byte* truth = c.in[0].data;
+    for (std::uint64_t i = part.first; i < part.last; ++i) {
+      W yes;
+      W no;
+      std::memcpy(&yes, c.in[1].data + i * sizeof(W), sizeof(W));
+      std::memcpy(&no, c.in[2].data + i * sizeof(W), sizeof(W));
+      const W chosen = truth[i] != std::byte{0} ? yes : no;
+      std::memcpy(c.out[0].data + i * sizeof(W), &chosen, sizeof(W));
+    }
+  }
+  /// 4-bit elements, two to a byte.
+  static void nibbles(const HostCall<ops::Select>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+    const std::uint64_t elements = c.out[0].elements(step);
+    const Range part = split(elements, 64, worker);
+    for (std::uint64_t i = part.first; i < part.last; i += 2) {
+      const auto mask = [&](std::uint64_t at, std::byte half) noexcept {
+        return at < elements && c.in[0].data[at] != std::byte{0} ? half : std::byte{0};
+      };
+      const std::byte yes = mask(i, std::byte{0x0f}) | mask(i + 1, std::byte{0xf0});
+      std::byte& y = c.out[0].data[i / 2];
+      const std::byte chosen = (c.in[1].data[i / 2] & yes) | (c.in[2].data[i / 2] & ~yes);
+      // Behind an odd last element, half a byte of y stays as it was.
+      const std::byte kept = i + 1 < elements ? std::byte{0} : std::byte{0xf0};
+      y = (y & kept) | (chosen & ~kept);
+    }
   }
 };
 static_assert(RecordsPrimitive<ops::Select>);

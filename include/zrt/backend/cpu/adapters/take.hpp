@@ -7,6 +7,8 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Take> {
+  static constexpr Loops loops = Loops::vector;
+
   static Result<void> record(Recorder& r, const HostCall<ops::Take>& c) noexcept {
     return r.push(r.kernels().take, TakeArgs{c});
   }

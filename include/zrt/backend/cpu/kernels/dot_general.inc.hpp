@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels/dot_general.inc.hpp: textual fragment: contractions of f32 in the order dot16.
 
+/// The sum of a[i] · b[i] in the order dot16.
+template <class T> [[nodiscard]] T dot16_f64(const T* a, const T* b, std::uint64_t count) noexcept {
+  T lanes[16]{};
+  std::uint64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (std::size_t lane = 0; lane < 16; ++lane) lanes[lane] = __builtin_fma(a[i + lane], b[i + lane], lanes[lane]);
+  for (std::size_t lane = 0; i + lane < count; ++lane)
+    lanes[lane] = __builtin_fma(a[i + lane], b[i + lane], lanes[lane]);
+  for (std::size_t half = 8; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] = lanes[lane] + lanes[lane + half];
+  return lanes[0];
+}
+
 /// A tile of kRows rows and kVectors vectors of columns, where neighbouring columns of rhs are neighbours in
 /// memory: the lanes are columns, and the sixteen sums of the order are taken one after the other.
 ///
@@ -87,17 +100,12 @@ void inner_block(const DotShape& s, const float* lhs, const float* rhs, Range ro
   }
 }
 
-/// Blocks of the product are split; what lies in another way is computed by the reference's loops, split too.
-template <class Call> void dot_general(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
-  DotShape s;
-  const bool lines = s.measure(c, step);
-  const bool inner = s.lhs_depth == 1 && s.rhs_depth == 1;
-  const std::uint64_t elements = c.out[0].elements(step);
-  if (!lines || !(inner || s.rhs_col == 1) || s.depth > 0xffffffffu) {
-    const Range part = split(elements, 64, worker);
-    return ops::DotGeneral::compute(c, step, part.first, part.last);
-  }
-  if (elements == 0) return;
+/// Blocks of the product are split. `s` is one that DotShape::fits_tiles.
+template <class Shape>
+void dot_product(const Shape& s, const float* lhs_data, const float* rhs_data, float* y_data,
+                 const Worker& worker) noexcept {
+  const bool inner = s.depth_is_contiguous();
+  if (s.batch.elements() * s.rows * s.cols == 0) return;
   // Whole tiles of every variant.
   constexpr std::uint64_t kBlockRows = 60;
   constexpr std::uint64_t kBlockCols = 64;
@@ -110,9 +118,9 @@ template <class Call> void dot_general(const Call& c, const ExecutionContext& st
   for (std::uint64_t i = part.first; i < part.last; ++i) {
     const std::uint64_t b = i / row_blocks / col_blocks;
     const auto base = s.batch.offsets(b);
-    const float* lhs = c.in[0].template as<float>() + base[0];
-    const float* rhs = c.in[1].template as<float>() + base[1];
-    float* y = c.out[0].template as<float>() + b * s.rows * s.cols;
+    const float* lhs = lhs_data + base[0];
+    const float* rhs = rhs_data + base[1];
+    float* y = y_data + b * s.rows * s.cols;
     const Range rows = block(i % row_blocks, kBlockRows, s.rows);
     const Range cols = block(i / row_blocks % col_blocks, kBlockCols, s.cols);
     if (!inner)

@@ -3,7 +3,7 @@
 
 /// Weighted sums of values of sixteen queries, as ops::AttentionSum is that of one.
 struct SumOfLanes {
-  F32 o[kAttentionDim];
+  F32* o;  ///< one vector per dim of a value
   F32 m;
   F32 l;
   Mask taken;  ///< lanes that have seen a key
@@ -112,11 +112,22 @@ template <class Call> void plain_attention(const Call& c, const ExecutionContext
   std::uint64_t batches = 1;
   for (std::size_t axis = 0; axis < lead; ++axis) batches *= q.extent[axis];
   const std::uint64_t tiles = (queries + 15) / 16;
-  const Range part = split(batches * tiles, 1, worker);
-  F32 query[kAttentionDim];
+  F32 memory[3 * kAttentionDim];
+  F32* query = memory;
+  Worker mine = worker;
+  if (key_dim + 2 * value_dim > 3 * kAttentionDim) {
+    if (worker.index >= kAttentionLanes) return;
+    if (mine.count > kAttentionLanes) mine.count = kAttentionLanes;
+    const auto address = reinterpret_cast<std::uintptr_t>(worker.scratch.data());
+    auto* lanes = reinterpret_cast<F32*>(worker.scratch.data() + (align_up(address, alignof(F32)) - address));
+    query = lanes + mine.index * (key_dim + 2 * value_dim);
+  }
+  const Range part = split(batches * tiles, 1, mine);
   SumOfLanes total;
   SumOfLanes segment;
   StepOfLanes now;
+  total.o = query + key_dim;
+  segment.o = total.o + value_dim;
   for (std::uint64_t tile = part.first; tile < part.last; ++tile) {
     const std::uint64_t b = tile / tiles;
     const std::uint64_t first_query = tile % tiles * 16;

@@ -1,7 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels/primitive_elements.inc.hpp: textual fragment: element-wise primitives of f32.
 
-/// Elements are split, in all kernels of this file.
+/// ElementFunctions::unpack and pack of f16 and bf16.
+template <class Row>
+void unpack_halves(const std::byte* data, std::uint64_t first, std::uint64_t count, float* out) noexcept {
+  const std::byte* row = data + 2 * first;
+  std::uint64_t i = 0;
+  for (; i + 16 <= count; i += 16) store(out + i, Row::load16(row, i));
+  const auto rest = static_cast<std::size_t>(count - i);
+  if (rest != 0) store_first(out + i, Row::load_rest(row, i, rest), rest);
+}
+template <DType kType>
+void pack_halves(const float* in, std::uint64_t first, std::uint64_t count, std::byte* data) noexcept {
+  const auto put = [](std::byte* to, F32 v) ZRT_UNROLLED {
+    if constexpr (kType == DType::f16)
+      store_f16(to, v);
+    else
+      store_bf16(to, v);
+  };
+  std::byte* row = data + 2 * first;
+  std::uint64_t i = 0;
+  for (; i + 16 <= count; i += 16) put(row + 2 * i, load(in + i));
+  const auto rest = static_cast<std::size_t>(count - i);
+  if (rest == 0) return;
+  std::byte last[32];
+  put(last, load_first(in + i, rest));
+  std::memcpy(row + 2 * i, last, 2 * rest);
+}
+
+/// Elements are split, in all kernels below.
 template <class Call> void unary_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   using ops::UnaryKind;
   const Range part = split(c.in[0].elements(step), 64, worker);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/adapters/rng_normal.hpp: random numbers of mean 0 and variance 1.
+#pragma once
+
+#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/random_run.hpp>
+#include <zrt/ops/rng_normal.hpp>
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+template <> struct Adapter<ops::RngNormal> {
+  static constexpr Loops loops = Loops::typed;
+
+  static Result<void> record(Recorder& r, const HostCall<ops::RngNormal>& c, const PrimitiveSet& set) noexcept {
+    if (c.params.dtype == DType::f64) return r.push(&numbers64, c);
+    return r.push(&numbers, Args{c, set.unary, &set.floats(c.params.dtype)});
+  }
+
+ private:
+  using Unary = exec::HostKernel<HostCall<ops::ElementwiseUnary>>;
+  struct Args {
+    HostCall<ops::RngNormal> call{};
+    Unary unary = nullptr;
+    const ElementFunctions<float>* type = nullptr;
+  };
+
+  /// Elements are split; logarithms and cosines are those of elementwise_unary.
+  static void numbers(const Args& a, const ExecutionContext& step, const Worker& worker) noexcept {
+    const auto each = [&](ops::UnaryKind kind, float* x) noexcept {
+      const HostTensor run{reinterpret_cast<std::byte*>(x), {DType::f32, Shape{std::uint32_t{kElementRun}}}};
+      a.unary({{run}, {run}, {}, {}, {kind}, {}}, step, Worker{});
+    };
+    random_share(a.call, *a.type, step, worker, [&](const RandomRun& words, float* values) {
+      float cosine[kElementRun];
+      for (std::uint64_t k = 0; k < kElementRun; ++k) {
+        values[k] = ops::RngNormal::radius_draw(words.word[0][k]);
+        cosine[k] = ops::RngNormal::angle(words.word[1][k]);
+      }
+      each(ops::UnaryKind::log, values);
+      each(ops::UnaryKind::cos, cosine);
+      for (std::uint64_t k = 0; k < kElementRun; ++k) values[k] = ops::RngNormal::from_polar(values[k], cosine[k]);
+    });
+  }
+  static void numbers64(const HostCall<ops::RngNormal>& c, const ExecutionContext& step,
+                        const Worker& worker) noexcept {
+    random_share(c, element_functions<double>(DType::f64), step, worker, [&](const RandomRun& words, double* values) {
+      for (std::uint64_t k = 0; k < kElementRun; ++k)
+        values[k] = ops::RngNormal::number64(c.params,
+                                             {words.word[0][k], words.word[1][k], words.word[2][k], words.word[3][k]});
+    });
+  }
+};
+static_assert(RecordsPrimitive<ops::RngNormal>);
+
+}  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/typed_elements.hpp: functions of single elements of any type, split over workers.
+#pragma once
+
+#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/split.hpp>
+#include <zrt/core/map_elements.hpp>
+
+#include <array>
+#include <utility>
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+/// Calls `f` with `kind` as a type, so that a loop has no choice among the kinds in it; kinds count from 0.
+template <auto kCount, class Kind, class F> void with_kind(Kind kind, F&& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (void)((kind == static_cast<Kind>(I) && (f(std::integral_constant<Kind, static_cast<Kind>(I)>{}), true)) || ...);
+  }(std::make_index_sequence<kCount>{});
+}
+
+/// y[i] = f(x[i]...) for this worker's share: operands of dtype `from` and domain T, results of domain R.
+template <DomainValue T, DomainValue R = T, class F, class... X>
+void map_share(DType from, const HostTensor& y, const ExecutionContext& step, const Worker& worker, F&& f,
+               const X&... x) noexcept {
+  const Range part = split(y.elements(step), 64, worker);
+  map_elements<T, R>(from, y.type.dtype, y.data + bytes_of(y.type.dtype, part.first), part.last - part.first, f,
+                     (x.data + bytes_of(from, part.first))...);
+}
+
+/// A call of elements in a float narrower than f32, and the kernel for f32.
+template <class O> struct NarrowArgs {
+  HostCall<O> call{};
+  exec::HostKernel<HostCall<O>> f32 = nullptr;
+  const ElementFunctions<float>* type = nullptr;  ///< of the operands
+};
+
+/// Runs a kernel for f32 on runs of this worker's share that are widened before, and rounded behind unless the
+/// result is i1.
+template <class O>
+void narrow_elements(const NarrowArgs<O>& a, const ExecutionContext& step, const Worker& worker) noexcept {
+  constexpr std::uint32_t kRun = 512;
+  const HostTensor& y = a.call.out[0];
+  const bool truth = y.type.dtype == DType::i1;
+  float in[O::input_roles.size()][kRun];
+  float result[kRun];
+  HostCall<O> some = a.call;
+  const Range part = split(y.elements(step), 64, worker);
+  for (std::uint64_t first = part.first; first < part.last; first += kRun) {
+    const std::uint32_t run = part.last - first < kRun ? static_cast<std::uint32_t>(part.last - first) : kRun;
+    for (std::size_t i = 0; i < some.in.size(); ++i) {
+      a.type->unpack(a.call.in[i].data, first, run, in[i]);
+      some.in[i] = {reinterpret_cast<std::byte*>(in[i]), {DType::f32, Shape{run}}};
+    }
+    if (truth)
+      some.out[0] = {y.data + first, {DType::i1, Shape{run}}};
+    else
+      some.out[0] = {reinterpret_cast<std::byte*>(result), {DType::f32, Shape{run}}};
+    a.f32(some, step, Worker{0, 1, worker.instruction, {}});
+    if (!truth) a.type->pack(result, first, run, y.data);
+  }
+}
+
+/// Records a function of single elements: by `kernel` where the operands, of `dtype`, are f32 or computed in it, else by
+/// `loops`.
+template <class O>
+[[nodiscard]] Result<void> push_elements(Recorder& r, const HostCall<O>& c, DType dtype, const PrimitiveSet& set,
+                                         exec::HostKernel<HostCall<O>> kernel,
+                                         exec::HostKernel<HostCall<O>> loops) noexcept {
+  if (dtype == DType::f32) return r.push(kernel, c);
+  if (domain_of(dtype) != Domain::f32) return r.push(loops, c);
+  return r.push(&narrow_elements<O>, NarrowArgs<O>{c, kernel, &set.floats(dtype)});
+}
+
+}  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CpuBackend computes every op by loops of its own: none of its headers names a reference.
+
+An adapter may use what an op's header says of single elements, of places and of ranges; it may not call the op's
+`reference`, ask for its `reference_scratch`, or include the reference backend.
+
+Each adapter says what its loops are (`loops`, cpu::Loops), and docs/performance.md lists the ops by that.
+
+    own_loops.py               checks include/zrt/backend/cpu.hpp and cpu/, and docs/performance.md
+    own_loops.py --print       prints the list for docs/performance.md
+    own_loops.py --self-test   checks this script on small sources
+"""
+import re
+import sys
+
+import source
+
+BANNED = {
+    r"(?:::|\.|->|&)\s*reference\b\s*[(,;)<]": "calls a reference",
+    r"\breference_scratch\b|\bHasReference(?:Scratch)?\b": "asks for a reference's scratch",
+    r"#\s*include\s*[<\"]zrt/backend/reference": "includes the reference backend",
+    r"\bReferenceBackend\b": "names the reference backend",
+}
+
+
+def problems(name, code):
+    return [f"{name}:{code[:match.start()].count(chr(10)) + 1}: {what}"
+            for pattern, what in BANNED.items() for match in re.finditer(pattern, code)]
+
+
+KINDS = ["vector", "typed", "scalar", "control"]
+
+
+def loops_of(name, code):
+    """({op: kind}, problems) of the adapters in a header."""
+    ops = re.findall(r"struct Adapter<ops::(\w+)>\s*\{", code)
+    if re.search(r"template <BoxOp O> struct Adapter<O>", code):
+        ops += re.findall(r"ops::(\w+)", re.search(r"using BoxOps = ([^;]*);", code).group(1))
+    kinds = re.findall(r"static constexpr Loops loops = Loops::(\w+);", code)
+    snake = [re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op).lower() for op in ops]
+    if not ops:
+        return {}, []
+    if len(kinds) != 1 or kinds[0] not in KINDS:
+        return {}, [f"{name}: an adapter says in one member `loops` what its loops are, found {len(kinds)}"]
+    return {op: kinds[0] for op in snake}, []
+
+
+def table(kinds):
+    return [f"| {kind} | {', '.join(f'`{op}`' for op in sorted(kinds) if kinds[op] == kind)} |" for kind in KINDS]
+
+
+CASES = [  # source, what must be said
+    ("O::reference(call, step, worker);", "calls a reference"),
+    ("return r.push(&O::reference, c);", "calls a reference"),
+    ("using ops::Pad; Pad :: reference (c, step, w);", "calls a reference"),
+    ("return O::reference_scratch(call, bounds);", "asks for"),
+    ("if constexpr (HasReferenceScratch<O>) {}", "asks for"),
+    ("#include <zrt/backend/reference.hpp>", "includes"),
+    ("copy_box(dtype, from, to, O::box(c, step), step, worker);", None),
+    ("const int& reference = x;", None),
+]
+
+
+def self_test():
+    said = []
+    for number, (code, wanted) in enumerate(CASES):
+        got = "\n".join(problems("x.hpp", code))
+        if (wanted is None and got) or (wanted is not None and wanted not in got):
+            said.append(f"case {number}: expected {wanted!r}, got {got!r}")
+    adapter = "template <> struct Adapter<ops::TopK> {\n static constexpr Loops loops = Loops::scalar;\n};"
+    if loops_of("x.hpp", adapter) != ({"top_k": "scalar"}, []):
+        said.append(f"an adapter is read as {loops_of('x.hpp', adapter)}")
+    if not loops_of("x.hpp", adapter.replace("Loops::scalar", "Loops::other"))[1]:
+        said.append("an adapter that does not say what its loops are is not seen")
+    return said
+
+
+def check():
+    folder = source.INCLUDE / "zrt" / "backend"
+    said, kinds = [], {}
+    for path in [folder / "cpu.hpp", *sorted((folder / "cpu").rglob("*.hpp"))]:
+        name = path.relative_to(source.INCLUDE).as_posix()
+        code = source.without_comments(path.read_text(encoding="utf-8"))
+        said += problems(name, code)
+        found, wrong = loops_of(name, code)
+        said += wrong
+        kinds.update(found)
+    if "--print" in sys.argv:
+        print("\n".join(table(kinds)))
+    else:
+        page = (source.ROOT / "docs" / "performance.md").read_text(encoding="utf-8").splitlines()
+        said += [f"docs/performance.md: the list of loops lacks the line {line}" for line in table(kinds)
+                 if line not in page]
+    return said
+
+
+if __name__ == "__main__":
+    sys.exit(source.report(self_test() if "--self-test" in sys.argv else check()))
