@@ -13,6 +13,7 @@ namespace program {
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);
+[[nodiscard]] int fused_run(const FusedOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 
 }  // namespace program

@@ -211,6 +211,25 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+void add_fused_run(CLI::App& app, FusedOptions& o) {
+  app.add_option("file", o.file, "Fused program as JSON")->required();
+  app.add_option("--feed", o.feeds, "A feed, by its id, from a .npy file; may be given several times")
+      ->type_name("ID=FILE")
+      ->take_all();
+  app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  app.add_option("-t,--threads", o.threads, "Workers")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 1024u))
+      ->envname("ZRT_THREADS")
+      ->capture_default_str();
+  app.add_flag("--training", o.training, "Run in training: dropout drops, states leave as they are updated");
+  app.add_option("--seed", o.seed, "Key of the draws that have none of their own")
+      ->check(kDecimal)
+      ->capture_default_str();
+  app.add_option("--out", o.out, "Folder for the outputs as .npy files; without it they are printed");
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -261,6 +280,9 @@ int run(int argc, char** argv) {
   const auto ptir = app.add_subcommand("ptir", "Programs of the portable tensor IR");
   ptir->require_subcommand(1);
   add(*ptir, "run", "Run a program on tensors from files", &add_ptir_run, &ptir_run, status);
+  const auto fused = app.add_subcommand("fused", "Fused programs: steps in order, in evaluation or training");
+  fused->require_subcommand(1);
+  add(*fused, "run", "Run a program on tensors from files", &add_fused_run, &fused_run, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

@@ -77,6 +77,17 @@ struct PtirOptions {
   bool json = false;
 };
 
+struct FusedOptions {
+  std::string file;
+  std::vector<std::string> feeds;
+  std::string backend = "cpu";
+  std::uint32_t threads = 1;
+  bool training = false;
+  std::uint64_t seed = 0;
+  std::string out;
+  bool json = false;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

@@ -38,8 +38,10 @@ template <class B> class On final : public TensorProgram {
 
 template <class B>
 ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
-                      std::uint32_t threads) {
+                      std::uint32_t threads, bool in_order) {
   zrt::ProgramOptions options;
+  options.optimise = !in_order;
+  if (in_order) options.compile.ordering = zrt::plan::Ordering::program;
   options.threads = threads;
   auto runner = zrt::ProgramRunner<B>::make(source, shapes, options);
   if (!runner) return zrt::pass(runner);
@@ -49,9 +51,9 @@ ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt:
 }  // namespace
 
 ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
-                           std::string_view backend, std::uint32_t threads) {
-  if (backend == "cpu") return ready_on<Cpu>(source, shapes, threads);
-  if (backend == "reference") return ready_on<Reference>(source, shapes, threads);
+                           std::string_view backend, std::uint32_t threads, bool in_order) {
+  if (backend == "cpu") return ready_on<Cpu>(source, shapes, threads, in_order);
+  if (backend == "reference") return ready_on<Reference>(source, shapes, threads, in_order);
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
 }
 

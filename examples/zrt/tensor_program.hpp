@@ -30,10 +30,10 @@ class TensorProgram {
 
 using ReadyProgram = zrt::Result<std::unique_ptr<TensorProgram>>;
 
-/// Makes `source` ready for inputs of `shapes`.
+/// Makes `source` ready for inputs of `shapes`. `in_order` keeps the instructions as they stand, without the passes.
 [[nodiscard]] ReadyProgram ready_program(const zrt::ir::ptir::Program& source,
                                          std::span<const zrt::ir::ptir::Shape> shapes, std::string_view backend,
-                                         std::uint32_t threads);
+                                         std::uint32_t threads, bool in_order = false);
 
 /// A file of C99 with `source` as its one function, for inputs of `shapes`.
 [[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source,

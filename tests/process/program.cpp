@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <support/engines.hpp>
 #include <sys/wait.h>
@@ -663,6 +664,40 @@ TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
   EXPECT_EQ(run({"ptir", "run"}).status, 2);
   EXPECT_EQ(run({"ptir", "run", source, "--dump", "poem"}).status, 2);
   EXPECT_EQ(run({"ptir", "run", "--help"}).status, 0);
+}
+
+constexpr const char* kFusedProgram = R"({"version":1,"feeds":[0,4],"steps":[
+{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5},"result_id":1,"mode_sensitive":true},
+{"step_id":1,"op_name":"elementwise_binary","input_ids":[0,4],"attrs":{"op":"add"},"result_id":2,"mode_sensitive":false}],
+"outputs":{"y":1},"state_in":[4],"state_out":[{"state":4,"value":2}],"meta":[{"id":4,"dtype":"f32","shape":[4]}]})";
+
+TEST_F(Program, RunsAFusedProgramInBothModes) {
+  const std::string source = file("drop.json", kFusedProgram);
+  const std::string x = "0=" + file("x.npy", npy("<f4", "4,", elements<float>({1, 2, 3, 4})));
+  const std::string w = "%4=" + file("w.npy", npy("<f4", "4,", elements<float>({10, 20, 30, 40})));
+  const std::vector<std::string> call{"fused", "run", source, "--feed", x, "--feed", w};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = call;
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  };
+  const Outcome evaluation = with({});
+  EXPECT_EQ(evaluation.status, 0) << evaluation.err;
+  EXPECT_EQ(evaluation.out, "y: f32 [4] = [1.0,2.0,3.0,4.0]\nstate.4: f32 [4] = [10.0,20.0,30.0,40.0]\n");
+  std::set<std::string> draws;
+  for (const std::string seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    const Outcome training = with({"--training", "--seed", seed});
+    EXPECT_EQ(training.status, 0) << training.err;
+    EXPECT_NE(training.out.find("state.4: f32 [4] = [11.0,22.0,33.0,44.0]"), std::string::npos) << training.out;
+    EXPECT_EQ(with({"--training", "--seed", seed, "--backend", "reference"}).out, training.out);
+    draws.insert(training.out);
+  }
+  EXPECT_GT(draws.size(), 3u);
+  EXPECT_EQ(run({"fused", "run", source, "--feed", x}).status, 1);
+  const std::string wide = "0=" + file("wide.npy", npy("<f4", "3,", elements<float>({1, 2, 3})));
+  const Outcome broken = run({"fused", "run", source, "--feed", wide, "--feed", w});
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_NE(broken.err.find("step 1 (elementwise_binary)"), std::string::npos) << broken.err;
 }
 
 }  // namespace

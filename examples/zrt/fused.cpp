@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/fused.cpp: runs a fused program on tensors from files, in evaluation or in training.
+#include "commands.hpp"
+#include "npy.hpp"
+#include "output.hpp"
+#include "tensor_output.hpp"
+#include "tensor_program.hpp"
+#include <zrt/ir/fused/instantiate.hpp>
+#include <zrt/ir/fused/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <iostream>
+#include <optional>
+
+namespace program {
+namespace {
+
+namespace fused = zrt::ir::fused;
+namespace ptir = zrt::ir::ptir;
+using zrt::DType;
+
+/// The tensor of a feed whose dtype the program may leave open: then it is the first that the file fits.
+zrt::Result<Array> read_feed(const std::string& bytes, const fused::Meta* meta) {
+  if (meta != nullptr) return read_npy(bytes, meta->type.dtype);
+  constexpr auto kAsNumpy =
+      std::to_array({DType::f32, DType::f64, DType::si64, DType::si32, DType::i1, DType::f16, DType::si16, DType::si8,
+                     DType::ui8, DType::ui16, DType::ui32, DType::ui64, DType::cf32, DType::cf64});
+  auto array = read_npy(bytes, kAsNumpy[0]);
+  for (const DType dtype : kAsNumpy)
+    if (!array && array.error().code() == zrt::Errc::dtype_mismatch) array = read_npy(bytes, dtype);
+  return array;
+}
+
+/// The tensors in the order of the program's feeds.
+zrt::Result<std::vector<Array>> read_feeds(const fused::FusedProgram& program, const std::vector<std::string>& feeds) {
+  std::vector<std::optional<Array>> found(program.feeds.size());
+  for (const std::string& feed : feeds) {
+    const std::size_t equals = std::min(feed.find('='), feed.size());
+    std::string_view name = std::string_view(feed).substr(0, equals);
+    if (name.starts_with('%')) name.remove_prefix(1);
+    fused::ValueId id = 0;
+    if (equals == feed.size() || std::from_chars(name.data(), name.data() + name.size(), id).ptr != &feed[equals])
+      return zrt::fail(zrt::Errc::invalid_argument, "--feed ", std::string_view(feed), ": expected id=file.npy");
+    std::size_t place = 0;
+    while (place < program.feeds.size() && program.feeds[place] != id) ++place;
+    if (place == program.feeds.size()) return zrt::fail(zrt::Errc::not_found, "the program has no feed ", id);
+    if (found[place]) return zrt::fail(zrt::Errc::duplicate_name, "feed ", id, " is given twice");
+    const auto bytes = read_file(feed.substr(equals + 1));
+    if (!bytes) return zrt::pass(bytes);
+    auto array = read_feed(*bytes, program.meta_of(id));
+    if (!array) return zrt::fail(array.error().code(), "feed ", id, ": ", array.error().text());
+    found[place] = std::move(*array);
+  }
+  std::vector<Array> arrays;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) return zrt::fail(zrt::Errc::invalid_argument, "feed ", program.feeds[i], " has no --feed");
+    arrays.push_back(std::move(*found[i]));
+  }
+  return arrays;
+}
+
+/// The names of what leaves: the outputs, and state.ID for each state.
+std::vector<std::string> output_names(const fused::FusedProgram& program) {
+  std::vector<std::string> names;
+  for (const fused::Output& output : program.outputs) names.emplace_back(output.name.view());
+  for (const fused::StateUpdate& update : program.state_out) names.push_back("state." + std::to_string(update.state));
+  return names;
+}
+
+/// The error, and on stderr what is around the break.
+int broken(const fused::FusedProgram& program, const fused::CutWire& cut, const zrt::Error& error) {
+  zrt::String report;
+  if (fused::append_report(report, program, cut, error)) std::cerr << report.view();
+  return failed(error);
+}
+
+}  // namespace
+
+int fused_run(const FusedOptions& o) {
+  const auto text = read_file(o.file);
+  if (!text) return failed(text.error());
+  const auto source = fused::parse_json(*text);
+  if (!source) return failed(source.error());
+  fused::CutWire cut;
+  if (auto r = fused::verify(*source, &cut); !r) return broken(*source, cut, r.error());
+  auto arrays = read_feeds(*source, o.feeds);
+  if (!arrays) return failed(arrays.error());
+  std::vector<fused::FeedType> types;
+  for (std::size_t i = 0; i < arrays->size(); ++i) {
+    ptir::TensorType type{(*arrays)[i].type.dtype, {}};
+    for (std::uint8_t axis = 0; axis < (*arrays)[i].type.shape.rank; ++axis)
+      type.shape.append((*arrays)[i].type.shape[axis].extent);
+    types.push_back({source->feeds[i], type});
+  }
+  const auto in_mode = fused::instantiate(*source, types, o.training, &cut);
+  if (!in_mode) return broken(*source, cut, in_mode.error());
+  // A program that draws takes the run's seed after the feeds.
+  if (in_mode->regions[0].parameters.size() > arrays->size()) {
+    arrays->push_back({{DType::si64, {}}, std::vector<std::byte>(sizeof o.seed)});
+    std::memcpy(arrays->back().data.data(), &o.seed, sizeof o.seed);
+  }
+  std::vector<ptir::Shape> shapes;
+  for (const ptir::Parameter& parameter : in_mode->regions[0].parameters) shapes.push_back(parameter.type.shape);
+  const auto ready = ready_program(*in_mode, shapes, o.backend, o.threads, true);
+  if (!ready) return failed(ready.error());
+  const zrt::plan::ExecutionPlan& plan = (*ready)->plan().plan;
+  std::vector<zrt::ConstTensorView> inputs;
+  for (const Array& array : *arrays) inputs.push_back({array.type.dtype, array.type.shape, array.data});
+  std::vector<Array> outputs = room_for_outputs(plan);
+  std::vector<zrt::TensorView> views;
+  for (Array& array : outputs) views.push_back({array.type.dtype, array.type.shape, array.data});
+  if (auto r = (*ready)->run(inputs, views); !r) return failed(r.error());
+  return show_tensors(output_names(*source), plan, outputs, o.out, o.json);
+}
+
+}  // namespace program
