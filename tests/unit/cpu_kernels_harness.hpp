@@ -27,11 +27,14 @@ using zrt::Shape;
 /// The symbol that counts the rows of a step.
 inline constexpr zrt::SymbolId kRows = 1;
 
-inline std::vector<const cpu::KernelSet*> variants() {
+/// The kernels of the variants that this processor runs.
+template <class Types = cpu::AllWeightTypes, class Set = cpu::AllVariants>
+std::vector<const cpu::KernelSet*> variants() {
   std::vector<const cpu::KernelSet*> sets;
   for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4}) {
     if (isa > cpu::detect_isa()) continue;
-    const cpu::KernelSet* set = cpu::kernels_for(isa);
+    const cpu::KernelSet* set = cpu::kernels_for(isa, cpu::kKernelSets<Types, Set>);
+    if (set == nullptr) continue;
     if (sets.empty() || sets.back() != set) sets.push_back(set);
   }
   return sets;
@@ -49,10 +52,11 @@ inline zrt::ThreadHook threads(std::uint32_t workers) {
   return {&counts[workers], run, workers};
 }
 
-/// The operands of one call, in one piece of memory that is put back before each run.
-class Case {
+/// The operands of one call, in one piece of memory that is put back before each run. Kernels are those of weight types
+/// and variants: fewer compile faster.
+template <class Types, class Set> class CaseOf {
  public:
-  explicit Case(std::uint32_t seed, std::uint32_t rows = 0) : random(seed), memory_(std::size_t{24} << 20) {
+  explicit CaseOf(std::uint32_t seed, std::uint32_t rows = 0) : random(seed), memory_(std::size_t{24} << 20) {
     step.extents.value[kRows] = step.tokens = rows;
     bounds.value[kRows] = rows + 3;
     step.status = &status_;
@@ -135,7 +139,7 @@ class Case {
     const std::vector<std::byte> wanted(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
     const std::uint64_t wanted_status = status_.word.load();
 
-    for (const cpu::KernelSet* set : variants()) {
+    for (const cpu::KernelSet* set : variants<Types, Set>()) {
       for (const std::uint32_t workers : {1u, 2u, 5u}) {
         std::memcpy(memory_.data(), before.data(), used_);
         status_.word.store(zrt::StepStatus::kClean);
@@ -147,7 +151,7 @@ class Case {
         recorder.begin(7, std::span(own).first(size), false);
         const auto record = [&]() -> zrt::Result<void> {
           if constexpr (cpu::RecordsPrimitive<O>)
-            return cpu::Adapter<O>::record(recorder, call, cpu::primitives_for<cpu::AllVariants>(set->isa));
+            return cpu::Adapter<O>::record(recorder, call, cpu::primitives_for<Set>(set->isa));
           else
             return cpu::Adapter<O>::record(recorder, call);
         };
@@ -182,6 +186,8 @@ class Case {
   std::size_t used_ = 0;
   zrt::StepStatus status_;
 };
+
+using Case = CaseOf<cpu::AllWeightTypes, cpu::AllVariants>;
 
 /// Slots with pages in random places, and a ragged batch over them.
 struct Pages {
