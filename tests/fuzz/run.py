@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one libFuzzer program over its seeds and for some seconds, then checks its line coverage.
 
-The source states what it must cover, one line per header:
+The source states what it must cover, one line per header, and may name files of the system as seeds, and the
+most bytes that an input has:
     // covers: zrt/model/gguf.hpp 90
+    // seeds: /usr/share/data/*/file.bin
+    // max-len: 64
 The program fails on a crash, a leak, an input that takes 10 s, 2 GB of memory, or lower coverage.
 """
 import argparse
+import glob
 import json
 import os
 import pathlib
@@ -33,17 +37,30 @@ def main():
     seeds = args.source.parent / "corpus" / args.source.stem
     if seeds.is_dir():
         corpora.append(seeds)
+    text = args.source.read_text()
+    longest = re.search(r"^// max-len: (\d+)\s*$", text, re.M)
+    for pattern in re.findall(r"^// seeds: (\S+)\s*$", text, re.M):
+        given = args.work / "given"
+        given.mkdir(exist_ok=True)
+        for i, seed in enumerate(sorted(glob.glob(pattern))):
+            if not longest or os.path.getsize(seed) <= int(longest[1]):
+                shutil.copy(seed, given / str(i))
+        if not any(given.iterdir()):
+            sys.exit(f"no seed {pattern}: is its package installed?")
+        corpora.append(given)
     raw = args.work / "raw.profraw"
     run = subprocess.run(
         [args.program, *corpora, f"-max_total_time={args.seconds}", "-timeout=10",
-         "-rss_limit_mb=2048", "-seed=1", "-print_final_stats=1", f"-artifact_prefix={args.work}/"],
-        env={**os.environ, "LLVM_PROFILE_FILE": str(raw)}, stderr=subprocess.STDOUT,
+         "-rss_limit_mb=2048", "-seed=1", "-print_final_stats=1", f"-artifact_prefix={args.work}/",
+         *([f"-max_len={longest[1]}", "-len_control=0"] if longest else [])],
+        # Short stacks of allocations: taking long ones is most of the time of what allocates much.
+        env={**os.environ, "LLVM_PROFILE_FILE": str(raw), "ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=16"}, stderr=subprocess.STDOUT,
         stdout=subprocess.PIPE, text=True, errors="replace")
     print("\n".join(run.stdout.splitlines()[-40:]))
     if run.returncode != 0:
         sys.exit(f"{args.program.name} failed with {run.returncode}")
 
-    wanted = re.findall(r"^// covers: (\S+) (\d+)\s*$", args.source.read_text(), re.M)
+    wanted = re.findall(r"^// covers: (\S+) (\d+)\s*$", text, re.M)
     if not wanted:
         return
     merged = args.work / "merged.profdata"

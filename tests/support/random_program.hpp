@@ -7,14 +7,16 @@
 #include <array>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zrt::test {
 
-/// Builds programs out of every operation; with one compiler the same seed gives the same program.
-class RandomProgram {
+/// Builds programs out of every operation. What `Random`, a function of no arguments, gives decides; with one
+/// compiler the same numbers give the same program.
+template <class Random = std::mt19937> class RandomProgram {
  public:
-  explicit RandomProgram(std::uint32_t seed) : random_(seed) {}
+  explicit RandomProgram(Random random) : random_(std::move(random)) {}
 
   /// A program whose main region has about `instructions` instructions.
   [[nodiscard]] Result<ir::ptir::Program> make(std::size_t instructions) {
@@ -248,13 +250,13 @@ class RandomProgram {
     if (coin()) keep(b_.custom_call("zrt.none.v1", {}, {}, {x.type()}, coin())[0]);
   }
 
-  std::mt19937 random_;
+  Random random_;
   ir::ptir::Builder b_;
   std::vector<Tensor> values_;
 };
 
 [[nodiscard]] inline Result<ir::ptir::Program> random_program(std::uint32_t seed, std::size_t instructions) {
-  return RandomProgram(seed).make(instructions);
+  return RandomProgram(std::mt19937(seed)).make(instructions);
 }
 
 }  // namespace zrt::test

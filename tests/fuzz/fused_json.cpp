@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/fuzz/fused_json.cpp: JSON of fused programs, any text and edited ones; what is read is written back and made.
+// covers: zrt/ir/fused/json.hpp 90
+// covers: zrt/ir/fused/verify.hpp 90
+// max-len: 96
+#include <zrt/ir/fused/from_ptir.hpp>
+#include <zrt/ir/fused/instantiate.hpp>
+#include <zrt/ir/fused/json.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <fuzz/edit_text.hpp>
+#include <fuzz/support/byte_program.hpp>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+namespace fused = zrt::ir::fused;
+
+constexpr std::array<std::string_view, 36> kTokens{"null",
+                                                   "true",
+                                                   "-1",
+                                                   "0",
+                                                   "1",
+                                                   "2",
+                                                   "4",
+                                                   "7",
+                                                   "10",
+                                                   "1e999",
+                                                   "4294967296",
+                                                   "0.5",
+                                                   "[]",
+                                                   "{}",
+                                                   "\"\"",
+                                                   "\"inf\"",
+                                                   "\"?N\"",
+                                                   "\"f32\"",
+                                                   "\"i1\"",
+                                                   "\"dropout\"",
+                                                   "\"batch_norm\"",
+                                                   "\"constant\"",
+                                                   "\"while_loop\"",
+                                                   "[0,1]",
+                                                   ",",
+                                                   "\"result_id\":",
+                                                   "\"state\":",
+                                                   "\"attrs\":",
+                                                   "\"device\":",
+                                                   "\"feeds\":",
+                                                   "\"version\":",
+                                                   "]",
+                                                   "}",
+                                                   "[5,5]",
+                                                   "\"x\":1",
+                                                   "\"mode_sensitive\":"};
+
+// A dropout, a batch norm of its result, a sum with a constant that becomes a state.
+constexpr std::string_view kStateful =
+    R"({"version":1,"feeds":[0,1,2,3,4],"steps":[{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[3],"data":"0000803f0000004000004040"}},"result_id":6,"mode_sensitive":false},{"step_id":4,"op_name":"batch_norm","input_ids":[5,1,2,3,4],"attrs":{"feature_axis":-1,"epsilon":1e-05,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true},{"step_id":5,"op_name":"elementwise_binary","input_ids":[1,6],"attrs":{"op":"add"},"result_id":10,"mode_sensitive":false}],"outputs":{"pred":7,"sum":10},"state_in":[1,3,4],"state_out":[{"state":3,"value":8},{"state":1,"value":10}],"meta":[{"id":0,"dtype":"f32","shape":["?N",3],"device":"cpu"},{"id":7,"dtype":"f32","shape":["?N",3]}]})";
+
+std::vector<std::string> good_texts() {
+  std::vector<std::string> texts(32, std::string(kStateful));
+  for (std::uint32_t seed = 0; texts.size() < 64; ++seed) {
+    const auto program = test::program_of_seed(seed, 1 + seed % 2);
+    if (!program) continue;
+    const auto made = fused::from_ptir(*program);
+    if (!made) continue;
+    const auto json = fused::to_json(*made);
+    if (json && json->dump().size() < 900) texts.push_back(json->dump());
+  }
+  return texts;
+}
+
+void demand(bool condition) {
+  if (!condition) std::abort();
+}
+
+/// What a feed is bound to: its declared type with every open extent 2, else three numbers.
+ir::ptir::TensorType type_of(const fused::FusedProgram& program, ir::ptir::ValueId id) {
+  const fused::Meta* meta = program.meta_of(id);
+  if (meta == nullptr) return {DType::f32, {3}};
+  ir::ptir::Shape shape;
+  for (const ir::ptir::Dim dim : meta->type.shape.view()) shape.append(dim.is_constant() ? dim : ir::ptir::Dim(2));
+  return {meta->type.dtype, shape};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::vector<std::string> kGood = good_texts();
+  const std::string text = test::edited_text(kGood, kTokens, {data, size});
+  const auto program = fused::parse_json(text);
+  if (!program) {
+    demand(program.error().code() != Errc::ok && !program.error().text().empty());
+    return 0;
+  }
+  const auto json = fused::to_json(*program);
+  // What was read can be written, and means the same.
+  demand(json.has_value());
+  const auto again = fused::from_json(*json);
+  demand(again && *again == *program);
+  std::vector<fused::FeedType> feeds;
+  for (const ir::ptir::ValueId id : program->feeds)
+    if (feeds.size() < 32) feeds.push_back({id, type_of(*program, id)});
+  for (const bool training : {false, true}) {
+    const auto made = fused::instantiate(*program, feeds, training);
+    // A fused program that verifies and instantiates is a program.
+    if (made) demand(ir::ptir::verify(*made).has_value());
+  }
+  return 0;
+}
