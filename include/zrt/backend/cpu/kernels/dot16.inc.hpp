@@ -2,60 +2,113 @@
 // zrt/backend/cpu/kernels/dot16.inc.hpp: textual fragment: weight rows times activation rows in the order dot16.
 
 /// Rows of a tile: activations × weights, sixteen lanes along the axis for each pair. With AVX-512 that
-/// is 25 sums, 5 weights and an activation in 32 registers, with AVX2, where sixteen lanes take two
-/// registers, 8, 4 and 2 of 16 (3 × 2 spills: 48 instead of 76 GFLOP/s). Plain C++ takes one of each,
-/// which is quick to compile.
-inline constexpr std::size_t kTileActivations = kIsa == Isa::v4 ? 5 : kIsa == Isa::v3 ? 2 : 1;
-inline constexpr std::size_t kTileWeights = kTileActivations;
+/// is 24 sums, 4 activations and a weight in 32 registers, and sums are reduced by eights; with AVX2, where
+/// sixteen lanes take two registers, 8, 4 and 2 of 16 (3 × 2 spills: 48 instead of 76 GFLOP/s). Plain C++ takes
+/// one of each, which is quick to compile.
+inline constexpr std::size_t kTileActivations = kIsa == Isa::v4 ? 4 : kIsa == Isa::v3 ? 2 : 1;
+inline constexpr std::size_t kTileWeights = kIsa == Isa::v4 ? 6 : kIsa == Isa::v3 ? 2 : 1;
 /// Weight rows at once for a single activation row: enough sums to hide the latency of an fma.
 inline constexpr std::size_t kVectorWeights = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
+
+/// Adds the products of elements first..last-1, first a multiple of 16, to the lanes of each pair.
+template <class W, std::size_t kT, std::size_t kN>
+ZRT_ALWAYS_INLINE void dot16_add(const float* const* x_rows, const std::byte* const* w_rows, std::uint32_t first,
+                                 std::uint32_t last, F32 (&sum)[kT * kN]) noexcept {
+  const float* x[kT];
+  const std::byte* w[kN];
+  unroll<kT>([&](std::size_t t) ZRT_UNROLLED { x[t] = x_rows[t]; });
+  unroll<kN>([&](std::size_t n) ZRT_UNROLLED { w[n] = w_rows[n]; });
+  std::uint32_t k = first;
+  for (; k + 16 <= last; k += 16) {
+    F32 activation[kT];
+    unroll<kT>([&](std::size_t t) ZRT_UNROLLED { activation[t] = load(x[t] + k); });
+    unroll<kN>([&](std::size_t n) ZRT_UNROLLED {
+      const F32 weight = W::load16(w[n], k);
+      unroll<kT>([&](std::size_t t) ZRT_UNROLLED { sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]); });
+    });
+  }
+  if (k < last) {
+    const std::size_t rest = last - k;
+    F32 activation[kT];
+    unroll<kT>([&](std::size_t t) ZRT_UNROLLED { activation[t] = load_first(x[t] + k, rest); });
+    unroll<kN>([&](std::size_t n) ZRT_UNROLLED {
+      const F32 weight = W::load_rest(w[n], k, rest);
+      unroll<kT>([&](std::size_t t) ZRT_UNROLLED { sum[t * kN + n] = fma(weight, activation[t], sum[t * kN + n]); });
+    });
+  }
+}
+
+/// The sums of a tile's lanes.
+template <std::size_t kCount> ZRT_ALWAYS_INLINE void reduce_all(const F32 (&sum)[kCount], float* out) noexcept {
+  if constexpr (kCount % 8 == 0)
+    unroll<kCount / 8>([&](std::size_t i) ZRT_UNROLLED { reduce_eight(sum + 8 * i, out + 8 * i); });
+  else
+    unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { out[i] = reduce_tree(sum[i]); });
+}
 
 /// Dot products of kT activation rows with kN weight rows of `cols` elements; out[t * kN + n].
 template <class W, std::size_t kT, std::size_t kN>
 void dot16_tile(const float* const* x_rows, const std::byte* const* w_rows, std::uint32_t cols, float* out) noexcept {
-  const float* x[kT];
-  const std::byte* w[kN];
   F32 sum[kT * kN];
-  unroll<kT>([&](std::size_t t) ZRT_UNROLLED { x[t] = x_rows[t]; });
-  unroll<kN>([&](std::size_t n) ZRT_UNROLLED { w[n] = w_rows[n]; });
   unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
-  std::uint32_t k = 0;
-  for (; k + 16 <= cols; k += 16) {
-    F32 weight[kN];
-    unroll<kN>([&](std::size_t n) ZRT_UNROLLED { weight[n] = W::load16(w[n], k); });
-    unroll<kT>([&](std::size_t t) ZRT_UNROLLED {
-      const F32 activation = load(x[t] + k);
-      unroll<kN>([&](std::size_t n) ZRT_UNROLLED { sum[t * kN + n] = fma(weight[n], activation, sum[t * kN + n]); });
-    });
-  }
-  if (k < cols) {
-    const std::size_t rest = cols - k;
-    F32 weight[kN];
-    unroll<kN>([&](std::size_t n) ZRT_UNROLLED { weight[n] = W::load_rest(w[n], k, rest); });
-    unroll<kT>([&](std::size_t t) ZRT_UNROLLED {
-      const F32 activation = load_first(x[t] + k, rest);
-      unroll<kN>([&](std::size_t n) ZRT_UNROLLED { sum[t * kN + n] = fma(weight[n], activation, sum[t * kN + n]); });
-    });
-  }
-  unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { out[i] = reduce_tree(sum[i]); });
+  dot16_add<W, kT, kN>(x_rows, w_rows, 0, cols, sum);
+  reduce_all(sum, out);
 }
 
-/// All tiles of activation rows first_t..last_t-1; a tile at an edge repeats its last row.
+/// Writes a tile's outputs to rows `stride` apart, as many rows and columns of it as there are.
+template <std::size_t kT, std::size_t kN>
+ZRT_ALWAYS_INLINE void write_tile(const float* out, std::size_t rows, std::size_t cols, float* y,
+                                  std::uint64_t stride) noexcept {
+  if (rows >= kT && cols >= kN) {
+    unroll<kT>([&](std::size_t i) ZRT_UNROLLED { std::memcpy(y + i * stride, out + i * kN, kN * sizeof(float)); });
+    return;
+  }
+  for (std::size_t i = 0; i < kT && i < rows; ++i)
+    for (std::size_t j = 0; j < kN && j < cols; ++j) y[i * stride + j] = out[i * kN + j];
+}
+
+/// Elements of an axis that are multiplied at once: those of a tile's weights stay in the first-level cache while
+/// all activations pass.
+inline constexpr std::uint32_t kTileDepth = 512;
+/// Tiles of activations whose lanes are kept from one part of a longer axis to the next.
+inline constexpr std::uint32_t kKeptTiles = 16;
+
+/// All tiles of activation rows first_t..last_t-1; a tile at an edge repeats its last row. Where the axis is longer
+/// than kTileDepth they are at most kKeptTiles.
 template <class W, std::size_t kT, std::size_t kN>
 void dot16_tiles(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
                  std::uint32_t first_t, std::uint32_t last_t, float* y, std::uint64_t stride) noexcept {
+  F32 kept[kKeptTiles][kT * kN];
   for (std::uint32_t n = first; n < last; n += kN) {
     const std::byte* weights[kN];
     for (std::size_t i = 0; i < kN; ++i) weights[i] = w.row(n + i < last ? n + i : last - 1u);
-    for (std::uint32_t t = first_t; t < last_t; t += kT) {
-      const float* activations[kT];
-      for (std::size_t i = 0; i < kT; ++i)
-        activations[i] = x.x + std::uint64_t{t + i < last_t ? t + static_cast<std::uint32_t>(i) : last_t - 1u} * x.cols;
-      float out[kT * kN];
-      dot16_tile<W, kT, kN>(activations, weights, x.cols, out);
-      for (std::size_t i = 0; i < kT && t + i < last_t; ++i)
-        for (std::size_t j = 0; j < kN && n + j < last; ++j) y[(t + i) * stride + (n - first) + j] = out[i * kN + j];
-    }
+    std::uint32_t k = 0;
+    do {
+      const std::uint32_t end = x.cols - k <= kTileDepth ? x.cols : k + kTileDepth;
+      F32* lanes = kept[0];
+      for (std::uint32_t t = first_t; t < last_t; t += kT) {
+        const float* activations[kT];
+        for (std::size_t i = 0; i < kT; ++i)
+          activations[i] =
+              x.x + std::uint64_t{t + i < last_t ? t + static_cast<std::uint32_t>(i) : last_t - 1u} * x.cols;
+        F32 sum[kT * kN];
+        if (k == 0)
+          unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+        else
+          unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = lanes[i]; });
+        dot16_add<W, kT, kN>(activations, weights, k, end, sum);
+        if (end != x.cols) {
+          unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { lanes[i] = sum[i]; });
+          lanes += kT * kN;
+          continue;
+        }
+        float out[kT * kN];
+        reduce_all(sum, out);
+        write_tile<kT, kN>(out, last_t - t, last - n, y + t * stride + (n - first), stride);
+        lanes += k == 0 ? 0 : kT * kN;
+      }
+      k = end;
+    } while (k < x.cols);
   }
 }
 
@@ -65,7 +118,8 @@ void dot16_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, co
   // Activation rows go by chunks that stay in the second-level cache while all weights pass.
   constexpr std::uint32_t kChunkElems = 64 * 1024;
   constexpr auto kT = static_cast<std::uint32_t>(kTileActivations);
-  const std::uint32_t tiles = kChunkElems / (kT * (x.cols == 0 ? 1 : x.cols));
+  std::uint32_t tiles = kChunkElems / (kT * (x.cols == 0 ? 1 : x.cols));
+  if (x.cols > kTileDepth && tiles > kKeptTiles) tiles = kKeptTiles;
   const std::uint32_t chunk = kT * (tiles == 0 ? 1 : tiles);
   for (std::uint32_t t = 0; t < x.rows; t += chunk) {
     const std::uint32_t end = t + chunk < x.rows ? t + chunk : x.rows;

@@ -35,6 +35,8 @@ inline void gate_elements(Activation act, const float* gate, const float* up, fl
       return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return gelu_tanh(x); });
     case Activation::relu2:
       return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu2(x); });
+    case Activation::relu:
+      return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu(x); });
   }
 }
 

@@ -32,3 +32,7 @@ template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 
   return {_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<std::int64_t>(low))),
           _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<std::int64_t>(high)))};
 }
+/// reduce_tree of eight sums.
+ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
+  for (std::size_t i = 0; i < 8; ++i) out[i] = reduce_tree(sum[i]);
+}

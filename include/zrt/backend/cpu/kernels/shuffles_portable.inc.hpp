@@ -30,3 +30,7 @@ template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 
   return from_lanes<I32>(
       [&](std::size_t i) { return static_cast<std::int32_t>((i < 8 ? low : high) >> (i % 8 * 8) & 255u); });
 }
+/// reduce_tree of eight sums.
+ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
+  for (std::size_t i = 0; i < 8; ++i) out[i] = reduce_tree(sum[i]);
+}
