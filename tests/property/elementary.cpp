@@ -149,11 +149,13 @@ TEST(Elementary, ExactValues) {
   EXPECT_EQ(math::sigmoid(-kInfinity), 0.0f);
   EXPECT_EQ(math::sigmoid(0.0f), 0.5f);
   EXPECT_EQ(math::relu2(-3.0f), 0.0f);
+  EXPECT_EQ(math::relu(-3.0f), 0.0f);
+  EXPECT_EQ(math::relu(3.0f), 3.0f);
   EXPECT_EQ(math::relu2(3.0f), 9.0f);
   EXPECT_EQ(math::softplus(kInfinity), kInfinity);
   for (const float got :
        {math::exp(kNan), math::log(kNan), math::sin(kNan), math::tanh(kNan), math::erf(kNan), math::sigmoid(kNan),
-        math::silu(kNan), math::gelu(kNan), math::gelu_tanh(kNan), math::relu2(kNan), math::softplus(kNan)})
+        math::silu(kNan), math::gelu(kNan), math::gelu_tanh(kNan), math::relu2(kNan), math::relu(kNan), math::softplus(kNan)})
     EXPECT_TRUE(std::isnan(got));
 }
 

@@ -275,6 +275,20 @@ TEST(FuseGatedAct, SquaredRelu) {
   });
 }
 
+TEST(FuseGatedAct, Relu) {
+  const std::vector<Shape> shapes{{3, 7}};
+  const Ops one{"gated_act"};
+  const auto zero = [](B& b) { return b.scalar(DType::f32, 0.0); };
+  expect_fused("max(x, 0)", shapes, one, [&](B& b, const In& in) { return b.maximum(in[0], zero(b)); }, 0.0);
+  expect_fused("max(0, x)", shapes, one, [&](B& b, const In& in) { return b.maximum(zero(b), in[0]); }, 0.0);
+  expect_fused(
+      "max(x, 0) · up", {{3, 7}, {3, 7}}, one,
+      [&](B& b, const In& in) { return b.maximum(in[0], zero(b)) * in[1]; }, 0.0);
+  expect_kept("min(x, 0)", shapes, "gated_act", [&](B& b, const In& in) { return b.minimum(in[0], zero(b)); });
+  expect_kept("max(x, 1)", shapes, "gated_act",
+              [](B& b, const In& in) { return b.maximum(in[0], b.scalar(DType::f32, 1.0)); });
+}
+
 T matrix_of(B& b, std::int64_t rows, std::int64_t cols, std::uint32_t seed) {
   return b.constant({rows, cols}, random_floats(static_cast<std::size_t>(rows * cols), seed));
 }

@@ -192,6 +192,7 @@ constexpr Scalar kScalar[] = {
     [](float a, float, float) { return math::gelu(a); },
     [](float a, float, float) { return math::gelu_tanh(a); },
     [](float a, float, float) { return math::relu2(a); },
+    [](float a, float, float) { return math::relu(a); },
     [](float a, float, float) { return math::softplus(a); },
 };
 

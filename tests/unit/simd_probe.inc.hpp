@@ -64,6 +64,7 @@ inline constexpr Operation kOperations[] = {
     ZRT_PROBE(gelu(a)),
     ZRT_PROBE(gelu_tanh(a)),
     ZRT_PROBE(relu2(a)),
+    ZRT_PROBE(relu(a)),
     ZRT_PROBE(softplus(a)),
 };
 #undef ZRT_PROBE

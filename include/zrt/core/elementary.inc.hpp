@@ -243,6 +243,9 @@ struct SinCos {
   return sealed((x * splat(0.5f)) * (tanh(sealed(x * slope)) + splat(1.0f)));
 }
 
+/// max(x, 0): 0 below 0, else x itself, NaN and -0 too.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 relu(F32 x) noexcept { return select(less(x, splat(0.0f)), splat(0.0f), x); }
+
 /// max(x, 0)^2; NaN stays NaN.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 relu2(F32 x) noexcept {
   const F32 positive = max(splat(0.0f), x);

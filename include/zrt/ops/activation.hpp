@@ -8,8 +8,8 @@
 
 namespace zrt::inline ZRT_ABI {
 
-enum class Activation : std::uint8_t { none, silu, gelu, gelu_tanh, relu2 };
-inline constexpr std::uint8_t kActivations = 5;
+enum class Activation : std::uint8_t { none, silu, gelu, gelu_tanh, relu2, relu };
+inline constexpr std::uint8_t kActivations = 6;
 
 /// One activation in f32, by zrt's own elementary functions.
 [[nodiscard]] inline float activate(Activation kind, float x) noexcept {
@@ -24,6 +24,8 @@ inline constexpr std::uint8_t kActivations = 5;
       return math::gelu_tanh(x);
     case Activation::relu2:
       return math::relu2(x);
+    case Activation::relu:
+      return math::relu(x);
   }
   return x;
 }

@@ -93,6 +93,9 @@ struct GatedAct {
         y = binary(BinaryKind::mul, positive, positive);
         break;
       }
+      case Activation::relu:
+        y = binary(BinaryKind::maximum, x, scalar(0.0f));
+        break;
     }
     if (c.in[1].present()) y = binary(BinaryKind::mul, y, c.in[1]);
     return Outputs<G, GatedAct>{y};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ir/passes/fuse_gated_act.hpp: SiLU, GELU and squared ReLU from primitives, with the gate's product.
+// zrt/ir/passes/fuse_gated_act.hpp: SiLU, GELU, ReLU and its square from primitives, with the gate's product.
 #pragma once
 
 #include <zrt/ir/passes/pattern.hpp>
@@ -167,24 +167,37 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
     return Activation::gelu_tanh;
   std::uint32_t a = 0;
   std::uint32_t b = 0;
-  if (p.binary(v, ops::BinaryKind::mul, a, b) && a == b &&
-      p.commutes(a, ops::BinaryKind::maximum, [&](std::uint32_t of, std::uint32_t zero) {
-        x = of;
-        return p.splat(zero) == 0.0;
-      }))
-    return Activation::relu2;
+  const auto relu = [&](std::uint32_t of) {
+    return p.commutes(of, ops::BinaryKind::maximum, [&](std::uint32_t y, std::uint32_t zero) {
+      x = y;
+      return p.splat(zero) == 0.0;
+    });
+  };
+  if (relu(v)) return Activation::relu;
+  if (p.binary(v, ops::BinaryKind::mul, a, b) && a == b) {
+    // The maximum may have become relu before its square is met.
+    std::span<const std::uint32_t> act;
+    const auto params = p.made_by<ops::GatedAct>(a, act);
+    if (params && params->act == Activation::relu && act[1] == kNone) {
+      x = act[0];
+      return Activation::relu2;
+    }
+    if (relu(a)) return Activation::relu2;
+  }
   p.back(at);
   return std::nullopt;
 }
 
 }  // namespace detail
 
-/// Replaces SiLU, GELU (with erf or tanh) and squared ReLU by gated_act, and takes the product with another
+/// Replaces SiLU, GELU (with erf or tanh), ReLU and its square by gated_act, and takes the product with another
 /// value behind it in as `up`. Within 2e-6 of max(1, |y|).
 [[nodiscard]] inline Result<bool> fuse_gated_act(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto binary = r.params<ops::ElementwiseBinary>(node);
-    if (!binary || (binary->kind != ops::BinaryKind::mul && binary->kind != ops::BinaryKind::div)) return {};
+    if (!binary) return {};
+    using enum ops::BinaryKind;
+    if (binary->kind != mul && binary->kind != div && binary->kind != maximum) return {};
     Pattern p(r, node);
     const std::uint32_t result = p.result();
     if (!p.is_f32(result)) return {};
