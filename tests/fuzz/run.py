@@ -7,6 +7,7 @@ most bytes that an input has:
     // covers: zrt/model/gguf.hpp 90
     // seeds: /usr/share/data/*/file.bin
     // max-len: 64
+Its own seeds lie in corpus/NAME/, a file each, or in corpus/NAME.hex, a line each.
 The program fails on a crash, a leak, an input that takes 10 s, 2 GB of memory, or lower coverage.
 """
 import argparse
@@ -37,6 +38,13 @@ def main():
     seeds = args.source.parent / "corpus" / args.source.stem
     if seeds.is_dir():
         corpora.append(seeds)
+    lines = seeds.with_suffix(".hex")
+    if lines.is_file():
+        unpacked = args.work / "unpacked"
+        unpacked.mkdir()
+        for i, line in enumerate(lines.read_text().split()):
+            (unpacked / str(i)).write_bytes(bytes.fromhex(line))
+        corpora.append(unpacked)
     text = args.source.read_text()
     longest = re.search(r"^// max-len: (\d+)\s*$", text, re.M)
     for pattern in re.findall(r"^// seeds: (\S+)\s*$", text, re.M):
