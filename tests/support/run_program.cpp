@@ -2,14 +2,13 @@
 // tests/support/run_program.cpp: the runner of programs on ReferenceBackend, and the way from programs to loaded C.
 //
 // One source, because the way from a program to a plan is most of what either compiles.
-#include <zrt/backend/reference.hpp>
-#include <zrt/exec/program_runner.hpp>
 #include <zrt/plan/c/convert.hpp>
 
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <programs.hpp>
 #include <sstream>
 #include <support/c_code.hpp>
 #include <support/run_program.hpp>

@@ -69,23 +69,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   /// run), and of bind.
   [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program,
                                                   std::span<const ir::ptir::Shape> shapes, typename B::Device& device,
-                                                  const ProgramOptions& options) noexcept {
-    static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
-    constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
-    auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
-    if (!graph) return pass(graph);
-    if (options.optimise)
-      if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::kEvaluateTable<Catalog>}); !r) return pass(r);
-    auto compiled = plan::compile(*graph, kOps, kClaims, options.compile);
-    if (!compiled) return pass(compiled);
-    auto weights = exec::bind_weights<B>(compiled->plan, {}, device);
-    if (!weights) return pass(weights);
-    auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
-    if (!states) return pass(states);
-    auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states, {}, device);
-    if (!bound) return pass(bound);
-    return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
-  }
+                                                  const ProgramOptions& options) noexcept;
 
   /// Runs the program once: `inputs` in the order of the parameters, `outputs` in that of the results.
   ///
@@ -93,26 +77,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   /// Errc::spec_violation and limit_exceeded with the instruction where data broke an op's contract (the
   /// outputs are then left alone), Errc::cancelled when `stop` ended it, and the device's own.
   [[nodiscard]] Result<void> run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
-                                 const StopPoll& stop = {}) noexcept {
-    if (auto r = check("input", inputs, plan().inputs.span()); !r) return r;
-    if (auto r = check("output", outputs, plan().outputs.span()); !r) return r;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (auto r = device_->write(bound_.tensor(plan().inputs[i].reg), inputs[i].data); !r) return r;
-    StepStatus status;
-    ExecutionContext step;
-    step.status = &status;
-    const auto completed = bound_.program().launch(*device_, step, stop);
-    if (!completed) return pass(completed);
-    if (auto fault = exec::step_fault(status, plan()); !fault) return fault;
-    if (!*completed) return fail(Errc::cancelled, "the program was stopped");
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const TensorView& to = outputs[i];
-      if (auto r = device_->read(bound_.tensor(plan().outputs[i].reg), 0, to.data); !r) return r;
-      // The half of the last byte that belongs to no element.
-      if (info(to.dtype).block_elems == 2 && to.shape.elements({}).raw() % 2 != 0) to.data.back() &= std::byte{0x0f};
-    }
-    return {};
-  }
+                                 const StopPoll& stop = {}) noexcept;
 
   [[nodiscard]] std::size_t inputs() const noexcept { return plan().inputs.size(); }
   [[nodiscard]] std::size_t outputs() const noexcept { return plan().outputs.size(); }
@@ -155,5 +120,52 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   exec::BoundPlan<B> bound_;
   typename B::Device* device_;
 };
+
+// Both stand outside of the class: a source that declares the runner as compiled elsewhere (`extern template`)
+// then compiles neither.
+template <class B, class Catalog>
+Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir::Program& program,
+                                                                  std::span<const ir::ptir::Shape> shapes,
+                                                                  typename B::Device& device,
+                                                                  const ProgramOptions& options) noexcept {
+  static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
+  constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
+  auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
+  if (!graph) return pass(graph);
+  if (options.optimise)
+    if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::kEvaluateTable<Catalog>}); !r) return pass(r);
+  auto compiled = plan::compile(*graph, kOps, kClaims, options.compile);
+  if (!compiled) return pass(compiled);
+  auto weights = exec::bind_weights<B>(compiled->plan, {}, device);
+  if (!weights) return pass(weights);
+  auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
+  if (!states) return pass(states);
+  auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states, {}, device);
+  if (!bound) return pass(bound);
+  return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
+}
+
+template <class B, class Catalog>
+Result<void> ProgramRunner<B, Catalog>::run(std::span<const ConstTensorView> inputs,
+                                            std::span<const TensorView> outputs, const StopPoll& stop) noexcept {
+  if (auto r = check("input", inputs, plan().inputs.span()); !r) return r;
+  if (auto r = check("output", outputs, plan().outputs.span()); !r) return r;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (auto r = device_->write(bound_.tensor(plan().inputs[i].reg), inputs[i].data); !r) return r;
+  StepStatus status;
+  ExecutionContext step;
+  step.status = &status;
+  const auto completed = bound_.program().launch(*device_, step, stop);
+  if (!completed) return pass(completed);
+  if (auto fault = exec::step_fault(status, plan()); !fault) return fault;
+  if (!*completed) return fail(Errc::cancelled, "the program was stopped");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& to = outputs[i];
+    if (auto r = device_->read(bound_.tensor(plan().outputs[i].reg), 0, to.data); !r) return r;
+    // The half of the last byte that belongs to no element.
+    if (info(to.dtype).block_elems == 2 && to.shape.elements({}).raw() % 2 != 0) to.data.back() &= std::byte{0x0f};
+  }
+  return {};
+}
 
 }  // namespace zrt::inline ZRT_ABI
