@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/engines/cpu.cpp: the one place where the CPU engine and its runner of programs are compiled.
+// examples/engines/cpu.cpp: the one place where the CPU engine is compiled.
 #include <zrt/backend/cpu.hpp>
-#include <zrt/exec/program_runner.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
 template class zrt::Engine<zrt::CpuBackend>;
-template class zrt::ProgramRunner<zrt::CpuBackend>;

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/engines/programs.hpp: the runners of tensor programs, declared as compiled elsewhere (cpu.cpp, reference.cpp).
+// examples/engines/programs.hpp: the runners of tensor programs, declared as compiled elsewhere (programs_cpu.cpp, programs_reference.cpp).
 #pragma once
 
 #include <zrt/backend/cpu.hpp>
 #include <zrt/backend/reference.hpp>
 #include <zrt/exec/program_runner.hpp>
+#include <zrt/ir/onnx/operators.hpp>
 
-extern template class zrt::ProgramRunner<zrt::CpuBackend>;
-extern template class zrt::ProgramRunner<zrt::ReferenceBackend>;
+namespace engines {
+
+/// The CPU for tensor programs: no quantised weights, and the kernels that ONNX files call.
+using CpuPrograms = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<>, zrt::cpu::AllVariants, boost::mp11::mp_list<>,
+                                         zrt::ir::onnx::Targets>;
+using ReferencePrograms = zrt::BasicReferenceBackend<zrt::ops::Catalog, zrt::ir::onnx::Targets>;
+
+}  // namespace engines
+
+extern template class zrt::ProgramRunner<engines::CpuPrograms>;
+extern template class zrt::ProgramRunner<engines::ReferencePrograms>;

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/tensor_program.cpp: the choice of a backend for a tensor program.
 #include "tensor_program.hpp"
-#include <zrt/backend/cpu.hpp>
-#include <zrt/backend/reference.hpp>
-#include <zrt/exec/program_runner.hpp>
-#include <zrt/ir/onnx/operators.hpp>
 #include <zrt/plan/c/convert.hpp>
+
+#include <programs.hpp>
 
 namespace program {
 namespace {
-
-// Programs may call the kernels that ONNX files need. They have no quantised weights.
-using Targets = zrt::ir::onnx::Targets;
-using Cpu = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<>, zrt::cpu::AllVariants, boost::mp11::mp_list<>, Targets>;
-using Reference = zrt::BasicReferenceBackend<zrt::ops::Catalog, Targets>;
 
 template <class B> class On final : public TensorProgram {
  public:
@@ -52,8 +45,8 @@ ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt:
 
 ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
                            std::string_view backend, std::uint32_t threads, bool in_order) {
-  if (backend == "cpu") return ready_on<Cpu>(source, shapes, threads, in_order);
-  if (backend == "reference") return ready_on<Reference>(source, shapes, threads, in_order);
+  if (backend == "cpu") return ready_on<engines::CpuPrograms>(source, shapes, threads, in_order);
+  if (backend == "reference") return ready_on<engines::ReferencePrograms>(source, shapes, threads, in_order);
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
 }
 

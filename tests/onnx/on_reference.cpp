@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/onnx/on_reference.cpp: node tests on ReferenceBackend, and how they are loaded.
-#include <zrt/backend/reference.hpp>
-
 #include <fstream>
 #include <iterator>
 #include <onnx/run_case.hpp>
+#include <programs.hpp>
 
 namespace zrt::test {
 
@@ -31,7 +30,7 @@ NodeCase NodeCase::load(const std::filesystem::path& folder) {
 }
 
 Outcome run_on_reference(const NodeCase& test, bool optimise) {
-  return run_case<BasicReferenceBackend<ops::Catalog, onnx::Targets>>(test, 1, optimise);
+  return run_case<engines::ReferencePrograms>(test, 1, optimise);
 }
 
 }  // namespace zrt::test

@@ -113,8 +113,8 @@ template <class B> void run_without_memory() {
 }
 
 TEST(AllocProgram, ARunAllocatesNothing) {
-  run_without_memory<ReferenceBackend>();
-  run_without_memory<CpuBackend>();
+  run_without_memory<engines::ReferencePrograms>();
+  run_without_memory<engines::CpuPrograms>();
 }
 
 /// What the CPU claims of the IR runs there by its own kernels.
@@ -132,7 +132,7 @@ region @0 main(%0 table: f32[?V, 3], %1 ids: si32[?N]) {
   for (const std::uint32_t threads : {1u, 2u}) {
     ProgramOptions options;
     options.threads = threads;
-    auto runner = ProgramRunner<CpuBackend>::make(*program, shapes, options);
+    auto runner = ProgramRunner<engines::CpuPrograms>::make(*program, shapes, options);
     ASSERT_TRUE(runner) << runner.error().text();
     std::vector<float> table(12), rows(6);
     for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i);

@@ -30,7 +30,7 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
   ProgramOptions options;
   options.lower.trip_limit = trip_limit;
   options.optimise = optimise;
-  auto runner = ProgramRunner<ReferenceBackend>::make(program, shapes, options);
+  auto runner = ProgramRunner<engines::ReferencePrograms>::make(program, shapes, options);
   if (!runner) {
     result.refused = runner.error();
     return result;

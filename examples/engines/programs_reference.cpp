@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/engines/programs_reference.cpp: the one place where the runner of tensor programs on the oracle is compiled.
+#include <programs.hpp>
+
+template class zrt::ProgramRunner<engines::ReferencePrograms>;
