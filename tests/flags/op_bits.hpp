@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/flags/op_bits.cpp: prints digests of what references and samplers compute in plain expressions, which a
-// compiler may be allowed to contract; every set of flags must print the same.
+// tests/flags/op_bits.hpp: digests of what references and samplers compute in plain expressions, which a compiler may be allowed to contract.
+#pragma once
+
 #include <zrt/core/elementary64.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/lm_head.hpp>
@@ -11,7 +12,7 @@
 #include <bit>
 #include <cstdio>
 
-namespace {
+namespace op_bits {
 
 using namespace zrt;
 
@@ -39,14 +40,14 @@ class Digest {
       value_ = (value_ ^ byte) * 0x100000001b3u;
   }
   void print(const char* what) const noexcept {
-    std::printf("%s %016llx\n", what, static_cast<unsigned long long>(value_));
+    std::printf("bits %s %016llx\n", what, static_cast<unsigned long long>(value_));
   }
 
  private:
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-void penalties(Random& random) {
+inline void penalties(Random& random) {
   Digest digest;
   for (int round = 0; round < 200; ++round) {
     std::array<float, 64> logits;
@@ -64,7 +65,7 @@ void penalties(Random& random) {
   digest.print("penalties");
 }
 
-void attention(Random& random) {
+inline void attention(Random& random) {
   constexpr std::uint32_t kDim = 8, kTokens = 40, kPages = 3;
   Digest digest;
   for (int round = 0; round < 50; ++round) {
@@ -101,7 +102,7 @@ void attention(Random& random) {
 }
 
 /// Arguments next to where the nearest whole multiple of ln 2 changes.
-void exponentials() {
+inline void exponentials() {
   Digest digest;
   for (int half = -4001; half < 4001; half += 2)
     for (int ulp = -4; ulp <= 4; ++ulp) {
@@ -114,7 +115,7 @@ void exponentials() {
   digest.print("exponentials");
 }
 
-void angles(Random& random) {
+inline void angles(Random& random) {
   Digest digest;
   ops::RopeParams params;
   params.head_dim = params.n_rot = 16;
@@ -131,13 +132,13 @@ void angles(Random& random) {
   digest.print("angles");
 }
 
-}  // namespace
-
-int main() {
+/// Prints a line for each digest.
+inline void print() {
   Random random;
   penalties(random);
   attention(random);
   exponentials();
   angles(random);
-  return 0;
 }
+
+}  // namespace op_bits
