@@ -5,7 +5,6 @@
 //              [seed=1] [print=50] [sample=200] [threads=1]
 // The last tenth of the text is held out. tests/tools/train_byte_transformer.py does the same in PyTorch.
 #include "train/byte_transformer.hpp"
-#include <zrt/backend/cpu.hpp>
 #include <zrt/exec/fused_runner.hpp>
 
 #include <algorithm>
@@ -19,7 +18,8 @@
 namespace {
 
 using namespace example;
-using Runner = zrt::FusedRunner<zrt::CpuBackend>;
+// A host writes zrt::CpuBackend; this one shares what engines/programs.hpp declares as compiled elsewhere.
+using Runner = zrt::FusedRunner<engines::CpuPrograms>;
 
 /// A model on the backend with its batch, its variables and its outputs.
 class Session {

@@ -1,5 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/engines/programs_reference.cpp: the one place where the runner of tensor programs on the oracle is compiled.
+// examples/engines/programs_reference.cpp: the one place where the runner of tensor programs on the oracle is compiled, and their way to C.
+//
+// One source, because the passes on the way to C fold constants by the same references.
+#include <c_programs.hpp>
 #include <programs.hpp>
 
 template class zrt::ProgramRunner<engines::ReferencePrograms>;
+
+namespace engines {
+
+using namespace zrt;
+
+Result<String> to_c(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes) {
+  return plan::c::to_c(program, shapes);
+}
+
+Result<void> add_to_c(plan::c::Module& module, std::string_view name, const ir::ptir::Program& program,
+                      std::span<const ir::ptir::Shape> shapes, const plan::c::Options& options) {
+  return plan::c::add_program(module, name, program, shapes, options);
+}
+
+Result<void> add_to_c(plan::c::Module& module, std::string_view name, const ir::fused::FusedProgram& program,
+                      std::span<const ir::fused::FeedType> feeds) {
+  return plan::c::add_program(module, name, program, feeds);
+}
+
+}  // namespace engines

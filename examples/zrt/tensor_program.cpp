@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/tensor_program.cpp: the choice of a backend for a tensor program.
 #include "tensor_program.hpp"
-#include <zrt/plan/c/convert.hpp>
 
+#include <c_programs.hpp>
 #include <programs.hpp>
 
 namespace program {
@@ -51,7 +51,7 @@ ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const
 }
 
 zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes) {
-  return zrt::plan::c::to_c(source, shapes);
+  return engines::to_c(source, shapes);
 }
 
 }  // namespace program

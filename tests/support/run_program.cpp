@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/support/run_program.cpp: the runner of programs on ReferenceBackend, and the way from programs to loaded C.
-//
-// One source, because the way from a program to a plan is most of what either compiles.
-#include <zrt/plan/c/convert.hpp>
-
+#include <c_programs.hpp>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -73,12 +70,12 @@ Result<void> CCode::add(const std::string& name, const ir::ptir::Program& progra
   plan::c::Options options;
   options.lower.trip_limit = trip_limit;
   options.optimise = optimise;
-  return plan::c::add_program(state_->module, name, program, shapes, options);
+  return engines::add_to_c(state_->module, name, program, shapes, options);
 }
 
 Result<void> CCode::add(const std::string& name, const ir::fused::FusedProgram& program,
                         std::span<const ir::fused::FeedType> feeds) {
-  return plan::c::add_program(state_->module, name, program, feeds);
+  return engines::add_to_c(state_->module, name, program, feeds);
 }
 
 std::string CCode::build() {

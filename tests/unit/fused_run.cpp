@@ -31,7 +31,7 @@ template <class T> TensorView room(const Shape& shape, std::vector<T>& data) {
 }
 
 template <class B> class FusedRun : public ::testing::Test {};
-using Backends = ::testing::Types<ReferenceBackend, CpuBackend>;
+using Backends = ::testing::Types<engines::ReferencePrograms, engines::CpuPrograms>;
 TYPED_TEST_SUITE(FusedRun, Backends);
 
 constexpr std::string_view kBatchNorm = R"({"version":1,"feeds":[0,1,2,3,4],"steps":[
