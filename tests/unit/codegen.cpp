@@ -46,6 +46,18 @@ TEST(Codegen, NumbersAreSpelledExactly) {
   EXPECT_EQ(plan::c::literal(-__builtin_inf()).view(), "-INFINITY");
 }
 
+TEST(Codegen, AnExpressionThatWasCutIsRefused) {
+  plan::c::Expr most;
+  for (std::size_t i = 0; i < plan::c::Expr::kCapacity; ++i) most.append({"x"});
+  for (const char* more : {"", "x"}) {
+    plan::c::Source w(system_allocator());
+    w.line({plan::c::Expr{most, more}, ";"});
+    const auto text = w.finish();
+    EXPECT_EQ(text.has_value(), *more == '\0');
+    EXPECT_TRUE(text || text.error().code() == Errc::limit_exceeded);
+  }
+}
+
 double number_at(const HostValue& value, std::uint64_t i) {
   std::array<double, 2> both{};
   const std::uint64_t odd = i % info(value.type.dtype).block_elems;

@@ -28,6 +28,8 @@ class Piece {
       rest /= 10;
     } while (rest != 0);
   }
+  /// False for an expression that was longer than an Expr is.
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
   [[nodiscard]] std::string_view view() const noexcept {
     return count_ == 0 ? text_ : std::string_view(digits_.data() + digits_.size() - count_, count_);
   }
@@ -36,38 +38,36 @@ class Piece {
   std::string_view text_;
   std::array<char, 20> digits_{};
   std::size_t count_ = 0;
+  bool whole_ = true;
 };
 
-/// An expression of C, by value. One that outgrows it has `fits` false, and no Source takes it.
+/// An expression of C, by value. One that outgrows it is cut, and then no Source takes it.
 class Expr {
  public:
-  /// The longest that an emitter writes adds an index on eight axes, each below 2^32, to a call.
+  /// A sum over the 16 axes of a tiling, with strides below 2^53, in a call: 16 * 26 and what stands around it.
   static constexpr std::size_t kCapacity = 640;
 
   Expr() noexcept = default;
   Expr(std::initializer_list<Piece> pieces) noexcept { append(pieces); }
   Expr& append(std::initializer_list<Piece> pieces) noexcept {
-    for (const Piece& piece : pieces)
-      for (const char c : piece.view()) {
-        if (size_ < kCapacity)
-          text_[size_++] = c;
-        else
-          fits_ = false;
-      }
+    for (const Piece& piece : pieces) {
+      whole_ = whole_ && piece.whole() && piece.view().size() <= kCapacity - size_;
+      for (const char c : piece.view())
+        if (size_ < kCapacity) text_[size_++] = c;
+    }
     return *this;
   }
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  [[nodiscard]] bool fits() const noexcept { return fits_; }
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
 
  private:
   std::size_t size_ = 0;
-  bool fits_ = true;
+  bool whole_ = true;
   std::array<char, kCapacity> text_;  // beyond size_, whatever was there
 };
 
-// What does not fit shows as a word that no compiler takes, should a Source ever be bypassed.
-inline Piece::Piece(const Expr& expr) noexcept : text_(expr.fits() ? expr.view() : "<expression too long>") {}
+inline Piece::Piece(const Expr& expr) noexcept : text_(expr.view()), whole_(expr.whole()) {}
 
 /// Lines of C, indented by the blocks that are open. Keeps the first error; `finish` returns it.
 class Source {
@@ -76,13 +76,13 @@ class Source {
 
   void line(std::initializer_list<Piece> pieces) noexcept {
     for (std::size_t i = 0; i < depth_; ++i) put("  ");
-    for (const Piece& piece : pieces) put(piece.view());
+    for (const Piece& piece : pieces) put(piece);
     put("\n");
   }
   /// A line that opens a block; an empty one is a block of its own.
   void open(std::initializer_list<Piece> pieces) noexcept {
     for (std::size_t i = 0; i < depth_; ++i) put("  ");
-    for (const Piece& piece : pieces) put(piece.view());
+    for (const Piece& piece : pieces) put(piece);
     put(pieces.size() == 0 ? "{\n" : " {\n");
     ++depth_;
   }
@@ -104,9 +104,10 @@ class Source {
       text.remove_prefix(end + 1);
     }
   }
-  void put(std::string_view text) noexcept {
-    if (!error_) return;
-    error_ = text_.append(text);
+  void put(const Piece& piece) noexcept {
+    if (!piece.whole())
+      set(Error::of(Errc::limit_exceeded, "an expression has more than ", Expr::kCapacity, " characters"));
+    if (error_) error_ = text_.append(piece.view());
   }
 
   void set(const Error& error) noexcept {
