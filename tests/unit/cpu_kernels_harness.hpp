@@ -40,7 +40,7 @@ std::vector<const cpu::KernelSet*> variants() {
   return sets;
 }
 
-/// Runs workers on threads of their own and joins them after every call.
+/// Runs workers on threads of their own and joins them after every step.
 inline zrt::ThreadHook threads(std::uint32_t workers) {
   static std::uint32_t counts[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   const auto run = [](void* context, zrt::ThreadHook::Work work, void* argument) noexcept {
