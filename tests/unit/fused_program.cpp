@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/fused_program.cpp: fused programs: their JSON form, their order, what is refused and where the wire is cut.
 #include <zrt/ir/fused/from_ptir.hpp>
+#include <zrt/ir/fused/graft.hpp>
 #include <zrt/ir/fused/instantiate.hpp>
 #include <zrt/ir/fused/json.hpp>
 #include <zrt/ir/fused/optimise.hpp>
@@ -276,6 +277,23 @@ TEST(FusedInC, TheModeIsAnArgument) {
     EXPECT_FALSE(got[0].bytes == results);
     results = got[0].bytes;
   }
+}
+
+TEST(FusedGraft, KeepsTheDrawsOfStepsThatItNumbersAnew) {
+  const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[
+{"step_id":3,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5},"result_id":1,"mode_sensitive":true},
+{"step_id":8,"op_name":"dropout","input_ids":[1],"attrs":{"rate":0.5,"stream":5},"result_id":2,"mode_sensitive":true}],
+"outputs":{"y":2}})");
+  const std::vector<fused::FeedType> types{{0, kVector}};
+  fused::Graft graft(program, types);
+  graft.output("more", graft.value(2) + graft.value(0));
+  const auto made = graft.finish();
+  ASSERT_TRUE(made) << made.error().text();
+  ASSERT_EQ(made->steps.size(), 3u);
+  EXPECT_EQ(made->steps[0].step_id, 0u);
+  EXPECT_EQ(made->attributes_of(made->steps[0])[2].as_integer(), 3);
+  EXPECT_EQ(made->attributes_of(made->steps[1])[2].as_integer(), 5);
+  EXPECT_EQ(made->outputs[1].id, made->results_of(made->steps[2])[0]);
 }
 
 TEST(FusedOptimise, GivesANewProgramWithoutRepeatsAndWithoutWhatNothingNeeds) {

@@ -7,6 +7,11 @@
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
+/// The stream of a dropout: its attribute, or where that is left out the id of its step.
+[[nodiscard]] constexpr Attribute dropout_stream(const Step& step, const Attribute& stream) noexcept {
+  return stream.present() ? stream : Attribute::integer(std::int64_t{step.step_id});
+}
+
 /// Adds steps, feeds, outputs and states to a fused program; `finish` gives a new one.
 ///
 /// `value` gives a value of the program as a tensor of `builder()`; what is built from such tensors becomes
@@ -87,12 +92,6 @@ class Graft {
     keep(to_.steps.push_back({given[0], op, *in_pool, {}, *out_pool, true}));
     set_attributes(to_.steps.size() - 1, attributes);
   }
-  /// Gives a step of the program (by its index) other attributes, all of them numbers.
-  void set_attributes(std::size_t step, std::span<const Attribute> attributes) noexcept {
-    keep(changed_.push_back(
-        {step, static_cast<std::uint32_t>(attributes_.size()), static_cast<std::uint32_t>(attributes.size())}));
-    keep(attributes_.append(attributes));
-  }
 
   /// Gives the program with its graft, in level order, or the first error.
   [[nodiscard]] Result<FusedProgram> finish() noexcept {
@@ -133,6 +132,12 @@ class Graft {
 
   template <class T> void keep(const Result<T>& r) noexcept {
     if (!r) builder_.set(r.error());
+  }
+  /// Gives a step (by its index) other attributes, all of them numbers.
+  void set_attributes(std::size_t step, std::span<const Attribute> attributes) noexcept {
+    keep(changed_.push_back(
+        {step, static_cast<std::uint32_t>(attributes_.size()), static_cast<std::uint32_t>(attributes.size())}));
+    keep(attributes_.append(attributes));
   }
   [[nodiscard]] ptir::Tensor fresh(const ptir::TensorType& type) noexcept {
     const ptir::Tensor made = builder_.parameter(type);
@@ -179,7 +184,14 @@ class Graft {
     if (auto r = to_.state_in.append(from_.state_in.span()); !r) return r;
     if (auto r = to_.state_out.append(from_.state_out.span()); !r) return r;
     if (auto r = to_.meta.append(from_.meta.span()); !r) return r;
-    return to_.ids.append(from_.ids.span());
+    if (auto r = to_.ids.append(from_.ids.span()); !r) return r;
+    // Steps get new ids; the draws stay.
+    for (std::size_t s = 0; s < from_.steps.size(); ++s) {
+      if (from_.steps[s].op.view() != "dropout") continue;
+      const auto attributes = from_.attributes_of(from_.steps[s]);
+      set_attributes(s, std::array{attributes[0], attributes[1], dropout_stream(from_.steps[s], attributes[2])});
+    }
+    return {};
   }
 
   const FusedProgram& from_;

@@ -21,7 +21,6 @@ class GradientCall {
 
   [[nodiscard]] fused::Graft& graft() const noexcept { return graft_; }
   [[nodiscard]] ptir::Builder& builder() const noexcept { return graft_.builder(); }
-  [[nodiscard]] std::size_t index() const noexcept { return index_; }
   [[nodiscard]] const fused::Step& step() const noexcept { return program().steps[index_]; }
 
   [[nodiscard]] std::size_t inputs() const noexcept { return ids().size(); }

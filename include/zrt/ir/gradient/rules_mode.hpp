@@ -9,12 +9,8 @@ namespace zrt::inline ZRT_ABI::ir::gradient::rules {
 
 /// Drops the same elements of the cotangent: a dropout on the stream of the first.
 inline void dropout(GradientCall& c) noexcept {
-  std::array<ptir::Attribute, 3> attributes{c.attributes()[0], c.attributes()[1], c.attributes()[2]};
-  if (!attributes[2].present()) {
-    // The order of steps may change; the draw must not.
-    attributes[2] = ptir::Attribute::integer(std::int64_t{c.step().step_id});
-    c.graft().set_attributes(c.index(), attributes);
-  }
+  const std::array<ptir::Attribute, 3> attributes{c.attributes()[0], c.attributes()[1],
+                                                  fused::dropout_stream(c.step(), c.attributes()[2])};
   const Tensor g = c.cotangent();
   Vector<Tensor> given;
   c.graft().mode_step("dropout", {&g, 1}, attributes, {&g.type(), 1}, given);
