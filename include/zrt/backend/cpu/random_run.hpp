@@ -23,8 +23,12 @@ struct RandomRun {
   }
 
  private:
+  // Without a loop over the words, so that the loops over k become vectors.
   void put(std::uint64_t k, const std::array<std::uint32_t, 4>& words) noexcept {
-    for (std::size_t i = 0; i < 4; ++i) word[i][k] = words[i];
+    word[0][k] = words[0];
+    word[1][k] = words[1];
+    word[2][k] = words[2];
+    word[3][k] = words[3];
   }
 };
 
