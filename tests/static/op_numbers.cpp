@@ -70,6 +70,7 @@ static_assert(is<Dequantize>(101, "dequantize", primitive));
 static_assert(is<Requantize>(102, "requantize", primitive));
 static_assert(is<Softmax>(103, "softmax", fused));
 static_assert(is<Attention>(105, "attention", fused));
+static_assert(is<Convolve>(106, "convolve", fused));
 
 // Numbers that are reserved, because what they name is no op.
 static_assert(!zrt::number_fits(52, fused) && !zrt::number_fits(53, fused) && !zrt::number_fits(54, fused));

@@ -46,7 +46,9 @@ using BuildProgram = std::function<PtirTensor(PtirBuilder&, const std::vector<Pt
 struct FusionResult {
   std::vector<std::string> ops;    ///< of the plan with the passes
   std::vector<std::string> plain;  ///< of the plan without them
-  double worst = 0;                ///< largest |with - without| / max(1, |without|)
+  std::uint64_t arena_bytes = 0;   ///< with the passes
+  std::uint64_t plain_arena_bytes = 0;
+  double worst = 0;  ///< largest |with - without| / max(1, |without|)
   std::vector<float> values;
 
   [[nodiscard]] std::size_t count(std::string_view op) const {
@@ -80,6 +82,8 @@ struct FusionResult {
   if (with.refused || without.refused) return result;
   result.ops = with.ops;
   result.plain = without.ops;
+  result.arena_bytes = with.arena_bytes;
+  result.plain_arena_bytes = without.arena_bytes;
   EXPECT_EQ(with.outputs[0].type, without.outputs[0].type);
   result.values = floats_of(with.outputs[0]);
   const std::vector<float> expected = floats_of(without.outputs[0]);

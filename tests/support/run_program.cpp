@@ -35,6 +35,7 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
   const plan::ExecutionPlan& plan = runner->compiled().plan;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     result.ops.emplace_back(kOpTable<ops::Catalog>[number(plan.instructions[i].opcode)] -> name);
+  result.arena_bytes = runner->mapping().arena_bytes;
   std::vector<TensorView> out;
   result.outputs.resize(runner->outputs());
   for (std::size_t i = 0; i < runner->outputs(); ++i) {

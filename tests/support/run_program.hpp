@@ -25,6 +25,7 @@ struct ProgramRun {
   std::optional<Error> failed;
   std::vector<HostValue> outputs;
   std::vector<std::string> ops;  ///< names of the plan's instructions in order, regions apart
+  std::uint64_t arena_bytes = 0;
 };
 
 /// Makes `program` ready for inputs like `inputs` and runs it `times` times; loops end after `trip_limit` trips.

@@ -354,4 +354,36 @@ TEST(AbsorbIntoMatmul, ATransposedOperandIsReadAsItLies) {
   EXPECT_EQ(free.ops, (Ops{"transpose", "dot_general"})) << "with both axes free the result's would change places";
 }
 
+T projected(B& b, const T& x, std::uint32_t seed) {
+  return b.dot(x, b.constant({8, 5}, random_floats(40, seed))) + vector_of(b, 5, seed + 1);
+}
+
+TEST(AbsorbScale, ItsForms) {
+  const std::vector<Shape> shapes{{3, 8}};
+  const Ops one{"linear"};
+  expect_fused("behind", shapes, one, [](B& b, const In& in) { return 0.3 * projected(b, in[0], 1); }, 1e-5);
+  expect_fused("before", shapes, one, [](B& b, const In& in) { return projected(b, in[0] / 3.0, 1); }, 1e-5);
+  expect_fused(
+      "a chain of numbers behind a product without a bias", shapes, one,
+      [](B& b, const In& in) { return (b.dot(in[0], b.constant({8, 5}, random_floats(40, 1))) * 6.0) / 7.0; }, 1e-5);
+  expect_fused(
+      "on both sides", shapes, one, [](B& b, const In& in) { return projected(b, in[0] * 0.7, 1) * 1.7; }, 1e-5);
+  expect_fused("a power of two", shapes, one, [](B& b, const In& in) { return projected(b, in[0], 1) * 0.25; }, 0.0);
+}
+
+TEST(AbsorbScale, NearMisses) {
+  const auto products = [](const BuildProgram& build) { return fuse({{3, 8}}, build).count("elementwise_binary"); };
+  EXPECT_EQ(products([](B& b, const In& in) {
+              const T y = projected(b, in[0], 1);
+              return y * 0.3 + y;
+            }),
+            2u)
+      << "the projection is read elsewhere";
+  EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * vector_of(b, 5, 3); }), 1u)
+      << "a vector, not a number";
+  EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * 3e38; }), 1u) << "weights overflow";
+  EXPECT_EQ(products([](B& b, const In& in) { return b.tanh(b.dot(in[0], b.transpose(in[0], {1, 0})) * 0.3); }), 1u)
+      << "two tensors of the step";
+}
+
 }  // namespace

@@ -13,6 +13,7 @@
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/cond.hpp>
 #include <zrt/ops/constant.hpp>
+#include <zrt/ops/convolve.hpp>
 #include <zrt/ops/custom_call.hpp>
 #include <zrt/ops/dequantize.hpp>
 #include <zrt/ops/dot_general.hpp>
@@ -74,7 +75,7 @@ using Catalog =
                          Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
                          ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
                          WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK,
-                         SegmentReduce, Quantize, Dequantize, Requantize>;
+                         SegmentReduce, Quantize, Dequantize, Requantize, Convolve>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -14,6 +14,7 @@
 #include <property/op_cases/concat.hpp>
 #include <property/op_cases/cond.hpp>
 #include <property/op_cases/constant.hpp>
+#include <property/op_cases/convolve.hpp>
 #include <property/op_cases/dequantize.hpp>
 #include <property/op_cases/dot_general.hpp>
 #include <property/op_cases/dynamic_slice.hpp>

@@ -9,6 +9,7 @@
 #include <zrt/ops/attention.hpp>
 #include <zrt/ops/clamp.hpp>
 #include <zrt/ops/compare.hpp>
+#include <zrt/ops/convolve.hpp>
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
@@ -35,6 +36,7 @@ struct PrimitiveSet {
                       const Worker& worker) noexcept = nullptr;
   /// The sum of a[i] · b[i] in the order dot16.
   double (*dot_f64)(const double* a, const double* b, std::uint64_t count) noexcept = nullptr;
+  exec::HostKernel<HostCall<ops::Convolve>> convolve = nullptr;
   exec::HostKernel<HostCall<ops::Attention>> attention = nullptr;
 
   /// Reads and writes runs of a float that is computed in f32.
@@ -47,6 +49,10 @@ struct PrimitiveSet {
 inline constexpr std::uint32_t kAttentionDim = 128;
 /// Workers that may compute larger heads at the same time, each with its own scratch.
 inline constexpr std::uint32_t kAttentionLanes = 8;
+
+/// Patches that a worker of a convolution gathers at a time, and workers that do so at the same time.
+inline constexpr std::uint32_t kPatchRows = 24;
+inline constexpr std::uint32_t kPatchLanes = 16;
 
 /// An op with kernels in the PrimitiveSet: its adapter's `record` takes the set too.
 template <class O>

@@ -22,28 +22,6 @@ struct AttentionParts {
   bool causal = false;
 };
 
-/// Steps from `v` through products with numbers, which multiply `scale`.
-[[nodiscard]] inline std::uint32_t unscaled(Pattern& p, std::uint32_t v, double& scale) noexcept {
-  for (;;) {
-    std::uint32_t x = 0;
-    std::uint32_t by = 0;
-    if (p.splat(v)) return v;
-    if (p.commutes(v, ops::BinaryKind::mul, [&](std::uint32_t a, std::uint32_t b) {
-          x = a;
-          by = b;
-          return p.splat(b).has_value();
-        })) {
-      scale *= *p.splat(by);
-    } else if (p.attempt(
-                   [&] { return p.binary(v, ops::BinaryKind::div, x, by) && p.splat(by) && *p.splat(by) != 0; })) {
-      scale /= *p.splat(by);
-    } else {
-      return v;
-    }
-    v = x;
-  }
-}
-
 /// Steps from `v` through reshapes that leave the last two axes as they are.
 [[nodiscard]] inline std::uint32_t with_other_leads(Pattern& p, std::uint32_t v) noexcept {
   for (;;) {

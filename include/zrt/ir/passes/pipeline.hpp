@@ -6,12 +6,14 @@
 #include <zrt/ir/passes/constant_folding.hpp>
 #include <zrt/ir/passes/dead_code.hpp>
 #include <zrt/ir/passes/fuse_attention.hpp>
+#include <zrt/ir/passes/fuse_convolve.hpp>
 #include <zrt/ir/passes/fuse_gated_act.hpp>
 #include <zrt/ir/passes/fuse_linear.hpp>
 #include <zrt/ir/passes/fuse_norm.hpp>
 #include <zrt/ir/passes/fuse_rope.hpp>
 #include <zrt/ir/passes/fuse_softmax.hpp>
 #include <zrt/ir/passes/matmul_absorption.hpp>
+#include <zrt/ir/passes/scale_absorption.hpp>
 
 #include <string_view>
 
@@ -34,7 +36,9 @@ inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"fuse_attention", &fuse_attention},
     {"absorb_causal_mask", &absorb_causal_mask},
     {"fuse_gated_act", &fuse_gated_act},
+    {"fuse_convolve", &fuse_convolve},
     {"fuse_linear", &fuse_linear},
+    {"absorb_scale", &absorb_scale},
     {"fuse_rope", &fuse_rope},
     {"merge_common_subexpressions", &merge_common_subexpressions},
     {"drop_dead_code", &drop_dead_code},
