@@ -90,6 +90,18 @@ struct TypedDot {
     return is_f32(c) && shape.measure(c, step) && shape.fits_tiles();
   }
 
+  /// Whether the f32 product takes the operands as they lie whatever the extents: one axis of each sort, and the
+  /// contracted ones last, or the free one of rhs.
+  [[nodiscard]] static bool is_always_direct(const HostCall<ops::DotGeneral>& c) noexcept {
+    const ops::DotGeneralParams& p = c.params;
+    const std::uint32_t lhs = c.in[0].type.shape.rank;
+    const std::uint32_t rhs = c.in[1].type.shape.rank;
+    const std::uint32_t named = p.batch_count + p.contract_count;
+    if (!is_f32(c) || p.contract_count > 1 || lhs > named + 1 || rhs > named + 1) return false;
+    if (p.contract_count == 0 || (p.contract_lhs[0] + 1u == lhs && p.contract_rhs[0] + 1u == rhs)) return true;
+    return rhs != 0 && !ops::DotGeneral::listed(p, false, static_cast<std::uint8_t>(rhs - 1));
+  }
+
  private:
   /// An operand's axes in the order batch, free, contracted.
   struct Axes {
@@ -116,6 +128,7 @@ struct TypedDot {
       from = {c.in[0].data, c.in[1].data};
       sums = c.out[0].data;
       direct = is_direct(c, step, shape);
+      ZRT_ASSERT(direct || !is_always_direct(c));
       if (direct) return;
       const ops::DotGeneralParams& p = c.params;
       const std::uint64_t bytes = ops::domain_bytes(p.accum_dtype);

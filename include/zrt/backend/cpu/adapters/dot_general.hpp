@@ -31,7 +31,7 @@ template <> struct Adapter<ops::DotGeneral> {
  private:
   static bool is_direct(const HostCall<ops::DotGeneral>& c) noexcept {
     DotShape shape;
-    return fixed_shapes(c) && TypedDot::is_direct(c, ExecutionContext{}, shape);
+    return fixed_shapes(c) ? TypedDot::is_direct(c, ExecutionContext{}, shape) : TypedDot::is_always_direct(c);
   }
 };
 static_assert(RecordsPrimitive<ops::DotGeneral>);
