@@ -66,23 +66,31 @@ TEST(ThreadPool, MoreWorkersThanSharesFinish) { run_rounds(Shares::kMost + 3, 2,
 TEST(ThreadPool, SleepingWorkersAreWoken) { run_rounds(2, 20, std::chrono::microseconds(3000)); }
 TEST(ThreadPool, WorkersThatFallAsleepAsWorkComesMissNothing) { run_rounds(2, 100, std::chrono::microseconds(1000)); }
 
-/// Rounds in which the caller waits until another worker has come: a pool that never wakes one does not end.
-TEST(ThreadPool, WorkersComeAfterEveryPause) {
+/// Rounds in which the caller waits until another worker has come, which then takes its time: a pool that never wakes
+/// one does not end, and one that does not wait for whoever has come returns too early.
+TEST(ThreadPool, WorkersComeAfterEveryPauseAndAreWaitedFor) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "NOT TESTED: a pool has no threads on one core";
   ThreadPool pool(zrt::system_allocator());
   ASSERT_TRUE(pool.start(2));
   const zrt::ThreadHook hook = pool.hook();
-  for (int i = 0; i < 40; ++i) {
+  struct Visit {
     zrt::Atomic<std::uint32_t> come{0};
+    zrt::Atomic<std::uint32_t> left{0};
+  };
+  for (int i = 0; i < 40; ++i) {
+    Visit visit;
     hook.run(
         hook.context,
         [](void* argument, std::uint32_t worker, std::uint32_t) noexcept {
-          auto& others = *static_cast<zrt::Atomic<std::uint32_t>*>(argument);
-          if (worker != 0) others.store(1);
-          while (others.load() == 0) zrt::exec::spin_pause();
+          auto& v = *static_cast<Visit*>(argument);
+          if (worker != 0) v.come.store(1);
+          while (v.come.load() == 0) zrt::exec::spin_pause();
+          if (worker == 0) return;
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+          v.left.store(1);
         },
-        &come);
-    EXPECT_EQ(come.load(), 1u);
+        &visit);
+    EXPECT_EQ(visit.left.load(), 1u);
     std::this_thread::sleep_for(std::chrono::microseconds(i % 2 == 0 ? 0 : 2500));
   }
 }
