@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/graph/graph.cpp: runs one tensor program on CpuBackend as measure.py tells it to.
+// bench/graph/graph.cpp: runs one tensor program on the CPU as measure.py tells it to.
 //
 // zrt_bench_graph DATA BATCH TOKENS DIM THREADS; DATA holds the weights, then the input, as f32. Commands on
 // stdin, a line each, answered by a line: `run N` runs N times and gives the nanoseconds of each, `output FILE`
 // writes the result of the last run as f32. The first line that it prints describes the plan.
 #include "rows.hpp"
-#include <zrt/backend/cpu.hpp>
-#include <zrt/exec/program_runner.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <programs.hpp>
 #include <string>
 #include <vector>
 
@@ -53,7 +53,7 @@ double replay_overhead(std::size_t instructions, const ThreadHook& threads) {
   return best / static_cast<double>(instructions);
 }
 
-void describe(const ProgramRunner<CpuBackend>& runner, const ThreadHook& threads) {
+void describe(const ProgramRunner<engines::CpuPrograms>& runner, const ThreadHook& threads) {
   const plan::ExecutionPlan& plan = runner.compiled().plan;
   std::cout << "{\"arena_bytes\": " << runner.mapping().arena_bytes
             << ", \"overhead_ns\": " << replay_overhead(plan.instructions.size(), threads) << ", \"ops\": [";
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     options.thread_hook = pool.hook();
   }
   const ir::ptir::Shape shapes[]{program->regions[0].parameters[0].type.shape};
-  auto runner = ProgramRunner<CpuBackend>::make(*program, shapes, options);
+  auto runner = ProgramRunner<engines::CpuPrograms>::make(*program, shapes, options);
   if (!runner) return refuse(runner.error().text());
   describe(*runner, options.thread_hook);
 

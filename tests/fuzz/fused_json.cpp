@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/fused_json.cpp: JSON of fused programs, any text and edited ones; what is read is written back and made.
 // covers: zrt/ir/fused/json.hpp 90
-// covers: zrt/ir/fused/verify.hpp 80
+// covers: zrt/ir/fused/verify.hpp 90
 // max-len: 96
 #include <zrt/ir/fused/from_ptir.hpp>
 #include <zrt/ir/fused/instantiate.hpp>

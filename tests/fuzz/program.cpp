@@ -2,12 +2,12 @@
 // tests/fuzz/program.cpp: random programs, some of them broken: verified, lowered, compiled, planned, proven.
 // covers: zrt/ir/ptir/verify.hpp 90
 // covers: zrt/ir/ptir/infer.hpp 90
-// covers: zrt/ir/ptir/lower.hpp 80
-// covers: zrt/plan/liveness.hpp 80
+// covers: zrt/ir/ptir/lower.hpp 85
+// covers: zrt/plan/liveness.hpp 90
 // covers: zrt/plan/memory.hpp 90
-// covers: zrt/plan/storage.hpp 80
+// covers: zrt/plan/storage.hpp 90
 // covers: zrt/plan/placement.hpp 90
-// covers: zrt/plan/check_memory.hpp 80
+// covers: zrt/plan/check_memory.hpp 90
 // max-len: 160
 //
 // Byte 0: edits of the program and of its memory (low and high half), byte 1: instructions, ordering and shapes; then

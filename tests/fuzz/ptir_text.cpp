@@ -3,8 +3,8 @@
 // covers: zrt/ir/ptir/lexer.hpp 90
 // covers: zrt/ir/ptir/parse.hpp 90
 // covers: zrt/ir/ptir/print.hpp 90
-// covers: zrt/ir/ptir/numbers.hpp 85
-// max-len: 96
+// covers: zrt/ir/ptir/numbers.hpp 90
+// max-len: 160
 #include <zrt/ir/ptir/text.hpp>
 
 #include <array>

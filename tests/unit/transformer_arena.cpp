@@ -3,6 +3,7 @@
 //
 // The bounds are those of the graph runtime's design log ("Memory-Aware Topological Ordering"), for
 // attention whose scratch is a few rows instead of a matrix of scores.
+#include "../../bench/graph/rows.hpp"
 #include <zrt/ops/attention.hpp>
 #include <zrt/ops/constant.hpp>
 #include <zrt/ops/embedding.hpp>
@@ -17,8 +18,10 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <programs.hpp>
+#include <random>
 #include <support/run_plan.hpp>
+#include <vector>
 
 namespace {
 
@@ -119,19 +122,39 @@ std::uint64_t arena_bytes(const Result<ir::Graph>& graph, plan::Ordering orderin
 
 constexpr std::array kOrderings{plan::Ordering::program, plan::Ordering::freed_bytes, plan::Ordering::lazy_rescore};
 
+struct BoundedBlock {
+  const char* name;
+  Size size;
+  double bound;
+};
+constexpr std::array kBlocks{
+    BoundedBlock{"toy", {64, 32, 4}, 48.0 * kKiB}, BoundedBlock{"small", {256, 128, 4}, 768.0 * kKiB},
+    BoundedBlock{"medium", {512, 256, 8}, 3.1 * kMiB}, BoundedBlock{"GPT-2", {768, 512, 12}, 9.2 * kMiB}};
+
 TEST(TransformerArena, OneBlock) {
-  struct Row {
-    const char* name;
-    Size size;
-    double bound;
-  };
-  for (const Row& row : {Row{"toy", {64, 32, 4}, 48.0 * kKiB}, Row{"small", {256, 128, 4}, 768.0 * kKiB},
-                         Row{"medium", {512, 256, 8}, 3.1 * kMiB}, Row{"GPT-2", {768, 512, 12}, 9.2 * kMiB}})
+  for (const BoundedBlock& row : kBlocks)
     for (const plan::Ordering ordering : kOrderings) {
       const std::uint64_t bytes = arena_bytes(Model(row.size).block(), ordering);
       RecordProperty(std::string(row.name) + "." + std::to_string(static_cast<int>(ordering)), std::to_string(bytes));
       EXPECT_LE(static_cast<double>(bytes), row.bound) << row.name << ", ordering " << static_cast<int>(ordering);
     }
+}
+
+/// The block in primitives, as a program is written: what the passes leave of it is what the CPU runs.
+TEST(TransformerArena, OneBlockInPrimitivesOnTheCpu) {
+  for (const BoundedBlock& row : kBlocks) {
+    const std::size_t d = row.size.dim;
+    // All different, or equal weights would become one.
+    std::vector<float> weights(12 * d * d + 13 * d);
+    std::mt19937 random(1);
+    for (float& w : weights) w = static_cast<float>(random() % 4001) / 40000.0f;
+    const auto program = bench::program_of({1, row.size.tokens, row.size.dim}, weights);
+    ASSERT_TRUE(program) << program.error().text();
+    const ir::ptir::Shape shapes[]{program->regions[0].parameters[0].type.shape};
+    const auto runner = ProgramRunner<engines::CpuPrograms>::make(*program, shapes);
+    ASSERT_TRUE(runner) << runner.error().text();
+    EXPECT_LE(static_cast<double>(runner->mapping().arena_bytes), row.bound) << row.name;
+  }
 }
 
 TEST(TransformerArena, Gpt2OfTwoLayersNeedsItsLogitsAndWhatTheyAreMadeOf) {
