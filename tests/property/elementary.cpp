@@ -153,9 +153,9 @@ TEST(Elementary, ExactValues) {
   EXPECT_EQ(math::relu(3.0f), 3.0f);
   EXPECT_EQ(math::relu2(3.0f), 9.0f);
   EXPECT_EQ(math::softplus(kInfinity), kInfinity);
-  for (const float got :
-       {math::exp(kNan), math::log(kNan), math::sin(kNan), math::tanh(kNan), math::erf(kNan), math::sigmoid(kNan),
-        math::silu(kNan), math::gelu(kNan), math::gelu_tanh(kNan), math::relu2(kNan), math::relu(kNan), math::softplus(kNan)})
+  for (const float got : {math::exp(kNan), math::log(kNan), math::sin(kNan), math::tanh(kNan), math::erf(kNan),
+                          math::sigmoid(kNan), math::silu(kNan), math::gelu(kNan), math::gelu_tanh(kNan),
+                          math::relu2(kNan), math::relu(kNan), math::softplus(kNan)})
     EXPECT_TRUE(std::isnan(got));
 }
 

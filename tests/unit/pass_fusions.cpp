@@ -282,8 +282,8 @@ TEST(FuseGatedAct, Relu) {
   expect_fused("max(x, 0)", shapes, one, [&](B& b, const In& in) { return b.maximum(in[0], zero(b)); }, 0.0);
   expect_fused("max(0, x)", shapes, one, [&](B& b, const In& in) { return b.maximum(zero(b), in[0]); }, 0.0);
   expect_fused(
-      "max(x, 0) · up", {{3, 7}, {3, 7}}, one,
-      [&](B& b, const In& in) { return b.maximum(in[0], zero(b)) * in[1]; }, 0.0);
+      "max(x, 0) · up", {{3, 7}, {3, 7}}, one, [&](B& b, const In& in) { return b.maximum(in[0], zero(b)) * in[1]; },
+      0.0);
   expect_kept("min(x, 0)", shapes, "gated_act", [&](B& b, const In& in) { return b.minimum(in[0], zero(b)); });
   expect_kept("max(x, 1)", shapes, "gated_act",
               [](B& b, const In& in) { return b.maximum(in[0], b.scalar(DType::f32, 1.0)); });

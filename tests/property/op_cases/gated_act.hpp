@@ -19,8 +19,8 @@ template <> struct OpCases<zrt::ops::GatedAct> {
     using zrt::Activation;
     const Shape shape = any_shape(r, r.between(1, 100));
     Typed<Op> c;
-    c.params = {
-        r.one_of({Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2, Activation::relu})};
+    c.params = {r.one_of({Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
+                          Activation::relu2, Activation::relu})};
     c.in[0] = f32(r, b, shape, -8.0f, 8.0f);
     if (r.chance()) c.in[1] = f32(r, b, shape);
     return c;
