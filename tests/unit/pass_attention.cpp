@@ -218,6 +218,27 @@ TEST(FuseAttention, MasksThatAreNotCausal) {
   });
 }
 
+/// A query whose keys are hidden by finite scores alone weighs them all, which `causal` would not.
+TEST(FuseAttention, FiniteScoresThatHideKeysBesideAMask) {
+  std::vector<Shape> shapes = kSquare;
+  shapes.push_back({2, 1, 4, 4});
+  const auto finite = [](B& b, const T& s) {
+    const T lowest = b.scalar(DType::f32, double{std::numeric_limits<float>::lowest()});
+    return b.select(b.broadcast_to(triangle(b, true), {2, 3, 4, 4}), s, b.broadcast_to(lowest, {2, 3, 4, 4}));
+  };
+  expect_none("a mask outside", shapes, [&](B& b, const In& in) {
+    return values(b, b.softmax(finite(b, scores(b, in[0], in[1])) + in[3]), in[2]);
+  });
+  expect_none("a mask inside", shapes, [&](B& b, const In& in) {
+    return values(b, b.softmax(finite(b, scores(b, in[0], in[1]) + in[3])), in[2]);
+  });
+  expect_none("a mask beside GPT-2's form", shapes, [](B& b, const In& in) {
+    const T masked =
+        scores(b, in[0], in[1]) * b.constant({4, 4}, lower_ones(4)) - b.constant({1, 1, 4, 4}, upper(4, 1e10f));
+    return values(b, b.softmax(masked + in[3]), in[2]);
+  });
+}
+
 TEST(FuseAttention, NearMisses) {
   expect_none("the probabilities are read elsewhere", kSquare, [](B& b, const In& in) {
     const T p = b.softmax(scores(b, in[0], in[1]));

@@ -174,9 +174,11 @@ TEST(PtirJson, EveryChangedByteIsAnErrorOrAProgram) {
 
 TEST(PtirJson, DepthCostsNoStack) {
   std::string deep(200000, '[');
-  expect_error(deep, Errc::invalid_file, {"not JSON"});
+  expect_error(deep, Errc::limit_exceeded, {"nested more than 64 deep"});
   deep.append(200000, ']');
-  expect_error(deep, Errc::invalid_file, {"a program as an object"});
+  expect_error(deep, Errc::limit_exceeded, {"nested more than 64 deep"});
+  // Members that come after it move it.
+  expect_error(R"({"spec_version":)" + deep + R"(,"a":1,"b":2,"c":3,"d":4,"e":5})", Errc::limit_exceeded, {"64 deep"});
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class ThreadPool {
     pool.argument_ = argument;
     pool.gate_.fetch_sub(kClosed, MemoryOrder::release);
     pool.round_.fetch_add(1, MemoryOrder::seq_cst);
-    if (pool.sleeping_.load(MemoryOrder::seq_cst) != 0) pool.wake();
+    if (pool.asleep_.load(MemoryOrder::seq_cst)) pool.wake();
     work(argument, 0, pool.workers_);
     pool.gate_.fetch_add(kClosed, MemoryOrder::acq_rel);
     while (pool.gate_.load(MemoryOrder::acquire) != kClosed) spin_pause();
@@ -95,22 +95,23 @@ class ThreadPool {
 
   void sleep_until_after(std::uint32_t seen) noexcept {
     (void)pthread_mutex_lock(&mutex_);
-    // Announced before the last look at the round: run() looks at `sleeping_` after raising it.
-    sleeping_.fetch_add(1, MemoryOrder::seq_cst);
-    bool slept = false;
-    for (; round_.load(MemoryOrder::seq_cst) == seen; slept = true) (void)pthread_cond_wait(&wake_, &mutex_);
-    // Whoever slept is no longer counted: a step that comes before it is awake must not wake it again.
-    if (!slept) sleeping_.fetch_sub(1, MemoryOrder::seq_cst);
+    while (round_.load(MemoryOrder::seq_cst) == seen) {
+      // Announced anew before each last look at the round: run() looks at `asleep_` after raising it, and wake()
+      // may have been for an earlier round than the one that this worker waits for.
+      asleep_.store(true, MemoryOrder::seq_cst);
+      if (round_.load(MemoryOrder::seq_cst) != seen) break;
+      (void)pthread_cond_wait(&wake_, &mutex_);
+    }
     (void)pthread_mutex_unlock(&mutex_);
   }
 
-  /// Wakes all who sleep, by one system call.
+  /// Wakes all who sleep, by one system call, or by none if nobody does.
   ///
   /// Nobody is between the last look at the round and the sleep once the lock was had. It is given back before the
   /// call: a worker that wakes while it is held would have to be woken a second time.
   void wake() noexcept {
     (void)pthread_mutex_lock(&mutex_);
-    sleeping_.store(0, MemoryOrder::relaxed);
+    asleep_.store(false, MemoryOrder::relaxed);
     (void)pthread_mutex_unlock(&mutex_);
     (void)pthread_cond_broadcast(&wake_);
   }
@@ -138,7 +139,7 @@ class ThreadPool {
   alignas(64) Atomic<std::uint32_t> round_{0};
   /// Threads at work or about to look, and kClosed while there is nothing to do.
   alignas(64) Atomic<std::uint32_t> gate_{kClosed};
-  Atomic<std::uint32_t> sleeping_{0};
+  Atomic<bool> asleep_{false};  ///< somebody may be asleep since the last wake()
   Atomic<bool> stopping_{false};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;

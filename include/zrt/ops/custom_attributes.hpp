@@ -61,8 +61,10 @@ class CustomAttribute {
   }
   [[nodiscard]] static std::string_view take_text(std::string_view& from) noexcept {
     if (from.size() < 4) return {};
-    const std::string_view text = from.substr(4, text_bytes(from));
-    from.remove_prefix(4 + text.size());
+    const std::size_t size = text_bytes(from);
+    from.remove_prefix(4);
+    const std::string_view text(from.data(), size < from.size() ? size : from.size());
+    from.remove_prefix(text.size());
     return text;
   }
 
@@ -92,8 +94,9 @@ class CustomAttributes {
     attribute.kind_ = static_cast<CustomKind>(kind);
     attribute.count_ = count;
     if (attribute.kind_ < CustomKind::integers && count != 1) return false;
-    attribute.key_ = rest_.substr(kHead, key);
-    const std::string_view after = rest_.substr(kHead + key);
+    attribute.key_ = {rest_.data() + kHead, key};
+    std::string_view after = rest_;
+    after.remove_prefix(kHead + key);
     std::size_t bytes = 0;
     switch (attribute.kind_) {
       case CustomKind::integer:
@@ -121,8 +124,9 @@ class CustomAttributes {
       }
     }
     if (bytes > after.size()) return false;
-    attribute.values_ = after.substr(0, bytes);
-    rest_ = after.substr(bytes);
+    attribute.values_ = {after.data(), bytes};
+    after.remove_prefix(bytes);
+    rest_ = after;
     return true;
   }
   /// True when nothing is left to take.

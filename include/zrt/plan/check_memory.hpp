@@ -114,7 +114,8 @@ class MemoryCheck {
     for (std::uint16_t other : alive_) {
       if (!mine.overlaps(ranges_[other])) continue;
       // Two inputs that share memory are one input that is read twice.
-      if (in_place || !may_overwrite(i, insn, row, o, other) || ranges_[other].begin != mine.begin) return share(other);
+      const bool same = ranges_[other].begin == mine.begin && ranges_[other].end == mine.end;
+      if (in_place || !same || !may_overwrite(i, insn, row, o, other)) return share(other);
       in_place = true;
     }
     return {};

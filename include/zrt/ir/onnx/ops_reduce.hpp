@@ -67,7 +67,10 @@ inline void reduce_log_sum(NodeCall& n) noexcept {
 /// The maximum is taken out, so that nothing overflows.
 inline void reduce_log_sum_exp(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
-  const Tensor most = reduce(kMax, a.x, a.axes, true);
+  const Tensor greatest = reduce(kMax, a.x, a.axes, true);
+  // Infinities stay where they are: inf - inf is no number.
+  const Tensor finite = n.b().eq(greatest - greatest, scalar_like(greatest, 0));
+  const Tensor most = n.b().select(finite, greatest, scalar_like(greatest, 0));
   const Tensor sum = reduce(kSum, n.b().exp(a.x - most), a.axes, a.keep);
   n.out(0, n.b().log(sum) + (a.keep ? most : reshape(most, n.shape(sum))));
 }
@@ -135,7 +138,8 @@ inline void arg_extreme(NodeCall& n, bool largest) noexcept {
   const bool last = n.integer("select_last_index", 0) != 0;
   if (!largest && info(x.dtype()).kind == DTypeKind::unsigned_integer)
     return n.unsupported("the least of unsigned integers");
-  if (!largest) x = -x;
+  // -1 - x turns the order of all integers, where -x has no room for the least.
+  if (!largest) x = is_float(x.dtype()) ? -x : n.b().sub(n.b().scalar(x.dtype(), -1), x);
   if (last) x = reverse(n, x, axis);
   Tensor index = n.b().arg_max(x, static_cast<std::int64_t>(axis), keep, DType::si64);
   if (last) index = n.b().sub(n.b().scalar(DType::si64, static_cast<double>(shape[axis] - 1)), index);

@@ -124,7 +124,7 @@ inline void resize(NodeCall& n) noexcept {
     if (n.failed()) return;
     if (a.from < 1 || a.to < 1 || a.to > 0x7fffffff || !(a.scale > 0))
       return n.fail(Errc::invalid_params, "axis ", i, " of ", a.from, " becomes ", a.to);
-    if (a.to == a.from && a.begin == 0 && a.end == 1) continue;
+    if (a.to == a.from && a.scale == 1 && a.begin == 0 && a.end == 1) continue;
     x = resample_axis(n, x, i, a);
     if (!crops) continue;
     Vector<std::byte> beyond;

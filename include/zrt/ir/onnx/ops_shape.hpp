@@ -131,6 +131,9 @@ inline void constant_of_shape(NodeCall& n) noexcept {
     if (!tensor) return n.fail(tensor.error());
     one = tensor->type;
     data = tensor->bytes.span();
+    if (data.size() != bytes_of(one.dtype, 1))
+      return n.fail(Errc::invalid_params, "value has ", data.size(), " bytes, expected the ", bytes_of(one.dtype, 1),
+                    " of one element");
   }
   for (const std::int64_t extent : shape)
     if (extent < 0) return n.fail(Errc::invalid_params, "shape has an extent of ", extent);
@@ -165,10 +168,10 @@ inline void concat_(NodeCall& n) noexcept {
   }
   if (xs.empty() || n.failed()) return n.fail(Errc::invalid_file, "nothing to concatenate");
   if (!known) return n.out(0, concat(xs.span(), static_cast<std::int64_t>(n.axis("axis", 0, n.rank(0))), n.b()));
-  IntList all;
+  Vector<std::byte> all;
   for (std::size_t i = 0; i < n.inputs(); ++i)
-    for (const std::int64_t value : n.ints_in(i, "an operand")) all.push(value);
-  n.out_integers(0, all.view());
+    if (auto r = all.append(n.value(i).data); !r) return n.fail(r.error());
+  n.out_known(0, {DType::si64, {Dim(static_cast<std::int64_t>(all.size() / sizeof(std::int64_t)))}}, all.span());
 }
 inline void split(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
@@ -176,6 +179,8 @@ inline void split(NodeCall& n) noexcept {
   const std::size_t axis = n.axis("axis", 0, shape.size());
   IntList parts = n.opset() >= 13 ? (n.has(1) ? n.ints_in(1, "split") : IntList{}) : n.ints("split");
   if (n.failed() || n.outputs() == 0) return;
+  if (n.outputs() > IntList::kCapacity)
+    return n.fail(Errc::limit_exceeded, n.outputs(), " parts, at most ", IntList::kCapacity, " are read");
   if (parts.empty()) {
     const auto count = static_cast<std::int64_t>(n.outputs());
     if (shape[axis] % count != 0)
@@ -189,6 +194,9 @@ inline void split(NodeCall& n) noexcept {
     n.out(i, slice_axis(x, shape, axis, first, parts[i]));
     first += parts[i];
   }
+  if (first != shape[axis] || parts.size() != n.outputs())
+    n.fail(Errc::shape_mismatch, parts.size(), " parts of ", first, " elements for ", n.outputs(),
+           " results of an axis of ", shape[axis]);
 }
 
 /// Where a slice begins and how many elements it has along one axis.
@@ -298,7 +306,7 @@ inline void pad_(NodeCall& n) noexcept {
     const std::int64_t before = pads[i];
     const std::int64_t after = pads[i + shape.size()];
     constexpr std::int64_t kMost = 0x7fffffff;
-    if (before < -shape[i] || after < -shape[i] || before + after < -shape[i] || before > kMost || after > kMost)
+    if (before > kMost || after > kMost || before < -shape[i] || after < -shape[i] || before + after < -shape[i])
       return n.fail(Errc::invalid_params, "pads are ", before, " and ", after, " for an axis of ", shape[i]);
     low[i] = before > 0 ? before : 0;
     high[i] = after > 0 ? after : 0;

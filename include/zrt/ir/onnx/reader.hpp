@@ -57,7 +57,7 @@ class Reader {
         return fail(Errc::dangling_value, "output ", output.name.substr(0, 80), " is computed by no node");
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
       // What is an input keeps that name.
-      builder_.result(v->source.empty() ? builder_.name(x, named(output.name)) : x);
+      builder_.result(builder_.is_parameter(x) ? x : builder_.name(x, named(output.name)));
     }
     return {};
   }
@@ -147,6 +147,8 @@ inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view
 
 inline void NodeCall::out_known(std::size_t i, const ptir::TensorType& type, std::span<const std::byte> data) noexcept {
   if (!has_out(i)) return;
+  if (const CheckedSize size = ptir::literal_bytes(type); !size.ok() || data.size() != size.raw())
+    return fail(Errc::invalid_params, "known elements have ", data.size(), " bytes, expected ", size.raw());
   Vector<std::byte> bytes(reader_->allocator());
   if (auto r = bytes.append(data); !r) return fail(r.error());
   const auto kept = reader_->keep(std::move(bytes));

@@ -20,7 +20,13 @@ struct AttentionParts {
   std::uint32_t choice = kNone;  ///< of i1: which scores are taken, or which are hidden if `inverted`
   bool inverted = false;
   bool causal = false;
+  bool finite = false;  ///< what hides later keys is a finite score: nothing else may hide keys beside it
 };
+
+/// True while neither a mask nor a choice hides keys.
+[[nodiscard]] inline bool is_open(const AttentionParts& parts) noexcept {
+  return parts.mask == kNone && parts.choice == kNone;
+}
 
 /// Steps from `v` through reshapes that leave the last two axes as they are.
 [[nodiscard]] inline std::uint32_t with_other_leads(Pattern& p, std::uint32_t v) noexcept {
@@ -72,12 +78,14 @@ struct AttentionParts {
       const auto fill = p.splat(in[inverted ? 1 : 2]);
       const std::uint32_t at = p.mark();
       if (fill && *fill <= double{kHidden} && again(in[inverted ? 2 : 1])) {
-        if (is_causal_choice(p, in[0], queries, keys, inverted)) {
+        const bool finite = *fill != -std::numeric_limits<double>::infinity();
+        if (is_causal_choice(p, in[0], queries, keys, inverted) && (!finite || is_open(parts))) {
           parts.causal = true;
+          parts.finite = parts.finite || finite;
           return true;
         }
         // A query that sees no key gives NaN in both forms only if nothing finite hides its keys.
-        if (*fill == -std::numeric_limits<double>::infinity() && parts.choice == kNone && parts.mask == kNone) {
+        if (!finite && !parts.finite && is_open(parts)) {
           parts.choice = in[0];
           parts.inverted = inverted;
           return true;
@@ -90,8 +98,9 @@ struct AttentionParts {
   // scores · taken + shift, and with a difference.
   const auto masked_product = [&](std::uint32_t masked, std::uint32_t shift, float sign) {
     return p.commutes(masked, ops::BinaryKind::mul, [&](std::uint32_t scores, std::uint32_t taken) {
-      if (!is_causal_product(p, taken, shift, sign, queries, keys) || !again(scores)) return false;
+      if (!is_causal_product(p, taken, shift, sign, queries, keys) || !again(scores) || !is_open(parts)) return false;
       parts.causal = true;
+      parts.finite = true;
       return true;
     });
   };
@@ -104,7 +113,7 @@ struct AttentionParts {
          p.commutes(v, ops::BinaryKind::add,
                     [&](std::uint32_t masked, std::uint32_t shift) { return masked_product(masked, shift, 1.0f); }) ||
          p.commutes(v, ops::BinaryKind::add, [&](std::uint32_t scores, std::uint32_t mask) {
-           if (!again(scores) || parts.mask != kNone || parts.choice != kNone) return false;
+           if (!again(scores) || parts.finite || !is_open(parts)) return false;
            parts.mask = mask;
            return true;
          });

@@ -18,7 +18,8 @@ namespace detail {
   return readers == 1;
 }
 
-/// `number` times a weight, each element rounded once; none where one of them would be no finite number any more.
+/// `number` times a weight, each element rounded once; none where one of them would no longer be a
+/// finite number, or lose digits for being next to zero.
 [[nodiscard]] inline Result<WeightId> scaled_weight(Rewriter& r, const Pattern& p, std::uint32_t weight,
                                                     double number) noexcept {
   const std::span<const std::byte> data = p.data_of(weight);
@@ -29,6 +30,8 @@ namespace detail {
     std::memcpy(&from, data.data() + i * sizeof(float), sizeof(float));
     made[i] = static_cast<float>(double{from} * number);
     if (made[i] - made[i] != 0.0f) return WeightId{};
+    if (from != 0.0f && made[i] < std::numeric_limits<float>::min() && made[i] > -std::numeric_limits<float>::min())
+      return WeightId{};
   }
   const Shape shape = r.graph().weights[weight].shape;
   return r.constant(std::as_bytes(made.span()), DType::f32, shape);

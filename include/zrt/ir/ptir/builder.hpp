@@ -126,6 +126,13 @@ class Builder {
     region_ = outer;
     return made;
   }
+  /// True for a parameter of the region under construction.
+  [[nodiscard]] bool is_parameter(const Tensor& x) noexcept {
+    if (!belongs(x) || x.operand_.kind == Operand::Kind::literal) return false;
+    for (const Parameter& p : current().parameters)
+      if (p.id == x.operand_.id) return true;
+    return false;
+  }
   /// Gives the value of `x` a name, which text, JSON and drawings show.
   Tensor name(const Tensor& x, const Name& name) noexcept {
     if (!belongs(x) || x.operand_.kind == Operand::Kind::literal) return x;

@@ -659,15 +659,22 @@ class JsonReader {
   return detail::JsonReader(allocator).run(json);
 }
 
+/// Deeper than any of the forms goes.
+inline constexpr std::size_t kMaxJsonDepth = 64;
+
 /// Parses JSON text. A name twice in one object is an error, and so is an object of more members than any
-/// in the forms may have.
+/// in the forms may have, or text that is nested deeper than kMaxJsonDepth.
 [[nodiscard]] inline Result<Json> parse_json_text(std::string_view text) {
   // The members of the open objects by depth. An object's members are at the depth after its own.
   std::vector<std::set<std::string>> members;
   std::string twice;
   bool too_many = false;
+  bool too_deep = false;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
     const auto at = static_cast<std::size_t>(depth);
+    // Json copies and frees what is nested by recursion.
+    too_deep = too_deep || at > kMaxJsonDepth;
+    if (too_deep) return false;
     if (event == Json::parse_event_t::object_start) {
       if (members.size() <= at + 1) members.resize(at + 2);
       members[at + 1].clear();
@@ -680,6 +687,7 @@ class JsonReader {
     return added;
   };
   Json json = Json::parse(text, watch, false);
+  if (too_deep) return fail(Errc::limit_exceeded, "the text is nested more than ", kMaxJsonDepth, " deep");
   if (too_many) return fail(Errc::limit_exceeded, "an object has more than ", kMaxMapEntries, " members");
   if (!twice.empty())
     return fail(Errc::duplicate_name, "an object has ", std::string_view(twice).substr(0, 40), " twice");

@@ -26,7 +26,7 @@ template <class Put> void expand_helper(const Helper& helper, std::string_view t
 /// True when `code` calls a function of that name.
 [[nodiscard]] inline bool calls(std::string_view code, std::string_view name) noexcept {
   for (std::size_t at = code.find(name); at != std::string_view::npos; at = code.find(name, at + 1))
-    if (code.substr(at + name.size()).starts_with('(')) return true;
+    if (at + name.size() < code.size() && code[at + name.size()] == '(') return true;
   return false;
 }
 

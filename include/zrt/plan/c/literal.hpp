@@ -30,7 +30,8 @@ namespace detail {
   if (mantissa != 0) text.append({"."});
   for (; mantissa != 0; --digits) {
     const std::uint64_t digit = mantissa >> (4 * (digits - 1));
-    text.append({std::string_view("0123456789abcdef").substr(digit, 1)});
+    static constexpr std::string_view kDigits = "0123456789abcdef";
+    text.append({std::string_view(&kDigits[digit & 15], 1)});
     mantissa -= digit << (4 * (digits - 1));
   }
   const bool below = exponent < 0;
