@@ -13,6 +13,7 @@
 #include <support/engines.hpp>
 #include <vector>
 
+namespace arch_test {
 namespace {
 
 using namespace zrt;
@@ -180,3 +181,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised,
                          });
 
 }  // namespace
+}  // namespace arch_test

@@ -12,6 +12,7 @@
 #include <support/engines.hpp>
 #include <vector>
 
+namespace bard_test {
 namespace {
 
 using namespace zrt;
@@ -146,3 +147,4 @@ TEST(BardPerplexity, TwoWindowsOnBothBackends) {
 }
 
 }  // namespace
+}  // namespace bard_test

@@ -12,6 +12,7 @@
 #include <support/engines.hpp>
 #include <vector>
 
+namespace launches_test {
 namespace {
 
 using namespace zrt;
@@ -126,3 +127,4 @@ TEST(Launches, Bard) {
 }
 
 }  // namespace
+}  // namespace launches_test

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+namespace quant_test {
+
 #ifndef ZRT_SHARED_DIR
 #error "zrt: compile this test with ZRT_SHARED_DIR, the folder that holds golden/"
 #endif
@@ -146,3 +148,4 @@ INSTANTIATE_TEST_SUITE_P(Types, QuantGolden,
                          [](const auto& type) { return std::string(type.param.second); });
 
 }  // namespace
+}  // namespace quant_test

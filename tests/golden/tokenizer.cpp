@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+namespace tokenizer_test {
+
 #ifndef ZRT_SHARED_DIR
 #error "zrt: compile this test with ZRT_SHARED_DIR, the folder that holds golden/"
 #endif
@@ -242,3 +244,4 @@ INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerListed, testing::Values("llama-b
                          });
 
 }  // namespace
+}  // namespace tokenizer_test

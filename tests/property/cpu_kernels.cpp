@@ -2,6 +2,7 @@
 // tests/property/cpu_kernels.cpp: CPU kernels give their references' bits over random shapes, types, positions and pages.
 #include <unit/cpu_kernels_harness.hpp>
 
+namespace cpu_kernels_test {
 namespace {
 
 using namespace cpu_kernels;
@@ -89,3 +90,4 @@ TEST(CpuKernelsProperty, RowsOfAnyLength) {
 }
 
 }  // namespace
+}  // namespace cpu_kernels_test

@@ -12,6 +12,7 @@
 #include <limits>
 #include <random>
 
+namespace elementary_test {
 namespace {
 
 namespace math = zrt::math;
@@ -234,3 +235,4 @@ TEST(Elementary64, RopeFrequenciesAreWithinOneUlp) {
 }
 
 }  // namespace
+}  // namespace elementary_test

@@ -9,6 +9,7 @@
 #include <support/engines.hpp>
 #include <vector>
 
+namespace engine_families_test {
 namespace {
 
 using namespace zrt;
@@ -117,3 +118,4 @@ INSTANTIATE_TEST_SUITE_P(Property, EngineFamilies, testing::Range(std::size_t{0}
                          });
 
 }  // namespace
+}  // namespace engine_families_test

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+namespace gguf_test {
 namespace {
 
 using zrt::model::GgufFile;
@@ -169,3 +170,4 @@ TEST(GgufProperty, DamagedFilesOpenOrGiveTheSameErrorBothWays) {
 }
 
 }  // namespace
+}  // namespace gguf_test

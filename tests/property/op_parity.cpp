@@ -12,6 +12,7 @@
 #include <boost/mp11/algorithm.hpp>
 #include <gtest/gtest.h>
 
+namespace op_parity_test {
 namespace {
 
 using namespace op_cases;
@@ -190,3 +191,4 @@ TYPED_TEST(OpBackend, Cpu) {
 #endif
 
 }  // namespace
+}  // namespace op_parity_test

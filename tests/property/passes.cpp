@@ -7,6 +7,7 @@
 #include <support/random_program.hpp>
 #include <support/run_plan.hpp>
 
+namespace passes_test {
 namespace {
 
 using namespace zrt;
@@ -184,3 +185,4 @@ TEST(Passes, RandomProgramsOfBlocksKeepTheirValues) {
 }
 
 }  // namespace
+}  // namespace passes_test

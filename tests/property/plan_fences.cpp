@@ -9,6 +9,7 @@
 #include <support/random_graph.hpp>
 #include <support/two_workers.hpp>
 
+namespace plan_fences_test {
 namespace {
 
 using namespace zrt;
@@ -85,3 +86,4 @@ TEST(PlanFences, AllSharesEndAtTheSameFence) {
 }
 
 }  // namespace
+}  // namespace plan_fences_test

@@ -9,6 +9,7 @@
 #include <set>
 #include <support/random_graph.hpp>
 
+namespace plan_memory_test {
 namespace {
 
 using namespace zrt;
@@ -314,3 +315,4 @@ TEST(PlanMemory, PlansOfTenThousandInstructions) {
 }
 
 }  // namespace
+}  // namespace plan_memory_test

@@ -7,6 +7,7 @@
 #include <support/engines.hpp>
 #include <support/schedules.hpp>
 
+namespace schedules_test {
 namespace {
 
 using namespace zrt;
@@ -63,3 +64,4 @@ INSTANTIATE_TEST_SUITE_P(Property, Schedules,
                          });
 
 }  // namespace
+}  // namespace schedules_test

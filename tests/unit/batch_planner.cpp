@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+namespace batch_planner_test {
 namespace {
 
 using namespace zrt;
@@ -236,3 +237,4 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
 }
 
 }  // namespace
+}  // namespace batch_planner_test

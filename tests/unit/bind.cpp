@@ -8,6 +8,7 @@
 #include <support/toy_backend.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 
+namespace bind_test {
 namespace {
 
 using namespace zrt;
@@ -204,3 +205,4 @@ TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
 }
 
 }  // namespace
+}  // namespace bind_test

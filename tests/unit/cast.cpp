@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+namespace cast_test {
 namespace {
 
 using zrt::DType;
@@ -295,3 +296,4 @@ TEST(Cast, ATypeToItselfKeepsEveryBit) {
 }
 
 }  // namespace
+}  // namespace cast_test

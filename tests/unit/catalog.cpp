@@ -7,6 +7,7 @@
 
 #include <string>
 
+namespace catalog_test {
 namespace {
 
 namespace mp = boost::mp11;
@@ -86,3 +87,4 @@ TEST(Catalog, TheReferenceRunsEveryOp) {
 }
 
 }  // namespace
+}  // namespace catalog_test

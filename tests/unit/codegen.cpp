@@ -13,6 +13,7 @@
 #include <support/c_code.hpp>
 #include <support/random_program.hpp>
 
+namespace codegen_test {
 namespace {
 
 using namespace zrt;
@@ -320,3 +321,4 @@ region @0 main(%0 x: f32[2]) {
 }
 
 }  // namespace
+}  // namespace codegen_test

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+namespace conversion_test {
 namespace {
 
 using namespace zrt;
@@ -165,3 +166,4 @@ TEST(PlanBuffers, SizesWhatAProgramNeeds) {
 }
 
 }  // namespace
+}  // namespace conversion_test

@@ -10,6 +10,7 @@
 #include <limits>
 #include <unit/cpu_kernels_harness.hpp>
 
+namespace cpu_kernels_test {
 namespace {
 
 using namespace cpu_kernels;
@@ -420,3 +421,4 @@ TEST(CpuKernels, UnknownWeightTypeIsNamed) {
 }
 
 }  // namespace
+}  // namespace cpu_kernels_test

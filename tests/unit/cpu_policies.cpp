@@ -13,6 +13,7 @@
 #include <support/engine_of.hpp>
 #include <vector>
 
+namespace cpu_policies_test {
 namespace {
 
 using namespace zrt;
@@ -105,3 +106,4 @@ TEST(CpuPolicies, AProcessorWithoutAListedVariantIsRefused) {
 static_assert(!cpu::WeightType<DType::q2_k> && cpu::WeightType<DType::q6_k>);
 
 }  // namespace
+}  // namespace cpu_policies_test

@@ -4,6 +4,7 @@
 #include <limits>
 #include <unit/cpu_kernels_harness.hpp>
 
+namespace cpu_primitives_test {
 namespace {
 
 using namespace cpu_kernels;
@@ -119,3 +120,4 @@ TEST(CpuPrimitives, Attention) {
 }
 
 }  // namespace
+}  // namespace cpu_primitives_test

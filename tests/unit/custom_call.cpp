@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+namespace custom_call_test {
 namespace {
 
 using namespace zrt;
@@ -197,3 +198,4 @@ TEST(CustomAttributes, AreReadAsTheyWereWritten) {
 }
 
 }  // namespace
+}  // namespace custom_call_test

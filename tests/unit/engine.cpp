@@ -15,6 +15,7 @@
 #include <support/engines.hpp>
 #include <vector>
 
+namespace engine_test {
 namespace {
 
 using namespace zrt;
@@ -652,3 +653,4 @@ TEST_F(EngineTest, PerplexityIsThatOfTheLogitsInWindows) {
 }
 
 }  // namespace
+}  // namespace engine_test

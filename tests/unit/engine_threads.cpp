@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+namespace engine_threads_test {
 namespace {
 
 using namespace zrt;
@@ -130,3 +131,4 @@ TEST(EngineThreads, AStopTokenFromAnotherThreadEndsALongRequest) {
 }
 
 }  // namespace
+}  // namespace engine_threads_test

@@ -9,6 +9,7 @@
 #include <support/random_graph.hpp>
 #include <support/toy_backend.hpp>
 
+namespace executor_test {
 namespace {
 
 using namespace zrt;
@@ -131,3 +132,4 @@ TEST_F(ExecutorTest, ABatchAboveTheSizesIsRefused) {
 }
 
 }  // namespace
+}  // namespace executor_test

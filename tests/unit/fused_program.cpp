@@ -12,6 +12,7 @@
 #include <support/c_code.hpp>
 #include <support/random_program.hpp>
 
+namespace fused_program_test {
 namespace {
 
 using namespace zrt;
@@ -332,3 +333,4 @@ TEST(FusedOptimise, GivesANewProgramWithoutRepeatsAndWithoutWhatNothingNeeds) {
 }
 
 }  // namespace
+}  // namespace fused_program_test

@@ -10,6 +10,7 @@
 
 #include <programs.hpp>
 
+namespace fused_run_test {
 namespace {
 
 using namespace zrt;
@@ -172,3 +173,4 @@ TYPED_TEST(FusedRun, NamesTheBackendThatLacksAnOp) {
 }
 
 }  // namespace
+}  // namespace fused_run_test

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
+namespace gguf_test {
 namespace {
 
 using zrt::DType;
@@ -360,3 +361,4 @@ TEST(Gguf, BytesThatChangeWhileTheFileIsOpenCostAnError) {
 }
 
 }  // namespace
+}  // namespace gguf_test

@@ -10,6 +10,7 @@
 #include <tools/gguf_walk.hpp>
 #include <vector>
 
+namespace gguf_alloc_test {
 namespace {
 
 using zrt::Errc;
@@ -99,3 +100,4 @@ TEST(GgufAlloc, MemoryDoesNotFollowTensorData) {
 }
 
 }  // namespace
+}  // namespace gguf_alloc_test

@@ -9,6 +9,7 @@
 #include <tools/gguf_bad_files.hpp>
 #include <tools/gguf_walk.hpp>
 
+namespace gguf_bad_files_test {
 namespace {
 
 using zrt::Errc;
@@ -135,3 +136,4 @@ TEST(GgufBadFiles, EveryChangeOfOneByteOpensOrGivesAnError) {
 }
 
 }  // namespace
+}  // namespace gguf_bad_files_test

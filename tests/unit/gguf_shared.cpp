@@ -15,6 +15,8 @@
 #include <tools/gguf_walk.hpp>
 #include <vector>
 
+namespace gguf_shared_test {
+
 #ifndef ZRT_SHARED_DIR
 #error "zrt: compile this test with ZRT_SHARED_DIR, the folder that holds golden/ and models/"
 #endif
@@ -136,3 +138,4 @@ TEST_F(GgufShared, QuantisedTypesAreThoseOfTheLists) {
 }
 
 }  // namespace
+}  // namespace gguf_shared_test

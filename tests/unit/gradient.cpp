@@ -12,6 +12,7 @@
 #include <string>
 #include <support/run_program.hpp>
 
+namespace gradient_test {
 namespace {
 
 using namespace zrt;
@@ -354,3 +355,4 @@ TEST(Gradient, RefusesByNameWhatIsNotBuilt) {
 }
 
 }  // namespace
+}  // namespace gradient_test

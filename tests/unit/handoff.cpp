@@ -11,6 +11,7 @@
 #include <support/run_with.hpp>
 #include <support/toy_backend.hpp>
 
+namespace handoff_test {
 namespace {
 
 using namespace zrt;
@@ -149,3 +150,4 @@ TEST(Handoff, WhatAStageGivesLivesUntilTheNextHasTakenIt) {
 }
 
 }  // namespace
+}  // namespace handoff_test

@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+namespace log_prob_test {
 namespace {
 
 using namespace zrt;
@@ -56,3 +57,4 @@ TEST(LogProbabilities, EqualLogitsGoByIdAndNanIsNeverBest) {
 }
 
 }  // namespace
+}  // namespace log_prob_test

@@ -10,6 +10,7 @@
 #include <support/random_graph.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 
+namespace memory_test {
 namespace {
 
 using namespace zrt;
@@ -407,3 +408,4 @@ TEST(Memory, TheProofFindsBrokenMappings) {
 }
 
 }  // namespace
+}  // namespace memory_test

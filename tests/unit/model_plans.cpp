@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
+namespace model_plans_test {
 namespace {
 
 using namespace zrt;
@@ -144,3 +145,4 @@ TEST(ModelPlans, APlanFromAMappingRunsToTheLogitsOfTheEngine) {
 }
 
 }  // namespace
+}  // namespace model_plans_test

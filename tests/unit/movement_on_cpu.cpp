@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unit/cpu_kernels_harness.hpp>
 
+namespace movement_on_cpu_test {
 namespace {
 
 using cpu_kernels::CaseOf;
@@ -105,3 +106,4 @@ TEST(CpuMovement, ByIndex) {
 }
 
 }  // namespace
+}  // namespace movement_on_cpu_test

@@ -7,6 +7,7 @@
 #include <string>
 #include <support/run_plan.hpp>
 
+namespace op_infer_test {
 namespace {
 
 using namespace op_cases;
@@ -173,3 +174,4 @@ TYPED_TEST(OpInfer, RefusesAnotherParameterAbi) {
 }
 
 }  // namespace
+}  // namespace op_infer_test

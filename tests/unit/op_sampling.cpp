@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+namespace op_sampling_test {
 namespace {
 
 using nlohmann::json;
@@ -205,3 +206,4 @@ TEST(Sampling, IgnoresIdsOutsideTheVocabulary) {
 }
 
 }  // namespace
+}  // namespace op_sampling_test

@@ -9,6 +9,7 @@
 #include <support/toy_backend.hpp>
 #include <vector>
 
+namespace operands_test {
 namespace {
 
 using namespace zrt;
@@ -187,3 +188,4 @@ TEST(AdapterContract, APlanThatWasChangedAfterItWasCompiledIsRefused) {
 }
 
 }  // namespace
+}  // namespace operands_test

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <support/run_program.hpp>
 
+namespace optimizer_test {
 namespace {
 
 using namespace zrt;
@@ -111,3 +112,4 @@ TEST(Optimizer, EvaluationLeavesEveryStateAsItWas) {
 }
 
 }  // namespace
+}  // namespace optimizer_test

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <support/random_graph.hpp>
 
+namespace order_test {
 namespace {
 
 using namespace zrt;
@@ -164,3 +165,4 @@ TEST(Order, HeapSortSorts) {
 }
 
 }  // namespace
+}  // namespace order_test

@@ -6,6 +6,7 @@
 
 #include <set>
 
+namespace page_pool_test {
 namespace {
 
 using zrt::serve::PagePool;
@@ -46,3 +47,4 @@ TEST(PagePool, FailureToAllocateIsAnError) {
 }
 
 }  // namespace
+}  // namespace page_pool_test

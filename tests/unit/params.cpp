@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+namespace params_test {
 namespace {
 
 namespace hana = boost::hana;
@@ -150,3 +151,4 @@ TEST(Params, RefusesAnotherAbi) {
 }
 
 }  // namespace
+}  // namespace params_test

@@ -3,6 +3,7 @@
 #include <limits>
 #include <support/fusion_program.hpp>
 
+namespace pass_attention_test {
 namespace {
 
 using namespace zrt;
@@ -256,3 +257,4 @@ TEST(FuseAttention, NearMisses) {
 }
 
 }  // namespace
+}  // namespace pass_attention_test

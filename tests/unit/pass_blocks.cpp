@@ -4,6 +4,7 @@
 #include <map>
 #include <support/fusion_program.hpp>
 
+namespace pass_blocks_test {
 namespace {
 
 using namespace zrt;
@@ -135,3 +136,4 @@ TEST(PassBlocks, ABlockWithRmsNormAndAGate) {
 }
 
 }  // namespace
+}  // namespace pass_blocks_test

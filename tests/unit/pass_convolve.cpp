@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <support/fusion_program.hpp>
 
+namespace pass_convolve_test {
 namespace {
 
 using namespace zrt;
@@ -100,3 +101,4 @@ TEST(FuseConvolve, NearMisses) {
 }
 
 }  // namespace
+}  // namespace pass_convolve_test

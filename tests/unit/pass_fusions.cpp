@@ -2,6 +2,7 @@
 // tests/unit/pass_fusions.cpp: each fusion in several forms, what its plan holds then, and near misses that stay as they are.
 #include <support/fusion_program.hpp>
 
+namespace pass_fusions_test {
 namespace {
 
 using namespace zrt;
@@ -387,3 +388,4 @@ TEST(AbsorbScale, NearMisses) {
 }
 
 }  // namespace
+}  // namespace pass_fusions_test

@@ -2,6 +2,7 @@
 // tests/unit/pass_rope.cpp: rotary positions from the forms that exporters write, and near misses that stay.
 #include <support/fusion_program.hpp>
 
+namespace pass_rope_test {
 namespace {
 
 using namespace zrt;
@@ -144,3 +145,4 @@ TEST(FuseRope, NearMisses) {
 }
 
 }  // namespace
+}  // namespace pass_rope_test

@@ -7,6 +7,7 @@
 #include <support/fusion_program.hpp>
 #include <support/run_plan.hpp>
 
+namespace passes_test {
 namespace {
 
 using namespace zrt;
@@ -214,3 +215,4 @@ TEST(Passes, AFusionThatTheBackendDoesNotClaimIsNotMade) {
 }
 
 }  // namespace
+}  // namespace passes_test

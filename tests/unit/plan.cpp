@@ -9,6 +9,7 @@
 #include <support/random_graph.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 
+namespace plan_test {
 namespace {
 
 using namespace zrt;
@@ -212,3 +213,4 @@ TEST(Plan, EveryAllocationOfCompilingMayFail) {
 }
 
 }  // namespace
+}  // namespace plan_test

@@ -11,6 +11,7 @@
 #include <support/random_graph.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 
+namespace plan_file_test {
 namespace {
 
 using namespace zrt;
@@ -231,3 +232,4 @@ TEST(PlanFile, EveryAllocationMayFail) {
 }
 
 }  // namespace
+}  // namespace plan_file_test

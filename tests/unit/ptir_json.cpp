@@ -8,6 +8,7 @@
 #include <string>
 #include <support/random_program.hpp>
 
+namespace ptir_json_test {
 namespace {
 
 using namespace zrt;
@@ -182,3 +183,4 @@ TEST(PtirJson, DepthCostsNoStack) {
 }
 
 }  // namespace
+}  // namespace ptir_json_test

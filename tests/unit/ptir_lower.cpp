@@ -15,6 +15,7 @@
 #include <support/run_plan.hpp>
 #include <support/run_program.hpp>
 
+namespace ptir_lower_test {
 namespace {
 
 using namespace zrt;
@@ -494,3 +495,4 @@ TEST(PtirLower, RunsOutOfMemoryInOrder) {
 }
 
 }  // namespace
+}  // namespace ptir_lower_test

@@ -12,6 +12,7 @@
 #include <map>
 #include <support/run_plan.hpp>
 
+namespace ptir_ops_arithmetic_test {
 namespace {
 
 using namespace zrt;
@@ -173,3 +174,4 @@ TEST(PtirArithmetic, EveryOpRefusesWhatItIsNotDefinedFor) {
 }
 
 }  // namespace
+}  // namespace ptir_ops_arithmetic_test

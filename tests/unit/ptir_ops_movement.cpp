@@ -29,6 +29,7 @@
 #include <map>
 #include <support/run_plan.hpp>
 
+namespace ptir_ops_movement_test {
 namespace {
 
 using namespace zrt;
@@ -95,7 +96,7 @@ using Axis = std::uint8_t;
 const std::map<std::string, Emit> kEmits = {
     {"reshape", ZRT_EMIT{return emit<ops::Reshape>(g, in, ops::ReshapeParams{ShapeParams::of(shape_of(a["shape"]))});
 }  // namespace
-}
+}  // namespace ptir_ops_movement_test
 , {"transpose", ZRT_EMIT{return emit<ops::Transpose>(
                     g, in, ops::TransposeParams{list<Axis, 8>(a["perm"]), static_cast<Axis>(a["perm"].size())});
 }
@@ -404,3 +405,4 @@ TEST(PtirOpsMovement, RefuseWhatTheSpecForbids) {
 }
 
 }  // namespace
+}  // namespace ptir_ops_movement_test

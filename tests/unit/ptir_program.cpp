@@ -7,6 +7,7 @@
 
 #include <string>
 
+namespace ptir_program_test {
 namespace {
 
 using namespace zrt;
@@ -211,3 +212,4 @@ TEST(PtirBuilder, MemoryThatRunsOutIsAnError) {
 }
 
 }  // namespace
+}  // namespace ptir_program_test

@@ -11,6 +11,7 @@
 #include <string>
 #include <support/random_program.hpp>
 
+namespace ptir_text_test {
 namespace {
 
 using namespace zrt;
@@ -310,3 +311,4 @@ TEST(PtirText, DrawsRegionsValuesAndEdges) {
 }
 
 }  // namespace
+}  // namespace ptir_text_test

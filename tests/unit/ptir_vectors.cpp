@@ -18,6 +18,7 @@
 #include <support/run_plan.hpp>
 #include <support/run_program.hpp>
 
+namespace ptir_vectors_test {
 namespace {
 
 using namespace zrt;
@@ -514,3 +515,4 @@ TEST(PtirVectors, WhatAnOpRefusesAProgramRefusesWithItsCode) {
 }
 
 }  // namespace
+}  // namespace ptir_vectors_test

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+namespace ptir_verify_test {
 namespace {
 
 using namespace zrt;
@@ -627,3 +628,4 @@ TEST(PtirVerify, AMapHoldsPrimitivesUnderDistinctNames) {
 }
 
 }  // namespace
+}  // namespace ptir_verify_test

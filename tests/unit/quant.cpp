@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+namespace quant_test {
 namespace {
 
 namespace quant = zrt::quant;
@@ -149,3 +150,4 @@ TEST(Orders, ChainStartsWhereItIsTold) {
 }
 
 }  // namespace
+}  // namespace quant_test

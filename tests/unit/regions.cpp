@@ -16,6 +16,7 @@
 #include <bit>
 #include <support/run_plan.hpp>
 
+namespace regions_test {
 namespace {
 
 using namespace zrt;
@@ -232,3 +233,4 @@ TEST(Regions, DepthIsBounded) {
 }
 
 }  // namespace
+}  // namespace regions_test

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+namespace rope_scaling_keys_test {
 namespace {
 
 using namespace zrt;
@@ -96,3 +97,4 @@ TEST(RopeScalingKeys, OtherTypesAndNegativeFactorsAreRefused) {
 }
 
 }  // namespace
+}  // namespace rope_scaling_keys_test

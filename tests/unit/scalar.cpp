@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+namespace scalar_test {
 namespace {
 
 using zrt::Domain;
@@ -203,3 +204,4 @@ TEST(Fp8, OverflowIsNaNWithoutInfinitiesAndInfinityWithThem) {
 }
 
 }  // namespace
+}  // namespace scalar_test

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+namespace slot_table_test {
 namespace {
 
 using namespace zrt;
@@ -259,3 +260,4 @@ TEST_F(SlotTableTest, NothingLeaksOverManyRequests) {
 }
 
 }  // namespace
+}  // namespace slot_table_test

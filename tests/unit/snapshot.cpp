@@ -7,6 +7,7 @@
 #include <support/engines.hpp>
 #include <vector>
 
+namespace snapshot_test {
 namespace {
 
 using namespace zrt;
@@ -367,3 +368,4 @@ TEST_F(SnapshotTest, WhatDoesNotRunCannotBeSaved) {
 }
 
 }  // namespace
+}  // namespace snapshot_test

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+namespace stop_strings_test {
 namespace {
 
 using namespace zrt;
@@ -152,3 +153,4 @@ TEST(StopStrings, FailureToAllocateIsAnError) {
 }
 
 }  // namespace
+}  // namespace stop_strings_test

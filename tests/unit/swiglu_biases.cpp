@@ -10,6 +10,7 @@
 #include <fstream>
 #include <support/run_plan.hpp>
 
+namespace swiglu_biases_test {
 namespace {
 
 using namespace zrt;
@@ -85,3 +86,4 @@ TEST(SwigluBiases, AreAddedOnEveryRung) {
 }
 
 }  // namespace
+}  // namespace swiglu_biases_test

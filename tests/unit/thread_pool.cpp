@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+namespace thread_pool_test {
 namespace {
 
 using zrt::exec::Share;
@@ -155,3 +156,4 @@ TEST(ThreadPool, FailureToAllocateIsAnError) {
 }
 
 }  // namespace
+}  // namespace thread_pool_test

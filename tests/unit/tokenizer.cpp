@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+namespace tokenizer_test {
 namespace {
 
 namespace text = zrt::text;
@@ -492,3 +493,4 @@ TEST(Detokenizer, AFailedFeedChangesNothing) {
 }
 
 }  // namespace
+}  // namespace tokenizer_test

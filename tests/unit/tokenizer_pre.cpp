@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+namespace tokenizer_pre_test {
 namespace {
 
 namespace text = zrt::text;
@@ -276,3 +277,4 @@ TEST(UnicodeTables, DecodingAgreesWithUtf8proc) {
 }
 
 }  // namespace
+}  // namespace tokenizer_pre_test

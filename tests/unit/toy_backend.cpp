@@ -8,6 +8,7 @@
 #include <support/run_with.hpp>
 #include <support/toy_backend.hpp>
 
+namespace toy_backend_test {
 namespace {
 
 using namespace zrt;
@@ -247,3 +248,4 @@ TEST(ToyBackend, StateIsReachedByHandle) {
 }
 
 }  // namespace
+}  // namespace toy_backend_test

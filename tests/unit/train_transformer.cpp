@@ -10,6 +10,7 @@
 #include <support/run_program.hpp>
 #include <train/byte_transformer.hpp>
 
+namespace train_transformer_test {
 namespace {
 
 using namespace zrt;
@@ -71,3 +72,4 @@ TEST(Train, TheLossFallsAsPyTorchs) {
 }
 
 }  // namespace
+}  // namespace train_transformer_test

@@ -23,6 +23,7 @@
 #include <support/run_plan.hpp>
 #include <vector>
 
+namespace transformer_arena_test {
 namespace {
 
 using namespace zrt;
@@ -166,3 +167,4 @@ TEST(TransformerArena, Gpt2OfTwoLayersNeedsItsLogitsAndWhatTheyAreMadeOf) {
 }
 
 }  // namespace
+}  // namespace transformer_arena_test

@@ -2,6 +2,7 @@
 // tests/unit/types_on_cpu.cpp: the CPU's loops for other types than f32 beside the references, at sizes that all workers share.
 #include <unit/cpu_kernels_harness.hpp>
 
+namespace types_on_cpu_test {
 namespace {
 
 using cpu_kernels::CaseOf;
@@ -196,3 +197,4 @@ TEST(CpuTyped, Scatters) {
 }
 
 }  // namespace
+}  // namespace types_on_cpu_test

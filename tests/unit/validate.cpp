@@ -9,6 +9,7 @@
 #include <functional>
 #include <support/random_graph.hpp>
 
+namespace validate_test {
 namespace {
 
 using namespace zrt;
@@ -197,3 +198,4 @@ TEST(Validate, RankLimitOfFusedOps) {
 }
 
 }  // namespace
+}  // namespace validate_test

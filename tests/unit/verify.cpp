@@ -11,6 +11,7 @@
 
 #include <support/random_graph.hpp>
 
+namespace verify_test {
 namespace {
 
 using namespace zrt;
@@ -497,3 +498,4 @@ TEST(Verify, BuilderLooksWeightsUp) {
 }
 
 }  // namespace
+}  // namespace verify_test
