@@ -51,6 +51,7 @@ enum class Errc : std::uint16_t {
   cancelled,                ///< the caller's stop poll ended it
   unimplemented,            ///< verified, but computing it is not part of this build
   limit_exceeded,           ///< a loop or a count ran past its stated limit
+  invalid_packet,           ///< a packet stream holds what a compute queue refuses
 };
 
 /// Returns the stable snake_case name of `code`.
@@ -128,6 +129,8 @@ enum class Errc : std::uint16_t {
       return "unimplemented";
     case Errc::limit_exceeded:
       return "limit_exceeded";
+    case Errc::invalid_packet:
+      return "invalid_packet";
   }
   return "unknown";
 }
