@@ -175,6 +175,31 @@ TEST(ConstantFolding, DrawsViolationsAndLargeResultsAreLeftAlone) {
   EXPECT_TRUE(*ir::fold_constants(wide, small));
 }
 
+TEST(ConstantFolding, WhatTakesLongIsLeftToTheRun) {
+  // A sum over a window of 2^28 elements at each of 2^14 places, and 2^30 products.
+  ir::Graph g = graph_of({4}, [](B& b, const T& x) {
+    b.result(x);
+    const T wide = b.broadcast_to(b.constant(2.0f), {1 << 14});
+    const std::int64_t window[]{1 << 28}, one[]{1}, low[]{1 << 28}, high[]{0};
+    b.result(b.reduce_window(
+        0, wide, {.size = window, .strides = one, .low = low, .high = high, .base_dilation = one, .dilation = one}));
+    const T matrix = b.broadcast_to(b.constant(2.0f), {1 << 10, 1 << 10});
+    b.result(b.dot_general(matrix, matrix, {.contract_lhs = {-1}, .contract_rhs = {0}}));
+  });
+  EXPECT_FALSE(run(g, &ir::fold_constants));
+  // One budget for all rounds: of two negations there is room for one.
+  ir::Graph two = graph_of({4}, [](B& b, const T& x) {
+    b.result(x);
+    b.result(b.neg(b.constant({100}, random_floats(100, 1))));
+    b.result(b.neg(b.constant({100}, random_floats(100, 2))));
+  });
+  ir::FoldingBudget budget{.steps = 599};
+  ir::PassContext limited = context();
+  limited.budget = &budget;
+  EXPECT_TRUE(*ir::optimise(two, limited));
+  EXPECT_EQ(names(two), (Ops{"constant", "constant", "elementwise_unary"}));
+}
+
 TEST(Passes, StateStaysAndKeepsItsOrder) {
   ir::Graph g = state_graph();
   const std::size_t nodes = g.nodes.size();

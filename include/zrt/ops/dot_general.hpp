@@ -92,6 +92,13 @@ struct DotGeneral {
     return {};
   }
 
+  static constexpr CheckedSize steps_per_element(const TypeCall<DotGeneral>& c) noexcept {
+    CheckedSize products = 1;
+    for (std::uint32_t i = 0; i < c.params.contract_count; ++i)
+      products *= CheckedSize(c.in[0].type.shape[c.params.contract_lhs[i]].extent);
+    return products;
+  }
+
   static void reference(const HostCall<DotGeneral>& c, const ExecutionContext& step, const Worker&) noexcept {
     const DotGeneralParams& p = c.params;
     const RowMajor a(c.in[0], step);

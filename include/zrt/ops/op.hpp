@@ -179,6 +179,13 @@ concept HasReference = requires(const HostCall<O>& call, const ExecutionContext&
 template <class O>
 concept HasExpansion = requires { typename O::expands_to; };
 
+/// An op whose reference takes more steps than its operands and results have elements says how many for each element of
+/// its first result; extents are constants.
+template <class O>
+concept HasStepsPerElement = requires(const TypeCall<O>& call) {
+  { O::steps_per_element(call) } -> std::same_as<CheckedSize>;
+};
+
 /// An op whose reference needs memory beyond its outputs; sized with the symbols at their bounds.
 template <class O>
 concept HasReferenceScratch = requires(const TypeCall<O>& call, const Extents& bounds) {

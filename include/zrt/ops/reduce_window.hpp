@@ -70,6 +70,12 @@ struct ReduceWindow {
     return {};
   }
 
+  static constexpr CheckedSize steps_per_element(const TypeCall<ReduceWindow>& c) noexcept {
+    CheckedSize elements = 1;
+    for (std::size_t axis = 0; axis < c.params.rank; ++axis) elements *= CheckedSize(c.params.window[axis]);
+    return elements;
+  }
+
   static constexpr CheckedSize reference_scratch(const TypeCall<ReduceWindow>& c, const Extents& bounds) noexcept {
     return c.in[0].type.shape.elements(bounds) * CheckedSize(domain_bytes(c.params.accum_dtype));
   }

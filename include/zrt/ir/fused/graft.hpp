@@ -25,7 +25,9 @@ class Graft {
   /// Errors: those of `instantiate`; Errc::unimplemented for a dynamic extent. `cut`, where given, tells the
   /// place.
   Graft(const FusedProgram& onto, std::span<const FeedType> feeds, CutWire* cut = nullptr) noexcept
-      : from_(onto), store_(onto.store.clone()), builder_(store_ ? std::move(*store_) : ptir::Program()) {
+      : from_(onto),
+        store_(onto.store.clone()),
+        builder_(store_ ? std::move(*store_) : ptir::Program(onto.store.allocator)) {
     CutWire unasked;
     keep(store_);
     if (store_) keep(begin(feeds, cut != nullptr ? *cut : unasked));
@@ -80,7 +82,7 @@ class Graft {
   /// numbers.
   void mode_step(std::string_view op, ptir::Tensors in, std::span<const Attribute> attributes,
                  std::span<const ptir::TensorType> types, Vector<ptir::Tensor>& results) noexcept {
-    Vector<ValueId> inputs, given;
+    Vector<ValueId> inputs(to_.store.allocator), given(to_.store.allocator);
     for (const ptir::Tensor& x : in) keep(inputs.push_back(exposed(x)));
     for (const ptir::TensorType& type : types) {
       const ptir::Tensor made = fresh(type);
@@ -152,7 +154,7 @@ class Graft {
 
   [[nodiscard]] Result<void> begin(std::span<const FeedType> feeds, CutWire& at) noexcept {
     if (auto r = verify(from_, &at); !r) return r;
-    Vector<ptir::TensorType> ordered;
+    Vector<ptir::TensorType> ordered(from_.store.allocator);
     if (auto r = detail::order_feeds(from_, feeds, ordered, at); !r) return r;
     const auto origins = detail::ValueOrigins::of(from_, at);
     if (!origins) return pass(origins);
@@ -160,7 +162,7 @@ class Graft {
     if (!store) return pass(store);
     ptir::Builder typed(std::move(*store));
     RunSeed seed;
-    Vector<ptir::Tensor> values;
+    Vector<ptir::Tensor> values(from_.store.allocator);
     for (const ptir::TensorType& type : ordered)
       if (auto r = values.push_back(typed.parameter(type)); !r) return r;
     if (auto r = detail::emit_steps(from_, *origins, true, typed, seed, values, at); !r) return r;

@@ -66,8 +66,8 @@ inline void dropout(ModeCall& c) noexcept {
 struct Features {
   ptir::Builder& b;
   ptir::Tensor x;
-  ptir::Shape along{};            ///< of a vector of features that stretches over x
-  Vector<std::int64_t> others{};  ///< axes
+  ptir::Shape along{};                         ///< of a vector of features that stretches over x
+  Vector<std::int64_t> others{b.allocator()};  ///< axes
 
   /// Errors, in the builder: x is neither f32 nor f64, the axis is none of it, or a later operand is not a
   /// vector of its dtype over the axis. `name` is the op's.

@@ -14,7 +14,8 @@ namespace detail {
 /// Copies a program's steps but for those that repeat an earlier one, and those without a reader.
 class Optimiser {
  public:
-  Optimiser(const FusedProgram& from, const ValueOrigins& origins) noexcept : from_(from), origins_(origins) {}
+  Optimiser(const FusedProgram& from, const ValueOrigins& origins) noexcept
+      : from_(from), origins_(origins), stands_(from.store.allocator), needed_(from.store.allocator) {}
 
   [[nodiscard]] Result<FusedProgram> run() noexcept {
     FusedProgram to(from_.store.allocator);
@@ -26,7 +27,7 @@ class Optimiser {
     to.version = from_.version;
     if (auto r = to.feeds.append(from_.feeds.span()); !r) return pass(r);
     if (auto r = to.state_in.append(from_.state_in.span()); !r) return pass(r);
-    Vector<ValueId> ids;
+    Vector<ValueId> ids(from_.store.allocator);
     for (std::size_t s = 0; s < from_.steps.size(); ++s) {
       if (needed_[s] == 0) continue;
       Step step = from_.steps[s];
@@ -92,7 +93,7 @@ class Optimiser {
       for (const ValueId id : from_.results_of(step))
         if (auto r = stands_.push_back(id); !r) return r;
     constexpr std::uint32_t kFree = ~std::uint32_t{0};
-    Vector<std::uint32_t> table;  // of steps, by hash; never more than half full
+    Vector<std::uint32_t> table(from_.store.allocator);  // of steps, by hash; never more than half full
     if (auto r = table.resize(std::bit_ceil(2 * from_.steps.size() + 1)); !r) return r;
     for (std::uint32_t& place : table) place = kFree;
     for (std::uint32_t s = 0; s < from_.steps.size(); ++s) {

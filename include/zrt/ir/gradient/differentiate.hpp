@@ -11,7 +11,8 @@ namespace detail {
 /// One way back through the steps of a program.
 class WayBack {
  public:
-  explicit WayBack(fused::Graft& graft) noexcept : graft_(graft), program_(graft.program()) {}
+  explicit WayBack(fused::Graft& graft) noexcept
+      : graft_(graft), program_(graft.program()), rows_(program_.store.allocator) {}
 
   [[nodiscard]] Result<Vector<Tensor>> run(fused::ValueId loss, std::span<const fused::ValueId> of) noexcept {
     ptir::Builder& b = graft_.builder();
@@ -31,7 +32,7 @@ class WayBack {
     row(loss).cotangent = b.broadcast_to(b.scalar(type.dtype, 1), type.shape);
     for (std::size_t s = program_.steps.size(); s-- > 0;)
       if (auto r = back(s); !r) return pass(r);
-    Vector<Tensor> gradients;
+    Vector<Tensor> gradients(program_.store.allocator);
     for (const fused::ValueId id : of)
       if (auto r = gradients.push_back(row(id).cotangent ? *row(id).cotangent : zeros(b, graft_.type_of(id))); !r)
         return pass(r);
@@ -71,8 +72,9 @@ class WayBack {
   [[nodiscard]] Result<void> back(std::size_t s) noexcept {
     const fused::Step& step = program_.steps[s];
     const auto inputs = program_.inputs_of(step);
-    Vector<std::optional<Tensor>> cotangents, given;
-    Vector<std::uint8_t> wanted;
+    const Allocator& allocator = program_.store.allocator;
+    Vector<std::optional<Tensor>> cotangents(allocator), given(allocator);
+    Vector<std::uint8_t> wanted(allocator);
     bool came = false;
     for (const fused::ValueId id : program_.results_of(step)) {
       came = came || row(id).cotangent;

@@ -12,7 +12,7 @@ inline void dropout(GradientCall& c) noexcept {
   const std::array<ptir::Attribute, 3> attributes{c.attributes()[0], c.attributes()[1],
                                                   fused::dropout_stream(c.step(), c.attributes()[2])};
   const Tensor g = c.cotangent();
-  Vector<Tensor> given;
+  Vector<Tensor> given(c.builder().allocator());
   c.graft().mode_step("dropout", {&g, 1}, attributes, {&g.type(), 1}, given);
   if (given.size() == 1) c.give(0, given[0]);
 }
@@ -23,7 +23,7 @@ inline void batch_norm(GradientCall& c) noexcept {
   const std::array<Tensor, 5> in{c.cotangent(), c.in(0), c.in(1), c.in(3), c.in(4)};
   const std::array<ptir::Attribute, 2> attributes{c.attributes()[0], c.attributes()[1]};
   const std::array<ptir::TensorType, 3> types{c.in_type(0), c.in_type(1), c.in_type(2)};
-  Vector<Tensor> given;
+  Vector<Tensor> given(c.builder().allocator());
   c.graft().mode_step("batch_norm_gradient", in, attributes, types, given);
   for (std::size_t i = 0; i < given.size(); ++i)
     if (c.wants(i)) c.give(i, given[i]);

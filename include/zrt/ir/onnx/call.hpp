@@ -11,6 +11,11 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 using ptir::Builder;
 using ptir::Tensor;
 
+/// The largest extent of a tensor: sums and products of a few extents, strides and dilations fit 64 bits then.
+inline constexpr std::int64_t kMaxExtent = 0x7fffffff;
+/// Elements of a table (places, weights, a range) that one node makes while it is read.
+inline constexpr std::int64_t kMaxTableElements = std::int64_t{1} << 22;
+
 /// Integers that a node takes as extents, axes or pads: few, so that they lie in place.
 struct IntList {
   static constexpr std::size_t kCapacity = 64;
@@ -102,6 +107,14 @@ class NodeCall {
   /// Refuses what is right but not computed.
   template <class... Pieces> void unsupported(Pieces... pieces) noexcept { fail(Errc::unimplemented, pieces...); }
 
+  [[nodiscard]] const Allocator& allocator() const noexcept;
+  /// True when a table of `count` elements may be made; else an error.
+  [[nodiscard]] bool fits_table(std::int64_t count) noexcept {
+    if (count > kMaxTableElements)
+      fail(Errc::limit_exceeded, "a table of ", count, " elements is needed, at most ", kMaxTableElements, " are made");
+    return count <= kMaxTableElements && !failed();
+  }
+
   // --- operands ---
 
   [[nodiscard]] std::size_t inputs() const noexcept { return node_->inputs.size(); }
@@ -133,8 +146,10 @@ class NodeCall {
   [[nodiscard]] IntList extents(const ptir::Shape& shape) noexcept {
     IntList list;
     for (const ptir::Dim dim : shape.view()) {
-      if (!dim.is_constant()) unsupported("an extent is dynamic; give it in ReadOptions::extents");
-      list.push(dim.is_constant() ? static_cast<std::int64_t>(dim.extent()) : 1);
+      if (!dim.is_constant()) unsupported("an extent is dynamic; give it in ReadOptions::types");
+      const bool fits = dim.extent() <= std::uint64_t{kMaxExtent};
+      if (!fits) fail(Errc::limit_exceeded, "an extent is ", dim.extent(), ", expected at most ", kMaxExtent);
+      list.push(dim.is_constant() && fits ? static_cast<std::int64_t>(dim.extent()) : 1);
     }
     return list;
   }
@@ -182,22 +197,30 @@ class NodeCall {
   // --- attributes ---
 
   [[nodiscard]] bool has_attribute(std::string_view key) const noexcept { return node_->find(key) != nullptr; }
-  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise) const noexcept {
+  /// The attribute, if the node has it; one of another type than `type` is an error.
+  [[nodiscard]] const AttributeView* attribute(std::string_view key, AttributeType type) const noexcept {
     const AttributeView* a = node_->find(key);
+    if (a == nullptr || a->type == 0 || a->type == static_cast<std::uint64_t>(type)) return a;
+    builder_->set(Error::of(Errc::invalid_file, "attribute ", key, " is of type ", a->type, ", expected ",
+                            unsigned{static_cast<std::uint8_t>(type)}));
+    return nullptr;
+  }
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t otherwise) const noexcept {
+    const AttributeView* a = attribute(key, AttributeType::integer);
     return a == nullptr ? otherwise : a->integer;
   }
   [[nodiscard]] double real(std::string_view key, double otherwise) const noexcept {
-    const AttributeView* a = node_->find(key);
+    const AttributeView* a = attribute(key, AttributeType::real);
     return a == nullptr ? otherwise : a->real;
   }
   [[nodiscard]] std::string_view text(std::string_view key, std::string_view otherwise) const noexcept {
-    const AttributeView* a = node_->find(key);
+    const AttributeView* a = attribute(key, AttributeType::text);
     return a == nullptr ? otherwise : a->text;
   }
   /// A list of integers, empty when it is absent.
   [[nodiscard]] IntList ints(std::string_view key) noexcept {
     IntList list;
-    const AttributeView* a = node_->find(key);
+    const AttributeView* a = attribute(key, AttributeType::integers);
     if (a == nullptr) return list;
     if (a->integers.size() > IntList::kCapacity)
       fail(Errc::limit_exceeded, key, " has ", a->integers.size(), " entries, at most 64 expected");
@@ -214,8 +237,8 @@ class NodeCall {
       return IntList::of(count, otherwise);
     }
     for (std::size_t i = 0; i < count; ++i)
-      if (list[i] < least || list[i] > 0x7fffffff) {
-        fail(Errc::invalid_params, key, " has an entry of ", list[i], ", expected ", least, " or more");
+      if (list[i] < least || list[i] > kMaxExtent) {
+        fail(Errc::invalid_params, key, " has an entry of ", list[i], ", expected ", least, " to ", kMaxExtent);
         list[i] = otherwise;
       }
     return list;

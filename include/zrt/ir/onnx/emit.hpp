@@ -11,9 +11,14 @@ using ptir::AttributeKind;
 using ptir::choice_index;
 using ptir::Dim;
 
-[[nodiscard]] inline ptir::Shape shape_of(const IntList& extents) noexcept {
+/// The shape of these extents; one below 0 or above kMaxExtent is an error of the builder.
+[[nodiscard]] inline ptir::Shape shape_of(Builder& b, const IntList& extents) noexcept {
   ptir::Shape shape;
-  for (const std::int64_t extent : extents) shape.append(Dim(extent));
+  for (const std::int64_t extent : extents) {
+    const bool fits = extent >= 0 && extent <= kMaxExtent;
+    if (!fits) b.set(Error::of(Errc::limit_exceeded, "an extent is ", extent, ", expected 0 to ", kMaxExtent));
+    shape.append(Dim(fits ? extent : 0));
+  }
   return shape;
 }
 [[nodiscard]] inline Attribute shape_attribute(Builder& b, const IntList& extents) noexcept {
@@ -40,12 +45,12 @@ using ptir::Dim;
   return b.emit(op, ptir::Tensors(&x, 1), attributes)[0];
 }
 [[nodiscard]] inline Tensor reshape(const Tensor& x, const IntList& extents) noexcept {
-  if (x.shape() == shape_of(extents)) return x;
-  return x.builder().reshape(x, shape_of(extents));
+  const ptir::Shape shape = shape_of(x.builder(), extents);
+  return x.shape() == shape ? x : x.builder().reshape(x, shape);
 }
 [[nodiscard]] inline Tensor broadcast(const Tensor& x, const IntList& extents) noexcept {
-  if (x.shape() == shape_of(extents)) return x;
-  return x.builder().broadcast_to(x, shape_of(extents));
+  const ptir::Shape shape = shape_of(x.builder(), extents);
+  return x.shape() == shape ? x : x.builder().broadcast_to(x, shape);
 }
 [[nodiscard]] inline Tensor transpose(const Tensor& x, const IntList& perm) noexcept {
   bool same = perm.size() == x.shape().size();
@@ -134,7 +139,8 @@ inline constexpr std::uint64_t kMin = choice_index("reduce", "kind", "min");
 }
 [[nodiscard]] inline Tensor reverse(NodeCall& n, const Tensor& x, std::size_t axis) noexcept {
   const IntList extents = n.shape(x);
-  Vector<std::int64_t> places;
+  if (!n.fits_table(extents[axis])) return x;
+  Vector<std::int64_t> places(n.allocator());
   for (std::int64_t i = extents[axis]; i > 0 && !n.failed(); --i)
     if (auto r = places.push_back(i - 1); !r) n.fail(r.error());
   return pick(n, x, places.span(), axis);
@@ -166,6 +172,10 @@ inline void align(NodeCall& n, Tensor& x, Tensor& y) noexcept {
   if (n.failed()) return;
   x = broadcast(x, common);
   y = broadcast(y, common);
+}
+/// A whole number as an inline literal of si64, exactly.
+[[nodiscard]] inline Tensor whole(Builder& b, std::int64_t value) noexcept {
+  return b.literal({DType::si64, {}}, std::as_bytes(std::span(&value, 1)));
 }
 [[nodiscard]] inline Tensor scalar_like(const Tensor& x, double value) noexcept {
   return x.builder().scalar(x.dtype(), value);

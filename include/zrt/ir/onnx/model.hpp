@@ -9,12 +9,24 @@
 
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
+/// AttributeProto.AttributeType, of those that operators have.
+enum class AttributeType : std::uint8_t {
+  real = 1,
+  integer = 2,
+  text = 3,
+  tensor = 4,
+  graph = 5,
+  reals = 6,
+  integers = 7,
+  texts = 8
+};
+
 /// AttributeProto.
 struct AttributeView {
   explicit AttributeView(Allocator a) noexcept : reals(a), integers(a), texts(a) {}
 
   std::string_view name;
-  std::uint64_t type = 0;
+  std::uint64_t type = 0;  ///< an AttributeType, or 0 where the file says none
   double real = 0;
   std::int64_t integer = 0;
   std::string_view text;

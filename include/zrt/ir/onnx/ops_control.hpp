@@ -18,7 +18,7 @@ inline constexpr std::int64_t kMaxUnrolledTrips = 256;
     n.fail(Errc::invalid_file, key, " is missing");
     return {};
   }
-  auto graph = read_graph(a->graph, n.reader().allocator());
+  auto graph = read_graph(a->graph, n.allocator());
   if (!graph) {
     n.fail(graph.error());
     return {};
@@ -28,6 +28,8 @@ inline constexpr std::int64_t kMaxUnrolledTrips = 256;
 
 /// Values from outside that a graph reads and that are computed: they enter its region as parameters.
 struct Captures {
+  explicit Captures(Allocator a) noexcept : names(a) {}
+
   Vector<std::string_view> names;
 
   [[nodiscard]] Result<void> add(const GraphView& graph, Scope& outer, const Allocator& a,
@@ -96,21 +98,21 @@ inline void if_(NodeCall& n) noexcept {
   const auto on_false = graph_of(n, "else_branch");
   if (n.failed()) return;
   if (pred.known && !pred.data.empty()) {
-    Scope inner(n.reader().allocator(), &n.scope());
-    Vector<Value> results;
+    Scope inner(n.allocator(), &n.scope());
+    Vector<Value> results(n.allocator());
     inline_graph(n, pred.data[0] != std::byte{0} ? *on_true : *on_false, inner, {}, results);
     for (std::size_t i = 0; i < results.size() && i < n.outputs() && !n.failed(); ++i)
       if (n.has_out(i)) n.bind(n.node().outputs[i], results[i]);
     return;
   }
-  Captures captures;
+  Captures captures(n.allocator());
   for (const GraphView* graph : {&*on_true, &*on_false})
-    if (auto r = captures.add(*graph, n.scope(), n.reader().allocator()); !r) return n.fail(r.error());
+    if (auto r = captures.add(*graph, n.scope(), n.allocator()); !r) return n.fail(r.error());
   const auto region = [&](const GraphView& graph) {
     return b.region(Reader::named(graph.name), [&] {
-      Scope inner(n.reader().allocator(), &n.scope());
-      Vector<Tensor> parameters;
-      Vector<Value> results;
+      Scope inner(n.allocator(), &n.scope());
+      Vector<Tensor> parameters(n.allocator());
+      Vector<Value> results(n.allocator());
       enter(n, captures, inner, parameters);
       inline_graph(n, graph, inner, {}, results);
       for (const Value& v : results)
@@ -119,7 +121,7 @@ inline void if_(NodeCall& n) noexcept {
   };
   const ptir::RegionId yes = region(*on_true);
   const ptir::RegionId no = region(*on_false);
-  Vector<Tensor> operands;
+  Vector<Tensor> operands(n.allocator());
   if (auto r = operands.push_back(scalar_of(n.tensor_of(pred))); !r) return n.fail(r.error());
   for (const std::string_view name : captures.names)
     if (auto r = operands.push_back(n.tensor_of(*n.scope().find(name))); !r) return n.fail(r.error());
@@ -134,29 +136,29 @@ inline void if_(NodeCall& n) noexcept {
 /// Reads the body once for each trip.
 inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexcept {
   Builder& b = n.b();
-  Vector<Value> carried;
+  Vector<Value> carried(n.allocator());
   std::array<std::byte, 1> yes{std::byte{1}};
   Value condition = n.has(1) ? n.value(1) : Value{{DType::i1, {}}, {}, yes, true};
   for (std::size_t i = 2; i < n.inputs(); ++i)
     if (auto r = carried.push_back(n.value(i)); !r) return n.fail(r.error());
   const std::size_t carries = carried.size();
-  Vector<Vector<Tensor>> stacked;
+  Vector<Vector<Tensor>> stacked(n.allocator());
   for (std::size_t i = carries; i < n.outputs(); ++i)
-    if (auto r = stacked.push_back(Vector<Tensor>()); !r) return n.fail(r.error());
+    if (auto r = stacked.push_back(Vector<Tensor>(n.allocator())); !r) return n.fail(r.error());
   for (std::int64_t trip = 0; trip < trips && !known_false(condition) && !n.failed(); ++trip) {
-    Vector<std::byte> bytes;
+    Vector<std::byte> bytes(n.allocator());
     if (auto r = bytes.append(std::as_bytes(std::span(&trip, 1))); !r) return n.fail(r.error());
     const auto kept = n.reader().keep(std::move(bytes));
     if (!kept) return n.fail(kept.error());
-    Vector<Value> arguments;
+    Vector<Value> arguments(n.allocator());
     const auto add = [&](const Value& v) {
       if (auto r = arguments.push_back(v); !r) n.fail(r.error());
     };
     add({{DType::si64, {}}, {}, *kept, true});
     add(condition);
     for (const Value& v : carried) add(v);
-    Scope inner(n.reader().allocator(), &n.scope());
-    Vector<Value> results;
+    Scope inner(n.allocator(), &n.scope());
+    Vector<Value> results(n.allocator());
     inline_graph(n, body, inner, arguments.span(), results);
     if (n.failed()) return;
     if (results.size() != 1 + n.outputs())
@@ -184,9 +186,9 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
 inline void while_region(NodeCall& n, const GraphView& body) noexcept {
   Builder& b = n.b();
   const std::size_t carries = n.inputs() - 2;
-  Captures captures;
-  if (auto r = captures.add(body, n.scope(), n.reader().allocator()); !r) return n.fail(r.error());
-  Vector<Tensor> operands;
+  Captures captures(n.allocator());
+  if (auto r = captures.add(body, n.scope(), n.allocator()); !r) return n.fail(r.error());
+  Vector<Tensor> operands(n.allocator());
   const auto add = [&](const Tensor& x) {
     if (auto r = operands.push_back(x); !r) n.fail(r.error());
   };
@@ -198,7 +200,7 @@ inline void while_region(NodeCall& n, const GraphView& body) noexcept {
   if (n.failed()) return;
   const std::size_t limit = 2 + carries;
   const ptir::RegionId condition = b.region(Name("condition"), [&] {
-    Vector<Tensor> p;
+    Vector<Tensor> p(n.allocator());
     for (const Tensor& x : operands)
       if (auto r = p.push_back(b.parameter(x.type())); !r) n.fail(r.error());
     if (n.failed()) return;
@@ -206,15 +208,15 @@ inline void while_region(NodeCall& n, const GraphView& body) noexcept {
     for (const Tensor& x : p) b.result(x);
   });
   const ptir::RegionId step = b.region(Name("body"), [&] {
-    Scope inner(n.reader().allocator(), &n.scope());
-    Vector<Value> arguments;
-    Vector<Value> results;
+    Scope inner(n.allocator(), &n.scope());
+    Vector<Value> arguments(n.allocator());
+    Vector<Value> results(n.allocator());
     for (std::size_t i = 0; i < limit; ++i) {
       const Tensor p = b.parameter(operands[i].type());
       if (auto r = arguments.push_back({p.type(), p, {}, false}); !r) n.fail(r.error());
     }
     const Tensor trips = b.parameter(operands[limit].type());
-    Vector<Tensor> outside;
+    Vector<Tensor> outside(n.allocator());
     enter(n, captures, inner, outside);
     if (n.failed()) return;
     inline_graph(n, body, inner, arguments.span(), results);
@@ -248,7 +250,6 @@ inline void loop(NodeCall& n) noexcept {
 /// Scan over first axes, forward, from opset 9. What the body captures is carried unchanged.
 inline void scan(NodeCall& n) noexcept {
   Builder& b = n.b();
-  if (n.opset() < 9) return n.unsupported("scan of opset 8, which has an axis for the batch");
   for (const std::string_view key :
        {"scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"})
     for (const std::int64_t value : n.ints(key))
@@ -259,9 +260,9 @@ inline void scan(NodeCall& n) noexcept {
   if (scanned < 1 || static_cast<std::size_t>(scanned) > n.inputs())
     return n.fail(Errc::invalid_params, "num_scan_inputs is ", scanned, " of ", n.inputs());
   const std::size_t states = n.inputs() - static_cast<std::size_t>(scanned);
-  Captures captures;
-  if (auto r = captures.add(*body, n.scope(), n.reader().allocator()); !r) return n.fail(r.error());
-  Vector<Tensor> operands;
+  Captures captures(n.allocator());
+  if (auto r = captures.add(*body, n.scope(), n.allocator()); !r) return n.fail(r.error());
+  Vector<Tensor> operands(n.allocator());
   const auto add = [&](const Tensor& x) {
     if (auto r = operands.push_back(x); !r) n.fail(r.error());
   };
@@ -271,10 +272,10 @@ inline void scan(NodeCall& n) noexcept {
   if (n.failed()) return;
   const std::size_t outputs = n.outputs() < states ? 0 : n.outputs() - states;
   const ptir::RegionId step = b.region(Name("body"), [&] {
-    Scope inner(n.reader().allocator(), &n.scope());
-    Vector<Value> arguments;
-    Vector<Value> results;
-    Vector<Tensor> outside;
+    Scope inner(n.allocator(), &n.scope());
+    Vector<Value> arguments(n.allocator());
+    Vector<Value> results(n.allocator());
+    Vector<Tensor> outside(n.allocator());
     const auto argument = [&](const ptir::TensorType& type) {
       const Tensor p = b.parameter(type);
       if (auto r = arguments.push_back({type, p, {}, false}); !r) n.fail(r.error());

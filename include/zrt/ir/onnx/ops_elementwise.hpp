@@ -156,7 +156,7 @@ inline void dropout(NodeCall& n) noexcept {
   if (!keeps) return n.unsupported("dropout in training draws random numbers");
   const Tensor x = n.in(0);
   identity(n);
-  if (n.has_out(1)) n.out(1, n.b().broadcast_to(n.b().scalar(n.opset() < 10 ? x.dtype() : DType::i1, 1), x.shape()));
+  if (n.has_out(1)) n.out(1, n.b().broadcast_to(n.b().scalar(DType::i1, 1), x.shape()));
 }
 
 inline void cast_to(NodeCall& n, DType to) noexcept {
@@ -167,7 +167,7 @@ inline void cast_to(NodeCall& n, DType to) noexcept {
     return;
   }
   const std::uint64_t count = v.type.shape.constant_elements().raw();
-  Vector<std::byte> bytes;
+  Vector<std::byte> bytes(n.allocator());
   if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(to, count))); !r) return n.fail(r.error());
   cast_elements(v.type.dtype, v.data.data(), to, bytes.data(), 0, count);
   n.out_known(0, {to, v.type.shape}, bytes.span());
@@ -180,11 +180,6 @@ inline void cast_like(NodeCall& n) noexcept { cast_to(n, n.dtype(1)); }
 
 inline void clip(NodeCall& n) noexcept {
   Tensor x = n.in(0);
-  if (n.opset() < 11) {
-    if (n.has_attribute("min")) x = n.b().maximum(x, scalar_like(x, n.real("min", 0)));
-    if (n.has_attribute("max")) x = n.b().minimum(x, scalar_like(x, n.real("max", 0)));
-    return n.out(0, x);
-  }
   if (n.has(1)) x = n.b().maximum(x, n.in(1));
   if (n.has(2)) x = n.b().minimum(x, n.in(2));
   n.out(0, x);

@@ -41,12 +41,12 @@ inline void gather(NodeCall& n) noexcept {
                                         std::size_t axis) noexcept {
   Builder& b = n.b();
   const IntList extents = n.shape(indices);
-  Tensor at = b.cast(from_zero(indices, shape[axis]), DType::si64) *
-              static_cast<double>(product(shape, axis + 1, shape.size()));
+  Tensor at =
+      b.mul(b.cast(from_zero(indices, shape[axis]), DType::si64), whole(b, product(shape, axis + 1, shape.size())));
   for (std::size_t i = 0; i < extents.size(); ++i)
     if (i != axis)
-      at = at + b.iota(shape_of(extents), DType::si64, static_cast<std::int64_t>(i)) *
-                    static_cast<double>(product(shape, i + 1, shape.size()));
+      at = at + b.mul(b.iota(shape_of(n.b(), extents), DType::si64, static_cast<std::int64_t>(i)),
+                      whole(b, product(shape, i + 1, shape.size())));
   return at;
 }
 inline void gather_elements(NodeCall& n) noexcept {
@@ -110,14 +110,15 @@ struct RowPlaces {
   r.all = product(shape, 0, used);
   r.width = product(r.after);
   const Tensor tuples = reshape(b.cast(n.in(1), DType::si64), {r.count, depth});
-  Tensor rows = reshape(b.broadcast_to(r.rows, shape_of({r.count})), {r.count});
+  Tensor rows = reshape(b.broadcast_to(r.rows, shape_of(n.b(), {r.count})), {r.count});
   for (std::size_t i = 0; i < batch; ++i)
-    rows = rows + reshape(b.iota(shape_of(r.before), DType::si64, static_cast<std::int64_t>(i)), {r.count}) *
-                      static_cast<double>(product(shape, i + 1, used));
+    rows =
+        rows + b.mul(reshape(b.iota(shape_of(n.b(), r.before), DType::si64, static_cast<std::int64_t>(i)), {r.count}),
+                     whole(b, product(shape, i + 1, used)));
   for (std::int64_t k = 0; k < depth; ++k) {
     const std::size_t axis = batch + static_cast<std::size_t>(k);
     const Tensor column = reshape(slice(tuples, {0, k}, {r.count, 1}), {r.count});
-    rows = rows + from_zero(column, shape[axis]) * static_cast<double>(product(shape, axis + 1, used));
+    rows = rows + b.mul(from_zero(column, shape[axis]), whole(b, product(shape, axis + 1, used)));
   }
   r.rows = rows;
   return r;
@@ -135,7 +136,7 @@ inline void scatter_nd(NodeCall& n) noexcept {
   const std::uint64_t kind = scatter_kind(n);
   const RowPlaces r = row_places(n, 0);
   if (n.failed()) return;
-  const Tensor places = n.b().broadcast_to(reshape(r.rows, {r.count, 1}), shape_of({r.count, r.width}));
+  const Tensor places = n.b().broadcast_to(reshape(r.rows, {r.count, 1}), shape_of(n.b(), {r.count, r.width}));
   const Tensor y =
       n.b().scatter_reduce(kind, reshape(n.in(0), {r.all, r.width}), places, reshape(n.in(2), {r.count, r.width}), 0);
   n.out(0, reshape(y, n.shape(0)));
@@ -146,7 +147,7 @@ inline void one_hot(NodeCall& n) noexcept {
   const IntList shape = n.shape(0);
   const auto depth = scalar_math::to_integer(n.real_in(1, 0, "depth"));
   const std::size_t axis = n.axis("axis", -1, shape.size() + 1);
-  if (depth < 1 || depth > 0x7fffffff) return n.fail(Errc::invalid_params, "depth is ", depth);
+  if (depth < 1 || depth > kMaxExtent) return n.fail(Errc::invalid_params, "depth is ", depth);
   IntList at;
   for (std::size_t i = 0; i <= shape.size(); ++i) {
     if (i == axis) at.push(1);
@@ -155,12 +156,12 @@ inline void one_hot(NodeCall& n) noexcept {
   IntList result = at;
   result[axis] = depth;
   const Tensor indices = reshape(from_zero(b.cast(n.in(0), DType::si64), depth), at);
-  const Tensor hot = b.eq(b.iota(shape_of(result), DType::si64, static_cast<std::int64_t>(axis)), indices);
+  const Tensor hot = b.eq(b.iota(shape_of(n.b(), result), DType::si64, static_cast<std::int64_t>(axis)), indices);
   const Tensor values = n.in(2);
   n.out(0, b.select(hot, reshape(slice(values, {1}, {1}), {}), reshape(slice(values, {0}, {1}), {})));
 }
 inline void top_k(NodeCall& n) noexcept {
-  const std::int64_t k = n.opset() >= 10 ? n.int_in(1, "k") : n.integer("k", 0);
+  const std::int64_t k = n.int_in(1, "k");
   const std::size_t axis = n.axis("axis", -1, n.rank(0));
   const ptir::Results r =
       n.b().top_k(n.in(0), k, static_cast<std::int64_t>(axis), n.integer("largest", 1) != 0, DType::si64);
@@ -179,7 +180,7 @@ inline void reverse_sequence(NodeCall& n) noexcept {
   IntList along = IntList::of(shape.size(), 1);
   along[batch] = shape[batch];
   const Tensor lengths = broadcast(reshape(b.cast(n.in(1), DType::si64), along), shape);
-  const Tensor at = b.iota(shape_of(shape), DType::si64, static_cast<std::int64_t>(time));
+  const Tensor at = b.iota(shape_of(n.b(), shape), DType::si64, static_cast<std::int64_t>(time));
   const Tensor places = b.select(b.lt(at, lengths), lengths - at - 1.0, at);
   n.out(0, b.gather(x, places, static_cast<std::int64_t>(time)));
 }

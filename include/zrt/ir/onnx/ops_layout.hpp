@@ -63,19 +63,45 @@ inline void trilu(NodeCall& n) noexcept {
   const Tensor zero = scalar_like(x, 0);
   n.out(0, upper ? n.b().select(mask, x, zero) : n.b().select(mask, zero, x));
 }
+/// The same of whole numbers, exactly.
+inline void whole_range(NodeCall& n, DType dtype) noexcept {
+  const std::int64_t start = n.int_in(0, "start");
+  const std::int64_t limit = n.int_in(1, "limit");
+  const std::int64_t delta = n.int_in(2, "delta");
+  if (n.failed()) return;
+  if (delta == 0) return n.fail(Errc::invalid_params, "delta is 0");
+  // Differences of two numbers of 64 bits fit an unsigned one.
+  const auto from = static_cast<std::uint64_t>(start);
+  const auto step = static_cast<std::uint64_t>(delta);
+  const bool up = delta > 0;
+  const bool some = up ? start < limit : start > limit;
+  const std::uint64_t way = up ? static_cast<std::uint64_t>(limit) - from : from - static_cast<std::uint64_t>(limit);
+  const std::uint64_t count = some ? (way - 1) / (up ? step : 0 - step) + 1 : 0;
+  if (count > std::uint64_t{kMaxTableElements})
+    return n.fail(Errc::limit_exceeded, "the range has ", count, " elements, at most ", kMaxTableElements, " expected");
+  Vector<std::int64_t> values(n.allocator());
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (auto r = values.push_back(static_cast<std::int64_t>(from + i * step)); !r) return n.fail(r.error());
+  Vector<std::byte> bytes(n.allocator());
+  if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(dtype, values.size()))); !r) return n.fail(r.error());
+  cast_elements(DType::si64, std::as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
+  n.out_known(0, {dtype, {Dim(static_cast<std::int64_t>(values.size()))}}, bytes.span());
+}
 /// start, start + delta, ... below limit, all known when the program is made.
 inline void range(NodeCall& n) noexcept {
+  const DType dtype = n.dtype(0);
+  if (ptir::is_integer(dtype)) return whole_range(n, dtype);
   const double start = n.real_in(0, 0, "start");
   const double limit = n.real_in(1, 0, "limit");
   const double delta = n.real_in(2, 0, "delta");
-  const DType dtype = n.dtype(0);
   if (n.failed()) return;
   const double steps = -scalar_math::floor(-((limit - start) / delta));
-  if (!(steps < 0x1p31)) return n.fail(Errc::limit_exceeded, "the range has too many elements");
-  Vector<double> values;
+  if (!(steps <= static_cast<double>(kMaxTableElements)))
+    return n.fail(Errc::limit_exceeded, "the range has more than ", kMaxTableElements, " elements");
+  Vector<double> values(n.allocator());
   for (double i = 0; i < steps; ++i)
     if (auto r = values.push_back(__builtin_fma(i, delta, start)); !r) return n.fail(r.error());
-  Vector<std::byte> bytes;
+  Vector<std::byte> bytes(n.allocator());
   if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(dtype, values.size()))); !r) return n.fail(r.error());
   cast_elements(DType::f64, std::as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
   n.out_known(0, {dtype, {Dim(static_cast<std::int64_t>(values.size()))}}, bytes.span());

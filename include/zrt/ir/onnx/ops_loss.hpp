@@ -21,7 +21,7 @@ inline void nll_of(NodeCall& n, const Tensor& log_probabilities) noexcept {
   const DType dtype = log_probabilities.dtype();
   const bool ignores = n.has_attribute("ignore_index");
   const Tensor zero = b.scalar(dtype, 0);
-  const Tensor ignored = b.eq(target, b.scalar(DType::si64, static_cast<double>(n.integer("ignore_index", 0))));
+  const Tensor ignored = b.eq(target, whole(b, n.integer("ignore_index", 0)));
   const Tensor safe = ignores ? b.select(ignored, b.scalar(DType::si64, 0), target) : target;
   Tensor loss = -reshape(b.gather(log_probabilities, reshape(safe, one), 1), places);
   std::optional<Tensor> weight;

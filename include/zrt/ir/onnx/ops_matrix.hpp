@@ -119,7 +119,8 @@ using Labels = IntList;
       perm.push(static_cast<std::int64_t>(k));
       flat.push(shape[i] * shape[i]);
       left.push(labels[i]);
-      Vector<std::int64_t> places;
+      if (!n.fits_table(shape[i])) return x;
+      Vector<std::int64_t> places(n.allocator());
       for (std::int64_t at = 0; at < shape[i]; ++at)
         if (auto r = places.push_back(at * (shape[i] + 1)); !r) n.fail(r.error());
       x = pick(n, reshape(transpose(x, perm), flat), places.span(), flat.size() - 1);
@@ -145,7 +146,7 @@ inline void einsum(NodeCall& n) noexcept {
   const std::string_view terms = equation.substr(0, arrow);
   std::size_t most = 0;
   for (std::size_t i = 0; i < n.inputs(); ++i) most = n.rank(i) > most ? n.rank(i) : most;
-  Vector<Labels> labels;
+  Vector<Labels> labels(n.allocator());
   std::string_view rest = terms;
   for (std::size_t i = 0; i < n.inputs(); ++i) {
     const std::size_t comma = rest.find(',');

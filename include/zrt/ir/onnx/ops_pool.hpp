@@ -40,20 +40,22 @@ inline void average_pool(NodeCall& n) noexcept {
   const bool padding = n.integer("count_include_pad", 0) != 0;
   Tensor mean = sum;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    Vector<float> counts;
+    if (!n.fits_table(places[i])) return;
+    Vector<float> counts(n.allocator());
     for (std::int64_t place = 0; place < places[i]; ++place) {
       const std::int64_t from = padding ? 0 : w.low[i];
       const std::int64_t to = w.low[i] + w.extents[i] + (padding ? w.high[i] : 0);
-      std::int64_t count = 0;
-      for (std::int64_t k = 0; k < w.size[i]; ++k) {
-        const std::int64_t at = place * w.strides[i] + k * w.dilations[i];
-        count += at >= from && at < to ? 1 : 0;
-      }
-      if (auto r = counts.push_back(static_cast<float>(count)); !r) return n.fail(r.error());
+      // How many of the window's elements, a dilation apart, lie before a bound.
+      const auto before = [&](std::int64_t bound) {
+        const std::int64_t room = bound - place * w.strides[i];
+        const std::int64_t count = room <= 0 ? 0 : (room - 1) / w.dilations[i] + 1;
+        return count < w.size[i] ? count : w.size[i];
+      };
+      if (auto r = counts.push_back(static_cast<float>(before(to) - before(from))); !r) return n.fail(r.error());
     }
     IntList along = IntList::of(places.size() + 2, 1);
     along[i + 2] = places[i];
-    const Tensor divisor = n.b().literal({DType::f32, shape_of(along)}, std::as_bytes(counts.span()));
+    const Tensor divisor = n.b().literal({DType::f32, shape_of(n.b(), along)}, std::as_bytes(counts.span()));
     mean = mean / (x.dtype() == DType::f32 ? divisor : n.b().cast(divisor, x.dtype()));
   }
   n.out(0, mean);
@@ -73,7 +75,7 @@ inline void max_pool(NodeCall& n) noexcept {
                    {b.entry("size", b.ints(w.size.view())), b.entry("strides", b.ints(w.strides.view())),
                     b.entry("dilations", b.ints(w.dilations.view())), b.entry("low", b.ints(w.low.view())),
                     b.entry("column_major", Attribute::boolean(n.integer("storage_order", 0) != 0))},
-                   {DType::si64, shape_of(result)}));
+                   {DType::si64, shape_of(n.b(), result)}));
 }
 [[nodiscard]] inline IntList spatial_axes(NodeCall& n) noexcept {
   IntList axes;
@@ -91,13 +93,17 @@ inline void global_max_pool(NodeCall& n) noexcept { n.out(0, reduce(kMax, n.in(0
 inline void max_unpool(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const IntList xs = n.shape(0);
-  const IntList size = n.ints("kernel_shape");
-  const IntList strides = n.ints("strides", size.size(), 1, 1);
-  const IntList pads = n.ints("pads", 2 * size.size(), 0, 0);
-  if (xs.size() != size.size() + 2) return n.fail(Errc::shape_mismatch, "kernel_shape does not fit x");
+  const std::size_t spatial = n.ints("kernel_shape").size();
+  const IntList size = n.ints("kernel_shape", spatial, 1, 1);
+  const IntList strides = n.ints("strides", spatial, 1, 1);
+  const IntList pads = n.ints("pads", 2 * spatial, 0, 0);
+  if (xs.size() != spatial + 2) return n.fail(Errc::shape_mismatch, "kernel_shape does not fit x");
   IntList inner{xs[0], xs[1]};
-  for (std::size_t i = 0; i < size.size(); ++i)
-    inner.push((xs[i + 2] - 1) * strides[i] + size[i] - pads[i] - pads[i + size.size()]);
+  for (std::size_t i = 0; i < spatial && !n.failed(); ++i) {
+    inner.push((xs[i + 2] - 1) * strides[i] + size[i] - pads[i] - pads[i + spatial]);
+    if (inner[i + 2] < 0 || inner[i + 2] > kMaxExtent)
+      return n.fail(Errc::limit_exceeded, "axis ", i + 2, " becomes ", inner[i + 2], ", expected 0 to ", kMaxExtent);
+  }
   IntList result = inner;
   if (n.has(2)) result = n.ints_in(2, "output_shape");
   if (n.failed()) return;
@@ -105,7 +111,7 @@ inline void max_unpool(NodeCall& n) noexcept {
   const std::int64_t room = product(inner);
   if (room < 0 || result.size() != inner.size()) return n.fail(Errc::shape_mismatch, "output_shape does not fit x");
   Builder& b = n.b();
-  const Tensor zeros = b.broadcast_to(scalar_like(x, 0), shape_of({room}));
+  const Tensor zeros = b.broadcast_to(scalar_like(x, 0), shape_of(n.b(), {room}));
   const Tensor flat = b.scatter_reduce(choice_index("scatter_reduce", "reduce", "replace"), zeros,
                                        reshape(n.in(1), {count}), reshape(x, {count}), 0);
   const Tensor plane = reshape(flat, inner);
@@ -113,6 +119,9 @@ inline void max_unpool(NodeCall& n) noexcept {
   IntList high = low;
   for (std::size_t i = 0; i < inner.size(); ++i) {
     if (result[i] < inner[i]) return n.unsupported("an output_shape smaller than the window's");
+    if (result[i] > kMaxExtent)
+      return n.fail(Errc::limit_exceeded, "output_shape has an extent of ", result[i], ", expected at most ",
+                    kMaxExtent);
     high[i] = result[i] - inner[i];
   }
   n.out(0, pad(plane, low, high, low, scalar_like(x, 0)));
@@ -124,7 +133,7 @@ inline void lrn(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const IntList xs = n.shape(0);
   const std::int64_t size = n.integer("size", 1);
-  if (xs.size() < 2 || size < 1 || size > 0x7fffffff) return n.fail(Errc::invalid_params, "size is ", size);
+  if (xs.size() < 2 || size < 1 || size > kMaxExtent) return n.fail(Errc::invalid_params, "size is ", size);
   IntList window = IntList::of(xs.size(), 1);
   const IntList ones = window;
   IntList low = IntList::of(xs.size(), 0);

@@ -78,12 +78,12 @@ inline void recurrent(NodeCall& n, RecurrentKind kind) noexcept {
   const std::int64_t batch = xs[1];
   const IntList state{batch, hidden};
   const auto initial = [&](std::size_t i, std::int64_t d) {
-    if (!n.has(i)) return b.broadcast_to(scalar_like(x, 0), shape_of(state));
+    if (!n.has(i)) return b.broadcast_to(scalar_like(x, 0), shape_of(n.b(), state));
     Tensor given = n.in(i);
     if (batch_first) given = transpose(given, {1, 0, 2});
     return reshape(slice(given, {d, 0, 0}, {1, batch, hidden}), state);
   };
-  Vector<Tensor> all_y, all_h, all_c;
+  Vector<Tensor> all_y(n.allocator()), all_h(n.allocator()), all_c(n.allocator());
   for (std::int64_t d = 0; d < directions && !n.failed(); ++d) {
     const Tensor w = reshape(slice(n.in(1), {d, 0, 0}, {1, gates * hidden, xs[2]}), {gates * hidden, xs[2]});
     const Tensor r = reshape(slice(n.in(2), {d, 0, 0}, {1, gates * hidden, hidden}), {gates * hidden, hidden});
@@ -98,7 +98,7 @@ inline void recurrent(NodeCall& n, RecurrentKind kind) noexcept {
     Tensor h = initial(5, d);
     Tensor c = initial(kind == RecurrentKind::lstm ? 6 : 5, d);
     const bool backward = direction == "reverse" || d == 1;
-    Vector<Tensor> ys;
+    Vector<Tensor> ys(n.allocator());
     for (std::int64_t i = 0; i < xs[0] && !n.failed(); ++i) {
       const std::int64_t t = backward ? xs[0] - 1 - i : i;
       const Tensor at = reshape(slice(p.input, {t, 0, 0}, {1, batch, gates * hidden}), {batch, gates * hidden});

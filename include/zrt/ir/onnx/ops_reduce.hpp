@@ -36,7 +36,7 @@ struct ReduceArgs {
 }
 
 inline void reduce_sum(NodeCall& n) noexcept {
-  const ReduceArgs a = reduce_args(n, n.opset() >= 13);
+  const ReduceArgs a = reduce_args(n, true);
   if (a.nothing) return identity(n);
   n.out(0, reduce(kSum, a.x, a.axes, a.keep));
 }
@@ -97,37 +97,25 @@ inline void reduce_prod(NodeCall& n) noexcept {
   n.out(0, reshape(y, result));
 }
 
-/// x as softmax takes it: from opset 13 along one axis, before as a matrix split at it.
-struct SoftmaxArgs {
-  Tensor x;
-  std::int64_t axis;
-  IntList shape;
-};
-[[nodiscard]] inline SoftmaxArgs softmax_args(NodeCall& n) noexcept {
-  const Tensor x = n.in(0);
-  const IntList shape = n.shape(0);
-  if (n.opset() >= 13) return {x, static_cast<std::int64_t>(n.axis("axis", -1, shape.size())), shape};
-  const std::size_t axis = n.axis("axis", 1, shape.size());
-  return {reshape(x, {product(shape, 0, axis), product(shape, axis, shape.size())}), 1, shape};
+[[nodiscard]] inline std::int64_t softmax_axis(NodeCall& n) noexcept {
+  return static_cast<std::int64_t>(n.axis("axis", -1, n.rank(0)));
 }
 inline void softmax(NodeCall& n) noexcept {
-  const SoftmaxArgs a = softmax_args(n);
-  const Tensor e = n.b().exp(a.x - reduce(kMax, a.x, {a.axis}, true));
-  n.out(0, reshape(e / reduce(kSum, e, {a.axis}, true), a.shape));
+  const Tensor x = n.in(0);
+  const std::int64_t axis = softmax_axis(n);
+  const Tensor e = n.b().exp(x - reduce(kMax, x, {axis}, true));
+  n.out(0, e / reduce(kSum, e, {axis}, true));
 }
 [[nodiscard]] inline Tensor log_softmax_of(NodeCall& n, const Tensor& x, std::int64_t axis) noexcept {
   const Tensor shifted = x - reduce(kMax, x, {axis}, true);
   return shifted - n.b().log(reduce(kSum, n.b().exp(shifted), {axis}, true));
 }
-inline void log_softmax(NodeCall& n) noexcept {
-  const SoftmaxArgs a = softmax_args(n);
-  n.out(0, reshape(log_softmax_of(n, a.x, a.axis), a.shape));
-}
+inline void log_softmax(NodeCall& n) noexcept { n.out(0, log_softmax_of(n, n.in(0), softmax_axis(n))); }
 inline void hardmax(NodeCall& n) noexcept {
-  const SoftmaxArgs a = softmax_args(n);
-  const Tensor most = n.b().arg_max(a.x, a.axis, true, DType::si64);
-  const Tensor one = n.b().eq(n.b().iota(a.x.shape(), DType::si64, a.axis), most);
-  n.out(0, reshape(n.b().cast(one, a.x.dtype()), a.shape));
+  const Tensor x = n.in(0);
+  const std::int64_t axis = softmax_axis(n);
+  const Tensor most = n.b().arg_max(x, axis, true, DType::si64);
+  n.out(0, n.b().cast(n.b().eq(n.b().iota(x.shape(), DType::si64, axis), most), x.dtype()));
 }
 
 inline void arg_extreme(NodeCall& n, bool largest) noexcept {

@@ -49,23 +49,22 @@ struct ResizedAxis {
   };
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
-/// Resamples one axis of x by the weights of its neighbours.
-[[nodiscard]] inline Tensor resample_axis(NodeCall& n, const Tensor& x, std::size_t axis,
-                                          const ResizedAxis& a) noexcept {
-  const std::string_view coordinates =
-      n.text("coordinate_transformation_mode", n.opset() < 11 ? "asymmetric" : "half_pixel");
+/// Resamples one axis of x by the weights of its neighbours; `upsample` with the defaults of that operator.
+[[nodiscard]] inline Tensor resample_axis(NodeCall& n, const Tensor& x, std::size_t axis, const ResizedAxis& a,
+                                          bool upsample) noexcept {
+  const std::string_view coordinates = n.text("coordinate_transformation_mode", upsample ? "asymmetric" : "half_pixel");
   const std::string_view mode = n.text("mode", "nearest");
   if (mode == "nearest") {
-    const std::string_view rounding = n.text("nearest_mode", n.opset() < 11 ? "floor" : "round_prefer_floor");
-    Vector<std::int64_t> places;
+    const std::string_view rounding = n.text("nearest_mode", upsample ? "floor" : "round_prefer_floor");
+    if (!n.fits_table(a.to)) return x;
+    Vector<std::int64_t> places(n.allocator());
     for (std::int64_t i = 0; i < a.to; ++i)
       if (auto r = places.push_back(clamp_place(nearest_place(rounding, source_place(coordinates, a, i)), a.from)); !r)
         n.fail(r.error());
     return pick(n, x, places.span(), axis);
   }
-  Vector<float> weights;
-  if (product({a.to, a.from}) > (1 << 26)) n.unsupported("a resize of ", a.from, " to ", a.to);
-  if (n.failed()) return x;
+  Vector<float> weights(n.allocator());
+  if (!n.fits_table(product({a.to, a.from}))) return x;
   if (auto r = weights.resize(static_cast<std::size_t>(a.to * a.from)); !r) n.fail(r.error());
   const bool cubic = mode == "cubic";
   const bool inside_only = n.integer("exclude_outside", 0) != 0;
@@ -97,11 +96,11 @@ struct ResizedAxis {
     perm.push(static_cast<std::int64_t>(i == axis ? rank - 1 : i < axis ? i : i - 1));
   return transpose(y, perm);
 }
-inline void resize(NodeCall& n) noexcept {
+inline void resize_by(NodeCall& n, bool upsample) noexcept {
   Tensor x = n.in(0);
   const IntList shape = n.shape(0);
-  const std::size_t at = n.opset() < 11 ? 1 : 2;  // of the scales
-  const bool sized = n.opset() >= 11 && n.has(3);
+  const std::size_t at = upsample ? 1 : 2;  // of the scales
+  const bool sized = !upsample && n.has(3);
   const std::string_view mode = n.text("mode", "nearest");
   if (mode != "nearest" && mode != "linear" && mode != "cubic") return n.unsupported("mode ", mode.substr(0, 20));
   const bool crops = n.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
@@ -122,12 +121,13 @@ inline void resize(NodeCall& n) noexcept {
       a.end = n.real_in(1, i + shape.size(), "roi");
     }
     if (n.failed()) return;
-    if (a.from < 1 || a.to < 1 || a.to > 0x7fffffff || !(a.scale > 0))
+    if (a.from < 1 || a.to < 1 || a.to > kMaxExtent || !(a.scale > 0))
       return n.fail(Errc::invalid_params, "axis ", i, " of ", a.from, " becomes ", a.to);
     if (a.to == a.from && a.scale == 1 && a.begin == 0 && a.end == 1) continue;
-    x = resample_axis(n, x, i, a);
+    x = resample_axis(n, x, i, a, upsample);
     if (!crops) continue;
-    Vector<std::byte> beyond;
+    if (!n.fits_table(a.to)) return;
+    Vector<std::byte> beyond(n.allocator());
     for (std::int64_t k = 0; k < a.to; ++k) {
       const double place = source_place("tf_crop_and_resize", a, k);
       if (auto r = beyond.push_back(std::byte{place < 0 || place > static_cast<double>(a.from - 1)}); !r)
@@ -135,11 +135,14 @@ inline void resize(NodeCall& n) noexcept {
     }
     IntList along = IntList::of(shape.size(), 1);
     along[i] = a.to;
-    const Tensor mask = n.b().literal({DType::i1, shape_of(along)}, beyond.span());
+    const Tensor mask = n.b().literal({DType::i1, shape_of(n.b(), along)}, beyond.span());
     outside = outside ? n.b().maximum(*outside, mask) : mask;
   }
   if (n.failed()) return;
   n.out(0, outside ? n.b().select(*outside, scalar_like(x, n.real("extrapolation_value", 0)), x) : x);
 }
+inline void resize(NodeCall& n) noexcept { resize_by(n, false); }
+/// The resize of opset 9: scales alone, counted from the first element.
+inline void upsample(NodeCall& n) noexcept { resize_by(n, true); }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

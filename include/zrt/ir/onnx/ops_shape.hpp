@@ -13,7 +13,7 @@ inline void out_reshaped(NodeCall& n, const IntList& extents) noexcept {
   if (product(extents) != product(n.shape(0)))
     return n.fail(Errc::shape_mismatch, "the new shape has ", product(extents), " elements, x has ",
                   product(n.shape(0)));
-  if (v.known) return n.out_known_as(0, v, shape_of(extents));
+  if (v.known) return n.out_known_as(0, v, shape_of(n.b(), extents));
   const Tensor y = reshape(*v.tensor, extents);
   if (n.has_out(0)) n.bind(n.node().outputs[0], {y.type(), y, {}, false, v.source});
 }
@@ -47,10 +47,10 @@ inline void flatten(NodeCall& n) noexcept {
       given == static_cast<std::int64_t>(shape.size()) ? shape.size() : n.axis_of(given, shape.size());
   out_reshaped(n, {product(shape, 0, axis), product(shape, axis, shape.size())});
 }
-/// The axes of squeeze and unsqueeze: an operand from opset 13.
+/// The axes of squeeze and unsqueeze.
 [[nodiscard]] inline IntList listed_axes(NodeCall& n, std::size_t rank) noexcept {
   IntList axes;
-  const IntList given = n.opset() >= 13 ? (n.has(1) ? n.ints_in(1, "axes") : IntList{}) : n.ints("axes");
+  const IntList given = n.has(1) ? n.ints_in(1, "axes") : IntList{};
   for (const std::int64_t axis : given) axes.push(static_cast<std::int64_t>(n.axis_of(axis, rank)));
   return axes;
 }
@@ -67,7 +67,7 @@ inline void squeeze(NodeCall& n) noexcept {
 }
 inline void unsqueeze(NodeCall& n) noexcept {
   const IntList shape = n.shape(0);
-  const std::size_t more = n.opset() >= 13 ? n.ints_in(1, "axes").size() : n.ints("axes").size();
+  const std::size_t more = n.ints_in(1, "axes").size();
   const IntList axes = listed_axes(n, shape.size() + more);
   IntList result;
   std::size_t from = 0;
@@ -102,7 +102,7 @@ inline void size(NodeCall& n) noexcept {
 
 inline void constant(NodeCall& n) noexcept {
   if (const AttributeView* a = n.node().find("value"); a != nullptr) {
-    const auto tensor = read_tensor(a->tensor, system_allocator());
+    const auto tensor = read_tensor(a->tensor, n.allocator());
     if (!tensor) return n.fail(tensor.error());
     return n.out_known(0, tensor->type, tensor->bytes.span());
   }
@@ -112,7 +112,7 @@ inline void constant(NodeCall& n) noexcept {
   const AttributeView* one = n.node().find("value_float");
   const AttributeView* list = n.node().find("value_floats");
   if (one == nullptr && list == nullptr) return n.unsupported("a constant of strings or of a sparse tensor");
-  Vector<float> values;
+  Vector<float> values(n.allocator());
   for (const double value : list != nullptr ? list->reals.span() : std::span(&one->real, 1))
     if (auto r = values.push_back(static_cast<float>(value)); !r) return n.fail(r.error());
   ptir::TensorType type{DType::f32, {}};
@@ -125,9 +125,9 @@ inline void constant_of_shape(NodeCall& n) noexcept {
   ptir::TensorType one{DType::f32, {Dim(1)}};
   std::array<std::byte, 16> zero{};
   std::span<const std::byte> data(zero.data(), 4);
-  Result<TensorData> tensor = TensorData(system_allocator());
+  Result<TensorData> tensor = TensorData(n.allocator());
   if (const AttributeView* a = n.node().find("value"); a != nullptr) {
-    tensor = read_tensor(a->tensor, system_allocator());
+    tensor = read_tensor(a->tensor, n.allocator());
     if (!tensor) return n.fail(tensor.error());
     one = tensor->type;
     data = tensor->bytes.span();
@@ -135,17 +135,15 @@ inline void constant_of_shape(NodeCall& n) noexcept {
       return n.fail(Errc::invalid_params, "value has ", data.size(), " bytes, expected the ", bytes_of(one.dtype, 1),
                     " of one element");
   }
-  for (const std::int64_t extent : shape)
-    if (extent < 0) return n.fail(Errc::invalid_params, "shape has an extent of ", extent);
   const std::int64_t count = product(shape);
   if (count >= 0 && count <= 4096 && info(one.dtype).block_elems == 1) {
-    Vector<std::byte> bytes;
+    Vector<std::byte> bytes(n.allocator());
     for (std::int64_t i = 0; i < count; ++i)
       if (auto r = bytes.append(data); !r) return n.fail(r.error());
-    return n.out_known(0, {one.dtype, shape_of(shape)}, bytes.span());
+    return n.out_known(0, {one.dtype, shape_of(n.b(), shape)}, bytes.span());
   }
   const Tensor value = n.b().literal({one.dtype, {}}, data);
-  n.out(0, n.b().broadcast_to(value, shape_of(shape)));
+  n.out(0, n.b().broadcast_to(value, shape_of(n.b(), shape)));
 }
 inline void expand(NodeCall& n) noexcept {
   const IntList from = n.shape(0);
@@ -159,7 +157,7 @@ inline void expand(NodeCall& n) noexcept {
 }
 inline void tile_(NodeCall& n) noexcept { n.out(0, tile(n.in(0), n.ints_in(1, "repeats"))); }
 inline void concat_(NodeCall& n) noexcept {
-  Vector<Tensor> xs;
+  Vector<Tensor> xs(n.allocator());
   bool known = true;
   for (std::size_t i = 0; i < n.inputs(); ++i) {
     const Value v = n.value(i);
@@ -168,7 +166,7 @@ inline void concat_(NodeCall& n) noexcept {
   }
   if (xs.empty() || n.failed()) return n.fail(Errc::invalid_file, "nothing to concatenate");
   if (!known) return n.out(0, concat(xs.span(), static_cast<std::int64_t>(n.axis("axis", 0, n.rank(0))), n.b()));
-  Vector<std::byte> all;
+  Vector<std::byte> all(n.allocator());
   for (std::size_t i = 0; i < n.inputs(); ++i)
     if (auto r = all.append(n.value(i).data); !r) return n.fail(r.error());
   n.out_known(0, {DType::si64, {Dim(static_cast<std::int64_t>(all.size() / sizeof(std::int64_t)))}}, all.span());
@@ -177,7 +175,7 @@ inline void split(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const IntList shape = n.shape(0);
   const std::size_t axis = n.axis("axis", 0, shape.size());
-  IntList parts = n.opset() >= 13 ? (n.has(1) ? n.ints_in(1, "split") : IntList{}) : n.ints("split");
+  IntList parts = n.has(1) ? n.ints_in(1, "split") : IntList{};
   if (n.failed() || n.outputs() == 0) return;
   if (n.outputs() > IntList::kCapacity)
     return n.fail(Errc::limit_exceeded, n.outputs(), " parts, at most ", IntList::kCapacity, " are read");
@@ -189,7 +187,7 @@ inline void split(NodeCall& n) noexcept {
   }
   std::int64_t first = 0;
   for (std::size_t i = 0; i < parts.size() && i < n.outputs(); ++i) {
-    if (parts[i] < 0 || first + parts[i] > shape[axis])
+    if (parts[i] < 0 || parts[i] > shape[axis] - first)
       return n.fail(Errc::shape_mismatch, "the parts of axis ", axis, " leave its ", shape[axis], " elements");
     n.out(i, slice_axis(x, shape, axis, first, parts[i]));
     first += parts[i];
@@ -237,19 +235,19 @@ struct SliceRange {
     shape[axis] = r.count;
     return reshape(x, shape);
   }
-  Vector<std::int64_t> places;
+  if (!n.fits_table(r.count)) return x;
+  Vector<std::int64_t> places(n.allocator());
   for (std::int64_t k = 0; k < r.count; ++k)
     if (auto put = places.push_back(r.first + k * r.step); !put) n.fail(put.error());
   return pick(n, x, places.span(), axis);
 }
 inline void slice_(NodeCall& n) noexcept {
-  const bool operands = n.opset() >= 10;
   const Value v = n.value(0);
   const IntList shape = n.shape(0);
-  const IntList starts = operands ? n.ints_in(1, "starts") : n.ints("starts");
-  const IntList ends = operands ? n.ints_in(2, "ends") : n.ints("ends");
-  IntList axes = operands ? (n.has(3) ? n.ints_in(3, "axes") : IntList{}) : n.ints("axes");
-  IntList steps = operands && n.has(4) ? n.ints_in(4, "steps") : IntList{};
+  const IntList starts = n.ints_in(1, "starts");
+  const IntList ends = n.ints_in(2, "ends");
+  IntList axes = n.has(3) ? n.ints_in(3, "axes") : IntList{};
+  IntList steps = n.has(4) ? n.ints_in(4, "steps") : IntList{};
   if (axes.empty()) axes = ascending(starts.size());
   if (steps.empty()) steps = IntList::of(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
@@ -258,7 +256,7 @@ inline void slice_(NodeCall& n) noexcept {
   if (v.known && shape.size() == 1 && starts.size() == 1 && shape[0] <= 64 && steps[0] != 0) {
     const SliceRange r = slice_range(shape[0], starts[0], ends[0], steps[0]);
     const std::size_t width = info(v.type.dtype).block_bytes;
-    Vector<std::byte> bytes;
+    Vector<std::byte> bytes(n.allocator());
     for (std::int64_t i = 0; i < r.count; ++i)
       if (auto put = bytes.append(v.data.subspan(static_cast<std::size_t>(r.first + i * r.step) * width, width)); !put)
         return n.fail(put.error());
@@ -290,10 +288,23 @@ inline void slice_(NodeCall& n) noexcept {
   at = (at % period + period) % period;
   return at < extent ? at : period - at;
 }
+/// The first element of operand `i`, which must be known, as a literal of `dtype`: whole numbers stay exact.
+[[nodiscard]] inline Tensor known_scalar(NodeCall& n, std::size_t i, DType dtype, std::string_view what) noexcept {
+  const Value v = n.value(i);
+  std::array<std::byte, 16> element{};
+  if (n.need_known(v, i, what) && v.type.shape.constant_elements().raw() >= 1 && is_computed(dtype) &&
+      is_computed(v.type.dtype) && info(dtype).block_elems == 1 && info(v.type.dtype).block_elems == 1) {
+    cast_elements(v.type.dtype, v.data.data(), dtype, element.data(), 0, 1);
+  } else {
+    n.fail(Errc::invalid_params, what, " is ", v.type.shape.constant_elements().raw(), " elements of ",
+           name(v.type.dtype), ", expected a number of ", name(dtype));
+  }
+  return n.b().literal({dtype, {}}, std::span(element).first(info(dtype).block_bytes));
+}
 inline void pad_(NodeCall& n) noexcept {
   Tensor x = n.in(0);
   const IntList shape = n.shape(0);
-  const IntList pads = n.opset() >= 11 ? n.ints_in(1, "pads") : n.ints("pads");
+  const IntList pads = n.ints_in(1, "pads");
   const std::string_view mode = n.text("mode", "constant");
   if (n.failed()) return;
   if (pads.size() != 2 * shape.size())
@@ -305,8 +316,8 @@ inline void pad_(NodeCall& n) noexcept {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::int64_t before = pads[i];
     const std::int64_t after = pads[i + shape.size()];
-    constexpr std::int64_t kMost = 0x7fffffff;
-    if (before > kMost || after > kMost || before < -shape[i] || after < -shape[i] || before + after < -shape[i])
+    if (before > kMaxExtent || after > kMaxExtent || before < -shape[i] || after < -shape[i] ||
+        before + after < -shape[i])
       return n.fail(Errc::invalid_params, "pads are ", before, " and ", after, " for an axis of ", shape[i]);
     low[i] = before > 0 ? before : 0;
     high[i] = after > 0 ? after : 0;
@@ -314,15 +325,15 @@ inline void pad_(NodeCall& n) noexcept {
     sizes[i] = shape[i] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
   }
   if (mode == "constant") {
-    double value = n.opset() < 11 ? n.real("value", 0) : 0;
-    if (n.opset() >= 11 && n.has(2)) value = n.real_in(2, 0, "constant_value");
-    return n.out(0, pad(slice(x, first, sizes), low, high, IntList::of(shape.size(), 0), scalar_like(x, value)));
+    const Tensor value = n.has(2) ? known_scalar(n, 2, x.dtype(), "constant_value") : scalar_like(x, 0);
+    return n.out(0, pad(slice(x, first, sizes), low, high, IntList::of(shape.size(), 0), value));
   }
   if (mode != "reflect" && mode != "edge") return n.unsupported("mode ", mode.substr(0, 20));
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (pads[axis] == 0 && pads[axis + shape.size()] == 0) continue;
     if (shape[axis] == 0) return n.fail(Errc::shape_mismatch, "an empty axis has no edge");
-    Vector<std::int64_t> places;
+    if (!n.fits_table(shape[axis] + pads[axis] + pads[axis + shape.size()])) return;
+    Vector<std::int64_t> places(n.allocator());
     for (std::int64_t at = -pads[axis]; at < shape[axis] + pads[axis + shape.size()]; ++at)
       if (auto r = places.push_back(padded_place(at, shape[axis], mode == "reflect")); !r) return n.fail(r.error());
     x = pick(n, x, places.span(), axis);

@@ -14,16 +14,16 @@ inline void cosine_window(NodeCall& n, double a0, double a1, double a2) noexcept
   const auto type = dtype_of(n.integer("output_datatype", 1));
   if (!type) return n.fail(type.error());
   if (n.failed()) return;
-  if (size < 1 || size > (1 << 24) || !is_float(*type)) return n.fail(Errc::invalid_params, "size is ", size);
+  if (size < 1 || size > kMaxTableElements || !is_float(*type)) return n.fail(Errc::invalid_params, "size is ", size);
   const auto places = static_cast<double>(n.integer("periodic", 1) != 0 ? size : size - 1);
-  Vector<double> values;
+  Vector<double> values(n.allocator());
   for (std::int64_t i = 0; i < size; ++i) {
     const double t = places == 0 ? 0 : kTurn * static_cast<double>(i) / places;
     const double first = math::sealed(a1 * math::cos64(t));
     const double second = math::sealed(a2 * math::cos64(2 * t));
     if (auto r = values.push_back(a0 - first + second); !r) return n.fail(r.error());
   }
-  Vector<std::byte> bytes;
+  Vector<std::byte> bytes(n.allocator());
   if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(*type, values.size()))); !r) return n.fail(r.error());
   cast_elements(DType::f64, std::as_bytes(values.span()).data(), *type, bytes.data(), 0, values.size());
   n.out_known(0, {*type, {Dim(size)}}, bytes.span());
@@ -48,7 +48,8 @@ struct Fourier {
     n.unsupported("a transform of ", f.length, " places, of x with ", parts, " parts");
     return x;
   }
-  Vector<float> matrix;
+  if (!n.fits_table(from * parts * places * 2)) return x;
+  Vector<float> matrix(n.allocator());
   for (std::int64_t i = 0; i < from; ++i)
     for (std::int64_t part = 0; part < parts; ++part)
       for (std::int64_t k = 0; k < places; ++k) {
@@ -94,7 +95,8 @@ inline void stft(NodeCall& n) noexcept {
     return n.fail(Errc::invalid_params, "frames of ", length, " every ", step, " of ", shape[1]);
   x = reshape(x, shape);
   const std::int64_t frames = (shape[1] - length) / step + 1;
-  Vector<std::int64_t> places;
+  if (!n.fits_table(product({frames, length}))) return;
+  Vector<std::int64_t> places(n.allocator());
   for (std::int64_t frame = 0; frame < frames; ++frame)
     for (std::int64_t i = 0; i < length; ++i)
       if (auto r = places.push_back(frame * step + i); !r) return n.fail(r.error());

@@ -25,7 +25,7 @@ struct SlidingWindow {
     n.fail(Errc::shape_mismatch, "x has ", x.size(), " axes, expected ", count + 2, " for a window of ", count);
   for (std::size_t i = 0; i < count; ++i) {
     w.extents.push(x[i + 2]);
-    if (size[i] < 1 || size[i] > 0x7fffffff) n.fail(Errc::invalid_params, "a window has an extent of ", size[i]);
+    if (size[i] < 1 || size[i] > kMaxExtent) n.fail(Errc::invalid_params, "a window has an extent of ", size[i]);
   }
   w.strides = n.ints("strides", count, 1, 1);
   w.dilations = n.ints("dilations", count, 1, 1);
@@ -43,6 +43,7 @@ struct SlidingWindow {
       const std::int64_t all = lacking > 0 ? lacking : 0;
       w.low[i] = automatic == "SAME_UPPER" ? all / 2 : all - all / 2;
       w.high[i] = all - w.low[i];
+      if (all > kMaxExtent) n.fail(Errc::limit_exceeded, "the pads of axis ", i + 2, " are ", all, " together");
     } else if (automatic == "NOTSET" || automatic.empty()) {
       w.low[i] = pads[i];
       w.high[i] = pads[i + count];
@@ -76,7 +77,7 @@ struct SlidingWindow {
   const IntList ws = n.shape(weights);
   const IntList places = places_of(n, w);
   if (n.failed()) return x;
-  if (groups < 1 || xs[1] % groups != 0 || ws[0] % groups != 0 || ws[1] != xs[1] / groups) {
+  if (groups < 1 || groups > kMaxExtent || xs[1] % groups != 0 || ws[0] % groups != 0 || ws[1] != xs[1] / groups) {
     n.fail(Errc::shape_mismatch, "x has ", xs[1], " channels, the weights take ", ws[1], " in each of ", groups,
            " groups");
     return x;
@@ -101,7 +102,7 @@ struct SlidingWindow {
     return x;
   }
   // [N * places, window, group, channel] times [group, out, channel, window].
-  const Tensor rows = reshape(patches, {xs[0] * all_places, elements, groups, in_group});
+  const Tensor rows = reshape(patches, {product({xs[0], all_places}), elements, groups, in_group});
   const Tensor matrix = reshape(weights, {groups, out_group, in_group, elements});
   const Tensor y = dot(rows, matrix, {2}, {0}, {1, 3}, {3, 2});
   IntList result{xs[0], ws[0]};
@@ -119,6 +120,10 @@ struct SlidingWindow {
   const IntList shape = n.shape(weights);
   IntList size;
   for (std::size_t i = 2; i < shape.size(); ++i) size.push(shape[i]);
+  const IntList said = n.ints("kernel_shape");
+  bool same = said.empty() || said.size() == size.size();
+  for (std::size_t i = 0; same && i < said.size(); ++i) same = said[i] == size[i];
+  if (!same) n.fail(Errc::shape_mismatch, "kernel_shape is not that of the weights");
   return size;
 }
 
@@ -142,7 +147,7 @@ inline void conv_transpose(NodeCall& n) noexcept {
   const IntList xs = n.shape(x);
   const IntList ws = n.shape(weights);
   const std::int64_t groups = n.integer("group", 1);
-  if (xs.size() < 3 || ws.size() != xs.size() || groups < 1 || ws[0] % groups != 0)
+  if (xs.size() < 3 || ws.size() != xs.size() || groups < 1 || groups > kMaxExtent || ws[0] % groups != 0)
     return n.fail(Errc::shape_mismatch, "weights must be [C, M / group, window...] for x [N, C, spatial...]");
   const std::size_t spatial = xs.size() - 2;
   const IntList size = window_extents(n, weights);
@@ -151,6 +156,9 @@ inline void conv_transpose(NodeCall& n) noexcept {
   const IntList extra = n.ints("output_padding", spatial, 0, 0);
   const IntList pads = n.ints("pads", 2 * spatial, 0, 0);
   const IntList wanted = n.ints("output_shape");
+  for (const std::int64_t extent : wanted)
+    if (extent < 0 || extent > kMaxExtent)
+      return n.fail(Errc::limit_exceeded, "output_shape has an extent of ", extent, ", expected 0 to ", kMaxExtent);
   const std::string_view automatic = n.text("auto_pad", "NOTSET");
   if (n.failed()) return;
   IntList low = IntList::of(xs.size(), 0);
@@ -178,11 +186,13 @@ inline void conv_transpose(NodeCall& n) noexcept {
     holes[i + 2] = strides[i] - 1;
     first[i + 2] = before > 0 ? before : 0;
     sizes[i + 2] = whole - first[i + 2] - (after > 0 ? after : 0);
+    // What an output_shape asks for beyond the window's is within its own bound.
     if (before < 0) low[i + 2] -= before;
     if (after < 0) high[i + 2] -= after;
     sizes[i + 2] += (before < 0 ? -before : 0) + (after < 0 ? -after : 0);
-    if (sizes[i + 2] < 0 || low[i + 2] > 0x7fffffff || high[i + 2] > 0x7fffffff)
-      return n.fail(Errc::invalid_params, "the pads leave nothing of axis ", i + 2);
+    if (sizes[i + 2] < 0) return n.fail(Errc::invalid_params, "the pads leave nothing of axis ", i + 2);
+    if (sizes[i + 2] > kMaxExtent || whole > kMaxExtent || low[i + 2] > kMaxExtent || high[i + 2] > kMaxExtent)
+      return n.fail(Errc::limit_exceeded, "axis ", i + 2, " becomes ", sizes[i + 2], ", expected at most ", kMaxExtent);
     weights = reverse(n, weights, i + 2);
   }
   // [C, M / group, ...] to [M, C / group, ...].

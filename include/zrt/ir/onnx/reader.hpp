@@ -31,12 +31,20 @@ struct ReadOptions {
 
 /// Graphs within graphs that a reader follows.
 inline constexpr std::size_t kMaxGraphDepth = 16;
+/// Nodes that are translated, those of a body once for each trip that is read.
+inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
+/// Bytes of known values that a reader keeps, beyond four times those of the file.
+inline constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
 
-/// Reads one file. Values that are known live in it.
+/// Reads one file of `file_bytes` bytes. Values that are known live in it.
 class Reader {
  public:
-  Reader(const ReadOptions& options, std::int64_t opset) noexcept
-      : options_(&options), opset_(opset), builder_(options.allocator), kept_(options.allocator) {}
+  Reader(const ReadOptions& options, std::int64_t opset, std::size_t file_bytes) noexcept
+      : options_(&options),
+        opset_(opset),
+        builder_(options.allocator),
+        kept_(options.allocator),
+        room_(file_bytes < kMaxKeptBytes ? 4 * file_bytes + kMaxKeptBytes : file_bytes) {}
 
   [[nodiscard]] Builder& b() noexcept { return builder_; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return options_->allocator; }
@@ -55,6 +63,7 @@ class Reader {
       const Value* v = scope.find(output.name);
       if (v == nullptr)
         return fail(Errc::dangling_value, "output ", output.name.substr(0, 80), " is computed by no node");
+      if (auto r = expect_declared(output, v->type); !r) return r;
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
       // What is an input keeps that name.
       builder_.result(builder_.is_parameter(x) ? x : builder_.name(x, named(output.name)));
@@ -79,12 +88,18 @@ class Reader {
       return fail(Errc::limit_exceeded, "graphs are nested more than ", kMaxGraphDepth, " deep");
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const NodeView& node = graph.nodes[i];
+      if (++nodes_ > kMaxNodes)
+        return fail(Errc::limit_exceeded, "more than ", kMaxNodes,
+                    " nodes are read, those of a body once for each trip");
       NodeCall call(*this, scope, builder_, node, opset_);
       translate(call);
       if (!builder_.failed()) continue;
-      Error error = Error::of(builder_.error().code(), "node ", i, " ", node.name.substr(0, 60), " (",
-                              node.op.substr(0, 40), "): ");
-      return std::unexpected<Error>(error.append(builder_.error().text()));
+      // The error of a node within this one names that node already.
+      const Error inner = located_ ? *located_ : builder_.error();
+      Error error =
+          Error::of(inner.code(), "node ", i, " ", node.name.substr(0, 60), " (", node.op.substr(0, 40), "): ");
+      located_ = error.append(inner.text());
+      return std::unexpected<Error>(*located_);
     }
     --depth_;
     return {};
@@ -92,6 +107,10 @@ class Reader {
 
   /// Keeps `bytes` as long as the reader.
   [[nodiscard]] Result<std::span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
+    if (bytes.size() > room_)
+      return fail(Errc::limit_exceeded, "known values take more than four times the file and ", kMaxKeptBytes,
+                  " bytes");
+    room_ -= bytes.size();
     if (auto r = kept_.push_back(std::move(bytes)); !r) return pass(r);
     return kept_.back().span();
   }
@@ -108,6 +127,34 @@ class Reader {
   static void translate(NodeCall& call) noexcept;
 
  private:
+  /// Compares a result with the type that the model declares for it. Where the caller gave an input other extents,
+  /// element type and rank must agree; a name agrees with any extent.
+  [[nodiscard]] Result<void> expect_declared(const ValueView& output, const ptir::TensorType& found) const noexcept {
+    const auto name = output.name.substr(0, 80);
+    if (output.type.empty()) return {};
+    bool shaped = false;
+    const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
+    const auto declared = read_type(output.type, any, &shaped);
+    if (!declared) {
+      Error error = Error::of(declared.error().code(), "output ", name, ": ");
+      return std::unexpected<Error>(error.append(declared.error().text()));
+    }
+    if (declared->dtype != found.dtype)
+      return fail(Errc::dtype_mismatch, "output ", name, " is of ", zrt::name(found.dtype), ", the model declares ",
+                  zrt::name(declared->dtype));
+    if (!shaped) return {};
+    if (declared->shape.rank != found.shape.rank)
+      return fail(Errc::shape_mismatch, "output ", name, " has ", unsigned{found.shape.rank},
+                  " axes, the model declares ", unsigned{declared->shape.rank});
+    for (std::uint8_t i = 0; i < found.shape.rank && !reshaped_; ++i) {
+      const ptir::Dim said = declared->shape[i];
+      const ptir::Dim is = found.shape[i];
+      if (said.is_constant() && is.is_constant() && !(said == is))
+        return fail(Errc::shape_mismatch, "output ", name, " has an extent of ", is.extent(), " on axis ", unsigned{i},
+                    ", the model declares ", said.extent());
+    }
+    return {};
+  }
   [[nodiscard]] Result<void> read_input(const ValueView& input, Scope& scope) noexcept {
     if (scope.find(input.name) != nullptr) return {};
     for (const BoundInput& bound : options_->values)
@@ -115,7 +162,15 @@ class Reader {
     std::optional<ptir::TensorType> given;
     for (const InputType& type : options_->types)
       if (type.name == input.name) given = type.type;
-    if (!given) {
+    if (given) {
+      // Another extent than a constant one of the file's makes others of what the file declares for results.
+      bool shaped = false;
+      const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
+      const auto said = read_type(input.type, any, &shaped);
+      reshaped_ = reshaped_ || !said || (shaped && said->shape.rank != given->shape.rank);
+      for (std::uint8_t i = 0; !reshaped_ && shaped && i < given->shape.rank; ++i)
+        reshaped_ = said->shape[i].is_constant() && !(said->shape[i] == given->shape[i]);
+    } else {
       const auto type = read_type(input.type, [&](std::string_view name, std::uint8_t) {
         return name.empty() || name.size() > Name::kCapacity ? ptir::Dim::any() : builder_.dim(name);
       });
@@ -125,6 +180,10 @@ class Reader {
       }
       given = *type;
     }
+    for (const ptir::Dim dim : given->shape.view())
+      if (dim.is_constant() && dim.extent() > std::uint64_t{kMaxExtent})
+        return fail(Errc::limit_exceeded, "input ", input.name.substr(0, 80), " has an extent of ", dim.extent(),
+                    ", expected at most ", kMaxExtent);
     const Tensor x = builder_.parameter(*given, named(input.name));
     if (builder_.failed()) return std::unexpected<Error>(builder_.error());
     return scope.values.push_back({input.name, {*given, x, {}, false, input.name}});
@@ -134,8 +193,14 @@ class Reader {
   std::int64_t opset_;
   Builder builder_;
   Vector<Vector<std::byte>> kept_;
+  bool reshaped_ = false;         ///< an input has other extents than the file says
+  std::optional<Error> located_;  ///< the first error, with the nodes that it is in
   std::size_t depth_ = 0;
+  std::size_t nodes_ = 0;
+  std::size_t room_;  ///< bytes that may still be kept
 };
+
+inline const Allocator& NodeCall::allocator() const noexcept { return reader_->allocator(); }
 
 inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view what) noexcept {
   if (v.known || failed()) return v.known && !failed();
@@ -149,7 +214,7 @@ inline void NodeCall::out_known(std::size_t i, const ptir::TensorType& type, std
   if (!has_out(i)) return;
   if (const CheckedSize size = ptir::literal_bytes(type); !size.ok() || data.size() != size.raw())
     return fail(Errc::invalid_params, "known elements have ", data.size(), " bytes, expected ", size.raw());
-  Vector<std::byte> bytes(reader_->allocator());
+  Vector<std::byte> bytes(allocator());
   if (auto r = bytes.append(data); !r) return fail(r.error());
   const auto kept = reader_->keep(std::move(bytes));
   if (!kept) return fail(kept.error());

@@ -110,8 +110,11 @@ struct TensorData {
 /// The type of a value: TypeProto with a tensor type whose extents are constants or names. `dim` gives the
 /// extent of a name (empty when there is none).
 ///
-/// Errors: Errc::unimplemented for sequences, maps and optionals, and for a tensor without a shape.
-template <class F> [[nodiscard]] Result<ptir::TensorType> read_type(std::string_view message, const F& dim) noexcept {
+/// Errors: Errc::unimplemented for sequences, maps and optionals, and for a tensor without a shape, but where
+/// `has_shape` asks whether it has one.
+template <class F>
+[[nodiscard]] Result<ptir::TensorType> read_type(std::string_view message, const F& dim,
+                                                 bool* has_shape = nullptr) noexcept {
   ptir::TensorType type;
   bool tensor = false;
   bool shaped = false;
@@ -151,7 +154,8 @@ template <class F> [[nodiscard]] Result<ptir::TensorType> read_type(std::string_
   });
   if (!r) return pass(r);
   if (!tensor) return fail(Errc::unimplemented, "values that are no dense tensors are not computed");
-  if (!shaped) return fail(Errc::unimplemented, "a value's shape is not known");
+  if (has_shape != nullptr) *has_shape = shaped;
+  if (!shaped && has_shape == nullptr) return fail(Errc::unimplemented, "a value's shape is not known");
   return type;
 }
 

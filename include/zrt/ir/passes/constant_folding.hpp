@@ -18,9 +18,12 @@ inline constexpr OpSet kSpreads = OpSet::of(boost::mp11::mp_list<ops::BroadcastT
 /// Computes values of a graph that no input reaches.
 class ConstantFolding {
  public:
+  ConstantFolding(const ConstantFolding&) = delete;
+  ConstantFolding& operator=(const ConstantFolding&) = delete;
   ConstantFolding(Rewriter& rewriter, const PassContext& context) noexcept
       : r_(rewriter),
         context_(context),
+        budget_(context.budget != nullptr ? context.budget : &own_budget_),
         foldable_(rewriter.allocator()),
         slot_(rewriter.allocator()),
         computed_(rewriter.allocator()) {}
@@ -82,7 +85,7 @@ class ConstantFolding {
     return true;
   }
 
-  /// Computes a foldable value and what it needs; false when its data breaks an op's contract.
+  /// Computes a foldable value and what it needs; false when its data breaks an op's contract, or the budget is spent.
   [[nodiscard]] Result<bool> compute(std::uint32_t value, int depth) noexcept {
     if (slot_[value] != kNone) return true;
     if (depth == kDeepest || foldable_[value] == 0) return false;
@@ -97,6 +100,10 @@ class ConstantFolding {
       in[i] = {computed_[slot_[v]].data(), r_.type(v)};
     }
     const TensorType type = r_.type(value);
+    if (!budget_->take(0, bytes(type))) {
+      foldable_[value] = 0;
+      return false;
+    }
     // One byte more, so that an empty tensor has an address too.
     auto memory = Buffer::zeroed(r_.allocator(), bytes(type) + 1);
     if (!memory) return pass(memory);
@@ -108,7 +115,7 @@ class ConstantFolding {
     }
     OperandStorage storage;
     const auto done = (*context_.evaluators)[number(n.opcode)](
-        {g.operand_info(n, storage), {in.data(), n.inputs}, {&weight, n.weights}, {&out, 1}, r_.allocator()});
+        {g.operand_info(n, storage), {in.data(), n.inputs}, {&weight, n.weights}, {&out, 1}, r_.allocator(), budget_});
     if (!done) return done;
     if (!*done) {
       foldable_[value] = 0;
@@ -121,6 +128,8 @@ class ConstantFolding {
 
   Rewriter& r_;
   const PassContext& context_;
+  FoldingBudget own_budget_;
+  FoldingBudget* budget_;
   Vector<std::uint8_t> foldable_;  ///< by value
   Vector<std::uint32_t> slot_;     ///< by value: where in `computed_` its elements are
   Vector<Buffer> computed_;
@@ -130,7 +139,7 @@ class ConstantFolding {
 
 /// Replaces what no input reaches by constants, computed by the ops' references: the bits that the reference
 /// backend would give. What only repeats or counts is not stored for itself; what breaks an op's contract is
-/// left for the step to report.
+/// left for the step to report, what goes beyond the budget for the step to compute.
 [[nodiscard]] inline Result<bool> fold_constants(Graph& g, const PassContext& context) noexcept {
   if (context.evaluators == nullptr) return false;
   auto rewriter = Rewriter::of(g, context);

@@ -13,6 +13,7 @@ struct PassContext {
   OpSet claims;                               ///< ops that a pass may put into the graph: those that the backend runs
   const EvaluateTable* evaluators = nullptr;  ///< null: nothing is computed ahead
   std::uint64_t folded_bytes = std::uint64_t{64} << 20;  ///< the largest constant that folding may make
+  FoldingBudget* budget = nullptr;  ///< what folding may take in all; null: each run of a pass has one of its own
 };
 
 /// Changes a graph, not its regions, into one that computes the same within the pass's stated bound; true

@@ -8,6 +8,28 @@
 
 namespace zrt::inline ZRT_ABI::ir {
 
+/// What may be computed ahead for one graph, its regions and all rounds over it: what goes beyond is left to the run.
+struct FoldingBudget {
+  std::uint64_t steps = std::uint64_t{1} << 28;    ///< elements of operands, and of results with their windows and sums
+  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< of what is computed, whether it is stored or not
+
+  /// That of a graph with `constant_bytes` bytes of constants: twice as much as they are, and what every graph has.
+  [[nodiscard]] static constexpr FoldingBudget of(std::uint64_t constant_bytes) noexcept {
+    FoldingBudget budget;
+    const std::uint64_t more = constant_bytes < (std::uint64_t{1} << 48) ? 2 * constant_bytes : 0;
+    budget.steps += more;
+    budget.bytes += more;
+    return budget;
+  }
+  /// Takes what a computation needs; false when there is not as much.
+  [[nodiscard]] constexpr bool take(CheckedSize more_steps, CheckedSize more_bytes) noexcept {
+    if (!more_steps.ok() || !more_bytes.ok() || more_steps.raw() > steps || more_bytes.raw() > bytes) return false;
+    steps -= more_steps.raw();
+    bytes -= more_bytes.raw();
+    return true;
+  }
+};
+
 /// The operands of a node as tensors in host memory; extents are constants.
 struct EvaluateArgs {
   OperandInfo operands;  ///< types and parameters of the same node
@@ -15,9 +37,11 @@ struct EvaluateArgs {
   std::span<const HostWeight> w;
   std::span<const HostTensor> out;
   Allocator allocator;
+  FoldingBudget* budget;
 };
 
-/// Computes a node; false when its data breaks the op's contract, so that only a step may report it.
+/// Computes a node; false when its data breaks the op's contract, so that only a step may report it, or when the
+/// budget does not have what it takes.
 using EvaluateFn = Result<bool> (*)(const EvaluateArgs& args) noexcept;
 using EvaluateTable = std::array<EvaluateFn, 256>;
 
@@ -36,6 +60,13 @@ template <class O> ZRT_COLD Result<bool> evaluate_node(const EvaluateArgs& args)
   fill(call.out, args.out);
   fill(call.w, args.w);
   call.params = types->params;
+  CheckedSize steps = 0;
+  for (const HostTensor& x : args.in) steps += x.type.shape.elements({});
+  CheckedSize made = args.out[0].type.shape.elements({});
+  CheckedSize memory_bytes = 0;
+  if constexpr (HasStepsPerElement<O>) made *= O::steps_per_element(*types);
+  if constexpr (HasReferenceScratch<O>) memory_bytes += O::reference_scratch(*types, Extents{});
+  if (!args.budget->take(steps + made, memory_bytes)) return false;
   Buffer scratch;
   if constexpr (HasReferenceScratch<O>) {
     const auto bytes = O::reference_scratch(*types, Extents{}).get(O::name);

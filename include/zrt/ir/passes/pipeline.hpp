@@ -53,6 +53,12 @@ inline constexpr int kMaxPassRounds = 16;
 /// Errors: Errc::out_of_memory and size_overflow.
 [[nodiscard]] inline Result<bool> optimise(Graph& g, const PassContext& context,
                                            std::span<const NamedPass> passes = kPasses) noexcept {
+  if (context.budget == nullptr) {
+    FoldingBudget budget = FoldingBudget::of(g.constants.size());
+    PassContext all = context;
+    all.budget = &budget;
+    return optimise(g, all, passes);
+  }
   bool changed = false;
   for (Graph& region : g.regions) {
     const auto done = optimise(region, context, passes);

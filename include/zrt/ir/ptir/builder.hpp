@@ -431,6 +431,9 @@ class Builder {
   }
 
   /// Records an error as if a call had met it; the first one counts.
+  /// Where the program's memory comes from.
+  [[nodiscard]] const Allocator& allocator() const noexcept { return program_.allocator; }
+
   void set(const Error& error) noexcept {
     if (!failed_) error_ = error;
     failed_ = true;

@@ -152,8 +152,8 @@ template <Optimizer O>
                                           const std::optional<Tensor>& rate = {}) noexcept {
   if (parameters.size() != gradients.size())
     return fail(Errc::invalid_argument, parameters.size(), " parameters have ", gradients.size(), " gradients");
-  Vector<Slot> slots;
   ptir::Builder& b = graft.builder();
+  Vector<Slot> slots(b.allocator());
   if (b.failed()) return std::unexpected<Error>(b.error());
   if (parameters.empty()) return slots;
   const DType dtype = graft.type_of(parameters[0]).dtype;

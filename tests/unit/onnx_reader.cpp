@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/onnx_reader.cpp: ONNX files that ask for too much, say what is not so, or hold large whole numbers.
+#include <zrt/ir/onnx.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <support/onnx_file.hpp>
+#include <vector>
+
+namespace onnx_reader_test {
+namespace {
+
+using namespace zrt;
+using namespace zrt::test::onnx_file;
+
+constexpr std::int64_t kMost = INT64_MAX;
+constexpr std::int64_t kExtent = 0x7fffffff;
+
+Result<ir::ptir::Program> read(const std::string& file, const ir::onnx::ReadOptions& options = {}) {
+  return ir::onnx::read(std::as_bytes(std::span(file)), options);
+}
+/// The error of a file.
+Error error_of(const std::string& file) {
+  const auto program = read(file);
+  return program ? Error() : program.error();
+}
+
+struct Hostile {
+  const char* what;
+  std::string graph;
+  Errc code;
+};
+
+const std::string kX4 = input("x", kFloat, {1, 1, 4, 4});
+
+TEST(OnnxReader, WhatAFileAsksForIsBounded) {
+  const std::vector<Hostile> cases{
+      {"an extent", input("x", kFloat, {kExtent + 1}) + node("Relu", {"x"}, {"y"}) + node("Shape", {"y"}, {"z"}),
+       Errc::limit_exceeded},
+      {"a transposed convolution that grows",
+       input("x", kFloat, {1, 1, kExtent, 1}) + input("w", kFloat, {1, 1, 2, 1}) +
+           node("ConvTranspose", {"x", "w"}, {"z"}, {integers("strides", {kExtent, 1})}),
+       Errc::limit_exceeded},
+      {"a transposed convolution's output_shape",
+       kX4 + input("w", kFloat, {1, 1, 2, 2}) +
+           node("ConvTranspose", {"x", "w"}, {"z"}, {integers("output_shape", {INT64_MIN, 8})}),
+       Errc::limit_exceeded},
+      {"a transposed convolution's groups",
+       input("x", kFloat, {1, 0, 4}) + input("w", kFloat, {0, 5, 2}) +
+           node("ConvTranspose", {"x", "w"}, {"z"}, {integer("group", kMost)}),
+       Errc::shape_mismatch},
+      {"a window that is turned around",
+       kX4 + input("w", kFloat, {1, 1, kExtent, 1}) + node("ConvTranspose", {"x", "w"}, {"z"}), Errc::limit_exceeded},
+      {"pads that are the same",
+       kX4 + input("w", kFloat, {1, 1, 3, 3}) +
+           node("Conv", {"x", "w"}, {"z"}, {text("auto_pad", "SAME_UPPER"), integers("dilations", {kExtent, 1})}),
+       Errc::limit_exceeded},
+      {"a window's counts",
+       input("x", kFloat, {1, 1, 1 << 23}) + node("AveragePool", {"x"}, {"z"}, {integers("kernel_shape", {1 << 22})}),
+       Errc::limit_exceeded},
+      {"an unpooled plane",
+       kX4 + input("i", kInt64, {1, 1, 4, 4}) +
+           node("MaxUnpool", {"x", "i"}, {"z"},
+                {integers("kernel_shape", {kExtent, 2}), integers("strides", {kExtent, 2})}),
+       Errc::limit_exceeded},
+      {"an unpooled plane of nothing",
+       kX4 + input("i", kInt64, {1, 1, 4, 4}) +
+           node("MaxUnpool", {"x", "i"}, {"z"}, {integers("kernel_shape", {2, 2}), integers("pads", {9, 9, 9, 9})}),
+       Errc::limit_exceeded},
+      {"an unpooled plane's window",
+       kX4 + input("i", kInt64, {1, 1, 4, 4}) +
+           node("MaxUnpool", {"x", "i"}, {"z"}, {integers("kernel_shape", {kMost, kMost})}),
+       Errc::invalid_params},
+      {"an unpooled plane's room",
+       kX4 + input("i", kInt64, {1, 1, 4, 4}) + numbers("s", {4}, {1, 1, kMost, 8}) +
+           node("MaxUnpool", {"x", "i", "s"}, {"z"}, {integers("kernel_shape", {2, 2})}),
+       Errc::limit_exceeded},
+      {"a resize by places", kX4 + numbers("s", {4}, {1, 1, kExtent, 4}) + node("Resize", {"x", "", "", "s"}, {"z"}),
+       Errc::limit_exceeded},
+      {"a resize by weights",
+       kX4 + numbers("s", {4}, {1, 1, 1 << 21, 4}) +
+           node("Resize", {"x", "", "", "s"}, {"z"}, {text("mode", "linear")}),
+       Errc::limit_exceeded},
+      {"a range",
+       numbers("a", {}, {INT64_MIN}) + numbers("b", {}, {kMost}) + numbers("c", {}, {1}) +
+           node("Range", {"a", "b", "c"}, {"z"}),
+       Errc::limit_exceeded},
+      {"parts of an axis",
+       kX4 + numbers("s", {2}, {4, kMost}) + node("Split", {"x", "s"}, {"z", "y"}, {integer("axis", 3)}),
+       Errc::shape_mismatch},
+      {"pads at an edge",
+       kX4 + numbers("p", {8}, {0, 0, 0, 0, 0, 0, 0, kExtent}) + node("Pad", {"x", "p"}, {"z"}, {text("mode", "edge")}),
+       Errc::limit_exceeded},
+      {"a shape of many elements",
+       input("x", kFloat, {1}) + numbers("s", {3}, {1 << 20, 1 << 20, 1 << 20}) + node("Expand", {"x", "s"}, {"y"}) +
+           node("Flatten", {"y"}, {"z"}),
+       Errc::limit_exceeded},
+      {"an extent below nothing", kX4 + numbers("s", {1}, {-7}) + node("ConstantOfShape", {"s"}, {"z"}),
+       Errc::limit_exceeded},
+  };
+  for (const Hostile& c : cases) {
+    const Error error = error_of(model(c.graph + output("z")));
+    EXPECT_EQ(error.code(), c.code) << c.what << ": " << error.text();
+  }
+}
+
+/// A loop of 200 trips around `inner`, with a scan output, so that it is read trip by trip.
+std::string loop_around(const std::string& inner, int depth) {
+  const std::string d = std::to_string(depth);
+  const std::string body = inner + node("Identity", {"c" + d}, {"d" + d}) + node("Identity", {"i" + d}, {"s" + d}) +
+                           input("i" + d, kInt64, {}) + input("c" + d, kBool, {}) + output("d" + d) + output("s" + d);
+  return node("Loop", {"n", "yes"}, {"out" + d}, {graph_in("body", body)});
+}
+TEST(OnnxReader, LoopsWithinLoopsEnd) {
+  const std::string once = numbers("n", {}, {200}) + node("Cast", {"n"}, {"yes"}, {integer("to", kBool)});
+  const auto flat = read(model(once + loop_around("", 0) + output("out0")));
+  EXPECT_TRUE(flat) << flat.error().text();
+  const Error error = error_of(model(once + loop_around(loop_around(loop_around("", 2), 1), 0) + output("out0")));
+  EXPECT_EQ(error.code(), Errc::limit_exceeded) << error.text();
+}
+
+TEST(OnnxReader, OperatorsOfAnotherFormAreRefused) {
+  const std::string one = input("y", kFloat, {4}) + kX4 + output("z");
+  // Add of opset 6 has `broadcast` and `axis`; softmax before 13 splits a matrix at its axis.
+  const std::string add = node("Add", {"x", "y"}, {"z"}, {integer("broadcast", 1), integer("axis", 1)});
+  const Error old = error_of(model(one + add, 6));
+  EXPECT_EQ(old.code(), Errc::unsupported_version) << old.text();
+  EXPECT_NE(old.text().find("node 0  (Add)"), std::string_view::npos) << old.text();
+  EXPECT_EQ(error_of(model(one + node("Softmax", {"x"}, {"z"}), 12)).code(), Errc::unsupported_version);
+  EXPECT_EQ(error_of(model(one + node("Upsample", {"x"}, {"z"}), 13)).code(), Errc::unsupported_version);
+  EXPECT_EQ(error_of(model(one + node("Trilu", {"x"}, {"z"}), 13)).code(), Errc::unsupported_version);
+  EXPECT_EQ(error_of(model(one + node("Add", {"x", "y"}, {"z"}), 18)).code(), Errc::unsupported_version);
+  EXPECT_TRUE(read(model(one + node("Add", {"x", "y"}, {"z"}), 7)));
+
+  const Error unknown = error_of(model(one + add, 13));
+  EXPECT_EQ(unknown.code(), Errc::invalid_file);
+  EXPECT_NE(unknown.text().find("(Add): attribute broadcast"), std::string_view::npos) << unknown.text();
+  EXPECT_EQ(error_of(model(one + node("Shape", {"x"}, {"z"}, {integer("start", 1)}), 13)).code(), Errc::invalid_file);
+  const std::string typed = node("Softmax", {"x"}, {"z"}, {text("axis", "1")});
+  EXPECT_EQ(error_of(model(one + typed)).code(), Errc::invalid_file);
+}
+
+/// The last literal of a program, as whole numbers.
+std::vector<std::int64_t> last_literal(const ir::ptir::Program& program) {
+  const auto bytes = program.bytes_of(program.literals.back());
+  std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+TEST(OnnxReader, WholeNumbersStayWhole) {
+  constexpr std::int64_t kLarge = (std::int64_t{1} << 53) + 1;
+  const auto range = read(model(numbers("a", {}, {kLarge}) + numbers("b", {}, {kLarge + 5}) + numbers("c", {}, {2}) +
+                                node("Range", {"a", "b", "c"}, {"z"}) + output("z", kInt64, {3})));
+  ASSERT_TRUE(range) << range.error().text();
+  EXPECT_EQ(last_literal(*range), (std::vector<std::int64_t>{kLarge, kLarge + 2, kLarge + 4}));
+  const auto down = read(model(numbers("a", {}, {kMost}) + numbers("b", {}, {kMost - 5}) + numbers("c", {}, {-3}) +
+                               node("Range", {"a", "b", "c"}, {"z"}) + output("z", kInt64, {2})));
+  ASSERT_TRUE(down) << down.error().text();
+  EXPECT_EQ(last_literal(*down), (std::vector<std::int64_t>{kMost, kMost - 3}));
+  const auto padded = read(model(input("x", kInt64, {2}) + numbers("p", {2}, {0, 1}) + numbers("v", {}, {kLarge}) +
+                                 node("Pad", {"x", "p", "v"}, {"z"}) + output("z", kInt64, {3})));
+  ASSERT_TRUE(padded) << padded.error().text();
+  EXPECT_EQ(last_literal(*padded), std::vector<std::int64_t>{kLarge});
+}
+
+TEST(OnnxReader, ResultsAreWhatTheModelDeclares) {
+  const std::string relu = input("x", kFloat, {2, 3}) + node("Relu", {"x"}, {"y"});
+  EXPECT_TRUE(read(model(relu + output("y", kFloat, {2, 3}))));
+  EXPECT_TRUE(read(model(relu + output("y"))));
+  const Error type = error_of(model(relu + output("y", kInt64, {2, 3})));
+  EXPECT_EQ(type.code(), Errc::dtype_mismatch);
+  EXPECT_NE(type.text().find("output y"), std::string_view::npos) << type.text();
+  EXPECT_EQ(error_of(model(relu + output("y", kFloat, {2}))).code(), Errc::shape_mismatch);
+  const Error extent = error_of(model(relu + output("y", kFloat, {2, 4})));
+  EXPECT_EQ(extent.code(), Errc::shape_mismatch);
+  EXPECT_NE(extent.text().find("output y"), std::string_view::npos) << extent.text();
+  // Read for other extents, results have others too.
+  const ir::onnx::InputType wider[]{{"x", {DType::f32, {5, 3}}}};
+  ir::onnx::ReadOptions options;
+  options.types = wider;
+  EXPECT_TRUE(read(model(relu + output("y", kFloat, {2, 3})), options));
+}
+
+}  // namespace
+}  // namespace onnx_reader_test
