@@ -14,6 +14,7 @@ namespace program {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -76,7 +77,6 @@ void report(std::size_t prompt_tokens, const Progress& p, const Speeds& speeds) 
 
 bool print_json(Model& model, const GenerateOptions& o, std::size_t prompt_tokens, const Progress& p,
                 const Speeds& speeds) {
-  using Json = nlohmann::ordered_json;
   const Json out{{"text", p.text},
                  {"tokens", p.tokens},
                  {"finish", name(p.finish)},

@@ -43,7 +43,7 @@ Json value_json(const GgufValue& value) {
   return value.as<std::int64_t>().value_or(0);
 }
 
-bool is_computed(zrt::DType dtype) { return zrt::quant::find(dtype) != nullptr; }
+bool is_weight_type(zrt::DType dtype) { return zrt::quant::find(dtype) != nullptr; }
 
 Json tensors_json(const GgufFile& file) {
   Json out = Json::array();
@@ -52,7 +52,7 @@ Json tensors_json(const GgufFile& file) {
                    {"type", t.type.name()},
                    {"dims", std::span(t.dims).first(t.rank)},
                    {"bytes", t.bytes},
-                   {"computed", is_computed(t.type.dtype)}});
+                   {"computed", is_weight_type(t.type.dtype)}});
   return out;
 }
 
@@ -64,7 +64,7 @@ Json types_json(const GgufFile& file) {
     auto& [count, bytes] = types[std::string(t.type.name())];
     ++count;
     bytes += t.bytes;
-    computed[std::string(t.type.name())] = is_computed(t.type.dtype);
+    computed[std::string(t.type.name())] = is_weight_type(t.type.dtype);
   }
   Json out = Json::array();
   for (const auto& [type, sums] : types)

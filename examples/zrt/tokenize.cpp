@@ -11,6 +11,8 @@
 namespace program {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// Ids that commas or white space part.
 zrt::Result<std::vector<std::int32_t>> parse_ids(std::string_view text) {
   constexpr std::string_view kBetween = ", \t\r\n";
@@ -36,7 +38,6 @@ std::string line_of(std::span<const std::int32_t> ids) {
 int show(const TokenizeOptions& o, std::span<const std::int32_t> ids, std::string_view text, std::string_view plain) {
   if (!o.json) return print(plain) ? kOk : cannot_write("stdout");
   const nlohmann::ordered_json out{{"ids", ids}, {"text", text}};
-  using Json = nlohmann::ordered_json;
   return print(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n") ? kOk : cannot_write("stdout");
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a program under one set of compiler and flags, runs it, and keeps its output for compare_sets.py.
 
-    one_set.py SOURCE --name SET --seed N --work DIR [--include DIR]... -- COMPILER FLAGS...
+    one_set.py SOURCE --name SET --seed N --schedules N --work DIR [--include DIR]... -- COMPILER FLAGS...
 
 Exit status 77: the program was built, but this processor lacks what it was built for.
 """
@@ -35,6 +35,7 @@ def main():
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("--name", required=True)
     parser.add_argument("--seed", required=True)
+    parser.add_argument("--schedules", required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--include", action="append", default=[])
     args = parser.parse_args(sys.argv[1:cut])
@@ -51,7 +52,7 @@ def main():
         output.write_text(f"not run: this processor lacks {' '.join(sorted(lacks))}\n", encoding="utf-8")
         print(output.read_text(encoding="utf-8"))
         sys.exit(77)
-    run = subprocess.run([program, args.seed], stdout=subprocess.PIPE, text=True, errors="replace")
+    run = subprocess.run([program, args.seed, args.schedules], stdout=subprocess.PIPE, text=True, errors="replace")
     print(run.stdout)
     if run.returncode:
         sys.exit(f"the program ended with status {run.returncode}")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/flags/schedules.cpp: random schedules on every variant; prints the bits that every set of flags must give, and what ran.
 //
-// The argument is a seed: each set has its own schedules, all compared with what the requests give alone.
+// The arguments are a seed and a number of schedules per world: each set has its own schedules, all compared
+// with what the requests give alone.
 #include "chosen_backend.hpp"
 #include "op_bits.hpp"
 #include <zrt/engine/engine.hpp>
@@ -75,9 +76,9 @@ ZRT_COLD int run_world(const test::ScheduleSpec& spec, std::uint64_t seed, int s
 
 int main(int argc, char** argv) {
   const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
+  const int schedules = argc > 2 ? std::atoi(argv[2]) : 12;
   op_bits::print();
   // One layer and few requests: without optimisation every one of them counts.
-  constexpr int schedules = 34;
   const int faults = run_world({DType::f32, DType::f32, ActPolicy::weight, 1, 12, 6}, seed, schedules) +
                      run_world({DType::q8_0, DType::f16, ActPolicy::weight, 1, 12, 6}, seed, schedules) +
                      run_world({DType::bf16, DType::bf16, ActPolicy::weight, 1, 12, 6}, seed, schedules) +
