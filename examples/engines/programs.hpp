@@ -9,12 +9,15 @@
 
 namespace engines {
 
-/// The CPU for tensor programs: no quantised weights, and the kernels that ONNX files call.
-using CpuPrograms = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<>, zrt::cpu::AllVariants, boost::mp11::mp_list<>,
+/// The CPU, and the kernels that ONNX files call.
+using CpuPrograms = zrt::BasicCpuBackend<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants, boost::mp11::mp_list<>,
                                          zrt::ir::onnx::Targets>;
 using ReferencePrograms = zrt::BasicReferenceBackend<zrt::ops::Catalog, zrt::ir::onnx::Targets>;
 
 }  // namespace engines
 
+extern template class zrt::cpu::BasicDevice<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants>;
+extern template struct zrt::exec::AllAdapters<engines::CpuPrograms>;
+extern template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
 extern template class zrt::ProgramRunner<engines::CpuPrograms>;
 extern template class zrt::ProgramRunner<engines::ReferencePrograms>;

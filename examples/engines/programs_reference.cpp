@@ -5,6 +5,7 @@
 #include <c_programs.hpp>
 #include <programs.hpp>
 
+template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
 template class zrt::ProgramRunner<engines::ReferencePrograms>;
 
 namespace engines {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/property/op_parity.cpp: every op against its expansions, and every backend against the reference.
-#include <zrt/backend/reference.hpp>
-
-#include <property/op_cases/all.hpp>
-#include <property/op_cases/run.hpp>
-
-#if __has_include(<zrt/backend/cpu.hpp>)
-#include <zrt/backend/cpu.hpp>
-#endif
-
 #include <boost/mp11/algorithm.hpp>
 #include <gtest/gtest.h>
+
+#include <programs.hpp>
+#include <property/op_cases/all.hpp>
+#include <property/op_cases/run.hpp>
 
 namespace op_parity_test {
 namespace {
@@ -24,9 +19,13 @@ using zrt::Rung;
 using zrt::ops::Catalog;
 namespace mp = boost::mp11;
 
+// The plain backends with the targets of ONNX; these are compiled once for all tests.
+using Reference = engines::ReferencePrograms;
+using Cpu = engines::CpuPrograms;
+
 constexpr std::uint32_t kCases = 48;
 constexpr auto kOps = zrt::ir::Ops::of<Catalog>();
-constexpr OpSet kReferenceClaims = OpSet::of(zrt::ReferenceBackend::Claims{});
+constexpr OpSet kReferenceClaims = OpSet::of(Reference::Claims{});
 
 /// The claims of a set that `keep` (a predicate over op types) holds.
 template <class Keep> OpSet claims_if(const OpSet& from, Keep keep) {
@@ -113,18 +112,18 @@ TYPED_TEST(OpParity, ExpansionEqualsReference) {
     const Batch b = Batch::draw(r);
     const Case c = draw<O>(r, b);
     for (ActPolicy act : {ActPolicy::none, ActPolicy::weight}) {
-      const auto claimed = lower_and_run<zrt::ReferenceBackend>(c, b, kReferenceClaims, act, seed);
+      const auto claimed = lower_and_run<Reference>(c, b, kReferenceClaims, act, seed);
       ZRT_ASSERT_RAN(claimed);
       EXPECT_EQ(claimed->status, zrt::StepStatus::kClean);
       constexpr bool exact = all_above_primitives(typename O::expands_to{});
       if (exact || act == ActPolicy::none) {
-        const auto expanded = lower_and_run<zrt::ReferenceBackend>(c, b, without(O::opcode), act, seed);
+        const auto expanded = lower_and_run<Reference>(c, b, without(O::opcode), act, seed);
         ZRT_ASSERT_RAN(expanded);
         EXPECT_LE(distance(c, *expanded, *claimed, exact ? Tolerance{} : tolerance_of<O>()), 1.0);
       }
       // Primitives do not round activations.
       if (act == ActPolicy::weight) continue;
-      const auto lowest = lower_and_run<zrt::ReferenceBackend>(c, b, bottom(), act, seed);
+      const auto lowest = lower_and_run<Reference>(c, b, bottom(), act, seed);
       ZRT_ASSERT_RAN(lowest);
       const double apart = distance(c, *lowest, *claimed, tolerance_of<O>());
       EXPECT_LE(apart, 1.0);
@@ -148,7 +147,7 @@ bool has_common_weights(const Case& c) {
 template <class B, class O, class Devices> void backend_vs_reference(Devices devices) {
   if constexpr (zrt::Runs<B, O>) {
     const OpSet claims = OpSet::of(typename B::Claims{});
-    const zrt::AdapterCapability& capability = zrt::exec::kAdapterTable<B>[number(O::opcode)].capability;
+    constexpr zrt::AdapterCapability capability = zrt::exec::capability_of<B, O>();
     Tolerance allowed{};
     if (capability.numerics == zrt::NumericsClass::relaxed) allowed.relative = static_cast<double>(capability.bound);
     for (std::uint32_t seed = 0; seed < kCases / 2; ++seed) {
@@ -157,7 +156,7 @@ template <class B, class O, class Devices> void backend_vs_reference(Devices dev
       const Batch b = Batch::draw(r);
       const Case c = draw<O>(r, b);
       for (ActPolicy act : {ActPolicy::none, ActPolicy::weight}) {
-        const auto expected = lower_and_run<zrt::ReferenceBackend>(c, b, kReferenceClaims, act, seed);
+        const auto expected = lower_and_run<Reference>(c, b, kReferenceClaims, act, seed);
         ZRT_ASSERT_RAN(expected);
         for (std::uint32_t workers : {1u, 2u})
           for (const auto& device : devices(one_after_the_other(workers))) {
@@ -173,22 +172,20 @@ template <class B, class O, class Devices> void backend_vs_reference(Devices dev
 }
 
 TYPED_TEST(OpBackend, Reference) {
-  using Device = zrt::ReferenceBackend::Device;
-  backend_vs_reference<zrt::ReferenceBackend, TypeParam>(
+  using Device = Reference::Device;
+  backend_vs_reference<Reference, TypeParam>(
       [](const zrt::ThreadHook& threads) { return std::array{Device(zrt::system_allocator(), threads)}; });
 }
 
-#if __has_include(<zrt/backend/cpu.hpp>)
 /// One device per instruction set that this processor runs.
 TYPED_TEST(OpBackend, Cpu) {
-  backend_vs_reference<zrt::CpuBackend, TypeParam>([](const zrt::ThreadHook& threads) {
-    std::vector<zrt::CpuBackend::Device> devices;
+  backend_vs_reference<Cpu, TypeParam>([](const zrt::ThreadHook& threads) {
+    std::vector<Cpu::Device> devices;
     for (zrt::cpu::Isa isa : {zrt::cpu::Isa::v1, zrt::cpu::Isa::v3, zrt::cpu::Isa::v4})
       if (isa <= zrt::cpu::detect_isa()) devices.emplace_back(zrt::system_allocator(), threads, isa);
     return devices;
   });
 }
-#endif
 
 }  // namespace
 }  // namespace op_parity_test

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/run_plan.cpp: the one source of the tests that instantiates the whole catalog.
-#include <zrt/backend/reference.hpp>
+// tests/support/run_plan.cpp: runs plans on the oracle.
 #include <zrt/exec/executor.hpp>
 
+#include <programs.hpp>
 #include <support/run_plan.hpp>
 #include <support/run_with.hpp>
 
 namespace zrt {
 
 namespace test {
+
+/// The reference backend with the targets of ONNX; its adapters are compiled once for all tests.
+using Reference = engines::ReferencePrograms;
 
 /// Runs whole instructions on one worker after the other, so that neighbours run at the same time.
 struct SpreadBackend : ReferenceBackend {
@@ -40,7 +43,7 @@ const ir::Ops& catalog_ops() noexcept {
 }
 
 const OpSet& reference_claims() noexcept {
-  static constexpr OpSet kClaims = OpSet::of(ReferenceBackend::Claims{});
+  static constexpr OpSet kClaims = OpSet::of(Reference::Claims{});
   return kClaims;
 }
 
@@ -78,13 +81,13 @@ StepData random_step(const plan::ExecutionPlan& plan, const Extents& bounds, con
 
 Result<std::vector<Bytes>> run_planned(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
                                        const StepData& run) {
-  ReferenceBackend::Device device;
-  return run_with<ReferenceBackend>(compiled, weights, run, device);
+  Reference::Device device;
+  return run_with<Reference>(compiled, weights, run, device);
 }
 
 Result<std::vector<Bytes>> run_spread(const plan::CompiledPlan& compiled, const exec::WeightSource& weights,
                                       const StepData& run, const ThreadHook& threads) {
-  ReferenceBackend::Device device(system_allocator(), threads);
+  Reference::Device device(system_allocator(), threads);
   return run_with<SpreadBackend>(compiled, weights, run, device);
 }
 
@@ -93,7 +96,7 @@ std::vector<std::uint64_t> reference_scratch(const plan::CompiledPlan& compiled,
   OperandStorage storage;
   for (std::size_t i = 0; i < compiled.plan.instructions.size(); ++i) {
     const plan::Instruction insn = compiled.plan.instruction(i);
-    const auto bytes = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].scratch(
+    const auto bytes = exec::AllAdapters<Reference>::table()[number(insn.opcode)].scratch(
         compiled.plan.operand_info(insn, storage), bounds);
     scratch.push_back(bytes ? *bytes : 0);
   }
@@ -104,8 +107,8 @@ Result<std::vector<float>> run_decoder(const plan::CompiledPlan& compiled, const
                                        std::span<const std::int32_t> tokens, std::size_t prompt) {
   const auto count = static_cast<std::uint32_t>(tokens.size());
   const std::uint32_t pages = (count + kPageTokens - 1) / kPageTokens;
-  ReferenceBackend::Device device;
-  auto executor = exec::Executor<ReferenceBackend>::make(
+  Reference::Device device;
+  auto executor = exec::Executor<Reference>::make(
       plan::ModelPlans::of(compiled), *catalog_ops().table, weights,
       {.slots = 1, .prefill_tokens = count, .prefill_rows = count, .pages = pages, .pages_per_slot = pages}, device);
   if (!executor) return pass(executor);
@@ -135,11 +138,11 @@ Result<std::vector<float>> run_decoder(const plan::CompiledPlan& compiled, const
 Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const exec::WeightSource& source,
                                      const StepData& run) {
   const plan::ExecutionPlan& plan = compiled.plan;
-  ReferenceBackend::Device device;
-  auto weights = exec::bind_weights<ReferenceBackend>(plan, source, device);
+  Reference::Device device;
+  auto weights = exec::bind_weights<Reference>(plan, source, device);
   if (!weights) return pass(weights);
   std::vector<Bytes> memory;
-  std::vector<exec::TensorHandle<ReferenceBackend>> registers;
+  std::vector<exec::TensorHandle<Reference>> registers;
   for (const TensorType& type : plan.registers) {
     // One byte more, so that a register of no elements has an address too.
     memory.emplace_back(static_cast<std::size_t>(bytes_of(type.dtype, type.shape.elements(run.bounds).raw())) + 1);
@@ -158,20 +161,20 @@ Result<std::vector<Bytes>> run_apart(const plan::CompiledPlan& compiled, const e
     scratch.push_back(std::move(*buffer));
     if (auto r = recorder.begin({static_cast<std::uint32_t>(i), insn.opcode, scratch.back().span()}); !r)
       return pass(r);
-    std::array<exec::TensorHandle<ReferenceBackend>, kMaxOperands> in{};
-    std::array<exec::TensorHandle<ReferenceBackend>, kMaxOperands> out{};
+    std::array<exec::TensorHandle<Reference>, kMaxOperands> in{};
+    std::array<exec::TensorHandle<Reference>, kMaxOperands> out{};
     std::array<HostWeight, kMaxOperands> w{};
     for (std::size_t k = 0; k < insn.inputs.size(); ++k)
       if (insn.inputs[k] != plan::kNoRegister) in[k] = registers[plan::index(insn.inputs[k])];
     for (std::size_t k = 0; k < insn.outputs.size(); ++k) out[k] = registers[plan::index(insn.outputs[k])];
     for (std::size_t k = 0; k < insn.weights.size(); ++k)
       if (insn.weights[k] != plan::kNoWeight) w[k] = weights->own[plan::index(insn.weights[k])];
-    const exec::BoundOperands<ReferenceBackend> operands{{in.data(), insn.inputs.size()},
-                                                         {out.data(), insn.outputs.size()},
-                                                         {w.data(), insn.weights.size()},
-                                                         nullptr,
-                                                         plan.param_block(*insn.param_block_id)};
-    if (auto r = exec::kAdapterTable<ReferenceBackend>[number(insn.opcode)].record(recorder, operands); !r)
+    const exec::BoundOperands<Reference> operands{{in.data(), insn.inputs.size()},
+                                                  {out.data(), insn.outputs.size()},
+                                                  {w.data(), insn.weights.size()},
+                                                  nullptr,
+                                                  plan.param_block(*insn.param_block_id)};
+    if (auto r = exec::AllAdapters<Reference>::table()[number(insn.opcode)].record(recorder, operands); !r)
       return pass(r);
   }
   ExecutionContext step;

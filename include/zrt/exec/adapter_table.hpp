@@ -18,6 +18,14 @@ template <class B> struct BindEntry {
   AdapterCapability capability{};
 };
 
+/// What B's adapter of an op states about itself.
+template <class B, class O> [[nodiscard]] consteval AdapterCapability capability_of() noexcept {
+  if constexpr (AdapterStatesCapability<B, O>)
+    return Adapter<B, O>::capability;
+  else
+    return {};
+}
+
 namespace detail {
 
 template <class B, class O>
@@ -52,9 +60,7 @@ ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands,
 }
 
 template <class B, class O> consteval BindEntry<B> entry() {
-  BindEntry<B> e{&record_row<B, O>, &scratch_row<B, O>, {}};
-  if constexpr (AdapterStatesCapability<B, O>) e.capability = Adapter<B, O>::capability;
-  return e;
+  return {&record_row<B, O>, &scratch_row<B, O>, capability_of<B, O>()};
 }
 
 template <class B, class... O> consteval std::array<BindEntry<B>, 256> entries(boost::mp11::mp_list<O...>) {
@@ -73,13 +79,20 @@ template <class B, class List = typename B::Claims>
 inline constexpr AdapterTable<B> kAdapterTable =
     detail::entries<B>(boost::mp11::mp_copy_if_q<List, zrt::detail::ClaimedBy<B>>{});
 
+/// The table of all that B claims, behind a call: a source that declares `extern template struct AllAdapters<B>`
+/// compiles no adapter of B.
+template <class B> struct AllAdapters {
+  [[nodiscard]] static const AdapterTable<B>& table() noexcept;
+};
+template <class B> const AdapterTable<B>& AllAdapters<B>::table() noexcept { return kAdapterTable<B>; }
+
 /// A list of ops as binding sees it: their rows, and the adapters of backend B.
 template <class B> struct Ops {
   const OpTable* rows;
   const AdapterTable<B>* adapters;
 
   /// Rows of some list, with all adapters that B has.
-  constexpr Ops(const OpTable& table) noexcept : rows(&table), adapters(&kAdapterTable<B>) {}
+  Ops(const OpTable& table) noexcept : rows(&table), adapters(&AllAdapters<B>::table()) {}
   template <class List> [[nodiscard]] static constexpr Ops of() noexcept {
     return Ops(kOpTable<List>, kAdapterTable<B, List>);
   }

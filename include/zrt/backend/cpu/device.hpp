@@ -61,9 +61,13 @@ template <class Types, class Set> class BasicDevice : public KernelDevice {
   explicit BasicDevice(const Allocator& allocator, const ThreadHook& threads = {}) noexcept
       : BasicDevice(allocator, threads, detect_isa()) {}
   /// Takes `isa` for what the processor has; the processor must have it.
-  BasicDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa) noexcept
-      : KernelDevice(allocator, threads, isa, kKernelSets<Types, Set>) {}
+  BasicDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa) noexcept;
 };
+
+// Outside of the class: a source that declares the device as compiled elsewhere compiles no kernels.
+template <class Types, class Set>
+BasicDevice<Types, Set>::BasicDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa) noexcept
+    : KernelDevice(allocator, threads, isa, kKernelSets<Types, Set>) {}
 
 using Device = BasicDevice<AllWeightTypes, AllVariants>;
 
