@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/accesses.hpp: addresses of a wave's memory instruction, and the bytes behind them.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/lanes.hpp>
+#include <zrt/core/little_endian.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// The address spaces of vector memory instructions.
+enum class Segment : u8 { flat, global, scratch, local };
+
+/// Host memory of one lane's access, or null after a fault.
+struct LaneAddress {
+  u64 address;
+  Segment segment;
+};
+
+/// Local memory at `address`, or null where the workgroup has none there.
+[[nodiscard]] inline std::byte* local_memory(Wave& w, u64 address, u64 bytes) noexcept {
+  const std::span<std::byte> lds = w.group->lds;
+  return address <= lds.size() && bytes <= lds.size() - address ? lds.data() + address : nullptr;
+}
+
+/// The bytes of a lane's word at `offset` of its scratch: words of all lanes lie side by side.
+[[nodiscard]] constexpr u64 scratch_address(u64 base, u32 lanes, u32 lane, u64 offset) noexcept {
+  return base + (offset / 4 * lanes + lane) * 4 + offset % 4;
+}
+
+/// Finds the region of an access, the wave's last one first; null where nothing is mapped or permitted.
+[[nodiscard]] inline const Region* region_of(Wave& w, u64 address, u64 bytes, Permission wanted) noexcept {
+  const Region* region = w.last_region;
+  if (region == nullptr || !region->contains(address, bytes)) {
+    region = w.group->memory->find(address, bytes);
+    if (region == nullptr) return nullptr;
+    w.last_region = region;
+  }
+  return allows(region->permission, wanted) ? region : nullptr;
+}
+
+/// Counts an access of `bytes` per lane; lanes come in ascending order.
+class TrafficMeter {
+ public:
+  TrafficMeter(Wave& w, unsigned bytes, bool store) noexcept : wave_(w), bytes_(bytes), store_(store) {}
+  void lane(const Region* region, u64 address) noexcept {
+    if (region != region_) {
+      flush();
+      region_ = region;
+      next_ = ~u64{0};
+    }
+    if (address == previous_ && next_ != ~u64{0}) return;
+    if (address != next_) ++runs_;
+    total_ += bytes_;
+    previous_ = address;
+    next_ = address + bytes_;
+  }
+  void flush() noexcept {
+    if (region_ == nullptr || region_->id >= wave_.group->counters->regions.size()) return;
+    RegionTraffic& t = wave_.group->counters->regions[region_->id];
+    if (store_) {
+      t.bytes_written += total_;
+    } else {
+      t.bytes_read += total_;
+      ++t.loads;
+      t.load_runs += runs_;
+    }
+    total_ = runs_ = 0;
+  }
+
+ private:
+  Wave& wave_;
+  unsigned bytes_;
+  bool store_;
+  const Region* region_ = nullptr;
+  u64 previous_ = ~u64{0}, next_ = ~u64{0}, total_ = 0, runs_ = 0;
+};
+
+/// Says that the lane's address cannot be reached.
+ZRT_NOINLINE inline Flow memory_fault(Wave& w, const Decoded& d, u64 address, u64 bytes, bool store,
+                                      unsigned lane) noexcept {
+  const Region* region = w.group->memory->find(address, bytes);
+  const Name at = hex(address);
+  return fault(w, d, Errc::spec_violation, store ? "writes " : "reads ", bytes, " bytes at ", at.view(),
+               region == nullptr ? ", which is not mapped, in lane " : ", which its region forbids, in lane ", lane);
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/decode.hpp: words of machine code to instructions ready to be executed.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/isa/list.hpp>
+
+#include <span>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// What decoding depends on besides the words.
+struct DecodeTarget {
+  Isa isa = Isa::gfx12;
+  bool wave64 = false;
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr u32 field(u32 word, unsigned high, unsigned low) noexcept {
+  return word >> low & static_cast<u32>((u64{1} << (high - low + 1)) - 1);
+}
+[[nodiscard]] constexpr i32 signed_field(u32 word, unsigned high, unsigned low) noexcept {
+  const u32 top = u32{1} << (high - low);
+  return static_cast<i32>((field(word, high, low) ^ top) - top);
+}
+
+/// The bits of the inline constant numbered 240 to 248 in the operand's type, as f16, f32 and f64.
+struct InlineFloat {
+  u16 half;
+  u32 single;
+  u32 upper;  ///< of an f64; the lower word is 0 but for 1/(2 pi)
+};
+inline constexpr auto kInlineFloats = std::to_array<InlineFloat>({{0x3800, 0x3f000000, 0x3fe00000},
+                                                                  {0xb800, 0xbf000000, 0xbfe00000},
+                                                                  {0x3c00, 0x3f800000, 0x3ff00000},
+                                                                  {0xbc00, 0xbf800000, 0xbff00000},
+                                                                  {0x4000, 0x40000000, 0x40000000},
+                                                                  {0xc000, 0xc0000000, 0xc0000000},
+                                                                  {0x4400, 0x40800000, 0x40100000},
+                                                                  {0xc400, 0xc0800000, 0xc0100000},
+                                                                  {0x3118, 0x3e22f983, 0x3fc45f30}});
+inline constexpr u32 kInverseTwoPiLow = 0x6dc9c882;
+
+/// Reads the fields of one instruction; `ok` turns false where a field has no meaning.
+struct Decoder {
+  std::span<const u32> words;
+  DecodeTarget target;
+  Decoded* out;
+  Decoded* second = nullptr;  ///< the other half of a dual instruction
+  unsigned used = 1;
+  bool ok = true;
+  bool has_literal = false;
+
+  [[nodiscard]] u32 word(unsigned i) const noexcept { return i < words.size() ? words[i] : 0; }
+  [[nodiscard]] u32 literal() noexcept {
+    if (!has_literal) {
+      has_literal = true;
+      ++used;
+    }
+    return word(used - 1);
+  }
+  [[nodiscard]] unsigned register_words(Type type) const noexcept {
+    return emulator::words(type, target.wave64 ? 2 : 1);
+  }
+  void touch(const Operand& o, Type type) noexcept {
+    const unsigned count = register_words(type);
+    if (o.kind == Operand::Kind::vgpr) {
+      if (o.index + count > 256) ok = false;
+      out->touched.add_vector(o.index, count);
+    } else if (o.kind == Operand::Kind::sgpr && o.index != sgpr::kNull) {
+      if (o.index + count > sgpr::kCount) ok = false;
+      out->touched.add_scalar(o.index, count);
+    }
+  }
+  [[nodiscard]] Operand vgpr(u32 index, Type type) noexcept {
+    Operand o;
+    o.kind = Operand::Kind::vgpr;
+    o.index = static_cast<u16>(index);
+    touch(o, type);
+    return o;
+  }
+  /// A 16-bit operand of the short formats: bit 7 chooses the upper half of one of 128 registers.
+  [[nodiscard]] Operand short_vgpr(u32 index, Type type) noexcept {
+    if (!is_16_bit(type)) return vgpr(index, type);
+    Operand o = vgpr(index & 0x7fu, type);
+    if ((index & 0x80u) != 0) o.flags |= Operand::kHighHalf;
+    return o;
+  }
+  [[nodiscard]] Operand sgpr(u32 index, Type type) noexcept {
+    Operand o;
+    o.kind = Operand::Kind::sgpr;
+    o.index = static_cast<u16>(index);
+    touch(o, type);
+    return o;
+  }
+  [[nodiscard]] Operand constant(u32 low, u32 high) const noexcept {
+    Operand o;
+    o.kind = Operand::Kind::constant;
+    o.value = low;
+    o.value_high = high;
+    return o;
+  }
+  /// A source field of nine bits, or of eight where no vector register can be named.
+  [[nodiscard]] Operand source(u32 code, Type type, bool short_format) noexcept {
+    if (code >= 256) return short_format ? short_vgpr(code - 256, type) : vgpr(code - 256, type);
+    if (code < 128) return sgpr(code, type);
+    if (code <= 208) {
+      const i64 value = code <= 192 ? i64{code} - 128 : 192 - i64{code};
+      return constant(static_cast<u32>(value), static_cast<u32>(value >> 32));
+    }
+    if (code >= 240 && code <= 248) {
+      const InlineFloat f = kInlineFloats[code - 240];
+      if (is_16_bit(type)) return constant(type == Type::bf16 ? f.single >> 16 : f.half, 0);
+      if (is_64_bit(type)) return constant(code == 248 ? kInverseTwoPiLow : 0, f.upper);
+      return constant(f.single, 0);
+    }
+    Operand o;
+    switch (code) {
+      case 235:  // the apertures' bases and limits
+      case 236:
+        return constant(code == 235 ? 0 : ~u32{0}, kSharedAperture);
+      case 237:
+      case 238:
+        return constant(code == 237 ? 0 : ~u32{0}, kPrivateAperture);
+      case 251:
+        o.kind = Operand::Kind::vccz;
+        return o;
+      case 252:
+        o.kind = Operand::Kind::execz;
+        return o;
+      case 253:
+        o.kind = Operand::Kind::scc;
+        return o;
+      case 255: {
+        const u32 value = literal();
+        o = type == Type::f64   ? constant(0, value)
+            : type == Type::i64 ? constant(value, (value >> 31) != 0 ? ~u32{0} : 0)
+                                : constant(value, 0);
+        o.literal = true;
+        return o;
+      }
+      default:
+        ok = false;
+        return o;
+    }
+  }
+};
+
+inline void finish_operands(Decoder& d) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  for (unsigned i = 0; i < 3; ++i)
+    if ((s.vector_sources >> i & 1) != 0 && d.out->src[i].kind != Operand::Kind::vgpr) d.ok = false;
+  if (s.matrix && d.target.isa == Isa::gfx11) {
+    for (unsigned i = 0; i < 2; ++i) {
+      const unsigned count = 2 * words(s.src[i]);
+      if (d.out->src[i].index + count > 256) d.ok = false;
+      d.out->touched.add_vector(d.out->src[i].index, count);
+    }
+    for (const Operand* o : {&d.out->dst, &d.out->src[2]}) {
+      if (o->kind != Operand::Kind::vgpr) continue;
+      if (o->index + 8 > 256) d.ok = false;
+      d.out->touched.add_vector(o->index, 8);
+    }
+  }
+  d.out->run = s.run;
+}
+
+/// The destination of a vector instruction.
+inline void vector_destination(Decoder& d, u32 code, bool short_format) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  if (s.dst == Type::none) return;
+  if (s.writes_exec)
+    d.out->dst = d.sgpr(emulator::sgpr::kExec, s.dst);
+  else if (s.dst == Type::mask || s.scalar_dst)
+    d.out->dst = code < 128 ? d.sgpr(code, s.dst) : (d.ok = false, Operand{});
+  else
+    d.out->dst = short_format ? d.short_vgpr(code, s.dst) : d.vgpr(code, s.dst);
+}
+
+/// The DPP word behind an instruction whose first source is one of its markers; returns the source's field.
+[[nodiscard]] inline u32 take_dpp(Decoder& d, u32 source) noexcept {
+  const bool eight = source == 233 || source == 234;
+  if (source != 250 && !eight) return source;
+  const u32 word = d.word(d.used++);
+  Decoded& o = *d.out;
+  o.has_dpp = true;
+  o.dpp.eight = eight;
+  if (eight) {
+    o.dpp.control = field(word, 31, 8);
+    o.dpp.fetch_inactive = source == 234;
+    o.dpp.bound_control = true;
+  } else {
+    o.dpp.control = field(word, 16, 8);
+    o.dpp.fetch_inactive = field(word, 18, 18) != 0;
+    o.dpp.bound_control = field(word, 19, 19) != 0;
+    o.dpp.bank_mask = static_cast<u8>(field(word, 27, 24));
+    o.dpp.row_mask = static_cast<u8>(field(word, 31, 28));
+    if (!is_dpp_control(o.dpp.control)) d.ok = false;
+    o.neg_lo = static_cast<u8>(field(word, 20, 20) | field(word, 22, 22) << 1);
+    o.neg_hi = static_cast<u8>(field(word, 21, 21) | field(word, 23, 23) << 1);
+  }
+  return 256 + field(word, 7, 0);
+}
+inline void mark_dpp(Decoded& o) noexcept {
+  if (!o.has_dpp) return;
+  o.src[0].flags |= Operand::kDpp;
+  for (unsigned i = 0; i < 2; ++i) {
+    if ((o.neg_lo >> i & 1) != 0) o.src[i].flags |= Operand::kNegate;
+    if ((o.neg_hi >> i & 1) != 0) o.src[i].flags |= Operand::kAbsolute;
+  }
+}
+
+/// Sources of a vector instruction in a short format: the field of nine bits, a register, an implied third.
+inline void short_sources(Decoder& d, u32 first, u32 second, u32 dst) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  Decoded& o = *d.out;
+  first = take_dpp(d, first);
+  if (s.sources > 0) o.src[0] = d.source(first, s.src[0], true);
+  if (s.sources > 1) {
+    // fmamk puts its literal in the middle.
+    if (s.literal == 1) {
+      o.src[1] = d.source(255, s.src[1], true);
+      o.src[2] = d.short_vgpr(second, s.src[2]);
+    } else {
+      o.src[1] = d.short_vgpr(second, s.src[1]);
+      if (s.literal == 2) o.src[2] = d.source(255, s.src[2], true);
+      if (s.accumulates) o.src[2] = d.short_vgpr(dst, s.src[2]);
+      if (s.src[2] == Type::mask) o.src[2] = d.sgpr(sgpr::kVcc, Type::mask);
+    }
+  }
+  mark_dpp(o);
+}
+
+inline void decode_sop1(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  if (s.sources > 0) d.out->src[0] = d.source(field(w, 7, 0), s.src[0], false);
+  if (s.dst != Type::none) d.out->dst = d.sgpr(field(w, 22, 16), s.dst);
+  if (s.accumulates) d.out->src[1] = d.sgpr(field(w, 22, 16), s.src[1]);
+}
+inline void decode_sop2(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  d.out->src[0] = d.source(field(w, 7, 0), s.src[0], false);
+  d.out->src[1] = d.source(field(w, 15, 8), s.src[1], false);
+  d.out->dst = d.sgpr(field(w, 22, 16), s.dst);
+  if (s.accumulates) d.out->src[2] = d.sgpr(field(w, 22, 16), s.src[2]);
+}
+inline void decode_sopc(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  d.out->src[0] = d.source(field(w, 7, 0), s.src[0], false);
+  d.out->src[1] = d.source(field(w, 15, 8), s.src[1], false);
+}
+inline void decode_sopk(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  d.out->offset = static_cast<i32>(field(w, 15, 0));
+  const auto immediate = static_cast<u32>(signed_field(w, 15, 0));
+  const u32 named = field(w, 22, 16);
+  if (s.dst != Type::none) d.out->dst = d.sgpr(named, s.dst);
+  if (s.dst == Type::none && s.accumulates) {
+    d.out->src[0] = d.sgpr(named, s.src[0]);
+    d.out->src[1] = d.constant(immediate, 0);
+  } else if (s.accumulates) {
+    d.out->src[0] = d.constant(immediate, 0);
+    d.out->src[1] = d.sgpr(named, s.src[1]);
+  } else if (s.dst == Type::none && s.sources == 1) {
+    d.out->src[0] = d.sgpr(named, s.src[0]);
+  } else if (s.sources == 1) {
+    d.out->src[0] = d.constant(immediate, 0);
+  }
+}
+inline void decode_sopp(Decoder& d, u32 w) noexcept { d.out->offset = static_cast<i32>(field(w, 15, 0)); }
+inline void decode_smem(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  const u32 high = d.word(1);
+  d.used = 2;
+  if (s.dst == Type::none) return;
+  d.out->src[0] = d.sgpr(field(w, 5, 0) * 2, s.src[0]);
+  d.out->src[1] = d.sgpr(field(high, 31, 25), s.src[1]);
+  d.out->dst = d.sgpr(field(w, 12, 6), s.dst);
+  d.out->offset = d.target.isa == Isa::gfx12 ? signed_field(high, 23, 0) : signed_field(high, 20, 0);
+}
+inline void decode_vop1(Decoder& d, u32 w) noexcept {
+  short_sources(d, field(w, 8, 0), 0, field(w, 24, 17));
+  vector_destination(d, field(w, 24, 17), true);
+}
+inline void decode_vop2(Decoder& d, u32 w) noexcept {
+  short_sources(d, field(w, 8, 0), field(w, 16, 9), field(w, 24, 17));
+  vector_destination(d, field(w, 24, 17), true);
+  if (d.out->instruction->semantics.dst2 == Type::mask) d.out->dst2 = d.sgpr(sgpr::kVcc, Type::mask);
+}
+inline void decode_vopc(Decoder& d, u32 w) noexcept {
+  short_sources(d, field(w, 8, 0), field(w, 16, 9), 0);
+  vector_destination(d, sgpr::kVcc, true);
+}
+inline void decode_vop3(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  Decoded& o = *d.out;
+  const u32 high = d.word(1);
+  d.used = 2;
+  const bool carries = s.dst2 == Type::mask;
+  const u32 absolute = carries ? 0 : field(w, 10, 8), negate = field(high, 31, 29);
+  o.op_sel = static_cast<u8>(carries ? 0 : field(w, 14, 11));
+  o.clamp = field(w, 15, 15) != 0;
+  o.output_modifier = static_cast<u8>(field(high, 28, 27));
+  const u32 codes[] = {take_dpp(d, field(high, 8, 0)), field(high, 17, 9), field(high, 26, 18)};
+  for (unsigned i = 0; i < s.sources; ++i) {
+    if (i + 1u == s.sources && s.accumulates)
+      o.src[i] = d.vgpr(field(w, 7, 0), s.src[i]);
+    else
+      o.src[i] = d.source(codes[i], s.src[i], false);
+    if (s.src[i] == Type::mask && o.src[i].kind == Operand::Kind::vgpr) d.ok = false;
+    if (s.raw) continue;
+    if ((negate >> i & 1u) != 0) o.src[i].flags |= Operand::kNegate;
+    if ((absolute >> i & 1u) != 0) o.src[i].flags |= Operand::kAbsolute;
+    if (is_16_bit(s.src[i]) && (o.op_sel >> i & 1) != 0) o.src[i].flags |= Operand::kHighHalf;
+  }
+  mark_dpp(o);
+  vector_destination(d, field(w, 7, 0), false);
+  if (is_16_bit(s.dst) && (o.op_sel & 8) != 0) o.dst.flags |= Operand::kHighHalf;
+  if (carries) o.dst2 = d.sgpr(field(w, 14, 8), Type::mask);
+  // Clamping of integers is not modelled.
+  if (o.clamp && sign_bit(s.dst) == 0 && s.dst != Type::mask) d.ok = false;
+}
+inline void decode_vop3p(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  Decoded& o = *d.out;
+  const u32 high = d.word(1);
+  d.used = 2;
+  o.neg_hi = static_cast<u8>(field(w, 10, 8));
+  o.op_sel = static_cast<u8>(field(w, 13, 11));
+  o.op_sel_hi = static_cast<u8>(field(high, 28, 27) | field(w, 14, 14) << 2);
+  o.clamp = field(w, 15, 15) != 0;
+  o.neg_lo = static_cast<u8>(field(high, 31, 29));
+  const u32 codes[] = {field(high, 8, 0), field(high, 17, 9), field(high, 26, 18)};
+  for (unsigned i = 0; i < s.sources; ++i)
+    o.src[i] =
+        i + 1u == s.sources && s.accumulates ? d.vgpr(field(w, 7, 0), s.src[i]) : d.source(codes[i], s.src[i], false);
+  o.dst = d.vgpr(field(w, 7, 0), s.dst);
+  // Halves of one register: the types name a half, the registers are whole, and clamping integers is not modelled.
+  if (o.clamp && s.packed && s.dst != Type::f16) d.ok = false;
+}
+inline void decode_ds(Decoder& d, u32 w) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  const u32 high = d.word(1);
+  d.used = 2;
+  if (field(w, 17, 17) != 0) d.ok = false;
+  const bool two = s.access.bytes == 0 && s.run != &swizzle && s.run != &bpermute && s.run != &permute;
+  d.out->offset = static_cast<i32>(two ? field(w, 7, 0) : field(w, 15, 0));
+  d.out->offset1 = static_cast<i32>(field(w, 15, 8));
+  if (s.src[0] != Type::none) d.out->src[0] = d.vgpr(field(high, 7, 0), s.src[0]);
+  if (s.src[2] != Type::none) d.out->src[2] = d.vgpr(field(high, 15, 8), s.src[2]);
+  if (s.src[1] != Type::none) d.out->src[1] = d.vgpr(field(high, 23, 16), s.src[1]);
+  d.out->returns = s.access.atomic && s.access.extend == Access::Extend::zero;
+  if (s.dst != Type::none && (!s.access.atomic || d.out->returns)) d.out->dst = d.vgpr(field(high, 31, 24), s.dst);
+}
+
+/// The fields of an access to global, flat or scratch memory, from wherever the instruction set has them.
+struct AccessFields {
+  u32 address, base, data, dst;
+  i32 offset;
+  bool returns, scratch_address;
+};
+inline void decode_access(Decoder& d, const AccessFields& f) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  Decoded& o = *d.out;
+  if (s.src[0] == Type::none) return;
+  const Encoding encoding = o.instruction->encoding;
+  const bool has_base = f.base != sgpr::kNull && encoding != Encoding::flat;
+  if (has_base) o.src[1] = d.sgpr(f.base, s.src[1]);
+  if (encoding == Encoding::scratch) {
+    if (f.scratch_address) o.src[0] = d.vgpr(f.address, Type::u32);
+  } else {
+    // With a scalar base the vector address is an offset of 32 bits.
+    o.src[0] = d.vgpr(f.address, has_base ? Type::u32 : Type::u64);
+  }
+  if (s.src[2] != Type::none) o.src[2] = d.vgpr(f.data, s.src[2]);
+  o.returns = s.access.atomic && f.returns;
+  if (s.dst != Type::none && (!s.access.atomic || o.returns)) o.dst = d.vgpr(f.dst, s.dst);
+  o.offset = f.offset;
+}
+inline void decode_flat11(Decoder& d, u32 w) noexcept {
+  const u32 high = d.word(1);
+  d.used = 2;
+  decode_access(d, {field(high, 7, 0), field(high, 22, 16), field(high, 15, 8), field(high, 31, 24),
+                    signed_field(w, 12, 0), field(w, 14, 14) != 0, field(high, 23, 23) != 0});
+}
+inline void decode_flat12(Decoder& d, u32 w) noexcept {
+  const u32 middle = d.word(1), high = d.word(2);
+  d.used = 3;
+  decode_access(d, {field(high, 7, 0), field(w, 6, 0), field(middle, 30, 23), field(middle, 7, 0),
+                    signed_field(high, 31, 8), field(middle, 20, 20) != 0, field(middle, 17, 17) != 0});
+}
+
+/// Runs both halves; each sees the registers as they were before either.
+inline Flow run_dual(Wave& w, const Decoded& d) noexcept {
+  const Decoded& second = (&d)[1];
+  if (d.swapped) {
+    (void)second.run(w, second);
+    return d.paired(w, d);
+  }
+  auto reads = [](const Decoded& reader, const Decoded& writer) {
+    for (const Operand& o : reader.src)
+      if (o.kind == Operand::Kind::vgpr && o.index == writer.dst.index) return true;
+    return false;
+  };
+  if (!reads(second, d)) {
+    (void)d.paired(w, d);
+    return second.run(w, second);
+  }
+  // Each reads what the other writes: the first half's result waits aside.
+  Lanes old[2], result[2];
+  for (unsigned half = 0; half < w.halves; ++half)
+    std::memcpy(old[half].lane, w.vgpr(half, d.dst.index), sizeof old[half].lane);
+  (void)d.paired(w, d);
+  for (unsigned half = 0; half < w.halves; ++half) {
+    std::memcpy(result[half].lane, w.vgpr(half, d.dst.index), sizeof result[half].lane);
+    std::memcpy(w.vgpr(half, d.dst.index), old[half].lane, sizeof old[half].lane);
+  }
+  (void)second.run(w, second);
+  for (unsigned half = 0; half < w.halves; ++half)
+    std::memcpy(w.vgpr(half, d.dst.index), result[half].lane, sizeof result[half].lane);
+  return Flow::next;
+}
+
+inline void decode_vopd(Decoder& d, u32 w) noexcept {
+  const u32 high = d.word(1);
+  d.used = 2;
+  const Instruction* y = find_instruction(d.target.isa, Encoding::vopd, field(w, 21, 17));
+  if (y == nullptr || d.target.wave64) {
+    d.ok = false;
+    return;
+  }
+  const u32 dst_x = field(high, 31, 24), dst_y = field(high, 23, 17) << 1 | (~dst_x & 1u);
+  short_sources(d, field(w, 8, 0), field(w, 16, 9), dst_x);
+  vector_destination(d, dst_x, true);
+  Decoded* first = d.out;
+  d.second->instruction = y;
+  d.out = d.second;
+  short_sources(d, field(high, 8, 0), field(high, 16, 9), dst_y);
+  vector_destination(d, dst_y, true);
+  d.second->run = y->semantics.run;
+  d.out = first;
+  if (first->has_dpp || d.second->has_dpp) d.ok = false;
+  first->touched.add(d.second->touched);
+  bool first_reads_second = false;
+  for (const Operand& o : first->src)
+    if (o.kind == Operand::Kind::vgpr && o.index == dst_y) first_reads_second = true;
+  bool second_reads_first = false;
+  for (const Operand& o : d.second->src)
+    if (o.kind == Operand::Kind::vgpr && o.index == dst_x) second_reads_first = true;
+  first->swapped = second_reads_first && !first_reads_second;
+}
+
+/// One format: the bits that tell it, where its opcode is, how its fields are read.
+struct Format {
+  u32 mask, value;
+  Encoding encoding;
+  u8 opcode_high, opcode_low;
+  void (*decode)(Decoder&, u32 word) noexcept;
+};
+
+inline constexpr auto kFormats11 = std::to_array<Format>({
+    {0xff800000, 0xbe800000, Encoding::sop1, 15, 8, &decode_sop1},
+    {0xff800000, 0xbf000000, Encoding::sopc, 22, 16, &decode_sopc},
+    {0xff800000, 0xbf800000, Encoding::sopp, 22, 16, &decode_sopp},
+    {0xf0000000, 0xb0000000, Encoding::sopk, 27, 23, &decode_sopk},
+    {0xc0000000, 0x80000000, Encoding::sop2, 29, 23, &decode_sop2},
+    {0xfe000000, 0x7e000000, Encoding::vop1, 16, 9, &decode_vop1},
+    {0xfe000000, 0x7c000000, Encoding::vopc, 24, 17, &decode_vopc},
+    {0x80000000, 0x00000000, Encoding::vop2, 30, 25, &decode_vop2},
+    {0xfc000000, 0xd4000000, Encoding::vop3, 25, 16, &decode_vop3},
+    {0xff800000, 0xcc000000, Encoding::vop3p, 22, 16, &decode_vop3p},
+    {0xfc000000, 0xc8000000, Encoding::vopd, 25, 22, &decode_vopd},
+    {0xfc000000, 0xf4000000, Encoding::smem, 25, 18, &decode_smem},
+    {0xfc000000, 0xd8000000, Encoding::ds, 25, 18, &decode_ds},
+    {0xfc030000, 0xdc000000, Encoding::flat, 24, 18, &decode_flat11},
+    {0xfc030000, 0xdc010000, Encoding::scratch, 24, 18, &decode_flat11},
+    {0xfc030000, 0xdc020000, Encoding::global, 24, 18, &decode_flat11},
+});
+inline constexpr auto kFormats12 = std::to_array<Format>({
+    {0xff800000, 0xbe800000, Encoding::sop1, 15, 8, &decode_sop1},
+    {0xff800000, 0xbf000000, Encoding::sopc, 22, 16, &decode_sopc},
+    {0xff800000, 0xbf800000, Encoding::sopp, 22, 16, &decode_sopp},
+    {0xf0000000, 0xb0000000, Encoding::sopk, 27, 23, &decode_sopk},
+    {0xc0000000, 0x80000000, Encoding::sop2, 29, 23, &decode_sop2},
+    {0xfe000000, 0x7e000000, Encoding::vop1, 16, 9, &decode_vop1},
+    {0xfe000000, 0x7c000000, Encoding::vopc, 24, 17, &decode_vopc},
+    {0x80000000, 0x00000000, Encoding::vop2, 30, 25, &decode_vop2},
+    {0xfc000000, 0xd4000000, Encoding::vop3, 25, 16, &decode_vop3},
+    {0xff800000, 0xcc000000, Encoding::vop3p, 22, 16, &decode_vop3p},
+    {0xfc000000, 0xc8000000, Encoding::vopd, 25, 22, &decode_vopd},
+    {0xfc000000, 0xf4000000, Encoding::smem, 18, 13, &decode_smem},
+    {0xfc000000, 0xd8000000, Encoding::ds, 25, 18, &decode_ds},
+    {0xff000000, 0xec000000, Encoding::flat, 21, 14, &decode_flat12},
+    {0xff000000, 0xed000000, Encoding::scratch, 21, 14, &decode_flat12},
+    {0xff000000, 0xee000000, Encoding::global, 21, 14, &decode_flat12},
+});
+
+}  // namespace detail
+
+/// Decodes the instruction at the start of `words`; false where it is unknown, malformed or cut.
+///
+/// A dual instruction fills `second` too, which must follow `first` in memory when it is executed.
+[[nodiscard]] inline bool decode(std::span<const u32> words, DecodeTarget target, Decoded& first,
+                                 Decoded& second) noexcept {
+  first = {};
+  if (words.empty()) return false;
+  const std::span<const detail::Format> formats =
+      target.isa == Isa::gfx11 ? std::span<const detail::Format>(detail::kFormats11) : detail::kFormats12;
+  const u32 word = words[0];
+  for (const detail::Format& f : formats) {
+    if ((word & f.mask) != f.value) continue;
+    const u32 opcode = detail::field(word, f.opcode_high, f.opcode_low);
+    first.instruction =
+        f.encoding == Encoding::vop3 ? find_vop3(target.isa, opcode) : find_instruction(target.isa, f.encoding, opcode);
+    if (first.instruction == nullptr) return false;
+    detail::Decoder d{words, target, &first, &second, 1, true, false};
+    if (f.encoding == Encoding::vopd) second = {};
+    f.decode(d, word);
+    detail::finish_operands(d);
+    if (f.encoding == Encoding::vopd) {
+      first.paired = first.run;
+      first.run = &detail::run_dual;
+    }
+    first.size = static_cast<u8>(d.used);
+    return d.ok && d.used <= words.size();
+  }
+  return false;
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/isa/instruction.hpp: one row of the instruction list, and an instruction as decoded.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/isa/isa.hpp>
+#include <zrt/backend/pm4/emulator/isa/types.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+struct Wave;
+struct Decoded;
+
+/// What the wave does after an instruction.
+enum class Flow : u8 {
+  next,     ///< go on behind it
+  jump,     ///< go on at the wave's program counter, which the instruction has set
+  barrier,  ///< go on behind it when the workgroup has arrived
+  end,      ///< the wave has ended
+  fault,    ///< the wave's error says what went wrong
+};
+
+using Execute = Flow (*)(Wave&, const Decoded&) noexcept;
+
+/// The instruction formats, as AMD's ISA documents name them. `vop3sd` shares its opcodes with `vop3`.
+enum class Encoding : u8 {
+  sop1,
+  sop2,
+  sopc,
+  sopk,
+  sopp,
+  smem,
+  vop1,
+  vop2,
+  vopc,
+  vop3,
+  vop3sd,
+  vop3p,
+  vopd,
+  ds,
+  flat,
+  global,
+  scratch,
+};
+
+inline constexpr u16 kAbsent = 0xffff;
+
+/// How many bytes a memory instruction moves per lane, and how they meet the register.
+struct Access {
+  enum class Extend : u8 { none, zero, sign, low_half, high_half, low_half_sign, high_half_sign };
+  u8 bytes = 0;
+  Extend extend = Extend::none;
+  bool store = false;
+  bool atomic = false;
+};
+
+/// The function of an instruction, and the types of its operands, which follow from it.
+struct Semantics {
+  Execute run = nullptr;
+  Type dst = Type::none;
+  Type dst2 = Type::none;
+  std::array<Type, 3> src{};
+  Access access{};
+  u8 sources = 0;
+  bool scalar_dst = false;   ///< a vector instruction whose result goes to scalar registers
+  bool accumulates = false;  ///< the last source is the destination
+  bool packed = false;       ///< both halves of each register, chosen by op_sel and op_sel_hi
+  bool raw = false;          ///< `run` itself heeds every modifier
+  bool writes_exec = false;  ///< v_cmpx
+  u8 literal = 0xff;         ///< the source that is always a literal (fmamk, fmaak)
+  u8 vector_sources = 0;     ///< the sources that must be vector registers, as bits
+  bool matrix = false;       ///< its factors take twice the registers on GFX11
+
+  [[nodiscard]] constexpr Semantics with_accumulator() const noexcept {
+    Semantics s = *this;
+    s.accumulates = true;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_vector_sources(u8 bits) const noexcept {
+    Semantics s = *this;
+    s.vector_sources = bits;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_literal(u8 source) const noexcept {
+    Semantics s = *this;
+    s.literal = source;
+    return s;
+  }
+};
+
+/// One instruction of the list: its name as LLVM spells it, its format, its opcode in each instruction set.
+struct Instruction {
+  std::string_view name;
+  Encoding encoding;
+  u16 gfx11;
+  u16 gfx12;
+  Semantics semantics;
+
+  [[nodiscard]] constexpr u16 opcode(Isa isa) const noexcept { return isa == Isa::gfx11 ? gfx11 : gfx12; }
+};
+
+/// An operand after decoding.
+struct Operand {
+  enum class Kind : u8 { none, vgpr, sgpr, constant, scc, vccz, execz };
+  static constexpr u8 kNegate = 1, kAbsolute = 2, kHighHalf = 4, kDpp = 8;
+
+  Kind kind = Kind::none;
+  u8 flags = 0;
+  u16 index = 0;         ///< of the first register; scalar registers by their number in the encoding
+  u32 value = 0;         ///< of a constant, already of the operand's type
+  u32 value_high = 0;    ///< the upper half of a constant of 64 bits
+  bool literal = false;  ///< the constant is a literal of the instruction
+};
+
+/// A lane permutation on the first source (DPP8 or DPP16).
+struct Dpp {
+  u32 control = 0;  ///< DPP16: the control; DPP8: eight selectors of three bits
+  bool eight = false;
+  bool fetch_inactive = false;
+  bool bound_control = false;
+  u8 row_mask = 0xf;
+  u8 bank_mask = 0xf;
+};
+
+/// Registers as bits: which an instruction reads or writes, or which wait for memory.
+struct RegisterSet {
+  std::array<u64, 4> vector{};
+  std::array<u64, 2> scalar{};
+
+  constexpr void add_vector(unsigned first, unsigned count) noexcept {
+    for (unsigned i = first; i < first + count && i < 256; ++i) vector[i / 64] |= u64{1} << i % 64;
+  }
+  constexpr void add_scalar(unsigned first, unsigned count) noexcept {
+    for (unsigned i = first; i < first + count && i < 128; ++i) scalar[i / 64] |= u64{1} << i % 64;
+  }
+  [[nodiscard]] constexpr bool meets(const RegisterSet& o) const noexcept {
+    return ((vector[0] & o.vector[0]) | (vector[1] & o.vector[1]) | (vector[2] & o.vector[2]) |
+            (vector[3] & o.vector[3]) | (scalar[0] & o.scalar[0]) | (scalar[1] & o.scalar[1])) != 0;
+  }
+  constexpr void add(const RegisterSet& o) noexcept {
+    for (unsigned i = 0; i < 4; ++i) vector[i] |= o.vector[i];
+    for (unsigned i = 0; i < 2; ++i) scalar[i] |= o.scalar[i];
+  }
+};
+
+/// An instruction ready to be executed.
+struct Decoded {
+  Execute run = nullptr;
+  const Instruction* instruction = nullptr;
+  Operand dst{};
+  Operand dst2{};
+  std::array<Operand, 3> src{};
+  i32 offset = 0;   ///< immediate: of a memory address in bytes, else the field of 16 bits as encoded
+  i32 offset1 = 0;  ///< the second one of an LDS instruction with two addresses
+  u8 size = 0;      ///< words in memory; 0 where no instruction begins
+  u8 op_sel = 0;
+  u8 op_sel_hi = 0;
+  u8 neg_lo = 0;
+  u8 neg_hi = 0;
+  u8 output_modifier = 0;  ///< 0 none, 1 times two, 2 times four, 3 half
+  bool clamp = false;
+  bool has_dpp = false;
+  bool returns = false;  ///< an atomic that gives the old value back
+  bool swapped = false;  ///< of a dual instruction: the second half runs first
+  Dpp dpp{};
+  Execute paired = nullptr;  ///< of a dual instruction: what its first half does
+  RegisterSet touched{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

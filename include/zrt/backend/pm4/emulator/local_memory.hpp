@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/local_memory.hpp: LDS instructions with two addresses, and lane exchange by DS instructions.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/vector_memory.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// ds_load_2addr: two words of `kWords` at offsets in units of kStride words.
+template <unsigned kWords, unsigned kStride> Flow load_two(Wave& w, const Decoded& d) noexcept {
+  constexpr unsigned kBytes = kWords * 4;
+  for (unsigned half = 0; half < w.halves; ++half) {
+    const u32 active = w.exec(half);
+    const u32* address = w.vgpr(half, d.src[0].index);
+    // The destination may begin at the address register.
+    Lanes out[2 * kWords];
+    for (unsigned i = 0; i < kLanes; ++i) {
+      if ((active >> i & 1u) == 0) continue;
+      for (unsigned n = 0; n < 2; ++n) {
+        const u64 at = u64{address[i]} + static_cast<u64>(n == 0 ? d.offset : d.offset1) * kBytes * kStride;
+        const std::byte* memory = local_memory(w, at, kBytes);
+        if (memory == nullptr) return memory_fault(w, d, at, kBytes, false, half * kLanes + i);
+        for (unsigned word = 0; word < kWords; ++word)
+          out[n * kWords + word].lane[i] = read_little<u32>(memory + word * 4);
+        w.group->counters->lds_bytes += kBytes;
+      }
+    }
+    for (unsigned word = 0; word < 2 * kWords; ++word) write_lanes(w, d.dst, half, word, out[word].lane, active);
+  }
+  issue<Segment::local>(w, d, true);
+  return Flow::next;
+}
+
+/// ds_store_2addr: data of src[2] to the first offset, of src[1] to the second.
+template <unsigned kWords, unsigned kStride> Flow store_two(Wave& w, const Decoded& d) noexcept {
+  constexpr unsigned kBytes = kWords * 4;
+  for (unsigned half = 0; half < w.halves; ++half) {
+    const u32 active = w.exec(half);
+    const u32* address = w.vgpr(half, d.src[0].index);
+    for (unsigned i = 0; i < kLanes; ++i) {
+      if ((active >> i & 1u) == 0) continue;
+      for (unsigned n = 0; n < 2; ++n) {
+        const u64 at = u64{address[i]} + static_cast<u64>(n == 0 ? d.offset : d.offset1) * kBytes * kStride;
+        std::byte* memory = local_memory(w, at, kBytes);
+        if (memory == nullptr) return memory_fault(w, d, at, kBytes, true, half * kLanes + i);
+        for (unsigned word = 0; word < kWords; ++word)
+          write_little<u32>(memory + word * 4, w.vgpr(half, d.src[n == 0 ? 2 : 1].index + word)[i]);
+        w.group->counters->lds_bytes += kBytes;
+      }
+    }
+  }
+  issue<Segment::local>(w, d, false);
+  return Flow::next;
+}
+
+template <unsigned kWords, unsigned kStride> [[nodiscard]] constexpr Semantics load_two_of() noexcept {
+  return own_function(&load_two<kWords, kStride>, kWords == 1 ? Type::u64 : Type::b128, Type::u32);
+}
+template <unsigned kWords, unsigned kStride> [[nodiscard]] constexpr Semantics store_two_of() noexcept {
+  constexpr Type kData = kWords == 1 ? Type::u32 : Type::u64;
+  return own_function(&store_two<kWords, kStride>, Type::none, Type::u32, kData, kData);
+}
+
+/// ds_bpermute_b32: each lane reads src[2] of the lane whose byte address it gives; inactive lanes give 0.
+inline Flow bpermute(Wave& w, const Decoded& d) noexcept {
+  Lanes out[2];
+  for (unsigned half = 0; half < w.halves; ++half) {
+    const u32* address = w.vgpr(half, d.src[0].index);
+    for (unsigned i = 0; i < kLanes; ++i) {
+      const u32 from = ((address[i] + static_cast<u32>(d.offset)) / 4) % w.lanes();
+      const bool live = (w.exec_all() >> from & 1u) != 0;
+      out[half].lane[i] = live ? w.vgpr(from / kLanes, d.src[2].index)[from % kLanes] : 0;
+    }
+  }
+  for (unsigned half = 0; half < w.halves; ++half) write_lanes(w, d.dst, half, 0, out[half].lane, w.exec(half));
+  issue<Segment::local>(w, d, true);
+  return Flow::next;
+}
+
+/// ds_permute_b32: each active lane sends src[2] to the lane whose byte address it gives; the highest sender wins.
+inline Flow permute(Wave& w, const Decoded& d) noexcept {
+  Lanes out[2]{};
+  for (unsigned half = 0; half < w.halves; ++half) {
+    const u32* address = w.vgpr(half, d.src[0].index);
+    for (unsigned i = 0; i < kLanes; ++i) {
+      if ((w.exec(half) >> i & 1u) == 0) continue;
+      const u32 to = ((address[i] + static_cast<u32>(d.offset)) / 4) % w.lanes();
+      out[to / kLanes].lane[to % kLanes] = w.vgpr(half, d.src[2].index)[i];
+    }
+  }
+  for (unsigned half = 0; half < w.halves; ++half) write_lanes(w, d.dst, half, 0, out[half].lane, w.exec(half));
+  issue<Segment::local>(w, d, true);
+  return Flow::next;
+}
+
+/// ds_swizzle_b32: quad permutation (bit 15) or and, or, xor masks on the lane number within 32; inactive lanes give 0.
+inline Flow swizzle(Wave& w, const Decoded& d) noexcept {
+  const auto control = static_cast<u32>(d.offset);
+  for (unsigned half = 0; half < w.halves; ++half) {
+    const u32* data = w.vgpr(half, d.src[0].index);
+    Lanes out;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      u32 from = 0;
+      if ((control & 0x8000u) == 0)
+        from = ((i & (control & 31u)) | (control >> 5 & 31u)) ^ (control >> 10 & 31u);
+      else if ((control & 0xff00u) == 0x8000u)
+        from = (i & ~3u) | (control >> 2 * (i & 3u) & 3u);
+      else  // rotation of the lanes, bit 10 its direction, under a mask
+        from = (i & (control & 31u)) |
+               (((control & 0x400u) != 0 ? i - (control >> 5 & 31u) : i + (control >> 5 & 31u)) & 31u & ~control);
+      out.lane[i] = (w.exec(half) >> from & 1u) != 0 ? data[from] : 0;
+    }
+    write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+  }
+  issue<Segment::local>(w, d, true);
+  return Flow::next;
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/multiply_add.hpp: fused multiply-add of f32, mixed precision, packed halves and dot products.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/functions.hpp>
+#include <zrt/backend/pm4/emulator/scalars.hpp>
+
+ZRT_FP_BEGIN
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// src[0] * src[1] + src[2] in f32.
+inline Flow multiply_add(Wave& w, const Decoded& d) noexcept {
+  for (unsigned half = 0; half < w.halves; ++half) {
+    u32 active = w.exec(half);
+    if (d.has_dpp) active &= dpp_writes(w, d, half);
+    constexpr u32 kSign = 0x80000000u;
+    Lanes a, b, c, out;
+    w.group->fma(lanes_of(w, d, d.src[0], half, 0, kSign, a), lanes_of(w, d, d.src[1], half, 0, kSign, b),
+                 lanes_of(w, d, d.src[2], half, 0, kSign, c), out.lane);
+    if (d.clamp || d.output_modifier != 0) modify_output(d, Type::f32, &out);
+    write_lanes(w, d.dst, half, 0, out.lane, active);
+  }
+  return Flow::next;
+}
+inline constexpr Semantics kMultiplyAdd = own_function(&multiply_add, Type::f32, Type::f32, Type::f32, Type::f32);
+
+/// Where the result of v_fma_mix goes.
+enum class MixResult : u8 { whole, low_half, high_half };
+
+/// v_fma_mix: each source is f32, or the half of a register that op_sel names; neg_hi means absolute value.
+template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
+  for (unsigned half = 0; half < w.halves; ++half) {
+    Lanes in[3], out;
+    for (unsigned s = 0; s < 3; ++s) {
+      Lanes own;
+      const u32* raw = lanes_of(w, d, d.src[s], half, 0, 0, own);
+      const bool narrow = (d.op_sel_hi >> s & 1) != 0;
+      const unsigned shift = (d.op_sel >> s & 1) != 0 ? 16 : 0;
+      const bool absolute = (d.neg_hi >> s & 1) != 0, negate = (d.neg_lo >> s & 1) != 0;
+      for (unsigned i = 0; i < kLanes; ++i) {
+        u32 bits = narrow ? lane::bits(to_f32(f16{static_cast<u16>(raw[i] >> shift)})) : raw[i];
+        if (absolute) bits &= 0x7fffffffu;
+        if (negate) bits ^= 0x80000000u;
+        in[s].lane[i] = bits;
+      }
+    }
+    w.group->fma(in[0].lane, in[1].lane, in[2].lane, out.lane);
+    if (d.clamp) modify_output(d, Type::f32, &out);
+    if constexpr (kResult == MixResult::whole) {
+      write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+    } else {
+      for (u32& l : out.lane) l = to_f16(lane::float_of(l)).bits;
+      Operand dst = d.dst;
+      dst.flags = kResult == MixResult::high_half ? Operand::kHighHalf : 0;
+      write_halves(w, dst, half, out.lane, w.exec(half));
+    }
+  }
+  return Flow::next;
+}
+[[nodiscard]] constexpr Semantics mix_of(Execute run) noexcept {
+  Semantics s = own_function(run, Type::f32, Type::f32, Type::f32, Type::f32);
+  s.raw = true;
+  return s;
+}
+
+namespace detail {
+
+template <auto F, class R, class... A> struct PackedFunction {
+  static Flow run(Wave& w, const Decoded& d) noexcept {
+    for (unsigned half = 0; half < w.halves; ++half) pass(w, d, half, std::index_sequence_for<A...>{});
+    return Flow::next;
+  }
+  static constexpr Semantics semantics() noexcept {
+    Semantics s = semantics_of<R, A...>(&run);
+    s.packed = s.raw = true;
+    return s;
+  }
+
+ private:
+  template <std::size_t... I>
+  static void pass(Wave& w, const Decoded& d, unsigned half, std::index_sequence<I...>) noexcept {
+    Lanes own[sizeof...(A)];
+    const u32* raw[] = {lanes_of(w, d, d.src[I], half, 0, 0, own[I])...};
+    Lanes out;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      const u16 low = apply(F(value<A>(d, raw[I][i], I, d.op_sel, d.neg_lo)...), d);
+      const u16 high = apply(F(value<A>(d, raw[I][i], I, d.op_sel_hi, d.neg_hi)...), d);
+      out.lane[i] = lane::joined(low, high);
+    }
+    write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+  }
+  template <class T> static T value(const Decoded&, u32 raw, std::size_t source, u8 select, u8 negate) noexcept {
+    auto bits = static_cast<u16>((select >> source & 1) != 0 ? raw >> 16 : raw);
+    if (std::is_same_v<T, f16> && (negate >> source & 1) != 0) bits ^= 0x8000u;
+    return std::bit_cast<T>(bits);
+  }
+  static u16 apply(R result, const Decoded& d) noexcept {
+    if constexpr (std::is_same_v<R, f16>)
+      if (d.clamp) return to_f16(modified(d, to_f32(result))).bits;
+    return std::bit_cast<u16>(result);
+  }
+};
+
+template <auto F, class R, class... A> constexpr PackedFunction<F, R, A...> deduce_packed(R (*)(A...)) noexcept;
+
+}  // namespace detail
+
+/// The semantics of a packed instruction: F of both halves.
+template <auto F> inline constexpr Semantics kPackedOf = decltype(detail::deduce_packed<F>(+F))::semantics();
+
+/// Dot products of integers: kBits per element, elements signed by neg_lo where kMixed; clamp saturates.
+template <unsigned kBits, bool kMixed> Flow integer_dot(Wave& w, const Decoded& d) noexcept {
+  const bool sign_a = kMixed && (d.neg_lo & 1) != 0, sign_b = kMixed && (d.neg_lo & 2) != 0;
+  auto element = [](u32 raw, unsigned i, bool sign) -> i64 {
+    const u32 field = raw >> i * kBits & ((u32{1} << kBits) - 1);
+    const u32 top = u32{1} << (kBits - 1);
+    return sign ? static_cast<i64>(field ^ top) - top : i64{field};
+  };
+  for (unsigned half = 0; half < w.halves; ++half) {
+    Lanes own_a, own_b, own_c, out;
+    const u32* a = lanes_of(w, d, d.src[0], half, 0, 0, own_a);
+    const u32* b = lanes_of(w, d, d.src[1], half, 0, 0, own_b);
+    const u32* c = lanes_of(w, d, d.src[2], half, 0, 0, own_c);
+    for (unsigned i = 0; i < kLanes; ++i) {
+      i64 sum = kMixed ? i64{static_cast<i32>(c[i])} : i64{c[i]};
+      for (unsigned k = 0; k < 32 / kBits; ++k) sum += element(a[i], k, sign_a) * element(b[i], k, sign_b);
+      if (d.clamp)
+        sum = kMixed ? lane::clamped<i64>(sum, -0x80000000ll, 0x7fffffffll) : lane::clamped<i64>(sum, 0, 0xffffffffll);
+      out.lane[i] = static_cast<u32>(sum);
+    }
+    write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+  }
+  return Flow::next;
+}
+
+/// Dot products of two pairs: fma(a1, b1, fma(a0, b0, c)) in f32.
+template <class T> Flow pair_dot(Wave& w, const Decoded& d) noexcept {
+  for (unsigned half = 0; half < w.halves; ++half) {
+    Lanes own_a, own_b, own_c, out;
+    const u32* a = lanes_of(w, d, d.src[0], half, 0, 0, own_a);
+    const u32* b = lanes_of(w, d, d.src[1], half, 0, 0, own_b);
+    const u32* c = lanes_of(w, d, d.src[2], half, 0, 0, own_c);
+    for (unsigned i = 0; i < kLanes; ++i) {
+      f32 sum = lane::float_of(c[i] ^ ((d.neg_lo & 4) != 0 ? 0x80000000u : 0));
+      for (unsigned k = 0; k < 2; ++k) {
+        auto factor = [&](u32 raw, unsigned source) {
+          const u8 select = k == 0 ? d.op_sel : d.op_sel_hi, negate = k == 0 ? d.neg_lo : d.neg_hi;
+          auto bits = static_cast<u16>((select >> source & 1) != 0 ? raw >> 16 : raw);
+          if ((negate >> source & 1) != 0) bits ^= 0x8000u;
+          return to_f32(T{bits});
+        };
+        sum = lane::fma_f32(factor(a[i], 0), factor(b[i], 1), sum);
+      }
+      out.lane[i] = lane::bits(d.clamp ? modified(d, sum) : sum);
+    }
+    write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+  }
+  return Flow::next;
+}
+[[nodiscard]] constexpr Semantics dot_of(Execute run, Type pair, Type sum) noexcept {
+  Semantics s = own_function(run, sum, pair, pair, sum);
+  s.raw = true;
+  return s;
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator
+ZRT_FP_END

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/isa_interpreter.cpp: compiles the interpreter once for the suite.
+#include <zrt/backend/pm4/emulator/run_dispatch.hpp>
+
+#include <pm4/isa_interpreter.hpp>
+
+namespace zrt::test {
+
+using namespace zrt::pm4::emulator;
+
+Result<Counters> run_dispatch(const Dispatch& dispatch, const AddressSpace& memory, const ThreadHook& threads) {
+  return run(dispatch, memory, threads);
+}
+
+Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
+  constexpr u64 kCode = 0x100000;
+  AddressSpace code;
+  std::vector<u32> words = s.words;
+  words.push_back(0xbfb00000);  // s_endpgm
+  if (auto r =
+          code.map(kCode, std::as_writable_bytes(std::span(words)), Permission::read | Permission::execute, "code");
+      !r)
+    return r;
+  const auto program = Program::decode(code, kCode, {s.isa, s.wave64});
+  if (!program) return pass(program);
+  if (program->slots()[0].instruction != nullptr) s.name = program->slots()[0].instruction->name;
+  Counters counters;
+  if (auto r = counters.regions.resize(memory.ids()); !r) return r;
+  Workgroup g;
+  g.lds = s.lds;
+  g.memory = &memory;
+  g.counters = &counters;
+  g.fma = fma_lanes();
+  g.isa = s.isa;
+  g.waves = 1;
+  Wave w;
+  w.vgpr_count = kSnippetVgprs;
+  w.vgprs = s.vgprs.data();
+  w.halves = s.wave64 ? 2 : 1;
+  w.waits = Waits(s.isa);
+  w.mode = kNearestWithDenormals;
+  w.group = &g;
+  w.code_address = kCode;
+  w.scc = s.scc;
+  for (std::size_t i = 0; i < sgpr::kCount; ++i) w.sgpr[i] = s.sgprs[i];
+  if (program->vgprs() > kSnippetVgprs) return fail(Errc::invalid_argument, "a snippet has 64 vector registers");
+  const RoundingMode nearest;
+  const Flow flow = pm4::emulator::detail::run_wave(w, program->slots(), 1000, 1000);
+  if (flow == Flow::fault) return std::unexpected<Error>(w.error);
+  for (std::size_t i = 0; i < sgpr::kCount; ++i) s.sgprs[i] = w.sgpr[i];
+  s.scc = w.scc;
+  s.executed = w.instructions;
+  return {};
+}
+
+}  // namespace zrt::test

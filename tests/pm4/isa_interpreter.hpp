@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/isa_interpreter.hpp: the interpreter behind functions, so that one source of the suite compiles it.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/counters.hpp>
+#include <zrt/backend/pm4/emulator/dispatch.hpp>
+#include <zrt/core/hooks.hpp>
+
+#include <string>
+#include <vector>
+
+namespace zrt::test {
+
+[[nodiscard]] Result<pm4::emulator::Counters> run_dispatch(const pm4::emulator::Dispatch& dispatch,
+                                                           const pm4::emulator::AddressSpace& memory,
+                                                           const ThreadHook& threads = {});
+
+/// One instruction, or a few, on one wave whose registers the test sets and reads.
+struct Snippet {
+  pm4::emulator::Isa isa = pm4::emulator::Isa::gfx12;
+  bool wave64 = false;
+  std::vector<std::uint32_t> words;
+  std::vector<std::uint32_t> vgprs;  ///< [half][register of 64][lane]
+  std::vector<std::uint32_t> sgprs;  ///< 128
+  bool scc = false;
+  std::vector<std::byte> lds;
+  std::string name;  ///< of the first instruction, as the list has it
+  std::uint64_t executed = 0;
+};
+inline constexpr std::uint32_t kSnippetVgprs = 64;
+
+/// Runs until the end of the words; the registers afterwards are in the snippet.
+[[nodiscard]] Result<void> run_snippet(Snippet& snippet, const pm4::emulator::AddressSpace& memory);
+
+}  // namespace zrt::test
