@@ -6,9 +6,12 @@
 
 namespace engines {
 
-/// zrt::plan::c::to_c.
+/// zrt::plan::c::to_c, of either kind.
 [[nodiscard]] zrt::Result<zrt::String> to_c(const zrt::ir::ptir::Program& program,
                                             std::span<const zrt::ir::ptir::Shape> shapes);
+[[nodiscard]] zrt::Result<zrt::String> to_c(const zrt::ir::fused::FusedProgram& program,
+                                            std::span<const zrt::ir::fused::FeedType> feeds,
+                                            zrt::ir::fused::CutWire* cut);
 /// zrt::plan::c::add_program, of either kind.
 [[nodiscard]] zrt::Result<void> add_to_c(zrt::plan::c::Module& module, std::string_view name,
                                          const zrt::ir::ptir::Program& program,

@@ -15,6 +15,10 @@ using namespace zrt;
 Result<String> to_c(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes) {
   return plan::c::to_c(program, shapes);
 }
+Result<String> to_c(const ir::fused::FusedProgram& program, std::span<const ir::fused::FeedType> feeds,
+                    ir::fused::CutWire* cut) {
+  return plan::c::to_c(program, feeds, {}, cut);
+}
 
 Result<void> add_to_c(plan::c::Module& module, std::string_view name, const ir::ptir::Program& program,
                       std::span<const ir::ptir::Shape> shapes, const plan::c::Options& options) {

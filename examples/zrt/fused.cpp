@@ -94,6 +94,11 @@ int fused_run(const FusedOptions& o) {
       type.shape.append((*arrays)[i].type.shape[axis].extent);
     types.push_back({source->feeds[i], type});
   }
+  if (o.dump == "c") {
+    const auto code = c_source(*source, types, cut);
+    if (!code) return broken(*source, cut, code.error());
+    return print(code->view()) ? kOk : cannot_write("stdout");
+  }
   const auto in_mode = fused::instantiate(*source, types, o.training, &cut);
   if (!in_mode) return broken(*source, cut, in_mode.error());
   // A program that draws takes the run's seed after the feeds.

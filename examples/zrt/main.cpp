@@ -226,6 +226,8 @@ void add_fused_run(CLI::App& app, FusedOptions& o) {
   app.add_option("--seed", o.seed, "Key of the draws that have none of their own")
       ->check(kDecimal)
       ->capture_default_str();
+  app.add_option("--dump", o.dump, "Show the program as C, with the mode as an argument, and do not run")
+      ->check(CLI::IsMember({"c"}));
   app.add_option("--out", o.out, "Folder for the outputs as .npy files; without it they are printed");
   app.add_flag("--json", o.json, "Machine-readable output");
 }

@@ -84,6 +84,7 @@ struct FusedOptions {
   std::uint32_t threads = 1;
   bool training = false;
   std::uint64_t seed = 0;
+  std::string dump;
   std::string out;
   bool json = false;
 };

@@ -50,6 +50,10 @@ ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
 }
 
+zrt::Result<zrt::String> c_source(const zrt::ir::fused::FusedProgram& source,
+                                  std::span<const zrt::ir::fused::FeedType> feeds, zrt::ir::fused::CutWire& cut) {
+  return engines::to_c(source, feeds, &cut);
+}
 zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes) {
   return engines::to_c(source, shapes);
 }

@@ -4,6 +4,7 @@
 
 #include <zrt/core/string.hpp>
 #include <zrt/exec/host_tensor_view.hpp>
+#include <zrt/ir/fused/instantiate.hpp>
 #include <zrt/ir/ptir/program.hpp>
 #include <zrt/plan/compiled_plan.hpp>
 
@@ -35,6 +36,10 @@ using ReadyProgram = zrt::Result<std::unique_ptr<TensorProgram>>;
                                          std::span<const zrt::ir::ptir::Shape> shapes, std::string_view backend,
                                          std::uint32_t threads, bool in_order = false);
 
+/// A file of C99 with `source` as its one function, for feeds of these types; `cut` tells where it breaks.
+[[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::fused::FusedProgram& source,
+                                                std::span<const zrt::ir::fused::FeedType> feeds,
+                                                zrt::ir::fused::CutWire& cut);
 /// A file of C99 with `source` as its one function, for inputs of `shapes`.
 [[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source,
                                                 std::span<const zrt::ir::ptir::Shape> shapes);

@@ -693,6 +693,11 @@ TEST_F(Program, RunsAFusedProgramInBothModes) {
     draws.insert(training.out);
   }
   EXPECT_GT(draws.size(), 3u);
+  const Outcome code = with({"--dump", "c"});
+  EXPECT_EQ(code.status, 0) << code.err;
+  EXPECT_NE(code.out.find("void *arena, int training) {"), std::string::npos) << code.out;
+  EXPECT_NE(code.out.find("if (training == 0)"), std::string::npos) << code.out;
+  EXPECT_EQ(with({"--dump", "dot"}).status, 2);
   EXPECT_EQ(run({"fused", "run", source, "--feed", x}).status, 1);
   const std::string wide = "0=" + file("wide.npy", npy("<f4", "3,", elements<float>({1, 2, 3})));
   const Outcome broken = run({"fused", "run", source, "--feed", wide, "--feed", w});

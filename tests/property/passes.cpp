@@ -2,6 +2,9 @@
 // tests/property/passes.cpp: random programs give with the passes what they give without them.
 #include <zrt/ir/ptir/lower.hpp>
 
+#include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <support/fusion_program.hpp>
 #include <support/random_program.hpp>
@@ -74,7 +77,7 @@ class RandomBlocks {
   void step() {
     const PtirTensor x = pick();
     const PtirTensor y = pick();
-    switch (draw(13)) {
+    switch (draw(18)) {
       case 0:
         return keep(0.5 * (x + y));
       case 1:
@@ -111,6 +114,17 @@ class RandomBlocks {
         const auto [cos, sin] = waves();
         return keep(b_.concat({a * cos - c * sin, c * cos + (draw(5) == 0 ? c : a) * sin}, -1));
       }
+      case 12:
+      case 13:
+        return keep(masked(x, maybe(x), y));
+      case 14:
+      case 15:
+        return keep(patches(x));
+      case 16: {
+        // A number times a projection, before or behind it.
+        const PtirTensor projected = b_.dot(coin() ? 0.25 * x : x, matrix());
+        return keep(b_.tanh((coin() ? projected + vector() : projected) * (draw(3) == 0 ? 1.0 : 0.5)));
+      }
       default:
         return keep(b_.exp(b_.minimum(x, vector())));
     }
@@ -132,6 +146,47 @@ class RandomBlocks {
   PtirTensor maybe(const PtirTensor& x) { return draw(5) == 0 ? pick() : x; }
   void keep(const PtirTensor& x) { values_.push_back(x); }
   PtirTensor vector() { return b_.constant({kFeatures}, random_floats(kFeatures, draw(3))); }
+  /// Attention whose scores are hidden by a mask: added or chosen, causal or any with a key for each query.
+  PtirTensor masked(const PtirTensor& q, const PtirTensor& k, const PtirTensor& v) {
+    const bool causal = draw(3) != 0;
+    const bool adds = coin();
+    const float hidden = coin() ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::lowest();
+    std::vector<float> numbers;
+    std::vector<std::uint8_t> seen;
+    for (std::uint32_t row = 0; row < kRows; ++row)
+      for (std::uint32_t column = 0; column < kRows; ++column) {
+        const bool sees = causal ? column <= row : column == 0 || draw(3) != 0;
+        seen.push_back(sees ? 1 : 0);
+        numbers.push_back(sees ? 0.0f : hidden);
+      }
+    const PtirTensor scores = 0.5 * b_.dot_general(q, k, {.contract_lhs = {1}, .contract_rhs = {1}});
+    const PtirTensor shown = adds ? scores + b_.constant({kRows, kRows}, numbers)
+                                  : b_.select(b_.constant({DType::i1, {kRows, kRows}}, std::as_bytes(std::span(seen))),
+                                              scores, b_.scalar(DType::f32, double{hidden}));
+    return b_.dot_general(b_.softmax(shown), v, {.contract_lhs = {1}, .contract_rhs = {0}});
+  }
+  /// x as a plane under a window of 3 by 3, or of 2 by 2 over holes, or its rows as channels under one of 3.
+  PtirTensor patches(const PtirTensor& x) {
+    static constexpr std::int64_t kThree[]{3, 3}, kTwo[]{2, 2}, kOne[]{1, 1}, kAlong[]{3, 1}, kBefore[]{1, 0};
+    if (draw(3) == 0) {
+      const PtirTensor rows = b_.reshape(x, {1, kRows, 1, kFeatures});
+      const PtirTensor p = b_.extract_patches(
+          rows,
+          {.size = kAlong, .strides = kOne, .low = kBefore, .high = kBefore, .base_dilation = {}, .dilation = kOne});
+      return b_.tanh(b_.reshape(
+          b_.dot(p, b_.constant({3 * kFeatures, kFeatures}, random_floats(3 * kFeatures * kFeatures, draw(3)))),
+          {kRows, kFeatures}));
+    }
+    const bool holes = coin();
+    const PtirTensor p = b_.extract_patches(b_.reshape(x, {1, kRows, kFeatures, 1}), {.size = holes ? kTwo : kThree,
+                                                                                      .strides = kOne,
+                                                                                      .low = kOne,
+                                                                                      .high = kOne,
+                                                                                      .base_dilation = {},
+                                                                                      .dilation = holes ? kTwo : kOne});
+    const std::uint32_t patch = holes ? 4 : 9;
+    return b_.reshape(b_.dot(p, b_.constant({patch, 1}, random_floats(patch, draw(3)))), {kRows, kFeatures});
+  }
   /// Cosines and sines of positions and pairs.
   std::pair<PtirTensor, PtirTensor> waves() {
     std::vector<float> cosines;
@@ -155,6 +210,7 @@ class RandomBlocks {
 
 TEST(Passes, RandomProgramsOfBlocksKeepTheirValues) {
   std::map<std::string, std::size_t> fused;
+  std::array<double, 6> worst{};  // by blocks
   for (std::uint32_t seed = 0; seed < 600; ++seed) {
     SCOPED_TRACE(seed);
     PtirBuilder b;
@@ -175,12 +231,16 @@ TEST(Passes, RandomProgramsOfBlocksKeepTheirValues) {
       ASSERT_EQ(found.size(), wanted.size());
       for (std::size_t k = 0; k < found.size(); ++k) {
         if (std::isnan(wanted[k]) || std::isinf(wanted[k])) continue;
-        ASSERT_NEAR(found[k], wanted[k], 2e-4 * std::fmax(1.0, std::fabs(wanted[k]))) << "output " << i << '[' << k;
+        const double off = std::fabs(double{found[k]} - double{wanted[k]}) / std::fmax(1.0, std::fabs(wanted[k]));
+        worst[seed % 6] = std::fmax(worst[seed % 6], off);
+        // Three times what was measured; one block is well within what docs/passes.md states of each pass.
+        ASSERT_LE(off, seed % 6 == 0 ? 1e-6 : 1e-5) << "output " << i << '[' << k;
       }
     }
   }
+  for (std::size_t i = 0; i < worst.size(); ++i) std::printf("%zu blocks: within %g\n", i + 1, worst[i]);
   for (const auto& [op, count] : fused) std::printf("%s: %zu\n", op.c_str(), count);
-  for (const char* op : {"attention", "softmax", "gated_act", "rms_norm", "layer_norm", "linear", "rope"})
+  for (const char* op : {"attention", "softmax", "gated_act", "rms_norm", "layer_norm", "linear", "rope", "convolve"})
     EXPECT_GT(fused[op], 20u) << op;
 }
 

@@ -3,6 +3,7 @@
 #include <zrt/ir/ptir/builder.hpp>
 #include <zrt/ir/ptir/text.hpp>
 
+#include <array>
 #include <cstdio>
 #include <string>
 
@@ -64,6 +65,61 @@ std::string attributes(const ptir::OpInfo& op) {
   }
   return text.empty() ? "–" : text;
 }
+
+/// What the specification leaves open: a subject, and what holds here.
+struct Convention {
+  std::string_view subject, rule;
+};
+constexpr auto kConventions = std::to_array<Convention>({
+    {"cast",
+     "Float to float rounds once, to nearest, ties to even; overflow gives infinity, in fp8_e4m3 NaN. Float to "
+     "integer\n"
+     "  truncates toward zero, what lies beyond the range becomes its end, NaN 0. Integer to float rounds once; "
+     "integer\n"
+     "  to integer takes the end of the range. To i1: `x != 0`, so that NaN gives 1. A type to itself keeps every "
+     "bit."},
+    {"sums of floats",
+     "reduce, reduce_window and dot_general add in 16 lanes and then halves of them (dot16 of the\n"
+     "  [numerics](numerics.md)), products unrounded, and round once to accum_dtype, then to out_dtype. Left out,\n"
+     "  accum_dtype is f32 for narrower floats and the type itself for others, out_dtype the operand's type. Integers\n"
+     "  wrap. max and min ignore NaN."},
+    {"quantize",
+     "`q = saturate(round_to_even(x / scale) + zero_point)`: the quotient is rounded to f32 (f64 for f64) before it "
+     "is\n"
+     "  rounded to a whole number, NaN counts as 0. dequantize: `(q - zero_point) * scale`, the difference exact,\n"
+     "  difference and product rounded to f32 (f64 for an f64 result). requantize is quantize of dequantize in f32.\n"
+     "  Scales and zero points are both scalars, or both vectors over `axis`."},
+    {"rng_uniform, rng_normal",
+     "Philox4x32-10. Element i draws the four words of counter i (low words 0 and 1) and stream (words 2 and 3) under\n"
+     "  the key seed: its value depends on nothing else, on no backend. The uniform number is k / 2^p with the p "
+     "upper\n"
+     "  bits of the first word, p the precision of the type (f64: of the first two words); the normal one\n"
+     "  sqrt(-2 log u) cos(2 pi v) with u in (0, 1] from the first word and v from the second."},
+    {"scatter_add, scatter_reduce",
+     "Updates apply in row-major order of `updates`, from x, so that of several replacements the last one stays; sums\n"
+     "  of floats are rounded to the type once. scatter_add has XLA's dimension numbers: axis index_vector_dim of the\n"
+     "  indices holds a place (left out: each index is a place of one number). A window or an index that leaves x\n"
+     "  ends the run with `spec_violation`."},
+    {"windows",
+     "An axis of e elements with base dilation b has b - 1 holes between its elements, so (e - 1) b + 1 places, then\n"
+     "  padding before and after; a window of w elements with dilation d spans (w - 1) d + 1 of them. Padding and "
+     "holes\n"
+     "  hold the identity of the fold (0, or the end of the range that no element passes). extract_patches\n"
+     "  slides over the axes between the first and the last one and gives the elements of the window first, the "
+     "channel\n"
+     "  last; its padding is pad_value, 0 where it is left out."},
+    {"segment_reduce",
+     "segment_ids count from 0 to num_segments; another id ends the run with `spec_violation`. A segment without rows\n"
+     "  holds the identity. Sums add up in the order of the rows. indices_are_sorted and unique are promises: they "
+     "change\n"
+     "  no result while they hold."},
+    {"take, gather", "An index outside the axis ends the run with `spec_violation`; none is clamped or wrapped."},
+    {"dynamic_slice, dynamic_update_slice", "The start is clamped so that the window lies in x."},
+    {"maximum, minimum, clamp", "NaN where an operand is NaN. clamp gives hi where the bounds cross."},
+    {"arg_max, top_k",
+     "The smaller index stands first among equals. For arg_max NaN never wins; for top_k NaN is larger than every\n"
+     "  number, as torch.topk has it."},
+});
 
 /// The example of the page, built and printed.
 bool print_example() {
@@ -156,5 +212,9 @@ int main() {
   for (const ptir::OpInfo& op : ptir::kOps)
     std::printf("| %u | %.*s | %s | %s |\n", unsigned{number(op.opcode)}, static_cast<int>(op.name.size()),
                 op.name.data(), operands(op).c_str(), attributes(op).c_str());
+  std::printf("\n## Conventions\n\nWhat the specification leaves to the backend, the same on all of ours.\n\n");
+  for (const auto& [what, rule] : kConventions)
+    std::printf("- **%.*s.** %.*s\n", static_cast<int>(what.size()), what.data(), static_cast<int>(rule.size()),
+                rule.data());
   return 0;
 }

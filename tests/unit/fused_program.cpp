@@ -150,6 +150,26 @@ TEST(FusedVerify, NamesTheFault) {
   refused("{\"id\":7,", "{\"id\":70,", Errc::dangling_value, "meta names value 70");
 }
 
+TEST(FusedVerify, TakesLongListsInTheTimeOfTheirLength) {
+  // Each value against each other would be 10^10 comparisons.
+  constexpr fused::ValueId kMany = 100'000;
+  fused::FusedProgram program;
+  const auto push = [](auto& list, const auto& entry) { ASSERT_TRUE(list.push_back(entry)); };
+  for (fused::ValueId id = 0; id < kMany; ++id) {
+    push(program.feeds, id);
+    push(program.state_in, id);
+    push(program.state_out, fused::StateUpdate{kMany - 1 - id, id});
+    push(program.outputs, fused::Output{Name("out." + std::to_string(id)), id});
+  }
+  const auto verified = fused::verify(program);
+  EXPECT_TRUE(verified) << verified.error().text();
+  program.outputs[kMany - 1].name = program.outputs[7].name;
+  EXPECT_EQ(fused::verify(program).error().code(), Errc::duplicate_name);
+  program.outputs[kMany - 1].name = Name("other");
+  program.state_out[kMany - 1].state = 7;
+  EXPECT_EQ(fused::verify(program).error().code(), Errc::duplicate_name);
+}
+
 TEST(FusedSchedule, OrdersByLevelThenById) {
   // Steps of levels 2, 0, 1, 0, listed against the wires.
   const auto step = [](int id, int in, int out) {

@@ -5,6 +5,7 @@
 #include <zrt/ir/fused/cut_wire.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
@@ -92,23 +93,28 @@ inline Result<void> verify_ends(const FusedProgram& p, const ValueOrigins& origi
     cut.value = id;
     return fail(Errc::dangling_value, what, " names value ", id, ", which nothing gives");
   };
+  // Equal names stand side by side once they are sorted.
+  Vector<std::string_view> names(p.store.allocator);
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
     const Name& name = p.outputs[i].name;
     if (name.view().empty() || !name.fits()) return fail(Errc::invalid_argument, "output ", i, " has no proper name");
-    for (std::size_t other = 0; other < i; ++other)
-      if (p.outputs[other].name == name) return fail(Errc::duplicate_name, "two outputs are named ", name.view());
     if (auto r = known(p.outputs[i].id, "an output"); !r) return r;
+    if (auto r = names.push_back(name.view()); !r) return r;
   }
+  std::sort(names.begin(), names.end());
+  if (const auto* twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    return fail(Errc::duplicate_name, "two outputs are named ", *twice);
   for (const ValueId state : p.state_in)
     if (!std::binary_search(p.feeds.begin(), p.feeds.end(), state))
       return fail(Errc::invalid_state, "state ", state, " is no feed");
-  for (std::size_t i = 0; i < p.state_out.size(); ++i) {
-    const StateUpdate& update = p.state_out[i];
-    if (!std::binary_search(p.state_in.begin(), p.state_in.end(), update.state))
+  Vector<std::uint8_t> updated(p.store.allocator);  // by place in state_in
+  if (auto r = updated.resize(p.state_in.size()); !r) return r;
+  for (const StateUpdate& update : p.state_out) {
+    const ValueId* state = std::lower_bound(p.state_in.begin(), p.state_in.end(), update.state);
+    if (state == p.state_in.end() || *state != update.state)
       return fail(Errc::invalid_state, "state_out updates ", update.state, ", which is not in state_in");
-    for (std::size_t other = 0; other < i; ++other)
-      if (p.state_out[other].state == update.state)
-        return fail(Errc::duplicate_name, "state_out updates ", update.state, " twice");
+    if (std::exchange(updated[static_cast<std::size_t>(state - p.state_in.begin())], std::uint8_t{1}) != 0)
+      return fail(Errc::duplicate_name, "state_out updates ", update.state, " twice");
     if (auto r = known(update.value, "state_out"); !r) return r;
   }
   for (std::size_t i = 0; i < p.meta.size(); ++i) {

@@ -246,12 +246,7 @@ struct GridSample {
  private:
   static std::array<double, 4> weights(double t, bool cubic) noexcept {
     if (!cubic) return {0, 1 - t, t, 0};
-    constexpr double a = -0.75;
-    const auto near = [](double x) { return __builtin_fma(__builtin_fma(a + 2, x, -(a + 3)), x * x, 1.0); };
-    const auto far = [](double x) {
-      return __builtin_fma(__builtin_fma(__builtin_fma(a, x, -5 * a), x, 8 * a), x, -4 * a);
-    };
-    return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+    return scalar_math::cubic_weights(t, -0.75);
   }
   /// A place as an integer; NaN and what is far outside come out far outside.
   static std::int64_t whole(double x) noexcept {

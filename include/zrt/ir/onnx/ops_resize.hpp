@@ -41,14 +41,6 @@ struct ResizedAxis {
 [[nodiscard]] inline std::int64_t clamp_place(std::int64_t at, std::int64_t extent) noexcept {
   return at < 0 ? 0 : at >= extent ? extent - 1 : at;
 }
-/// The weights of the four neighbours of a place that is `t` past the second one.
-[[nodiscard]] inline std::array<double, 4> cubic_weights(double t, double a) noexcept {
-  const auto near = [&](double x) { return __builtin_fma(__builtin_fma(a + 2, x, -(a + 3)), x * x, 1.0); };
-  const auto far = [&](double x) {
-    return __builtin_fma(__builtin_fma(__builtin_fma(a, x, -5 * a), x, 8 * a), x, -4 * a);
-  };
-  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
-}
 /// Resamples one axis of x by the weights of its neighbours; `upsample` with the defaults of that operator.
 [[nodiscard]] inline Tensor resample_axis(NodeCall& n, const Tensor& x, std::size_t axis, const ResizedAxis& a,
                                           bool upsample) noexcept {
@@ -73,7 +65,7 @@ struct ResizedAxis {
     const double below = scalar_math::floor(at);
     const double t = at - below;
     std::array<double, 4> w{0, 1 - t, t, 0};
-    if (cubic) w = cubic_weights(t, n.real("cubic_coeff_a", -0.75));
+    if (cubic) w = scalar_math::cubic_weights(t, n.real("cubic_coeff_a", -0.75));
     double sum = 0;
     for (std::int64_t k = 0; k < 4; ++k) {
       const std::int64_t place = scalar_math::to_integer(below) + k - 1;

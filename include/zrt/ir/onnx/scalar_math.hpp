@@ -4,6 +4,7 @@
 
 #include <zrt/core/elementary64.hpp>
 
+#include <array>
 #include <limits>
 
 ZRT_FP_BEGIN
@@ -122,6 +123,14 @@ namespace zrt::inline ZRT_ABI::ir::onnx::scalar_math {
     result = math::pow64(magnitude, y);
   }
   return odd && std::bit_cast<std::int64_t>(x) < 0 ? -result : result;
+}
+/// The weights of the four neighbours of a place that is `t` past the second one: of a cubic with the coefficient `a`.
+[[nodiscard]] constexpr std::array<double, 4> cubic_weights(double t, double a) noexcept {
+  const auto near = [&](double x) { return __builtin_fma(__builtin_fma(a + 2, x, -(a + 3)), x * x, 1.0); };
+  const auto far = [&](double x) {
+    return __builtin_fma(__builtin_fma(__builtin_fma(a, x, -5 * a), x, 8 * a), x, -4 * a);
+  };
+  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 /// x to the power of y modulo 2^64; a negative y gives 0 unless x is 1 or -1.
 [[nodiscard]] constexpr std::int64_t power(std::int64_t x, std::int64_t y) noexcept {
