@@ -14,6 +14,7 @@ namespace program {
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);
 [[nodiscard]] int fused_run(const FusedOptions& options);
+[[nodiscard]] int pm4_decode(const Pm4DecodeOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 
 }  // namespace program

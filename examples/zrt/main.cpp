@@ -2,6 +2,7 @@
 // examples/zrt/main.cpp: the command line of zrt. The only file that sees CLI11.
 #include "commands.hpp"
 #include "output.hpp"
+#include <zrt/backend/pm4/target.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <set>
 
 namespace program {
 namespace {
@@ -232,6 +234,21 @@ void add_fused_run(CLI::App& app, FusedOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+std::set<std::string> pm4_targets() {
+  std::set<std::string> names;
+  for (const zrt::pm4::TargetFacts& target : zrt::pm4::kTargets) names.emplace(target.name);
+  return names;
+}
+
+void add_pm4_decode(CLI::App& app, Pm4DecodeOptions& o) {
+  app.add_option("file", o.file, "Packet stream: dwords, little-endian")->required();
+  app.add_option("--target", o.target, "Processor that the stream is for")
+      ->check(CLI::IsMember(pm4_targets()))
+      ->capture_default_str();
+  app.add_flag("--indirect", o.indirect, "The stream is an indirect buffer's, not a ring's");
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -285,6 +302,9 @@ int run(int argc, char** argv) {
   const auto fused = app.add_subcommand("fused", "Fused programs: steps in order, in evaluation or training");
   fused->require_subcommand(1);
   add(*fused, "run", "Run a program on tensors from files", &add_fused_run, &fused_run, status);
+  const auto pm4 = app.add_subcommand("pm4", "Packets of AMD's compute queues");
+  pm4->require_subcommand(1);
+  add(*pm4, "decode", "Print a packet stream, as strictly as a queue takes it", &add_pm4_decode, &pm4_decode, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

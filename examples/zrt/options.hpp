@@ -89,6 +89,13 @@ struct FusedOptions {
   bool json = false;
 };
 
+struct Pm4DecodeOptions {
+  std::string file;
+  std::string target = "gfx1201";
+  bool indirect = false;
+  bool json = false;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

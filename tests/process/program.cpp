@@ -705,5 +705,65 @@ TEST_F(Program, RunsAFusedProgramInBothModes) {
   EXPECT_NE(broken.err.find("step 1 (elementwise_binary)"), std::string::npos) << broken.err;
 }
 
+/// A stream as the bytes of a file.
+std::string bytes_of(std::initializer_list<std::uint32_t> words) {
+  std::string bytes;
+  for (const std::uint32_t word : words)
+    for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(word >> shift & 0xff);
+  return bytes;
+}
+
+TEST_F(Program, DecodesAPacketStream) {
+  const std::string good = file("good", bytes_of({0xc0017600, 0x218, 0x00020200, 0xc0004600, 0x407}));
+  const Outcome text = run({"pm4", "decode", good});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_EQ(text.out,
+            "0x00000000  SET_SH_REG OFFSET=536\n"
+            "              COMPUTE_TMPRING_SIZE = 0x00020200 WAVES=512 WAVESIZE=32\n"
+            "0x0000000c  EVENT_WRITE EVENT_TYPE=CS_PARTIAL_FLUSH EVENT_INDEX=4\n");
+  const json listed = run_json({"pm4", "decode", good, "--target", "gfx1100", "--json"});
+  EXPECT_EQ(listed["target"], "gfx1100");
+  EXPECT_EQ(listed["packets"].size(), 2u);
+  EXPECT_EQ(listed["packets"][0]["registers"][0]["fields"]["WAVES"], 512);
+  EXPECT_EQ(listed["packets"][1]["fields"]["EVENT_TYPE"], "CS_PARTIAL_FLUSH");
+  EXPECT_EQ(run({"pm4", "decode", "--help"}).status, 0);
+}
+
+TEST_F(Program, SaysWhatAQueueWouldRefuse) {
+  const std::string bad = file("bad", bytes_of({0xc0004600, 0x407, 0xc0016900, 0, 0}));
+  const Outcome found = run({"pm4", "decode", bad});
+  EXPECT_EQ(found.status, 1);
+  EXPECT_NE(found.out.find("EVENT_WRITE"), std::string::npos);
+  EXPECT_EQ(found.err,
+            "zrt: invalid_packet: not_on_compute_queue: dword 2, SET_CONTEXT_REG belongs to the graphics queue "
+            "(at byte 8)\n");
+  const Outcome as_json = run({"pm4", "decode", bad, "--json"});
+  EXPECT_EQ(as_json.status, 1);
+  EXPECT_EQ(json::parse(as_json.out)["finding"]["offset"], 8);
+  // PRED_EXEC works inside an indirect buffer alone.
+  const std::string skip = file("skip", bytes_of({0xc0002300, 0x01000001}));
+  EXPECT_EQ(run({"pm4", "decode", skip}).status, 1);
+  EXPECT_EQ(run({"pm4", "decode", skip, "--indirect"}).status, 0);
+  EXPECT_EQ(run({"pm4", "decode", file("odd", "abc")}).status, 1);
+  EXPECT_EQ(run({"pm4", "decode", path("none")}).status, 1);
+  EXPECT_EQ(run({"pm4", "decode", skip, "--target", "gfx906"}).status, 2);
+  EXPECT_EQ(run({"pm4"}).status, 2);
+}
+
+TEST_F(Program, DecodesTheRingsOfAnotherDriver) {
+  std::error_code missing;
+  std::size_t rings = 0;
+  for (const auto& entry : fs::directory_iterator(ZRT_SHARED_DIR "/golden/pm4", missing)) {
+    if (!entry.is_directory()) continue;
+    const std::string name = entry.path().filename().string();
+    const Outcome done = run({"pm4", "decode", entry.path() / "ring.bin", "--target", name.substr(0, 7)});
+    EXPECT_EQ(done.status, 0) << name << done.err;
+    EXPECT_NE(done.out.find("DISPATCH_DIRECT DIM_X="), std::string::npos) << name;
+    ++rings;
+  }
+  if (rings == 0) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
+  EXPECT_EQ(rings, 15u);
+}
+
 }  // namespace
 }  // namespace zrt::test
