@@ -249,6 +249,16 @@ void add_pm4_decode(CLI::App& app, Pm4DecodeOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+void add_pm4_pack(CLI::App& app, Pm4PackOptions& o) {
+  app.add_option("file", o.file, "Code object for RDNA3 or RDNA4, as clang writes it (.hsaco)")->required();
+  app.add_option("--kernel", o.kernel, "Kernel to take; without it the only one");
+  app.add_option("--constant", o.constants,
+                 "A constant and the dword that stands for it in the code; may be given several times")
+      ->type_name("NAME=0xHEX")
+      ->take_all();
+  app.add_option("-o,--out", o.out, "File to write (.zrt)")->required();
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -305,6 +315,7 @@ int run(int argc, char** argv) {
   const auto pm4 = app.add_subcommand("pm4", "Packets of AMD's compute queues");
   pm4->require_subcommand(1);
   add(*pm4, "decode", "Print a packet stream, as strictly as a queue takes it", &add_pm4_decode, &pm4_decode, status);
+  add(*pm4, "pack", "Make a .zrt file of a kernel of a code object", &add_pm4_pack, &pm4_pack, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

@@ -96,6 +96,13 @@ struct Pm4DecodeOptions {
   bool json = false;
 };
 
+struct Pm4PackOptions {
+  std::string file;
+  std::string kernel;
+  std::vector<std::string> constants;
+  std::string out;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

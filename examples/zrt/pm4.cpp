@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/pm4.cpp: a packet stream of an AMD compute queue, packet by packet.
+// examples/zrt/pm4.cpp: a packet stream of an AMD compute queue, packet by packet; kernels as .zrt files.
 #include "commands.hpp"
 #include "output.hpp"
+#include <zrt/backend/pm4/code_object/convert.hpp>
 #include <zrt/backend/pm4/disassemble.hpp>
 
 #include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
 
 namespace program {
 namespace {
@@ -53,7 +58,54 @@ Json packet_json(const pm4::PacketView& packet, pm4::Generation generation) {
   return out;
 }
 
+/// NAME=0xcafe0001; false for anything else.
+bool read_placeholder(std::string_view text, pm4::Placeholder& placeholder) {
+  const std::size_t end = text.find('=');
+  if (end == text.npos || end == 0 || !text.substr(end + 1).starts_with("0x")) return false;
+  placeholder.constant = text.substr(0, end);
+  const std::string_view digits = text.substr(end + 3);
+  const auto [stopped, code] = std::from_chars(digits.data(), digits.data() + digits.size(), placeholder.value, 16);
+  return code == std::errc() && stopped == digits.data() + digits.size();
+}
+
+/// The .zrt file of the kernel called `name`, or of the only one.
+zrt::Result<zrt::Vector<std::byte>> pack_kernel(std::span<const std::byte> bytes, std::string_view name,
+                                                std::span<const pm4::Placeholder> placeholders) {
+  const auto object = pm4::CodeObject::open(bytes);
+  if (!object) return zrt::pass(object);
+  zrt::Result<zrt::Vector<std::byte>> packed = zrt::fail(zrt::Errc::not_found, "the code object has no kernel ", name);
+  std::size_t taken = 0;
+  const auto all = pm4::for_each_kernel(*object, [&](const pm4::KernelMetadata& metadata) -> zrt::Result<void> {
+    if (!name.empty() && metadata.name != name) return {};
+    if (++taken > 1)
+      return zrt::fail(zrt::Errc::invalid_argument, "the code object has several kernels, ", metadata.name,
+                       " among them: name one");
+    packed = pm4::convert_kernel(*object, metadata, placeholders, zrt::system_allocator());
+    return {};
+  });
+  if (!all) return zrt::pass(all);
+  return packed;
+}
+
 }  // namespace
+
+int pm4_pack(const Pm4PackOptions& o) {
+  std::vector<pm4::Placeholder> placeholders(o.constants.size());
+  for (std::size_t i = 0; i < placeholders.size(); ++i)
+    if (!read_placeholder(o.constants[i], placeholders[i]))
+      return usage("'" + o.constants[i] + "' is no constant with its placeholder: NAME=0xcafe0001");
+  const auto bytes = read_file(o.file);
+  if (!bytes) return failed(bytes.error());
+  const auto packed = pack_kernel(std::as_bytes(std::span(bytes->data(), bytes->size())), o.kernel, placeholders);
+  if (!packed) return failed(packed.error());
+  std::ofstream out(o.out, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(packed->data()), static_cast<std::streamsize>(packed->size()));
+  out.close();
+  if (out) return kOk;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(o.out, ignored)) std::filesystem::remove(o.out, ignored);
+  return cannot_write(o.out);
+}
 
 int pm4_decode(const Pm4DecodeOptions& o) {
   const pm4::Generation generation = pm4::find_target(o.target)->generation;

@@ -750,6 +750,28 @@ TEST_F(Program, SaysWhatAQueueWouldRefuse) {
   EXPECT_EQ(run({"pm4"}).status, 2);
 }
 
+TEST_F(Program, PacksAKernel) {
+  const std::string object = ZRT_TEST_DATA_DIR "/pm4/kernels-gfx1201.hsaco";
+  const std::string out = path("scaled_add.zrt");
+  const Outcome done =
+      run({"pm4", "pack", object, "--kernel", "scaled_add", "--constant", "scale=0xcafe0001", "-o", out});
+  EXPECT_EQ(done.status, 0) << done.err;
+  const std::string bytes = contents(out);
+  EXPECT_EQ(bytes.substr(0, 8), std::string_view("ZRT\0\1\0\1\0", 8));
+  EXPECT_TRUE(bytes.ends_with("scale"));
+  const std::vector<std::vector<std::string>> failing{
+      {"pm4", "pack", object, "-o", path("none")},
+      {"pm4", "pack", object, "--kernel", "gemm", "-o", path("none")},
+      {"pm4", "pack", object, "--kernel", "scaled_add", "--constant", "scale=0xcafe0002", "-o", path("none")},
+      {"pm4", "pack", kModel, "-o", path("none")},
+      {"pm4", "pack", object, "--kernel", "reverse_rows", "-o", path("no/folder")}};
+  for (const auto& args : failing) {
+    EXPECT_EQ(run(args).status, 1);
+    EXPECT_FALSE(fs::exists(path("none")));
+  }
+  EXPECT_EQ(run({"pm4", "pack", object, "--constant", "scale", "-o", path("none")}).status, 2);
+}
+
 TEST_F(Program, DecodesTheRingsOfAnotherDriver) {
   std::error_code missing;
   std::size_t rings = 0;
