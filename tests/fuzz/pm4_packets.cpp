@@ -3,7 +3,7 @@
 // buffer; what is taken is printed and, with its reserved bits, written again.
 // covers: zrt/backend/pm4/decode.hpp 90
 // covers: zrt/backend/pm4/disassemble.hpp 90
-// covers: zrt/backend/pm4/catalog.hpp 90
+// covers: zrt/backend/pm4/packet_rules.hpp 90
 // max-len: 512
 #include <zrt/backend/pm4/disassemble.hpp>
 #include <zrt/backend/pm4/packets.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/dispatch.cpp: our dispatch, fence and barrier beside those of another driver, word by word.
 // test-set: smoke
-#include <zrt/backend/pm4/decode.hpp>
+#include <zrt/backend/pm4/disassemble.hpp>
 #include <zrt/backend/pm4/dispatch.hpp>
 #include <zrt/backend/pm4/wave_start.hpp>
 
@@ -125,6 +125,30 @@ TEST(Dispatch, AgreesWithAnotherDriverButForWhatIsListed) {
     }
   }
   EXPECT_EQ(differences, std::size(kDifferences)) << "each listed difference is met once";
+}
+
+TEST(Dispatch, IsOnThePageAsItIs) {
+  std::array<std::uint32_t, 128> room{};
+  PacketWriter<Gfx1201> writer(room);
+  write_full_barrier(writer);
+  write_dispatch(writer, {.program = {0x6000'0000'1700, 0x600f0040, 0x84, 0},
+                          .arguments = 0x6000'0010'0000,
+                          .workgroup = {256, 1, 1},
+                          .grid = {2, 1, 1}});
+  write_fence(writer, 0x6000'0030'0000, 7);
+  const auto stream = writer.finish();
+  ASSERT_TRUE(stream);
+  std::string text;
+  PacketReader reader(*stream, Generation::gfx12);
+  while (!reader.done()) {
+    const auto packet = reader.next();
+    ASSERT_TRUE(packet);
+    disassemble(*packet, Generation::gfx12, [&](std::string_view piece) { text += piece; });
+  }
+  std::ifstream file(ZRT_SOURCE_DIR "/docs/pm4.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_NE(page.find("```\n" + text + "```\n"), std::string::npos) << "docs/pm4.md should show\n" << text;
+  for (const Difference& d : kDifferences) EXPECT_NE(page.find(d.reason), std::string::npos) << d.reason;
 }
 
 /// The values of the registers that a ring sets, and its dispatch.
