@@ -14,6 +14,8 @@ namespace {
 
 using namespace zrt;
 using namespace zrt::test::onnx_file;
+using zrt::test::onnx_file::model;
+using zrt::test::onnx_file::text;
 
 constexpr std::int64_t kMost = INT64_MAX;
 constexpr std::int64_t kExtent = 0x7fffffff;

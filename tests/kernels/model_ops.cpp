@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/cpu_kernels.cpp: every CPU kernel gives the bits of its op's reference, edge cases.
+// tests/kernels/model_ops.cpp: every CPU kernel gives the bits of its op's reference, edge cases.
 // test-set: smoke brief
 #include <zrt/backend/cpu.hpp>
 #include <zrt/ops/catalog.hpp>
@@ -7,10 +7,10 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/set.hpp>
 
+#include <kernels/harness.hpp>
 #include <limits>
-#include <unit/cpu_kernels_harness.hpp>
 
-namespace cpu_kernels_test {
+namespace model_ops_test {
 namespace {
 
 using namespace cpu_kernels;
@@ -421,4 +421,4 @@ TEST(CpuKernels, UnknownWeightTypeIsNamed) {
 }
 
 }  // namespace
-}  // namespace cpu_kernels_test
+}  // namespace model_ops_test

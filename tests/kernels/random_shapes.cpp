@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/property/cpu_kernels.cpp: CPU kernels give their references' bits over random shapes, types, positions and pages.
-#include <unit/cpu_kernels_harness.hpp>
+// tests/kernels/random_shapes.cpp: CPU kernels give their references' bits over random shapes, types, positions and pages.
+// test-set: full
+#include <kernels/harness.hpp>
 
-namespace cpu_kernels_test {
+namespace random_shapes_test {
 namespace {
 
 using namespace cpu_kernels;
@@ -90,4 +91,4 @@ TEST(CpuKernelsProperty, RowsOfAnyLength) {
 }
 
 }  // namespace
-}  // namespace cpu_kernels_test
+}  // namespace random_shapes_test

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/movement_on_cpu.cpp: the CPU's copies beside the references, past their tiles, words, runs and shares.
+// tests/kernels/movement.cpp: the CPU's copies beside the references, past their tiles, words, runs and shares.
 #include <algorithm>
+#include <kernels/harness.hpp>
 #include <numeric>
-#include <unit/cpu_kernels_harness.hpp>
 
-namespace movement_on_cpu_test {
+namespace movement_test {
 namespace {
 
 using cpu_kernels::CaseOf;
@@ -106,4 +106,4 @@ TEST(CpuMovement, ByIndex) {
 }
 
 }  // namespace
-}  // namespace movement_on_cpu_test
+}  // namespace movement_test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/types_on_cpu.cpp: the CPU's loops for other types than f32 beside the references, at sizes that all workers share.
-#include <unit/cpu_kernels_harness.hpp>
+// tests/kernels/types.cpp: the CPU's loops for other types than f32 beside the references, at sizes that all workers share.
+#include <kernels/harness.hpp>
 
-namespace types_on_cpu_test {
+namespace types_test {
 namespace {
 
 using cpu_kernels::CaseOf;
@@ -197,4 +197,4 @@ TEST(CpuTyped, Scatters) {
 }
 
 }  // namespace
-}  // namespace types_on_cpu_test
+}  // namespace types_test

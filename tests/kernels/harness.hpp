@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/cpu_kernels_harness.hpp: runs an op's CPU kernels beside its reference and demands the same bits.
+// tests/kernels/harness.hpp: runs an op's CPU kernels beside its reference and demands the same bits.
 #pragma once
 
 #include <zrt/backend/cpu/claims.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/cpu_primitives.cpp: the CPU's kernels for tensor programs, beside the references, at the sizes of their tiles.
+// tests/kernels/primitives.cpp: the CPU's kernels for tensor programs, beside the references, at the sizes of their tiles.
 // test-set: smoke brief
+#include <kernels/harness.hpp>
 #include <limits>
-#include <unit/cpu_kernels_harness.hpp>
 
-namespace cpu_primitives_test {
+namespace primitives_test {
 namespace {
 
 using namespace cpu_kernels;
@@ -120,4 +120,4 @@ TEST(CpuPrimitives, Attention) {
 }
 
 }  // namespace
-}  // namespace cpu_primitives_test
+}  // namespace primitives_test
