@@ -4,10 +4,11 @@
 #include "output.hpp"
 #include <zrt/backend/pm4/target.hpp>
 
+#include <zrt/engine/check_sampling.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <cmath>
 #include <exception>
 #include <limits>
 #include <set>
@@ -29,14 +30,18 @@ const CLI::Validator kDecimal(
       return read_decimal(text, number) ? std::string() : "'" + text + "' is no decimal number from 0 to 2^64 - 1";
     },
     "");
-const CLI::Validator kFinite(
-    [](const std::string& text) {
-      float number = 0.0f;
-      const auto [stopped, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-      const bool whole = code == std::errc() && stopped == text.data() + text.size();
-      return whole && std::isfinite(number) ? std::string() : "'" + text + "' is no finite number";
-    },
-    "");
+/// Asks the library whether a request may sample by this number.
+CLI::Validator sampling_number(float zrt::Sampling::* field) {
+  return CLI::Validator(
+      [field](const std::string& text) {
+        zrt::Sampling sampling;
+        const auto [stopped, code] = std::from_chars(text.data(), text.data() + text.size(), sampling.*field);
+        if (code != std::errc() || stopped != text.data() + text.size()) return "'" + text + "' is no number";
+        const auto checked = zrt::check(sampling);
+        return checked ? std::string() : std::string(checked.error().text());
+      },
+      "");
+}
 
 /// An option that takes numbers from `least` to `most`, parted by commas, at least one.
 template <class N>
@@ -94,8 +99,13 @@ void add_act(CLI::App& app, std::string& act) {
       ->capture_default_str();
 }
 
+/// What an engine takes.
+constexpr std::uint32_t kMostContext = 1u << 28;
+
 void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
-  app.add_option("-c,--context", context, std::string("Positions per sequence; ") + without)->check(kDecimal);
+  app.add_option("-c,--context", context, std::string("Positions per sequence; ") + without)
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, kMostContext));
 }
 
 constexpr const char* kOwnContext = "without it, the model's own, at most 4096";
@@ -103,28 +113,29 @@ constexpr const char* kOwnContext = "without it, the model's own, at most 4096";
 void add_sampling(CLI::App& app, zrt::Sampling& s) {
   const auto group = app.add_option_group("Sampling");
   group->add_option("--temp", s.temperature, "Temperature; 0 takes the most likely token")
-      ->check(kFinite)
+      ->check(sampling_number(&zrt::Sampling::temperature))
       ->capture_default_str();
   group->add_option("--top-k", s.top_k, "Keep the k most likely tokens; 0 keeps all")
       ->check(kDecimal)
       ->capture_default_str();
   group->add_option("--top-p", s.top_p, "Keep the most likely tokens up to this mass")
-      ->check(kFinite)
+      ->check(sampling_number(&zrt::Sampling::top_p))
       ->capture_default_str();
   group->add_option("--min-p", s.min_p, "Keep tokens at least this likely, relative to the best")
-      ->check(kFinite)
+      ->check(sampling_number(&zrt::Sampling::min_p))
       ->capture_default_str();
   group->add_option("--repetition-penalty", s.repetition_penalty, "Divides the logit of seen tokens")
-      ->check(kFinite)
+      ->check(sampling_number(&zrt::Sampling::repetition_penalty))
       ->capture_default_str();
   group->add_option("--frequency-penalty", s.frequency_penalty, "Subtracts per earlier occurrence")
-      ->check(kFinite)
+      ->check(sampling_number(&zrt::Sampling::frequency_penalty))
       ->capture_default_str();
   group->add_option("--presence-penalty", s.presence_penalty, "Subtracts once if seen")
-      ->check(kFinite)
+      ->check(sampling_number(&zrt::Sampling::presence_penalty))
       ->capture_default_str();
   group->add_option("--penalty-window", s.penalty_window, "Last tokens that penalties look at")
       ->check(kDecimal)
+      ->check(CLI::Range(0u, 65536u))
       ->capture_default_str();
   group->add_option("--seed", s.seed, "Same seed, same text")->check(kDecimal)->capture_default_str();
 }
@@ -133,7 +144,10 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   add_model(app, o.model);
   const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to continue");
   app.add_option("-f,--prompt-file", o.prompt_file, "File with the text to continue")->excludes(prompt);
-  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")->check(kDecimal)->capture_default_str();
+  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, ~0u))
+      ->capture_default_str();
   app.add_option("--stop", o.stop, "Ends before this string; may be given several times")->take_all();
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
   add_context(app, o.context, kOwnContext);

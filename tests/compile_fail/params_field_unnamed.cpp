@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/params_field_unnamed.cpp: the field list names every member.
-// expect-error: zrt: this op's parameter struct has padding or a field that its field list does not name
 // expect-error: CheckOp<ForgetfulOp>
-// expect-error: NoPadding
+// expect-error: zrt: padding, or a member that the field list does not name, follows this field
+// expect-error: ParamFieldBeforeGap<ForgetfulOp, .*"scale"
 #include "small_ops.hpp"
 
 struct ForgetfulParams {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/params_oversized.cpp: a parameter struct has at most 256 bytes.
-// expect-error: zrt: this op's parameter struct is larger than 256 bytes
 // expect-error: CheckOp<HugeOp>
-// expect-error: WithinParamLimit
-// expect-error: HugeParams
+// expect-error: zrt: this field ends beyond the 256 bytes of a parameter block
+// expect-error: ParamFieldBeyondLimit<HugeOp, .*"table"
 #include "small_ops.hpp"
 
 struct HugeParams {

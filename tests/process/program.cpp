@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -158,6 +159,18 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
       {"generate", "--model", kModel, "--repetition-penalty", "inf"},
       {"generate", "--model", kModel, "--frequency-penalty=-inf"},
       {"generate", "--model", kModel, "--presence-penalty", "nan"},
+      {"generate", "--model", kModel, "--temp", "-1"},
+      {"generate", "--model", kModel, "--temp", "nan"},
+      {"generate", "--model", kModel, "--top-p", "0"},
+      {"generate", "--model", kModel, "--top-p", "2"},
+      {"generate", "--model", kModel, "--top-p", "nan"},
+      {"generate", "--model", kModel, "--min-p", "1.5"},
+      {"generate", "--model", kModel, "--min-p=-nan"},
+      {"generate", "--model", kModel, "--repetition-penalty", "0"},
+      {"generate", "--model", kModel, "--penalty-window", "65537"},
+      {"generate", "--model", kModel, "--context", "0"},
+      {"generate", "--model", kModel, "--context", "268435457"},
+      {"generate", "--model", kModel, "-n", "0"},
       {"logits", "--model", kModel, "--tokens", "1", "--feed", "", "--out", path("x")},
   };
   for (const auto& call : calls) {
@@ -165,6 +178,22 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
     EXPECT_EQ(done.status, 2) << json(call);
     EXPECT_TRUE(done.out.empty()) << json(call);
     EXPECT_FALSE(done.err.empty()) << json(call);
+  }
+}
+
+TEST_F(Program, NumbersThatNobodySamplesByAreNamedWithTheirRange) {
+  const std::map<std::string, std::string> calls{
+      {"--temp=-1", "temperature is -1, expected 0 or more, and finite"},
+      {"--top-p=2", "top_p is 2, expected above 0 and at most 1"},
+      {"--min-p=nan", "min_p is nan, expected 0 to 1"},
+      {"--repetition-penalty=-0.5", "repetition_penalty is -0.5, expected above 0, and finite"},
+      {"--presence-penalty=inf", "presence_penalty is inf, expected a finite number"},
+      {"--frequency-penalty=much", "'much' is no number"},
+  };
+  for (const auto& [option, words] : calls) {
+    const Outcome done = run({"generate", "--model", kModel, option});
+    EXPECT_EQ(done.status, 2) << option;
+    EXPECT_NE(done.err.find(words), std::string::npos) << option << ": " << done.err;
   }
 }
 
@@ -227,7 +256,7 @@ TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {
       {"generate", "--model", path("absent.gguf")},
       {"generate", "--model", cut},
       {"generate", "--model", kModel, "--prompt-file", path("absent.txt")},
-      {"generate", "--model", kModel, "--top-p", "0"},
+      {"generate", "--model", kModel, "--prompt", "To be, or not to be", "--context", "1"},
       {"inspect", "--model", cut},
       {"plan", "--model", path("absent.gguf")},
       {"tokenize", "--model", kModel, "--decode", "--text", "1,x"},
@@ -236,7 +265,7 @@ TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {
       {"bench", "--model", path("absent.gguf")},
       {"logits", "--model", kModel, "--tokens", "1", "--out", path("no/such/folder")},
       {"generate", "--model", path("absent.gguf"), "--json"},
-      {"generate", "--model", kModel, "--top-p", "0", "--json"},
+      {"generate", "--model", kModel, "--prompt", "To be, or not to be", "--context", "1", "--json"},
       {"logits", "--model", kModel, "--tokens", "1,99999", "--out", path("x"), "--json"},
   };
   for (const auto& call : calls) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <support/engines.hpp>
 #include <vector>
@@ -384,20 +385,29 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
   expect_refused(*engine, with([&](Request& r) { r.tokens = bad; }), Errc::invalid_argument);
   expect_refused(*engine, with([&](Request& r) { r.tokens = large; }), Errc::invalid_argument);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  expect_refused(*engine, with([&](Request& r) { r.sampling.temperature = nan; }), Errc::invalid_argument);
-  expect_refused(*engine, with([](Request& r) { r.sampling.top_p = 0.0f; }), Errc::invalid_argument);
-  expect_refused(*engine, with([&](Request& r) { r.sampling.top_p = nan; }), Errc::invalid_argument);
-  expect_refused(*engine, with([](Request& r) { r.sampling.min_p = 2.0f; }), Errc::invalid_argument);
-  expect_refused(*engine, with([](Request& r) { r.sampling.repetition_penalty = 0.0f; }), Errc::invalid_argument);
-  expect_refused(*engine, with([&](Request& r) { r.sampling.frequency_penalty = nan; }), Errc::invalid_argument);
-  expect_refused(*engine, with([&](Request& r) { r.sampling.presence_penalty = nan; }), Errc::invalid_argument);
-  for (const float infinite : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
-    expect_refused(*engine, with([&](Request& r) { r.sampling.temperature = infinite; }), Errc::invalid_argument);
-    expect_refused(*engine, with([&](Request& r) { r.sampling.repetition_penalty = infinite; }),
-                   Errc::invalid_argument);
-    expect_refused(*engine, with([&](Request& r) { r.sampling.frequency_penalty = infinite; }), Errc::invalid_argument);
-    expect_refused(*engine, with([&](Request& r) { r.sampling.presence_penalty = infinite; }), Errc::invalid_argument);
-  }
+  struct Number {
+    float Sampling::* field;
+    std::string_view name, range;
+    std::vector<float> bad;
+  };
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const Number& number :
+       {Number{&Sampling::temperature, "temperature", "0 or more, and finite", {nan, -nan, inf, -inf, -1.0f, -1e-9f}},
+        Number{&Sampling::top_p, "top_p", "above 0 and at most 1", {nan, inf, -inf, 0.0f, -0.5f, 1.0625f, 2.0f}},
+        Number{&Sampling::min_p, "min_p", "0 to 1", {nan, inf, -inf, -0.25f, 1.0625f}},
+        Number{
+            &Sampling::repetition_penalty, "repetition_penalty", "above 0, and finite", {nan, inf, -inf, 0.0f, -1.0f}},
+        Number{&Sampling::frequency_penalty, "frequency_penalty", "a finite number", {nan, inf, -inf}},
+        Number{&Sampling::presence_penalty, "presence_penalty", "a finite number", {nan, inf, -inf}}})
+    for (const float bad_value : number.bad) {
+      const Request r = with([&](Request& request) { request.sampling.*number.field = bad_value; });
+      expect_refused(*engine, r, Errc::invalid_argument);
+      const auto refused = engine->submit(r);
+      ASSERT_FALSE(refused);
+      std::ostringstream found;
+      found << number.name << " is " << bad_value << ", expected " << number.range;
+      EXPECT_EQ(refused.error().text(), found.str());
+    }
   expect_refused(*engine, with([](Request& r) { r.sampling.penalty_window = 17, r.sampling.presence_penalty = 1.0f; }),
                  Errc::invalid_argument);
   const TokenBias biases[3]{};

@@ -113,14 +113,29 @@ TEST(EngineThreads, AStopTokenFromAnotherThreadEndsALongRequest) {
   request.tokens = prompt;
   request.max_tokens = 1400;
   std::stop_source source;
+  std::atomic<bool> begun{false};
   std::thread stopper([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!begun.load()) std::this_thread::yield();
     source.request_stop();
   });
-  const auto done = (*engine)->generate(request, [](const Token&) { return true; }, source.get_token());
+  // The stop falls into a step, wherever that is. Only a thread that has had no time for 1,000 tokens is waited for.
+  std::uint32_t tokens = 0;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto listen = [&](const Token& token) {
+    if (token.id == kNoToken) return true;
+    begun.store(true);
+    if (++tokens == 1000)
+      while (!source.stop_requested() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return true;
+  };
+  const auto done = (*engine)->generate(request, listen, source.get_token());
+  begun.store(true);
   stopper.join();
   ASSERT_TRUE(done);
-  EXPECT_TRUE(done->finish == FinishReason::cancelled || done->finish == FinishReason::length);
+  EXPECT_EQ(done->finish, FinishReason::cancelled);
+  // A cancel takes effect within one step.
+  EXPECT_GE(tokens, 1u);
+  EXPECT_LE(tokens, 1001u);
   // Whatever was left half done, the slot begins anew.
   Request little = request;
   little.max_tokens = 3;

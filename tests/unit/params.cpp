@@ -1,88 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/params.cpp: parameter layouts audited through Boost.Hana, and the codec's bytes pinned.
-#include <zrt/ops/hana.hpp>
+#include <zrt/ops/params_audit.hpp>
 
-#include <boost/hana/accessors.hpp>
-#include <boost/hana/first.hpp>
-#include <boost/hana/for_each.hpp>
-#include <boost/hana/second.hpp>
-#include <boost/hana/string.hpp>
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <string>
 #include <vector>
 
 namespace params_test {
 namespace {
 
-namespace hana = boost::hana;
 namespace mp = boost::mp11;
 namespace ops = zrt::ops;
 using zrt::Errc;
-using zrt::Field;
-using zrt::FieldKind;
 
-/// What Hana sees of a struct, its nested structs opened: the members' own names and addresses.
-template <class P>
-void audit(const P& params, const std::byte* base, std::vector<Field>& seen, std::vector<std::string>& names) {
-  hana::for_each(hana::accessors<P>(), [&](auto member) {
-    const auto& value = hana::second(member)(params);
-    using M = std::remove_cvref_t<decltype(value)>;
-    if constexpr (hana::Struct<M>::value) {
-      audit(value, base, seen, names);
-    } else {
-      const auto offset = reinterpret_cast<const std::byte*>(&value) - base;
-      Field field{{}, static_cast<std::uint16_t>(offset), sizeof(M), 1, FieldKind::unsigned_integer};
-      auto kind_of = []<class E>() {
-        if constexpr (std::is_floating_point_v<E>)
-          return FieldKind::floating;
-        else if constexpr (std::is_enum_v<E>)
-          return std::is_signed_v<std::underlying_type_t<E>> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
-        else
-          return std::is_signed_v<E> ? FieldKind::signed_integer : FieldKind::unsigned_integer;
-      };
-      if constexpr (requires { typename M::value_type; }) {
-        field.size = sizeof(typename M::value_type);
-        field.count = static_cast<std::uint16_t>(value.size());
-        field.kind = kind_of.template operator()<typename M::value_type>();
-      } else {
-        field.kind = kind_of.template operator()<M>();
-      }
-      names.emplace_back(hana::first(member).c_str());
-      seen.push_back(field);
-    }
-  });
-}
-
-template <class P> void expect_audited() {
-  const P params{};
-  std::vector<Field> seen;
-  std::vector<std::string> names;
-  audit(params, reinterpret_cast<const std::byte*>(&params), seen, names);
-  ASSERT_EQ(seen.size(), P::fields.size());
-  std::size_t covered = 0;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const Field& field = P::fields[i];
-    EXPECT_EQ(field.name, names[i]);
-    EXPECT_EQ(field.offset, seen[i].offset) << names[i];
-    EXPECT_EQ(field.size, seen[i].size) << names[i];
-    EXPECT_EQ(field.count, seen[i].count) << names[i];
-    EXPECT_EQ(field.kind, seen[i].kind) << names[i];
-    EXPECT_EQ(seen[i].offset, covered) << names[i] << ": a gap or another order";
-    covered += std::size_t{seen[i].size} * seen[i].count;
-  }
-  EXPECT_EQ(covered, std::is_empty_v<P> ? 0 : sizeof(P));
-}
-
-TEST(Params, FieldListsAreWhatTheStructsAre) {
-  mp::mp_for_each<mp::mp_transform<mp::mp_identity, ops::Catalog>>([](auto op) {
-    using O = typename decltype(op)::type;
-    SCOPED_TRACE(O::name);
-    expect_audited<typename O::Params>();
-  });
-  expect_audited<ops::SampleRequest>();
-}
+static_assert(zrt::kParamsAudited<ops::Catalog>);
+/// A struct in a tensor instead of a block.
+struct RequestRow {
+  using Params = ops::SampleRequest;
+};
+static_assert(zrt::ParamsAudit<RequestRow>::kOk);
 
 template <class O> std::vector<unsigned> encoded(const typename O::Params& params) {
   std::vector<std::byte> bytes(zrt::kParamBytes<typename O::Params>);

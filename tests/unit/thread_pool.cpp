@@ -67,8 +67,8 @@ TEST(ThreadPool, MoreWorkersThanSharesFinish) { run_rounds(Shares::kMost + 3, 2,
 TEST(ThreadPool, SleepingWorkersAreWoken) { run_rounds(2, 20, std::chrono::microseconds(3000)); }
 TEST(ThreadPool, WorkersThatFallAsleepAsWorkComesMissNothing) { run_rounds(2, 100, std::chrono::microseconds(1000)); }
 
-/// Rounds in which the caller waits until another worker has come, which then takes its time: a pool that never wakes
-/// one does not end, and one that does not wait for whoever has come returns too early.
+/// Rounds in which the caller waits until another worker has come, which then takes its time: of a pool that never
+/// wakes one nobody comes before the deadline, and one that does not wait for whoever has come returns too early.
 TEST(ThreadPool, WorkersComeAfterEveryPauseAndAreWaitedFor) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "NOT TESTED: a pool has no threads on one core";
   ThreadPool pool(zrt::system_allocator());
@@ -85,12 +85,14 @@ TEST(ThreadPool, WorkersComeAfterEveryPauseAndAreWaitedFor) {
         [](void* argument, std::uint32_t worker, std::uint32_t) noexcept {
           auto& v = *static_cast<Visit*>(argument);
           if (worker != 0) v.come.store(1);
-          while (v.come.load() == 0) zrt::exec::spin_pause();
+          const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+          while (v.come.load() == 0 && std::chrono::steady_clock::now() < deadline) zrt::exec::spin_pause();
           if (worker == 0) return;
           std::this_thread::sleep_for(std::chrono::microseconds(200));
           v.left.store(1);
         },
         &visit);
+    ASSERT_EQ(visit.come.load(), 1u) << "round " << i << ": nobody came";
     EXPECT_EQ(visit.left.load(), 1u);
     std::this_thread::sleep_for(std::chrono::microseconds(i % 2 == 0 ? 0 : 2500));
   }

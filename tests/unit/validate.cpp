@@ -145,6 +145,12 @@ TEST(Validate, HostilePlansAreRefused) {
        Errc::invalid_plan, "whole blocks", kNoInsn},
       {"weight data", [](P p) { p.weights[0].data_offset = ~std::uint64_t{0} - 8; }, Errc::invalid_plan,
        "size of its shape", kNoInsn},
+      {"weight of 2^64 bytes more",
+       [](P p) {
+         p.weights[0].shape = {46464, 2029193, 48912491};  // 2^62 + 128 elements
+         p.weights[0].data_bytes = 512;
+       },
+       Errc::invalid_plan, "size of its shape", kNoInsn},
       {"weight bytes", [](P p) { p.weights[0].data_bytes = 4; }, Errc::invalid_plan, "size of its shape", kNoInsn},
       {"weight shape", [](P p) { p.weights[0].shape = {4, 64}; }, Errc::shape_mismatch, "linear: weight", 0},
       {"register dtype", [](P p) { p.registers[1].dtype = DType::f16; }, Errc::dtype_mismatch,

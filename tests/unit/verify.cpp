@@ -374,6 +374,12 @@ TEST(Verify, Weights) {
     p.graph().weights[0].data_bytes -= 1;
     expect_error(p.graph(), Errc::shape_mismatch, kNoNode, {"weight constant.0", "size of its shape"});
   }
+  {
+    Projected p;
+    p.graph().weights[0].shape = {46464, 2029193, 48912491};  // 2^62 + 128 elements: 2^64 + 512 bytes
+    p.graph().weights[0].data_bytes = 512;
+    expect_error(p.graph(), Errc::shape_mismatch, kNoNode, {"weight constant.0", "size of its shape"});
+  }
   for (std::uint64_t offset : {std::uint64_t{64}, ~std::uint64_t{0} - 100}) {
     Projected p;
     p.graph().weights[0].data_offset = offset;

@@ -19,6 +19,15 @@ inline constexpr std::uint8_t kMaxActivationRank = 4;
 /// A plan knows at most this many symbols, the null symbol 0 included.
 inline constexpr std::uint8_t kMaxSymbols = 16;
 
+/// Bytes of `elements` elements of `dtype`, a multiple of its block; not ok() where they do not fit 64 bits.
+[[nodiscard]] constexpr CheckedSize bytes_of(DType dtype, CheckedSize elements) noexcept {
+  const DTypeInfo& row = info(dtype);
+  const CheckedSize blocks = elements.raw() / row.block_elems + (elements.raw() % row.block_elems != 0 ? 1u : 0u);
+  return elements.ok() ? blocks * CheckedSize(row.block_bytes) : elements;
+}
+static_assert(bytes_of(DType::si4, CheckedSize(3)).raw() == 2 && bytes_of(DType::q8_0, CheckedSize(64)).raw() == 68);
+static_assert(!bytes_of(DType::f32, CheckedSize((std::uint64_t{1} << 62) + 128)).ok());
+
 /// Names an extent that is data of the step; 0 names none.
 using SymbolId = std::uint8_t;
 
@@ -143,8 +152,7 @@ struct TensorViewDesc {
       if (shape[axis] == 0) return 0;
       elements += CheckedSize(shape[axis] - 1) * CheckedSize(stride_elems[axis]);
     }
-    const CheckedSize bound = elements * CheckedSize(info(dtype).block_bytes);
-    return bound.ok() ? CheckedSize(bytes_of(dtype, elements.raw())) : bound;
+    return bytes_of(dtype, elements);
   }
   friend constexpr bool operator==(const TensorViewDesc&, const TensorViewDesc&) = default;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/owned.hpp>
+#include <zrt/engine/check_sampling.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/engine/stop_strings.hpp>
@@ -45,12 +46,7 @@ struct ActiveRequest {
   for (std::size_t i = 0; i < prompt.size(); ++i)
     if (prompt[i] < 0 || static_cast<std::uint32_t>(prompt[i]) >= vocabulary)
       return fail(Errc::invalid_argument, "prompt token ", i, " is ", prompt[i], ", expected 0..", vocabulary - 1);
-  const bool numbers = __builtin_isfinite(s.temperature) && s.top_p > 0.0f && s.min_p >= 0.0f && s.min_p <= 1.0f &&
-                       __builtin_isfinite(s.repetition_penalty) && s.repetition_penalty > 0.0f &&
-                       __builtin_isfinite(s.frequency_penalty) && __builtin_isfinite(s.presence_penalty);
-  if (!numbers)
-    return fail(Errc::invalid_argument,
-                "sampling needs finite numbers with top_p above 0, min_p in 0..1 and repetition_penalty above 0");
+  if (auto r = check(s); !r) return pass(r);
   const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
   if (penalises && s.penalty_window > options.penalty_window)
     return fail(Errc::invalid_argument, "penalty_window is ", s.penalty_window, ", the engine was opened for at most ",

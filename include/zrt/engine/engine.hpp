@@ -13,6 +13,10 @@ namespace zrt::inline ZRT_ABI {
 struct AllFamilies;
 
 /// Says whether to stop: a std::stop_token, or a type of the host's with the same member.
+///
+/// Threads: any of the step's workers asks it, between instructions, while other threads may be changing the answer,
+/// so `stop_requested` must be callable from any thread at the same time as whatever sets it; an atomic flag is.
+/// Once true it stays true: one worker's answer ends the step for all. It lives until the call that took it returns.
 template <class S>
 concept StopToken = requires(const S& stop) {
   { stop.stop_requested() } noexcept -> std::convertible_to<bool>;

@@ -14,11 +14,11 @@ using serve::TokenBias;
 
 /// How the next token is chosen. The defaults are greedy.
 struct Sampling {
-  float temperature = 0.0f;  ///< 0 or less: the most likely token
-  std::uint32_t top_k = 0;   ///< 0 for all
-  float top_p = 1.0f;
-  float min_p = 0.0f;
-  float repetition_penalty = 1.0f;
+  float temperature = 0.0f;         ///< 0: the most likely token; never below
+  std::uint32_t top_k = 0;          ///< 0 for all
+  float top_p = 1.0f;               ///< above 0, at most 1
+  float min_p = 0.0f;               ///< 0 to 1
+  float repetition_penalty = 1.0f;  ///< above 0
   float frequency_penalty = 0.0f;
   float presence_penalty = 0.0f;
   std::uint32_t penalty_window = 64;  ///< last tokens that penalties look at

@@ -18,7 +18,8 @@ namespace zrt::inline ZRT_ABI {
 /// kernel needs workspace, `static CheckedSize scratch(const TypeCall<O>&, const Extents&) noexcept`.
 template <class B, class O> struct Adapter;
 
-/// Whether results equal the reference's bits.
+/// Whether results equal the reference's bits, or stay within a bound of them. Either way they depend on neither
+/// batch, cut nor workers.
 enum class NumericsClass : std::uint8_t { canonical, relaxed };
 
 /// What an adapter can do (runtime contract, AdapterCapability).
@@ -27,7 +28,7 @@ struct AdapterCapability {
   bool supports_graph_emit = false;
   std::uint32_t max_batch_size = 0;  ///< slots in one step; 0 for any
   NumericsClass numerics = NumericsClass::canonical;
-  float bound = 0.0f;  ///< relative, for relaxed
+  float bound = 0.0f;  ///< relative, above 0 for relaxed alone
 };
 
 /// A weight as its file (or the plan's constants) holds it.
@@ -148,6 +149,16 @@ struct IsUndeclared
 template <class B> struct IsUndeclaredOf {
   template <class O> using fn = IsUndeclared<B, O>;
 };
+template <class B, class O> consteval bool bound_fits_numerics() {
+  if constexpr (AdapterStatesCapability<B, O>) {
+    constexpr AdapterCapability capability = Adapter<B, O>::capability;
+    return (capability.numerics == NumericsClass::relaxed) == (capability.bound > 0.0f);
+  }
+  return true;
+}
+template <class B> struct MisstatesNumericsOf {
+  template <class O> using fn = boost::mp11::mp_bool<!bound_fits_numerics<B, O>()>;
+};
 template <class B> struct DoesNotRunOf {
   template <class O> using fn = boost::mp11::mp_bool<!runs<B, O>()>;
 };
@@ -165,6 +176,8 @@ template <class B, class List> using UnclaimedOps = boost::mp11::mp_remove_if_q<
 
 /// The ops of a list that B claims without an adapter.
 template <class B, class Ops> using MissingAdapters = boost::mp11::mp_copy_if_q<Ops, detail::LacksAdapterOf<B>>;
+/// The ops of a list whose adapters are relaxed without a bound, or canonical with one.
+template <class B, class Ops> using MisstatedNumerics = boost::mp11::mp_copy_if_q<Ops, detail::MisstatesNumericsOf<B>>;
 /// The ops of a catalog that B neither runs nor names in its Unsupported list.
 template <class B, class Ops> using UndeclaredOps = boost::mp11::mp_copy_if_q<Ops, detail::IsUndeclaredOf<B>>;
 /// The ops of a list that B does not run.
@@ -173,6 +186,8 @@ template <class B, class Ops> using OpsNotRun = boost::mp11::mp_copy_if_q<Ops, d
 // The list is the concept's argument, so that a compiler that rejects it prints the ops.
 template <class List>
 concept NoMissingAdapters = boost::mp11::mp_empty<List>::value;
+template <class List>
+concept NoMisstatedNumerics = boost::mp11::mp_empty<List>::value;
 template <class List>
 concept NoUndeclaredOps = boost::mp11::mp_empty<List>::value;
 template <class List>
@@ -184,6 +199,8 @@ template <class B, class Catalog> struct CheckBackend {
   static_assert(Backend<B>, "zrt: this type does not satisfy zrt::Backend; see docs/adding-a-backend.md");
   static_assert(NoMissingAdapters<MissingAdapters<B, typename B::Claims>>,
                 "zrt: the backend claims an op without an adapter; add an Adapter<Backend, Op> specialisation");
+  static_assert(NoMisstatedNumerics<MisstatedNumerics<B, typename B::Claims>>,
+                "zrt: an adapter's capability is relaxed without a bound above 0, or canonical with one");
   static_assert(NoUndeclaredOps<UndeclaredOps<B, Catalog>>,
                 "zrt: the backend neither runs an op of the catalog nor names it in its Unsupported list");
   static constexpr bool kOk = true;

@@ -52,13 +52,12 @@ class HostDevice {
     const std::uint64_t row_bytes = bytes_of(view.dtype, last.extent);
     const std::uint64_t rows = last.extent == 0 ? 0 : *elements / last.extent;
     // Rows of a block type are whole blocks; two 4-bit elements share a byte across the ends of rows.
-    const CheckedSize whole =
-        is_block(view.dtype) ? CheckedSize(rows) * row_bytes : CheckedSize(*elements) * info(view.dtype).block_bytes;
-    if (!whole.ok()) return fail(Errc::size_overflow, "the size of weight ", view.name, " does not fit 64 bits");
-    const std::uint64_t bytes = is_block(view.dtype) ? whole.raw() : bytes_of(view.dtype, *elements);
-    if (rows > 0xffffffffu || bytes > view.data.size())
+    const CheckedSize bytes =
+        is_block(view.dtype) ? CheckedSize(rows) * row_bytes : bytes_of(view.dtype, CheckedSize(*elements));
+    if (!bytes.ok()) return fail(Errc::size_overflow, "the size of weight ", view.name, " does not fit 64 bits");
+    if (rows > 0xffffffffu || bytes.raw() > view.data.size())
       return fail(Errc::shape_mismatch, "weight ", view.name, " has ", view.data.size(), " bytes, its shape needs ",
-                  bytes);
+                  bytes.raw());
     if (reinterpret_cast<std::uintptr_t>(view.data.data()) % 4 != 0)
       return fail(Errc::invalid_argument, "weight ", view.name, " lies at an address that is not a multiple of 4");
     return HostWeight{view.data.data(), view.dtype, static_cast<std::uint32_t>(rows), last.extent, row_bytes};

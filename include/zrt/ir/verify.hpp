@@ -84,9 +84,9 @@ namespace detail {
                   " has a symbol in its shape, or rows that are not whole blocks");
     if (!w.name.fits()) return fail(Errc::limit_exceeded, "a weight's name is longer than ", Name::kCapacity, " bytes");
     if (w.inline_data()) {
-      const CheckedSize elements = w.shape.elements({});
-      if (!elements.ok() || w.data_bytes != bytes_of(w.dtype, elements.raw()) ||
-          (CheckedSize(w.data_offset) + w.data_bytes).raw() > g.constants.size() || w.data_offset > g.constants.size())
+      const CheckedSize bytes = bytes_of(w.dtype, w.shape.elements({}));
+      const CheckedSize end = CheckedSize(w.data_offset) + w.data_bytes;
+      if (!bytes.ok() || !end.ok() || end.raw() > g.constants.size() || w.data_bytes != bytes.raw())
         return fail(Errc::shape_mismatch, "weight ", w.name.view(), ": its data does not have the size of its shape");
     }
   }

@@ -47,13 +47,58 @@ template <class O> consteval std::size_t depth() {
     return 0;
 }
 
+[[nodiscard]] constexpr std::size_t end_of(const Field& field) noexcept {
+  return field.offset + std::size_t{field.size} * field.count;
+}
+
+/// The first field of P after which bytes follow that are not the next field's; the number of fields if there is none.
+template <class P> consteval std::size_t field_before_gap() {
+  constexpr std::size_t count = P::fields.size();
+  for (std::size_t i = 0; i < count; ++i)
+    if (end_of(P::fields[i]) != (i + 1 < count ? P::fields[i + 1].offset : sizeof(P))) return i;
+  return count;
+}
+
+/// The first field of P that ends beyond what a block holds; the number of fields if there is none.
+template <class P> consteval std::size_t field_beyond_limit() {
+  for (std::size_t i = 0; i < P::fields.size(); ++i)
+    if (end_of(P::fields[i]) > kMaxParamBytes) return i;
+  return P::fields.size();
+}
+
+template <class> inline constexpr bool kNever = false;
+
+}  // namespace detail
+
+// Instantiated for the field that breaks a rule, so that a compiler names op and field.
+template <class O, FieldName Field> struct ParamFieldBeforeGap {
+  static_assert(detail::kNever<O>, "zrt: padding, or a member that the field list does not name, follows this field");
+  static constexpr bool kOk = false;
+};
+template <class O, FieldName Field> struct ParamFieldBeyondLimit {
+  static_assert(detail::kNever<O>, "zrt: this field ends beyond the 256 bytes of a parameter block");
+  static constexpr bool kOk = false;
+};
+
+namespace detail {
+
+template <class O> consteval bool params_keep_rules() {
+  using P = typename O::Params;
+  constexpr std::size_t gap = field_before_gap<P>();
+  constexpr std::size_t beyond = field_beyond_limit<P>();
+  if constexpr (gap < P::fields.size())
+    return ParamFieldBeforeGap<O, kFieldName<P, gap>>::kOk;
+  else if constexpr (beyond < P::fields.size())
+    return ParamFieldBeyondLimit<O, kFieldName<P, beyond>>::kOk;
+  else if constexpr (!NoPadding<P>)
+    return ParamFieldBeforeGap<O, FieldName<4>{"none"}>::kOk;
+  else
+    return true;
+}
+
 }  // namespace detail
 
 // Each rule is a concept over the op (or the list), so that a compiler that rejects one names it.
-template <class O>
-concept ParamsHaveNoPadding = NoPadding<typename O::Params>;
-template <class O>
-concept ParamsFitTheLimit = WithinParamLimit<typename O::Params>;
 template <class O>
 concept NumberFitsRung = number_fits(number(O::opcode), O::rung);
 template <class Catalog>
@@ -64,9 +109,7 @@ concept EachOpOnce = boost::mp11::mp_is_set<Catalog>::value;
 /// Checks one op's own rules; instantiated for each op of a list.
 template <class O> struct CheckOp {
   static_assert(Op<O>, "zrt: this type does not satisfy zrt::Op; see docs/adding-an-op.md");
-  static_assert(ParamsHaveNoPadding<O>,
-                "zrt: this op's parameter struct has padding or a field that its field list does not name");
-  static_assert(ParamsFitTheLimit<O>, "zrt: this op's parameter struct is larger than 256 bytes");
+  static_assert(detail::params_keep_rules<O>());
   static_assert(NumberFitsRung<O>, "zrt: this op's number lies outside the range of its rung");
   // An expansion that comes back to its op has no finite depth and does not compile.
   static constexpr std::size_t kDepth = detail::depth<O>();

@@ -4,10 +4,16 @@
 
 #include <zrt/ops/catalog.hpp>
 
+#include <boost/hana/accessors.hpp>
 #include <boost/hana/adapt_struct.hpp>
 #include <boost/hana/concept/struct.hpp>
+#include <boost/hana/first.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/string.hpp>
+#include <boost/hana/unpack.hpp>
 
-// Optional: nothing else of the library includes this header or Hana, which costs seconds to compile.
+// Optional: but for the audit of parameter structs, nothing else of the library includes this header or Hana, which
+// costs seconds to compile.
 // A struct inside a struct is one member here and its own fields in P::fields.
 
 namespace boost::hana {

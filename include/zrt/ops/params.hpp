@@ -119,11 +119,21 @@ template <class P> consteval std::size_t described_bytes() {
 
 }  // namespace detail
 
+/// A field's name as a template argument, so that a compiler that rejects the field says which it is.
+template <std::size_t N> struct FieldName {
+  char text[N + 1]{};
+
+  constexpr explicit FieldName(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < N; ++i) text[i] = name[i];
+  }
+  constexpr operator std::string_view() const noexcept { return {text, N}; }
+};
+/// The name of field I of P.
+template <class P, std::size_t I> inline constexpr FieldName<P::fields[I].name.size()> kFieldName{P::fields[I].name};
+
 /// True when the field list covers every byte of P in order, so that nothing is padding.
 template <class P>
 concept NoPadding = std::is_empty_v<P> || detail::described_bytes<P>() == sizeof(P);
-template <class P>
-concept WithinParamLimit = sizeof(P) <= kMaxParamBytes;
 template <class P>
 concept NaturallyAligned = alignof(P) <= 8;
 

@@ -51,9 +51,7 @@ struct PhysicalMapping {
     Error error = Error::of(Errc::size_overflow, "a register's rows or columns do not fit 32 bits: ");
     return std::unexpected<Error>(append_shape(error, type.shape));
   }
-  const CheckedSize bytes = CheckedSize(*elements) * CheckedSize(info(type.dtype).block_bytes);
-  if (!bytes.ok()) return bytes.get("a register");
-  return bytes_of(type.dtype, *elements);
+  return bytes_of(type.dtype, CheckedSize(*elements)).get("a register");
 }
 
 /// The byte of its first input at which the result of `insn` already lies, where its op (`row`) says so and

@@ -37,10 +37,9 @@ namespace detail {
       return fail(Errc::invalid_plan, "weight ", w.name.view(),
                   " has a symbol in its shape, or rows that are not whole blocks");
     if (!w.inline_data()) continue;
-    const CheckedSize elements = w.shape.elements({});
+    const CheckedSize bytes = bytes_of(w.dtype, w.shape.elements({}));
     const CheckedSize end = CheckedSize(w.data_offset) + w.data_bytes;
-    if (!elements.ok() || !end.ok() || end.raw() > plan.constants.size() ||
-        w.data_bytes != bytes_of(w.dtype, elements.raw()))
+    if (!bytes.ok() || !end.ok() || end.raw() > plan.constants.size() || w.data_bytes != bytes.raw())
       return fail(Errc::invalid_plan, "weight ", w.name.view(), ": its data does not have the size of its shape");
   }
   for (std::size_t i = 0; i < plan.states.size(); ++i) {

@@ -108,10 +108,7 @@ struct TensorType {
 /// Bytes of a dense tensor of `type`, whose extents are constants. 4-bit integers lie two in a byte,
 /// the first in the low half; the unused half of the last byte is zero.
 [[nodiscard]] constexpr CheckedSize literal_bytes(const TensorType& type) noexcept {
-  const CheckedSize elements = type.shape.constant_elements();
-  const DTypeInfo& row = info(type.dtype);
-  const CheckedSize bytes = elements * CheckedSize(row.block_bytes);
-  return row.block_elems == 1 || !bytes.ok() ? bytes : CheckedSize(bytes_of(type.dtype, elements.raw()));
+  return bytes_of(type.dtype, type.shape.constant_elements());
 }
 static_assert(literal_bytes({DType::si4, {3}}).raw() == 2 && literal_bytes({DType::cf64, {2, 0}}).raw() == 0);
 
