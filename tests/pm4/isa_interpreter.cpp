@@ -30,7 +30,7 @@ Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
   g.lds = s.lds;
   g.memory = &memory;
   g.counters = &counters;
-  g.fma = fma_lanes();
+  g.kernels = lane_kernels();
   g.isa = s.isa;
   g.waves = 1;
   Wave w;

@@ -47,17 +47,21 @@ template <auto F> [[nodiscard]] constexpr f16 half_of(f16 a) noexcept { return t
 [[nodiscard]] constexpr f32 fma_f32(f32 a, f32 b, f32 c) noexcept { return __builtin_fmaf(a, b, c); }
 
 /// IEEE 754-2019 minimumNumber and maximumNumber: a number wins over NaN, -0 is below +0.
+///
+/// Equal numbers differ in the sign of zero alone. Selections of bits, so that loops of f32 become vector code.
 template <class T> [[nodiscard]] constexpr T min_num(T a, T b) noexcept {
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  if (a == b) return is_negative(a) ? a : b;
-  return a < b ? a : b;
+  auto result = a < b ? bits(a) : bits(b);
+  result = a == b ? bits(a) | bits(b) : result;
+  result = a != a ? bits(b) : result;
+  result = b != b ? bits(a) : result;
+  return std::bit_cast<T>(result);
 }
 template <class T> [[nodiscard]] constexpr T max_num(T a, T b) noexcept {
-  if (is_nan(a)) return b;
-  if (is_nan(b)) return a;
-  if (a == b) return is_negative(a) ? b : a;
-  return a > b ? a : b;
+  auto result = a > b ? bits(a) : bits(b);
+  result = a == b ? bits(a) & bits(b) : result;
+  result = a != a ? bits(b) : result;
+  result = b != b ? bits(a) : result;
+  return std::bit_cast<T>(result);
 }
 /// IEEE 754-2019 minimum and maximum: NaN wins.
 template <class T> [[nodiscard]] constexpr T minimum(T a, T b) noexcept {

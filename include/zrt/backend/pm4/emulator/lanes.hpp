@@ -340,7 +340,53 @@ constexpr LaneFunction<F, kCalled, R, A...> deduce_lanes(R (*)(A...)) noexcept;
 /// destination.
 template <auto F> inline constexpr Semantics kLanesOf = decltype(detail::deduce_lanes<F, false>(+F))::semantics();
 
-/// The same for a function too large to be worth a loop of its own: it is called for each lane.
+namespace detail {
+
+/// A shift or field extraction whose amounts are often the same in all lanes, which the baseline has vector code for.
+///
+/// kUniform: the sources that then are scalars, as bits.
+template <auto F, unsigned kUniform, class R, class... A> struct ShiftFunction {
+  static Flow run(Wave& w, const Decoded& d) noexcept {
+    for (unsigned i = 0; i < sizeof...(A); ++i) {
+      const bool varies = d.src[i].kind == Operand::Kind::vgpr || d.src[i].flags != 0;
+      if ((kUniform >> i & 1u) != 0 && varies) return LaneFunction<F, false, R, A...>::run(w, d);
+    }
+    for (unsigned half = 0; half < w.halves; ++half) pass(w, d, half, std::index_sequence_for<A...>{});
+    return Flow::next;
+  }
+  static constexpr Semantics semantics() noexcept { return semantics_of<R, A...>(&run); }
+
+ private:
+  /// A source that is the same in all lanes.
+  template <class T> struct Same {
+    T value;
+    Same(const Wave& w, const Decoded& d, std::size_t source, unsigned) noexcept
+        : value(std::bit_cast<T>(scalar_word(w, d.src[source], 0))) {}
+    [[nodiscard]] T operator[](unsigned) const noexcept { return value; }
+  };
+  template <std::size_t... I>
+  ZRT_ALWAYS_INLINE static void pass(Wave& w, const Decoded& d, unsigned half, std::index_sequence<I...>) noexcept {
+    u32 active = w.exec(half);
+    if (d.has_dpp) active &= dpp_writes(w, d, half);
+    Lanes out;
+    compute(&out, std::conditional_t < (kUniform >> I & 1u) != 0, Same<A>, Argument < A >> (w, d, I, half)...);
+    write_lanes(w, d.dst, half, 0, out.lane, active);
+  }
+  template <class... Arguments>
+  ZRT_ALWAYS_INLINE static void compute(Lanes* __restrict out, const Arguments&... a) noexcept {
+    for (unsigned i = 0; i < kLanes; ++i) out->lane[i] = bits_of(F(a[i]...));
+  }
+};
+template <auto F, unsigned kUniform, class R, class... A>
+constexpr ShiftFunction<F, kUniform, R, A...> deduce_shift(R (*)(A...)) noexcept;
+
+}  // namespace detail
+
+/// The semantics of a shift or field extraction by the sources that `kUniform` names.
+template <auto F, unsigned kUniform>
+inline constexpr Semantics kShiftOf = decltype(detail::deduce_shift<F, kUniform>(+F))::semantics();
+
+/// As kLanesOf, for a function too large to be worth a loop of its own: it is called for each lane.
 template <auto F> inline constexpr Semantics kCalledOf = decltype(detail::deduce_lanes<F, true>(+F))::semantics();
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -15,8 +15,8 @@ inline Flow multiply_add(Wave& w, const Decoded& d) noexcept {
     if (d.has_dpp) active &= dpp_writes(w, d, half);
     constexpr u32 kSign = 0x80000000u;
     Lanes a, b, c, out;
-    w.group->fma(lanes_of(w, d, d.src[0], half, 0, kSign, a), lanes_of(w, d, d.src[1], half, 0, kSign, b),
-                 lanes_of(w, d, d.src[2], half, 0, kSign, c), out.lane);
+    w.group->kernels.fma(lanes_of(w, d, d.src[0], half, 0, kSign, a), lanes_of(w, d, d.src[1], half, 0, kSign, b),
+                         lanes_of(w, d, d.src[2], half, 0, kSign, c), out.lane);
     if (d.clamp || d.output_modifier != 0) modify_output(d, Type::f32, &out);
     write_lanes(w, d.dst, half, 0, out.lane, active);
   }
@@ -44,7 +44,7 @@ template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
         in[s].lane[i] = bits;
       }
     }
-    w.group->fma(in[0].lane, in[1].lane, in[2].lane, out.lane);
+    w.group->kernels.fma(in[0].lane, in[1].lane, in[2].lane, out.lane);
     if (d.clamp) modify_output(d, Type::f32, &out);
     if constexpr (kResult == MixResult::whole) {
       write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
@@ -110,23 +110,27 @@ template <auto F> inline constexpr Semantics kPackedOf = decltype(detail::deduce
 
 /// Dot products of integers: kBits per element, elements signed by neg_lo where kMixed; clamp saturates.
 template <unsigned kBits, bool kMixed> Flow integer_dot(Wave& w, const Decoded& d) noexcept {
-  const bool sign_a = kMixed && (d.neg_lo & 1) != 0, sign_b = kMixed && (d.neg_lo & 2) != 0;
-  auto element = [](u32 raw, unsigned i, bool sign) -> i64 {
-    const u32 field = raw >> i * kBits & ((u32{1} << kBits) - 1);
-    const u32 top = u32{1} << (kBits - 1);
-    return sign ? static_cast<i64>(field ^ top) - top : i64{field};
-  };
+  // An element's top bit, which is subtracted twice where the element is signed; 0 where it is not.
+  constexpr u32 kTop = u32{1} << (kBits - 1);
+  const u32 top_a = kMixed && (d.neg_lo & 1) != 0 ? kTop : 0, top_b = kMixed && (d.neg_lo & 2) != 0 ? kTop : 0;
   for (unsigned half = 0; half < w.halves; ++half) {
     Lanes own_a, own_b, own_c, out;
     const u32* a = lanes_of(w, d, d.src[0], half, 0, 0, own_a);
     const u32* b = lanes_of(w, d, d.src[1], half, 0, 0, own_b);
     const u32* c = lanes_of(w, d, d.src[2], half, 0, 0, own_c);
+    if constexpr (kBits == 8 && kMixed)
+      w.group->kernels.dot_bytes(a, b, top_a, top_b, out.lane);
+    else
+      dot_elements<kBits>(a, b, top_a, top_b, out.lane);
     for (unsigned i = 0; i < kLanes; ++i) {
-      i64 sum = kMixed ? i64{static_cast<i32>(c[i])} : i64{c[i]};
-      for (unsigned k = 0; k < 32 / kBits; ++k) sum += element(a[i], k, sign_a) * element(b[i], k, sign_b);
-      if (d.clamp)
-        sum = kMixed ? lane::clamped<i64>(sum, -0x80000000ll, 0x7fffffffll) : lane::clamped<i64>(sum, 0, 0xffffffffll);
-      out.lane[i] = static_cast<u32>(sum);
+      if (d.clamp) {
+        // The products' sum alone always fits.
+        const i64 sum = kMixed ? i64{static_cast<i32>(c[i])} + static_cast<i32>(out.lane[i]) : i64{c[i]} + out.lane[i];
+        out.lane[i] = static_cast<u32>(kMixed ? lane::clamped<i64>(sum, -0x80000000ll, 0x7fffffffll)
+                                              : lane::clamped<i64>(sum, 0, 0xffffffffll));
+      } else {
+        out.lane[i] += c[i];
+      }
     }
     write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
   }

@@ -135,7 +135,7 @@ class DispatchRun {
     for (std::byte& byte : g.lds) byte = static_cast<std::byte>(kUnwritten & 0xffu);
     g.memory = &memory_;
     g.counters = &b.counters;
-    g.fma = fma_;
+    g.kernels = kernels_;
     g.isa = d_.isa;
     g.waves = shape_.waves;
     ++b.counters.workgroups;
@@ -212,7 +212,7 @@ class DispatchRun {
   const Program& program_;
   const AddressSpace& memory_;
   const Allocator& allocator_;
-  const FmaLanes fma_ = fma_lanes();
+  const LaneKernels kernels_ = lane_kernels();
   const u64 total_;
   Atomic<u64> next_{0};
   Mutex mutex_{};

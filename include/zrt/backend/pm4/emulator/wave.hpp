@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/emulator/counters.hpp>
-#include <zrt/backend/pm4/emulator/fma_lanes.hpp>
+#include <zrt/backend/pm4/emulator/lane_kernels.hpp>
 #include <zrt/backend/pm4/emulator/memory.hpp>
 #include <zrt/backend/pm4/emulator/waits.hpp>
 
@@ -25,7 +25,7 @@ struct Workgroup {
   std::span<std::byte> lds{};
   const AddressSpace* memory = nullptr;
   Counters* counters = nullptr;
-  FmaLanes fma = nullptr;
+  LaneKernels kernels{};
   Isa isa = Isa::gfx12;
   u32 waves = 0;
   u32 ended = 0;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/isa_instructions.cpp: instructions as LLVM assembles them, with results that Python computed.
+//
+// The cases are tests/data/pm4/isa_cases.txt, written by tests/tools/pm4_isa_cases.py.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <pm4/isa_interpreter.hpp>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::pm4::emulator;
+using zrt::test::kSnippetVgprs;
+using zrt::test::Snippet;
+
+struct Inputs {
+  std::map<unsigned, std::vector<std::uint32_t>> vgprs;
+  std::map<unsigned, std::uint32_t> sgprs;
+};
+struct Case {
+  std::string line, isa, inputs;
+  int ulp = 0;
+  std::vector<std::uint32_t> words;
+  std::vector<std::pair<std::string, std::string>> results;
+};
+
+std::vector<std::uint32_t> words_of(const std::string& text) {
+  std::vector<std::uint32_t> words;
+  for (std::size_t i = 0; i + 8 <= text.size(); i += 8)
+    words.push_back(static_cast<std::uint32_t>(std::stoul(text.substr(i, 8), nullptr, 16)));
+  return words;
+}
+
+struct Cases {
+  std::map<std::string, Inputs> inputs;
+  std::vector<Case> cases;
+
+  Cases() {
+    std::ifstream file(ZRT_TEST_DATA_DIR "/pm4/isa_cases.txt");
+    Inputs* current = nullptr;
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream in(line);
+      std::string kind, number, text;
+      in >> kind;
+      if (kind == "inputs") {
+        in >> text;
+        current = &inputs[text];
+      } else if (kind == "v") {
+        in >> number >> text;
+        current->vgprs[static_cast<unsigned>(std::stoul(number))] = words_of(text);
+      } else if (kind == "s") {
+        in >> number >> text;
+        current->sgprs[static_cast<unsigned>(std::stoul(number))] = words_of(text)[0];
+      } else if (kind == "case") {
+        Case c;
+        c.line = line.substr(0, line.find('|'));
+        in >> c.isa >> c.inputs >> c.ulp >> text;
+        c.words = words_of(text);
+        in >> text;  // the bar
+        while (in >> text) c.results.emplace_back(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
+        cases.push_back(c);
+      }
+    }
+  }
+};
+
+std::vector<std::byte> pattern() {
+  std::vector<std::byte> bytes(4096);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + 11);
+  return bytes;
+}
+
+std::uint64_t fnv(const std::vector<std::byte>& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte b : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3;
+  return hash;
+}
+
+/// A wave with the case's inputs; the other half of a wave64 has the same.
+Snippet start(const Case& c, const Inputs& inputs, bool wave64) {
+  Snippet s;
+  s.isa = c.isa == "gfx11" ? Isa::gfx11 : Isa::gfx12;
+  s.wave64 = wave64;
+  s.words = c.words;
+  s.vgprs.resize(std::size_t{kSnippetVgprs} * kLanes * (wave64 ? 2 : 1));
+  s.sgprs.resize(128);
+  for (const auto& [index, lanes] : inputs.vgprs)
+    for (std::size_t half = 0; half < (wave64 ? 2u : 1u); ++half)
+      std::memcpy(&s.vgprs[(half * kSnippetVgprs + index) * kLanes], lanes.data(), kLanes * 4);
+  for (const auto& [index, value] : inputs.sgprs) s.sgprs[index] = value;
+  s.scc = true;
+  s.lds = pattern();
+  return s;
+}
+
+/// How far two results are apart, as f32 (or as f16 in the lower half): 0 equal, 1 neighbours.
+std::int64_t distance(std::uint32_t a, std::uint32_t b, int ulp) {
+  if (a == b) return 0;
+  const std::uint32_t magnitude_a = a & 0x7fffffffu, magnitude_b = b & 0x7fffffffu;
+  if (magnitude_a > 0x7f800000u && magnitude_b > 0x7f800000u) return 0;  // NaNs
+  const std::uint32_t half_a = a & 0x7fffu, half_b = b & 0x7fffu;
+  if (a >> 16 == b >> 16 && half_a > 0x7c00 && half_b > 0x7c00) return 0;
+  if (ulp == 0) return 1;
+  if ((a ^ b) >> 31 != 0) return magnitude_a == 0 && magnitude_b == 0 ? 0 : 1000;
+  return std::abs(static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b));
+}
+
+std::set<std::string>& executed() {
+  static std::set<std::string> names;
+  return names;
+}
+
+void check(const Case& c, const Snippet& s, const std::vector<std::byte>& memory) {
+  for (const auto& [name, text] : c.results) {
+    if (name == "scc") {
+      EXPECT_EQ(s.scc, text == "1") << c.line;
+    } else if (name == "mem" || name == "lds") {
+      EXPECT_EQ(fnv(name == "mem" ? memory : s.lds), std::stoull(text, nullptr, 16)) << s.name << "  " << c.line;
+    } else if (name[0] == 's') {
+      const auto index = std::stoul(name.substr(1));
+      const auto want = static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
+      EXPECT_LE(distance(s.sgprs[index], want, c.ulp), c.ulp)
+          << s.name << " s" << index << std::hex << " is " << s.sgprs[index] << ", expected " << want << "  " << c.line;
+    } else {
+      const auto index = std::stoul(name.substr(1));
+      const auto want = words_of(text);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const std::uint32_t got = s.vgprs[index * kLanes + lane];
+        if (distance(got, want[lane], c.ulp) <= c.ulp) continue;
+        ADD_FAILURE() << s.name << " " << name << " lane " << lane << std::hex << " is " << got << ", expected "
+                      << want[lane] << "  " << c.line;
+        break;
+      }
+    }
+  }
+}
+
+TEST(IsaInstructions, EveryCaseHasPythonsResult) {
+  const Cases all;
+  ASSERT_GT(all.cases.size(), 1000u);
+  for (const Case& c : all.cases) {
+    Snippet s = start(c, all.inputs.at(c.inputs), false);
+    std::vector<std::byte> memory = pattern();
+    AddressSpace space;
+    ASSERT_TRUE(space.map(0x10000, memory, Permission::read | Permission::write, "memory").has_value());
+    const auto ran = zrt::test::run_snippet(s, space);
+    if (!ran) {
+      ADD_FAILURE() << ran.error().text() << "  " << c.line;
+      continue;
+    }
+    EXPECT_EQ(s.executed, 2u) << c.line;
+    executed().insert(s.name);
+    check(c, s, memory);
+  }
+  std::cout << "distinct instructions executed: " << executed().size() << " in " << all.cases.size() << " cases\n";
+  EXPECT_GE(executed().size(), 250u);
+}
+
+}  // namespace
