@@ -2,9 +2,17 @@
 // tests/fuzz/program.cpp: random programs, some of them broken: verified, lowered, compiled, planned, proven.
 // covers: zrt/ir/ptir/verify.hpp 90
 // covers: zrt/ir/ptir/infer.hpp 90
-// covers: zrt/ir/ptir/lower.hpp 85
+// covers: zrt/ir/ptir/lower.hpp 90
+// covers: zrt/ir/ptir/lower_call.hpp 90
+// covers: zrt/ir/ptir/rules_elementwise.hpp 90
+// covers: zrt/ir/ptir/rules_extension.hpp 90
+// covers: zrt/ir/ptir/rules_fold.hpp 90
+// covers: zrt/ir/ptir/rules_index.hpp 90
+// covers: zrt/ir/ptir/rules_region.hpp 90
+// covers: zrt/ir/ptir/rules_shape.hpp 90
 // covers: zrt/plan/liveness.hpp 90
 // covers: zrt/plan/memory.hpp 90
+// covers: zrt/plan/order.hpp 90
 // covers: zrt/plan/storage.hpp 90
 // covers: zrt/plan/placement.hpp 90
 // covers: zrt/plan/check_memory.hpp 90
@@ -144,14 +152,21 @@ void edit(plan::PhysicalMapping& mapping, Bytes& bytes) {
   }
 }
 
-/// What the parameters are given: 2 for every open extent, or `uneven` ones, which disagree, and one too few.
-std::vector<ptir::Shape> shapes_of(const ptir::Program& program, bool uneven) {
+enum class Given { even, uneven, negative, large };
+/// What the parameters are given: 2 for every open extent, or uneven ones, which disagree, and one too few; or one
+/// extent that none can have.
+std::vector<ptir::Shape> shapes_of(const ptir::Program& program, Given given) {
+  const bool uneven = given == Given::uneven;
   std::vector<ptir::Shape> shapes;
   for (const ptir::Parameter& p : program.regions[0].parameters) {
     ptir::Shape shape;
     for (const ptir::Dim dim : p.type.shape.view())
       shape.append(dim.is_constant() ? dim : ptir::Dim(uneven ? static_cast<std::int64_t>(shapes.size() % 4) : 2));
     if (uneven && shapes.size() % 8 == 7) shape.append(1);
+    if (shape.rank != 0 && !p.type.shape[0].is_constant()) {
+      if (given == Given::negative) shape.dims[0] = ptir::Dim::any();
+      if (given == Given::large) shape.dims[0] = ptir::Dim(std::int64_t{1} << 40);
+    }
     shapes.push_back(shape);
   }
   if (uneven && shapes.size() % 4 == 3) shapes.pop_back();
@@ -186,10 +201,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto good = ptir::verify(*program); !good) {
     demand(good.error().code() != Errc::ok && !good.error().text().empty());
     // What verify refuses, lower refuses.
-    demand(!ptir::lower(*program, shapes_of(*program, false), *kOps.table));
+    demand(!ptir::lower(*program, shapes_of(*program, Given::even), *kOps.table));
     return 0;
   }
-  const auto graph = ptir::lower(*program, shapes_of(*program, data[1] / 32 == 7), *kOps.table);
+  const std::uint32_t kind = data[1] / 32u;
+  const Given given = kind == 7 ? Given::uneven : kind == 6 ? Given::negative : kind == 5 ? Given::large : Given::even;
+  const auto graph = ptir::lower(*program, shapes_of(*program, given), *kOps.table);
   if (!graph) {
     demand(graph.error().code() != Errc::ok && !graph.error().text().empty());
     return 0;

@@ -123,6 +123,18 @@ TEST(OnnxReader, LoopsWithinLoopsEnd) {
   EXPECT_EQ(error.code(), Errc::limit_exceeded) << error.text();
 }
 
+TEST(OnnxReader, WhatEachTripReadsIsInTheProgramOnce) {
+  std::string table = field(1, std::int64_t{1} << 14) + field(2, kInt64) + field(8, "table");
+  table += field(9, std::string(std::size_t{8} << 14, '\1'));
+  const std::string body = node("Add", {"x", "table"}, {"s"}) + node("Identity", {"c"}, {"d"}) +
+                           input("i", kInt64, {}) + input("c", kBool, {}) + output("d") + output("s");
+  const auto program = read(model(field(5, table) + input("x", kInt64, {1 << 14}) + numbers("n", {}, {200}) +
+                                  node("Cast", {"n"}, {"yes"}, {integer("to", kBool)}) +
+                                  node("Loop", {"n", "yes"}, {"z"}, {graph_in("body", body)}) + output("z")));
+  ASSERT_TRUE(program) << program.error().text();
+  EXPECT_LT(program->literal_bytes.size(), std::size_t{9} << 14);
+}
+
 TEST(OnnxReader, OperatorsOfAnotherFormAreRefused) {
   const std::string one = input("y", kFloat, {4}) + kX4 + output("z");
   // Add of opset 6 has `broadcast` and `axis`; softmax before 13 splits a matrix at its axis.

@@ -135,9 +135,10 @@ class NodeCall {
   /// Operand `i` as a tensor of the program; a scalar after an error.
   [[nodiscard]] Tensor in(std::size_t i) noexcept { return tensor_of(value(i)); }
   [[nodiscard]] Tensor tensor_of(const Value& v) noexcept {
-    if (v.known) return builder_->literal(v.type, v.data);
+    if (v.known) return known_tensor(v);
     return v.tensor ? *v.tensor : builder_->scalar(DType::f32, 0);
   }
+  [[nodiscard]] Tensor known_tensor(const Value& v) noexcept;
   [[nodiscard]] DType dtype(std::size_t i) noexcept { return value(i).type.dtype; }
   [[nodiscard]] std::size_t rank(std::size_t i) noexcept { return value(i).type.shape.size(); }
   /// The extents of operand `i`, which must be constants.

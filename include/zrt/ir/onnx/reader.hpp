@@ -35,6 +35,8 @@ inline constexpr std::size_t kMaxGraphDepth = 16;
 inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
 /// Bytes of known values that a reader keeps, beyond four times those of the file.
 inline constexpr std::size_t kMaxKeptBytes = std::size_t{256} << 20;
+/// Known values of as many bytes are in the program once, however often they are read.
+inline constexpr std::size_t kSharedBytes = std::size_t{64} << 10;
 
 /// Reads one file of `file_bytes` bytes. Values that are known live in it.
 class Reader {
@@ -44,6 +46,7 @@ class Reader {
         opset_(opset),
         builder_(options.allocator),
         kept_(options.allocator),
+        shared_(options.allocator),
         room_(file_bytes < kMaxKeptBytes ? 4 * file_bytes + kMaxKeptBytes : file_bytes) {}
 
   [[nodiscard]] Builder& b() noexcept { return builder_; }
@@ -105,6 +108,15 @@ class Reader {
     return {};
   }
 
+  /// A known value as a literal of the program.
+  [[nodiscard]] Tensor literal(const Value& v) noexcept {
+    if (v.data.size() < kSharedBytes) return builder_.literal(v.type, v.data);
+    for (const Shared& had : shared_)
+      if (had.data == v.data.data() && had.literal.type() == v.type) return had.literal;
+    const Tensor made = builder_.literal(v.type, v.data);
+    if (auto r = shared_.push_back({v.data.data(), made}); !r) builder_.set(r.error());
+    return made;
+  }
   /// Keeps `bytes` as long as the reader.
   [[nodiscard]] Result<std::span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
     if (bytes.size() > room_)
@@ -127,6 +139,11 @@ class Reader {
   static void translate(NodeCall& call) noexcept;
 
  private:
+  struct Shared {
+    const std::byte* data;
+    Tensor literal;
+  };
+
   /// Compares a result with the type that the model declares for it. Where the caller gave an input other extents,
   /// element type and rank must agree; a name agrees with any extent.
   [[nodiscard]] Result<void> expect_declared(const ValueView& output, const ptir::TensorType& found) const noexcept {
@@ -193,6 +210,7 @@ class Reader {
   std::int64_t opset_;
   Builder builder_;
   Vector<Vector<std::byte>> kept_;
+  Vector<Shared> shared_;
   bool reshaped_ = false;         ///< an input has other extents than the file says
   std::optional<Error> located_;  ///< the first error, with the nodes that it is in
   std::size_t depth_ = 0;
@@ -200,6 +218,7 @@ class Reader {
   std::size_t room_;  ///< bytes that may still be kept
 };
 
+inline Tensor NodeCall::known_tensor(const Value& v) noexcept { return reader_->literal(v); }
 inline const Allocator& NodeCall::allocator() const noexcept { return reader_->allocator(); }
 
 inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view what) noexcept {
