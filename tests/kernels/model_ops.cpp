@@ -407,6 +407,41 @@ TEST(CpuKernels, SampleFromManyCandidates) {
   }
 }
 
+/// Without top-k few candidates decide, unless a sum ends so near to what it is compared with that all must be ordered.
+TEST(CpuKernels, SampleFromAll) {
+  const std::uint32_t rows = 16;
+  for (const std::uint32_t vocabulary : {1024u, 2047u}) {
+    for (const float top_p : {1.0f, 0.95f, 0.5f, 1e-3f})
+      for (const float min_p : {0.0f, 0.05f, 0.9f}) {
+        Case c(vocabulary + static_cast<std::uint32_t>(8 * top_p + 99 * min_p), rows);
+        const HostCall<ops::Sample> s = sampled(c, vocabulary, 4);
+        float* x = s.in[0].as<float>();
+        for (std::uint32_t i = 0; i < vocabulary; ++i) {
+          x[0 * vocabulary + i] = 1.5f;  // sums are whole numbers, and so is half of them
+          x[1 * vocabulary + i] = i % 2 == 0 ? 1.5f : 1.0f;
+          x[2 * vocabulary + i] = i % 100 == 7 ? 1.5f : std::numeric_limits<float>::quiet_NaN();
+          x[3 * vocabulary + i] = i % 100 == 7 ? 1.5f : -std::numeric_limits<float>::infinity();
+          x[4 * vocabulary + i] = i == 70 ? 0x1p17f : 0.0f;
+          x[5 * vocabulary + i] += 20.0f / static_cast<float>(i + 1);
+          x[6 * vocabulary + i] = 5.0f + 1e-5f * x[6 * vocabulary + i];
+          for (std::uint32_t row = 7; row < rows; ++row) x[row * vocabulary + i] *= 0.25f * static_cast<float>(row);
+        }
+        for (std::uint32_t row = 0; row < rows; ++row) {
+          ops::SampleRequest r;
+          r.active = 1;
+          r.seed_low = vocabulary * row + static_cast<std::uint32_t>(16 * top_p);
+          r.temperature = row % 3 == 0 ? 0.8f : row % 3 == 1 ? 1.0f : 2.5f;
+          r.top_k = row % 5 == 0 ? vocabulary : 0;
+          r.top_p = top_p;
+          r.min_p = min_p;
+          r.min_keep = row % 4 == 0 ? 20 : 1;
+          request(s, row, r);
+        }
+        c.check(s);
+      }
+  }
+}
+
 TEST(CpuKernels, UnknownWeightTypeIsNamed) {
   Case c(1, 1);
   exec::HostProgram program;

@@ -100,7 +100,8 @@ TEST(CpuPrimitives, Attention) {
   struct Sizes {
     std::uint32_t queries, keys, dim;
   };
-  for (const Sizes& size : {Sizes{1, 65, 20}, Sizes{19, 19, 128}, Sizes{17, 530, 5}, Sizes{3, 1, 130}})
+  for (const Sizes& size :
+       {Sizes{1, 65, 20}, Sizes{19, 19, 128}, Sizes{17, 530, 5}, Sizes{3, 1, 130}, Sizes{70, 9, 130}})
     for (const bool causal : {false, true})
       for (const bool masked : {false, true}) {
         const auto [queries, keys, dim] = size;
@@ -117,6 +118,50 @@ TEST(CpuPrimitives, Attention) {
         }
         c.check(call);
       }
+}
+
+/// Windows that hang over every edge, side by side in x and apart, and more blocks of rows than a convolution has
+/// workers with scratch.
+TEST(CpuPrimitives, Convolve) {
+  struct Axis {
+    std::uint32_t extent, window, stride, low, high, dilation;
+  };
+  const std::vector<std::vector<Axis>> windows{
+      {{41, 3, 1, 1, 1, 1}},
+      {{9, 5, 2, 7, 4, 1}},
+      {{21, 3, 1, 1, 1, 1}, {23, 3, 1, 1, 1, 1}},
+      {{7, 2, 1, 0, 3, 2}, {8, 4, 3, 2, 2, 2}},
+      {{4, 2, 1, 1, 0, 1}, {5, 1, 1, 0, 0, 1}, {6, 3, 1, 2, 2, 1}},
+  };
+  for (const auto& axes : windows)
+    for (const std::uint32_t groups : {1u, 3u}) {
+      Case c(static_cast<std::uint32_t>(axes.size()) * 10 + groups);
+      constexpr std::uint32_t kChannels = 5, kOut = 4;
+      ops::ConvolveParams p;
+      p.groups = groups;
+      p.patches.spatial = static_cast<std::uint32_t>(axes.size());
+      const float padding = 0.75f;
+      std::memcpy(p.patches.pad_value.data(), &padding, sizeof padding);
+      Shape x{2}, y{2};
+      std::uint32_t window = 1;
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        const Axis& a = axes[i];
+        p.patches.window[i] = a.window;
+        p.patches.strides[i] = a.stride;
+        p.patches.pad_low[i] = a.low;
+        p.patches.pad_high[i] = a.high;
+        p.patches.dilation[i] = a.dilation;
+        x = x.appended(a.extent);
+        y = y.appended((a.extent + a.low + a.high - (a.window - 1) * a.dilation - 1) / a.stride + 1);
+        window *= a.window;
+      }
+      c.check(HostCall<ops::Convolve>{
+          {c.reals(x.appended(groups * kChannels)), c.reals({groups * kOut, window, kChannels})},
+          {c.tensor(DType::f32, y.appended(groups * kOut))},
+          {},
+          {},
+          p});
+    }
 }
 
 }  // namespace

@@ -150,6 +150,22 @@ TEST(CpuTyped, Elements) {
   }
 }
 
+/// From any bits of any type: NaN, infinities, subnormals and the ends of ranges among them.
+TEST(CpuTyped, Casts) {
+  Case c(9);
+  std::vector<HostTensor> tensors, results;
+  for (const zrt::DTypeInfo& type : zrt::kDTypes) {
+    if (!zrt::is_computed(type.dtype)) continue;
+    HostTensor x = bits(c, type.dtype, {151});
+    if (type.dtype == DType::i1)
+      for (std::uint64_t i = 0; i < 151; ++i) x.data[i] &= std::byte{1};
+    tensors.push_back(x);
+    results.push_back(c.tensor(type.dtype, {151}));
+  }
+  for (const HostTensor& x : tensors)
+    for (const HostTensor& y : results) c.check(HostCall<ops::Cast>{{x}, {y}, {}, {}, {y.type.dtype}});
+}
+
 TEST(CpuTyped, Quantization) {
   for (const DType integer : {DType::si4, DType::ui8, DType::si32, DType::si64})
     for (const DType real : {DType::f32, DType::bf16, DType::f64})

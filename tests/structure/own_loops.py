@@ -3,7 +3,8 @@
 """CpuBackend computes every op by loops of its own: none of its headers names a reference.
 
 An adapter may use what an op's header says of single elements, of places and of ranges; it may not call the op's
-`reference`, ask for its `reference_scratch`, or include the reference backend.
+`reference`, ask for its `reference_scratch`, include the reference backend, or go through the loops by which references
+cast, map, fold and gather elements.
 
 Each adapter says what its loops are (`loops`, cpu::Loops), and docs/performance.md lists the ops by that.
 
@@ -21,6 +22,9 @@ BANNED = {
     r"\breference_scratch\b|\bHasReference(?:Scratch)?\b": "asks for a reference's scratch",
     r"#\s*include\s*[<\"]zrt/backend/reference": "includes the reference backend",
     r"\bReferenceBackend\b": "names the reference backend",
+    # What references loop by. What these do to one element (a domain's load, a cast's `to_domain`) is shared.
+    r"\b(?:cast_elements|map_elements|unpack_as|pack_from|store_accumulated|for_each_cast)\b|\bConvolve\s*::\s*gather\b"
+    r"|#\s*include\s*[<\"]zrt/core/(?:map_elements|accumulator)\.hpp": "has a loop of the references",
 }
 
 
@@ -57,6 +61,11 @@ CASES = [  # source, what must be said
     ("return O::reference_scratch(call, bounds);", "asks for"),
     ("if constexpr (HasReferenceScratch<O>) {}", "asks for"),
     ("#include <zrt/backend/reference.hpp>", "includes"),
+    ("map_elements<T, R>(from, to, y, n, f, x);", "a loop of the references"),
+    ("cast_elements (from, x, to, y, 0, n);", "a loop of the references"),
+    ("ops::Convolve::gather(c, e, row, 0, y);", "a loop of the references"),
+    ("#include <zrt/core/map_elements.hpp>", "a loop of the references"),
+    ("r.push(&gather<4>, c);", None),
     ("copy_box(dtype, from, to, O::box(c, step), step, worker);", None),
     ("const int& reference = x;", None),
 ]

@@ -19,6 +19,13 @@ template <DomainValue T> struct CastTarget {
   Rounding rounding;  ///< of what is not exact in the domain: to odd where packing rounds again
 };
 
+template <DomainValue T> [[nodiscard]] constexpr CastTarget<T> cast_target(DType to) noexcept {
+  const ElementFunctions<T>& type = element_functions<T>(to);
+  // f64 holds what comes to it, or rounds it once.
+  const bool once = to == DType::f32 || to == DType::f64;
+  return {type.lowest, type.highest, to == DType::i1, once ? Rounding::nearest_even : Rounding::to_odd};
+}
+
 /// Toward zero, the ends of the range for what lies beyond them, 0 for NaN.
 template <std::integral T, std::floating_point F>
 [[nodiscard]] constexpr T truncate(F x, const CastTarget<T>& to) noexcept {
@@ -64,8 +71,7 @@ void cast_run(DType from, const std::byte* src, DType to, std::byte* dst, std::u
               std::uint64_t count) noexcept {
   const ElementFunctions<F>& source = element_functions<F>(from);
   const ElementFunctions<T>& destination = element_functions<T>(to);
-  const CastTarget<T> target{destination.lowest, destination.highest, to == DType::i1,
-                             to == DType::f32 ? Rounding::nearest_even : Rounding::to_odd};
+  const CastTarget<T> target = cast_target<T>(to);
   F in[kCastRun];
   T out[kCastRun];
   while (count != 0) {

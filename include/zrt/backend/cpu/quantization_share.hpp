@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/backend/cpu/split.hpp>
-#include <zrt/core/map_elements.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 #include <zrt/ops/quantization.hpp>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace zrt::inline ZRT_ABI::cpu {
 
 /// The scale and zero point of each element of a run.
 struct ScalingRun {
-  float scale[kElementRun];
-  std::int32_t zero_point[kElementRun];
+  float scale[kTypedRun];
+  std::int32_t zero_point[kTypedRun];
 
   /// Fills in those of elements [first, first + count).
   void read(const HostTensor& scales, const HostTensor& zero_points, const ops::Channels& channels, std::uint64_t first,
@@ -49,7 +49,7 @@ inline void read_narrow(DType dtype, const std::byte* data, std::uint64_t first,
                         std::int64_t* out) noexcept {
   visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::integral<T>) {
-      T values[kElementRun];
+      T values[kTypedRun];
       element_functions<T>(dtype).unpack(data, first, count, values);
       for (std::uint64_t i = 0; i < count; ++i) out[i] = static_cast<std::int64_t>(values[i]);
     }
@@ -63,7 +63,7 @@ inline void write_narrow(DType dtype, const std::int64_t* in, std::uint64_t firs
       const ElementFunctions<T>& type = element_functions<T>(dtype);
       const auto lowest = static_cast<std::int64_t>(type.lowest);
       const auto highest = static_cast<std::int64_t>(type.highest);
-      T values[kElementRun];
+      T values[kTypedRun];
       for (std::uint64_t i = 0; i < count; ++i) values[i] = static_cast<T>(std::clamp(in[i], lowest, highest));
       type.pack(values, first, count, data);
     }
@@ -73,8 +73,8 @@ inline void write_narrow(DType dtype, const std::int64_t* in, std::uint64_t firs
 /// Calls `run(first, count)` for the runs of this worker's share of `elements`.
 template <class F> void for_each_run(std::uint64_t elements, const Worker& worker, F&& run) noexcept {
   const Range part = split(elements, 64, worker);
-  for (std::uint64_t first = part.first; first < part.last; first += kElementRun)
-    run(first, std::min(part.last - first, kElementRun));
+  for (std::uint64_t first = part.first; first < part.last; first += kTypedRun)
+    run(first, std::min(part.last - first, kTypedRun));
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -3,22 +3,22 @@
 #pragma once
 
 #include <zrt/backend/cpu/split.hpp>
-#include <zrt/core/map_elements.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 #include <zrt/ops/random.hpp>
 
 #include <algorithm>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// ops::random_words of kElementRun elements: word i of element k is `word[i][k]`.
+/// ops::random_words of kTypedRun elements: word i of element k is `word[i][k]`.
 struct RandomRun {
-  std::uint32_t word[4][kElementRun];
+  std::uint32_t word[4][kTypedRun];
 
   RandomRun(const ops::RandomParams& p, std::uint64_t first) noexcept {
-    for (std::uint64_t k = 0; k < kElementRun; ++k) put(k, ops::random_counter(p, first + k));
+    for (std::uint64_t k = 0; k < kTypedRun; ++k) put(k, ops::random_counter(p, first + k));
     std::array<std::uint32_t, 2> key = ops::random_key(p);
     for (int round = 0; round < kPhiloxRounds; ++round, key = philox_advance(key))
-      for (std::uint64_t k = 0; k < kElementRun; ++k)
+      for (std::uint64_t k = 0; k < kTypedRun; ++k)
         put(k, philox_round({word[0][k], word[1][k], word[2][k], word[3][k]}, key));
   }
 
@@ -39,12 +39,12 @@ void random_share(const HostCall<O>& c, const ElementFunctions<T>& type, const E
                   const Worker& worker, F&& number) noexcept {
   const HostTensor& y = c.out[0];
   const ops::RandomParams p = ops::keyed(c);
-  const Range part = split(y.elements(step), kElementRun, worker);
-  T values[kElementRun];
-  for (std::uint64_t first = part.first; first < part.last; first += kElementRun) {
+  const Range part = split(y.elements(step), kTypedRun, worker);
+  T values[kTypedRun];
+  for (std::uint64_t first = part.first; first < part.last; first += kTypedRun) {
     const RandomRun words(p, first);
     number(words, values);
-    type.pack(values, first, std::min(part.last - first, kElementRun), y.data);
+    type.pack(values, first, std::min(part.last - first, kTypedRun), y.data);
   }
 }
 

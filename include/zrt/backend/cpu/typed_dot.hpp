@@ -75,8 +75,8 @@ struct TypedDot {
     const ops::DotGeneralParams& p = a.call.params;
     const Range part = split(y.elements(step), 64, worker);
     visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
-      ops::store_accumulated(p.accum_dtype, reinterpret_cast<const T*>(plan.sums) + part.first, part.last - part.first,
-                             p.out_dtype, y.data + bytes_of(p.out_dtype, part.first));
+      write_accumulated(p.accum_dtype, reinterpret_cast<const T*>(plan.sums) + part.first, part.last - part.first,
+                        p.out_dtype, y.data + bytes_of(p.out_dtype, part.first));
     });
   }
 
@@ -172,9 +172,9 @@ struct TypedDot {
     if (part.first == part.last) return;
     rows.seek(part.first);
     for (std::uint64_t row = part.first; row < part.last; ++row, rows.next())
-      for (std::uint64_t first = 0; first < inner.extent; first += kFoldRun)
+      for (std::uint64_t first = 0; first < inner.extent; first += kTypedRun)
         read_line(x.type.dtype, x.data, rows.from + first * inner.from_stride, inner.from_stride,
-                  std::min(inner.extent - first, kFoldRun), as, out + row * inner.extent + first);
+                  std::min(inner.extent - first, kTypedRun), as, out + row * inner.extent + first);
   }
 };
 

@@ -4,7 +4,7 @@
 
 #include <zrt/backend/cpu/primitive_set.hpp>
 #include <zrt/backend/cpu/split.hpp>
-#include <zrt/core/map_elements.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 
 #include <array>
 #include <utility>
@@ -23,8 +23,20 @@ template <DomainValue T, DomainValue R = T, class F, class... X>
 void map_share(DType from, const HostTensor& y, const ExecutionContext& step, const Worker& worker, F&& f,
                const X&... x) noexcept {
   const Range part = split(y.elements(step), 64, worker);
-  map_elements<T, R>(from, y.type.dtype, y.data + bytes_of(y.type.dtype, part.first), part.last - part.first, f,
-                     (x.data + bytes_of(from, part.first))...);
+  const RunsTo<R> results(y.type.dtype, y.data);
+  const RunsOf<T> operands[]{RunsOf<T>(from, x.data)...};
+  T in[sizeof...(X)][kTypedRun];
+  R out[kTypedRun];
+  for (std::uint64_t first = part.first; first < part.last; first += kTypedRun) {
+    const std::uint64_t run = part.last - first < kTypedRun ? part.last - first : kTypedRun;
+    R* const to = results.place(first, out);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      [&](const auto*... values) {
+        for (std::uint64_t i = 0; i < run; ++i) to[i] = f(values[i]...);
+      }(operands[K].read(first, run, in[K])...);
+    }(std::index_sequence_for<X...>{});
+    results.wrote(first, run, out);
+  }
 }
 
 /// A call of elements in a float narrower than f32, and the kernel for f32.

@@ -46,12 +46,12 @@ struct TypedLayerNorm {
     T* gamma = line + x.extent;
     T* beta = gamma + x.extent;
     const auto each_run = [&](auto&& run) noexcept {
-      for (std::uint64_t first = 0; first < x.extent; first += kFoldRun)
-        run(first, std::min(x.extent - first, kFoldRun));
+      for (std::uint64_t first = 0; first < x.extent; first += kTypedRun)
+        run(first, std::min(x.extent - first, kTypedRun));
     };
     each_run([&](std::uint64_t first, std::uint64_t count) {
-      unpack_as(dtype, call.in[1].data, first, count, dtype, gamma + first);
-      unpack_as(dtype, call.in[2].data, first, count, dtype, beta + first);
+      read_as(dtype, call.in[1].data, first, count, dtype, gamma + first);
+      read_as(dtype, call.in[2].data, first, count, dtype, beta + first);
     });
     const std::uint64_t bytes = info(dtype).block_bytes;
     for (std::uint64_t i = part.first; i < part.last; ++i) {
@@ -61,7 +61,7 @@ struct TypedLayerNorm {
       });
       norm(line, gamma, beta, x.extent);
       each_run([&](std::uint64_t first, std::uint64_t count) {
-        std::byte packed[kFoldRun * sizeof(T)];
+        std::byte packed[kTypedRun * sizeof(T)];
         element_functions<T>(dtype).pack(line + first, 0, count, packed);
         for (std::uint64_t k = 0; k < count; ++k)
           std::memcpy(call.out[0].data + (base + (first + k) * x.inner) * bytes, packed + k * bytes, bytes);
@@ -86,9 +86,9 @@ struct TypedLayerNorm {
     sum.take(line, features);
     const double mean = sum.result() / count;
     FoldRun<ops::ReduceKind::sum, double> squares(DType::f64);
-    double run[kFoldRun];
-    for (std::uint64_t first = 0; first < features; first += kFoldRun) {
-      const std::uint64_t n = std::min(features - first, kFoldRun);
+    double run[kTypedRun];
+    for (std::uint64_t first = 0; first < features; first += kTypedRun) {
+      const std::uint64_t n = std::min(features - first, kTypedRun);
       for (std::uint64_t k = 0; k < n; ++k) run[k] = math::sealed((line[first + k] - mean) * (line[first + k] - mean));
       squares.take(run, n);
     }

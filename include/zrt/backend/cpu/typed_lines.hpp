@@ -2,7 +2,7 @@
 // zrt/backend/cpu/typed_lines.hpp: elements that lie a stride apart, read as domain values.
 #pragma once
 
-#include <zrt/core/accumulator.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 
 #include <cstring>
 
@@ -18,17 +18,17 @@ void gather_words(const std::byte* from, std::uint64_t stride, std::uint64_t cou
 }  // namespace detail
 
 /// Reads `count` elements of a computed type that lie `stride` elements apart from element `first` on, cast to `as`,
-/// whose domain is T; count <= kFoldRun.
+/// whose domain is T; count <= kTypedRun.
 template <DomainValue T>
 void read_line(DType dtype, const std::byte* data, std::uint64_t first, std::uint64_t stride, std::uint64_t count,
                DType as, T* out) noexcept {
-  if (stride == 1 || count <= 1) return unpack_as(dtype, data, first, count, as, out);
+  if (stride == 1 || count <= 1) return read_as(dtype, data, first, count, as, out);
   const DTypeInfo& type = info(dtype);
   if (type.block_elems != 1) {
-    for (std::uint64_t i = 0; i < count; ++i) unpack_as(dtype, data, first + i * stride, 1, as, out + i);
+    for (std::uint64_t i = 0; i < count; ++i) read_as(dtype, data, first + i * stride, 1, as, out + i);
     return;
   }
-  std::byte together[kFoldRun * sizeof(std::uint64_t)];
+  std::byte together[kTypedRun * sizeof(std::uint64_t)];
   const std::byte* from = data + first * type.block_bytes;
   switch (type.block_bytes) {
     case 1:
@@ -43,7 +43,7 @@ void read_line(DType dtype, const std::byte* data, std::uint64_t first, std::uin
     default:
       detail::gather_words<8>(from, stride, count, together);
   }
-  unpack_as(dtype, together, 0, count, as, out);
+  read_as(dtype, together, 0, count, as, out);
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu

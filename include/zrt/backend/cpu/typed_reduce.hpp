@@ -24,22 +24,22 @@ template <ops::ReduceKind kKind, DomainValue T> class TypedReduce {
   /// Computes elements [first, last) of the output; `first` is even.
   void run(std::uint64_t first, std::uint64_t last) const noexcept {
     const ops::ReduceParams& p = c_->params;
-    T results[kFoldRun];
+    T results[kTypedRun];
     std::uint64_t filled = 0;
     for (std::uint64_t y = first; y < last;) {
       std::uint64_t width = 1;
       if (side_by_side()) {
         const std::uint64_t row = kept_.axes().back().extent;
-        width = std::min({row - y % row, last - y, kWidth, kFoldRun - filled});
+        width = std::min({row - y % row, last - y, kWidth, kTypedRun - filled});
         columns(y, width, results + filled);
       } else {
         results[filled] = line(y);
       }
       y += width;
       filled += width;
-      if (filled != kFoldRun && y != last) continue;
-      ops::store_accumulated(p.accum_dtype, results, filled, p.out_dtype,
-                             c_->out[0].data + bytes_of(p.out_dtype, y - filled));
+      if (filled != kTypedRun && y != last) continue;
+      write_accumulated(p.accum_dtype, results, filled, p.out_dtype,
+                        c_->out[0].data + bytes_of(p.out_dtype, y - filled));
       filled = 0;
     }
   }
@@ -68,10 +68,10 @@ template <ops::ReduceKind kKind, DomainValue T> class TypedReduce {
       else
         rows.add({axis.extent, axis.stride[0], 0});
     }
-    T run[kFoldRun];
+    T run[kTypedRun];
     for (std::uint64_t row = 0; row < rows.places(); ++row, rows.next())
-      for (std::uint64_t first = 0; first < inner.extent; first += kFoldRun) {
-        const std::uint64_t count = std::min(inner.extent - first, kFoldRun);
+      for (std::uint64_t first = 0; first < inner.extent; first += kTypedRun) {
+        const std::uint64_t count = std::min(inner.extent - first, kTypedRun);
         read_line(c_->in[0].type.dtype, c_->in[0].data, base + rows.from + first * inner.from_stride, inner.from_stride,
                   count, p.accum_dtype, run);
         fold.take(run, count);
@@ -92,7 +92,7 @@ template <ops::ReduceKind kKind, DomainValue T> class TypedReduce {
     const std::uint64_t count = folded_.elements();
     T run[kWidth];
     for (std::uint64_t n = 0; n < count; ++n, places.next()) {
-      unpack_as(c_->in[0].type.dtype, c_->in[0].data, base + places.from, width, p.accum_dtype, run);
+      read_as(c_->in[0].type.dtype, c_->in[0].data, base + places.from, width, p.accum_dtype, run);
       T* lane = lanes[n % kLanes];
       for (std::uint64_t i = 0; i < width; ++i) lane[i] = ops::fold(kKind, lane[i], run[i]);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/cpu/adapter.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 #include <zrt/ops/arg_max.hpp>
 
 #include <algorithm>
@@ -36,20 +37,20 @@ template <> struct Adapter<ops::ArgMax> {
     }
     visit_domain(c.in[0].type.dtype, [&]<class T>(std::type_identity<T>) {
       const ElementFunctions<T>& type = element_functions<T>(c.in[0].type.dtype);
-      T run[kFoldRun];
-      T largest[kFoldRun];
-      std::int64_t at[kFoldRun];
+      T run[kTypedRun];
+      T largest[kTypedRun];
+      std::int64_t at[kTypedRun];
       // NaN gives way to every number, and no number to NaN.
       const auto passes = [](T a, T b) { return a > b || (b != b && a == a); };
       for (std::uint64_t y = part.first; y < part.last;) {
         const std::uint64_t base = y / x.inner * x.extent * x.inner + y % x.inner;
         // Neighbouring lines side by side.
-        const std::uint64_t width = std::min({x.inner - y % x.inner, part.last - y, kFoldRun});
+        const std::uint64_t width = std::min({x.inner - y % x.inner, part.last - y, kTypedRun});
         type.unpack(c.in[0].data, base, width, largest);
         std::fill_n(at, width, 0);
         if (x.inner == 1) {
-          for (std::uint64_t first = 0; first < x.extent; first += kFoldRun) {
-            const std::uint64_t n = std::min(x.extent - first, kFoldRun);
+          for (std::uint64_t first = 0; first < x.extent; first += kTypedRun) {
+            const std::uint64_t n = std::min(x.extent - first, kTypedRun);
             type.unpack(c.in[0].data, base + first, n, run);
             for (std::uint64_t i = 0; i < n; ++i) {
               if (!passes(run[i], *largest)) continue;

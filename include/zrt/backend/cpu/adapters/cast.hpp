@@ -2,8 +2,8 @@
 // zrt/backend/cpu/adapters/cast.hpp: elements as another type.
 #pragma once
 
-#include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/split.hpp>
+#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 #include <zrt/ops/cast.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
@@ -11,15 +11,53 @@ namespace zrt::inline ZRT_ABI::cpu {
 template <> struct Adapter<ops::Cast> {
   static constexpr Loops loops = Loops::typed;
 
-  static Result<void> record(Recorder& r, const HostCall<ops::Cast>& c) noexcept { return r.push(&convert, c); }
+  static Result<void> record(Recorder& r, const HostCall<ops::Cast>& c, const PrimitiveSet& set) noexcept {
+    const DType from = c.in[0].type.dtype;
+    if (from == c.params.dtype && is_float(from)) return r.push(&copy, c);
+    return r.push(&convert, Args{c, &set});
+  }
 
  private:
-  /// Elements are split.
-  static void convert(const HostCall<ops::Cast>& c, const ExecutionContext& step, const Worker& worker) noexcept {
+  struct Args {
+    HostCall<ops::Cast> call{};
+    const PrimitiveSet* set = nullptr;
+
+    template <DomainValue T> [[nodiscard]] const ElementFunctions<T>& type(DType dtype) const noexcept {
+      if constexpr (std::same_as<T, float>)
+        return set->floats(dtype);
+      else
+        return element_functions<T>(dtype);
+    }
+  };
+
+  /// Elements are split, as below. Every bit is kept.
+  static void copy(const HostCall<ops::Cast>& c, const ExecutionContext& step, const Worker& worker) noexcept {
     const Range part = split(c.out[0].elements(step), 64, worker);
-    cast_elements(c.in[0].type.dtype, c.in[0].data, c.params.dtype, c.out[0].data, part.first, part.last - part.first);
+    const std::uint64_t bytes = info(c.params.dtype).block_bytes;
+    if (part.first != part.last)
+      std::memmove(c.out[0].data + part.first * bytes, c.in[0].data + part.first * bytes,
+                   (part.last - part.first) * bytes);
+  }
+  static void convert(const Args& a, const ExecutionContext& step, const Worker& worker) noexcept {
+    const HostTensor& x = a.call.in[0];
+    const HostTensor& y = a.call.out[0];
+    const DType to = a.call.params.dtype;
+    const Range part = split(y.elements(step), 64, worker);
+    visit_domain(x.type.dtype, [&]<class F>(std::type_identity<F>) {
+      visit_domain(to, [&]<class T>(std::type_identity<T>) {
+        const RunsOf<F> operands(a.type<F>(x.type.dtype), x.type.dtype, x.data);
+        const RunsTo<T> results(a.type<T>(to), to, y.data);
+        F in[kTypedRun];
+        T out[kTypedRun];
+        for (std::uint64_t first = part.first; first < part.last; first += kTypedRun) {
+          const std::uint64_t run = part.last - first < kTypedRun ? part.last - first : kTypedRun;
+          convert_values(operands.read(first, run, in), run, to, results.place(first, out));
+          results.wrote(first, run, out);
+        }
+      });
+    });
   }
 };
-static_assert(Records<ops::Cast>);
+static_assert(RecordsPrimitive<ops::Cast>);
 
 }  // namespace zrt::inline ZRT_ABI::cpu

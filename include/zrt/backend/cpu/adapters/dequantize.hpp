@@ -23,16 +23,16 @@ template <> struct Adapter<ops::Dequantize> {
     visit_domain(c.params.output_dtype, [&]<class T>(std::type_identity<T>) {
       if constexpr (std::floating_point<T>) {
         for_each_run(c.in[0].elements(step), worker, [&](std::uint64_t first, std::uint64_t count) {
-          T y[kElementRun];
+          T y[kTypedRun];
           ScalingRun by;
           by.read(c.in[1], c.in[2], channels, first, count);
           if (is_narrow(from)) {
-            std::int64_t q[kElementRun];
+            std::int64_t q[kTypedRun];
             read_narrow(from, c.in[0].data, first, count, q);
             for (std::uint64_t i = 0; i < count; ++i)
               y[i] = static_cast<T>(q[i] - by.zero_point[i]) * static_cast<T>(by.scale[i]);
           } else {
-            ops::Whole q[kElementRun];
+            ops::Whole q[kTypedRun];
             ops::read_whole(from, c.in[0].data, first, count, q);
             for (std::uint64_t i = 0; i < count; ++i)
               y[i] = ops::Dequantize::apply<T>(q[i], by.scale[i], by.zero_point[i]);

@@ -23,19 +23,19 @@ template <> struct Adapter<ops::Quantize> {
     visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
       if constexpr (std::floating_point<T>) {
         for_each_run(c.in[0].elements(step), worker, [&](std::uint64_t first, std::uint64_t count) {
-          T x[kElementRun];
+          T x[kTypedRun];
           ScalingRun by;
           element_functions<T>(dtype).unpack(c.in[0].data, first, count, x);
           by.read(c.in[1], c.in[2], channels, first, count);
           if (is_narrow(to)) {
-            std::int64_t q[kElementRun];
+            std::int64_t q[kTypedRun];
             for (std::uint64_t i = 0; i < count; ++i) {
               const T quotient = x[i] / static_cast<T>(by.scale[i]);
               q[i] = nearest_narrow(quotient) + by.zero_point[i];
             }
             return write_narrow(to, q, first, count, c.out[0].data);
           }
-          ops::Whole q[kElementRun];
+          ops::Whole q[kTypedRun];
           for (std::uint64_t i = 0; i < count; ++i) q[i] = ops::Quantize::apply(x[i], by.scale[i], by.zero_point[i]);
           ops::write_whole(to, q, first, count, c.out[0].data);
         });

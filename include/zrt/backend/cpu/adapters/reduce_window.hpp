@@ -47,12 +47,12 @@ template <> struct Adapter<ops::ReduceWindow> {
 
   /// Elements are split.
   static void widen(const HostCall<ops::ReduceWindow>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const Range part = split(c.in[0].elements(step), kFoldRun, worker);
+    const Range part = split(c.in[0].elements(step), kTypedRun, worker);
     visit_domain(c.params.accum_dtype, [&]<class T>(std::type_identity<T>) {
       T* values = reinterpret_cast<T*>(worker.scratch.data());
-      for (std::uint64_t first = part.first; first < part.last; first += kFoldRun)
-        unpack_as(c.in[0].type.dtype, c.in[0].data, first, std::min(part.last - first, kFoldRun), c.params.accum_dtype,
-                  values + first);
+      for (std::uint64_t first = part.first; first < part.last; first += kTypedRun)
+        read_as(c.in[0].type.dtype, c.in[0].data, first, std::min(part.last - first, kTypedRun), c.params.accum_dtype,
+                values + first);
     });
   }
 
@@ -94,7 +94,7 @@ template <> struct Adapter<ops::ReduceWindow> {
     const ops::ReduceWindowParams& p = c.params;
     const ops::RowMajor x(c.in[0], step);
     const ops::RowMajor y(c.out[0], step);
-    const Range part = split(y.elements, kFoldRun, worker);
+    const Range part = split(y.elements, kTypedRun, worker);
     if (part.first == part.last) return;
     const auto whole = [&](std::size_t axis) noexcept {
       return p.window[axis] == 1 && p.strides[axis] == 1 && p.pad_low[axis] == 0 && p.pad_high[axis] == 0 &&
@@ -108,19 +108,19 @@ template <> struct Adapter<ops::ReduceWindow> {
       const T* values = reinterpret_cast<const T*>(worker.scratch.data());
       const T start = ops::identity<T>(p.kind, p.accum_dtype);
       with_kind<ops::kReduceKinds>(p.kind, [&](auto kind) {
-        T results[kFoldRun];
+        T results[kTypedRun];
         for (std::uint64_t i = part.first; i < part.last;) {
-          const std::uint64_t in_run = (i - part.first) % kFoldRun;
+          const std::uint64_t in_run = (i - part.first) % kTypedRun;
           std::uint64_t width = 1;
           if (wide) {
             const std::uint64_t in_row = y.extent[x.rank - 1u] - at.at[x.rank - 1u];
-            width = std::min({in_row, kWidth, kFoldRun - in_run, part.last - i});
+            width = std::min({in_row, kWidth, kTypedRun - in_run, part.last - i});
           }
           under<decltype(kind)::value>(values, spans, x, start, width, results + in_run);
           i += width;
-          if (in_run + width == kFoldRun || i == part.last)
-            ops::store_accumulated(p.accum_dtype, results, in_run + width, p.out_dtype,
-                                   c.out[0].data + bytes_of(p.out_dtype, i - in_run - width));
+          if (in_run + width == kTypedRun || i == part.last)
+            write_accumulated(p.accum_dtype, results, in_run + width, p.out_dtype,
+                              c.out[0].data + bytes_of(p.out_dtype, i - in_run - width));
           for (std::size_t axis = x.rank; axis-- > 0; width = 1) {
             at.at[axis] += width;
             const bool wraps = at.at[axis] == y.extent[axis];

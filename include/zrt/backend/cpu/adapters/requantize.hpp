@@ -27,7 +27,7 @@ template <> struct Adapter<ops::Requantize> {
       before.read(c.in[1], c.in[2], channels, first, count);
       after.read(c.in[3], c.in[4], channels, first, count);
       if (is_narrow(from) && is_narrow(to)) {
-        std::int64_t q[kElementRun];
+        std::int64_t q[kTypedRun];
         read_narrow(from, c.in[0].data, first, count, q);
         for (std::uint64_t i = 0; i < count; ++i) {
           const float real = static_cast<float>(q[i] - before.zero_point[i]) * before.scale[i];
@@ -36,7 +36,7 @@ template <> struct Adapter<ops::Requantize> {
         }
         return write_narrow(to, q, first, count, c.out[0].data);
       }
-      ops::Whole q[kElementRun];
+      ops::Whole q[kTypedRun];
       ops::read_whole(from, c.in[0].data, first, count, q);
       for (std::uint64_t i = 0; i < count; ++i)
         q[i] = ops::Requantize::apply(q[i], before.scale[i], before.zero_point[i], after.scale[i], after.zero_point[i]);

@@ -27,24 +27,24 @@ template <> struct Adapter<ops::RngNormal> {
   /// Elements are split; logarithms and cosines are those of elementwise_unary.
   static void numbers(const Args& a, const ExecutionContext& step, const Worker& worker) noexcept {
     const auto each = [&](ops::UnaryKind kind, float* x) noexcept {
-      const HostTensor run{reinterpret_cast<std::byte*>(x), {DType::f32, Shape{std::uint32_t{kElementRun}}}};
+      const HostTensor run{reinterpret_cast<std::byte*>(x), {DType::f32, Shape{std::uint32_t{kTypedRun}}}};
       a.unary({{run}, {run}, {}, {}, {kind}, {}}, step, Worker{});
     };
     random_share(a.call, *a.type, step, worker, [&](const RandomRun& words, float* values) {
-      float cosine[kElementRun];
-      for (std::uint64_t k = 0; k < kElementRun; ++k) {
+      float cosine[kTypedRun];
+      for (std::uint64_t k = 0; k < kTypedRun; ++k) {
         values[k] = ops::RngNormal::radius_draw(words.word[0][k]);
         cosine[k] = ops::RngNormal::angle(words.word[1][k]);
       }
       each(ops::UnaryKind::log, values);
       each(ops::UnaryKind::cos, cosine);
-      for (std::uint64_t k = 0; k < kElementRun; ++k) values[k] = ops::RngNormal::from_polar(values[k], cosine[k]);
+      for (std::uint64_t k = 0; k < kTypedRun; ++k) values[k] = ops::RngNormal::from_polar(values[k], cosine[k]);
     });
   }
   static void numbers64(const HostCall<ops::RngNormal>& c, const ExecutionContext& step,
                         const Worker& worker) noexcept {
     random_share(c, element_functions<double>(DType::f64), step, worker, [&](const RandomRun& words, double* values) {
-      for (std::uint64_t k = 0; k < kElementRun; ++k)
+      for (std::uint64_t k = 0; k < kTypedRun; ++k)
         values[k] = ops::RngNormal::number64(c.params,
                                              {words.word[0][k], words.word[1][k], words.word[2][k], words.word[3][k]});
     });

@@ -20,12 +20,12 @@ template <> struct Adapter<ops::RngUniform> {
     if (dtype == DType::f64)
       return random_share(c, element_functions<double>(dtype), step, worker,
                           [](const RandomRun& words, double* values) {
-                            for (std::uint64_t k = 0; k < kElementRun; ++k)
+                            for (std::uint64_t k = 0; k < kTypedRun; ++k)
                               values[k] = ops::RngUniform::number64(words.word[0][k], words.word[1][k]);
                           });
     const unsigned bits = ops::RngUniform::precision(dtype);
     random_share(c, element_functions<float>(dtype), step, worker, [&](const RandomRun& words, float* values) {
-      for (std::uint64_t k = 0; k < kElementRun; ++k) values[k] = ops::RngUniform::number32(words.word[0][k], bits);
+      for (std::uint64_t k = 0; k < kTypedRun; ++k) values[k] = ops::RngUniform::number32(words.word[0][k], bits);
     });
   }
 };

@@ -4,6 +4,7 @@
 
 #include <zrt/backend/cpu/adapter.hpp>
 #include <zrt/backend/cpu/split.hpp>
+#include <zrt/backend/cpu/typed_runs.hpp>
 #include <zrt/ops/segment_reduce.hpp>
 
 #include <algorithm>
@@ -43,17 +44,17 @@ template <> struct Adapter<ops::SegmentReduce> {
         const std::uint64_t begin = segment * rows.inner;
         const std::uint64_t first = std::max(begin, part.first);
         const std::uint64_t last = std::min(begin + rows.inner, part.last);
-        T run[kFoldRun];
-        for (std::uint64_t at = first; at < last; at += kFoldRun) {
-          const std::uint64_t count = std::min(last - at, kFoldRun);
-          unpack_as(c.in[0].type.dtype, c.in[0].data, row * rows.inner + (at - begin), count, p.accum_dtype, run);
+        T run[kTypedRun];
+        for (std::uint64_t at = first; at < last; at += kTypedRun) {
+          const std::uint64_t count = std::min(last - at, kTypedRun);
+          read_as(c.in[0].type.dtype, c.in[0].data, row * rows.inner + (at - begin), count, p.accum_dtype, run);
           for (std::uint64_t i = 0; i < count; ++i) sums[at + i] = ops::fold(p.kind, sums[at + i], run[i]);
         }
       }
       const DType dtype = c.out[0].type.dtype;
       if (part.first != part.last)
-        ops::store_accumulated(p.accum_dtype, sums + part.first, part.last - part.first, dtype,
-                               c.out[0].data + bytes_of(dtype, part.first));
+        write_accumulated(p.accum_dtype, sums + part.first, part.last - part.first, dtype,
+                          c.out[0].data + bytes_of(dtype, part.first));
     });
     if (violated) step.violated(worker);
   }

@@ -49,12 +49,12 @@ template <> struct Adapter<ops::TopK> {
       auto* heap = new (memory) Candidate;
       for (std::uint32_t i = 1; i < p.k; ++i) new (memory + i * sizeof(Candidate)) Candidate;
       const auto before = [&](const Candidate& a, const Candidate& b) { return a.before(b, largest); };
-      T run[kFoldRun];
+      T run[kTypedRun];
       for (std::uint64_t line = part.first; line < part.last; ++line) {
         const std::uint64_t base = line / x.inner * x.extent * x.inner + line % x.inner;
         std::uint32_t count = 0;
-        for (std::uint64_t first = 0; first < x.extent; first += kFoldRun) {
-          const std::uint64_t n = std::min(x.extent - first, kFoldRun);
+        for (std::uint64_t first = 0; first < x.extent; first += kTypedRun) {
+          const std::uint64_t n = std::min(x.extent - first, kTypedRun);
           read_line(dtype, c.in[0].data, base + first * x.inner, x.inner, n, dtype, run);
           for (std::uint64_t i = 0; i < n; ++i) {
             const Candidate each{run[i], first + i, true};

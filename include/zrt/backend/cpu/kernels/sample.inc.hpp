@@ -74,6 +74,86 @@ inline void running_sums(const float* x, std::uint32_t count, float* sums) noexc
   return largest_lane(splat(top) - sealed(splat(reach)));
 }
 
+/// The sum of terms[i] where x[i] is not below `bound`, in no order that is promised.
+[[nodiscard]] inline float mass_above(const float* x, const float* terms, std::uint32_t n, float bound) noexcept {
+  F32 sum = splat(0.0f);
+  for (std::uint32_t i = 0; i < n; i += 16)
+    sum = sum + select(less_equal(splat(bound), load(x + i)), load(terms + i), splat(0.0f));
+  return reduce_tree(sum);
+}
+
+inline constexpr std::int32_t kInDoubt = -1;
+/// Below this many logits there is nothing to gain, above that many no bound of a sum's rounding is small.
+inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
+
+/// The token drawn from the n logits that are not below `least`, `top` being the largest, by the first of them alone;
+/// kInDoubt where that cannot be told.
+///
+/// What a sum in order depends on beyond them is the sum of all, and that is known without their order to within what
+/// n additions round off. Where a comparison comes out the same for both ends of that range, it is decided.
+[[nodiscard]] inline std::int32_t draw_from_few(const ops::SampleRequest& r, const float* logits, std::uint32_t n,
+                                                float top, float least, Candidates c) noexcept {
+  const float temperature = r.temperature;
+  const bool by_mass = r.top_p < 1.0f;
+  const bool by_depth = r.min_p > 0.0f && r.min_keep <= 1;
+  // Where nothing is cut, the sum that counts is that of the draw.
+  const bool cut = by_mass || !(r.min_p <= 0.0f);
+  const float fraction = cut ? r.top_p : ops::sampling::uniform(r);
+  float total = 0.0f;
+  float bound = least;
+  const float slack = static_cast<float>(n) * 0x1p-23f;
+  if (by_mass || !cut) {
+    auto* const terms = reinterpret_cast<float*>(c.other_key);
+    if (cut)
+      map(logits, terms, 0, n, [&](F32 v) noexcept { return exp(v - splat(top)); });
+    else
+      map(logits, terms, 0, n,
+          [&](F32 v) noexcept { return exp(v / splat(temperature) - splat(top) / splat(temperature)); });
+    total = mass_above(logits, terms, n, least);
+    if (!by_depth) {
+      const float enough = fraction * total * (1.0f + (slack + slack));
+      const float unit = !cut && temperature > 1.0f ? temperature : 1.0f;
+      for (float reach = unit + unit;; reach += unit + unit) {
+        if (reach > 14.0f * unit) return kInDoubt;
+        bound = top - reach;
+        if (mass_above(logits, terms, n, bound) > enough) break;
+      }
+    }
+  }
+  if (by_depth) bound = largest_lane(splat(top) + log(splat(r.min_p)));
+  if (bound < least) bound = least;
+
+  std::uint32_t count = list_candidates(logits, n, bound, c);
+  if (count == 0) return kInDoubt;
+  order(c, count);
+  auto* const sums = reinterpret_cast<float*>(c.other_key);
+  auto* const x = reinterpret_cast<float*>(c.other_id);
+  for (std::uint32_t i = 0; i < count; i += 16) store(x + i, as_f32(ordered(load_i32(c.key + i))));
+  const F32 low = splat(fraction * total * (1.0f - slack));
+  const F32 high = splat(fraction * total * (1.0f + slack));
+  if (!cut) {
+    map(x, x, 0, count, [&](F32 v) ZRT_UNROLLED { return v / splat(temperature); });
+    running_sums(x, count, sums);
+    const std::uint32_t drawn = first_where(sums, 0, count, [&](F32 v) ZRT_UNROLLED { return less(low, v); });
+    if (drawn == count || !(sums[drawn] > largest_lane(high))) return kInDoubt;
+    return c.id[drawn];
+  }
+  if (by_mass) {
+    running_sums(x, count, sums);
+    const std::uint32_t from = r.min_keep < 1 ? 0 : r.min_keep - 1;
+    const std::uint32_t last =
+        from < count ? first_where(sums, from, count, [&](F32 v) ZRT_UNROLLED { return less_equal(low, v); }) : count;
+    if (last == count ? !by_depth : !(sums[last] >= largest_lane(high))) return kInDoubt;
+    if (last != count) count = last + 1;
+  }
+  count = keep_min_p(r, x, count);
+  map(x, x, 0, count, [&](F32 v) ZRT_UNROLLED { return v / splat(temperature); });
+  running_sums(x, count, sums);
+  const F32 target = splat(ops::sampling::uniform(r) * sums[count - 1]);
+  const std::uint32_t drawn = first_where(sums, 0, count, [&](F32 v) ZRT_UNROLLED { return less(target, v); });
+  return c.id[drawn < count ? drawn : count - 1];
+}
+
 /// The token of row `at`; its request is active.
 [[nodiscard]] inline std::int32_t sample_row(const HostCall<ops::Sample>& c, const ops::SampleRequest& r,
                                              const ExecutionContext& step, std::uint64_t at, SampleScratch s) noexcept {
@@ -91,7 +171,11 @@ inline void running_sums(const float* x, std::uint32_t count, float* sums) noexc
   if (r.temperature <= 0.0f) return index_of_largest(s.logits, vocabulary);
 
   Candidates& best = s.candidates;
-  const float least = least_that_counts(r, largest_of(s.logits, whole));
+  const float top = largest_of(s.logits, whole);
+  const float least = least_that_counts(r, top);
+  const bool all = r.top_k == 0 || r.top_k >= vocabulary;
+  if (all && least > -std::numeric_limits<float>::infinity() && whole >= kLeastForFew && whole <= kMostForFew)
+    if (const std::int32_t token = draw_from_few(r, s.logits, whole, top, least, best); token != kInDoubt) return token;
   std::uint32_t count = first_candidates(s.logits, whole, r.top_k == 0 ? vocabulary : r.top_k, least, best);
   if (count == 0) return 0;  // all are NaN
   float* x = s.logits;
