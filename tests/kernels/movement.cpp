@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/kernels/movement.cpp: the CPU's copies beside the references, past their tiles, words, runs and shares.
+// test-set: smoke threads
 #include <algorithm>
 #include <kernels/harness.hpp>
 #include <numeric>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/kernels/types.cpp: the CPU's loops for other types than f32 beside the references, at sizes that all workers share.
+// test-set: smoke threads
 #include <kernels/harness.hpp>
 
 namespace types_test {
@@ -210,6 +211,20 @@ TEST(CpuTyped, Scatters) {
           {},
           {30, static_cast<ops::ReduceKind>(kind), zrt::default_accumulator(dtype), 0, 0}});
   }
+}
+
+/// f32 kernels that have scratch for some workers, with more of them.
+TEST(CpuTyped, WorkersWithoutScratchOfTheirOwn) {
+  Case c(7);
+  c.check(HostCall<ops::Attention>{{c.reals({2, 70, 130}), c.reals({2, 9, 130}), c.reals({2, 9, 130})},
+                                   {c.tensor(DType::f32, {2, 70, 130})},
+                                   {},
+                                   {},
+                                   {0.3f, false, {}}});
+  ops::ConvolveParams p;
+  p.patches = {{3, 2}, {2, 1}, {1, 0}, {1, 1}, {1, 2}, {}, 2};
+  c.check(HostCall<ops::Convolve>{
+      {c.reals({3, 19, 28, 5}), c.reals({4, 6, 5})}, {c.tensor(DType::f32, {3, 10, 27, 4})}, {}, {}, p});
 }
 
 }  // namespace
