@@ -3,6 +3,7 @@
 // test-set: smoke
 #include <zrt/backend/pm4/disassemble.hpp>
 #include <zrt/backend/pm4/dispatch.hpp>
+#include <zrt/backend/pm4/preamble.hpp>
 #include <zrt/backend/pm4/wave_start.hpp>
 
 #include <gtest/gtest.h>
@@ -239,6 +240,26 @@ TEST(KernelDescriptor, RefusesWhatALaunchDoesNotProvide) {
   EXPECT_FALSE(program_registers<Gfx1201>(good, 0x100, ~0u));
   good.lds_bytes = 0;
   EXPECT_FALSE(program_registers<Gfx1201>(good, 0x40));
+}
+
+TEST(Preamble, MasksEveryShaderEngine) {
+  const auto preamble = []<class Target>(Target, std::size_t engines) {
+    Words room(64);
+    const Words masks(engines, 0x00ff00ff);
+    PacketWriter<Target> writer(room);
+    write_preamble(writer, masks);
+    if (!writer.finish()) return std::map<std::string, std::uint64_t>();
+    room.resize(writer.size());
+    return state_of(room, Target::generation);
+  };
+  const auto small = preamble(Gfx1201{}, 4);
+  ASSERT_EQ(small.size(), 9u + 5);
+  for (int engine = 0; engine < 9; ++engine)
+    EXPECT_EQ(small.at("COMPUTE_STATIC_THREAD_MGMT_SE" + std::to_string(engine)), engine < 4 ? 0x00ff00ffu : 0u);
+  EXPECT_EQ(preamble(Gfx1100{}, 6).size(), 8u + 5);
+  EXPECT_FALSE(preamble(Gfx1201{}, 9).empty());
+  EXPECT_TRUE(preamble(Gfx1100{}, 9).empty());
+  EXPECT_TRUE(preamble(Gfx1201{}, 10).empty());
 }
 
 TEST(ScratchRing, FitsItsRegisterOrIsRefused) {

@@ -244,6 +244,31 @@ TEST(CodeObject, IsRefusedWhereAKernelNeedsMoreThanItsArguments) {
   refused(std::string_view("AMDGPU\0", 7), std::string_view("AMDCPU\0", 7), "has no metadata");
 }
 
+TEST(CodeObject, ADescriptorOfOtherCodeIsRefused) {
+  Bytes bytes = code_object("gfx1201");
+  // The entry offset of the first descriptor, as llvm-objdump shows the section.
+  ASSERT_EQ(zrt::read_little<std::uint32_t>(bytes.data() + 0x910), 0x1100u);
+  zrt::write_little(bytes.data() + 0x910, 0x1200u);
+  const auto files = converted(bytes);
+  ASSERT_FALSE(files);
+  EXPECT_EQ(files.error().text(), "the descriptor of scaled_add does not point to its code");
+}
+
+TEST(CodeObject, ANoteThatEndsOutsideItsSectionIsRefused) {
+  Bytes bytes = code_object("gfx1201");
+  // The section of notes begins with the sizes of its only one: name, content.
+  constexpr std::size_t note = 0x200;
+  ASSERT_EQ(zrt::read_little<std::uint32_t>(bytes.data() + note), 7u);
+  for (const std::size_t size_at : {note, note + 4})
+    for (const std::uint32_t size : {0x00010000u, 0xfffffffcu, 0xffffffffu}) {
+      Bytes bad(bytes);
+      zrt::write_little(bad.data() + size_at, size);
+      const auto files = converted(bad);
+      ASSERT_FALSE(files);
+      EXPECT_NE(files.error().text().find("ends outside its section"), std::string_view::npos) << files.error().text();
+    }
+}
+
 TEST(CodeObject, PlaceholdersAreFoundOrRefused) {
   const Bytes bytes = code_object("gfx1201");
   const auto object = CodeObject::open(bytes);

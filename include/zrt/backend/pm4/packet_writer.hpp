@@ -53,6 +53,11 @@ template <class Target> class PacketWriter {
     return *this;
   }
 
+  /// Takes an error of whoever composes packets.
+  constexpr void refuse(const Result<void>& error) noexcept {
+    if (status_) status_ = error;
+  }
+
   [[nodiscard]] constexpr std::size_t size() const noexcept { return used_; }
   /// What was written, or the first error.
   [[nodiscard]] constexpr Result<std::span<const std::uint32_t>> finish() const noexcept {

@@ -48,26 +48,30 @@ struct Gfx12 {
 };
 
 /// A processor: its generation's facts, its name, its number in a .zrt file, its machine number in the flags of an ELF
-/// file, and the numbers of targets whose code it runs.
+/// file, and a number that it shares with the processors whose code it runs.
 struct Gfx1201 : Gfx12 {
   static constexpr std::string_view name = "gfx1201";
   static constexpr std::uint16_t file_number = 1;
   static constexpr std::uint32_t elf_machine = 0x4e;
+  static constexpr std::uint16_t code_family = 1;
 };
 struct Gfx1200 : Gfx12 {
   static constexpr std::string_view name = "gfx1200";
   static constexpr std::uint16_t file_number = 2;
   static constexpr std::uint32_t elf_machine = 0x48;
+  static constexpr std::uint16_t code_family = 1;
 };
 struct Gfx1151 : Gfx11 {
   static constexpr std::string_view name = "gfx1151";
   static constexpr std::uint16_t file_number = 3;
   static constexpr std::uint32_t elf_machine = 0x4a;
+  static constexpr std::uint16_t code_family = 3;
 };
 struct Gfx1100 : Gfx11 {
   static constexpr std::string_view name = "gfx1100";
   static constexpr std::uint16_t file_number = 4;
   static constexpr std::uint32_t elf_machine = 0x41;
+  static constexpr std::uint16_t code_family = 4;
 };
 
 /// A target as a value, for what is chosen when a program runs: made from the policy types alone.
@@ -75,13 +79,15 @@ struct TargetFacts {
   std::string_view name;
   std::uint16_t file_number;
   std::uint32_t elf_machine;
+  std::uint16_t code_family;
   Generation generation;
   bool sets_priv;
   bool workgroup_ids_in_sgprs;
 };
 template <class Target>
-inline constexpr TargetFacts kTargetFacts{Target::name,       Target::file_number, Target::elf_machine,
-                                          Target::generation, Target::sets_priv,   Target::workgroup_ids_in_sgprs};
+inline constexpr TargetFacts kTargetFacts{
+    Target::name,       Target::file_number, Target::elf_machine,           Target::code_family,
+    Target::generation, Target::sets_priv,   Target::workgroup_ids_in_sgprs};
 
 /// Every target.
 inline constexpr auto kTargets = std::to_array<TargetFacts>(
@@ -105,5 +111,12 @@ inline constexpr auto kTargets = std::to_array<TargetFacts>(
     if (target.elf_machine == elf_machine) return &target;
   return nullptr;
 }
+
+/// True where `device` runs code that was compiled for `code`: compilers write the same for gfx1200 and gfx1201.
+[[nodiscard]] constexpr bool runs(const TargetFacts& device, const TargetFacts& code) noexcept {
+  return device.code_family == code.code_family;
+}
+static_assert(runs(kTargetFacts<Gfx1200>, kTargetFacts<Gfx1201>));
+static_assert(!runs(kTargetFacts<Gfx1100>, kTargetFacts<Gfx1151>));
 
 }  // namespace zrt::inline ZRT_ABI::pm4

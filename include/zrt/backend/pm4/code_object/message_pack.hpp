@@ -47,7 +47,6 @@ class MessagePackReader {
       const std::uint64_t elements = value->kind == Kind::array ? value->number
                                      : value->kind == Kind::map ? value->number * 2
                                                                 : 0;
-      if (elements > bytes_.size() - at_) return ends();
       left += elements;
       if (left - 1 > bytes_.size() - at_) return ends();
     }
