@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/isa_interpreter.cpp: compiles the interpreter once for the suite.
+#include <zrt/backend/pm4/emulator/disassemble.hpp>
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 
 #include <pm4/isa_interpreter.hpp>
@@ -51,6 +52,11 @@ Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
   s.scc = w.scc;
   s.executed = w.instructions;
   return {};
+}
+
+std::string disassembled(const std::vector<std::uint32_t>& words, Isa isa) {
+  unsigned size = 0;
+  return std::string(disassemble(words, {isa, false}, size).view());
 }
 
 }  // namespace zrt::test

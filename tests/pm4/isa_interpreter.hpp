@@ -32,4 +32,7 @@ inline constexpr std::uint32_t kSnippetVgprs = 64;
 /// Runs until the end of the words; the registers afterwards are in the snippet.
 [[nodiscard]] Result<void> run_snippet(Snippet& snippet, const pm4::emulator::AddressSpace& memory);
 
+/// The first instruction of `words` as text.
+[[nodiscard]] std::string disassembled(const std::vector<std::uint32_t>& words, pm4::emulator::Isa isa);
+
 }  // namespace zrt::test

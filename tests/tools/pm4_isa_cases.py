@@ -1054,6 +1054,39 @@ for isa in ("gfx11", "gfx12"):
         return Float(x, "f16").value
     tile(isa, "v_wmma_f32_16x16x16_f16", "halves", 16, 16, half, half, lambda x: Float(x, "f32").value, lambda x: rounded(x, "f32"))
 
+# --- division, as LLVM expands it -----------------------------------------------------------------
+
+def quotient(a, b):
+    x, y = Float(a, "f32"), Float(b, "f32")
+    sign = x.sign ^ y.sign
+    if x.nan or y.nan or (x.inf and y.inf) or (x.value == 0 and y.value == 0):
+        return special("f32", 0, True)
+    if x.inf or y.value == 0:
+        return special("f32", sign)
+    if y.inf or x.value == 0:
+        return sign << 31
+    return rounded(x.value / y.value, "f32", sign == 1) | sign << 31
+
+
+hard = [0x00000001, 0x00800000, 0x7f7fffff, 0x3f800000, 0x40400000, 0x7e800000, 0x01000000, 0x80000003, 0x7f000000, 0x00400000]
+numerators = [rng.choice(hard) for _ in range(16)] + [rng.getrandbits(32) for _ in range(16)]
+denominators = [rng.choice(hard) for _ in range(16)] + [rng.getrandbits(32) for _ in range(16)]
+INPUTS["division"] = ({**INPUTS["f32"][0], 2: numerators, 4: denominators}, INPUTS["f32"][1])
+DIVISION = """v30, null, v4, v4, v2
+v_div_scale_f32 v31, vcc_lo, v2, v4, v2
+v_rcp_f32 v32, v30
+v_fma_f32 v33, -v30, v32, 1.0
+v_fmac_f32 v32, v33, v32
+v_mul_f32 v34, v31, v32
+v_fma_f32 v35, -v30, v34, v31
+v_fmac_f32 v34, v35, v32
+v_fma_f32 v36, -v30, v34, v31
+v_div_fmas_f32 v37, v36, v32, v34
+v_div_fixup_f32 v10, v37, v4, v2"""
+for inputs in ("division", "f32"):
+    a, b = INPUTS[inputs][0][2], INPUTS[inputs][0][4]
+    CASES.append(("v_div_scale_f32", DIVISION, inputs, 0, {"v10": [quotient(x, y) for x, y in zip(a, b)]}))
+
 # --- assembly ------------------------------------------------------------------------------------
 
 def assemble(cpu, texts):
@@ -1070,7 +1103,7 @@ def assemble(cpu, texts):
             result.append(current)
             current = None
         else:
-            current = code
+            current = (current or b"") + code
     return result
 
 

@@ -252,7 +252,8 @@ template <class T> [[nodiscard]] constexpr T clamped(i64 x, i64 low, i64 high) n
   const f64 quotient = static_cast<f64>(numerator) / static_cast<f64>(denominator);
   if (exponent(numerator) - exponent(denominator) >= 96) return {is_denominator ? ldexp(x, 64) : x, true};
   if (tiny(static_cast<f64>(denominator))) return {ldexp(x, 64), false};
-  if (tiny(inverse) && tiny(quotient)) return {is_denominator ? ldexp(x, 64) : x, true};
+  // AMD's text has 2^64 here, by which such a denominator overflows; only 2^-64 gives the quotient that cards give.
+  if (tiny(inverse) && tiny(quotient)) return {is_denominator ? ldexp(x, -64) : x, true};
   if (tiny(inverse)) return {ldexp(x, -64), false};
   if (tiny(quotient)) return {is_numerator ? ldexp(x, 64) : x, true};
   if (exponent(numerator) <= 23) return {ldexp(x, 64), false};
@@ -274,6 +275,9 @@ template <class T> [[nodiscard]] constexpr T clamped(i64 x, i64 low, i64 high) n
   if (zero_by_zero || (endless_numerator && endless_denominator)) return float_of(0xffc00000u);
   if (denominator == 0 || endless_numerator) return float_of(sign | 0x7f800000u);
   if (endless_denominator || numerator == 0) return float_of(sign);
+  if (exponent(numerator) - exponent(denominator) < -150) return float_of(sign);
+  // Steps that overflow end as NaN; the quotient of finite numbers then overflows too.
+  if (is_nan(quotient)) return float_of(sign | 0x7f800000u);
   return float_of(sign | (bits(quotient) & 0x7fffffffu));
 }
 

@@ -37,6 +37,7 @@ class Program {
     Vector<u32> words(allocator);
     u64 reach = 0;
     u64 at = 0;
+    bool indirect = false;
     for (;;) {
       // An instruction has at most four words.
       while (words.size() < at + 4 && words.size() < available) {
@@ -59,8 +60,8 @@ class Program {
         first.run = &unknown_encoding;
         first.offset = static_cast<i32>(words[at]);
         first.size = 1;
-        if (at >= reach) break;
         ++at;
+        if (at > reach) break;
         continue;
       }
       if (first.paired != nullptr) {
@@ -75,11 +76,15 @@ class Program {
         const i64 to = static_cast<i64>(at) + first.size + static_cast<i16>(first.offset);
         if (to > 0 && static_cast<u64>(to) > reach) reach = static_cast<u64>(to);
       }
+      // A called function may stand anywhere behind: then all code is decoded, up to its padding.
+      indirect = indirect || first.run == &swap_pc || first.run == &set_pc;
       const bool leaves = first.run == &end_program || first.run == &set_pc || first.run == &not_executable ||
                           first.instruction->name == "s_branch";
+      const bool padding = first.run == &not_executable;
       at += first.size;
-      if (leaves && at > reach) break;
+      if (leaves && at > reach && (padding || !indirect)) break;
     }
+    while (p.slots_.size() > at) p.slots_.pop_back();
     return p;
   }
 

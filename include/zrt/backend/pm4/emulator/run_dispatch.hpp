@@ -2,6 +2,7 @@
 // zrt/backend/pm4/emulator/run_dispatch.hpp: runs one compute dispatch over all its workgroups.
 #pragma once
 
+#include <zrt/backend/pm4/emulator/disassemble.hpp>
 #include <zrt/backend/pm4/emulator/dispatch.hpp>
 #include <zrt/backend/pm4/emulator/program.hpp>
 #include <zrt/core/atomic.hpp>
@@ -42,6 +43,27 @@ inline constexpr u32 kUnwritten = 0xcccccccc;
   if (w.instructions >= limit)
     return fault(w, Decoded{}, Errc::limit_exceeded, "the wave has not ended after ", w.instructions, " instructions");
   return Flow::next;
+}
+
+/// Adds the instructions before and behind an unknown one to its error.
+inline void name_neighbours(Error& error, const Wave& w, std::span<const Decoded> code, DecodeTarget target) noexcept {
+  auto text_at = [&](u64 slot) {
+    u32 words[4]{};
+    unsigned count = 0;
+    while (count < 4) {
+      const auto at = w.group->memory->at(w.code_address + (slot + count) * 4, 4, Permission::execute);
+      if (!at) break;
+      words[count++] = read_little<u32>(*at);
+    }
+    unsigned size = 0;
+    return disassemble({words, count}, target, size);
+  };
+  for (u32 back = 1; back <= 4 && back <= w.pc; ++back) {
+    if (code[w.pc - back].size != back) continue;
+    error.append(", behind: ").append(text_at(w.pc - back).view());
+    break;
+  }
+  error.append(", before: ").append(text_at(u64{w.pc} + 1).view());
 }
 
 /// One dispatch while it runs. Workers claim workgroups in ascending order, so that the error of the lowest workgroup
@@ -151,7 +173,11 @@ class DispatchRun {
         const u64 before = w.instructions;
         const Flow flow = run_wave(w, program_.slots(), kSlice, d_.instruction_limit);
         b.counters.wave_instructions += w.instructions - before;
-        if (flow == Flow::fault) return std::unexpected<Error>(w.error);
+        if (flow == Flow::fault) {
+          if (w.error.code() == Errc::unsupported_opcode)
+            name_neighbours(w.error, w, program_.slots(), {d_.isa, d_.wave64});
+          return std::unexpected<Error>(w.error);
+        }
         w.waiting = flow == Flow::barrier;
         if (flow != Flow::end) continue;
         w.ended = true;
