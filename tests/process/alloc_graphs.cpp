@@ -147,7 +147,13 @@ TEST(AllocGraphs, MakingAProgramThatTrainsSurvivesEveryFailure) {
     const ptir::Tensor y = b.tanh(b.dot_general(normal[0], w, {.contract_lhs = {-1}, .contract_rhs = {0}}));
     ir::gradient::Numbers axes;
     for (const std::int64_t axis : {0, 1}) axes.append(axis);
-    const ptir::Tensor loss = ir::gradient::sum(y * y, axes, false);
+    const auto body = b.region("body", [&] {
+      const ptir::Tensor h = b.parameter(vector), row = b.parameter(vector);
+      b.result(b.tanh(h * row));
+      b.result(h + row);
+    });
+    const ptir::Results cells = b.scan(body, 1, 1, {norm[0], y});
+    const ptir::Tensor loss = ir::gradient::sum(y * cells[1] + cells[0], axes, false);
     start.output("loss", loss);
     const fused::ValueId loss_id = start.id_of(loss), w_id = start.id_of(w), norm_id = start.id_of(norm[0]);
     const auto forward = start.finish();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
@@ -158,6 +159,23 @@ constexpr std::array<std::int64_t, 2> kWindow{2, 3}, kStrides{2, 1}, kLow{1, 0},
 constexpr std::array<std::int64_t, 2> kFar{4, 5}, kOnes{1, 1};
 constexpr std::array<std::int64_t, 3> kPool{1, 2, 2}, kNone{}, kOnce{1, 1, 1};
 
+/// x y + tanh x where `first`, else y^3, by a cond; x is not read in the second branch.
+Tensor chosen(Function& f, std::int64_t first, const Tensor& x, const Tensor& y) {
+  ptir::Builder& b = f.b();
+  const auto on_true = b.region("on_true", [&] {
+    const Tensor p = b.parameter(x.type()), q = b.parameter(y.type());
+    b.result(p * q + b.tanh(p));
+    b.result(q);
+  });
+  const auto on_false = b.region("on_false", [&] {
+    const Tensor p = b.parameter(x.type()), q = b.parameter(y.type());
+    b.result(q * q * q);
+    b.result(p);
+  });
+  const ptir::Results r = b.cond(b.constant(first != 0), on_true, on_false, {x, y});
+  return r[0] * 2.0 + r[1];
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"elementwise_unary", &unary<0>},
@@ -246,6 +264,43 @@ const std::vector<Case>& cases() {
        [](Function& f) {
          f.result(f.b().extract_patches(f.real({2, 5, 4, 2}), {kWindow, kStrides, kLow, kHigh, {}, kDilated}));
        }},
+      {"cond", [](Function& f) { f.result(chosen(f, 1, f.real({3}), f.real({3}))); }},
+      {"cond", [](Function& f) { f.result(chosen(f, 0, f.real({3}), f.real({3}))); }},
+      {"scan",
+       [](Function& f) {  // what is carried, what is given, and a count that is no float
+         ptir::Builder& b = f.b();
+         const auto body = b.region("body", [&] {
+           const Tensor h = b.parameter({DType::f64, {2}}), n = b.parameter({DType::si64, {}});
+           const Tensor x = b.parameter({DType::f64, {2}}), w = b.parameter({DType::f64, {}});
+           const Tensor next = b.tanh(h * w + x) * b.cast(n, DType::f64);
+           b.result(next);
+           b.result(n + 1.0);
+           b.result(next * h);
+           b.result(x * x);
+         });
+         const ptir::Results y = b.scan(body, 2, 2, {f.real({2}), f.whole({}, {1}), f.real({4, 2}), f.real({4})});
+         f.result(b.concat({b.reshape(y[0], {1, 2}), y[2]}, 0));
+       }},
+      {"scan",
+       [](Function& f) {  // without what is carried, and a choice within
+         ptir::Builder& b = f.b();
+         const auto body = b.region("body", [&] {
+           const Tensor x = b.parameter({DType::f64, {3}}), y = b.parameter({DType::f64, {3}});
+           b.result(chosen(f, 0, x, y));
+           b.result(y);
+         });
+         f.result(b.scan(body, 0, 2, {f.real({5, 3}), f.real({5, 3})})[0]);
+       }},
+      {"scan",
+       [](Function& f) {  // only what is carried leaves; no step at all
+         ptir::Builder& b = f.b();
+         const auto body = b.region("body", [&] {
+           const Tensor h = b.parameter({DType::f64, {}}), x = b.parameter({DType::f64, {}});
+           b.result(h * x);
+         });
+         const Tensor none = b.slice(f.real({2}), {0}, {0});
+         f.result(b.scan(body, 1, 0, {f.real({}), f.real({3})})[0] * b.scan(body, 1, 0, {f.real({}), none})[0]);
+       }},
       {"top_k", [](Function& f) { f.result(f.b().top_k(f.real({2, 5}), 3, -1)[0]); }},
       {"segment_reduce",
        [](Function& f) { f.result(f.b().segment_reduce(0, f.real({5, 2}), f.whole({5}, {2, 0, 2, 2, 0}), 3)); }},
@@ -331,7 +386,7 @@ TEST(Gradient, StopsAtWhatIsNoFunctionToDifferentiate) {
 }
 
 TEST(Gradient, RefusesByNameWhatIsNotBuilt) {
-  const auto refusal = [](void (*build)(Function&)) {
+  const auto refusal = [](const std::function<void(Function&)>& build) {
     Function f(1);
     build(f);
     f.finish();
@@ -340,15 +395,28 @@ TEST(Gradient, RefusesByNameWhatIsNotBuilt) {
   const auto has = [](const std::string& text, std::string_view piece) {
     return text.find(piece) != std::string::npos;
   };
-  std::string text = refusal([](Function& f) {
-    const Tensor x = f.real({3});
-    const auto body = f.b().region("body", [&] {
-      const Tensor carry = f.b().parameter({DType::f64, {}}), row = f.b().parameter({DType::f64, {}});
-      f.b().result(carry + row);
+  const auto halves = [](Function& f, const Tensor& x) {
+    ptir::Builder& b = f.b();
+    const auto more = b.region("more", [&] {
+      const Tensor p = b.parameter({DType::f64, {}});
+      b.result(b.gt(p, b.scalar(DType::f64, 1)));
+      b.result(p);
     });
-    f.result(f.b().scan(body, 1, 0, {f.b().constant(0.0), x})[0]);
+    const auto half = b.region("half", [&] { b.result(b.parameter({DType::f64, {}}) * 0.5); });
+    return b.while_loop(more, half, {x})[0];
+  };
+  std::string text = refusal([halves](Function& f) { f.result(halves(f, f.real({}))); });
+  EXPECT_TRUE(has(text, "unimplemented") && has(text, "(while_loop)")) << text;
+  // Within a region the step that holds it is named, and the op.
+  text = refusal([halves](Function& f) {
+    ptir::Builder& b = f.b();
+    const auto body = b.region("body", [&] {
+      const Tensor h = b.parameter({DType::f64, {}}), x = b.parameter({DType::f64, {}});
+      b.result(halves(f, h * x));
+    });
+    f.result(b.scan(body, 1, 0, {f.real({}), f.real({3})})[0]);
   });
-  EXPECT_TRUE(has(text, "unimplemented") && has(text, "(scan)")) << text;
+  EXPECT_TRUE(has(text, "unimplemented") && has(text, "(scan)") && has(text, "(while_loop)")) << text;
   text = refusal(
       [](Function& f) { f.result(f.b().scatter_reduce(1, f.real({4}), f.whole({2}, {1, 1}), f.real({2}), 0)); });
   EXPECT_TRUE(has(text, "unimplemented") && has(text, "scatter_reduce")) << text;

@@ -10,24 +10,80 @@ namespace zrt::inline ZRT_ABI::ir::gradient {
 
 using ptir::Tensor;
 
-/// One step on the way back. A rule reads `in`, `out` and `cotangent`, builds with `builder()`, and gives each
-/// wanted input its share. Programs are verified and typed, so attributes have the kinds of the table, and
-/// every extent is a constant.
+class GradientCall;
+
+/// Whether gradients pass through an operation.
+enum class Passage : std::uint8_t {
+  rule,           ///< `apply` gives the inputs their shares
+  stops,          ///< what it gives is no differentiable function of its inputs: they get nothing
+  unimplemented,  ///< it has a gradient, which this library does not build
+};
+
+struct GradientRule {
+  std::string_view op;
+  Passage passage = Passage::unimplemented;
+  void (*apply)(GradientCall&) noexcept = nullptr;
+};
+/// Gives the row of an op by its name; null for a name that is none.
+using FindGradient = const GradientRule* (*)(std::string_view op) noexcept;
+
+/// An instruction of a region that is emitted once more: what it reads and gives there.
+struct EmittedAgain {
+  std::string_view op;
+  std::span<const ptir::Attribute> attributes;
+  ptir::Tensors in, out;
+};
+
+/// One step, or one instruction of a region, on the way back. A rule reads `in`, `out` and `cotangent`, builds with
+/// `builder()`, and gives each wanted input its share. Programs are verified and typed, so attributes have the kinds
+/// of the table, and every extent is a constant.
 class GradientCall {
  public:
-  GradientCall(fused::Graft& graft, std::size_t step, std::span<const std::optional<Tensor>> cotangents,
-               std::span<const std::uint8_t> wanted, Vector<std::optional<Tensor>>& given) noexcept
-      : graft_(graft), index_(step), cotangents_(cotangents), wanted_(wanted), given_(given) {}
+  GradientCall(FindGradient rules, fused::Graft& graft, std::size_t step,
+               std::span<const std::optional<Tensor>> cotangents, std::span<const std::uint8_t> wanted,
+               Vector<std::optional<Tensor>>& given) noexcept
+      : find_(rules),
+        graft_(graft),
+        builder_(graft.builder()),
+        index_(step),
+        cotangents_(cotangents),
+        wanted_(wanted),
+        given_(given) {}
+  /// `outer` is the call that the region belongs to.
+  GradientCall(const GradientCall& outer, const EmittedAgain& instruction,
+               std::span<const std::optional<Tensor>> cotangents, std::span<const std::uint8_t> wanted,
+               Vector<std::optional<Tensor>>& given) noexcept
+      : find_(outer.find_),
+        graft_(outer.graft_),
+        builder_(outer.builder_),
+        instruction_(instruction),
+        cotangents_(cotangents),
+        wanted_(wanted),
+        given_(given) {}
 
+  [[nodiscard]] FindGradient find() const noexcept { return find_; }
+  /// Only of a step.
   [[nodiscard]] fused::Graft& graft() const noexcept { return graft_; }
-  [[nodiscard]] ptir::Builder& builder() const noexcept { return graft_.builder(); }
   [[nodiscard]] const fused::Step& step() const noexcept { return program().steps[index_]; }
 
-  [[nodiscard]] std::size_t inputs() const noexcept { return ids().size(); }
-  [[nodiscard]] Tensor in(std::size_t i) const noexcept { return graft_.value(ids()[i]); }
-  [[nodiscard]] ptir::TensorType in_type(std::size_t i) const noexcept { return graft_.type_of(ids()[i]); }
-  [[nodiscard]] Tensor out(std::size_t i = 0) const noexcept { return graft_.value(results()[i]); }
-  [[nodiscard]] ptir::TensorType out_type(std::size_t i = 0) const noexcept { return graft_.type_of(results()[i]); }
+  [[nodiscard]] ptir::Builder& builder() const noexcept { return builder_; }
+  [[nodiscard]] std::string_view op() const noexcept { return instruction_ ? instruction_->op : step().op.view(); }
+  [[nodiscard]] std::size_t inputs() const noexcept { return instruction_ ? instruction_->in.size() : ids().size(); }
+  [[nodiscard]] std::size_t outputs() const noexcept {
+    return instruction_ ? instruction_->out.size() : results().size();
+  }
+  [[nodiscard]] Tensor in(std::size_t i) const noexcept {
+    return instruction_ ? instruction_->in[i] : graft_.value(ids()[i]);
+  }
+  [[nodiscard]] ptir::TensorType in_type(std::size_t i) const noexcept {
+    return instruction_ ? instruction_->in[i].type() : graft_.type_of(ids()[i]);
+  }
+  [[nodiscard]] Tensor out(std::size_t i = 0) const noexcept {
+    return instruction_ ? instruction_->out[i] : graft_.value(results()[i]);
+  }
+  [[nodiscard]] ptir::TensorType out_type(std::size_t i = 0) const noexcept {
+    return instruction_ ? instruction_->out[i].type() : graft_.type_of(results()[i]);
+  }
   /// What came back for a result; zeros where nothing did.
   [[nodiscard]] Tensor cotangent(std::size_t i = 0) const noexcept {
     if (cotangents_[i]) return *cotangents_[i];
@@ -40,13 +96,20 @@ class GradientCall {
   /// The gradient of input `i`, of its type.
   void give(std::size_t i, const Tensor& gradient) noexcept { given_[i] = gradient; }
 
-  [[nodiscard]] std::span<const ptir::Attribute> attributes() const noexcept { return program().attributes_of(step()); }
+  [[nodiscard]] std::span<const ptir::Attribute> attributes() const noexcept {
+    return instruction_ ? instruction_->attributes : program().attributes_of(step());
+  }
+  /// The program whose pools attributes and regions lie in.
+  [[nodiscard]] const ptir::Program& store() const noexcept { return program().store; }
+  [[nodiscard]] const ptir::Region& region(std::size_t f) const noexcept {
+    return store().regions[static_cast<std::size_t>(attributes()[f].bits)];
+  }
   [[nodiscard]] std::int64_t integer(std::size_t f) const noexcept { return attributes()[f].as_integer(); }
   [[nodiscard]] std::span<const std::int64_t> words(std::size_t f) const noexcept {
     return program().store.words_of(attributes()[f]);
   }
   [[nodiscard]] std::string_view choice(std::size_t f) const noexcept {
-    return fused::find_op(step().op.view())->fields()[f].choices[static_cast<std::size_t>(attributes()[f].bits)];
+    return fused::find_op(op())->fields()[f].choices[static_cast<std::size_t>(attributes()[f].bits)];
   }
   /// An axis of a tensor of `rank` axes, counted from 0.
   [[nodiscard]] static std::int64_t from_first(std::int64_t axis, std::int64_t rank) noexcept {
@@ -55,7 +118,7 @@ class GradientCall {
 
   /// Records that the rule does not cover this call.
   void unimplemented(std::string_view what) const noexcept {
-    graft_.builder().set(Error::of(Errc::unimplemented, step().op.view(), " has no gradient ", what));
+    builder_.set(Error::of(Errc::unimplemented, op(), " has no gradient ", what));
   }
 
  private:
@@ -63,8 +126,11 @@ class GradientCall {
   [[nodiscard]] std::span<const fused::ValueId> ids() const noexcept { return program().inputs_of(step()); }
   [[nodiscard]] std::span<const fused::ValueId> results() const noexcept { return program().results_of(step()); }
 
+  FindGradient find_;
   fused::Graft& graft_;
-  std::size_t index_;
+  ptir::Builder& builder_;
+  std::size_t index_ = 0;
+  std::optional<EmittedAgain> instruction_{};
   std::span<const std::optional<Tensor>> cotangents_;
   std::span<const std::uint8_t> wanted_;
   Vector<std::optional<Tensor>>& given_;

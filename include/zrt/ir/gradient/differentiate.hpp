@@ -86,7 +86,7 @@ class WayBack {
     for (const fused::ValueId id : inputs)
       if (auto r = wanted.push_back(row(id).active); !r) return r;
     if (auto r = given.resize(inputs.size()); !r) return r;
-    GradientCall call(graft_, s, cotangents.span(), wanted.span(), given);
+    GradientCall call(&find_gradient, graft_, s, cotangents.span(), wanted.span(), given);
     find_gradient(step.op.view())->apply(call);
     ptir::Builder& b = graft_.builder();
     if (b.failed()) {

@@ -6,23 +6,11 @@
 #include <zrt/ir/gradient/rules_fold.hpp>
 #include <zrt/ir/gradient/rules_index.hpp>
 #include <zrt/ir/gradient/rules_mode.hpp>
+#include <zrt/ir/gradient/rules_region.hpp>
 #include <zrt/ir/gradient/rules_shape.hpp>
 #include <zrt/ir/gradient/rules_window.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::gradient {
-
-/// Whether gradients pass through an operation.
-enum class Passage : std::uint8_t {
-  rule,           ///< `apply` gives the inputs their shares
-  stops,          ///< what it gives is no differentiable function of its inputs: they get nothing
-  unimplemented,  ///< it has a gradient, which this library does not build
-};
-
-struct GradientRule {
-  std::string_view op;
-  Passage passage = Passage::unimplemented;
-  void (*apply)(GradientCall&) noexcept = nullptr;
-};
 
 /// Every operation of the portable tensor IR in the order of its numbers, and then every op of kModeOps.
 inline constexpr auto kGradientRules = [] {
@@ -54,9 +42,9 @@ inline constexpr auto kGradientRules = [] {
       {"dynamic_update_slice", rule, &rules::dynamic_update_slice},
       {"layer_norm", rule, &rules::layer_norm},
       {"clamp", rule, &rules::clamp},
-      {"cond", unimplemented},
+      {"cond", rule, &rules::cond},
       {"while_loop", unimplemented},
-      {"scan", unimplemented},
+      {"scan", rule, &rules::scan},
       {"reduce_window", rule, &rules::reduce_window},
       {"extract_patches", rule, &rules::extract_patches},
       {"custom_call", unimplemented},

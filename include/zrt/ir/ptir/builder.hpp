@@ -430,10 +430,10 @@ class Builder {
     return emit(op, operands, attributes, ValueType{tuple, kept(program_.add(program_.types, declared))});
   }
 
-  /// Records an error as if a call had met it; the first one counts.
   /// Where the program's memory comes from.
   [[nodiscard]] const Allocator& allocator() const noexcept { return program_.allocator; }
 
+  /// Records an error as if a call had met it; the first one counts.
   void set(const Error& error) noexcept {
     if (!failed_) error_ = error;
     failed_ = true;
