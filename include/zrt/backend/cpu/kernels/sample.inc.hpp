@@ -82,6 +82,27 @@ inline void running_sums(const float* x, std::uint32_t count, float* sums) noexc
   return reduce_tree(sum);
 }
 
+/// What the terms of elements below `bound`, but not below `least`, add to a sum from `power`, a power of two, to twice
+/// that, added one by one; negative where that depends on their order.
+///
+/// Such a sum is a multiple of 2^-23 of `power`, so each term adds the multiple next to it, and sums of these are exact
+/// in any order. Only a term half way between two multiples goes by what it is added to.
+[[nodiscard]] inline float added_below(const float* x, const float* terms, std::uint32_t n, float bound, float least,
+                                       float power) noexcept {
+  const F32 grid = splat(power);
+  const F32 half = splat(power * 0x1p-24f);
+  F32 sum = splat(0.0f);
+  std::uint32_t ties = 0;
+  for (std::uint32_t i = 0; i < n; i += 16) {
+    const F32 v = load(x + i);
+    const F32 term = select(both(less(v, splat(bound)), less_equal(splat(least), v)), load(terms + i), splat(0.0f));
+    const F32 whole = sealed(term + grid) - grid;
+    ties |= lane_bits(equal(abs(sealed(term - whole)), half));
+    sum = sum + whole;
+  }
+  return ties == 0 ? reduce_tree(sum) : -1.0f;
+}
+
 inline constexpr std::int32_t kInDoubt = -1;
 /// Below this many logits there is nothing to gain, above that many no bound of a sum's rounding is small.
 inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
@@ -89,8 +110,9 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
 /// The token drawn from the n logits that are not below `least`, `top` being the largest, by the first of them alone;
 /// kInDoubt where that cannot be told.
 ///
-/// What a sum in order depends on beyond them is the sum of all, and that is known without their order to within what
-/// n additions round off. Where a comparison comes out the same for both ends of that range, it is decided.
+/// What is drawn depends on the others by the sum of all alone. That follows from the sum of the first, unless one of
+/// the others makes it pass a power of two; and it is known without any order to within what n additions round off.
+/// Where a comparison comes out the same for both ends of that range, it is decided.
 [[nodiscard]] inline std::int32_t draw_from_few(const ops::SampleRequest& r, const float* logits, std::uint32_t n,
                                                 float top, float least, Candidates c) noexcept {
   const float temperature = r.temperature;
@@ -100,6 +122,8 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
   const bool cut = by_mass || !(r.min_p <= 0.0f);
   const float fraction = cut ? r.top_p : ops::sampling::uniform(r);
   float total = 0.0f;
+  float rest = -1.0f;  // what the others add to the sum of the first, if that lies from power on
+  float power = 0.0f;
   float bound = least;
   const float slack = static_cast<float>(n) * 0x1p-23f;
   if (by_mass || !cut) {
@@ -122,6 +146,11 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
   }
   if (by_depth) bound = largest_lane(splat(top) + log(splat(r.min_p)));
   if (bound < least) bound = least;
+  if (by_mass || !cut) {
+    power = std::bit_cast<float>(std::bit_cast<std::uint32_t>(total) & 0x7f800000u);
+    if (total * (1.0f - slack) >= power && total * (1.0f + slack) < power + power)
+      rest = added_below(logits, reinterpret_cast<const float*>(c.other_key), n, bound, least, power);
+  }
 
   std::uint32_t count = list_candidates(logits, n, bound, c);
   if (count == 0) return kInDoubt;
@@ -129,17 +158,23 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
   auto* const sums = reinterpret_cast<float*>(c.other_key);
   auto* const x = reinterpret_cast<float*>(c.other_id);
   for (std::uint32_t i = 0; i < count; i += 16) store(x + i, as_f32(ordered(load_i32(c.key + i))));
-  const F32 low = splat(fraction * total * (1.0f - slack));
-  const F32 high = splat(fraction * total * (1.0f + slack));
+  F32 low = splat(fraction * total * (1.0f - slack));
+  F32 high = splat(fraction * total * (1.0f + slack));
+  const auto settle = [&]() noexcept {
+    const float first = sums[count - 1];
+    if (rest >= 0.0f && first >= power) low = high = splat(fraction * (first + rest));
+  };
   if (!cut) {
     map(x, x, 0, count, [&](F32 v) ZRT_UNROLLED { return v / splat(temperature); });
     running_sums(x, count, sums);
+    settle();
     const std::uint32_t drawn = first_where(sums, 0, count, [&](F32 v) ZRT_UNROLLED { return less(low, v); });
     if (drawn == count || !(sums[drawn] > largest_lane(high))) return kInDoubt;
     return c.id[drawn];
   }
   if (by_mass) {
     running_sums(x, count, sums);
+    settle();
     const std::uint32_t from = r.min_keep < 1 ? 0 : r.min_keep - 1;
     const std::uint32_t last =
         from < count ? first_where(sums, from, count, [&](F32 v) ZRT_UNROLLED { return less_equal(low, v); }) : count;
