@@ -370,6 +370,17 @@ class Convolutions(nn.Module):
         return self.point(F.relu(self.deep(F.relu(self.wide(x)))))
 
 
+class Upsampler(nn.Module):
+    """A decoder of images: transposed and dilated convolutions."""
+    def __init__(self):
+        super().__init__()
+        self.grow = nn.ConvTranspose2d(4, 6, 4, stride=2, padding=1, output_padding=1, groups=2)
+        self.spread = nn.Conv2d(6, 3, 3, padding=2, dilation=2)
+
+    def forward(self, x):
+        return self.spread(F.silu(self.grow(x)))
+
+
 class Convolution1D(nn.Module):
     """The front of a speech encoder."""
     def __init__(self):
@@ -412,9 +423,14 @@ CASES = [
                                                     act=gelu_op, mask=scores_logical_not)),
     ("llama_partial", 17, IDS, lambda: Llama(norm="rms/pow", qkv="one", rope=RopePartial, act=gelu_op_tanh,
                                              mask=scores_triu_added)),
+    ("llama_gelu_by_hand", 16, IDS, lambda: Llama(norm="rms/sqrt", qkv="chunk", rope=RopeRotateHalf,
+                                                  act=gelu_erf_by_hand, mask=scores_where_lowest)),
+    ("llama_gelu_fast", 13, IDS, lambda: Llama(norm="rms/power", qkv="three", rope=RopePairs, act=gelu_fast,
+                                               mask=scores_masked_fill)),
     # Convolutions.
     ("conv_2d", 13, (2, 3, 9, 11), Convolutions),
     ("conv_1d", 17, (2, 4, 16), Convolution1D),
+    ("conv_transpose", 15, (2, 4, 5, 6), Upsampler),
 ]
 
 
