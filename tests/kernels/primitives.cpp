@@ -38,6 +38,14 @@ TEST(CpuPrimitives, Elements) {
     c.check(HostCall<ops::Select>{{truth, x, z}, {x}, {}, {}, {}});
     c.check(HostCall<ops::Clamp>{{x, z, c.reals(shape)}, {x}, {}, {}, {}});
     c.check(HostCall<ops::Cast>{{x}, {c.tensor(DType::si4, shape)}, {}, {}, {DType::si4}});
+    for (const DType half : {DType::f16, DType::bf16}) {
+      const HostTensor narrow = c.tensor(half, shape);
+      c.check(HostCall<ops::Cast>{{x}, {narrow}, {}, {}, {half}});
+      // Any bits, NaN and subnormals among them.
+      for (std::uint32_t i = 0; i < 2 * n; ++i) narrow.data[i] = static_cast<std::byte>(c.number(0, 255));
+      c.check(HostCall<ops::Cast>{{narrow}, {c.tensor(DType::f32, shape)}, {}, {}, {DType::f32}});
+      c.check(HostCall<ops::Cast>{{narrow}, {c.tensor(DType::f64, shape)}, {}, {}, {DType::f64}});
+    }
   }
 }
 
