@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/compute_state.hpp: the registers that a stream has set, and the dispatch that they describe.
+#pragma once
+
+#include <zrt/backend/pm4/decode.hpp>
+#include <zrt/backend/pm4/emulator/dispatch.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// The SH registers of a queue. What no packet has set has no value: a dispatch that needs it is an error.
+class ComputeState {
+ public:
+  explicit ComputeState(Generation generation) noexcept : generation_(generation) {}
+
+  void set(std::uint32_t offset, std::uint32_t value) noexcept {
+    values_[offset] = value;
+    known_[offset] = true;
+  }
+
+  /// The dispatch of a DISPATCH_DIRECT or DISPATCH_INDIRECT with that grid.
+  ///
+  /// Errors: Errc::invalid_packet where a register that it needs was not set; Errc::unimplemented for grids in threads,
+  /// grids that do not start at 0, and partial workgroups.
+  [[nodiscard]] Result<Dispatch> dispatch(const PacketView& packet, const std::array<std::uint32_t, 3>& groups,
+                                          const AddressSpace& memory) const noexcept {
+    for (const std::string_view unsupported : {"PARTIAL_TG_EN", "USE_THREAD_DIMENSIONS", "ORDERED_APPEND_ENBL",
+                                               "TUNNEL_ENABLE", "RESTORE", "INTERLEAVE_2D_EN"})
+      if (packet.get(unsupported) != 0)
+        return fail(Errc::unimplemented, packet.kind->name, " has ", unsupported, " set, which is not modelled");
+    constexpr std::array needed{register_offset("COMPUTE_NUM_THREAD_X"), register_offset("COMPUTE_NUM_THREAD_Y"),
+                                register_offset("COMPUTE_NUM_THREAD_Z"), register_offset("COMPUTE_PGM_LO"),
+                                register_offset("COMPUTE_PGM_HI"),       register_offset("COMPUTE_PGM_RSRC1"),
+                                register_offset("COMPUTE_PGM_RSRC2"),    register_offset("COMPUTE_PGM_RSRC3"),
+                                register_offset("COMPUTE_TMPRING_SIZE"), register_offset("COMPUTE_RESOURCE_LIMITS")};
+    for (const std::uint16_t offset : needed)
+      if (!known_[offset]) return unset(packet, offset);
+    for (std::uint16_t i = 0; i < 3; ++i) {
+      const auto offset = static_cast<std::uint16_t>(register_offset("COMPUTE_START_X") + i);
+      if (packet.get("FORCE_START_AT_000") != 0) break;
+      if (!known_[offset]) return unset(packet, offset);
+      if (values_[offset] != 0) return fail(Errc::unimplemented, "a grid that does not start at 0 is not modelled");
+    }
+    Dispatch d;
+    d.isa = generation_ == Generation::gfx11 ? Isa::gfx11 : Isa::gfx12;
+    d.wave64 = packet.get("CS_W32_EN") == 0;
+    d.groups = groups;
+    for (std::uint16_t i = 0; i < 3; ++i)
+      d.threads[i] = static_cast<u32>(
+          field(static_cast<std::uint16_t>(register_offset("COMPUTE_NUM_THREAD_X") + i), "NUM_THREAD_FULL"));
+    d.code = (std::uint64_t{value(register_offset("COMPUTE_PGM_HI"))} << 32 | value(register_offset("COMPUTE_PGM_LO")))
+             << 8;
+    d.rsrc1 = value(register_offset("COMPUTE_PGM_RSRC1"));
+    d.rsrc2 = value(register_offset("COMPUTE_PGM_RSRC2"));
+    d.rsrc3 = value(register_offset("COMPUTE_PGM_RSRC3"));
+    for (std::uint16_t i = 0; i < d.user_data.size(); ++i) {
+      const auto offset = static_cast<std::uint16_t>(register_offset("COMPUTE_USER_DATA_") + i);
+      // What is left over from others is nothing to compute with.
+      d.user_data[i] = known_[offset] ? values_[offset] : 0xcccccccc;
+    }
+    return with_scratch(packet, d, memory);
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t value(std::uint16_t offset) const noexcept { return values_[offset]; }
+  [[nodiscard]] std::uint64_t field(std::uint16_t offset, std::string_view name) const noexcept {
+    for (const Field& f : find_register(offset, generation_)->fields)
+      if (f.name == name && holds(f.defined, generation_)) return f.get(std::span(&values_[offset], 1), 0);
+    return 0;
+  }
+  [[nodiscard]] std::unexpected<Error> unset(const PacketView& packet, std::uint16_t offset) const noexcept {
+    return fail(Errc::invalid_packet, packet.kind->name, " needs ", find_register(offset, generation_)->name,
+                ", which no packet has set");
+  }
+
+  [[nodiscard]] Result<Dispatch> with_scratch(const PacketView& packet, Dispatch d,
+                                              const AddressSpace& memory) const noexcept {
+    constexpr std::uint16_t ring = register_offset("COMPUTE_TMPRING_SIZE");
+    constexpr std::uint16_t low = register_offset("COMPUTE_DISPATCH_SCRATCH_BASE_LO");
+    constexpr std::uint16_t high = register_offset("COMPUTE_DISPATCH_SCRATCH_BASE_HI");
+    if ((d.rsrc2 & 1) == 0) return d;
+    if (!known_[low] || !known_[high]) return unset(packet, known_[low] ? high : low);
+    d.scratch_base = (std::uint64_t{value(high)} << 32 | value(low)) << 8;
+    d.scratch_wave_bytes = static_cast<u32>(field(ring, "WAVESIZE") * 256);
+    const Region* region = memory.find(d.scratch_base, 1);
+    if (region == nullptr)
+      return fail(Errc::spec_violation, "scratch at ", std::string_view(Hex(d.scratch_base)), " is not mapped");
+    d.scratch_bytes = region->bytes.size() - (d.scratch_base - region->address);
+    return d;
+  }
+
+  Generation generation_;
+  std::array<std::uint32_t, kShCount> values_{};
+  std::array<bool, kShCount> known_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator
