@@ -43,6 +43,8 @@ Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
   w.group = &g;
   w.code_address = kCode;
   w.scc = s.scc;
+  w.scratch = kSnippetScratch;
+  w.scratch_per_lane = kSnippetScratchBytes / w.lanes();
   for (std::size_t i = 0; i < sgpr::kCount; ++i) w.sgpr[i] = s.sgprs[i];
   if (program->vgprs() > kSnippetVgprs) return fail(Errc::invalid_argument, "a snippet has 64 vector registers");
   const RoundingMode nearest;

@@ -28,6 +28,9 @@ struct Snippet {
   std::uint64_t executed = 0;
 };
 inline constexpr std::uint32_t kSnippetVgprs = 64;
+/// Where a snippet finds its scratch, if the memory has a region there, and how much that is.
+inline constexpr std::uint64_t kSnippetScratch = 0x20000;
+inline constexpr std::uint32_t kSnippetScratchBytes = 4096;
 
 /// Runs until the end of the words; the registers afterwards are in the snippet.
 [[nodiscard]] Result<void> run_snippet(Snippet& snippet, const pm4::emulator::AddressSpace& memory);

@@ -286,6 +286,8 @@ inline void decode_vop2(Decoder& d, u32 w) noexcept {
   short_sources(d, field(w, 8, 0), field(w, 16, 9), field(w, 24, 17));
   vector_destination(d, field(w, 24, 17), true);
   if (d.out->instruction->semantics.dst2 == Type::mask) d.out->dst2 = d.sgpr(sgpr::kVcc, Type::mask);
+  // A packed instruction of this format always takes both halves.
+  if (d.out->instruction->semantics.packed) d.out->op_sel_hi = 7;
 }
 inline void decode_vopc(Decoder& d, u32 w) noexcept {
   short_sources(d, field(w, 8, 0), field(w, 16, 9), 0);

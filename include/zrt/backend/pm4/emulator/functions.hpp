@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/emulator/isa/types.hpp>
 #include <zrt/core/elementary64.hpp>
+#include <zrt/core/elementary_ops.hpp>
 #include <zrt/core/fp8.hpp>
 
 #include <bit>
@@ -30,7 +31,7 @@ inline constexpr f64 kInfinity64 = std::bit_cast<f64>(u64{0x7ff0000000000000});
 template <auto F> [[nodiscard]] constexpr f16 half_of(f16 a, f16 b) noexcept { return to_f16(F(to_f32(a), to_f32(b))); }
 template <auto F> [[nodiscard]] constexpr f16 half_of(f16 a) noexcept { return to_f16(F(to_f32(a))); }
 
-/// a * b + c in f16, rounded once: the product is exact in f64, the sum is rounded to odd.
+/// a + b, rounded to odd.
 [[nodiscard]] constexpr f64 sum_to_odd(f64 a, f64 b) noexcept {
   const f64 sum = a + b;
   const f64 rest = sum - a;
@@ -40,6 +41,7 @@ template <auto F> [[nodiscard]] constexpr f16 half_of(f16 a) noexcept { return t
   if ((lost > 0) != (sum > 0)) --code;
   return double_of(code | 1u);
 }
+/// a * b + c in f16, rounded once: the product is exact in f64.
 [[nodiscard]] constexpr f16 fma_f16(f16 a, f16 b, f16 c) noexcept {
   const f64 product = static_cast<f64>(to_f32(a)) * static_cast<f64>(to_f32(b));
   return to_f16(narrow_to_f32(sum_to_odd(product, static_cast<f64>(to_f32(c))), Rounding::to_odd));
@@ -169,6 +171,8 @@ template <class T> [[nodiscard]] constexpr T clamped(i64 x, i64 low, i64 high) n
   const u64 sign = bits(x) & u64{1} << 63;
   const auto parts = zrt::detail::float_parts(bits(x) & ~(u64{1} << 63));
   const int e = parts.exponent + (n < -5000 ? -5000 : n > 5000 ? 5000 : n);
+  // Beyond every finite number; the exponent would not fit its field.
+  if (e > 1100) return double_of(sign | 0x7ff0000000000000);
   const u64 code = zrt::detail::float_code<11, 52>(parts.significand, e, Rounding::nearest_even);
   return double_of(sign | (code > 0x7ff0000000000000 ? u64{0x7ff0000000000000} : code));
 }
@@ -222,7 +226,7 @@ template <class T> [[nodiscard]] constexpr T clamped(i64 x, i64 low, i64 high) n
   const i32 e = frexp_exp(x);
   const f64 m = static_cast<f64>(x) * double_of(static_cast<u64>(1023 - e) << 52);
   if (m == 0.5) return static_cast<f32>(e - 1);
-  const f64 fraction = math::log64(m) * 0x1.71547652b82fep+0;
+  const f64 fraction = math::sealed(math::log64(m) * 0x1.71547652b82fep+0);
   return static_cast<f32>(static_cast<f64>(e) + fraction);
 }
 /// Sine and cosine of x turns.
@@ -259,11 +263,11 @@ template <class T> [[nodiscard]] constexpr T clamped(i64 x, i64 low, i64 high) n
   if (exponent(numerator) <= 23) return {ldexp(x, 64), false};
   return {x, false};
 }
-/// v_div_fmas_f32: a fused step whose result is scaled back where v_div_scale said so.
+/// v_div_fmas_f32: a fused step whose result is scaled back where v_div_scale said so, rounded once.
 [[nodiscard]] constexpr f32 div_fmas(f32 a, f32 b, f32 c, bool scale) noexcept {
-  const f32 sum = fma_f32(a, b, c);
-  if (!scale) return sum;
-  return ldexp(sum, exponent(c) > 127 ? 64 : -64);
+  if (!scale) return fma_f32(a, b, c);
+  const f64 sum = sum_to_odd(static_cast<f64>(a) * static_cast<f64>(b), static_cast<f64>(c));
+  return narrow_to_f32(scaled(sum, exponent(c) > 127 ? 64 : -64));
 }
 /// v_div_fixup_f32: the quotient's special cases.
 [[nodiscard]] constexpr f32 div_fixup(f32 quotient, f32 denominator, f32 numerator) noexcept {
