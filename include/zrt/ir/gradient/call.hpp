@@ -23,6 +23,7 @@ struct GradientRule {
   std::string_view op;
   Passage passage = Passage::unimplemented;
   void (*apply)(GradientCall&) noexcept = nullptr;
+  std::string_view why = "its gradient is not built";  ///< of an unimplemented one
 };
 /// Gives the row of an op by its name; null for a name that is none.
 using FindGradient = const GradientRule* (*)(std::string_view op) noexcept;

@@ -82,7 +82,8 @@ class WayBack {
     }
     if (!came || passage(step) == Passage::stops || !reads_active(step)) return {};
     if (passage(step) == Passage::unimplemented)
-      return fail(Errc::unimplemented, "step ", step.step_id, " (", step.op.view(), "): it has no gradient");
+      return fail(Errc::unimplemented, "step ", step.step_id, " (", step.op.view(),
+                  "): it has no gradient: ", find_gradient(step.op.view())->why);
     for (const fused::ValueId id : inputs)
       if (auto r = wanted.push_back(row(id).active); !r) return r;
     if (auto r = given.resize(inputs.size()); !r) return r;

@@ -127,7 +127,7 @@ class RegionWay {
     const std::string_view op = ptir::find_op(i.opcode)->name;
     const GradientRule& rule = *call_->find()(op);
     if (rule.passage == Passage::unimplemented)
-      return fail(Errc::unimplemented, "value %", i.id, " of its region (", op, "): it has no gradient");
+      return fail(Errc::unimplemented, "value %", i.id, " of its region (", op, "): it has no gradient: ", rule.why);
     for (const ptir::Operand& operand : operands) {
       if (auto r = in.push_back(tensor(operand)); !r) return r;
       if (auto r = wanted.push_back(std::uint8_t{is_active(operand)}); !r) return r;
