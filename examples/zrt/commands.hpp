@@ -16,6 +16,7 @@ namespace program {
 [[nodiscard]] int fused_run(const FusedOptions& options);
 [[nodiscard]] int pm4_decode(const Pm4DecodeOptions& options);
 [[nodiscard]] int pm4_pack(const Pm4PackOptions& options);
+[[nodiscard]] int pm4_run(const Pm4RunOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 
 }  // namespace program

@@ -3,7 +3,6 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include <zrt/backend/pm4/target.hpp>
-
 #include <zrt/engine/check_sampling.hpp>
 
 #include <CLI/CLI.hpp>
@@ -273,6 +272,11 @@ void add_pm4_pack(CLI::App& app, Pm4PackOptions& o) {
   app.add_option("-o,--out", o.out, "File to write (.zrt)")->required();
 }
 
+void add_pm4_run(CLI::App& app, Pm4RunOptions& o) {
+  app.add_option("folder", o.folder, "Folder with case.json, the ring, and memory before and after")->required();
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -330,6 +334,7 @@ int run(int argc, char** argv) {
   pm4->require_subcommand(1);
   add(*pm4, "decode", "Print a packet stream, as strictly as a queue takes it", &add_pm4_decode, &pm4_decode, status);
   add(*pm4, "pack", "Make a .zrt file of a kernel of a code object", &add_pm4_pack, &pm4_pack, status);
+  add(*pm4, "run", "Run a recorded ring on the device model", &add_pm4_run, &pm4_run, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

@@ -103,6 +103,11 @@ struct Pm4PackOptions {
   std::string out;
 };
 
+struct Pm4RunOptions {
+  std::string folder;
+  bool json = false;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

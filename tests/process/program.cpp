@@ -801,6 +801,36 @@ TEST_F(Program, PacksAKernel) {
   EXPECT_EQ(run({"pm4", "pack", object, "--constant", "scale", "-o", path("none")}).status, 2);
 }
 
+TEST_F(Program, RunsARecordedRing) {
+  const fs::path golden = ZRT_SHARED_DIR "/golden/pm4";
+  if (!fs::exists(golden)) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
+  const Outcome done = run({"pm4", "run", golden / "gfx1201-mv_q8_dot"});
+  EXPECT_EQ(done.status, 0) << done.err << done.out;
+  EXPECT_TRUE(done.out.ends_with("\nmatch\n")) << done.out;
+  const json rounded = run_json({"pm4", "run", golden / "gfx1100-softmax", "--json"});
+  EXPECT_EQ(rounded["match"], true);
+  EXPECT_EQ(rounded["dispatches"], 1);
+  EXPECT_GT(rounded["wave_instructions"], 100);
+  // The same with another expectation.
+  const fs::path copy = path("case");
+  fs::copy(golden / "gfx1201-vadd", copy);
+  fs::permissions(copy / "buffer.after.bin", fs::perms::owner_all);
+  std::string after = contents(copy / "buffer.after.bin");
+  after[16384] ^= 1;
+  std::ofstream(copy / "buffer.after.bin", std::ios::binary) << after;
+  EXPECT_EQ(run({"pm4", "run", copy}).status, 0) << "a float that is rounded otherwise";
+  after[0] ^= 1;
+  std::ofstream(copy / "buffer.after.bin", std::ios::binary) << after;
+  const Outcome wrong = run({"pm4", "run", copy});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_NE(wrong.out.find("buffer: byte 0 holds "), std::string::npos) << wrong.out;
+  EXPECT_TRUE(wrong.out.ends_with("\nno match\n"));
+  EXPECT_EQ(run({"pm4", "run", path("none")}).status, 1);
+  fs::permissions(copy / "case.json", fs::perms::owner_all);
+  std::ofstream(copy / "case.json") << "{}";
+  EXPECT_EQ(run({"pm4", "run", copy}).status, 1);
+}
+
 TEST_F(Program, DecodesTheRingsOfAnotherDriver) {
   std::error_code missing;
   std::size_t rings = 0;
