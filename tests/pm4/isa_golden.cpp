@@ -151,6 +151,24 @@ TEST(IsaGolden, ThreadsChangeNeitherMemoryNorCounts) {
   }
 }
 
+/// 300 sums of f32: each byte is read once, 128 in a row by a full wave.
+TEST(IsaGolden, TrafficIsCounted) {
+  if (!fs::exists(kFolder)) GTEST_SKIP() << "SKIPPED: no golden data at " << kFolder;
+  for (const char* name : {"gfx1201-vadd", "gfx1100-vadd"}) {
+    SCOPED_TRACE(name);
+    Case c(kFolder / name);
+    const auto counters = zrt::test::run_dispatch(c.dispatch, c.space);
+    ASSERT_TRUE(counters.has_value()) << counters.error().text();
+    const RegionTraffic& buffer = counters->regions[2];
+    EXPECT_EQ(buffer.bytes_read, 2u * 300 * 4);
+    EXPECT_EQ(buffer.bytes_written, 300u * 4);
+    EXPECT_EQ(buffer.loads, 2u * 10);
+    EXPECT_EQ(buffer.load_runs, 2u * 10);
+    EXPECT_EQ(buffer.contiguous_bytes(), 120u);
+    EXPECT_EQ(counters->waves, 16u);
+  }
+}
+
 /// A kernel that loads and adds without the waits between: the card would add what was in the registers before.
 TEST(IsaGolden, AMissingWaitIsNamed) {
   if (!fs::exists(kFolder)) GTEST_SKIP() << "SKIPPED: no golden data at " << kFolder;

@@ -10,12 +10,6 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 /// The address spaces of vector memory instructions.
 enum class Segment : u8 { flat, global, scratch, local };
 
-/// Host memory of one lane's access, or null after a fault.
-struct LaneAddress {
-  u64 address;
-  Segment segment;
-};
-
 /// Local memory at `address`, or null where the workgroup has none there.
 [[nodiscard]] inline std::byte* local_memory(Wave& w, u64 address, u64 bytes) noexcept {
   const std::span<std::byte> lds = w.group->lds;
@@ -53,6 +47,18 @@ class TrafficMeter {
     total_ += bytes_;
     previous_ = address;
     next_ = address + bytes_;
+  }
+  /// All 32 lanes at once, in one region.
+  void all(const Region* region, const u64* address) noexcept {
+    region_ = region;
+    unsigned repeats = 0, breaks = 1;
+    for (unsigned i = 1; i < kLanes; ++i) {
+      const bool same = address[i] == address[i - 1];
+      repeats += same ? 1u : 0u;
+      breaks += !same && address[i] != address[i - 1] + bytes_ ? 1u : 0u;
+    }
+    total_ = u64{kLanes - repeats} * bytes_;
+    runs_ = breaks;
   }
   void flush() noexcept {
     if (region_ == nullptr || region_->id >= wave_.group->counters->regions.size()) return;

@@ -122,14 +122,14 @@ template <unsigned kBits, bool kMixed> Flow integer_dot(Wave& w, const Decoded& 
       w.group->kernels.dot_bytes(a, b, top_a, top_b, out.lane);
     else
       dot_elements<kBits>(a, b, top_a, top_b, out.lane);
-    for (unsigned i = 0; i < kLanes; ++i) {
-      if (d.clamp) {
+    if (!d.clamp) [[likely]] {
+      for (unsigned i = 0; i < kLanes; ++i) out.lane[i] += c[i];
+    } else {
+      for (unsigned i = 0; i < kLanes; ++i) {
         // The products' sum alone always fits.
         const i64 sum = kMixed ? i64{static_cast<i32>(c[i])} + static_cast<i32>(out.lane[i]) : i64{c[i]} + out.lane[i];
         out.lane[i] = static_cast<u32>(kMixed ? lane::clamped<i64>(sum, -0x80000000ll, 0x7fffffffll)
                                               : lane::clamped<i64>(sum, 0, 0xffffffffll));
-      } else {
-        out.lane[i] += c[i];
       }
     }
     write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));

@@ -103,18 +103,78 @@ template <Segment kSegment> void issue(Wave& w, const Decoded& d, bool returns) 
   }
 }
 
+/// Host memory behind all active lanes of one access, where one region (or the LDS) holds them all.
+struct LaneMemory {
+  std::byte* origin = nullptr;  ///< null where each lane needs a look of its own
+  u64 first = 0;                ///< the address at `origin`
+
+  [[nodiscard]] std::byte* operator[](u64 address) const noexcept { return origin + (address - first); }
+};
+template <Segment kSegment>
+[[nodiscard]] LaneMemory lane_memory(Wave& w, const Addresses& a, u32 active, unsigned bytes, bool store) noexcept {
+  if (kSegment != Segment::global && kSegment != Segment::local) return {};
+  u64 low = ~u64{0}, high = 0;
+  for (unsigned i = 0; i < kLanes; ++i) {
+    if ((active >> i & 1u) == 0) continue;
+    low = a.lane[i] < low ? a.lane[i] : low;
+    high = a.lane[i] > high ? a.lane[i] : high;
+  }
+  const u64 reach = high - low;
+  if (active == 0 || reach > u64{1} << 48) return {};
+  if constexpr (kSegment == Segment::local) {
+    if (local_memory(w, low, reach + bytes) == nullptr) return {};
+    w.group->counters->lds_bytes += u64{static_cast<u32>(std::popcount(active))} * bytes;
+    return {w.group->lds.data(), 0};
+  } else {
+    const Region* region = region_of(w, low, reach + bytes, store ? Permission::write : Permission::read);
+    if (region == nullptr) return {};
+    TrafficMeter meter(w, bytes, store);
+    if (active == ~u32{0})
+      meter.all(region, a.lane);
+    else
+      for (unsigned i = 0; i < kLanes; ++i)
+        if ((active >> i & 1u) != 0) meter.lane(region, a.lane[i]);
+    meter.flush();
+    return {region->bytes.data(), region->address};
+  }
+}
+
+/// Loads kWords words of each active lane.
+template <unsigned kWords> void copy_words(const LaneMemory& memory, const Addresses& a, u32 active, u32* to) noexcept {
+  for (unsigned i = 0; i < kLanes; ++i) {
+    if ((active >> i & 1u) == 0) continue;
+    const std::byte* from = memory[a.lane[i]];
+    for (unsigned word = 0; word < kWords; ++word) to[word * kLanes + i] = read_little<u32>(from + word * 4);
+  }
+}
+
 template <Segment kSegment> Flow vector_load(Wave& w, const Decoded& d) noexcept {
   const Access access = d.instruction->semantics.access;
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32 active = w.exec(half);
     if (active == 0) continue;
     const Addresses a(w, d, kSegment, half);
-    TrafficMeter meter(w, access.bytes, false);
     u32* to = w.vgpr(half, d.dst.index);
+    const unsigned count = access.bytes / 4;
+    const LaneMemory memory = lane_memory<kSegment>(w, a, active, access.bytes, false);
+    if (memory.origin != nullptr && count != 0) {
+      if (count == 1)
+        copy_words<1>(memory, a, active, to);
+      else if (count == 2)
+        copy_words<2>(memory, a, active, to);
+      else if (count == 3)
+        copy_words<3>(memory, a, active, to);
+      else
+        copy_words<4>(memory, a, active, to);
+      continue;
+    }
+    TrafficMeter meter(w, access.bytes, false);
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       std::byte data[16]{};
-      if (!move_lane(w, a.lane[i], kSegment, access.bytes, false, half * kLanes + i, data, meter))
+      if (memory.origin != nullptr)
+        std::memcpy(data, memory[a.lane[i]], access.bytes);
+      else if (!move_lane(w, a.lane[i], kSegment, access.bytes, false, half * kLanes + i, data, meter))
         return memory_fault(w, d, a.lane[i], access.bytes, false, half * kLanes + i);
       if (access.extend != Access::Extend::none) {
         to[i] = extended(to[i], read_little<u32>(data), access);
@@ -138,6 +198,7 @@ template <Segment kSegment> Flow vector_store(Wave& w, const Decoded& d) noexcep
     const Addresses a(w, d, kSegment, half);
     TrafficMeter meter(w, access.bytes, true);
     const u32* from = w.vgpr(half, source.index);
+    const LaneMemory memory = lane_memory<kSegment>(w, a, active, access.bytes, true);
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       std::byte data[16]{};
@@ -145,7 +206,9 @@ template <Segment kSegment> Flow vector_store(Wave& w, const Decoded& d) noexcep
         const u32 value = from[word * kLanes + i];
         write_little<u32>(data + word * 4, access.extend == Access::Extend::high_half ? value >> 16 : value);
       }
-      if (!move_lane(w, a.lane[i], kSegment, access.bytes, true, half * kLanes + i, data, meter))
+      if (memory.origin != nullptr)
+        std::memcpy(memory[a.lane[i]], data, access.bytes);
+      else if (!move_lane(w, a.lane[i], kSegment, access.bytes, true, half * kLanes + i, data, meter))
         return memory_fault(w, d, a.lane[i], access.bytes, true, half * kLanes + i);
     }
     meter.flush();
