@@ -411,8 +411,8 @@ TEST(CpuKernels, SampleFromManyCandidates) {
 TEST(CpuKernels, SampleFromAll) {
   const std::uint32_t rows = 16;
   for (const std::uint32_t vocabulary : {1024u, 2047u}) {
-    for (const float top_p : {1.0f, 0.95f, 0.5f, 1e-3f})
-      for (const float min_p : {0.0f, 0.05f, 0.9f}) {
+    for (const float top_p : {1.0f, 0.95f, 0.5f})
+      for (const float min_p : {0.0f, 0.05f}) {
         Case c(vocabulary + static_cast<std::uint32_t>(8 * top_p + 99 * min_p), rows);
         const HostCall<ops::Sample> s = sampled(c, vocabulary, 4);
         float* x = s.in[0].as<float>();
