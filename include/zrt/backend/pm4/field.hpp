@@ -43,8 +43,9 @@ struct Field {
   }
   /// Reads it; `words` begin at the dword numbered `first` and reach as far as the field.
   [[nodiscard]] constexpr std::uint64_t get(std::span<const std::uint32_t> words, std::size_t first) const noexcept {
-    std::uint64_t raw = words[dword - first];
-    if (dwords() == 2) raw |= std::uint64_t{words[dword - first + 1]} << 32;
+    std::uint64_t raw = 0;
+    for (std::size_t i = 0; i < dwords(); ++i)
+      if (const std::size_t at = dword - first + i; at < words.size()) raw |= std::uint64_t{words[at]} << 32 * i;
     return raw >> low & most();
   }
   /// Writes a value that fits.
