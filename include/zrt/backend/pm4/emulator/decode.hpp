@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/emulator/isa/list.hpp>
 
+#include <optional>
 #include <span>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
@@ -458,9 +459,10 @@ struct Format {
   Encoding encoding;
   u8 opcode_high, opcode_low;
   void (*decode)(Decoder&, u32 word) noexcept;
+  std::optional<Isa> only{};  ///< the instruction set that it is of; empty: both
 };
 
-inline constexpr auto kFormats11 = std::to_array<Format>({
+inline constexpr auto kFormats = std::to_array<Format>({
     {0xff800000, 0xbe800000, Encoding::sop1, 15, 8, &decode_sop1},
     {0xff800000, 0xbf000000, Encoding::sopc, 22, 16, &decode_sopc},
     {0xff800000, 0xbf800000, Encoding::sopp, 22, 16, &decode_sopp},
@@ -472,29 +474,15 @@ inline constexpr auto kFormats11 = std::to_array<Format>({
     {0xfc000000, 0xd4000000, Encoding::vop3, 25, 16, &decode_vop3},
     {0xff800000, 0xcc000000, Encoding::vop3p, 22, 16, &decode_vop3p},
     {0xfc000000, 0xc8000000, Encoding::vopd, 25, 22, &decode_vopd},
-    {0xfc000000, 0xf4000000, Encoding::smem, 25, 18, &decode_smem},
     {0xfc000000, 0xd8000000, Encoding::ds, 25, 18, &decode_ds},
-    {0xfc030000, 0xdc000000, Encoding::flat, 24, 18, &decode_flat11},
-    {0xfc030000, 0xdc010000, Encoding::scratch, 24, 18, &decode_flat11},
-    {0xfc030000, 0xdc020000, Encoding::global, 24, 18, &decode_flat11},
-});
-inline constexpr auto kFormats12 = std::to_array<Format>({
-    {0xff800000, 0xbe800000, Encoding::sop1, 15, 8, &decode_sop1},
-    {0xff800000, 0xbf000000, Encoding::sopc, 22, 16, &decode_sopc},
-    {0xff800000, 0xbf800000, Encoding::sopp, 22, 16, &decode_sopp},
-    {0xf0000000, 0xb0000000, Encoding::sopk, 27, 23, &decode_sopk},
-    {0xc0000000, 0x80000000, Encoding::sop2, 29, 23, &decode_sop2},
-    {0xfe000000, 0x7e000000, Encoding::vop1, 16, 9, &decode_vop1},
-    {0xfe000000, 0x7c000000, Encoding::vopc, 24, 17, &decode_vopc},
-    {0x80000000, 0x00000000, Encoding::vop2, 30, 25, &decode_vop2},
-    {0xfc000000, 0xd4000000, Encoding::vop3, 25, 16, &decode_vop3},
-    {0xff800000, 0xcc000000, Encoding::vop3p, 22, 16, &decode_vop3p},
-    {0xfc000000, 0xc8000000, Encoding::vopd, 25, 22, &decode_vopd},
-    {0xfc000000, 0xf4000000, Encoding::smem, 18, 13, &decode_smem},
-    {0xfc000000, 0xd8000000, Encoding::ds, 25, 18, &decode_ds},
-    {0xff000000, 0xec000000, Encoding::flat, 21, 14, &decode_flat12},
-    {0xff000000, 0xed000000, Encoding::scratch, 21, 14, &decode_flat12},
-    {0xff000000, 0xee000000, Encoding::global, 21, 14, &decode_flat12},
+    {0xfc000000, 0xf4000000, Encoding::smem, 25, 18, &decode_smem, Isa::gfx11},
+    {0xfc030000, 0xdc000000, Encoding::flat, 24, 18, &decode_flat11, Isa::gfx11},
+    {0xfc030000, 0xdc010000, Encoding::scratch, 24, 18, &decode_flat11, Isa::gfx11},
+    {0xfc030000, 0xdc020000, Encoding::global, 24, 18, &decode_flat11, Isa::gfx11},
+    {0xfc000000, 0xf4000000, Encoding::smem, 18, 13, &decode_smem, Isa::gfx12},
+    {0xff000000, 0xec000000, Encoding::flat, 21, 14, &decode_flat12, Isa::gfx12},
+    {0xff000000, 0xed000000, Encoding::scratch, 21, 14, &decode_flat12, Isa::gfx12},
+    {0xff000000, 0xee000000, Encoding::global, 21, 14, &decode_flat12, Isa::gfx12},
 });
 
 }  // namespace detail
@@ -506,11 +494,9 @@ inline constexpr auto kFormats12 = std::to_array<Format>({
                                  Decoded& second) noexcept {
   first = {};
   if (words.empty()) return false;
-  const std::span<const detail::Format> formats =
-      target.isa == Isa::gfx11 ? std::span<const detail::Format>(detail::kFormats11) : detail::kFormats12;
   const u32 word = words[0];
-  for (const detail::Format& f : formats) {
-    if ((word & f.mask) != f.value) continue;
+  for (const detail::Format& f : detail::kFormats) {
+    if ((word & f.mask) != f.value || f.only.value_or(target.isa) != target.isa) continue;
     const u32 opcode = detail::field(word, f.opcode_high, f.opcode_low);
     first.instruction =
         f.encoding == Encoding::vop3 ? find_vop3(target.isa, opcode) : find_instruction(target.isa, f.encoding, opcode);
