@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/kfd/device.hpp: a GPU that a process has opened through /dev/kfd, and its address space.
+#pragma once
+
+#include <zrt/backend/pm4/kfd/call.hpp>
+#include <zrt/backend/pm4/kfd/topology.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::kfd {
+
+/// A GPU with its address space; move-only. The operating system outlives it; what is made on it keeps its address, so
+/// it stays where it is from then on and goes last.
+///
+/// The kernel ties the address space to the process and to the render node's file that was open first: a second device
+/// of the same GPU in one process is refused for as long as the process lives, even when the first was closed. A host
+/// keeps one.
+template <OperatingSystem Os> class Device {
+ public:
+  /// The oldest version of the calls that is spoken here, 1.14 of Linux 6.8.
+  static constexpr std::uint32_t kMajor = 1;
+  static constexpr std::uint32_t kLeastMinor = 14;
+
+  /// Opens the first GPU that zrt writes packets for.
+  ///
+  /// Errors: Errc::unsupported_device where there is none, or the kernel lacks what is needed;
+  /// Errc::unsupported_version for another version of the calls; else as system_failure().
+  [[nodiscard]] static Result<Device> open(Os& os) noexcept {
+    auto calls = File<Os>::open(os, "/dev/kfd", true);
+    if (!calls) return pass(calls);
+    const auto node = find_node(os);
+    if (!node) return pass(node);
+    auto render = File<Os>::open(os, Name::of("/dev/dri/renderD", node->drm_render_minor).view(), true);
+    if (!render) return pass(render);
+    GetVersion version;
+    if (auto r = call(os, calls->number(), kGetVersion, version); !r) return pass(r);
+    if (version.major_version != kMajor || version.minor_version < kLeastMinor)
+      return fail(Errc::unsupported_version, "/dev/kfd speaks version ", version.major_version, '.',
+                  version.minor_version, ", ", kMajor, '.', kLeastMinor, " or a later minor version expected");
+    AcquireVm acquire{.drm_fd = static_cast<std::uint32_t>(render->number()), .gpu_id = node->gpu_id};
+    if (auto r = call(os, calls->number(), kAcquireVm, acquire); !r) return pass(r);
+    RuntimeEnable runtime;
+    if (auto r = call(os, calls->number(), kRuntimeEnable, runtime); !r) return pass(r);
+    Device device;
+    device.os_ = &os;
+    device.calls_ = std::move(*calls);
+    device.render_ = std::move(*render);
+    device.node_ = *node;
+    device.minor_ = version.minor_version;
+    return device;
+  }
+
+  [[nodiscard]] Os& os() const noexcept { return *os_; }
+  [[nodiscard]] const Node& node() const noexcept { return node_; }
+  [[nodiscard]] const TargetFacts& target() const noexcept { return *find_target_version(node_.gfx_target_version); }
+  [[nodiscard]] std::uint32_t minor_version() const noexcept { return minor_; }
+  /// The file of the calls, and the one that memory is mapped from.
+  [[nodiscard]] int calls_file() const noexcept { return calls_.number(); }
+  [[nodiscard]] int render_file() const noexcept { return render_.number(); }
+
+  template <class Arguments>
+  [[nodiscard]] Result<void> call_with(std::uint32_t request, Arguments& arguments) const noexcept {
+    return call(*os_, calls_.number(), request, arguments);
+  }
+
+  /// Bytes of video memory that could be allocated now. Errors as system_failure().
+  [[nodiscard]] Result<std::uint64_t> available_memory() const noexcept {
+    AvailableMemory available{.gpu_id = node_.gpu_id};
+    if (auto r = call_with(kAvailableMemory, available); !r) return pass(r);
+    return available.available;
+  }
+
+ private:
+  Device() = default;
+
+  Os* os_ = nullptr;
+  File<Os> calls_{};
+  File<Os> render_{};
+  Node node_{};
+  std::uint32_t minor_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::kfd

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/kfd/memory.hpp: memory of the GPU from one of three heaps.
+#pragma once
+
+#include <zrt/backend/pm4/kfd/device.hpp>
+#include <zrt/core/checked.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::kfd {
+
+/// Where memory lies and who sees it.
+enum class Heap : std::uint8_t {
+  device_local,  ///< video memory that the host does not see
+  bar,           ///< video memory that the host sees through the PCIe BAR
+  host_visible,  ///< memory of the host, coherent
+};
+
+/// What the GPU may do with memory beside reading it.
+enum class Access : std::uint8_t { read, read_write, execute };
+
+[[nodiscard]] constexpr std::uint32_t memory_flags(Heap heap, Access access) noexcept {
+  std::uint32_t flags = kNoSubstitute;
+  switch (heap) {
+    case Heap::device_local:
+      flags |= kVram;
+      break;
+    case Heap::bar:
+      flags |= kVram | kPublic;
+      break;
+    case Heap::host_visible:
+      flags |= kGtt | kCoherent | kUncached;
+      break;
+  }
+  if (access == Access::read_write) flags |= kWritable;
+  if (access == Access::execute) flags |= kExecutable;
+  return flags;
+}
+
+/// Memory at one address for GPU and host; move-only. The device outlives it.
+template <OperatingSystem Os> class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  Memory(Memory&& other) noexcept { *this = std::move(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(place_, other.place_);
+    std::swap(handle_, other.handle_);
+    std::swap(mapped_, other.mapped_);
+    std::swap(heap_, other.heap_);
+    return *this;
+  }
+  ~Memory() {
+    if (mapped_) {
+      std::uint32_t id = device_->node().gpu_id;
+      MapMemory unmap = device_list(id);
+      (void)device_->call_with(kUnmapMemory, unmap);
+    }
+    FreeMemory free{handle_};
+    if (handle_ != 0) (void)device_->call_with(kFreeMemory, free);
+  }
+
+  /// Allocates `bytes`, rounded up to pages, and maps them for the GPU, and for the host where the heap says so. Memory
+  /// of the host is 0, video memory holds anything.
+  ///
+  /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
+  [[nodiscard]] static Result<Memory> allocate(const Device<Os>& device, Heap heap, std::uint64_t bytes,
+                                               Access access) noexcept {
+    if (bytes == 0) return fail(Errc::invalid_argument, "memory of 0 bytes is allocated");
+    const auto size = CheckedSize(bytes).aligned(kPageBytes).get("an allocation");
+    if (!size) return pass(size);
+    Memory memory;
+    memory.device_ = &device;
+    memory.heap_ = heap;
+    // The process owns the addresses before the GPU gets them, so that nothing else comes to lie there.
+    auto place = Mapping<Os>::make(device.os(), {.bytes = *size}, "addresses");
+    if (!place) return pass(place);
+    memory.place_ = std::move(*place);
+    AllocMemory allocation{.va_addr = memory.address(),
+                           .size = *size,
+                           .gpu_id = device.node().gpu_id,
+                           .flags = memory_flags(heap, access)};
+    if (auto r = device.call_with(kAllocMemory, allocation); !r) return pass(r);
+    memory.handle_ = allocation.handle;
+    if (heap != Heap::device_local) {
+      const SystemValue at = device.os().map({.address = memory.address(),
+                                              .bytes = *size,
+                                              .protection = Protection::read_write,
+                                              .file = device.render_file(),
+                                              .offset = allocation.mmap_offset});
+      if (at < 0) return system_failure(at, "mapping", "memory of the GPU");
+    }
+    std::uint32_t id = device.node().gpu_id;
+    MapMemory map = memory.device_list(id);
+    if (auto r = device.call_with(kMapMemory, map); !r) return pass(r);
+    if (map.n_success != 1)
+      return fail(Errc::io_error, call_name(kMapMemory), " mapped memory on ", map.n_success, " GPUs, 1 expected");
+    memory.mapped_ = true;
+    return memory;
+  }
+
+  /// For the GPU, and for the host where it sees the memory.
+  [[nodiscard]] std::uint64_t address() const noexcept { return place_.address(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return place_.bytes(); }
+  /// The bytes for the host; none in Heap::device_local.
+  [[nodiscard]] std::span<std::byte> span() const noexcept {
+    if (heap_ == Heap::device_local) return {};
+    return place_.span();
+  }
+
+ private:
+  [[nodiscard]] MapMemory device_list(std::uint32_t& id) const noexcept {
+    return {.handle = handle_,
+            .device_ids_array_ptr = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&id)),
+            .n_devices = 1};
+  }
+
+  const Device<Os>* device_ = nullptr;
+  // Goes last: its addresses are in use until the memory is freed.
+  Mapping<Os> place_{};
+  std::uint64_t handle_ = 0;
+  bool mapped_ = false;
+  Heap heap_ = Heap::device_local;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::kfd

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/kfd/queue.hpp: queues and events of /dev/kfd that are destroyed when their owner goes.
+#pragma once
+
+#include <zrt/backend/pm4/kfd/device.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::kfd {
+
+/// A queue; move-only. The device and the queue's buffers outlive it.
+template <OperatingSystem Os> class Queue {
+ public:
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  Queue(Queue&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)), id_(other.id_), doorbell_offset_(other.doorbell_offset_) {}
+  Queue& operator=(Queue&&) = delete;
+  ~Queue() {
+    DestroyQueue destroy{.queue_id = id_};
+    if (device_ != nullptr) (void)device_->call_with(kDestroyQueue, destroy);
+  }
+
+  /// Creates it as `arguments` say, in the form that the kernel's version takes. Errors as system_failure().
+  [[nodiscard]] static Result<Queue> create(const Device<Os>& device, CreateQueue arguments) noexcept {
+    constexpr std::uint32_t long_form_since = 17;
+    const std::uint32_t request = device.minor_version() >= long_form_since ? kCreateQueue : kOldCreateQueue;
+    if (auto r = device.call_with(request, arguments); !r) return pass(r);
+    return Queue(device, arguments.queue_id, arguments.doorbell_offset);
+  }
+
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  [[nodiscard]] std::uint64_t doorbell_offset() const noexcept { return doorbell_offset_; }
+
+ private:
+  Queue(const Device<Os>& device, std::uint32_t id, std::uint64_t doorbell_offset) noexcept
+      : device_(&device), id_(id), doorbell_offset_(doorbell_offset) {}
+
+  const Device<Os>* device_;
+  std::uint32_t id_;
+  std::uint64_t doorbell_offset_;
+};
+
+/// An event; move-only. The device outlives it.
+template <OperatingSystem Os> class Event {
+ public:
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  Event(Event&& other) noexcept : device_(std::exchange(other.device_, nullptr)), id_(other.id_) {}
+  Event& operator=(Event&&) = delete;
+  ~Event() {
+    EventById destroy{.event_id = id_};
+    if (device_ != nullptr) (void)device_->call_with(kDestroyEvent, destroy);
+  }
+
+  /// Errors as system_failure().
+  [[nodiscard]] static Result<Event> create(const Device<Os>& device, EventType type) noexcept {
+    CreateEvent arguments{.event_type = type};
+    if (auto r = device.call_with(kCreateEvent, arguments); !r) return pass(r);
+    return Event(device, arguments.event_id);
+  }
+
+  /// Whether it has been signalled, and its data; waits for nothing. Errors as system_failure().
+  [[nodiscard]] Result<bool> signalled(EventData& data) const noexcept {
+    data = {.event_id = id_};
+    WaitEvents wait{.events_ptr = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&data)), .num_events = 1};
+    if (auto r = device_->call_with(kWaitEvents, wait); !r) return pass(r);
+    return wait.wait_result == WaitResult::complete;
+  }
+
+ private:
+  Event(const Device<Os>& device, std::uint32_t id) noexcept : device_(&device), id_(id) {}
+
+  const Device<Os>* device_;
+  std::uint32_t id_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::kfd

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/kfd/topology.hpp: the GPUs that the kernel lists below /sys/devices/virtual/kfd.
+#pragma once
+
+#include <zrt/backend/pm4/kfd/queue_sizes.hpp>
+#include <zrt/backend/pm4/os_handles.hpp>
+#include <zrt/backend/pm4/target.hpp>
+#include <zrt/core/name.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::kfd {
+
+inline constexpr std::string_view kTopologyNodes = "/sys/devices/virtual/kfd/kfd/topology/nodes/";
+
+/// A GPU, in the kernel's words; what a kernel does not say is 0.
+struct Node {
+  std::uint32_t index = 0;
+  std::uint32_t gpu_id = 0;
+  std::uint32_t simd_count = 0;
+  std::uint32_t simd_per_cu = 0;
+  std::uint32_t array_count = 0;
+  std::uint32_t simd_arrays_per_engine = 0;
+  std::uint32_t max_slots_scratch_cu = 0;
+  std::uint32_t num_xcc = 0;
+  std::uint32_t gfx_target_version = 0;
+  std::uint32_t drm_render_minor = 0;
+  std::uint32_t cwsr_size = 0;       ///< of newer kernels
+  std::uint32_t ctl_stack_size = 0;  ///< of newer kernels
+
+  [[nodiscard]] constexpr QueueTopology queue() const noexcept {
+    return {simd_count, simd_per_cu, num_xcc == 0 ? 1 : num_xcc, gfx_target_version};
+  }
+};
+
+namespace detail {
+
+struct NodeProperty {
+  std::string_view name;
+  std::uint32_t Node::* member;
+};
+inline constexpr auto kNodeProperties = std::to_array<NodeProperty>({
+    {"simd_count", &Node::simd_count},
+    {"simd_per_cu", &Node::simd_per_cu},
+    {"array_count", &Node::array_count},
+    {"simd_arrays_per_engine", &Node::simd_arrays_per_engine},
+    {"max_slots_scratch_cu", &Node::max_slots_scratch_cu},
+    {"num_xcc", &Node::num_xcc},
+    {"gfx_target_version", &Node::gfx_target_version},
+    {"drm_render_minor", &Node::drm_render_minor},
+    {"cwsr_size", &Node::cwsr_size},
+    {"ctl_stack_size", &Node::ctl_stack_size},
+});
+
+/// The decimal number that is all of `text`, if it fits 32 bits.
+[[nodiscard]] constexpr Result<std::uint32_t> parse_number(std::string_view text, std::string_view what) noexcept {
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9' || value > 0xffffffffu)
+      return fail(Errc::invalid_metadata, what, " of the topology is no number");
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  if (text.empty() || value > 0xffffffffu)
+    return fail(Errc::invalid_metadata, what, " of the topology is no number of 32 bits");
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace detail
+
+/// Takes the properties that a node needs from the text of a `properties` file, a name and a number in a line.
+///
+/// Errors: Errc::invalid_metadata for a line without a number, or one that does not fit.
+[[nodiscard]] constexpr Result<void> parse_properties(std::string_view text, Node& node) noexcept {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text = end == text.npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty()) continue;
+    const std::size_t space = line.find(' ');
+    for (const detail::NodeProperty& property : detail::kNodeProperties) {
+      if (property.name != line.substr(0, space)) continue;
+      const auto value =
+          detail::parse_number(space == line.npos ? std::string_view() : line.substr(space + 1), property.name);
+      if (!value) return pass(value);
+      node.*property.member = *value;
+    }
+  }
+  return {};
+}
+
+/// gfx_target_version of a target: 120001 for gfx1201. Its name has two digits of the major version, then one each.
+[[nodiscard]] constexpr std::uint32_t target_version(const TargetFacts& target) noexcept {
+  const auto digit = [&](std::size_t at) { return static_cast<std::uint32_t>(target.name[at] - '0'); };
+  return (digit(3) * 10 + digit(4)) * 10000 + digit(5) * 100 + digit(6);
+}
+static_assert(target_version(kTargetFacts<Gfx1201>) == 120001 && target_version(kTargetFacts<Gfx1151>) == 110501);
+
+/// The target with that gfx_target_version, or null.
+[[nodiscard]] constexpr const TargetFacts* find_target_version(std::uint32_t version) noexcept {
+  for (const TargetFacts& target : kTargets)
+    if (target_version(target) == version) return &target;
+  return nullptr;
+}
+
+/// The text of a small file, in `room`. Errors as system_failure(); size_overflow for a file that does not fit.
+template <OperatingSystem Os>
+[[nodiscard]] Result<std::string_view> read_text(Os& os, std::string_view path, std::span<char> room) noexcept {
+  const auto file = File<Os>::open(os, path, false);
+  if (!file) return pass(file);
+  std::size_t size = 0;
+  for (;;) {
+    const SystemValue got = os.read(file->number(), std::as_writable_bytes(room.subspan(size)));
+    if (got == -EINTR) continue;
+    if (got < 0) return system_failure(got, "reading", path);
+    if (got == 0) return std::string_view(room.data(), size);
+    size += static_cast<std::size_t>(got);
+    if (size >= room.size()) return fail(Errc::size_overflow, path, " has more than ", room.size(), " bytes");
+  }
+}
+
+/// The first GPU of the topology that zrt writes packets for.
+///
+/// Errors: Errc::unsupported_device where there is none, with the first GPU that is another; those of the files.
+template <OperatingSystem Os> [[nodiscard]] Result<Node> find_node(Os& os) noexcept {
+  std::uint32_t other = 0;
+  std::array<char, 8192> room{};
+  for (std::uint32_t index = 0;; ++index) {
+    const auto id = read_text(os, Name::of(kTopologyNodes, index, "/gpu_id").view(), room);
+    if (!id && index > 0 && id.error().code() == Errc::unsupported_device) break;
+    if (!id) return pass(id);
+    Node node{.index = index};
+    const auto gpu_id = detail::parse_number(id->substr(0, id->find('\n')), "gpu_id");
+    if (!gpu_id) return pass(gpu_id);
+    node.gpu_id = *gpu_id;
+    if (node.gpu_id == 0) continue;  // a processor
+    const auto properties = read_text(os, Name::of(kTopologyNodes, index, "/properties").view(), room);
+    if (!properties) return pass(properties);
+    if (auto r = parse_properties(*properties, node); !r) return pass(r);
+    if (find_target_version(node.gfx_target_version) != nullptr) return node;
+    if (other == 0) other = node.gfx_target_version;
+  }
+  if (other != 0)
+    return fail(Errc::unsupported_device,
+                "no GPU of RDNA3 or RDNA4 in the topology; there is one with "
+                "gfx_target_version ",
+                other);
+  return fail(Errc::unsupported_device, "the topology has no GPU");
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4::kfd
