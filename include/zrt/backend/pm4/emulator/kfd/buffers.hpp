@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/kfd/buffers.hpp: memory that a process has allocated on the modelled GPU.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/kfd/card.hpp>
+#include <zrt/backend/pm4/emulator/memory.hpp>
+#include <zrt/backend/pm4/emulator/process_memory.hpp>
+#include <zrt/backend/pm4/emulator/refusal.hpp>
+#include <zrt/backend/pm4/kfd/abi.hpp>
+
+#include <cstring>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// One allocation.
+struct BufferObject {
+  std::uint64_t handle = 0;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t flags = 0;
+  bool mapped = false;  ///< for the GPU
+};
+
+/// The allocations, and the GPU's view of those that are mapped.
+///
+/// Beside what the kernel refuses it refuses what no careful program does: addresses that the process does not hold,
+/// fields that are not 0 where they should be.
+class Buffers {
+ public:
+  Buffers(const Card& card, ProcessMemory& process, Refusal& refuse, const Allocator& allocator) noexcept
+      : card_(card), process_(process), refuse_(refuse), objects_(allocator), memory_(allocator) {}
+
+  [[nodiscard]] SystemValue allocate(kfd::AllocMemory& a) noexcept {
+    constexpr std::uint32_t places = kfd::kVram | kfd::kGtt;
+    constexpr std::uint32_t others = kfd::kUserptr | kfd::kDoorbell | kfd::kMmioRemap;
+    constexpr std::uint32_t known = places | others | kfd::kContiguous | kfd::kExtCoherent | kfd::kUncached |
+                                    kfd::kCoherent | kfd::kAqlQueueMemory | kfd::kNoSubstitute | kfd::kPublic |
+                                    kfd::kExecutable | kfd::kWritable;
+    if (a.handle != 0) return refuse_(EINVAL, "ALLOC: handle is ", a.handle, " before the call, 0 expected");
+    if (a.gpu_id != card_.gpu_id) return refuse_(EINVAL, "ALLOC: there is no GPU ", a.gpu_id);
+    if (a.size == 0 || a.size % kfd::kPageBytes != 0 || a.va_addr % kfd::kPageBytes != 0)
+      return refuse_(EINVAL, "ALLOC: ", a.size, " bytes at ", hex(a.va_addr).view(), ", whole pages expected");
+    if ((a.flags & ~known) != 0) return refuse_(EINVAL, "ALLOC: unknown flags ", hex(a.flags & ~known).view());
+    if ((a.flags & others) != 0) return refuse_(EINVAL, "ALLOC: of VRAM and GTT alone is modelled");
+    const bool video = (a.flags & places) == kfd::kVram;
+    if (!video && (a.flags & places) != kfd::kGtt) return refuse_(EINVAL, "ALLOC: VRAM or GTT expected in the flags");
+    if (a.mmap_offset != 0) return refuse_(EINVAL, "ALLOC: mmap_offset goes in for user pointers alone");
+    if (video && (a.flags & kfd::kPublic) != 0 && !card_.large_bar)
+      return refuse_(EINVAL, "ALLOC: host visible VRAM needs a large BAR");
+    if (!process_.holds(a.va_addr, a.size))
+      return refuse_(EINVAL, "ALLOC: the process does not hold the ", a.size, " addresses at ", hex(a.va_addr).view());
+    if (video && a.size > available())
+      return refuse_(ENOMEM, "ALLOC: ", a.size, " bytes of VRAM, ", available(), " are left");
+    const BufferObject object{next_, a.va_addr, a.size, a.flags, false};
+    if (!objects_.push_back(object)) return refuse_(ENOMEM, "ALLOC: the model has no memory");
+    ++next_;
+    if (video) video_used_ += a.size;
+    const auto bytes = ProcessMemory::bytes(a.va_addr, a.size);
+    std::memset(bytes.data(), video ? 0xcc : 0, bytes.size());
+    a.handle = object.handle;
+    a.mmap_offset = object.handle * kfd::kPageBytes;
+    return 0;
+  }
+
+  [[nodiscard]] SystemValue free(std::uint64_t handle, std::uint64_t event_page) noexcept {
+    BufferObject* const object = find(handle);
+    if (object == nullptr) return refuse_(EINVAL, "FREE: there is no memory with handle ", handle);
+    if (handle == event_page) return refuse_(EPERM, "FREE: the event page stays until the process ends");
+    if (object->mapped) return refuse_(EBUSY, "FREE: memory at ", hex(object->address).view(), " is still mapped");
+    if ((object->flags & kfd::kVram) != 0) video_used_ -= object->bytes;
+    *object = objects_.back();
+    objects_.pop_back();
+    return 0;
+  }
+
+  [[nodiscard]] SystemValue map(kfd::MapMemory& m) noexcept {
+    BufferObject* object = nullptr;
+    if (const SystemValue r = check(m, "MAP", object); r != 0) return r;
+    if (!object->mapped) {
+      const std::uint32_t flags = object->flags;
+      Permission permission = Permission::read;
+      if ((flags & kfd::kWritable) != 0) permission = permission | Permission::write;
+      if ((flags & kfd::kExecutable) != 0) permission = permission | Permission::execute;
+      const auto mapped = memory_.map(
+          object->address, ProcessMemory::bytes(object->address, object->bytes), permission,
+          Name::of((flags & kfd::kVram) != 0 ? "VRAM " : "GTT ", static_cast<unsigned>(object->handle)).view());
+      if (!mapped) return refuse_(EINVAL, "MAP: ", mapped.error().text());
+      object->mapped = true;
+    }
+    m.n_success = 1;
+    return 0;
+  }
+
+  [[nodiscard]] SystemValue unmap(kfd::MapMemory& m) noexcept {
+    BufferObject* object = nullptr;
+    if (const SystemValue r = check(m, "UNMAP", object); r != 0) return r;
+    if (object->mapped) (void)memory_.unmap(object->address);
+    object->mapped = false;
+    m.n_success = 1;
+    return 0;
+  }
+
+  /// The host maps the memory at its own address.
+  [[nodiscard]] SystemValue map_for_host(const MapRequest& m) noexcept {
+    BufferObject* const object = m.offset % kfd::kPageBytes == 0 ? find(m.offset / kfd::kPageBytes) : nullptr;
+    if (object == nullptr) return refuse_(EINVAL, "mmap: no memory has the offset ", hex(m.offset).view());
+    if (m.bytes != object->bytes || m.address != object->address)
+      return refuse_(EINVAL, "mmap: ", m.bytes, " bytes at ", hex(m.address).view(), " of memory that has ",
+                     object->bytes, " at ", hex(object->address).view());
+    if ((object->flags & kfd::kVram) != 0 && (object->flags & kfd::kPublic) == 0)
+      return refuse_(EPERM, "mmap: VRAM that was not allocated PUBLIC");
+    return static_cast<SystemValue>(object->address);
+  }
+
+  [[nodiscard]] BufferObject* find(std::uint64_t handle) noexcept {
+    for (BufferObject& object : objects_)
+      if (object.handle == handle) return &object;
+    return nullptr;
+  }
+  /// The memory that is mapped for the GPU and begins at that address, or null.
+  [[nodiscard]] const BufferObject* mapped_at(std::uint64_t address) const noexcept {
+    for (const BufferObject& object : objects_)
+      if (object.mapped && object.address == address) return &object;
+    return nullptr;
+  }
+  /// Whether some of the range belongs to memory that is not freed.
+  [[nodiscard]] bool lives_in(std::uint64_t address, std::uint64_t bytes) const noexcept {
+    for (const BufferObject& object : objects_)
+      if (object.address < address + bytes && address < object.address + object.bytes) return true;
+    return false;
+  }
+
+  [[nodiscard]] const AddressSpace& memory() const noexcept { return memory_; }
+  [[nodiscard]] std::size_t count() const noexcept { return objects_.size(); }
+  [[nodiscard]] std::uint64_t available() const noexcept { return card_.video_bytes - video_used_; }
+
+ private:
+  [[nodiscard]] SystemValue check(const kfd::MapMemory& m, std::string_view what, BufferObject*& object) noexcept {
+    if (m.n_devices != 1 || m.device_ids_array_ptr == 0)
+      return refuse_(EINVAL, what, ": ", m.n_devices, " GPUs are listed, the machine has 1");
+    if (m.n_success != 0) return refuse_(EINVAL, what, ": n_success is ", m.n_success, " before the call, 0 expected");
+    std::uint32_t id = 0;
+    std::memcpy(&id, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(m.device_ids_array_ptr)), sizeof id);
+    if (id != card_.gpu_id) return refuse_(EINVAL, what, ": there is no GPU ", id);
+    object = find(m.handle);
+    if (object == nullptr) return refuse_(EINVAL, what, ": there is no memory with handle ", m.handle);
+    return 0;
+  }
+
+  const Card& card_;
+  ProcessMemory& process_;
+  Refusal& refuse_;
+  Vector<BufferObject> objects_;
+  AddressSpace memory_;
+  std::uint64_t next_ = 1;
+  std::uint64_t video_used_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

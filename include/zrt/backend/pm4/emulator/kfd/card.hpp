@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/kfd/card.hpp: the card and the kernel that the device model stands for.
+#pragma once
+
+#include <zrt/backend/pm4/kfd/topology.hpp>
+#include <zrt/core/string.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// A kernel, by what differs in its calls.
+struct KernelVersion {
+  std::string_view name;
+  std::uint32_t minor = 0;        ///< of GET_VERSION
+  bool compares_sizes = false;    ///< of a queue's buffers, exactly
+  bool tells_save_sizes = false;  ///< cwsr_size and ctl_stack_size in the topology
+  std::uint32_t least_ring = 0;   ///< smaller rings are enlarged
+};
+inline constexpr KernelVersion kLinux6_8{"6.8", 14, false, false, 0};
+inline constexpr KernelVersion kLinux6_12{"6.12", 17, true, false, 0};
+inline constexpr KernelVersion kLinux6_16{"6.16", 17, true, true, 1024};
+
+/// A card. The usual one is small, so that its save area is.
+struct Card {
+  const TargetFacts* target = &kTargetFacts<Gfx1201>;
+  std::uint32_t gpu_id = 0x4f2a;
+  std::uint32_t compute_units = 4;
+  std::uint32_t shader_engines = 1;
+  std::uint32_t render_minor = 128;
+  std::uint64_t video_bytes = std::uint64_t{1} << 30;
+  bool large_bar = true;
+  KernelVersion kernel = kLinux6_12;
+
+  [[nodiscard]] constexpr kfd::Node node() const noexcept {
+    kfd::Node node{.index = 1,
+                   .gpu_id = gpu_id,
+                   .simd_count = compute_units * 2,
+                   .simd_per_cu = 2,
+                   .array_count = shader_engines * 2,
+                   .simd_arrays_per_engine = 2,
+                   .max_slots_scratch_cu = 32,
+                   .num_xcc = 1,
+                   .gfx_target_version = kfd::target_version(*target),
+                   .drm_render_minor = render_minor};
+    if (const auto area = kfd::context_save(node.queue()); area && kernel.tells_save_sizes) {
+      node.cwsr_size = area->save_bytes;
+      node.ctl_stack_size = area->ctl_stack_bytes;
+    }
+    return node;
+  }
+};
+
+/// Writes the file of that name in a node's folder: node 0 is the processor, node 1 the card. False where there is no
+/// such file.
+[[nodiscard]] inline Result<bool> write_topology_file(const Card& card, std::string_view name, String& to) noexcept {
+  const auto add = [&](const auto&... pieces) { return to.append(Name::of(pieces...).view()); };
+  if (name == "0/gpu_id") {
+    if (auto r = add("0\n"); !r) return pass(r);
+    return true;
+  }
+  if (name == "1/gpu_id") {
+    if (auto r = add(card.gpu_id, "\n"); !r) return pass(r);
+    return true;
+  }
+  if (name == "0/properties") {
+    if (auto r = add("cpu_cores_count 16\nsimd_count 0\nmem_banks_count 1\n"); !r) return pass(r);
+    return true;
+  }
+  if (name != "1/properties") return false;
+  if (auto r = add("cpu_cores_count 0\nmem_banks_count 1\nwave_front_size 32\nlds_size_in_kb 64\n"); !r) return pass(r);
+  const kfd::Node node = card.node();
+  for (const auto& property : kfd::detail::kNodeProperties) {
+    const bool told = property.name != "cwsr_size" && property.name != "ctl_stack_size";
+    if (!told && !card.kernel.tells_save_sizes) continue;
+    if (auto r = add(property.name, " ", node.*property.member, "\n"); !r) return pass(r);
+  }
+  return true;
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

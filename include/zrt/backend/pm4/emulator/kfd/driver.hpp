@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/kfd/driver.hpp: the calls of /dev/kfd in the device model.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/kfd/queues.hpp>
+#include <zrt/backend/pm4/kfd/call.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// What the kernel keeps of one process, from its first call until it ends: files come and go.
+class KfdDriver {
+ public:
+  KfdDriver(const Card& card, ProcessMemory& process, Refusal& refuse, GridHook grids,
+            const Allocator& allocator) noexcept
+      : card_(card),
+        refuse_(refuse),
+        buffers_(card, process, refuse, allocator),
+        events_(buffers_, refuse, allocator),
+        queues_(card, buffers_, events_, refuse, grids, allocator) {}
+
+  /// `render_of(file)` gives a number that is the same for the same open file of the render node, 0 for others.
+  template <class RenderOf>
+  [[nodiscard]] SystemValue call(std::uint32_t request, void* argument, RenderOf&& render_of) noexcept {
+    bool known = request == kfd::kOldCreateQueue;
+    for (const IoctlCall& one : kfd::kCalls) known = known || one.request == request;
+    if (!known) return refuse_(ENOTTY, "ioctl ", hex(request).view(), " is none of KFD");
+    if (argument == nullptr) return refuse_(EFAULT, kfd::call_name(request), ": no argument");
+    switch (ioctl_number(request)) {
+      case ioctl_number(kfd::kGetVersion):
+        return with<kfd::GetVersion>(request, argument, [&](kfd::GetVersion& v) {
+          v = {1, card_.kernel.minor};
+          return SystemValue{0};
+        });
+      case ioctl_number(kfd::kAcquireVm):
+        return with<kfd::AcquireVm>(request, argument, [&](const kfd::AcquireVm& a) {
+          return acquire(a, render_of(static_cast<int>(a.drm_fd)));
+        });
+      case ioctl_number(kfd::kRuntimeEnable):
+        return with<kfd::RuntimeEnable>(request, argument, [&](kfd::RuntimeEnable& r) {
+          return r.mode_mask > 1 ? refuse_(EINVAL, "RUNTIME_ENABLE: mode ", r.mode_mask) : SystemValue{0};
+        });
+      case ioctl_number(kfd::kGetProcessApertures):
+        return with<kfd::GetProcessApertures>(request, argument,
+                                              [&](kfd::GetProcessApertures& a) { return apertures(a); });
+      case ioctl_number(kfd::kAvailableMemory):
+        return with<kfd::AvailableMemory>(request, argument, [&](kfd::AvailableMemory& a) {
+          if (a.gpu_id != card_.gpu_id) return refuse_(EINVAL, "AVAILABLE_MEMORY: there is no GPU ", a.gpu_id);
+          a.available = buffers_.available();
+          return SystemValue{0};
+        });
+      case ioctl_number(kfd::kAllocMemory):
+        return in_vm<kfd::AllocMemory>(request, argument, [&](kfd::AllocMemory& a) { return buffers_.allocate(a); });
+      case ioctl_number(kfd::kFreeMemory):
+        return in_vm<kfd::FreeMemory>(
+            request, argument, [&](const kfd::FreeMemory& f) { return buffers_.free(f.handle, events_.page()); });
+      case ioctl_number(kfd::kMapMemory):
+        return in_vm<kfd::MapMemory>(request, argument, [&](kfd::MapMemory& m) { return buffers_.map(m); });
+      case ioctl_number(kfd::kUnmapMemory):
+        return in_vm<kfd::MapMemory>(request, argument, [&](kfd::MapMemory& m) {
+          if (const BufferObject* object = buffers_.find(m.handle)) queues_.evict_users_of(object->address);
+          return buffers_.unmap(m);
+        });
+      case ioctl_number(kfd::kCreateQueue):
+        return in_vm<kfd::CreateQueue>(request, argument, [&](kfd::CreateQueue& c) { return queues_.create(c); });
+      case ioctl_number(kfd::kDestroyQueue):
+        return in_vm<kfd::DestroyQueue>(request, argument,
+                                        [&](const kfd::DestroyQueue& d) { return queues_.destroy(d); });
+      case ioctl_number(kfd::kCreateEvent):
+        return with<kfd::CreateEvent>(request, argument, [&](kfd::CreateEvent& c) { return events_.create(c); });
+      case ioctl_number(kfd::kDestroyEvent):
+        return with<kfd::EventById>(request, argument, [&](const kfd::EventById& e) { return events_.destroy(e); });
+      case ioctl_number(kfd::kSetEvent):
+        return with<kfd::EventById>(request, argument, [&](const kfd::EventById& e) { return events_.set(e, true); });
+      case ioctl_number(kfd::kResetEvent):
+        return with<kfd::EventById>(request, argument, [&](const kfd::EventById& e) { return events_.set(e, false); });
+      case ioctl_number(kfd::kWaitEvents):
+        // A wait is one look: the model moves only while its process calls.
+        return with<kfd::WaitEvents>(request, argument, [&](kfd::WaitEvents& w) {
+          queues_.advance();
+          bool over = false;
+          return events_.poll(w, over);
+        });
+      default:
+        return refuse_(ENOTTY, kfd::call_name(request), " is not modelled");
+    }
+  }
+
+  [[nodiscard]] Buffers& buffers() noexcept { return buffers_; }
+  [[nodiscard]] const Buffers& buffers() const noexcept { return buffers_; }
+  [[nodiscard]] const Events& events() const noexcept { return events_; }
+  [[nodiscard]] Queues& queues() noexcept { return queues_; }
+  [[nodiscard]] const Queues& queues() const noexcept { return queues_; }
+
+ private:
+  /// Takes as many bytes as the request has, the rest is 0, and gives as many back.
+  template <class Arguments, class Body>
+  [[nodiscard]] SystemValue with(std::uint32_t request, void* argument, Body&& body) noexcept {
+    Arguments arguments{};
+    const std::size_t bytes = ioctl_bytes(request);
+    std::memcpy(&arguments, argument, bytes);
+    const SystemValue answer = body(arguments);
+    std::memcpy(argument, &arguments, bytes);
+    return answer;
+  }
+  template <class Arguments, class Body>
+  [[nodiscard]] SystemValue in_vm(std::uint32_t request, void* argument, Body&& body) noexcept {
+    if (vm_ == 0) return refuse_(ESRCH, kfd::call_name(request), ": ACQUIRE_VM comes first");
+    return with<Arguments>(request, argument, body);
+  }
+
+  [[nodiscard]] SystemValue acquire(const kfd::AcquireVm& a, std::uint64_t render) noexcept {
+    if (a.gpu_id != card_.gpu_id) return refuse_(EINVAL, "ACQUIRE_VM: there is no GPU ", a.gpu_id);
+    if (render == 0) return refuse_(EINVAL, "ACQUIRE_VM: file ", a.drm_fd, " is not the GPU's render node");
+    if (vm_ != 0 && vm_ != render)
+      return refuse_(EBUSY, "ACQUIRE_VM: the process has an address space from another file");
+    vm_ = render;
+    return 0;
+  }
+
+  [[nodiscard]] SystemValue apertures(kfd::GetProcessApertures& a) noexcept {
+    if (a.num_of_nodes != 0) {
+      if (a.apertures_ptr == 0) return refuse_(EFAULT, "GET_PROCESS_APERTURES_NEW: no room");
+      const kfd::ProcessApertures one{.lds_base = std::uint64_t{1} << 48,
+                                      .lds_limit = (std::uint64_t{1} << 48) + 0xffffffff,
+                                      .scratch_base = std::uint64_t{2} << 48,
+                                      .scratch_limit = (std::uint64_t{2} << 48) + 0xffffffff,
+                                      .gpuvm_base = 0x4000,
+                                      .gpuvm_limit = (std::uint64_t{1} << 47) - 1,
+                                      .gpu_id = card_.gpu_id};
+      std::memcpy(reinterpret_cast<void*>(static_cast<std::uintptr_t>(a.apertures_ptr)), &one, sizeof one);
+    }
+    a.num_of_nodes = 1;
+    return 0;
+  }
+
+  const Card& card_;
+  Refusal& refuse_;
+  Buffers buffers_;
+  Events events_;
+  Queues queues_;
+  std::uint64_t vm_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

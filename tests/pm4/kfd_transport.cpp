@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/kfd_transport.cpp: packets through the queue of a modelled machine: kernels, full rings, time that runs out,
+// every call that fails.
+// test-set: smoke
+#include <zrt/backend/pm4/code_object/convert.hpp>
+#include <zrt/backend/pm4/kernel_file/specialise.hpp>
+#include <zrt/backend/pm4/linux_os.hpp>
+
+#include <gtest/gtest.h>
+
+#include <pm4/kfd_machine.hpp>
+
+// Compiles for a real machine too.
+template class zrt::pm4::kfd::Transport<zrt::pm4::LinuxOs>;
+
+namespace {
+
+using namespace zrt::pm4;
+using namespace zrt::test;
+using kfd::Access;
+using kfd::Heap;
+using zrt::Errc;
+using zrt::Result;
+
+/// The first kernel of the test's code object, out = a + b * 3.
+Result<std::vector<std::byte>> scaled_add(const std::string& target, KernelDescriptor& descriptor) {
+  const auto bytes = file_bytes(ZRT_TEST_DATA_DIR "/pm4/kernels-" + target + ".hsaco");
+  const auto object = CodeObject::open(bytes);
+  if (!object) return zrt::pass(object);
+  std::vector<std::byte> blob;
+  const auto found = for_each_kernel(*object, [&](const KernelMetadata& metadata) -> Result<void> {
+    if (metadata.name != "scaled_add") return {};
+    static constexpr std::array<Placeholder, 1> scale{{{"scale", 0xcafe0001}}};
+    const auto made = convert_kernel(*object, metadata, scale, zrt::system_allocator());
+    if (!made) return zrt::pass(made);
+    const auto file = KernelFile::open(made->span());
+    if (!file) return zrt::pass(file);
+    descriptor = file->descriptor();
+    blob.resize(file->blob().size());
+    const std::array<KernelConstant, 1> constants{{{"scale", 3}}};
+    return write_specialised(*file, constants, blob);
+  });
+  if (!found) return zrt::pass(found);
+  return blob;
+}
+
+/// Uploads, dispatches and compares on one machine.
+template <class Target> void run_scaled_add(EmulatedOs& os) {
+  const auto device = KfdDevice::open(os);
+  ASSERT_TRUE(device) << text(device) << os.refusal();
+  ASSERT_EQ(device->target().name, Target::name);
+  auto transport = KfdTransport::open(*device);
+  ASSERT_TRUE(transport) << text(transport) << os.refusal();
+  KernelDescriptor descriptor;
+  const auto blob = scaled_add(std::string(Target::name), descriptor);
+  ASSERT_TRUE(blob) << text(blob);
+
+  constexpr std::uint32_t count = 300;
+  const auto code = KfdMemory::allocate(*device, Heap::bar, blob->size(), Access::execute);
+  const auto data = KfdMemory::allocate(*device, Heap::host_visible, 3 * count * 4, Access::read_write);
+  const auto arguments = KfdMemory::allocate(*device, Heap::host_visible, 32, Access::read);
+  ASSERT_TRUE(code && data && arguments);
+  std::memcpy(code->span().data(), blob->data(), blob->size());
+  auto* const floats = reinterpret_cast<float*>(data->span().data());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    floats[i] = static_cast<float>(i);
+    floats[count + i] = 0.5f * static_cast<float>(i) - 7.0f;
+  }
+  for (std::uint32_t i = 0; i < 3; ++i)
+    zrt::write_little(arguments->span().data() + 8 * i, data->address() + std::uint64_t{i} * count * 4);
+  zrt::write_little(arguments->span().data() + 24, count);
+
+  const auto program = program_registers<Target>(descriptor, code->address());
+  ASSERT_TRUE(program) << text(program);
+  Words packets(256);
+  PacketWriter<Target> writer(packets);
+  write_full_barrier(writer);
+  write_dispatch(writer,
+                 {.program = *program, .arguments = arguments->address(), .workgroup = {256, 1, 1}, .grid = {2, 1, 1}});
+  ASSERT_TRUE(writer.finish()) << text(writer.finish());
+
+  const std::uint64_t calls = os.calls();
+  const auto fence = transport->submit(std::span(packets).first(writer.size()));
+  ASSERT_TRUE(fence) << text(fence);
+  EXPECT_FALSE(transport->passed(*fence));
+  const auto waited = transport->wait(*fence, 1'000'000'000);
+  ASSERT_TRUE(waited) << text(waited) << os.queues().stopped();
+  EXPECT_TRUE(transport->passed(*fence));
+  EXPECT_EQ(os.calls(), calls) << "submit and wait make no system call";
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(floats[2 * count + i], floats[i] + floats[count + i] * 3.0f) << i;
+  EXPECT_EQ(os.queues().counters().dispatches, 1u);
+  EXPECT_EQ(os.queues().doorbells_rung(), 1u);
+}
+
+TEST(KfdTransport, RunsAKernelOnEachCardAndKernelVersion) {
+  for (const auto& version : {emulator::kLinux6_8, emulator::kLinux6_12, emulator::kLinux6_16}) {
+    SCOPED_TRACE(version.name);
+    EmulatedOs rdna4({.target = &kTargetFacts<Gfx1201>, .kernel = version}, kInterpreter);
+    run_scaled_add<Gfx1201>(rdna4);
+    EXPECT_TRUE(rdna4.live().none());
+    EmulatedOs rdna3({.target = &kTargetFacts<Gfx1100>, .kernel = version}, kInterpreter);
+    run_scaled_add<Gfx1100>(rdna3);
+    EXPECT_TRUE(rdna3.live().none());
+  }
+}
+
+TEST(KfdTransport, GoesRoundASmallRingWithoutACall) {
+  EmulatedOs os;
+  const auto device = KfdDevice::open(os);
+  ASSERT_TRUE(device) << text(device);
+  auto transport = KfdTransport::open(*device, kSmallRing);
+  ASSERT_TRUE(transport) << text(transport) << os.refusal();
+  const auto page = KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read_write);
+  ASSERT_TRUE(page);
+  const std::uint64_t calls = os.calls();
+  std::uint64_t last = 0;
+  for (std::uint32_t i = 1; i <= 5000; ++i) {
+    const std::array<std::uint32_t, 3> data{i, i + 1, i + 2};
+    // Never waited for: submit() finds the room.
+    const auto fence = transport->submit(words_of(WriteData{page->address(), std::span(data).first(1 + i % 3)}));
+    ASSERT_TRUE(fence) << text(fence);
+    EXPECT_GT(*fence, last);
+    last = *fence;
+  }
+  ASSERT_TRUE(transport->wait(last, 1'000'000'000));
+  EXPECT_EQ(zrt::read_little<std::uint32_t>(page->span().data()), 5000u);
+  EXPECT_EQ(os.calls(), calls);
+  EXPECT_EQ(os.queues().counters().fences, 5000u);
+  const auto large = transport->submit(Words(1024, kNopWord));
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code(), Errc::capacity_exceeded);
+  const auto future = transport->wait(last + 1, 1);
+  ASSERT_FALSE(future);
+  EXPECT_EQ(future.error().code(), Errc::invalid_argument);
+}
+
+TEST(KfdTransport, TellsWhereAQueueHangs) {
+  EmulatedOs os;
+  {
+    const auto device = KfdDevice::open(os);
+    ASSERT_TRUE(device);
+    auto transport = KfdTransport::open(*device, kSmallRing);
+    ASSERT_TRUE(transport);
+    const auto page = KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read_write);
+    ASSERT_TRUE(page);
+    const auto good = transport->submit(words_of(PartialFlush{}));
+    ASSERT_TRUE(good) << text(good);
+    ASSERT_TRUE(transport->wait(*good, 1'000'000));
+    const auto fence = transport->submit(words_of(WaitMemory{.address = page->address(), .reference = 1}));
+    ASSERT_TRUE(fence);
+    const auto waited = transport->wait(*fence, 5'000'000);
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+    EXPECT_EQ(text(waited), "queue 0 has not passed fence " + std::to_string(*fence) + " in 5 ms: written " +
+                                std::to_string(*fence) + ", read " + std::to_string(*good) +
+                                " of 1024 dwords, last fence " + std::to_string(*good) +
+                                ", behind it WAIT_REG_MEM RELEASE_MEM");
+    EXPECT_NE(os.queues().stopped().find("waits without end"), std::string_view::npos);
+    const auto later = transport->submit(words_of(PartialFlush{}));
+    ASSERT_FALSE(later);
+    EXPECT_EQ(later.error().text(), waited.error().text());
+  }
+  EXPECT_TRUE(os.live().none());
+}
+
+TEST(KfdTransport, TellsOfAMemoryFault) {
+  EmulatedOs os;
+  const auto device = KfdDevice::open(os);
+  ASSERT_TRUE(device);
+  auto transport = KfdTransport::open(*device, kSmallRing);
+  ASSERT_TRUE(transport);
+  // What the GPU may read only.
+  const auto page = KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read);
+  ASSERT_TRUE(page);
+  const std::array<std::uint32_t, 1> data{1};
+  const auto fence = transport->submit(words_of(WriteData{page->address(), data}));
+  ASSERT_TRUE(fence);
+  const auto waited = transport->wait(*fence, 1'000'000);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::spec_violation) << text(waited);
+  EXPECT_NE(os.queues().stopped().find("forbids writing"), std::string_view::npos) << os.queues().stopped();
+}
+
+TEST(KfdTransport, TellsOfAReset) {
+  EmulatedOs os;
+  {
+    const auto device = KfdDevice::open(os);
+    ASSERT_TRUE(device);
+    auto transport = KfdTransport::open(*device, kSmallRing);
+    ASSERT_TRUE(transport);
+    const auto fence = transport->submit(words_of(PartialFlush{}));
+    ASSERT_TRUE(fence);
+    os.reset_device();
+    const auto waited = transport->wait(*fence, 1'000'000);
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().code(), Errc::unsupported_device) << text(waited);
+  }
+  EXPECT_TRUE(os.live().none());
+}
+
+TEST(KfdTransport, GivesEverythingBackWhicheverCallFails) {
+  const auto open_all = [](EmulatedOs& os, std::uint64_t& calls) -> Result<void> {
+    const auto device = KfdDevice::open(os);
+    if (!device) return zrt::pass(device);
+    const auto transport = KfdTransport::open(*device, kSmallRing);
+    if (!transport) return zrt::pass(transport);
+    const auto local = KfdMemory::allocate(*device, Heap::device_local, 10000, Access::read_write);
+    if (!local) return zrt::pass(local);
+    const auto bar = KfdMemory::allocate(*device, Heap::bar, 10000, Access::execute);
+    if (!bar) return zrt::pass(bar);
+    const auto visible = KfdMemory::allocate(*device, Heap::host_visible, 10000, Access::read);
+    if (!visible) return zrt::pass(visible);
+    // Those that give back come after these.
+    calls = os.calls();
+    return {};
+  };
+  EmulatedOs whole;
+  std::uint64_t calls = 0;
+  ASSERT_TRUE(open_all(whole, calls));
+  EXPECT_TRUE(whole.live().none());
+  ASSERT_GT(calls, 30u);
+  std::size_t refused = 0, survived = 0;
+  for (std::uint64_t number = 1; number <= calls; ++number)
+    for (const int error : {EINTR, ENOMEM, EINVAL, EFAULT, EBUSY, EPERM, ENODEV, ENOSPC, EIO, ENOTTY, ESRCH}) {
+      EmulatedOs os;
+      os.fail_call(number, error);
+      std::uint64_t made = 0;
+      const auto opened = open_all(os, made);
+      EXPECT_TRUE(os.live().none()) << number << ' ' << error << ' ' << text(opened) << ' ' << os.refusal();
+      if (opened) {
+        ++survived;
+        continue;
+      }
+      ++refused;
+      EXPECT_FALSE(opened.error().text().empty());
+      EXPECT_EQ(opened.error().code() == Errc::out_of_memory, error == ENOMEM || error == ENOSPC) << number;
+    }
+  // Interrupted calls are made again, all but mmap, and closing cannot fail.
+  EXPECT_GT(survived, 20u);
+  EXPECT_GT(refused, 300u);
+}
+
+}  // namespace
