@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/kfd_transport.cpp: packets through the queue of a modelled machine: kernels, full rings, time that runs out,
-// every call that fails.
+// faults and resets.
 // test-set: smoke
 #include <zrt/backend/pm4/code_object/convert.hpp>
 #include <zrt/backend/pm4/kernel_file/specialise.hpp>
@@ -143,18 +143,22 @@ TEST(KfdTransport, TellsWhereAQueueHangs) {
     ASSERT_TRUE(transport);
     const auto page = KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read_write);
     ASSERT_TRUE(page);
-    const auto good = transport->submit(words_of(PartialFlush{}));
-    ASSERT_TRUE(good) << text(good);
-    ASSERT_TRUE(transport->wait(*good, 1'000'000));
+    std::uint64_t good = 0;
+    for (int i = 0; i < 150; ++i) {
+      const auto fence = transport->submit(words_of(PartialFlush{}));
+      ASSERT_TRUE(fence && transport->wait(*fence, 1'000'000));
+      good = *fence;
+    }
+    EXPECT_EQ(good, 1500u);
     const auto fence = transport->submit(words_of(WaitMemory{.address = page->address(), .reference = 1}));
     ASSERT_TRUE(fence);
     const auto waited = transport->wait(*fence, 5'000'000);
     ASSERT_FALSE(waited);
     EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
-    EXPECT_EQ(text(waited), "queue 0 has not passed fence " + std::to_string(*fence) + " in 5 ms: written " +
-                                std::to_string(*fence) + ", read " + std::to_string(*good) +
-                                " of 1024 dwords, last fence " + std::to_string(*good) +
-                                ", behind it WAIT_REG_MEM RELEASE_MEM");
+    // The read pointer is a place in the ring.
+    EXPECT_EQ(text(waited),
+              "queue 0 has not passed fence 1515 in 5 ms: written 1515, read 476 of 1024 dwords, last fence 1500, "
+              "behind it WAIT_REG_MEM RELEASE_MEM");
     EXPECT_NE(os.queues().stopped().find("waits without end"), std::string_view::npos);
     const auto later = transport->submit(words_of(PartialFlush{}));
     ASSERT_FALSE(later);
@@ -196,48 +200,6 @@ TEST(KfdTransport, TellsOfAReset) {
     EXPECT_EQ(waited.error().code(), Errc::unsupported_device) << text(waited);
   }
   EXPECT_TRUE(os.live().none());
-}
-
-TEST(KfdTransport, GivesEverythingBackWhicheverCallFails) {
-  const auto open_all = [](EmulatedOs& os, std::uint64_t& calls) -> Result<void> {
-    const auto device = KfdDevice::open(os);
-    if (!device) return zrt::pass(device);
-    const auto transport = KfdTransport::open(*device, kSmallRing);
-    if (!transport) return zrt::pass(transport);
-    const auto local = KfdMemory::allocate(*device, Heap::device_local, 10000, Access::read_write);
-    if (!local) return zrt::pass(local);
-    const auto bar = KfdMemory::allocate(*device, Heap::bar, 10000, Access::execute);
-    if (!bar) return zrt::pass(bar);
-    const auto visible = KfdMemory::allocate(*device, Heap::host_visible, 10000, Access::read);
-    if (!visible) return zrt::pass(visible);
-    // Those that give back come after these.
-    calls = os.calls();
-    return {};
-  };
-  EmulatedOs whole;
-  std::uint64_t calls = 0;
-  ASSERT_TRUE(open_all(whole, calls));
-  EXPECT_TRUE(whole.live().none());
-  ASSERT_GT(calls, 30u);
-  std::size_t refused = 0, survived = 0;
-  for (std::uint64_t number = 1; number <= calls; ++number)
-    for (const int error : {EINTR, ENOMEM, EINVAL, EFAULT, EBUSY, EPERM, ENODEV, ENOSPC, EIO, ENOTTY, ESRCH}) {
-      EmulatedOs os;
-      os.fail_call(number, error);
-      std::uint64_t made = 0;
-      const auto opened = open_all(os, made);
-      EXPECT_TRUE(os.live().none()) << number << ' ' << error << ' ' << text(opened) << ' ' << os.refusal();
-      if (opened) {
-        ++survived;
-        continue;
-      }
-      ++refused;
-      EXPECT_FALSE(opened.error().text().empty());
-      EXPECT_EQ(opened.error().code() == Errc::out_of_memory, error == ENOMEM || error == ENOSPC) << number;
-    }
-  // Interrupted calls are made again, all but mmap, and closing cannot fail.
-  EXPECT_GT(survived, 20u);
-  EXPECT_GT(refused, 300u);
 }
 
 }  // namespace

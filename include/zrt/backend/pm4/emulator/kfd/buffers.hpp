@@ -84,7 +84,8 @@ class Buffers {
       const auto mapped = memory_.map(
           object->address, ProcessMemory::bytes(object->address, object->bytes), permission,
           Name::of((flags & kfd::kVram) != 0 ? "VRAM " : "GTT ", static_cast<unsigned>(object->handle)).view());
-      if (!mapped) return refuse_(EINVAL, "MAP: ", mapped.error().text());
+      if (!mapped)
+        return refuse_(mapped.error().code() == Errc::out_of_memory ? ENOMEM : EINVAL, "MAP: ", mapped.error().text());
       object->mapped = true;
     }
     m.n_success = 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/pm4/emulator/kfd/queues.hpp: the queues that a process has on the modelled GPU, and what they execute.
+// zrt/backend/pm4/emulator/kfd/queues.hpp: the queues that a process has on the
+// modelled GPU, and what they execute.
 #pragma once
 
 #include <zrt/backend/pm4/emulator/command_processor.hpp>
@@ -11,8 +12,9 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// Queues with their doorbells.
 ///
-/// A queue looks at its doorbell when advance() is called, and then executes everything up to it. What a card would hang
-/// on stops the queue for good; stopped() says why.
+/// A queue looks at its doorbell when advance() is called, and then executes up
+/// to the next fence before it. What a card would hang on stops the queue for
+/// good; stopped() says why.
 class Queues {
  public:
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
@@ -76,13 +78,14 @@ class Queues {
                                  " was taken away"));
   }
 
-  /// The GPU is reset: what its queues had to do is lost, and their processes are told.
+  /// The GPU is reset: what its queues had to do is lost, and their processes
+  /// are told.
   void reset() noexcept {
     for (Owned<Queue>& queue : queues_) stop(*queue, Error::of(Errc::unsupported_device, "the GPU was reset"));
     events_.raise(kfd::EventType::hw_exception, {});
   }
 
-  /// Lets every queue execute what its doorbell tells.
+  /// Lets every queue execute up to its next fence.
   void advance() noexcept {
     for (Owned<Queue>& queue : queues_)
       if (!queue->stopped) advance(*queue);
@@ -114,6 +117,7 @@ class Queues {
     std::size_t slot = 0;
     kfd::CreateQueue made{};
     std::uint64_t read = 0;
+    std::uint64_t seen = 0;  ///< of the doorbell
     bool stopped = false;
     CommandProcessor processor;
   };
@@ -136,7 +140,9 @@ class Queues {
   /// What every kernel compares.
   [[nodiscard]] SystemValue check(kfd::CreateQueue& c) noexcept {
     if (c.doorbell_offset != 0 || c.queue_id != 0 || c.sdma_engine_id != 0 || c.pad != 0)
-      return refuse_(EINVAL, "CREATE_QUEUE: fields that come out, or that mean nothing, are not 0");
+      return refuse_(EINVAL,
+                     "CREATE_QUEUE: fields that come out, or that mean "
+                     "nothing, are not 0");
     if (c.gpu_id != card_.gpu_id) return refuse_(EINVAL, "CREATE_QUEUE: there is no GPU ", c.gpu_id);
     if (c.queue_type != kfd::QueueType::compute)
       return refuse_(EINVAL, "CREATE_QUEUE: type ", static_cast<std::uint32_t>(c.queue_type),
@@ -152,7 +158,8 @@ class Queues {
     return 0;
   }
 
-  /// The buffers: newer kernels compare their sizes, a card faults where they are too small.
+  /// The buffers: newer kernels compare their sizes, a card faults where they
+  /// are too small.
   [[nodiscard]] SystemValue check_buffers(const kfd::CreateQueue& c) noexcept {
     const auto area = kfd::context_save(card_.node().queue());
     if (!area) return refuse_(EINVAL, "CREATE_QUEUE: ", area.error().text());
@@ -191,7 +198,8 @@ class Queues {
   void advance(Queue& q) noexcept {
     const std::uint64_t rung = __atomic_load_n(&doorbells_[q.slot], __ATOMIC_ACQUIRE);
     if (rung == q.read) return;
-    ++rung_;
+    rung_ += rung != q.seen;
+    q.seen = rung;
     const std::uint64_t dwords = q.made.ring_size / 4;
     const auto pointer = buffers_.memory().at(q.made.write_pointer_address, 8, Permission::read);
     if (!pointer) return stop(q, pointer.error());
@@ -209,20 +217,34 @@ class Queues {
       if (!words_.push_back(read_little<std::uint32_t>(*ring + (at & (dwords - 1)) * 4)))
         return stop(q, Error::of(Errc::out_of_memory, "the model has no memory for a ring's words"));
     const std::uint64_t interrupts = q.processor.counters().interrupts;
-    const auto ran = q.processor.run(words_.span(), grids_);
+    const std::size_t some = up_to_a_fence(words_.span());
+    const auto ran = q.processor.run(words_.span().first(some), grids_);
     if (!ran) {
       stop(q, ran.error());
-      // A fault of memory is told as an event too; where it was, the command processor says in words alone.
+      // A fault of memory is told as an event too; where it was, the command
+      // processor says in words alone.
       if (ran.error().code() == Errc::spec_violation)
         events_.raise(kfd::EventType::memory, {.not_present = 1, .imprecise = 1, .gpu_id = card_.gpu_id});
       return;
     }
     if (q.processor.counters().interrupts != interrupts) events_.interrupt();
-    q.read = rung;
+    q.read += some;
     const auto report = buffers_.memory().at(q.made.read_pointer_address, 8, Permission::write);
     if (!report) return stop(q, report.error());
     // As the card reports it: a place in the ring, not a count.
-    write_little(*report, rung & (dwords - 1));
+    write_little(*report, q.read & (dwords - 1));
+  }
+
+  /// The dwords up to the first fence and with it; all where there is none, or
+  /// what cannot be read comes first.
+  [[nodiscard]] std::size_t up_to_a_fence(std::span<const std::uint32_t> words) const noexcept {
+    PacketReader reader(words, card_.target->generation);
+    while (!reader.done()) {
+      const auto packet = reader.next();
+      if (!packet) return words.size();
+      if (packet->kind == &kReleaseMem) return reader.offset();
+    }
+    return words.size();
   }
 
   void stop(Queue& q, const Error& why) noexcept {

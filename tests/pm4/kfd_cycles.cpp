@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/kfd_cycles.cpp: all that is taken of a modelled machine is given back: whichever call fails, without memory,
+// in random order.
+// test-set: smoke
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <pm4/kfd_machine.hpp>
+#include <random>
+#include <tools/gguf_counting_allocator.hpp>
+
+namespace {
+
+using namespace zrt::pm4;
+using namespace zrt::test;
+using kfd::Access;
+using kfd::Heap;
+using zrt::Errc;
+using zrt::Result;
+
+/// Opens a device with a queue and memory of each heap, and closes all; `calls` is how many calls the opening took.
+Result<void> open_all(EmulatedOs& os, std::uint64_t& calls) {
+  const auto device = KfdDevice::open(os);
+  if (!device) return zrt::pass(device);
+  const auto transport = KfdTransport::open(*device, kSmallRing);
+  if (!transport) return zrt::pass(transport);
+  const auto local = KfdMemory::allocate(*device, Heap::device_local, 10000, Access::read_write);
+  if (!local) return zrt::pass(local);
+  const auto bar = KfdMemory::allocate(*device, Heap::bar, 10000, Access::execute);
+  if (!bar) return zrt::pass(bar);
+  const auto visible = KfdMemory::allocate(*device, Heap::host_visible, 10000, Access::read);
+  if (!visible) return zrt::pass(visible);
+  // Those that give back come after these.
+  calls = os.calls();
+  return {};
+}
+
+TEST(KfdCycles, GiveEverythingBackWhicheverCallFails) {
+  EmulatedOs whole;
+  std::uint64_t calls = 0;
+  ASSERT_TRUE(open_all(whole, calls));
+  EXPECT_TRUE(whole.live().none());
+  ASSERT_GT(calls, 30u);
+  std::size_t refused = 0, interrupted = 0;
+  for (std::uint64_t number = 1; number <= calls; ++number)
+    for (const int error : {EINTR, ENOMEM, EINVAL, EFAULT, EBUSY, EPERM, ENODEV, ENOSPC, EIO, ENOTTY, ESRCH}) {
+      EmulatedOs os;
+      os.fail_call(number, error);
+      std::uint64_t made = 0;
+      const auto opened = open_all(os, made);
+      EXPECT_TRUE(os.live().none()) << number << ' ' << error << ' ' << text(opened) << ' ' << os.refusal();
+      if (opened) {
+        interrupted += error == EINTR;
+        continue;
+      }
+      ++refused;
+      EXPECT_FALSE(opened.error().text().empty());
+      EXPECT_EQ(opened.error().code() == Errc::out_of_memory, error == ENOMEM || error == ENOSPC) << number;
+    }
+  // Interrupted calls are made again, all but mmap.
+  EXPECT_GT(interrupted, calls / 2);
+  EXPECT_GT(refused, 300u);
+}
+
+TEST(KfdCycles, GiveEverythingBackWhereTheMachineHasNoMemory) {
+  std::uint64_t fail_at = 0, refused = 0;
+  for (bool opened = false; !opened; ++fail_at) {
+    CountingAllocator allocator{.fail_at = fail_at};
+    {
+      EmulatedOs os({}, {}, allocator.hook());
+      std::uint64_t calls = 0;
+      const auto result = open_all(os, calls);
+      opened = result.has_value() && allocator.made <= fail_at;
+      EXPECT_TRUE(os.live().none()) << fail_at << ' ' << text(result);
+      if (result) continue;
+      ++refused;
+      EXPECT_EQ(result.error().code(), Errc::out_of_memory) << fail_at << ' ' << text(result);
+    }
+    EXPECT_EQ(allocator.live, 0u) << fail_at;
+  }
+  EXPECT_GT(refused, 15u);
+}
+
+/// How many random cycles: a few, or as many as the environment wants.
+std::uint64_t cycles() {
+  const char* const wanted = std::getenv("ZRT_KFD_CYCLES");
+  return wanted == nullptr ? 300 : std::strtoull(wanted, nullptr, 10);
+}
+
+TEST(KfdCycles, GiveEverythingBackInRandomOrder) {
+  EmulatedOs os({.video_bytes = 32 << 20});
+  std::uint64_t submitted = 0, without_room = 0;
+  {
+    const auto device = KfdDevice::open(os);
+    ASSERT_TRUE(device) << text(device);
+    const std::uint64_t all = *device->available_memory();
+    std::mt19937 random(7);
+    std::array<std::optional<KfdTransport>, 3> queues;
+    std::array<std::optional<KfdMemory>, 8> memories;
+    for (std::uint64_t i = 0; i < cycles(); ++i) {
+      auto& queue = queues[random() % queues.size()];
+      auto& memory = memories[random() % memories.size()];
+      if (memory) {
+        memory.reset();
+      } else {
+        auto made = KfdMemory::allocate(*device, static_cast<Heap>(random() % 3), 1 + random() % (8 << 20),
+                                        static_cast<Access>(random() % 3));
+        ASSERT_TRUE(made || made.error().code() == Errc::out_of_memory) << text(made) << os.refusal();
+        if (made) memory.emplace(std::move(*made));
+        without_room += !made;
+      }
+      if (!queue) {
+        auto made = KfdTransport::open(*device, {.ring_bytes = std::uint64_t{4096} << random() % 3});
+        ASSERT_TRUE(made || made.error().code() == Errc::out_of_memory) << text(made) << os.refusal();
+        if (made) queue.emplace(std::move(*made));
+        without_room += !made;
+      } else if (random() % 4 == 0) {
+        queue.reset();
+      } else {
+        // Half of it is not waited for: queues are destroyed while they have work.
+        const auto fence = queue->submit(words_of(PartialFlush{}));
+        ASSERT_TRUE(fence) << text(fence) << os.queues().stopped();
+        const bool waits = random() % 2 == 0;
+        ASSERT_TRUE(!waits || queue->wait(*fence, 1'000'000));
+        ++submitted;
+      }
+    }
+    for (auto& queue : queues) queue.reset();
+    for (auto& memory : memories) memory.reset();
+    EXPECT_EQ(*device->available_memory(), all);
+  }
+  EXPECT_TRUE(os.live().none());
+  EXPECT_GT(submitted, 50u);
+  EXPECT_GT(without_room, 0u);
+}
+
+}  // namespace
