@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -90,8 +89,12 @@ class LogitsFile {
   std::ofstream file_;
 };
 
+/// The first of the largest; NaN never wins, as in the op argmax.
 std::int32_t argmax(std::span<const float> logits) {
-  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < logits.size(); ++i)
+    if (logits[i] > logits[best] || (logits[best] != logits[best] && logits[i] == logits[i])) best = i;
+  return static_cast<std::int32_t>(best);
 }
 
 /// The context to open with: what was asked for, else the model's own.

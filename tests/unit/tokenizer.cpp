@@ -475,6 +475,39 @@ TEST(Tokenizer, EveryAllocationMayFail) {
   }
 }
 
+/// Texts whose search begins in the first eighth of a table for `count` of them, under the first `ways` ways to
+/// spread it.
+std::vector<std::string> colliding(std::size_t count, std::uint64_t ways) {
+  const std::size_t slots = text::detail::table_slots(count);
+  std::vector<std::string> texts;
+  for (std::uint64_t i = 0; texts.size() < count; ++i) {
+    std::string candidate = std::to_string(i);
+    bool collides = true;
+    for (std::uint64_t way = 0; way < ways && collides; ++way)
+      collides = (text::detail::spread(zrt::hash_bytes(candidate), way) & (slots - 1)) < slots / 8;
+    if (collides) texts.push_back(std::move(candidate));
+  }
+  return texts;
+}
+
+TEST(TextIndex, TextsThatShareTheirPlacesAreSpreadInAnotherWay) {
+  const auto texts = colliding(4096, 1);
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  text::detail::TextIndex index(zrt::system_allocator());
+  ASSERT_TRUE(index.build(views));
+  for (std::size_t i = 0; i < views.size(); ++i) ASSERT_EQ(index.find(views[i]), static_cast<std::int32_t>(i));
+  EXPECT_EQ(index.find("no number"), text::detail::kNoToken);
+}
+
+TEST(TextIndex, TextsThatShareTheirPlacesInEveryWayAreRefused) {
+  const auto texts = colliding(256, text::detail::kWaysToSpread);
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  text::detail::TextIndex index(zrt::system_allocator());
+  const auto built = index.build(views);
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.error().code(), Errc::limit_exceeded) << built.error().text();
+}
+
 TEST(Detokenizer, AFailedFeedChangesNothing) {
   const SmallSentencePiece vocabulary;
   FailingMemory memory{.left = 1000};

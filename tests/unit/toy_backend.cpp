@@ -171,10 +171,10 @@ TEST(ToyBackend, BatchCapabilityIsDecidedAtBind) {
   EXPECT_EQ(two.error().code(), Errc::batch_unsupported);
   EXPECT_EQ(two.error().instruction(), 2u);
   EXPECT_EQ(two.error().opcode(), number(ops::Softmax::opcode));
-  for (std::string_view piece : {"toy", "softmax", "at most 1 slots", "2 were asked"})
+  for (std::string_view piece : {"toy", "softmax", "for one slot", "2 were asked"})
     EXPECT_NE(two.error().text().find(piece), std::string_view::npos) << two.error().text();
 
-  // A route without that op serves any number of slots.
+  // A route without that op serves as many slots as its own say.
   ir::Builder g(*catalog_ops().table);
   const auto x = g.input("x", {DType::f32, {Dim(1, g.symbol("tokens", 8)), 32}});
   g.output("y", g.emit<ops::ResidualAdd>({.in = {x, x}})[0]);
@@ -182,7 +182,14 @@ TEST(ToyBackend, BatchCapabilityIsDecidedAtBind) {
   ASSERT_TRUE(routed);
   auto none = exec::bind_weights<toy::Backend>(routed->plan, {}, device);
   auto stateless = exec::StateStore<toy::Backend>::make(routed->plan, device, 0, 0);
-  EXPECT_TRUE(exec::bind<toy::Backend>(*routed, *catalog_ops().table, *none, *stateless, {extents(8, 1), 16}, device));
+  const auto slots = [&](std::uint32_t count) {
+    return exec::bind<toy::Backend>(*routed, *catalog_ops().table, *none, *stateless, {extents(8, 1), count}, device);
+  };
+  EXPECT_TRUE(slots(16));
+  const auto many = slots(17);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().code(), Errc::batch_unsupported);
+  EXPECT_NE(many.error().text().find("at most 16 slots"), std::string_view::npos) << many.error().text();
 }
 
 TEST(ToyBackend, UnsupportedOpsFailBeforeAnythingRuns) {

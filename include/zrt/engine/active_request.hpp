@@ -46,6 +46,9 @@ struct ActiveRequest {
   for (std::size_t i = 0; i < prompt.size(); ++i)
     if (prompt[i] < 0 || static_cast<std::uint32_t>(prompt[i]) >= vocabulary)
       return fail(Errc::invalid_argument, "prompt token ", i, " is ", prompt[i], ", expected 0..", vocabulary - 1);
+  for (const std::int32_t stop : request.stop_tokens)
+    if (stop != kNoToken && (stop < 0 || static_cast<std::uint32_t>(stop) >= vocabulary))
+      return fail(Errc::invalid_argument, "a stop token is ", stop, ", expected 0..", vocabulary - 1);
   if (auto r = check(s); !r) return pass(r);
   const bool penalises = s.repetition_penalty != 1.0f || s.frequency_penalty != 0.0f || s.presence_penalty != 0.0f;
   if (penalises && s.penalty_window > options.penalty_window)

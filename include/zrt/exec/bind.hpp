@@ -144,6 +144,9 @@ template <class B> class Binder {
       return fail(Errc::unsupported_opcode, B::name, " does not claim opcode ", unsigned{number(insn.opcode)});
     if (insn.regions != 0 && !RunsRegions<B>)
       return fail(Errc::unsupported_opcode, B::name, " runs no regions, ", row->name, " has ", unsigned{insn.regions});
+    if (!entry.capability.supports_batch && sizes_.batch_slots > 1)
+      return fail(Errc::batch_unsupported, B::name, " runs ", row->name, " for one slot in a step, ",
+                  sizes_.batch_slots, " were asked for");
     if (entry.capability.max_batch_size != 0 && sizes_.batch_slots > entry.capability.max_batch_size)
       return fail(Errc::batch_unsupported, B::name, " runs ", row->name, " for at most ",
                   entry.capability.max_batch_size, " slots in a step, ", sizes_.batch_slots, " were asked for");

@@ -21,20 +21,24 @@ class MergeTable {
  public:
   explicit MergeTable(Allocator allocator) noexcept : slots_(allocator) {}
 
+  /// Room for `count` merges.
   [[nodiscard]] Result<void> reserve(std::size_t count) noexcept {
-    std::size_t wanted = 16;
-    while (wanted < count * 2) wanted *= 2;
-    return slots_.resize(wanted);
+    count_ = count;
+    return slots_.resize(table_slots(count));
   }
 
   /// Adds a merge unless the pair has one already; there is room for as many as were reserved.
-  void insert(std::int32_t left, std::int32_t right, Merge merge) noexcept {
-    Slot& slot = slots_[probe(left, right)];
-    if (slot.merge.token == kNoToken) slot = {left, right, merge};
+  ///
+  /// Errors: Errc::limit_exceeded for pairs that share their places whatever the way they are spread, out_of_memory.
+  [[nodiscard]] Result<void> insert(std::int32_t left, std::int32_t right, Merge merge) noexcept {
+    put({left, right, merge});
+    while (steps_ > most_steps(count_))
+      if (auto r = spread_again(); !r) return r;
+    return {};
   }
 
   [[nodiscard]] Merge find(std::int32_t left, std::int32_t right) const noexcept {
-    return slots_.empty() ? Merge{} : slots_[probe(left, right)].merge;
+    return slots_.empty() ? Merge{} : slots_[probe(left, right).slot].merge;
   }
 
  private:
@@ -44,18 +48,42 @@ class MergeTable {
     Merge merge;
   };
 
-  [[nodiscard]] std::size_t probe(std::int32_t left, std::int32_t right) const noexcept {
+  struct Place {
+    std::size_t slot;
+    std::size_t steps;
+  };
+
+  [[nodiscard]] Place probe(std::int32_t left, std::int32_t right) const noexcept {
     const std::size_t mask = slots_.size() - 1;
-    std::uint64_t hash =
+    const std::uint64_t pair =
         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) | static_cast<std::uint32_t>(right);
-    hash *= 0x9e3779b97f4a7c15u;
-    std::size_t i = static_cast<std::size_t>(hash ^ (hash >> 32)) & mask;
-    while (slots_[i].merge.token != kNoToken && (slots_[i].left != left || slots_[i].right != right))
-      i = (i + 1) & mask;
-    return i;
+    Place at{static_cast<std::size_t>(spread(pair, way_)) & mask, 0};
+    while (slots_[at.slot].merge.token != kNoToken && (slots_[at.slot].left != left || slots_[at.slot].right != right))
+      at = {(at.slot + 1) & mask, at.steps + 1};
+    return at;
+  }
+  void put(const Slot& merge) noexcept {
+    const Place at = probe(merge.left, merge.right);
+    steps_ += at.steps;
+    if (slots_[at.slot].merge.token == kNoToken) slots_[at.slot] = merge;
+  }
+  Result<void> spread_again() noexcept {
+    if (++way_ == kWaysToSpread)
+      return fail(Errc::limit_exceeded, "the pairs of the ", count_, " merges share too few places of a hash table");
+    Vector<Slot> fresh(slots_.allocator());
+    if (auto r = fresh.resize(slots_.size()); !r) return r;
+    const Vector<Slot> before = std::move(slots_);
+    slots_ = std::move(fresh);
+    steps_ = 0;
+    for (const Slot& merge : before)
+      if (merge.merge.token != kNoToken) put(merge);
+    return {};
   }
 
   Vector<Slot> slots_;
+  std::size_t count_ = 0;
+  std::size_t steps_ = 0;
+  std::uint64_t way_ = 0;
 };
 
 class ByteBpe {
@@ -85,7 +113,7 @@ class ByteBpe {
       const std::int32_t token = index.find(joined);
       // A merge into no token would have to be undone again: without it the same bytes come out.
       if (left == kNoToken || right == kNoToken || token == kNoToken) continue;
-      merges_.insert(left, right, {static_cast<std::uint32_t>(rank), token});
+      if (auto r = merges_.insert(left, right, {static_cast<std::uint32_t>(rank), token}); !r) return r;
       ++usable;
     }
     if (usable == 0 && !spec.merges.empty())

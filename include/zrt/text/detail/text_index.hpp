@@ -4,6 +4,7 @@
 
 #include <zrt/core/hash.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/text/detail/hash_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,25 +21,24 @@ class TextIndex {
  public:
   explicit TextIndex(Allocator allocator) noexcept : slots_(allocator) {}
 
-  /// Indexes `texts`, which stay the caller's and must outlive the index.
+  /// Indexes `texts`, which stay the caller's and must outlive the index. A file may have been made so that its
+  /// texts share their places: then they are spread in other ways, a few times.
+  ///
+  /// Errors: Errc::limit_exceeded for texts that share their places whatever the way, out_of_memory.
   [[nodiscard]] Result<void> build(std::span<const std::string_view> texts) noexcept {
     texts_ = texts;
-    std::size_t wanted = 16;
-    while (wanted < texts.size() * 2) wanted *= 2;
-    if (auto r = slots_.resize(wanted); !r) return r;
-    for (std::size_t id = texts.size(); id-- > 0;) {
-      longest_ = texts[id].size() > longest_ ? texts[id].size() : longest_;
-      const std::uint64_t hash = hash_bytes(texts[id]);
-      Slot& slot = slots_[probe(texts[id], hash)];
-      if (slot.id == kNoToken) slot = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::int32_t>(id)};
-    }
-    return {};
+    for (const std::string_view text : texts) longest_ = text.size() > longest_ ? text.size() : longest_;
+    if (auto r = slots_.resize(table_slots(texts.size())); !r) return r;
+    for (way_ = 0; way_ < kWaysToSpread; ++way_)
+      if (fill()) return {};
+    return fail(Errc::limit_exceeded, "the texts of the vocabulary's ", texts.size(),
+                " tokens share too few places of a hash table");
   }
 
   /// Returns the id of the token that reads `text`, or kNoToken.
   [[nodiscard]] std::int32_t find(std::string_view text) const noexcept {
     if (text.size() > longest_ || slots_.empty()) return kNoToken;
-    return slots_[probe(text, hash_bytes(text))].id;
+    return slots_[probe(text, hash_bytes(text)).slot].id;
   }
 
   [[nodiscard]] const Allocator& allocator() const noexcept { return slots_.allocator(); }
@@ -51,19 +51,40 @@ class TextIndex {
     std::int32_t id = kNoToken;
   };
 
-  [[nodiscard]] std::size_t probe(std::string_view text, std::uint64_t hash) const noexcept {
+  struct Place {
+    std::size_t slot;
+    std::size_t steps;
+  };
+
+  [[nodiscard]] Place probe(std::string_view text, std::uint64_t hash) const noexcept {
     const std::size_t mask = slots_.size() - 1;
     const auto high = static_cast<std::uint32_t>(hash >> 32);
-    std::size_t i = static_cast<std::size_t>(hash) & mask;
-    while (slots_[i].id != kNoToken &&
-           (slots_[i].hash != high || texts_[static_cast<std::size_t>(slots_[i].id)] != text))
-      i = (i + 1) & mask;
-    return i;
+    Place at{static_cast<std::size_t>(spread(hash, way_)) & mask, 0};
+    while (slots_[at.slot].id != kNoToken &&
+           (slots_[at.slot].hash != high || texts_[static_cast<std::size_t>(slots_[at.slot].id)] != text))
+      at = {(at.slot + 1) & mask, at.steps + 1};
+    return at;
+  }
+
+  /// False where the searches take more steps than places that are spread well cost.
+  [[nodiscard]] bool fill() noexcept {
+    for (Slot& slot : slots_) slot = {};
+    std::size_t steps = 0;
+    for (std::size_t id = texts_.size(); id-- > 0;) {
+      const std::uint64_t hash = hash_bytes(texts_[id]);
+      const Place at = probe(texts_[id], hash);
+      steps += at.steps;
+      if (steps > most_steps(texts_.size())) return false;
+      if (slots_[at.slot].id == kNoToken)
+        slots_[at.slot] = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::int32_t>(id)};
+    }
+    return true;
   }
 
   std::span<const std::string_view> texts_;
   Vector<Slot> slots_;
   std::size_t longest_ = 0;
+  std::uint64_t way_ = 0;
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::detail
