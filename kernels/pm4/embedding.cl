@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/embedding.cl: rows of a table of f32, f16 or Q8_0 values.
+// kernels/pm4/embedding.cl: rows of a table of f32, f16, Q8_0 or Q4_0 values.
 //
 // Grid: (ceil(cols / 256), tokens). An id outside the table sets *fault and reads row 0, as the op does.
 #include "place.h"
@@ -36,4 +36,17 @@ embedding_q8_0(global const int* ids, global const char* q, global const half* d
   if (i >= cols) return;
   const float value = (float)q[(ulong)row * cols + i] * (float)d[((ulong)row * cols + i) / 32];
   y[(ulong)group_y() * cols + i] = value * scale;
+}
+
+// q and d as matvec_q4_0.cl has them.
+ZRT_KERNEL(256)
+embedding_q4_0(global const int* ids, global const uchar* q, global const half* d, global float* y, global uint* fault,
+               uint rows, uint cols, float scale) {
+  const uint i = group_x() * 256 + lane_id();
+  const uint row = row_of(ids, fault, rows);
+  if (i >= cols) return;
+  const ulong block = ((ulong)row * cols + i) / 32;
+  const uint byte = q[block * 16 + i % 16];
+  const int value = (int)(i % 32 < 16 ? byte & 15 : byte >> 4) - 8;
+  y[(ulong)group_y() * cols + i] = (float)value * (float)d[block] * scale;
 }

@@ -8,13 +8,7 @@
 // contiguous bytes of a row, two lanes share a block, and each weight byte is read once. Canonical: the order `blocks`.
 // Sums of blocks are exact and come from all lanes; the chain over blocks is one lane's for each row, which takes them
 // from local memory.
-#include "place.h"
-
-#define ROWS 8
-#define STEP 1024
-#define BLOCKS 32
-// Rows four banks apart: eight lanes that read one column of eight rows meet no conflict.
-#define PITCH (BLOCKS + 4)
+#include "blocks.h"
 
 /// Where this lane loads in a step of a row. Lanes behind the row's end load its beginning again, which is at hand, and
 /// have activations of 0.
@@ -62,18 +56,11 @@ ZRT_INLINE Weights load_row(global const char* q, global const half* d, Place p)
   return w;
 }
 
-ZRT_INLINE int dot_of(uint4 a, uint4 b) {
-  int sum = __builtin_amdgcn_sudot4(true, a.x, true, b.x, 0, false);
-  sum = __builtin_amdgcn_sudot4(true, a.y, true, b.y, sum, false);
-  sum = __builtin_amdgcn_sudot4(true, a.z, true, b.z, sum, false);
-  return __builtin_amdgcn_sudot4(true, a.w, true, b.w, sum, false);
-}
-
 /// Leaves sum and scale of the 32 blocks of a step. Even lanes keep the block of the first half that they share with
 /// their neighbour, odd lanes that of the second.
 ZRT_INLINE void take_row(Weights w, Activation x, Place p, local float* sums, local float* scales) {
   const uint lane = lane_id();
-  const int first = dot_of(w.first, x.first), second = dot_of(w.second, x.second);
+  const int first = dot_of(w.first, x.first, 0), second = dot_of(w.second, x.second, 0);
   const bool odd = (lane & 1) != 0;
   const int sum = (odd ? second : first) + (int)neighbour((uint)(odd ? first : second));
   sums[lane / 2 + (odd ? BLOCKS / 2 : 0)] = (float)sum;
@@ -108,17 +95,7 @@ matvec_q8_0(global const char* q, global const half* d, global const char* xq, g
                  scales + r * PITCH);
     }
     meet();
-    // Blocks behind the row have sum and scale 0: they change no chain, because one that starts at +0 is never -0.
-    local const float* row_sums = sums + lane % ROWS * PITCH;
-    local const float* row_scales = scales + lane % ROWS * PITCH;
-#pragma unroll
-    for (uint b = 0; b < BLOCKS; b += 4) {
-      const float4 sum = *(local const float4*)(row_sums + b), scale = *(local const float4*)(row_scales + b);
-      chain = __builtin_fmaf(scale.x, sum.x, chain);
-      chain = __builtin_fmaf(scale.y, sum.y, chain);
-      chain = __builtin_fmaf(scale.z, sum.z, chain);
-      chain = __builtin_fmaf(scale.w, sum.w, chain);
-    }
+    chain = chain_over(sums, scales, chain);
     meet();
   }
   if (lane < count) y[(ulong)group_y() * rows + first + lane] = bias == 0 ? chain : chain + bias[first + lane];

@@ -34,23 +34,18 @@ TEST_P(OpKernels, EmbeddingOfEachType) {
     const auto tokens = static_cast<std::uint32_t>(ids.size());
     const std::vector<float> table = reals(random, std::size_t{kRows} * cols);
     std::vector<std::uint16_t> halves, d;
-    std::vector<std::int8_t> q;
-    std::vector<std::byte> blocks(std::size_t{kRows} * cols / 32 * 34);
-    for (const float v : table) {
-      halves.push_back(to_f16(v).bits);
-      q.push_back(static_cast<std::int8_t>(static_cast<int>(random() % 256) - 128));
-    }
-    for (std::size_t b = 0; b < q.size() / 32; ++b) {
-      d.push_back(to_f16(reals(random, 1)[0]).bits);
-      std::memcpy(&blocks[b * 34], &d[b], 2);
-      std::memcpy(&blocks[b * 34 + 2], &q[b * 32], 32);
-    }
-    for (const DType dtype : {DType::f32, DType::f16, DType::q8_0}) {
+    for (const float v : table) halves.push_back(to_f16(v).bits);
+    for (std::size_t b = 0; b < table.size() / 32; ++b) d.push_back(to_f16(reals(random, 1)[0]).bits);
+    for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0}) {
       SCOPED_TRACE(std::to_string(cols) + " " + std::string(name(dtype)));
       std::vector<float> got(std::size_t{tokens} * cols), want(got.size());
       std::vector<std::uint32_t> fault(1);
       KernelMachine m(GetParam(), "embedding_" + std::string(name(dtype)));
       HostWeight w{nullptr, dtype, kRows, cols, cols * 4};
+      // Bytes of a block behind its scale.
+      const std::size_t bytes = dtype == DType::q8_0 ? 32 : 16;
+      std::vector<std::uint8_t> q(d.size() * bytes);
+      std::vector<std::byte> blocks(d.size() * (bytes + 2));
       m.input(ids);
       if (dtype == DType::f32) {
         m.input(table);
@@ -60,10 +55,15 @@ TEST_P(OpKernels, EmbeddingOfEachType) {
         w.data = reinterpret_cast<const std::byte*>(halves.data());
         w.row_bytes = cols * 2;
       } else {
+        for (std::uint8_t& value : q) value = static_cast<std::uint8_t>(random());
+        for (std::size_t b = 0; b < d.size(); ++b) {
+          std::memcpy(&blocks[b * (bytes + 2)], &d[b], 2);
+          std::memcpy(&blocks[b * (bytes + 2) + 2], &q[b * bytes], bytes);
+        }
         m.input(q);
         m.input(d);
         w.data = blocks.data();
-        w.row_bytes = cols / 32 * 34;
+        w.row_bytes = cols / 32 * (bytes + 2);
       }
       m.output(got);
       m.output(fault);
