@@ -739,6 +739,10 @@ CASES.append(("v_cndmask_b32", "v10, v2, v4, vcc_lo", "int", 0,
               {"v10": [V[4][i] if VCC >> i & 1 else V[2][i] for i in range(LANES)]}))
 CASES.append(("v_cndmask_b16", "v10, v2, v4, vcc_lo", "int", 0,
               {"v10": [0x11110000 | (V[4][i] if VCC >> i & 1 else V[2][i]) & 0xffff for i in range(LANES)]}))
+CASES.append(("v_cndmask_b32_e64", "v10, -v2, -|v4|, vcc_lo", "int", 0,
+              {"v10": [V[4][i] | 0x80000000 if VCC >> i & 1 else V[2][i] ^ 0x80000000 for i in range(LANES)]}))
+CASES.append(("v_cndmask_b16", "v10, |v2|, -v4, vcc_lo", "int", 0,
+              {"v10": [0x11110000 | ((V[4][i] ^ 0x8000) if VCC >> i & 1 else V[2][i] & 0x7fff) & 0xffff for i in range(LANES)]}))
 CASES.append(("v_mbcnt_lo_u32_b32", "v10, v2, v4", "int", 0,
               {"v10": [(V[2][i] & (1 << i) - 1).bit_count() + V[4][i] & M32 for i in range(LANES)]}))
 CASES.append(("v_mbcnt_hi_u32_b32", "v10, v2, v4", "int", 0, {"v10": V[4]}))
@@ -1073,6 +1077,8 @@ for t in ("f32", "f16"):
     vector("v_maximum3_" + t, t, [t] * 3, lambda a, b, c: high(high(a, b), c))
     vector("v_minimummaximum_" + t, t, [t] * 3, lambda a, b, c: high(low(a, b), c))
     vector("v_maximumminimum_" + t, t, [t] * 3, lambda a, b, c: low(high(a, b), c))
+CASES.append(("s_fmamk_f32", "s10, s4, 0x40490fdb, s6", "f32", 0, {"s10": fma32(s("f32", 4, 32), 0x40490fdb, s("f32", 6, 32))}))
+CASES.append(("s_fmaak_f32", "s10, s4, s6, 0x40490fdb", "f32", 0, {"s10": fma32(s("f32", 4, 32), s("f32", 6, 32), 0x40490fdb)}))
 scalar("s_cvt_pk_rtz_f16_f32", "u32", ["f32"] * 2, lambda a, b: toward_zero(a) | toward_zero(b) << 16)
 scalar("s_cvt_f16_f32", "f16", ["f32"], lambda a: convert(a, "f32", "f16"))
 scalar("s_cvt_f32_f16", "f32", ["f16"], lambda a: convert(a, "f16", "f32"))

@@ -241,7 +241,10 @@ inline void decode_sop1(Decoder& d, u32 w) noexcept {
 inline void decode_sop2(Decoder& d, u32 w) noexcept {
   const Semantics& s = d.out->instruction->semantics;
   d.out->src[0] = d.source(field(w, 7, 0), s.src[0], false);
-  d.out->src[1] = d.source(field(w, 15, 8), s.src[1], false);
+  // fmamk puts its literal in the middle.
+  const unsigned second = s.literal == 1 ? 2 : 1;
+  d.out->src[second] = d.source(field(w, 15, 8), s.src[second], false);
+  if (s.literal < 3) d.out->src[s.literal] = d.source(255, s.src[s.literal], false);
   d.out->dst = d.sgpr(field(w, 22, 16), s.dst);
   if (s.accumulates) d.out->src[2] = d.sgpr(field(w, 22, 16), s.src[2]);
 }

@@ -29,6 +29,9 @@ template <class T> [[nodiscard]] constexpr T scalar_bfe(T value, u32 field) noex
   return s;
 }
 
+/// a * b + c, rounded once.
+inline constexpr Semantics kScalarFma = kScalarOf<([](f32 a, f32 b, f32 c) { return lane::fma_f32(a, b, c); })>;
+
 /// Scalar instructions.
 inline constexpr auto kScalarInstructions = std::to_array<Instruction>({
     {"s_mov_b32", Encoding::sop1, 0x00, 0x00, kScalarOf<([](u32 a) { return a; })>},
@@ -229,8 +232,9 @@ inline constexpr auto kScalarInstructions = std::to_array<Instruction>({
     {"s_min_num_f32", Encoding::sop2, kAbsent, 0x42, kScalarOf<([](f32 a, f32 b) { return lane::min_num(a, b); })>},
     {"s_max_num_f32", Encoding::sop2, kAbsent, 0x43, kScalarOf<([](f32 a, f32 b) { return lane::max_num(a, b); })>},
     {"s_mul_f32", Encoding::sop2, kAbsent, 0x44, kScalarOf<([](f32 a, f32 b) { return a * b; })>},
-    {"s_fmac_f32", Encoding::sop2, kAbsent, 0x47,
-     kScalarOf<([](f32 a, f32 b, f32 c) { return lane::fma_f32(a, b, c); })>.with_accumulator()},
+    {"s_fmaak_f32", Encoding::sop2, kAbsent, 0x45, kScalarFma.with_literal(2)},
+    {"s_fmamk_f32", Encoding::sop2, kAbsent, 0x46, kScalarFma.with_literal(1)},
+    {"s_fmac_f32", Encoding::sop2, kAbsent, 0x47, kScalarFma.with_accumulator()},
     {"s_cvt_pk_rtz_f16_f32", Encoding::sop2, kAbsent, 0x48,
      kScalarOf<([](f32 a, f32 b) { return lane::joined(lane::half_toward_zero(a), lane::half_toward_zero(b)); })>},
     {"s_add_f16", Encoding::sop2, kAbsent, 0x49,

@@ -119,7 +119,8 @@ inline constexpr auto kVectorInstructions = std::to_array<Instruction>({
      kLanesOf<([](u32 a) { return to_f32(Fp8E4M3{static_cast<u8>(a)}); })>},
     {"v_cvt_f32_bf8", Encoding::vop1, kAbsent, 0x6d,
      kLanesOf<([](u32 a) { return to_f32(Fp8E5M2{static_cast<u8>(a)}); })>},
-    {"v_cndmask_b32", Encoding::vop2, 0x01, 0x01, kLanesOf<([](u32 a, u32 b, bool c) { return c ? b : a; })>},
+    // The long form has signs and magnitudes of f32.
+    {"v_cndmask_b32", Encoding::vop2, 0x01, 0x01, kLanesOf<([](f32 a, f32 b, bool c) { return c ? b : a; })>},
     {"v_add_f64", Encoding::vop2, kAbsent, 0x02, kLanesOf<([](f64 x, f64 y) { return x + y; })>},
     {"v_add_f32", Encoding::vop2, 0x03, 0x03, kLanesOf<([](f32 x, f32 y) { return x + y; })>},
     {"v_sub_f32", Encoding::vop2, 0x04, 0x04, kLanesOf<([](f32 x, f32 y) { return x - y; })>},

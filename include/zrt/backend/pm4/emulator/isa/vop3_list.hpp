@@ -125,7 +125,7 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
      own_function(&permlane16<false, false>, Type::u32, Type::u32, Type::u32, Type::u32).with_vector_sources(1)},
     {"v_permlanex16_b32", Encoding::vop3, 0x25c, 0x25c,
      own_function(&permlane16<true, false>, Type::u32, Type::u32, Type::u32, Type::u32).with_vector_sources(1)},
-    {"v_cndmask_b16", Encoding::vop3, 0x25d, 0x25d, kLanesOf<([](u16 a, u16 b, bool c) { return c ? b : a; })>},
+    {"v_cndmask_b16", Encoding::vop3, 0x25d, 0x25d, kLanesOf<([](f16 a, f16 b, bool c) { return c ? b : a; })>},
     {"v_maxmin_f32", Encoding::vop3, 0x25e, kAbsent,
      kCalledOf<([](f32 x, f32 y, f32 z) { return lane::min_num(lane::max_num(x, y), z); })>},
     {"v_minmax_f32", Encoding::vop3, 0x25f, kAbsent,
