@@ -384,6 +384,8 @@ TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {
   const std::int32_t large[] = {1 << 20};
   expect_refused(*engine, with([&](Request& r) { r.tokens = bad; }), Errc::invalid_argument);
   expect_refused(*engine, with([&](Request& r) { r.tokens = large; }), Errc::invalid_argument);
+  for (const std::int32_t id : {-7, 1 << 20})
+    expect_refused(*engine, with([&](Request& r) { r.stop_tokens[3] = id; }), Errc::invalid_argument);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   struct Number {
     float Sampling::* field;
