@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CpuBackend computes every op by loops of its own: none of its headers names a reference.
 
-An adapter may use what an op's header says of single elements, of places and of ranges; it may not call the op's
+An adapter may use what an op's header says of single elements, of places and of ranges (SHARED); it may not call the op's
 `reference`, ask for its `reference_scratch`, include the reference backend, or go through the loops by which references
 cast, map, fold and gather elements.
 
@@ -26,11 +26,21 @@ BANNED = {
     r"\b(?:cast_elements|map_elements|unpack_as|pack_from|store_accumulated|for_each_cast)\b|\bConvolve\s*::\s*gather\b"
     r"|#\s*include\s*[<\"]zrt/core/(?:map_elements|accumulator)\.hpp": "has a loop of the references",
 }
+# The functions of op headers that adapters call: none of them loops over a tensor's elements.
+SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "DotGeneral::infer",
+          "DotGeneral::listed", "DynamicUpdateSlice::box", "ElementIndex::of", "ElementwiseBinary::apply",
+          "ElementwiseUnary::apply", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
+          "RmsNormFusedRopeKvWrite::norm", "RngNormal::angle", "RngNormal::from_polar", "RngNormal::radius_draw",
+          "RngNormal::number64", "RngUniform::number32",
+          "RngUniform::number64", "RngUniform::precision", "Take::granule", "sampling::uniform"}
 
 
 def problems(name, code):
-    return [f"{name}:{code[:match.start()].count(chr(10)) + 1}: {what}"
-            for pattern, what in BANNED.items() for match in re.finditer(pattern, code)]
+    found = [(match.start(), what) for pattern, what in BANNED.items() for match in re.finditer(pattern, code)]
+    found += [(match.start(), f"calls ops::{match[1]}, which is not in SHARED")
+              for match in re.finditer(r"\bops\s*::\s*(\w+\s*::\s*\w+)\s*\(", code)
+              if re.sub(r"\s", "", match[1]) not in SHARED]
+    return [f"{name}:{code[:start].count(chr(10)) + 1}: {what}" for start, what in found]
 
 
 KINDS = ["vector", "typed", "scalar", "control"]
@@ -65,6 +75,9 @@ CASES = [  # source, what must be said
     ("cast_elements (from, x, to, y, 0, n);", "a loop of the references"),
     ("ops::Convolve::gather(c, e, row, 0, y);", "a loop of the references"),
     ("#include <zrt/core/map_elements.hpp>", "a loop of the references"),
+    ("ops::Sample::row(p, logits, draw);", "not in SHARED"),
+    ("ops :: sampling::sample (x);", "not in SHARED"),
+    ("y[i] = ops::Clamp::apply(x[i], low, high);", None),
     ("r.push(&gather<4>, c);", None),
     ("copy_box(dtype, from, to, O::box(c, step), step, worker);", None),
     ("const int& reference = x;", None),
