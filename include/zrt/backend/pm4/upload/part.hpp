@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/upload/part.hpp: a matrix in the parts in which the kernels read it, and the writing of them.
+#pragma once
+
+#include <zrt/core/checked.hpp>
+#include <zrt/core/dtype.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// Parts begin at multiples of so many bytes, as do the buffers of an allocation.
+inline constexpr std::uint64_t kPartAlignment = 256;
+
+/// One part of a matrix: `block_bytes` of each block, in an order of their own.
+///
+/// Blocks lie [rows / interleave][blocks of a row][interleave]: rows come in groups of `interleave`, so
+/// that what one wave loads of its rows is one run of bytes. What fills up the last group is never used.
+struct UploadPart {
+  std::string_view name;
+  std::uint32_t block_bytes = 0;
+  std::uint32_t interleave = 1;
+
+  /// Where block `block` of row `row` is, in blocks.
+  [[nodiscard]] constexpr std::uint64_t index(std::uint32_t row, std::uint32_t block,
+                                              std::uint32_t blocks) const noexcept {
+    return (std::uint64_t{row / interleave} * blocks + block) * interleave + row % interleave;
+  }
+  /// Bytes of the part of a matrix of `rows` times `blocks` blocks.
+  [[nodiscard]] constexpr CheckedSize bytes(std::uint32_t rows, std::uint32_t blocks) const noexcept {
+    const std::uint64_t groups = (std::uint64_t{rows} + interleave - 1) / interleave;
+    return CheckedSize(groups) * interleave * blocks * block_bytes;
+  }
+};
+
+/// The parts of one weight type: one header for each type, and one line in types.hpp.
+///
+/// `split(block, to)` writes one block of the file, `to[p]` being its place in part p. The parts of a block have
+/// together its bytes, in another order.
+template <DType T> struct Upload;
+
+template <class U>
+concept UploadLayout = requires(const std::byte* block, std::byte* const* to) {
+  { U::kDType } -> std::convertible_to<DType>;
+  { U::kParts[0] } -> std::convertible_to<UploadPart>;
+  { U::split(block, to) } noexcept -> std::same_as<void>;
+  requires[] {
+    std::uint32_t bytes = 0;
+    for (const UploadPart& part : U::kParts) bytes += part.block_bytes;
+    return bytes == info(U::kDType).block_bytes;
+  }
+  ();
+};
+
+/// Writes a matrix of `rows` rows, `row_bytes` apart, of `blocks` blocks each; part p begins at `to[p]`.
+template <UploadLayout U>
+constexpr void upload(const std::byte* matrix, std::uint64_t row_bytes, std::uint32_t rows, std::uint32_t blocks,
+                      std::byte* const* to) noexcept {
+  constexpr std::uint32_t kBytes = info(U::kDType).block_bytes;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::byte* block = matrix + row * row_bytes;
+    if constexpr (U::kParts.size() == 1 && U::kParts[0].interleave == 1) {
+      const std::uint64_t bytes = std::uint64_t{blocks} * kBytes;
+      if (bytes != 0) std::memcpy(to[0] + row * bytes, block, bytes);
+    } else {
+      for (std::uint32_t b = 0; b < blocks; ++b, block += kBytes) {
+        std::array<std::byte*, U::kParts.size()> places{};
+        for (std::size_t p = 0; p < places.size(); ++p)
+          places[p] = to[p] + U::kParts[p].index(row, b, blocks) * U::kParts[p].block_bytes;
+        U::split(block, places.data());
+      }
+    }
+  }
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/upload/plain.hpp: f32 and f16: one part, the file's rows.
+#pragma once
+
+#include <zrt/backend/pm4/upload/part.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// A block is one element.
+template <DType T> struct PlainUpload {
+  static constexpr DType kDType = T;
+  static constexpr std::array<UploadPart, 1> kParts{{{"w", info(T).block_bytes}}};
+
+  static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
+    for (std::uint32_t i = 0; i < kParts[0].block_bytes; ++i) to[0][i] = block[i];
+  }
+};
+template <> struct Upload<DType::f32> : PlainUpload<DType::f32> {};
+template <> struct Upload<DType::f16> : PlainUpload<DType::f16> {};
+
+static_assert(UploadLayout<Upload<DType::f32>> && UploadLayout<Upload<DType::f16>>);
+
+}  // namespace zrt::inline ZRT_ABI::pm4

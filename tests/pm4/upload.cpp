@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/upload.cpp: matrices in the parts that kernels read: sizes, places, and every bit of a block once.
+#include <zrt/backend/pm4/upload/types.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+#include <vector>
+
+namespace zrt::test {
+namespace {
+
+/// Writes a matrix to one allocation and returns it.
+std::vector<std::byte> uploaded(const pm4::UploadFunctions& u, const std::vector<std::byte>& matrix, std::uint32_t rows,
+                                std::uint32_t blocks) {
+  const auto places = u.places(rows, blocks * info(u.dtype).block_elems);
+  EXPECT_TRUE(places.has_value());
+  std::vector<std::byte> memory(places->bytes);
+  std::array<std::byte*, pm4::kMaxParts> to{};
+  for (std::size_t p = 0; p < u.parts.size(); ++p) to[p] = memory.data() + places->offset[p];
+  u.write(matrix.data(), std::uint64_t{blocks} * info(u.dtype).block_bytes, rows, blocks, to.data());
+  return memory;
+}
+
+TEST(Upload, EveryBitOfAMatrixHasAPlaceOfItsOwn) {
+  constexpr std::uint32_t kRows = 2, kBlocks = 2;
+  for (const pm4::UploadFunctions& u : pm4::kUploads) {
+    SCOPED_TRACE(name(u.dtype));
+    std::vector<std::byte> matrix(std::size_t{kRows} * kBlocks * info(u.dtype).block_bytes);
+    std::vector<int> taken;
+    for (std::size_t bit = 0; bit < matrix.size() * 8; ++bit) {
+      matrix[bit / 8] = std::byte{1} << bit % 8;
+      const std::vector<std::byte> memory = uploaded(u, matrix, kRows, kBlocks);
+      matrix[bit / 8] = std::byte{0};
+      taken.resize(memory.size() * 8);
+      int places = 0;
+      for (std::size_t i = 0; i < memory.size(); ++i)
+        if (memory[i] != std::byte{0}) {
+          places += std::popcount(std::to_integer<unsigned>(memory[i]));
+          ++taken[i * 8 + static_cast<std::size_t>(std::countr_zero(std::to_integer<unsigned>(memory[i])))];
+        }
+      ASSERT_EQ(places, 1) << "bit " << bit;
+    }
+    EXPECT_LE(*std::max_element(taken.begin(), taken.end()), 1);
+  }
+}
+
+TEST(Upload, PartsFollowEachOtherAtWholeLines) {
+  const auto q8 = pm4::upload_of(DType::q8_0)->places(5, 96);
+  ASSERT_TRUE(q8.has_value());
+  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 512}));
+  EXPECT_EQ(q8->bytes, 768u);
+  // Nine rows are two groups of eight, of three blocks: 96 bytes.
+  const auto q6 = pm4::upload_of(DType::q6_k)->places(9, 768);
+  ASSERT_TRUE(q6.has_value());
+  EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 3584, 3584 + 1792, 3584 + 1792 + 512}));
+  EXPECT_EQ(q6->bytes, q6->offset[3] + 256);
+  EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[3].index(9, 2, 3), 8u * 3 + 2 * 8 + 1);
+  EXPECT_EQ(pm4::upload_of(DType::si32), nullptr);
+  EXPECT_EQ(pm4::upload_of(DType::f32)->places(0xffffffffu, 0xffffffffu).error().code(), Errc::size_overflow);
+}
+
+}  // namespace
+}  // namespace zrt::test
