@@ -2,6 +2,7 @@
 // kernels/pm4/blocks.h: the order `blocks` of a sum: one chain over the blocks of a row, in one lane.
 #pragma once
 
+#include "dot4.h"
 #include "place.h"
 
 // A wave takes so many rows, and so many columns of each at a time, in blocks of 32.
@@ -26,12 +27,4 @@ ZRT_INLINE float chain_over(local const float* sums, local const float* scales, 
     chain = __builtin_fmaf(scale.w, sum.w, chain);
   }
   return chain;
-}
-
-/// Goes on with `sum` by 16 products of signed bytes.
-ZRT_INLINE int dot_of(uint4 a, uint4 b, int sum) {
-  sum = __builtin_amdgcn_sudot4(true, a.x, true, b.x, sum, false);
-  sum = __builtin_amdgcn_sudot4(true, a.y, true, b.y, sum, false);
-  sum = __builtin_amdgcn_sudot4(true, a.z, true, b.z, sum, false);
-  return __builtin_amdgcn_sudot4(true, a.w, true, b.w, sum, false);
 }

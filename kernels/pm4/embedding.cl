@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/embedding.cl: rows of a table of f32, f16, Q8_0 or Q4_0 values.
+// kernels/pm4/embedding.cl: rows of a table of f32, f16, Q8_0, Q4_0, Q4_K or Q6_K values.
 //
 // Grid: (ceil(cols / 256), tokens). An id outside the table sets *fault and reads row 0, as the op does.
 #include "place.h"
@@ -49,4 +49,42 @@ embedding_q4_0(global const int* ids, global const uchar* q, global const half* 
   const uint byte = q[block * 16 + i % 16];
   const int value = (int)(i % 32 < 16 ? byte & 15 : byte >> 4) - 8;
   y[(ulong)group_y() * cols + i] = (float)value * (float)d[block] * scale;
+}
+
+// q and head as matvec_q4_k.cl has them.
+ZRT_KERNEL(256)
+embedding_q4_k(global const int* ids, global const uchar* q, global const uchar* head, global float* y,
+               global uint* fault, uint rows, uint cols, float scale) {
+  const uint i = lane_id(), run = i / 32;
+  const uint row = row_of(ids, fault, rows);
+  const ulong block = (ulong)row * (cols / 256) + group_x();
+  q += block * 128;
+  head += ((ulong)(row / 8 * (cols / 256) + group_x()) * 8 + row % 8) * 16;
+  const half2 d = *(global const half2*)head;
+  head += 4;
+  const uint low_scale = head[run % 4], low_offset = head[run % 4 + 4], high = head[run % 4 + 8];
+  const uint run_scale = run < 4 ? low_scale & 63 : (high & 15) | low_scale >> 6 << 4;
+  const uint run_offset = run < 4 ? low_offset & 63 : high >> 4 | low_offset >> 6 << 4;
+  const uint byte = q[run / 2 * 32 + i % 32];
+  const float value = (float)(run % 2 == 0 ? byte & 15 : byte >> 4);
+  const float factor = (float)d.x * (float)run_scale, offset = (float)d.y * (float)run_offset;
+  y[(ulong)group_y() * cols + group_x() * 256 + i] = __builtin_fmaf(factor, value, -offset) * scale;
+}
+
+// low, top, scales and d as matvec_q6_k.cl has them.
+ZRT_KERNEL(256)
+embedding_q6_k(global const int* ids, global const uchar* low, global const uchar* top, global const char* scales,
+               global const half* d, global float* y, global uint* fault, uint rows, uint cols, float scale) {
+  const uint i = lane_id();
+  const uint row = row_of(ids, fault, rows);
+  const uint blocks = cols / 256;
+  const ulong block = (ulong)row * blocks + group_x();
+  const bool high = i / 64 % 2 != 0;
+  const uint byte = i / 128 * 64 + i % 64, place = i % 16;
+  const uint halves = low[block * 128 + byte];
+  const uint pairs = top[block * 64 + byte / 16 * 8 + (high ? 4 : 0) + place % 4];
+  const int value = (int)((high ? halves >> 4 : halves & 15) | (pairs >> place / 4 * 2 & 3) << 4) - 32;
+  const ulong slot = (ulong)(row / 8 * blocks + group_x()) * 8 + row % 8;
+  const float factor = (float)d[slot] * (float)scales[slot * 16 + i / 16];
+  y[(ulong)group_y() * cols + group_x() * 256 + i] = factor * (float)value * scale;
 }

@@ -35,10 +35,18 @@ struct Pages {
   HostState state;
   ExecutionContext step;
 
-  Pages(std::mt19937& random, std::array<std::uint32_t, 4> sizes, DType type, std::vector<std::uint32_t> at)
-      : heads(sizes[0]), kv_heads(sizes[1]), key_dim(sizes[2]), value_dim(sizes[3]), dtype(type), positions(at) {
+  Pages(std::mt19937& random, std::array<std::uint32_t, 4> sizes, DType type, std::vector<std::uint32_t> at,
+        std::vector<std::uint32_t> slot_of = {})
+      : heads(sizes[0]),
+        kv_heads(sizes[1]),
+        key_dim(sizes[2]),
+        value_dim(sizes[3]),
+        dtype(type),
+        slots(slot_of),
+        positions(at) {
     const auto tokens = static_cast<std::uint32_t>(positions.size());
-    for (std::uint32_t t = 0; t < tokens; ++t) slots.push_back(tokens - 1 - t);
+    if (slots.empty())
+      for (std::uint32_t t = 0; t < tokens; ++t) slots.push_back(tokens - 1 - t);
     pages_per_slot = *std::max_element(positions.begin(), positions.end()) / kPageTokens + 1;
     table.resize(std::size_t{tokens} * pages_per_slot);
     for (std::uint32_t i = 0; i < table.size(); ++i) table[i] = i;
@@ -134,14 +142,17 @@ TEST_P(AttentionKernels, PagedAttentionHasTheReferencesBits) {
     float soft_cap;
     std::uint32_t window;
     bool sinks;
+    std::vector<std::uint32_t> slots{};
   };
   const Case cases[] = {{{4, 2, 64, 64}, {0, 17, 63, 130}, 0.0f, 0, false},
                         {{2, 1, 40, 150}, {600}, 5.0f, 0, true},
-                        {{3, 3, 8, 5}, {1100, 520}, 0.0f, 100, false}};
+                        {{3, 3, 8, 5}, {1100, 520}, 0.0f, 100, false},
+                        // A token of slot 2, and chunks of the prompts of slots 0 and 3, over the border of a step.
+                        {{4, 2, 16, 16}, {70, 0, 1, 2, 62, 63, 64, 65}, 0.0f, 0, false, {2, 0, 0, 0, 3, 3, 3, 3}}};
   for (const DType dtype : {DType::f32, DType::f16})
     for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << name(dtype) << " " << c.sizes[2]);
-      Pages p(random, c.sizes, dtype, c.positions);
+      Pages p(random, c.sizes, dtype, c.positions, c.slots);
       const std::uint32_t tokens = p.step.tokens;
       std::vector<float> q = reals(random, tokens * p.heads * p.key_dim, 3.0f);
       const std::vector<float> sinks = c.sinks ? reals(random, p.heads, 3.0f) : std::vector<float>();

@@ -3,10 +3,13 @@
 #include <zrt/ops/argmax.hpp>
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/lm_head.hpp>
+#include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
 
+#include <algorithm>
 #include <limits>
-#include <pm4/kernel_machine.hpp>
+#include <pm4/kernel_matrix.hpp>
 
 namespace zrt::test {
 namespace {
@@ -28,53 +31,65 @@ template <class O> void reference(const HostCall<O>& call) { O::reference(call, 
 
 TEST_P(OpKernels, EmbeddingOfEachType) {
   std::mt19937 random(1);
-  constexpr std::uint32_t kRows = 7;
-  for (const std::uint32_t cols : {32u, 288u}) {
-    std::vector<std::int32_t> ids{3, 0, 6, 6, 1, 7, -1};
-    const auto tokens = static_cast<std::uint32_t>(ids.size());
-    const std::vector<float> table = reals(random, std::size_t{kRows} * cols);
-    std::vector<std::uint16_t> halves, d;
-    for (const float v : table) halves.push_back(to_f16(v).bits);
-    for (std::size_t b = 0; b < table.size() / 32; ++b) d.push_back(to_f16(reals(random, 1)[0]).bits);
-    for (const DType dtype : {DType::f32, DType::f16, DType::q8_0, DType::q4_0}) {
-      SCOPED_TRACE(std::to_string(cols) + " " + std::string(name(dtype)));
-      std::vector<float> got(std::size_t{tokens} * cols), want(got.size());
+  for (const pm4::UploadFunctions& type : pm4::kUploads)
+    for (const std::uint32_t blocks : {1u, 9u}) {
+      SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << blocks);
+      // Ten rows: more than one group of eight.
+      const KernelMatrix table(random, type.dtype, 10,
+                               std::max<std::uint32_t>(info(type.dtype).block_elems, 32) * blocks);
+      std::vector<std::int32_t> ids{3, 0, 9, 9, 8, 10, -1};
+      const auto tokens = static_cast<std::uint32_t>(ids.size());
+      std::vector<float> got(std::size_t{tokens} * table.cols), want(got.size());
       std::vector<std::uint32_t> fault(1);
-      KernelMachine m(GetParam(), "embedding_" + std::string(name(dtype)));
-      HostWeight w{nullptr, dtype, kRows, cols, cols * 4};
-      // Bytes of a block behind its scale.
-      const std::size_t bytes = dtype == DType::q8_0 ? 32 : 16;
-      std::vector<std::uint8_t> q(d.size() * bytes);
-      std::vector<std::byte> blocks(d.size() * (bytes + 2));
+      KernelMachine m(GetParam(), "embedding" + table.suffix());
       m.input(ids);
-      if (dtype == DType::f32) {
-        m.input(table);
-        w.data = reinterpret_cast<const std::byte*>(table.data());
-      } else if (dtype == DType::f16) {
-        m.input(halves);
-        w.data = reinterpret_cast<const std::byte*>(halves.data());
-        w.row_bytes = cols * 2;
-      } else {
-        for (std::uint8_t& value : q) value = static_cast<std::uint8_t>(random());
-        for (std::size_t b = 0; b < d.size(); ++b) {
-          std::memcpy(&blocks[b * (bytes + 2)], &d[b], 2);
-          std::memcpy(&blocks[b * (bytes + 2) + 2], &q[b * bytes], bytes);
-        }
-        m.input(q);
-        m.input(d);
-        w.data = blocks.data();
-        w.row_bytes = cols / 32 * (bytes + 2);
-      }
+      for (const std::vector<std::byte>& part : table.parts) m.input(part);
       m.output(got);
       m.output(fault);
-      m.push(kRows);
-      m.push(cols);
+      m.push(table.rows);
+      m.push(table.cols);
       m.push(1.7f);
-      m.run((cols + 255) / 256, tokens);
-      reference(HostCall<ops::Embedding>{
-          {tensor(ids, DType::si32, Shape{tokens})}, {tensor(want, DType::f32, Shape{tokens, cols})}, {w}, {}, {1.7f}});
+      m.run((table.cols + 255) / 256, tokens);
+      reference(HostCall<ops::Embedding>{{tensor(ids, DType::si32, Shape{tokens})},
+                                         {tensor(want, DType::f32, Shape{tokens, table.cols})},
+                                         {table.weight()},
+                                         {},
+                                         {1.7f}});
       expect_same(got, want);
       EXPECT_EQ(fault[0], 1u);
+    }
+}
+
+TEST_P(OpKernels, ResidualsAndTheEndOfTheHead) {
+  std::mt19937 random(5);
+  constexpr std::uint32_t kCount = 300;
+  std::vector<float> x = reals(random, kCount, 40.0f), branch = reals(random, kCount), want(kCount);
+  const Shape shape{kCount};
+  for (const float scale : {1.0f, 0.3f}) {
+    std::vector<float> got = x;
+    KernelMachine m(GetParam(), "residual_add");
+    const std::uint32_t at = m.output(got);
+    m.input(branch);
+    m.same_as(at);
+    m.push(kCount);
+    m.push(scale);
+    m.run(2);
+    reference(HostCall<ops::ResidualAdd>{{tensor(x, DType::f32, shape), tensor(branch, DType::f32, shape)},
+                                         {tensor(want, DType::f32, shape)},
+                                         {},
+                                         {},
+                                         {scale}});
+    expect_same(got, want);
+    for (const float cap : {0.0f, 30.0f}) {
+      got = x;
+      KernelMachine end(GetParam(), "soft_cap");
+      end.output(got);
+      end.push(kCount);
+      end.push(scale);
+      end.push(cap);
+      end.run(2);
+      for (std::size_t i = 0; i < kCount; ++i) want[i] = ops::LmHead::finish({.scale = scale, .soft_cap = cap}, x[i]);
+      expect_same(got, want);
     }
   }
 }

@@ -55,7 +55,7 @@ TEST(Upload, PartsFollowEachOtherAtWholeLines) {
   // Nine rows are two groups of eight, of three blocks: 96 bytes.
   const auto q6 = pm4::upload_of(DType::q6_k)->places(9, 768);
   ASSERT_TRUE(q6.has_value());
-  EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 3584, 3584 + 1792, 3584 + 1792 + 512}));
+  EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 3584, 3584 + 1792, 3584 + 1792 + 768}));
   EXPECT_EQ(q6->bytes, q6->offset[3] + 256);
   EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[3].index(9, 2, 3), 8u * 3 + 2 * 8 + 1);
   EXPECT_EQ(pm4::upload_of(DType::si32), nullptr);

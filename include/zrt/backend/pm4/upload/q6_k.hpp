@@ -9,11 +9,11 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// low is the block's 128 bytes of low halves. Lane k of eight takes 16 of them: 16 values in the low halves, and 16
 /// values that come 64 later in the high halves. top has the pairs of these 32 values in 8 bytes of lane k: byte m has
 /// the pair of value 4i + m in bits 2i and 2i + 1, bytes 0 to 3 for the low halves, 4 to 7 for the high ones; so a
-/// dword, shifted and masked, fits a dword of halves. scales are the 16 signed bytes, and d comes in groups of the
-/// eight rows of a wave.
+/// dword, shifted and masked, fits a dword of halves. scales are the 16 signed bytes; they and d come
+/// in groups of the eight rows of a wave.
 template <> struct Upload<DType::q6_k> {
   static constexpr DType kDType = DType::q6_k;
-  static constexpr std::array<UploadPart, 4> kParts{{{"low", 128}, {"top", 64}, {"scales", 16}, {"d", 2, 8}}};
+  static constexpr std::array<UploadPart, 4> kParts{{{"low", 128}, {"top", 64}, {"scales", 16, 8}, {"d", 2, 8}}};
 
   static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
     for (std::size_t i = 0; i < 128; ++i) to[0][i] = block[i];
