@@ -89,7 +89,7 @@ class EmulatedOs {
 
   [[nodiscard]] SystemValue map(const MapRequest& m) noexcept {
     if (const SystemValue r = count(); r != 0) return r;
-    if (m.bytes == 0 || m.bytes % kfd::kPageBytes != 0 || m.address % kfd::kPageBytes != 0)
+    if (m.bytes == 0 || m.bytes % kPageBytes != 0 || m.address % kPageBytes != 0)
       return refuse_(EINVAL, "mmap: ", m.bytes, " bytes at ", hex(m.address).view(), ", whole pages expected");
     if (m.file < 0) {
       if (m.address != 0 || m.protection != Protection::none)

@@ -2,7 +2,7 @@
 // zrt/backend/pm4/emulator/process_memory.hpp: the address ranges that a process holds in the device model.
 #pragma once
 
-#include <zrt/backend/pm4/kfd/queue_sizes.hpp>
+#include <zrt/backend/pm4/heap.hpp>
 #include <zrt/core/allocator.hpp>
 #include <zrt/core/vector.hpp>
 
@@ -26,7 +26,7 @@ class ProcessMemory {
 
   /// A new range; 0 without memory. `bytes` is a multiple of a page.
   [[nodiscard]] std::uint64_t reserve(std::uint64_t bytes) noexcept {
-    void* const memory = allocator_.allocate(allocator_.context, static_cast<std::size_t>(bytes), kfd::kPageBytes);
+    void* const memory = allocator_.allocate(allocator_.context, static_cast<std::size_t>(bytes), kPageBytes);
     if (memory == nullptr) return 0;
     const Range range{static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory)), bytes};
     if (!ranges_.push_back(range)) {
@@ -67,7 +67,7 @@ class ProcessMemory {
  private:
   void give_back(const Range& range) noexcept {
     allocator_.release(allocator_.context, reinterpret_cast<void*>(static_cast<std::uintptr_t>(range.address)),
-                       static_cast<std::size_t>(range.bytes), kfd::kPageBytes);
+                       static_cast<std::size_t>(range.bytes), kPageBytes);
   }
 
   Allocator allocator_;

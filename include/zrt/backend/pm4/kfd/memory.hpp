@@ -2,20 +2,14 @@
 // zrt/backend/pm4/kfd/memory.hpp: memory of the GPU from one of three heaps.
 #pragma once
 
+#include <zrt/backend/pm4/heap.hpp>
 #include <zrt/backend/pm4/kfd/device.hpp>
 #include <zrt/core/checked.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
-/// Where memory lies and who sees it.
-enum class Heap : std::uint8_t {
-  device_local,  ///< video memory that the host does not see
-  bar,           ///< video memory that the host sees through the PCIe BAR
-  host_visible,  ///< memory of the host, coherent
-};
-
-/// What the GPU may do with memory beside reading it.
-enum class Access : std::uint8_t { read, read_write, execute };
+using pm4::Access;
+using pm4::Heap;
 
 [[nodiscard]] constexpr std::uint32_t memory_flags(Heap heap, Access access) noexcept {
   std::uint32_t flags = kNoSubstitute;
@@ -38,6 +32,8 @@ enum class Access : std::uint8_t { read, read_write, execute };
 /// Memory at one address for GPU and host; move-only. The device outlives it.
 template <OperatingSystem Os> class Memory {
  public:
+  using Device = kfd::Device<Os>;
+
   Memory() = default;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -64,7 +60,7 @@ template <OperatingSystem Os> class Memory {
   /// of the host is 0, video memory holds anything.
   ///
   /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
-  [[nodiscard]] static Result<Memory> allocate(const Device<Os>& device, Heap heap, std::uint64_t bytes,
+  [[nodiscard]] static Result<Memory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
                                                Access access) noexcept {
     if (bytes == 0) return fail(Errc::invalid_argument, "memory of 0 bytes is allocated");
     const auto size = CheckedSize(bytes).aligned(kPageBytes).get("an allocation");
@@ -115,7 +111,7 @@ template <OperatingSystem Os> class Memory {
             .n_devices = 1};
   }
 
-  const Device<Os>* device_ = nullptr;
+  const Device* device_ = nullptr;
   // Goes last: its addresses are in use until the memory is freed.
   Mapping<Os> place_{};
   std::uint64_t handle_ = 0;

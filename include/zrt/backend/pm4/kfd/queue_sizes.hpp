@@ -3,11 +3,11 @@
 // kfd_queue.c.
 #pragma once
 
+#include <zrt/backend/pm4/heap.hpp>
 #include <zrt/core/checked.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
-inline constexpr std::uint64_t kPageBytes = 4096;
 /// The buffer that fences at the end of the pipe go through.
 inline constexpr std::uint64_t kEopBytes = 4096;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/ioctl.hpp>
+#include <zrt/backend/pm4/umq/info.hpp>
 
 #include <array>
 
@@ -94,8 +95,25 @@ static_assert(offsetof(UserQueueWait, num_syncobj_timeline_handles) == 48 && off
 static_assert(offsetof(UserQueueWait, num_syncobj_handles) == 52 && offsetof(UserQueueWait, num_bo_read_handles) == 56);
 static_assert(offsetof(UserQueueWait, num_bo_write_handles) == 60 && offsetof(UserQueueWait, out_fences) == 64);
 
+/// Which driver a render node belongs to, and its version.
+struct DrmVersion {
+  std::int32_t version_major = 0;
+  std::int32_t version_minor = 0;
+  std::int32_t version_patchlevel = 0;
+  std::int32_t pad = 0;
+  std::uint64_t name_len = 0;  ///< in: room at `name`; out: what the name has
+  std::uint64_t name = 0;
+  std::uint64_t date_len = 0;
+  std::uint64_t date = 0;
+  std::uint64_t desc_len = 0;
+  std::uint64_t desc = 0;
+};
+static_assert(sizeof(DrmVersion) == 64 && offsetof(DrmVersion, name_len) == 16 && offsetof(DrmVersion, name) == 24);
+
 /// Where memory lies.
 enum Domains : std::uint64_t { kDomainCpu = 0x1, kDomainGtt = 0x2, kDomainVram = 0x4, kDomainDoorbell = 0x40 };
+
+enum GemFlags : std::uint64_t { kCpuAccessRequired = 1u << 0, kNoCpuAccess = 1u << 1 };
 
 struct GemCreate {
   std::uint64_t bo_size = 0;
@@ -150,22 +168,6 @@ static_assert(offsetof(GemVa, vm_timeline_syncobj_out) == 48 && offsetof(GemVa, 
 static_assert(offsetof(GemVa, input_fence_syncobj_handles) == 56);
 /// What kernels before 6.16 take of it.
 inline constexpr std::size_t kOldGemVaBytes = 40;
-
-/// What INFO can be asked.
-enum class InfoQuery : std::uint32_t { hw_ip_info = 0x02, dev_info = 0x16, uq_fw_areas = 0x24 };
-/// Where the answer to DEV_INFO has the engines that take user queues, a bit each.
-inline constexpr std::size_t kUserqIpMaskOffset = 436;
-/// Where the answer to HW_IP_INFO has the number of user queues; older kernels end before it.
-inline constexpr std::size_t kUserqSlotsOffset = 32;
-
-struct Info {
-  std::uint64_t return_pointer = 0;
-  std::uint32_t return_size = 0;
-  InfoQuery query = InfoQuery::dev_info;
-  std::uint32_t parameters[4]{};  ///< of HW_IP_INFO the kind of engine and its number
-};
-static_assert(sizeof(Info) == 32 && offsetof(Info, return_size) == 8 && offsetof(Info, query) == 12);
-static_assert(offsetof(Info, parameters) == 16);
 
 struct SyncobjCreate {
   std::uint32_t handle = 0;  ///< out
@@ -232,6 +234,7 @@ template <class Args>
 }
 }  // namespace detail
 
+inline constexpr std::uint32_t kVersion = detail::request<DrmVersion>(IoctlDirection::read_write, 0x00);
 inline constexpr std::uint32_t kGemClose = detail::request<GemClose>(IoctlDirection::write, 0x09);
 inline constexpr std::uint32_t kPrimeHandleToFd = detail::request<PrimeHandle>(IoctlDirection::read_write, 0x2d);
 inline constexpr std::uint32_t kGemCreate = detail::request<GemCreate>(IoctlDirection::read_write, 0x40);
@@ -254,6 +257,7 @@ static_assert(kUserQueue == 0xc0486456 && kUserQueueSignal == 0xc0306457 && kUse
 static_assert(kGemCreate == 0xc0206440 && kGemMmap == 0xc0086441 && kGemVa == 0x40406448 && kInfo == 0x40206445);
 static_assert(kSyncobjCreate == 0xc00864bf && kSyncobjDestroy == 0xc00864c0 && kSyncobjWait == 0xc02064c3);
 static_assert(kSyncobjTimelineWait == 0xc02864ca && kSyncobjQuery == 0xc01864cb);
+static_assert(kVersion == 0xc0406400);
 static_assert(kSyncobjTimelineSignal == 0xc01864cd && kGemClose == 0x40086409 && kPrimeHandleToFd == 0xc00c642d);
 
 /// GEM_VA as kernels before 6.16 know it.
@@ -262,6 +266,7 @@ static_assert(kOldGemVa == 0x40286448);
 
 /// Every call, by number.
 inline constexpr auto kCalls = std::to_array<IoctlCall>({
+    {"VERSION", kVersion},
     {"GEM_CLOSE", kGemClose},
     {"PRIME_HANDLE_TO_FD", kPrimeHandleToFd},
     {"GEM_CREATE", kGemCreate},

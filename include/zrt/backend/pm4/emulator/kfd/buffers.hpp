@@ -38,7 +38,7 @@ class Buffers {
                                     kfd::kExecutable | kfd::kWritable;
     if (a.handle != 0) return refuse_(EINVAL, "ALLOC: handle is ", a.handle, " before the call, 0 expected");
     if (a.gpu_id != card_.gpu_id) return refuse_(EINVAL, "ALLOC: there is no GPU ", a.gpu_id);
-    if (a.size == 0 || a.size % kfd::kPageBytes != 0 || a.va_addr % kfd::kPageBytes != 0)
+    if (a.size == 0 || a.size % kPageBytes != 0 || a.va_addr % kPageBytes != 0)
       return refuse_(EINVAL, "ALLOC: ", a.size, " bytes at ", hex(a.va_addr).view(), ", whole pages expected");
     if ((a.flags & ~known) != 0) return refuse_(EINVAL, "ALLOC: unknown flags ", hex(a.flags & ~known).view());
     if ((a.flags & others) != 0) return refuse_(EINVAL, "ALLOC: of VRAM and GTT alone is modelled");
@@ -58,7 +58,7 @@ class Buffers {
     const auto bytes = ProcessMemory::bytes(a.va_addr, a.size);
     std::memset(bytes.data(), video ? 0xcc : 0, bytes.size());
     a.handle = object.handle;
-    a.mmap_offset = object.handle * kfd::kPageBytes;
+    a.mmap_offset = object.handle * kPageBytes;
     return 0;
   }
 
@@ -103,7 +103,7 @@ class Buffers {
 
   /// The host maps the memory at its own address.
   [[nodiscard]] SystemValue map_for_host(const MapRequest& m) noexcept {
-    BufferObject* const object = m.offset % kfd::kPageBytes == 0 ? find(m.offset / kfd::kPageBytes) : nullptr;
+    BufferObject* const object = m.offset % kPageBytes == 0 ? find(m.offset / kPageBytes) : nullptr;
     if (object == nullptr) return refuse_(EINVAL, "mmap: no memory has the offset ", hex(m.offset).view());
     if (m.bytes != object->bytes || m.address != object->address)
       return refuse_(EINVAL, "mmap: ", m.bytes, " bytes at ", hex(m.address).view(), " of memory that has ",

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/pm4/emulator/kfd/queues.hpp: the queues that a process has on the
-// modelled GPU, and what they execute.
+// zrt/backend/pm4/emulator/kfd/queues.hpp: the queues that a process has on the modelled GPU through /dev/kfd.
 #pragma once
 
-#include <zrt/backend/pm4/emulator/command_processor.hpp>
-#include <zrt/backend/pm4/emulator/grid_hook.hpp>
 #include <zrt/backend/pm4/emulator/kfd/events.hpp>
+#include <zrt/backend/pm4/emulator/ring_queue.hpp>
 #include <zrt/core/owned.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// Queues with their doorbells.
 ///
-/// A queue looks at its doorbell when advance() is called, and then executes up
-/// to the next fence before it. What a card would hang on stops the queue for
-/// good; stopped() says why.
+/// A queue looks at its doorbell when advance() is called; stopped() says why one stopped.
 class Queues {
  public:
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
@@ -27,29 +23,32 @@ class Queues {
         refuse_(refuse),
         grids_(grids),
         allocator_(allocator),
-        queues_(allocator),
-        words_(allocator) {}
+        queues_(allocator) {}
 
   [[nodiscard]] SystemValue create(kfd::CreateQueue& c) noexcept {
     if (const SystemValue r = check(c); r != 0) return r;
     if (const SystemValue r = check_buffers(c); r != 0) return r;
     auto queue = Owned<Queue>::make(allocator_, buffers_.memory(), *card_.target, allocator_);
-    if (!queue || queues_.size() == kSlots || !words_.reserve(c.ring_size / 4))
+    if (!queue || queues_.size() == kSlots ||
+        !(*queue)->ring.open(next_, {.ring = c.ring_base_address,
+                                     .bytes = c.ring_size,
+                                     .write_pointer = c.write_pointer_address,
+                                     .read_pointer = c.read_pointer_address}))
       return refuse_(ENOMEM, "CREATE_QUEUE: the model has no memory, or no doorbell is left");
     Queue& q = **queue;
-    q.id = next_++;
     q.slot = free_slot();
     q.made = c;
     doorbells_[q.slot] = 0;
     if (!queues_.push_back(std::move(*queue))) return refuse_(ENOMEM, "CREATE_QUEUE: the model has no memory");
-    c.queue_id = q.id;
+    ++next_;
+    c.queue_id = q.ring.id();
     c.doorbell_offset = doorbell_base() + q.slot * 8;
     return 0;
   }
 
   [[nodiscard]] SystemValue destroy(const kfd::DestroyQueue& d) noexcept {
     for (Owned<Queue>& queue : queues_) {
-      if (queue->id != d.queue_id) continue;
+      if (queue->ring.id() != d.queue_id) continue;
       queue = std::move(queues_.back());
       queues_.pop_back();
       return 0;
@@ -73,13 +72,12 @@ class Queues {
       for (const std::uint64_t used : {queue->made.ring_base_address, page_of(queue->made.write_pointer_address),
                                        page_of(queue->made.read_pointer_address), queue->made.eop_buffer_address,
                                        queue->made.ctx_save_restore_address})
-        if (used == address && !queue->stopped)
-          stop(*queue, Error::of(Errc::spec_violation, "a buffer of queue ", queue->id, " at ", hex(address).view(),
-                                 " was taken away"));
+        if (used == address && !queue->ring.stopped())
+          stop(*queue, Error::of(Errc::spec_violation, "a buffer of queue ", queue->ring.id(), " at ",
+                                 hex(address).view(), " was taken away"));
   }
 
-  /// The GPU is reset: what its queues had to do is lost, and their processes
-  /// are told.
+  /// The GPU is reset: what its queues had to do is lost, and their processes are told.
   void reset() noexcept {
     for (Owned<Queue>& queue : queues_) stop(*queue, Error::of(Errc::unsupported_device, "the GPU was reset"));
     events_.raise(kfd::EventType::hw_exception, {});
@@ -87,8 +85,7 @@ class Queues {
 
   /// Lets every queue execute up to its next fence.
   void advance() noexcept {
-    for (Owned<Queue>& queue : queues_)
-      if (!queue->stopped) advance(*queue);
+    for (Owned<Queue>& queue : queues_) advance(*queue);
   }
 
   /// Why the last queue that stopped did; empty while none has.
@@ -99,7 +96,7 @@ class Queues {
   [[nodiscard]] QueueCounters counters() const noexcept {
     QueueCounters all;
     for (const Owned<Queue>& queue : queues_) {
-      const QueueCounters& one = queue->processor.counters();
+      const QueueCounters& one = queue->ring.counters();
       all.packets += one.packets;
       all.dispatches += one.dispatches;
       all.fences += one.fences;
@@ -112,20 +109,14 @@ class Queues {
  private:
   struct Queue {
     Queue(const AddressSpace& memory, const TargetFacts& target, const Allocator& allocator) noexcept
-        : processor(memory, target, allocator) {}
-    std::uint32_t id = 0;
+        : ring(memory, target, allocator) {}
     std::size_t slot = 0;
     kfd::CreateQueue made{};
-    std::uint64_t read = 0;
-    std::uint64_t seen = 0;  ///< of the doorbell
-    bool stopped = false;
-    CommandProcessor processor;
+    RingQueue ring;
   };
   static constexpr std::size_t kSlots = kDoorbellBytes / 8;
 
-  [[nodiscard]] static std::uint64_t page_of(std::uint64_t address) noexcept {
-    return address & ~(kfd::kPageBytes - 1);
-  }
+  [[nodiscard]] static std::uint64_t page_of(std::uint64_t address) noexcept { return address & ~(kPageBytes - 1); }
   [[nodiscard]] std::uint64_t doorbell_base() const noexcept {
     return std::uint64_t{3} << 62 | std::uint64_t{card_.gpu_id & 0xffffu} << 46;
   }
@@ -140,9 +131,7 @@ class Queues {
   /// What every kernel compares.
   [[nodiscard]] SystemValue check(kfd::CreateQueue& c) noexcept {
     if (c.doorbell_offset != 0 || c.queue_id != 0 || c.sdma_engine_id != 0 || c.pad != 0)
-      return refuse_(EINVAL,
-                     "CREATE_QUEUE: fields that come out, or that mean "
-                     "nothing, are not 0");
+      return refuse_(EINVAL, "CREATE_QUEUE: fields that come out, or that mean nothing, are not 0");
     if (c.gpu_id != card_.gpu_id) return refuse_(EINVAL, "CREATE_QUEUE: there is no GPU ", c.gpu_id);
     if (c.queue_type != kfd::QueueType::compute)
       return refuse_(EINVAL, "CREATE_QUEUE: type ", static_cast<std::uint32_t>(c.queue_type),
@@ -158,8 +147,7 @@ class Queues {
     return 0;
   }
 
-  /// The buffers: newer kernels compare their sizes, a card faults where they
-  /// are too small.
+  /// The buffers: newer kernels compare their sizes, a card faults where they are too small.
   [[nodiscard]] SystemValue check_buffers(const kfd::CreateQueue& c) noexcept {
     const auto area = kfd::context_save(card_.node().queue());
     if (!area) return refuse_(EINVAL, "CREATE_QUEUE: ", area.error().text());
@@ -176,8 +164,8 @@ class Queues {
       Permission permission;
     } buffers[] = {
         {"ring", c.ring_base_address, c.ring_size, Permission::read},
-        {"page of the write pointer", page_of(c.write_pointer_address), kfd::kPageBytes, Permission::read},
-        {"page of the read pointer", page_of(c.read_pointer_address), kfd::kPageBytes, Permission::write},
+        {"page of the write pointer", page_of(c.write_pointer_address), kPageBytes, Permission::read},
+        {"page of the read pointer", page_of(c.read_pointer_address), kPageBytes, Permission::write},
         {"EOP buffer", c.eop_buffer_address, kfd::kEopBytes, Permission::read | Permission::write},
         {"save area", c.ctx_save_restore_address, area->mapping_bytes, Permission::read | Permission::write},
     };
@@ -196,59 +184,19 @@ class Queues {
   }
 
   void advance(Queue& q) noexcept {
-    const std::uint64_t rung = __atomic_load_n(&doorbells_[q.slot], __ATOMIC_ACQUIRE);
-    if (rung == q.read) return;
-    rung_ += rung != q.seen;
-    q.seen = rung;
-    const std::uint64_t dwords = q.made.ring_size / 4;
-    const auto pointer = buffers_.memory().at(q.made.write_pointer_address, 8, Permission::read);
-    if (!pointer) return stop(q, pointer.error());
-    const auto written = read_little<std::uint64_t>(*pointer);
-    if (written != rung)
-      return stop(q, Error::of(Errc::spec_violation, "queue ", q.id, ": the doorbell says ", rung,
-                               ", the write pointer in memory ", written));
-    if (rung < q.read || rung - q.read > dwords)
-      return stop(q, Error::of(Errc::spec_violation, "queue ", q.id, ": the doorbell goes from ", q.read, " to ", rung,
-                               " in a ring of ", dwords));
-    const auto ring = buffers_.memory().at(q.made.ring_base_address, q.made.ring_size, Permission::read);
-    if (!ring) return stop(q, ring.error());
-    words_.clear();
-    for (std::uint64_t at = q.read; at < rung; ++at)
-      if (!words_.push_back(read_little<std::uint32_t>(*ring + (at & (dwords - 1)) * 4)))
-        return stop(q, Error::of(Errc::out_of_memory, "the model has no memory for a ring's words"));
-    const std::uint64_t interrupts = q.processor.counters().interrupts;
-    const std::size_t some = up_to_a_fence(words_.span());
-    const auto ran = q.processor.run(words_.span().first(some), grids_);
-    if (!ran) {
-      stop(q, ran.error());
-      // A fault of memory is told as an event too; where it was, the command
-      // processor says in words alone.
-      if (ran.error().code() == Errc::spec_violation)
-        events_.raise(kfd::EventType::memory, {.not_present = 1, .imprecise = 1, .gpu_id = card_.gpu_id});
-      return;
-    }
-    if (q.processor.counters().interrupts != interrupts) events_.interrupt();
-    q.read += some;
-    const auto report = buffers_.memory().at(q.made.read_pointer_address, 8, Permission::write);
-    if (!report) return stop(q, report.error());
-    // As the card reports it: a place in the ring, not a count.
-    write_little(*report, q.read & (dwords - 1));
-  }
-
-  /// The dwords up to the first fence and with it; all where there is none, or
-  /// what cannot be read comes first.
-  [[nodiscard]] std::size_t up_to_a_fence(std::span<const std::uint32_t> words) const noexcept {
-    PacketReader reader(words, card_.target->generation);
-    while (!reader.done()) {
-      const auto packet = reader.next();
-      if (!packet) return words.size();
-      if (packet->kind == &kReleaseMem) return reader.offset();
-    }
-    return words.size();
+    const std::uint64_t interrupts = q.ring.counters().interrupts, rung = q.ring.doorbells_rung();
+    const auto ran = q.ring.advance(__atomic_load_n(&doorbells_[q.slot], __ATOMIC_ACQUIRE), grids_);
+    rung_ += q.ring.doorbells_rung() - rung;
+    if (q.ring.counters().interrupts != interrupts) events_.interrupt();
+    if (ran) return;
+    why_stopped_ = ran.error();
+    // A fault of memory is told as an event too; where it was, the command processor says in words alone.
+    if (q.ring.faulted())
+      events_.raise(kfd::EventType::memory, {.not_present = 1, .imprecise = 1, .gpu_id = card_.gpu_id});
   }
 
   void stop(Queue& q, const Error& why) noexcept {
-    q.stopped = true;
+    q.ring.stop();
     why_stopped_ = why;
   }
 
@@ -259,7 +207,6 @@ class Queues {
   GridHook grids_;
   Allocator allocator_;
   Vector<Owned<Queue>> queues_;
-  Vector<std::uint32_t> words_;
   Error why_stopped_{};
   std::uint32_t next_ = 0;
   std::uint64_t rung_ = 0;

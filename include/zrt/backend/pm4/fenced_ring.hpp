@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/fenced_ring.hpp: submissions to a ring, each with a fence behind it, and the waiting for them.
+#pragma once
+
+#include <zrt/backend/pm4/decode.hpp>
+#include <zrt/backend/pm4/dispatch.hpp>
+#include <zrt/backend/pm4/heap.hpp>
+#include <zrt/backend/pm4/os.hpp>
+#include <zrt/backend/pm4/ring.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+struct TransportOptions {
+  std::uint64_t ring_bytes = std::uint64_t{1} << 20;          ///< a power of two, from 4096
+  std::uint64_t timeout = std::uint64_t{10} * 1'000'000'000;  ///< nanoseconds that submit() waits for room
+};
+
+/// Errors: Errc::invalid_argument for a ring that a queue does not take.
+[[nodiscard]] constexpr Result<void> check(const TransportOptions& options) noexcept {
+  if (!std::has_single_bit(options.ring_bytes) || options.ring_bytes < kPageBytes ||
+      options.ring_bytes > std::uint64_t{1} << 31)
+    return fail(Errc::invalid_argument, "a ring of ", options.ring_bytes,
+                " bytes, a power of two from 4096 to 2^31 expected");
+  return {};
+}
+
+/// A queue as the host sees it: its ring, the word of its fences and the pointer that it reports. All of it is the
+/// caller's, the operating system outlives it.
+///
+/// Fences are positions of the ring: the fence behind a submission has the position where the submission ends, 64 bits
+/// that never repeat, so a fence that was passed says how much of the ring is free. Nothing here makes a system call.
+template <OperatingSystem Os> class FencedRing {
+ public:
+  struct Parts {
+    Ring ring;
+    const std::uint64_t* fence = nullptr;
+    std::uint64_t fence_address = 0;  ///< for the GPU
+    const std::uint64_t* read_pointer = nullptr;
+    std::uint32_t queue = 0;  ///< its number, for errors
+    Generation generation = Generation::gfx12;
+    std::uint64_t timeout = 0;
+  };
+  FencedRing(Os& os, const Parts& parts) noexcept : os_(&os), parts_(parts) {}
+
+  /// Copies packets into the ring with a fence behind them; returns the fence. Waits for room where the ring is full,
+  /// as wait() does.
+  ///
+  /// Errors: Errc::capacity_exceeded for packets that the whole ring cannot hold; those of wait().
+  template <class Explain>
+  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets, Explain&& explain) noexcept {
+    if (!lost_) return pass(lost_);
+    Ring& ring = parts_.ring;
+    if (packets.size() > ring.size() - kFenceDwords)
+      return fail(Errc::capacity_exceeded, packets.size(), " dwords of packets and a fence of ", kFenceDwords,
+                  " are submitted to a ring of ", ring.size());
+    const std::size_t needed = packets.size() + kFenceDwords;
+    if (ring.room() < needed) {
+      // The end of that submission after which there is room; its fence may be a later one.
+      const std::uint64_t enough = ring.position() + needed - ring.size();
+      if (auto r = wait(enough, parts_.timeout, explain); !r) return pass(r);
+    }
+    const std::uint64_t fence = ring.position() + needed;
+    if (auto r = ring.write(packets); !r) return pass(r);
+    if (auto r = ring.write(fence_packet(fence).span()); !r) return pass(r);
+    ring.publish();
+    return fence;
+  }
+
+  [[nodiscard]] bool passed(std::uint64_t fence) const noexcept { return last_passed() >= fence; }
+  [[nodiscard]] std::uint64_t last_passed() const noexcept { return __atomic_load_n(parts_.fence, __ATOMIC_ACQUIRE); }
+
+  /// Waits until `fence` is passed, at most `timeout` nanoseconds; after that `explain(fence)` gives the error of what
+  /// the kernel knows about the queue, or nothing.
+  ///
+  /// Errors: Errc::invalid_argument for a fence that nothing submitted will write; those of `explain`;
+  /// limit_exceeded where it knows nothing, with write and read pointer, the last fence that was passed and the packets
+  /// behind it. After one of the last two the ring takes nothing more.
+  template <class Explain>
+  [[nodiscard]] Result<void> wait(std::uint64_t fence, std::uint64_t timeout, Explain&& explain) noexcept {
+    if (!lost_) return lost_;
+    if (fence > parts_.ring.published())
+      return fail(Errc::invalid_argument, "fence ", fence, " is waited for, ", parts_.ring.published(),
+                  " is the last one");
+    const std::uint64_t start = os_->now();
+    while (!passed(fence)) {
+      if (os_->now() - start >= timeout) {
+        // Once more: the thread may have slept since its last look.
+        if (passed(fence)) break;
+        lost_ = explain(fence);
+        if (lost_) lost_ = timed_out(fence, timeout);
+        return lost_;
+      }
+      os_->pause();
+    }
+    return parts_.ring.release(last_passed());
+  }
+
+  /// Calls `visit(const PacketView&)` for the packets of the ring behind the last fence that was passed, `visit(Error)`
+  /// for one that cannot be read; at most a page of dwords.
+  template <class Visit> void for_each_pending(Visit&& visit) const noexcept {
+    std::array<std::uint32_t, 1024> words{};
+    const std::size_t count = parts_.ring.copy_from(last_passed(), words);
+    PacketReader reader(std::span<const std::uint32_t>(words).first(count), parts_.generation);
+    while (!reader.done()) {
+      const auto packet = reader.next();
+      if (packet)
+        visit(*packet);
+      else
+        visit(packet.error());
+    }
+  }
+
+  [[nodiscard]] const Ring& ring() const noexcept { return parts_.ring; }
+
+ private:
+  [[nodiscard]] FixedStream<kFenceDwords> fence_packet(std::uint64_t value) const noexcept {
+    const ReleaseMem fence{.address = parts_.fence_address, .value = value};
+    if (parts_.generation == Generation::gfx11) return stream_of<Gfx1100, kFenceDwords>(fence);
+    return stream_of<Gfx1201, kFenceDwords>(fence);
+  }
+  [[nodiscard]] Result<void> timed_out(std::uint64_t fence, std::uint64_t timeout) const noexcept {
+    // What the queue reports is modulo the ring, and late.
+    const std::uint64_t read = __atomic_load_n(parts_.read_pointer, __ATOMIC_ACQUIRE);
+    auto error = Error::of(Errc::limit_exceeded, "queue ", parts_.queue, " has not passed fence ", fence, " in ",
+                           timeout / 1'000'000, " ms: written ", parts_.ring.published(), ", read ", read, " of ",
+                           parts_.ring.size(), " dwords, last fence ", last_passed(), ", behind it");
+    for_each_pending([&]<class Found>(const Found& found) {
+      if constexpr (std::is_same_v<Found, PacketView>)
+        error.append(' ').append(found.kind->name);
+      else
+        error.append(" (unreadable)");
+    });
+    return std::unexpected<Error>(error);
+  }
+
+  Os* os_;
+  Parts parts_;
+  Result<void> lost_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4
