@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dot4.h"
+#include "factors.h"
 #include "place.h"
 
 #define ROWS 8
@@ -23,8 +24,3 @@ ZRT_INLINE uint row_within(uint row, uint count) { return row < count ? row : co
 ZRT_INLINE uint slot_of(const uint width, uint i, uint lanes) {
   return lanes % width * ROWS + i * 4 / width + lanes / width;
 }
-
-/// Product of two signed integers of at most 24 bits.
-ZRT_INLINE int product24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
-ZRT_INLINE int unsigned_byte(uint word, uint i) { return (int)(word >> 8 * i & 255); }
-ZRT_INLINE int signed_byte(uint word, uint i) { return (int)(word << (24 - 8 * i)) >> 24; }

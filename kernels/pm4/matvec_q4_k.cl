@@ -22,13 +22,13 @@ typedef struct {
 } Shared;
 
 /// The exact sum of a block's eight runs times their factors, four in each word.
-ZRT_INLINE int sum_of_runs(local const int* runs, uint low, uint high) {
+ZRT_INLINE int sum_of_runs(local const int* runs, KFactors f) {
   int sum = 0;
 #pragma unroll
   for (uint c = 0; c < 4; ++c) {
     // Two lanes have the halves of runs 2c and 2c + 1.
     const int4 part = *(local const int4*)(runs + c * 4);
-    const uint factors = c < 2 ? low : high;
+    const uint factors = c < 2 ? f.low : f.high;
     sum += product24(unsigned_byte(factors, c % 2 * 2), part.x + part.z);
     sum += product24(unsigned_byte(factors, c % 2 * 2 + 1), part.y + part.w);
   }
@@ -62,10 +62,8 @@ ZRT_INLINE float take_blocks(const uint width, Matrix m, uint at, Shared shared,
   meet();
   if (lane < ROWS * width) {
     const half2 d = __builtin_astype(head.x, half2);
-    const uint scales_high = (head.w & 0x0f0f0f0f) | (head.y >> 2 & 0x30303030);
-    const uint offsets_high = (head.w >> 4 & 0x0f0f0f0f) | (head.z >> 2 & 0x30303030);
-    const int sum = sum_of_runs(shared.sums + lane * PITCH, head.y & 0x3f3f3f3f, scales_high);
-    const int x_sum = sum_of_runs(shared.x_sums + slot_block * PITCH, head.z & 0x3f3f3f3f, offsets_high);
+    const int sum = sum_of_runs(shared.sums + lane * PITCH, scales_of(head));
+    const int x_sum = sum_of_runs(shared.x_sums + slot_block * PITCH, offsets_of(head));
     const float4 term = {(float)d.x * x_scale, (float)sum, -(float)d.y * x_scale, (float)x_sum};
     shared.terms[lane] = term;
   }
