@@ -32,6 +32,27 @@ enum class Segment : u8 { flat, global, scratch, local };
   return allows(region->permission, wanted) ? region : nullptr;
 }
 
+/// Whether the order of the queue's packets lets the wave read those bytes; else the wave's error says why not.
+[[nodiscard]] inline bool is_read_ordered(Wave& w, const Region& region, u64 address, u64 bytes, Cache cache) noexcept {
+  if (w.group->coherence == nullptr || !w.group->coherence->suspects(region, cache)) [[likely]]
+    return true;
+  const auto checked = w.group->coherence->check_read(region, address, bytes, cache);
+  if (checked) return true;
+  w.error = checked.error();
+  w.unordered = true;
+  return false;
+}
+/// The same before the wave writes.
+[[nodiscard]] inline bool is_write_ordered(Wave& w, const Region& region, u64 address, u64 bytes) noexcept {
+  if (w.group->coherence == nullptr) return true;
+  const auto noted = w.group->coherence->note_write(region, address, bytes);
+  if (noted) [[likely]]
+    return true;
+  w.error = noted.error();
+  w.unordered = true;
+  return false;
+}
+
 /// Counts an access of `bytes` per lane; lanes come in ascending order.
 class TrafficMeter {
  public:
@@ -81,11 +102,16 @@ class TrafficMeter {
   u64 previous_ = ~u64{0}, next_ = ~u64{0}, total_ = 0, runs_ = 0;
 };
 
-/// Says that the lane's address cannot be reached.
+/// Says why the lane's address cannot be reached.
 ZRT_NOINLINE inline Flow memory_fault(Wave& w, const Decoded& d, u64 address, u64 bytes, bool store,
                                       unsigned lane) noexcept {
+  if (w.unordered) {
+    const Error why = w.error;
+    return fault(w, d, why.code(), why.text());
+  }
   const Region* region = w.group->memory->find(address, bytes);
   const Name at = hex(address);
+  w.fault = {address, bytes, store ? Permission::write : Permission::read, region != nullptr};
   return fault(w, d, Errc::spec_violation, store ? "writes " : "reads ", bytes, " bytes at ", at.view(),
                region == nullptr ? ", which is not mapped, in lane " : ", which its region forbids, in lane ", lane);
 }

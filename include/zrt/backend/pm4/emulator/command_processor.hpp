@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/dispatch.hpp>
+#include <zrt/backend/pm4/emulator/coherence.hpp>
 #include <zrt/backend/pm4/emulator/compute_state.hpp>
 #include <zrt/core/vector.hpp>
 
@@ -17,10 +18,18 @@ struct QueueCounters {
   std::uint64_t progress_signals = 0;  ///< PROTECTED_FENCE_SIGNAL
 };
 
+/// Why a queue's access to memory failed, for the event that tells its process.
+struct QueueFault {
+  AccessFault access{};
+  std::uint64_t dispatch = 0;  ///< the dispatch whose kernel it was, from 1; 0 where it was a packet
+
+  [[nodiscard]] constexpr bool happened() const noexcept { return access.bytes != 0; }
+};
+
 /// Executes the packets of a compute queue, one after the other, each done before the next begins.
 ///
-/// It refuses what PacketReader refuses, reads and writes of what is not mapped, waits that nothing can end, and what
-/// it does not model, by name. It does not model caches: a stream that lacks a barrier is not found here.
+/// It refuses what PacketReader refuses, reads and writes of what is not mapped, reads that the order of the packets
+/// lets find something stale (Coherence), and what it does not model, by name.
 class CommandProcessor {
  public:
   /// Packets that one run may execute, chains of indirect buffers included.
@@ -28,50 +37,96 @@ class CommandProcessor {
 
   CommandProcessor(const AddressSpace& memory, const TargetFacts& target,
                    Allocator allocator = system_allocator()) noexcept
-      : memory_(memory), state_(target.generation), generation_(target.generation), allocator_(allocator) {}
+      : memory_(memory),
+        state_(target.generation),
+        generation_(target.generation),
+        allocator_(allocator),
+        coherence_(target.generation, allocator),
+        buffer_(allocator) {}
 
-  /// Runs a ring's packets; `dispatch(const Dispatch&, const AddressSpace&)` runs a grid and gives a Result<void>.
+  /// The host has published packets; what it wrote before, it wrote before them. Errors: out_of_memory.
+  [[nodiscard]] Result<void> publish() noexcept { return coherence_.publish(memory_); }
+
+  /// Executes a ring's packets up to its next fence, or up to a wait that is not over; goes on where it was in an
+  /// indirect buffer. `dispatch(const Dispatch&, const AddressSpace&)` runs a grid and gives a Result<void>.
   ///
-  /// Errors: those of PacketReader and of `dispatch`; Errc::spec_violation for memory; limit_exceeded for a wait that
-  /// cannot end and for chains without end; unimplemented.
-  template <class Run> [[nodiscard]] Result<void> run(std::span<const std::uint32_t> ring, Run&& dispatch) noexcept {
+  /// Returns the dwords of the ring that are done with. Errors: those of PacketReader and of `dispatch`;
+  /// Errc::spec_violation for memory and for a missing barrier; limit_exceeded for chains without end; unimplemented.
+  template <class Run>
+  [[nodiscard]] Result<std::size_t> advance(std::span<const std::uint32_t> ring, Run&& dispatch) noexcept {
     packets_left_ = kMostPackets;
-    return run_stream(ring, Place::ring, dispatch);
+    waiting_ = false;
+    fault_ = {};
+    if (auto r = run_buffer(dispatch); !r) return pass(r);
+    PacketReader reader(ring, generation_, Place::ring);
+    std::size_t done = 0;
+    while (!waiting_ && !reader.done()) {
+      const auto packet = reader.next();
+      if (!packet) return pass(packet);
+      if (auto r = execute(*packet, Place::ring, dispatch); !r) return pass(r);
+      // An indirect buffer is left where it waits; the ring's own wait is read again.
+      if (waiting_ && packet->kind != &kIndirectBuffer) break;
+      done = reader.offset();
+      if (packet->kind == &kReleaseMem) break;
+    }
+    return done;
   }
 
+  /// Publishes and runs a ring's packets to the end, and then lets the host see memory.
+  ///
+  /// Errors: those of advance(); limit_exceeded for a wait, which nothing can end; spec_violation where the host would
+  /// not see what a dispatch wrote.
+  template <class Run> [[nodiscard]] Result<void> run(std::span<const std::uint32_t> ring, Run&& dispatch) noexcept {
+    if (auto r = publish(); !r) return r;
+    while (!ring.empty()) {
+      const auto done = advance(ring, dispatch);
+      if (!done) return pass(done);
+      if (waiting_) return std::unexpected<Error>(wait_);
+      ring = ring.subspan(*done);
+    }
+    return check_released();
+  }
+
+  /// Whether the last packet is a wait that is not over.
+  [[nodiscard]] bool is_waiting() const noexcept { return waiting_; }
+  /// Whether the host may read what dispatches wrote. Errors: Errc::spec_violation.
+  [[nodiscard]] Result<void> check_released() const noexcept { return coherence_.check_released(); }
+  /// The access that ended the last advance(), if one did.
+  [[nodiscard]] const QueueFault& fault() const noexcept { return fault_; }
   [[nodiscard]] const QueueCounters& counters() const noexcept { return counters_; }
 
  private:
-  template <class Run>
-  Result<void> run_stream(std::span<const std::uint32_t> stream, Place place, Run& dispatch) noexcept {
-    PacketReader reader(stream, generation_, place);
-    Vector<std::uint32_t> chained(allocator_);
-    while (!reader.done()) {
+  /// The rest of the indirect buffer and of its chain.
+  template <class Run> [[nodiscard]] Result<void> run_buffer(Run& dispatch) noexcept {
+    while (!waiting_ && buffer_at_ < buffer_.size()) {
+      PacketReader reader(buffer_.span().subspan(buffer_at_), generation_, Place::indirect_buffer);
       const auto packet = reader.next();
       if (!packet) return pass(packet);
-      if (packets_left_-- == 0)
-        return fail(Errc::limit_exceeded, "a queue has executed ", kMostPackets, " packets of one submission");
-      ++counters_.packets;
+      const std::size_t next = buffer_at_ + reader.offset();
       if (packet->kind == &kIndirectBuffer) {
-        if (place == Place::indirect_buffer && packet->get("CHAIN") == 0)
+        if (packet->get("CHAIN") == 0)
           return fail(Errc::unimplemented, "an indirect buffer inside another is not modelled");
-        auto words = fetch(packet->get("ADDRESS"), packet->get("SIZE"));
-        if (!words) return pass(words);
-        if (packet->get("CHAIN") == 0) {
-          if (auto r = run_stream(words->span(), Place::indirect_buffer, dispatch); !r) return r;
-          continue;
-        }
-        chained = std::move(*words);
-        reader = PacketReader(chained.span(), generation_, place);
+        if (auto r = execute(*packet, Place::indirect_buffer, dispatch); !r) return r;
         continue;
       }
-      if (auto r = execute(*packet, dispatch); !r) return r;
+      if (auto r = execute(*packet, Place::indirect_buffer, dispatch); !r) return r;
+      if (!waiting_) buffer_at_ = next;
     }
     return {};
   }
 
-  template <class Run> Result<void> execute(const PacketView& packet, Run& dispatch) noexcept {
+  template <class Run> Result<void> execute(const PacketView& packet, Place place, Run& dispatch) noexcept {
     const Packet* kind = packet.kind;
+    if (packets_left_-- == 0)
+      return fail(Errc::limit_exceeded, "a queue has executed ", kMostPackets, " packets of one submission");
+    ++counters_.packets;
+    if (kind == &kIndirectBuffer) {
+      auto words = fetch(packet, packet.get("SIZE"));
+      if (!words) return pass(words);
+      buffer_ = std::move(*words);
+      buffer_at_ = 0;
+      return place == Place::ring ? run_buffer(dispatch) : Result<void>{};
+    }
     if (kind == &kSetShReg) {
       auto offset = static_cast<std::uint32_t>(packet.get("OFFSET"));
       for (const std::uint32_t value : packet.body()) state_.set(offset++, value);
@@ -82,7 +137,7 @@ class CommandProcessor {
       return start(packet, {size("DIM_X"), size("DIM_Y"), size("DIM_Z")}, dispatch);
     }
     if (kind == &kDispatchIndirect) {
-      const auto groups = fetch(packet.get("ADDRESS"), 3);
+      const auto groups = fetch(packet, 3);
       if (!groups) return pass(groups);
       return start(packet, {(*groups)[0], (*groups)[1], (*groups)[2]}, dispatch);
     }
@@ -90,6 +145,9 @@ class CommandProcessor {
     if (kind == &kWaitRegMem || kind == &kWaitRegMem64) return wait(packet);
     if (kind == &kWriteData) return write_data(packet);
     if (kind == &kCopyData) return copy_data(packet);
+    if (kind == &kAcquireMem) return acquire(packet);
+    if (kind == &kEventWrite && packet.get("EVENT_TYPE") == named_value(fields::kEventType, "CS_PARTIAL_FLUSH"))
+      coherence_.flush();
     if (kind == &kPredExec) return fail(Errc::unimplemented, "PRED_EXEC is for chips of several dies");
     if (kind == &kProtectedFenceSignal) ++counters_.progress_signals;
     return {};
@@ -97,36 +155,64 @@ class CommandProcessor {
 
   template <class Run>
   Result<void> start(const PacketView& packet, const std::array<std::uint32_t, 3>& groups, Run& dispatch) noexcept {
-    const auto described = state_.dispatch(packet, groups, memory_);
+    auto described = state_.dispatch(packet, groups, memory_);
     if (!described) return pass(described);
     ++counters_.dispatches;
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return {};
-    return dispatch(*described, memory_);
+    if (auto r = coherence_.begin_dispatch(memory_, counters_.dispatches); !r) return r;
+    described->coherence = &coherence_;
+    described->fault = &fault_.access;
+    fault_.dispatch = counters_.dispatches;
+    if (auto r = dispatch(std::as_const(*described), memory_); !r) return r;
+    fault_.dispatch = 0;
+    coherence_.end_dispatch();
+    return {};
+  }
+
+  Result<void> acquire(const PacketView& packet) noexcept {
+    if (packet.get("COHER_BASE") != 0 || (packet.get("COHER_SIZE") & 0xffffffffu) != 0xffffffffu)
+      return fail(Errc::unimplemented, "ACQUIRE_MEM of some of memory is not modelled");
+    const auto empties = [&](std::string_view name) { return packet.get(name) != 0; };
+    const bool vector = empties("GLV_INV") && (generation_ != Generation::gfx11 || empties("GL1_INV"));
+    coherence_.acquire({{vector, empties("GLK_INV"), empties("GLI_INV")}, empties("GL2_INV")});
+    return {};
   }
 
   Result<void> release(const PacketView& packet) noexcept {
     ++counters_.fences;
     if (packet.get("INT_SEL") != 0) ++counters_.interrupts;
     const std::uint64_t data = packet.get("DATA_SEL");
+    coherence_.release(data == 0 ? 0 : packet.get("ADDRESS"), packet.get("GL2_WB") != 0);
     if (data == 0) return {};
     if (data == 4) return fail(Errc::unimplemented, "RELEASE_MEM of a counter of the command processor");
     const std::uint64_t value = data == 3 ? ++clock_ : packet.get("DATA");
-    return store(packet.get("ADDRESS"), value, data == 1 ? 4 : 8);
+    return store(packet, packet.get("ADDRESS"), value, data == 1 ? 4 : 8);
   }
 
   Result<void> wait(const PacketView& packet) noexcept {
     const std::uint64_t low = packet.get("ADDRESS_LO"), high = packet.get("ADDRESS_HI");
     if (packet.get("MEM_SPACE") == 0) {
-      if (packet.get("OPERATION") == 1 && low == kHdpFlushRequest && high == kHdpFlushDone) return {};
+      if (packet.get("OPERATION") == 1 && low == kHdpFlushRequest && high == kHdpFlushDone) {
+        coherence_.flush_host_data_path();
+        return {};
+      }
       return fail(Errc::unimplemented, packet.kind->name, " of register ", std::string_view(Hex(low)));
     }
     const std::uint64_t address = high << 32 | low;
-    const auto found = load(address, packet.kind == &kWaitRegMem64 ? 8 : 4);
+    const std::uint64_t bytes = packet.kind == &kWaitRegMem64 ? 8 : 4;
+    const auto found = load(address, bytes);
     if (!found) return pass(found);
     const std::uint64_t value = *found & packet.get("MASK"), reference = packet.get("REFERENCE");
-    if (holds_true(packet.get("FUNCTION"), value, reference)) return {};
-    return fail(Errc::limit_exceeded, packet.kind->name, " waits without end: ", std::string_view(Hex(address)),
-                " holds ", std::string_view(Hex(value)), ", reference ", std::string_view(Hex(reference)));
+    if (holds_true(packet.get("FUNCTION"), value, reference)) {
+      coherence_.wait(address);
+      return {};
+    }
+    // It is executed again and again; it counts once.
+    --counters_.packets;
+    waiting_ = true;
+    wait_ = Error::of(Errc::limit_exceeded, packet.kind->name, " waits without end: ", std::string_view(Hex(address)),
+                      " holds ", std::string_view(Hex(value)), ", reference ", std::string_view(Hex(reference)));
+    return {};
   }
 
   [[nodiscard]] static bool holds_true(std::uint64_t function, std::uint64_t value, std::uint64_t reference) noexcept {
@@ -153,7 +239,7 @@ class CommandProcessor {
     if (packet.get("DST_SEL") == 0) return fail(Errc::unimplemented, "WRITE_DATA to a register");
     std::uint64_t address = packet.get("ADDRESS");
     for (const std::uint32_t word : packet.body()) {
-      if (auto r = store(address, word, 4); !r) return r;
+      if (auto r = store(packet, address, word, 4); !r) return r;
       if (packet.get("ADDR_INCR") == 0) address += 4;
     }
     return {};
@@ -166,27 +252,36 @@ class CommandProcessor {
       return fail(Errc::unimplemented, "COPY_DATA of a register or a performance counter");
     Result<std::uint64_t> value = packet.get("SRC");
     if (from == 9) value = ++clock_;
-    if (from == 1 || from == 2) value = load(packet.get("SRC"), bytes);
+    if (from == 1 || from == 2) {
+      value = load(packet.get("SRC"), bytes);
+      if (value)
+        if (auto r = coherence_.packet_reads(memory_, packet.get("SRC"), bytes, packet.kind->name); !r) return r;
+    }
     if (!value) return pass(value);
-    return store(packet.get("DST"), *value, bytes);
+    return store(packet, packet.get("DST"), *value, bytes);
   }
 
-  [[nodiscard]] Result<Vector<std::uint32_t>> fetch(std::uint64_t address, std::uint64_t count) const noexcept {
+  /// Dwords at the packet's address.
+  [[nodiscard]] Result<Vector<std::uint32_t>> fetch(const PacketView& packet, std::uint64_t count) noexcept {
+    const std::uint64_t address = packet.get("ADDRESS");
     Vector<std::uint32_t> words(allocator_);
-    const auto bytes = memory_.at(address, count * 4, Permission::read);
+    const auto bytes = memory_.at(address, count * 4, Permission::read, &fault_.access);
     if (!bytes) return pass(bytes);
+    if (auto r = coherence_.packet_reads(memory_, address, count * 4, packet.kind->name); !r) return pass(r);
     if (auto r = words.resize(count); !r) return pass(r);
     for (std::size_t i = 0; i < count; ++i) words[i] = read_little<std::uint32_t>(*bytes + i * 4);
     return words;
   }
-  [[nodiscard]] Result<std::uint64_t> load(std::uint64_t address, std::uint64_t bytes) const noexcept {
-    const auto at = memory_.at(address, bytes, Permission::read);
+  [[nodiscard]] Result<std::uint64_t> load(std::uint64_t address, std::uint64_t bytes) noexcept {
+    const auto at = memory_.at(address, bytes, Permission::read, &fault_.access);
     if (!at) return pass(at);
     return bytes == 8 ? read_little<std::uint64_t>(*at) : read_little<std::uint32_t>(*at);
   }
-  [[nodiscard]] Result<void> store(std::uint64_t address, std::uint64_t value, std::uint64_t bytes) const noexcept {
-    const auto at = memory_.at(address, bytes, Permission::write);
+  [[nodiscard]] Result<void> store(const PacketView& packet, std::uint64_t address, std::uint64_t value,
+                                   std::uint64_t bytes) noexcept {
+    const auto at = memory_.at(address, bytes, Permission::write, &fault_.access);
     if (!at) return pass(at);
+    if (auto r = coherence_.packet_writes(memory_, address, bytes, packet.kind->name); !r) return r;
     if (bytes == 8)
       write_little(*at, value);
     else
@@ -198,7 +293,14 @@ class CommandProcessor {
   ComputeState state_;
   Generation generation_;
   Allocator allocator_;
+  Coherence coherence_;
   QueueCounters counters_{};
+  QueueFault fault_{};
+  // The indirect buffer that is being executed, and how far.
+  Vector<std::uint32_t> buffer_;
+  std::size_t buffer_at_ = 0;
+  bool waiting_ = false;
+  Error wait_{};
   std::uint64_t clock_ = 0;
   std::uint64_t packets_left_ = 0;
 };

@@ -194,6 +194,7 @@ inline Flow scalar_load(Wave& w, const Decoded& d) noexcept {
   const Region* region = w.group->memory->find(address, bytes);
   if (region == nullptr || !allows(region->permission, Permission::read))
     return memory_fault(w, d, address, bytes, false, 0);
+  if (!is_read_ordered(w, *region, address, bytes, Cache::scalar)) return memory_fault(w, d, address, bytes, false, 0);
   const std::byte* from = region->bytes.data() + (address - region->address);
   if (region->id < w.group->counters->regions.size()) w.group->counters->regions[region->id].bytes_read += bytes;
   if (bytes < 4) {

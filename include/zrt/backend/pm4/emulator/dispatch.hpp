@@ -14,6 +14,8 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 /// The one float mode that is modelled: round to nearest, denormals kept.
 inline constexpr u32 kNearestWithDenormals = 0xf0;
 
+class Coherence;
+
 /// One dispatch as the compute registers describe it.
 struct Dispatch {
   Isa isa = Isa::gfx12;
@@ -27,6 +29,8 @@ struct Dispatch {
   u64 scratch_bytes = 0;                 ///< all of it
   u32 scratch_wave_bytes = 0;            ///< WAVESIZE of TMPRING_SIZE, in bytes
   u64 instruction_limit = u64{1} << 32;  ///< instructions of one wave, against endless loops
+  Coherence* coherence = nullptr;        ///< of the queue that starts it; alone it sees all of memory
+  AccessFault* fault = nullptr;          ///< where to tell of an access that ends it
 };
 
 /// Limits and places that follow from a dispatch's registers.

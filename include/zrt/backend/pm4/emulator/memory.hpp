@@ -21,17 +21,34 @@ enum class Permission : std::uint8_t { none = 0, read = 1, write = 2, execute = 
   return (static_cast<unsigned>(has) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
+/// How the host reaches a region.
+enum class HostView : std::uint8_t {
+  none,    ///< not at all
+  memory,  ///< memory of the host, coherent
+  bar,     ///< video memory through the PCIe BAR, whose writes pass the host data path
+};
+
 /// One mapping. The bytes belong to whoever mapped them.
 struct Region {
   std::uint64_t address = 0;
   std::span<std::byte> bytes{};
   Permission permission = Permission::none;
-  std::uint32_t id = 0;  ///< its number among the counters of a dispatch
+  HostView host = HostView::memory;
+  std::uint32_t id = 0;      ///< its number among the counters of a dispatch; one that is free is taken again
+  std::uint64_t serial = 0;  ///< of this mapping alone
   Name name{};
 
   [[nodiscard]] constexpr bool contains(std::uint64_t at, std::uint64_t size) const noexcept {
     return at >= address && at - address <= bytes.size() && size <= bytes.size() - (at - address);
   }
+};
+
+/// An access that memory does not allow.
+struct AccessFault {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;  ///< 0 where nothing has faulted
+  Permission wanted = Permission::none;
+  bool mapped = false;  ///< the region forbids it; else none holds all of the bytes
 };
 
 /// Hexadecimal digits of a number, for error texts.
@@ -48,11 +65,12 @@ struct Region {
 /// Any number of dispatches may read it at once; mapping is not for then.
 class AddressSpace {
  public:
-  explicit AddressSpace(Allocator allocator = system_allocator()) noexcept : regions_(allocator) {}
+  explicit AddressSpace(Allocator allocator = system_allocator()) noexcept
+      : regions_(allocator), free_ids_(allocator) {}
 
   /// Maps `bytes` at `address`; they must outlive the mapping. Errors: an empty or wrapping range, an overlap.
   [[nodiscard]] Result<void> map(std::uint64_t address, std::span<std::byte> bytes, Permission permission,
-                                 std::string_view name) noexcept {
+                                 std::string_view name, HostView host = HostView::memory) noexcept {
     if (bytes.empty() || bytes.size() > ~address)
       return fail(Errc::invalid_argument, "a region of ", bytes.size(), " bytes at ", hex(address).view(),
                   " is empty or passes the end of the address space");
@@ -63,9 +81,16 @@ class AddressSpace {
     if (before || behind)
       return fail(Errc::invalid_argument, "the region ", name, " at ", hex(address).view(), " overlaps ",
                   regions_[before ? at - 1 : at].name.view());
-    if (auto r = regions_.push_back({address, bytes, permission, next_id_, Name(name)}); !r) return r;
+    // Room for all ids, so that unmapping cannot fail.
+    if (auto r = free_ids_.reserve(std::size_t{ids_} + 1); !r) return r;
+    const std::uint32_t id = free_ids_.size() == 0 ? ids_ : free_ids_.back();
+    if (auto r = regions_.push_back({address, bytes, permission, host, id, serial_ + 1, Name(name)}); !r) return r;
     for (std::size_t i = regions_.size() - 1; i > at; --i) std::swap(regions_[i], regions_[i - 1]);
-    ++next_id_;
+    ++serial_;
+    if (free_ids_.size() == 0)
+      ++ids_;
+    else
+      free_ids_.pop_back();
     return {};
   }
 
@@ -73,6 +98,7 @@ class AddressSpace {
   [[nodiscard]] Result<void> unmap(std::uint64_t address) noexcept {
     for (std::size_t i = 0; i < regions_.size(); ++i) {
       if (regions_[i].address != address) continue;
+      if (auto r = free_ids_.push_back(regions_[i].id); !r) return r;
       for (; i + 1 < regions_.size(); ++i) regions_[i] = regions_[i + 1];
       regions_.pop_back();
       return {};
@@ -94,9 +120,13 @@ class AddressSpace {
     return &regions_[low - 1];
   }
 
-  /// The host memory of `size` bytes at `address`. Errors (Errc::spec_violation): unmapped, or not permitted.
-  [[nodiscard]] Result<std::byte*> at(std::uint64_t address, std::uint64_t size, Permission wanted) const noexcept {
+  /// The host memory of `size` bytes at `address`. Errors (Errc::spec_violation), told in `fault` too: unmapped, or not
+  /// permitted.
+  [[nodiscard]] Result<std::byte*> at(std::uint64_t address, std::uint64_t size, Permission wanted,
+                                      AccessFault* fault = nullptr) const noexcept {
     const Region* region = find(address, size);
+    if (fault != nullptr && (region == nullptr || !allows(region->permission, wanted)))
+      *fault = {address, size, wanted, region != nullptr};
     if (region == nullptr)
       return fail(Errc::spec_violation, size, " bytes at ", hex(address).view(), " are not mapped");
     if (!allows(region->permission, wanted))
@@ -110,11 +140,13 @@ class AddressSpace {
 
   [[nodiscard]] std::span<const Region> regions() const noexcept { return regions_.span(); }
   /// One more than the largest id of a region so far.
-  [[nodiscard]] std::uint32_t ids() const noexcept { return next_id_; }
+  [[nodiscard]] std::uint32_t ids() const noexcept { return ids_; }
 
  private:
   Vector<Region> regions_;
-  std::uint32_t next_id_ = 0;
+  Vector<std::uint32_t> free_ids_;
+  std::uint32_t ids_ = 0;
+  std::uint64_t serial_ = 0;
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

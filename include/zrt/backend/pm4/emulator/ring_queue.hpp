@@ -30,14 +30,16 @@ class RingQueue {
     return words_.reserve(place.bytes / 4);
   }
 
-  /// Executes up to the next fence before `rung`, the doorbell's value, unless the queue has stopped.
+  /// Executes up to the next fence before `rung`, the doorbell's value, or up to a wait that is not over, unless the
+  /// queue has stopped. Before it is idle, the host must be able to see what it wrote.
   ///
-  /// Errors: what stops the queue; faulted() is then true where a packet did it.
+  /// Errors: what stops the queue; fault() then tells of an access that memory does not allow.
   [[nodiscard]] Result<void> advance(std::uint64_t rung, const GridHook& grids) noexcept {
-    if (stopped_ || rung == read_) return {};
-    rung_ += rung != seen_;
+    if (stopped_ || (rung == read_ && !processor_.is_waiting())) return {};
+    const bool is_new = rung != seen_;
+    rung_ += is_new;
     seen_ = rung;
-    auto ran = execute(rung, grids);
+    auto ran = execute(rung, is_new, grids);
     stopped_ = !ran;
     return ran;
   }
@@ -46,15 +48,15 @@ class RingQueue {
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   [[nodiscard]] const RingPlace& place() const noexcept { return place_; }
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
-  /// True where the queue stopped at a packet that touched memory that it may not.
-  [[nodiscard]] bool faulted() const noexcept { return faulted_; }
+  /// The access that stopped the queue, if one did.
+  [[nodiscard]] const QueueFault& fault() const noexcept { return processor_.fault(); }
   /// How often the doorbell was seen with another value.
   [[nodiscard]] std::uint64_t doorbells_rung() const noexcept { return rung_; }
   [[nodiscard]] const QueueCounters& counters() const noexcept { return processor_.counters(); }
   [[nodiscard]] CommandProcessor& processor() noexcept { return processor_; }
 
  private:
-  [[nodiscard]] Result<void> execute(std::uint64_t rung, const GridHook& grids) noexcept {
+  [[nodiscard]] Result<void> execute(std::uint64_t rung, bool is_new, const GridHook& grids) noexcept {
     const std::uint64_t dwords = place_.bytes / 4;
     const auto pointer = memory_.at(place_.write_pointer, 8, Permission::read);
     if (!pointer) return pass(pointer);
@@ -67,16 +69,18 @@ class RingQueue {
                   " in a ring of ", dwords);
     const auto ring = memory_.at(place_.ring, place_.bytes, Permission::read);
     if (!ring) return pass(ring);
+    if (is_new)
+      if (auto r = processor_.publish(); !r) return r;
     words_.clear();
     for (std::uint64_t at = read_; at < rung; ++at)
       if (auto r = words_.push_back(read_little<std::uint32_t>(*ring + (at & (dwords - 1)) * 4)); !r) return r;
     const auto some = up_to_a_fence(words_.span());
     if (!some) return pass(some);
-    if (auto r = processor_.run(words_.span().first(*some), grids); !r) {
-      faulted_ = r.error().code() == Errc::spec_violation;
-      return r;
-    }
-    read_ += *some;
+    const auto done = processor_.advance(words_.span().first(*some), grids);
+    if (!done) return pass(done);
+    read_ += *done;
+    if (read_ == rung && !processor_.is_waiting())
+      if (auto r = processor_.check_released(); !r) return r;
     const auto report = memory_.at(place_.read_pointer, 8, Permission::write);
     if (!report) return pass(report);
     // As the card reports it: a place in the ring, not a count.
@@ -108,7 +112,6 @@ class RingQueue {
   std::uint64_t seen_ = 0;
   std::uint64_t rung_ = 0;
   bool stopped_ = false;
-  bool faulted_ = false;
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -130,7 +130,7 @@ class DispatchRun {
       const u64 number = next_.fetch_add(1, MemoryOrder::relaxed);
       if (number >= total_ || number > failed_so_far()) break;
       if (auto r = run_group(*bench, number, index); !r) {
-        report(number, r.error());
+        report(number, r.error(), faulted_access(*bench));
         break;
       }
     }
@@ -138,11 +138,17 @@ class DispatchRun {
     counters_.add(bench->counters);
   }
 
-  void report(u64 number, const Error& error) noexcept {
+  void report(u64 number, const Error& error, const AccessFault& access = {}) noexcept {
     const MutexLock lock(mutex_);
     if (number >= failed_) return;
     failed_ = number;
     error_ = error;
+    if (d_.fault != nullptr) *d_.fault = access;
+  }
+  [[nodiscard]] static AccessFault faulted_access(const Bench& bench) noexcept {
+    for (const Wave& w : bench.waves)
+      if (w.fault.bytes != 0) return w.fault;
+    return {};
   }
   [[nodiscard]] u64 failed_so_far() noexcept {
     const MutexLock lock(mutex_);
@@ -157,6 +163,7 @@ class DispatchRun {
     for (std::byte& byte : g.lds) byte = static_cast<std::byte>(kUnwritten & 0xffu);
     g.memory = &memory_;
     g.counters = &b.counters;
+    g.coherence = d_.coherence;
     g.kernels = kernels_;
     g.isa = d_.isa;
     g.waves = shape_.waves;
@@ -265,6 +272,10 @@ class DispatchRun {
   if (program.vgprs() > shape->vgprs)
     return fail(Errc::spec_violation, "the program names v", program.vgprs() - 1, ", RSRC1 allocates ", shape->vgprs,
                 " vector registers");
+  if (d.coherence != nullptr && !program.slots().empty())
+    if (const Region* code = memory.find(d.code, program.slots().size() * 4); code != nullptr)
+      if (auto r = d.coherence->check_read(*code, d.code, program.slots().size() * 4, Cache::instruction); !r)
+        return pass(r);
   detail::DispatchRun state(d, *shape, program, memory, allocator);
   return state.run(threads);
 }
@@ -273,7 +284,10 @@ class DispatchRun {
 [[nodiscard]] inline Result<Counters> run(const Dispatch& d, const AddressSpace& memory, const ThreadHook& threads = {},
                                           const Allocator& allocator = system_allocator()) noexcept {
   const auto program = Program::decode(memory, d.code, {d.isa, d.wave64}, allocator);
-  if (!program) return pass(program);
+  if (!program) {
+    if (d.fault != nullptr) (void)memory.at(d.code, 4, Permission::execute, d.fault);
+    return pass(program);
+  }
   return run(d, *program, memory, threads, allocator);
 }
 

@@ -65,6 +65,9 @@ struct Addresses {
   }
   const Region* region = region_of(w, address, bytes, wanted);
   if (region == nullptr) return false;
+  if (!(store ? is_write_ordered(w, *region, address, bytes)
+              : is_read_ordered(w, *region, address, bytes, Cache::vector)))
+    return false;
   std::byte* at = region->bytes.data() + (address - region->address);
   store ? std::memcpy(at, data, bytes) : std::memcpy(data, at, bytes);
   meter.lane(region, address);
@@ -128,6 +131,13 @@ template <Segment kSegment>
   } else {
     const Region* region = region_of(w, low, reach + bytes, store ? Permission::write : Permission::read);
     if (region == nullptr) return {};
+    if (Coherence* const coherence = w.group->coherence; coherence != nullptr) {
+      // What needs a look at each word is left to each lane.
+      const bool packed = u64{static_cast<u32>(std::popcount(active))} * bytes == reach + bytes;
+      if (store ? !packed || !is_write_ordered(w, *region, low, reach + bytes)
+                : coherence->suspects(*region, Cache::vector))
+        return {};
+    }
     TrafficMeter meter(w, bytes, store);
     if (active == ~u32{0})
       meter.all(region, a.lane);
@@ -250,8 +260,10 @@ template <Segment kSegment, auto F, class T> struct AtomicFunction {
         if (local) {
           memory = local_memory(w, address, sizeof(T));
         } else if (const Region* region = region_of(w, address, sizeof(T), Permission::read | Permission::write)) {
-          memory = region->bytes.data() + (address - region->address);
-          meter.lane(region, address);
+          if (is_write_ordered(w, *region, address, sizeof(T))) {
+            memory = region->bytes.data() + (address - region->address);
+            meter.lane(region, address);
+          }
         }
         if (memory == nullptr) return memory_fault(w, d, address, sizeof(T), true, half * kLanes + i);
         // Local memory's second value has a register field of its own; elsewhere it follows the first.

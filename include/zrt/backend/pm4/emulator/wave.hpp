@@ -2,6 +2,7 @@
 // zrt/backend/pm4/emulator/wave.hpp: the state of one wave and of its workgroup, and how a wave faults.
 #pragma once
 
+#include <zrt/backend/pm4/emulator/coherence.hpp>
 #include <zrt/backend/pm4/emulator/counters.hpp>
 #include <zrt/backend/pm4/emulator/lane_kernels.hpp>
 #include <zrt/backend/pm4/emulator/memory.hpp>
@@ -25,6 +26,7 @@ struct Workgroup {
   std::span<std::byte> lds{};
   const AddressSpace* memory = nullptr;
   Counters* counters = nullptr;
+  Coherence* coherence = nullptr;
   LaneKernels kernels{};
   Isa isa = Isa::gfx12;
   u32 waves = 0;
@@ -55,6 +57,8 @@ struct Wave {
   const Region* last_region = nullptr;  ///< of the last vector access
   Waits waits{};
   Error error{};
+  AccessFault fault{};
+  bool unordered = false;  ///< the error is one of the order of accesses
 
   [[nodiscard]] u32* vgpr(unsigned half, unsigned index_) const noexcept {
     return vgprs + (std::size_t{half} * vgpr_count + index_) * kLanes;

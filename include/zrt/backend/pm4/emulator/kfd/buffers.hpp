@@ -83,7 +83,10 @@ class Buffers {
       if ((flags & kfd::kExecutable) != 0) permission = permission | Permission::execute;
       const auto mapped = memory_.map(
           object->address, ProcessMemory::bytes(object->address, object->bytes), permission,
-          Name::of((flags & kfd::kVram) != 0 ? "VRAM " : "GTT ", static_cast<unsigned>(object->handle)).view());
+          Name::of((flags & kfd::kVram) != 0 ? "VRAM " : "GTT ", static_cast<unsigned>(object->handle)).view(),
+          (flags & kfd::kVram) == 0     ? HostView::memory
+          : (flags & kfd::kPublic) != 0 ? HostView::bar
+                                        : HostView::none);
       if (!mapped)
         return refuse_(mapped.error().code() == Errc::out_of_memory ? ENOMEM : EINVAL, "MAP: ", mapped.error().text());
       object->mapped = true;

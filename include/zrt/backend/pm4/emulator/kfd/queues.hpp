@@ -90,6 +90,8 @@ class Queues {
 
   /// Why the last queue that stopped did; empty while none has.
   [[nodiscard]] std::string_view stopped() const noexcept { return why_stopped_.text(); }
+  /// The last access that memory did not allow.
+  [[nodiscard]] const QueueFault& fault() const noexcept { return fault_; }
   [[nodiscard]] std::size_t count() const noexcept { return queues_.size(); }
   [[nodiscard]] std::uint64_t doorbells_rung() const noexcept { return rung_; }
   /// What all queues have done, those that were destroyed left out.
@@ -190,9 +192,19 @@ class Queues {
     if (q.ring.counters().interrupts != interrupts) events_.interrupt();
     if (ran) return;
     why_stopped_ = ran.error();
-    // A fault of memory is told as an event too; where it was, the command processor says in words alone.
-    if (q.ring.faulted())
-      events_.raise(kfd::EventType::memory, {.not_present = 1, .imprecise = 1, .gpu_id = card_.gpu_id});
+    if (q.ring.fault().happened()) tell(q.ring.fault());
+  }
+
+  /// The event of an access that memory does not allow; as the kernel's, it names the page.
+  void tell(const QueueFault& fault) noexcept {
+    fault_ = fault;
+    const AccessFault& access = fault.access;
+    events_.raise(kfd::EventType::memory,
+                  {.not_present = access.mapped ? 0u : 1u,
+                   .read_only = access.mapped && access.wanted != Permission::execute ? 1u : 0u,
+                   .no_execute = access.mapped && access.wanted == Permission::execute ? 1u : 0u,
+                   .address = page_of(access.address),
+                   .gpu_id = card_.gpu_id});
   }
 
   void stop(Queue& q, const Error& why) noexcept {
@@ -208,6 +220,7 @@ class Queues {
   Allocator allocator_;
   Vector<Owned<Queue>> queues_;
   Error why_stopped_{};
+  QueueFault fault_{};
   std::uint32_t next_ = 0;
   std::uint64_t rung_ = 0;
   alignas(64) std::array<std::uint64_t, kSlots> doorbells_{};

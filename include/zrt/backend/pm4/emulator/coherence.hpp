@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/coherence.hpp: what the packets of a queue let its dispatches and the host see.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/write_stamps.hpp>
+#include <zrt/backend/pm4/target.hpp>
+#include <zrt/core/mutex.hpp>
+
+#include <array>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// The caches that a wave reads through.
+enum class Cache : std::uint8_t { vector, scalar, instruction };
+inline constexpr unsigned kCaches = 3;
+
+/// What an ACQUIRE_MEM empties.
+struct EmptiedCaches {
+  std::array<bool, kCaches> above_l2{};  ///< by Cache
+  bool l2 = false;
+};
+
+/// The order that a queue's packets give to writes and reads, stricter than a card: what a read may find stale is an
+/// error, whether a cache holds it or not.
+///
+/// A dispatch sees what an earlier one wrote after CS_PARTIAL_FLUSH (or a wait for a RELEASE_MEM behind it) and then an
+/// ACQUIRE_MEM that empties the cache it reads through; what a packet or the host wrote, after such an ACQUIRE_MEM, and
+/// what the host wrote into video memory, with the host data path flushed before and the L2 emptied. The host sees what
+/// RELEASE_MEM with GL2_WB has written back. One ledger is one queue's; what it does not follow: writes over what an
+/// earlier dispatch still reads, scratch, and the waves of one dispatch among themselves.
+class Coherence {
+ public:
+  Coherence(Generation generation, const Allocator& allocator) noexcept
+      : generation_(generation), allocator_(allocator), regions_(allocator) {}
+
+  /// The host has published packets: finds what it wrote before, and takes every fence so far as seen by it.
+  [[nodiscard]] Result<void> publish(const AddressSpace& memory) noexcept {
+    const std::uint32_t before = published_;
+    if (auto r = next_moment(); !r) return r;
+    published_ = now_;
+    if (released_ > completed_) completed_ = released_;
+    if (auto r = adopt(memory); !r) return r;
+    for (const Region& region : memory.regions()) {
+      if (region.host == HostView::none) continue;
+      if (auto r = regions_[region.id].stamps.find_host_writes(host_stamp(region), before, allocator_); !r) return r;
+    }
+    return {};
+  }
+
+  // --- packets ---
+
+  void flush() noexcept { completed_ = now_; }
+  void flush_host_data_path() noexcept { host_data_path_ = now_; }
+  /// A RELEASE_MEM that writes `address`.
+  void release(std::uint64_t address, bool writes_back) noexcept {
+    released_ = now_;
+    releases_[next_release_++ % releases_.size()] = {address, now_};
+    if (writes_back) unreleased_ = {};
+  }
+  /// A wait for `address` is over.
+  void wait(std::uint64_t address) noexcept {
+    for (const Released& r : releases_)
+      if (r.address == address && r.moment > completed_) completed_ = r.moment;
+  }
+  void acquire(const EmptiedCaches& emptied) noexcept {
+    for (unsigned cache = 0; cache < kCaches; ++cache) {
+      if (!emptied.above_l2[cache]) continue;
+      visible_[cache][static_cast<unsigned>(Writer::dispatch)] = completed_;
+      visible_[cache][static_cast<unsigned>(Writer::packet)] = now_;
+      visible_[cache][static_cast<unsigned>(Writer::host)] = now_;
+      if (emptied.l2) visible_[cache][static_cast<unsigned>(Writer::host_by_bar)] = host_data_path_;
+    }
+  }
+  /// A packet reads memory, past the caches of waves.
+  [[nodiscard]] Result<void> packet_reads(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
+                                          std::string_view packet) const noexcept {
+    return check_finished(memory.find(address, bytes), address, bytes, packet, " reads ");
+  }
+  /// A packet writes memory. Errors: an earlier dispatch may still write there, out_of_memory.
+  [[nodiscard]] Result<void> packet_writes(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
+                                           std::string_view packet) noexcept {
+    const Region* const region = memory.find(address, bytes);
+    if (auto r = check_finished(region, address, bytes, packet, " writes "); !r) return r;
+    RegionStamps* const stamps = find(region);
+    if (stamps == nullptr) return {};
+    if (auto r = next_moment(); !r) return r;
+    if (auto r = stamps->make_words(allocator_); !r) return r;
+    const WriteStamp stamp(Writer::packet, now_);
+    stamps->put((address - region->address) / 4, (bytes + 3) / 4, stamp);
+    stamps->note(stamp);
+    return {};
+  }
+
+  // --- a dispatch ---
+
+  /// The dispatch of that number, from 1, begins. Errors: out_of_memory.
+  [[nodiscard]] Result<void> begin_dispatch(const AddressSpace& memory, std::uint64_t number) noexcept {
+    if (auto r = next_moment(); !r) return r;
+    if (auto r = adopt(memory); !r) return r;
+    recent_[now_ % recent_.size()] = {now_, number};
+    running_ = WriteStamp(Writer::dispatch, now_);
+    for (Followed& f : regions_) {
+      f.written = 0;
+      f.racy = f.stamps.newest(Writer::dispatch) > completed_;
+      f.suspect = 0;
+      for (unsigned cache = 0; cache < kCaches; ++cache)
+        for (unsigned writer = 0; writer < kWriters; ++writer)
+          if (f.stamps.newest(static_cast<Writer>(writer)) > visible_[cache][writer])
+            f.suspect = static_cast<std::uint8_t>(f.suspect | 1u << cache);
+    }
+    return {};
+  }
+  void end_dispatch() noexcept {
+    for (Followed& f : regions_) {
+      if (f.written == 0) continue;
+      f.stamps.note(running_);
+      if (f.stamps.region().host != HostView::none) unreleased_ = {f.stamps.region().address, now_};
+    }
+  }
+  /// Whether a read of that region needs a look at its words; cheap.
+  [[nodiscard]] bool suspects(const Region& region, Cache cache) const noexcept {
+    return region.id < regions_.size() && (regions_[region.id].suspect >> static_cast<unsigned>(cache) & 1u) != 0;
+  }
+  /// The running dispatch reads. Errors: Errc::spec_violation, which names both writer and reader, the address, and the
+  /// packet that is missing between them.
+  [[nodiscard]] Result<void> check_read(const Region& region, std::uint64_t address, std::uint64_t bytes,
+                                        Cache cache) const noexcept {
+    if (!suspects(region, cache)) return {};
+    const auto& visible = visible_[static_cast<unsigned>(cache)];
+    const std::uint64_t first = (address - region.address) / 4;
+    const std::uint64_t end = (address - region.address + bytes + 3) / 4;
+    for (std::uint64_t word = first; word < end; ++word) {
+      const WriteStamp stamp = regions_[region.id].stamps.at(word);
+      if (stamp.moment() <= visible[static_cast<unsigned>(stamp.writer())] || stamp == running_) continue;
+      return stale(stamp, region.address + word * 4, cache);
+    }
+    return {};
+  }
+  /// The running dispatch writes. Errors: an earlier one may still write there; out_of_memory.
+  [[nodiscard]] Result<void> note_write(const Region& region, std::uint64_t address, std::uint64_t bytes) noexcept {
+    if (region.id >= regions_.size()) return {};
+    Followed& f = regions_[region.id];
+    if (!f.stamps.has_words()) {
+      const MutexLock lock(mutex_);
+      if (auto r = f.stamps.make_words(allocator_); !r) return r;
+    }
+    __atomic_store_n(&f.written, std::uint8_t{1}, __ATOMIC_RELAXED);
+    const std::uint64_t first = (address - region.address) / 4;
+    const std::uint64_t count = (address - region.address + bytes + 3) / 4 - first;
+    if (f.racy) [[unlikely]] {
+      for (std::uint64_t word = first; word < first + count; ++word) {
+        const WriteStamp stamp = f.stamps.at(word);
+        if (is_finished(stamp) || stamp == running_) continue;
+        return fail(Errc::spec_violation, "dispatch ", number_of(now_), " writes ",
+                    hex(region.address + word * 4).view(), " while dispatch ", number_of(stamp.moment()),
+                    " may still write there: CS_PARTIAL_FLUSH is missing between them");
+      }
+    }
+    f.stamps.put(first, count, running_);
+    return {};
+  }
+
+  // --- the host ---
+
+  /// The host may read everything that it can see. Errors: Errc::spec_violation, which names the dispatch and region.
+  [[nodiscard]] Result<void> check_released() const noexcept {
+    if (unreleased_.moment == 0) return {};
+    return fail(Errc::spec_violation, "the host cannot see what dispatch ", number_of(unreleased_.moment),
+                " wrote to the memory at ", hex(unreleased_.address).view(),
+                ": RELEASE_MEM with GL2_WB is missing behind it");
+  }
+
+ private:
+  struct Followed {
+    RegionStamps stamps{};
+    std::uint8_t written = 0;  ///< by the running dispatch
+    std::uint8_t suspect = 0;  ///< a bit for each cache through which the running dispatch may see too little
+    bool racy = false;         ///< an earlier dispatch may still write here
+  };
+  struct Released {
+    std::uint64_t address = 0;
+    std::uint32_t moment = 0;
+  };
+  struct Numbered {
+    std::uint32_t moment = 0;
+    std::uint64_t number = 0;
+  };
+
+  [[nodiscard]] Result<void> next_moment() noexcept {
+    if (++now_ < WriteStamp::kMostMoments) return {};
+    return fail(Errc::limit_exceeded, "a queue of the model has run ", now_, " dispatches and packets that write");
+  }
+  [[nodiscard]] WriteStamp host_stamp(const Region& region) const noexcept {
+    return region.host == HostView::none
+               ? WriteStamp{}
+               : WriteStamp(region.host == HostView::bar ? Writer::host_by_bar : Writer::host, published_);
+  }
+  /// Follows the regions as they are mapped now; one that is new was written by the host.
+  [[nodiscard]] Result<void> adopt(const AddressSpace& memory) noexcept {
+    if (regions_.size() < memory.ids())
+      if (auto r = regions_.resize(memory.ids()); !r) return r;
+    for (const Region& region : memory.regions())
+      if (regions_[region.id].stamps.serial() != region.serial)
+        regions_[region.id].stamps.adopt(region, host_stamp(region));
+    return {};
+  }
+  [[nodiscard]] RegionStamps* find(const Region* region) noexcept {
+    if (region == nullptr || region->id >= regions_.size()) return nullptr;
+    RegionStamps& stamps = regions_[region->id].stamps;
+    return stamps.serial() == region->serial ? &stamps : nullptr;
+  }
+  [[nodiscard]] bool is_finished(WriteStamp stamp) const noexcept {
+    return stamp.writer() != Writer::dispatch || stamp.moment() <= completed_;
+  }
+  [[nodiscard]] Result<void> check_finished(const Region* region, std::uint64_t address, std::uint64_t bytes,
+                                            std::string_view packet, std::string_view does) const noexcept {
+    if (region == nullptr || region->id >= regions_.size()) return {};
+    const RegionStamps& stamps = regions_[region->id].stamps;
+    if (stamps.serial() != region->serial || stamps.newest(Writer::dispatch) <= completed_) return {};
+    for (std::uint64_t at = address; at < address + bytes; at += 4) {
+      const WriteStamp stamp = stamps.at((at - region->address) / 4);
+      if (is_finished(stamp)) continue;
+      return fail(Errc::spec_violation, packet, does, hex(at).view(), " while dispatch ", number_of(stamp.moment()),
+                  " may still write there: CS_PARTIAL_FLUSH is missing between them");
+    }
+    return {};
+  }
+  /// The number of the dispatch at that moment; 0 where that is long ago.
+  [[nodiscard]] std::uint64_t number_of(std::uint32_t moment) const noexcept {
+    const Numbered& n = recent_[moment % recent_.size()];
+    return n.moment == moment ? n.number : 0;
+  }
+
+  [[nodiscard]] ZRT_NOINLINE std::unexpected<Error> stale(WriteStamp stamp, std::uint64_t address,
+                                                          Cache cache) const noexcept {
+    static constexpr std::string_view kBits[kCaches] = {"GLV_INV", "GLK_INV", "GLI_INV"};
+    auto error = Error::of(Errc::spec_violation, "dispatch ", number_of(running_.moment()),
+                           cache == Cache::instruction ? " executes " : " reads ", hex(address).view(), ", which ");
+    const bool by_bar = stamp.writer() == Writer::host_by_bar;
+    if (stamp.writer() == Writer::dispatch)
+      error.append("dispatch ").append(number_of(stamp.moment())).append(" wrote");
+    else
+      error.append(stamp.writer() == Writer::packet ? "a packet wrote" : "the host wrote");
+    error.append(": ");
+    if (!is_finished(stamp))
+      error.append("CS_PARTIAL_FLUSH");
+    else if (by_bar && stamp.moment() > host_data_path_)
+      error.append("the flush of the host data path (WAIT_REG_MEM of registers 0xe26 and 0xe27)");
+    else
+      error.append("ACQUIRE_MEM with ")
+          .append(kBits[static_cast<unsigned>(cache)])
+          .append(cache == Cache::vector && generation_ == Generation::gfx11 ? " and GL1_INV" : "")
+          .append(by_bar ? " and GL2_INV" : "");
+    error.append(" is missing between them");
+    return std::unexpected<Error>(error);
+  }
+
+  Generation generation_;
+  Allocator allocator_;
+  Vector<Followed> regions_;  ///< by Region::id
+  std::array<std::array<std::uint32_t, kWriters>, kCaches> visible_{};
+  std::uint32_t now_ = 0;
+  std::uint32_t published_ = 0;
+  std::uint32_t completed_ = 0;  ///< dispatches up to this moment have ended
+  std::uint32_t released_ = 0;
+  std::uint32_t host_data_path_ = 0;
+  WriteStamp running_{};
+  Released unreleased_{};
+  std::array<Released, 16> releases_{};
+  std::uint32_t next_release_ = 0;
+  std::array<Numbered, 256> recent_{};
+  Mutex mutex_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/write_stamps.hpp: who wrote each word of a region last, and when.
+#pragma once
+
+#include <zrt/backend/pm4/emulator/memory.hpp>
+#include <zrt/core/buffer.hpp>
+
+#include <array>
+#include <cstring>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// Who writes memory.
+enum class Writer : std::uint8_t { dispatch, packet, host, host_by_bar };
+inline constexpr unsigned kWriters = 4;
+
+/// A writer at a moment of a queue's time. The default one is older than every packet.
+class WriteStamp {
+ public:
+  constexpr WriteStamp() = default;
+  constexpr WriteStamp(Writer writer, std::uint32_t moment) noexcept
+      : bits_(moment << 2 | static_cast<std::uint32_t>(writer)) {}
+  [[nodiscard]] static constexpr WriteStamp of_bits(std::uint32_t bits) noexcept {
+    WriteStamp stamp;
+    stamp.bits_ = bits;
+    return stamp;
+  }
+  [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
+  [[nodiscard]] constexpr Writer writer() const noexcept { return static_cast<Writer>(bits_ & 3u); }
+  [[nodiscard]] constexpr std::uint32_t moment() const noexcept { return bits_ >> 2; }
+  constexpr bool operator==(const WriteStamp&) const = default;
+
+  static constexpr std::uint32_t kMostMoments = std::uint32_t{1} << 30;
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// The stamps of one region, a word of 32 bits each, and what of it the host had written when it last published.
+///
+/// Words that were never stamped have the stamp of the region's first sight. Workers of one dispatch stamp at once, all
+/// with the same stamp; everything else is for one thread.
+class RegionStamps {
+ public:
+  [[nodiscard]] std::uint64_t serial() const noexcept { return serial_; }
+  [[nodiscard]] const Region& region() const noexcept { return region_; }
+  /// The latest moment of each writer, the running dispatch left out.
+  [[nodiscard]] std::uint32_t newest(Writer writer) const noexcept { return newest_[static_cast<unsigned>(writer)]; }
+
+  /// Begins with a region as it is, all of it written by `first`.
+  void adopt(const Region& region, WriteStamp first) noexcept {
+    *this = {};
+    serial_ = region.serial;
+    region_ = region;
+    first_ = first;
+    note(first);
+  }
+
+  [[nodiscard]] WriteStamp at(std::uint64_t word) const noexcept {
+    const auto* const stamps = __atomic_load_n(&words_, __ATOMIC_ACQUIRE);
+    if (stamps == nullptr) return first_;
+    const std::uint32_t bits = __atomic_load_n(stamps + word, __ATOMIC_RELAXED);
+    return bits == 0 ? first_ : WriteStamp::of_bits(bits);
+  }
+  /// Whether there is room for stamps: put() needs it.
+  [[nodiscard]] bool has_words() const noexcept { return __atomic_load_n(&words_, __ATOMIC_ACQUIRE) != nullptr; }
+  /// Makes that room; one thread at a time. Errors: out_of_memory.
+  [[nodiscard]] Result<void> make_words(const Allocator& allocator) noexcept {
+    if (has_words()) return {};
+    auto memory = Buffer::zeroed(allocator, word_count() * sizeof(std::uint32_t));
+    if (!memory) return pass(memory);
+    memory_ = std::move(*memory);
+    __atomic_store_n(&words_, reinterpret_cast<std::uint32_t*>(memory_.data()), __ATOMIC_RELEASE);
+    return {};
+  }
+  void put(std::uint64_t first, std::uint64_t count, WriteStamp stamp) noexcept {
+    for (std::uint64_t i = first; i < first + count; ++i) __atomic_store_n(words_ + i, stamp.bits(), __ATOMIC_RELAXED);
+  }
+  void note(WriteStamp stamp) noexcept {
+    std::uint32_t& newest = newest_[static_cast<unsigned>(stamp.writer())];
+    if (stamp.moment() > newest) newest = stamp.moment();
+  }
+
+  /// Stamps what differs from the last time and what the GPU has not written since moment `before`.
+  [[nodiscard]] Result<void> find_host_writes(WriteStamp host, std::uint32_t before,
+                                              const Allocator& allocator) noexcept {
+    const std::span<std::byte> now = region_.bytes;
+    if (last_.size() == 0) {
+      auto memory = Buffer::zeroed(allocator, now.size());
+      if (!memory) return pass(memory);
+      last_ = std::move(*memory);
+      std::memcpy(last_.data(), now.data(), now.size());
+      return {};
+    }
+    constexpr std::size_t block = 4096;
+    for (std::size_t from = 0; from < now.size(); from += block) {
+      const std::size_t bytes = now.size() - from < block ? now.size() - from : block;
+      if (std::memcmp(now.data() + from, last_.data() + from, bytes) == 0) continue;
+      if (auto r = make_words(allocator); !r) return r;
+      for (std::size_t at = from; at < from + bytes; at += 4) {
+        const std::size_t word = now.size() - at < 4 ? now.size() - at : 4;
+        if (std::memcmp(now.data() + at, last_.data() + at, word) == 0) continue;
+        const WriteStamp stamp = this->at(at / 4);
+        const bool of_gpu = stamp.writer() == Writer::dispatch || stamp.writer() == Writer::packet;
+        if (!of_gpu || stamp.moment() <= before) put(at / 4, 1, host);
+      }
+      note(host);
+      std::memcpy(last_.data() + from, now.data() + from, bytes);
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::size_t word_count() const noexcept { return (region_.bytes.size() + 3) / 4; }
+
+  std::uint64_t serial_ = 0;
+  Region region_{};
+  WriteStamp first_{};
+  std::array<std::uint32_t, kWriters> newest_{};
+  std::uint32_t* words_ = nullptr;
+  Buffer memory_{};
+  Buffer last_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

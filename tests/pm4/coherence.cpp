@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/coherence.cpp: each packet that orders two dispatches, or a dispatch and the host, is left out in turn.
+#include <zrt/backend/pm4/emulator/command_processor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <pm4/isa_interpreter.hpp>
+#include <pm4/scaled_add.hpp>
+
+namespace {
+
+using namespace zrt::pm4;
+using namespace zrt::pm4::emulator;
+using zrt::Result;
+using zrt::test::Words;
+
+constexpr std::uint64_t kCode = 0x100000, kArguments = 0x200000, kIn = 0x300000, kMiddle = 0x400000, kOut = 0x500000;
+constexpr std::uint64_t kFence = 0x600000;
+constexpr std::uint32_t kCount = 40;
+
+/// Code that came through the BAR, arguments, inputs and results in the host's memory, and memory of the card between.
+template <class Target> class Machine {
+ public:
+  Machine() : code_(zrt::test::scaled_add(std::string(Target::name), descriptor_).value()) {
+    const auto map = [&](std::uint64_t at, std::vector<std::byte>& bytes, Permission permission, HostView host) {
+      const std::string name = "region " + std::to_string(at >> 20);
+      EXPECT_TRUE(space_.map(at, bytes, permission, name, host));
+    };
+    const Permission writable = Permission::read | Permission::write;
+    map(kCode, code_, Permission::read | Permission::execute, HostView::bar);
+    map(kArguments, arguments_, Permission::read, HostView::memory);
+    map(kIn, in_, Permission::read, HostView::memory);
+    map(kMiddle, middle_, writable, HostView::none);
+    map(kOut, out_, writable, HostView::memory);
+    map(kFence, fence_, writable, HostView::memory);
+    for (std::uint32_t i = 0; i < kCount; ++i)
+      zrt::write_little(in_.data() + std::size_t{4} * i, std::bit_cast<std::uint32_t>(static_cast<float>(i)));
+    arguments(0, kMiddle, kIn, kIn);
+    arguments(1, kOut, kMiddle, kIn);
+  }
+  /// What the dispatch of that number reads and writes.
+  void arguments(std::size_t number, std::uint64_t out, std::uint64_t a, std::uint64_t b) {
+    std::byte* const at = arguments_.data() + 64 * number;
+    zrt::write_little(at, a);
+    zrt::write_little(at + 8, b);
+    zrt::write_little(at + 16, out);
+    zrt::write_little(at + 24, kCount);
+  }
+  Launch launch(std::size_t number) const {
+    return {.program = program_registers<Target>(descriptor_, kCode).value(),
+            .arguments = kArguments + 64 * number,
+            .workgroup = {256, 1, 1}};
+  }
+  /// Packets that `write(writer)` writes.
+  template <class Write> static Words words(Write&& write) {
+    Words words(256);
+    PacketWriter<Target> writer(words);
+    write(writer);
+    EXPECT_TRUE(writer.finish());
+    words.resize(writer.size());
+    return words;
+  }
+  Words barrier() const {
+    return words([](auto& w) { write_full_barrier(w); });
+  }
+  /// As write_dispatch() makes it: ACQUIRE_MEM, registers, DISPATCH_DIRECT, CS_PARTIAL_FLUSH.
+  Words dispatch(std::size_t number) const {
+    return words([&](auto& w) { write_dispatch(w, launch(number)); });
+  }
+  Words fence() const {
+    return words([](auto& w) { write_fence(w, kFence, 1); });
+  }
+
+  std::string run(const Words& stream) {
+    const auto ran = queue_.run(stream, [](const Dispatch& dispatch, const AddressSpace& memory) -> Result<void> {
+      const auto done = zrt::test::run_dispatch(dispatch, memory);
+      if (!done) return zrt::pass(done);
+      return {};
+    });
+    return ran ? "" : std::string(ran.error().text());
+  }
+  float result(std::size_t i) const {
+    return std::bit_cast<float>(zrt::read_little<std::uint32_t>(out_.data() + 4 * i));
+  }
+  std::vector<std::byte>& in() { return in_; }
+
+ private:
+  KernelDescriptor descriptor_{};
+  std::vector<std::byte> code_, arguments_ = std::vector<std::byte>(4096), in_ = arguments_, middle_ = arguments_,
+                                out_ = arguments_, fence_ = arguments_;
+  AddressSpace space_{};
+  CommandProcessor queue_{space_, kTargetFacts<Target>};
+};
+
+template <class... Streams> Words join(const Streams&... streams) {
+  Words all;
+  (all.insert(all.end(), streams.begin(), streams.end()), ...);
+  return all;
+}
+
+/// The packets of a stream that are not registers and grids, each left out in turn.
+std::vector<std::pair<std::string, Words>> without_each(const Words& stream, Generation generation) {
+  std::vector<std::pair<std::string, Words>> all;
+  PacketReader reader(stream, generation);
+  while (!reader.done()) {
+    const auto packet = reader.next();
+    if (!packet) break;
+    if (packet->kind == &kSetShReg || packet->kind == &kDispatchDirect) continue;
+    const auto at = stream.begin() + static_cast<std::ptrdiff_t>(packet->offset);
+    all.emplace_back(
+        packet->kind->name,
+        join(Words(stream.begin(), at), Words(at + static_cast<std::ptrdiff_t>(packet->words.size()), stream.end())));
+  }
+  return all;
+}
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+template <class Target> void leave_each_out() {
+  const bool old = kTargetFacts<Target>.generation == Generation::gfx11;
+  Words whole;
+  {
+    Machine<Target> m;
+    whole = join(m.barrier(), m.dispatch(0), m.dispatch(1), m.fence());
+    ASSERT_EQ(m.run(whole), "");
+    for (std::uint32_t i = 0; i < kCount; ++i) EXPECT_EQ(m.result(i), 7.0f * static_cast<float>(i));
+  }
+  struct Expected {
+    std::string packet;
+    std::vector<std::string> text;
+  };
+  const std::vector<Expected> expected{
+      {"WAIT_REG_MEM", {"dispatch 1 executes 0x100", "which the host wrote: the flush of the host data path"}},
+      {"ACQUIRE_MEM", {"dispatch 1 executes 0x100", "which the host wrote: ACQUIRE_MEM with GLI_INV and GL2_INV is"}},
+      {"ACQUIRE_MEM", {}},  // the barrier has just done it
+      {"EVENT_WRITE", {"dispatch 2 reads 0x400", "which dispatch 1 wrote: CS_PARTIAL_FLUSH is missing between them"}},
+      {"ACQUIRE_MEM",
+       {"dispatch 2 reads 0x400", old ? "which dispatch 1 wrote: ACQUIRE_MEM with GLV_INV and GL1_INV is missing"
+                                      : "which dispatch 1 wrote: ACQUIRE_MEM with GLV_INV is missing"}},
+      {"EVENT_WRITE", {}},  // the fence waits for the dispatch
+      {"RELEASE_MEM", {"the host cannot see what dispatch 2 wrote to the memory at 0x500000: RELEASE_MEM with GL2_WB"}},
+  };
+  const auto streams = without_each(whole, kTargetFacts<Target>.generation);
+  ASSERT_EQ(streams.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(streams[i].first, expected[i].packet);
+    Machine<Target> m;
+    const std::string found = m.run(streams[i].second);
+    EXPECT_EQ(found.empty(), expected[i].text.empty()) << i << ": " << found;
+    for (const std::string& part : expected[i].text) EXPECT_TRUE(holds(found, part)) << i << ": " << found;
+  }
+}
+
+TEST(Coherence, EachPacketThatIsLeftOutIsNamed) {
+  leave_each_out<Gfx1201>();
+  leave_each_out<Gfx1100>();
+}
+
+TEST(Coherence, AnAcquireCountsBehindTheFlushAlone) {
+  Machine<Gfx1201> m;
+  const Words second = m.dispatch(1);
+  Words first = m.dispatch(0);
+  const Words flush(first.end() - 2, first.end());
+  first.resize(first.size() - 2);
+  constexpr std::ptrdiff_t acquire = 8;
+  const std::string found = m.run(join(m.barrier(), first, Words(second.begin(), second.begin() + acquire), flush,
+                                       Words(second.begin() + acquire, second.end()), m.fence()));
+  EXPECT_TRUE(holds(found, "dispatch 2 reads 0x400")) << found;
+  EXPECT_TRUE(holds(found, "ACQUIRE_MEM with GLV_INV is missing")) << found;
+}
+
+TEST(Coherence, AReleaseStandsForTheFlushOnceItIsWaitedFor) {
+  const auto run = [](bool waits) {
+    Machine<Gfx1201> m;
+    Words first = m.dispatch(0);
+    first.resize(first.size() - 2);
+    const Words wait = m.words([](auto& w) { w.add(WaitMemory64{.address = kFence, .reference = 1}); });
+    return m.run(join(m.barrier(), first, m.fence(), waits ? wait : Words{}, m.dispatch(1), m.fence()));
+  };
+  EXPECT_EQ(run(true), "");
+  EXPECT_TRUE(holds(run(false), "CS_PARTIAL_FLUSH is missing"));
+}
+
+TEST(Coherence, WhatTheHostWritesIsSeenBehindAnAcquire) {
+  Machine<Gfx1201> m;
+  ASSERT_EQ(m.run(join(m.barrier(), m.dispatch(0), m.dispatch(1), m.fence())), "");
+  const Words again = join(m.dispatch(1), m.fence());
+  constexpr std::ptrdiff_t acquire = 8;
+  // Nothing is new: the caches may keep what they have.
+  ASSERT_EQ(m.run(Words(again.begin() + acquire, again.end())), "");
+  m.in()[0] = std::byte{1};
+  ASSERT_EQ(m.run(again), "");
+  m.in()[4] = std::byte{1};
+  const std::string vector = m.run(Words(again.begin() + acquire, again.end()));
+  EXPECT_TRUE(holds(vector, "dispatch 5 reads 0x300004, which the host wrote: ACQUIRE_MEM with GLV_INV is missing"))
+      << vector;
+  m.arguments(1, kOut, kIn, kIn);
+  const std::string scalar = m.run(Words(again.begin() + acquire, again.end()));
+  EXPECT_TRUE(holds(scalar, "dispatch 6 reads 0x200040, which the host wrote: ACQUIRE_MEM with GLK_INV is missing"))
+      << scalar;
+}
+
+TEST(Coherence, PacketsAreWritersAndReadersToo) {
+  constexpr std::array<std::uint32_t, 1> data{7};
+  constexpr std::ptrdiff_t acquire = 8;
+  Machine<Gfx1201> m;
+  const Words second = m.dispatch(1);
+  const Words unseen(second.begin() + acquire, second.end());
+  const Words write = m.words([&](auto& w) { w.add(WriteData{kMiddle + 8, data}); });
+  const std::string found = m.run(join(m.barrier(), m.dispatch(0), write, unseen, m.fence()));
+  EXPECT_TRUE(holds(found, "dispatch 2 reads 0x4000")) << found;
+  Machine<Gfx1201> seen;
+  EXPECT_EQ(seen.run(join(seen.barrier(), seen.dispatch(0), write, second, seen.fence())), "");
+
+  Machine<Gfx1201> reader;
+  Words first = reader.dispatch(0);
+  first.resize(first.size() - 2);
+  const Words copy = reader.words([](auto& w) { w.add(CopyMemory{kMiddle, kFence}); });
+  EXPECT_EQ(
+      reader.run(join(reader.barrier(), first, copy)),
+      "COPY_DATA reads 0x400000 while dispatch 1 may still write there: CS_PARTIAL_FLUSH is missing between them");
+}
+
+TEST(Coherence, DispatchesAtOnceKeepToTheirOwnWords) {
+  const auto run = [](std::uint64_t second_out) {
+    Machine<Gfx1201> m;
+    m.arguments(0, kMiddle, kIn, kIn);
+    m.arguments(1, second_out, kIn, kIn);
+    Words first = m.dispatch(0);
+    first.resize(first.size() - 2);
+    return m.run(join(m.barrier(), first, m.dispatch(1), m.fence()));
+  };
+  // Neighbours in one cache line are no hazard, one word in common is.
+  EXPECT_EQ(run(kMiddle + kCount * 4), "");
+  const std::string found = run(kMiddle + kCount * 4 - 4);
+  EXPECT_TRUE(holds(found, "dispatch 2 writes 0x40009c while dispatch 1 may still write there")) << found;
+}
+
+TEST(Coherence, AReleaseThatKeepsTheL2ReleasesNothing) {
+  Machine<Gfx1201> m;
+  Words fence = m.fence();
+  fence[1] &= ~(1u << 21);  // GL2_WB
+  const std::string found = m.run(join(m.barrier(), m.dispatch(0), m.dispatch(1), fence));
+  EXPECT_TRUE(holds(found, "the host cannot see what dispatch 2 wrote")) << found;
+}
+
+}  // namespace
