@@ -49,6 +49,17 @@ TEST(CpuPrimitives, Elements) {
   }
 }
 
+TEST(CpuPrimitives, BiasAndActivation) {
+  for (const Shape& shape : {Shape{0}, Shape{3, 5}, Shape{2, 40, 17}, Shape{2, 3, 700}, Shape{1, 2100, 1}})
+    for (std::uint8_t axis = 0; axis < shape.rank; ++axis)
+      for (std::uint8_t act = 0; act < zrt::kActivations; ++act) {
+        Case c(act);
+        const HostTensor x = odd_reals(c, shape);
+        const HostTensor bias = odd_reals(c, Shape{shape[axis]});
+        c.check(HostCall<ops::BiasAct>{{x, bias}, {x}, {}, {}, {static_cast<zrt::Activation>(act), axis}});
+      }
+}
+
 TEST(CpuPrimitives, Reductions) {
   for (const std::uint32_t n : {0u, 1u, 15u, 16u, 33u, 200u}) {
     Case c(n);

@@ -29,6 +29,7 @@ static_assert(is<Argmax>(49, "argmax", fused));
 static_assert(is<Sample>(50, "sample", fused));
 static_assert(is<KvWriteBatched>(51, "kv_write_batched", fused));
 static_assert(is<GatedAct>(62, "gated_act", fused));
+static_assert(is<BiasAct>(104, "bias_act", fused));
 static_assert(is<Constant>(64, "constant", primitive));
 static_assert(is<ElementwiseUnary>(65, "elementwise_unary", primitive));
 static_assert(is<ElementwiseBinary>(66, "elementwise_binary", primitive));

@@ -329,6 +329,53 @@ TEST(FuseLinear, NearMisses) {
   EXPECT_EQ(r.worst, 0.0);
 }
 
+T relu(B& b, const T& x) { return b.maximum(x, b.scalar(DType::f32, 0.0)); }
+
+TEST(FuseBiasAct, ItsForms) {
+  const Ops product{"dot_general", "bias_act"};
+  expect_fused(
+      "relu(x · y + b), all data of the step", {{3, 8}, {8, 5}, {5}}, product,
+      [](B& b, const In& in) { return relu(b, b.dot(in[0], in[1]) + in[2]); }, 0.0);
+  expect_fused(
+      "relu(b + x · y)², b a constant", {{3, 8}, {8, 5}}, {"dot_general", "constant", "bias_act"},
+      [](B& b, const In& in) {
+        const T y = relu(b, vector_of(b, 5, 2) + b.dot(in[0], in[1]));
+        return y * y;
+      },
+      0.0);
+  expect_fused("silu(x + b), b of each channel", {{2, 3, 4, 5}}, {"constant", "bias_act"}, [](B& b, const In& in) {
+    const T y = in[0] + b.constant({1, 3, 1, 1}, random_floats(3, 1));
+    return y / (b.exp(-y) + 1.0);
+  });
+  expect_fused("gelu(x + b), b a column of the step", {{7, 5}, {7, 1}}, {"reshape", "bias_act"},
+               [](B& b, const In& in) {
+                 const T y = in[0] + in[1];
+                 return 0.5 * y * (b.erf(y / 1.4142135623730951) + 1.0);
+               });
+}
+
+TEST(FuseBiasAct, NearMisses) {
+  const auto kept = [](const char* what, const std::vector<Shape>& shapes, const Ops& ops, const BuildProgram& build) {
+    SCOPED_TRACE(what);
+    const FusionResult r = fuse(shapes, build);
+    EXPECT_EQ(r.ops, ops);
+    EXPECT_EQ(r.worst, 0.0);
+  };
+  kept("the bias of a projection is linear's", {{3, 8}}, {"linear", "gated_act"},
+       [](B& b, const In& in) { return relu(b, b.dot(in[0], matrix_of(b, 8, 5, 1)) + vector_of(b, 5, 2)); });
+  kept("two whole tensors", {{3, 5}, {3, 5}}, {"elementwise_binary", "gated_act"},
+       [](B& b, const In& in) { return relu(b, in[0] + in[1]); });
+  kept("a difference", {{3, 5}, {5}}, {"broadcast_to", "elementwise_binary", "gated_act"},
+       [](B& b, const In& in) { return relu(b, in[0] - in[1]); });
+  kept("the gate of another value", {{3, 5}, {5}, {3, 5}}, {"broadcast_to", "elementwise_binary", "gated_act"},
+       [](B& b, const In& in) { return relu(b, in[0] + in[1]) * in[2]; });
+  const FusionResult read = fuse({{3, 5}, {5}}, [](B& b, const In& in) {
+    const T y = in[0] + in[1];
+    return relu(b, y) + b.tanh(y);
+  });
+  EXPECT_EQ(read.count("bias_act"), 0u) << "the sum is read elsewhere";
+}
+
 TEST(AbsorbIntoMatmul, ATransposedOperandIsReadAsItLies) {
   const Ops one{"dot_general"};
   constexpr auto kBatched = [](B& b, const T& x, const T& y, std::int64_t l, std::int64_t r) {

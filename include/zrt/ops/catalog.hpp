@@ -5,6 +5,7 @@
 #include <zrt/ops/arg_max.hpp>
 #include <zrt/ops/argmax.hpp>
 #include <zrt/ops/attention.hpp>
+#include <zrt/ops/bias_act.hpp>
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/catalog_rules.hpp>
@@ -75,7 +76,7 @@ using Catalog =
                          Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
                          ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
                          WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK,
-                         SegmentReduce, Quantize, Dequantize, Requantize, Convolve>;
+                         SegmentReduce, Quantize, Dequantize, Requantize, Convolve, BiasAct>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -28,6 +28,7 @@ template <> struct accessors_impl<zrt::NoParams> {
 BOOST_HANA_ADAPT_STRUCT(zrt::ShapeParams, extent, symbol, rank);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ArgMaxParams, axis, keep_dims, index_dtype);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::AttentionParams, scale, causal, reserved);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::BiasActParams, act, axis);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::BroadcastToParams, shape);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::CastParams, dtype);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::CompareParams, kind);

@@ -7,6 +7,7 @@
 #include <property/op_cases/arg_max.hpp>
 #include <property/op_cases/argmax.hpp>
 #include <property/op_cases/attention.hpp>
+#include <property/op_cases/bias_act.hpp>
 #include <property/op_cases/broadcast_to.hpp>
 #include <property/op_cases/cast.hpp>
 #include <property/op_cases/clamp.hpp>

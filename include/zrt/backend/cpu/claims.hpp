@@ -5,6 +5,7 @@
 #include <zrt/backend/cpu/adapters/arg_max.hpp>
 #include <zrt/backend/cpu/adapters/argmax.hpp>
 #include <zrt/backend/cpu/adapters/attention.hpp>
+#include <zrt/backend/cpu/adapters/bias_act.hpp>
 #include <zrt/backend/cpu/adapters/boxes.hpp>
 #include <zrt/backend/cpu/adapters/cast.hpp>
 #include <zrt/backend/cpu/adapters/clamp.hpp>
@@ -64,11 +65,11 @@ using Claims = boost::mp11::mp_list<
     ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::Argmax,
     ops::Sample, ops::KvWriteBatched, ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax, ops::ElementwiseUnary,
     ops::ElementwiseBinary, ops::Compare, ops::Select, ops::Cast, ops::Clamp, ops::Reduce, ops::DotGeneral,
-    ops::LayerNorm, ops::Attention, ops::Convolve, ops::Constant, ops::ArgMax, ops::BroadcastTo, ops::Slice,
-    ops::Concat, ops::Transpose, ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd, ops::ScatterReduce,
-    ops::ReduceWindow, ops::ExtractPatches, ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce,
-    ops::Quantize, ops::Dequantize, ops::Requantize, ops::DynamicSlice, ops::DynamicUpdateSlice, ops::Cond,
-    ops::WhileLoop, ops::Scan>;
+    ops::LayerNorm, ops::Attention, ops::Convolve, ops::BiasAct, ops::Constant, ops::ArgMax, ops::BroadcastTo,
+    ops::Slice, ops::Concat, ops::Transpose, ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd,
+    ops::ScatterReduce, ops::ReduceWindow, ops::ExtractPatches, ops::RngUniform, ops::RngNormal, ops::TopK,
+    ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize, ops::DynamicSlice, ops::DynamicUpdateSlice,
+    ops::Cond, ops::WhileLoop, ops::Scan>;
 
 /// Nothing of the catalog is left out. Macros are absent from both lists: they run as what they expand to.
 using Unsupported = boost::mp11::mp_list<>;

@@ -7,6 +7,7 @@
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/core/scalar.hpp>
 #include <zrt/ops/attention.hpp>
+#include <zrt/ops/bias_act.hpp>
 #include <zrt/ops/clamp.hpp>
 #include <zrt/ops/compare.hpp>
 #include <zrt/ops/convolve.hpp>
@@ -38,6 +39,7 @@ struct PrimitiveSet {
   double (*dot_f64)(const double* a, const double* b, std::uint64_t count) noexcept = nullptr;
   exec::HostKernel<HostCall<ops::Convolve>> convolve = nullptr;
   exec::HostKernel<HostCall<ops::Attention>> attention = nullptr;
+  exec::HostKernel<HostCall<ops::BiasAct>> bias_act = nullptr;
 
   /// Reads and writes runs of a float that is computed in f32.
   [[nodiscard]] const ElementFunctions<float>& floats(DType dtype) const noexcept {

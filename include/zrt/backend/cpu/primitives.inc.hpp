@@ -28,4 +28,5 @@ inline constexpr PrimitiveSet kPrimitives{
     .dot_f64 = &dot16_f64<double>,
     .convolve = &convolve<HostCall<ops::Convolve>>,
     .attention = &plain_attention<HostCall<ops::Attention>>,
+    .bias_act = &bias_act_elements<HostCall<ops::BiasAct>>,
 };

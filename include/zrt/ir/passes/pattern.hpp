@@ -164,15 +164,20 @@ class Pattern {
 
   /// `v`[..., j] is `columns`[j]: gives the value that has one element for each j of the last axis.
   [[nodiscard]] bool spread_columns(std::uint32_t v, std::uint32_t& columns) noexcept {
+    return type(v).shape.rank != 0 && spread_along(v, type(v).shape.rank - std::size_t{1}, columns);
+  }
+  /// `v`[..., j, ...] is `line`[j], with j the index on `axis`: gives the value that has one element for each j.
+  [[nodiscard]] bool spread_along(std::uint32_t v, std::size_t axis, std::uint32_t& line) noexcept {
     return attempt([&] {
-      const Dim last = type(v).shape.last();
+      const Shape to = type(v).shape;
       std::span<const std::uint32_t> in;
       while (made_by<ops::BroadcastTo>(v, in)) v = in[0];
       const Shape from = type(v).shape;
-      if (from.last() != last) return false;
-      for (std::size_t axis = 0; axis + 1 < from.rank; ++axis)
-        if (from[axis] != Dim(1)) return false;
-      columns = through(v);
+      const std::size_t lead = to.rank - std::size_t{from.rank};
+      if (axis < lead || from[axis - lead] != to[axis]) return false;
+      for (std::size_t a = 0; a < from.rank; ++a)
+        if (a + lead != axis && from[a] != Dim(1)) return false;
+      line = through(v);
       return true;
     });
   }

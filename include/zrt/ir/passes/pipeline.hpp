@@ -6,6 +6,7 @@
 #include <zrt/ir/passes/constant_folding.hpp>
 #include <zrt/ir/passes/dead_code.hpp>
 #include <zrt/ir/passes/fuse_attention.hpp>
+#include <zrt/ir/passes/fuse_bias_act.hpp>
 #include <zrt/ir/passes/fuse_convolve.hpp>
 #include <zrt/ir/passes/fuse_gated_act.hpp>
 #include <zrt/ir/passes/fuse_linear.hpp>
@@ -26,7 +27,7 @@ struct NamedPass {
 
 /// The passes in the order that they run in. Absorption goes before folding, which would write out the
 /// transposes that it takes in; layer_norm before rms_norm, which its second half looks like; attention
-/// after softmax, which it contains.
+/// after softmax, which it contains; linear before bias_act, which takes the biases that linear left.
 inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"absorb_into_matmul", &absorb_into_matmul},
     {"fold_constants", &fold_constants},
@@ -38,6 +39,7 @@ inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"fuse_gated_act", &fuse_gated_act},
     {"fuse_convolve", &fuse_convolve},
     {"fuse_linear", &fuse_linear},
+    {"fuse_bias_act", &fuse_bias_act},
     {"absorb_scale", &absorb_scale},
     {"fuse_rope", &fuse_rope},
     {"merge_common_subexpressions", &merge_common_subexpressions},

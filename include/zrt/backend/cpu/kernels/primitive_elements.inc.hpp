@@ -159,3 +159,31 @@ template <class Call> void clamp_elements(const Call& c, const ExecutionContext&
     store_first(y + i, minimum(maximum(load_first(x + i, rest), load_first(low + i, rest)), load_first(high + i, rest)),
                 rest);
 }
+
+/// Sums of this many elements stay in the first-level cache until their activation is taken.
+inline constexpr std::uint64_t kBiasBlock = 1024;
+
+template <class Call>
+void bias_act_elements(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
+  const ops::AxisSplit by(c.in[0], c.params.axis, step);
+  const Range part = split(c.in[0].elements(step), 64, worker);
+  const float* x = c.in[0].template as<float>();
+  const float* bias = c.in[1].template as<float>();
+  float* y = c.out[0].template as<float>();
+  for (std::uint64_t first = part.first; first < part.last; first += kBiasBlock) {
+    const std::uint64_t last = std::min(first + kBiasBlock, part.last);
+    std::uint64_t run = 0;
+    for (std::uint64_t i = first; i < last; i += run) {
+      const std::uint64_t at = i / by.inner % by.extent;
+      if (by.inner == 1) {
+        run = std::min(by.extent - at, last - i);
+        map(x + i, bias + at, y + i, 0, run, [](F32 v, F32 b) ZRT_UNROLLED { return v + b; });
+      } else {
+        run = std::min(by.inner - i % by.inner, last - i);
+        const F32 b = splat(bias[at]);
+        map(x + i, y + i, 0, run, [&](F32 v) ZRT_UNROLLED { return v + b; });
+      }
+    }
+    gate_elements(c.params.act, y, nullptr, y, first, last);
+  }
+}
