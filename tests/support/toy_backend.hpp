@@ -106,6 +106,11 @@ class Device {
   [[nodiscard]] Handle scratch(Memory& memory, std::uint64_t offset, std::uint64_t bytes) noexcept {
     return {memory.handle().block, offset, bytes};
   }
+  /// Counts what will be uploaded.
+  [[nodiscard]] Result<void> expect(const zrt::WeightView&) noexcept {
+    expected_ += 1;
+    return {};
+  }
   /// Uploads a weight once; the file may go afterwards.
   [[nodiscard]] Result<Weight> weight(const zrt::WeightView& view) noexcept {
     const auto elements = view.shape.elements({}).get(view.name);
@@ -156,6 +161,8 @@ class Device {
 
   [[nodiscard]] const zrt::Allocator& allocator() const noexcept { return allocator_; }
   [[nodiscard]] Vram& vram() noexcept { return vram_; }
+  /// Weights that zrt said would come.
+  [[nodiscard]] std::uint64_t expected() const noexcept { return expected_; }
   [[nodiscard]] std::uint64_t uploads() const noexcept { return uploads_; }
   [[nodiscard]] std::uint64_t downloads() const noexcept { return downloads_; }
 
@@ -163,6 +170,7 @@ class Device {
   zrt::Allocator allocator_;
   Vram vram_;
   zrt::Vector<Memory> weights_{allocator_};
+  std::uint64_t expected_ = 0;
   std::uint64_t uploads_ = 0;
   std::uint64_t downloads_ = 0;
 };
@@ -218,6 +226,8 @@ class Program {
     return count;
   }
   [[nodiscard]] std::span<const Command> commands() const noexcept { return commands_.span(); }
+  /// The largest step that it may be launched with.
+  [[nodiscard]] const zrt::exec::StepBounds& bounds() const noexcept { return bounds_; }
   [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }
   [[nodiscard]] std::uint64_t finishes() const noexcept { return finishes_; }
   [[nodiscard]] std::uint64_t submissions() const noexcept { return submissions_; }
@@ -226,6 +236,7 @@ class Program {
   friend class Recorder;
   zrt::Vector<Command> commands_;
   zrt::Vector<std::byte> args_;
+  zrt::exec::StepBounds bounds_{};
   std::uint64_t launches_ = 0;
   std::uint64_t finishes_ = 0;
   std::uint64_t submissions_ = 0;
@@ -236,6 +247,11 @@ class Recorder {
  public:
   Recorder(Program& program, const Device&) noexcept : program_(&program) {}
 
+  /// Keeps the bounds; a device with memory of its own makes room for the step's data.
+  [[nodiscard]] Result<void> reserve(const zrt::exec::StepBounds& bounds) noexcept {
+    program_->bounds_ = bounds;
+    return {};
+  }
   /// Starts an instruction; a dependency becomes a wait command.
   [[nodiscard]] Result<void> begin(const zrt::exec::RecordSite<Handle>& site) noexcept {
     site_ = site;

@@ -52,6 +52,7 @@ TEST(ToyBackend, RandomGraphsGiveTheReferenceBits) {
     const auto on_host = run_planned(*reference_plan, graph->weights.source(), step);
     ASSERT_TRUE(on_host) << on_host.error().text();
     ASSERT_TRUE(*on_toy == *on_host);
+    EXPECT_EQ(device.expected(), toy_plan->plan.weights.size());
     EXPECT_GE(device.uploads(), toy_plan->plan.inputs.size());
     EXPECT_EQ(device.downloads(), toy_plan->plan.outputs.size());
   }
@@ -69,6 +70,7 @@ TEST(ToyBackend, BindRecordsAndLaunchReplays) {
   ASSERT_TRUE(bound) << bound.error().text();
   toy::Program& program = bound->program();
   EXPECT_EQ(program.launches(), 0u) << "bind launches nothing";
+  EXPECT_EQ(program.bounds().extents.value, extents(8, 1).value) << "the recorder is told the largest step";
 
   // rms_norm; residual_add waits for it; softmax waits for that; then the border of the stage.
   using toy::CommandKind;

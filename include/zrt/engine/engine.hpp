@@ -56,24 +56,26 @@ template <class B, class Families = AllFamilies> class Engine {
   using Core = detail::EngineCore<B, Families, Ops>;
 
  public:
-  /// Opens a GGUF file by path; weights are used where they are mapped.
-  [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {}) noexcept {
-    return open_file(model::GgufFile::open(path, options.allocator), options);
+  /// Opens a GGUF file by path; weights are used where they are mapped. `device` is what the backend wants to know of
+  /// the device that it opens, if anything.
+  [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {},
+                                           const DeviceOptionsOf<B>& device = {}) noexcept {
+    return open_file(model::GgufFile::open(path, options.allocator), options, device);
   }
   /// Opens a GGUF file in memory, which must outlive the engine and begin at a multiple of kMemoryAlignment bytes.
   ///
   /// Errors: also Errc::invalid_argument for memory that begins elsewhere.
-  [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory,
-                                           const EngineOptions& options = {}) noexcept {
+  [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory, const EngineOptions& options = {},
+                                           const DeviceOptionsOf<B>& device = {}) noexcept {
     if (const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % kMemoryAlignment; past != 0)
       return fail(Errc::invalid_argument, "the model's memory begins ", past, " bytes past a multiple of ",
                   kMemoryAlignment, ", expected a multiple: weights are used where they lie");
-    return open_file(model::GgufFile::open(memory, options.allocator), options);
+    return open_file(model::GgufFile::open(memory, options.allocator), options, device);
   }
   /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
-  [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader,
-                                           const EngineOptions& options = {}) noexcept {
-    return open_file(model::GgufFile::open(reader, options.allocator), options);
+  [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader, const EngineOptions& options = {},
+                                           const DeviceOptionsOf<B>& device = {}) noexcept {
+    return open_file(model::GgufFile::open(reader, options.allocator), options, device);
   }
 
   /// Runs one request to its end. `on_token(const Token&) -> bool` says whether to go on.
@@ -170,16 +172,17 @@ template <class B, class Families = AllFamilies> class Engine {
 
   // Defined outside the class, so that it is not inline and `extern template` keeps all that opening a
   // model instantiates out of a host's other translation units.
-  [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options) noexcept;
+  [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options,
+                                                const DeviceOptionsOf<B>& device) noexcept;
 
   Owned<Core> core_;
 };
 
 template <class B, class Families>
-Result<Engine<B, Families>> Engine<B, Families>::open_file(Result<model::GgufFile> file,
-                                                           const EngineOptions& options) noexcept {
+Result<Engine<B, Families>> Engine<B, Families>::open_file(Result<model::GgufFile> file, const EngineOptions& options,
+                                                           const DeviceOptionsOf<B>& device) noexcept {
   if (!file) return pass(file);
-  auto core = Owned<Core>::make(options.allocator, std::move(*file), options);
+  auto core = Owned<Core>::make(options.allocator, std::move(*file), options, device);
   if (!core) return pass(core);
   if (auto r = (*core)->load(); !r) return pass(r);
   return Engine(std::move(*core));

@@ -22,8 +22,8 @@ namespace zrt::inline ZRT_ABI::detail {
 /// `Catalog` is a parameter so that including this header does not instantiate every op's functions.
 template <class B, class Families, class Catalog> class EngineCore {
  public:
-  EngineCore(model::GgufFile file, const EngineOptions& options) noexcept
-      : model_(std::move(file), options),
+  EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device) noexcept
+      : model_(std::move(file), options, device),
         mailbox_(options.allocator),
         admission_(options.allocator),
         cancelled_(options.allocator),

@@ -16,9 +16,10 @@ namespace zrt::inline ZRT_ABI::detail {
 /// What stays as it is while an engine lives. Its address must not change once it is loaded.
 template <class B, class Families, class Catalog> class OpenModel {
  public:
-  OpenModel(model::GgufFile file, const EngineOptions& options) noexcept
+  OpenModel(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device_options) noexcept
       : file_(std::move(file)),
         options_(options),
+        device_options_(device_options),
         vocabulary_(options.allocator),
         compiled_(options.allocator),
         copies_(options.allocator) {}
@@ -94,7 +95,7 @@ template <class B, class Families, class Catalog> class OpenModel {
       if (auto r = pool_->start(options_.threads); !r) return r;
       threads = pool_->hook();
     }
-    device_ = typename B::Device(options_.allocator, threads);
+    device_ = make_device<B>(options_.allocator, threads, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
     context_ = options_.context != 0 ? options_.context : config_.context < 4096 ? config_.context : 4096;
@@ -123,6 +124,7 @@ template <class B, class Families, class Catalog> class OpenModel {
 
   model::GgufFile file_;
   EngineOptions options_;
+  [[no_unique_address]] DeviceOptionsOf<B> device_options_;
   model::Config config_{};
   Vocabulary vocabulary_;
   std::optional<text::Tokenizer> tokenizer_;

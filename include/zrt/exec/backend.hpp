@@ -4,6 +4,7 @@
 
 #include <zrt/exec/host_program.hpp>
 #include <zrt/exec/record_site.hpp>
+#include <zrt/exec/step_bounds.hpp>
 #include <zrt/ops/op_table.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -76,6 +77,41 @@ concept RunsRegions = requires(typename B::Device& device, const typename B::Pro
                                std::span<const typename B::Tensor> tensors) {
   typename B::Region;
   { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
+};
+namespace detail {
+struct NoDeviceOptions {};
+template <class B> struct DeviceOptionsChoice {
+  using type = NoDeviceOptions;
+};
+template <class B>
+  requires requires { typename B::DeviceOptions; }
+struct DeviceOptionsChoice<B> {
+  using type = typename B::DeviceOptions;
+};
+}  // namespace detail
+/// What a host says about the device that an engine on B opens, in B's own terms: `B::DeviceOptions`, which B's device
+/// then takes as its third argument. An empty type where B names none.
+template <class B> using DeviceOptionsOf = typename detail::DeviceOptionsChoice<B>::type;
+
+/// Makes the device of an engine.
+template <class B>
+[[nodiscard]] typename B::Device make_device(const Allocator& allocator, const ThreadHook& threads,
+                                             [[maybe_unused]] const DeviceOptionsOf<B>& options) noexcept {
+  if constexpr (requires { typename B::DeviceOptions; })
+    return typename B::Device(allocator, threads, options);
+  else
+    return typename B::Device(allocator, threads);
+}
+/// A backend whose recorder is told the largest step before the first instruction.
+template <class B>
+concept ReservesSteps = requires(typename B::Recorder& recorder, const exec::StepBounds& bounds) {
+  { recorder.reserve(bounds) } -> std::same_as<Result<void>>;
+};
+/// A backend whose device is told of every weight of a plan before it is handed the first, so that it can place them
+/// together.
+template <class B>
+concept ExpectsWeights = requires(typename B::Device& device, const WeightView& weight) {
+  { device.expect(weight) } -> std::same_as<Result<void>>;
 };
 template <class B>
 concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,

@@ -6,17 +6,21 @@
 #include <zrt/exec/bound_plan.hpp>
 #include <zrt/exec/footprint.hpp>
 #include <zrt/exec/state_store.hpp>
+#include <zrt/exec/step_bounds.hpp>
 #include <zrt/exec/weights.hpp>
 #include <zrt/plan/compiled_plan.hpp>
 
 namespace zrt::inline ZRT_ABI::exec {
 
 /// How large a plan is bound, symbols at their upper bounds and slots in one step, and how its memory is
-/// planned, that of regions too.
+/// planned, that of regions too. A program that is run with batches says how many tokens one has, and how long a slot's
+/// page lists are.
 struct BindSizes {
   Extents bounds{};
   std::uint32_t batch_slots = 1;
   plan::MemoryOptions memory{};
+  std::uint32_t batch_tokens = 0;
+  std::uint32_t pages_per_slot = 0;
 };
 
 namespace detail {
@@ -92,6 +96,8 @@ template <class B> class Binder {
       if (auto r = recording.results.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return pass(r);
 
     typename B::Recorder recorder(recording.program, device_);
+    if constexpr (ReservesSteps<B>)
+      if (auto r = recorder.reserve(step_bounds(plan)); !r) return pass(r);
     Vector<Footprint> footprints(plan.allocator);
     for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
       const plan::Instruction insn = plan.instruction(i);
@@ -133,6 +139,14 @@ template <class B> class Binder {
   }
 
  private:
+  [[nodiscard]] StepBounds step_bounds(const plan::ExecutionPlan& plan) const noexcept {
+    StepBounds step{sizes_.bounds, sizes_.batch_tokens, sizes_.batch_slots, sizes_.pages_per_slot, 0};
+    for (const StateDescriptor& state : plan.states)
+      if (state.lifecycle == StateLifecycle::kv_paged && state.info.group >= step.groups)
+        step.groups = state.info.group + 1u;
+    return step;
+  }
+
   [[nodiscard]] static std::unexpected<Error> at(std::size_t i, const plan::Instruction& insn, Error error) noexcept {
     return std::unexpected<Error>(error.at_instruction(static_cast<std::uint32_t>(i), number(insn.opcode)));
   }

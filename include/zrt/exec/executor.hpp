@@ -50,8 +50,11 @@ template <class B> class Executor {
     if (!weights) return pass(weights);
     auto states = StateStore<B>::make(plan, device, sizes.pages, sizes.slots);
     if (!states) return pass(states);
-    BindSizes prefill{bounds(plan, sizes.prefill_tokens, sizes.prefill_rows), sizes.slots};
-    BindSizes decode{bounds(plan, sizes.slots, sizes.slots), sizes.slots};
+    auto bind_sizes = [&](std::uint32_t tokens, std::uint32_t rows) {
+      return BindSizes{bounds(plan, tokens, rows), sizes.slots, {}, tokens, sizes.pages_per_slot};
+    };
+    const BindSizes prefill = bind_sizes(sizes.prefill_tokens, sizes.prefill_rows);
+    const BindSizes decode = bind_sizes(sizes.slots, sizes.slots);
     auto large = exec::bind<B>(compiled, ops, *weights, *states, prefill, device);
     if (!large) return pass(large);
     auto small = exec::bind<B>(compiled, ops, *weights, *states, decode, device);

@@ -33,6 +33,7 @@ template <class B>
     if (!bound) return pass(bound);
     if (auto r = weights.regions.push_back(std::move(*bound)); !r) return pass(r);
   }
+  Vector<WeightView> views(plan.allocator);
   for (const plan::PlanWeight& w : plan.weights) {
     WeightView view{w.name.view(), w.dtype, w.shape, {}};
     if (w.inline_data()) {
@@ -51,6 +52,11 @@ template <class B>
       }
       view.data = found->data;
     }
+    if constexpr (ExpectsWeights<B>)
+      if (auto r = device.expect(view); !r) return pass(r);
+    if (auto r = views.push_back(view); !r) return pass(r);
+  }
+  for (const WeightView& view : views) {
     auto bound = device.weight(view);
     if (!bound) return pass(bound);
     if (auto r = weights.own.push_back(*bound); !r) return pass(r);

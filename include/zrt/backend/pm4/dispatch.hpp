@@ -32,13 +32,12 @@ constexpr void set_registers(PacketWriter<Target>& writer, std::uint16_t offset,
 
 }  // namespace detail
 
-/// A dispatch that sees what earlier ones wrote: invalidates the caches above the L2, sets every register that the
-/// launch depends on, starts the grid, and waits until its waves are done.
+/// Sets every register that a launch depends on; its grid is not among them.
 ///
 /// Without scratch SCRATCH_BASE is left alone and TMPRING_SIZE is 0.
-template <class Target> constexpr void write_dispatch(PacketWriter<Target>& writer, const Launch& launch) noexcept {
+template <class Target>
+constexpr void write_launch_registers(PacketWriter<Target>& writer, const Launch& launch) noexcept {
   using detail::set_registers;
-  writer.add(AcquireMem{kAcquireWrites});
   set_registers(writer, register_offset("COMPUTE_PGM_LO"), detail::halves(launch.program.code >> 8));
   set_registers(writer, register_offset("COMPUTE_PGM_RSRC1"), std::array{launch.program.rsrc1, launch.program.rsrc2});
   set_registers(writer, register_offset("COMPUTE_PGM_RSRC3"), std::array{launch.program.rsrc3});
@@ -52,6 +51,13 @@ template <class Target> constexpr void write_dispatch(PacketWriter<Target>& writ
   // START_X to PERFCOUNT_ENABLE.
   set_registers(writer, register_offset("COMPUTE_START_X"),
                 std::array{0u, 0u, 0u, launch.workgroup[0], launch.workgroup[1], launch.workgroup[2], 0u, 0u});
+}
+
+/// A dispatch that sees what earlier ones wrote: invalidates the caches above the L2, sets the registers, starts the
+/// grid, and waits until its waves are done.
+template <class Target> constexpr void write_dispatch(PacketWriter<Target>& writer, const Launch& launch) noexcept {
+  writer.add(AcquireMem{kAcquireWrites});
+  write_launch_registers(writer, launch);
   writer.add(DispatchDirect{launch.grid, {.wave32 = launch.wave32}});
   writer.add(PartialFlush{});
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/engines/pm4.hpp: the engine on AMD cards, its kernels and the device model, compiled elsewhere (pm4.cpp, pm4_model.cpp, and what CMake writes from kernels/).
+#pragma once
+
+#include <zrt/backend/pm4.hpp>
+#include <zrt/backend/pm4/emulator/counters.hpp>
+#include <zrt/models.hpp>
+#include <zrt/zrt.hpp>
+
+namespace engines {
+
+namespace pm4 = zrt::pm4;
+
+/// The kernels of this repository for all targets.
+[[nodiscard]] pm4::KernelFiles kernels() noexcept;
+
+/// Runs a grid of the device model on the interpreter.
+[[nodiscard]] zrt::Result<pm4::emulator::Counters> run_grid(const pm4::emulator::Dispatch& dispatch,
+                                                            const pm4::emulator::AddressSpace& memory,
+                                                            const zrt::ThreadHook& threads = {}) noexcept;
+
+/// What grids of a modelled card have done.
+struct GridTotals {
+  std::uint64_t grids = 0;
+  std::uint64_t wave_instructions = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+};
+
+/// A machine with one modelled card that runs kernels; it stays where it is made.
+class ModelledCard {
+ public:
+  explicit ModelledCard(const pm4::emulator::Card& card) noexcept
+      : model_(card, {this, &ModelledCard::run}), os_(model_) {}
+
+  [[nodiscard]] pm4::emulator::EmulatedOs& model() noexcept { return model_; }
+  [[nodiscard]] pm4::ChosenOs& os() noexcept { return os_; }
+  [[nodiscard]] const GridTotals& totals() const noexcept { return totals_; }
+
+ private:
+  static zrt::Result<void> run(void* self, const pm4::emulator::Dispatch& dispatch,
+                               const pm4::emulator::AddressSpace& memory) noexcept;
+
+  pm4::emulator::EmulatedOs model_;
+  pm4::ChosenOs os_;
+  GridTotals totals_{};
+};
+
+}  // namespace engines
+
+extern template class zrt::Engine<zrt::Pm4Backend>;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/engines/pm4_model.cpp: the one place where the interpreter of the device model is compiled.
+#include <zrt/backend/pm4/emulator/run_dispatch.hpp>
+
+#include <pm4.hpp>
+
+namespace engines {
+
+zrt::Result<pm4::emulator::Counters> run_grid(const pm4::emulator::Dispatch& dispatch,
+                                              const pm4::emulator::AddressSpace& memory,
+                                              const zrt::ThreadHook& threads) noexcept {
+  return pm4::emulator::run(dispatch, memory, threads);
+}
+
+zrt::Result<void> ModelledCard::run(void* self, const pm4::emulator::Dispatch& dispatch,
+                                    const pm4::emulator::AddressSpace& memory) noexcept {
+  const auto counters = run_grid(dispatch, memory);
+  if (!counters) return zrt::pass(counters);
+  GridTotals& totals = static_cast<ModelledCard*>(self)->totals_;
+  ++totals.grids;
+  totals.wave_instructions += counters->wave_instructions;
+  for (const pm4::emulator::RegionTraffic& region : counters->regions) {
+    totals.bytes_read += region.bytes_read;
+    totals.bytes_written += region.bytes_written;
+  }
+  return {};
+}
+
+}  // namespace engines

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4.hpp: AMD cards by packets: a step recorded once, replayed by one doorbell.
+#pragma once
+
+#include <zrt/backend/pm4/adapters/attention.hpp>
+#include <zrt/backend/pm4/adapters/choice.hpp>
+#include <zrt/backend/pm4/adapters/gated_act.hpp>
+#include <zrt/backend/pm4/adapters/linear.hpp>
+#include <zrt/backend/pm4/adapters/lm_head.hpp>
+#include <zrt/backend/pm4/adapters/residual.hpp>
+#include <zrt/backend/pm4/adapters/rms_norm.hpp>
+#include <zrt/backend/pm4/adapters/rms_norm_fused_mlp_gate_up.hpp>
+#include <zrt/backend/pm4/adapters/rms_norm_fused_qkv.hpp>
+#include <zrt/backend/pm4/adapters/rows_of.hpp>
+#include <zrt/backend/pm4/chosen_os.hpp>
+#include <zrt/backend/pm4/kfd/transport.hpp>
+#include <zrt/backend/pm4/step_program.hpp>
+#include <zrt/exec/adapter_table.hpp>
+#include <zrt/ops/catalog.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+/// A card behind `Transport`, whose packets are written for `Target`: a processor, or pm4::AnyTarget for whatever is
+/// there when an engine is opened.
+///
+/// A host hands Engine::open a pm4::DeviceOptions: the operating system, or the device model in its place, and the
+/// kernels. It computes what dense decoders reach.
+template <class Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct BasicPm4Backend {
+  static constexpr std::string_view name = "pm4";
+  using Tensor = pm4::Tensor;
+  using Weight = pm4::Weight;
+  using State = pm4::State;
+  using Scratch = pm4::Scratch;
+  using Device = pm4::BackendDevice<Transport, Target>;
+  using DeviceOptions = pm4::DeviceOptions<Transport>;
+  using Memory = typename Device::Memory;
+  using Program = pm4::StepProgram<Transport, Target>;
+  using Recorder = pm4::DeviceRecorder<Transport, Target>;
+  using Claims =
+      boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
+                           ops::RmsNormFusedMlpGateUp, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
+                           ops::ResidualRmsNorm, ops::LmHead, ops::Argmax, ops::Sample, ops::GatedAct, ops::Take>;
+  using Unsupported =
+      boost::mp11::mp_list<ops::Rope, ops::KvWriteBatched, ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary,
+                           ops::Compare, ops::Select, ops::Cast, ops::StopGradient, ops::Reduce, ops::ArgMax,
+                           ops::DotGeneral, ops::Reshape, ops::Transpose, ops::BroadcastTo, ops::Slice, ops::Concat,
+                           ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd, ops::ScatterReduce,
+                           ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Clamp, ops::Softmax,
+                           ops::Attention, ops::Cond, ops::WhileLoop, ops::Scan, ops::ReduceWindow, ops::ExtractPatches,
+                           ops::CustomCall, ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce,
+                           ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve, ops::BiasAct>;
+};
+
+/// Whatever card a machine has, or a modelled one: chosen when an engine is opened.
+using Pm4Backend = BasicPm4Backend<pm4::kfd::Transport<pm4::ChosenOs>>;
+
+template <class Transport, pm4::TargetChoice Target, class O>
+  requires pm4::Records<O>
+struct Adapter<BasicPm4Backend<Transport, Target>, O> {
+  using Backend = BasicPm4Backend<Transport, Target>;
+
+  ZRT_COLD static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
+    if constexpr (pm4::HasScratch<O>)
+      return pm4::Adapter<O>::scratch(call, bounds);
+    else
+      return 0;
+  }
+  ZRT_COLD static Result<void> record(typename Backend::Recorder& recorder, const Call<Backend, O>& c) noexcept {
+    return pm4::Adapter<O>::record(recorder, Call<pm4::Operands, O>{c.in, c.out, c.w, c.state, c.params, {}});
+  }
+};
+
+static_assert(CheckBackend<Pm4Backend, ops::Catalog>::kOk);
+
+}  // namespace zrt::inline ZRT_ABI

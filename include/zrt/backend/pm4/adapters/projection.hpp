@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/adapters/projection.hpp: rows of activations times matrices, rounded where the weight's type wants it.
+#pragma once
+
+#include <zrt/backend/pm4/adapters/adapter.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// The kernel that multiplies a weight type with rows of activations.
+struct MatvecKernel {
+  DType dtype;
+  quant::Act act;      ///< what its activations are rounded to
+  std::uint32_t rows;  ///< that one workgroup computes
+  std::string_view name;
+};
+/// One line per weight type. A prompt's rows and a generated token's take the same kernels.
+inline constexpr auto kMatvecKernels = std::to_array<MatvecKernel>({
+    {DType::f32, quant::Act::none, 16, "matvec_f32"},
+    {DType::f16, quant::Act::none, 16, "matvec_f16"},
+    {DType::q8_0, quant::Act::q8_32, 8, "matvec_q8_0"},
+    {DType::q4_0, quant::Act::q8_32, 8, "matvec_q4_0"},
+    {DType::q4_k, quant::Act::q8_256, 8, "matvec_q4_k"},
+    {DType::q6_k, quant::Act::q8_256, 8, "matvec_q6_k"},
+});
+
+/// The kernel for a weight whose activations the plan rounds so.
+///
+/// Errors: Errc::unsupported_weight_type.
+[[nodiscard]] inline Result<const MatvecKernel*> find_matvec(DType dtype, quant::Act act) noexcept {
+  for (const MatvecKernel& kernel : kMatvecKernels)
+    if (kernel.dtype == dtype && kernel.act == act) return &kernel;
+  return fail(Errc::unsupported_weight_type, "pm4 has no matrix product for ", name(dtype), " with activations ",
+              act == quant::Act::none ? "that are not rounded" : "that are rounded");
+}
+
+/// Rows of activations as a product reads them: as they are, or rounded in a workspace.
+struct ActivationRows {
+  StepCount rows{};
+  std::uint32_t cols = 0;
+  quant::Act act = quant::Act::none;
+  std::uint64_t x = 0;
+  std::uint64_t q = 0;  ///< integers, where they are rounded
+  std::uint64_t d = 0;  ///< and scales
+
+  [[nodiscard]] static constexpr CheckedSize scale_bytes(CheckedSize rows, std::uint32_t cols,
+                                                         quant::Act act) noexcept {
+    return rows * (cols / group_elems(act)) * 4;
+  }
+  /// Workspace that rounding takes.
+  [[nodiscard]] static constexpr CheckedSize scratch(CheckedSize rows, std::uint32_t cols, quant::Act act) noexcept {
+    if (act == quant::Act::none) return 0;
+    return Workspace::part(rows * cols) + Workspace::part(scale_bytes(rows, cols, act));
+  }
+};
+
+/// Records the rounding of f32 rows at `x`, each of `cols`, at most `most` of them.
+[[nodiscard]] inline Result<ActivationRows> round_rows(Recorder& recorder, std::uint64_t x, const StepCount& rows,
+                                                       CheckedSize most, std::uint32_t cols, quant::Act act,
+                                                       Workspace& workspace) noexcept {
+  ActivationRows a{rows, cols, act, x};
+  if (act == quant::Act::none) return a;
+  const std::uint32_t group = group_elems(act);
+  if (cols % group != 0)
+    return fail(Errc::unimplemented, "pm4 rounds rows of whole groups of ", group, " elements, not rows of ", cols);
+  a.q = workspace.take(most * cols);
+  a.d = workspace.take(ActivationRows::scale_bytes(most, cols, act));
+  const StepCount groups = rows.times(cols / group);
+  KernelCall call(act == quant::Act::q8_32 ? "round_activation_q8_32" : "round_activation_q8_256");
+  call.buffer(x).buffer(a.q).buffer(a.d);
+  // A group of 256 has a workgroup of its own, eight of 32 share one.
+  if (act == quant::Act::q8_32)
+    call.value(groups).grid(groups.over(8));
+  else
+    call.grid(groups);
+  if (auto r = recorder.push(call); !r) return pass(r);
+  return a;
+}
+
+/// Records y = W a + bias for each row; the bias may be absent. `beside`: as KernelCall::beside.
+[[nodiscard]] inline Result<void> project(Recorder& recorder, const Weight& weight, const Weight& bias,
+                                          const ActivationRows& a, std::uint64_t y, bool beside) noexcept {
+  const auto kernel = find_matvec(weight.dtype, a.act);
+  if (!kernel) return pass(kernel);
+  KernelCall call((*kernel)->name);
+  call.matrix(weight);
+  if (a.act == quant::Act::none)
+    call.buffer(a.x);
+  else
+    call.buffer(a.q).buffer(a.d);
+  call.buffer(bias).buffer(y).value(weight.rows).value(weight.cols);
+  call.grid(StepCount(weight.rows).over((*kernel)->rows), a.rows);
+  if (beside) call.beside();
+  return recorder.push(call);
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4

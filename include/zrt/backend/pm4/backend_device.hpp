@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/backend_device.hpp: an opened card as a backend's device: memory, weights, kernels and a queue.
+#pragma once
+
+#include <zrt/backend/pm4/any_target.hpp>
+#include <zrt/backend/pm4/kernel_table.hpp>
+#include <zrt/backend/pm4/fenced_ring.hpp>
+#include <zrt/backend/pm4/operands.hpp>
+#include <zrt/backend/pm4/pool.hpp>
+#include <zrt/core/hooks.hpp>
+#include <zrt/core/owned.hpp>
+#include <zrt/exec/backend.hpp>
+
+#include <cstring>
+#include <optional>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// What a host hands to an engine on a card.
+template <class Transport> struct DeviceOptions {
+  using Os = std::remove_reference_t<decltype(std::declval<const typename Transport::Device&>().os())>;
+
+  Os* os = nullptr;       ///< outlives the engine
+  KernelFiles kernels{};  ///< read while the engine is opened
+  TransportOptions queue{};
+  std::uint64_t step_timeout = std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step may take
+};
+
+/// A card with its queue, opened by ready(). Everything lies where host and GPU have it at one address: arenas, state
+/// and weights in video memory behind the PCIe BAR.
+template <class Transport, TargetChoice Target> class BackendDevice {
+ public:
+  using Memory = typename Transport::Memory;
+  using Pool = MemoryPool<Memory>;
+
+  BackendDevice() noexcept : BackendDevice(system_allocator()) {}
+  explicit BackendDevice(const Allocator& allocator, const ThreadHook& = {},
+                         const DeviceOptions<Transport>& options = {}) noexcept
+      : allocator_(allocator), options_(options) {}
+
+  /// Opens card and queue, and loads the kernels.
+  ///
+  /// Errors: Errc::invalid_argument without an operating system; unsupported_device for a card that is not Target; those
+  /// of Device::open, Transport::open, KernelTable and Memory.
+  [[nodiscard]] Result<void> ready() noexcept {
+    if (opened_) return {};
+    if (options_.os == nullptr)
+      return fail(Errc::invalid_argument,
+                  "a device of pm4 needs an operating system, or the device model in its place");
+    auto device = Transport::Device::open(*options_.os);
+    if (!device) return pass(device);
+    if constexpr (!std::is_same_v<Target, AnyTarget>)
+      if (device->target().name != Target::name)
+        return fail(Errc::unsupported_device, "the card is ", device->target().name, ", ", Target::name, " expected");
+    auto opened = Owned<Opened>::make(allocator_, std::move(*device), allocator_);
+    if (!opened) return pass(opened);
+    Opened& o = **opened;
+    auto transport = Transport::open(o.device, options_.queue);
+    if (!transport) return pass(transport);
+    o.transport.emplace(std::move(*transport));
+    if (auto r = load_kernels(o); !r) return r;
+    opened_ = std::move(*opened);
+    return {};
+  }
+
+  // --- what zrt asks of a device; everything below after ready() -------------------------------------
+
+  [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes) noexcept { return allocate(bytes, Access::read_write); }
+  /// Memory that the host writes and the GPU reads.
+  [[nodiscard]] Result<Memory> allocate_readable(std::uint64_t bytes) noexcept { return allocate(bytes, Access::read); }
+  /// Memory of the host, for what it looks at after each step.
+  [[nodiscard]] Result<Memory> allocate_for_host(std::uint64_t bytes) noexcept {
+    return Memory::allocate(opened_->device, Heap::host_visible, bytes, Access::read_write);
+  }
+
+  [[nodiscard]] Tensor tensor(Memory& memory, std::uint64_t offset, const TensorType& type) noexcept {
+    return {memory.address() + offset, type};
+  }
+  [[nodiscard]] Scratch scratch(Memory& memory, std::uint64_t offset, std::uint64_t bytes) noexcept {
+    return {memory.address() + offset, bytes};
+  }
+  [[nodiscard]] State state(Memory& memory, const StateDescriptor& d, std::uint32_t units) noexcept {
+    return {memory.address(), d.size_bytes, units, d.info};
+  }
+
+  /// Counts a weight that will come, so that all of its type lie in one allocation.
+  ///
+  /// Errors: Errc::unsupported_weight_type, shape_mismatch for data shorter than the shape, size_overflow.
+  [[nodiscard]] Result<void> expect(const WeightView& view) noexcept {
+    const auto matrix = matrix_of(view);
+    if (!matrix) return pass(matrix);
+    WeightClass& c = weight_class(*matrix->layout);
+    const auto bytes = (CheckedSize(c.expected) + matrix->places.bytes).get("all weights of a type");
+    if (!bytes) return pass(bytes);
+    c.expected = *bytes;
+    return {};
+  }
+
+  /// Writes a weight into video memory in the parts that kernels read; expect() has told of it.
+  ///
+  /// Errors: those of expect() and of Pool.
+  [[nodiscard]] Result<Weight> weight(const WeightView& view) noexcept {
+    const auto matrix = matrix_of(view);
+    if (!matrix) return pass(matrix);
+    WeightClass& c = weight_class(*matrix->layout);
+    if (c.expected != 0) {
+      auto pool = Pool::make(opened_->device, Heap::bar, c.expected, Access::read);
+      if (!pool) return pass(pool);
+      if (auto r = opened_->pools.push_back(std::move(*pool)); !r) return pass(r);
+      c.pool = opened_->pools.size();
+      c.expected = 0;
+    }
+    if (c.pool == 0) return fail(Errc::invalid_argument, "weight ", view.name, " was not expected");
+    auto part = opened_->pools[c.pool - 1].take(matrix->places.bytes, kPartAlignment);
+    if (!part) return pass(part);
+    Weight weight{{}, view.dtype, matrix->rows, matrix->cols, view.data.data()};
+    std::array<std::byte*, kMaxParts> to{};
+    for (std::size_t i = 0; i < matrix->layout->parts.size(); ++i) {
+      weight.parts[i] = part->address + matrix->places.offset[i];
+      to[i] = host_pointer(weight.parts[i]);
+    }
+    matrix->layout->write(view.data.data(), matrix->row_bytes, matrix->rows, matrix->blocks, to.data());
+    return weight;
+  }
+
+  [[nodiscard]] Result<void> write(const Tensor& tensor, std::span<const std::byte> from) noexcept {
+    if (!from.empty()) std::memcpy(host_pointer(tensor.address), from.data(), from.size());
+    return {};
+  }
+  [[nodiscard]] Result<void> read(const Tensor& tensor, std::uint64_t offset, std::span<std::byte> to) noexcept {
+    if (!to.empty()) std::memcpy(to.data(), host_pointer(tensor.address + offset), to.size());
+    return {};
+  }
+  [[nodiscard]] Result<void> read_unit(State& state, std::uint32_t unit, std::span<std::byte> to) noexcept {
+    if (!to.empty()) std::memcpy(to.data(), host_pointer(state.address + unit * state.unit_bytes), to.size());
+    return {};
+  }
+  [[nodiscard]] Result<void> write_unit(State& state, std::uint32_t unit, std::span<const std::byte> from) noexcept {
+    if (!from.empty()) std::memcpy(host_pointer(state.address + unit * state.unit_bytes), from.data(), from.size());
+    return {};
+  }
+
+  [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
+  [[nodiscard]] const DeviceOptions<Transport>& options() const noexcept { return options_; }
+  [[nodiscard]] const TargetFacts& target() const noexcept { return opened_->device.target(); }
+  [[nodiscard]] Transport& transport() noexcept { return *opened_->transport; }
+  [[nodiscard]] const KernelTable& kernels() const noexcept { return opened_->kernels; }
+
+ private:
+  struct WeightClass {
+    std::uint64_t expected = 0;  ///< bytes that no pool has room for yet
+    std::size_t pool = 0;        ///< its number, from 1
+  };
+  struct Opened {
+    Opened(typename Transport::Device opened, const Allocator& a) noexcept
+        : device(std::move(opened)), kernels(a), pools(a) {}
+    typename Transport::Device device;
+    std::optional<Transport> transport;
+    Memory code;
+    KernelTable kernels;
+    Vector<Pool> pools;
+    std::array<WeightClass, kUploads.size()> classes{};
+  };
+  struct Matrix {
+    const UploadFunctions* layout = nullptr;
+    UploadPlaces places{};
+    std::uint32_t rows = 0;
+    std::uint32_t cols = 0;
+    std::uint32_t blocks = 0;
+    std::uint64_t row_bytes = 0;
+  };
+
+  [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes, Access access) noexcept {
+    return Memory::allocate(opened_->device, Heap::bar, bytes == 0 ? 1 : bytes, access);
+  }
+
+  [[nodiscard]] WeightClass& weight_class(const UploadFunctions& layout) noexcept {
+    return opened_->classes[static_cast<std::size_t>(&layout - kUploads.data())];
+  }
+
+  [[nodiscard]] static Result<Matrix> matrix_of(const WeightView& view) noexcept {
+    Matrix m;
+    m.layout = upload_of(view.dtype);
+    if (m.layout == nullptr)
+      return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype),
+                  ", which no kernel of pm4 reads");
+    const auto elements = view.shape.elements({}).get(view.name);
+    if (!elements) return pass(elements);
+    m.cols = view.shape.last().extent;
+    const std::uint32_t block = info(view.dtype).block_elems;
+    if (m.cols == 0 || m.cols % block != 0 || *elements / m.cols > 0xffffffffu)
+      return fail(Errc::shape_mismatch, "weight ", view.name, " has rows of ", m.cols, " elements, blocks of ", block,
+                  " expected");
+    m.rows = static_cast<std::uint32_t>(*elements / m.cols);
+    m.blocks = m.cols / block;
+    m.row_bytes = bytes_of(view.dtype, m.cols);
+    if (view.data.size() < m.rows * m.row_bytes)
+      return fail(Errc::shape_mismatch, "weight ", view.name, " has ", view.data.size(), " bytes, its shape needs ",
+                  m.rows * m.row_bytes);
+    const auto places = m.layout->places(m.rows, m.cols);
+    if (!places) return pass(places);
+    m.places = *places;
+    return m;
+  }
+
+  [[nodiscard]] Result<void> load_kernels(Opened& o) const noexcept {
+    const TargetFacts& target = o.device.target();
+    const auto bytes = KernelTable::code_bytes(options_.kernels, target);
+    if (!bytes) return pass(bytes);
+    auto code = Memory::allocate(o.device, Heap::bar, *bytes, Access::execute);
+    if (!code) return pass(code);
+    o.code = std::move(*code);
+    return with_target<Target>(target, [&]<class T>(T) {
+      return o.kernels.template load<T>(options_.kernels, target, o.code.address(), o.code.span());
+    });
+  }
+
+  Allocator allocator_;
+  DeviceOptions<Transport> options_;
+  Owned<Opened> opened_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/operands.hpp: tensors, weights, state and workspace as addresses that host and GPU share.
+#pragma once
+
+#include <zrt/backend/pm4/upload/types.hpp>
+#include <zrt/core/dims.hpp>
+#include <zrt/ops/state.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// The host's pointer to a byte at an address of memory that the host sees too.
+[[nodiscard]] inline std::byte* host_pointer(std::uint64_t address) noexcept {
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+}
+
+/// A tensor in an arena. Extents that follow the step are in the step.
+struct Tensor {
+  std::uint64_t address = 0;
+  TensorType type{};
+  [[nodiscard]] bool present() const noexcept { return address != 0; }
+};
+
+/// A weight in the parts that kernels read. `file` is what it was made from, for what is computed while recording.
+struct Weight {
+  std::array<std::uint64_t, kMaxParts> parts{};
+  DType dtype = DType::f32;
+  std::uint32_t rows = 0;
+  std::uint32_t cols = 0;
+  const std::byte* file = nullptr;
+  [[nodiscard]] bool present() const noexcept { return parts[0] != 0; }
+};
+
+/// Pages or slot blocks, `unit_bytes` apart.
+struct State {
+  std::uint64_t address = 0;
+  std::uint64_t unit_bytes = 0;
+  std::uint32_t units = 0;
+  StateInfo info{};
+};
+
+/// An instruction's workspace.
+struct Scratch {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The host of calls that adapters record.
+struct Operands {
+  using Tensor = pm4::Tensor;
+  using Weight = pm4::Weight;
+  using State = pm4::State;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4

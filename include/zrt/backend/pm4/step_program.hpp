@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/step_program.hpp: a step recorded once as packets in the GPU's memory, and its launch.
+#pragma once
+
+#include <zrt/backend/pm4/backend_device.hpp>
+#include <zrt/backend/pm4/host_sampler.hpp>
+#include <zrt/backend/pm4/recorder.hpp>
+#include <zrt/backend/pm4/step_memory.hpp>
+#include <zrt/core/buffer.hpp>
+
+#include <type_traits>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// A recorded step. launch() patches what changes from step to step, hands the ring one group of packets, rings one
+/// doorbell and waits for one fence; it makes no system call and allocates nothing.
+template <class Transport, TargetChoice Target> class StepProgram {
+ public:
+  using Device = BackendDevice<Transport, Target>;
+  using Memory = typename Device::Memory;
+
+  explicit StepProgram(const Device& device) noexcept : record_(device.allocator()) {}
+
+  [[nodiscard]] StepRecord& record() noexcept { return record_; }
+
+  /// Makes packets of the record and places them in the GPU's memory.
+  ///
+  /// Errors: Errc::size_overflow; capacity_exceeded for more dwords than an indirect buffer has; those of Memory.
+  [[nodiscard]] Result<void> seal(Device& device) noexcept {
+    const auto layout = StepLayout::of(record_);
+    if (!layout) return pass(layout);
+    layout_ = *layout;
+    auto memory = device.allocate_readable(layout_.bytes);
+    if (!memory) return pass(memory);
+    memory_ = std::move(*memory);
+    if (!record_.faults.empty()) {
+      auto faults = device.allocate_for_host(record_.faults.size() * 4);
+      if (!faults) return pass(faults);
+      faults_ = std::move(*faults);
+    }
+    if (auto r = make_sample_scratch(); !r) return r;
+    write_arguments();
+    ++recorded_;
+    return with_target<Target>(device.target(), [&]<class T>(T) { return write_packets(std::type_identity<T>{}); });
+  }
+
+  /// Runs one step; false when `stop` asked for its end before it began. What the ring has cannot be taken back.
+  ///
+  /// Errors: those of Transport::submit and wait.
+  [[nodiscard]] Result<bool> launch(Device& device, const ExecutionContext& step, const StopPoll& stop) noexcept {
+    if (stop()) return false;
+    if (record_.launches.empty()) return true;
+    std::byte* const memory = memory_.span().data();
+    // Counts stay from one decode step to the next until a request joins or leaves.
+    if (!patched_ || step.extents.value != last_.value) {
+      write_counts(record_, layout_, step.extents, memory);
+      last_ = step.extents;
+      patched_ = true;
+    }
+    write_batch(record_, layout_, step, memory);
+    auto fence = device.transport().submit(start_.span());
+    if (!fence) return pass(fence);
+    if (auto r = device.transport().wait(*fence, device.options().step_timeout); !r) return pass(r);
+    report_faults(step);
+    for (const HostCall<ops::Sample>& call : record_.samples) sample_on_host(call, step, sample_scratch_.span());
+    return true;
+  }
+
+  /// Dispatches of one step.
+  [[nodiscard]] std::size_t size() const noexcept { return record_.launches.size(); }
+  [[nodiscard]] std::span<const RecordedLaunch> launches() const noexcept { return record_.launches.span(); }
+  /// The packets of the step.
+  [[nodiscard]] std::span<const std::uint32_t> packets() const noexcept {
+    return {reinterpret_cast<const std::uint32_t*>(memory_.span().data()), packet_dwords_};
+  }
+  /// What the ring gets for each step, its fence left out.
+  [[nodiscard]] std::span<const std::uint32_t> start() const noexcept { return start_.span(); }
+  /// How often the packets were written.
+  [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_; }
+
+ private:
+  [[nodiscard]] Result<void> make_sample_scratch() noexcept {
+    CheckedSize most = 0;
+    for (const HostCall<ops::Sample>& call : record_.samples) {
+      const CheckedSize bytes =
+          CheckedSize(call.in[0].type.shape.last().extent) * (sizeof(float) + sizeof(ops::Candidate));
+      if (!bytes.ok() || bytes.raw() > most.raw()) most = bytes;
+    }
+    const auto bytes = most.get("the workspace of a sampler");
+    if (!bytes) return pass(bytes);
+    auto scratch = Buffer::zeroed(record_.launches.allocator(), static_cast<std::size_t>(*bytes));
+    if (!scratch) return pass(scratch);
+    sample_scratch_ = std::move(*scratch);
+    return {};
+  }
+
+  void write_arguments() noexcept {
+    std::byte* const memory = memory_.span().data();
+    auto copy = [memory](std::uint64_t to, std::span<const std::byte> from) {
+      if (!from.empty()) std::memcpy(memory + to, from.data(), from.size());
+    };
+    copy(layout_.arguments, record_.arguments.span());
+    copy(layout_.tables, record_.tables.span());
+    for (const Link& link : record_.links)
+      if (link.kind != LinkKind::count)
+        write_little(memory + layout_.arguments + link.at,
+                     layout_.target(link, record_.bounds, memory_.address(), faults_.address()));
+    for (std::size_t i = 0; i < record_.faults.size(); ++i) write_little(faults_.span().data() + i * 4, 0u);
+  }
+
+  template <class T> [[nodiscard]] Result<void> write_packets(std::type_identity<T>) noexcept {
+    PacketWriter<T> packets(
+        {reinterpret_cast<std::uint32_t*>(memory_.span().data()), static_cast<std::size_t>(layout_.arguments / 4)});
+    write_step(packets, record_.launches.span(), memory_.address() + layout_.arguments,
+               memory_.address() + layout_.grids);
+    if (const auto r = packets.finish(); !r) return pass(r);
+    packet_dwords_ = packets.size();
+    if (packet_dwords_ >= std::size_t{1} << 20)
+      return fail(Errc::capacity_exceeded, "a step of ", packet_dwords_, " dwords, an indirect buffer has fewer than ",
+                  std::size_t{1} << 20);
+    PacketWriter<T> start(start_.words);
+    write_step_start(start, Transport::indirect_buffer(memory_.address(), static_cast<std::uint32_t>(packet_dwords_)));
+    if (const auto r = start.finish(); !r) return pass(r);
+    start_.size = start.size();
+    return {};
+  }
+
+  void report_faults(const ExecutionContext& step) noexcept {
+    for (std::size_t i = 0; i < record_.faults.size(); ++i) {
+      std::byte* const word = faults_.span().data() + i * 4;
+      if (read_little<std::uint32_t>(word) == 0) continue;
+      write_little(word, std::uint32_t{0});
+      step.violated(Worker{.instruction = record_.faults[i]});
+    }
+  }
+
+  StepRecord record_;
+  StepLayout layout_{};
+  Memory memory_{};
+  Memory faults_{};
+  Buffer sample_scratch_{};
+  FixedStream<kStepStartDwords> start_{};
+  std::size_t packet_dwords_ = 0;
+  std::uint64_t recorded_ = 0;
+  Extents last_{};
+  bool patched_ = false;
+};
+
+/// A pm4::Recorder over a program of a device, which finish() seals.
+template <class Transport, TargetChoice Target> class DeviceRecorder : public Recorder {
+ public:
+  using Device = BackendDevice<Transport, Target>;
+  using Program = StepProgram<Transport, Target>;
+
+  DeviceRecorder(Program& program, Device& device) noexcept
+      : Recorder(program.record(), device.kernels()), program_(&program), device_(&device) {}
+
+  [[nodiscard]] Result<void> finish() noexcept { return program_->seal(*device_); }
+
+ private:
+  Program* program_;
+  Device* device_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4
