@@ -94,6 +94,7 @@ TEST(CpuPrimitives, Products) {
           p.batch_count = p.contract_count = 1;
           p.contract_lhs[0] = lhs_last ? 2 : 1;
           p.contract_rhs[0] = rhs_last ? 2 : 1;
+          p.alpha = k == 16 ? 1.0f : -0.3f;
           c.check(HostCall<ops::DotGeneral>{{c.reals(lhs_last ? Shape{2, m, k} : Shape{2, k, m}),
                                              c.reals(rhs_last ? Shape{2, n, k} : Shape{2, k, n})},
                                             {c.tensor(DType::f32, {2, m, n})},

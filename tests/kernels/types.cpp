@@ -99,6 +99,7 @@ TEST(CpuTyped, Products) {
     p.accum_dtype = zrt::default_accumulator(dtype);
     for (const DType out : {dtype, DType::f32}) {
       p.out_dtype = out;
+      p.alpha = p.accum_dtype == DType::f32 && out == DType::f32 ? 0.3f : 1.0f;
       c.check(HostCall<ops::DotGeneral>{{numbers(c, dtype, {7, 19, 2, 5}), numbers(c, dtype, {5, 2, 7, 21})},
                                         {c.tensor(out, {2, 19, 21})},
                                         {},

@@ -77,7 +77,7 @@ class RandomBlocks {
   void step() {
     const PtirTensor x = pick();
     const PtirTensor y = pick();
-    switch (draw(18)) {
+    switch (draw(20)) {
       case 0:
         return keep(0.5 * (x + y));
       case 1:
@@ -125,6 +125,14 @@ class RandomBlocks {
         const PtirTensor projected = b_.dot(coin() ? 0.25 * x : x, matrix());
         return keep(b_.tanh((coin() ? projected + vector() : projected) * (draw(3) == 0 ? 1.0 : 0.5)));
       }
+      case 17:
+        // A bias of the rows or of the features, whose sum others may read.
+        keep(x + (coin() ? vector() : b_.constant({kRows, 1}, random_floats(kRows, draw(3)))));
+        return keep(b_.maximum(values_.back(), b_.scalar(DType::f32, 0.0)));
+      case 18:
+        return keep(
+            b_.dot_general(b_.tanh(0.3 * b_.dot_general(x, maybe(y), {.contract_lhs = {1}, .contract_rhs = {1}})), y,
+                           {.contract_lhs = {1}, .contract_rhs = {0}}));
       default:
         return keep(b_.exp(b_.minimum(x, vector())));
     }
@@ -240,7 +248,8 @@ TEST(Passes, RandomProgramsOfBlocksKeepTheirValues) {
   }
   for (std::size_t i = 0; i < worst.size(); ++i) std::printf("%zu blocks: within %g\n", i + 1, worst[i]);
   for (const auto& [op, count] : fused) std::printf("%s: %zu\n", op.c_str(), count);
-  for (const char* op : {"attention", "softmax", "gated_act", "rms_norm", "layer_norm", "linear", "rope", "convolve"})
+  for (const char* op :
+       {"attention", "softmax", "gated_act", "bias_act", "rms_norm", "layer_norm", "linear", "rope", "convolve"})
     EXPECT_GT(fused[op], 20u) << op;
 }
 

@@ -253,7 +253,10 @@ region @0 main(%0: f32[3, 40], %1: f32[40, 2], %2: f64[64], %3: si64[64], %4: f6
   %11 = cast(%2) {dtype = fp8_e5m2}: fp8_e5m2[64]
   %12 = cast(%3) {dtype = bf16}: bf16[64]
   %13 = cast(%3) {dtype = f32}: f32[64]
-  return %5: f32[3, 2], %6: f64[], %7: f32[], %8: f16[64], %9: bf16[64], %10: fp8_e4m3[64], %11: fp8_e5m2[64], %12: bf16[64], %13: f32[64]
+  %14 = broadcast_to(f32[] {0.3}) {result_shape = [3, 2]}: f32[3, 2]
+  %15 = dot_general(%0, %1) {batch_lhs = [], batch_rhs = [], contract_lhs = [1], contract_rhs = [0]}: f32[3, 2]
+  %16 = elementwise_binary(%15, %14) {op = mul}: f32[3, 2]
+  return %16: f32[3, 2], %5: f32[3, 2], %6: f64[], %7: f32[], %8: f16[64], %9: bf16[64], %10: fp8_e4m3[64], %11: fp8_e5m2[64], %12: bf16[64], %13: f32[64]
 })");
   ASSERT_TRUE(program) << program.error().text();
   std::mt19937_64 random(5);

@@ -430,8 +430,40 @@ TEST(AbsorbScale, NearMisses) {
   EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * vector_of(b, 5, 3); }), 1u)
       << "a vector, not a number";
   EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * 3e38; }), 1u) << "weights overflow";
-  EXPECT_EQ(products([](B& b, const In& in) { return b.tanh(b.dot(in[0], b.transpose(in[0], {1, 0})) * 0.3); }), 1u)
-      << "two tensors of the step";
+}
+
+TEST(AbsorbAlpha, ItsForms) {
+  const std::vector<Shape> shapes{{2, 3, 8}, {2, 5, 8}};
+  const Ops one{"dot_general"};
+  const auto product = [](B& b, const In& in) {
+    return b.dot_general(in[0], in[1], {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {2}});
+  };
+  expect_fused("times a number", shapes, one, [&](B& b, const In& in) { return product(b, in) * 0.3; }, 0.0);
+  expect_fused("a number times", shapes, one, [&](B& b, const In& in) { return -0.3 * product(b, in); }, 0.0);
+  expect_fused("by a power of two", shapes, one, [&](B& b, const In& in) { return product(b, in) / 8.0; }, 0.0);
+  expect_fused("by another number", shapes, one, [&](B& b, const In& in) { return product(b, in) / 7.0; }, 1e-6);
+  expect_fused(
+      "of a transposed operand", {{3, 8}, {5, 8}}, one,
+      [](B& b, const In& in) { return b.dot(in[0], b.transpose(in[1], {1, 0})) * 0.3; }, 0.0);
+}
+
+TEST(AbsorbAlpha, NearMisses) {
+  const auto products = [](const BuildProgram& build) {
+    const FusionResult r = fuse({{3, 8}, {8, 5}}, build);
+    EXPECT_EQ(r.worst, 0.0);
+    return r.count("elementwise_binary");
+  };
+  EXPECT_EQ(products([](B& b, const In& in) {
+              const T y = b.dot(in[0], in[1]);
+              return b.concat({y * 0.3, y}, 0);
+            }),
+            1u)
+      << "the product is read elsewhere";
+  EXPECT_EQ(products([](B& b, const In& in) { return b.dot(in[0], in[1]) * vector_of(b, 5, 3); }), 1u) << "a vector";
+  EXPECT_EQ(products([](B& b, const In& in) { return b.scalar(DType::f32, 0.3) / b.dot(in[0], in[1]); }), 1u)
+      << "a number by a product";
+  EXPECT_EQ(products([](B& b, const In& in) { return (b.dot(in[0], in[1]) * 0.3) * 0.7; }), 1u) << "a second number";
+  EXPECT_EQ(products([](B& b, const In& in) { return b.dot(in[0], in[1]) / 0.0; }), 1u) << "an infinite alpha";
 }
 
 }  // namespace

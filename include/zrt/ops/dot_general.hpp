@@ -19,22 +19,24 @@ struct DotGeneralParams {
   DType accum_dtype = DType::f32;
   DType out_dtype = DType::f32;
   std::array<std::uint8_t, 2> reserved{};
+  float alpha = 1.0f;  ///< multiplies the sum
 
-  static constexpr std::uint8_t version = 2;
+  static constexpr std::uint8_t version = 3;
   static constexpr auto fields = field_list(
       Member{&DotGeneralParams::batch_lhs, "batch_lhs"}, Member{&DotGeneralParams::batch_rhs, "batch_rhs"},
       Member{&DotGeneralParams::contract_lhs, "contract_lhs"}, Member{&DotGeneralParams::contract_rhs, "contract_rhs"},
       Member{&DotGeneralParams::batch_count, "batch_count"},
       Member{&DotGeneralParams::contract_count, "contract_count"},
       Member{&DotGeneralParams::accum_dtype, "accum_dtype"}, Member{&DotGeneralParams::out_dtype, "out_dtype"},
-      Member{&DotGeneralParams::reserved, "reserved"});
+      Member{&DotGeneralParams::reserved, "reserved"}, Member{&DotGeneralParams::alpha, "alpha"});
 };
 
 /// Contraction; output axes are batch, free lhs, free rhs (PTIR `DotGeneral`).
 ///
 /// Operands are multiplied as they are where their domain is that of accum_dtype, else cast to it
 /// first. Sums: dot16 over the contracted axes in the order of the lists, in that domain; products are
-/// not rounded, integers wrap. The sum is rounded once to accum_dtype and cast to out_dtype.
+/// not rounded, integers wrap. The sum is rounded once to accum_dtype and cast to out_dtype. An alpha other than 1
+/// multiplies the sum where accum_dtype and out_dtype are f32; no program says it, absorption sets it.
 struct DotGeneral {
   using Params = DotGeneralParams;
   static constexpr Opcode opcode{73};
@@ -63,6 +65,8 @@ struct DotGeneral {
     if (auto r = expect_same_dtype<DotGeneral>(c.in[1], "rhs", c.in[0].type.dtype, "lhs"); !r) return r;
     if (auto r = expect_computed<DotGeneral>(c.in[0], "lhs"); !r) return r;
     if (auto r = expect_fold<DotGeneral>(ReduceKind::sum, p.accum_dtype, p.out_dtype); !r) return r;
+    if (p.alpha != 1.0f && (p.accum_dtype != DType::f32 || p.out_dtype != DType::f32))
+      return bad_params<DotGeneral>("alpha multiplies a sum that is not f32");
     const Shape& a = c.in[0].type.shape;
     const Shape& b = c.in[1].type.shape;
     if (p.batch_count > kMaxRank || p.contract_count > kMaxRank) return bad_params<DotGeneral>("too many axes");
@@ -137,7 +141,9 @@ struct DotGeneral {
               lane[i % 16] = __builtin_fma(lhs[i], rhs[i], lane[i % 16]);
           }
         }
-        pack_from(p.accum_dtype, static_cast<T>(quant::reduce_tree(lane)), p.out_dtype, c.out[0].data, y);
+        auto sum = static_cast<T>(quant::reduce_tree(lane));
+        if constexpr (std::same_as<T, float>) sum *= p.alpha;
+        pack_from(p.accum_dtype, sum, p.out_dtype, c.out[0].data, y);
       }
     });
   }

@@ -36,7 +36,7 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConcatParams, axis);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConstantParams, form);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::CustomCallParams, extent, dtype, rank, target, outputs, target_bytes, reserved);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::DotGeneralParams, batch_lhs, batch_rhs, contract_lhs, contract_rhs, batch_count,
-                        contract_count, accum_dtype, out_dtype, reserved);
+                        contract_count, accum_dtype, out_dtype, reserved, alpha);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::DynamicWindowParams, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);

@@ -42,6 +42,8 @@ template <> struct OpCases<zrt::ops::DotGeneral> {
     c.params.accum_dtype = r.between(0, 3) != 0 ? zrt::default_accumulator(dtype) : computed_type(r);
     if (c.params.accum_dtype == DType::i1) c.params.accum_dtype = DType::ui16;
     c.params.out_dtype = r.between(0, 3) != 0 ? dtype : computed_type(r);
+    if (c.params.accum_dtype == DType::f32 && c.params.out_dtype == DType::f32 && r.chance())
+      c.params.alpha = r.real(-2.0f, 2.0f);
     c.in = {plain(r, b, shape[0], dtype), plain(r, b, shape[1], dtype)};
     return c;
   }

@@ -6,7 +6,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// y[b][m][n] = sum over k of lhs[b][m][k] · rhs[b][n][k], each index with a stride of its own.
+/// y[b][m][n] = alpha · the sum over k of lhs[b][m][k] · rhs[b][n][k], each index with a stride of its own.
 struct DotShape {
   ops::IndexSpace<2> batch;  ///< where the matrices of each batch begin in lhs and rhs
   std::uint64_t rows = 0;
@@ -16,6 +16,7 @@ struct DotShape {
   std::uint64_t lhs_depth = 0;
   std::uint64_t rhs_col = 0;
   std::uint64_t rhs_depth = 0;
+  float alpha = 1.0f;
 
   [[nodiscard]] bool depth_is_contiguous() const noexcept { return lhs_depth == 1 && rhs_depth == 1; }
   /// True where the tiles of the kernels take the operands as they lie.
@@ -47,6 +48,7 @@ struct DotShape {
     rhs_col = n.line()[0];
     lhs_depth = k.line()[0];
     rhs_depth = k.line()[1];
+    alpha = p.alpha;
     return true;
   }
 };

@@ -56,7 +56,7 @@ struct TypedDot {
         if constexpr (std::same_as<T, double>) {
           y = a.set->dot_f64(lhs, rhs, s.depth);
         } else if constexpr (std::same_as<T, float>) {
-          y = quant::dot16(lhs, rhs, s.depth);
+          y = quant::dot16(lhs, rhs, s.depth) * s.alpha;
         } else {
           std::uint64_t sum = 0;
           for (std::uint64_t k = 0; k < s.depth; ++k)
@@ -149,6 +149,7 @@ struct TypedDot {
       shape.cols = axes[1].elements[1];
       shape.depth = shape.lhs_row = shape.rhs_col = axes[0].elements[2];
       shape.lhs_depth = shape.rhs_depth = 1;
+      shape.alpha = p.alpha;
       shape.batch.add(axes[0].elements[0], {shape.rows * shape.depth, shape.cols * shape.depth});
       // A domain holds these types as they are.
       const bool whole =

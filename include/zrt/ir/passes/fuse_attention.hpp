@@ -68,7 +68,7 @@ struct AttentionParts {
     if (!dot || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
     parts.dot[0] = *dot;
     for (std::size_t i = 0; i < 2; ++i) parts.operand[i] = unscaled(p, in[i], scale);
-    parts.scale = scale;
+    parts.scale = scale * double{dot->alpha};
     return true;
   };
   const auto choice = [&] {
@@ -123,7 +123,7 @@ struct AttentionParts {
 [[nodiscard]] inline bool attention(Pattern& p, AttentionParts& parts) noexcept {
   std::span<const std::uint32_t> in;
   const auto dot = p.made_by<ops::DotGeneral>(p.result(), in);
-  if (!dot || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
+  if (!dot || dot->alpha != 1.0f || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
   parts.dot[1] = *dot;
   parts.operand[2] = in[1];
   const std::uint32_t batches = dot->batch_count;

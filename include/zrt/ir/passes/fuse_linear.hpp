@@ -37,8 +37,8 @@ namespace detail {
       const Shape matrix = p.type(in[1]).shape;
       const std::uint32_t constant = p.constant(in[1]);
       const bool projects = dot->batch_count == 0 && dot->contract_count == 1 && dot->accum_dtype == DType::f32 &&
-                            dot->out_dtype == DType::f32 && p.is_f32(x) && matrix.rank == 2 && constant != kNone &&
-                            p.type(x).shape.rank <= kMaxActivationRank &&
+                            dot->out_dtype == DType::f32 && dot->alpha == 1.0f && p.is_f32(x) && matrix.rank == 2 &&
+                            constant != kNone && p.type(x).shape.rank <= kMaxActivationRank &&
                             dot->contract_lhs[0] + 1u == p.type(x).shape.rank;
       if (!projects) return {};
       const std::size_t rows = matrix[0].extent;

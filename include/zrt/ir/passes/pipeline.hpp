@@ -41,6 +41,7 @@ inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"fuse_linear", &fuse_linear},
     {"fuse_bias_act", &fuse_bias_act},
     {"absorb_scale", &absorb_scale},
+    {"absorb_alpha", &absorb_alpha},
     {"fuse_rope", &fuse_rope},
     {"merge_common_subexpressions", &merge_common_subexpressions},
     {"drop_dead_code", &drop_dead_code},

@@ -49,7 +49,8 @@ template <> struct Lowering<ops::DotGeneral> {
                                  contract.count,
                                  c.dtype_or(field_of<O>("accum_dtype"), default_accumulator(dtype)),
                                  c.dtype_or(field_of<O>("out_dtype"), dtype),
-                                 {}};
+                                 {},
+                                 1.0f};
   }
 };
 

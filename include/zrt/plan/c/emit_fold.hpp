@@ -156,7 +156,8 @@ template <> struct Emit<ops::DotGeneral> {
     }
     inner.close(f.w);
     const Expr sum = floats ? Expr{"zrt_tree_", c_name(domain), "(lane)"} : Expr{"(", c_type(domain), ")sum"};
-    store_from(f.w, p.accum_dtype, sum, c.out[0], outer.at(2));
+    const Expr y_value = p.alpha == 1.0f ? sum : Expr{sum, " * ", literal(p.alpha)};
+    store_from(f.w, p.accum_dtype, y_value, c.out[0], outer.at(2));
     outer.close(f.w);
   }
 };

@@ -129,5 +129,10 @@ void dot_product(const Shape& s, const float* lhs_data, const float* rhs_data, f
       inner_block<1, kVectorWeights>(s, lhs, rhs, rows, cols, y);
     else
       inner_block<kTileActivations, kTileWeights>(s, lhs, rhs, rows, cols, y);
+    if (s.alpha == 1.0f) continue;
+    // The block is in the first-level cache still.
+    const F32 alpha = splat(s.alpha);
+    for (std::uint64_t m = rows.first; m < rows.last; ++m)
+      map(y + m * s.cols, y + m * s.cols, cols.first, cols.last, [&](F32 sum) ZRT_UNROLLED { return sum * alpha; });
   }
 }
