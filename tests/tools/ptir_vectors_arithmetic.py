@@ -545,7 +545,7 @@ def arg_max_cases():
 def dot_block(bl, br, cl, cr, accumulator, out):
     eight = lambda axes: bytes(list(axes) + [0] * (8 - len(axes)))
     return (eight(bl) + eight(br) + eight(cl) + eight(cr) + struct.pack("<II", len(bl), len(cl)) +
-            bytes([dtype_number(accumulator), dtype_number(out), 0, 0]))
+            struct.pack("<BBHf", dtype_number(accumulator), dtype_number(out), 0, 1))
 
 
 def dot_case(a, b, bl, br, cl, cr, accumulator, out):
@@ -744,8 +744,8 @@ def quantization_case(op, source, to, shape, axis):
 
 
 def quantization_cases():
-    for op, sources, targets in (("quantize", FLOATS, INTEGERS), ("dequantize", INTEGERS, FLOATS),
-                                 ("requantize", INTEGERS, INTEGERS)):
+    ops = (("quantize", FLOATS, INTEGERS), ("dequantize", INTEGERS, FLOATS), ("requantize", INTEGERS, INTEGERS))
+    for op, sources, targets in ops:
         for i, source in enumerate(sources):
             for k in range(2 if len(sources) > 6 else 4):
                 to = targets[(3 * i + k) % len(targets)]
@@ -762,6 +762,9 @@ def quantization_cases():
         refused(op, bytes([good_to, 1, 1, 0]), [(good_in, (2,))] + scales((2,)), "invalid_params")
         refused(op, bytes([good_to, 0, 0, 0]), [(good_in, (2,)), ("f32", ()), ("si8", ())] + scales(())[2:],
                 "dtype_mismatch")
+    for op, sources, targets in ops:
+        for source, to in itertools.product(sources, targets):
+            quantization_case(op, source, to, (5, 2), RNG.choice((None, 1)))
 
 
 def main():

@@ -466,8 +466,37 @@ def scatters():
          [scattered("add", one, [((), scalar.codes[()])])])
 
 
+def types():
+    """Each type under each movement; rows of 4-bit elements do not end with a byte."""
+    for i, dtype in enumerate(PLAIN):
+        x, narrow, column, window = (tensor(dtype, shape) for shape in ((3, 5), (3, 2), (3, 1), (2, 3)))
+        index = ("si64", "si32")[i % 2]
+        case("constant", {}, [x], [x])
+        case("reshape", {"shape": [5, 3]}, [x], [Tensor(dtype, x.codes.reshape(5, 3))])
+        case("transpose", {"perm": [1, 0]}, [x], [Tensor(dtype, x.codes.T)])
+        case("broadcast_to", {"shape": [2, 3, 3]}, [column], [Tensor(dtype, np.broadcast_to(column.codes, (2, 3, 3)))])
+        case("slice", {"starts": [1, 1], "sizes": [2, 3]}, [x], [Tensor(dtype, x.codes[1:, 1:4])])
+        case("concat", {"axis": 1}, [narrow, x, column],
+             [Tensor(dtype, np.concatenate([narrow.codes, x.codes, column.codes], 1))])
+        value = x.codes[0, 0]
+        padded = array([value] * 20, (4, 5))
+        padded[1:, 0:3:2] = narrow.codes
+        case("pad", {"low": [1, 0], "high": [0, 2], "interior": [0, 1], "value": pack(dtype, [value])}, [narrow],
+             [Tensor(dtype, padded)])
+        case("tile", {"repeats": [2, 1]}, [x], [Tensor(dtype, np.tile(x.codes, (2, 1)))])
+        at = indices(index, np.array([1, 2]))
+        case("dynamic_slice", {"sizes": [2, 3]}, [x, at], [Tensor(dtype, x.codes[1:, 2:])])
+        updated = x.codes.copy()
+        updated[1:, 2:] = window.codes
+        case("dynamic_update_slice", {"sizes": [2, 3]}, [x, window, at], [Tensor(dtype, updated)])
+        case("take", {}, [x, indices(index, np.array([2, 0, 2]))], [Tensor(dtype, x.codes[[2, 0, 2]])])
+        places = np.array([[4, 0], [1, 1], [3, 2]])
+        case("gather", {"axis": 1}, [x, indices(index, places)],
+             [Tensor(dtype, np.take_along_axis(x.codes, places, 1))])
+
+
 def main():
-    for part in (moves, dynamic, lookups, segments, windows, tops, scatters):
+    for part in (moves, dynamic, lookups, segments, windows, tops, scatters, types):
         part()
     print('{"n": %d, "cases": [' % N)
     print(",\n".join(json.dumps(line, separators=(",", ":")) for line in LINES))

@@ -273,7 +273,7 @@ void check(const json& c, const std::string& op, const json& given, std::uint32_
 class InC {
  public:
   /// Every vector if the environment has ZRT_TEST_ALL_VECTORS, else one in so many.
-  static constexpr std::size_t kOneIn = 11;
+  static constexpr std::size_t kOneIn = 14;
 
   void add(const json& c, VectorProgram v) {
     const bool all = std::getenv("ZRT_TEST_ALL_VECTORS") != nullptr;
@@ -468,6 +468,106 @@ TEST(PtirVectors, GiveTheSameInC) {
   ASSERT_FALSE(HasFailure());
   EXPECT_GT(code.size(), 120u);
   code.check();
+}
+
+/// x is 3 rows of 5, y its rows 2, 0 and 2.
+constexpr std::string_view kEveryRegion = R"(spec_version = ptir.v0.4
+region @0 main(%0 n: si32[], %1 flag: i1[], %2 x: T[3, 5], %3 y: T[3, 5]) {
+  %4 = cond(%1, %2, %3) {true_region = @1, false_region = @2}: T[3, 5]
+  %5 = while_loop(%0, %2, %3) {cond_region = @3, body_region = @4}: tuple<si32[], T[3, 5], T[3, 5]>
+  %6 = take(%2, si32[] {0}): T[5]
+  %7 = scan(%6, %3) {body_region = @5, carry_count = 1, scan_output_count = 1}: tuple<T[5], T[3, 5]>
+  %8 = take(%2, si32[3] {0, 2, 0}): T[3, 5]
+  %9 = take(%2, si32[] {2}): T[5]
+  return %4: T[3, 5], %5[1]: T[3, 5], %5[2]: T[3, 5], %7[1]: T[3, 5], %7[0]: T[5], %8: T[3, 5], %9: T[5]
+}
+region @1 first(%0: T[3, 5], %1: T[3, 5]) {
+  return %0: T[3, 5]
+}
+region @2 second(%0: T[3, 5], %1: T[3, 5]) {
+  return %1: T[3, 5]
+}
+region @3 more(%0: si32[], %1: T[3, 5], %2: T[3, 5]) {
+  %3 = compare(%0, si32[] {0}) {op = gt}: i1[]
+  return %3: i1[], %0: si32[], %1: T[3, 5], %2: T[3, 5]
+}
+region @4 swap(%0: si32[], %1: T[3, 5], %2: T[3, 5]) {
+  %3 = elementwise_binary(%0, si32[] {1}) {op = sub}: si32[]
+  return %3: si32[], %2: T[3, 5], %1: T[3, 5]
+}
+region @5 delay(%0: T[5], %1: T[5]) {
+  return %1: T[5], %0: T[5]
+}
+)";
+
+TEST(PtirVectors, RegionsCarryEveryType) {
+  const json movement = vectors("movement.json");
+  int types = 0;
+  for (const json& c : movement["cases"]) {
+    if (c["op"] != "take" || c["in"][0][1] != json{3, 5}) continue;
+    const std::string type = c["in"][0][0];
+    SCOPED_TRACE(type);
+    std::string text(kEveryRegion);
+    for (std::size_t at = 0; (at = text.find("T[", at)) != std::string::npos;) text.replace(at, 1, type);
+    const auto program = ir::ptir::parse(text);
+    ASSERT_TRUE(program) << program.error().text();
+    const HostValue x = value_from(c["in"][0], 3);
+    const HostValue y = value_from(c["out"][0], 3);
+    for (const char* flag : {"00", "01"}) {
+      const HostValue inputs[]{value_from({"si32", json::array(), "03000000"}, 3),
+                               value_from({"i1", json::array(), flag}, 3), x, y};
+      const ProgramRun run = run_program(*program, inputs, 2);
+      ASSERT_FALSE(run.refused) << run.refused->text();
+      ASSERT_FALSE(run.failed) << run.failed->text();
+      EXPECT_TRUE(run.outputs[0].bytes == (flag[1] == '1' ? x : y).bytes) << "cond";
+      EXPECT_TRUE(run.outputs[1].bytes == y.bytes && run.outputs[2].bytes == x.bytes) << "while_loop, three trips";
+      EXPECT_TRUE(run.outputs[3].bytes == run.outputs[5].bytes) << "scan's rows";
+      EXPECT_TRUE(run.outputs[4].bytes == run.outputs[6].bytes) << "scan's carry";
+    }
+    ++types;
+  }
+  EXPECT_EQ(types, 19);
+}
+
+/// A type without a vector is one that the op refuses.
+TEST(PtirVectors, EveryTypeThatAnOpTakesHasAVector) {
+  std::map<std::string, std::map<std::string, VectorProgram>> by_op;
+  const auto operand = [](const std::string& op) { return op == "select" ? std::size_t{1} : std::size_t{0}; };
+  const auto keep = [&](const json& c, const std::string& op, VectorProgram v) {
+    const json& of = c["in"].size() > operand(op) && !op.starts_with("rng_") ? c["in"][operand(op)] : c["out"][0];
+    by_op[op].try_emplace(of[0], std::move(v));
+  };
+  const json movement = vectors("movement.json");
+  for (const json& c : movement["cases"])
+    if (!c.contains("violates")) keep(c, c["op"], program_of(c, c["op"], c["attrs"], movement["n"], false));
+  each_arithmetic([&](const json& c, const std::string& op, const json& a) {
+    if (!c.contains("violates")) keep(c, op, program_of(c, op, a, c.value("n", 3u), false));
+  });
+  ASSERT_EQ(by_op.size(), 35u);
+  int refused = 0;
+  for (const auto& [op, programs] : by_op)
+    for (const DTypeInfo& row : kDTypes) {
+      const std::string type(row.name);
+      if (is_block(row.dtype) || programs.contains(type)) continue;
+      // Every vector with the type in the place of its own, such as an si8 that may be an index too, gives an error.
+      for (const auto& [own, vector] : programs) {
+        std::string text = vector.text;
+        for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos; at += type.size())
+          text.replace(at, own.size(), type);
+        SCOPED_TRACE(text);
+        const auto program = ir::ptir::parse(text);
+        if (!program) {
+          EXPECT_EQ(program.error().code(), Errc::dtype_mismatch) << program.error().text();
+          continue;
+        }
+        const ProgramRun run = run_program(*program, vector.in);
+        ASSERT_TRUE(run.refused);
+        const Errc code = run.refused->code();
+        EXPECT_TRUE(code == Errc::dtype_mismatch || code == Errc::unimplemented) << name(code);
+      }
+      ++refused;
+    }
+  EXPECT_GT(refused, 20);
 }
 
 /// Where the IR's own rule and the op's shape rule both refuse, they say it with one code.
