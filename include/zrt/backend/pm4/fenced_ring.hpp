@@ -69,8 +69,8 @@ template <OperatingSystem Os> class FencedRing {
   [[nodiscard]] bool passed(std::uint64_t fence) const noexcept { return last_passed() >= fence; }
   [[nodiscard]] std::uint64_t last_passed() const noexcept { return __atomic_load_n(parts_.fence, __ATOMIC_ACQUIRE); }
 
-  /// Waits until `fence` is passed, at most `timeout` nanoseconds; after that `explain(fence)` gives the error of what
-  /// the kernel knows about the queue, or nothing.
+  /// Waits until `fence` is passed, at most `timeout` nanoseconds; then, and now and then before, `explain(fence)` gives
+  /// the error of what the kernel knows about the queue, or nothing.
   ///
   /// Errors: Errc::invalid_argument for a fence that nothing submitted will write; those of `explain`;
   /// limit_exceeded where it knows nothing, with write and read pointer, the last fence that was passed and the packets
@@ -82,13 +82,17 @@ template <OperatingSystem Os> class FencedRing {
       return fail(Errc::invalid_argument, "fence ", fence, " is waited for, ", parts_.ring.published(),
                   " is the last one");
     const std::uint64_t start = os_->now();
+    std::uint64_t asked = start;
     while (!passed(fence)) {
-      if (os_->now() - start >= timeout) {
+      const std::uint64_t now = os_->now();
+      const bool is_over = now - start >= timeout;
+      if (is_over || now - asked >= kAskAfter) {
         // Once more: the thread may have slept since its last look.
         if (passed(fence)) break;
+        asked = now;
         lost_ = explain(fence);
-        if (lost_) lost_ = timed_out(fence, timeout);
-        return lost_;
+        if (lost_ && is_over) lost_ = timed_out(fence, timeout);
+        if (!lost_) return lost_;
       }
       os_->pause();
     }
@@ -113,12 +117,20 @@ template <OperatingSystem Os> class FencedRing {
   [[nodiscard]] const Ring& ring() const noexcept { return parts_.ring; }
 
  private:
+  // Rare enough that a wait of usual length makes no system call, and soon enough for a person.
+  static constexpr std::uint64_t kAskAfter = 100'000'000;
+
   [[nodiscard]] FixedStream<kFenceDwords> fence_packet(std::uint64_t value) const noexcept {
     const ReleaseMem fence{.address = parts_.fence_address, .value = value};
     if (parts_.generation == Generation::gfx11) return stream_of<Gfx1100, kFenceDwords>(fence);
     return stream_of<Gfx1201, kFenceDwords>(fence);
   }
   [[nodiscard]] Result<void> timed_out(std::uint64_t fence, std::uint64_t timeout) const noexcept {
+    // The device model knows why, which no card tells.
+    if constexpr (requires { os_->complaint(); })
+      if (const std::string_view why = os_->complaint(); !why.empty())
+        return fail(Errc::limit_exceeded, "queue ", parts_.queue, " has not passed fence ", fence, " in ",
+                    timeout / 1'000'000, " ms: ", why);
     // What the queue reports is modulo the ring, and late.
     const std::uint64_t read = __atomic_load_n(parts_.read_pointer, __ATOMIC_ACQUIRE);
     auto error = Error::of(Errc::limit_exceeded, "queue ", parts_.queue, " has not passed fence ", fence, " in ",

@@ -87,6 +87,8 @@ class CommandProcessor {
     return check_released();
   }
 
+  /// The next RELEASE_MEM does nothing, as if the chip had lost it.
+  void lose_next_fence() noexcept { loses_fence_ = true; }
   /// Whether the last packet is a wait that is not over.
   [[nodiscard]] bool is_waiting() const noexcept { return waiting_; }
   /// Whether the host may read what dispatches wrote. Errors: Errc::spec_violation.
@@ -179,6 +181,7 @@ class CommandProcessor {
   }
 
   Result<void> release(const PacketView& packet) noexcept {
+    if (std::exchange(loses_fence_, false)) return {};
     ++counters_.fences;
     if (packet.get("INT_SEL") != 0) ++counters_.interrupts;
     const std::uint64_t data = packet.get("DATA_SEL");
@@ -300,6 +303,7 @@ class CommandProcessor {
   Vector<std::uint32_t> buffer_;
   std::size_t buffer_at_ = 0;
   bool waiting_ = false;
+  bool loses_fence_ = false;
   Error wait_{};
   std::uint64_t clock_ = 0;
   std::uint64_t packets_left_ = 0;

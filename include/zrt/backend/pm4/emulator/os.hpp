@@ -131,8 +131,12 @@ class EmulatedOs {
     fail_with_ = error;
   }
 
-  /// Resets the card.
+  /// Resets the card: what its queues had to do and what video memory held is lost.
   void reset_device() noexcept { driver_.queues().reset(); }
+  /// The next fence that a queue comes to is not written.
+  void lose_next_fence() noexcept { driver_.queues().lose_next_fence(); }
+  /// What the model found wrong with the packets of the last queue that stopped; a card would only hang.
+  [[nodiscard]] std::string_view complaint() const noexcept { return driver_.queues().stopped(); }
 
   /// System calls so far.
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }

@@ -56,7 +56,7 @@ class Buffers {
     ++next_;
     if (video) video_used_ += a.size;
     const auto bytes = ProcessMemory::bytes(a.va_addr, a.size);
-    std::memset(bytes.data(), video ? 0xcc : 0, bytes.size());
+    std::memset(bytes.data(), video ? kLostVideo : 0, bytes.size());
     a.handle = object.handle;
     a.mmap_offset = object.handle * kPageBytes;
     return 0;
@@ -104,6 +104,15 @@ class Buffers {
     return 0;
   }
 
+  /// Video memory holds anything from now on.
+  void lose_video() noexcept {
+    for (const BufferObject& object : objects_)
+      if ((object.flags & kfd::kVram) != 0) {
+        const auto bytes = ProcessMemory::bytes(object.address, object.bytes);
+        std::memset(bytes.data(), kLostVideo, bytes.size());
+      }
+  }
+
   /// The host maps the memory at its own address.
   [[nodiscard]] SystemValue map_for_host(const MapRequest& m) noexcept {
     BufferObject* const object = m.offset % kPageBytes == 0 ? find(m.offset / kPageBytes) : nullptr;
@@ -139,6 +148,8 @@ class Buffers {
   [[nodiscard]] std::uint64_t available() const noexcept { return card_.video_bytes - video_used_; }
 
  private:
+  static constexpr int kLostVideo = 0xcc;
+
   [[nodiscard]] SystemValue check(const kfd::MapMemory& m, std::string_view what, BufferObject*& object) noexcept {
     if (m.n_devices != 1 || m.device_ids_array_ptr == 0)
       return refuse_(EINVAL, what, ": ", m.n_devices, " GPUs are listed, the machine has 1");

@@ -77,8 +77,13 @@ class Queues {
                                  hex(address).view(), " was taken away"));
   }
 
-  /// The GPU is reset: what its queues had to do is lost, and their processes are told.
+  void lose_next_fence() noexcept {
+    for (Owned<Queue>& queue : queues_) queue->ring.processor().lose_next_fence();
+  }
+
+  /// The GPU is reset: what its queues had to do and its memory are lost, and their processes are told.
   void reset() noexcept {
+    buffers_.lose_video();
     for (Owned<Queue>& queue : queues_) stop(*queue, Error::of(Errc::unsupported_device, "the GPU was reset"));
     events_.raise(kfd::EventType::hw_exception, {});
   }

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/kfd_faults.cpp: what goes wrong while a queue runs: each fault ends in an error of its own, in time, gives
+// everything back, and leaves a process that can go on.
+// test-set: smoke
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <pm4/kfd_machine.hpp>
+#include <pm4/scaled_add.hpp>
+
+namespace {
+
+using namespace zrt::pm4;
+using namespace zrt::test;
+using kfd::Access;
+using zrt::Errc;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+/// Grids whose waves hang after ten thousand instructions.
+constexpr emulator::GridHook kImpatient{
+    nullptr,
+    [](void*, const emulator::Dispatch& dispatch, const emulator::AddressSpace& memory) noexcept -> zrt::Result<void> {
+      emulator::Dispatch limited = dispatch;
+      limited.instruction_limit = 10000;
+      const auto ran = run_dispatch(limited, memory);
+      if (!ran) return zrt::pass(ran);
+      return {};
+    }};
+
+/// A machine with a queue, a page for results, code in video memory and a block of arguments.
+struct Bench {
+  EmulatedOs os{{}, kImpatient};
+  std::optional<KfdDevice> device;
+  std::optional<KfdTransport> transport;
+  std::optional<KfdMemory> page, code, arguments;
+  KernelDescriptor descriptor{};
+
+  Bench() {
+    auto opened = KfdDevice::open(os);
+    if (!opened) return;
+    device.emplace(std::move(*opened));
+    open();
+    page.emplace(*KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read_write));
+    code.emplace(*KfdMemory::allocate(*device, Heap::bar, 4096, Access::execute));
+    arguments.emplace(*KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read));
+    upload();
+  }
+  void open() {
+    auto made = KfdTransport::open(*device, kSmallRing);
+    ASSERT_TRUE(made) << text(made) << os.refusal();
+    transport.emplace(std::move(*made));
+  }
+  void upload() {
+    const auto blob = scaled_add("gfx1201", descriptor);
+    ASSERT_TRUE(blob) << text(blob);
+    std::memcpy(code->span().data(), blob->data(), blob->size());
+    set_arguments(page->address());
+  }
+  void set_arguments(std::uint64_t a) {
+    zrt::write_little(arguments->span().data(), a);
+    zrt::write_little(arguments->span().data() + 8, page->address());
+    zrt::write_little(arguments->span().data() + 16, page->address() + 1024);
+    zrt::write_little(arguments->span().data() + 24, std::uint32_t{256});
+  }
+  Words step(std::uint64_t program = 0) const {
+    const Launch launch{.program = program_registers<Gfx1201>(descriptor, code->address() + program).value(),
+                        .arguments = arguments->address(),
+                        .workgroup = {256, 1, 1}};
+    Words packets(256);
+    PacketWriter<Gfx1201> writer(packets);
+    write_full_barrier(writer);
+    write_dispatch(writer, launch);
+    EXPECT_TRUE(writer.finish());
+    packets.resize(writer.size());
+    return packets;
+  }
+  /// A whole step on the queue that there is.
+  std::string run() {
+    for (std::uint32_t i = 0; i < 256; ++i)
+      zrt::write_little(page->span().data() + 4 * i, std::bit_cast<std::uint32_t>(static_cast<float>(i)));
+    const auto fence = transport->submit(step());
+    if (!fence) return text(fence);
+    if (const auto waited = transport->wait(*fence, kSecond); !waited) return text(waited);
+    for (std::uint32_t i = 0; i < 256; ++i)
+      if (std::bit_cast<float>(zrt::read_little<std::uint32_t>(page->span().data() + 1024 + 4 * i)) !=
+          4.0f * static_cast<float>(i))
+        return "wrong result";
+    return "";
+  }
+  /// After a fault: a new queue on the same device works, and all of it is given back.
+  void go_on() {
+    transport.reset();
+    open();
+    upload();
+    EXPECT_EQ(run(), "");
+    close();
+  }
+  void close() {
+    transport.reset();
+    page.reset();
+    code.reset();
+    arguments.reset();
+    device.reset();
+    EXPECT_TRUE(os.live().none());
+  }
+};
+
+TEST(KfdFaults, AKernelTouchesMemoryThatIsNotMapped) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  b.set_arguments(0x7000'0000'1230);
+  const auto fence = b.transport->submit(b.step());
+  ASSERT_TRUE(fence);
+  const std::uint64_t start = b.os.now();
+  const auto waited = b.transport->wait(*fence, 10 * kSecond);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::spec_violation);
+  EXPECT_EQ(text(waited), "the GPU touched memory at 0x700000001000 that is not mapped; fence " +
+                              std::to_string(*fence) + " is lost");
+  EXPECT_LT(b.os.now() - start, kSecond) << "the event is asked for long before the timeout";
+  const emulator::QueueFault& fault = b.os.queues().fault();
+  EXPECT_EQ(fault.access.address, 0x7000'0000'1230u);
+  EXPECT_EQ(fault.access.wanted, emulator::Permission::read);
+  EXPECT_FALSE(fault.access.mapped);
+  EXPECT_EQ(fault.dispatch, 2u);
+  b.go_on();
+}
+
+TEST(KfdFaults, AKernelNeverEnds) {
+  Bench b;
+  // s_branch to itself.
+  zrt::write_little(b.code->span().data() + 2048, std::uint32_t{0xbfa0ffff});
+  auto packets = b.step();
+  // The program's address, behind the barrier and the acquire: HDP flush 7, ACQUIRE_MEM 8 and 8, header and offset.
+  constexpr std::size_t program = 7 + 8 + 8 + 2;
+  packets[program] = static_cast<std::uint32_t>((b.code->address() + 2048) >> 8);
+  const auto fence = b.transport->submit(packets);
+  ASSERT_TRUE(fence);
+  const auto waited = b.transport->wait(*fence, kSecond);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+  EXPECT_NE(text(waited).find("the wave has not ended after"), std::string::npos) << text(waited);
+  b.go_on();
+}
+
+TEST(KfdFaults, AWaitIsNeverOver) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  const auto fence = b.transport->submit(words_of(WaitMemory{.address = b.page->address(), .reference = ~0u}));
+  ASSERT_TRUE(fence);
+  const auto waited = b.transport->wait(*fence, kSecond / 100);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+  EXPECT_NE(text(waited).find("behind it WAIT_REG_MEM RELEASE_MEM"), std::string::npos) << text(waited);
+  b.go_on();
+}
+
+TEST(KfdFaults, AFenceIsLost) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  b.os.lose_next_fence();
+  const auto lost = b.transport->submit(words_of(PartialFlush{}));
+  ASSERT_TRUE(lost);
+  // The next fence is a later position of the ring: it stands for those before it.
+  const auto next = b.transport->submit(words_of(PartialFlush{}));
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(b.transport->wait(*lost, kSecond));
+  b.os.lose_next_fence();
+  const auto last = b.transport->submit(words_of(PartialFlush{}));
+  ASSERT_TRUE(last);
+  const auto waited = b.transport->wait(*last, kSecond);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+  EXPECT_NE(text(waited).find("behind it EVENT_WRITE RELEASE_MEM"), std::string::npos) << text(waited);
+  b.go_on();
+}
+
+TEST(KfdFaults, TheDeviceIsResetInMidStep) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  // A fence of the step's own, so that the queue stands between its halves.
+  Words packets = b.step();
+  const Words half = words_of(ReleaseMem{.address = b.page->address() + 4088, .value = 1});
+  packets.insert(packets.end(), half.begin(), half.end());
+  const Words rest = b.step();
+  packets.insert(packets.end(), rest.begin(), rest.end());
+  const auto fence = b.transport->submit(packets);
+  ASSERT_TRUE(fence);
+  b.os.pause();
+  EXPECT_EQ(zrt::read_little<std::uint64_t>(b.page->span().data() + 4088), 1u);
+  EXPECT_FALSE(b.transport->passed(*fence));
+  b.os.reset_device();
+  for (int i = 0; i < 2; ++i) {
+    const auto waited = b.transport->wait(*fence, 10 * kSecond);
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().code(), Errc::unsupported_device) << text(waited);
+  }
+  const auto later = b.transport->submit(packets);
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().code(), Errc::unsupported_device);
+  // Video memory is lost with it.
+  EXPECT_EQ(b.code->span()[0], std::byte{0xcc});
+  b.go_on();
+}
+
+TEST(KfdFaults, AStepLacksABarrier) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  const Words step = b.step();
+  zrt::write_little(b.page->span().data(), std::uint32_t{7});
+  // Registers and grid alone: 7 + 8 + 8 dwords of barrier and acquire are left out.
+  const auto fence = b.transport->submit(std::span(step).subspan(23));
+  ASSERT_TRUE(fence);
+  const auto waited = b.transport->wait(*fence, kSecond);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+  EXPECT_NE(text(waited).find("the host wrote: ACQUIRE_MEM with GLV_INV is missing"), std::string::npos)
+      << text(waited);
+  b.go_on();
+}
+
+TEST(KfdFaults, TheQueueGoesWhileAStepRuns) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  ASSERT_TRUE(b.transport->submit(b.step()));
+  b.go_on();
+}
+
+TEST(KfdFaults, MemoryGoesWhileAStepRuns) {
+  Bench b;
+  ASSERT_EQ(b.run(), "");
+  const auto fence = b.transport->submit(b.step());
+  ASSERT_TRUE(fence);
+  b.arguments.reset();
+  const auto waited = b.transport->wait(*fence, kSecond);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::spec_violation) << text(waited);
+  b.arguments.emplace(*KfdMemory::allocate(*b.device, Heap::host_visible, 4096, Access::read));
+  b.go_on();
+}
+
+}  // namespace
