@@ -32,6 +32,11 @@ class ChosenOs {
   [[nodiscard]] std::uint64_t now() noexcept { return model_ != nullptr ? model_->now() : linux_.now(); }
   void pause() noexcept { model_ != nullptr ? model_->pause() : linux_.pause(); }
 
+  /// Why the device model stopped a queue, in words; empty where it has not, and for a card.
+  [[nodiscard]] std::string_view complaint() const noexcept {
+    return model_ != nullptr ? model_->complaint() : std::string_view{};
+  }
+
   /// The device model, or null.
   [[nodiscard]] emulator::EmulatedOs* model() const noexcept { return model_; }
 

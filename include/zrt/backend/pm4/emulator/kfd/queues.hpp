@@ -88,9 +88,15 @@ class Queues {
     events_.raise(kfd::EventType::hw_exception, {});
   }
 
-  /// Lets every queue execute up to its next fence.
-  void advance() noexcept {
-    for (Owned<Queue>& queue : queues_) advance(*queue);
+  /// Lets every queue execute up to its next fence. Whether some packet was executed.
+  bool advance() noexcept {
+    bool any = false;
+    for (Owned<Queue>& queue : queues_) {
+      const std::uint64_t packets = queue->ring.counters().packets;
+      advance(*queue);
+      any = any || queue->ring.counters().packets != packets;
+    }
+    return any;
   }
 
   /// Why the last queue that stopped did; empty while none has.
