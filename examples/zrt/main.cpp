@@ -69,6 +69,7 @@ CLI::Option* add_ids(CLI::App& app, const char* name, std::vector<std::int32_t>&
 }
 
 const CLI::IsMember kBackends({"cpu", "reference"});
+const CLI::IsMember kModelBackends({"cpu", "reference", "pm4"});
 const CLI::IsMember kKvTypes({"f32", "f16", "bf16"});
 const CLI::IsMember kRoundings({"none", "plan"});
 
@@ -78,7 +79,11 @@ void add_path(CLI::App& app, std::string& path) {
 
 void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
-  app.add_option("--backend", model.backend, "cpu or reference")->check(kBackends)->capture_default_str();
+  app.add_option("--backend", model.backend, "cpu, reference, or pm4 for an AMD card")
+      ->check(kModelBackends)
+      ->capture_default_str();
+  app.add_option("--device", model.device,
+                 "Card of backend pm4: emulated-gfx1201 or emulated-gfx1100; without it, the machine's own");
   app.add_option("-t,--threads", model.threads, "Workers of a step")
       ->check(kDecimal)
       ->check(CLI::Range(1u, 1024u))

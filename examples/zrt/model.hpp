@@ -22,6 +22,7 @@ using Choose = std::function<std::int32_t(std::uint32_t position, std::span<cons
 struct ModelOptions {
   std::string path;
   std::string backend = "cpu";
+  std::string device{};  ///< of backend pm4: emulated-<target>, or empty for the machine's own card
   std::uint32_t threads = 1;
 };
 
@@ -66,6 +67,7 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 
 [[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options);
 [[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options);
+[[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const std::string& device);
 
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);

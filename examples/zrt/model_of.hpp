@@ -13,21 +13,26 @@ template <class B> class ModelOf final : public Model {
  public:
   using Engine = zrt::Engine<B>;
 
-  [[nodiscard]] static Opened open(const std::string& path, zrt::EngineOptions options) {
+  /// `machine` is what the device stands on, if it is not the process's own.
+  [[nodiscard]] static Opened open(const std::string& path, zrt::EngineOptions options,
+                                   const zrt::DeviceOptionsOf<B>& device = {},
+                                   std::shared_ptr<void> machine = nullptr) {
     auto counter = std::make_unique<CountingAllocator>();
     options.allocator = counter->hook();
-    auto engine = Engine::open(path, options);
+    auto engine = Engine::open(path, options, device);
     if (!engine) return zrt::pass(engine);
-    return std::make_unique<ModelOf>(std::move(counter), std::move(*engine));
+    return std::make_unique<ModelOf>(std::move(counter), std::move(machine), std::move(*engine));
   }
 
-  ModelOf(std::unique_ptr<CountingAllocator> counter, Engine engine)
-      : counter_(std::move(counter)), engine_(std::move(engine)) {}
+  ModelOf(std::unique_ptr<CountingAllocator> counter, std::shared_ptr<void> machine, Engine engine)
+      : counter_(std::move(counter)), machine_(std::move(machine)), engine_(std::move(engine)) {}
 
   std::string_view backend() const override { return B::name; }
   std::string_view isa() override {
     if constexpr (requires(const typename B::Device& device) { device.isa(); })
       return name(engine_.device().isa());
+    else if constexpr (requires(const typename B::Device& device) { device.target(); })
+      return engine_.device().target().name;
     else
       return "plain loops";
   }
@@ -56,7 +61,8 @@ template <class B> class ModelOf final : public Model {
   zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
 
  private:
-  std::unique_ptr<CountingAllocator> counter_;  // outlives the engine
+  std::unique_ptr<CountingAllocator> counter_;  // outlives the engine, as does the machine
+  std::shared_ptr<void> machine_;
   Engine engine_;
 };
 

@@ -2,7 +2,9 @@
 // tests/pm4/tokens.cpp: tokens on modelled cards are the reference's; what a step costs; nothing is recorded again.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <pm4.hpp>
 #include <string>
@@ -61,8 +63,13 @@ std::vector<std::int32_t> reference_tokens(const std::string& path, const Reques
   return tokens;
 }
 
-/// 64 tokens of three prompts where ZRT_PM4_LONG is set, else a few of one.
+/// 64 tokens of three prompts and of each file where ZRT_PM4_LONG is set, else a few of one.
 bool long_form() { return std::getenv("ZRT_PM4_LONG") != nullptr; }
+std::vector<std::string> bard_files() {
+  const std::string models = ZRT_SHARED_DIR "/models/bard-";
+  if (!long_form()) return {kBard};
+  return {kBard, models + "q4_0.gguf", models + "q4_k_m.gguf", models + "f32.gguf"};
+}
 std::vector<std::string> prompts() {
   if (!long_form()) return {"ROMEO:\n"};
   return {"ROMEO:\n", "Shall I compare thee", "To be, or not to be"};
@@ -73,19 +80,22 @@ INSTANTIATE_TEST_SUITE_P(Targets, Pm4Tokens, testing::Values("gfx1201", "gfx1100
                          [](const auto& target) { return std::string(target.param); });
 
 TEST_P(Pm4Tokens, GreedyTokensOfBardAreTheReferences) {
-  OnCard on(GetParam(), kBard, small());
-  ASSERT_TRUE(on.engine) << on.why(on.engine.error());
-  for (const std::string& prompt : prompts()) {
-    const Request request = greedy(prompt, long_form() ? 64 : 6);
-    std::vector<std::int32_t> tokens;
-    const std::uint64_t calls = on.card.model().calls();
-    const auto done = on.engine->generate(request, [&](const Token& token) {
-      if (token.id != kNoToken) tokens.push_back(token.id);
-      return true;
-    });
-    ASSERT_TRUE(done) << on.why(done.error());
-    EXPECT_EQ(tokens, reference_tokens(kBard, request)) << prompt;
-    EXPECT_EQ(on.card.model().calls(), calls) << "a step makes no system call";
+  for (const std::string& file : bard_files()) {
+    SCOPED_TRACE(file);
+    OnCard on(GetParam(), file, small());
+    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+    for (const std::string& prompt : prompts()) {
+      const Request request = greedy(prompt, long_form() ? 64 : 6);
+      std::vector<std::int32_t> tokens;
+      const std::uint64_t calls = on.card.model().calls();
+      const auto done = on.engine->generate(request, [&](const Token& token) {
+        if (token.id != kNoToken) tokens.push_back(token.id);
+        return true;
+      });
+      ASSERT_TRUE(done) << on.why(done.error());
+      EXPECT_EQ(tokens, reference_tokens(file, request)) << prompt;
+      EXPECT_EQ(on.card.model().calls(), calls) << "a step makes no system call";
+    }
   }
 }
 
@@ -124,6 +134,88 @@ TEST_P(Pm4Tokens, RequestsJoinAndLeaveWithoutANewRecord) {
   EXPECT_EQ(decode.recorded(), 1u);
   EXPECT_EQ(on.engine->executor().prefill_plan().program().recorded(), 1u);
   EXPECT_TRUE(std::equal(packets.begin(), packets.end(), decode.packets().begin(), decode.packets().end()));
+}
+
+struct Logits {
+  std::vector<std::vector<float>> rows;
+};
+
+/// Logits of a prompt, and of tokens that are fed one by one behind it.
+template <class E>
+Logits logits_of(E& engine, std::span<const std::int32_t> prompt, std::span<const std::int32_t> fed) {
+  Logits out;
+  const auto done = engine.evaluate(
+      prompt, fed, [&](std::uint32_t, std::span<const float> row) { out.rows.emplace_back(row.begin(), row.end()); });
+  EXPECT_TRUE(done) << done.error().text();
+  return out;
+}
+
+/// |a - b| over |b|, in root mean squares.
+double relative_rms(const Logits& a, const Logits& b) {
+  double difference = 0.0, size = 0.0;
+  for (std::size_t r = 0; r < b.rows.size(); ++r)
+    for (std::size_t i = 0; i < b.rows[r].size(); ++i) {
+      const double d = double{a.rows[r][i]} - double{b.rows[r][i]};
+      difference += d * d;
+      size += double{b.rows[r][i]} * double{b.rows[r][i]};
+    }
+  return size > 0.0 ? std::sqrt(difference / size) : difference;
+}
+
+TEST_P(Pm4Tokens, LogitsOfTheGoldenFilesAreTheReferences) {
+  if (!std::filesystem::exists(ZRT_SHARED_DIR "/golden/arch"))
+    GTEST_SKIP() << "SKIPPED: there is no " << ZRT_SHARED_DIR << "/golden/arch";
+  // Every weight type that kernels read, biases of projections, norms of heads, tables of rope factors.
+  std::vector<std::string> names{"llama-q8_0", "llama-q4_k_m", "qwen2", "qwen3-q4_0"};
+  if (long_form())
+    names = {"llama",      "llama-bias", "llama-linear", "llama-rope3", "llama-yarn",   "llama-q4_0", "llama-q4_k_m",
+             "llama-q8_0", "qwen2",      "qwen3",        "qwen3-q4_0",  "qwen3-q4_k_m", "qwen3-q8_0"};
+  const std::vector<std::int32_t> prompt{1, 5, 9, 2, 7}, fed{3, 8};
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    const std::string path = ZRT_SHARED_DIR "/golden/arch/" + name + ".gguf";
+    OnCard on(GetParam(), path, small());
+    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+    const auto reference = open_engine(On::reference, path, small());
+    ASSERT_TRUE(reference) << reference.error().text();
+    const Logits got = logits_of(*on.engine, prompt, fed), want = logits_of(**reference, prompt, fed);
+    ASSERT_EQ(got.rows.size(), prompt.size() + fed.size());
+    ASSERT_EQ(want.rows.size(), got.rows.size());
+    EXPECT_LE(relative_rms(got, want), 2e-3);
+    // The kernels state more than that.
+    EXPECT_EQ(got.rows, want.rows) << "the reference's bits";
+  }
+}
+
+TEST_P(Pm4Tokens, SamplesBehindTheFence) {
+  OnCard on(GetParam(), kBard, small());
+  ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+  Request request = greedy("ROMEO:\n", 5);
+  request.sampling = {.temperature = 0.9f, .top_k = 40, .top_p = 0.95f, .repetition_penalty = 1.2f};
+  request.sampling.seed = 7;
+  std::vector<std::int32_t> tokens;
+  const auto done = on.engine->generate(request, [&](const Token& token) {
+    if (token.id != kNoToken) tokens.push_back(token.id);
+    return true;
+  });
+  ASSERT_TRUE(done) << on.why(done.error());
+  EXPECT_EQ(tokens, reference_tokens(kBard, request));
+}
+
+TEST(Pm4Backend, SaysWhatItLacks) {
+  const auto nothing = Engine<Pm4Backend>::open(kBard, small());
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code(), Errc::invalid_argument) << nothing.error().text();
+  engines::ModelledCard card(Card{});
+  const auto without_kernels = Engine<Pm4Backend>::open(kBard, small(), {.os = &card.os()});
+  ASSERT_FALSE(without_kernels);
+  EXPECT_EQ(without_kernels.error().code(), Errc::not_found) << without_kernels.error().text();
+  EXPECT_TRUE(card.model().live().none());
+  // The machine that runs the tests has no card; one that has finds no kernels.
+  pm4::ChosenOs machine;
+  const auto real = Engine<Pm4Backend>::open(kBard, small(), {.os = &machine});
+  ASSERT_FALSE(real);
+  EXPECT_NE(real.error().code(), Errc::invalid_argument) << real.error().text();
 }
 
 }  // namespace

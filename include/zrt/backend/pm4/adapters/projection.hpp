@@ -6,29 +6,33 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// The kernel that multiplies a weight type with rows of activations.
-struct MatvecKernel {
+/// The kernels that multiply a weight type with rows of activations: matvec_<type>, and matmul_<type> where it has the
+/// same bits.
+struct ProductKernels {
   DType dtype;
   quant::Act act;      ///< what its activations are rounded to
-  std::uint32_t rows;  ///< that one workgroup computes
-  std::string_view name;
+  std::uint32_t rows;  ///< that one workgroup of matvec_<type> computes
+  bool matrix;         ///< prompts take matmul_<type>
 };
-/// One line per weight type. A prompt's rows and a generated token's take the same kernels.
-inline constexpr auto kMatvecKernels = std::to_array<MatvecKernel>({
-    {DType::f32, quant::Act::none, 16, "matvec_f32"},
-    {DType::f16, quant::Act::none, 16, "matvec_f16"},
-    {DType::q8_0, quant::Act::q8_32, 8, "matvec_q8_0"},
-    {DType::q4_0, quant::Act::q8_32, 8, "matvec_q4_0"},
-    {DType::q4_k, quant::Act::q8_256, 8, "matvec_q4_k"},
-    {DType::q6_k, quant::Act::q8_256, 8, "matvec_q6_k"},
+/// One line per weight type. matmul_f16 has other bits than matvec_f16, and a step that holds a prompt may hold generated
+/// tokens too, which must not know.
+inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
+    {DType::f32, quant::Act::none, 16, false},
+    {DType::f16, quant::Act::none, 16, false},
+    {DType::q8_0, quant::Act::q8_32, 8, true},
+    {DType::q4_0, quant::Act::q8_32, 8, true},
+    {DType::q4_k, quant::Act::q8_256, 8, true},
+    {DType::q6_k, quant::Act::q8_256, 8, true},
 });
+/// Rows and tokens of one workgroup of a matrix kernel.
+inline constexpr std::uint32_t kMatrixTile = 64;
 
-/// The kernel for a weight whose activations the plan rounds so.
+/// The kernels for a weight whose activations the plan rounds so.
 ///
 /// Errors: Errc::unsupported_weight_type.
-[[nodiscard]] inline Result<const MatvecKernel*> find_matvec(DType dtype, quant::Act act) noexcept {
-  for (const MatvecKernel& kernel : kMatvecKernels)
-    if (kernel.dtype == dtype && kernel.act == act) return &kernel;
+[[nodiscard]] inline Result<const ProductKernels*> find_product(DType dtype, quant::Act act) noexcept {
+  for (const ProductKernels& kernels : kProductKernels)
+    if (kernels.dtype == dtype && kernels.act == act) return &kernels;
   return fail(Errc::unsupported_weight_type, "pm4 has no matrix product for ", name(dtype), " with activations ",
               act == quant::Act::none ? "that are not rounded" : "that are rounded");
 }
@@ -41,6 +45,7 @@ struct ActivationRows {
   std::uint64_t x = 0;
   std::uint64_t q = 0;  ///< integers, where they are rounded
   std::uint64_t d = 0;  ///< and scales
+  bool prompt = false;  ///< there may be more of them than slots
 
   [[nodiscard]] static constexpr CheckedSize scale_bytes(CheckedSize rows, std::uint32_t cols,
                                                          quant::Act act) noexcept {
@@ -57,7 +62,7 @@ struct ActivationRows {
 [[nodiscard]] inline Result<ActivationRows> round_rows(Recorder& recorder, std::uint64_t x, const StepCount& rows,
                                                        CheckedSize most, std::uint32_t cols, quant::Act act,
                                                        Workspace& workspace) noexcept {
-  ActivationRows a{rows, cols, act, x};
+  ActivationRows a{.rows = rows, .cols = cols, .act = act, .x = x, .prompt = most.raw() > recorder.bounds().slots};
   if (act == quant::Act::none) return a;
   const std::uint32_t group = group_elems(act);
   if (cols % group != 0)
@@ -79,16 +84,22 @@ struct ActivationRows {
 /// Records y = W a + bias for each row; the bias may be absent. `beside`: as KernelCall::beside.
 [[nodiscard]] inline Result<void> project(Recorder& recorder, const Weight& weight, const Weight& bias,
                                           const ActivationRows& a, std::uint64_t y, bool beside) noexcept {
-  const auto kernel = find_matvec(weight.dtype, a.act);
-  if (!kernel) return pass(kernel);
-  KernelCall call((*kernel)->name);
+  const auto kernels = find_product(weight.dtype, a.act);
+  if (!kernels) return pass(kernels);
+  const bool matrix = a.prompt && (*kernels)->matrix;
+  const Name kernel = Name::of(matrix ? "matmul_" : "matvec_", name(weight.dtype));
+  KernelCall call(kernel.view());
   call.matrix(weight);
   if (a.act == quant::Act::none)
     call.buffer(a.x);
   else
     call.buffer(a.q).buffer(a.d);
   call.buffer(bias).buffer(y).value(weight.rows).value(weight.cols);
-  call.grid(StepCount(weight.rows).over((*kernel)->rows), a.rows);
+  const StepCount rows(weight.rows);
+  if (matrix)
+    call.value(a.rows).grid(rows.over(kMatrixTile), a.rows.over(kMatrixTile));
+  else
+    call.grid(rows.over((*kernels)->rows), a.rows);
   if (beside) call.beside();
   return recorder.push(call);
 }
