@@ -7,6 +7,8 @@
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
+#include <vector>
+
 namespace engines {
 
 namespace pm4 = zrt::pm4;
@@ -19,12 +21,10 @@ namespace pm4 = zrt::pm4;
                                                             const pm4::emulator::AddressSpace& memory,
                                                             const zrt::ThreadHook& threads = {}) noexcept;
 
-/// What grids of a modelled card have done.
-struct GridTotals {
-  std::uint64_t grids = 0;
+/// What one grid of a modelled card has done.
+struct GridWork {
   std::uint64_t wave_instructions = 0;
-  std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_written = 0;
+  std::uint64_t bytes = 0;  ///< read and written; what lanes of one instruction share counts once
 };
 
 /// A machine with one modelled card that runs kernels; it stays where it is made.
@@ -35,7 +35,14 @@ class ModelledCard {
 
   [[nodiscard]] pm4::emulator::EmulatedOs& model() noexcept { return model_; }
   [[nodiscard]] pm4::ChosenOs& os() noexcept { return os_; }
-  [[nodiscard]] const GridTotals& totals() const noexcept { return totals_; }
+  /// The grids since forget(), in their order.
+  [[nodiscard]] const std::vector<GridWork>& grids() const noexcept { return grids_; }
+  /// Doorbells that were rung before forget().
+  [[nodiscard]] std::uint64_t doorbells_before() const noexcept { return doorbells_before_; }
+  void forget() {
+    grids_.clear();
+    doorbells_before_ = model_.queues().doorbells_rung();
+  }
 
  private:
   static zrt::Result<void> run(void* self, const pm4::emulator::Dispatch& dispatch,
@@ -43,7 +50,8 @@ class ModelledCard {
 
   pm4::emulator::EmulatedOs model_;
   pm4::ChosenOs os_;
-  GridTotals totals_{};
+  std::vector<GridWork> grids_{};
+  std::uint64_t doorbells_before_ = 0;
 };
 
 }  // namespace engines

@@ -16,13 +16,10 @@ zrt::Result<void> ModelledCard::run(void* self, const pm4::emulator::Dispatch& d
                                     const pm4::emulator::AddressSpace& memory) noexcept {
   const auto counters = run_grid(dispatch, memory);
   if (!counters) return zrt::pass(counters);
-  GridTotals& totals = static_cast<ModelledCard*>(self)->totals_;
-  ++totals.grids;
-  totals.wave_instructions += counters->wave_instructions;
-  for (const pm4::emulator::RegionTraffic& region : counters->regions) {
-    totals.bytes_read += region.bytes_read;
-    totals.bytes_written += region.bytes_written;
-  }
+  GridWork work{.wave_instructions = counters->wave_instructions};
+  for (const pm4::emulator::RegionTraffic& region : counters->regions)
+    work.bytes += region.bytes_read + region.bytes_written;
+  static_cast<ModelledCard*>(self)->grids_.push_back(work);
   return {};
 }
 

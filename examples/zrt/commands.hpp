@@ -18,5 +18,6 @@ namespace program {
 [[nodiscard]] int pm4_pack(const Pm4PackOptions& options);
 [[nodiscard]] int pm4_run(const Pm4RunOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
+[[nodiscard]] int bench_card(const BenchOptions& options);
 
 }  // namespace program

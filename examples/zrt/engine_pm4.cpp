@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/engine_pm4.cpp: models on an AMD card, or on a modelled one.
+#include "card.hpp"
 #include "model_of.hpp"
 
-#include <pm4.hpp>
-
 namespace program {
-namespace {
 
-constexpr std::string_view kEmulated = "emulated-";
-
-/// Room for what a model needs beside its weights; a modelled card has as much memory as it is told.
-constexpr std::uint64_t kModelledBytes = std::uint64_t{16} << 30;
-
-}  // namespace
+zrt::Result<const zrt::pm4::TargetFacts*> modelled_target(std::string_view device) {
+  constexpr std::string_view emulated = "emulated-";
+  const zrt::pm4::TargetFacts* target =
+      device.starts_with(emulated) ? zrt::pm4::find_target(device.substr(emulated.size())) : nullptr;
+  if (target != nullptr) return target;
+  return zrt::fail(zrt::Errc::invalid_argument, "no modelled card is called '", device,
+                   "': it is emulated- and its processor, as in emulated-gfx1201");
+}
 
 Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const std::string& device) {
-  using Model = ModelOf<zrt::Pm4Backend>;
+  using OnCard = ModelOf<zrt::Pm4Backend>;
   if (device.empty()) {
     auto os = std::make_shared<zrt::pm4::ChosenOs>();
-    return Model::open(path, options, {.os = os.get(), .kernels = engines::kernels()}, os);
+    auto model = OnCard::open(path, options, {.os = os.get(), .kernels = engines::kernels()}, os);
+    if (model || model.error().code() != zrt::Errc::unsupported_device) return model;
+    zrt::Error error = model.error();
+    return std::unexpected<zrt::Error>(error.append("; --device emulated-gfx1201 is a modelled card"));
   }
-  const std::string_view name(device);
-  const zrt::pm4::TargetFacts* target =
-      name.starts_with(kEmulated) ? zrt::pm4::find_target(name.substr(kEmulated.size())) : nullptr;
-  if (target == nullptr)
-    return zrt::fail(zrt::Errc::invalid_argument, "no device is called ", name,
-                     "; a modelled card is emulated- and its processor, as in emulated-gfx1201");
+  const auto target = modelled_target(device);
+  if (!target) return zrt::pass(target);
   auto card = std::make_shared<engines::ModelledCard>(
-      zrt::pm4::emulator::Card{.target = target, .video_bytes = kModelledBytes});
-  auto model = Model::open(path, options, {.os = &card->os(), .kernels = engines::kernels()}, card);
+      zrt::pm4::emulator::Card{.target = *target, .video_bytes = kModelledBytes});
+  auto model = OnCard::open(path, options, {.os = &card->os(), .kernels = engines::kernels()}, card);
   if (model || card->model().refusal().empty()) return model;
   zrt::Error error = model.error();
   return std::unexpected<zrt::Error>(error.append("; the device model says: ").append(card->model().refusal()));
