@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/split_activation.cl: activations of f32 as sums of two of f16 times a power of two, for matmul_f16.
+// kernels/pm4/split_activation.cl: activations of f32 as sums of two of f16 times a power of two, for matmul_relaxed_f16.
 //
 // Grid: tokens. x [tokens][cols] is (high + low) * scale, a scale for each token: the largest magnitude becomes 2^14 to
 // 2^15, so that products neither overflow nor, by what f16 cannot tell from 0, lose more than 2^-38 of that magnitude.
