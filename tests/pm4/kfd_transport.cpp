@@ -6,11 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include <pm4/kfd_machine.hpp>
+#include <pm4/queue_machine.hpp>
 #include <pm4/scaled_add.hpp>
 
 // Compiles for a real machine too.
 template class zrt::pm4::kfd::Transport<zrt::pm4::LinuxOs>;
+template class zrt::pm4::umq::Transport<zrt::pm4::LinuxOs>;
 
 namespace {
 
@@ -21,20 +22,22 @@ using kfd::Heap;
 using zrt::Errc;
 
 /// Uploads, dispatches and compares on one machine.
-template <class Target> void run_scaled_add(EmulatedOs& os) {
-  const auto device = KfdDevice::open(os);
+template <class Target, class Tier> void run_scaled_add(EmulatedOs& os) {
+  using Transport = typename Tier::Transport;
+  using Memory = typename Transport::Memory;
+  const auto device = Transport::Device::open(os);
   ASSERT_TRUE(device) << text(device) << os.refusal();
   ASSERT_EQ(device->target().name, Target::name);
-  auto transport = KfdTransport::open(*device);
+  auto transport = Transport::open(*device);
   ASSERT_TRUE(transport) << text(transport) << os.refusal();
   KernelDescriptor descriptor;
   const auto blob = scaled_add(std::string(Target::name), descriptor);
   ASSERT_TRUE(blob) << text(blob);
 
   constexpr std::uint32_t count = 300;
-  const auto code = KfdMemory::allocate(*device, Heap::bar, blob->size(), Access::execute);
-  const auto data = KfdMemory::allocate(*device, Heap::host_visible, 3 * count * 4, Access::read_write);
-  const auto arguments = KfdMemory::allocate(*device, Heap::host_visible, 32, Access::read);
+  const auto code = Memory::allocate(*device, Heap::bar, blob->size(), Access::execute);
+  const auto data = Memory::allocate(*device, Heap::host_visible, 3 * count * 4, Access::read_write);
+  const auto arguments = Memory::allocate(*device, Heap::host_visible, 32, Access::read);
   ASSERT_TRUE(code && data && arguments);
   std::memcpy(code->span().data(), blob->data(), blob->size());
   auto* const floats = reinterpret_cast<float*>(data->span().data());
@@ -55,7 +58,7 @@ template <class Target> void run_scaled_add(EmulatedOs& os) {
                  {.program = *program, .arguments = arguments->address(), .workgroup = {256, 1, 1}, .grid = {2, 1, 1}});
   ASSERT_TRUE(writer.finish()) << text(writer.finish());
 
-  const std::uint64_t calls = os.calls();
+  const std::uint64_t calls = os.calls(), rung = os.queues().doorbells_rung();
   const auto fence = transport->submit(std::span(packets).first(writer.size()));
   ASSERT_TRUE(fence) << text(fence);
   EXPECT_FALSE(transport->passed(*fence));
@@ -65,19 +68,28 @@ template <class Target> void run_scaled_add(EmulatedOs& os) {
   EXPECT_EQ(os.calls(), calls) << "submit and wait make no system call";
   for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(floats[2 * count + i], floats[i] + floats[count + i] * 3.0f) << i;
   EXPECT_EQ(os.queues().counters().dispatches, 1u);
-  EXPECT_EQ(os.queues().doorbells_rung(), 1u);
+  EXPECT_EQ(os.queues().doorbells_rung(), rung + 1);
 }
 
 TEST(KfdTransport, RunsAKernelOnEachCardAndKernelVersion) {
   for (const auto& version : {emulator::kLinux6_8, emulator::kLinux6_12, emulator::kLinux6_16}) {
     SCOPED_TRACE(version.name);
     EmulatedOs rdna4({.target = &kTargetFacts<Gfx1201>, .kernel = version}, kInterpreter);
-    run_scaled_add<Gfx1201>(rdna4);
+    run_scaled_add<Gfx1201, Kfd>(rdna4);
     EXPECT_TRUE(rdna4.live().none());
     EmulatedOs rdna3({.target = &kTargetFacts<Gfx1100>, .kernel = version}, kInterpreter);
-    run_scaled_add<Gfx1100>(rdna3);
+    run_scaled_add<Gfx1100, Kfd>(rdna3);
     EXPECT_TRUE(rdna3.live().none());
   }
+}
+
+TEST(UmqTransport, RunsAKernelOnEachCard) {
+  EmulatedOs rdna4({.target = &kTargetFacts<Gfx1201>, .kernel = Umq::kernel}, kInterpreter);
+  run_scaled_add<Gfx1201, Umq>(rdna4);
+  EXPECT_TRUE(rdna4.live().none());
+  EmulatedOs rdna3({.target = &kTargetFacts<Gfx1100>, .shader_engines = 6, .kernel = Umq::kernel}, kInterpreter);
+  run_scaled_add<Gfx1100, Umq>(rdna3);
+  EXPECT_TRUE(rdna3.live().none());
 }
 
 TEST(KfdTransport, GoesRoundASmallRingWithoutACall) {

@@ -73,6 +73,8 @@ inline constexpr auto kSystemErrors = std::to_array<SystemError>({
     {ENOSYS, "ENOSYS", Errc::unsupported_device},
     {EADDRINUSE, "EADDRINUSE", Errc::io_error},
     {ETIME, "ETIME", Errc::limit_exceeded},
+    {EOPNOTSUPP, "EOPNOTSUPP", Errc::unsupported_device},
+    {524, "ENOTSUPP", Errc::unsupported_device},  // the kernel's own, which leaves it all the same
 });
 
 /// The error of a system call that gave `value`; `what` says which, `of` on what.

@@ -16,6 +16,15 @@ struct QueueCounters {
   std::uint64_t fences = 0;
   std::uint64_t interrupts = 0;
   std::uint64_t progress_signals = 0;  ///< PROTECTED_FENCE_SIGNAL
+
+  constexpr QueueCounters& operator+=(const QueueCounters& other) noexcept {
+    packets += other.packets;
+    dispatches += other.dispatches;
+    fences += other.fences;
+    interrupts += other.interrupts;
+    progress_signals += other.progress_signals;
+    return *this;
+  }
 };
 
 /// Why a queue's access to memory failed, for the event that tells its process.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/emulator/kfd/driver.hpp>
+#include <zrt/backend/pm4/emulator/umq/render_node.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
@@ -14,12 +15,40 @@ struct LiveHandles {
   std::size_t buffers = 0;
   std::size_t queues = 0;
   std::size_t events = 0;
+  std::size_t syncobjs = 0;
   [[nodiscard]] constexpr bool none() const noexcept {
-    return files + ranges + doorbells + buffers + queues + events == 0;
+    return files + ranges + doorbells + buffers + queues + events + syncobjs == 0;
   }
 };
 
-/// A machine with one card and one process, whose system calls these are.
+/// What the queues of a process have done.
+class QueueReport {
+ public:
+  /// What all queues have done, those that were destroyed left out.
+  [[nodiscard]] const QueueCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] std::uint64_t doorbells_rung() const noexcept { return doorbells_; }
+  /// Why a queue stopped; empty while none has. Good until the next call.
+  [[nodiscard]] std::string_view stopped() const noexcept { return stopped_; }
+
+  /// An access that memory did not allow, if there was one.
+  [[nodiscard]] QueueFault fault() const noexcept { return fault_; }
+
+  template <class Queues> void add(const Queues& queues) noexcept {
+    counters_ += queues.counters();
+    doorbells_ += queues.doorbells_rung();
+    if (!queues.stopped().empty()) stopped_ = queues.stopped();
+    if (queues.fault().happened()) fault_ = queues.fault();
+  }
+
+ private:
+  QueueCounters counters_{};
+  std::uint64_t doorbells_ = 0;
+  std::string_view stopped_{};
+  QueueFault fault_{};
+};
+
+/// A machine with one card and one process, whose system calls these are: those of /dev/kfd and of the card's render
+/// node.
 ///
 /// Nothing in it has a thread: queues execute when the process pauses or waits, and time passes with each look at the
 /// clock. It stays where it was made, and one thread uses it at a time.
@@ -28,20 +57,25 @@ class EmulatedOs {
   explicit EmulatedOs(const Card& card = {}, GridHook grids = {}, Allocator allocator = system_allocator()) noexcept
       : card_(card),
         allocator_(allocator),
+        video_(card.video_bytes),
         process_(allocator),
-        files_(allocator),
-        driver_(card_, process_, refuse_, grids, allocator) {}
+        grids_(grids),
+        driver_(card_, video_, process_, refuse_, grids, allocator),
+        files_(allocator) {}
   EmulatedOs(const EmulatedOs&) = delete;
   EmulatedOs& operator=(const EmulatedOs&) = delete;
 
   [[nodiscard]] SystemValue open(std::string_view path, bool) noexcept {
     if (const SystemValue r = count(); r != 0) return r;
     OpenFile file(allocator_);
-    if (path == "/dev/kfd") {
+    if (path == "/dev/kfd" && card_.has_kfd) {
       file.kind = FileKind::calls;
     } else if (path == Name::of("/dev/dri/renderD", card_.render_minor).view()) {
+      auto node = Owned<RenderNode>::make(allocator_, card_, video_, vram_lost_, process_, refuse_, grids_, allocator_);
+      if (!node) return refuse_(ENOMEM, node.error().text());
       file.kind = FileKind::render;
-    } else if (path.starts_with(kfd::kTopologyNodes)) {
+      file.node = std::move(*node);
+    } else if (path.starts_with(kfd::kTopologyNodes) && card_.has_kfd) {
       const auto written = write_topology_file(card_, path.substr(kfd::kTopologyNodes.size()), file.text);
       if (!written) return refuse_(ENOMEM, written.error().text());
       if (*written) file.kind = FileKind::text;
@@ -78,9 +112,10 @@ class EmulatedOs {
 
   [[nodiscard]] SystemValue ioctl(int number, std::uint32_t request, void* argument) noexcept {
     if (const SystemValue r = count(); r != 0) return r;
-    const OpenFile* const file = find(number);
+    OpenFile* const file = find(number);
     if (file == nullptr) return refuse_(EBADF, "file ", number, " is not open");
-    if (file->kind != FileKind::calls) return refuse_(ENOTTY, "file ", number, " takes no calls of KFD");
+    if (file->kind == FileKind::render) return file->node->call(request, argument, time_);
+    if (file->kind != FileKind::calls) return refuse_(ENOTTY, "file ", number, " takes no calls");
     return driver_.call(request, argument, [&](int render) -> std::uint64_t {
       const OpenFile* const other = find(render);
       return other != nullptr && other->kind == FileKind::render ? other->serial : 0;
@@ -101,6 +136,7 @@ class EmulatedOs {
     const OpenFile* const file = find(m.file);
     if (file == nullptr || file->kind == FileKind::text) return refuse_(EBADF, "mmap: file ", m.file);
     if (m.protection != Protection::read_write) return refuse_(EINVAL, "mmap: of a device without access");
+    if (file->kind == FileKind::render && m.offset >= GemObjects::kOffsets) return file->node->gem().map_for_host(m);
     if (file->kind == FileKind::render) return driver_.buffers().map_for_host(m);
     const SystemValue at = driver_.queues().map_doorbells(m);
     if (at > 0) ++doorbells_;
@@ -115,8 +151,12 @@ class EmulatedOs {
       --doorbells_;
       return 0;
     }
-    if (driver_.buffers().lives_in(address, bytes))
-      return refuse_(EINVAL, "munmap: memory of the GPU still lives at ", hex(address).view());
+    bool lives = driver_.buffers().lives_in(address, bytes);
+    for (const OpenFile& file : files_) {
+      if (file.node && file.node->gem().unmap_doorbells(address, bytes)) return 0;
+      lives = lives || (file.node && file.node->gem().lives_in(address, bytes));
+    }
+    if (lives) return refuse_(EINVAL, "munmap: memory of the GPU still lives at ", hex(address).view());
     if (!process_.release(address, bytes))
       return refuse_(EINVAL, "munmap: ", bytes, " bytes at ", hex(address).view(), " are no mapping");
     return 0;
@@ -125,7 +165,10 @@ class EmulatedOs {
   [[nodiscard]] std::uint64_t now() noexcept { return time_ += 1000; }
   /// Lets queues execute. Where none does anything, more time passes: nobody waits for a queue that hangs.
   void pause() noexcept {
-    if (!driver_.queues().advance()) time_ += 100'000;
+    bool any = driver_.queues().advance();
+    for (const OpenFile& file : files_)
+      if (file.node && file.node->queues().advance()) any = true;
+    if (!any) time_ += 100'000;
   }
 
   /// Makes the system call after so many others fail with that errno, once; 1 is the next one.
@@ -135,18 +178,33 @@ class EmulatedOs {
   }
 
   /// Resets the card: what its queues had to do and what video memory held is lost.
-  void reset_device() noexcept { driver_.queues().reset(); }
+  void reset_device() noexcept {
+    ++vram_lost_;
+    driver_.queues().reset();
+    for (const OpenFile& file : files_)
+      if (file.node) file.node->reset();
+  }
   /// The next fence that a queue comes to is not written.
-  void lose_next_fence() noexcept { driver_.queues().lose_next_fence(); }
+  void lose_next_fence() noexcept {
+    driver_.queues().lose_next_fence();
+    for (const OpenFile& file : files_)
+      if (file.node) file.node->queues().lose_next_fence();
+  }
   /// What the model found wrong with the packets of the last queue that stopped; a card would only hang.
-  [[nodiscard]] std::string_view complaint() const noexcept { return driver_.queues().stopped(); }
+  [[nodiscard]] std::string_view complaint() const noexcept { return queues().stopped(); }
 
   /// System calls so far.
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
   /// Why the last call was refused, in words.
   [[nodiscard]] std::string_view refusal() const noexcept { return refuse_.reason(); }
-  [[nodiscard]] const Queues& queues() const noexcept { return driver_.queues(); }
-  [[nodiscard]] std::uint64_t available_video() const noexcept { return driver_.buffers().available(); }
+  [[nodiscard]] QueueReport queues() const noexcept {
+    QueueReport report;
+    report.add(driver_.queues());
+    for (const OpenFile& file : files_)
+      if (file.node) report.add(file.node->queues());
+    return report;
+  }
+  [[nodiscard]] std::uint64_t available_video() const noexcept { return video_.available(); }
 
   [[nodiscard]] LiveHandles live() const noexcept {
     LiveHandles live{.ranges = process_.ranges(),
@@ -154,7 +212,14 @@ class EmulatedOs {
                      .buffers = driver_.buffers().count(),
                      .queues = driver_.queues().count(),
                      .events = driver_.events().count()};
-    for (const OpenFile& file : files_) live.files += file.kind != FileKind::closed;
+    for (const OpenFile& file : files_) {
+      live.files += file.kind != FileKind::closed;
+      if (!file.node) continue;
+      live.doorbells += file.node->gem().doorbells_mapped();
+      live.buffers += file.node->gem().count();
+      live.queues += file.node->queues().count();
+      live.syncobjs += file.node->syncobjs().count();
+    }
     return live;
   }
 
@@ -166,6 +231,7 @@ class EmulatedOs {
     std::uint64_t serial = 0;
     String text;
     std::size_t at = 0;
+    Owned<RenderNode> node{};
   };
   // As if the process had its three usual ones.
   static constexpr int kFirstFile = 3;
@@ -184,9 +250,12 @@ class EmulatedOs {
   Card card_;
   Allocator allocator_;
   Refusal refuse_{};
+  VideoMemory video_;
+  std::uint32_t vram_lost_ = 0;
   ProcessMemory process_;
-  Vector<OpenFile> files_;
+  GridHook grids_;
   KfdDriver driver_;
+  Vector<OpenFile> files_;
   std::size_t doorbells_ = 0;
   std::uint64_t opened_ = 0;
   std::uint64_t calls_ = 0;

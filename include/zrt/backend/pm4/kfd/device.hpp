@@ -51,6 +51,12 @@ template <OperatingSystem Os> class Device {
   [[nodiscard]] Os& os() const noexcept { return *os_; }
   [[nodiscard]] const Node& node() const noexcept { return node_; }
   [[nodiscard]] const TargetFacts& target() const noexcept { return *find_target_version(node_.gfx_target_version); }
+  [[nodiscard]] std::uint32_t compute_units() const noexcept {
+    return node_.simd_per_cu == 0 ? 0 : node_.simd_count / node_.simd_per_cu;
+  }
+  [[nodiscard]] std::uint32_t shader_engines() const noexcept {
+    return node_.simd_arrays_per_engine == 0 ? 0 : node_.array_count / node_.simd_arrays_per_engine;
+  }
   [[nodiscard]] std::uint32_t minor_version() const noexcept { return minor_; }
   /// The file of the calls, and the one that memory is mapped from.
   [[nodiscard]] int calls_file() const noexcept { return calls_.number(); }

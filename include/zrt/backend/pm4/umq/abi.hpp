@@ -13,6 +13,14 @@
 /// way.
 namespace zrt::inline ZRT_ABI::pm4::umq {
 
+/// What a call wrote over the start of its argument.
+template <class Out, class Arguments> [[nodiscard]] Out answer_in(const Arguments& arguments) noexcept {
+  static_assert(sizeof(Out) <= sizeof(Arguments));
+  Out out;
+  __builtin_memcpy(static_cast<void*>(&out), &arguments, sizeof out);
+  return out;
+}
+
 enum class QueueOperation : std::uint32_t { create = 1, free = 2 };
 /// The kind of engine that a queue is for.
 inline constexpr std::uint32_t kIpCompute = 1;

@@ -2,10 +2,11 @@
 // zrt/backend/pm4/emulator/kfd/buffers.hpp: memory that a process has allocated on the modelled GPU.
 #pragma once
 
-#include <zrt/backend/pm4/emulator/kfd/card.hpp>
+#include <zrt/backend/pm4/emulator/card.hpp>
 #include <zrt/backend/pm4/emulator/memory.hpp>
 #include <zrt/backend/pm4/emulator/process_memory.hpp>
 #include <zrt/backend/pm4/emulator/refusal.hpp>
+#include <zrt/backend/pm4/emulator/video_memory.hpp>
 #include <zrt/backend/pm4/kfd/abi.hpp>
 
 #include <cstring>
@@ -27,8 +28,9 @@ struct BufferObject {
 /// fields that are not 0 where they should be.
 class Buffers {
  public:
-  Buffers(const Card& card, ProcessMemory& process, Refusal& refuse, const Allocator& allocator) noexcept
-      : card_(card), process_(process), refuse_(refuse), objects_(allocator), memory_(allocator) {}
+  Buffers(const Card& card, VideoMemory& video, ProcessMemory& process, Refusal& refuse,
+          const Allocator& allocator) noexcept
+      : card_(card), video_(video), process_(process), refuse_(refuse), objects_(allocator), memory_(allocator) {}
 
   [[nodiscard]] SystemValue allocate(kfd::AllocMemory& a) noexcept {
     constexpr std::uint32_t places = kfd::kVram | kfd::kGtt;
@@ -54,7 +56,7 @@ class Buffers {
     const BufferObject object{next_, a.va_addr, a.size, a.flags, false};
     if (!objects_.push_back(object)) return refuse_(ENOMEM, "ALLOC: the model has no memory");
     ++next_;
-    if (video) video_used_ += a.size;
+    if (video) (void)video_.take(a.size);
     const auto bytes = ProcessMemory::bytes(a.va_addr, a.size);
     std::memset(bytes.data(), video ? kLostVideo : 0, bytes.size());
     a.handle = object.handle;
@@ -67,7 +69,7 @@ class Buffers {
     if (object == nullptr) return refuse_(EINVAL, "FREE: there is no memory with handle ", handle);
     if (handle == event_page) return refuse_(EPERM, "FREE: the event page stays until the process ends");
     if (object->mapped) return refuse_(EBUSY, "FREE: memory at ", hex(object->address).view(), " is still mapped");
-    if ((object->flags & kfd::kVram) != 0) video_used_ -= object->bytes;
+    if ((object->flags & kfd::kVram) != 0) video_.give_back(object->bytes);
     *object = objects_.back();
     objects_.pop_back();
     return 0;
@@ -145,7 +147,7 @@ class Buffers {
 
   [[nodiscard]] const AddressSpace& memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t count() const noexcept { return objects_.size(); }
-  [[nodiscard]] std::uint64_t available() const noexcept { return card_.video_bytes - video_used_; }
+  [[nodiscard]] std::uint64_t available() const noexcept { return video_.available(); }
 
  private:
   static constexpr int kLostVideo = 0xcc;
@@ -163,12 +165,12 @@ class Buffers {
   }
 
   const Card& card_;
+  VideoMemory& video_;
   ProcessMemory& process_;
   Refusal& refuse_;
   Vector<BufferObject> objects_;
   AddressSpace memory_;
   std::uint64_t next_ = 1;
-  std::uint64_t video_used_ = 0;
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

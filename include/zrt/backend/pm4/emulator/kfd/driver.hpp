@@ -10,11 +10,11 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 /// What the kernel keeps of one process, from its first call until it ends: files come and go.
 class KfdDriver {
  public:
-  KfdDriver(const Card& card, ProcessMemory& process, Refusal& refuse, GridHook grids,
+  KfdDriver(const Card& card, VideoMemory& video, ProcessMemory& process, Refusal& refuse, GridHook grids,
             const Allocator& allocator) noexcept
       : card_(card),
         refuse_(refuse),
-        buffers_(card, process, refuse, allocator),
+        buffers_(card, video, process, refuse, allocator),
         events_(buffers_, refuse, allocator),
         queues_(card, buffers_, events_, refuse, grids, allocator) {}
 

@@ -108,14 +108,7 @@ class Queues {
   /// What all queues have done, those that were destroyed left out.
   [[nodiscard]] QueueCounters counters() const noexcept {
     QueueCounters all;
-    for (const Owned<Queue>& queue : queues_) {
-      const QueueCounters& one = queue->ring.counters();
-      all.packets += one.packets;
-      all.dispatches += one.dispatches;
-      all.fences += one.fences;
-      all.interrupts += one.interrupts;
-      all.progress_signals += one.progress_signals;
-    }
+    for (const Owned<Queue>& queue : queues_) all += queue->ring.counters();
     return all;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/pm4/emulator/kfd/card.hpp: the card and the kernel that the device model stands for.
+// zrt/backend/pm4/emulator/card.hpp: the card and the kernel that the device model stands for.
 #pragma once
 
 #include <zrt/backend/pm4/kfd/topology.hpp>
@@ -14,10 +14,13 @@ struct KernelVersion {
   bool compares_sizes = false;    ///< of a queue's buffers, exactly
   bool tells_save_sizes = false;  ///< cwsr_size and ctl_stack_size in the topology
   std::uint32_t least_ring = 0;   ///< smaller rings are enlarged
+  std::uint32_t drm_minor = 0;    ///< of the amdgpu driver, 3.N
+  bool user_queues = false;       ///< USERQ, and the long form of GEM_VA
 };
-inline constexpr KernelVersion kLinux6_8{"6.8", 14, false, false, 0};
-inline constexpr KernelVersion kLinux6_12{"6.12", 17, true, false, 0};
-inline constexpr KernelVersion kLinux6_16{"6.16", 17, true, true, 1024};
+inline constexpr KernelVersion kLinux6_8{"6.8", 14, false, false, 0, 56, false};
+inline constexpr KernelVersion kLinux6_12{"6.12", 17, true, false, 0, 59, false};
+inline constexpr KernelVersion kLinux6_16{"6.16", 17, true, true, 1024, 64, true};
+inline constexpr auto kKernels = std::to_array<KernelVersion>({kLinux6_8, kLinux6_12, kLinux6_16});
 
 /// A card. The usual one is small, so that its save area is.
 struct Card {
@@ -28,6 +31,8 @@ struct Card {
   std::uint32_t render_minor = 128;
   std::uint64_t video_bytes = std::uint64_t{1} << 30;
   bool large_bar = true;
+  bool has_kfd = true;      ///< the kernel has /dev/kfd and its topology
+  bool user_queues = true;  ///< the driver's parameter user_queue allows them, where the kernel has them
   KernelVersion kernel = kLinux6_12;
 
   [[nodiscard]] constexpr kfd::Node node() const noexcept {

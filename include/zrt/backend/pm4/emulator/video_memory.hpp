@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/emulator/video_memory.hpp: how much video memory of the modelled card is taken.
+#pragma once
+
+#include <zrt/core/config.hpp>
+
+#include <cstdint>
+
+namespace zrt::inline ZRT_ABI::pm4::emulator {
+
+/// One card's, whichever driver hands it out.
+class VideoMemory {
+ public:
+  explicit VideoMemory(std::uint64_t total) noexcept : total_(total) {}
+
+  [[nodiscard]] bool take(std::uint64_t bytes) noexcept {
+    if (bytes > available()) return false;
+    used_ += bytes;
+    return true;
+  }
+  void give_back(std::uint64_t bytes) noexcept { used_ -= bytes; }
+
+  [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
+  [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
+  [[nodiscard]] std::uint64_t available() const noexcept { return total_ - used_; }
+
+ private:
+  std::uint64_t total_;
+  std::uint64_t used_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::pm4::emulator

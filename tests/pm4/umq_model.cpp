@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/umq_model.cpp: what the modelled kernel refuses of a user queue, each with its errno and its reason; what a
+// user queue tells when it stops.
+// test-set: smoke
+#include <gtest/gtest.h>
+
+#include <pm4/queue_machine.hpp>
+
+namespace {
+
+using namespace zrt::pm4;
+using namespace zrt::test;
+using zrt::Errc;
+
+constexpr emulator::Card kCard{.kernel = Umq::kernel};
+
+template <class Arguments> int call(EmulatedOs& os, const UmqDevice& device, std::uint32_t request, Arguments a) {
+  return static_cast<int>(-os.ioctl(device.render_file(), request, &a));
+}
+std::uint64_t address_of(const auto& object) { return reinterpret_cast<std::uintptr_t>(&object); }
+
+/// A queue's buffers, and the arguments that make it.
+struct Parts {
+  explicit Parts(const UmqDevice& device)
+      : ring(*UmqMemory::allocate(device, Heap::host_visible, 8192, Access::read)),
+        write_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, Access::read_write)),
+        read_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, Access::read_write)),
+        eop(*UmqMemory::allocate(device, Heap::device_local, 4096, Access::read_write)),
+        video(*UmqMemory::allocate(device, Heap::bar, 4096, Access::read_write)),
+        doorbells(*umq::GemBuffer<EmulatedOs>::create(device, {.bo_size = 4096, .domains = umq::kDomainDoorbell})) {}
+
+  UmqMemory ring, write_pointer, read_pointer, eop, video;
+  umq::GemBuffer<EmulatedOs> doorbells;
+  umq::ComputeMqd mqd{.eop_va = eop.address()};
+  umq::UserQueue arguments{.ip_type = umq::kIpCompute,
+                           .doorbell_handle = doorbells.handle(),
+                           .doorbell_offset = 4,
+                           .queue_va = ring.address(),
+                           .queue_size = 8192,
+                           .rptr_va = read_pointer.address(),
+                           .wptr_va = write_pointer.address(),
+                           .mqd = address_of(mqd),
+                           .mqd_size = sizeof mqd};
+};
+
+TEST(UmqModel, RefusesAQueueWithOneFieldWrong) {
+  EmulatedOs os(kCard);
+  {
+    const auto device = UmqDevice::open(os);
+    ASSERT_TRUE(device) << text(device) << os.refusal();
+    Parts parts(*device);
+    const auto refused = [&](int error, std::string_view reason, const auto& change) {
+      umq::UserQueue arguments = parts.arguments;
+      change(arguments);
+      EXPECT_EQ(call(os, *device, umq::kUserQueue, arguments), error) << reason << ": " << os.refusal();
+      EXPECT_NE(os.refusal().find(reason), std::string_view::npos) << reason << ": " << os.refusal();
+    };
+    refused(EINVAL, "operation 3", [](auto& a) { a.op = static_cast<umq::QueueOperation>(3); });
+    refused(EINVAL, "flags 8", [](auto& a) { a.flags = 8; });
+    refused(EINVAL, "secure", [](auto& a) { a.flags = 4; });
+    refused(EACCES, "administrators", [](auto& a) { a.flags = 3; });
+    refused(EINVAL, "engine 0", [](auto& a) { a.ip_type = 0; });
+    refused(EINVAL, "buffer of doorbells 0", [](auto& a) { a.doorbell_handle = 0; });
+    refused(EINVAL, "buffer of doorbells 1", [](auto& a) { a.doorbell_handle = 1; });
+    refused(EINVAL, "behind its buffer", [](auto& a) { a.doorbell_offset = 512; });
+    refused(EINVAL, "no ring", [](auto& a) { a.queue_va = 0; });
+    refused(EINVAL, "power of two", [](auto& a) { a.queue_size = 4096 + 256; });
+    refused(EINVAL, "power of two", [](auto& a) { a.queue_size = 2048; });
+    refused(EINVAL, "16384 bytes of the ring", [](auto& a) { a.queue_size = 16384; });
+    refused(EINVAL, "4096 bytes of the read pointer", [](auto& a) { a.rptr_va += 8; });
+    refused(EINVAL, "forbids writing", [&](auto& a) { a.rptr_va = a.queue_va; });
+    refused(EINVAL, "8192 bytes, one page", [](auto& a) { a.wptr_va = a.queue_va; });
+    refused(EINVAL, "not in GTT", [&](auto& a) { a.wptr_va = parts.video.address(); });
+    refused(EFAULT, "no MQD", [](auto& a) { a.mqd = 0; });
+    refused(EINVAL, "an MQD of 16", [](auto& a) { a.mqd_size = 16; });
+    const umq::ComputeMqd wrong{.eop_va = parts.eop.address() + 4096};
+    refused(EINVAL, "EOP buffer", [&](auto& a) { a.mqd = address_of(wrong); });
+    EXPECT_EQ(os.live().queues, 0u);
+
+    EXPECT_EQ(call(os, *device, umq::kUserQueue, parts.arguments), 0) << os.refusal();
+    refused(EBUSY, "is taken", [](auto&) {});
+    const umq::UserQueue free{.op = umq::QueueOperation::free, .queue_id = 1};
+    umq::UserQueue dirty = free;
+    dirty.ip_type = umq::kIpCompute;
+    EXPECT_EQ(call(os, *device, umq::kUserQueue, dirty), EINVAL);
+    EXPECT_EQ(call(os, *device, umq::kGemClose, umq::GemClose{parts.doorbells.handle()}), EBUSY);
+    EXPECT_EQ(call(os, *device, umq::kUserQueue, free), 0) << os.refusal();
+    EXPECT_EQ(call(os, *device, umq::kUserQueue, free), ENOENT);
+  }
+  EXPECT_TRUE(os.live().none());
+}
+
+TEST(UmqModel, MapsWhatSomebodyWaitedFor) {
+  EmulatedOs os(kCard);
+  {
+    const auto device = UmqDevice::open(os);
+    ASSERT_TRUE(device);
+    auto place = Mapping<EmulatedOs>::make(os, {.bytes = 8192}, "addresses");
+    const auto buffer = umq::GemBuffer<EmulatedOs>::create(*device, umq::gem_create(Heap::device_local, 8192));
+    ASSERT_TRUE(place && buffer);
+    EXPECT_FALSE(buffer->file_offset()) << "made without access of the host";
+    umq::SyncobjCreate timeline;
+    ASSERT_EQ(os.ioctl(device->render_file(), umq::kSyncobjCreate, &timeline), 0);
+    umq::GemVa map{.handle = buffer->handle(),
+                   .flags = umq::kVaRead,
+                   .va_address = place->address(),
+                   .map_size = 8192,
+                   .vm_timeline_point = 3,
+                   .vm_timeline_syncobj_out = timeline.handle};
+    const auto refused = [&](int error, const auto& change) {
+      umq::GemVa wrong = map;
+      change(wrong);
+      EXPECT_EQ(call(os, *device, umq::kGemVa, wrong), error) << os.refusal();
+    };
+    refused(ENOENT, [](auto& v) { v.handle = 99; });
+    refused(EINVAL, [](auto& v) { v.flags = 1u << 20; });
+    refused(EINVAL, [](auto& v) { v.map_size = 4096; });
+    refused(EINVAL, [](auto& v) { v.map_size = 0; });
+    refused(EINVAL, [](auto& v) { v.va_address += 256; });
+    refused(EINVAL, [](auto& v) { v.va_address = std::uint64_t{1} << 47; });
+    refused(EINVAL, [](auto& v) { v.va_address = 4096; });
+    refused(EINVAL, [](auto& v) { v.va_address += 4096; });
+    refused(EINVAL, [](auto& v) { v.operation = umq::VaOperation::replace; });
+    refused(EINVAL, [](auto& v) { v.vm_timeline_syncobj_out = 0; });
+    refused(ENOENT, [](auto& v) { v.vm_timeline_syncobj_out = 77; });
+    refused(ENOENT, [](auto& v) { v.operation = umq::VaOperation::unmap; });
+    EXPECT_EQ(call(os, *device, umq::kGemVa, map), 0) << os.refusal();
+    refused(EINVAL, [](auto&) {});
+    EXPECT_EQ(call(os, *device, umq::kGemClose, umq::GemClose{buffer->handle()}), EBUSY) << "still mapped";
+
+    std::uint64_t point = 4;
+    umq::SyncobjTimelineWait wait{.handles = address_of(timeline.handle),
+                                  .points = address_of(point),
+                                  .timeout_nsec = std::int64_t{1} << 60,
+                                  .count_handles = 1,
+                                  .flags = umq::kWaitAll | umq::kWaitForSubmit};
+    EXPECT_EQ(call(os, *device, umq::kSyncobjTimelineWait, wait), ETIME) << "nothing reaches point 4";
+    point = 3;
+    wait.timeout_nsec = 0;
+    EXPECT_EQ(call(os, *device, umq::kSyncobjTimelineWait, wait), ETIME) << "a point of the clock that is past";
+    wait.timeout_nsec = std::int64_t{1} << 60;
+    EXPECT_EQ(call(os, *device, umq::kSyncobjTimelineWait, wait), 0) << os.refusal();
+    map.operation = umq::VaOperation::unmap;
+    EXPECT_EQ(call(os, *device, umq::kGemVa, map), 0) << os.refusal();
+    EXPECT_EQ(call(os, *device, umq::kSyncobjDestroy, umq::SyncobjDestroy{timeline.handle}), 0);
+    EXPECT_EQ(call(os, *device, umq::kSyncobjDestroy, umq::SyncobjDestroy{timeline.handle}), EINVAL);
+  }
+  EXPECT_TRUE(os.live().none()) << os.live().ranges << os.live().buffers;
+}
+
+TEST(UmqModel, AnswersAsOlderKernelsDo) {
+  const struct {
+    emulator::Card card;
+    Errc code;
+    std::string_view error;
+  } cases[] = {
+      {{.kernel = emulator::kLinux6_8},
+       Errc::unsupported_version,
+       "amdgpu of renderD128 has version 3.56, 3.64 (Linux 6.16) or a later minor version expected"},
+      {{.kernel = emulator::kLinux6_12}, Errc::unsupported_version, "amdgpu of renderD128 has version 3.59"},
+      {{.user_queues = false, .kernel = Umq::kernel},
+       Errc::unsupported_device,
+       "amdgpu of renderD128 takes no user queues for compute (mask 0): its parameter user_queue is not 1 or 2"},
+      {{.render_minor = 129, .kernel = Umq::kernel},
+       Errc::unsupported_device,
+       "opening /dev/dri/renderD128 failed with ENOENT"},
+  };
+  for (const auto& c : cases) {
+    EmulatedOs os(c.card);
+    const auto device = UmqDevice::open(os);
+    ASSERT_FALSE(device);
+    EXPECT_EQ(device.error().code(), c.code);
+    EXPECT_TRUE(text(device).starts_with(c.error)) << text(device);
+    EXPECT_TRUE(os.live().none());
+    const auto file = static_cast<int>(os.open("/dev/dri/renderD128", true));
+    umq::UserQueue queue;
+    EXPECT_EQ(os.ioctl(file, umq::kUserQueue, &queue), file < 0 ? -EBADF : -EINVAL);
+    // What such a kernel does not know of an answer stays as it was.
+    umq::DeviceInfo info{.userq_ip_mask = 0x77};
+    umq::Info ask{.return_pointer = address_of(info), .return_size = sizeof info};
+    if (file < 0) continue;
+    EXPECT_EQ(os.ioctl(file, umq::kInfo, &ask), 0);
+    EXPECT_EQ(info.userq_ip_mask, c.card.kernel.user_queues ? 0u : 0x77u);
+    EXPECT_EQ(os.ioctl(file, umq::kOldGemVa, &info), -EINVAL);
+    EXPECT_EQ(os.close(file), 0);
+  }
+}
+
+TEST(UmqMemory, IsOutOfMemoryWhereTheDriverWouldTakeTheHosts) {
+  EmulatedOs os({.video_bytes = 1 << 20, .large_bar = false, .kernel = Umq::kernel});
+  const auto device = UmqDevice::open(os);
+  ASSERT_TRUE(device);
+  const auto allocate = [&](Heap heap, std::uint64_t bytes) {
+    return UmqMemory::allocate(*device, heap, bytes, Access::read_write);
+  };
+  EXPECT_EQ(text(allocate(Heap::device_local, (1 << 20) + 1)),
+            "video memory has 1048576 bytes left, 1052672 are allocated");
+  EXPECT_EQ(allocate(Heap::bar, (1 << 18) + 1).error().code(), Errc::out_of_memory) << "a small BAR";
+  const auto kept = allocate(Heap::bar, 1 << 18);
+  EXPECT_TRUE(kept);
+  EXPECT_EQ(*device->available_memory(), (1u << 20) - (1u << 18));
+  EXPECT_EQ(*device->available_memory(Heap::bar), 0u);
+  EXPECT_EQ(allocate(Heap::device_local, 0).error().code(), Errc::invalid_argument);
+  EXPECT_EQ(allocate(Heap::device_local, ~std::uint64_t{0}).error().code(), Errc::size_overflow);
+  // The driver itself falls back without a word.
+  const std::uint64_t free = os.available_video();
+  const auto spilled = umq::GemBuffer<EmulatedOs>::create(*device, umq::gem_create(Heap::device_local, 1 << 20));
+  EXPECT_TRUE(spilled);
+  EXPECT_EQ(os.available_video(), free);
+}
+
+/// What a wait on a queue says that was given `packets`.
+std::string lost(EmulatedOs& os, const Words& packets, Errc code, bool reset = false) {
+  const auto device = UmqDevice::open(os);
+  auto transport = UmqTransport::open(*device, kSmallRing);
+  EXPECT_TRUE(transport) << text(transport) << os.refusal();
+  const std::uint64_t calls = os.calls(), rung = os.queues().doorbells_rung();
+  const auto fence = transport->submit(packets);
+  EXPECT_TRUE(fence) << text(fence);
+  EXPECT_EQ(os.calls(), calls);
+  if (reset) os.reset_device();
+  const auto waited = transport->wait(*fence, 5'000'000);
+  EXPECT_FALSE(waited);
+  if (waited) return {};
+  EXPECT_EQ(waited.error().code(), code);
+  EXPECT_EQ(os.queues().doorbells_rung(), rung + !reset);
+  const auto later = transport->submit(words_of(PartialFlush{}));
+  EXPECT_EQ(text(later), text(waited));
+  return text(waited);
+}
+
+TEST(UmqTransport, TellsWhyAFenceIsNotPassed) {
+  EmulatedOs os(kCard);
+  const std::array<std::uint32_t, 1> data{1};
+  EXPECT_EQ(lost(os, words_of(WriteData{0x7fff'0000'1234, data}), Errc::spec_violation),
+            "the GPU touched memory at 0x7fff00001000 that it may not write (status 0x00040010); fence 47 is lost");
+  EXPECT_TRUE(os.live().none());
+  EXPECT_TRUE(
+      lost(os, words_of(PartialFlush{}), Errc::unsupported_device, true).starts_with("the GPU was reset; fence"));
+  EXPECT_TRUE(os.live().none());
+  // An indirect buffer as a queue of KFD takes it.
+  const std::string hung = lost(os, words_of(KfdTransport::indirect_buffer(0x10000, 4)), Errc::limit_exceeded);
+  EXPECT_EQ(hung,
+            "queue 1 has not passed fence 46 in 5 ms: queue 1: INDIRECT_BUFFER has INHERIT_VMID_MQD 0, a user queue "
+            "needs 1");
+  EXPECT_TRUE(os.live().none());
+}
+
+TEST(UmqTransport, TakesItsFormOfAnIndirectBufferAndGoesRoundItsRing) {
+  EmulatedOs os(kCard);
+  const auto device = UmqDevice::open(os);
+  ASSERT_TRUE(device);
+  auto transport = UmqTransport::open(*device, kSmallRing);
+  ASSERT_TRUE(transport) << text(transport);
+  EXPECT_EQ(os.queues().doorbells_rung(), 1u) << "the masks";
+  const auto code = UmqMemory::allocate(*device, Heap::host_visible, 4096, Access::read);
+  ASSERT_TRUE(code);
+  const Words inside = words_of(PartialFlush{});
+  std::memcpy(code->span().data(), inside.data(), inside.size() * 4);
+  const auto fence = transport->submit(
+      words_of(transport->indirect_buffer(code->address(), static_cast<std::uint32_t>(inside.size()))));
+  ASSERT_TRUE(fence && transport->wait(*fence, 1'000'000)) << os.queues().stopped();
+  // Round a small ring, never waited for.
+  const std::uint64_t calls = os.calls(), rung = os.queues().doorbells_rung();
+  std::uint64_t last = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto next = transport->submit(words_of(PartialFlush{}));
+    ASSERT_TRUE(next) << text(next);
+    last = *next;
+  }
+  ASSERT_TRUE(transport->wait(last, 1'000'000));
+  EXPECT_EQ(os.calls(), calls);
+  EXPECT_LE(os.queues().doorbells_rung(), rung + 1000);
+}
+
+}  // namespace
