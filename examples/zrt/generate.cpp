@@ -102,8 +102,8 @@ zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view promp
 
 int generate(const GenerateOptions& o) {
   std::string prompt = o.prompt;
-  if (!o.prompt_file.empty()) {
-    auto text = read_file(o.prompt_file);
+  if (o.prompt_file) {
+    auto text = read_file(*o.prompt_file);
     if (!text) return failed(text.error());
     prompt = std::move(*text);
   }

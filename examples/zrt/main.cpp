@@ -191,10 +191,10 @@ void add_inspect(CLI::App& app, InspectOptions& o) {
 
 void add_plan(CLI::App& app, PlanOptions& o) {
   add_model(app, o.model);
-  app.add_option("--format", o.format, "text, dot or json")
-      ->check(CLI::IsMember({"text", "dot", "json"}))
-      ->capture_default_str();
-  app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json");
+  const auto format = app.add_option("--format", o.format, "text, dot or json")
+                          ->check(CLI::IsMember({"text", "dot", "json"}))
+                          ->capture_default_str();
+  app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json")->excludes(format);
   app.add_flag("--memory", o.memory, "The map of weights, KV pages, state and arena instead of the instructions");
   app.add_option("--slots", o.slots, "Sequences at the same time")
       ->check(kDecimal)

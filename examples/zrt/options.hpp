@@ -12,7 +12,7 @@ namespace program {
 struct GenerateOptions {
   ModelOptions model;
   std::string prompt;
-  std::string prompt_file;
+  std::optional<std::string> prompt_file;
   std::uint32_t max_tokens = 128;
   std::uint32_t context = 0;
   std::string kv = "f16";
@@ -37,7 +37,7 @@ struct LogitsOptions {
 struct TokenizeOptions {
   std::string path;
   std::string text;
-  std::string file;
+  std::optional<std::string> file;
   bool decode = false;
   bool special = false;
   bool json = false;

@@ -45,8 +45,8 @@ int show(const TokenizeOptions& o, std::span<const std::int32_t> ids, std::strin
 
 int tokenize(const TokenizeOptions& o) {
   std::string input = o.text;
-  if (!o.file.empty()) {
-    auto text = read_file(o.file);
+  if (o.file) {
+    auto text = read_file(*o.file);
     if (!text) return failed(text.error());
     input = std::move(*text);
   }

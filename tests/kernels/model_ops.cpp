@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/kernels/model_ops.cpp: every CPU kernel gives the bits of its op's reference, edge cases.
-// test-set: smoke brief
+// test-set: smoke
 #include <zrt/backend/cpu.hpp>
 #include <zrt/ops/catalog.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/kernels/primitives.cpp: the CPU's kernels for tensor programs, beside the references, at the sizes of their tiles.
-// test-set: smoke brief
+// test-set: smoke
 #include <kernels/harness.hpp>
 #include <limits>
 

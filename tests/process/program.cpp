@@ -148,6 +148,7 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
       {"tokenize", "--model", kModel},
       {"plan", "--model", kModel, "--format", "poem"},
       {"plan", "--model", kModel, "--format", "dot", "--memory"},
+      {"plan", "--model", kModel, "--format", "dot", "--json"},
       {"bench", "--model", kModel, "--batch", "0"},
       {"bench", "--model", kModel, "-p", "0", "-n", "0"},
       {"bench", "--model", kModel, "--batch", ""},
@@ -244,6 +245,13 @@ TEST_F(Program, FileErrorsHaveTheirCode) {
   const Outcome folder = run({"generate", "--model", kModel, "--prompt-file", path("")});
   EXPECT_EQ(folder.status, 1);
   EXPECT_EQ(folder.err, "zrt: io_error: cannot read " + path("") + ": Is a directory\n");
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"generate", "--model", kModel, "--prompt-file", ""},
+        {"tokenize", "--model", kModel, "--file", ""}}) {
+    const Outcome nameless = run(call);
+    EXPECT_EQ(nameless.status, 1) << json(call);
+    EXPECT_EQ(nameless.err, "zrt: io_error: cannot read : No such file or directory\n");
+  }
   const std::string absent = path("no/such/folder");
   const Outcome unwritable = run({"logits", "--model", kModel, "--tokens", "1", "--out", absent});
   EXPECT_EQ(unwritable.status, 1);

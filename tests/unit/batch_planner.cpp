@@ -33,7 +33,7 @@ BatchPlanner planner(const serve::BatchLimits& limits) {
 }
 
 TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
-  BatchPlanner p = planner({.slots = 4, .prefill_tokens = 64 + 4, .prefill_rows = 4});
+  BatchPlanner p = planner({.slots = 4, .chunk = 64, .prefill_rows = 4});
   Sequence prompt = sequence(0, 100, 0, 0);
   Sequence decode = sequence(1, 10, 3, 12);
   Sequence short_prompt = sequence(2, 5, 0, 0);
@@ -66,7 +66,7 @@ TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
 }
 
 TEST(BatchPlanner, PromptsShareTheRoomInTurns) {
-  BatchPlanner p = planner({.slots = 3, .prefill_tokens = 64 + 3, .prefill_rows = 3});
+  BatchPlanner p = planner({.slots = 3, .chunk = 64, .prefill_rows = 3});
   Sequence a = sequence(0, 400, 0, 0);
   Sequence b = sequence(1, 400, 0, 0);
   Sequence c = sequence(2, 24, 0, 0);
@@ -88,7 +88,7 @@ TEST(BatchPlanner, PromptsShareTheRoomInTurns) {
 }
 
 TEST(BatchPlanner, WithRoomForOneTurnEveryPromptHasItsTurn) {
-  BatchPlanner p = planner({.slots = 3, .prefill_tokens = 16 + 3, .prefill_rows = 3});
+  BatchPlanner p = planner({.slots = 3, .chunk = 16, .prefill_rows = 3});
   Sequence a = sequence(0, 400, 0, 0);
   Sequence b = sequence(1, 400, 0, 0);
   Sequence c = sequence(2, 400, 0, 0);
@@ -100,7 +100,7 @@ TEST(BatchPlanner, WithRoomForOneTurnEveryPromptHasItsTurn) {
 }
 
 TEST(BatchPlanner, AStepWithPromptTokensFitsTheStrictestLatency) {
-  BatchPlanner p = planner({.slots = 3, .prefill_tokens = 512 + 3, .prefill_rows = 3});
+  BatchPlanner p = planner({.slots = 3, .chunk = 512, .prefill_rows = 3});
   Sequence prompt = sequence(0, 100000, 0, 0);
   Sequence decode = sequence(1, 10, 1, 10);
   Sequence* all[] = {&prompt, nullptr, nullptr};
@@ -127,7 +127,7 @@ TEST(BatchPlanner, AStepWithPromptTokensFitsTheStrictestLatency) {
 }
 
 TEST(BatchPlanner, TheFirstStepUnderALatencyIsShort) {
-  BatchPlanner p = planner({.slots = 1, .prefill_tokens = 512 + 1, .prefill_rows = 1});
+  BatchPlanner p = planner({.slots = 1, .chunk = 512, .prefill_rows = 1});
   Sequence prompt = sequence(0, 1000, 0, 0);
   prompt.step_latency_ns = 1'000'000'000;
   Sequence* all[] = {&prompt};
@@ -139,7 +139,7 @@ TEST(BatchPlanner, TheFirstStepUnderALatencyIsShort) {
 }
 
 TEST(BatchPlanner, AStepWithoutPromptTokensSaysSo) {
-  BatchPlanner p = planner({.slots = 2, .prefill_tokens = 18, .prefill_rows = 2});
+  BatchPlanner p = planner({.slots = 2, .chunk = 16, .prefill_rows = 2});
   Sequence a = sequence(0, 4, 1, 4);
   Sequence* all[] = {nullptr, &a};
   const exec::Batch batch = p.plan(all, nullptr);
@@ -153,7 +153,7 @@ TEST(BatchPlanner, AStepWithoutPromptTokensSaysSo) {
 
 TEST(BatchPlanner, APromptWithAllRowsStaysWithinTheRows) {
   for (const std::uint32_t rows : {1u, 5u, 15u, 16u, 40u}) {
-    BatchPlanner p = planner({.slots = 1, .prefill_tokens = 65, .prefill_rows = rows});
+    BatchPlanner p = planner({.slots = 1, .chunk = 64, .prefill_rows = rows});
     Sequence s = sequence(0, 50, 0, 0);
     s.every_row = true;
     Sequence* all[] = {&s};
@@ -172,7 +172,7 @@ TEST(BatchPlanner, APromptWithAllRowsStaysWithinTheRows) {
 }
 
 TEST(BatchPlanner, PenaltiesSeeTheLastTokensAndBiasesGoWithTheirRow) {
-  BatchPlanner p = planner({.slots = 2, .prefill_tokens = 18, .prefill_rows = 2, .history = 8, .biases = 4});
+  BatchPlanner p = planner({.slots = 2, .chunk = 16, .prefill_rows = 2, .history = 8, .biases = 4});
   Sequence a = sequence(0, 10, 2, 11);
   a.sampling.history = 5;
   ASSERT_TRUE(a.biases.push_back({3, 1.5f}));
@@ -197,7 +197,7 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
   for (int run = 0; run < 300; ++run) {
     const std::uint32_t slots = 1 + random.below(8);
     const std::uint32_t chunk = 16 * (1 + random.below(8));
-    BatchPlanner p = planner({.slots = slots, .prefill_tokens = chunk + slots, .prefill_rows = slots});
+    BatchPlanner p = planner({.slots = slots, .chunk = chunk, .prefill_rows = slots});
     std::deque<Sequence> owned;
     std::vector<Sequence*> all(slots, nullptr);
     std::vector<std::uint32_t> fed(slots, 0);
@@ -217,13 +217,16 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
       if (batch.prefill) p.took(batch.tokens.size() * random.below(4000));
       ASSERT_LE(batch.rows.size(), slots);
       bool prompts_began = false;
+      std::uint32_t of_prompts = 0;
       for (std::size_t i = 0; i < batch.tokens.size(); ++i) {
         const std::uint32_t s = batch.slots[i];
         ASSERT_EQ(batch.positions[i], fed[s]++);
         const bool of_prompt = batch.positions[i] < all[s]->prompt_tokens;
         ASSERT_TRUE(of_prompt || !prompts_began) << "a generated token after a prompt's";
         prompts_began = prompts_began || of_prompt;
+        of_prompts += of_prompt ? 1 : 0;
       }
+      ASSERT_LE(of_prompts, chunk);
       for (std::uint32_t s = 0; s < slots; ++s) {
         if (all[s] == nullptr) continue;
         ASSERT_EQ(all[s]->processed, fed[s]);

@@ -476,6 +476,14 @@ TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
   refused([](EngineOptions& o) { o.threads = 2000; });
 }
 
+TEST_F(EngineTest, AnEmptyAllocatorIsTheSystems) {
+  EngineOptions options;
+  options.allocator = {};
+  const auto engine = test::open_engine(On::cpu, text_model().bytes(), options);
+  ASSERT_TRUE(engine) << engine.error().text();
+  EXPECT_EQ(run(**engine, talk(5)).ids.size(), 5u);
+}
+
 TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
   const std::span<const std::byte> bytes = text_model().bytes();
   const std::string path = (std::filesystem::temp_directory_path() /

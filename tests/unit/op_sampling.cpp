@@ -195,6 +195,30 @@ TEST(Sampling, IsRepeatableAndGreedyAtTemperatureZero) {
   }
 }
 
+/// Where quotients and sums pass the largest number, the most likely token is drawn, not the last.
+TEST(Sampling, AnInfiniteBestIsDrawn) {
+  SampleRequest request;
+  request.active = 1;
+  std::vector<Candidate> list(4);
+  const auto expect_second = [&](std::vector<float> logits, std::span<const std::int32_t> ids,
+                                 std::span<const float> biases) {
+    for (request.generated = 0; request.generated < 20; ++request.generated) {
+      auto copy = logits;
+      EXPECT_EQ(sampling::sample(request, copy, {}, ids, biases, list), 1) << "temperature " << request.temperature;
+    }
+  };
+  for (const float temperature : {1e-42f, 1e-38f, 1.0f, 100.0f}) {
+    request.temperature = temperature;
+    const std::int32_t second[] = {1};
+    const float huge[] = {3e38f};
+    expect_second({1.0f, 1e38f, 3.0f, 2.0f}, second, huge);
+    if (temperature < 1.0f) {
+      expect_second({4.0f, 5.0f, 3.0f, 2.0f}, {}, {});
+      expect_second({-4.0f, -2.0f, -3.0f, -2.5f}, {}, {});
+    }
+  }
+}
+
 /// Ids come from a host: those outside the vocabulary change nothing.
 TEST(Sampling, IgnoresIdsOutsideTheVocabulary) {
   std::vector<float> logits{1.0f, 2.0f};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/rope_scaling_keys.cpp: what the keys of a file say of rope scaling, with llama.cpp's defaults.
+// tests/unit/rope_scaling_keys.cpp: what the keys of a file say, of rope scaling above all, with llama.cpp's defaults.
 #include <zrt/model/config.hpp>
 
 #include <gtest/gtest.h>
@@ -21,6 +21,8 @@ struct Keys {
   std::optional<float> factor{};
   std::optional<float> scale_linear{};
   std::vector<std::pair<std::string, float>> yarn{};
+  bool epsilon = true;
+  std::optional<std::uint32_t> experts{};
 };
 
 Result<model::Config> read(const Keys& keys) {
@@ -30,6 +32,8 @@ Result<model::Config> read(const Keys& keys) {
     w.add(std::string("llama.") + key, std::uint32_t{64});
   w.add("llama.block_count", std::uint32_t{1});
   w.add("llama.attention.head_count", std::uint32_t{2});
+  if (keys.epsilon) w.add("llama.attention.layer_norm_rms_epsilon", 1e-5f);
+  if (keys.experts) w.add("llama.expert_count", *keys.experts);
   if (keys.type) w.add("llama.rope.scaling.type", *keys.type);
   if (keys.factor) w.add("llama.rope.scaling.factor", *keys.factor);
   if (keys.scale_linear) w.add("llama.rope.scale_linear", *keys.scale_linear);
@@ -46,6 +50,21 @@ void expect(const Keys& keys, RopeScaling scaling, float factor) {
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->rope.scaling, scaling);
   EXPECT_EQ(config->rope.factor, factor);
+}
+
+TEST(ModelConfig, AnEpsilonIsNotGuessed) {
+  const auto config = read({.epsilon = false});
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().code(), Errc::missing_metadata);
+  EXPECT_NE(config.error().text().find("llama.attention.layer_norm_rms_epsilon"), std::string_view::npos);
+}
+
+TEST(ModelConfig, ExpertsAreNamedAsWhatIsMissing) {
+  EXPECT_TRUE(read({.experts = 0}));
+  const auto config = read({.experts = 4});
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().code(), Errc::unimplemented);
+  EXPECT_NE(config.error().text().find("llama.expert_count is 4"), std::string_view::npos);
 }
 
 TEST(RopeScalingKeys, WithoutAnyNothingIsScaled) { expect({}, RopeScaling::none, 1.0f); }

@@ -2,6 +2,7 @@
 // tests/unit/snapshot.cpp: a saved request goes on as if nothing had happened; bytes from anywhere are checked.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <data/models/tiny_models.hpp>
 #include <string>
 #include <support/engines.hpp>
@@ -250,7 +251,7 @@ TEST_F(SnapshotText, TextThatWasHeldBackComesAfterTheBreak) {
   const auto engine = open();
   const auto other = open();
   int characters = 0, stops_held = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const std::string whole = run(*engine, request(seed, {})).all;
     const std::string longer = whole.substr(whole.size() / 2) + "?";
     const std::string_view never[] = {longer};
@@ -269,8 +270,8 @@ TEST_F(SnapshotText, TextThatWasHeldBackComesAfterTheBreak) {
       }
     }
   }
-  EXPECT_GT(characters, 10) << "saved inside a character or before a token without text";
-  EXPECT_GT(stops_held, 50);
+  EXPECT_GT(characters, 5) << "saved inside a character or before a token without text";
+  EXPECT_GT(stops_held, 20);
 }
 
 TEST_F(SnapshotText, MoreTextHeldBackThanThereIsIsALie) {
@@ -287,12 +288,12 @@ TEST_F(SnapshotText, MoreTextHeldBackThanThereIsIsALie) {
 /// An engine of another type of pages, another rounding or another model says what it expects and what it found.
 TEST_F(SnapshotTest, AnotherEngineRefusesIt) {
   const Vector<std::byte> bytes = save_after(10);
-  const auto refused = [&](const test::ModelFile& file, EngineOptions options, Errc code,
+  const auto refused = [&](std::span<const std::byte> file, EngineOptions options, Errc code,
                            std::initializer_list<std::string_view> words) {
     options.slots = 2;
     options.context = 96;
     options.chunk = 16;
-    const auto other = test::open_engine(On::cpu, file.bytes(), options);
+    const auto other = test::open_engine(On::cpu, file, options);
     ASSERT_TRUE(other);
     const auto r = (*other)->restore(bytes.span(), request_);
     ASSERT_FALSE(r);
@@ -303,11 +304,23 @@ TEST_F(SnapshotTest, AnotherEngineRefusesIt) {
     ASSERT_TRUE((*other)->generate(request_, [&](const Token& token) { return tokens += token.id != kNoToken, true; }));
     EXPECT_EQ(tokens, 30u);
   };
-  refused(file_, {.kv_type = DType::bf16}, Errc::dtype_mismatch, {"of f16", "expected bf16"});
-  refused(file_, {.kv_type = DType::f32}, Errc::dtype_mismatch, {"of f16", "expected f32"});
-  refused(file_, {.numerics = {.act = ActPolicy::none}}, Errc::invalid_argument, {"rounded", "expected"});
-  refused(test::tiny_model({.seed = 2}), {}, Errc::invalid_argument, {"model", "expected"});
-  refused(test::tiny_model({.rope = test::TinyRope::linear}), {}, Errc::invalid_argument, {"model", "expected"});
+  refused(file_.bytes(), {.kv_type = DType::bf16}, Errc::dtype_mismatch, {"of f16", "expected bf16"});
+  refused(file_.bytes(), {.kv_type = DType::f32}, Errc::dtype_mismatch, {"of f16", "expected f32"});
+  refused(file_.bytes(), {.numerics = {.act = ActPolicy::none}}, Errc::invalid_argument, {"rounded", "expected"});
+  refused(test::tiny_model({.seed = 2}).bytes(), {}, Errc::invalid_argument, {"model", "expected"});
+  // A model that was trained on from this one, in one tensor alone.
+  std::vector<std::uint64_t> room((file_.bytes().size() + 7) / 8);
+  const std::span<std::byte> copy = std::as_writable_bytes(std::span(room)).first(file_.bytes().size());
+  std::memcpy(copy.data(), file_.bytes().data(), copy.size());
+  {
+    const auto opened = model::GgufFile::open(copy, system_allocator());
+    ASSERT_TRUE(opened);
+    const std::span<const std::byte> last = opened->data(*opened->find_tensor("blk.1.ffn_down.weight"));
+    copy[static_cast<std::size_t>(&last.back() - copy.data())] ^= std::byte{1};
+  }
+  refused(copy, {}, Errc::invalid_argument, {"model", "expected"});
+  refused(test::tiny_model({.rope = test::TinyRope::linear}).bytes(), {}, Errc::invalid_argument,
+          {"model", "expected"});
 }
 
 /// No truncation and no single byte does worse than an error or other tokens, all the way to the end.

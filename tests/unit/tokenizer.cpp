@@ -6,12 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <data/tokenizer/small_vocabularies.hpp>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -277,6 +280,83 @@ TEST(Tokenizer, LongTextsTakeAlmostLinearTime) {
       EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << c;
     }
   }
+}
+
+/// Texts of `size` letters from the first `letters` of the alphabet.
+std::string letters_text(std::mt19937& random, std::size_t size, unsigned letters) {
+  std::string text(size, 'a');
+  for (char& c : text) c = static_cast<char>('a' + random() % letters);
+  return text;
+}
+
+/// Cuts the plain way: one token after the other, longest first, in what is left of the text.
+std::vector<std::array<std::size_t, 3>> cut_plainly(const std::vector<std::string>& tokens,
+                                                    const std::vector<text::TokenType>& types, const std::string& text,
+                                                    bool parse_special) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (parse_special || types[i] == text::TokenType::user_defined) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return tokens[a].size() > tokens[b].size(); });
+  constexpr std::size_t kPlain = ~std::size_t{0};
+  std::vector<std::size_t> owner(text.size(), kPlain), begin(text.size(), 0);
+  for (const std::size_t token : order)
+    for (std::size_t at = 0; at + tokens[token].size() <= text.size(); ++at) {
+      bool here = text.compare(at, tokens[token].size(), tokens[token]) == 0;
+      for (std::size_t i = 0; here && i < tokens[token].size(); ++i) here = owner[at + i] == kPlain;
+      for (std::size_t i = 0; here && i < tokens[token].size(); ++i) owner[at + i] = token, begin[at + i] = at;
+    }
+  std::vector<std::array<std::size_t, 3>> out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool starts = at == 0 || owner[at] != owner[at - 1] || (owner[at] != kPlain && begin[at] == at);
+    if (starts) out.push_back({at, at, owner[at]});
+    out.back()[1] = at + 1;
+  }
+  return out;
+}
+
+TEST(SpecialTokens, AreCutOutAsThePlainWayDoes) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 400; ++round) {
+    const auto alphabet = static_cast<unsigned>(1 + random() % 3);
+    std::vector<std::string> texts;
+    std::vector<text::TokenType> types;
+    for (auto i = static_cast<std::size_t>(1 + random() % 12); i > 0; --i) {
+      texts.push_back(letters_text(random, 1 + random() % 5, alphabet));
+      types.push_back(random() % 2 == 0 ? text::TokenType::control : text::TokenType::user_defined);
+    }
+    const std::vector<std::string_view> tokens(texts.begin(), texts.end());
+    text::detail::SpecialTokens special{zrt::system_allocator()};
+    ASSERT_TRUE(special.build(tokens, [&](std::size_t id) { return types[id]; }));
+    const std::string input = letters_text(random, random() % 40, alphabet + 1);
+    for (const bool parse_special : {false, true}) {
+      zrt::Vector<text::detail::Fragment> cut;
+      ASSERT_TRUE(special.split(input, parse_special, cut));
+      std::vector<std::array<std::size_t, 3>> found;
+      for (const auto& f : cut)
+        found.push_back(
+            {f.begin, f.end, f.token == text::detail::kNoToken ? ~std::size_t{0} : static_cast<std::size_t>(f.token)});
+      ASSERT_EQ(found, cut_plainly(texts, types, input, parse_special)) << input;
+    }
+  }
+}
+
+TEST(SpecialTokens, ManyOfThemTakeAlmostLinearTime) {
+  std::vector<std::string> texts;
+  for (char a = 'a'; a <= 'z'; ++a)
+    for (char b = 'a'; b <= 'z'; ++b)
+      for (char c = 'a'; c <= 'z'; ++c) texts.push_back({a, b, c});
+  const std::vector<std::string_view> tokens(texts.begin(), texts.end());
+  text::detail::SpecialTokens special{zrt::system_allocator()};
+  ASSERT_TRUE(special.build(tokens, [](std::size_t) { return text::TokenType::user_defined; }));
+  std::mt19937 random(12);
+  const std::string input = letters_text(random, 200000, 26);
+  zrt::Vector<text::detail::Fragment> cut;
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(special.split(input, false, cut));
+  // Each token walking over all fragments would be minutes; this bound holds under sanitizers too.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_GT(cut.size(), 60000u);
 }
 
 /// Merges the plain way: look at all neighbours, merge the best pair, begin again.

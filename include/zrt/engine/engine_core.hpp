@@ -37,7 +37,7 @@ template <class B, class Families, class Catalog> class EngineCore {
     if (auto r = admission_.open(model_.executor(), model_.context(), o.allocator); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
     auto planner = serve::BatchPlanner::make(
-        {sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, o.penalty_window, o.bias_entries}, o.allocator);
+        {sizes.slots, o.chunk, sizes.prefill_rows, o.penalty_window, o.bias_entries}, o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     if (auto r = mailbox_.reserve(16); !r) return r;

@@ -31,13 +31,17 @@ class Fingerprint {
   std::uint64_t value_ = 0;
 };
 
-/// Hashes a model's sizes and constants, and of each tensor the name, the type, the shape and the first
-/// bytes: enough to tell models apart that were trained apart, without reading them whole.
+/// Hashes a model's sizes and constants, the texts of its tokens, and of each tensor the name, the type,
+/// the shape and pieces from its first byte to its last: enough to tell models apart that were trained
+/// apart, if only in some layers, without reading them whole.
 ///
 /// Errors: those of `weights`.
-[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c, const plan::ExecutionPlan& plan,
+[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c,
+                                                             std::span<const std::string_view> tokens,
+                                                             const plan::ExecutionPlan& plan,
                                                              const exec::WeightSource& weights) noexcept {
-  static constexpr std::size_t kFirstBytes = 64;
+  static constexpr std::size_t kPieces = 16;
+  static constexpr std::size_t kPieceBytes = 64;
   Fingerprint hash;
   for (const std::uint32_t size :
        {c.vocabulary, c.context, c.width, c.layers, c.ff, c.heads, c.kv_heads, c.key_dim, c.value_dim})
@@ -45,6 +49,7 @@ class Fingerprint {
   hash.add(std::bit_cast<std::uint32_t>(c.norm_eps));
   static_assert(NoPadding<ops::RopeParams>);
   hash.add({reinterpret_cast<const char*>(&c.rope), sizeof c.rope});
+  for (const std::string_view token : tokens) hash.add(token);
   for (const plan::PlanWeight& w : plan.weights) {
     if (w.inline_data()) continue;
     hash.add(w.name.view());
@@ -52,8 +57,13 @@ class Fingerprint {
     for (std::size_t axis = 0; axis < w.shape.rank; ++axis) hash.add(w.shape[axis].extent);
     auto view = weights.find(weights.context, w.name.view());
     if (!view) return pass(view);
-    const std::size_t count = view->data.size() < kFirstBytes ? view->data.size() : kFirstBytes;
-    hash.add({reinterpret_cast<const char*>(view->data.data()), count});
+    const std::string_view bytes(reinterpret_cast<const char*>(view->data.data()), view->data.size());
+    if (bytes.size() <= kPieces * kPieceBytes) {
+      hash.add(bytes);
+      continue;
+    }
+    for (std::size_t i = 0; i < kPieces; ++i)
+      hash.add({bytes.data() + (bytes.size() - kPieceBytes) * i / (kPieces - 1), kPieceBytes});
   }
   return hash.value();
 }

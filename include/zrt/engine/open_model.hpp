@@ -50,7 +50,7 @@ template <class B, class Families, class Catalog> class OpenModel {
 
   /// What a sequence's state belongs to. Reads the beginning of every tensor.
   [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
-    auto fingerprint = model_fingerprint(config_, compiled_.plan, weights());
+    auto fingerprint = model_fingerprint(config_, vocabulary_.tokens.span(), compiled_.plan, weights());
     if (!fingerprint) return pass(fingerprint);
     return ModelIdentity{config_.kv_dtype, options_.numerics.act, *fingerprint};
   }

@@ -45,13 +45,23 @@ class ConfigReader {
     if (file_.find(Name::of(architecture_, ".", key).view()) == nullptr) return fallback;
     return count(key, most);
   }
-  [[nodiscard]] Result<float> number_or(std::string_view key, float fallback) const noexcept {
+  /// How many there are, which may be none.
+  [[nodiscard]] Result<std::uint32_t> number_of(std::string_view key) const noexcept {
     const Name full = Name::of(architecture_, ".", key);
-    if (file_.find(full.view()) == nullptr) return fallback;
+    if (file_.find(full.view()) == nullptr) return 0u;
+    return file_.get<std::uint32_t>(full.view());
+  }
+  /// A positive number.
+  [[nodiscard]] Result<float> number(std::string_view key) const noexcept {
+    const Name full = Name::of(architecture_, ".", key);
     auto value = file_.get<float>(full.view());
     if (value && !(*value > 0.0f && *value < 3e38f))
       return fail(Errc::invalid_metadata, full.view(), " must be a positive number");
     return value;
+  }
+  [[nodiscard]] Result<float> number_or(std::string_view key, float fallback) const noexcept {
+    if (file_.find(Name::of(architecture_, ".", key).view()) == nullptr) return fallback;
+    return number(key);
   }
   [[nodiscard]] Result<float> any_number_or(std::string_view key, float fallback) const noexcept {
     const Name full = Name::of(architecture_, ".", key);
@@ -127,7 +137,7 @@ class ConfigReader {
 
 /// Reads the keys that a dense decoder has.
 ///
-/// Errors: Errc::missing_metadata or invalid_metadata naming the key.
+/// Errors: Errc::missing_metadata or invalid_metadata naming the key; Errc::unimplemented for experts.
 [[nodiscard]] inline Result<Config> read_config(const GgufFile& file) noexcept {
   auto architecture = file.get<std::string_view>("general.architecture");
   if (!architecture) return pass(architecture);
@@ -148,6 +158,10 @@ class ConfigReader {
     if (!value) return pass(value);
     c.*key.field = *value;
   }
+  auto experts = meta.number_of("expert_count");
+  if (!experts) return pass(experts);
+  if (*experts != 0)
+    return fail(Errc::unimplemented, *architecture, ".expert_count is ", *experts, ": experts are not computed");
   auto kv_heads = meta.count_or("attention.head_count_kv", c.heads, c.heads);
   if (!kv_heads) return pass(kv_heads);
   c.kv_heads = *kv_heads;
@@ -161,7 +175,7 @@ class ConfigReader {
   if (!value_dim) return pass(value_dim);
   c.key_dim = *key_dim;
   c.value_dim = *value_dim;
-  auto eps = meta.number_or("attention.layer_norm_rms_epsilon", 1e-5f);
+  auto eps = meta.number("attention.layer_norm_rms_epsilon");
   if (!eps) return pass(eps);
   c.norm_eps = *eps;
   const GgufTensor* table = file.find_tensor("token_embd.weight");

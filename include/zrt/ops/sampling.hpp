@@ -84,14 +84,19 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
     if (static_cast<std::uint32_t>(ids[i]) < logits.size()) logits[static_cast<std::uint32_t>(ids[i])] += values[i];
 }
 
+/// `ordered`, or its first alone where that is infinite: differences to it would be no numbers.
+[[nodiscard]] inline std::span<Candidate> alone_if_infinite(std::span<Candidate> ordered) noexcept {
+  return !ordered.empty() && __builtin_isinf(ordered[0].logit) ? ordered.first(1) : ordered;
+}
+
 /// Orders the first candidates and returns them: the `k` best, or all when k is 0. A NaN is kept only
-/// where nothing else is: it would turn every probability into NaN.
+/// where nothing else is: it would turn every probability into NaN. An infinite best leaves itself alone.
 [[nodiscard]] inline std::span<Candidate> top_k(std::span<Candidate> all, std::uint32_t k) noexcept {
   const std::size_t keep = k == 0 || k > all.size() ? all.size() : k;
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(), before);
   std::span<Candidate> kept = all.first(keep);
   while (kept.size() > 1 && kept.back().logit != kept.back().logit) kept = kept.first(kept.size() - 1);
-  return kept;
+  return alone_if_infinite(kept);
 }
 
 /// Keeps the shortest ordered prefix whose probability reaches p, at least `min_keep`. Sum: chain.
@@ -119,12 +124,13 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
   return ordered.first(keep);
 }
 
-/// Divides logits by the temperature; 0 or less keeps the first alone.
+/// Divides logits by the temperature; 0 or less keeps the first alone, as does one so small that the
+/// quotient is infinite.
 [[nodiscard]] inline std::span<Candidate> temperature(std::span<Candidate> ordered, float t) noexcept {
   if (ordered.empty()) return ordered;
   if (t <= 0.0f) return ordered.first(1);
   for (Candidate& c : ordered) c.logit /= t;
-  return ordered;
+  return alone_if_infinite(ordered);
 }
 
 /// Draws by inversion: the first candidate whose running sum passes u · total. Sum: chain.

@@ -17,7 +17,7 @@ struct RowOrigin {
 /// Capacities of a batch.
 struct BatchLimits {
   std::uint32_t slots = 1;
-  std::uint32_t prefill_tokens = 1;
+  std::uint32_t chunk = 1;  ///< prompt tokens in a step
   std::uint32_t prefill_rows = 1;
   std::uint32_t history = 64;  ///< penalty window
   std::uint32_t biases = 64;
@@ -31,7 +31,7 @@ class BatchPlanner {
  public:
   [[nodiscard]] static Result<BatchPlanner> make(const BatchLimits& limits, const Allocator& allocator) noexcept {
     BatchPlanner p(limits, allocator);
-    const std::size_t tokens = limits.prefill_tokens > limits.slots ? limits.prefill_tokens : limits.slots;
+    const std::size_t tokens = std::size_t{limits.chunk} + limits.slots;
     const std::size_t rows = limits.prefill_rows > limits.slots ? limits.prefill_rows : limits.slots;
     for (Vector<std::uint32_t>* list : {&p.tokens_, &p.slots_, &p.positions_})
       if (auto r = list->reserve(tokens); !r) return pass(r);
@@ -105,7 +105,7 @@ class BatchPlanner {
   /// Prompt tokens that the step has room for beside the generated ones that it already holds.
   [[nodiscard]] std::uint32_t prefill_room(std::uint64_t latency) const noexcept {
     const auto taken = static_cast<std::uint32_t>(tokens_.size());
-    const std::uint32_t room = limits_.prefill_tokens - taken;
+    const std::uint32_t room = limits_.chunk;
     if (latency == 0) return room;
     const std::uint64_t within = rate_.tokens_within(latency);
     const std::uint64_t timely = within < taken + 16u ? 16 : (within - taken) / 16 * 16;

@@ -21,7 +21,7 @@ template <> struct OpCases<zrt::ops::Sample> {
       q.active = r.between(0, 4) == 0 ? 0 : 1;
       q.seed_low = r.between(0, 1u << 30);
       q.generated = r.between(0, 1000);
-      q.temperature = r.one_of({0.0f, -1.0f, 0.7f, 1.0f, 1.3f, 9.0f, 1e30f, 1e-30f});
+      q.temperature = r.one_of({0.0f, -1.0f, 0.7f, 1.0f, 1.3f, 9.0f, 1e30f, 1e-30f, 1e-42f});
       q.top_k = r.one_of({0u, 1u, 5u, 40u, 64u, 65u, 300u, 512u, 513u, 1u << 31});
       q.top_p = r.one_of({1.0f, 0.9f, 0.1f, 1e-9f});
       q.min_p = r.one_of({0.0f, 0.05f, 1.0f});

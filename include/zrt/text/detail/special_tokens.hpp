@@ -25,10 +25,11 @@ struct Fragment {
 
 /// Knows the control, unknown and user-defined tokens of a vocabulary.
 ///
-/// Longer tokens are cut out first, in the whole text, before shorter ones are looked for.
+/// Longer tokens are cut out first, in the whole text, before shorter ones are looked for; of equal length,
+/// those with the lower id, and of one token, the leftmost.
 class SpecialTokens {
  public:
-  explicit SpecialTokens(Allocator allocator) noexcept : sorted_(allocator), by_length_(allocator) {}
+  explicit SpecialTokens(Allocator allocator) noexcept : sorted_(allocator) {}
 
   /// Collects the special tokens of `tokens`, whose texts must outlive this; `type_of(id)` is a TokenType.
   template <class TypeOf>
@@ -44,91 +45,155 @@ class SpecialTokens {
       const int order = a.text.compare(b.text);
       return order != 0 ? order < 0 : a.id < b.id;
     });
-    if (auto r = by_length_.resize(sorted_.size()); !r) return r;
-    for (std::size_t i = 0; i < sorted_.size(); ++i) by_length_[i] = static_cast<std::uint32_t>(i);
-    std::sort(by_length_.begin(), by_length_.end(), [this](std::uint32_t a, std::uint32_t b) {
-      const std::size_t x = sorted_[a].text.size();
-      const std::size_t y = sorted_[b].text.size();
-      return x != y ? x > y : sorted_[a].id < sorted_[b].id;
-    });
     std::size_t at = 0;
     for (std::size_t byte = 0; byte < 256; ++byte) {
       first_[byte] = at;
       while (at < sorted_.size() && static_cast<unsigned char>(sorted_[at].text[0]) == byte) ++at;
     }
     first_[256] = at;
-    return {};
+    link_prefixes();
+    return rank();
   }
 
   /// Writes the fragments of `text` to `out`; without `parse_special` only user-defined tokens cut it.
   [[nodiscard]] Result<void> split(std::string_view text, bool parse_special, Vector<Fragment>& out) const noexcept {
     out.clear();
     if (text.empty()) return {};
-    if (auto r = out.push_back({0, text.size(), kNoToken}); !r) return r;
-    Vector<bool> present(out.allocator());
-    if (auto r = mark_present(text, parse_special, present); !r) return r;
-    if (present.empty()) return {};
-    Vector<Fragment> next(out.allocator());
-    for (const std::uint32_t index : by_length_) {
-      if (!present[index]) continue;
-      next.clear();
-      for (const Fragment& fragment : out)
-        if (auto r = cut_out(sorted_[index], text, fragment, next); !r) return r;
-      std::swap(out, next);
+    Vector<Occurrence> open(out.allocator());
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const std::size_t token = longest_at(text, at, parse_special);
+      if (token == kNone) continue;
+      if (auto r = open.push_back({sorted_[token].rank, at, token}); !r) return r;
     }
-    return {};
+    if (auto r = choose(text.size(), parse_special, open, out); !r) return r;
+    return fill_gaps(text.size(), out);
   }
 
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
   struct Special {
     std::string_view text;
     std::int32_t id;
     bool user_defined;
+    std::size_t rank = 0;         ///< in the order in which tokens are cut out
+    std::size_t shorter = kNone;  ///< first token whose text is the longest proper prefix of this one's
   };
 
-  // One walk finds which tokens occur at all, so that a vocabulary with thousands of special tokens
-  // costs a text that has none of them only this walk. `present` stays empty when there are none.
-  [[nodiscard]] Result<void> mark_present(std::string_view text, bool parse_special,
-                                          Vector<bool>& present) const noexcept {
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      const auto lead = static_cast<unsigned char>(text[at]);
-      const Special* low = sorted_.data() + first_[lead];
-      const Special* high = sorted_.data() + first_[lead + 1u];
-      for (std::size_t depth = 1; low != high; ++depth) {
-        for (; low != high && low->text.size() == depth; ++low) {
-          if (!parse_special && !low->user_defined) continue;
-          if (present.empty())
-            if (auto r = present.resize(sorted_.size()); !r) return r;
-          present[static_cast<std::size_t>(low - sorted_.data())] = true;
-        }
-        if (at + depth >= text.size()) break;
-        const auto byte = static_cast<unsigned char>(text[at + depth]);
-        const auto letter = [depth](const Special& s) { return static_cast<unsigned char>(s.text[depth]); };
-        low = std::lower_bound(low, high, byte, [&](const Special& s, unsigned char b) { return letter(s) < b; });
-        high = std::upper_bound(low, high, byte, [&](unsigned char b, const Special& s) { return b < letter(s); });
-      }
+  /// A token found at a place.
+  struct Occurrence {
+    std::size_t rank;
+    std::size_t at;
+    std::size_t token;
+
+    /// Whether this is cut out after `other`: the order of a heap whose top is cut out first.
+    [[nodiscard]] bool operator<(const Occurrence& other) const noexcept {
+      return rank != other.rank ? rank > other.rank : at > other.at;
     }
+  };
+
+  // In sorted order a text's prefixes stand before it, each a prefix of the next.
+  void link_prefixes() noexcept {
+    std::size_t group = kNone;  // the first of the tokens with the text before
+    for (std::size_t i = 0; i < sorted_.size(); ++i) {
+      if (group != kNone && sorted_[group].text == sorted_[i].text) {
+        sorted_[i].shorter = sorted_[group].shorter;
+        continue;
+      }
+      std::size_t prefix = group;
+      while (prefix != kNone && !sorted_[i].text.starts_with(sorted_[prefix].text)) prefix = sorted_[prefix].shorter;
+      sorted_[i].shorter = prefix;
+      group = i;
+    }
+  }
+
+  [[nodiscard]] Result<void> rank() noexcept {
+    Vector<std::size_t> order(sorted_.allocator());
+    if (auto r = order.resize(sorted_.size()); !r) return r;
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+      const std::size_t x = sorted_[a].text.size();
+      const std::size_t y = sorted_[b].text.size();
+      return x != y ? x > y : sorted_[a].id < sorted_[b].id;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i) sorted_[order[i]].rank = i;
     return {};
   }
 
-  [[nodiscard]] static Result<void> cut_out(const Special& special, std::string_view text, const Fragment& fragment,
-                                            Vector<Fragment>& out) noexcept {
-    if (fragment.token != kNoToken) return out.push_back(fragment);
-    const std::string_view part = slice(text, 0, fragment.end);
-    std::size_t at = fragment.begin;
-    while (at < fragment.end) {
-      const std::size_t found = std::min(part.find(special.text, at), fragment.end);
-      if (found > at)
-        if (auto r = out.push_back({at, found, kNoToken}); !r) return r;
-      if (found == fragment.end) break;
-      at = found + special.text.size();
-      if (auto r = out.push_back({found, at, special.id}); !r) return r;
+  /// `token`, or what else may stand in its place: the next with its text, then those of its prefixes.
+  [[nodiscard]] std::size_t allowed(std::size_t token, bool parse_special) const noexcept {
+    while (token != kNone && !parse_special && !sorted_[token].user_defined) {
+      const bool same = token + 1 < sorted_.size() && sorted_[token + 1].text == sorted_[token].text;
+      token = same ? token + 1 : sorted_[token].shorter;
     }
+    return token;
+  }
+
+  /// The longest allowed token that `text` has at `at`; kNone for none.
+  [[nodiscard]] std::size_t longest_at(std::string_view text, std::size_t at, bool parse_special) const noexcept {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const Special* low = sorted_.data() + first_[lead];
+    const Special* high = sorted_.data() + first_[lead + 1u];
+    std::size_t longest = kNone;
+    for (std::size_t depth = 1; low != high; ++depth) {
+      if (low->text.size() == depth) longest = static_cast<std::size_t>(low - sorted_.data());
+      while (low != high && low->text.size() == depth) ++low;
+      if (at + depth >= text.size()) break;
+      const auto byte = static_cast<unsigned char>(text[at + depth]);
+      const auto letter = [depth](const Special& s) { return static_cast<unsigned char>(s.text[depth]); };
+      low = std::lower_bound(low, high, byte, [&](const Special& s, unsigned char b) { return letter(s) < b; });
+      high = std::upper_bound(low, high, byte, [&](unsigned char b, const Special& s) { return b < letter(s); });
+    }
+    return allowed(longest, parse_special);
+  }
+
+  /// Appends the tokens that cut a text of `size` bytes, in the order of their places. What was cut out
+  /// before is never shorter, so a token is free where its first and its last byte are.
+  [[nodiscard]] Result<void> choose(std::size_t size, bool parse_special, Vector<Occurrence>& open,
+                                    Vector<Fragment>& out) const noexcept {
+    if (open.empty()) return {};
+    Vector<bool> taken(out.allocator());
+    if (auto r = taken.resize(size); !r) return r;
+    std::make_heap(open.begin(), open.end());
+    while (!open.empty()) {
+      std::pop_heap(open.begin(), open.end());
+      Occurrence& next = open.back();
+      const Special& token = sorted_[next.token];
+      const std::size_t end = next.at + token.text.size();
+      if (!taken[next.at] && taken[end - 1]) {
+        next.token = allowed(token.shorter, parse_special);
+        if (next.token != kNone) {
+          next.rank = sorted_[next.token].rank;
+          std::push_heap(open.begin(), open.end());
+          continue;
+        }
+      } else if (!taken[next.at]) {
+        if (auto r = out.push_back({next.at, end, token.id}); !r) return r;
+        for (std::size_t i = next.at; i < end; ++i) taken[i] = true;
+      }
+      open.pop_back();
+    }
+    std::sort(out.begin(), out.end(), [](const Fragment& a, const Fragment& b) { return a.begin < b.begin; });
+    return {};
+  }
+
+  /// Puts the plain text of `size` bytes between and around the tokens in `out`.
+  [[nodiscard]] static Result<void> fill_gaps(std::size_t size, Vector<Fragment>& out) noexcept {
+    Vector<Fragment> whole(out.allocator());
+    std::size_t at = 0;
+    for (const Fragment& token : out) {
+      if (at < token.begin)
+        if (auto r = whole.push_back({at, token.begin, kNoToken}); !r) return r;
+      if (auto r = whole.push_back(token); !r) return r;
+      at = token.end;
+    }
+    if (at < size)
+      if (auto r = whole.push_back({at, size, kNoToken}); !r) return r;
+    std::swap(out, whole);
     return {};
   }
 
   Vector<Special> sorted_;
-  Vector<std::uint32_t> by_length_;
   std::array<std::size_t, 257> first_{};
 };
 

@@ -215,11 +215,13 @@ inline constexpr std::uint32_t kLeastForFew = 512, kMostForFew = 1u << 18;
   if (count == 0) return 0;  // all are NaN
   float* x = s.logits;
   for (std::uint32_t i = 0; i < count; i += 16) store(x + i, as_f32(ordered(load_i32(best.key + i))));
+  if (__builtin_isinf(x[0])) return best.id[0];
   auto* sums = reinterpret_cast<float*>(best.other_key);
   count = keep_top_p(r, x, count, sums);
   count = keep_min_p(r, x, count);
   const F32 temperature = splat(r.temperature);
   map(x, x, 0, count, [&](F32 v) ZRT_UNROLLED { return v / temperature; });
+  if (__builtin_isinf(x[0])) return best.id[0];
   running_sums(x, count, sums);
   const F32 target = splat(ops::sampling::uniform(r) * sums[count - 1]);
   const std::uint32_t drawn = first_where(sums, 0, count, [&](F32 v) ZRT_UNROLLED { return less(target, v); });
