@@ -250,7 +250,7 @@ TEST_F(Program, FileErrorsHaveTheirCode) {
         {"tokenize", "--model", kModel, "--file", ""}}) {
     const Outcome nameless = run(call);
     EXPECT_EQ(nameless.status, 1) << json(call);
-    EXPECT_EQ(nameless.err, "zrt: io_error: cannot read : No such file or directory\n");
+    EXPECT_EQ(nameless.err, "zrt: io_error: cannot open : No such file or directory\n");
   }
   const std::string absent = path("no/such/folder");
   const Outcome unwritable = run({"logits", "--model", kModel, "--tokens", "1", "--out", absent});

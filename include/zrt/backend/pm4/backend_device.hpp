@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zrt/backend/pm4/any_target.hpp>
-#include <zrt/backend/pm4/kernel_table.hpp>
 #include <zrt/backend/pm4/fenced_ring.hpp>
+#include <zrt/backend/pm4/kernel_table.hpp>
 #include <zrt/backend/pm4/operands.hpp>
 #include <zrt/backend/pm4/pool.hpp>
 #include <zrt/core/hooks.hpp>
