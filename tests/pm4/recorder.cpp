@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/recorder.cpp: what adapters record: barriers where they belong, counts of the step, and what is refused.
+#include <zrt/backend/pm4/recorder.hpp>
+#include <zrt/backend/pm4/step_memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace zrt::test {
+namespace {
+
+using namespace pm4;
+
+std::vector<std::byte> kernel_bytes(const std::string& name) {
+  std::ifstream file(std::string(ZRT_SOURCE_DIR) + "/kernels/gfx1201/" + name + ".zrt", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A recorder over two kernels.
+struct Recording {
+  Recording() : kernels(system_allocator()), record(system_allocator()) {
+    const auto norm = kernel_bytes("rms_norm"), act = kernel_bytes("gated_act");
+    const std::span<const std::byte> files[] = {norm, act};
+    const auto bytes = KernelTable::code_bytes(files, kTargetFacts<Gfx1201>);
+    EXPECT_TRUE(bytes) << bytes.error().text();
+    code.resize(*bytes);
+    const auto loaded = kernels.load<Gfx1201>(files, kTargetFacts<Gfx1201>, 0x10000, code);
+    EXPECT_TRUE(loaded) << loaded.error().text();
+    exec::StepBounds bounds{.tokens = 4, .slots = 2, .pages_per_slot = 3, .groups = 1};
+    bounds.extents.value[1] = 4;
+    EXPECT_TRUE(recorder.reserve(bounds));
+  }
+  void begin(std::uint32_t instruction, std::uint32_t wait_for = exec::RecordSite<Scratch>::kNoWait) {
+    exec::RecordSite<Scratch> site;
+    site.instruction = instruction;
+    site.wait_for = wait_for;
+    EXPECT_TRUE(recorder.begin(site));
+  }
+  [[nodiscard]] static KernelCall norm(const StepCount& runs = 1) {
+    KernelCall call("rms_norm");
+    call.buffer(0x1000).buffer(std::uint64_t{0}).buffer(0x2000).value(16u).value(1e-5f).value(0.0f).grid(runs);
+    return call;
+  }
+  [[nodiscard]] std::string barriers() const {
+    std::string text;
+    for (const RecordedLaunch& launch : record.launches) text += launch.barrier ? '|' : '.';
+    return text;
+  }
+
+  std::vector<std::byte> code;
+  KernelTable kernels;
+  StepRecord record;
+  Recorder recorder{record, kernels};
+};
+
+/// tokens times 32.
+const StepCount kElements = StepCount::elements(Shape{Dim(1, 1), 32});
+
+TEST(Pm4Recorder, BarriersStandWhereAHazardIsAndNowhereElse) {
+  Recording r;
+  r.begin(0);
+  EXPECT_TRUE(r.recorder.push(Recording::norm()));
+  EXPECT_TRUE(r.recorder.push(Recording::norm())) << "in order within an instruction";
+  EXPECT_TRUE(r.recorder.push(Recording::norm().beside()));
+  r.begin(1);
+  EXPECT_TRUE(r.recorder.push(Recording::norm())) << "needs nothing of instruction 0";
+  r.begin(2, 1);
+  EXPECT_TRUE(r.recorder.push(Recording::norm())) << "waits for instruction 1";
+  r.begin(3, 1);
+  EXPECT_TRUE(r.recorder.push(Recording::norm())) << "waited for since";
+  r.begin(4, 2);
+  EXPECT_TRUE(r.recorder.push(Recording::norm())) << "instruction 2 ran behind its own barrier";
+  EXPECT_EQ(r.barriers(), ".|..|.|");
+}
+
+TEST(Pm4Recorder, CountsFollowTheStep) {
+  Recording r;
+  r.begin(0);
+  EXPECT_TRUE(r.recorder.push(Recording::norm(kElements.over(16))));
+  EXPECT_TRUE(r.recorder.push(Recording::norm(kElements.over(16))));
+  KernelCall act("gated_act");
+  act.buffer(0x1000).buffer(0x2000).buffer(0x1000).value(kElements).value(1u).grid(kElements.over(256));
+  EXPECT_TRUE(r.recorder.push(act));
+  EXPECT_EQ(r.record.grids.size(), 2u) << "equal grids are kept once";
+  const auto layout = StepLayout::of(r.record);
+  ASSERT_TRUE(layout);
+  std::vector<std::byte> memory(layout->bytes);
+  Extents step;
+  for (const std::uint32_t tokens : {4u, 1u}) {
+    step.value[1] = tokens;
+    write_counts(r.record, *layout, step, memory.data());
+    const auto word = [&](std::uint64_t at) { return read_little<std::uint32_t>(memory.data() + at); };
+    EXPECT_EQ(word(layout->grids), tokens * 2);
+    EXPECT_EQ(word(layout->grids + kGridBytes), 1u);
+    EXPECT_EQ(word(layout->grids + 4), 1u);
+    // Behind the three addresses.
+    EXPECT_EQ(word(layout->arguments + r.record.launches[2].arguments + 24), tokens * 32);
+  }
+}
+
+TEST(Pm4Recorder, PagesOfTheLastTokenOfEachSlotAreWritten) {
+  Recording r;
+  const auto layout = StepLayout::of(r.record);
+  ASSERT_TRUE(layout);
+  std::vector<std::byte> memory(layout->bytes);
+  const std::vector<std::uint32_t> slots{1, 0, 0}, positions{40, 15, 16}, pages{7, 8, 9, 4, 5, 6};
+  ExecutionContext step;
+  step.tokens = 3;
+  step.slots = slots.data();
+  step.positions = positions.data();
+  step.pages = pages.data();
+  step.pages_per_slot = 3;
+  step.slot_count = 2;
+  write_batch(r.record, *layout, step, memory.data());
+  std::vector<std::uint32_t> written;
+  for (std::size_t i = 0; i < pages.size(); ++i)
+    written.push_back(read_little<std::uint32_t>(memory.data() + layout->pages + i * 4));
+  EXPECT_EQ(written, (std::vector<std::uint32_t>{7, 8, 0, 4, 5, 6})) << "slot 0 is at its second page";
+  EXPECT_EQ(read_little<std::uint32_t>(memory.data() + layout->positions + 8), 16u);
+}
+
+TEST(Pm4Recorder, TablesAreKeptOnce) {
+  Recording r;
+  const std::array<float, 3> a{1, 2, 3}, b{4, 5, 6};
+  const auto first = r.recorder.table(std::as_bytes(std::span(a))),
+             second = r.recorder.table(std::as_bytes(std::span(b)));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*r.recorder.table(std::as_bytes(std::span(b))), *second);
+  EXPECT_EQ(*r.recorder.table(std::as_bytes(std::span(a))), *first);
+  EXPECT_EQ(*second, 16u);
+}
+
+TEST(Pm4Recorder, RefusesWhatNoKernelTakes) {
+  Recording r;
+  r.begin(0);
+  const auto code_of = [&](const KernelCall& call) {
+    const auto pushed = r.recorder.push(call);
+    return pushed ? Errc::ok : pushed.error().code();
+  };
+  EXPECT_EQ(code_of(KernelCall("no_such_kernel")), Errc::not_found);
+  EXPECT_EQ(code_of(KernelCall("rms_norm").buffer(0x1000)), Errc::invalid_file);
+  EXPECT_EQ(code_of(Recording::norm(kElements.times(1u << 31))), Errc::size_overflow);
+  const StepCount two_symbols = StepCount::elements(Shape{Dim(1, 1), Dim(1, 2)});
+  EXPECT_EQ(code_of(Recording::norm(two_symbols)), Errc::size_overflow);
+  EXPECT_TRUE(r.record.launches.empty());
+}
+
+}  // namespace
+}  // namespace zrt::test
