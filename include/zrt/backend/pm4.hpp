@@ -13,8 +13,8 @@
 #include <zrt/backend/pm4/adapters/rms_norm_fused_qkv.hpp>
 #include <zrt/backend/pm4/adapters/rows_of.hpp>
 #include <zrt/backend/pm4/chosen_os.hpp>
-#include <zrt/backend/pm4/kfd/transport.hpp>
 #include <zrt/backend/pm4/step_program.hpp>
+#include <zrt/backend/pm4/transport.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/ops/catalog.hpp>
 
@@ -25,7 +25,7 @@ namespace zrt::inline ZRT_ABI {
 ///
 /// A host hands Engine::open a pm4::DeviceOptions: the operating system, or the device model in its place, and the
 /// kernels. It computes what dense decoders reach.
-template <class Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct BasicPm4Backend {
+template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct BasicPm4Backend {
   static constexpr std::string_view name = "pm4";
   using Tensor = pm4::Tensor;
   using Weight = pm4::Weight;
@@ -52,9 +52,9 @@ template <class Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct Bas
 };
 
 /// Whatever card a machine has, or a modelled one: chosen when an engine is opened.
-using Pm4Backend = BasicPm4Backend<pm4::kfd::Transport<pm4::ChosenOs>>;
+using Pm4Backend = BasicPm4Backend<pm4::KfdTransport<pm4::ChosenOs>>;
 
-template <class Transport, pm4::TargetChoice Target, class O>
+template <pm4::PacketTransport Transport, pm4::TargetChoice Target, class O>
   requires pm4::Records<O>
 struct Adapter<BasicPm4Backend<Transport, Target>, O> {
   using Backend = BasicPm4Backend<Transport, Target>;

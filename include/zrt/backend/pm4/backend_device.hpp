@@ -3,10 +3,9 @@
 #pragma once
 
 #include <zrt/backend/pm4/any_target.hpp>
-#include <zrt/backend/pm4/fenced_ring.hpp>
 #include <zrt/backend/pm4/kernel_table.hpp>
 #include <zrt/backend/pm4/operands.hpp>
-#include <zrt/backend/pm4/pool.hpp>
+#include <zrt/backend/pm4/transport.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
 #include <zrt/exec/backend.hpp>
@@ -17,7 +16,7 @@
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// What a host hands to an engine on a card.
-template <class Transport> struct DeviceOptions {
+template <PacketTransport Transport> struct DeviceOptions {
   using Os = std::remove_reference_t<decltype(std::declval<const typename Transport::Device&>().os())>;
 
   Os* os = nullptr;       ///< outlives the engine
@@ -28,7 +27,7 @@ template <class Transport> struct DeviceOptions {
 
 /// A card with its queue, opened by ready(). Everything lies where host and GPU have it at one address: arenas, state
 /// and weights in video memory behind the PCIe BAR.
-template <class Transport, TargetChoice Target> class BackendDevice {
+template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
  public:
   using Memory = typename Transport::Memory;
   using Pool = MemoryPool<Memory>;

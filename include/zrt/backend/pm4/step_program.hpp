@@ -14,7 +14,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A recorded step. launch() patches what changes from step to step, hands the ring one group of packets, rings one
 /// doorbell and waits for one fence; it makes no system call and allocates nothing.
-template <class Transport, TargetChoice Target> class StepProgram {
+template <PacketTransport Transport, TargetChoice Target> class StepProgram {
  public:
   using Device = BackendDevice<Transport, Target>;
   using Memory = typename Device::Memory;
@@ -147,7 +147,7 @@ template <class Transport, TargetChoice Target> class StepProgram {
 };
 
 /// A pm4::Recorder over a program of a device, which finish() seals.
-template <class Transport, TargetChoice Target> class DeviceRecorder : public Recorder {
+template <PacketTransport Transport, TargetChoice Target> class DeviceRecorder : public Recorder {
  public:
   using Device = BackendDevice<Transport, Target>;
   using Program = StepProgram<Transport, Target>;

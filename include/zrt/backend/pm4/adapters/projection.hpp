@@ -6,23 +6,21 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// The kernels that multiply a weight type with rows of activations: matvec_<type>, and matmul_<type> where it has the
-/// same bits.
+/// The kernels that multiply a weight type with rows of activations: matvec_<type> for generated tokens, matmul_<type>
+/// where a step may hold a prompt. Both have the same bits, so tokens of both kinds may be in one step.
 struct ProductKernels {
   DType dtype;
   quant::Act act;      ///< what its activations are rounded to
   std::uint32_t rows;  ///< that one workgroup of matvec_<type> computes
-  bool matrix;         ///< prompts take matmul_<type>
 };
-/// One line per weight type. matmul_f16 has other bits than matvec_f16, and a step that holds a prompt may hold generated
-/// tokens too, which must not know.
+/// One line per weight type.
 inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
-    {DType::f32, quant::Act::none, 16, false},
-    {DType::f16, quant::Act::none, 16, false},
-    {DType::q8_0, quant::Act::q8_32, 8, true},
-    {DType::q4_0, quant::Act::q8_32, 8, true},
-    {DType::q4_k, quant::Act::q8_256, 8, true},
-    {DType::q6_k, quant::Act::q8_256, 8, true},
+    {DType::f32, quant::Act::none, 16},
+    {DType::f16, quant::Act::none, 16},
+    {DType::q8_0, quant::Act::q8_32, 8},
+    {DType::q4_0, quant::Act::q8_32, 8},
+    {DType::q4_k, quant::Act::q8_256, 8},
+    {DType::q6_k, quant::Act::q8_256, 8},
 });
 /// Rows and tokens of one workgroup of a matrix kernel.
 inline constexpr std::uint32_t kMatrixTile = 64;
@@ -86,8 +84,7 @@ struct ActivationRows {
                                           const ActivationRows& a, std::uint64_t y, bool beside) noexcept {
   const auto kernels = find_product(weight.dtype, a.act);
   if (!kernels) return pass(kernels);
-  const bool matrix = a.prompt && (*kernels)->matrix;
-  const Name kernel = Name::of(matrix ? "matmul_" : "matvec_", name(weight.dtype));
+  const Name kernel = Name::of(a.prompt ? "matmul_" : "matvec_", name(weight.dtype));
   KernelCall call(kernel.view());
   call.matrix(weight);
   if (a.act == quant::Act::none)
@@ -96,7 +93,7 @@ struct ActivationRows {
     call.buffer(a.q).buffer(a.d);
   call.buffer(bias).buffer(y).value(weight.rows).value(weight.cols);
   const StepCount rows(weight.rows);
-  if (matrix)
+  if (a.prompt)
     call.value(a.rows).grid(rows.over(kMatrixTile), a.rows.over(kMatrixTile));
   else
     call.grid(rows.over((*kernels)->rows), a.rows);
