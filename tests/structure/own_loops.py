@@ -23,22 +23,27 @@ BANNED = {
     r"#\s*include\s*[<\"]zrt/backend/reference": "includes the reference backend",
     r"\bReferenceBackend\b": "names the reference backend",
     # What references loop by. What these do to one element (a domain's load, a cast's `to_domain`) is shared.
-    r"\b(?:cast_elements|map_elements|unpack_as|pack_from|store_accumulated|for_each_cast)\b|\bConvolve\s*::\s*gather\b"
+    r"\b(?:cast_elements|map_elements|unpack_as|pack_from|store_accumulated|for_each_cast|read_whole|write_whole|"
+    r"for_each_place|copy_strided|copy_value|fill_with|pass_value)\b|\bConvolve\s*::\s*gather\b"
     r"|#\s*include\s*[<\"]zrt/core/(?:map_elements|accumulator)\.hpp": "has a loop of the references",
 }
 # The functions of op headers that adapters call: none of them loops over a tensor's elements.
-SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "DotGeneral::infer",
+SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "Dequantize::apply", "DotGeneral::infer",
           "DotGeneral::listed", "DynamicUpdateSlice::box", "ElementIndex::of", "ElementwiseBinary::apply",
           "ElementwiseUnary::apply", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
           "RmsNormFusedRopeKvWrite::norm", "RngNormal::angle", "RngNormal::from_polar", "RngNormal::radius_draw",
           "RngNormal::number64", "RngUniform::number32",
-          "RngUniform::number64", "RngUniform::precision", "Take::granule", "sampling::uniform"}
+          "RngUniform::number64", "RngUniform::precision", "Take::granule", "sampling::uniform",
+          "Whole::of",
+          # of no op in particular
+          "combine", "domain_bytes", "fold", "identity", "index_at", "keyed", "plus", "random_counter", "random_key",
+          "rope_frequency", "rope_magnitude", "scatter_scratch"}
 
 
 def problems(name, code):
     found = [(match.start(), what) for pattern, what in BANNED.items() for match in re.finditer(pattern, code)]
     found += [(match.start(), f"calls ops::{match[1]}, which is not in SHARED")
-              for match in re.finditer(r"\bops\s*::\s*(\w+\s*::\s*\w+)\s*\(", code)
+              for match in re.finditer(r"\bops\s*::\s*(\w+\s*::\s*\w+|[a-z]\w*)\s*(?:<[\w:\s]*>)?\s*\(", code)
               if re.sub(r"\s", "", match[1]) not in SHARED]
     return [f"{name}:{code[:start].count(chr(10)) + 1}: {what}" for start, what in found]
 
@@ -77,6 +82,10 @@ CASES = [  # source, what must be said
     ("#include <zrt/core/map_elements.hpp>", "a loop of the references"),
     ("ops::Sample::row(p, logits, draw);", "not in SHARED"),
     ("ops :: sampling::sample (x);", "not in SHARED"),
+    ("ops::clear(c.out[0], step);", "not in SHARED"),
+    ("ops::widen<double>(x, y);", "not in SHARED"),
+    ("ops::read_whole(from, x, 0, n, q);", "a loop of the references"),
+    ("y[i] = ops::identity<T>(kind);", None),
     ("y[i] = ops::Clamp::apply(x[i], low, high);", None),
     ("r.push(&gather<4>, c);", None),
     ("copy_box(dtype, from, to, O::box(c, step), step, worker);", None),

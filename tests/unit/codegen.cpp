@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <c_programs.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -300,6 +301,34 @@ region @0 main(%0 x: f32[2], %1 y: f32[2]) {
   EXPECT_TRUE(tensors[0].bytes == value_of<float>(DType::f32, {2}, {3, 4}).bytes);
   EXPECT_TRUE(tensors[1].bytes == value_of<float>(DType::f32, {2}, {1, 2}).bytes);
   EXPECT_TRUE(tensors[2].bytes == value_of<float>(DType::f32, {2}, {4, 6}).bytes);
+}
+
+TEST(Codegen, InputsAndLiteralsTakeNoRoomInTheArena) {
+  const auto program = ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[16, 16], %1 flag: i1[]) {
+  %2 = elementwise_binary(%0, f32[16, 16] x ")" +
+                                   std::string(16 * 16 * 8, '1') + R"(") {op = add}: f32[16, 16]
+  %3 = reshape(%0) {new_shape = [256]}: f32[256]
+  %4 = slice(%3) {starts = [0], sizes = [16]}: f32[16]
+  %5 = cond(%1, %4) {true_region = @1, false_region = @2}: f32[16]
+  return %2: f32[16, 16], %5: f32[16]
+}
+region @1 literal(%0: f32[16]) {
+  %1 = constant() {value = f32[16] x ")" +
+                                   std::string(16 * 8, '1') + R"("}: f32[16]
+  return %1: f32[16]
+}
+region @2 same(%0: f32[16]) {
+  return %0: f32[16]
+}
+)");
+  ASSERT_TRUE(program) << program.error().text();
+  const ptir::Shape shapes[]{{16, 16}, {}};
+  const auto text = engines::to_c(*program, shapes);
+  ASSERT_TRUE(text) << text.error().text();
+  // One result of 1024 bytes, one of 64, and an operand for each region.
+  EXPECT_NE(text->view().find("_arena_bytes = 1216;"), std::string_view::npos)
+      << text->view().substr(text->view().find("_arena_bytes = "), 40);
 }
 
 TEST(Codegen, RefusesWhatItCannotSay) {

@@ -10,6 +10,8 @@ namespace zrt::inline ZRT_ABI::plan {
 /// How memory is planned.
 struct MemoryOptions {
   Fit fit = Fit::least;
+  /// By register, not 0 where its bytes are somewhere else; empty for none. A view of such a register is there too.
+  std::span<const std::uint8_t> outside{};
 };
 
 namespace detail {
@@ -61,7 +63,7 @@ class RangeNumbers {
   if (auto r = counted.resize(storage.blocks.size()); !r) return pass(r);
   for (std::size_t reg = 0; reg < registers; ++reg) {
     const std::uint32_t block = storage.block_of[reg];
-    if (block == Storage::kNone || counted[block] != 0) continue;
+    if (block == Storage::kNone || counted[block] != 0 || storage.blocks[block].pieces == Storage::kNone) continue;
     counted[block] = 1;
     std::uint32_t first = Storage::kNone;
     std::uint32_t last = 0;
@@ -89,7 +91,8 @@ class RangeNumbers {
 /// lies in its input where the op says that it is there already (`view`); it takes over an input that
 /// dies with the instruction where the op's may_alias allows it, the sizes are equal and nobody else
 /// holds those bytes; everything else shares no byte with anything that lives. Inputs live from the
-/// start to their last read, outputs to the end.
+/// start to their last read, outputs to the end. A register that lies outside of the arena takes none of it, and
+/// nothing is written over it; `of` gives its views the place within it.
 ///
 /// Errors: Errc::size_overflow, Errc::limit_exceeded, out_of_memory.
 [[nodiscard]] inline Result<PhysicalMapping> plan_memory(const ExecutionPlan& plan, const LivenessMap& live,
@@ -107,7 +110,7 @@ class RangeNumbers {
     if (!size) return pass(size);
     bytes[i] = *size;
   }
-  auto storage = detail::Sharing(plan, live, table, bytes.span()).run(scratch);
+  auto storage = detail::Sharing(plan, live, table, bytes.span(), options.outside).run(scratch);
   if (!storage) return pass(storage);
   auto placement = detail::place(*storage, options.fit, plan.allocator);
   if (!placement) return pass(placement);

@@ -49,6 +49,7 @@ class Placer {
         return x != y ? x > y : a < b;
       });
     for (std::uint32_t block : order_) {
+      if (storage_.blocks[block].pieces == Storage::kNone) continue;
       if (sequence == Sequence::by_birth) forget_before(birth(block));
       if (auto r = find_taken(block); !r) return pass(r);
       const std::uint64_t base = choose(smallest);

@@ -20,6 +20,8 @@ struct Piece {
 /// What has to lie in one run of memory: a register with its views and what is written over it, or a
 /// scratch. Only the bytes of its pieces are taken, and only while these live: a small view does not
 /// hold what it is a view of.
+///
+/// A block without pieces lies outside of the arena and takes none of it.
 struct Block {
   std::uint64_t bytes = 0;  ///< a multiple of kArenaAlign
   std::uint32_t pieces = 0;
@@ -44,11 +46,12 @@ struct Storage {
 class Sharing {
  public:
   Sharing(const ExecutionPlan& plan, const LivenessMap& live, const OpTable& table,
-          std::span<const std::uint64_t> bytes) noexcept
+          std::span<const std::uint64_t> bytes, std::span<const std::uint8_t> outside) noexcept
       : plan_(plan),
         live_(live),
         table_(table),
         bytes_(bytes),
+        outside_(outside),
         storage_(plan.allocator),
         piece_of_(plan.allocator),
         last_(plan.allocator),
@@ -103,11 +106,19 @@ class Sharing {
     if (bytes_[reg] == 0) return {};
     piece_of_[reg] = static_cast<std::uint32_t>(storage_.pieces.size());
     last_[reg] = last_of(reg, now);
-    if (auto r = add_block(reg, bytes_[reg], now, last_[reg]); !r) return r;
+    if (!outside_.empty() && outside_[reg] != 0) {
+      storage_.block_of[reg] = static_cast<std::uint32_t>(storage_.blocks.size());
+      if (auto r = storage_.blocks.push_back({0, Storage::kNone, Storage::kNone}); !r) return r;
+    } else if (auto r = add_block(reg, bytes_[reg], now, last_[reg]); !r) {
+      return r;
+    }
     join(reg, storage_.block_of[reg]);
     return {};
   }
 
+  [[nodiscard]] bool is_outside(std::uint32_t block) const noexcept {
+    return storage_.blocks[block].pieces == Storage::kNone;
+  }
   void join(std::size_t reg, std::uint32_t block) noexcept {
     next_[reg] = storage_.blocks[block].members;
     storage_.blocks[block].members = static_cast<std::uint32_t>(reg);
@@ -120,6 +131,10 @@ class Sharing {
     storage_.block_of[reg] = block;
     storage_.at[reg] = storage_.at[from] + offset;
     const std::uint32_t last = last_[reg] = last_of(reg, now);
+    if (is_outside(block)) {
+      join(reg, block);
+      return {};
+    }
     Piece& whole = storage_.pieces[piece_of_[from]];
     if (bytes_[reg] == bytes_[from]) {
       whole.last = last > whole.last ? last : whole.last;
@@ -159,7 +174,7 @@ class Sharing {
       if (bytes_[from] != bytes_[reg] || last_[from] != now) continue;
       std::size_t reads = 0;
       for (RegisterRef r : insn.inputs) reads += r == insn.inputs[alias.input] ? 1u : 0u;
-      if (reads != 1 || held_by_another(from, now)) continue;
+      if (reads != 1 || is_outside(storage_.block_of[from]) || held_by_another(from, now)) continue;
       if (auto r = place_within(reg, from, 0, now); !r) return pass(r);
       return true;
     }
@@ -188,6 +203,7 @@ class Sharing {
   const LivenessMap& live_;
   const OpTable& table_;
   std::span<const std::uint64_t> bytes_;
+  std::span<const std::uint8_t> outside_;
   Storage storage_;
   Vector<std::uint32_t> piece_of_;  ///< per register
   Vector<std::uint32_t> last_;      ///< per register: when it is needed last

@@ -70,6 +70,29 @@ inline void write_narrow(DType dtype, const std::int64_t* in, std::uint64_t firs
   });
 }
 
+/// Reads `count` elements of any integer type from `first` on.
+inline void read_wide(DType dtype, const std::byte* data, std::uint64_t first, std::uint64_t count,
+                      ops::Whole* out) noexcept {
+  visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::integral<T>) {
+      T values[kTypedRun];
+      element_functions<T>(dtype).unpack(data, first, count, values);
+      std::transform(values, values + count, out, [](T value) noexcept { return ops::Whole::of(value); });
+    }
+  });
+}
+/// Writes `count` whole numbers as an integer type, saturated.
+inline void write_wide(DType dtype, const ops::Whole* in, std::uint64_t first, std::uint64_t count,
+                       std::byte* data) noexcept {
+  visit_domain(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::integral<T>) {
+      T values[kTypedRun];
+      std::transform(in, in + count, values, [&](ops::Whole value) noexcept { return value.saturated<T>(dtype); });
+      element_functions<T>(dtype).pack(values, first, count, data);
+    }
+  });
+}
+
 /// Calls `run(first, count)` for the runs of this worker's share of `elements`.
 template <class F> void for_each_run(std::uint64_t elements, const Worker& worker, F&& run) noexcept {
   const Range part = split(elements, 64, worker);

@@ -175,6 +175,8 @@ struct PositionTable {
 struct LastFit {
   std::uint32_t cos = kNone;
   std::uint32_t sin = kNone;
+  std::uint32_t rows = 0;
+  std::uint32_t width = 0;
   std::uint32_t pairs = 0;
   std::optional<RopeFit> fit{};
 };
@@ -201,8 +203,9 @@ struct LastFit {
           tables.at(tables.sin, t, i) != tables.at(tables.sin, t, i + pairs))
         return {};
   if (tables.width != pairs && tables.width != 2 * pairs) return {};
-  if (last.cos != cos->weight || last.sin != sin->weight || last.pairs != pairs)
-    last = {cos->weight, sin->weight, pairs, fit_rope(tables, pairs)};
+  const bool same = last.cos == cos->weight && last.sin == sin->weight && last.rows == tables.rows &&
+                    last.width == tables.width && last.pairs == pairs;
+  if (!same) last = {cos->weight, sin->weight, tables.rows, tables.width, pairs, fit_rope(tables, pairs)};
   auto fit = last.fit;
   if (!fit) return {};
   fit->params.head_dim = shape.last().extent;

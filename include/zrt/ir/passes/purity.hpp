@@ -8,11 +8,13 @@
 
 namespace zrt::inline ZRT_ABI::ir {
 
-/// Ops that draw random numbers: two of them are two draws, whatever their parameters.
+/// Ops that draw random numbers. Their numbers follow from seed, stream and index, so that merging or folding them would
+/// give the same; they stay as they are written, each a draw of its own that a reader of the plan finds again.
 inline constexpr OpSet kDraws = OpSet::of(boost::mp11::mp_list<ops::RngUniform, ops::RngNormal>{});
 
 /// True when equal operands give equal results, so that a node may be merged with another or computed
-/// ahead: no state, no regions, no draw, no overwritten input, and a meaning that the catalog knows.
+/// ahead: no state, no regions, no draw, no overwritten input, and a meaning that the catalog knows, which a call that the
+/// host defines has not.
 [[nodiscard]] inline bool is_pure(const Graph& g, const OpTable& table, const Node& n) noexcept {
   const OpRow* row = table[number(n.opcode)];
   if (row == nullptr || n.state.present() || n.regions != 0 || kDraws.contains(n.opcode)) return false;

@@ -30,14 +30,16 @@ template <class O> ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo&
 using ScratchFn = Result<std::uint64_t> (*)(const OperandInfo& operands) noexcept;
 
 /// Plans the memory of `plan`, whose extents are constants. The workspace of an instruction holds the arenas
-/// of its regions one after the other, from multiples of kArenaAlign on.
+/// of its regions one after the other, from multiples of kArenaAlign on. Constants take none of the arena, nor do the
+/// inputs of a plan that is no region: they lie in the file and with the caller.
 ///
 /// Errors: those of plan_memory.
 [[nodiscard]] inline Result<Layout> lay_out(const ExecutionPlan& plan, const OpTable& table,
-                                            const std::array<ScratchFn, 256>& scratch_of) noexcept {
+                                            const std::array<ScratchFn, 256>& scratch_of,
+                                            bool is_region = false) noexcept {
   Layout layout(plan.allocator);
   for (const ExecutionPlan& region : plan.regions) {
-    auto inner = lay_out(region, table, scratch_of);
+    auto inner = lay_out(region, table, scratch_of, true);
     if (!inner) return inner;
     if (auto r = layout.regions.push_back(std::move(*inner)); !r) return pass(r);
   }
@@ -59,7 +61,14 @@ using ScratchFn = Result<std::uint64_t> (*)(const OperandInfo& operands) noexcep
   }
   const auto live = liveness(plan);
   if (!live) return pass(live);
-  auto mapping = plan_memory(plan, *live, table, {}, scratch.span());
+  Vector<std::uint8_t> outside(plan.allocator);
+  if (auto r = outside.resize(plan.registers.size()); !r) return pass(r);
+  if (!is_region)
+    for (const PlanPort& port : plan.inputs) outside[index(port.reg)] = 1;
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i)
+    if (const Instruction insn = plan.instruction(i); insn.opcode == ops::Constant::opcode)
+      outside[index(insn.outputs[0])] = 1;
+  auto mapping = plan_memory(plan, *live, table, {}, scratch.span(), {.fit = Fit::least, .outside = outside.span()});
   if (!mapping) return pass(mapping);
   layout.mapping = std::move(*mapping);
   return layout;

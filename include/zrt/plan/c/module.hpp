@@ -137,17 +137,22 @@ class Module {
     text.write();
     if (w.failed()) return w.finish();
     w.line({"if (status != 0) return status;"});
-    // An output may be written over an input that another one still is.
+    // An output may be written over an input that another one still is: such are held behind everything else.
+    std::uint64_t end = layout->mapping.arena_bytes;
+    Vector<Tensor> results(allocator_);
     for (const PlanPort& port : plan.outputs) {
-      const Tensor& from = text.tensor(port.reg);
-      Tensor held = from;
-      held.place = text.planned(port.reg);
-      if (from.place.kind == Place::Kind::input) copy_whole(w, from, held);
+      Tensor from = text.tensor(port.reg);
+      if (from.place.kind == Place::Kind::input) {
+        Tensor held = from;
+        held.place = {Place::Kind::arena, 0, align_up(end, kArenaAlign)};
+        end = held.place.offset + from.bytes();
+        copy_whole(w, from, held);
+        from = held;
+      }
+      if (auto r = results.push_back(from); !r) return pass(r);
     }
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-      const PlanPort& port = plan.outputs[i];
-      Tensor from = text.tensor(port.reg);
-      if (from.place.kind == Place::Kind::input) from.place = text.planned(port.reg);
+      const Tensor& from = results[i];
       const std::uint64_t bytes = from.bytes();
       if (bytes == 0) continue;
       w.line({"memcpy(outputs[", i, "], ", from.pointer(), ", ", bytes, ");"});
@@ -155,7 +160,7 @@ class Module {
       if (info(from.dtype()).block_elems == 2 && from.elements() % 2 != 0)
         w.line({"((unsigned char *)outputs[", i, "])[", bytes - 1, "] &= 15u;"});
     }
-    if (layout->mapping.arena_bytes > arena) arena = layout->mapping.arena_bytes;
+    if (end > arena) arena = end;
     return w.finish();
   }
 

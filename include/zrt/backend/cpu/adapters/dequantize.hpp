@@ -33,7 +33,7 @@ template <> struct Adapter<ops::Dequantize> {
               y[i] = static_cast<T>(q[i] - by.zero_point[i]) * static_cast<T>(by.scale[i]);
           } else {
             ops::Whole q[kTypedRun];
-            ops::read_whole(from, c.in[0].data, first, count, q);
+            read_wide(from, c.in[0].data, first, count, q);
             for (std::uint64_t i = 0; i < count; ++i)
               y[i] = ops::Dequantize::apply<T>(q[i], by.scale[i], by.zero_point[i]);
           }

@@ -46,11 +46,9 @@ template <> struct Adapter<ops::ExtractPatches> {
         }
         if (inside)
           copy_elements(dtype, c.in[0].data, from, c.out[0].data, to, channels);
-        else if (type.block_elems != 1)
-          fill_with(p.pad_value, dtype, c.out[0].data, to, channels);
         else
           for (std::uint64_t k = 0; k < channels; ++k)
-            std::memcpy(c.out[0].data + (to + k) * type.block_bytes, p.pad_value.data(), type.block_bytes);
+            copy_elements(dtype, reinterpret_cast<const std::byte*>(p.pad_value.data()), 0, c.out[0].data, to + k, 1);
       }
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/cpu/adapter.hpp>
+#include <zrt/backend/cpu/indexed_places.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/ops/gather.hpp>
 
@@ -47,7 +48,7 @@ template <> struct Adapter<ops::Gather> {
       else
         std::memcpy(y + i * kBytes, found ? x + place * kBytes : kZero, kBytes);
     };
-    ops::for_each_place(c.in[0], c.in[1], c.params.axis, step, part.first, part.last, each);
+    for_each_indexed(c.in[0], c.in[1], c.params.axis, step, part.first, part.last, each);
     if (violated) step.violated(worker);
   }
 };

@@ -37,7 +37,7 @@ template <> struct Adapter<ops::Quantize> {
           }
           ops::Whole q[kTypedRun];
           for (std::uint64_t i = 0; i < count; ++i) q[i] = ops::Quantize::apply(x[i], by.scale[i], by.zero_point[i]);
-          ops::write_whole(to, q, first, count, c.out[0].data);
+          write_wide(to, q, first, count, c.out[0].data);
         });
       }
     });

@@ -37,10 +37,10 @@ template <> struct Adapter<ops::Requantize> {
         return write_narrow(to, q, first, count, c.out[0].data);
       }
       ops::Whole q[kTypedRun];
-      ops::read_whole(from, c.in[0].data, first, count, q);
+      read_wide(from, c.in[0].data, first, count, q);
       for (std::uint64_t i = 0; i < count; ++i)
         q[i] = ops::Requantize::apply(q[i], before.scale[i], before.zero_point[i], after.scale[i], after.zero_point[i]);
-      ops::write_whole(to, q, first, count, c.out[0].data);
+      write_wide(to, q, first, count, c.out[0].data);
     });
   }
 };

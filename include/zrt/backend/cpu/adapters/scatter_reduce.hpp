@@ -4,6 +4,7 @@
 
 #include <zrt/backend/cpu/adapter.hpp>
 #include <zrt/backend/cpu/box_copy.hpp>
+#include <zrt/backend/cpu/indexed_places.hpp>
 #include <zrt/backend/cpu/scatter_share.hpp>
 #include <zrt/ops/scatter_reduce.hpp>
 
@@ -28,11 +29,11 @@ template <> struct Adapter<ops::ScatterReduce> {
   static void each_update(const HostCall<ops::ScatterReduce>& c, const ExecutionContext& step, const Worker& worker,
                           Put&& put) noexcept {
     bool violated = false;
-    ops::for_each_place(c.in[0], c.in[1], c.params.axis, step, 0, c.in[1].elements(step),
-                        [&](std::uint64_t i, std::uint64_t place) {
-                          violated = violated || place == ops::kNowhere;
-                          if (place != ops::kNowhere) put(i, place);
-                        });
+    for_each_indexed(c.in[0], c.in[1], c.params.axis, step, 0, c.in[1].elements(step),
+                     [&](std::uint64_t i, std::uint64_t place) {
+                       violated = violated || place == ops::kNowhere;
+                       if (place != ops::kNowhere) put(i, place);
+                     });
     if (violated) step.violated(worker);
   }
   static void scatter(const HostCall<ops::ScatterReduce>& c, const ExecutionContext& step,

@@ -7,6 +7,7 @@
 #include <zrt/ops/top_k.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace zrt::inline ZRT_ABI::cpu {
@@ -35,8 +36,9 @@ template <> struct Adapter<ops::TopK> {
     if (mine.index >= mine.count) return;
     if (x.extent < p.k) {
       if (worker.index != 0) return;
-      ops::clear(c.out[0], step);
-      ops::clear(c.out[1], step);
+      for (const HostTensor& y : c.out)
+        if (const std::uint64_t bytes = bytes_of(y.type.dtype, y.elements(step)); bytes != 0)
+          std::memset(y.data, 0, bytes);
       return step.violated(worker);
     }
     if (p.k == 0) return;

@@ -17,7 +17,10 @@ inline void take(const TakeArgs& a, const ExecutionContext& step, const Worker& 
       if (found)
         copy_elements(x.type.dtype, x.data, index * table.inner, a.call.out[0].data, row * table.inner, table.inner);
       else
-        fill_with({}, x.type.dtype, a.call.out[0].data, row * table.inner, table.inner);
+        for (std::uint64_t i = 0; i < table.inner; ++i) {
+          const std::byte zero{};
+          copy_elements(x.type.dtype, &zero, 0, a.call.out[0].data, row * table.inner + i, 1);
+        }
     } else if (row_bytes != 0) {
       std::byte* y = a.call.out[0].data + row * row_bytes;
       if (found)
