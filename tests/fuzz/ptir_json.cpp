@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/ptir_json.cpp: JSON of programs, any text and edited ones; what is read is written back.
 // covers: zrt/ir/ptir/json.hpp 90
+// covers: zrt/ir/ptir/json_reader.hpp 90
+// covers: zrt/ir/ptir/json_text.hpp 90
+// covers: zrt/ir/ptir/json_values.hpp 90
+// covers: zrt/ir/ptir/json_writer.hpp 90
 // max-len: 96
 #include <zrt/ir/ptir/json.hpp>
 

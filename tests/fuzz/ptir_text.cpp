@@ -2,6 +2,7 @@
 // tests/fuzz/ptir_text.cpp: text of programs, any and edited ones; what is read is written back.
 // covers: zrt/ir/ptir/lexer.hpp 90
 // covers: zrt/ir/ptir/parse.hpp 90
+// covers: zrt/ir/ptir/parse_values.hpp 90
 // covers: zrt/ir/ptir/print.hpp 90
 // covers: zrt/ir/ptir/numbers.hpp 90
 // max-len: 160

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/ir/ptir/json_text.hpp: JSON text as a value, within bounds; an optional header that needs nlohmann-json.
+//
+// It uses containers of the standard library, whose allocation failures are exceptions. Nothing else
+// here throws.
+#pragma once
+
+#include <zrt/ir/ptir/attributes.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zrt::inline ZRT_ABI::ir::ptir {
+
+using Json = nlohmann::ordered_json;
+
+/// Deeper than any of the forms goes.
+inline constexpr std::size_t kMaxJsonDepth = 64;
+
+/// Parses JSON text. A name twice in one object is an error, and so is an object of more members than any
+/// in the forms may have, or text that is nested deeper than kMaxJsonDepth.
+[[nodiscard]] inline Result<Json> parse_json_text(std::string_view text) {
+  // The members of the open objects by depth. An object's members are at the depth after its own.
+  std::vector<std::set<std::string>> members;
+  std::string twice;
+  bool too_many = false;
+  bool too_deep = false;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    const auto at = static_cast<std::size_t>(depth);
+    // Json copies and frees what is nested by recursion.
+    too_deep = too_deep || at > kMaxJsonDepth;
+    if (too_deep) return false;
+    if (event == Json::parse_event_t::object_start) {
+      if (members.size() <= at + 1) members.resize(at + 2);
+      members[at + 1].clear();
+    }
+    if (event != Json::parse_event_t::key) return true;
+    // An ordered object is searched from its front for every member that is added.
+    too_many = too_many || members[at].size() > kMaxMapEntries;
+    const bool added = !too_many && members[at].insert(parsed.get<std::string>()).second;
+    if (!added && !too_many && twice.empty()) twice = parsed.get<std::string>();
+    return added;
+  };
+  Json json = Json::parse(text, watch, false);
+  if (too_deep) return fail(Errc::limit_exceeded, "the text is nested more than ", kMaxJsonDepth, " deep");
+  if (too_many) return fail(Errc::limit_exceeded, "an object has more than ", kMaxMapEntries, " members");
+  if (!twice.empty())
+    return fail(Errc::duplicate_name, "an object has ", std::string_view(twice).substr(0, 40), " twice");
+  if (json.is_discarded()) return fail(Errc::invalid_file, "the text is not JSON");
+  return json;
+}
+
+}  // namespace zrt::inline ZRT_ABI::ir::ptir
