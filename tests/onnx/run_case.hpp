@@ -86,15 +86,18 @@ struct CaseTensor {
 
 /// The op of an instruction; of attention, whether its mask is a causal one, of an activation, which it is.
 [[nodiscard]] inline std::string name_of(const plan::ExecutionPlan& plan, const plan::Instruction& instruction) {
+  constexpr const char* kActs[kActivations]{"no", "silu", "gelu", "gelu_tanh", "relu2", "relu"};
   std::string name(kOpTable<ops::Catalog>[number(instruction.opcode)] -> name);
   if (instruction.opcode == ops::Attention::opcode) {
     const auto params = decode_params<ops::Attention>(plan.param_block(*instruction.param_block_id));
     if (params && params->causal != 0) name = "causal " + name;
   } else if (instruction.opcode == ops::GatedAct::opcode) {
-    constexpr const char* kNames[kActivations]{"no", "silu", "gelu", "gelu_tanh", "relu2", "relu"};
     const auto params = decode_params<ops::GatedAct>(plan.param_block(*instruction.param_block_id));
     const bool gated = instruction.inputs.size() > 1 && instruction.inputs[1] != plan::kNoRegister;
-    if (params) name = std::string(gated ? "gated " : "") + kNames[static_cast<std::size_t>(params->act)];
+    if (params) name = std::string(gated ? "gated " : "") + kActs[static_cast<std::size_t>(params->act)];
+  } else if (instruction.opcode == ops::BiasAct::opcode) {
+    const auto params = decode_params<ops::BiasAct>(plan.param_block(*instruction.param_block_id));
+    if (params) name = std::string("bias and ") + kActs[static_cast<std::size_t>(params->act)];
   }
   return name;
 }
