@@ -239,6 +239,31 @@ TEST(Pm4Backend, WeightsOfATypeLieTogether) {
   }
 }
 
+TEST(Pm4Backend, GivesEverythingBackAlsoAfterAReset) {
+  engines::ModelledCard card(Card{});
+  {
+    auto engine = Engine<Pm4Backend>::open(kBard, small(), {.os = &card.os(), .kernels = engines::kernels()});
+    ASSERT_TRUE(engine) << engine.error().text();
+    std::vector<FinishReason> ends;
+    const auto heard = [&](RequestId, const Token& token) {
+      if (token.finish != FinishReason::none) ends.push_back(token.finish);
+      return true;
+    };
+    ASSERT_TRUE(engine->submit(greedy("O", 8)));
+    const auto first = engine->step(heard);
+    ASSERT_TRUE(first) << first.error().text();
+    card.model().reset_device();
+    const auto lost = engine->step(heard);
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code(), Errc::unsupported_device) << lost.error().text();
+    EXPECT_EQ(ends, std::vector<FinishReason>{FinishReason::failed});
+    // The queue takes nothing more, and says the same again.
+    ASSERT_TRUE(engine->submit(greedy("O", 1)));
+    EXPECT_FALSE(engine->step(heard));
+  }
+  EXPECT_TRUE(card.model().live().none());
+}
+
 TEST(Pm4Backend, SaysWhatItLacks) {
   const auto nothing = Engine<Pm4Backend>::open(kBard, small());
   ASSERT_FALSE(nothing);
