@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/matmul_relaxed_f16.cl: a matrix of f16 times activations of f32 on the matrix instructions, for prompt tokens where
-// bits other than a generated token's are accepted.
+// kernels/pm4/matmul_relaxed_f16.cl: a matrix of f16 times activations of f32 on the matrix instructions.
+//
+// For prompt tokens where bits other than a generated token's are accepted.
 //
 // Weights [rows][cols], cols a multiple of 8. Activations are split_activation_f16's: high, low [tokens][cols] and
 // scale [tokens]. Grid: (ceil(rows / 64), ceil(tokens / 64)); four waves of sixteen rows for up to four tiles of sixteen
