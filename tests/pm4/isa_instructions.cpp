@@ -191,6 +191,22 @@ TEST(IsaInstructions, BothHalvesOfAWave64HaveTheResult) {
   EXPECT_GT(checked, 400u);
 }
 
+/// v_add_nc_i32, v_mad_i32_i24 and v_pk_add_u16: saturation of integers is not modelled, and never left out in silence.
+TEST(IsaInstructions, ClampedIntegersAreRefused) {
+  for (const std::vector<std::uint32_t>& words : std::vector<std::vector<std::uint32_t>>{
+           {0xd7268001, 0x00020702}, {0xd60a8001, 0x04120702}, {0xcc0ac001, 0x18020702}}) {
+    for (const std::uint32_t clamp : {0x8000u, 0u}) {
+      Snippet s;
+      s.words = {(words[0] & ~0x8000u) | clamp, words[1]};
+      s.vgprs.resize(std::size_t{zrt::test::kSnippetVgprs} * 32);
+      s.sgprs.resize(128, ~0u);
+      const auto ran = zrt::test::run_snippet(s, AddressSpace());
+      EXPECT_EQ(ran.has_value(), clamp == 0) << std::hex << words[0];
+      EXPECT_TRUE(ran || ran.error().code() == zrt::Errc::unsupported_opcode);
+    }
+  }
+}
+
 /// tests/data/pm4/disassembly.txt, written by tests/tools/pm4_disassembly.py.
 TEST(IsaDisassembly, ReadsAsLlvmPrintsIt) {
   std::ifstream file(ZRT_TEST_DATA_DIR "/pm4/disassembly.txt");

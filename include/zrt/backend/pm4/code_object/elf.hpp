@@ -2,6 +2,7 @@
 // zrt/backend/pm4/code_object/elf.hpp: the sections and symbols of an AMDGPU code object, read from bytes of any origin.
 #pragma once
 
+#include <zrt/backend/pm4/fail_at.hpp>
 #include <zrt/backend/pm4/field.hpp>
 #include <zrt/core/error.hpp>
 #include <zrt/core/little_endian.hpp>
@@ -106,14 +107,6 @@ class CodeObject {
     return read_little<T>(bytes_.data() + at);
   }
 
-  template <class... Pieces>
-  [[nodiscard]] static std::unexpected<Error> refuse(Errc code, std::uint64_t offset,
-                                                     const Pieces&... pieces) noexcept {
-    Error error(code);
-    (error.append(pieces), ...);
-    error.at_offset(offset);
-    return std::unexpected<Error>(error);
-  }
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t size) const noexcept {
     return size <= bytes_.size() && offset <= bytes_.size() - size;
   }
@@ -129,21 +122,21 @@ class CodeObject {
 
   Result<void> check_header() const noexcept {
     if (!inside(0, kHeaderBytes))
-      return refuse(Errc::truncated_file, bytes_.size(), "an ELF header has 64 bytes, the file ", bytes_.size());
+      return fail_at(bytes_.size(), Errc::truncated_file, "an ELF header has 64 bytes, the file ", bytes_.size());
     if (read<std::uint32_t>(0) != 0x464c457fu)
-      return refuse(Errc::invalid_file, 0, "magic ", Hex(read<std::uint32_t>(0)), ", ELF's 0x464c457f expected");
+      return fail_at(0, Errc::invalid_file, "magic ", Hex(read<std::uint32_t>(0)), ", ELF's 0x464c457f expected");
     if (read<std::uint16_t>(4) != 0x0102)
-      return refuse(Errc::invalid_file, 4, "class and order ", Hex(read<std::uint16_t>(4)),
-                    ", 64 bits little-endian expected");
+      return fail_at(4, Errc::invalid_file, "class and order ", Hex(read<std::uint16_t>(4)),
+                     ", 64 bits little-endian expected");
     if (bytes_[7] != std::byte{64})
-      return refuse(Errc::invalid_file, 7, "OS ABI ", std::to_integer<unsigned>(bytes_[7]), ", 64 (HSA) expected");
+      return fail_at(7, Errc::invalid_file, "OS ABI ", std::to_integer<unsigned>(bytes_[7]), ", 64 (HSA) expected");
     if (read<std::uint16_t>(16) != 3)
-      return refuse(Errc::invalid_file, 16, "type ", read<std::uint16_t>(16), ", 3 (linked) expected");
+      return fail_at(16, Errc::invalid_file, "type ", read<std::uint16_t>(16), ", 3 (linked) expected");
     if (read<std::uint16_t>(18) != 0xe0)
-      return refuse(Errc::invalid_file, 18, "machine ", Hex(read<std::uint16_t>(18)), ", 0xe0 (AMD GPU) expected");
+      return fail_at(18, Errc::invalid_file, "machine ", Hex(read<std::uint16_t>(18)), ", 0xe0 (AMD GPU) expected");
     if (read<std::uint16_t>(58) != kSectionBytes)
-      return refuse(Errc::invalid_file, 58, "sections have headers of ", read<std::uint16_t>(58), " bytes, ",
-                    kSectionBytes, " expected");
+      return fail_at(58, Errc::invalid_file, "sections have headers of ", read<std::uint16_t>(58), " bytes, ",
+                     kSectionBytes, " expected");
     return {};
   }
 
@@ -152,15 +145,15 @@ class CodeObject {
     sections_ = read<std::uint16_t>(60);
     names_ = read<std::uint16_t>(62);
     if (sections_ == 0 || !inside(sections_at_, std::uint64_t{sections_} * kSectionBytes))
-      return refuse(Errc::truncated_file, 40, sections_, " sections at byte ", sections_at_, " of ", bytes_.size());
+      return fail_at(40, Errc::truncated_file, sections_, " sections at byte ", sections_at_, " of ", bytes_.size());
     for (std::uint16_t i = 0; i < sections_; ++i) {
       const ElfSection s = section(i);
       if (s.type != elf::kNoBits && !inside(s.offset, s.size))
-        return refuse(Errc::truncated_file, sections_at_ + i * kSectionBytes, "section ", i, " has ", s.size,
-                      " bytes at ", s.offset, " of ", bytes_.size());
+        return fail_at(sections_at_ + i * kSectionBytes, Errc::truncated_file, "section ", i, " has ", s.size,
+                       " bytes at ", s.offset, " of ", bytes_.size());
     }
     if (names_ >= sections_ || section(names_).type != elf::kStringTable)
-      return refuse(Errc::invalid_file, 62, "section ", names_, " holds no names");
+      return fail_at(62, Errc::invalid_file, "section ", names_, " holds no names");
     return {};
   }
 
@@ -168,12 +161,12 @@ class CodeObject {
     for (std::uint16_t i = 0; i < sections_; ++i)
       if (section(i).type == elf::kSymbolTable) symbols_ = i;
     const std::uint64_t at = sections_at_ + symbols_ * kSectionBytes;
-    if (symbols_ == 0) return refuse(Errc::invalid_file, sections_at_, "no table of symbols: the file was stripped");
+    if (symbols_ == 0) return fail_at(sections_at_, Errc::invalid_file, "no table of symbols: the file was stripped");
     const ElfSection table = section(symbols_);
     if (table.size % kSymbolBytes != 0 || table.link >= sections_ ||
         section(static_cast<std::uint16_t>(table.link)).type != elf::kStringTable)
-      return refuse(Errc::invalid_file, at, "the table of symbols has ", table.size, " bytes and names in section ",
-                    table.link);
+      return fail_at(at, Errc::invalid_file, "the table of symbols has ", table.size, " bytes and names in section ",
+                     table.link);
     return {};
   }
 

@@ -206,9 +206,7 @@ inline Flow scalar_load(Wave& w, const Decoded& d) noexcept {
   } else {
     for (unsigned i = 0; i < bytes / 4; ++i) w.write_sgpr(d.dst.index + i, read_little<u32>(from + i * 4));
   }
-  RegisterSet registers;
-  registers.add_scalar(d.dst.index, bytes < 4 ? 1 : bytes / 4);
-  w.waits.issue(WaitCounter::scalar, registers);
+  w.waits.issue(WaitCounter::scalar, {d.dst.index, static_cast<u8>(bytes < 4 ? 1 : bytes / 4), true});
   return Flow::next;
 }
 

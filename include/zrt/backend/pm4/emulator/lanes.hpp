@@ -12,6 +12,13 @@
 ZRT_FP_BEGIN
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
+/// The bit of each lane in a mask: vector code compares with a table faster than it shifts.
+inline constexpr auto kLaneBits = [] {
+  std::array<u32, kLanes> bits{};
+  for (unsigned i = 0; i < kLanes; ++i) bits[i] = u32{1} << i;
+  return bits;
+}();
+
 /// 32 lanes of one register.
 struct Lanes {
   alignas(64) u32 lane[kLanes];
@@ -49,6 +56,7 @@ struct Lanes {
 
 /// The lanes that a DPP instruction may write.
 [[nodiscard]] inline u32 dpp_writes(const Wave& w, const Decoded& d, unsigned half) noexcept {
+  if (d.dpp.eight || (d.dpp.bound_control && d.dpp.row_mask == 0xf && d.dpp.bank_mask == 0xf)) return ~u32{0};
   u32 mask = 0;
   for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
     if (!d.dpp.eight && ((d.dpp.row_mask >> (lane / 16 + static_cast<int>(half) * 2) & 1) == 0 ||
@@ -121,9 +129,7 @@ inline void blend(u32* to, const u32* values, u32 active) noexcept {
     std::memcpy(to, values, kLanes * sizeof(u32));
     return;
   }
-  alignas(64) u32 bit[kLanes];
-  for (unsigned i = 0; i < kLanes; ++i) bit[i] = u32{1} << i;
-  for (unsigned i = 0; i < kLanes; ++i) to[i] = (active & bit[i]) != 0 ? values[i] : to[i];
+  for (unsigned i = 0; i < kLanes; ++i) to[i] = (active & kLaneBits[i]) != 0 ? values[i] : to[i];
 }
 
 /// Output modifier (times 2, 4 or 1/2), then clamp to 0..1, of one result; NaN clamps to 0.
@@ -209,7 +215,7 @@ template <> struct Argument<bool> {
   Argument(const Wave& w, const Decoded& d, std::size_t source, unsigned half) noexcept
       // A mask without a field is vcc.
       : mask(source < 3 ? scalar_word(w, d.src[source], half) : w.sgpr[sgpr::kVcc + half]) {}
-  [[nodiscard]] bool operator[](unsigned i) const noexcept { return (mask >> i & 1u) != 0; }
+  [[nodiscard]] ZRT_ALWAYS_INLINE bool operator[](unsigned i) const noexcept { return (mask & kLaneBits[i]) != 0; }
 };
 
 template <> struct Argument<LaneIndex> {

@@ -37,6 +37,23 @@ template <unsigned kWords, unsigned kStride> Flow store_two(Wave& w, const Decod
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32 active = w.exec(half);
     const u32* address = w.vgpr(half, d.src[0].index);
+    if (active == ~u32{0}) {
+      u32 highest = 0;
+      for (unsigned i = 0; i < kLanes; ++i) highest = address[i] > highest ? address[i] : highest;
+      const u64 offset[2] = {static_cast<u64>(d.offset) * kBytes * kStride,
+                             static_cast<u64>(d.offset1) * kBytes * kStride};
+      const u64 further = offset[0] > offset[1] ? offset[0] : offset[1];
+      if (local_memory(w, 0, highest + further + kBytes) != nullptr) {
+        // Lane after lane: of two that meet the later one's value stays.
+        for (unsigned i = 0; i < kLanes; ++i)
+          for (unsigned n = 0; n < 2; ++n)
+            for (unsigned word = 0; word < kWords; ++word)
+              write_little<u32>(w.group->lds.data() + address[i] + offset[n] + word * 4,
+                                w.vgpr(half, d.src[n == 0 ? 2 : 1].index + word)[i]);
+        w.group->counters->lds_bytes += u64{2} * kLanes * kBytes;
+        continue;
+      }
+    }
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       for (unsigned n = 0; n < 2; ++n) {

@@ -24,27 +24,40 @@ inline Flow multiply_add(Wave& w, const Decoded& d) noexcept {
 }
 inline constexpr Semantics kMultiplyAdd = own_function(&multiply_add, Type::f32, Type::f32, Type::f32, Type::f32);
 
+/// v_cvt_f32_f16.
+inline Flow widen_halves(Wave& w, const Decoded& d) noexcept {
+  for (unsigned half = 0; half < w.halves; ++half) {
+    u32 active = w.exec(half);
+    if (d.has_dpp) active &= dpp_writes(w, d, half);
+    Lanes own, out;
+    w.group->kernels.widen(lanes_of(w, d, d.src[0], half, 0, sign_bit(Type::f16), own), 0, out.lane);
+    if (d.clamp || d.output_modifier != 0) modify_output(d, Type::f32, &out);
+    write_lanes(w, d.dst, half, 0, out.lane, active);
+  }
+  return Flow::next;
+}
+
 /// Where the result of v_fma_mix goes.
 enum class MixResult : u8 { whole, low_half, high_half };
 
 /// v_fma_mix: each source is f32, or the half of a register that op_sel names; neg_hi means absolute value.
 template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
   for (unsigned half = 0; half < w.halves; ++half) {
-    Lanes in[3], out;
+    Lanes own[3], widened[3], out;
+    const u32* in[3];
     for (unsigned s = 0; s < 3; ++s) {
-      Lanes own;
-      const u32* raw = lanes_of(w, d, d.src[s], half, 0, 0, own);
-      const bool narrow = (d.op_sel_hi >> s & 1) != 0;
-      const unsigned shift = (d.op_sel >> s & 1) != 0 ? 16 : 0;
-      const bool absolute = (d.neg_hi >> s & 1) != 0, negate = (d.neg_lo >> s & 1) != 0;
-      for (unsigned i = 0; i < kLanes; ++i) {
-        u32 bits = narrow ? lane::bits(to_f32(f16{static_cast<u16>(raw[i] >> shift)})) : raw[i];
-        if (absolute) bits &= 0x7fffffffu;
-        if (negate) bits ^= 0x80000000u;
-        in[s].lane[i] = bits;
+      in[s] = lanes_of(w, d, d.src[s], half, 0, 0, own[s]);
+      if ((d.op_sel_hi >> s & 1) != 0) {
+        w.group->kernels.widen(in[s], (d.op_sel >> s & 1) != 0 ? 16 : 0, widened[s].lane);
+        in[s] = widened[s].lane;
       }
+      const bool absolute = (d.neg_hi >> s & 1) != 0, negate = (d.neg_lo >> s & 1) != 0;
+      if (!absolute && !negate) continue;
+      const u32 keep = absolute ? 0x7fffffffu : ~u32{0}, flip = negate ? 0x80000000u : 0;
+      for (unsigned i = 0; i < kLanes; ++i) widened[s].lane[i] = (in[s][i] & keep) ^ flip;
+      in[s] = widened[s].lane;
     }
-    w.group->kernels.fma(in[0].lane, in[1].lane, in[2].lane, out.lane);
+    w.group->kernels.fma(in[0], in[1], in[2], out.lane);
     if (d.clamp) modify_output(d, Type::f32, &out);
     if constexpr (kResult == MixResult::whole) {
       write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));

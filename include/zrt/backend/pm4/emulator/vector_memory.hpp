@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/emulator/accesses.hpp>
+#include <zrt/backend/pm4/emulator/lane_words.hpp>
 #include <zrt/backend/pm4/emulator/scalars.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
@@ -95,8 +96,8 @@ struct Addresses {
 
 /// The counter that a vector memory instruction raises.
 template <Segment kSegment> void issue(Wave& w, const Decoded& d, bool returns) noexcept {
-  RegisterSet registers;
-  if (returns) registers.add_vector(d.dst.index, words(d.instruction->semantics.dst));
+  RegisterRange registers;
+  if (returns) registers = {d.dst.index, static_cast<u8>(words(d.instruction->semantics.dst)), false};
   if constexpr (kSegment == Segment::local) {
     w.waits.issue(WaitCounter::ds, registers);
   } else {
@@ -117,10 +118,17 @@ template <Segment kSegment>
 [[nodiscard]] LaneMemory lane_memory(Wave& w, const Addresses& a, u32 active, unsigned bytes, bool store) noexcept {
   if (kSegment != Segment::global && kSegment != Segment::local) return {};
   u64 low = ~u64{0}, high = 0;
-  for (unsigned i = 0; i < kLanes; ++i) {
-    if ((active >> i & 1u) == 0) continue;
-    low = a.lane[i] < low ? a.lane[i] : low;
-    high = a.lane[i] > high ? a.lane[i] : high;
+  if (active == ~u32{0}) {
+    for (unsigned i = 0; i < kLanes; ++i) {
+      low = a.lane[i] < low ? a.lane[i] : low;
+      high = a.lane[i] > high ? a.lane[i] : high;
+    }
+  } else {
+    for (unsigned i = 0; i < kLanes; ++i) {
+      if ((active >> i & 1u) == 0) continue;
+      low = a.lane[i] < low ? a.lane[i] : low;
+      high = a.lane[i] > high ? a.lane[i] : high;
+    }
   }
   const u64 reach = high - low;
   if (active == 0 || reach > u64{1} << 48) return {};
@@ -149,8 +157,62 @@ template <Segment kSegment>
   }
 }
 
+/// All 32 lanes of an access that lie in a run, or at one address.
+struct PatternAccess {
+  LanePattern pattern = LanePattern::any;
+  std::byte* at = nullptr;  ///< null where lanes need a look of their own
+
+  [[nodiscard]] std::byte* operator()(unsigned lane, unsigned bytes) const noexcept {
+    return at + (pattern == LanePattern::run ? std::size_t{lane} * bytes : 0);
+  }
+};
+/// Finds the memory of such an access, and counts it.
+template <Segment kSegment>
+[[nodiscard]] PatternAccess pattern_access(Wave& w, const Decoded& d, unsigned half, unsigned bytes,
+                                           bool store) noexcept {
+  if (kSegment != Segment::global && kSegment != Segment::local) return {};
+  const Operand& vector = d.src[0];
+  const Operand& scalar = d.src[1];
+  if (vector.kind != Operand::Kind::vgpr) return {};
+  const u32* const offsets = w.vgpr(half, vector.index);
+  PatternAccess p{pattern_of(offsets, bytes)};
+  // Of stores to one address the last lane's stays: that is for a look at each.
+  if (p.pattern == LanePattern::any || (store && p.pattern == LanePattern::same)) return {};
+  const u64 span = p.pattern == LanePattern::run ? u64{kLanes} * bytes : bytes;
+  u64 address = offsets[0] + static_cast<u64>(i64{d.offset});
+  if constexpr (kSegment == Segment::local) {
+    p.at = local_memory(w, address, span);
+    if (p.at != nullptr) w.group->counters->lds_bytes += u64{kLanes} * bytes;
+    return p;
+  } else {
+    if (scalar.kind == Operand::Kind::sgpr) {
+      address += w.sgpr[scalar.index] | u64{w.sgpr[scalar.index + 1]} << 32;
+    } else {
+      const u32* const high = w.vgpr(half, vector.index + 1u);
+      u32 differ = 0;
+      for (unsigned i = 0; i < kLanes; ++i) differ |= high[i] ^ high[0];
+      if (differ != 0) return {};
+      address += u64{high[0]} << 32;
+    }
+    const Region* region = region_of(w, address, span, store ? Permission::write : Permission::read);
+    if (region == nullptr) return {};
+    if (w.group->coherence != nullptr &&
+        (store ? !is_write_ordered(w, *region, address, span) : w.group->coherence->suspects(*region, Cache::vector)))
+      return {};
+    if (region->id < w.group->counters->regions.size()) {
+      RegionTraffic& t = w.group->counters->regions[region->id];
+      (store ? t.bytes_written : t.bytes_read) += span;
+      t.loads += !store;
+      t.load_runs += !store;
+    }
+    p.at = region->bytes.data() + (address - region->address);
+    return p;
+  }
+}
+
 /// Loads kWords words of each active lane.
 template <unsigned kWords> void copy_words(const LaneMemory& memory, const Addresses& a, u32 active, u32* to) noexcept {
+  if (active == ~u32{0}) return load_lanes<kWords>([&](unsigned lane) { return memory[a.lane[lane]]; }, to);
   for (unsigned i = 0; i < kLanes; ++i) {
     if ((active >> i & 1u) == 0) continue;
     const std::byte* from = memory[a.lane[i]];
@@ -163,28 +225,35 @@ template <Segment kSegment> Flow vector_load(Wave& w, const Decoded& d) noexcept
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32 active = w.exec(half);
     if (active == 0) continue;
-    const Addresses a(w, d, kSegment, half);
     u32* to = w.vgpr(half, d.dst.index);
     const unsigned count = access.bytes / 4;
+    if (active == ~u32{0} && count != 0) {
+      if (const auto all = pattern_access<kSegment>(w, d, half, access.bytes, false); all.at != nullptr) {
+        with_words(count,
+                   [&](auto words) { load_lanes<words()>([&](unsigned lane) { return all(lane, words() * 4); }, to); });
+        continue;
+      }
+    }
+    const Addresses a(w, d, kSegment, half);
     const LaneMemory memory = lane_memory<kSegment>(w, a, active, access.bytes, false);
     if (memory.origin != nullptr && count != 0) {
-      if (count == 1)
-        copy_words<1>(memory, a, active, to);
-      else if (count == 2)
-        copy_words<2>(memory, a, active, to);
-      else if (count == 3)
-        copy_words<3>(memory, a, active, to);
-      else
-        copy_words<4>(memory, a, active, to);
+      with_words(count, [&](auto words) { copy_words<words()>(memory, a, active, to); });
+      continue;
+    }
+    if (memory.origin != nullptr) {
+      // Of one or two bytes.
+      for (unsigned i = 0; i < kLanes; ++i) {
+        if ((active >> i & 1u) == 0) continue;
+        const std::byte* const at = memory[a.lane[i]];
+        to[i] = extended(to[i], access.bytes == 1 ? std::to_integer<u32>(*at) : u32{read_little<u16>(at)}, access);
+      }
       continue;
     }
     TrafficMeter meter(w, access.bytes, false);
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       std::byte data[16]{};
-      if (memory.origin != nullptr)
-        std::memcpy(data, memory[a.lane[i]], access.bytes);
-      else if (!move_lane(w, a.lane[i], kSegment, access.bytes, false, half * kLanes + i, data, meter))
+      if (!move_lane(w, a.lane[i], kSegment, access.bytes, false, half * kLanes + i, data, meter))
         return memory_fault(w, d, a.lane[i], access.bytes, false, half * kLanes + i);
       if (access.extend != Access::Extend::none) {
         to[i] = extended(to[i], read_little<u32>(data), access);
@@ -205,10 +274,23 @@ template <Segment kSegment> Flow vector_store(Wave& w, const Decoded& d) noexcep
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32 active = w.exec(half);
     if (active == 0) continue;
+    const u32* from = w.vgpr(half, source.index);
+    if (active == ~u32{0} && access.bytes >= 4) {
+      if (const auto all = pattern_access<kSegment>(w, d, half, access.bytes, true); all.at != nullptr) {
+        with_words(access.bytes / 4, [&](auto words) {
+          store_lanes<words()>(from, [&](unsigned lane) { return all(lane, words() * 4); });
+        });
+        continue;
+      }
+    }
     const Addresses a(w, d, kSegment, half);
     TrafficMeter meter(w, access.bytes, true);
-    const u32* from = w.vgpr(half, source.index);
     const LaneMemory memory = lane_memory<kSegment>(w, a, active, access.bytes, true);
+    if (memory.origin != nullptr && active == ~u32{0} && access.bytes >= 4) {
+      with_words(access.bytes / 4,
+                 [&](auto words) { store_lanes<words()>(from, [&](unsigned lane) { return memory[a.lane[lane]]; }); });
+      continue;
+    }
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       std::byte data[16]{};

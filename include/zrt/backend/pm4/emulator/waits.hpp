@@ -26,9 +26,10 @@ class Waits {
   [[nodiscard]] const RegisterSet& pending() const noexcept { return pending_; }
 
   /// Counts an operation that will write `registers` (none for a store).
-  void issue(WaitCounter counter, const RegisterSet& registers) noexcept {
-    if (count_ == kOutstanding) drop(0);
+  void issue(WaitCounter counter, const RegisterRange& registers) noexcept {
+    if (count_ == kOutstanding) drop_first();
     entries_[count_++] = {counter, registers};
+    ++outstanding(counter);
     pending_.add(registers);
   }
 
@@ -38,45 +39,44 @@ class Waits {
     auto counts = [&](WaitCounter c) {
       return joined ? c == WaitCounter::ds || c == WaitCounter::scalar : c == counter;
     };
-    unsigned outstanding = 0;
-    bool unordered = false;
-    for (unsigned i = 0; i < count_; ++i) {
-      if (!counts(entries_[i].counter)) continue;
-      ++outstanding;
-      unordered = unordered || entries_[i].counter == WaitCounter::scalar;
-    }
-    if (outstanding <= left || (unordered && left != 0)) return;
-    unsigned done = outstanding - left;
+    const unsigned scalars = counts(WaitCounter::scalar) ? outstanding(WaitCounter::scalar) : 0u;
+    const unsigned all = joined ? outstanding(WaitCounter::ds) + scalars : outstanding(counter);
+    if (all <= left || (scalars != 0 && left != 0)) return;
+    unsigned done = all - left;
     unsigned kept = 0;
+    pending_ = {};
     for (unsigned i = 0; i < count_; ++i) {
       if (done != 0 && counts(entries_[i].counter)) {
         --done;
+        --outstanding(entries_[i].counter);
         continue;
       }
+      pending_.add(entries_[i].registers);
       entries_[kept++] = entries_[i];
     }
     count_ = kept;
-    rebuild();
   }
 
  private:
   struct Entry {
     WaitCounter counter{};
-    RegisterSet registers{};
+    RegisterRange registers{};
   };
 
-  void drop(unsigned at) noexcept {
-    for (unsigned i = at; i + 1 < count_; ++i) entries_[i] = entries_[i + 1];
-    --count_;
-    rebuild();
-  }
-  void rebuild() noexcept {
+  [[nodiscard]] u8& outstanding(WaitCounter counter) noexcept { return outstanding_[static_cast<unsigned>(counter)]; }
+  void drop_first() noexcept {
+    --outstanding(entries_[0].counter);
     pending_ = {};
-    for (unsigned i = 0; i < count_; ++i) pending_.add(entries_[i].registers);
+    for (unsigned i = 0; i + 1 < count_; ++i) {
+      entries_[i] = entries_[i + 1];
+      pending_.add(entries_[i].registers);
+    }
+    --count_;
   }
 
   Isa isa_;
   unsigned count_ = 0;
+  std::array<u8, 4> outstanding_{};  ///< by WaitCounter
   RegisterSet pending_{};
   std::array<Entry, kOutstanding> entries_{};
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/descriptor.hpp>
+#include <zrt/backend/pm4/fail_at.hpp>
 #include <zrt/backend/pm4/kernel_file/header.hpp>
 #include <zrt/core/checked.hpp>
 
@@ -49,21 +50,13 @@ class KernelFile {
   explicit KernelFile(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
   template <class... Pieces>
-  [[nodiscard]] static std::unexpected<Error> refuse(Errc code, std::uint64_t offset,
-                                                     const Pieces&... pieces) noexcept {
-    Error error(code);
-    (error.append(pieces), ...);
-    error.at_offset(offset);
-    return std::unexpected<Error>(error);
-  }
-  template <class... Pieces>
   [[nodiscard]] static std::unexpected<Error> invalid(std::uint64_t offset, const Pieces&... pieces) noexcept {
-    return refuse(Errc::invalid_file, offset, pieces...);
+    return fail_at(offset, Errc::invalid_file, pieces...);
   }
   /// That `end` does not lie behind the file.
   [[nodiscard]] Result<void> reaches(std::uint64_t end, std::string_view what) const noexcept {
     if (end <= bytes_.size()) return {};
-    return refuse(Errc::truncated_file, bytes_.size(), what, " ends at byte ", end, ", the file has ", bytes_.size());
+    return fail_at(bytes_.size(), Errc::truncated_file, what, " ends at byte ", end, ", the file has ", bytes_.size());
   }
 
   std::string_view text_at(std::uint32_t offset, std::uint32_t size) const noexcept {
@@ -85,10 +78,11 @@ class KernelFile {
     if (h.magic != kKernelFileMagic)
       return invalid(0, "magic ", Hex(h.magic), ", ", Hex(kKernelFileMagic), " expected");
     if (h.abi_version != kKernelFileVersion)
-      return refuse(Errc::unsupported_version, 4, "abi_version ", h.abi_version, ", ", kKernelFileVersion, " expected");
+      return fail_at(4, Errc::unsupported_version, "abi_version ", h.abi_version, ", ", kKernelFileVersion,
+                     " expected");
     target_ = find_target(h.gpu_target);
     if (target_ == nullptr)
-      return refuse(Errc::unsupported_device, 6, "gpu_target ", h.gpu_target, " is none of RDNA3 and RDNA4");
+      return fail_at(6, Errc::unsupported_device, "gpu_target ", h.gpu_target, " is none of RDNA3 and RDNA4");
     if (h.code_size % 4 != 0) return invalid(8, "code_size ", h.code_size, ", a multiple of 4 expected");
     if (h.entry_offset % kCodeAlignment != 0 || h.entry_offset < sizeof(KernelDescriptor) ||
         h.entry_offset >= h.code_size)

@@ -124,16 +124,22 @@ struct Dpp {
   u8 bank_mask = 0xf;
 };
 
+/// Neighbouring registers.
+struct RegisterRange {
+  u16 first = 0;
+  u8 count = 0;
+  bool scalar = false;
+};
+
 /// Registers as bits: which an instruction reads or writes, or which wait for memory.
 struct RegisterSet {
   std::array<u64, 4> vector{};
   std::array<u64, 2> scalar{};
 
-  constexpr void add_vector(unsigned first, unsigned count) noexcept {
-    for (unsigned i = first; i < first + count && i < 256; ++i) vector[i / 64] |= u64{1} << i % 64;
-  }
-  constexpr void add_scalar(unsigned first, unsigned count) noexcept {
-    for (unsigned i = first; i < first + count && i < 128; ++i) scalar[i / 64] |= u64{1} << i % 64;
+  constexpr void add_vector(unsigned first, unsigned count) noexcept { add(vector, first, count); }
+  constexpr void add_scalar(unsigned first, unsigned count) noexcept { add(scalar, first, count); }
+  constexpr void add(const RegisterRange& r) noexcept {
+    r.scalar ? add_scalar(r.first, r.count) : add_vector(r.first, r.count);
   }
   [[nodiscard]] constexpr bool meets(const RegisterSet& o) const noexcept {
     return ((vector[0] & o.vector[0]) | (vector[1] & o.vector[1]) | (vector[2] & o.vector[2]) |
@@ -142,6 +148,17 @@ struct RegisterSet {
   constexpr void add(const RegisterSet& o) noexcept {
     for (unsigned i = 0; i < 4; ++i) vector[i] |= o.vector[i];
     for (unsigned i = 0; i < 2; ++i) scalar[i] |= o.scalar[i];
+  }
+
+ private:
+  /// Fewer than 64 of them; what lies behind the last register is left out.
+  template <std::size_t kWords>
+  static constexpr void add(std::array<u64, kWords>& words, unsigned first, unsigned count) noexcept {
+    const unsigned word = first / 64, bit = first % 64;
+    if (word >= kWords) return;
+    const u64 bits = (u64{1} << count) - 1;
+    words[word] |= bits << bit;
+    if (bit + count > 64 && word + 1 < kWords) words[word + 1] |= bits >> (64 - bit);
   }
 };
 

@@ -32,7 +32,7 @@ inline constexpr auto kVectorInstructions = std::to_array<Instruction>({
     {"v_cvt_i32_f32", Encoding::vop1, 0x08, 0x08,
      kCalledOf<([](f32 a) { return lane::saturated<i32>(static_cast<f64>(a)); })>},
     {"v_cvt_f16_f32", Encoding::vop1, 0x0a, 0x0a, kCalledOf<([](f32 a) { return to_f16(a); })>},
-    {"v_cvt_f32_f16", Encoding::vop1, 0x0b, 0x0b, kLanesOf<([](f16 a) { return to_f32(a); })>},
+    {"v_cvt_f32_f16", Encoding::vop1, 0x0b, 0x0b, own_function(&widen_halves, Type::f32, Type::f16)},
     {"v_cvt_nearest_i32_f32", Encoding::vop1, 0x0c, 0x0c,
      kCalledOf<([](f32 a) { return lane::saturated<i32>(lane::floored(static_cast<f64>(a) + 0.5)); })>},
     {"v_cvt_floor_i32_f32", Encoding::vop1, 0x0d, 0x0d,
