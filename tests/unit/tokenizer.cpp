@@ -296,8 +296,9 @@ std::vector<std::array<std::size_t, 3>> cut_plainly(const std::vector<std::strin
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (parse_special || types[i] == text::TokenType::user_defined) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return tokens[a].size() > tokens[b].size(); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return tokens[a].size() != tokens[b].size() ? tokens[a].size() > tokens[b].size() : a < b;
+  });
   constexpr std::size_t kPlain = ~std::size_t{0};
   std::vector<std::size_t> owner(text.size(), kPlain), begin(text.size(), 0);
   for (const std::size_t token : order)
