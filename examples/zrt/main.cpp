@@ -282,6 +282,22 @@ void add_pm4_run(CLI::App& app, Pm4RunOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+void add_pm4_card(CLI::App& app, Pm4CardOptions& o) {
+  app.add_option("--device", o.device, "emulated-gfx1201 or emulated-gfx1100; without it, the machine's own card");
+  app.add_option("--kernel", o.kernel, "Linux of a modelled card")
+      ->check(CLI::IsMember({"6.8", "6.12", "6.16"}))
+      ->capture_default_str();
+}
+void add_pm4_way(CLI::App& app, Pm4CardOptions& o) {
+  add_pm4_card(app, o);
+  app.add_option("--way", o.way, "Way to the card's queues; without it, the first that works")
+      ->check(CLI::IsMember({"kfd", "user-queue"}));
+}
+void add_pm4_memtest(CLI::App& app, Pm4CardOptions& o) {
+  add_pm4_way(app, o);
+  app.add_option("--cycles", o.cycles, "How many")->check(kDecimal)->capture_default_str();
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -340,6 +356,9 @@ int run(int argc, char** argv) {
   add(*pm4, "decode", "Print a packet stream, as strictly as a queue takes it", &add_pm4_decode, &pm4_decode, status);
   add(*pm4, "pack", "Make a .zrt file of a kernel of a code object", &add_pm4_pack, &pm4_pack, status);
   add(*pm4, "run", "Run a recorded ring on the device model", &add_pm4_run, &pm4_run, status);
+  add(*pm4, "probe", "Which ways to a card's queues work, and why the others do not", &add_pm4_card, &pm4_probe,
+      status);
+  add(*pm4, "memtest", "Make and give back queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

@@ -108,6 +108,14 @@ struct Pm4RunOptions {
   bool json = false;
 };
 
+/// A card, or a modelled one.
+struct Pm4CardOptions {
+  std::string device{};         ///< emulated-<target>, or empty for the machine's own card
+  std::string kernel = "6.16";  ///< of a modelled card
+  std::string way{};            ///< kfd or user-queue; empty for the first that works
+  std::uint64_t cycles = 10000;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

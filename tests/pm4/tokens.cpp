@@ -21,10 +21,15 @@ namespace {
 
 using Card = pm4::emulator::Card;
 
+/// One card is reached by a user queue, the other by /dev/kfd.
+pm4::emulator::KernelVersion kernel_of(const std::string& target) {
+  return target == "gfx1100" ? pm4::emulator::kLinux6_16 : pm4::emulator::kLinux6_12;
+}
+
 /// An engine on a modelled card, and the card.
 struct OnCard {
   explicit OnCard(const std::string& target, const std::string& path, const EngineOptions& options)
-      : card(Card{.target = pm4::find_target(target)}),
+      : card(Card{.target = pm4::find_target(target), .kernel = kernel_of(target)}),
         engine(Engine<Pm4Backend>::open(path, options, {.os = &card.os(), .kernels = engines::kernels()})) {}
 
   [[nodiscard]] std::string why(const Error& error) {

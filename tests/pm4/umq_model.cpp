@@ -2,6 +2,8 @@
 // tests/pm4/umq_model.cpp: what the modelled kernel refuses of a user queue, each with its errno and its reason; what a
 // user queue tells when it stops.
 // test-set: smoke
+#include <zrt/backend/pm4/any_transport.hpp>
+
 #include <gtest/gtest.h>
 
 #include <pm4/queue_machine.hpp>
@@ -10,6 +12,8 @@ namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
+using UmqTransport = zrt::test::UmqTransport;
+using KfdTransport = zrt::test::KfdTransport;
 using zrt::Errc;
 
 constexpr emulator::Card kCard{.kernel = Umq::kernel};
@@ -271,6 +275,62 @@ TEST(UmqTransport, TakesItsFormOfAnIndirectBufferAndGoesRoundItsRing) {
   ASSERT_TRUE(transport->wait(last, 1'000'000));
   EXPECT_EQ(os.calls(), calls);
   EXPECT_LE(os.queues().doorbells_rung(), rung + 1000);
+}
+
+/// Opens a device by any way, submits through it, and closes it.
+template <class... Forced> zrt::Result<Tier> chosen(EmulatedOs& os, Forced... forced) {
+  const auto device = AnyDevice<EmulatedOs>::open(os, forced...);
+  if (!device) return zrt::pass(device);
+  auto transport = AnyTransport<EmulatedOs>::open(*device, kSmallRing);
+  if (!transport) return zrt::pass(transport);
+  const auto memory = AnyMemory<EmulatedOs>::allocate(*device, Heap::bar, 100, Access::read_write);
+  if (!memory) return zrt::pass(memory);
+  EXPECT_EQ(memory->bytes(), 4096u);
+  EXPECT_EQ(memory->span().data(), reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(memory->address())));
+  const std::array<std::uint32_t, 1> data{77};
+  const auto fence = transport->submit(words_of(WriteData{memory->address(), data}));
+  if (!fence) return zrt::pass(fence);
+  if (auto r = transport->wait(*fence, 1'000'000'000); !r) return zrt::pass(r);
+  EXPECT_EQ(zrt::read_little<std::uint32_t>(memory->span().data()), 77u);
+  EXPECT_EQ(transport->indirect_buffer(0x1000, 4).inherit_vmid, device->tier() == Tier::user_queue);
+  return device->tier();
+}
+
+TEST(Tier, IsTheFirstThatWorks) {
+  const struct {
+    emulator::Card card;
+    Tier tier;
+  } cases[] = {{{.kernel = emulator::kLinux6_8}, Tier::kfd},
+               {{.kernel = emulator::kLinux6_12}, Tier::kfd},
+               {{.kernel = Umq::kernel}, Tier::user_queue},
+               {{.user_queues = false, .kernel = Umq::kernel}, Tier::kfd},
+               {{.has_kfd = false, .kernel = Umq::kernel}, Tier::user_queue}};
+  for (const auto& c : cases) {
+    EmulatedOs os(c.card);
+    const auto tier = chosen(os);
+    ASSERT_TRUE(tier) << text(tier) << os.refusal();
+    EXPECT_EQ(*tier, c.tier) << c.card.kernel.name;
+    EXPECT_TRUE(os.live().none());
+  }
+  EmulatedOs os(kCard);
+  EXPECT_EQ(*chosen(os, Tier::kfd), Tier::kfd) << "forced";
+}
+
+TEST(Tier, ErrorSaysWhatFailedOnEachWay) {
+  EmulatedOs os({.has_kfd = false, .kernel = emulator::kLinux6_12});
+  EXPECT_EQ(text(chosen(os)),
+            "user queue: amdgpu of renderD128 has version 3.59, 3.64 (Linux 6.16) or a later minor version expected; "
+            "/dev/kfd: opening /dev/kfd failed with ENOENT; cpu and reference need no card");
+  EXPECT_EQ(chosen(os).error().code(), Errc::unsupported_device);
+  EXPECT_EQ(text(chosen(os, Tier::kfd)),
+            "/dev/kfd: opening /dev/kfd failed with ENOENT; cpu and reference need no card");
+  EXPECT_TRUE(os.live().none());
+  // A queue that is made but runs nothing is no way.
+  EmulatedOs fails(kCard);
+  fails.fail_call(40, EIO);
+  const auto tier = chosen(fails);
+  ASSERT_TRUE(tier) << text(tier);
+  EXPECT_EQ(*tier, Tier::kfd) << "the other one is tried";
 }
 
 }  // namespace

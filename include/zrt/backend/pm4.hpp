@@ -12,9 +12,9 @@
 #include <zrt/backend/pm4/adapters/rms_norm_fused_mlp_gate_up.hpp>
 #include <zrt/backend/pm4/adapters/rms_norm_fused_qkv.hpp>
 #include <zrt/backend/pm4/adapters/rows_of.hpp>
+#include <zrt/backend/pm4/any_transport.hpp>
 #include <zrt/backend/pm4/chosen_os.hpp>
 #include <zrt/backend/pm4/step_program.hpp>
-#include <zrt/backend/pm4/transport.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/ops/catalog.hpp>
 
@@ -51,8 +51,9 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTar
                            ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve, ops::BiasAct>;
 };
 
-/// Whatever card a machine has, or a modelled one: chosen when an engine is opened.
-using Pm4Backend = BasicPm4Backend<pm4::KfdTransport<pm4::ChosenOs>>;
+/// Whatever card a machine has, by the first way to its queues that works, or a modelled one: chosen when an engine is
+/// opened.
+using Pm4Backend = BasicPm4Backend<pm4::AnyTransport<pm4::ChosenOs>>;
 
 template <pm4::PacketTransport Transport, pm4::TargetChoice Target, class O>
   requires pm4::Records<O>

@@ -41,7 +41,8 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
     if (auto r = make_sample_scratch(); !r) return r;
     write_arguments();
     ++recorded_;
-    return with_target<Target>(device.target(), [&]<class T>(T) { return write_packets(std::type_identity<T>{}); });
+    return with_target<Target>(device.target(),
+                               [&]<class T>(T) { return write_packets(std::type_identity<T>{}, device.transport()); });
   }
 
   /// Runs one step; false when `stop` asked for its end before it began. What the ring has cannot be taken back.
@@ -108,7 +109,8 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
     for (std::size_t i = 0; i < record_.faults.size(); ++i) write_little(faults_.span().data() + i * 4, 0u);
   }
 
-  template <class T> [[nodiscard]] Result<void> write_packets(std::type_identity<T>) noexcept {
+  template <class T>
+  [[nodiscard]] Result<void> write_packets(std::type_identity<T>, const Transport& transport) noexcept {
     PacketWriter<T> packets(
         {reinterpret_cast<std::uint32_t*>(memory_.span().data()), static_cast<std::size_t>(layout_.arguments / 4)});
     write_step(packets, record_.launches.span(), memory_.address() + layout_.arguments,
@@ -119,7 +121,7 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
       return fail(Errc::capacity_exceeded, "a step of ", packet_dwords_, " dwords, an indirect buffer has fewer than ",
                   std::size_t{1} << 20);
     PacketWriter<T> start(start_.words);
-    write_step_start(start, Transport::indirect_buffer(memory_.address(), static_cast<std::uint32_t>(packet_dwords_)));
+    write_step_start(start, transport.indirect_buffer(memory_.address(), static_cast<std::uint32_t>(packet_dwords_)));
     if (const auto r = start.finish(); !r) return pass(r);
     start_.size = start.size();
     return {};
