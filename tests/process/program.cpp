@@ -839,6 +839,26 @@ TEST_F(Program, RunsARecordedRing) {
   EXPECT_EQ(run({"pm4", "run", copy}).status, 1);
 }
 
+TEST_F(Program, ProbesAModelledCard) {
+  const Outcome both = run({"pm4", "probe", "--device", "emulated-gfx1201"});
+  EXPECT_EQ(both.status, 0) << both.err;
+  EXPECT_TRUE(both.out.starts_with("user queue: yes: gfx1201, 4 compute units")) << both.out;
+  EXPECT_TRUE(both.out.ends_with("\nchosen: user queue\n")) << both.out;
+  const Outcome old = run({"pm4", "probe", "--device", "emulated-gfx1100", "--kernel", "6.12"});
+  EXPECT_EQ(old.status, 0) << old.err;
+  EXPECT_TRUE(old.out.starts_with("user queue: no: amdgpu of renderD128 has version 3.59, ")) << old.out;
+  EXPECT_NE(old.out.find("\n/dev/kfd: yes: gfx1100, "), std::string::npos) << old.out;
+  EXPECT_TRUE(old.out.ends_with("\nchosen: /dev/kfd\n")) << old.out;
+  EXPECT_EQ(run({"pm4", "probe", "--device", "emulated-gfx906"}).status, 1);
+  EXPECT_EQ(run({"pm4", "probe", "--kernel", "5.4"}).status, 2);
+  for (const char* const way : {"kfd", "user-queue"}) {
+    const Outcome done = run({"pm4", "memtest", "--device", "emulated-gfx1201", "--way", way, "--cycles", "60"});
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_NE(done.out.find(": 60 cycles, "), std::string::npos) << done.out;
+    EXPECT_TRUE(done.out.ends_with("every byte of video memory is back\n")) << done.out;
+  }
+}
+
 TEST_F(Program, DecodesTheRingsOfAnotherDriver) {
   std::error_code missing;
   std::size_t rings = 0;
