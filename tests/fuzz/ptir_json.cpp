@@ -4,7 +4,6 @@
 // covers: zrt/ir/ptir/json_reader.hpp 90
 // covers: zrt/ir/ptir/json_text.hpp 90
 // covers: zrt/ir/ptir/json_values.hpp 90
-// covers: zrt/ir/ptir/json_writer.hpp 90
 // max-len: 96
 #include <zrt/ir/ptir/json.hpp>
 
