@@ -19,6 +19,7 @@ namespace program {
 [[nodiscard]] int pm4_run(const Pm4RunOptions& options);
 [[nodiscard]] int pm4_probe(const Pm4CardOptions& options);
 [[nodiscard]] int pm4_memtest(const Pm4CardOptions& options);
+[[nodiscard]] int pm4_selftest(const Pm4CardOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 [[nodiscard]] int bench_card(const BenchOptions& options);
 

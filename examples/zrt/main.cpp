@@ -359,6 +359,8 @@ int run(int argc, char** argv) {
   add(*pm4, "probe", "Which ways to a card's queues work, and why the others do not", &add_pm4_card, &pm4_probe,
       status);
   add(*pm4, "memtest", "Make and give back queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
+  add(*pm4, "selftest", "Packets and kernels once on a card, held to what they should do", &add_pm4_way, &pm4_selftest,
+      status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {
     app.parse(argc, argv);

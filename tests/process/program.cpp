@@ -856,6 +856,9 @@ TEST_F(Program, ProbesAModelledCard) {
     EXPECT_EQ(done.status, 0) << done.err;
     EXPECT_NE(done.out.find(": 60 cycles, "), std::string::npos) << done.out;
     EXPECT_TRUE(done.out.ends_with("every byte of video memory is back\n")) << done.out;
+    const Outcome tested = run({"pm4", "selftest", "--device", "emulated-gfx1201", "--way", way});
+    EXPECT_EQ(tested.status, 0) << tested.err;
+    EXPECT_TRUE(tested.out.ends_with(" kernels, each as it should be\n")) << tested.out;
   }
 }
 

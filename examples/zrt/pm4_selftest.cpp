@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/pm4_selftest.cpp: each packet, and kernels whose results are exact, once on a card.
+#include "commands.hpp"
+#include "open_card.hpp"
+#include "output.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <initializer_list>
+
+namespace program {
+namespace {
+
+namespace pm4 = zrt::pm4;
+using Words = std::vector<std::uint32_t>;
+using CaseBytes = std::vector<std::byte>;
+
+constexpr std::uint64_t kSelftestTimeout = std::uint64_t{30} * 1'000'000'000;
+
+/// `count` values of f(i).
+template <class F> CaseBytes values(std::size_t count, F&& f) {
+  using T = decltype(f(std::size_t{}));
+  CaseBytes bytes(count * sizeof(T));
+  for (std::size_t i = 0; i < count; ++i) {
+    const T value = f(i);
+    std::memcpy(&bytes[i * sizeof(T)], &value, sizeof value);
+  }
+  return bytes;
+}
+CaseBytes floats(std::size_t count, float value) {
+  return values(count, [&](std::size_t) { return value; });
+}
+CaseBytes ramp(std::size_t count, float first, float step) {
+  return values(count, [&](std::size_t i) { return first + step * static_cast<float>(i); });
+}
+template <class T> CaseBytes numbers(std::initializer_list<T> list) {
+  return values(list.size(), [&](std::size_t i) { return list.begin()[i]; });
+}
+CaseBytes same(std::size_t count, std::uint8_t value) {
+  return values(count, [&](std::size_t) { return value; });
+}
+
+/// A buffer of a launch: absent, read, or held to what it should have afterwards.
+struct CaseBuffer {
+  CaseBytes before{};
+  CaseBytes after{};
+};
+CaseBuffer reads(CaseBytes bytes) { return {std::move(bytes), {}}; }
+CaseBuffer gives(CaseBytes after) { return {CaseBytes(after.size(), std::byte{0xee}), std::move(after)}; }
+
+struct KernelCase {
+  std::string_view kernel;
+  std::vector<CaseBuffer> buffers;
+  std::vector<std::uint32_t> values;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+};
+std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+/// Small whole numbers, so that every order of a sum has the same result.
+std::vector<KernelCase> kernel_cases() {
+  constexpr std::uint32_t rows = 16, cols = 256, dim = 64, page = 2 * dim * 16 * 4;
+  const CaseBytes zero = numbers({0u});
+  std::vector<KernelCase> cases;
+  cases.push_back({"residual_add",
+                   {reads(ramp(300, 0, 1)), reads(floats(300, 2)), gives(ramp(300, 6, 1))},
+                   {300, bits(3)},
+                   {2, 1, 1}});
+  cases.push_back({"embedding_f32",
+                   {reads(numbers({5, 2})),
+                    reads(values(rows * cols, [](std::size_t i) { return static_cast<float>(i / cols); })),
+                    gives(values(2 * cols, [](std::size_t i) { return i < cols ? 5.0f : 2.0f; })),
+                    {zero, zero}},
+                   {rows, cols, bits(1)},
+                   {1, 2, 1}});
+  cases.push_back({"rms_norm", {reads(floats(cols, 2)), {}, gives(floats(cols, 1))}, {cols, bits(0), bits(0)}});
+  cases.push_back({"residual_rms_norm",
+                   {reads(floats(cols, 1)), reads(floats(cols, 1)), {}, gives(floats(cols, 2)), gives(floats(cols, 1))},
+                   {cols, bits(0), bits(0), bits(1)}});
+  constexpr std::uint32_t relu = 5;
+  cases.push_back(
+      {"gated_act",
+       {reads(ramp(cols, -128, 1)), reads(floats(cols, 2)),
+        gives(values(cols, [](std::size_t i) { return i < 128 ? 0.0f : 2.0f * static_cast<float>(i - 128); }))},
+       {cols, relu}});
+  cases.push_back({"soft_cap", {{ramp(cols, 0, 1), ramp(cols, 0, 2)}}, {cols, bits(2), bits(0)}});
+  cases.push_back({"argmax",
+                   {reads(values(1000, [](std::size_t i) { return i == 637 ? 9.0f : static_cast<float>(i % 7); })),
+                    gives(numbers({637}))},
+                   {1000}});
+  cases.push_back(
+      {"round_activation_q8_32",
+       {reads(values(cols, [](std::size_t i) { return i % 32 == 0 ? 127.0f : static_cast<float>(i % 32); })),
+        gives(values(cols, [](std::size_t i) { return static_cast<std::int8_t>(i % 32 == 0 ? 127 : i % 32); })),
+        gives(floats(cols / 32, 1))},
+       {cols / 32}});
+  const CaseBytes ones_f16 = values(rows * cols / 32, [](std::size_t) { return std::uint16_t{0x3c00}; });
+  cases.push_back({"matvec_f32",
+                   {reads(floats(rows * cols, 1)), reads(floats(cols, 1)), {}, gives(floats(rows, cols))},
+                   {rows, cols}});
+  cases.push_back({"matvec_q8_0",
+                   {reads(same(rows * cols, 1)),
+                    reads(ones_f16),
+                    reads(same(cols, 1)),
+                    reads(floats(cols / 32, 1)),
+                    {},
+                    gives(floats(rows, cols))},
+                   {rows, cols},
+                   {rows / 8, 1, 1}});
+  cases.push_back({"matvec_q4_0",
+                   {reads(same(rows * cols / 2, 0x99)),
+                    reads(ones_f16),
+                    reads(same(cols, 1)),
+                    reads(floats(cols / 32, 1)),
+                    {},
+                    gives(floats(rows, cols))},
+                   {rows, cols},
+                   {rows / 8, 1, 1}});
+  // A token at position 0 is not turned, and sees itself alone.
+  const CaseBytes v = ramp(dim, 3, 1), k = ramp(dim, 1, 0.5f);
+  CaseBytes pages(page, std::byte{0});
+  for (std::size_t d = 0; d < dim; ++d) {
+    std::memcpy(&pages[d * 16 * 4], &k[d * 4], 4);
+    std::memcpy(&pages[(dim * 16 + d) * 4], &v[d * 4], 4);
+  }
+  cases.push_back({"rope_kv_write_f32",
+                   {reads(ramp(dim, 7, 1)),
+                    reads(k),
+                    reads(v),
+                    reads(zero),
+                    reads(zero),
+                    reads(zero),
+                    reads(floats(dim / 2, 1)),
+                    {},
+                    {},
+                    gives(ramp(dim, 7, 1)),
+                    {CaseBytes(page), pages}},
+                   {1, 1, dim, dim, dim, 1, bits(1), bits(0), bits(0), 1, page},
+                   {3, 1, 1}});
+  cases.push_back({"paged_attention_f32",
+                   {reads(ramp(dim, 7, 1)), {}, reads(zero), reads(zero), reads(zero), reads(pages), gives(v)},
+                   {1, 1, dim, dim, bits(0.125f), bits(0), 0, 1, page}});
+  return cases;
+}
+
+/// A queue with what the cases need; stops at the first thing that is not as it should be.
+template <class Target> class Selftest {
+ public:
+  Selftest(const CardDevice& device, CardQueue& queue) : device_(device), queue_(queue) {}
+
+  zrt::Result<std::size_t> packets() {
+    auto page = CardMemory::allocate(device_, pm4::Heap::host_visible, 4096, pm4::Access::read_write);
+    if (!page) return zrt::pass(page);
+    auto inside = CardMemory::allocate(device_, pm4::Heap::host_visible, 4096, pm4::Access::read);
+    if (!inside) return zrt::pass(inside);
+    const std::uint64_t at = page->address();
+    static constexpr std::array<std::uint32_t, 3> three{1, 2, 3};
+    const Words buffer = words(pm4::WriteData{at + 256, three});
+    std::memcpy(inside->span().data(), buffer.data(), buffer.size() * 4);
+    constexpr std::uint64_t wide = std::uint64_t{2} << 32 | 1, fence = 0x1122'3344'5566'7788;
+    struct PacketCase {
+      std::string_view name;
+      Words words;
+      std::size_t at = 0;
+      std::uint64_t expected = 0;
+    };
+    std::vector<PacketCase> cases{
+        {"NOP", words(pm4::Nop{three})},
+        {"WRITE_DATA", words(pm4::WriteData{at, three}), 0, wide},
+        {"COPY_DATA of 32 bits", words(pm4::CopyMemory{at, at + 64, false}), 64, 1},
+        {"COPY_DATA of 64 bits", words(pm4::CopyMemory{at, at + 72, true}), 72, wide},
+        {"COPY_DATA of the clock", words(pm4::CopyClock{at + 80})},
+        {"WAIT_REG_MEM", words(pm4::WaitMemory{.address = at, .reference = 1})},
+        {"WAIT_REG_MEM64", words(pm4::WaitMemory64{.address = at + 72, .reference = wide})},
+        {"WAIT_REG_MEM of the host data path",
+         words(pm4::WriteWaitRegister{pm4::kHdpFlushRequest, pm4::kHdpFlushDone})},
+        {"ACQUIRE_MEM", words(pm4::AcquireMem{pm4::kAcquireAll}, pm4::AcquireMem{pm4::kAcquireWrites})},
+        {"EVENT_WRITE", words(pm4::PartialFlush{})},
+        {"RELEASE_MEM", words(pm4::ReleaseMem{.address = at + 96, .value = fence}), 96, fence},
+        {"SET_SH_REG", words(pm4::SetShReg{pm4::register_offset("COMPUTE_USER_DATA_"), three})},
+        {"INDIRECT_BUFFER", words(queue_.indirect_buffer(inside->address(), static_cast<std::uint32_t>(buffer.size()))),
+         256, wide}};
+    if (device_.tier() == pm4::Tier::user_queue)
+      cases.push_back({"PROTECTED_FENCE_SIGNAL", words(pm4::ProtectedFenceSignal{})});
+    for (const PacketCase& c : cases) {
+      if (auto r = run(c.words); !r) return named(c.name, r.error());
+      const auto found = zrt::read_little<std::uint64_t>(page->span().data() + c.at);
+      if (c.expected != 0 && found != c.expected)
+        return zrt::fail(zrt::Errc::spec_violation, c.name, " left ", std::string_view(pm4::Hex(found)), ", ",
+                         std::string_view(pm4::Hex(c.expected)), " expected");
+    }
+    if (zrt::read_little<std::uint64_t>(page->span().data() + 80) == 0)
+      return zrt::fail(zrt::Errc::spec_violation, "COPY_DATA of the clock left 0");
+    return cases.size();
+  }
+
+  zrt::Result<std::size_t> kernels(pm4::KernelFiles files) {
+    const auto bytes = pm4::KernelTable::code_bytes(files, device_.target());
+    if (!bytes) return zrt::pass(bytes);
+    auto code = CardMemory::allocate(device_, pm4::Heap::bar, *bytes, pm4::Access::execute);
+    if (!code) return zrt::pass(code);
+    pm4::KernelTable table(zrt::system_allocator());
+    if (auto r = table.load<Target>(files, device_.target(), code->address(), code->span()); !r) return zrt::pass(r);
+    const std::vector<KernelCase> cases = kernel_cases();
+    for (const KernelCase& c : cases) {
+      const pm4::Kernel* const kernel = table.find(c.kernel);
+      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel);
+      for (const bool indirect : {false, true})
+        if (auto r = launch(*kernel, c, indirect); !r) return named(c.kernel, r.error());
+    }
+    return cases.size();
+  }
+
+ private:
+  template <class... Packets> static Words words(const Packets&... packets) {
+    const auto stream = pm4::stream_of<Target>(packets...);
+    return {stream.span().begin(), stream.span().end()};
+  }
+  static std::unexpected<zrt::Error> named(std::string_view what, const zrt::Error& why) {
+    return zrt::fail(why.code(), what, ": ", why.text());
+  }
+  zrt::Result<void> run(std::span<const std::uint32_t> packets) {
+    const auto fence = queue_.submit(packets);
+    if (!fence) return zrt::pass(fence);
+    return queue_.wait(*fence, kSelftestTimeout);
+  }
+
+  zrt::Result<void> launch(const pm4::Kernel& kernel, const KernelCase& c, bool indirect) {
+    if (kernel.buffers != c.buffers.size() || kernel.value_bytes != c.values.size() * 4)
+      return zrt::fail(zrt::Errc::invalid_file, "it has ", kernel.buffers, " buffers and ", kernel.value_bytes,
+                       " bytes of values, ", c.buffers.size(), " and ", c.values.size() * 4, " expected");
+    auto arguments = CardMemory::allocate(device_, pm4::Heap::bar, 4096, pm4::Access::read);
+    if (!arguments) return zrt::pass(arguments);
+    std::byte* to = arguments->span().data();
+    std::vector<CardMemory> memories;
+    for (const CaseBuffer& buffer : c.buffers) {
+      std::uint64_t address = 0;
+      if (!buffer.before.empty()) {
+        // What is read lies in video memory, what is written in the host's.
+        const bool written = !buffer.after.empty();
+        auto memory = CardMemory::allocate(device_, written ? pm4::Heap::host_visible : pm4::Heap::bar,
+                                           buffer.before.size(), written ? pm4::Access::read_write : pm4::Access::read);
+        if (!memory) return zrt::pass(memory);
+        std::memcpy(memory->span().data(), buffer.before.data(), buffer.before.size());
+        address = memory->address();
+        memories.push_back(std::move(*memory));
+      }
+      zrt::write_little(to, address);
+      to += 8;
+    }
+    for (const std::uint32_t value : c.values) {
+      zrt::write_little(to, value);
+      to += 4;
+    }
+    // Counts of an indirect launch, behind the arguments.
+    constexpr std::size_t counts = 2048;
+    for (std::size_t i = 0; i < 3; ++i) zrt::write_little(arguments->span().data() + counts + i * 4, c.grid[i]);
+    std::array<std::uint32_t, 256> packets{};
+    pm4::PacketWriter<Target> writer(packets);
+    pm4::write_full_barrier(writer);
+    // An indirect launch takes the registers of one that starts nothing.
+    pm4::write_dispatch(writer, {.program = kernel.program,
+                                 .arguments = arguments->address(),
+                                 .workgroup = kernel.workgroup,
+                                 .grid = indirect ? std::array<std::uint32_t, 3>{0, 1, 1} : c.grid,
+                                 .wave32 = kernel.wave32});
+    if (indirect) {
+      writer.add(pm4::DispatchIndirect{arguments->address() + counts, {.wave32 = kernel.wave32}});
+      writer.add(pm4::PartialFlush{});
+    }
+    const auto stream = writer.finish();
+    if (!stream) return zrt::pass(stream);
+    if (auto r = run(*stream); !r) return r;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < c.buffers.size(); ++i) {
+      if (c.buffers[i].before.empty()) continue;
+      const std::span<const std::byte> found = memories[next++].span();
+      const CaseBytes& after = c.buffers[i].after;
+      const auto [wrong, expected] = std::ranges::mismatch(found.first(after.size()), after);
+      if (expected != after.end())
+        return zrt::fail(zrt::Errc::spec_violation, "byte ", static_cast<std::uint64_t>(expected - after.begin()),
+                         " of buffer ", i, " is ", static_cast<unsigned>(*wrong), ", ",
+                         static_cast<unsigned>(*expected), " expected", indirect ? " (indirect launch)" : "");
+    }
+    return {};
+  }
+
+  const CardDevice& device_;
+  CardQueue& queue_;
+};
+
+template <class Target> int selftest(const CardDevice& device) {
+  auto queue = CardQueue::open(device);
+  if (!queue) return failed(queue.error());
+  Selftest<Target> test(device, *queue);
+  const auto packets = test.packets();
+  if (!packets) return failed(packets.error());
+  const auto kernels = test.kernels(engines::kernels());
+  if (!kernels) return failed(kernels.error());
+  const std::string text = std::string(device.target().name) + " by " + std::string(pm4::name(device.tier())) + ": " +
+                           std::to_string(*packets) + " packets, " + std::to_string(*kernels) +
+                           " kernels, each as it should be\n";
+  return print(text) ? kOk : cannot_write("stdout");
+}
+
+}  // namespace
+
+int pm4_selftest(const Pm4CardOptions& o) {
+  const auto card = CardOs::make(o, kModelledBytes);
+  if (!card) return failed(card.error());
+  const auto device = CardDevice::open((*card)->os(), forced_tier(o));
+  if (!device) return failed(device.error());
+  if (device->target().generation == pm4::Generation::gfx11) return selftest<pm4::Gfx1100>(*device);
+  return selftest<pm4::Gfx1201>(*device);
+}
+
+}  // namespace program
