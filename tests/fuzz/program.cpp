@@ -183,6 +183,11 @@ void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint3
   auto mapping = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit});
   if (!mapping) return demand(mapping.error().code() != Errc::ok);
   demand(plan::check_memory(compiled->plan, *kOps.table, {}, *mapping).has_value());
+  // With the inputs elsewhere, as in C.
+  std::vector<std::uint8_t> outside(compiled->plan.registers.size());
+  for (const plan::PlanPort& port : compiled->plan.inputs) outside[plan::index(port.reg)] = 1;
+  const auto apart = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit, outside});
+  demand(apart.has_value() || apart.error().code() != Errc::ok);
   for (; edits > 0; --edits) edit(*mapping, bytes);
   (void)plan::check_memory(compiled->plan, *kOps.table, {}, *mapping);
 }
