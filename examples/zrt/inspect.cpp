@@ -78,7 +78,7 @@ Json runs_json(const std::string& path) {
   small.context = 16;
   small.chunk = 16;
   Json out = Json::array();
-  for (const char* backend : {"cpu", "reference"}) {
+  for (const std::string& backend : backends()) {
     const auto model = open_model({.path = path, .backend = backend}, small);
     Json row{{"backend", backend}, {"runs", model.has_value()}};
     if (model)
@@ -92,7 +92,9 @@ Json runs_json(const std::string& path) {
 
 Json inspect_json(const std::string& path, const GgufFile& file) {
   Json metadata = Json::object();
-  for (const GgufEntry& entry : file.entries()) metadata[std::string(entry.key)] = value_json(entry.value);
+  // Keys differ, so they are appended: looking each up takes a file with many of them quadratic time.
+  for (const GgufEntry& entry : file.entries())
+    metadata.get_ref<Json::object_t&>().emplace_back(std::string(entry.key), value_json(entry.value));
   return {{"gguf_version", file.version()}, {"file_bytes", file.file_bytes()}, {"metadata", std::move(metadata)},
           {"types", types_json(file)},      {"tensors", tensors_json(file)},   {"backends", runs_json(path)}};
 }

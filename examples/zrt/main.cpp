@@ -69,7 +69,6 @@ CLI::Option* add_ids(CLI::App& app, const char* name, std::vector<std::int32_t>&
 }
 
 const CLI::IsMember kBackends({"cpu", "reference"});
-const CLI::IsMember kModelBackends({"cpu", "reference", "pm4"});
 const CLI::IsMember kKvTypes({"f32", "f16", "bf16"});
 const CLI::IsMember kRoundings({"none", "plan"});
 
@@ -80,7 +79,7 @@ void add_path(CLI::App& app, std::string& path) {
 void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
   app.add_option("--backend", model.backend, "cpu, reference, or pm4 for an AMD card")
-      ->check(kModelBackends)
+      ->check(CLI::IsMember(backends()))
       ->capture_default_str();
   app.add_option("--device", model.device,
                  "Card of backend pm4: emulated-gfx1201 or emulated-gfx1100; without it, the machine's own");
@@ -152,7 +151,9 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
       ->capture_default_str();
-  app.add_option("--stop", o.stop, "Ends before this string; may be given several times")->take_all();
+  app.add_option("--stop", o.stop, "Ends before this string; may be given several times")
+      ->check([](const std::string& text) { return text.empty() ? "an empty text stops nothing" : std::string(); })
+      ->take_all();
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);

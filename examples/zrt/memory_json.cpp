@@ -50,11 +50,12 @@ Json states_json(const Model& model, const EngineMemory& memory) {
 Json memory_json(Model& model) {
   const EngineMemory memory = model.memory();
   const std::uint64_t constants = model.plan().plan.constants.size();
-  const std::uint64_t named = memory.state_bytes + memory.prefill->arena_bytes + memory.decode->arena_bytes;
+  const std::uint64_t named =
+      memory.uploaded ? 0 : memory.state_bytes + memory.prefill->arena_bytes + memory.decode->arena_bytes;
   return {{"backend", model.backend()},
           {"context", model.context()},
           {"slots", memory.slots},
-          {"weights_mapped_bytes", weight_bytes(model)},
+          {memory.uploaded ? "weights_uploaded_bytes" : "weights_mapped_bytes", weight_bytes(model)},
           {"constants_bytes", constants},
           {"state_bytes", memory.state_bytes},
           {"states", states_json(model, memory)},

@@ -3,14 +3,36 @@
 #include "model.hpp"
 
 namespace program {
+namespace {
+
+struct Backend {
+  std::string_view name;
+  Opened (*open)(const std::string& path, const zrt::EngineOptions& options, const std::string& device);
+  bool has_devices = false;
+};
+
+constexpr Backend kBackends[] = {
+    {"cpu", [](const auto& path, const auto& options, const auto&) { return open_cpu(path, options); }},
+    {"reference", [](const auto& path, const auto& options, const auto&) { return open_reference(path, options); }},
+    {"pm4", open_pm4, true},
+};
+
+}  // namespace
+
+std::vector<std::string> backends() {
+  std::vector<std::string> names;
+  for (const Backend& backend : kBackends) names.emplace_back(backend.name);
+  return names;
+}
 
 Opened open_model(const ModelOptions& model, zrt::EngineOptions options) {
   options.threads = model.threads;
-  if (model.backend == "pm4") return open_pm4(model.path, options, model.device);
-  if (!model.device.empty())
-    return zrt::fail(zrt::Errc::invalid_argument, "backend ", std::string_view(model.backend), " has no devices");
-  if (model.backend == "cpu") return open_cpu(model.path, options);
-  if (model.backend == "reference") return open_reference(model.path, options);
+  for (const Backend& backend : kBackends) {
+    if (backend.name != model.backend) continue;
+    if (!model.device.empty() && !backend.has_devices)
+      return zrt::fail(zrt::Errc::invalid_argument, "backend ", backend.name, " has no devices");
+    return backend.open(model.path, options, model.device);
+  }
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace program {
 
@@ -31,6 +32,7 @@ struct EngineMemory {
   std::uint64_t state_bytes = 0;  ///< all states together
   std::uint32_t pages = 0;        ///< of each kv_paged state
   std::uint32_t slots = 0;
+  bool uploaded = false;  ///< weights, states and arenas lie in a card's memory, which the hook does not see
   const zrt::plan::PhysicalMapping* prefill = nullptr;
   const zrt::plan::PhysicalMapping* decode = nullptr;
   std::uint64_t allocated_bytes = 0;  ///< everything that went through the allocator hook and still lives
@@ -68,6 +70,9 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 [[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options);
 [[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options);
 [[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const std::string& device);
+
+/// The backends of this program, by name.
+[[nodiscard]] std::vector<std::string> backends();
 
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);

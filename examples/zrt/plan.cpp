@@ -100,8 +100,9 @@ std::string arena_text(const std::string& title, const Json& arena) {
 std::string memory_text(const Json& m) {
   std::string out = m["backend"].get<std::string>() + ", " + m["slots"].dump() + " slots of " + m["context"].dump() +
                     " positions\n\n";
-  out += line("weights, mapped", m["weights_mapped_bytes"]) + line("constants", m["constants_bytes"]) +
-         line("states", m["state_bytes"]);
+  out += (m.contains("weights_mapped_bytes") ? line("weights, mapped", m["weights_mapped_bytes"])
+                                             : line("weights, uploaded", m["weights_uploaded_bytes"])) +
+         line("constants", m["constants_bytes"]) + line("states", m["state_bytes"]);
   for (const Json& s : m["states"])
     out += "  state " + s["id"].dump() + ": " + s["units"].dump() + " units of " + s["unit_bytes"].dump() + " bytes\n";
   out += arena_text("prefill arena", m["prefill_arena"]) + arena_text("decode arena", m["decode_arena"]);

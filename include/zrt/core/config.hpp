@@ -25,6 +25,16 @@ ZRT_REFUSES_UNSAFE_MATH_FLAGS_REMOVE_THEM
 #undef ZRT_REFUSES_UNSAFE_MATH_FLAGS_REMOVE_THEM
 #endif
 
+// A float is computed as a float: not on the x87, nor by another method of evaluation. 16 widens the type of
+// two bytes alone.
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
+#error \
+    "zrt: this translation unit is compiled with arithmetic wider than its types (-mfpmath=387, -ffp-eval-method); remove the flag for files that include zrt"
+#endif
+static_assert(sizeof(1.0) == sizeof(double),
+              "zrt: this translation unit is compiled with -fsingle-precision-constant; remove the flag for files that "
+              "include zrt");
+
 #define ZRT_VERSION_MAJOR 0
 #define ZRT_VERSION_MINOR 1
 #define ZRT_VERSION_PATCH 0

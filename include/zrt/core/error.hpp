@@ -146,7 +146,8 @@ enum class Phase : std::uint8_t {
 
 /// Carries a code, inline text and the place of a failure. Trivially copyable; owns nothing.
 ///
-/// The text is cut at its capacity and is valid UTF-8 as long as its pieces are.
+/// The text is one line, cut between characters at its capacity, and valid UTF-8 as long as its pieces are: pieces
+/// may come from files, so a control character becomes a question mark.
 class Error {
  public:
   // Above 272 bytes GCC copies an Error by one instruction; below, by 32 in each of a thousand places.
@@ -211,9 +212,13 @@ class Error {
 
   // Out of line and cold: errors are built in hundreds of places, none of them hot.
   ZRT_NOINLINE constexpr Error& append(std::string_view piece) noexcept {
-    for (char c : piece) {
-      if (length_ == kTextCapacity) break;
-      text_[length_++] = c;
+    for (const char c : piece) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (length_ == kTextCapacity) {
+        if (continues(byte)) blank_last_character();
+        break;
+      }
+      text_[length_++] = byte < 0x20 || byte == 0x7f ? '?' : c;
     }
     return *this;
   }
@@ -242,6 +247,15 @@ class Error {
   }
 
  private:
+  /// Whether a byte of UTF-8 is not the first of its character.
+  [[nodiscard]] static constexpr bool continues(unsigned char byte) noexcept { return (byte & 0xc0u) == 0x80; }
+
+  constexpr void blank_last_character() noexcept {
+    std::uint32_t at = length_;
+    while (at > 0 && continues(static_cast<unsigned char>(text_[--at]))) text_[at] = '.';
+    text_[at] = '.';
+  }
+
   Errc code_ = Errc::ok;
   std::uint8_t opcode_ = 0xff;
   Phase phase_ = Phase::none;

@@ -99,7 +99,8 @@ template <class B, class Families = AllFamilies> class Engine {
   /// Errc::out_of_memory.
   [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept { return core_->submit(request); }
 
-  /// Asks for the end of a request; its last call says FinishReason::cancelled. Any thread.
+  /// Asks for the end of a request; its last call says FinishReason::cancelled. Any thread. Where the allocator
+  /// has no memory for the note, the request runs on, and the host may ask again.
   void cancel(RequestId id) noexcept { core_->cancel(id); }
 
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool`
