@@ -9,6 +9,7 @@
 
 #include <span>
 
+namespace abi_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -48,3 +49,4 @@ TEST(QueueSizes, AreThoseOfTheKernelOrRefused) {
 }
 
 }  // namespace
+}  // namespace abi_test

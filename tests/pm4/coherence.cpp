@@ -7,6 +7,7 @@
 #include <pm4/isa_interpreter.hpp>
 #include <pm4/scaled_add.hpp>
 
+namespace coherence_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -245,3 +246,4 @@ TEST(Coherence, AReleaseThatKeepsTheL2ReleasesNothing) {
 }
 
 }  // namespace
+}  // namespace coherence_test

@@ -11,6 +11,7 @@
 #include <pm4/isa_interpreter.hpp>
 #include <pm4/stream_cases.hpp>
 
+namespace command_processor_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -189,3 +190,4 @@ TEST(CommandProcessor, EndsChainsThatGoInCircles) {
 }
 
 }  // namespace
+}  // namespace command_processor_test

@@ -13,6 +13,7 @@
 #include <pm4/stream_cases.hpp>
 #include <sstream>
 
+namespace dispatch_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -276,3 +277,4 @@ TEST(ScratchRing, FitsItsRegisterOrIsRefused) {
 }
 
 }  // namespace
+}  // namespace dispatch_test

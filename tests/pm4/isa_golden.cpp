@@ -12,6 +12,7 @@
 #include <pm4/isa_interpreter.hpp>
 #include <support/two_workers.hpp>
 
+namespace isa_golden_test {
 namespace {
 
 using namespace zrt;
@@ -224,3 +225,4 @@ TEST(IsaGolden, FaultsNameWaveAndAddress) {
 }
 
 }  // namespace
+}  // namespace isa_golden_test

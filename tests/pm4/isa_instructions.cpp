@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+namespace isa_instructions_test {
 namespace {
 
 using namespace zrt;
@@ -217,3 +218,4 @@ TEST(IsaDisassembly, ReadsAsLlvmPrintsIt) {
 }
 
 }  // namespace
+}  // namespace isa_instructions_test

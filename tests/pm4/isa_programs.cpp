@@ -10,6 +10,7 @@
 #include <string>
 #include <support/two_workers.hpp>
 
+namespace isa_programs_test {
 namespace {
 
 using namespace zrt;
@@ -208,3 +209,4 @@ TEST(IsaMemory, RegionsNeverOverlap) {
 }
 
 }  // namespace
+}  // namespace isa_programs_test

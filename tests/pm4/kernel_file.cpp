@@ -9,6 +9,7 @@
 #include <pm4/stream_cases.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 
+namespace kernel_file_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -356,3 +357,4 @@ TEST(MessagePack, ReadsEachKindOfValue) {
 }
 
 }  // namespace
+}  // namespace kernel_file_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <pm4/kernel_machine.hpp>
 
-namespace zrt::test {
+namespace zrt::test::kernels_attention_test {
 namespace {
 
 class AttentionKernels : public testing::TestWithParam<const char*> {};
@@ -183,4 +183,4 @@ TEST_P(AttentionKernels, PagedAttentionHasTheReferencesBits) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::kernels_attention_test

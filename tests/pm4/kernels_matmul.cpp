@@ -6,7 +6,7 @@
 #include <limits>
 #include <pm4/kernel_matrix.hpp>
 
-namespace zrt::test {
+namespace zrt::test::kernels_matmul_test {
 namespace {
 
 class MatmulKernels : public testing::TestWithParam<const char*> {};
@@ -169,4 +169,4 @@ TEST_P(MatmulKernels, OneReadOfTheWeightsServes64Tokens) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::kernels_matmul_test

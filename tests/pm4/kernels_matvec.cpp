@@ -4,7 +4,7 @@
 #include <limits>
 #include <pm4/kernel_matrix.hpp>
 
-namespace zrt::test {
+namespace zrt::test::kernels_matvec_test {
 namespace {
 
 class MatvecKernels : public testing::TestWithParam<const char*> {};
@@ -108,4 +108,4 @@ TEST_P(MatvecKernels, EachWeightByteIsReadOnce) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::kernels_matvec_test

@@ -11,7 +11,7 @@
 #include <limits>
 #include <pm4/kernel_matrix.hpp>
 
-namespace zrt::test {
+namespace zrt::test::kernels_ops_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
@@ -205,4 +205,4 @@ TEST_P(OpKernels, ArgmaxTakesTheFirstOfEqualsAndNoNan) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::kernels_ops_test

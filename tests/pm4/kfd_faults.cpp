@@ -8,6 +8,7 @@
 #include <pm4/kfd_machine.hpp>
 #include <pm4/scaled_add.hpp>
 
+namespace kfd_faults_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -241,3 +242,4 @@ TEST(KfdFaults, MemoryGoesWhileAStepRuns) {
 }
 
 }  // namespace
+}  // namespace kfd_faults_test

@@ -9,6 +9,7 @@
 
 #include <pm4/kfd_machine.hpp>
 
+namespace kfd_memory_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -87,3 +88,4 @@ TEST(LinuxOs, SaysThatAMachineHasNoCard) {
 }
 
 }  // namespace
+}  // namespace kfd_memory_test

@@ -5,6 +5,7 @@
 
 #include <pm4/kfd_machine.hpp>
 
+namespace kfd_model_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -324,3 +325,4 @@ TEST(KfdTopology, IsReadAsItIsWritten) {
 }
 
 }  // namespace
+}  // namespace kfd_model_test

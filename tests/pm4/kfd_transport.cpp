@@ -13,6 +13,7 @@
 template class zrt::pm4::kfd::Transport<zrt::pm4::LinuxOs>;
 template class zrt::pm4::umq::Transport<zrt::pm4::LinuxOs>;
 
+namespace kfd_transport_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -234,3 +235,4 @@ TEST(KfdTransport, TellsOfAReset) {
 }
 
 }  // namespace
+}  // namespace kfd_transport_test

@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+namespace packets_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -258,3 +259,4 @@ TEST(Disassemble, NamesPacketsFieldsAndRegisters) {
 }
 
 }  // namespace
+}  // namespace packets_test

@@ -10,12 +10,14 @@
 #include <random>
 #include <tools/gguf_counting_allocator.hpp>
 
+namespace queue_cycles_test {
 namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
 using zrt::Errc;
 using zrt::Result;
+using zrt::pm4::Access;
 
 /// Opens a device with a queue and memory of each heap, and closes all; `calls` is how many calls the opening took.
 template <class Tier> Result<void> open_all(EmulatedOs& os, std::uint64_t& calls) {
@@ -145,3 +147,4 @@ TYPED_TEST(QueueCycles, GiveEverythingBackInRandomOrder) {
 }
 
 }  // namespace
+}  // namespace queue_cycles_test

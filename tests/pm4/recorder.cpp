@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace zrt::test {
+namespace zrt::test::recorder_test {
 namespace {
 
 using namespace pm4;
@@ -152,4 +152,4 @@ TEST(Pm4Recorder, RefusesWhatNoKernelTakes) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::recorder_test

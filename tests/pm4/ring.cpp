@@ -9,6 +9,7 @@
 
 #include <pm4/stream_cases.hpp>
 
+namespace ring_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -120,3 +121,4 @@ TEST(Ring, IsAPowerOfTwo) {
 }
 
 }  // namespace
+}  // namespace ring_test

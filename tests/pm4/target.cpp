@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+namespace target_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -21,3 +22,4 @@ TEST(Target, IsFoundByEachOfItsNames) {
 }
 
 }  // namespace
+}  // namespace target_test

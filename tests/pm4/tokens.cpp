@@ -16,7 +16,7 @@ using StaticBackend = zrt::BasicPm4Backend<zrt::pm4::kfd::Transport<zrt::pm4::em
 static_assert(zrt::CheckBackend<StaticBackend, zrt::ops::Catalog>::kOk);
 template class zrt::pm4::StepProgram<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>;
 
-namespace zrt::test {
+namespace zrt::test::tokens_test {
 namespace {
 
 using Card = pm4::emulator::Card;
@@ -286,4 +286,4 @@ TEST(Pm4Backend, SaysWhatItLacks) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::tokens_test

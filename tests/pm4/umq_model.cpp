@@ -8,6 +8,7 @@
 
 #include <pm4/queue_machine.hpp>
 
+namespace umq_model_test {
 namespace {
 
 using namespace zrt::pm4;
@@ -15,6 +16,7 @@ using namespace zrt::test;
 using UmqTransport = zrt::test::UmqTransport;
 using KfdTransport = zrt::test::KfdTransport;
 using zrt::Errc;
+using zrt::pm4::Access;
 
 constexpr emulator::Card kCard{.kernel = Umq::kernel};
 
@@ -334,3 +336,4 @@ TEST(Tier, ErrorSaysWhatFailedOnEachWay) {
 }
 
 }  // namespace
+}  // namespace umq_model_test

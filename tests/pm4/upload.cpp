@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace zrt::test {
+namespace zrt::test::upload_test {
 namespace {
 
 /// Writes a matrix to one allocation and returns it.
@@ -63,4 +63,4 @@ TEST(Upload, PartsFollowEachOtherAtWholeLines) {
 }
 
 }  // namespace
-}  // namespace zrt::test
+}  // namespace zrt::test::upload_test
