@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/isa_interpreter.cpp: compiles the interpreter once for the suite.
+// test-set: smoke
 #include <zrt/backend/pm4/emulator/disassemble.hpp>
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 
