@@ -5,13 +5,13 @@
 namespace program {
 namespace {
 
-struct Backend {
+struct BackendRow {
   std::string_view name;
   Opened (*open)(const std::string& path, const zrt::EngineOptions& options, const std::string& device);
   bool has_devices = false;
 };
 
-constexpr Backend kBackends[] = {
+constexpr BackendRow kBackendRows[] = {
     {"cpu", [](const auto& path, const auto& options, const auto&) { return open_cpu(path, options); }},
     {"reference", [](const auto& path, const auto& options, const auto&) { return open_reference(path, options); }},
     {"pm4", open_pm4, true},
@@ -21,13 +21,13 @@ constexpr Backend kBackends[] = {
 
 std::vector<std::string> backends() {
   std::vector<std::string> names;
-  for (const Backend& backend : kBackends) names.emplace_back(backend.name);
+  for (const BackendRow& backend : kBackendRows) names.emplace_back(backend.name);
   return names;
 }
 
 Opened open_model(const ModelOptions& model, zrt::EngineOptions options) {
   options.threads = model.threads;
-  for (const Backend& backend : kBackends) {
+  for (const BackendRow& backend : kBackendRows) {
     if (backend.name != model.backend) continue;
     if (!model.device.empty() && !backend.has_devices)
       return zrt::fail(zrt::Errc::invalid_argument, "backend ", backend.name, " has no devices");
