@@ -337,9 +337,10 @@ TEST(FuseBiasAct, ItsForms) {
       "relu(x · y + b), all data of the step", {{3, 8}, {8, 5}, {5}}, product,
       [](B& b, const In& in) { return relu(b, b.dot(in[0], in[1]) + in[2]); }, 0.0);
   expect_fused(
-      "relu(b + x · y)², b a constant", {{3, 8}, {8, 5}}, {"dot_general", "constant", "bias_act"},
+      "relu(b + x · y)², b a constant", {{3, 8}, {8, 5}}, {"constant", "dot_general", "bias_act"},
       [](B& b, const In& in) {
-        const T y = relu(b, vector_of(b, 5, 2) + b.dot(in[0], in[1]));
+        const T bias = vector_of(b, 5, 2);
+        const T y = relu(b, bias + b.dot(in[0], in[1]));
         return y * y;
       },
       0.0);
