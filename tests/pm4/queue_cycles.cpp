@@ -9,6 +9,7 @@
 #include <pm4/queue_machine.hpp>
 #include <random>
 #include <tools/gguf_counting_allocator.hpp>
+#include <vector>
 
 namespace queue_cycles_test {
 namespace {
@@ -67,6 +68,92 @@ TYPED_TEST(QueueCycles, GiveEverythingBackWhicheverCallFails) {
   // Interrupted calls are made again, all but mmap.
   EXPECT_GT(interrupted, calls / 2);
   EXPECT_GT(refused, 300u);
+}
+
+/// A queue with work that nobody waited for, and memory of each heap.
+template <class Transport> struct Held {
+  using Memory = typename Transport::Memory;
+  std::optional<Transport> transport;
+  std::vector<Memory> memories;
+
+  Result<void> take(const typename Transport::Device& device) {
+    auto made = Transport::open(device, kSmallRing);
+    if (!made) return zrt::pass(made);
+    transport.emplace(std::move(*made));
+    for (const Heap heap : {Heap::device_local, Heap::bar, Heap::host_visible}) {
+      auto memory = Memory::allocate(device, heap, 10000, Access::read_write);
+      if (!memory) return zrt::pass(memory);
+      memories.push_back(std::move(*memory));
+    }
+    const auto first = transport->submit(words_of(PartialFlush{}));
+    if (!first) return zrt::pass(first);
+    if (auto r = transport->wait(*first, 1'000'000'000); !r) return r;
+    const auto left = transport->submit(words_of(PartialFlush{}));
+    if (!left) return zrt::pass(left);
+    return {};
+  }
+  void give_back() {
+    transport.reset();
+    memories.clear();
+  }
+};
+
+TYPED_TEST(QueueCycles, GiveEverythingBackWhereACallThatGivesBackFailsOnce) {
+  using Transport = typename TypeParam::Transport;
+  std::uint64_t calls = 1;
+  for (std::uint64_t number = 1; number <= calls; ++number)
+    for (const int error : {ENOMEM, EBUSY}) {
+      EmulatedOs os({.kernel = TypeParam::kernel});
+      {
+        const auto device = Transport::Device::open(os);
+        ASSERT_TRUE(device) << text(device);
+        const std::size_t files = os.live().files;
+        Held<Transport> held;
+        ASSERT_TRUE(held.take(*device)) << os.refusal();
+        const std::uint64_t before = os.calls();
+        os.fail_call(number, error);
+        held.give_back();
+        calls = os.calls() - before - 1;
+        EXPECT_EQ(os.live().files, files);
+        EXPECT_EQ(os.live().total(), files) << number << ' ' << error << ' ' << os.refusal();
+        const auto again = held.take(*device);
+        EXPECT_TRUE(again) << number << ' ' << error << ' ' << text(again) << ' ' << os.refusal();
+      }
+      EXPECT_TRUE(os.live().none()) << number << ' ' << error;
+    }
+  EXPECT_GT(calls, 20u);
+}
+
+TYPED_TEST(QueueCycles, LeaveWithTheProcessOnlyWhatTheKernelKeeps) {
+  using Transport = typename TypeParam::Transport;
+  for (const auto& [request, kept] : TypeParam::giving_back)
+    for (const int error : {EINTR, ENOMEM, EINVAL, EBUSY, EIO}) {
+      SCOPED_TRACE(testing::Message() << std::hex << request << ' ' << std::dec << error);
+      EmulatedOs os({.kernel = TypeParam::kernel});
+      {
+        const auto device = Transport::Device::open(os);
+        ASSERT_TRUE(device) << text(device);
+        emulator::LiveHandles expected = kept;
+        expected.files = os.live().files;
+        Held<Transport> held;
+        ASSERT_TRUE(held.take(*device)) << os.refusal();
+        os.fail_request(request, error);
+        held.give_back();
+        EXPECT_EQ(os.live(), expected) << os.live().queues << " queues, " << os.live().buffers << " buffers, "
+                                       << os.live().ranges << " ranges, " << os.live().events << " events";
+        EXPECT_EQ(os.refusal().find("munmap"), std::string_view::npos)
+            << "addresses that the GPU has stay the process's";
+        os.fail_request(0, 0);
+        // What is kept stands in nobody's way.
+        for (int i = 0; i < 2; ++i) {
+          const auto again = held.take(*device);
+          ASSERT_TRUE(again) << text(again) << ' ' << os.refusal() << ' ' << os.queues().stopped();
+          held.give_back();
+          EXPECT_EQ(os.live(), expected);
+        }
+      }
+      EXPECT_EQ(os.live().files, 0u);
+    }
 }
 
 TYPED_TEST(QueueCycles, GiveEverythingBackWhereTheMachineHasNoMemory) {

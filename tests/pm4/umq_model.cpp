@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/pm4/umq_model.cpp: what the modelled kernel refuses of a user queue, each with its errno and its reason; what a
-// user queue tells when it stops.
+// tests/pm4/umq_model.cpp: what the modelled kernel refuses of a user queue, each with its errno and its reason; which
+// way to a card is taken.
 // test-set: smoke
 #include <zrt/backend/pm4/any_transport.hpp>
 
@@ -13,8 +13,6 @@ namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
-using UmqTransport = zrt::test::UmqTransport;
-using KfdTransport = zrt::test::KfdTransport;
 using zrt::Errc;
 using zrt::pm4::Access;
 
@@ -213,70 +211,6 @@ TEST(UmqMemory, IsOutOfMemoryWhereTheDriverWouldTakeTheHosts) {
   const auto spilled = umq::GemBuffer<EmulatedOs>::create(*device, umq::gem_create(Heap::device_local, 1 << 20));
   EXPECT_TRUE(spilled);
   EXPECT_EQ(os.available_video(), free);
-}
-
-/// What a wait on a queue says that was given `packets`.
-std::string lost(EmulatedOs& os, const Words& packets, Errc code, bool reset = false) {
-  const auto device = UmqDevice::open(os);
-  auto transport = UmqTransport::open(*device, kSmallRing);
-  EXPECT_TRUE(transport) << text(transport) << os.refusal();
-  const std::uint64_t calls = os.calls(), rung = os.queues().doorbells_rung();
-  const auto fence = transport->submit(packets);
-  EXPECT_TRUE(fence) << text(fence);
-  EXPECT_EQ(os.calls(), calls);
-  if (reset) os.reset_device();
-  const auto waited = transport->wait(*fence, 5'000'000);
-  EXPECT_FALSE(waited);
-  if (waited) return {};
-  EXPECT_EQ(waited.error().code(), code);
-  EXPECT_EQ(os.queues().doorbells_rung(), rung + !reset);
-  const auto later = transport->submit(words_of(PartialFlush{}));
-  EXPECT_EQ(text(later), text(waited));
-  return text(waited);
-}
-
-TEST(UmqTransport, TellsWhyAFenceIsNotPassed) {
-  EmulatedOs os(kCard);
-  const std::array<std::uint32_t, 1> data{1};
-  EXPECT_EQ(lost(os, words_of(WriteData{0x7fff'0000'1234, data}), Errc::spec_violation),
-            "the GPU touched memory at 0x7fff00001000 that it may not write (status 0x00040010); fence 47 is lost");
-  EXPECT_TRUE(os.live().none());
-  EXPECT_TRUE(
-      lost(os, words_of(PartialFlush{}), Errc::unsupported_device, true).starts_with("the GPU was reset; fence"));
-  EXPECT_TRUE(os.live().none());
-  // An indirect buffer as a queue of KFD takes it.
-  const std::string hung = lost(os, words_of(KfdTransport::indirect_buffer(0x10000, 4)), Errc::limit_exceeded);
-  EXPECT_EQ(hung,
-            "queue 1 has not passed fence 46 in 5 ms: queue 1: INDIRECT_BUFFER has INHERIT_VMID_MQD 0, a user queue "
-            "needs 1");
-  EXPECT_TRUE(os.live().none());
-}
-
-TEST(UmqTransport, TakesItsFormOfAnIndirectBufferAndGoesRoundItsRing) {
-  EmulatedOs os(kCard);
-  const auto device = UmqDevice::open(os);
-  ASSERT_TRUE(device);
-  auto transport = UmqTransport::open(*device, kSmallRing);
-  ASSERT_TRUE(transport) << text(transport);
-  EXPECT_EQ(os.queues().doorbells_rung(), 1u) << "the masks";
-  const auto code = UmqMemory::allocate(*device, Heap::host_visible, 4096, Access::read);
-  ASSERT_TRUE(code);
-  const Words inside = words_of(PartialFlush{});
-  std::memcpy(code->span().data(), inside.data(), inside.size() * 4);
-  const auto fence = transport->submit(
-      words_of(transport->indirect_buffer(code->address(), static_cast<std::uint32_t>(inside.size()))));
-  ASSERT_TRUE(fence && transport->wait(*fence, 1'000'000)) << os.queues().stopped();
-  // Round a small ring, never waited for.
-  const std::uint64_t calls = os.calls(), rung = os.queues().doorbells_rung();
-  std::uint64_t last = 0;
-  for (int i = 0; i < 1000; ++i) {
-    const auto next = transport->submit(words_of(PartialFlush{}));
-    ASSERT_TRUE(next) << text(next);
-    last = *next;
-  }
-  ASSERT_TRUE(transport->wait(last, 1'000'000));
-  EXPECT_EQ(os.calls(), calls);
-  EXPECT_LE(os.queues().doorbells_rung(), rung + 1000);
 }
 
 /// Opens a device by any way, submits through it, and closes it.

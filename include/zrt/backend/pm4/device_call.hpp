@@ -30,4 +30,15 @@ template <OperatingSystem Os, class Arguments>
   return {};
 }
 
+/// Makes a call of `device` that gives something back, once more where it fails: its owner goes, nobody will ask again.
+/// False where it stays with the process.
+template <class Device, class Arguments>
+[[nodiscard]] bool give_back(const Device& device, std::uint32_t request, const Arguments& arguments) noexcept {
+  for (int tries = 0; tries < 2; ++tries) {
+    Arguments again = arguments;
+    if (device.call_with(request, again)) return true;
+  }
+  return false;
+}
+
 }  // namespace zrt::inline ZRT_ABI::pm4

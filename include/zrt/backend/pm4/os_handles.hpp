@@ -59,7 +59,7 @@ template <OperatingSystem Os> class Mapping {
     return *this;
   }
   ~Mapping() {
-    if (bytes_ != 0) os_->unmap(address_, bytes_);
+    if (bytes_ != 0 && os_->unmap(address_, bytes_) < 0) os_->unmap(address_, bytes_);
   }
 
   /// Maps where the system likes. Errors as system_failure(), `what` names the mapping.
@@ -72,6 +72,9 @@ template <OperatingSystem Os> class Mapping {
     mapping.bytes_ = request.bytes;
     return mapping;
   }
+
+  /// Leaves the mapping to the process until it ends.
+  void keep() noexcept { bytes_ = 0; }
 
   [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }

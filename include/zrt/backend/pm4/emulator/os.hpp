@@ -16,9 +16,11 @@ struct LiveHandles {
   std::size_t queues = 0;
   std::size_t events = 0;
   std::size_t syncobjs = 0;
-  [[nodiscard]] constexpr bool none() const noexcept {
-    return files + ranges + doorbells + buffers + queues + events + syncobjs == 0;
+  [[nodiscard]] constexpr std::size_t total() const noexcept {
+    return files + ranges + doorbells + buffers + queues + events + syncobjs;
   }
+  [[nodiscard]] constexpr bool none() const noexcept { return total() == 0; }
+  friend constexpr bool operator==(const LiveHandles&, const LiveHandles&) = default;
 };
 
 /// What the queues of a process have done.
@@ -114,6 +116,7 @@ class EmulatedOs {
     if (const SystemValue r = count(); r != 0) return r;
     OpenFile* const file = find(number);
     if (file == nullptr) return refuse_(EBADF, "file ", number, " is not open");
+    if (request == fail_request_) return refuse_(fail_request_with_, "the failure that was asked for");
     if (file->kind == FileKind::render) return file->node->call(request, argument, time_);
     if (file->kind != FileKind::calls) return refuse_(ENOTTY, "file ", number, " takes no calls");
     return driver_.call(request, argument, [&](int render) -> std::uint64_t {
@@ -175,6 +178,12 @@ class EmulatedOs {
   void fail_call(std::uint64_t number, int error) noexcept {
     fail_at_ = calls_ + number;
     fail_with_ = error;
+  }
+
+  /// Makes every ioctl with that request fail with that errno; 0 makes none fail.
+  void fail_request(std::uint32_t request, int error) noexcept {
+    fail_request_ = request;
+    fail_request_with_ = error;
   }
 
   /// Resets the card: what its queues had to do and what video memory held is lost.
@@ -261,6 +270,8 @@ class EmulatedOs {
   std::uint64_t calls_ = 0;
   std::uint64_t fail_at_ = 0;
   int fail_with_ = 0;
+  std::uint32_t fail_request_ = 0;
+  int fail_request_with_ = 0;
   std::uint64_t time_ = 0;
 };
 static_assert(OperatingSystem<EmulatedOs>);

@@ -49,11 +49,10 @@ template <OperatingSystem Os> class Memory {
   ~Memory() {
     if (mapped_) {
       std::uint32_t id = device_->node().gpu_id;
-      MapMemory unmap = device_list(id);
-      (void)device_->call_with(kUnmapMemory, unmap);
+      (void)give_back(*device_, kUnmapMemory, device_list(id));
     }
-    FreeMemory free{handle_};
-    if (handle_ != 0) (void)device_->call_with(kFreeMemory, free);
+    // Addresses that the GPU still has must be nobody else's.
+    if (handle_ != 0 && !give_back(*device_, kFreeMemory, FreeMemory{handle_})) place_.keep();
   }
 
   /// Allocates `bytes`, rounded up to pages, and maps them for the GPU, and for the host where the heap says so. Memory

@@ -15,8 +15,7 @@ template <OperatingSystem Os> class Queue {
       : device_(std::exchange(other.device_, nullptr)), id_(other.id_), doorbell_offset_(other.doorbell_offset_) {}
   Queue& operator=(Queue&&) = delete;
   ~Queue() {
-    DestroyQueue destroy{.queue_id = id_};
-    if (device_ != nullptr) (void)device_->call_with(kDestroyQueue, destroy);
+    if (device_ != nullptr) (void)give_back(*device_, kDestroyQueue, DestroyQueue{.queue_id = id_});
   }
 
   /// Creates it as `arguments` say, in the form that the kernel's version takes. Errors as system_failure().
@@ -47,8 +46,7 @@ template <OperatingSystem Os> class Event {
   Event(Event&& other) noexcept : device_(std::exchange(other.device_, nullptr)), id_(other.id_) {}
   Event& operator=(Event&&) = delete;
   ~Event() {
-    EventById destroy{.event_id = id_};
-    if (device_ != nullptr) (void)device_->call_with(kDestroyEvent, destroy);
+    if (device_ != nullptr) (void)give_back(*device_, kDestroyEvent, EventById{.event_id = id_});
   }
 
   /// Errors as system_failure().

@@ -18,10 +18,7 @@ template <OperatingSystem Os> class GemBuffer {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~GemBuffer() {
-    GemClose close{.handle = handle_};
-    if (handle_ != 0) (void)device_->call_with(kGemClose, close);
-  }
+  ~GemBuffer() { (void)close(); }
 
   /// Errors as system_failure().
   [[nodiscard]] static Result<GemBuffer> create(const Device<Os>& device, GemCreate create) noexcept {
@@ -30,6 +27,12 @@ template <OperatingSystem Os> class GemBuffer {
     buffer.device_ = &device;
     buffer.handle_ = answer_in<GemCreateOut>(create).handle;
     return buffer;
+  }
+
+  /// Closes it before its owner goes. False where it stays with the open file.
+  [[nodiscard]] bool close() noexcept {
+    const std::uint32_t handle = std::exchange(handle_, 0);
+    return handle == 0 || give_back(*device_, kGemClose, GemClose{.handle = handle});
   }
 
   [[nodiscard]] std::uint32_t handle() const noexcept { return handle_; }

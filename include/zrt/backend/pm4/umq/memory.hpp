@@ -54,8 +54,9 @@ template <OperatingSystem Os> class Memory {
     return *this;
   }
   ~Memory() {
-    GemVa unmap = mapping(VaOperation::unmap, 0);
-    if (mapped_) (void)device_->call_with(kGemVa, unmap);
+    if (mapped_) (void)give_back(*device_, kGemVa, mapping(VaOperation::unmap, 0));
+    // Addresses that the GPU still has must be nobody else's.
+    if (!buffer_.close()) place_.keep();
   }
 
   /// Allocates `bytes`, rounded up to pages, and maps them for the GPU, and for the host where the heap says so. Memory

@@ -14,8 +14,8 @@ template <OperatingSystem Os> class Queue {
   Queue(Queue&& other) noexcept : device_(std::exchange(other.device_, nullptr)), id_(other.id_) {}
   Queue& operator=(Queue&&) = delete;
   ~Queue() {
-    UserQueue free{.op = QueueOperation::free, .queue_id = id_};
-    if (device_ != nullptr) (void)device_->call_with(kUserQueue, free);
+    if (device_ != nullptr)
+      (void)give_back(*device_, kUserQueue, UserQueue{.op = QueueOperation::free, .queue_id = id_});
   }
 
   /// Errors as system_failure().

@@ -27,6 +27,9 @@ template <OperatingSystem Os> class Transport {
     if (auto r = check(options); !r) return pass(r);
     std::uint32_t lost_before = 0;
     if (auto r = device.ask_for(InfoQuery::vram_lost_counter, lost_before); !r) return pass(r);
+    // The driver tells of a file's last fault for ever; one that was there before is another queue's.
+    GpuvmFault fault_before;
+    if (auto r = device.ask_for(InfoQuery::gpuvm_fault, fault_before); !r) return pass(r);
     auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
     if (!ring) return pass(ring);
     // A buffer of one page for each pointer: the kernel pins the write pointer's alone, and takes no larger one.
@@ -73,7 +76,7 @@ template <OperatingSystem Os> class Transport {
                                  .queue = queue->id(),
                                  .generation = device.target().generation,
                                  .timeout = options.timeout});
-    Transport transport(device, fenced, lost_before, std::move(*ring), std::move(*write_pointer),
+    Transport transport(device, fenced, lost_before, fault_before, std::move(*ring), std::move(*write_pointer),
                         std::move(*read_pointer), std::move(*fence), std::move(*eop), std::move(*doorbells),
                         std::move(*doorbell_page), std::move(*queue));
     if (auto r = transport.use_every_unit(options.timeout); !r) return pass(r);
@@ -121,12 +124,13 @@ template <OperatingSystem Os> class Transport {
   // Which of its page's doorbells the queue has.
   static constexpr std::uint32_t kDoorbell = 4;
 
-  Transport(const Device& device, const FencedRing<Os>& fenced, std::uint32_t lost_before, Memory ring,
-            Memory write_pointer, Memory read_pointer, Memory fence, Memory eop, GemBuffer<Os> doorbells,
-            Mapping<Os> doorbell_page, Queue<Os> queue) noexcept
+  Transport(const Device& device, const FencedRing<Os>& fenced, std::uint32_t lost_before,
+            const GpuvmFault& fault_before, Memory ring, Memory write_pointer, Memory read_pointer, Memory fence,
+            Memory eop, GemBuffer<Os> doorbells, Mapping<Os> doorbell_page, Queue<Os> queue) noexcept
       : device_(&device),
         fenced_(fenced),
         lost_before_(lost_before),
+        fault_before_(fault_before),
         ring_(std::move(ring)),
         write_pointer_(std::move(write_pointer)),
         read_pointer_(std::move(read_pointer)),
@@ -158,7 +162,7 @@ template <OperatingSystem Os> class Transport {
     return [this](std::uint64_t fence) noexcept -> Result<void> {
       GpuvmFault fault;
       if (const auto asked = device_->ask_for(InfoQuery::gpuvm_fault, fault);
-          asked && (fault.addr != 0 || fault.status != 0))
+          asked && (fault.addr != fault_before_.addr || fault.status != fault_before_.status))
         return fail(Errc::spec_violation, "the GPU touched memory at ", std::string_view(Hex(fault.addr)),
                     " that it may not ", (fault.status & kFaultWrote) != 0 ? "write" : "read", " (status ",
                     std::string_view(Hex(fault.status)), "); fence ", fence, " is lost");
@@ -172,6 +176,7 @@ template <OperatingSystem Os> class Transport {
   const Device* device_;
   FencedRing<Os> fenced_;
   std::uint32_t lost_before_;
+  GpuvmFault fault_before_;
   // In the order in which they are made; they go in the opposite one, the queue before its buffers.
   Memory ring_;
   Memory write_pointer_;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/pm4/kfd_faults.cpp: what goes wrong while a queue runs: each fault ends in an error of its own, in time, gives
+// tests/pm4/queue_faults.cpp: what goes wrong while a queue runs, by either way to it: each fault ends in an error of its own, in time, gives
 // everything back, and leaves a process that can go on.
 // test-set: smoke
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <pm4/kfd_machine.hpp>
+#include <pm4/queue_machine.hpp>
 #include <pm4/scaled_add.hpp>
 
-namespace kfd_faults_test {
+namespace queue_faults_test {
 namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
-using kfd::Access;
 using zrt::Errc;
+using zrt::pm4::Access;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
@@ -30,25 +30,29 @@ constexpr emulator::GridHook kImpatient{
     }};
 
 /// A machine with a queue, a page for results, code in video memory and a block of arguments.
-struct Bench {
-  EmulatedOs os{{}, kImpatient};
-  std::optional<KfdDevice> device;
-  std::optional<KfdTransport> transport;
-  std::optional<KfdMemory> page, code, arguments;
+template <class Tier> struct Bench {
+  using Transport = typename Tier::Transport;
+  using Device = typename Transport::Device;
+  using Memory = typename Transport::Memory;
+
+  EmulatedOs os{{.kernel = Tier::kernel}, kImpatient};
+  std::optional<Device> device;
+  std::optional<Transport> transport;
+  std::optional<Memory> page, code, arguments;
   KernelDescriptor descriptor{};
 
   Bench() {
-    auto opened = KfdDevice::open(os);
+    auto opened = Device::open(os);
     if (!opened) return;
     device.emplace(std::move(*opened));
     open();
-    page.emplace(*KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read_write));
-    code.emplace(*KfdMemory::allocate(*device, Heap::bar, 4096, Access::execute));
-    arguments.emplace(*KfdMemory::allocate(*device, Heap::host_visible, 4096, Access::read));
+    page.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, Access::read_write));
+    code.emplace(*Memory::allocate(*device, Heap::bar, 4096, Access::execute));
+    arguments.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, Access::read));
     upload();
   }
   void open() {
-    auto made = KfdTransport::open(*device, kSmallRing);
+    auto made = Transport::open(*device, kSmallRing);
     ASSERT_TRUE(made) << text(made) << os.refusal();
     transport.emplace(std::move(*made));
   }
@@ -107,8 +111,12 @@ struct Bench {
   }
 };
 
-TEST(KfdFaults, AKernelTouchesMemoryThatIsNotMapped) {
-  Bench b;
+template <class Tier> class QueueFaults : public testing::Test {};
+using Tiers = testing::Types<Kfd, Umq>;
+TYPED_TEST_SUITE(QueueFaults, Tiers);
+
+TYPED_TEST(QueueFaults, AKernelTouchesMemoryThatIsNotMapped) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   b.set_arguments(0x7000'0000'1230);
   const auto fence = b.transport->submit(b.step());
@@ -117,19 +125,25 @@ TEST(KfdFaults, AKernelTouchesMemoryThatIsNotMapped) {
   const auto waited = b.transport->wait(*fence, 10 * kSecond);
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().code(), Errc::spec_violation);
-  EXPECT_EQ(text(waited), "the GPU touched memory at 0x700000001000 that is not mapped; fence " +
-                              std::to_string(*fence) + " is lost");
+  EXPECT_EQ(text(waited), "the GPU touched memory at 0x700000001000 " + std::string(TypeParam::unmapped_read) +
+                              "; fence " + std::to_string(*fence) + " is lost");
   EXPECT_LT(b.os.now() - start, kSecond) << "the event is asked for long before the timeout";
   const emulator::QueueFault& fault = b.os.queues().fault();
   EXPECT_EQ(fault.access.address, 0x7000'0000'1230u);
   EXPECT_EQ(fault.access.wanted, emulator::Permission::read);
   EXPECT_FALSE(fault.access.mapped);
   EXPECT_EQ(fault.dispatch, 2u);
+  // The next queue is not blamed for it, however long a wait takes.
+  b.transport.reset();
+  b.open();
+  const auto hung = b.transport->submit(words_of(WaitMemory{.address = b.page->address(), .reference = ~0u}));
+  ASSERT_TRUE(hung);
+  EXPECT_EQ(b.transport->wait(*hung, kSecond).error().code(), Errc::limit_exceeded);
   b.go_on();
 }
 
-TEST(KfdFaults, AKernelNeverEnds) {
-  Bench b;
+TYPED_TEST(QueueFaults, AKernelNeverEnds) {
+  Bench<TypeParam> b;
   // s_branch to itself.
   zrt::write_little(b.code->span().data() + 2048, std::uint32_t{0xbfa0ffff});
   auto packets = b.step();
@@ -145,8 +159,8 @@ TEST(KfdFaults, AKernelNeverEnds) {
   b.go_on();
 }
 
-TEST(KfdFaults, AWaitIsNeverOver) {
-  Bench b;
+TYPED_TEST(QueueFaults, AWaitIsNeverOver) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   const auto fence = b.transport->submit(words_of(WaitMemory{.address = b.page->address(), .reference = ~0u}));
   ASSERT_TRUE(fence);
@@ -157,8 +171,8 @@ TEST(KfdFaults, AWaitIsNeverOver) {
   b.go_on();
 }
 
-TEST(KfdFaults, AFenceIsLost) {
-  Bench b;
+TYPED_TEST(QueueFaults, AFenceIsLost) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   b.os.lose_next_fence();
   const auto lost = b.transport->submit(words_of(PartialFlush{}));
@@ -177,8 +191,8 @@ TEST(KfdFaults, AFenceIsLost) {
   b.go_on();
 }
 
-TEST(KfdFaults, TheDeviceIsResetInMidStep) {
-  Bench b;
+TYPED_TEST(QueueFaults, TheDeviceIsResetInMidStep) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   // A fence of the step's own, so that the queue stands between its halves.
   Words packets = b.step();
@@ -205,8 +219,8 @@ TEST(KfdFaults, TheDeviceIsResetInMidStep) {
   b.go_on();
 }
 
-TEST(KfdFaults, AStepLacksABarrier) {
-  Bench b;
+TYPED_TEST(QueueFaults, AStepLacksABarrier) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   const Words step = b.step();
   zrt::write_little(b.page->span().data(), std::uint32_t{7});
@@ -221,15 +235,15 @@ TEST(KfdFaults, AStepLacksABarrier) {
   b.go_on();
 }
 
-TEST(KfdFaults, TheQueueGoesWhileAStepRuns) {
-  Bench b;
+TYPED_TEST(QueueFaults, TheQueueGoesWhileAStepRuns) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   ASSERT_TRUE(b.transport->submit(b.step()));
   b.go_on();
 }
 
-TEST(KfdFaults, MemoryGoesWhileAStepRuns) {
-  Bench b;
+TYPED_TEST(QueueFaults, MemoryGoesWhileAStepRuns) {
+  Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");
   const auto fence = b.transport->submit(b.step());
   ASSERT_TRUE(fence);
@@ -237,9 +251,9 @@ TEST(KfdFaults, MemoryGoesWhileAStepRuns) {
   const auto waited = b.transport->wait(*fence, kSecond);
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().code(), Errc::spec_violation) << text(waited);
-  b.arguments.emplace(*KfdMemory::allocate(*b.device, Heap::host_visible, 4096, Access::read));
+  b.arguments.emplace(*Bench<TypeParam>::Memory::allocate(*b.device, Heap::host_visible, 4096, Access::read));
   b.go_on();
 }
 
 }  // namespace
-}  // namespace kfd_faults_test
+}  // namespace queue_faults_test

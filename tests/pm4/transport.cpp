@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/transport.cpp: packets through the queue of a modelled machine, by either way to it: kernels, the end of the
+// ring, full rings, time that runs out, faults and resets.
+// test-set: smoke
+#include <zrt/backend/pm4/linux_os.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <pm4/queue_machine.hpp>
+#include <pm4/scaled_add.hpp>
+
+// Compiles for a real machine too.
+template class zrt::pm4::kfd::Transport<zrt::pm4::LinuxOs>;
+template class zrt::pm4::umq::Transport<zrt::pm4::LinuxOs>;
+
+namespace transport_test {
+namespace {
+
+using namespace zrt::pm4;
+using namespace zrt::test;
+using zrt::Errc;
+using zrt::pm4::Access;
+
+/// Uploads, dispatches and compares on one machine.
+template <class Target, class Tier> void run_scaled_add(EmulatedOs& os) {
+  using Transport = typename Tier::Transport;
+  using Memory = typename Transport::Memory;
+  const auto device = Transport::Device::open(os);
+  ASSERT_TRUE(device) << text(device) << os.refusal();
+  ASSERT_EQ(device->target().name, Target::name);
+  auto transport = Transport::open(*device);
+  ASSERT_TRUE(transport) << text(transport) << os.refusal();
+  KernelDescriptor descriptor;
+  const auto blob = scaled_add(std::string(Target::name), descriptor);
+  ASSERT_TRUE(blob) << text(blob);
+
+  constexpr std::uint32_t count = 300;
+  const auto code = Memory::allocate(*device, Heap::bar, blob->size(), Access::execute);
+  const auto data = Memory::allocate(*device, Heap::host_visible, 3 * count * 4, Access::read_write);
+  const auto arguments = Memory::allocate(*device, Heap::host_visible, 32, Access::read);
+  ASSERT_TRUE(code && data && arguments);
+  std::memcpy(code->span().data(), blob->data(), blob->size());
+  auto* const floats = reinterpret_cast<float*>(data->span().data());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    floats[i] = static_cast<float>(i);
+    floats[count + i] = 0.5f * static_cast<float>(i) - 7.0f;
+  }
+  for (std::uint32_t i = 0; i < 3; ++i)
+    zrt::write_little(arguments->span().data() + 8 * i, data->address() + std::uint64_t{i} * count * 4);
+  zrt::write_little(arguments->span().data() + 24, count);
+
+  const auto program = program_registers<Target>(descriptor, code->address());
+  ASSERT_TRUE(program) << text(program);
+  Words packets(256);
+  PacketWriter<Target> writer(packets);
+  write_full_barrier(writer);
+  write_dispatch(writer,
+                 {.program = *program, .arguments = arguments->address(), .workgroup = {256, 1, 1}, .grid = {2, 1, 1}});
+  ASSERT_TRUE(writer.finish()) << text(writer.finish());
+
+  const std::uint64_t calls = os.calls(), rung = os.queues().doorbells_rung();
+  const auto fence = transport->submit(std::span(packets).first(writer.size()));
+  ASSERT_TRUE(fence) << text(fence);
+  EXPECT_FALSE(transport->passed(*fence));
+  const auto waited = transport->wait(*fence, 1'000'000'000);
+  ASSERT_TRUE(waited) << text(waited) << os.queues().stopped();
+  EXPECT_TRUE(transport->passed(*fence));
+  EXPECT_EQ(os.calls(), calls) << "submit and wait make no system call";
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(floats[2 * count + i], floats[i] + floats[count + i] * 3.0f) << i;
+  EXPECT_EQ(os.queues().counters().dispatches, 1u);
+  EXPECT_EQ(os.queues().doorbells_rung(), rung + 1);
+}
+
+TEST(KfdTransport, RunsAKernelOnEachCardAndKernelVersion) {
+  for (const auto& version : {emulator::kLinux6_8, emulator::kLinux6_12, emulator::kLinux6_16}) {
+    SCOPED_TRACE(version.name);
+    EmulatedOs rdna4({.target = &kTargetFacts<Gfx1201>, .kernel = version}, kInterpreter);
+    run_scaled_add<Gfx1201, Kfd>(rdna4);
+    EXPECT_TRUE(rdna4.live().none());
+    EmulatedOs rdna3({.target = &kTargetFacts<Gfx1100>, .kernel = version}, kInterpreter);
+    run_scaled_add<Gfx1100, Kfd>(rdna3);
+    EXPECT_TRUE(rdna3.live().none());
+  }
+}
+
+TEST(UmqTransport, RunsAKernelOnEachCard) {
+  EmulatedOs rdna4({.target = &kTargetFacts<Gfx1201>, .kernel = Umq::kernel}, kInterpreter);
+  run_scaled_add<Gfx1201, Umq>(rdna4);
+  EXPECT_TRUE(rdna4.live().none());
+  EmulatedOs rdna3({.target = &kTargetFacts<Gfx1100>, .shader_engines = 6, .kernel = Umq::kernel}, kInterpreter);
+  run_scaled_add<Gfx1100, Umq>(rdna3);
+  EXPECT_TRUE(rdna3.live().none());
+}
+
+/// A queue with the smallest ring that a driver takes, and a page for what its packets write.
+template <class Tier> struct SmallQueue {
+  using Transport = typename Tier::Transport;
+  using Device = typename Transport::Device;
+  using Memory = typename Transport::Memory;
+
+  EmulatedOs os{{.kernel = Tier::kernel}};
+  std::optional<Device> device;
+  std::optional<Transport> transport;
+  std::optional<Memory> page;
+
+  SmallQueue() {
+    auto opened = Device::open(os);
+    EXPECT_TRUE(opened) << text(opened);
+    device.emplace(std::move(*opened));
+    open();
+    page.emplace(*Memory::allocate(*device, Heap::host_visible, 4096, Access::read_write));
+  }
+  void open() {
+    transport.reset();
+    auto made = Transport::open(*device, kSmallRing);
+    EXPECT_TRUE(made) << text(made) << os.refusal();
+    transport.emplace(std::move(*made));
+  }
+  ~SmallQueue() {
+    transport.reset();
+    page.reset();
+    device.reset();
+    EXPECT_TRUE(os.live().none());
+  }
+  SmallQueue(const SmallQueue&) = delete;
+  SmallQueue& operator=(const SmallQueue&) = delete;
+
+  [[nodiscard]] std::uint32_t at(std::size_t offset) const {
+    return zrt::read_little<std::uint32_t>(page->span().data() + offset);
+  }
+  [[nodiscard]] std::uint64_t position() const { return transport->ring().position(); }
+  /// Submits and waits; why that failed.
+  [[nodiscard]] std::string run(const Words& packets) {
+    const auto fence = transport->submit(packets);
+    if (!fence) return text(fence);
+    const auto waited = transport->wait(*fence, 1'000'000'000);
+    return waited ? "" : text(waited) + std::string(os.queues().stopped());
+  }
+};
+
+constexpr std::size_t kRingDwords = 1024;
+
+template <class Tier> class Transports : public testing::Test {};
+using Tiers = testing::Types<Kfd, Umq>;
+TYPED_TEST_SUITE(Transports, Tiers);
+
+TYPED_TEST(Transports, KeepASubmissionWholeWhereverTheRingEnds) {
+  SmallQueue<TypeParam> q;
+  std::array<std::uint32_t, 11> data{};
+  const std::size_t submission = words_of(WriteData{q.page->address(), data}).size() + kFenceDwords;
+  // The end of the ring comes to lie before each dword of packet and fence, and behind the last.
+  for (std::size_t phase = 0; phase <= submission; ++phase) {
+    std::size_t fillers = (2 * kRingDwords - phase - q.position() % kRingDwords) % kRingDwords;
+    if (fillers < 2 * kFenceDwords) fillers += kRingDwords;
+    for (const std::size_t part : {fillers / 2, fillers - fillers / 2})
+      ASSERT_EQ(q.run(Words(part - kFenceDwords, kFiller)), "");
+    ASSERT_EQ((q.position() + phase) % kRingDwords, 0u);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint32_t>(phase * 100 + i);
+    ASSERT_EQ(q.run(words_of(WriteData{q.page->address(), data})), "") << phase;
+    for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(q.at(4 * i), data[i]) << phase;
+  }
+}
+
+TYPED_TEST(Transports, GoRoundASmallRingWithoutACall) {
+  SmallQueue<TypeParam> q;
+  const std::uint64_t calls = q.os.calls(), fences = q.os.queues().counters().fences;
+  std::uint64_t last = 0;
+  for (std::uint32_t i = 1; i <= 2000; ++i) {
+    const std::array<std::uint32_t, 11> data{i};
+    // Never waited for: submit() finds the room.
+    const auto fence =
+        q.transport->submit(words_of(WriteData{q.page->address(), std::span(data).first(1 + i * i % 11)}));
+    ASSERT_TRUE(fence) << text(fence);
+    EXPECT_GT(*fence, last);
+    last = *fence;
+  }
+  ASSERT_TRUE(q.transport->wait(last, 1'000'000'000));
+  EXPECT_EQ(q.at(0), 2000u);
+  EXPECT_EQ(q.os.calls(), calls);
+  EXPECT_EQ(q.os.queues().counters().fences - fences, 2000u);
+  const auto future = q.transport->wait(last + 1, 1);
+  ASSERT_FALSE(future);
+  EXPECT_EQ(future.error().code(), Errc::invalid_argument);
+}
+
+TYPED_TEST(Transports, TakeWhatTheRingHoldsAndSayWhenItStaysFull) {
+  SmallQueue<TypeParam> q;
+  EXPECT_EQ(q.run(Words(kRingDwords - kFenceDwords, kFiller)), "");
+  const auto large = q.transport->submit(Words(kRingDwords - kFenceDwords + 1, kFiller));
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code(), Errc::capacity_exceeded);
+  EXPECT_EQ(q.run(words_of(PartialFlush{})), "") << "it is as it was";
+
+  // Nothing moves behind a wait that is never over.
+  ASSERT_TRUE(q.transport->submit(words_of(WaitMemory{.address = q.page->address(), .reference = 1})));
+  std::size_t submitted = 0;
+  zrt::Result<std::uint64_t> fence = 0;
+  while ((fence = q.transport->submit(words_of(PartialFlush{})))) ++submitted;
+  EXPECT_EQ(submitted, (kRingDwords - 7 - kFenceDwords) / (2 + kFenceDwords));
+  EXPECT_EQ(fence.error().code(), Errc::limit_exceeded);
+  EXPECT_NE(text(fence).find("behind it WAIT_REG_MEM RELEASE_MEM EVENT_WRITE RELEASE_MEM"), std::string::npos)
+      << text(fence);
+  EXPECT_EQ(text(q.transport->submit(words_of(PartialFlush{}))), text(fence));
+  q.open();
+  EXPECT_EQ(q.run(words_of(PartialFlush{})), "");
+}
+
+TYPED_TEST(Transports, TellWhereAQueueHangs) {
+  SmallQueue<TypeParam> q;
+  for (int i = 0; i < 150; ++i) ASSERT_EQ(q.run(words_of(PartialFlush{})), "");
+  const std::uint64_t good = q.position();
+  EXPECT_GT(good, kRingDwords);
+  const auto fence = q.transport->submit(words_of(WaitMemory{.address = q.page->address(), .reference = 1}));
+  ASSERT_TRUE(fence);
+  const auto waited = q.transport->wait(*fence, 5'000'000);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+  // The read pointer is a place in the ring.
+  const std::string end = std::to_string(good + 15);
+  EXPECT_EQ(text(waited), std::string(TypeParam::first_queue) + " has not passed fence " + end + " in 5 ms: written " +
+                              end + ", read " + std::to_string(good % kRingDwords) + " of 1024 dwords, last fence " +
+                              std::to_string(good) + ", behind it WAIT_REG_MEM RELEASE_MEM");
+  EXPECT_EQ(q.os.queues().stopped(), "") << "a wait is no fault of the stream";
+  const auto later = q.transport->submit(words_of(PartialFlush{}));
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().text(), waited.error().text());
+}
+
+TYPED_TEST(Transports, WaitInARingAndInABufferForWhatTheHostWritesLater) {
+  SmallQueue<TypeParam> q;
+  const auto buffer = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, Access::read);
+  ASSERT_TRUE(buffer);
+  const std::array<std::uint32_t, 1> one{1};
+  const WaitMemory wait{.address = q.page->address(), .reference = 1};
+  const Words inner = words_of(WriteData{q.page->address() + 8, one}, wait, WriteData{q.page->address() + 12, one});
+  std::memcpy(buffer->span().data(), inner.data(), inner.size() * 4);
+  for (const bool in_buffer : {false, true}) {
+    SCOPED_TRACE(in_buffer);
+    std::memset(q.page->span().data(), 0, 16);
+    const std::uint64_t packets = q.os.queues().counters().packets;
+    const auto fence = q.transport->submit(
+        in_buffer ? words_of(q.transport->indirect_buffer(buffer->address(), static_cast<std::uint32_t>(inner.size())))
+                  : inner);
+    ASSERT_TRUE(fence);
+    for (int i = 0; i < 10; ++i) q.os.pause();
+    EXPECT_EQ(q.at(8), 1u);
+    EXPECT_EQ(q.at(12), 0u);
+    EXPECT_FALSE(q.transport->passed(*fence));
+    zrt::write_little(q.page->span().data(), std::uint32_t{1});
+    const auto waited = q.transport->wait(*fence, 1'000'000);
+    ASSERT_TRUE(waited) << text(waited) << q.os.queues().stopped();
+    EXPECT_EQ(q.at(12), 1u);
+    // Every packet counts once, however often a wait has looked.
+    EXPECT_EQ(q.os.queues().counters().packets - packets, in_buffer ? 5u : 4u);
+  }
+}
+
+TYPED_TEST(Transports, TellOfAMemoryFault) {
+  SmallQueue<TypeParam> q;
+  // What the GPU may read only.
+  const auto page = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, Access::read);
+  ASSERT_TRUE(page);
+  const std::array<std::uint32_t, 1> data{1};
+  const auto fence = q.transport->submit(words_of(WriteData{page->address(), data}));
+  ASSERT_TRUE(fence);
+  const auto waited = q.transport->wait(*fence, 1'000'000);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::spec_violation) << text(waited);
+  EXPECT_NE(q.os.queues().stopped().find("forbids writing"), std::string_view::npos) << q.os.queues().stopped();
+  EXPECT_EQ(text(waited), "the GPU touched memory at " + std::string(Hex(page->address())) + ' ' +
+                              std::string(TypeParam::forbidden_write) + "; fence " + std::to_string(*fence) +
+                              " is lost");
+  const emulator::QueueFault& fault = q.os.queues().fault();
+  EXPECT_EQ(fault.access.address, page->address());
+  EXPECT_EQ(fault.access.wanted, emulator::Permission::write);
+  EXPECT_TRUE(fault.access.mapped);
+  EXPECT_EQ(fault.dispatch, 0u) << "a packet wrote";
+}
+
+TYPED_TEST(Transports, TellOfAReset) {
+  SmallQueue<TypeParam> q;
+  const auto fence = q.transport->submit(words_of(PartialFlush{}));
+  ASSERT_TRUE(fence);
+  q.os.reset_device();
+  const auto waited = q.transport->wait(*fence, 1'000'000);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::unsupported_device);
+  EXPECT_EQ(text(waited), "the GPU was reset; fence " + std::to_string(*fence) + " is lost");
+}
+
+TYPED_TEST(Transports, RefuseTheOthersFormOfAnIndirectBuffer) {
+  SmallQueue<TypeParam> q;
+  IndirectBuffer other = q.transport->indirect_buffer(q.page->address(), 4);
+  other.inherit_vmid = !other.inherit_vmid;
+  EXPECT_NE(q.run(words_of(other)).find("INDIRECT_BUFFER has INHERIT_VMID_MQD"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace transport_test
