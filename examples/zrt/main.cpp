@@ -83,6 +83,10 @@ void add_model(CLI::App& app, ModelOptions& model) {
       ->capture_default_str();
   app.add_option("--device", model.device,
                  "Card of backend pm4: emulated-gfx1201 or emulated-gfx1100; without it, the machine's own");
+  app.parse_complete_callback([&model] {
+    if (!model.device.empty() && !has_devices(model.backend))
+      throw CLI::ValidationError("--device", "backend " + model.backend + " has no devices");
+  });
   app.add_option("-t,--threads", model.threads, "Workers of a step")
       ->check(kDecimal)
       ->check(CLI::Range(1u, 1024u))
@@ -330,10 +334,10 @@ void add(CLI::App& app, const char* name, const char* purpose, void (*describe)(
          int (*run)(const Options&), int& status) {
   const auto options = std::make_shared<Options>();
   const auto command = app.add_subcommand(name, purpose);
-  describe(*command, *options);
-  command->callback([options, run, &status] { status = run(*options); });
   // With one of these a command reads the environment only when it is the one called.
   command->parse_complete_callback([] {});
+  describe(*command, *options);
+  command->callback([options, run, &status] { status = run(*options); });
 }
 
 int run(int argc, char** argv) {

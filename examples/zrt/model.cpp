@@ -25,12 +25,16 @@ std::vector<std::string> backends() {
   return names;
 }
 
+bool has_devices(std::string_view name) {
+  for (const BackendRow& backend : kBackendRows)
+    if (backend.name == name) return backend.has_devices;
+  return false;
+}
+
 Opened open_model(const ModelOptions& model, zrt::EngineOptions options) {
   options.threads = model.threads;
   for (const BackendRow& backend : kBackendRows) {
     if (backend.name != model.backend) continue;
-    if (!model.device.empty() && !backend.has_devices)
-      return zrt::fail(zrt::Errc::invalid_argument, "backend ", backend.name, " has no devices");
     return backend.open(model.path, options, model.device);
   }
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));

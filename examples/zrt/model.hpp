@@ -74,6 +74,9 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// The backends of this program, by name.
 [[nodiscard]] std::vector<std::string> backends();
 
+/// Whether the backend of that name takes a --device.
+[[nodiscard]] bool has_devices(std::string_view name);
+
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);
 

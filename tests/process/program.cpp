@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/process/program.cpp: the program zrt as a user or another program runs it.
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
+// tests/process/program.cpp: the commands for language models, as a user or another program runs them.
 #include <algorithm>
-#include <array>
+#include <chrono>
 #include <cstring>
-#include <fcntl.h>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
-#include <string>
 #include <support/engines.hpp>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <vector>
+#include <support/zrt_program.hpp>
 
 namespace zrt::test {
 namespace {
@@ -27,74 +17,6 @@ namespace fs = std::filesystem;
 
 const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 constexpr std::array kCommands{"generate", "logits", "tokenize", "inspect", "plan", "perplexity", "bench"};
-
-struct Outcome {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class Program : public testing::Test {
- protected:
-  Program() {
-    std::string pattern = (fs::temp_directory_path() / "zrt_program_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Program() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  [[nodiscard]] std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-
-  /// Runs zrt; `environment` is one more variable, as NAME=value.
-  [[nodiscard]] Outcome run(const std::vector<std::string>& args, const std::string& environment = {}) const {
-    return run_program("zrt", args, environment);
-  }
-
-  /// `device` takes the place of stdout, which then is not read back.
-  [[nodiscard]] Outcome run_program(const std::string& name, std::vector<std::string> args,
-                                    const std::string& environment = {}, const std::string& device = {}) const {
-    args.insert(args.begin(), ZRT_BIN_DIR "/" + name);
-    std::vector<char*> argv;
-    for (std::string& arg : args) argv.push_back(arg.data());
-    argv.push_back(nullptr);
-    std::string variable = environment;
-    std::array<char*, 2> env{variable.empty() ? nullptr : variable.data(), nullptr};
-    const std::string out = device.empty() ? path("stdout") : device;
-    const std::string err = path("stderr");
-    const pid_t child = fork();
-    if (child == 0) {
-      (void)dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
-      (void)dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
-      execve(argv[0], argv.data(), env.data());
-      _exit(127);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, device.empty() ? contents(out) : std::string(),
-            contents(err)};
-  }
-
-  [[nodiscard]] json run_json(const std::vector<std::string>& args) const {
-    const Outcome done = run(args);
-    EXPECT_EQ(done.status, 0) << done.err;
-    return json::parse(done.out, nullptr, false);
-  }
-
- private:
-  fs::path folder_;
-};
 
 struct LogitsRow {
   std::uint32_t token = 0;
@@ -141,6 +63,7 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
       {"generate"},
       {"generate", "--model", kModel, "--no-such-option"},
       {"generate", "--model", kModel, "--backend", "abacus"},
+      {"generate", "--model", kModel, "--backend", "cpu", "--device", "emulated-gfx1201"},
       {"generate", "--model", kModel, "--max-tokens", "many"},
       {"generate", "--model", kModel, "--prompt", "a", "--prompt-file", "b"},
       {"logits", "--model", kModel, "--tokens", "1,two", "--out", path("x")},
@@ -453,6 +376,29 @@ TEST_F(Program, InspectSaysWhatRuns) {
   EXPECT_NE(unknown.out.find("cannot run it: "), std::string::npos) << unknown.out;
 }
 
+TEST_F(Program, InspectTakesTimeInProportionToTheKeys) {
+  std::string bytes("GGUF\3\0\0\0", 8);
+  const auto number = [&](std::uint64_t value, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> 8 * i & 0xff);
+  };
+  constexpr std::uint64_t kKeys = 300000;
+  number(0, 8);
+  number(kKeys, 8);
+  for (std::uint64_t i = 0; i < kKeys; ++i) {
+    const std::string key = "key." + std::to_string(i);
+    number(key.size(), 8);
+    bytes += key;
+    number(0, 4);  // a byte
+    number(i & 0xff, 1);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const json found = run_json({"inspect", "--model", file("keys.gguf", bytes), "--json"});
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(found["metadata"].size(), kKeys);
+  // Comparing every key with every other takes minutes.
+  EXPECT_LT(seconds.count(), 20);
+}
+
 TEST_F(Program, PlanHasEveryForm) {
   const json plan = run_json({"plan", "--model", kModel, "--json"});
   EXPECT_EQ(plan["instructions"][0]["op"], "embedding");
@@ -580,309 +526,6 @@ TEST(Readme, ShowsTheExampleAsItIs) {
   const std::string source = contents(ZRT_SOURCE_DIR "/examples/embed.cpp");
   const std::string code = source.substr(source.find('\n') + 1);  // without the licence line
   EXPECT_NE(contents(ZRT_SOURCE_DIR "/README.md").find("```cpp\n" + code + "```"), std::string::npos);
-}
-
-/// A .npy file as numpy writes it.
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-  header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
-  std::string bytes("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(header.size());
-  bytes += '\0';
-  return bytes + header + data;
-}
-template <class T> std::string elements(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-constexpr const char* kTensorProgram = R"(spec_version = ptir.v0.4
-region @0 main(%0 x: f32[?N, 2], %1: si4[3]) {
-  %2 doubled = elementwise_binary(%0, %0) {op = add}: f32[?N, 2]
-  %3 = elementwise_binary(%1, %1) {op = add}: si4[3]
-  return %2: f32[?N, 2], %3: si4[3], f64[2] {inf, 0.1}: f64[2]
-}
-)";
-
-TEST_F(Program, RunsATensorProgram) {
-  const std::string source = file("twice.ptir", kTensorProgram);
-  const std::string x = "x=" + file("x.npy", npy("<f4", "2, 2", elements<float>({1, 2, 0.1f, -4})));
-  const std::string y = "%1=" + file("y.npy", npy("|i1", "3,", elements<std::int8_t>({1, -2, 3})));
-  const Outcome text = run({"ptir", "run", source, "--feed", x, "--feed", y});
-  EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_EQ(text.out,
-            "doubled: f32 [2, 2] = [[2.0,4.0],[0.2,-8.0]]\n"
-            "result.1: si4 [3] = [2,-4,6]\n"
-            "result.2: f64 [2] = [\"inf\",0.1]\n");
-  const Outcome machine = run({"ptir", "run", source, "--feed", x, "--feed", y, "--json", "--threads", "2"});
-  EXPECT_EQ(machine.status, 0) << machine.err;
-  const json all = json::parse(machine.out)["outputs"];
-  ASSERT_EQ(all.size(), 3u);
-  EXPECT_EQ(all[0], json::parse(R"({"name":"doubled","dtype":"f32","shape":[2,2],"values":[[2.0,4.0],[0.2,-8.0]]})"));
-
-  fs::create_directory(path("out"));
-  const Outcome written = run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("out")});
-  EXPECT_EQ(written.status, 0) << written.err;
-  EXPECT_EQ(contents(path("out/doubled.npy")), npy("<f4", "2, 2", elements<float>({2, 4, 0.2f, -8})));
-  EXPECT_EQ(contents(path("out/result.1.npy")), npy("|i1", "3,", elements<std::int8_t>({2, -4, 6})));
-  EXPECT_EQ(run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("none")}).status, 1);
-
-  const Outcome plan = run({"ptir", "run", source, "--feed", x, "--dump", "plan"});
-  EXPECT_EQ(plan.status, 0) << plan.err;
-  EXPECT_NE(plan.out.find("elementwise_binary(lhs=r"), std::string::npos) << plan.out;
-  const Outcome code = run({"ptir", "run", source, "--feed", x, "--dump", "c"});
-  EXPECT_EQ(code.status, 0) << code.err;
-  EXPECT_NE(code.out.find("(const void *const *inputs, void *const *outputs, void *arena, int training) {"),
-            std::string::npos)
-      << code.out;
-  const Outcome dot = run({"ptir", "run", source, "--dump", "dot"});
-  EXPECT_EQ(dot.status, 0) << dot.err;
-  EXPECT_NE(dot.out.find("digraph"), std::string::npos);
-}
-
-TEST_F(Program, RunsAnOnnxModel) {
-  // The last bytes of the data set's messages are the elements.
-  const std::string folder = std::string(ZRT_TEST_DATA_DIR) + "/onnx/gpt2_masked_fill/";
-  const auto last = [&](const char* name, std::size_t bytes) {
-    const std::string message = contents(folder + "test_data_set_0/" + name);
-    return message.substr(message.size() - bytes);
-  };
-  const std::string x = "x=" + file("ids.npy", npy("<i8", "2, 6", last("input_0.pb", 2 * 6 * 8)));
-  const std::string expected = last("output_0.pb", 2 * 6 * 24 * 4);
-  fs::create_directory(path("logits"));
-  for (const char* backend : {"cpu", "reference"}) {
-    const Outcome done =
-        run({"ptir", "run", folder + "model.onnx", "--feed", x, "--backend", backend, "--out", path("logits")});
-    ASSERT_EQ(done.status, 0) << done.err;
-    EXPECT_TRUE(done.out.starts_with("y: f32 [2, 6, 24] in ")) << done.out;
-    const std::string found = contents(path("logits/y.npy"));
-    ASSERT_GT(found.size(), expected.size());
-    const char* elements = found.data() + found.size() - expected.size();
-    for (std::size_t i = 0; i < expected.size(); i += sizeof(float)) {
-      float a = 0;
-      float b = 0;
-      std::memcpy(&a, elements + i, sizeof a);
-      std::memcpy(&b, expected.data() + i, sizeof b);
-      ASSERT_NEAR(a, b, 1e-4) << i / sizeof(float);
-    }
-  }
-}
-
-TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
-  const std::string source = file("twice.ptir", kTensorProgram);
-  const std::string x = "x=" + file("x.npy", npy("<f4", "1, 2", elements<float>({1, 2})));
-  const std::string y = "%1=" + file("y.npy", npy("|i1", "3,", elements<std::int8_t>({1, -2, 3})));
-  const std::string wide = "x=" + file("wide.npy", npy("<f8", "1, 2", elements<double>({1, 2})));
-  const std::string cut = "x=" + file("cut.npy", npy("<f4", "2, 2", elements<float>({1, 2})));
-  const std::string other = "x=" + file("other.npy", npy("<f4", "1, 3", elements<float>({1, 2, 3})));
-  const std::string bad = file("bad.ptir", "spec_version = ptir.v0.5\n");
-  const std::string model = std::string(ZRT_TEST_DATA_DIR) + "/onnx/conv_1d/model.onnx";
-  struct Case {
-    std::vector<std::string> args;
-    std::string said;
-  };
-  const std::vector<Case> cases{
-      {{source, "--feed", y}, "input x has dynamic extents and no --feed"},
-      {{source, "--feed", x}, "input %1 has no --feed"},
-      {{source, "--feed", x, "--feed", y, "--feed", "z=" + source}, "not_found: the program has no input z"},
-      {{source, "--feed", x, "--feed", x}, "is fed twice"},
-      {{source, "--feed", wide}, "dtype_mismatch: input x: the file holds <f8, expected <f4"},
-      {{source, "--feed", cut}, "invalid_file: input x"},
-      {{source, "--feed", "x=" + source}, "invalid_file: input x"},
-      {{source, "--feed", other, "--feed", y}, "shape_mismatch: region @0"},
-      {{source, "--dump", "c"}, "has dynamic extents and no --feed"},
-      {{"model.onnx"}, "io_error"},
-      {{file("bad.onnx", "no model")}, "invalid_file: a protocol buffers field"},
-      {{model, "--feed", "z=" + source}, "not_found: the program has no input z"},
-      {{model}, "input x has no --feed"},
-      {{path("none.json")}, "io_error"},
-      {{bad}, "unsupported_version"},
-  };
-  for (const Case& c : cases) {
-    std::vector<std::string> args{"ptir", "run"};
-    args.insert(args.end(), c.args.begin(), c.args.end());
-    const Outcome done = run(args);
-    EXPECT_EQ(done.status, 1) << json(args);
-    EXPECT_TRUE(done.out.empty()) << json(args);
-    EXPECT_NE(done.err.find(c.said), std::string::npos) << json(args) << ": " << done.err;
-  }
-  EXPECT_EQ(run({"ptir"}).status, 2);
-  EXPECT_EQ(run({"ptir", "run"}).status, 2);
-  EXPECT_EQ(run({"ptir", "run", source, "--dump", "poem"}).status, 2);
-  EXPECT_EQ(run({"ptir", "run", "--help"}).status, 0);
-}
-
-constexpr const char* kFusedProgram = R"({"version":1,"feeds":[0,4],"steps":[
-{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5},"result_id":1,"mode_sensitive":true},
-{"step_id":1,"op_name":"elementwise_binary","input_ids":[0,4],"attrs":{"op":"add"},"result_id":2,"mode_sensitive":false}],
-"outputs":{"y":1},"state_in":[4],"state_out":[{"state":4,"value":2}],"meta":[{"id":4,"dtype":"f32","shape":[4]}]})";
-
-TEST_F(Program, RunsAFusedProgramInBothModes) {
-  const std::string source = file("drop.json", kFusedProgram);
-  const std::string x = "0=" + file("x.npy", npy("<f4", "4,", elements<float>({1, 2, 3, 4})));
-  const std::string w = "%4=" + file("w.npy", npy("<f4", "4,", elements<float>({10, 20, 30, 40})));
-  const std::vector<std::string> call{"fused", "run", source, "--feed", x, "--feed", w};
-  const auto with = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> args = call;
-    args.insert(args.end(), more.begin(), more.end());
-    return run(args);
-  };
-  const Outcome evaluation = with({});
-  EXPECT_EQ(evaluation.status, 0) << evaluation.err;
-  EXPECT_EQ(evaluation.out, "y: f32 [4] = [1.0,2.0,3.0,4.0]\nstate.4: f32 [4] = [10.0,20.0,30.0,40.0]\n");
-  std::set<std::string> draws;
-  for (const std::string seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
-    const Outcome training = with({"--training", "--seed", seed});
-    EXPECT_EQ(training.status, 0) << training.err;
-    EXPECT_NE(training.out.find("state.4: f32 [4] = [11.0,22.0,33.0,44.0]"), std::string::npos) << training.out;
-    EXPECT_EQ(with({"--training", "--seed", seed, "--backend", "reference"}).out, training.out);
-    draws.insert(training.out);
-  }
-  EXPECT_GT(draws.size(), 3u);
-  const Outcome code = with({"--dump", "c"});
-  EXPECT_EQ(code.status, 0) << code.err;
-  EXPECT_NE(code.out.find("void *arena, int training) {"), std::string::npos) << code.out;
-  EXPECT_NE(code.out.find("if (training == 0)"), std::string::npos) << code.out;
-  EXPECT_EQ(with({"--dump", "dot"}).status, 2);
-  EXPECT_EQ(run({"fused", "run", source, "--feed", x}).status, 1);
-  const std::string wide = "0=" + file("wide.npy", npy("<f4", "3,", elements<float>({1, 2, 3})));
-  const Outcome broken = run({"fused", "run", source, "--feed", wide, "--feed", w});
-  EXPECT_EQ(broken.status, 1);
-  EXPECT_NE(broken.err.find("step 1 (elementwise_binary)"), std::string::npos) << broken.err;
-}
-
-/// A stream as the bytes of a file.
-std::string bytes_of(std::initializer_list<std::uint32_t> words) {
-  std::string bytes;
-  for (const std::uint32_t word : words)
-    for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(word >> shift & 0xff);
-  return bytes;
-}
-
-TEST_F(Program, DecodesAPacketStream) {
-  const std::string good = file("good", bytes_of({0xc0017600, 0x218, 0x00020200, 0xc0004600, 0x407}));
-  const Outcome text = run({"pm4", "decode", good});
-  EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_EQ(text.out,
-            "0x00000000  SET_SH_REG OFFSET=536\n"
-            "              COMPUTE_TMPRING_SIZE = 0x00020200 WAVES=512 WAVESIZE=32\n"
-            "0x0000000c  EVENT_WRITE EVENT_TYPE=CS_PARTIAL_FLUSH EVENT_INDEX=4\n");
-  const json listed = run_json({"pm4", "decode", good, "--target", "gfx1100", "--json"});
-  EXPECT_EQ(listed["target"], "gfx1100");
-  EXPECT_EQ(listed["packets"].size(), 2u);
-  EXPECT_EQ(listed["packets"][0]["registers"][0]["fields"]["WAVES"], 512);
-  EXPECT_EQ(listed["packets"][1]["fields"]["EVENT_TYPE"], "CS_PARTIAL_FLUSH");
-  EXPECT_EQ(run({"pm4", "decode", "--help"}).status, 0);
-}
-
-TEST_F(Program, SaysWhatAQueueWouldRefuse) {
-  const std::string bad = file("bad", bytes_of({0xc0004600, 0x407, 0xc0016900, 0, 0}));
-  const Outcome found = run({"pm4", "decode", bad});
-  EXPECT_EQ(found.status, 1);
-  EXPECT_NE(found.out.find("EVENT_WRITE"), std::string::npos);
-  EXPECT_EQ(found.err,
-            "zrt: invalid_packet: not_on_compute_queue: dword 2, SET_CONTEXT_REG belongs to the graphics queue "
-            "(at byte 8)\n");
-  const Outcome as_json = run({"pm4", "decode", bad, "--json"});
-  EXPECT_EQ(as_json.status, 1);
-  EXPECT_EQ(json::parse(as_json.out)["finding"]["offset"], 8);
-  // PRED_EXEC works inside an indirect buffer alone.
-  const std::string skip = file("skip", bytes_of({0xc0002300, 0x01000001}));
-  EXPECT_EQ(run({"pm4", "decode", skip}).status, 1);
-  EXPECT_EQ(run({"pm4", "decode", skip, "--indirect"}).status, 0);
-  EXPECT_EQ(run({"pm4", "decode", file("odd", "abc")}).status, 1);
-  EXPECT_EQ(run({"pm4", "decode", path("none")}).status, 1);
-  EXPECT_EQ(run({"pm4", "decode", skip, "--target", "gfx906"}).status, 2);
-  EXPECT_EQ(run({"pm4"}).status, 2);
-}
-
-TEST_F(Program, PacksAKernel) {
-  const std::string object = ZRT_TEST_DATA_DIR "/pm4/kernels-gfx1201.hsaco";
-  const std::string out = path("scaled_add.zrt");
-  const Outcome done =
-      run({"pm4", "pack", object, "--kernel", "scaled_add", "--constant", "scale=0xcafe0001", "-o", out});
-  EXPECT_EQ(done.status, 0) << done.err;
-  const std::string bytes = contents(out);
-  EXPECT_EQ(bytes.substr(0, 8), std::string_view("ZRT\0\1\0\1\0", 8));
-  EXPECT_TRUE(bytes.ends_with("scale"));
-  const std::vector<std::vector<std::string>> failing{
-      {"pm4", "pack", object, "-o", path("none")},
-      {"pm4", "pack", object, "--kernel", "gemm", "-o", path("none")},
-      {"pm4", "pack", object, "--kernel", "scaled_add", "--constant", "scale=0xcafe0002", "-o", path("none")},
-      {"pm4", "pack", kModel, "-o", path("none")},
-      {"pm4", "pack", object, "--kernel", "reverse_rows", "-o", path("no/folder")}};
-  for (const auto& args : failing) {
-    EXPECT_EQ(run(args).status, 1);
-    EXPECT_FALSE(fs::exists(path("none")));
-  }
-  EXPECT_EQ(run({"pm4", "pack", object, "--constant", "scale", "-o", path("none")}).status, 2);
-}
-
-TEST_F(Program, RunsARecordedRing) {
-  const fs::path golden = ZRT_SHARED_DIR "/golden/pm4";
-  if (!fs::exists(golden)) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
-  const Outcome done = run({"pm4", "run", golden / "gfx1201-mv_q8_dot"});
-  EXPECT_EQ(done.status, 0) << done.err << done.out;
-  EXPECT_TRUE(done.out.ends_with("\nmatch\n")) << done.out;
-  const json rounded = run_json({"pm4", "run", golden / "gfx1100-softmax", "--json"});
-  EXPECT_EQ(rounded["match"], true);
-  EXPECT_EQ(rounded["dispatches"], 1);
-  EXPECT_GT(rounded["wave_instructions"], 100);
-  // The same with another expectation.
-  const fs::path copy = path("case");
-  fs::copy(golden / "gfx1201-vadd", copy);
-  fs::permissions(copy / "buffer.after.bin", fs::perms::owner_all);
-  std::string after = contents(copy / "buffer.after.bin");
-  after[16384] ^= 1;
-  std::ofstream(copy / "buffer.after.bin", std::ios::binary) << after;
-  EXPECT_EQ(run({"pm4", "run", copy}).status, 0) << "a float that is rounded otherwise";
-  after[0] ^= 1;
-  std::ofstream(copy / "buffer.after.bin", std::ios::binary) << after;
-  const Outcome wrong = run({"pm4", "run", copy});
-  EXPECT_EQ(wrong.status, 1);
-  EXPECT_NE(wrong.out.find("buffer: byte 0 holds "), std::string::npos) << wrong.out;
-  EXPECT_TRUE(wrong.out.ends_with("\nno match\n"));
-  EXPECT_EQ(run({"pm4", "run", path("none")}).status, 1);
-  fs::permissions(copy / "case.json", fs::perms::owner_all);
-  std::ofstream(copy / "case.json") << "{}";
-  EXPECT_EQ(run({"pm4", "run", copy}).status, 1);
-}
-
-TEST_F(Program, ProbesAModelledCard) {
-  const Outcome both = run({"pm4", "probe", "--device", "emulated-gfx1201"});
-  EXPECT_EQ(both.status, 0) << both.err;
-  EXPECT_TRUE(both.out.starts_with("user queue: yes: gfx1201, 4 compute units")) << both.out;
-  EXPECT_TRUE(both.out.ends_with("\nchosen: user queue\n")) << both.out;
-  const Outcome old = run({"pm4", "probe", "--device", "emulated-gfx1100", "--kernel", "6.12"});
-  EXPECT_EQ(old.status, 0) << old.err;
-  EXPECT_TRUE(old.out.starts_with("user queue: no: amdgpu of renderD128 has version 3.59, ")) << old.out;
-  EXPECT_NE(old.out.find("\n/dev/kfd: yes: gfx1100, "), std::string::npos) << old.out;
-  EXPECT_TRUE(old.out.ends_with("\nchosen: /dev/kfd\n")) << old.out;
-  EXPECT_EQ(run({"pm4", "probe", "--device", "emulated-gfx906"}).status, 1);
-  EXPECT_EQ(run({"pm4", "probe", "--kernel", "5.4"}).status, 2);
-  for (const char* const way : {"kfd", "user-queue"}) {
-    const Outcome done = run({"pm4", "memtest", "--device", "emulated-gfx1201", "--way", way, "--cycles", "60"});
-    EXPECT_EQ(done.status, 0) << done.err;
-    EXPECT_NE(done.out.find(": 60 cycles, "), std::string::npos) << done.out;
-    EXPECT_TRUE(done.out.ends_with("every byte of video memory is back\n")) << done.out;
-    const Outcome tested = run({"pm4", "selftest", "--device", "emulated-gfx1201", "--way", way});
-    EXPECT_EQ(tested.status, 0) << tested.err;
-    EXPECT_TRUE(tested.out.ends_with(" kernels, each as it should be\n")) << tested.out;
-  }
-}
-
-TEST_F(Program, DecodesTheRingsOfAnotherDriver) {
-  std::error_code missing;
-  std::size_t rings = 0;
-  for (const auto& entry : fs::directory_iterator(ZRT_SHARED_DIR "/golden/pm4", missing)) {
-    if (!entry.is_directory()) continue;
-    const std::string name = entry.path().filename().string();
-    const Outcome done = run({"pm4", "decode", entry.path() / "ring.bin", "--target", name.substr(0, 7)});
-    EXPECT_EQ(done.status, 0) << name << done.err;
-    EXPECT_NE(done.out.find("DISPATCH_DIRECT DIM_X="), std::string::npos) << name;
-    ++rings;
-  }
-  if (rings == 0) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
-  EXPECT_EQ(rings, 15u);
 }
 
 }  // namespace

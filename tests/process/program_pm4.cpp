@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/process/program_pm4.cpp: the commands for packets, kernels and modelled cards, as a user or another program runs them.
+#include <initializer_list>
+#include <string_view>
+#include <support/zrt_program.hpp>
+
+namespace zrt::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
+
+/// A stream as the bytes of a file.
+std::string bytes_of(std::initializer_list<std::uint32_t> words) {
+  std::string bytes;
+  for (const std::uint32_t word : words)
+    for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(word >> shift & 0xff);
+  return bytes;
+}
+
+TEST_F(Program, DecodesAPacketStream) {
+  const std::string good = file("good", bytes_of({0xc0017600, 0x218, 0x00020200, 0xc0004600, 0x407}));
+  const Outcome text = run({"pm4", "decode", good});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_EQ(text.out,
+            "0x00000000  SET_SH_REG OFFSET=536\n"
+            "              COMPUTE_TMPRING_SIZE = 0x00020200 WAVES=512 WAVESIZE=32\n"
+            "0x0000000c  EVENT_WRITE EVENT_TYPE=CS_PARTIAL_FLUSH EVENT_INDEX=4\n");
+  const json listed = run_json({"pm4", "decode", good, "--target", "gfx1100", "--json"});
+  EXPECT_EQ(listed["target"], "gfx1100");
+  EXPECT_EQ(listed["packets"].size(), 2u);
+  EXPECT_EQ(listed["packets"][0]["registers"][0]["fields"]["WAVES"], 512);
+  EXPECT_EQ(listed["packets"][1]["fields"]["EVENT_TYPE"], "CS_PARTIAL_FLUSH");
+  EXPECT_EQ(run({"pm4", "decode", "--help"}).status, 0);
+}
+
+TEST_F(Program, SaysWhatAQueueWouldRefuse) {
+  const std::string bad = file("bad", bytes_of({0xc0004600, 0x407, 0xc0016900, 0, 0}));
+  const Outcome found = run({"pm4", "decode", bad});
+  EXPECT_EQ(found.status, 1);
+  EXPECT_NE(found.out.find("EVENT_WRITE"), std::string::npos);
+  EXPECT_EQ(found.err,
+            "zrt: invalid_packet: not_on_compute_queue: dword 2, SET_CONTEXT_REG belongs to the graphics queue "
+            "(at byte 8)\n");
+  const Outcome as_json = run({"pm4", "decode", bad, "--json"});
+  EXPECT_EQ(as_json.status, 1);
+  EXPECT_EQ(json::parse(as_json.out)["finding"]["offset"], 8);
+  // PRED_EXEC works inside an indirect buffer alone.
+  const std::string skip = file("skip", bytes_of({0xc0002300, 0x01000001}));
+  EXPECT_EQ(run({"pm4", "decode", skip}).status, 1);
+  EXPECT_EQ(run({"pm4", "decode", skip, "--indirect"}).status, 0);
+  EXPECT_EQ(run({"pm4", "decode", file("odd", "abc")}).status, 1);
+  EXPECT_EQ(run({"pm4", "decode", path("none")}).status, 1);
+  EXPECT_EQ(run({"pm4", "decode", skip, "--target", "gfx906"}).status, 2);
+  EXPECT_EQ(run({"pm4"}).status, 2);
+}
+
+TEST_F(Program, PacksAKernel) {
+  const std::string object = ZRT_TEST_DATA_DIR "/pm4/kernels-gfx1201.hsaco";
+  const std::string out = path("scaled_add.zrt");
+  const Outcome done =
+      run({"pm4", "pack", object, "--kernel", "scaled_add", "--constant", "scale=0xcafe0001", "-o", out});
+  EXPECT_EQ(done.status, 0) << done.err;
+  const std::string bytes = contents(out);
+  EXPECT_EQ(bytes.substr(0, 8), std::string_view("ZRT\0\1\0\1\0", 8));
+  EXPECT_TRUE(bytes.ends_with("scale"));
+  const std::vector<std::vector<std::string>> failing{
+      {"pm4", "pack", object, "-o", path("none")},
+      {"pm4", "pack", object, "--kernel", "gemm", "-o", path("none")},
+      {"pm4", "pack", object, "--kernel", "scaled_add", "--constant", "scale=0xcafe0002", "-o", path("none")},
+      {"pm4", "pack", kModel, "-o", path("none")},
+      {"pm4", "pack", object, "--kernel", "reverse_rows", "-o", path("no/folder")}};
+  for (const auto& args : failing) {
+    EXPECT_EQ(run(args).status, 1);
+    EXPECT_FALSE(fs::exists(path("none")));
+  }
+  EXPECT_EQ(run({"pm4", "pack", object, "--constant", "scale", "-o", path("none")}).status, 2);
+}
+
+TEST_F(Program, RunsARecordedRing) {
+  const fs::path golden = ZRT_SHARED_DIR "/golden/pm4";
+  if (!fs::exists(golden)) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
+  const Outcome done = run({"pm4", "run", golden / "gfx1201-mv_q8_dot"});
+  EXPECT_EQ(done.status, 0) << done.err << done.out;
+  EXPECT_TRUE(done.out.ends_with("\nmatch\n")) << done.out;
+  const json rounded = run_json({"pm4", "run", golden / "gfx1100-softmax", "--json"});
+  EXPECT_EQ(rounded["match"], true);
+  EXPECT_EQ(rounded["dispatches"], 1);
+  EXPECT_GT(rounded["wave_instructions"], 100);
+  // The same with another expectation.
+  const fs::path copy = path("case");
+  fs::copy(golden / "gfx1201-vadd", copy);
+  fs::permissions(copy / "buffer.after.bin", fs::perms::owner_all);
+  std::string after = contents(copy / "buffer.after.bin");
+  after[16384] ^= 1;
+  std::ofstream(copy / "buffer.after.bin", std::ios::binary) << after;
+  EXPECT_EQ(run({"pm4", "run", copy}).status, 0) << "a float that is rounded otherwise";
+  after[0] ^= 1;
+  std::ofstream(copy / "buffer.after.bin", std::ios::binary) << after;
+  const Outcome wrong = run({"pm4", "run", copy});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_NE(wrong.out.find("buffer: byte 0 holds "), std::string::npos) << wrong.out;
+  EXPECT_TRUE(wrong.out.ends_with("\nno match\n"));
+  EXPECT_EQ(run({"pm4", "run", path("none")}).status, 1);
+  fs::permissions(copy / "case.json", fs::perms::owner_all);
+  std::ofstream(copy / "case.json") << "{}";
+  EXPECT_EQ(run({"pm4", "run", copy}).status, 1);
+}
+
+TEST_F(Program, MemoryOnACardIsNotTheHosts) {
+  const std::vector<std::string> plan{"plan", "--model", kModel, "--memory", "--backend"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = plan;
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  };
+  const json card = run_json(with({"pm4", "--device", "emulated-gfx1201", "--json"}));
+  const json host = run_json(with({"cpu", "--json"}));
+  EXPECT_EQ(card["weights_uploaded_bytes"], host["weights_mapped_bytes"]);
+  EXPECT_EQ(card["state_bytes"], host["state_bytes"]);
+  EXPECT_EQ(card["other_allocated_bytes"], card["allocated_bytes"]);
+  EXPECT_LT(card["allocated_bytes"], host["allocated_bytes"]);
+  const Outcome text = run(with({"pm4", "--device", "emulated-gfx1201"}));
+  EXPECT_NE(text.out.find("uploaded"), std::string::npos) << text.out;
+}
+
+TEST_F(Program, ProbesAModelledCard) {
+  const Outcome both = run({"pm4", "probe", "--device", "emulated-gfx1201"});
+  EXPECT_EQ(both.status, 0) << both.err;
+  EXPECT_TRUE(both.out.starts_with("user queue: yes: gfx1201, 4 compute units")) << both.out;
+  EXPECT_TRUE(both.out.ends_with("\nchosen: user queue\n")) << both.out;
+  const Outcome old = run({"pm4", "probe", "--device", "emulated-gfx1100", "--kernel", "6.12"});
+  EXPECT_EQ(old.status, 0) << old.err;
+  EXPECT_TRUE(old.out.starts_with("user queue: no: amdgpu of renderD128 has version 3.59, ")) << old.out;
+  EXPECT_NE(old.out.find("\n/dev/kfd: yes: gfx1100, "), std::string::npos) << old.out;
+  EXPECT_TRUE(old.out.ends_with("\nchosen: /dev/kfd\n")) << old.out;
+  EXPECT_EQ(run({"pm4", "probe", "--device", "emulated-gfx906"}).status, 1);
+  EXPECT_EQ(run({"pm4", "probe", "--kernel", "5.4"}).status, 2);
+  for (const char* const way : {"kfd", "user-queue"}) {
+    const Outcome done = run({"pm4", "memtest", "--device", "emulated-gfx1201", "--way", way, "--cycles", "60"});
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_NE(done.out.find(": 60 cycles, "), std::string::npos) << done.out;
+    EXPECT_TRUE(done.out.ends_with("every byte of video memory is back\n")) << done.out;
+    const Outcome tested = run({"pm4", "selftest", "--device", "emulated-gfx1201", "--way", way});
+    EXPECT_EQ(tested.status, 0) << tested.err;
+    EXPECT_TRUE(tested.out.ends_with(" kernels, each as it should be\n")) << tested.out;
+  }
+}
+
+TEST_F(Program, DecodesTheRingsOfAnotherDriver) {
+  std::error_code missing;
+  std::size_t rings = 0;
+  for (const auto& entry : fs::directory_iterator(ZRT_SHARED_DIR "/golden/pm4", missing)) {
+    if (!entry.is_directory()) continue;
+    const std::string name = entry.path().filename().string();
+    const Outcome done = run({"pm4", "decode", entry.path() / "ring.bin", "--target", name.substr(0, 7)});
+    EXPECT_EQ(done.status, 0) << name << done.err;
+    EXPECT_NE(done.out.find("DISPATCH_DIRECT DIM_X="), std::string::npos) << name;
+    ++rings;
+  }
+  if (rings == 0) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
+  EXPECT_EQ(rings, 15u);
+}
+
+}  // namespace
+}  // namespace zrt::test

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/process/program_tensors.cpp: the commands for tensor programs, as a user or another program runs them.
+#include <cstring>
+#include <set>
+#include <support/zrt_program.hpp>
+
+namespace zrt::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// A .npy file as numpy writes it.
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size());
+  bytes += '\0';
+  return bytes + header + data;
+}
+template <class T> std::string elements(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+constexpr const char* kTensorProgram = R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[?N, 2], %1: si4[3]) {
+  %2 doubled = elementwise_binary(%0, %0) {op = add}: f32[?N, 2]
+  %3 = elementwise_binary(%1, %1) {op = add}: si4[3]
+  return %2: f32[?N, 2], %3: si4[3], f64[2] {inf, 0.1}: f64[2]
+}
+)";
+
+TEST_F(Program, RunsATensorProgram) {
+  const std::string source = file("twice.ptir", kTensorProgram);
+  const std::string x = "x=" + file("x.npy", npy("<f4", "2, 2", elements<float>({1, 2, 0.1f, -4})));
+  const std::string y = "%1=" + file("y.npy", npy("|i1", "3,", elements<std::int8_t>({1, -2, 3})));
+  const Outcome text = run({"ptir", "run", source, "--feed", x, "--feed", y});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_EQ(text.out,
+            "doubled: f32 [2, 2] = [[2.0,4.0],[0.2,-8.0]]\n"
+            "result.1: si4 [3] = [2,-4,6]\n"
+            "result.2: f64 [2] = [\"inf\",0.1]\n");
+  const Outcome machine = run({"ptir", "run", source, "--feed", x, "--feed", y, "--json", "--threads", "2"});
+  EXPECT_EQ(machine.status, 0) << machine.err;
+  const json all = json::parse(machine.out)["outputs"];
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0], json::parse(R"({"name":"doubled","dtype":"f32","shape":[2,2],"values":[[2.0,4.0],[0.2,-8.0]]})"));
+
+  fs::create_directory(path("out"));
+  const Outcome written = run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("out")});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_EQ(contents(path("out/doubled.npy")), npy("<f4", "2, 2", elements<float>({2, 4, 0.2f, -8})));
+  EXPECT_EQ(contents(path("out/result.1.npy")), npy("|i1", "3,", elements<std::int8_t>({2, -4, 6})));
+  EXPECT_EQ(run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("none")}).status, 1);
+
+  const Outcome plan = run({"ptir", "run", source, "--feed", x, "--dump", "plan"});
+  EXPECT_EQ(plan.status, 0) << plan.err;
+  EXPECT_NE(plan.out.find("elementwise_binary(lhs=r"), std::string::npos) << plan.out;
+  const Outcome code = run({"ptir", "run", source, "--feed", x, "--dump", "c"});
+  EXPECT_EQ(code.status, 0) << code.err;
+  EXPECT_NE(code.out.find("(const void *const *inputs, void *const *outputs, void *arena, int training) {"),
+            std::string::npos)
+      << code.out;
+  const Outcome dot = run({"ptir", "run", source, "--dump", "dot"});
+  EXPECT_EQ(dot.status, 0) << dot.err;
+  EXPECT_NE(dot.out.find("digraph"), std::string::npos);
+}
+
+TEST_F(Program, RunsAnOnnxModel) {
+  // The last bytes of the data set's messages are the elements.
+  const std::string folder = std::string(ZRT_TEST_DATA_DIR) + "/onnx/gpt2_masked_fill/";
+  const auto last = [&](const char* name, std::size_t bytes) {
+    const std::string message = contents(folder + "test_data_set_0/" + name);
+    return message.substr(message.size() - bytes);
+  };
+  const std::string x = "x=" + file("ids.npy", npy("<i8", "2, 6", last("input_0.pb", 2 * 6 * 8)));
+  const std::string expected = last("output_0.pb", 2 * 6 * 24 * 4);
+  fs::create_directory(path("logits"));
+  for (const char* backend : {"cpu", "reference"}) {
+    const Outcome done =
+        run({"ptir", "run", folder + "model.onnx", "--feed", x, "--backend", backend, "--out", path("logits")});
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(done.out.starts_with("y: f32 [2, 6, 24] in ")) << done.out;
+    const std::string found = contents(path("logits/y.npy"));
+    ASSERT_GT(found.size(), expected.size());
+    const char* elements = found.data() + found.size() - expected.size();
+    for (std::size_t i = 0; i < expected.size(); i += sizeof(float)) {
+      float a = 0;
+      float b = 0;
+      std::memcpy(&a, elements + i, sizeof a);
+      std::memcpy(&b, expected.data() + i, sizeof b);
+      ASSERT_NEAR(a, b, 1e-4) << i / sizeof(float);
+    }
+  }
+}
+
+TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
+  const std::string source = file("twice.ptir", kTensorProgram);
+  const std::string x = "x=" + file("x.npy", npy("<f4", "1, 2", elements<float>({1, 2})));
+  const std::string y = "%1=" + file("y.npy", npy("|i1", "3,", elements<std::int8_t>({1, -2, 3})));
+  const std::string wide = "x=" + file("wide.npy", npy("<f8", "1, 2", elements<double>({1, 2})));
+  const std::string cut = "x=" + file("cut.npy", npy("<f4", "2, 2", elements<float>({1, 2})));
+  const std::string other = "x=" + file("other.npy", npy("<f4", "1, 3", elements<float>({1, 2, 3})));
+  const std::string bad = file("bad.ptir", "spec_version = ptir.v0.5\n");
+  const std::string model = std::string(ZRT_TEST_DATA_DIR) + "/onnx/conv_1d/model.onnx";
+  struct Case {
+    std::vector<std::string> args;
+    std::string said;
+  };
+  const std::vector<Case> cases{
+      {{source, "--feed", y}, "input x has dynamic extents and no --feed"},
+      {{source, "--feed", x}, "input %1 has no --feed"},
+      {{source, "--feed", x, "--feed", y, "--feed", "z=" + source}, "not_found: the program has no input z"},
+      {{source, "--feed", x, "--feed", x}, "is fed twice"},
+      {{source, "--feed", wide}, "dtype_mismatch: input x: the file holds <f8, expected <f4"},
+      {{source, "--feed", cut}, "invalid_file: input x"},
+      {{source, "--feed", "x=" + source}, "invalid_file: input x"},
+      {{source, "--feed", other, "--feed", y}, "shape_mismatch: region @0"},
+      {{source, "--dump", "c"}, "has dynamic extents and no --feed"},
+      {{"model.onnx"}, "io_error"},
+      {{file("bad.onnx", "no model")}, "invalid_file: a protocol buffers field"},
+      {{model, "--feed", "z=" + source}, "not_found: the program has no input z"},
+      {{model}, "input x has no --feed"},
+      {{path("none.json")}, "io_error"},
+      {{bad}, "unsupported_version"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> args{"ptir", "run"};
+    args.insert(args.end(), c.args.begin(), c.args.end());
+    const Outcome done = run(args);
+    EXPECT_EQ(done.status, 1) << json(args);
+    EXPECT_TRUE(done.out.empty()) << json(args);
+    EXPECT_NE(done.err.find(c.said), std::string::npos) << json(args) << ": " << done.err;
+  }
+  EXPECT_EQ(run({"ptir"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run", source, "--dump", "poem"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run", "--help"}).status, 0);
+}
+
+constexpr const char* kFusedProgram = R"({"version":1,"feeds":[0,4],"steps":[
+{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5},"result_id":1,"mode_sensitive":true},
+{"step_id":1,"op_name":"elementwise_binary","input_ids":[0,4],"attrs":{"op":"add"},"result_id":2,"mode_sensitive":false}],
+"outputs":{"y":1},"state_in":[4],"state_out":[{"state":4,"value":2}],"meta":[{"id":4,"dtype":"f32","shape":[4]}]})";
+
+TEST_F(Program, RunsAFusedProgramInBothModes) {
+  const std::string source = file("drop.json", kFusedProgram);
+  const std::string x = "0=" + file("x.npy", npy("<f4", "4,", elements<float>({1, 2, 3, 4})));
+  const std::string w = "%4=" + file("w.npy", npy("<f4", "4,", elements<float>({10, 20, 30, 40})));
+  const std::vector<std::string> call{"fused", "run", source, "--feed", x, "--feed", w};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = call;
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  };
+  const Outcome evaluation = with({});
+  EXPECT_EQ(evaluation.status, 0) << evaluation.err;
+  EXPECT_EQ(evaluation.out, "y: f32 [4] = [1.0,2.0,3.0,4.0]\nstate.4: f32 [4] = [10.0,20.0,30.0,40.0]\n");
+  std::set<std::string> draws;
+  for (const std::string seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    const Outcome training = with({"--training", "--seed", seed});
+    EXPECT_EQ(training.status, 0) << training.err;
+    EXPECT_NE(training.out.find("state.4: f32 [4] = [11.0,22.0,33.0,44.0]"), std::string::npos) << training.out;
+    EXPECT_EQ(with({"--training", "--seed", seed, "--backend", "reference"}).out, training.out);
+    draws.insert(training.out);
+  }
+  EXPECT_GT(draws.size(), 3u);
+  const Outcome code = with({"--dump", "c"});
+  EXPECT_EQ(code.status, 0) << code.err;
+  EXPECT_NE(code.out.find("void *arena, int training) {"), std::string::npos) << code.out;
+  EXPECT_NE(code.out.find("if (training == 0)"), std::string::npos) << code.out;
+  EXPECT_EQ(with({"--dump", "dot"}).status, 2);
+  EXPECT_EQ(run({"fused", "run", source, "--feed", x}).status, 1);
+  const std::string wide = "0=" + file("wide.npy", npy("<f4", "3,", elements<float>({1, 2, 3})));
+  const Outcome broken = run({"fused", "run", source, "--feed", wide, "--feed", w});
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_NE(broken.err.find("step 1 (elementwise_binary)"), std::string::npos) << broken.err;
+}
+
+}  // namespace
+}  // namespace zrt::test
