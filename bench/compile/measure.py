@@ -4,9 +4,10 @@
 
     measure.py [--compiler g++ --compiler clang++-19] [--json]
 
-Exits 1 if a budget is exceeded or a unit does not compile. Seconds are processor time, and the best of
-three runs counts for units that take less than 5 s, so that another process does not fail the
-measurement by itself; sharing a core still makes a compiler slower by a third or so.
+Of Clang, which can tell, it prints the instantiations too. Exits 1 if a budget is exceeded or a unit does not
+compile. Seconds are processor time, and the best of three runs counts for units that take less than 5 s, so that
+another process does not fail the measurement by itself; sharing a core still makes a compiler slower by a third or
+so.
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -38,6 +40,20 @@ def measure(compiler, source, flags):
     return process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, messages
 
 
+def instantiations(compiler, source, flags):
+    """(classes, functions) that the compiler instantiates, or None where it does not tell (only Clang does)."""
+    if "clang" not in os.path.basename(compiler):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace.json")
+        subprocess.run([compiler, "-std=c++23", *flags, f"-I{ROOT / 'include'}", "-c", "-emit-llvm", "-Xclang",
+                        "-disable-llvm-passes", f"-ftime-trace={trace}", "-ftime-trace-granularity=0", source, "-o",
+                        os.path.join(folder, "unit.bc")], check=True, capture_output=True)
+        with open(trace, encoding="utf-8") as file:
+            names = [event["name"] for event in json.load(file)["traceEvents"]]
+    return names.count("InstantiateClass"), names.count("InstantiateFunction")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--compiler", action="append")
@@ -56,13 +72,17 @@ def main():
             failed += not good
             if status:
                 sys.stderr.write(messages)
+            counts = None if status else instantiations(compiler, source, flags)
             rows.append({"unit": name, "what": what, "compiler": compiler, "flags": " ".join(flags),
                          "seconds": round(seconds, 2), "seconds_budget": seconds_budget,
-                         "mb": round(memory), "mb_budget": memory_budget, "within": good})
+                         "mb": round(memory), "mb_budget": memory_budget, "within": good,
+                         "class_instantiations": counts and counts[0],
+                         "function_instantiations": counts and counts[1]})
             if not args.json:
                 print(f"{what:42} {compiler:11} {flags[0]}  {seconds:6.2f} s of {seconds_budget:3}  "
                       f"{memory:5.0f} MB of {memory_budget or '-':>4}  "
-                      f"{'ok' if good else 'DOES NOT COMPILE' if status else 'OVER BUDGET'}", flush=True)
+                      f"{'ok' if good else 'DOES NOT COMPILE' if status else 'OVER BUDGET'}"
+                      + (f"  {counts[0]} classes, {counts[1]} functions instantiated" if counts else ""), flush=True)
     if args.json:
         print(json.dumps(rows, indent=2))
     sys.exit(1 if failed or not rows else 0)
