@@ -78,7 +78,9 @@ class EmulatedOs {
       file.kind = FileKind::render;
       file.node = std::move(*node);
     } else if (path.starts_with(kfd::kTopologyNodes) && card_.has_kfd) {
-      const auto written = write_topology_file(card_, path.substr(kfd::kTopologyNodes.size()), file.text);
+      std::string_view name = path;
+      name.remove_prefix(kfd::kTopologyNodes.size());
+      const auto written = write_topology_file(card_, name, file.text);
       if (!written) return refuse_(ENOMEM, written.error().text());
       if (*written) file.kind = FileKind::text;
     }
@@ -105,7 +107,8 @@ class EmulatedOs {
     if (const SystemValue r = count(); r != 0) return r;
     OpenFile* const file = find(number);
     if (file == nullptr || file->kind != FileKind::text) return refuse_(EBADF, "file ", number, " has no text");
-    const std::string_view rest = file->text.view().substr(file->at);
+    std::string_view rest = file->text.view();
+    rest.remove_prefix(file->at);
     const std::size_t size = rest.size() < to.size() ? rest.size() : to.size();
     if (size != 0) std::memcpy(to.data(), rest.data(), size);
     file->at += size;

@@ -72,13 +72,14 @@ inline constexpr auto kNodeProperties = std::to_array<NodeProperty>({
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    text = end == text.npos ? std::string_view() : text.substr(end + 1);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
     if (line.empty()) continue;
     const std::size_t space = line.find(' ');
+    std::string_view number = line;
+    number.remove_prefix(space == line.npos ? line.size() : space + 1);
     for (const detail::NodeProperty& property : detail::kNodeProperties) {
       if (property.name != line.substr(0, space)) continue;
-      const auto value =
-          detail::parse_number(space == line.npos ? std::string_view() : line.substr(space + 1), property.name);
+      const auto value = detail::parse_number(number, property.name);
       if (!value) return pass(value);
       node.*property.member = *value;
     }
