@@ -59,8 +59,13 @@ constexpr std::array<std::string_view, 36> kTokens{"null",
 constexpr std::string_view kStateful =
     R"({"version":1,"feeds":[0,1,2,3,4],"steps":[{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[3],"data":"0000803f0000004000004040"}},"result_id":6,"mode_sensitive":false},{"step_id":4,"op_name":"batch_norm","input_ids":[5,1,2,3,4],"attrs":{"feature_axis":-1,"epsilon":1e-05,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true},{"step_id":5,"op_name":"elementwise_binary","input_ids":[1,6],"attrs":{"op":"add"},"result_id":10,"mode_sensitive":false}],"outputs":{"pred":7,"sum":10},"state_in":[1,3,4],"state_out":[{"state":3,"value":8},{"state":1,"value":10}],"meta":[{"id":0,"dtype":"f32","shape":["?N",3],"device":"cpu"},{"id":7,"dtype":"f32","shape":["?N",3]}]})";
 
+// Sets in any order, null, and types by id.
+constexpr std::string_view kById =
+    R"({"version":1,"feeds":[3,0],"steps":[],"outputs":{"y":0},"state_in":null,"state_out":null,"meta":{"3":{"dtype":"f32","shape":[3]},"0":{"dtype":"f32","shape":[],"device":null}},"regions":null})";
+
 std::vector<std::string> good_texts() {
   std::vector<std::string> texts(32, std::string(kStateful));
+  for (std::size_t i = 0; i < 4; ++i) texts[i] = kById;
   for (std::uint32_t seed = 0; texts.size() < 64; ++seed) {
     const auto program = test::program_of_seed(seed, 1 + seed % 2);
     if (!program) continue;

@@ -109,6 +109,26 @@ TEST(FusedJson, AttributesMayBearOtherNames) {
   EXPECT_EQ(fused::parse_json(edited("\"rate\":0.5", "\"p\":0.5,\"rate\":0.5")).error().code(), Errc::duplicate_name);
 }
 
+// The specification has sets of feeds and states, and types by id; what is optional may be null.
+TEST(FusedJson, SetsHaveNoOrderAndNullSaysNothing) {
+  const auto program = parsed(kSample);
+  EXPECT_TRUE(parsed(edited("\"feeds\":[0,1,2,", "\"feeds\":[2,0,1,")) == program);
+  EXPECT_TRUE(parsed(edited("\"state_in\":[1,3,4]", "\"state_in\":[4,1,3]")) == program);
+  std::string by_id(kSample);
+  by_id.resize(by_id.find("\"meta\""));
+  const auto with_meta = [&](std::string_view meta) { return by_id + "\"meta\":" + std::string(meta) + "}"; };
+  EXPECT_TRUE(parsed(with_meta(R"({"7":{"dtype":"f32","shape":["?N",3]},"0":{"shape":["?N",3],"dtype":"f32",
+                                   "device":"cpu"}})")) == program);
+  for (const std::string_view id : {"07", "-7", "+7", "7 ", "", "4294967296", "x"}) {
+    const auto read = fused::parse_json(with_meta("{\"" + std::string(id) + "\":{\"dtype\":\"f32\",\"shape\":[]}}"));
+    ASSERT_FALSE(read) << id;
+    EXPECT_NE(read.error().text().find("expected a value id"), std::string_view::npos) << read.error().text();
+  }
+  const auto bare = parsed(R"({"version":1,"feeds":[0],"steps":[],"outputs":{"y":0}})");
+  EXPECT_TRUE(parsed(R"({"version":1,"feeds":[0],"steps":[],"outputs":{"y":0},"state_in":null,"state_out":null,
+                         "meta":null,"regions":null})") == bare);
+}
+
 TEST(FusedJson, RefusesWhatIsNotTheForm) {
   const auto refused = [](const std::string& text, Errc code, std::string_view piece) {
     const auto program = fused::parse_json(text);
@@ -134,7 +154,7 @@ TEST(FusedVerify, NamesTheFault) {
     EXPECT_EQ(name(verified.error().code()), name(code)) << verified.error().text();
     EXPECT_NE(verified.error().text().find(piece), std::string_view::npos) << verified.error().text();
   };
-  refused("\"feeds\":[0,1,2,", "\"feeds\":[1,0,2,", Errc::invalid_argument, "feeds holds 0 after 1");
+  refused("\"feeds\":[0,1,2,", "\"feeds\":[0,1,1,2,", Errc::invalid_argument, "feeds holds 1 after 1");
   refused("\"result_id\":6", "\"result_id\":5", Errc::duplicate_name, "value 5 has two origins");
   refused("\"result_id\":6", "\"result_id\":2", Errc::duplicate_name, "value 2 has two origins");
   refused("[1,6]", "[1,60]", Errc::dangling_value, "input 60 is given by nothing");
@@ -148,6 +168,19 @@ TEST(FusedVerify, NamesTheFault) {
   refused("\"state\":1,", "\"state\":2,", Errc::invalid_state, "updates 2");
   refused("\"state\":1,", "\"state\":3,", Errc::duplicate_name, "updates 3 twice");
   refused("{\"id\":7,", "{\"id\":70,", Errc::dangling_value, "meta names value 70");
+}
+
+TEST(FusedVerify, AnyStepMayBeToldOfTheMode) {
+  auto program = parsed(edited("{\"op\":\"add\"},\"result_id\":10,\"mode_sensitive\":false",
+                               "{\"op\":\"add\"},\"result_id\":10,\"mode_sensitive\":true"));
+  EXPECT_TRUE(fused::verify(program));
+  EXPECT_TRUE(parsed(fused::to_json(program)->dump()) == program);
+  // Merged all the same.
+  program = parsed(R"({"version":1,"feeds":[0],"steps":[
+{"step_id":0,"op_name":"stop_gradient","input_ids":[0],"attrs":{},"result_id":1,"mode_sensitive":true},
+{"step_id":1,"op_name":"stop_gradient","input_ids":[0],"attrs":{},"result_id":2,"mode_sensitive":false}],
+"outputs":{"y":1,"z":2}})");
+  EXPECT_EQ(fused::optimise(program)->steps.size(), 1u);
 }
 
 TEST(FusedVerify, TakesLongListsInTheTimeOfTheirLength) {

@@ -10,11 +10,16 @@
 //    "meta": [{"id": 0, "dtype": "f32", "shape": [4], "device": "cpu"}], "regions": [REGION]}
 //
 // A step with several results has "result_ids" instead. state_in, state_out, meta, device and regions may be
-// left out; regions are those from number 1 on. An attribute may bear a name of kAttributeAliases.
+// left out or null; regions are those from number 1 on. An attribute may bear a name of kAttributeAliases.
+// feeds and state_in are sets, read in any order and written ascending.
+// meta is read as an object by id too, {"0": {"dtype": "f32", "shape": [4]}}; it is written as a list, since
+// an object has at most kMaxMapEntries members.
 #pragma once
 
 #include <zrt/ir/fused/verify.hpp>
 #include <zrt/ir/ptir/json.hpp>
+
+#include <charconv>
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
@@ -93,6 +98,11 @@ class JsonReader : ptir::detail::JsonReader {
     }
     return true;
   }
+  bool id_set(const Json& json, std::string_view what, Vector<ValueId>& values) {
+    if (!ids(json, what, values)) return false;
+    std::sort(values.begin(), values.end());
+    return true;
+  }
   bool ids(const Json& json, std::string_view what, Range& range) {
     Vector<ValueId> values(program_.allocator);
     if (!ids(json, what, values)) return false;
@@ -142,11 +152,30 @@ class JsonReader : ptir::detail::JsonReader {
     s.attributes = i.attributes;
     return keep(fused_.steps.push_back(s));
   }
+  /// A member that is there and says something.
+  [[nodiscard]] static bool given(const Json& json, std::string_view member) {
+    return json.contains(member) && !json[member].is_null();
+  }
+  bool meta_members(const Json& json, Meta& m) {
+    return tensor_members(json, m.type) && (!given(json, "device") || named(json["device"], "a device", m.device)) &&
+           keep(fused_.meta.push_back(m));
+  }
   bool meta(const Json& json) {
     Meta m;
     return object(json, "an entry of meta", {"id", "dtype", "shape", "device?"}) &&
-           integer(json["id"], m.id, "a value id") && tensor_members(json, m.type) &&
-           (!json.contains("device") || named(json["device"], "a device", m.device)) && keep(fused_.meta.push_back(m));
+           integer(json["id"], m.id, "a value id") && meta_members(json, m);
+  }
+  /// An object's members have no order of their own: they are sorted by id.
+  bool meta_by_id(const Json& json) {
+    for (const auto& [key, value] : json.items()) {
+      Meta m;
+      const auto [end, wrong] = std::from_chars(key.data(), key.data() + key.size(), m.id);
+      if (wrong != std::errc() || end != key.data() + key.size() || (key.size() > 1 && key[0] == '0'))
+        return expected(Json(key), "a value id");
+      if (!object(value, "an entry of meta", {"dtype", "shape", "device?"}) || !meta_members(value, m)) return false;
+    }
+    std::sort(fused_.meta.begin(), fused_.meta.end(), [](const Meta& a, const Meta& b) { return a.id < b.id; });
+    return true;
   }
   bool fused(const Json& json) {
     if (!object(json, "a fused program",
@@ -155,7 +184,7 @@ class JsonReader : ptir::detail::JsonReader {
       return false;
     if (fused_.version != kVersion)
       return fault(Errc::unsupported_version, "version is ", fused_.version, ", expected ", kVersion);
-    if (!ids(json["feeds"], "feeds", fused_.feeds) || !list(json["steps"], "steps")) return false;
+    if (!id_set(json["feeds"], "feeds", fused_.feeds) || !list(json["steps"], "steps")) return false;
     for (const Json& entry : json["steps"]) {
       ++instruction_;
       if (!step(entry)) return false;
@@ -168,8 +197,8 @@ class JsonReader : ptir::detail::JsonReader {
           !keep(fused_.outputs.push_back(output)))
         return false;
     }
-    if (json.contains("state_in") && !ids(json["state_in"], "state_in", fused_.state_in)) return false;
-    if (json.contains("state_out")) {
+    if (given(json, "state_in") && !id_set(json["state_in"], "state_in", fused_.state_in)) return false;
+    if (given(json, "state_out")) {
       if (!list(json["state_out"], "state_out")) return false;
       for (const Json& entry : json["state_out"]) {
         StateUpdate update;
@@ -179,12 +208,14 @@ class JsonReader : ptir::detail::JsonReader {
           return false;
       }
     }
-    if (json.contains("meta")) {
+    if (given(json, "meta") && json["meta"].is_object()) {
+      if (!meta_by_id(json["meta"])) return false;
+    } else if (given(json, "meta")) {
       if (!list(json["meta"], "meta")) return false;
       for (const Json& entry : json["meta"])
         if (!meta(entry)) return false;
     }
-    if (!json.contains("regions")) return true;
+    if (!given(json, "regions")) return true;
     if (!list(json["regions"], "regions") || !keep(program_.regions.push_back(ptir::Region(program_.allocator))))
       return false;
     region_ = 0;

@@ -59,7 +59,7 @@ class Optimiser {
   /// True when equal inputs and attributes give equal results: no draw, no host's kernel.
   [[nodiscard]] bool is_pure(const Step& step) const noexcept {
     const std::string_view op = step.op.view();
-    return !step.mode_sensitive && op != "rng_uniform" && op != "rng_normal" && op != "custom_call";
+    return find_mode_op(op) == nullptr && op != "rng_uniform" && op != "rng_normal" && op != "custom_call";
   }
   [[nodiscard]] bool same(const Step& a, const Step& b) const noexcept {
     const ptir::detail::SameProgram compare{from_.store, from_.store};

@@ -73,9 +73,9 @@ inline Result<void> verify_step(const FusedProgram& p, const Step& step) noexcep
     return fail(Errc::invalid_params, op->name, " has ", inputs.size(), " inputs, expected ", op->bound(),
                 op->bounded());
   const ModeOp* mode = find_mode_op(step.op.view());
-  if (step.mode_sensitive != (mode != nullptr))
-    return fail(Errc::invalid_params, op->name, mode != nullptr ? " is mode-sensitive" : " is not mode-sensitive",
-                ", the step says otherwise");
+  // An op that does not heed the mode may be told of it.
+  if (mode != nullptr && !step.mode_sensitive)
+    return fail(Errc::invalid_params, op->name, " is mode-sensitive, the step says otherwise");
   if (results.empty() || (mode != nullptr && results.size() != mode->results))
     return fail(Errc::invalid_params, op->name, " has ", results.size(), " results, expected ",
                 mode != nullptr ? mode->results : 1);
