@@ -27,11 +27,12 @@ struct GridWork {
   std::uint64_t bytes = 0;  ///< read and written; what lanes of one instruction share counts once
 };
 
-/// A machine with one modelled card that runs kernels; it stays where it is made.
+/// A machine with one modelled card that runs kernels, the workgroups of each on the workers of `threads`; it stays where
+/// it is made. What it computes does not depend on the workers.
 class ModelledCard {
  public:
-  explicit ModelledCard(const pm4::emulator::Card& card) noexcept
-      : model_(card, {this, &ModelledCard::run}), os_(model_) {}
+  explicit ModelledCard(const pm4::emulator::Card& card, const zrt::ThreadHook& threads = {}) noexcept
+      : threads_(threads), model_(card, {this, &ModelledCard::run}), os_(model_) {}
 
   [[nodiscard]] pm4::emulator::EmulatedOs& model() noexcept { return model_; }
   [[nodiscard]] pm4::ChosenOs& os() noexcept { return os_; }
@@ -48,6 +49,7 @@ class ModelledCard {
   static zrt::Result<void> run(void* self, const pm4::emulator::Dispatch& dispatch,
                                const pm4::emulator::AddressSpace& memory) noexcept;
 
+  zrt::ThreadHook threads_;
   pm4::emulator::EmulatedOs model_;
   pm4::ChosenOs os_;
   std::vector<GridWork> grids_{};

@@ -14,12 +14,13 @@ zrt::Result<pm4::emulator::Counters> run_grid(const pm4::emulator::Dispatch& dis
 
 zrt::Result<void> ModelledCard::run(void* self, const pm4::emulator::Dispatch& dispatch,
                                     const pm4::emulator::AddressSpace& memory) noexcept {
-  const auto counters = run_grid(dispatch, memory);
+  auto& card = *static_cast<ModelledCard*>(self);
+  const auto counters = run_grid(dispatch, memory, card.threads_);
   if (!counters) return zrt::pass(counters);
   GridWork work{.wave_instructions = counters->wave_instructions};
   for (const pm4::emulator::RegionTraffic& region : counters->regions)
     work.bytes += region.bytes_read + region.bytes_written;
-  static_cast<ModelledCard*>(self)->grids_.push_back(work);
+  card.grids_.push_back(work);
   return {};
 }
 

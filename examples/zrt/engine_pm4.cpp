@@ -2,6 +2,7 @@
 // examples/zrt/engine_pm4.cpp: models on an AMD card, or on a modelled one.
 #include "card.hpp"
 #include "model_of.hpp"
+#include <zrt/exec/thread_pool.hpp>
 
 namespace program {
 
@@ -14,6 +15,21 @@ zrt::Result<const zrt::pm4::TargetFacts*> modelled_target(std::string_view devic
                    "': it is emulated- and its processor, as in emulated-gfx1201");
 }
 
+namespace {
+
+/// A modelled card, and the threads that run its workgroups.
+struct CardWithWorkers {
+  CardWithWorkers(const zrt::pm4::emulator::Card& described, std::uint32_t threads)
+      : started(threads > 1 ? workers.start(threads) : zrt::Result<void>{}),
+        card(described, threads > 1 ? workers.hook() : zrt::ThreadHook{}) {}
+
+  zrt::exec::ThreadPool workers{zrt::system_allocator()};
+  zrt::Result<void> started;
+  engines::ModelledCard card;
+};
+
+}  // namespace
+
 Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const std::string& device) {
   using OnCard = ModelOf<zrt::Pm4Backend>;
   if (device.empty()) {
@@ -25,9 +41,11 @@ Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, cons
   }
   const auto target = modelled_target(device);
   if (!target) return zrt::pass(target);
-  auto card = std::make_shared<engines::ModelledCard>(
-      zrt::pm4::emulator::Card{.target = *target, .video_bytes = kModelledBytes});
-  auto model = OnCard::open(path, options, {.os = &card->os(), .kernels = engines::kernels()}, card);
+  auto machine = std::make_shared<CardWithWorkers>(
+      zrt::pm4::emulator::Card{.target = *target, .video_bytes = kModelledBytes}, options.threads);
+  if (auto r = machine->started; !r) return zrt::pass(r);
+  engines::ModelledCard* const card = &machine->card;
+  auto model = OnCard::open(path, options, {.os = &card->os(), .kernels = engines::kernels()}, machine);
   if (model || card->model().refusal().empty()) return model;
   zrt::Error error = model.error();
   return std::unexpected<zrt::Error>(error.append("; the device model says: ").append(card->model().refusal()));

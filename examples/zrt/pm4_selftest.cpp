@@ -1,146 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/pm4_selftest.cpp: each packet, and kernels whose results are exact, once on a card.
+// examples/zrt/pm4_selftest.cpp: each packet and each kernel, once on a card.
 #include "commands.hpp"
+#include "kernel_cases.hpp"
 #include "open_card.hpp"
 #include "output.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <initializer_list>
 
 namespace program {
 namespace {
 
 namespace pm4 = zrt::pm4;
 using Words = std::vector<std::uint32_t>;
-using CaseBytes = std::vector<std::byte>;
-
 constexpr std::uint64_t kSelftestTimeout = std::uint64_t{30} * 1'000'000'000;
-
-/// `count` values of f(i).
-template <class F> CaseBytes values(std::size_t count, F&& f) {
-  using T = decltype(f(std::size_t{}));
-  CaseBytes bytes(count * sizeof(T));
-  for (std::size_t i = 0; i < count; ++i) {
-    const T value = f(i);
-    std::memcpy(&bytes[i * sizeof(T)], &value, sizeof value);
-  }
-  return bytes;
-}
-CaseBytes floats(std::size_t count, float value) {
-  return values(count, [&](std::size_t) { return value; });
-}
-CaseBytes ramp(std::size_t count, float first, float step) {
-  return values(count, [&](std::size_t i) { return first + step * static_cast<float>(i); });
-}
-template <class T> CaseBytes numbers(std::initializer_list<T> list) {
-  return values(list.size(), [&](std::size_t i) { return list.begin()[i]; });
-}
-CaseBytes same(std::size_t count, std::uint8_t value) {
-  return values(count, [&](std::size_t) { return value; });
-}
-
-/// A buffer of a launch: absent, read, or held to what it should have afterwards.
-struct CaseBuffer {
-  CaseBytes before{};
-  CaseBytes after{};
-};
-CaseBuffer reads(CaseBytes bytes) { return {std::move(bytes), {}}; }
-CaseBuffer gives(CaseBytes after) { return {CaseBytes(after.size(), std::byte{0xee}), std::move(after)}; }
-
-struct KernelCase {
-  std::string_view kernel;
-  std::vector<CaseBuffer> buffers;
-  std::vector<std::uint32_t> values;
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
-};
-std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-
-/// Small whole numbers, so that every order of a sum has the same result.
-std::vector<KernelCase> kernel_cases() {
-  constexpr std::uint32_t rows = 16, cols = 256, dim = 64, page = 2 * dim * 16 * 4;
-  const CaseBytes zero = numbers({0u});
-  std::vector<KernelCase> cases;
-  cases.push_back({"residual_add",
-                   {reads(ramp(300, 0, 1)), reads(floats(300, 2)), gives(ramp(300, 6, 1))},
-                   {300, bits(3)},
-                   {2, 1, 1}});
-  cases.push_back({"embedding_f32",
-                   {reads(numbers({5, 2})),
-                    reads(values(rows * cols, [](std::size_t i) { return static_cast<float>(i / cols); })),
-                    gives(values(2 * cols, [](std::size_t i) { return i < cols ? 5.0f : 2.0f; })),
-                    {zero, zero}},
-                   {rows, cols, bits(1)},
-                   {1, 2, 1}});
-  cases.push_back({"rms_norm", {reads(floats(cols, 2)), {}, gives(floats(cols, 1))}, {cols, bits(0), bits(0)}});
-  cases.push_back({"residual_rms_norm",
-                   {reads(floats(cols, 1)), reads(floats(cols, 1)), {}, gives(floats(cols, 2)), gives(floats(cols, 1))},
-                   {cols, bits(0), bits(0), bits(1)}});
-  constexpr std::uint32_t relu = 5;
-  cases.push_back(
-      {"gated_act",
-       {reads(ramp(cols, -128, 1)), reads(floats(cols, 2)),
-        gives(values(cols, [](std::size_t i) { return i < 128 ? 0.0f : 2.0f * static_cast<float>(i - 128); }))},
-       {cols, relu}});
-  cases.push_back({"soft_cap", {{ramp(cols, 0, 1), ramp(cols, 0, 2)}}, {cols, bits(2), bits(0)}});
-  cases.push_back({"argmax",
-                   {reads(values(1000, [](std::size_t i) { return i == 637 ? 9.0f : static_cast<float>(i % 7); })),
-                    gives(numbers({637}))},
-                   {1000}});
-  cases.push_back(
-      {"round_activation_q8_32",
-       {reads(values(cols, [](std::size_t i) { return i % 32 == 0 ? 127.0f : static_cast<float>(i % 32); })),
-        gives(values(cols, [](std::size_t i) { return static_cast<std::int8_t>(i % 32 == 0 ? 127 : i % 32); })),
-        gives(floats(cols / 32, 1))},
-       {cols / 32}});
-  const CaseBytes ones_f16 = values(rows * cols / 32, [](std::size_t) { return std::uint16_t{0x3c00}; });
-  cases.push_back({"matvec_f32",
-                   {reads(floats(rows * cols, 1)), reads(floats(cols, 1)), {}, gives(floats(rows, cols))},
-                   {rows, cols}});
-  cases.push_back({"matvec_q8_0",
-                   {reads(same(rows * cols, 1)),
-                    reads(ones_f16),
-                    reads(same(cols, 1)),
-                    reads(floats(cols / 32, 1)),
-                    {},
-                    gives(floats(rows, cols))},
-                   {rows, cols},
-                   {rows / 8, 1, 1}});
-  cases.push_back({"matvec_q4_0",
-                   {reads(same(rows * cols / 2, 0x99)),
-                    reads(ones_f16),
-                    reads(same(cols, 1)),
-                    reads(floats(cols / 32, 1)),
-                    {},
-                    gives(floats(rows, cols))},
-                   {rows, cols},
-                   {rows / 8, 1, 1}});
-  // A token at position 0 is not turned, and sees itself alone.
-  const CaseBytes v = ramp(dim, 3, 1), k = ramp(dim, 1, 0.5f);
-  CaseBytes pages(page, std::byte{0});
-  for (std::size_t d = 0; d < dim; ++d) {
-    std::memcpy(&pages[d * 16 * 4], &k[d * 4], 4);
-    std::memcpy(&pages[(dim * 16 + d) * 4], &v[d * 4], 4);
-  }
-  cases.push_back({"rope_kv_write_f32",
-                   {reads(ramp(dim, 7, 1)),
-                    reads(k),
-                    reads(v),
-                    reads(zero),
-                    reads(zero),
-                    reads(zero),
-                    reads(floats(dim / 2, 1)),
-                    {},
-                    {},
-                    gives(ramp(dim, 7, 1)),
-                    {CaseBytes(page), pages}},
-                   {1, 1, dim, dim, dim, 1, bits(1), bits(0), bits(0), 1, page},
-                   {3, 1, 1}});
-  cases.push_back({"paged_attention_f32",
-                   {reads(ramp(dim, 7, 1)), {}, reads(zero), reads(zero), reads(zero), reads(pages), gives(v)},
-                   {1, 1, dim, dim, bits(0.125f), bits(0), 0, 1, page}});
-  return cases;
-}
 
 /// A queue with what the cases need; stops at the first thing that is not as it should be.
 template <class Target> class Selftest {
@@ -201,9 +74,12 @@ template <class Target> class Selftest {
     pm4::KernelTable table(zrt::system_allocator());
     if (auto r = table.load<Target>(files, device_.target(), code->address(), code->span()); !r) return zrt::pass(r);
     const std::vector<KernelCase> cases = kernel_cases();
+    for (const pm4::Kernel& kernel : table.kernels())
+      if (std::ranges::find(cases, kernel.name.view(), &KernelCase::kernel) == cases.end())
+        return zrt::fail(zrt::Errc::unimplemented, "there is no case for kernel ", kernel.name.view());
     for (const KernelCase& c : cases) {
       const pm4::Kernel* const kernel = table.find(c.kernel);
-      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel);
+      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", std::string_view(c.kernel));
       for (const bool indirect : {false, true})
         if (auto r = launch(*kernel, c, indirect); !r) return named(c.kernel, r.error());
     }
@@ -274,7 +150,7 @@ template <class Target> class Selftest {
     for (std::size_t i = 0; i < c.buffers.size(); ++i) {
       if (c.buffers[i].before.empty()) continue;
       const std::span<const std::byte> found = memories[next++].span();
-      const CaseBytes& after = c.buffers[i].after;
+      const std::vector<std::byte>& after = c.buffers[i].after;
       const auto [wrong, expected] = std::ranges::mismatch(found.first(after.size()), after);
       if (expected != after.end())
         return zrt::fail(zrt::Errc::spec_violation, "byte ", static_cast<std::uint64_t>(expected - after.begin()),

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <pm4.hpp>
+#include <pm4/engine_card.hpp>
 #include <string>
 #include <support/engines.hpp>
 #include <vector>
@@ -21,44 +21,7 @@ namespace {
 
 using Card = pm4::emulator::Card;
 
-/// One card is reached by a user queue, the other by /dev/kfd.
-pm4::emulator::KernelVersion kernel_of(const std::string& target) {
-  return target == "gfx1100" ? pm4::emulator::kLinux6_16 : pm4::emulator::kLinux6_12;
-}
-
-/// An engine on a modelled card, and the card.
-struct OnCard {
-  explicit OnCard(const std::string& target, const std::string& path, const EngineOptions& options)
-      : card(Card{.target = pm4::find_target(target), .kernel = kernel_of(target)}),
-        engine(Engine<Pm4Backend>::open(path, options, {.os = &card.os(), .kernels = engines::kernels()})) {}
-
-  [[nodiscard]] std::string why(const Error& error) {
-    return std::string(error.text()) + " / " + std::string(card.model().refusal()) + " / " +
-           std::string(card.model().queues().stopped());
-  }
-
-  engines::ModelledCard card;
-  Result<Engine<Pm4Backend>> engine;
-};
-
 const std::string kBard = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
-
-EngineOptions small(std::uint32_t slots = 1) {
-  EngineOptions options;
-  options.slots = slots;
-  options.context = 128;
-  options.chunk = 16;
-  return options;
-}
-
-Request greedy(std::string_view prompt, std::uint32_t tokens) {
-  Request request;
-  request.prompt = prompt;
-  request.max_tokens = tokens;
-  request.sampling.temperature = 0.0f;
-  request.ignore_eos = true;
-  return request;
-}
 
 std::vector<std::int32_t> reference_tokens(const std::string& path, const Request& request) {
   const auto engine = open_engine(On::reference, path, small());

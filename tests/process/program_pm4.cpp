@@ -145,7 +145,7 @@ TEST_F(Program, ProbesAModelledCard) {
     EXPECT_TRUE(done.out.ends_with("every byte of video memory is back\n")) << done.out;
     const Outcome tested = run({"pm4", "selftest", "--device", "emulated-gfx1201", "--way", way});
     EXPECT_EQ(tested.status, 0) << tested.err;
-    EXPECT_TRUE(tested.out.ends_with(" kernels, each as it should be\n")) << tested.out;
+    EXPECT_TRUE(tested.out.ends_with(" packets, 32 kernels, each as it should be\n")) << tested.out;
   }
 }
 

@@ -16,6 +16,9 @@ class ChosenOs {
   [[nodiscard]] SystemValue open(std::string_view path, bool writes) noexcept {
     return model_ != nullptr ? model_->open(path, writes) : linux_.open(path, writes);
   }
+  [[nodiscard]] SystemValue open_once(std::string_view path) noexcept {
+    return model_ != nullptr ? model_->open_once(path) : linux_.open_once(path);
+  }
   SystemValue close(int file) noexcept { return model_ != nullptr ? model_->close(file) : linux_.close(file); }
   [[nodiscard]] SystemValue read(int file, std::span<std::byte> to) noexcept {
     return model_ != nullptr ? model_->read(file, to) : linux_.read(file, to);
@@ -42,7 +45,7 @@ class ChosenOs {
 
  private:
   emulator::EmulatedOs* model_ = nullptr;
-  [[no_unique_address]] LinuxOs linux_{};
+  LinuxOs linux_{};
 };
 static_assert(OperatingSystem<ChosenOs>);
 

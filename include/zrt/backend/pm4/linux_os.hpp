@@ -4,7 +4,10 @@
 
 #include <zrt/backend/pm4/os.hpp>
 #include <zrt/core/hooks.hpp>
+#include <zrt/core/mutex.hpp>
+#include <zrt/core/name.hpp>
 
+#include <array>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -13,14 +16,34 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// Each member is one system call, and may be called from any thread.
-struct LinuxOs {
+/// Each member but open_once() is one system call; all may be called from any thread.
+class LinuxOs {
+ public:
+  LinuxOs() = default;
+  LinuxOs(const LinuxOs&) = delete;
+  LinuxOs& operator=(const LinuxOs&) = delete;
+  ~LinuxOs() {
+    for (const Kept& kept : kept_)
+      if (kept.file >= 0) close(kept.file);
+  }
+
   [[nodiscard]] SystemValue open(std::string_view path, bool writes) noexcept {
     char terminated[256];
     if (path.size() >= sizeof terminated) return -ENAMETOOLONG;
     std::memcpy(terminated, path.data(), path.size());
     terminated[path.size()] = '\0';
     return checked(::open(terminated, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  }
+  [[nodiscard]] SystemValue open_once(std::string_view path) noexcept {
+    const MutexLock lock(mutex_);
+    for (Kept& kept : kept_) {
+      if (kept.file >= 0 && kept.path.view() == path) return kept.file;
+      if (kept.file >= 0) continue;
+      const SystemValue file = open(path, true);
+      if (file >= 0) kept = {Name(path), static_cast<int>(file)};
+      return file;
+    }
+    return -EMFILE;
   }
   SystemValue close(int file) noexcept { return checked(::close(file)); }
   [[nodiscard]] SystemValue read(int file, std::span<std::byte> to) noexcept {
@@ -52,7 +75,16 @@ struct LinuxOs {
   }
 
  private:
+  struct Kept {
+    Name path{};
+    int file = -1;
+  };
+
   [[nodiscard]] static SystemValue checked(std::int64_t value) noexcept { return value < 0 ? -errno : value; }
+
+  Mutex mutex_{};
+  // One for each card that the process uses.
+  std::array<Kept, 16> kept_{};
 };
 static_assert(OperatingSystem<LinuxOs>);
 

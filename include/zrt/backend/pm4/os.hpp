@@ -32,11 +32,14 @@ struct MapRequest {
 ///
 /// `open` takes a path and whether the file is written to; `read` continues where the last one ended; `now` gives
 /// nanoseconds that never go back; `pause` stands between two looks at a fence. `now` and `pause` make no system call.
+/// `open_once` opens a file to be written to that stays open while the system lives, and gives the same file each time:
+/// what the kernel ties to the file that a process had open first is not lost with its user.
 template <class Os>
 concept OperatingSystem =
     requires(Os& os, std::string_view path, bool writes, int file, std::uint32_t request, void* argument,
              std::span<std::byte> to, const MapRequest& map, std::uint64_t address, std::uint64_t bytes) {
       { os.open(path, writes) } noexcept -> std::same_as<SystemValue>;
+      { os.open_once(path) } noexcept -> std::same_as<SystemValue>;
       { os.close(file) } noexcept -> std::same_as<SystemValue>;
       { os.read(file, to) } noexcept -> std::same_as<SystemValue>;
       { os.ioctl(file, request, argument) } noexcept -> std::same_as<SystemValue>;

@@ -7,7 +7,7 @@
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
-/// What a process holds.
+/// What a process holds, those files left out that stay open as long as it lives.
 struct LiveHandles {
   std::size_t files = 0;
   std::size_t ranges = 0;  ///< of addresses
@@ -93,6 +93,21 @@ class EmulatedOs {
     }
     if (!files_.push_back(std::move(file))) return refuse_(ENOMEM, "the model has no memory");
     return static_cast<SystemValue>(files_.size()) - 1 + kFirstFile;
+  }
+
+  [[nodiscard]] SystemValue open_once(std::string_view path) noexcept {
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      if (files_[i].kept && files_[i].text.view() == path) return static_cast<SystemValue>(i) + kFirstFile;
+    const SystemValue number = open(path, true);
+    if (number < 0) return number;
+    OpenFile& file = *find(static_cast<int>(number));
+    // A device file has no text of its own.
+    if (!file.text.append(path)) {
+      file = OpenFile(allocator_);
+      return refuse_(ENOMEM, "the model has no memory");
+    }
+    file.kept = true;
+    return number;
   }
 
   SystemValue close(int number) noexcept {
@@ -225,7 +240,7 @@ class EmulatedOs {
                      .queues = driver_.queues().count(),
                      .events = driver_.events().count()};
     for (const OpenFile& file : files_) {
-      live.files += file.kind != FileKind::closed;
+      live.files += file.kind != FileKind::closed && !file.kept;
       if (!file.node) continue;
       live.doorbells += file.node->gem().doorbells_mapped();
       live.buffers += file.node->gem().count();
@@ -240,6 +255,7 @@ class EmulatedOs {
   struct OpenFile {
     explicit OpenFile(const Allocator& allocator) noexcept : text(allocator) {}
     FileKind kind = FileKind::closed;
+    bool kept = false;  ///< for as long as the process lives
     std::uint64_t serial = 0;
     String text;
     std::size_t at = 0;

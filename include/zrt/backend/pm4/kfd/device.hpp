@@ -10,9 +10,9 @@ namespace zrt::inline ZRT_ABI::pm4::kfd {
 /// A GPU with its address space; move-only. The operating system outlives it; what is made on it keeps its address, so
 /// it stays where it is from then on and goes last.
 ///
-/// The kernel ties the address space to the process and to the render node's file that was open first: a second device
-/// of the same GPU in one process is refused for as long as the process lives, even when the first was closed. A host
-/// keeps one.
+/// The kernel ties the address space to the process and to the render node's file that was open first, for as long as the
+/// process lives. So the operating system keeps that file open: later devices, and several at once, share the address
+/// space. A process has one object for its operating system, or the second is refused.
 template <OperatingSystem Os> class Device {
  public:
   /// The oldest version of the calls that is spoken here, 1.14 of Linux 6.8.
@@ -28,21 +28,25 @@ template <OperatingSystem Os> class Device {
     if (!calls) return pass(calls);
     const auto node = find_node(os);
     if (!node) return pass(node);
-    auto render = File<Os>::open(os, Name::of("/dev/dri/renderD", node->drm_render_minor).view(), true);
-    if (!render) return pass(render);
+    const Name path = Name::of("/dev/dri/renderD", node->drm_render_minor);
+    SystemValue render = 0;
+    do {
+      render = os.open_once(path.view());
+    } while (render == -EINTR);
+    if (render < 0) return system_failure(render, "opening", path.view());
     GetVersion version;
     if (auto r = call(os, calls->number(), kGetVersion, version); !r) return pass(r);
     if (version.major_version != kMajor || version.minor_version < kLeastMinor)
       return fail(Errc::unsupported_version, "/dev/kfd speaks version ", version.major_version, '.',
                   version.minor_version, ", ", kMajor, '.', kLeastMinor, " or a later minor version expected");
-    AcquireVm acquire{.drm_fd = static_cast<std::uint32_t>(render->number()), .gpu_id = node->gpu_id};
+    AcquireVm acquire{.drm_fd = static_cast<std::uint32_t>(render), .gpu_id = node->gpu_id};
     if (auto r = call(os, calls->number(), kAcquireVm, acquire); !r) return pass(r);
     RuntimeEnable runtime;
     if (auto r = call(os, calls->number(), kRuntimeEnable, runtime); !r) return pass(r);
     Device device;
     device.os_ = &os;
     device.calls_ = std::move(*calls);
-    device.render_ = std::move(*render);
+    device.render_ = static_cast<int>(render);
     device.node_ = *node;
     device.minor_ = version.minor_version;
     return device;
@@ -60,7 +64,7 @@ template <OperatingSystem Os> class Device {
   [[nodiscard]] std::uint32_t minor_version() const noexcept { return minor_; }
   /// The file of the calls, and the one that memory is mapped from.
   [[nodiscard]] int calls_file() const noexcept { return calls_.number(); }
-  [[nodiscard]] int render_file() const noexcept { return render_.number(); }
+  [[nodiscard]] int render_file() const noexcept { return render_; }
 
   template <class Arguments>
   [[nodiscard]] Result<void> call_with(std::uint32_t request, Arguments& arguments) const noexcept {
@@ -79,7 +83,7 @@ template <OperatingSystem Os> class Device {
 
   Os* os_ = nullptr;
   File<Os> calls_{};
-  File<Os> render_{};
+  int render_ = -1;  ///< of the operating system
   Node node_{};
   std::uint32_t minor_ = 0;
 };

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/tokens_faults.cpp: an engine on a card, by either way to it: a ring that ends anywhere in a step, kernel files
+// that are damaged or another card's, cancelled prompts, and engines that go while a step runs or hangs. Every one ends in
+// a typed error or in the right tokens, gives everything back, and leaves a machine on which the next engine works.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <data/models/tiny_models.hpp>
+#include <pm4/engine_card.hpp>
+#include <support/two_workers.hpp>
+#include <tools/gguf_counting_allocator.hpp>
+
+namespace zrt::test::tokens_faults_test {
+namespace {
+
+using pm4::emulator::KernelVersion;
+
+const ModelFile& model() {
+  static const ModelFile file = tiny_model(
+      {.weights = DType::q8_0, .text = true, .width = 64, .layers = 1, .heads = 2, .kv_heads = 1, .key_dim = 32});
+  return file;
+}
+constexpr std::string_view kPrompt = "the king of the north, and his son";
+
+/// A machine whose card is reached by the way that its kernel has.
+struct Machine {
+  explicit Machine(const KernelVersion& kernel, const ThreadHook& threads = {}) : card({.kernel = kernel}, threads) {}
+
+  [[nodiscard]] Result<Engine<Pm4Backend>> open(DeviceOptionsOf<Pm4Backend> device = {.kernels = engines::kernels()}) {
+    device.os = &card.os();
+    EngineOptions options = small();
+    options.allocator = allocator.hook();
+    return Engine<Pm4Backend>::open(model().bytes(), options, device);
+  }
+  /// That nothing is left of an engine.
+  void expect_empty() {
+    EXPECT_TRUE(card.model().live().none());
+    EXPECT_EQ(allocator.live, 0u);
+  }
+  /// That an engine can be opened and gives the right tokens.
+  void expect_usable();
+
+  CountingAllocator allocator{};
+  engines::ModelledCard card;
+};
+
+std::vector<std::int32_t> tokens_of(Engine<Pm4Backend>& engine, const Request& request) {
+  std::vector<std::int32_t> tokens;
+  const auto done = engine.generate(request, [&](const Token& token) {
+    if (token.id != kNoToken) tokens.push_back(token.id);
+    return true;
+  });
+  EXPECT_TRUE(done) << done.error().text();
+  return tokens;
+}
+
+constexpr std::uint32_t kTokens = 30, kFew = 4;
+
+/// What an engine with the usual ring gives.
+const std::vector<std::int32_t>& expected_tokens() {
+  static const std::vector<std::int32_t> tokens = [] {
+    Machine machine(pm4::emulator::kLinux6_12);
+    auto engine = machine.open();
+    EXPECT_TRUE(engine) << engine.error().text();
+    return engine ? tokens_of(*engine, greedy(kPrompt, kTokens)) : std::vector<std::int32_t>();
+  }();
+  return tokens;
+}
+
+/// That these are the first tokens.
+void expect_first(const std::vector<std::int32_t>& tokens) {
+  ASSERT_EQ(tokens.size(), kFew);
+  EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), expected_tokens().begin()));
+}
+
+void Machine::expect_usable() {
+  {
+    auto engine = open();
+    ASSERT_TRUE(engine) << engine.error().text() << card.model().refusal();
+    expect_first(tokens_of(*engine, greedy(kPrompt, kFew)));
+  }
+  expect_empty();
+}
+
+class EngineFaults : public testing::TestWithParam<KernelVersion> {};
+INSTANTIATE_TEST_SUITE_P(Ways, EngineFaults, testing::Values(pm4::emulator::kLinux6_12, pm4::emulator::kLinux6_16),
+                         [](const auto& kernel) { return kernel.param.user_queues ? "UserQueue" : "Kfd"; });
+
+TEST_P(EngineFaults, TokensAreRightWhereverTheRingEnds) {
+  Machine machine(GetParam());
+  auto engine = machine.open({.kernels = engines::kernels(), .queue = {.ring_bytes = pm4::kPageBytes}});
+  ASSERT_TRUE(engine) << engine.error().text() << machine.card.model().refusal();
+  auto& queue = engine->device().transport();
+  const std::size_t ring = queue.ring().size();
+  ASSERT_EQ(ring, 1024u);
+  const std::size_t step = engine->executor().decode_plan().program().start().size() + pm4::kFenceDwords;
+  ASSERT_LT(step, kTokens);
+  ASSERT_TRUE(engine->submit(greedy(kPrompt, kTokens)));
+  std::vector<std::int32_t> tokens;
+  std::size_t phase = 0;
+  for (std::size_t left = 1; left != 0; ++phase) {
+    // The end of the ring comes to lie before each dword of the next step, and behind its last.
+    std::size_t fillers = (2 * ring - phase % (step + 1) - queue.ring().position() % ring) % ring;
+    if (fillers < 2 * pm4::kFenceDwords) fillers += ring;
+    for (const std::size_t part : {fillers / 2, fillers - fillers / 2}) {
+      const auto fence = queue.submit(std::vector<std::uint32_t>(part - pm4::kFenceDwords, pm4::kFiller));
+      ASSERT_TRUE(fence && queue.wait(*fence, 1'000'000'000));
+    }
+    ASSERT_EQ((queue.ring().position() + phase % (step + 1)) % ring, 0u);
+    const auto result = engine->step([&](RequestId, const Token& token) {
+      if (token.id != kNoToken) tokens.push_back(token.id);
+      return true;
+    });
+    ASSERT_TRUE(result) << phase << ": " << result.error().text() << machine.card.model().queues().stopped();
+    left = *result;
+  }
+  EXPECT_GE(phase, step + 1);
+  EXPECT_EQ(tokens, expected_tokens());
+}
+
+TEST_P(EngineFaults, KernelFilesThatAreDamagedOrAnothersOpenNoEngine) {
+  Machine machine(GetParam());
+  const pm4::KernelFiles all = engines::kernels();
+  const auto is_ours = [](std::span<const std::byte> file) {
+    const auto read = pm4::KernelFile::open(file);
+    return read && pm4::runs(*pm4::find_target("gfx1201"), read->target());
+  };
+  const auto found = std::ranges::find_if(all, is_ours);
+  ASSERT_NE(found, all.end());
+  const std::size_t at = static_cast<std::size_t>(found - all.begin());
+  const auto refused = [&](Errc code, const std::vector<std::span<const std::byte>>& files) {
+    {
+      const auto engine = machine.open({.kernels = files});
+      ASSERT_FALSE(engine);
+      EXPECT_EQ(engine.error().code(), code) << engine.error().text();
+      EXPECT_FALSE(engine.error().text().empty());
+    }
+    machine.expect_empty();
+  };
+  const auto damaged = [&](Errc code, auto&& change) {
+    std::vector<std::byte> file(found->begin(), found->end());
+    change(file);
+    std::vector<std::span<const std::byte>> files(all.begin(), all.end());
+    files[at] = file;
+    refused(code, files);
+  };
+  const auto put = [](std::size_t offset, std::uint32_t value) {
+    return [=](std::vector<std::byte>& file) { write_little(file.data() + offset, value); };
+  };
+  damaged(Errc::truncated_file, [](auto& file) { file.resize(file.size() / 2); });
+  damaged(Errc::truncated_file, [](auto& file) { file.clear(); });
+  damaged(Errc::invalid_file, put(0, 0x0054525b));
+  damaged(Errc::unsupported_version, put(4, 0x00020007));
+  damaged(Errc::truncated_file, put(8, 0x7fffff00));
+  damaged(Errc::invalid_file, put(12, 3));
+  damaged(Errc::invalid_file, put(60, 0));
+  std::vector<std::span<const std::byte>> others, without_one, twice(all.begin(), all.end());
+  for (const auto& file : all) {
+    if (!is_ours(file)) others.push_back(file);
+    const auto read = pm4::KernelFile::open(file);
+    if (!is_ours(file) || read->name() != "argmax") without_one.push_back(file);
+  }
+  twice.push_back(*found);
+  refused(Errc::not_found, others);
+  refused(Errc::not_found, {});
+  refused(Errc::not_found, without_one);
+  refused(Errc::duplicate_name, twice);
+  machine.expect_usable();
+}
+
+TEST_P(EngineFaults, APromptIsCancelledBetweenItsChunksAndInsideAStep) {
+  Machine machine(GetParam());
+  {
+    auto engine = machine.open();
+    ASSERT_TRUE(engine) << engine.error().text();
+    std::vector<FinishReason> ends;
+    const auto heard = [&](RequestId, const Token& token) {
+      EXPECT_EQ(token.id, kNoToken) << "no token comes of half a prompt";
+      if (token.finish != FinishReason::none) ends.push_back(token.finish);
+      return true;
+    };
+    std::string prompt;
+    while (prompt.size() < 90) prompt += kPrompt;
+    const auto id = engine->submit(greedy(prompt, 4));
+    ASSERT_TRUE(id);
+    const auto left = engine->step(heard);
+    ASSERT_TRUE(left) << left.error().text();
+    EXPECT_EQ(*left, 1u) << "a chunk of the prompt is done";
+    EXPECT_TRUE(ends.empty());
+    const std::uint64_t rung = machine.card.model().queues().doorbells_rung();
+    engine->cancel(*id);
+    EXPECT_EQ(engine->step(heard).value(), 0u);
+    EXPECT_EQ(ends, std::vector<FinishReason>{FinishReason::cancelled});
+    EXPECT_EQ(machine.card.model().queues().doorbells_rung(), rung) << "nothing is submitted for it";
+
+    struct StopsAfter {
+      std::uint32_t* questions;
+      [[nodiscard]] bool stop_requested() const noexcept { return *questions == 0 || (*questions)-- == 0; }
+    };
+    for (std::uint32_t after = 0; after < 3; ++after) {
+      std::uint32_t questions = after;
+      const auto done = engine->generate(
+          greedy(prompt, 4), [](const Token& token) { return token.id == kNoToken; }, StopsAfter{&questions});
+      ASSERT_TRUE(done) << done.error().text();
+      EXPECT_EQ(done->finish, FinishReason::cancelled) << after;
+    }
+    expect_first(tokens_of(*engine, greedy(kPrompt, kFew)));
+  }
+  machine.expect_empty();
+}
+
+TEST_P(EngineFaults, AnEngineGoesWhileItsStepRuns) {
+  Machine machine(GetParam());
+  {
+    auto engine = machine.open();
+    ASSERT_TRUE(engine) << engine.error().text();
+    ASSERT_EQ(tokens_of(*engine, greedy(kPrompt, 2)).size(), 2u);
+    // The card has two more steps to do, and nobody waits for them.
+    const auto packets = engine->executor().decode_plan().program().start();
+    const std::uint64_t dispatches = machine.card.model().queues().counters().dispatches;
+    const auto first = engine->device().transport().submit(packets);
+    const auto second = engine->device().transport().submit(packets);
+    ASSERT_TRUE(first && second);
+    machine.card.model().pause();
+    EXPECT_GT(machine.card.model().queues().counters().dispatches, dispatches);
+    EXPECT_TRUE(engine->device().transport().passed(*first));
+    EXPECT_FALSE(engine->device().transport().passed(*second));
+  }
+  machine.expect_empty();
+  machine.expect_usable();
+}
+
+TEST_P(EngineFaults, AStepHangsAndItsEngineGoes) {
+  Machine machine(GetParam());
+  {
+    auto engine = machine.open({.kernels = engines::kernels(), .step_timeout = 1'000'000'000});
+    ASSERT_TRUE(engine) << engine.error().text();
+    std::vector<FinishReason> ends;
+    const auto heard = [&](RequestId, const Token& token) {
+      if (token.finish != FinishReason::none) ends.push_back(token.finish);
+      return true;
+    };
+    ASSERT_TRUE(engine->submit(greedy(kPrompt, 9)));
+    const auto good = engine->step(heard);
+    ASSERT_TRUE(good) << good.error().text();
+    machine.card.model().lose_next_fence();
+    for (int i = 0; i < 2; ++i) {
+      const auto hung = engine->step(heard);
+      ASSERT_FALSE(hung);
+      EXPECT_EQ(hung.error().code(), Errc::limit_exceeded) << hung.error().text();
+      EXPECT_EQ(ends.size(), static_cast<std::size_t>(i) + 1);
+      EXPECT_EQ(ends.back(), FinishReason::failed);
+      ASSERT_TRUE(engine->submit(greedy(kPrompt, 1)));
+    }
+  }
+  machine.expect_empty();
+  machine.expect_usable();
+}
+
+TEST_P(EngineFaults, TwoEnginesShareACard) {
+  Machine machine(GetParam());
+  {
+    auto one = machine.open(), other = machine.open();
+    ASSERT_TRUE(one) << one.error().text();
+    ASSERT_TRUE(other) << other.error().text() << machine.card.model().refusal();
+    expect_first(tokens_of(*one, greedy(kPrompt, kFew)));
+    expect_first(tokens_of(*other, greedy(kPrompt, kFew)));
+  }
+  machine.expect_empty();
+}
+
+TEST_P(EngineFaults, WorkgroupsOnTwoThreadsGiveTheSame) {
+  TwoWorkers workers;
+  Machine one(GetParam()), two(GetParam(), workers.hook());
+  auto a = one.open(), b = two.open();
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(tokens_of(*b, greedy(kPrompt, kFew)), tokens_of(*a, greedy(kPrompt, kFew)));
+  ASSERT_EQ(one.card.grids().size(), two.card.grids().size());
+  for (std::size_t i = 0; i < one.card.grids().size(); ++i) {
+    ASSERT_EQ(one.card.grids()[i].wave_instructions, two.card.grids()[i].wave_instructions) << i;
+    ASSERT_EQ(one.card.grids()[i].bytes, two.card.grids()[i].bytes) << i;
+  }
+}
+
+}  // namespace
+}  // namespace zrt::test::tokens_faults_test
