@@ -2,6 +2,7 @@
 // tests/pm4/command_processor.cpp: whole rings on the device model: the golden cases from ring to fence, and what a
 // queue refuses.
 #include <zrt/backend/pm4/emulator/command_processor.hpp>
+#include <zrt/backend/pm4/preamble.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -187,6 +188,38 @@ TEST(CommandProcessor, EndsChainsThatGoInCircles) {
   std::memcpy(page.bytes.data(), nested.words.data(), nested.size * 4);
   EXPECT_EQ(page.run(IndirectBuffer{0x10000, 4}), "an indirect buffer inside another is not modelled");
   EXPECT_EQ(page.run(IndirectBuffer{0x20000, 4}), "16 bytes at 0x20000 are not mapped");
+}
+
+TEST(CommandProcessor, WithoutMasksFromTheStartNeedsThemSet) {
+  for (const TargetFacts* const target : {&kTargetFacts<Gfx1201>, &kTargetFacts<Gfx1100>})
+    for (const std::size_t engines : {0u, 1u, 2u, 3u}) {
+      AddressSpace none;
+      CommandProcessor queue(none, *target);
+      queue.require_masks(2);
+      Words packets(256);
+      const auto write = [&]<class Target>(PacketWriter<Target> writer) {
+        const std::array<std::uint32_t, 3> masks{0xffffffff, 0xffff, 1};
+        if (engines != 0) write_preamble(writer, std::span(masks).first(engines));
+        write_dispatch(writer, {.workgroup = {32, 1, 1}, .grid = {0, 1, 1}});
+        EXPECT_TRUE(writer.finish());
+        packets.resize(writer.size());
+      };
+      if (target == &kTargetFacts<Gfx1201>)
+        write(PacketWriter<Gfx1201>(packets));
+      else
+        write(PacketWriter<Gfx1100>(packets));
+      const auto ran = queue.run(packets, kInterpret);
+      EXPECT_EQ(ran.has_value(), engines == 2) << engines;
+      if (ran) continue;
+      EXPECT_EQ(ran.error().code(), Errc::invalid_packet);
+      EXPECT_EQ(ran.error().text(),
+                engines == 0 ? "DISPATCH_DIRECT needs COMPUTE_STATIC_THREAD_MGMT_SE0, which no packet has set"
+                : engines == 1
+                    ? "DISPATCH_DIRECT has COMPUTE_STATIC_THREAD_MGMT_SE1 = 0x00000000 on a card of 2 shader "
+                      "engines"
+                    : "DISPATCH_DIRECT has COMPUTE_STATIC_THREAD_MGMT_SE2 = 0x00000001 on a card of 2 shader "
+                      "engines");
+    }
 }
 
 }  // namespace

@@ -15,22 +15,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, MatmulKernels, testing::Values("gfx1201", "gfx
 
 KernelMachine::Counters run(const char* target, const KernelMatrix& w, const std::vector<float>& x,
                             const std::vector<float>& bias, std::vector<float>& y) {
-  KernelMachine m(target, "matmul" + w.suffix());
   const auto tokens = static_cast<std::uint32_t>(x.size() / w.cols);
-  for (const std::vector<std::byte>& part : w.parts) m.input(part);
-  const Rounded rounded(w.act() == quant::Act::none ? std::vector<float>() : x, w.act());
-  if (w.act() == quant::Act::none) {
-    m.input(x);
-  } else {
-    m.input(rounded.q);
-    m.input(rounded.d);
-  }
-  bias.empty() ? m.absent() : static_cast<void>(m.input(bias));
-  m.output(y);
-  m.push(w.rows);
-  m.push(w.cols);
-  m.push(tokens);
-  return m.run((w.rows + 63) / 64, (tokens + 63) / 64);
+  return run_product(target, "matmul", w, x, bias, y, {tokens}, {(w.rows + 63) / 64, (tokens + 63) / 64});
 }
 
 TEST_P(MatmulKernels, EachTypeHasTheReferencesBits) {

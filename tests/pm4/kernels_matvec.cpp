@@ -15,21 +15,9 @@ bool is_plain(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; 
 
 KernelMachine::Counters run(const char* target, const KernelMatrix& w, const std::vector<float>& x,
                             const std::vector<float>& bias, std::vector<float>& y) {
-  KernelMachine m(target, "matvec" + w.suffix());
-  for (const std::vector<std::byte>& part : w.parts) m.input(part);
-  const Rounded rounded(is_plain(w.dtype) ? std::vector<float>() : x, w.act());
-  if (is_plain(w.dtype)) {
-    m.input(x);
-  } else {
-    m.input(rounded.q);
-    m.input(rounded.d);
-  }
-  bias.empty() ? m.absent() : static_cast<void>(m.input(bias));
-  m.output(y);
-  m.push(w.rows);
-  m.push(w.cols);
   const std::uint32_t rows = is_plain(w.dtype) ? 16 : 8;
-  return m.run((w.rows + rows - 1) / rows, static_cast<std::uint32_t>(x.size() / w.cols));
+  return run_product(target, "matvec", w, x, bias, y, {},
+                     {(w.rows + rows - 1) / rows, static_cast<std::uint32_t>(x.size() / w.cols)});
 }
 
 TEST_P(MatvecKernels, ActivationsAreRoundedAsTheReferenceRounds) {

@@ -2,8 +2,8 @@
 // tests/pm4/kfd_memory.cpp: pools of the GPU's memory; the real system calls, as far as a machine without a card has
 // them.
 // test-set: smoke
-#include <zrt/backend/pm4/kfd/pool.hpp>
 #include <zrt/backend/pm4/linux_os.hpp>
+#include <zrt/backend/pm4/pool.hpp>
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ TEST(KfdPool, HandsItsMemoryOutOnce) {
   {
     const auto device = KfdDevice::open(os);
     ASSERT_TRUE(device);
-    auto pool = kfd::Pool<EmulatedOs>::make(*device, Heap::bar, 8000, Access::read_write);
+    auto pool = MemoryPool<KfdMemory>::make(*device, Heap::bar, 8000, Access::read_write);
     ASSERT_TRUE(pool);
     const std::uint64_t calls = os.calls(), base = pool->memory().address();
     const auto first = pool->take(3, 1), second = pool->take(100, 256), third = pool->take(8192 - 356, 4);
@@ -40,7 +40,7 @@ TEST(KfdPool, HandsItsMemoryOutOnce) {
     EXPECT_EQ(pool->take(0, 0).error().code(), Errc::invalid_argument);
     EXPECT_EQ(pool->take(0, 8192).error().code(), Errc::invalid_argument);
     EXPECT_EQ(os.calls(), calls);
-    auto unseen = kfd::Pool<EmulatedOs>::make(*device, Heap::device_local, 1, Access::read);
+    auto unseen = MemoryPool<KfdMemory>::make(*device, Heap::device_local, 1, Access::read);
     ASSERT_TRUE(unseen);
     EXPECT_TRUE(unseen->take(4096, 4096)->bytes.empty());
   }

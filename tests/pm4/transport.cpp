@@ -289,6 +289,36 @@ TYPED_TEST(Transports, TellOfAReset) {
   EXPECT_EQ(text(waited), "the GPU was reset; fence " + std::to_string(*fence) + " is lost");
 }
 
+TEST(UmqTransport, NeedsComputeUnitsOfEachEngineOfTheCardAlone) {
+  for (const TargetFacts* const target : {&kTargetFacts<Gfx1201>, &kTargetFacts<Gfx1100>}) {
+    SCOPED_TRACE(target->name);
+    EmulatedOs os({.target = target, .shader_engines = 2, .kernel = Umq::kernel}, kInterpreter);
+    const auto device = UmqDevice::open(os);
+    ASSERT_TRUE(device) << text(device);
+    // What the registers of a dispatch lack comes behind what its masks lack.
+    const auto refusal = [&](std::uint16_t mask, std::uint32_t value) {
+      auto transport = zrt::test::UmqTransport::open(*device, kSmallRing);
+      EXPECT_TRUE(transport) << text(transport) << os.refusal();
+      Words packets(256);
+      PacketWriter<Gfx1201> writer(packets);
+      writer.add(SetShReg{mask, std::array<std::uint32_t, 1>{value}});
+      write_dispatch(writer, {.workgroup = {32, 1, 1}});
+      EXPECT_TRUE(writer.finish());
+      const auto fence = transport->submit(std::span(packets).first(writer.size()));
+      EXPECT_TRUE(fence);
+      EXPECT_FALSE(transport->wait(*fence, 1'000'000));
+      return std::string(os.queues().stopped());
+    };
+    const std::uint16_t first = register_offset("COMPUTE_STATIC_THREAD_MGMT_SE0"),
+                        third = register_offset("COMPUTE_STATIC_THREAD_MGMT_SE2");
+    EXPECT_EQ(refusal(first, 0),
+              "DISPATCH_DIRECT has COMPUTE_STATIC_THREAD_MGMT_SE0 = 0x00000000 on a card of 2 shader engines");
+    EXPECT_EQ(refusal(third, 1),
+              "DISPATCH_DIRECT has COMPUTE_STATIC_THREAD_MGMT_SE2 = 0x00000001 on a card of 2 shader engines");
+    EXPECT_EQ(refusal(first, 1).find("COMPUTE_STATIC_THREAD"), std::string::npos);
+  }
+}
+
 TYPED_TEST(Transports, RefuseTheOthersFormOfAnIndirectBuffer) {
   SmallQueue<TypeParam> q;
   IndirectBuffer other = q.transport->indirect_buffer(q.page->address(), 4);

@@ -25,11 +25,14 @@ struct TransportOptions {
 }
 
 /// A queue as the host sees it: its ring, the word of its fences and the pointer that it reports. All of it is the
-/// caller's, the operating system outlives it.
+/// caller's, the operating system outlives it. The base of each transport; used by one thread at a time.
 ///
 /// Fences are positions of the ring: the fence behind a submission has the position where the submission ends, 64 bits
-/// that never repeat, so a fence that was passed says how much of the ring is free. Nothing here makes a system call.
-template <OperatingSystem Os> class FencedRing {
+/// that never repeat, so a fence that was passed says how much of the ring is free. submit() and wait() make no system
+/// call while all goes well; `Losses` is a function object that asks the kernel: losses(fence) is the error of what it
+/// knows about the queue, spec_violation where the GPU touched memory that it may not, unsupported_device where it was
+/// reset, or nothing.
+template <OperatingSystem Os, class Losses> class FencedRing {
  public:
   struct Parts {
     Ring ring;
@@ -40,14 +43,14 @@ template <OperatingSystem Os> class FencedRing {
     Generation generation = Generation::gfx12;
     std::uint64_t timeout = 0;
   };
-  FencedRing(Os& os, const Parts& parts) noexcept : os_(&os), parts_(parts) {}
+  FencedRing(Os& os, const Parts& parts, Losses losses) noexcept
+      : os_(&os), parts_(parts), losses_(std::move(losses)) {}
 
-  /// Copies packets into the ring with a fence behind them; returns the fence. Waits for room where the ring is full,
-  /// as wait() does.
+  /// Hands packets to the queue, with a fence behind them; returns the fence for wait(). Waits for room where the ring
+  /// is full, as wait() does.
   ///
   /// Errors: Errc::capacity_exceeded for packets that the whole ring cannot hold; those of wait().
-  template <class Explain>
-  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets, Explain&& explain) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets) noexcept {
     if (!lost_) return pass(lost_);
     Ring& ring = parts_.ring;
     if (packets.size() > ring.size() - kFenceDwords)
@@ -57,7 +60,7 @@ template <OperatingSystem Os> class FencedRing {
     if (ring.room() < needed) {
       // The end of that submission after which there is room; its fence may be a later one.
       const std::uint64_t enough = ring.position() + needed - ring.size();
-      if (auto r = wait(enough, parts_.timeout, explain); !r) return pass(r);
+      if (auto r = wait(enough, parts_.timeout); !r) return pass(r);
     }
     const std::uint64_t fence = ring.position() + needed;
     if (auto r = ring.write(packets); !r) return pass(r);
@@ -66,17 +69,17 @@ template <OperatingSystem Os> class FencedRing {
     return fence;
   }
 
+  /// True when everything before `fence` is done and visible to the host.
   [[nodiscard]] bool passed(std::uint64_t fence) const noexcept { return last_passed() >= fence; }
+  /// The last fence that was passed; 0 before the first.
   [[nodiscard]] std::uint64_t last_passed() const noexcept { return __atomic_load_n(parts_.fence, __ATOMIC_ACQUIRE); }
 
-  /// Waits until `fence` is passed, at most `timeout` nanoseconds; then, and now and then before, `explain(fence)` gives
-  /// the error of what the kernel knows about the queue, or nothing.
+  /// Waits until `fence` is passed, at most `timeout` nanoseconds; then, and now and then before, the kernel is asked.
   ///
-  /// Errors: Errc::invalid_argument for a fence that nothing submitted will write; those of `explain`;
-  /// limit_exceeded where it knows nothing, with write and read pointer, the last fence that was passed and the packets
-  /// behind it. After one of the last two the ring takes nothing more.
-  template <class Explain>
-  [[nodiscard]] Result<void> wait(std::uint64_t fence, std::uint64_t timeout, Explain&& explain) noexcept {
+  /// Errors: Errc::invalid_argument for a fence that nothing submitted will write; those of Losses; limit_exceeded where
+  /// the kernel knows nothing, with write and read pointer, the last fence that was passed and the packets behind it.
+  /// After one of the last two the queue takes nothing more: close it.
+  [[nodiscard]] Result<void> wait(std::uint64_t fence, std::uint64_t timeout) noexcept {
     if (!lost_) return lost_;
     if (fence > parts_.ring.published())
       return fail(Errc::invalid_argument, "fence ", fence, " is waited for, ", parts_.ring.published(),
@@ -90,7 +93,7 @@ template <OperatingSystem Os> class FencedRing {
         // Once more: the thread may have slept since its last look.
         if (passed(fence)) break;
         asked = now;
-        lost_ = explain(fence);
+        lost_ = losses_(fence);
         if (lost_ && is_over) lost_ = timed_out(fence, timeout);
         if (!lost_) return lost_;
       }
@@ -147,6 +150,7 @@ template <OperatingSystem Os> class FencedRing {
 
   Os* os_;
   Parts parts_;
+  Losses losses_;
   Result<void> lost_{};
 };
 

@@ -2,9 +2,9 @@
 // zrt/backend/pm4/transport.hpp: what a device, its memory and its queue of packets offer, whichever driver they use.
 #pragma once
 
-#include <zrt/backend/pm4/kfd/pool.hpp>
 #include <zrt/backend/pm4/kfd/transport.hpp>
 #include <zrt/backend/pm4/linux_os.hpp>
+#include <zrt/backend/pm4/pool.hpp>
 #include <zrt/backend/pm4/umq/transport.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {

@@ -96,6 +96,8 @@ class CommandProcessor {
     return check_released();
   }
 
+  /// The queue starts without masks of compute units, on a card of so many shader engines; see ComputeState.
+  void require_masks(std::uint32_t engines) noexcept { state_.require_masks(engines); }
   /// The next RELEASE_MEM does nothing, as if the chip had lost it.
   void lose_next_fence() noexcept { loses_fence_ = true; }
   /// Whether the last packet is a wait that is not over.

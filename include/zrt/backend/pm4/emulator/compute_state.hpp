@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/decode.hpp>
 #include <zrt/backend/pm4/emulator/dispatch.hpp>
+#include <zrt/backend/pm4/preamble.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
@@ -16,6 +17,10 @@ class ComputeState {
     values_[offset] = value;
     known_[offset] = true;
   }
+
+  /// From now on a dispatch needs the masks of compute units of every engine that the generation has registers for: some
+  /// unit of each of the card's, and none of the others.
+  void require_masks(std::uint32_t engines) noexcept { engines_ = engines; }
 
   /// The dispatch of a DISPATCH_DIRECT or DISPATCH_INDIRECT with that grid.
   ///
@@ -34,6 +39,7 @@ class ComputeState {
                                 register_offset("COMPUTE_TMPRING_SIZE"), register_offset("COMPUTE_RESOURCE_LIMITS")};
     for (const std::uint16_t offset : needed)
       if (!known_[offset]) return unset(packet, offset);
+    if (auto r = check_masks(packet); !r) return pass(r);
     for (std::uint16_t i = 0; i < 3; ++i) {
       const auto offset = static_cast<std::uint16_t>(register_offset("COMPUTE_START_X") + i);
       if (packet.get("FORCE_START_AT_000") != 0) break;
@@ -72,6 +78,21 @@ class ComputeState {
                 ", which no packet has set");
   }
 
+  [[nodiscard]] Result<void> check_masks(const PacketView& packet) const noexcept {
+    std::uint32_t engine = 0;
+    for (const MaskRow& row : kMaskRows) {
+      if (engines_ == 0 || !holds(row.defined, generation_)) continue;
+      for (std::uint16_t i = 0; i < row.count; ++i, ++engine) {
+        const auto offset = static_cast<std::uint16_t>(row.offset + i);
+        if (!known_[offset]) return unset(packet, offset);
+        if ((values_[offset] != 0) == (engine < engines_)) continue;
+        return fail(Errc::invalid_packet, packet.kind->name, " has ", find_register(offset, generation_)->name, " = ",
+                    std::string_view(Hex(values_[offset])), " on a card of ", engines_, " shader engines");
+      }
+    }
+    return {};
+  }
+
   [[nodiscard]] Result<Dispatch> with_scratch(const PacketView& packet, Dispatch d,
                                               const AddressSpace& memory) const noexcept {
     constexpr std::uint16_t ring = register_offset("COMPUTE_TMPRING_SIZE");
@@ -89,6 +110,7 @@ class ComputeState {
   }
 
   Generation generation_;
+  std::uint32_t engines_ = 0;  ///< 0: the queue has its masks from the start
   std::array<std::uint32_t, kShCount> values_{};
   std::array<bool, kShCount> known_{};
 };

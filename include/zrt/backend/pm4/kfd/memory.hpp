@@ -2,9 +2,8 @@
 // zrt/backend/pm4/kfd/memory.hpp: memory of the GPU from one of three heaps.
 #pragma once
 
-#include <zrt/backend/pm4/heap.hpp>
 #include <zrt/backend/pm4/kfd/device.hpp>
-#include <zrt/core/checked.hpp>
+#include <zrt/backend/pm4/placed_memory.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
@@ -30,7 +29,7 @@ using pm4::Heap;
 }
 
 /// Memory at one address for GPU and host; move-only. The device outlives it.
-template <OperatingSystem Os> class Memory {
+template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
  public:
   using Device = kfd::Device<Os>;
 
@@ -39,11 +38,10 @@ template <OperatingSystem Os> class Memory {
   Memory& operator=(const Memory&) = delete;
   Memory(Memory&& other) noexcept { *this = std::move(other); }
   Memory& operator=(Memory&& other) noexcept {
+    std::swap<PlacedMemory<Os>>(*this, other);
     std::swap(device_, other.device_);
-    std::swap(place_, other.place_);
     std::swap(handle_, other.handle_);
     std::swap(mapped_, other.mapped_);
-    std::swap(heap_, other.heap_);
     return *this;
   }
   ~Memory() {
@@ -52,7 +50,7 @@ template <OperatingSystem Os> class Memory {
       (void)give_back(*device_, kUnmapMemory, device_list(id));
     }
     // Addresses that the GPU still has must be nobody else's.
-    if (handle_ != 0 && !give_back(*device_, kFreeMemory, FreeMemory{handle_})) place_.keep();
+    if (handle_ != 0 && !give_back(*device_, kFreeMemory, FreeMemory{handle_})) this->keep_addresses();
   }
 
   /// Allocates `bytes`, rounded up to pages, and maps them for the GPU, and for the host where the heap says so. Memory
@@ -61,16 +59,11 @@ template <OperatingSystem Os> class Memory {
   /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
   [[nodiscard]] static Result<Memory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
                                                Access access) noexcept {
-    if (bytes == 0) return fail(Errc::invalid_argument, "memory of 0 bytes is allocated");
-    const auto size = CheckedSize(bytes).aligned(kPageBytes).get("an allocation");
+    const auto size = PlacedMemory<Os>::whole_pages(bytes);
     if (!size) return pass(size);
     Memory memory;
     memory.device_ = &device;
-    memory.heap_ = heap;
-    // The process owns the addresses before the GPU gets them, so that nothing else comes to lie there.
-    auto place = Mapping<Os>::make(device.os(), {.bytes = *size}, "addresses");
-    if (!place) return pass(place);
-    memory.place_ = std::move(*place);
+    if (auto r = memory.take_addresses(device.os(), heap, *size); !r) return pass(r);
     AllocMemory allocation{.va_addr = memory.address(),
                            .size = *size,
                            .gpu_id = device.node().gpu_id,
@@ -78,12 +71,7 @@ template <OperatingSystem Os> class Memory {
     if (auto r = device.call_with(kAllocMemory, allocation); !r) return pass(r);
     memory.handle_ = allocation.handle;
     if (heap != Heap::device_local) {
-      const SystemValue at = device.os().map({.address = memory.address(),
-                                              .bytes = *size,
-                                              .protection = Protection::read_write,
-                                              .file = device.render_file(),
-                                              .offset = allocation.mmap_offset});
-      if (at < 0) return system_failure(at, "mapping", "memory of the GPU");
+      if (auto r = memory.show_to_host(device.os(), device.render_file(), allocation.mmap_offset); !r) return pass(r);
     }
     std::uint32_t id = device.node().gpu_id;
     MapMemory map = memory.device_list(id);
@@ -94,15 +82,6 @@ template <OperatingSystem Os> class Memory {
     return memory;
   }
 
-  /// For the GPU, and for the host where it sees the memory.
-  [[nodiscard]] std::uint64_t address() const noexcept { return place_.address(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return place_.bytes(); }
-  /// The bytes for the host; none in Heap::device_local.
-  [[nodiscard]] std::span<std::byte> span() const noexcept {
-    if (heap_ == Heap::device_local) return {};
-    return place_.span();
-  }
-
  private:
   [[nodiscard]] MapMemory device_list(std::uint32_t& id) const noexcept {
     return {.handle = handle_,
@@ -111,11 +90,8 @@ template <OperatingSystem Os> class Memory {
   }
 
   const Device* device_ = nullptr;
-  // Goes last: its addresses are in use until the memory is freed.
-  Mapping<Os> place_{};
   std::uint64_t handle_ = 0;
   bool mapped_ = false;
-  Heap heap_ = Heap::device_local;
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4::kfd

@@ -10,10 +10,28 @@ namespace zrt::inline ZRT_ABI::pm4::kfd {
 
 using pm4::TransportOptions;
 
-/// One compute queue; move-only, used by one thread at a time. The device outlives it.
-///
-/// submit() and wait() make no system call; see FencedRing for the fences.
-template <OperatingSystem Os> class Transport {
+/// What the kernel knows of a queue that does not go on, by its events.
+template <OperatingSystem Os> struct Losses {
+  Event<Os> memory;
+  Event<Os> exception;
+
+  [[nodiscard]] Result<void> operator()(std::uint64_t fence) const noexcept {
+    EventData data;
+    if (const auto faulted = memory.signalled(data); faulted && *faulted)
+      return fail(Errc::spec_violation, "the GPU touched memory at ", std::string_view(Hex(data.fault.address)),
+                  data.fault.not_present != 0  ? " that is not mapped"
+                  : data.fault.read_only != 0  ? " that is not writable"
+                  : data.fault.no_execute != 0 ? " that is not executable"
+                                               : " that it may not",
+                  data.fault.imprecise != 0 ? " (or near it)" : "", "; fence ", fence, " is lost");
+    if (const auto reset = exception.signalled(data); reset && *reset)
+      return fail(Errc::unsupported_device, "the GPU was reset; fence ", fence, " is lost");
+    return {};
+  }
+};
+
+/// One compute queue; move-only. The device outlives it. See FencedRing for submit() and wait().
+template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>> {
  public:
   using Device = kfd::Device<Os>;
   using Memory = kfd::Memory<Os>;
@@ -70,46 +88,17 @@ template <OperatingSystem Os> class Transport {
                            reinterpret_cast<std::uint64_t*>(words->span().data() + kWritePointerAt),
                            reinterpret_cast<volatile std::uint64_t*>(doorbells->span().data() + in_page));
     if (!view) return pass(view);
-    const FencedRing<Os> fenced(device.os(),
-                                {.ring = *view,
-                                 .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
-                                 .fence_address = fence->address(),
-                                 .read_pointer = reinterpret_cast<const std::uint64_t*>(words->span().data()),
-                                 .queue = queue->id(),
-                                 .generation = device.target().generation,
-                                 .timeout = options.timeout});
-    return Transport(device, fenced, std::move(*ring), std::move(*words), std::move(*fence), std::move(*eop),
-                     std::move(*save), std::move(*memory_event), std::move(*exception_event), std::move(*queue),
-                     std::move(*doorbells));
-  }
-
-  /// Hands packets to the queue, with a fence behind them; returns the fence for wait(). Waits for room where the ring
-  /// is full.
-  ///
-  /// Errors: Errc::capacity_exceeded for packets that the whole ring cannot hold; those of wait().
-  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets) noexcept {
-    return fenced_.submit(packets, known_loss());
-  }
-
-  /// True when everything before `fence` is done and visible to the host.
-  [[nodiscard]] bool passed(std::uint64_t fence) const noexcept { return fenced_.passed(fence); }
-  /// The last fence that was passed; 0 before the first.
-  [[nodiscard]] std::uint64_t last_passed() const noexcept { return fenced_.last_passed(); }
-
-  /// Waits until `fence` is passed, at most `timeout` nanoseconds.
-  ///
-  /// Errors: Errc::invalid_argument for a fence that nothing submitted will write; spec_violation where the GPU touched
-  /// memory that it may not; unsupported_device where it was reset; limit_exceeded after the timeout, with the ring's
-  /// write and read pointers, the last fence that was passed and the packets behind it. After one of the last three the
-  /// queue takes nothing more: close it.
-  [[nodiscard]] Result<void> wait(std::uint64_t fence, std::uint64_t timeout) noexcept {
-    return fenced_.wait(fence, timeout, known_loss());
-  }
-
-  /// Calls `visit(const PacketView&)` for the packets of the ring behind the last fence that was passed, `visit(Error)`
-  /// for one that cannot be read; at most a page of dwords.
-  template <class Visit> void for_each_pending(Visit&& visit) const noexcept {
-    fenced_.for_each_pending(std::forward<Visit>(visit));
+    FencedRing<Os, Losses<Os>> fenced(device.os(),
+                                      {.ring = *view,
+                                       .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
+                                       .fence_address = fence->address(),
+                                       .read_pointer = reinterpret_cast<const std::uint64_t*>(words->span().data()),
+                                       .queue = queue->id(),
+                                       .generation = device.target().generation,
+                                       .timeout = options.timeout},
+                                      Losses<Os>{std::move(*memory_event), std::move(*exception_event)});
+    return Transport(device, std::move(fenced), std::move(*ring), std::move(*words), std::move(*fence), std::move(*eop),
+                     std::move(*save), std::move(*queue), std::move(*doorbells));
   }
 
   /// The packet that executes a buffer of packets, in the form that this queue takes.
@@ -118,55 +107,31 @@ template <OperatingSystem Os> class Transport {
   }
 
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
-  [[nodiscard]] const Ring& ring() const noexcept { return fenced_.ring(); }
 
  private:
   // The read pointer lies at the start of its page, the write pointer on a cache line of its own.
   static constexpr std::uint64_t kWritePointerAt = 128;
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
 
-  Transport(const Device& device, const FencedRing<Os>& fenced, Memory ring_memory, Memory pointers, Memory fence,
-            Memory eop, Memory save, Event<Os> memory_event, Event<Os> exception_event, Queue<Os> queue,
-            Mapping<Os> doorbells) noexcept
-      : device_(&device),
-        fenced_(fenced),
+  Transport(const Device& device, FencedRing<Os, Losses<Os>> fenced, Memory ring_memory, Memory pointers, Memory fence,
+            Memory eop, Memory save, Queue<Os> queue, Mapping<Os> doorbells) noexcept
+      : FencedRing<Os, Losses<Os>>(std::move(fenced)),
+        device_(&device),
         ring_memory_(std::move(ring_memory)),
         pointers_(std::move(pointers)),
         fence_(std::move(fence)),
         eop_(std::move(eop)),
         save_(std::move(save)),
-        memory_event_(std::move(memory_event)),
-        exception_event_(std::move(exception_event)),
         queue_(std::move(queue)),
         doorbells_(std::move(doorbells)) {}
 
-  /// Asks the events of the queue, for FencedRing.
-  [[nodiscard]] auto known_loss() const noexcept {
-    return [this](std::uint64_t fence) noexcept -> Result<void> {
-      EventData data;
-      if (const auto faulted = memory_event_.signalled(data); faulted && *faulted)
-        return fail(Errc::spec_violation, "the GPU touched memory at ", std::string_view(Hex(data.fault.address)),
-                    data.fault.not_present != 0  ? " that is not mapped"
-                    : data.fault.read_only != 0  ? " that is not writable"
-                    : data.fault.no_execute != 0 ? " that is not executable"
-                                                 : " that it may not",
-                    data.fault.imprecise != 0 ? " (or near it)" : "", "; fence ", fence, " is lost");
-      if (const auto reset = exception_event_.signalled(data); reset && *reset)
-        return fail(Errc::unsupported_device, "the GPU was reset; fence ", fence, " is lost");
-      return {};
-    };
-  }
-
   const Device* device_;
-  FencedRing<Os> fenced_;
   // In the order in which they are made; they go in the opposite one, the queue before its buffers.
   Memory ring_memory_;
   Memory pointers_;
   Memory fence_;
   Memory eop_;
   Memory save_;
-  Event<Os> memory_event_;
-  Event<Os> exception_event_;
   Queue<Os> queue_;
   Mapping<Os> doorbells_;
 };

@@ -2,7 +2,7 @@
 // zrt/backend/pm4/umq/memory.hpp: memory of the GPU from one of three heaps, through a render node.
 #pragma once
 
-#include <zrt/backend/pm4/pool.hpp>
+#include <zrt/backend/pm4/placed_memory.hpp>
 #include <zrt/backend/pm4/umq/gem_buffer.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::umq {
@@ -37,7 +37,7 @@ using pm4::Heap;
 }
 
 /// Memory at one address for GPU and host; move-only. The device outlives it.
-template <OperatingSystem Os> class Memory {
+template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
  public:
   using Device = umq::Device<Os>;
 
@@ -46,17 +46,16 @@ template <OperatingSystem Os> class Memory {
   Memory& operator=(const Memory&) = delete;
   Memory(Memory&& other) noexcept { *this = std::move(other); }
   Memory& operator=(Memory&& other) noexcept {
+    std::swap<PlacedMemory<Os>>(*this, other);
     std::swap(device_, other.device_);
-    std::swap(place_, other.place_);
     std::swap(buffer_, other.buffer_);
     std::swap(mapped_, other.mapped_);
-    std::swap(heap_, other.heap_);
     return *this;
   }
   ~Memory() {
     if (mapped_) (void)give_back(*device_, kGemVa, mapping(VaOperation::unmap, 0));
     // Addresses that the GPU still has must be nobody else's.
-    if (!buffer_.close()) place_.keep();
+    if (!buffer_.close()) this->keep_addresses();
   }
 
   /// Allocates `bytes`, rounded up to pages, and maps them for the GPU, and for the host where the heap says so. Memory
@@ -65,8 +64,7 @@ template <OperatingSystem Os> class Memory {
   /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
   [[nodiscard]] static Result<Memory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
                                                Access access) noexcept {
-    if (bytes == 0) return fail(Errc::invalid_argument, "memory of 0 bytes is allocated");
-    const auto size = CheckedSize(bytes).aligned(kPageBytes).get("an allocation");
+    const auto size = PlacedMemory<Os>::whole_pages(bytes);
     if (!size) return pass(size);
     if (heap != Heap::host_visible) {
       // Where video memory is full, the driver takes the host's, without a word.
@@ -77,10 +75,7 @@ template <OperatingSystem Os> class Memory {
     }
     Memory memory;
     memory.device_ = &device;
-    memory.heap_ = heap;
-    auto place = Mapping<Os>::make(device.os(), {.bytes = *size}, "addresses");
-    if (!place) return pass(place);
-    memory.place_ = std::move(*place);
+    if (auto r = memory.take_addresses(device.os(), heap, *size); !r) return pass(r);
     if (memory.address() + *size > device.address_end())
       return fail(Errc::unsupported_device, "the process has addresses up to ", memory.address() + *size,
                   ", the GPU takes those below ", device.address_end());
@@ -90,24 +85,10 @@ template <OperatingSystem Os> class Memory {
     if (heap != Heap::device_local) {
       const auto offset = memory.buffer_.file_offset();
       if (!offset) return pass(offset);
-      const SystemValue at = device.os().map({.address = memory.address(),
-                                              .bytes = *size,
-                                              .protection = Protection::read_write,
-                                              .file = device.render_file(),
-                                              .offset = *offset});
-      if (at < 0) return system_failure(at, "mapping", "memory of the GPU");
+      if (auto r = memory.show_to_host(device.os(), device.render_file(), *offset); !r) return pass(r);
     }
     if (auto r = memory.map(va_flags(heap, access)); !r) return pass(r);
     return memory;
-  }
-
-  /// For the GPU, and for the host where it sees the memory.
-  [[nodiscard]] std::uint64_t address() const noexcept { return place_.address(); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return place_.bytes(); }
-  /// The bytes for the host; none in Heap::device_local.
-  [[nodiscard]] std::span<std::byte> span() const noexcept {
-    if (heap_ == Heap::device_local) return {};
-    return place_.span();
   }
 
  private:
@@ -118,8 +99,8 @@ template <OperatingSystem Os> class Memory {
     return {.handle = buffer_.handle(),
             .operation = operation,
             .flags = flags,
-            .va_address = address(),
-            .map_size = bytes()};
+            .va_address = this->address(),
+            .map_size = this->bytes()};
   }
 
   /// Maps for the GPU and waits until the page tables say so: a user queue runs without asking the kernel.
@@ -147,13 +128,8 @@ template <OperatingSystem Os> class Memory {
   }
 
   const Device* device_ = nullptr;
-  // Goes last: its addresses are in use until the buffer is closed.
-  Mapping<Os> place_{};
   GemBuffer<Os> buffer_{};
   bool mapped_ = false;
-  Heap heap_ = Heap::device_local;
 };
-
-template <OperatingSystem Os> using Pool = MemoryPool<Memory<Os>>;
 
 }  // namespace zrt::inline ZRT_ABI::pm4::umq

@@ -11,10 +11,37 @@ namespace zrt::inline ZRT_ABI::pm4::umq {
 
 using pm4::TransportOptions;
 
-/// One compute queue; move-only, used by one thread at a time. The device outlives it.
-///
-/// submit() and wait() make no system call; see FencedRing for the fences.
-template <OperatingSystem Os> class Transport {
+/// What the driver knows of a queue that does not go on. It tells of a file's last fault for ever: one that was there
+/// before the queue was another's.
+template <OperatingSystem Os> struct Losses {
+  const Device<Os>* device = nullptr;
+  std::uint32_t lost_before = 0;
+  GpuvmFault fault_before{};
+
+  /// Errors as Device::ask_for().
+  [[nodiscard]] static Result<Losses> from_now_on(const Device<Os>& device) noexcept {
+    Losses losses{&device};
+    if (auto r = device.ask_for(InfoQuery::vram_lost_counter, losses.lost_before); !r) return pass(r);
+    if (auto r = device.ask_for(InfoQuery::gpuvm_fault, losses.fault_before); !r) return pass(r);
+    return losses;
+  }
+
+  [[nodiscard]] Result<void> operator()(std::uint64_t fence) const noexcept {
+    GpuvmFault fault;
+    if (const auto asked = device->ask_for(InfoQuery::gpuvm_fault, fault);
+        asked && (fault.addr != fault_before.addr || fault.status != fault_before.status))
+      return fail(Errc::spec_violation, "the GPU touched memory at ", std::string_view(Hex(fault.addr)),
+                  " that it may not ", (fault.status & kFaultWrote) != 0 ? "write" : "read", " (status ",
+                  std::string_view(Hex(fault.status)), "); fence ", fence, " is lost");
+    std::uint32_t lost = lost_before;
+    if (const auto asked = device->ask_for(InfoQuery::vram_lost_counter, lost); asked && lost != lost_before)
+      return fail(Errc::unsupported_device, "the GPU was reset; fence ", fence, " is lost");
+    return {};
+  }
+};
+
+/// One compute queue; move-only. The device outlives it. See FencedRing for submit() and wait().
+template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>> {
  public:
   using Device = umq::Device<Os>;
   using Memory = umq::Memory<Os>;
@@ -25,11 +52,8 @@ template <OperatingSystem Os> class Transport {
   /// Errors: Errc::invalid_argument for a ring of another size; those of Memory, of Queue and of wait().
   [[nodiscard]] static Result<Transport> open(const Device& device, const TransportOptions& options = {}) noexcept {
     if (auto r = check(options); !r) return pass(r);
-    std::uint32_t lost_before = 0;
-    if (auto r = device.ask_for(InfoQuery::vram_lost_counter, lost_before); !r) return pass(r);
-    // The driver tells of a file's last fault for ever; one that was there before is another queue's.
-    GpuvmFault fault_before;
-    if (auto r = device.ask_for(InfoQuery::gpuvm_fault, fault_before); !r) return pass(r);
+    const auto losses = Losses<Os>::from_now_on(device);
+    if (!losses) return pass(losses);
     auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
     if (!ring) return pass(ring);
     // A buffer of one page for each pointer: the kernel pins the write pointer's alone, and takes no larger one.
@@ -68,48 +92,21 @@ template <OperatingSystem Os> class Transport {
         reinterpret_cast<std::uint64_t*>(write_pointer->span().data()),
         reinterpret_cast<volatile std::uint64_t*>(doorbell_page->span().data() + kDoorbell * 8));
     if (!view) return pass(view);
-    const FencedRing<Os> fenced(device.os(),
-                                {.ring = *view,
-                                 .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
-                                 .fence_address = fence->address(),
-                                 .read_pointer = reinterpret_cast<const std::uint64_t*>(read_pointer->span().data()),
-                                 .queue = queue->id(),
-                                 .generation = device.target().generation,
-                                 .timeout = options.timeout});
-    Transport transport(device, fenced, lost_before, fault_before, std::move(*ring), std::move(*write_pointer),
-                        std::move(*read_pointer), std::move(*fence), std::move(*eop), std::move(*doorbells),
-                        std::move(*doorbell_page), std::move(*queue));
+    const FencedRing<Os, Losses<Os>> fenced(
+        device.os(),
+        {.ring = *view,
+         .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
+         .fence_address = fence->address(),
+         .read_pointer = reinterpret_cast<const std::uint64_t*>(read_pointer->span().data()),
+         .queue = queue->id(),
+         .generation = device.target().generation,
+         .timeout = options.timeout},
+        *losses);
+    Transport transport(device, fenced, std::move(*ring), std::move(*write_pointer), std::move(*read_pointer),
+                        std::move(*fence), std::move(*eop), std::move(*doorbells), std::move(*doorbell_page),
+                        std::move(*queue));
     if (auto r = transport.use_every_unit(options.timeout); !r) return pass(r);
     return transport;
-  }
-
-  /// Hands packets to the queue, with a fence behind them; returns the fence for wait(). Waits for room where the ring
-  /// is full.
-  ///
-  /// Errors: Errc::capacity_exceeded for packets that the whole ring cannot hold; those of wait().
-  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets) noexcept {
-    return fenced_.submit(packets, known_loss());
-  }
-
-  /// True when everything before `fence` is done and visible to the host.
-  [[nodiscard]] bool passed(std::uint64_t fence) const noexcept { return fenced_.passed(fence); }
-  /// The last fence that was passed.
-  [[nodiscard]] std::uint64_t last_passed() const noexcept { return fenced_.last_passed(); }
-
-  /// Waits until `fence` is passed, at most `timeout` nanoseconds.
-  ///
-  /// Errors: Errc::invalid_argument for a fence that nothing submitted will write; spec_violation where the GPU touched
-  /// memory that it may not; unsupported_device where it was reset; limit_exceeded after the timeout, with the ring's
-  /// write and read pointers, the last fence that was passed and the packets behind it. After one of the last three the
-  /// queue takes nothing more: close it.
-  [[nodiscard]] Result<void> wait(std::uint64_t fence, std::uint64_t timeout) noexcept {
-    return fenced_.wait(fence, timeout, known_loss());
-  }
-
-  /// Calls `visit(const PacketView&)` for the packets of the ring behind the last fence that was passed, `visit(Error)`
-  /// for one that cannot be read; at most a page of dwords.
-  template <class Visit> void for_each_pending(Visit&& visit) const noexcept {
-    fenced_.for_each_pending(std::forward<Visit>(visit));
   }
 
   /// The packet that executes a buffer of packets, in the form that this queue takes.
@@ -118,19 +115,16 @@ template <OperatingSystem Os> class Transport {
   }
 
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
-  [[nodiscard]] const Ring& ring() const noexcept { return fenced_.ring(); }
 
  private:
   // Which of its page's doorbells the queue has.
   static constexpr std::uint32_t kDoorbell = 4;
 
-  Transport(const Device& device, const FencedRing<Os>& fenced, std::uint32_t lost_before,
-            const GpuvmFault& fault_before, Memory ring, Memory write_pointer, Memory read_pointer, Memory fence,
-            Memory eop, GemBuffer<Os> doorbells, Mapping<Os> doorbell_page, Queue<Os> queue) noexcept
-      : device_(&device),
-        fenced_(fenced),
-        lost_before_(lost_before),
-        fault_before_(fault_before),
+  Transport(const Device& device, const FencedRing<Os, Losses<Os>>& fenced, Memory ring, Memory write_pointer,
+            Memory read_pointer, Memory fence, Memory eop, GemBuffer<Os> doorbells, Mapping<Os> doorbell_page,
+            Queue<Os> queue) noexcept
+      : FencedRing<Os, Losses<Os>>(fenced),
+        device_(&device),
         ring_(std::move(ring)),
         write_pointer_(std::move(write_pointer)),
         read_pointer_(std::move(read_pointer)),
@@ -148,35 +142,16 @@ template <OperatingSystem Os> class Transport {
     const std::size_t engines = device_->shader_engines() < masks.size() ? device_->shader_engines() : masks.size();
     write_preamble(writer, std::span<const std::uint32_t>(masks).first(engines));
     if (const auto r = writer.finish(); !r) return pass(r);
-    const auto fence = submit(std::span<const std::uint32_t>(packets).first(writer.size()));
+    const auto fence = this->submit(std::span<const std::uint32_t>(packets).first(writer.size()));
     if (!fence) return pass(fence);
-    return wait(*fence, timeout);
+    return this->wait(*fence, timeout);
   }
   [[nodiscard]] Result<void> use_every_unit(std::uint64_t timeout) noexcept {
     if (device_->target().generation == Generation::gfx11) return preamble<Gfx1100>(timeout);
     return preamble<Gfx1201>(timeout);
   }
 
-  /// Asks the driver, for FencedRing.
-  [[nodiscard]] auto known_loss() const noexcept {
-    return [this](std::uint64_t fence) noexcept -> Result<void> {
-      GpuvmFault fault;
-      if (const auto asked = device_->ask_for(InfoQuery::gpuvm_fault, fault);
-          asked && (fault.addr != fault_before_.addr || fault.status != fault_before_.status))
-        return fail(Errc::spec_violation, "the GPU touched memory at ", std::string_view(Hex(fault.addr)),
-                    " that it may not ", (fault.status & kFaultWrote) != 0 ? "write" : "read", " (status ",
-                    std::string_view(Hex(fault.status)), "); fence ", fence, " is lost");
-      std::uint32_t lost = lost_before_;
-      if (const auto asked = device_->ask_for(InfoQuery::vram_lost_counter, lost); asked && lost != lost_before_)
-        return fail(Errc::unsupported_device, "the GPU was reset; fence ", fence, " is lost");
-      return {};
-    };
-  }
-
   const Device* device_;
-  FencedRing<Os> fenced_;
-  std::uint32_t lost_before_;
-  GpuvmFault fault_before_;
   // In the order in which they are made; they go in the opposite one, the queue before its buffers.
   Memory ring_;
   Memory write_pointer_;

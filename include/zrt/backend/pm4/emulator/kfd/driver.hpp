@@ -57,7 +57,7 @@ class KfdDriver {
         return in_vm<kfd::MapMemory>(request, argument, [&](kfd::MapMemory& m) { return buffers_.map(m); });
       case ioctl_number(kfd::kUnmapMemory):
         return in_vm<kfd::MapMemory>(request, argument, [&](kfd::MapMemory& m) {
-          if (const BufferObject* object = buffers_.find(m.handle)) queues_.evict_users_of(object->address);
+          if (const BufferObject* object = buffers_.find(m.handle)) queues_.evict_users_of(object->address, object->bytes);
           return buffers_.unmap(m);
         });
       case ioctl_number(kfd::kCreateQueue):

@@ -3,57 +3,41 @@
 #pragma once
 
 #include <zrt/backend/pm4/emulator/kfd/events.hpp>
-#include <zrt/backend/pm4/emulator/ring_queue.hpp>
-#include <zrt/core/owned.hpp>
+#include <zrt/backend/pm4/emulator/queue_set.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// Queues with their doorbells.
-///
-/// A queue looks at its doorbell when advance() is called; stopped() says why one stopped.
-class Queues {
+class Queues : public QueueSet {
  public:
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
 
   Queues(const Card& card, Buffers& buffers, Events& events, Refusal& refuse, GridHook grids,
          const Allocator& allocator) noexcept
-      : card_(card),
-        buffers_(buffers),
-        events_(events),
-        refuse_(refuse),
-        grids_(grids),
-        allocator_(allocator),
-        queues_(allocator) {}
+      : QueueSet(card, grids, allocator, 0), card_(card), buffers_(buffers), events_(events), refuse_(refuse) {}
 
   [[nodiscard]] SystemValue create(kfd::CreateQueue& c) noexcept {
     if (const SystemValue r = check(c); r != 0) return r;
     if (const SystemValue r = check_buffers(c); r != 0) return r;
-    auto queue = Owned<Queue>::make(allocator_, buffers_.memory(), *card_.target, allocator_);
-    if (!queue || queues_.size() == kSlots ||
-        !(*queue)->ring.open(next_, {.ring = c.ring_base_address,
-                                     .bytes = c.ring_size,
-                                     .write_pointer = c.write_pointer_address,
-                                     .read_pointer = c.read_pointer_address}))
-      return refuse_(ENOMEM, "CREATE_QUEUE: the model has no memory, or no doorbell is left");
-    Queue& q = **queue;
-    q.slot = free_slot();
-    q.made = c;
-    doorbells_[q.slot] = 0;
-    if (!queues_.push_back(std::move(*queue))) return refuse_(ENOMEM, "CREATE_QUEUE: the model has no memory");
-    ++next_;
-    c.queue_id = q.ring.id();
-    c.doorbell_offset = doorbell_base() + q.slot * 8;
+    std::uint64_t* const doorbell = free_doorbell();
+    const HostedQueue* const queue =
+        doorbell == nullptr ? nullptr
+                            : add(buffers_.memory(),
+                                  {.ring = c.ring_base_address,
+                                   .bytes = c.ring_size,
+                                   .write_pointer = c.write_pointer_address,
+                                   .read_pointer = c.read_pointer_address},
+                                  doorbell,
+                                  {c.ring_base_address, page_of(c.write_pointer_address),
+                                   page_of(c.read_pointer_address), c.eop_buffer_address, c.ctx_save_restore_address});
+    if (queue == nullptr) return refuse_(ENOMEM, "CREATE_QUEUE: the model has no memory, or no doorbell is left");
+    c.queue_id = queue->ring.id();
+    c.doorbell_offset = doorbell_base() + static_cast<std::uint64_t>(doorbell - doorbells_.data()) * 8;
     return 0;
   }
 
   [[nodiscard]] SystemValue destroy(const kfd::DestroyQueue& d) noexcept {
-    for (Owned<Queue>& queue : queues_) {
-      if (queue->ring.id() != d.queue_id) continue;
-      queue = std::move(queues_.back());
-      queues_.pop_back();
-      return 0;
-    }
-    return refuse_(EINVAL, "DESTROY_QUEUE: there is no queue ", d.queue_id);
+    return remove(d.queue_id) ? 0 : refuse_(EINVAL, "DESTROY_QUEUE: there is no queue ", d.queue_id);
   }
 
   /// The page of the doorbells, for whoever maps it with the file of the calls.
@@ -66,72 +50,32 @@ class Queues {
     return address == static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(doorbells_.data()));
   }
 
-  /// A queue whose ring, pages or save area are taken away leaves the chip.
-  void evict_users_of(std::uint64_t address) noexcept {
-    for (Owned<Queue>& queue : queues_)
-      for (const std::uint64_t used : {queue->made.ring_base_address, page_of(queue->made.write_pointer_address),
-                                       page_of(queue->made.read_pointer_address), queue->made.eop_buffer_address,
-                                       queue->made.ctx_save_restore_address})
-        if (used == address && !queue->ring.stopped())
-          stop(*queue, Error::of(Errc::spec_violation, "a buffer of queue ", queue->ring.id(), " at ",
-                                 hex(address).view(), " was taken away"));
-  }
-
-  void lose_next_fence() noexcept {
-    for (Owned<Queue>& queue : queues_) queue->ring.processor().lose_next_fence();
-  }
-
   /// The GPU is reset: what its queues had to do and its memory are lost, and their processes are told.
   void reset() noexcept {
     buffers_.lose_video();
-    for (Owned<Queue>& queue : queues_) stop(*queue, Error::of(Errc::unsupported_device, "the GPU was reset"));
+    stop_all(Error::of(Errc::unsupported_device, "the GPU was reset"));
     events_.raise(kfd::EventType::hw_exception, {});
   }
 
   /// Lets every queue execute up to its next fence. Whether some packet was executed.
   bool advance() noexcept {
-    bool any = false;
-    for (Owned<Queue>& queue : queues_) {
-      const std::uint64_t packets = queue->ring.counters().packets;
-      advance(*queue);
-      any = any || queue->ring.counters().packets != packets;
-    }
-    return any;
-  }
-
-  /// Why the last queue that stopped did; empty while none has.
-  [[nodiscard]] std::string_view stopped() const noexcept { return why_stopped_.text(); }
-  /// The last access that memory did not allow.
-  [[nodiscard]] const QueueFault& fault() const noexcept { return fault_; }
-  [[nodiscard]] std::size_t count() const noexcept { return queues_.size(); }
-  [[nodiscard]] std::uint64_t doorbells_rung() const noexcept { return rung_; }
-  /// What all queues have done, those that were destroyed left out.
-  [[nodiscard]] QueueCounters counters() const noexcept {
-    QueueCounters all;
-    for (const Owned<Queue>& queue : queues_) all += queue->ring.counters();
-    return all;
+    return advance_each([this](bool interrupted, bool faulted) noexcept {
+      if (interrupted) events_.interrupt();
+      if (faulted) tell(fault());
+    });
   }
 
  private:
-  struct Queue {
-    Queue(const AddressSpace& memory, const TargetFacts& target, const Allocator& allocator) noexcept
-        : ring(memory, target, allocator) {}
-    std::size_t slot = 0;
-    kfd::CreateQueue made{};
-    RingQueue ring;
-  };
   static constexpr std::size_t kSlots = kDoorbellBytes / 8;
 
   [[nodiscard]] static std::uint64_t page_of(std::uint64_t address) noexcept { return address & ~(kPageBytes - 1); }
   [[nodiscard]] std::uint64_t doorbell_base() const noexcept {
     return std::uint64_t{3} << 62 | std::uint64_t{card_.gpu_id & 0xffffu} << 46;
   }
-  [[nodiscard]] std::size_t free_slot() const noexcept {
-    for (std::size_t slot = 0;; ++slot) {
-      bool taken = false;
-      for (const Owned<Queue>& queue : queues_) taken = taken || queue->slot == slot;
-      if (!taken) return slot;
-    }
+  [[nodiscard]] std::uint64_t* free_doorbell() noexcept {
+    for (std::uint64_t& doorbell : doorbells_)
+      if (!rings_in({&doorbell, 1})) return &doorbell;
+    return nullptr;
   }
 
   /// What every kernel compares.
@@ -189,19 +133,8 @@ class Queues {
     return 0;
   }
 
-  void advance(Queue& q) noexcept {
-    const std::uint64_t interrupts = q.ring.counters().interrupts, rung = q.ring.doorbells_rung();
-    const auto ran = q.ring.advance(__atomic_load_n(&doorbells_[q.slot], __ATOMIC_ACQUIRE), grids_);
-    rung_ += q.ring.doorbells_rung() - rung;
-    if (q.ring.counters().interrupts != interrupts) events_.interrupt();
-    if (ran) return;
-    why_stopped_ = ran.error();
-    if (q.ring.fault().happened()) tell(q.ring.fault());
-  }
-
   /// The event of an access that memory does not allow; as the kernel's, it names the page.
   void tell(const QueueFault& fault) noexcept {
-    fault_ = fault;
     const AccessFault& access = fault.access;
     events_.raise(kfd::EventType::memory,
                   {.not_present = access.mapped ? 0u : 1u,
@@ -211,22 +144,10 @@ class Queues {
                    .gpu_id = card_.gpu_id});
   }
 
-  void stop(Queue& q, const Error& why) noexcept {
-    q.ring.stop();
-    why_stopped_ = why;
-  }
-
   const Card& card_;
   Buffers& buffers_;
   Events& events_;
   Refusal& refuse_;
-  GridHook grids_;
-  Allocator allocator_;
-  Vector<Owned<Queue>> queues_;
-  Error why_stopped_{};
-  QueueFault fault_{};
-  std::uint32_t next_ = 0;
-  std::uint64_t rung_ = 0;
   alignas(64) std::array<std::uint64_t, kSlots> doorbells_{};
 };
 
