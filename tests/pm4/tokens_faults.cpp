@@ -25,6 +25,7 @@ constexpr std::string_view kPrompt = "the king of the north, and his son";
 /// A machine whose card is reached by the way that its kernel has.
 struct Machine {
   explicit Machine(const KernelVersion& kernel, const ThreadHook& threads = {}) : card({.kernel = kernel}, threads) {}
+  explicit Machine(const pm4::emulator::Card& described) : card(described) {}
 
   [[nodiscard]] Result<Engine<Pm4Backend>> open(DeviceOptionsOf<Pm4Backend> device = {.kernels = engines::kernels()}) {
     device.os = &card.os();
@@ -166,6 +167,41 @@ TEST_P(EngineFaults, KernelFilesThatAreDamagedOrAnothersOpenNoEngine) {
   refused(Errc::not_found, without_one);
   refused(Errc::duplicate_name, twice);
   machine.expect_usable();
+}
+
+TEST_P(EngineFaults, NoEngineOpensWhereTheCardIsFullOrACallFails) {
+  std::uint64_t bytes = 0, calls = 0;
+  {
+    Machine machine(GetParam());
+    bytes = machine.card.model().available_video();
+    const auto engine = machine.open();
+    ASSERT_TRUE(engine) << engine.error().text();
+    bytes -= machine.card.model().available_video();
+    calls = machine.card.model().calls();
+  }
+  constexpr std::uint64_t parts = 12;
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    Machine machine({.video_bytes = align_up(bytes * i / parts, pm4::kPageBytes), .kernel = GetParam()});
+    {
+      const auto engine = machine.open();
+      ASSERT_FALSE(engine) << i;
+      EXPECT_EQ(engine.error().code(), Errc::out_of_memory) << engine.error().text();
+    }
+    machine.expect_empty();
+  }
+  std::uint64_t refused = 0;
+  for (std::uint64_t number = 1; number <= calls; number += calls / 24 + 1) {
+    Machine machine(GetParam());
+    machine.card.model().fail_call(number, ENOMEM);
+    {
+      const auto engine = machine.open();
+      refused += !engine;
+      // Where one way to the card fails, the other is taken.
+      EXPECT_TRUE(engine || engine.error().code() == Errc::out_of_memory) << number << ' ' << engine.error().text();
+    }
+    machine.expect_empty();
+  }
+  EXPECT_GT(refused, 8u);
 }
 
 TEST_P(EngineFaults, APromptIsCancelledBetweenItsChunksAndInsideAStep) {

@@ -53,6 +53,29 @@ enum class Segment : u8 { flat, global, scratch, local };
   return false;
 }
 
+/// The addresses of all lanes, in one pass: where they lie, and what of them follows each other.
+struct AddressSpread {
+  u64 low = 0, high = 0;
+  unsigned repeats = 0;  ///< lanes with the address of the lane before
+  unsigned runs = 1;     ///< of lanes that lie side by side
+
+  AddressSpread(const u64* address, unsigned bytes) noexcept : low(address[0]), high(address[kLanes - 1]) {
+    u64 backwards = 0;
+    for (unsigned i = 1; i < kLanes; ++i) {
+      const u64 step = address[i] - address[i - 1];
+      backwards |= step;
+      repeats += step == 0 ? 1u : 0u;
+      runs += step != 0 && step != bytes ? 1u : 0u;
+    }
+    if (backwards >> 63 == 0) [[likely]]
+      return;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      low = address[i] < low ? address[i] : low;
+      high = address[i] > high ? address[i] : high;
+    }
+  }
+};
+
 /// Counts an access of `bytes` per lane; lanes come in ascending order.
 class TrafficMeter {
  public:
@@ -70,16 +93,10 @@ class TrafficMeter {
     next_ = address + bytes_;
   }
   /// All 32 lanes at once, in one region.
-  void all(const Region* region, const u64* address) noexcept {
+  void all(const Region* region, const AddressSpread& spread) noexcept {
     region_ = region;
-    unsigned repeats = 0, breaks = 1;
-    for (unsigned i = 1; i < kLanes; ++i) {
-      const bool same = address[i] == address[i - 1];
-      repeats += same ? 1u : 0u;
-      breaks += !same && address[i] != address[i - 1] + bytes_ ? 1u : 0u;
-    }
-    total_ = u64{kLanes - repeats} * bytes_;
-    runs_ = breaks;
+    total_ = u64{kLanes - spread.repeats} * bytes_;
+    runs_ = spread.runs;
   }
   void flush() noexcept {
     if (region_ == nullptr || region_->id >= wave_.group->counters->regions.size()) return;

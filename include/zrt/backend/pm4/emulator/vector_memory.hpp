@@ -117,13 +117,11 @@ struct LaneMemory {
 template <Segment kSegment>
 [[nodiscard]] LaneMemory lane_memory(Wave& w, const Addresses& a, u32 active, unsigned bytes, bool store) noexcept {
   if (kSegment != Segment::global && kSegment != Segment::local) return {};
-  u64 low = ~u64{0}, high = 0;
-  if (active == ~u32{0}) {
-    for (unsigned i = 0; i < kLanes; ++i) {
-      low = a.lane[i] < low ? a.lane[i] : low;
-      high = a.lane[i] > high ? a.lane[i] : high;
-    }
-  } else {
+  const AddressSpread spread(a.lane, bytes);
+  u64 low = spread.low, high = spread.high;
+  if (active != ~u32{0}) {
+    low = ~u64{0};
+    high = 0;
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       low = a.lane[i] < low ? a.lane[i] : low;
@@ -148,7 +146,7 @@ template <Segment kSegment>
     }
     TrafficMeter meter(w, bytes, store);
     if (active == ~u32{0})
-      meter.all(region, a.lane);
+      meter.all(region, spread);
     else
       for (unsigned i = 0; i < kLanes; ++i)
         if ((active >> i & 1u) != 0) meter.lane(region, a.lane[i]);
