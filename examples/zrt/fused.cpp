@@ -5,7 +5,7 @@
 #include "output.hpp"
 #include "tensor_output.hpp"
 #include "tensor_program.hpp"
-#include <zrt/ir/fused/instantiate.hpp>
+#include <zrt/exec/fused_steps.hpp>
 #include <zrt/ir/fused/json.hpp>
 
 #include <algorithm>
@@ -99,7 +99,8 @@ int fused_run(const FusedOptions& o) {
     if (!code) return broken(*source, cut, code.error());
     return print(code->view()) ? kOk : cannot_write("stdout");
   }
-  const auto in_mode = fused::instantiate(*source, types, o.training, &cut);
+  zrt::Vector<ptir::ValueId> first_values;
+  const auto in_mode = fused::instantiate(*source, types, o.training, &cut, &first_values);
   if (!in_mode) return broken(*source, cut, in_mode.error());
   // A program that draws takes the run's seed after the feeds.
   if (in_mode->regions[0].parameters.size() > arrays->size()) {
@@ -109,14 +110,24 @@ int fused_run(const FusedOptions& o) {
   std::vector<ptir::Shape> shapes;
   for (const ptir::Parameter& parameter : in_mode->regions[0].parameters) shapes.push_back(parameter.type.shape);
   const auto ready = ready_program(*in_mode, shapes, o.backend, o.threads, true);
-  if (!ready) return failed(ready.error());
+  if (!ready) {
+    cut.step = zrt::exec::first_step_of(*source, ready.error().opcode());
+    cut.backend = zrt::Name(o.backend);
+    return broken(*source, cut, ready.error());
+  }
   const zrt::plan::ExecutionPlan& plan = (*ready)->plan().plan;
   std::vector<zrt::ConstTensorView> inputs;
   for (const Array& array : *arrays) inputs.push_back({array.type.dtype, array.type.shape, array.data});
   std::vector<Array> outputs = room_for_outputs(plan);
   std::vector<zrt::TensorView> views;
   for (Array& array : outputs) views.push_back({array.type.dtype, array.type.shape, array.data});
-  if (auto r = (*ready)->run(inputs, views); !r) return failed(r.error());
+  if (auto r = (*ready)->run(inputs, views); !r) {
+    const auto steps = zrt::exec::plan_steps(*in_mode, first_values.span(), plan, zrt::system_allocator());
+    if (steps && r.error().phase() == zrt::Phase::step && r.error().instruction() < steps->size())
+      cut.step = (*steps)[r.error().instruction()];
+    cut.backend = zrt::Name((*ready)->backend());
+    return broken(*source, cut, r.error());
+  }
   return show_tensors(output_names(*source), plan, outputs, o.out, o.json);
 }
 

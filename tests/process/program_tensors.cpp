@@ -178,5 +178,19 @@ TEST_F(Program, RunsAFusedProgramInBothModes) {
   EXPECT_NE(broken.err.find("step 1 (elementwise_binary)"), std::string::npos) << broken.err;
 }
 
+TEST_F(Program, NamesTheStepOfAFusedProgramThatDataBreaks) {
+  const std::string source = file("take.json", R"({"version":1,"feeds":[0,1],"steps":[
+{"step_id":3,"op_name":"stop_gradient","input_ids":[0],"attrs":{},"result_id":2,"mode_sensitive":false},
+{"step_id":5,"op_name":"take","input_ids":[2,1],"attrs":{},"result_id":3,"mode_sensitive":false}],
+"outputs":{"y":3}})");
+  const std::string x = "0=" + file("x.npy", npy("<f4", "2,", elements<float>({1, 2})));
+  const std::string i = "1=" + file("i.npy", npy("<i4", "2,", elements<std::int32_t>({0, 2})));
+  const Outcome broken = run({"fused", "run", source, "--feed", x, "--feed", i});
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_NE(broken.err.find("step 5 (take): "), std::string::npos) << broken.err;
+  EXPECT_NE(broken.err.find("\n  input 2: produced, from step 3 (stop_gradient)"), std::string::npos) << broken.err;
+  EXPECT_NE(broken.err.find("\n  backend inspected: cpu"), std::string::npos) << broken.err;
+}
+
 }  // namespace
 }  // namespace zrt::test

@@ -233,7 +233,7 @@ TEST(FusedCutWire, TellsBothSidesOfTheBreak) {
   types.erase(types.begin() + 1);
   expect_report(
       report_of(program, types, Errc::invalid_argument),
-      {"step 4 (batch_norm): feed 1 is not bound", "feed 1: not bound", "input 5: produced, from step 0 (dropout)",
+      {"step 4 (batch_norm): feed 1 is not bound\n  feed 1: not bound\n  input 5: produced, from step 0 (dropout)\n",
        "input 1: bound", "result 7: declared as f32[?N, 3]", "attribute epsilon is also read as eps"});
 
   types = sample_types();
@@ -247,7 +247,7 @@ TEST(FusedCutWire, TellsBothSidesOfTheBreak) {
   types = sample_types();
   types[0].type.shape = {4, 2};
   expect_report(report_of(program, types, Errc::shape_mismatch),
-                {"value 0", "expected f32[?N, 3]", "actual f32[4, 2]"});
+                {"\n  value 0\n  expected f32[?N, 3]\n  actual f32[4, 2]\n"});
 
   const auto wrong_meta = parsed(
       edited("{\"id\":7,\"dtype\":\"f32\",\"shape\":[\"?N\",3]}", "{\"id\":7,\"dtype\":\"f32\",\"shape\":[9,3]}"));

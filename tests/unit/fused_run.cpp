@@ -172,5 +172,47 @@ TYPED_TEST(FusedRun, NamesTheBackendThatLacksAnOp) {
       << report.view();
 }
 
+// Two steps of one op, of which data breaks the second, and one that nothing reads.
+TYPED_TEST(FusedRun, NamesTheStepWhoseDataBreaksItsOp) {
+  const auto program = parsed(R"({"version":1,"feeds":[0,1,2],"steps":[
+{"step_id":1,"op_name":"take","input_ids":[0,1],"attrs":{},"result_id":9,"mode_sensitive":false},
+{"step_id":2,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5},"result_id":3,"mode_sensitive":true},
+{"step_id":4,"op_name":"take","input_ids":[3,1],"attrs":{},"result_id":4,"mode_sensitive":false},
+{"step_id":6,"op_name":"take","input_ids":[4,2],"attrs":{},"result_id":5,"mode_sensitive":false},
+{"step_id":7,"op_name":"elementwise_unary","input_ids":[5],"attrs":{"op":"exp"},"result_id":6,"mode_sensitive":false}],
+"outputs":{"y":6}})");
+  const ir::ptir::TensorType index{DType::si64, {3}};
+  const std::vector<fused::FeedType> types{{0, {DType::f32, {3}}}, {1, index}, {2, index}};
+  auto runner = FusedRunner<TypeParam>::make(program, types);
+  ASSERT_TRUE(runner) << runner.error().text();
+  const std::vector<float> x{1, 2, 3};
+  const std::vector<std::int64_t> good{0, 1, 2}, bad{0, 3, 1};
+  std::vector<float> y(3);
+  const std::vector<TensorView> outputs{room(kVector, y)};
+  const auto indices = [](const std::vector<std::int64_t>& data) {
+    return ConstTensorView{DType::si64, kVector, std::as_bytes(std::span(data))};
+  };
+  const BoundFeed first{0, view(kVector, x)}, second{1, indices(good)}, third{2, indices(bad)};
+  for (const bool training : {false, true}) {
+    const std::vector<BoundFeed> feeds{first, second, third};
+    fused::CutWire cut;
+    const auto ran = runner->run(feeds, outputs, training, 0, {}, &cut);
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(ran.error().code(), Errc::spec_violation);
+    String report;
+    ASSERT_TRUE(fused::append_report(report, program, cut, ran.error()));
+    for (const std::string& piece :
+         {std::string("step 6 (take): "), std::string("\n  input 4: produced, from step 4 (take)\n  input 2: bound\n"),
+          std::string("\n  result 5, to step 7 (elementwise_unary)\n"),
+          "\n  backend inspected: " + std::string(TypeParam::name)})
+      EXPECT_NE(report.view().find(piece), std::string_view::npos) << piece << "\nis not in\n" << report.view();
+  }
+  fused::CutWire cut;
+  EXPECT_FALSE(runner->run(std::vector<BoundFeed>{first, third}, outputs, false, 0, {}, &cut));
+  EXPECT_EQ(cut.unbound, fused::ValueId{1});
+  EXPECT_TRUE(runner->run(std::vector<BoundFeed>{first, second, {2, indices(good)}}, outputs, false, 0, {}, &cut));
+  EXPECT_EQ(cut.step, fused::CutWire::kNone);
+}
+
 }  // namespace
 }  // namespace fused_run_test

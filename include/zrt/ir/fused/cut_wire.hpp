@@ -7,6 +7,7 @@
 #include <zrt/ir/fused/program.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
@@ -62,11 +63,16 @@ struct CutWire {
 
 namespace detail {
 
-/// A line of a report, cut at the length of an error's text.
+/// A piece of a report, cut at the length of an error's text.
 template <class... Pieces> Result<void> put(String& out, const Pieces&... pieces) noexcept {
-  Error line;
-  (line.append(pieces), ...);
-  return out.append(line.text());
+  Error piece;
+  (piece.append(pieces), ...);
+  return out.append(piece.text());
+}
+/// The beginning of another line: an error's text has only one.
+template <class... Pieces> Result<void> put_line(String& out, const Pieces&... pieces) noexcept {
+  if (auto r = out.append("\n  "); !r) return r;
+  return put(out, pieces...);
 }
 
 inline Result<void> put_type(String& out, const FusedProgram& p, std::string_view before,
@@ -82,7 +88,7 @@ inline Result<void> put_step(String& out, const Step& step) noexcept {
 inline Result<void> put_wires(String& out, const FusedProgram& p, std::size_t at) noexcept {
   const Step& step = p.steps[at];
   for (const ValueId id : p.inputs_of(step)) {
-    if (auto r = put(out, "\n  input ", id, ": ", name(wire_status(p, at, id))); !r) return r;
+    if (auto r = put_line(out, "input ", id, ": ", name(wire_status(p, at, id))); !r) return r;
     if (const Meta* meta = p.meta_of(id))
       if (auto r = put_type(out, p, ", ", meta->type); !r) return r;
     if (const std::size_t from = producer_of(p, id); from != CutWire::kNone) {
@@ -93,7 +99,7 @@ inline Result<void> put_wires(String& out, const FusedProgram& p, std::size_t at
   // As many readers as help to find the place.
   std::size_t shown = 0;
   for (const ValueId result : p.results_of(step)) {
-    if (auto r = put(out, "\n  result ", result); !r) return r;
+    if (auto r = put_line(out, "result ", result); !r) return r;
     if (const Meta* meta = p.meta_of(result))
       if (auto r = put_type(out, p, ": declared as ", meta->type); !r) return r;
     for (std::size_t s = 0; s < p.steps.size() && shown < 8; ++s)
@@ -109,7 +115,7 @@ inline Result<void> put_wires(String& out, const FusedProgram& p, std::size_t at
   if (op == nullptr) return {};
   for (const AttributeAlias& row : kAttributeAliases)
     if (field_name(*op, row.alias) == row.name)
-      if (auto r = put(out, "\n  attribute ", row.name, " is also read as ", row.alias); !r) return r;
+      if (auto r = put_line(out, "attribute ", row.name, " is also read as ", row.alias); !r) return r;
   return {};
 }
 
@@ -127,17 +133,18 @@ inline Result<void> put_wires(String& out, const FusedProgram& p, std::size_t at
   }
   if (auto r = out.append(error.text()); !r) return r;
   if (cut.unbound)
-    if (auto r = detail::put(out, "\n  feed ", *cut.unbound, ": not bound"); !r) return r;
+    if (auto r = detail::put_line(out, "feed ", *cut.unbound, ": not bound"); !r) return r;
   if (cut.step < p.steps.size())
     if (auto r = detail::put_wires(out, p, cut.step); !r) return r;
   if (cut.value)
-    if (auto r = detail::put(out, "\n  value ", *cut.value); !r) return r;
-  if (cut.expected)
-    if (auto r = detail::put_type(out, p, "\n  expected ", *cut.expected); !r) return r;
-  if (cut.actual)
-    if (auto r = detail::put_type(out, p, "\n  actual ", *cut.actual); !r) return r;
+    if (auto r = detail::put_line(out, "value ", *cut.value); !r) return r;
+  for (const auto& [what, type] : {std::pair("\n  expected ", &cut.expected), std::pair("\n  actual ", &cut.actual)}) {
+    if (!*type) continue;
+    if (auto r = out.append(what); !r) return r;
+    if (auto r = detail::put_type(out, p, "", **type); !r) return r;
+  }
   if (!cut.backend.view().empty())
-    if (auto r = detail::put(out, "\n  backend inspected: ", cut.backend.view()); !r) return r;
+    if (auto r = detail::put_line(out, "backend inspected: ", cut.backend.view()); !r) return r;
   return out.append("\n");
 }
 

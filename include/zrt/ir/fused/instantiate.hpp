@@ -86,13 +86,16 @@ namespace detail {
   return {};
 }
 
-/// Emits every step; `values` holds the feeds and takes all results, in the order of their ordinals.
+/// Emits every step; `values` holds the feeds and takes all results, in the order of their ordinals, `first_values` the
+/// first id of what each step becomes.
 [[nodiscard]] inline Result<void> emit_steps(const FusedProgram& p, const ValueOrigins& origins, bool training,
-                                             ptir::Builder& b, RunSeed& seed, Vector<ptir::Tensor>& values,
-                                             CutWire& at) noexcept {
+                                             ptir::Builder& b, RunSeed& seed, Vector<ptir::Tensor>& values, CutWire& at,
+                                             Vector<ptir::ValueId>* first_values = nullptr) noexcept {
   Vector<ptir::Tensor> in(p.store.allocator);
   for (std::size_t s = 0; s < p.steps.size() && !b.failed(); ++s) {
     at.step = s;
+    if (first_values != nullptr)
+      if (auto r = first_values->push_back(b.next_value()); !r) return r;
     in.clear();
     for (const ValueId id : p.inputs_of(p.steps[s]))
       if (auto r = in.push_back(values[origins.find(id)->ordinal]); !r) return r;
@@ -115,13 +118,13 @@ namespace detail {
   return {};
 }
 
-/// Drops the instructions of the main region that no result needs.
-[[nodiscard]] inline Result<void> keep_needed(ptir::Program& program) noexcept {
-  ptir::Region& main = program.regions[0];
+/// Which instructions of the main region its results need: 1 for each of them, by the value's id.
+[[nodiscard]] inline Result<Vector<std::uint8_t>> needed_values(const ptir::Program& program) noexcept {
+  const ptir::Region& main = program.regions[0];
   ptir::ValueId last = 0;
   for (const ptir::Instruction& i : main.instructions) last = std::max(last, i.id);
   Vector<std::uint8_t> needed(program.allocator);
-  if (auto r = needed.resize(std::size_t{last} + 1); !r) return r;
+  if (auto r = needed.resize(std::size_t{last} + 1); !r) return pass(r);
   // Parameters are marked with the rest, those above the last instruction's id apart.
   const auto mark = [&](const ptir::Operand& operand) {
     if (operand.kind != ptir::Operand::Kind::literal && operand.id <= last) needed[operand.id] = 1;
@@ -130,9 +133,17 @@ namespace detail {
   for (std::size_t i = main.instructions.size(); i-- > 0;)
     if (needed[main.instructions[i].id] != 0)
       for (const ptir::Operand& operand : program.operands_of(main.instructions[i])) mark(operand);
+  return needed;
+}
+
+/// Drops the instructions of the main region that no result needs.
+[[nodiscard]] inline Result<void> keep_needed(ptir::Program& program) noexcept {
+  const auto needed = needed_values(program);
+  if (!needed) return pass(needed);
+  ptir::Region& main = program.regions[0];
   std::size_t kept = 0;
   for (const ptir::Instruction& i : main.instructions)
-    if (needed[i.id] != 0) main.instructions[kept++] = i;
+    if ((*needed)[i.id] != 0) main.instructions[kept++] = i;
   return main.instructions.resize(kept);
 }
 
@@ -146,9 +157,11 @@ namespace detail {
 ///
 /// Errors: those of `verify`; Errc::invalid_argument and Errc::duplicate_name for feeds that are not bound
 /// exactly once; Errc::shape_mismatch and Errc::dtype_mismatch where types break a step's rule or disagree
-/// with meta; those of the ops' type rules. `cut`, where given, tells the place.
+/// with meta; those of the ops' type rules. `cut`, where given, tells the place. `first_values`, where given, takes
+/// for each step the first id of what it becomes.
 [[nodiscard]] inline Result<ptir::Program> instantiate(const FusedProgram& p, std::span<const FeedType> feeds,
-                                                       bool training, CutWire* cut = nullptr) noexcept {
+                                                       bool training, CutWire* cut = nullptr,
+                                                       Vector<ptir::ValueId>* first_values = nullptr) noexcept {
   CutWire unasked;
   CutWire& at = cut != nullptr ? *cut : unasked;
   if (auto r = verify(p, &at); !r) return pass(r);
@@ -164,7 +177,7 @@ namespace detail {
   Vector<ptir::Tensor> values(allocator);
   for (std::size_t f = 0; f < types.size(); ++f)
     if (auto r = values.push_back(b.parameter(types[f], Name::of("feed", p.feeds[f]))); !r) return pass(r);
-  if (auto r = detail::emit_steps(p, *origins, training, b, seed, values, at); !r) return pass(r);
+  if (auto r = detail::emit_steps(p, *origins, training, b, seed, values, at, first_values); !r) return pass(r);
   if (!b.failed()) {
     for (const Output& output : p.outputs) b.result(values[origins->find(output.id)->ordinal]);
     for (const StateUpdate& update : p.state_out) {

@@ -133,6 +133,8 @@ class Builder {
       if (p.id == x.operand_.id) return true;
     return false;
   }
+  /// The id that the next value of the region under construction gets; ids ascend.
+  [[nodiscard]] ValueId next_value() const noexcept { return region_ < next_ids_.size() ? next_ids_[region_] : 0; }
   /// Gives the value of `x` a name, which text, JSON and drawings show.
   Tensor name(const Tensor& x, const Name& name) noexcept {
     if (!belongs(x) || x.operand_.kind == Operand::Kind::literal) return x;
