@@ -19,7 +19,7 @@ struct MyBackend {
   using Tensor = zrt::HostTensor;
   using Weight = zrt::HostWeight;
   using State = zrt::HostState;
-  using Scratch = std::span<std::byte>;
+  using Scratch = zrt::Span<std::byte>;
   using Memory = zrt::Buffer;
   using Device = zrt::exec::HostDevice;
   using Program = zrt::exec::HostBackendProgram;

@@ -68,7 +68,7 @@ Json params_json(const zrt::OpRow& row, const zrt::ParamBlock& block) {
 /// Role names with what stands there; absent optional operands are left out. Operands of a role that
 /// repeats are numbered from 0.
 template <class Ref, class Write>
-Json operands_json(std::span<const zrt::Role> roles, bool repeats, std::span<const Ref> refs, Ref absent, Write write) {
+Json operands_json(std::span<const zrt::Role> roles, bool repeats, zrt::Span<const Ref> refs, Ref absent, Write write) {
   Json out = Json::object();
   for (std::size_t i = 0; i < refs.size(); ++i) {
     if (refs[i] == absent) continue;

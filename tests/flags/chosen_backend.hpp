@@ -37,7 +37,7 @@ struct Recorder {
   Recorder(Program& program, const Device& device) noexcept
       : use_reference(device.reference), reference(program, {}), cpu(device.kernels(), program.recorder()) {}
 
-  zrt::Result<void> begin(const zrt::exec::RecordSite<std::span<std::byte>>& site) noexcept {
+  zrt::Result<void> begin(const zrt::exec::RecordSite<zrt::Span<std::byte>>& site) noexcept {
     return use_reference ? reference.begin(site) : cpu.begin(site);
   }
   zrt::Result<void> finish() noexcept { return {}; }

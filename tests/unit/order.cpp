@@ -159,7 +159,7 @@ TEST(Order, HeapSortSorts) {
     for (std::uint32_t& v : values) v = static_cast<std::uint32_t>(random() % 50);
     std::vector<std::uint32_t> expected = values;
     std::ranges::sort(expected);
-    heap_sort(std::span(values), [](std::uint32_t a, std::uint32_t b) noexcept { return a < b; });
+    heap_sort(Span(values), [](std::uint32_t a, std::uint32_t b) noexcept { return a < b; });
     EXPECT_EQ(values, expected);
   }
 }

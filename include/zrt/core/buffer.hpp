@@ -4,10 +4,10 @@
 
 #include <zrt/core/allocator.hpp>
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <utility>
 
 namespace zrt::inline ZRT_ABI {
@@ -51,8 +51,8 @@ class Buffer {
   [[nodiscard]] std::byte* data() noexcept { return data_; }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::span<std::byte> span() noexcept { return {data_, size_}; }
-  [[nodiscard]] std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  [[nodiscard]] Span<std::byte> span() noexcept { return {data_, size_}; }
+  [[nodiscard]] Span<const std::byte> span() const noexcept { return {data_, size_}; }
 
  private:
   void free_all() noexcept {

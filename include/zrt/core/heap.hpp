@@ -9,7 +9,7 @@ namespace zrt::inline ZRT_ABI {
 namespace detail {
 
 /// Lets the element at `at` sink below those that come before it.
-template <class T, class Before> constexpr void sift_down(std::span<T> heap, std::size_t at, Before before) noexcept {
+template <class T, class Before> constexpr void sift_down(Span<T> heap, std::size_t at, Before before) noexcept {
   for (;;) {
     std::size_t child = 2 * at + 1;
     if (child >= heap.size()) return;
@@ -24,7 +24,7 @@ template <class T, class Before> constexpr void sift_down(std::span<T> heap, std
 
 /// Sorts in place by a strict weak order, in n log n steps. Equal elements end up in any order, the
 /// same one every time.
-template <class T, class Before> constexpr void heap_sort(std::span<T> items, Before before) noexcept {
+template <class T, class Before> constexpr void heap_sort(Span<T> items, Before before) noexcept {
   // The last element on top of the heap, so that it goes to the back.
   const auto after = [&](const T& a, const T& b) noexcept { return before(b, a); };
   for (std::size_t i = items.size() / 2; i-- > 0;) detail::sift_down(items, i, after);

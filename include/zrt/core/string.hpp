@@ -21,7 +21,7 @@ class String {
   }
 
   [[nodiscard]] Result<void> append(std::string_view text) noexcept {
-    return chars_.append(std::span<const char>(text.data(), text.size()));
+    return chars_.append(Span<const char>(text.data(), text.size()));
   }
   [[nodiscard]] Result<void> push_back(char c) noexcept { return chars_.push_back(c); }
   [[nodiscard]] Result<void> reserve(std::size_t count) noexcept { return chars_.reserve(count); }

@@ -4,11 +4,11 @@
 
 #include <zrt/core/allocator.hpp>
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -33,13 +33,14 @@ struct VectorStorage {
   std::size_t capacity = 0;
 
   explicit VectorStorage(const Allocator& a) noexcept : allocator(a) {}
-  VectorStorage(VectorStorage&& other) noexcept
+  // Moving and freeing are out of line as growing is: they happen in a thousand places, none of them in a step.
+  ZRT_NOINLINE VectorStorage(VectorStorage&& other) noexcept
       : allocator(other.allocator),
         data(std::exchange(other.data, nullptr)),
         size(std::exchange(other.size, 0)),
         capacity(std::exchange(other.capacity, 0)) {}
   /// Only over storage that holds no elements and no memory.
-  VectorStorage& operator=(VectorStorage&& other) noexcept {
+  ZRT_NOINLINE VectorStorage& operator=(VectorStorage&& other) noexcept {
     allocator = other.allocator;
     data = std::exchange(other.data, nullptr);
     size = std::exchange(other.size, 0);
@@ -77,7 +78,7 @@ struct VectorStorage {
   }
 
   /// Gives the memory back; the elements are gone by then.
-  void release(const ElementLayout& element) noexcept {
+  ZRT_NOINLINE void release(const ElementLayout& element) noexcept {
     if (data != nullptr) allocator.release(allocator.context, data, capacity * element.bytes, element.alignment);
     data = nullptr;
     capacity = 0;
@@ -143,10 +144,8 @@ template <class T> class Vector {
   [[nodiscard]] const T* end() const noexcept { return static_cast<const T*>(storage_.data) + storage_.size; }
   [[nodiscard]] T& back() noexcept { return static_cast<T*>(storage_.data)[storage_.size - 1]; }
   [[nodiscard]] const T& back() const noexcept { return static_cast<const T*>(storage_.data)[storage_.size - 1]; }
-  [[nodiscard]] std::span<T> span() noexcept { return {static_cast<T*>(storage_.data), storage_.size}; }
-  [[nodiscard]] std::span<const T> span() const noexcept {
-    return {static_cast<const T*>(storage_.data), storage_.size};
-  }
+  [[nodiscard]] Span<T> span() noexcept { return {static_cast<T*>(storage_.data), storage_.size}; }
+  [[nodiscard]] Span<const T> span() const noexcept { return {static_cast<const T*>(storage_.data), storage_.size}; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return storage_.allocator; }
 
   /// Makes room for `count` elements in all.
@@ -163,7 +162,7 @@ template <class T> class Vector {
   }
 
   /// Appends copies of `values`, which may not lie in this vector.
-  [[nodiscard]] Result<void> append(std::span<const T> values) noexcept
+  [[nodiscard]] Result<void> append(Span<const T> values) noexcept
     requires std::is_trivially_copyable_v<T>
   {
     if (values.size() > storage_.capacity - storage_.size)

@@ -32,9 +32,8 @@ struct ActiveRequest {
 ///
 /// Errors: Errc::invalid_argument naming the field.
 [[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id,
-                                                              std::span<const std::int32_t> prompt,
-                                                              std::uint32_t vocabulary, std::uint32_t context,
-                                                              const EngineOptions& options,
+                                                              Span<const std::int32_t> prompt, std::uint32_t vocabulary,
+                                                              std::uint32_t context, const EngineOptions& options,
                                                               const text::Tokenizer* tokenizer,
                                                               std::size_t longest_token) noexcept {
   const Sampling& s = request.sampling;

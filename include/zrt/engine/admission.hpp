@@ -34,14 +34,14 @@ template <class B> class Admission {
 
   [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
   /// By slot; null where none runs.
-  [[nodiscard]] std::span<Owned<ActiveRequest>> active() noexcept { return active_.span(); }
+  [[nodiscard]] Span<Owned<ActiveRequest>> active() noexcept { return active_.span(); }
   /// Oldest first; what came from outside is appended here.
   [[nodiscard]] Vector<Owned<ActiveRequest>>& waiting() noexcept { return waiting_; }
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
   [[nodiscard]] std::size_t left() const noexcept { return running_ + waiting_.size(); }
 
   /// The sequences of the running requests, by slot.
-  [[nodiscard]] std::span<serve::Sequence* const> sequences() noexcept {
+  [[nodiscard]] Span<serve::Sequence* const> sequences() noexcept {
     for (std::size_t i = 0; i < active_.size(); ++i) sequences_[i] = active_[i] ? &active_[i]->sequence : nullptr;
     return sequences_.span();
   }
@@ -75,7 +75,7 @@ template <class B> class Admission {
   }
 
   /// Moves a request into a free slot that holds `state` already. Errors: Errc::capacity_exceeded.
-  [[nodiscard]] Result<void> resume(Owned<ActiveRequest>& request, std::span<const std::byte> state) noexcept {
+  [[nodiscard]] Result<void> resume(Owned<ActiveRequest>& request, Span<const std::byte> state) noexcept {
     auto slot = slots_->acquire();
     if (!slot) return pass(slot);
     if (*slot == kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");

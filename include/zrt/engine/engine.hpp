@@ -65,7 +65,7 @@ template <class B, class Families = AllFamilies> class Engine {
   /// Opens a GGUF file in memory, which must outlive the engine and begin at a multiple of kMemoryAlignment bytes.
   ///
   /// Errors: also Errc::invalid_argument for memory that begins elsewhere.
-  [[nodiscard]] static Result<Engine> open(std::span<const std::byte> memory, const EngineOptions& options = {},
+  [[nodiscard]] static Result<Engine> open(Span<const std::byte> memory, const EngineOptions& options = {},
                                            const DeviceOptionsOf<B>& device = {}) noexcept {
     if (const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % kMemoryAlignment; past != 0)
       return fail(Errc::invalid_argument, "the model's memory begins ", past, " bytes past a multiple of ",
@@ -114,9 +114,9 @@ template <class B, class Families = AllFamilies> class Engine {
   ///
   /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
   template <class F>
-  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
+  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, Span<const std::int32_t> decode,
                                       F&& on_logits) noexcept {
-    auto next = [&](std::uint32_t position, std::span<const float> logits) -> std::int32_t {
+    auto next = [&](std::uint32_t position, Span<const float> logits) -> std::int32_t {
       on_logits(position, logits);
       const std::size_t read = std::size_t{position} + 1;
       return read < tokens.size() || read - tokens.size() >= decode.size() ? kNoToken : decode[read - tokens.size()];
@@ -130,8 +130,7 @@ template <class B, class Families = AllFamilies> class Engine {
   ///
   /// Errors: those of `evaluate`; Errc::invalid_argument for a chosen token outside the vocabulary.
   template <class F>
-  [[nodiscard]] Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
-                                            F&& choose) noexcept {
+  [[nodiscard]] Result<void> evaluate_steps(Span<const std::int32_t> tokens, std::size_t steps, F&& choose) noexcept {
     return core_->evaluate(tokens, steps, choose);
   }
 
@@ -150,7 +149,7 @@ template <class B, class Families = AllFamilies> class Engine {
   /// for what is no snapshot; Errc::dtype_mismatch or invalid_argument, saying what is expected and found,
   /// for one of another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
   /// `submit`.
-  [[nodiscard]] Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) noexcept {
+  [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept {
     return core_->restore(snapshot, request);
   }
 

@@ -100,7 +100,7 @@ template <class B, class Families, class Catalog> class EngineCore {
     return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
   }
 
-  [[nodiscard]] Result<RequestId> restore(std::span<const std::byte> bytes, const Request& request) noexcept {
+  [[nodiscard]] Result<RequestId> restore(Span<const std::byte> bytes, const Request& request) noexcept {
     const Allocator& allocator = model_.options().allocator;
     auto identity = model_.identity();
     if (!identity) return pass(identity);
@@ -125,7 +125,7 @@ template <class B, class Families, class Catalog> class EngineCore {
   // --- logits without requests -----------------------------------------------------------------------
 
   template <class F>
-  [[nodiscard]] Result<void> evaluate(std::span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
+  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
     return evaluation().run(tokens, steps, choose);
   }
 
@@ -154,7 +154,7 @@ template <class B, class Families, class Catalog> class EngineCore {
   }
 
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request,
-                                                          std::span<const std::int32_t> tokens) noexcept {
+                                                          Span<const std::int32_t> tokens) noexcept {
     return make_active(request, mailbox_.next_id(), tokens, model_.config().vocabulary, model_.context(),
                        model_.options(), model_.tokenizer(), model_.longest_token());
   }
@@ -197,12 +197,12 @@ template <class B, class Families, class Catalog> class EngineCore {
   template <class F> [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, F& on_token) noexcept {
     ActiveRequest& a = *admission_.active()[index];
     std::int32_t id = kNoToken;
-    const auto token_bytes = std::as_writable_bytes(std::span(&id, 1));
+    const auto token_bytes = as_writable_bytes(Span(&id, 1));
     if (auto r = model_.executor().read(exec::port::kToken, row * sizeof id, token_bytes); !r) return r;
     if (id < 0) return fail(Errc::spec_violation, "the sampler chose no token");
     if (!a.best.empty()) {
       const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
-      const auto row_bytes = std::as_writable_bytes(logits_.span());
+      const auto row_bytes = as_writable_bytes(logits_.span());
       if (auto r = model_.executor().read(exec::port::kLogits, offset, row_bytes); !r) return r;
       const RoundingMode rounding;
       log_probabilities(logits_.span(), a.best.span());

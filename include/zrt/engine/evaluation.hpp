@@ -14,8 +14,8 @@ namespace zrt::inline ZRT_ABI::detail {
 /// Borrows an engine's parts for one evaluation. `logits` holds one row.
 template <class B> class Evaluation {
  public:
-  Evaluation(exec::Executor<B>& executor, serve::SlotTable<B>& slots, serve::BatchPlanner& planner,
-             std::span<float> logits, std::uint32_t context, const Allocator& allocator) noexcept
+  Evaluation(exec::Executor<B>& executor, serve::SlotTable<B>& slots, serve::BatchPlanner& planner, Span<float> logits,
+             std::uint32_t context, const Allocator& allocator) noexcept
       : executor_(executor),
         slots_(slots),
         planner_(planner),
@@ -25,7 +25,7 @@ template <class B> class Evaluation {
 
   /// Feeds `tokens`, then `steps` tokens that `choose(position, logits)` names. See Engine::evaluate_steps.
   template <class F>
-  [[nodiscard]] Result<void> run(std::span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
+  [[nodiscard]] Result<void> run(Span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
     if (tokens.empty()) return fail(Errc::invalid_argument, "there are no tokens to evaluate");
     if (tokens.size() > context_ || steps > context_ - tokens.size())
       return fail(Errc::capacity_exceeded, tokens.size(), " and ", steps, " tokens, the context holds ", context_);
@@ -54,9 +54,9 @@ template <class B> class Evaluation {
     double total = 0.0;
     std::uint64_t scored = 0;
     for (std::size_t at = 0; at + size <= ids->size(); at += size) {
-      const std::span<std::int32_t> window = ids->span().subspan(at, size);
+      const Span<std::int32_t> window = ids->span().subspan(at, size);
       if (tokenizer.adds_bos() && tokenizer.bos()) window[0] = *tokenizer.bos();
-      auto score = [&](std::uint32_t position, std::span<const float> logits) -> std::int32_t {
+      auto score = [&](std::uint32_t position, Span<const float> logits) -> std::int32_t {
         if (position < size / 2 || position + 1 >= size) return kNoToken;
         total += double{log_sum_exp(logits)} - double{logits[static_cast<std::size_t>(window[position + 1])]};
         ++scored;
@@ -86,8 +86,8 @@ template <class B> class Evaluation {
         if (auto r = executor_.step(batch); !r) return pass(r);
         for (std::size_t row = 0; row < planner_.origins().size(); ++row) {
           const std::uint64_t offset = std::uint64_t{row} * logits_.size_bytes();
-          if (auto r = executor_.read(exec::port::kLogits, offset, std::as_writable_bytes(logits_)); !r) return r;
-          next = choose(planner_.origins()[row].position, std::span<const float>(logits_));
+          if (auto r = executor_.read(exec::port::kLogits, offset, as_writable_bytes(logits_)); !r) return r;
+          next = choose(planner_.origins()[row].position, Span<const float>(logits_));
         }
       }
       if (left == 0) return {};
@@ -98,7 +98,7 @@ template <class B> class Evaluation {
   exec::Executor<B>& executor_;
   serve::SlotTable<B>& slots_;
   serve::BatchPlanner& planner_;
-  std::span<float> logits_;
+  Span<float> logits_;
   std::uint32_t context_;
   Allocator allocator_;
 };

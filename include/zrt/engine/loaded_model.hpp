@@ -59,7 +59,7 @@ Result<void> expect_family(boost::mp11::mp_list<Arch...>, std::string_view archi
 /// Tables of rope frequencies that only older programs read are left alone.
 /// Errors: Errc::unimplemented naming the tensor.
 inline Result<void> check_tensors(const model::GgufFile& file, const plan::ExecutionPlan& plan) noexcept {
-  const std::span<const model::GgufTensor> tensors = file.tensors();
+  const Span<const model::GgufTensor> tensors = file.tensors();
   Vector<std::uint8_t> read(plan.allocator);
   if (auto r = read.resize(tensors.size()); !r) return r;
   for (const plan::PlanWeight& w : plan.weights)

@@ -9,7 +9,7 @@
 namespace zrt::inline ZRT_ABI {
 
 /// ln(sum(exp(logits))): the maximum, plus the log of the dot16 sum of exponentials in blocks of 256.
-[[nodiscard]] inline float log_sum_exp(std::span<const float> logits) noexcept {
+[[nodiscard]] inline float log_sum_exp(Span<const float> logits) noexcept {
   const float top =
       ops::Reduce::fold(ops::ReduceKind::maximum, logits.data(), static_cast<std::uint32_t>(logits.size()));
   float sum = 0.0f;
@@ -23,7 +23,7 @@ namespace zrt::inline ZRT_ABI {
 }
 
 /// Fills `best` with the most likely tokens, likeliest first, equal ones by id.
-inline void log_probabilities(std::span<const float> logits, std::span<TokenProbability> best) noexcept {
+inline void log_probabilities(Span<const float> logits, Span<TokenProbability> best) noexcept {
   std::size_t count = 0;
   for (std::size_t id = 0; id < logits.size(); ++id) {
     const float logit = logits[id];

@@ -37,7 +37,7 @@ class Fingerprint {
 ///
 /// Errors: those of `weights`.
 [[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c,
-                                                             std::span<const std::string_view> tokens,
+                                                             Span<const std::string_view> tokens,
                                                              const plan::ExecutionPlan& plan,
                                                              const exec::WeightSource& weights) noexcept {
   static constexpr std::size_t kPieces = 16;

@@ -2,10 +2,10 @@
 // zrt/engine/request.hpp: what a request asks for, and what comes back.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/serve/sequence.hpp>
 
 #include <array>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI {
@@ -23,7 +23,7 @@ struct Sampling {
   float presence_penalty = 0.0f;
   std::uint32_t penalty_window = 64;  ///< last tokens that penalties look at
   std::uint64_t seed = 0;
-  std::span<const TokenBias> bias{};  ///< finite, or -infinity: the token is never chosen while there is another
+  Span<const TokenBias> bias{};  ///< finite, or -infinity: the token is never chosen while there is another
 };
 
 inline constexpr std::size_t kMaxStopTokens = 8;
@@ -31,14 +31,14 @@ inline constexpr std::int32_t kNoToken = -1;
 
 /// One request. Everything it views is copied when it is submitted.
 struct Request {
-  std::string_view prompt{};               ///< text; ignored when `tokens` is not empty
-  std::span<const std::int32_t> tokens{};  ///< ids as they are: nothing is added
-  bool parse_special = false;              ///< control tokens written in the prompt count as such
-  std::uint32_t max_tokens = 128;          ///< of generated ones; 0 ends the request before the model reads it
+  std::string_view prompt{};          ///< text; ignored when `tokens` is not empty
+  Span<const std::int32_t> tokens{};  ///< ids as they are: nothing is added
+  bool parse_special = false;         ///< control tokens written in the prompt count as such
+  std::uint32_t max_tokens = 128;     ///< of generated ones; 0 ends the request before the model reads it
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
-  std::span<const std::string_view> stop_strings{};
+  Span<const std::string_view> stop_strings{};
   bool ignore_eos = false;
   std::uint32_t log_probabilities = 0;  ///< of the k best tokens, with each token
   /// How long a step that holds prompt tokens, of whichever request, should take while this one runs: prompts
@@ -76,7 +76,7 @@ struct TokenProbability {
 struct Token {
   std::int32_t id = kNoToken;                ///< kNoToken for text that was held back and comes with the finish
   std::string_view text{};                   ///< whole UTF-8 characters that are now sure; often none
-  std::span<const TokenProbability> best{};  ///< most likely first, if asked for
+  Span<const TokenProbability> best{};       ///< most likely first, if asked for
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
 };
 

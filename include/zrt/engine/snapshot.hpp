@@ -21,7 +21,7 @@ struct Snapshot {
   std::uint32_t prompt_tokens = 0;
   std::uint32_t processed = 0;
   std::uint32_t held = 0;  ///< bytes of whole characters that have not come out
-  std::span<const std::byte> state{};
+  Span<const std::byte> state{};
 };
 
 /// The words at the beginning, u32 little-endian; token ids and state follow.
@@ -41,12 +41,12 @@ inline constexpr std::size_t kSnapshotWords = 10;
 inline constexpr std::uint32_t kSnapshotMagic = 0x5354525au;
 inline constexpr std::uint32_t kSnapshotVersion = 2;
 
-[[nodiscard]] inline std::uint32_t read_word(std::span<const std::byte> bytes, std::size_t index) noexcept {
+[[nodiscard]] inline std::uint32_t read_word(Span<const std::byte> bytes, std::size_t index) noexcept {
   std::uint32_t word = 0;
   for (std::size_t b = 4; b-- > 0;) word = word << 8 | static_cast<std::uint32_t>(bytes[index * 4 + b]);
   return word;
 }
-[[nodiscard]] inline std::uint32_t read_word(std::span<const std::byte> bytes, SnapshotWord word) noexcept {
+[[nodiscard]] inline std::uint32_t read_word(Span<const std::byte> bytes, SnapshotWord word) noexcept {
   return read_word(bytes, static_cast<std::size_t>(word));
 }
 
@@ -81,7 +81,7 @@ template <class B>
 
 /// Refuses a snapshot of another engine. Errors: Errc::dtype_mismatch for the type of keys and values,
 /// Errc::invalid_argument for the rounding of activations and for the model.
-[[nodiscard]] inline Result<void> check_identity(std::span<const std::byte> bytes, const ModelIdentity& own) noexcept {
+[[nodiscard]] inline Result<void> check_identity(Span<const std::byte> bytes, const ModelIdentity& own) noexcept {
   const std::uint32_t kv_type = read_word(bytes, SnapshotWord::kv_type);
   if (kv_type != static_cast<std::uint32_t>(own.kv_type)) {
     Error error = Error::of(Errc::dtype_mismatch, "the snapshot holds keys and values of ");
@@ -107,7 +107,7 @@ template <class B>
 /// Reads a snapshot from anywhere, for an engine of identity `own`.
 ///
 /// Errors: Errc::invalid_file, truncated_file or unsupported_version; those of check_identity.
-[[nodiscard]] inline Result<Snapshot> read_snapshot(std::span<const std::byte> bytes, const ModelIdentity& own,
+[[nodiscard]] inline Result<Snapshot> read_snapshot(Span<const std::byte> bytes, const ModelIdentity& own,
                                                     const Allocator& allocator) noexcept {
   if (bytes.size() < kSnapshotWords * 4)
     return fail(Errc::truncated_file, "the snapshot has ", bytes.size(), " bytes, expected at least ",

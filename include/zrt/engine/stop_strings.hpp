@@ -2,9 +2,9 @@
 // zrt/engine/stop_strings.hpp: finds stop strings in a stream of text and holds back what may begin one.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI {
@@ -16,7 +16,7 @@ class StopStrings {
 
   /// Copies the strings; empty ones are refused with Errc::invalid_argument. Feeding at most
   /// `longest_text` bytes at once then allocates nothing.
-  [[nodiscard]] Result<void> set(std::span<const std::string_view> stops, std::size_t longest_text = 256) noexcept {
+  [[nodiscard]] Result<void> set(Span<const std::string_view> stops, std::size_t longest_text = 256) noexcept {
     for (std::string_view stop : stops) {
       if (stop.empty()) return fail(Errc::invalid_argument, "a stop string is empty");
       auto copy = String::of(stop, stops_.allocator());

@@ -30,20 +30,18 @@ namespace detail {
 
 template <class B, class O>
 ZRT_COLD Result<void> record_row(typename B::Recorder& recorder, const BoundOperands<B>& operands) noexcept {
-  auto params = decode_params<O>(operands.params);
-  if (!params) return pass(params);
   // The operands have been checked; a caller that checks nothing shows in a debug build.
   ZRT_ASSERT((RepeatsInputs<O> || operands.inputs.size() == kInputs<O>) &&
              (RepeatsOutputs<O> || operands.outputs.size() == kOutputs<O>) && operands.weights.size() == kWeights<O> &&
              (operands.state != nullptr) == (O::lifecycle != StateLifecycle::none));
   Call<B, O> call;
+  if (auto r = decode_params<O>(operands.params, call.params); !r) return r;
   auto tensor = [](const TensorHandle<B>& handle) { return handle.tensor; };
   fill(call.in, operands.inputs, tensor);
   fill(call.out, operands.outputs, tensor);
   fill(call.w, operands.weights);
   if constexpr (HasRegions<O>) fill(call.region, operands.regions);
   if constexpr (O::lifecycle != StateLifecycle::none) call.state = operands.state->block;
-  call.params = *params;
   return Adapter<B, O>::record(recorder, call);
 }
 
@@ -51,9 +49,9 @@ template <class B, class O>
 ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands,
                                            [[maybe_unused]] const Extents& bounds) noexcept {
   if constexpr (AdapterNeedsScratch<B, O>) {
-    auto call = type_call<O>(operands);
-    if (!call) return pass(call);
-    return Adapter<B, O>::scratch(*call, bounds).get("a kernel's workspace");
+    TypeCall<O> call;
+    if (auto r = fill_type_call<O>(operands, call); !r) return pass(r);
+    return Adapter<B, O>::scratch(call, bounds).get("a kernel's workspace");
   } else {
     return 0;
   }

@@ -37,7 +37,7 @@ struct WeightView {
   std::string_view name;
   DType dtype = DType::f32;
   Shape shape{};
-  std::span<const std::byte> data;
+  Span<const std::byte> data;
 };
 
 template <class B>
@@ -60,7 +60,7 @@ concept ListsItsOps = requires {
 template <class B>
 concept DeviceServes = requires(typename B::Device& device, typename B::Memory& memory, const WeightView& weight,
                                 const TensorType& type, const StateDescriptor& state, const typename B::Tensor& tensor,
-                                typename B::State& block, std::span<const std::byte> from, std::span<std::byte> to) {
+                                typename B::State& block, Span<const std::byte> from, Span<std::byte> to) {
   { device.allocate(std::uint64_t{}) } -> std::same_as<Result<typename B::Memory>>;
   { device.tensor(memory, std::uint64_t{}, type) } -> std::same_as<typename B::Tensor>;
   { device.scratch(memory, std::uint64_t{}, std::uint64_t{}) } -> std::same_as<typename B::Scratch>;
@@ -73,11 +73,11 @@ concept DeviceServes = requires(typename B::Device& device, typename B::Memory& 
 };
 /// A backend whose programs can be recorded as regions and run by the kernel of an op.
 template <class B>
-concept RunsRegions = requires(typename B::Device& device, const typename B::Program& program,
-                               std::span<const typename B::Tensor> tensors) {
-  typename B::Region;
-  { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
-};
+concept RunsRegions =
+    requires(typename B::Device& device, const typename B::Program& program, Span<const typename B::Tensor> tensors) {
+      typename B::Region;
+      { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
+    };
 namespace detail {
 struct NoDeviceOptions {};
 template <class B> struct DeviceOptionsChoice {

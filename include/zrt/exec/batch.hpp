@@ -2,25 +2,25 @@
 // zrt/exec/batch.hpp: the query tokens of one step as a flat ragged list.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/ops/sampling.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::exec {
 
 /// One step's work: no padding, rows of a slot in position order. Views must outlive the step.
 struct Batch {
-  std::span<const std::uint32_t> tokens;         ///< [T] token ids
-  std::span<const std::uint32_t> slots;          ///< [T] slot of each
-  std::span<const std::uint32_t> positions;      ///< [T] position of each in its sequence
-  std::span<const std::uint32_t> rows;           ///< [R] which of the T rows reach the LM head
-  std::span<const ops::SampleRequest> requests;  ///< [R]
-  std::span<const std::int32_t> history;         ///< [R × history window]
-  std::span<const std::int32_t> bias_ids;        ///< [R × bias entries]
-  std::span<const float> bias;                   ///< [R × bias entries]
-  const std::uint32_t* pages = nullptr;          ///< [groups][slots][pages_per_slot] page ids
-  bool prefill = false;                          ///< any prompt token in it
+  Span<const std::uint32_t> tokens;         ///< [T] token ids
+  Span<const std::uint32_t> slots;          ///< [T] slot of each
+  Span<const std::uint32_t> positions;      ///< [T] position of each in its sequence
+  Span<const std::uint32_t> rows;           ///< [R] which of the T rows reach the LM head
+  Span<const ops::SampleRequest> requests;  ///< [R]
+  Span<const std::int32_t> history;         ///< [R × history window]
+  Span<const std::int32_t> bias_ids;        ///< [R × bias entries]
+  Span<const float> bias;                   ///< [R × bias entries]
+  const std::uint32_t* pages = nullptr;     ///< [groups][slots][pages_per_slot] page ids
+  bool prefill = false;                     ///< any prompt token in it
 };
 
 /// The names under which a decoder's plan takes a batch and gives its results.

@@ -175,7 +175,7 @@ template <class B> class Binder {
   /// instruction that has nothing to do needs not, checks them alone.
   [[nodiscard]] Result<void> record_one(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
                                         const Recording<B>& recording, const WeightSet<B>& weights,
-                                        const StateStore<B>* states, std::span<const RegionOf<B>> regions,
+                                        const StateStore<B>* states, Span<const RegionOf<B>> regions,
                                         typename B::Recorder* recorder) noexcept {
     std::array<TensorHandle<B>, kMaxOperands> inputs{};
     std::array<TensorHandle<B>, kMaxOperands> outputs{};

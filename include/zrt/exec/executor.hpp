@@ -91,10 +91,9 @@ template <class B> class Executor {
     step.slot_count = sizes_.slots;
     StepStatus status;
     step.status = &status;
-    const std::array<std::span<const std::byte>, kInputPorts.size()> data{
-        std::as_bytes(batch.tokens),   std::as_bytes(batch.positions), std::as_bytes(batch.rows),
-        std::as_bytes(batch.requests), std::as_bytes(batch.history),   std::as_bytes(batch.bias_ids),
-        std::as_bytes(batch.bias)};
+    const std::array<Span<const std::byte>, kInputPorts.size()> data{
+        as_bytes(batch.tokens),  as_bytes(batch.positions), as_bytes(batch.rows), as_bytes(batch.requests),
+        as_bytes(batch.history), as_bytes(batch.bias_ids),  as_bytes(batch.bias)};
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (inputs_[i] == plan::kNoRegister || data[i].empty()) continue;
       const auto room = plan::register_bytes(compiled_->plan.registers[plan::index(inputs_[i])], step.extents);
@@ -112,7 +111,7 @@ template <class B> class Executor {
   }
 
   /// Reads `to.size()` bytes of an output of the last step, from byte `offset` of it.
-  [[nodiscard]] Result<void> read(std::string_view output, std::uint64_t offset, std::span<std::byte> to) noexcept {
+  [[nodiscard]] Result<void> read(std::string_view output, std::uint64_t offset, Span<std::byte> to) noexcept {
     const plan::RegisterRef reg = compiled_->plan.output(output);
     if (reg == plan::kNoRegister) return fail(Errc::not_found, "the plan has no output ", output);
     const TensorHandle<B>& handle = (last_ ? prefill_ : decode_).handle(reg);

@@ -28,7 +28,7 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
   /// Errors: those of ir::fused::instantiate and of ProgramRunner::make; Errc::unsupported_opcode for a step
   /// that B does not run. `cut`, where given, tells the place.
   [[nodiscard]] static Result<FusedRunner> make(const ir::fused::FusedProgram& program,
-                                                std::span<const ir::fused::FeedType> feeds,
+                                                Span<const ir::fused::FeedType> feeds,
                                                 const ProgramOptions& options = {},
                                                 ir::fused::CutWire* cut = nullptr) noexcept {
     ProgramOptions in_order = options;
@@ -54,7 +54,7 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
   ///
   /// Errors: Errc::invalid_argument for a feed that is bound not at all, twice, or is none; those of
   /// ProgramRunner::run. `cut`, where given, tells the place: the feed, or the step whose data broke its op's contract.
-  [[nodiscard]] Result<void> run(std::span<const BoundFeed> feeds, std::span<const TensorView> outputs, bool training,
+  [[nodiscard]] Result<void> run(Span<const BoundFeed> feeds, Span<const TensorView> outputs, bool training,
                                  std::uint64_t seed = 0, const StopPoll& stop = {},
                                  ir::fused::CutWire* cut = nullptr) noexcept {
     ir::fused::CutWire unasked;
@@ -78,9 +78,9 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
     // Each feed was found once: anything more is none.
     if (feeds.size() != feeds_.size())
       return fail(Errc::invalid_argument, feeds.size(), " feeds are bound, expected ", feeds_.size());
-    ordered_[feeds_.size()] = {DType::si64, {}, std::as_bytes(std::span(&seed, 1))};
+    ordered_[feeds_.size()] = {DType::si64, {}, as_bytes(Span(&seed, 1))};
     const std::size_t inputs = mode(training).inputs();
-    auto ran = mode(training).run(std::span<const ConstTensorView>(ordered_.span()).first(inputs), outputs, stop);
+    auto ran = mode(training).run(Span<const ConstTensorView>(ordered_.span()).first(inputs), outputs, stop);
     const auto& steps = training ? training_steps_ : evaluation_steps_;
     if (!ran) at.backend = B::name;
     if (!ran && ran.error().phase() == Phase::step && ran.error().instruction() < steps.size())
@@ -102,7 +102,7 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
         ordered_(allocator) {}
 
   [[nodiscard]] static Result<ProgramRunner<B, Catalog>> make_mode(const ir::fused::FusedProgram& program,
-                                                                   std::span<const ir::fused::FeedType> feeds,
+                                                                   Span<const ir::fused::FeedType> feeds,
                                                                    const ProgramOptions& options, bool training,
                                                                    ir::fused::CutWire* cut,
                                                                    Vector<std::size_t>& steps) noexcept {

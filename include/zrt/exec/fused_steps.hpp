@@ -23,7 +23,7 @@ namespace zrt::inline ZRT_ABI::exec {
 /// ir::fused::instantiate gave with it. Instructions of one op then stand in the plan as in the program, the unneeded
 /// apart. Of an op that is more often in the plan, for being what literals or others were lowered to, nothing is said.
 [[nodiscard]] inline Result<Vector<std::size_t>> plan_steps(const ir::ptir::Program& in_mode,
-                                                            std::span<const ir::ptir::ValueId> first_values,
+                                                            Span<const ir::ptir::ValueId> first_values,
                                                             const plan::ExecutionPlan& plan,
                                                             const Allocator& allocator) noexcept {
   Vector<std::size_t> steps(allocator);

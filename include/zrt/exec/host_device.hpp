@@ -16,7 +16,7 @@ struct HostTypes {
   using Weight = HostWeight;
   using State = HostState;
   using Region = HostRegion;
-  using Scratch = std::span<std::byte>;
+  using Scratch = Span<std::byte>;
   using Memory = Buffer;
 };
 
@@ -35,7 +35,7 @@ class HostDevice {
   [[nodiscard]] HostTensor tensor(Buffer& memory, std::uint64_t offset, const TensorType& type) const noexcept {
     return {memory.data() + offset, type};
   }
-  [[nodiscard]] std::span<std::byte> scratch(Buffer& memory, std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  [[nodiscard]] Span<std::byte> scratch(Buffer& memory, std::uint64_t offset, std::uint64_t bytes) const noexcept {
     return memory.span().subspan(offset, bytes);
   }
 
@@ -68,24 +68,22 @@ class HostDevice {
     return {memory.data(), descriptor.size_bytes, units, descriptor.info};
   }
   /// A recorded program as a region; `params` and `results` are the tensors of its border.
-  [[nodiscard]] HostRegion region(const HostBackendProgram& program, std::span<const HostTensor> params,
-                                  std::span<const HostTensor> results) const noexcept;
-  [[nodiscard]] Result<void> write(const HostTensor& tensor, std::span<const std::byte> from) const noexcept {
+  [[nodiscard]] HostRegion region(const HostBackendProgram& program, Span<const HostTensor> params,
+                                  Span<const HostTensor> results) const noexcept;
+  [[nodiscard]] Result<void> write(const HostTensor& tensor, Span<const std::byte> from) const noexcept {
     if (!from.empty()) std::memcpy(tensor.data, from.data(), from.size());
     return {};
   }
-  [[nodiscard]] Result<void> read(const HostTensor& tensor, std::uint64_t offset,
-                                  std::span<std::byte> to) const noexcept {
+  [[nodiscard]] Result<void> read(const HostTensor& tensor, std::uint64_t offset, Span<std::byte> to) const noexcept {
     if (!to.empty()) std::memcpy(to.data(), tensor.data + offset, to.size());
     return {};
   }
-  [[nodiscard]] Result<void> read_unit(const HostState& state, std::uint32_t unit,
-                                       std::span<std::byte> to) const noexcept {
+  [[nodiscard]] Result<void> read_unit(const HostState& state, std::uint32_t unit, Span<std::byte> to) const noexcept {
     std::memcpy(to.data(), state.unit(unit), to.size());
     return {};
   }
   [[nodiscard]] Result<void> write_unit(const HostState& state, std::uint32_t unit,
-                                        std::span<const std::byte> from) const noexcept {
+                                        Span<const std::byte> from) const noexcept {
     std::memcpy(state.unit(unit), from.data(), from.size());
     return {};
   }
@@ -119,8 +117,8 @@ class HostBackendProgram {
   Vector<Buffer> tables_;
 };
 
-inline HostRegion HostDevice::region(const HostBackendProgram& program, std::span<const HostTensor> params,
-                                     std::span<const HostTensor> results) const noexcept {
+inline HostRegion HostDevice::region(const HostBackendProgram& program, Span<const HostTensor> params,
+                                     Span<const HostTensor> results) const noexcept {
   return {&program.host_program(), &HostProgram::run_region, params, results};
 }
 

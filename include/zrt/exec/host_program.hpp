@@ -29,18 +29,10 @@ class HostProgram {
   /// Appends a call. `fence` says that it may touch what a call since the last fence wrote.
   template <class Args>
   [[nodiscard]] Result<void> push(HostKernel<Args> kernel, const Args& args, std::uint32_t instruction,
-                                  std::span<std::byte> scratch, bool fence) noexcept {
+                                  Span<std::byte> scratch, bool fence) noexcept {
     static_assert(std::is_trivially_copyable_v<Args> && alignof(Args) <= 16);
-    const std::size_t offset = (args_.size() + 15) / 16 * 16;
-    const std::size_t end = offset + sizeof(Args);
-    // By steps of a half, so that a long plan is not copied at every call.
-    if (end > args_.capacity())
-      if (auto r = args_.reserve(end + end / 2); !r) return r;
-    if (auto r = args_.resize(end); !r) return r;
-    std::memcpy(args_.data() + offset, &args, sizeof(Args));
-    if (fence || entries_.empty())
-      if (auto r = segments_.push_back(entries_.size()); !r) return r;
-    return entries_.push_back({&call<Args>, reinterpret_cast<void (*)()>(kernel), offset, scratch, instruction});
+    return append({&call<Args>, reinterpret_cast<void (*)()>(kernel), 0, scratch, instruction},
+                  {reinterpret_cast<const std::byte*>(&args), sizeof(Args)}, fence);
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -73,7 +65,7 @@ class HostProgram {
     void (*call)(void (*kernel)(), const std::byte* args, const ExecutionContext& step, const Worker& worker) noexcept;
     void (*kernel)();
     std::size_t args;
-    std::span<std::byte> scratch;
+    Span<std::byte> scratch;
     std::uint32_t instruction;
   };
 
@@ -82,6 +74,20 @@ class HostProgram {
     const ExecutionContext* step;
     Shares* shares;
   };
+
+  /// One function for the arguments of all kernels.
+  [[nodiscard]] Result<void> append(Entry entry, Span<const std::byte> args, bool fence) noexcept {
+    entry.args = (args_.size() + 15) / 16 * 16;
+    const std::size_t end = entry.args + args.size();
+    // By steps of a half, so that a long plan is not copied at every call.
+    if (end > args_.capacity())
+      if (auto r = args_.reserve(end + end / 2); !r) return r;
+    if (auto r = args_.resize(end); !r) return r;
+    std::memcpy(args_.data() + entry.args, args.data(), args.size());
+    if (fence || entries_.empty())
+      if (auto r = segments_.push_back(entries_.size()); !r) return r;
+    return entries_.push_back(entry);
+  }
 
   template <class Args>
   static void call(void (*kernel)(), const std::byte* args, const ExecutionContext& step,

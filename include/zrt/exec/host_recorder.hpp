@@ -18,7 +18,7 @@ class HostRecorder {
       : program_(&program), tables_(&tables), allocator_(allocator) {}
 
   /// Starts an instruction where the plan put it: fenced if it waits for a call since the last fence.
-  [[nodiscard]] Result<void> begin(const RecordSite<std::span<std::byte>>& site) noexcept {
+  [[nodiscard]] Result<void> begin(const RecordSite<Span<std::byte>>& site) noexcept {
     begin(site.instruction, site.scratch, site.wait_for != site.kNoWait && site.wait_for >= unfenced_from_);
     return {};
   }
@@ -26,7 +26,7 @@ class HostRecorder {
   [[nodiscard]] Result<void> finish() noexcept { return {}; }
 
   /// Starts an instruction; `scratch` is what its adapter asked for.
-  void begin(std::uint32_t instruction, std::span<std::byte> scratch, bool fence) noexcept {
+  void begin(std::uint32_t instruction, Span<std::byte> scratch, bool fence) noexcept {
     instruction_ = instruction;
     scratch_ = scratch;
     fence_ = fence;
@@ -41,10 +41,10 @@ class HostRecorder {
   }
 
   /// Memory that lives as long as the program: tables that an adapter computes once.
-  [[nodiscard]] Result<std::span<std::byte>> table(std::size_t bytes) noexcept {
+  [[nodiscard]] Result<Span<std::byte>> table(std::size_t bytes) noexcept {
     auto buffer = Buffer::zeroed(allocator_, bytes);
     if (!buffer) return pass(buffer);
-    const std::span<std::byte> memory = buffer->span();
+    const Span<std::byte> memory = buffer->span();
     if (auto r = tables_->push_back(std::move(*buffer)); !r) return pass(r);
     return memory;
   }
@@ -53,7 +53,7 @@ class HostRecorder {
   HostProgram* program_;
   Vector<Buffer>* tables_;
   Allocator allocator_;
-  std::span<std::byte> scratch_{};
+  Span<std::byte> scratch_{};
   std::uint32_t instruction_ = 0;
   /// The first instruction with a call that no fence has followed.
   std::uint32_t unfenced_from_ = 0;

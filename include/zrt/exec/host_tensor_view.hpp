@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/dims.hpp>
+#include <zrt/core/span.hpp>
 
 #include <cstddef>
-#include <span>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -14,7 +14,7 @@ namespace zrt::inline ZRT_ABI {
 template <class Byte> struct BasicTensorView {
   DType dtype = DType::f32;
   Shape shape{};
-  std::span<Byte> data;
+  Span<Byte> data;
 };
 
 using ConstTensorView = BasicTensorView<const std::byte>;

@@ -2,9 +2,8 @@
 // zrt/exec/operands.hpp: what an adapter is handed, and the check that it is what the op needs.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/plan/execution_plan.hpp>
-
-#include <span>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -43,12 +42,12 @@ template <class B> using RegionOf = typename detail::RegionTypeOf<B>::type;
 
 /// The operands of one instruction on backend B.
 template <class B> struct BoundOperands {
-  std::span<const TensorHandle<B>> inputs;
-  std::span<const TensorHandle<B>> outputs;
-  std::span<const typename B::Weight> weights;
+  Span<const TensorHandle<B>> inputs;
+  Span<const TensorHandle<B>> outputs;
+  Span<const typename B::Weight> weights;
   const StateBlockHandle<B>* state = nullptr;  ///< null for an op without state
   ParamBlock params{};
-  std::span<const RegionOf<B>> regions{};
+  Span<const RegionOf<B>> regions{};
 };
 
 /// Compares what lies in a register with what an op needs there.

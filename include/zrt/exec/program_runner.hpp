@@ -36,8 +36,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   /// The same on a device of its own, with the options' memory and threads.
   ///
   /// Errors: also Errc::invalid_argument for threads outside 1..1024, and the device's own.
-  [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program,
-                                                  std::span<const ir::ptir::Shape> shapes,
+  [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program, Span<const ir::ptir::Shape> shapes,
                                                   const ProgramOptions& options = {}) noexcept {
     ThreadHook threads = options.thread_hook;
     Owned<exec::ThreadPool> pool;
@@ -67,16 +66,15 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   ///
   /// Errors: those of ir::ptir::lower and plan::compile (Errc::unsupported_opcode for an op that B does not
   /// run), and of bind.
-  [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program,
-                                                  std::span<const ir::ptir::Shape> shapes, typename B::Device& device,
-                                                  const ProgramOptions& options) noexcept;
+  [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program, Span<const ir::ptir::Shape> shapes,
+                                                  typename B::Device& device, const ProgramOptions& options) noexcept;
 
   /// Runs the program once: `inputs` in the order of the parameters, `outputs` in that of the results.
   ///
   /// Errors: Errc::invalid_argument for another number of tensors, those of check_tensor,
   /// Errc::spec_violation and limit_exceeded with the instruction where data broke an op's contract (the
   /// outputs are then left alone), Errc::cancelled when `stop` ended it, and the device's own.
-  [[nodiscard]] Result<void> run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+  [[nodiscard]] Result<void> run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs,
                                  const StopPoll& stop = {}) noexcept;
 
   [[nodiscard]] std::size_t inputs() const noexcept { return plan().inputs.size(); }
@@ -102,8 +100,8 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   }
 
   template <class View>
-  [[nodiscard]] Result<void> check(std::string_view what, std::span<const View> tensors,
-                                   std::span<const plan::PlanPort> ports) const noexcept {
+  [[nodiscard]] Result<void> check(std::string_view what, Span<const View> tensors,
+                                   Span<const plan::PlanPort> ports) const noexcept {
     if (tensors.size() != ports.size())
       return fail(Errc::invalid_argument, "the program has ", ports.size(), " ", what, "s, ", tensors.size(),
                   " were given");
@@ -125,7 +123,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
 // then compiles neither.
 template <class B, class Catalog>
 Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir::Program& program,
-                                                                  std::span<const ir::ptir::Shape> shapes,
+                                                                  Span<const ir::ptir::Shape> shapes,
                                                                   typename B::Device& device,
                                                                   const ProgramOptions& options) noexcept {
   static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
@@ -146,8 +144,8 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
 }
 
 template <class B, class Catalog>
-Result<void> ProgramRunner<B, Catalog>::run(std::span<const ConstTensorView> inputs,
-                                            std::span<const TensorView> outputs, const StopPoll& stop) noexcept {
+Result<void> ProgramRunner<B, Catalog>::run(Span<const ConstTensorView> inputs, Span<const TensorView> outputs,
+                                            const StopPoll& stop) noexcept {
   if (auto r = check("input", inputs, plan().inputs.span()); !r) return r;
   if (auto r = check("output", outputs, plan().outputs.span()); !r) return r;
   for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -42,7 +42,7 @@ template <class B> class StateStore {
   [[nodiscard]] const StateBlockHandle<B>& handle(std::size_t id) const noexcept { return handles_[id]; }
   /// The backend's name for the memory of state `id`, as its device reads and writes units of it.
   [[nodiscard]] typename B::State& state(std::size_t id) noexcept { return handles_[id].block; }
-  [[nodiscard]] std::span<const StateDescriptor> descriptors() const noexcept { return descriptors_.span(); }
+  [[nodiscard]] Span<const StateDescriptor> descriptors() const noexcept { return descriptors_.span(); }
   /// Bytes of all states together.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 

@@ -65,12 +65,12 @@ class Builder {
   }
 
   /// A vector of f32 that the graph itself carries.
-  [[nodiscard]] WeightId constant(std::span<const float> data) noexcept {
-    return constant(std::as_bytes(data), DType::f32, Shape{static_cast<std::uint32_t>(data.size())});
+  [[nodiscard]] WeightId constant(Span<const float> data) noexcept {
+    return constant(as_bytes(data), DType::f32, Shape{static_cast<std::uint32_t>(data.size())});
   }
 
   /// Data that the graph itself carries, row-major and little-endian.
-  [[nodiscard]] WeightId constant(std::span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
+  [[nodiscard]] WeightId constant(Span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
     if (error_) return {};
     const std::uint64_t offset = align_up(graph_.constants.size(), 64);
     if (!keep(graph_.constants.resize(offset)) || !keep(graph_.constants.append(data))) return {};
@@ -98,22 +98,21 @@ class Builder {
   /// Applies op O and returns its results.
   template <class O> OutputList<ValueId, O> emit(const Call<Builder, O>& call) noexcept {
     std::array<std::byte, kMaxParamBytes> bytes{};
-    encode_params(call.params, std::span<std::byte>(bytes));
+    encode_params(call.params, Span<std::byte>(bytes));
     const ParamBlock params{O::Params::version, O::opcode, {bytes.data(), kParamBytes<typename O::Params>}};
     std::array<ValueId, kMaxOperands> results{};
-    std::span<const RegionId> regions;
+    Span<const RegionId> regions;
     if constexpr (HasRegions<O>) regions = call.region;
     const std::size_t count =
         append(O::opcode, {call.in.data(), call.in.size()}, call.w, call.state, params, results, regions);
     OutputList<ValueId, O> out{};
-    fill(out, std::span<const ValueId>(results.data(), RepeatsOutputs<O> ? count : kOutputs<O>));
+    fill(out, Span<const ValueId>(results.data(), RepeatsOutputs<O> ? count : kOutputs<O>));
     return out;
   }
 
   /// Applies an op by number; `out` receives its results. Returns their number.
-  std::size_t append(Opcode opcode, std::span<const ValueId> in, std::span<const WeightId> w, StateId state,
-                     const ParamBlock& params, std::span<ValueId> out,
-                     std::span<const RegionId> regions = {}) noexcept {
+  std::size_t append(Opcode opcode, Span<const ValueId> in, Span<const WeightId> w, StateId state,
+                     const ParamBlock& params, Span<ValueId> out, Span<const RegionId> regions = {}) noexcept {
     if (error_) return 0;
     const OpRow* row = (*table_)[number(opcode)];
     auto bad = [this](Errc code, auto... pieces) {
@@ -169,7 +168,7 @@ class Builder {
     }
     node.outputs = static_cast<std::uint8_t>(*count);
     for (std::size_t i = 0; i < *count; ++i) out[i] = add_value(types[i], index);
-    if (!put(std::span<const ValueId>(out.first(*count)))) return 0;
+    if (!put(Span<const ValueId>(out.first(*count)))) return 0;
     for (std::size_t i = 0; i < *count; ++i)
       if (!keep(graph_.operands.push_back(0))) return 0;
     return !error_ && keep(graph_.nodes.push_back(node)) ? *count : 0;
@@ -209,7 +208,7 @@ class Builder {
   }
 
   /// Appends ids to the pool of operands.
-  template <class Id> bool put(std::span<const Id> ids) noexcept {
+  template <class Id> bool put(Span<const Id> ids) noexcept {
     for (Id id : ids)
       if (!keep(graph_.operands.push_back(id.index))) return false;
     return true;

@@ -8,27 +8,25 @@ namespace zrt::inline ZRT_ABI::ir {
 
 /// The operands of the node to expand, as values of the graph under construction.
 struct ExpandArgs {
-  std::span<const ValueId> in;
-  std::span<const WeightId> w;
+  Span<const ValueId> in;
+  Span<const WeightId> w;
   StateId state;
   ParamBlock params;
-  std::span<const RegionId> regions{};
+  Span<const RegionId> regions{};
 };
 
-using ExpandFn = void (*)(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept;
+using ExpandFn = void (*)(Builder& g, const ExpandArgs& args, Span<ValueId> out) noexcept;
 using ExpandTable = std::array<ExpandFn, 256>;
 
 namespace detail {
 
-template <class O> ZRT_COLD void expand_node(Builder& g, const ExpandArgs& args, std::span<ValueId> out) noexcept {
-  auto params = decode_params<O>(args.params);
-  if (!params) return g.set(params.error());
+template <class O> ZRT_COLD void expand_node(Builder& g, const ExpandArgs& args, Span<ValueId> out) noexcept {
   Call<Builder, O> call;
+  if (auto r = decode_params<O>(args.params, call.params); !r) return g.set(r.error());
   fill(call.in, args.in);
   fill(call.w, args.w);
   if constexpr (HasRegions<O>) fill(call.region, args.regions);
   call.state = args.state;
-  call.params = *params;
   g.expanding(&zrt::detail::kOpRow<O>);
   const auto results = O::expand(g, call);
   g.expanding(nullptr);

@@ -4,12 +4,12 @@
 
 #include <zrt/core/buffer.hpp>
 #include <zrt/core/name.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/ops/op_table.hpp>
 
 #include <cstdint>
 #include <limits>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ir {
 
@@ -117,20 +117,20 @@ struct Graph {
   Vector<std::byte> constants;
   Vector<Graph> regions;  ///< each of one node, closed: what it reads from outside is a parameter
 
-  [[nodiscard]] std::span<const std::uint32_t> node_inputs(const Node& n) const noexcept {
+  [[nodiscard]] Span<const std::uint32_t> node_inputs(const Node& n) const noexcept {
     return {operands.data() + n.first_operand, n.inputs};
   }
-  [[nodiscard]] std::span<const std::uint32_t> node_outputs(const Node& n) const noexcept {
+  [[nodiscard]] Span<const std::uint32_t> node_outputs(const Node& n) const noexcept {
     return {operands.data() + n.first_operand + n.inputs + n.weights + n.regions, n.outputs};
   }
-  [[nodiscard]] std::span<const std::uint32_t> node_weights(const Node& n) const noexcept {
+  [[nodiscard]] Span<const std::uint32_t> node_weights(const Node& n) const noexcept {
     return {operands.data() + n.first_operand + n.inputs, n.weights};
   }
-  [[nodiscard]] std::span<const std::uint32_t> node_regions(const Node& n) const noexcept {
+  [[nodiscard]] Span<const std::uint32_t> node_regions(const Node& n) const noexcept {
     return {operands.data() + n.first_operand + n.inputs + n.weights, n.regions};
   }
   /// For each output: 1 + the input that it overwrites, or 0.
-  [[nodiscard]] std::span<const std::uint32_t> node_in_place(const Node& n) const noexcept {
+  [[nodiscard]] Span<const std::uint32_t> node_in_place(const Node& n) const noexcept {
     return {operands.data() + in_place_at(n), n.outputs};
   }
   /// Where the in-place marks of a node begin in the pool.
@@ -156,7 +156,7 @@ struct Graph {
     auto list = [&](const Graph& region, const Vector<Port>& ports) {
       TensorType* const first = next;
       for (const Port& port : ports) *next++ = region.values[port.value.index].type;
-      return std::span<const TensorType>(first, ports.size());
+      return Span<const TensorType>(first, ports.size());
     };
     for (std::size_t i = 0; i < rs.size(); ++i) {
       const Graph& region = regions[rs[i]];

@@ -19,8 +19,7 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 /// have, Errc::unsupported_version for a newer opset and for an operator of another form, Errc::limit_exceeded where
 /// the file asks for more work or memory than the limits of reader.hpp and call.hpp, Errc::dtype_mismatch and
 /// shape_mismatch for results that are not what the model declares, and the errors of the builder.
-[[nodiscard]] inline Result<ptir::Program> read(std::span<const std::byte> file,
-                                                const ReadOptions& options = {}) noexcept {
+[[nodiscard]] inline Result<ptir::Program> read(Span<const std::byte> file, const ReadOptions& options = {}) noexcept {
   const auto model = read_model({reinterpret_cast<const char*>(file.data()), file.size()});
   if (!model) return pass(model);
   if (model->opset > kNewestOpset)

@@ -50,7 +50,7 @@ template <class Arch> class CheckBuilder {
   constexpr Weight optional_weight(const Name& name, const Shape& shape) noexcept {
     return optional_ ? weight(name, shape) : Weight{};
   }
-  constexpr Weight constant(std::span<const float> data) noexcept {
+  constexpr Weight constant(Span<const float> data) noexcept {
     return {{true, DType::f32, Shape{static_cast<std::uint32_t>(data.size())}}};
   }
   constexpr State state(const StateInfo& info) noexcept { return {info}; }

@@ -78,7 +78,7 @@ struct Convolve {
 
     Extents(const HostCall<Convolve>& c, const ExecutionContext& step) noexcept
         : x(c.in[0], step),
-          window(std::span(c.params.patches.window).first(c.params.patches.spatial)),
+          window(Span(c.params.patches.window).first(c.params.patches.spatial)),
           places(without_channels(c.out[0], step)),
           channels(x.extent[x.rank - 1u] / c.params.groups),
           out_channels(c.in[1].type.shape[0].extent / c.params.groups),

@@ -9,13 +9,13 @@
 #pragma once
 
 #include <zrt/core/checked.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -78,7 +78,7 @@ class CustomAttribute {
 class CustomAttributes {
  public:
   constexpr CustomAttributes() = default;
-  explicit CustomAttributes(std::span<const std::byte> bytes) noexcept
+  explicit CustomAttributes(Span<const std::byte> bytes) noexcept
       : rest_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
 
   /// Takes the next attribute; false at the end, or where the bytes break the form.
@@ -174,7 +174,7 @@ class CustomAttributesWriter {
     if (auto r = put(value.size(), 4); !r) return r;
     return chars(value);
   }
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_.span(); }
+  [[nodiscard]] Span<const std::byte> bytes() const noexcept { return bytes_.span(); }
 
  private:
   [[nodiscard]] Result<void> put(std::uint64_t value, std::size_t size) noexcept {
@@ -183,7 +183,7 @@ class CustomAttributesWriter {
     return {};
   }
   [[nodiscard]] Result<void> chars(std::string_view value) noexcept {
-    return bytes_.append(std::as_bytes(std::span(value.data(), value.size())));
+    return bytes_.append(as_bytes(Span(value.data(), value.size())));
   }
 
   Vector<std::byte> bytes_;

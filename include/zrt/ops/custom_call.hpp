@@ -48,8 +48,7 @@ struct CustomCallParams {
   /// Of a call of `target` with these results.
   ///
   /// Errors: Errc::limit_exceeded for more than kMaxOutputs results or a longer name than kMaxTarget.
-  [[nodiscard]] static Result<CustomCallParams> of(std::string_view target,
-                                                   std::span<const TensorType> results) noexcept {
+  [[nodiscard]] static Result<CustomCallParams> of(std::string_view target, Span<const TensorType> results) noexcept {
     if (target.size() > kMaxTarget || results.size() > kMaxOutputs)
       return fail(Errc::limit_exceeded, "custom_call: a target's name of ", target.size(), " bytes and ",
                   results.size(), " results, at most ", kMaxTarget, " and ", kMaxOutputs, " expected");

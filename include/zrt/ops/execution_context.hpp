@@ -4,10 +4,10 @@
 
 #include <zrt/core/atomic.hpp>
 #include <zrt/core/dims.hpp>
+#include <zrt/core/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -37,7 +37,7 @@ struct Worker {
   std::uint32_t index = 0;
   std::uint32_t count = 1;
   std::uint32_t instruction = 0;
-  std::span<std::byte> scratch{};
+  Span<std::byte> scratch{};
 };
 
 /// One step's data (runtime contract, ExecutionContext). Rows are query tokens in batch order; all

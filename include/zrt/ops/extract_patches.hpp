@@ -74,7 +74,7 @@ struct ExtractPatches {
     const DType dtype = c.in[0].type.dtype;
     const RowMajor x(c.in[0], step);
     const RowMajor y(c.out[0], step);
-    const RowMajor window(std::span(p.window).first(p.spatial));
+    const RowMajor window(Span(p.window).first(p.spatial));
     const std::uint64_t channels = x.extent[x.rank - 1u];
     if (y.elements == 0) return;
     std::uint64_t to = 0;

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <zrt/core/dims.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/ops/execution_context.hpp>
 #include <zrt/ops/state.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -64,8 +64,8 @@ struct HostState {
 struct HostRegion {
   const void* program = nullptr;
   void (*run_program)(const void* program, const ExecutionContext& step, std::uint32_t instruction) noexcept = nullptr;
-  std::span<const HostTensor> params;
-  std::span<const HostTensor> results;
+  Span<const HostTensor> params;
+  Span<const HostTensor> results;
 
   /// Runs the region once, on the calling worker alone.
   void run(const ExecutionContext& step, const Worker& worker) const noexcept {

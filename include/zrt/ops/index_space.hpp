@@ -29,7 +29,7 @@ template <std::size_t K> class IndexSpace {
     std::uint64_t extent;
     std::array<std::uint64_t, K> stride;
   };
-  [[nodiscard]] std::span<const Axis> axes() const noexcept { return std::span(axes_).first(rank_); }
+  [[nodiscard]] Span<const Axis> axes() const noexcept { return Span(axes_).first(rank_); }
 
   /// The strides of the one axis that a space of at most one has; a space of one place has strides of 1.
   [[nodiscard]] std::array<std::uint64_t, K> line() const noexcept {

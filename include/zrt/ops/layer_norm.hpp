@@ -123,9 +123,9 @@ struct LayerNorm {
     };
     auto scalar = [&](double value) {
       const float narrow = narrow_to_f32(value);
-      return in == DType::f64 ? g.template emit<Constant>(
-                                    {.in = {}, .w = {g.constant(std::as_bytes(std::span(&value, 1)), in, Shape{1})}})[0]
-                              : g.template emit<Constant>({.in = {}, .w = {g.constant({&narrow, 1})}})[0];
+      return in == DType::f64
+                 ? g.template emit<Constant>({.in = {}, .w = {g.constant(as_bytes(Span(&value, 1)), in, Shape{1})}})[0]
+                 : g.template emit<Constant>({.in = {}, .w = {g.constant({&narrow, 1})}})[0];
     };
     auto sum = [&](auto value, std::size_t over) {
       const ReduceParams params{ReduceKind::sum, 1, static_cast<std::uint8_t>(1u << over), in, in};

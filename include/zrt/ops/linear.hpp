@@ -56,7 +56,7 @@ struct Linear {
 
   /// Computes output row `t` from `x`, which need not be the call's input.
   static void row(const HostCall<Linear>& c, std::uint32_t t, const float* x, std::uint32_t cols,
-                  std::span<std::byte> scratch) noexcept {
+                  Span<std::byte> scratch) noexcept {
     const std::uint32_t outputs = c.w[0].rows;
     const ActivationRow rounded = round_row(x, cols, c.params.act, scratch);
     float* y = c.out[0].as<float>() + std::uint64_t{t} * outputs;

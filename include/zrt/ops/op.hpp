@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/dims.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/ops/execution_context.hpp>
 #include <zrt/ops/host.hpp>
 #include <zrt/ops/params.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -152,8 +152,8 @@ struct InputInfo {
 
 /// A region as the shape rule sees it: the types of its parameters and results.
 struct RegionInfo {
-  std::span<const TensorType> params;
-  std::span<const TensorType> results;
+  Span<const TensorType> params;
+  Span<const TensorType> results;
 };
 
 /// The host of shape inference: types instead of memory.

@@ -2,12 +2,12 @@
 // zrt/ops/op_table.hpp: the catalog as a table by number, for code that meets ops at run time.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/ops/catalog_rules.hpp>
 #include <zrt/ops/op.hpp>
 #include <zrt/quant/types.hpp>
 
 #include <array>
-#include <span>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -34,11 +34,11 @@ class OpSet {
 
 /// The operands of one node or instruction as the shape rule sees them.
 struct OperandInfo {
-  std::span<const InputInfo> inputs;
-  std::span<const WeightInfo> weights;
+  Span<const InputInfo> inputs;
+  Span<const WeightInfo> weights;
   StateInfo state;
   ParamBlock params;
-  std::span<const RegionInfo> regions{};
+  Span<const RegionInfo> regions{};
 };
 
 /// Memory that an OperandInfo points into.
@@ -60,25 +60,25 @@ struct OpRow {
   Opcode opcode;
   std::string_view name;
   Rung rung;
-  std::span<const Role> inputs;
-  std::span<const Role> outputs;
-  std::span<const Role> weights;
-  std::span<const std::string_view> regions;
+  Span<const Role> inputs;
+  Span<const Role> outputs;
+  Span<const Role> weights;
+  Span<const std::string_view> regions;
   bool repeats_inputs;
   bool repeats_outputs;
-  std::span<const Alias> may_alias;
+  Span<const Alias> may_alias;
   StateLifecycle lifecycle;
   std::uint8_t params_version;
   std::uint16_t params_bytes;
-  std::span<const Field> fields;
+  Span<const Field> fields;
   bool has_reference;
   bool has_expansion;
   OpSet expands_to;
   /// Decodes the parameters, runs the op's shape rule, and gives the number of outputs. `outputs`
   /// has room for kMaxOperands where the op repeats its outputs.
-  Result<std::uint32_t> (*infer)(const OperandInfo& operands, std::span<TensorType> outputs) noexcept;
+  Result<std::uint32_t> (*infer)(const OperandInfo& operands, Span<TensorType> outputs) noexcept;
   /// Sets the rounding fields of an encoded block from the types of its weights; true when any rounds.
-  bool (*assign_act)(std::span<const WeightInfo> weights, ActPolicy policy, std::span<std::byte> params) noexcept;
+  bool (*assign_act)(Span<const WeightInfo> weights, ActPolicy policy, Span<std::byte> params) noexcept;
   /// Where a valid call's result lies in its first input; null for an op whose results are never there.
   std::optional<std::uint64_t> (*view)(const OperandInfo& operands) noexcept;
 
@@ -97,37 +97,35 @@ struct OpRow {
   }
 };
 
-/// The operands of one node as op O's shape rule takes them.
+/// Puts the operands of one node into `call`, as op O's shape rule takes them.
 ///
 /// Errors: Errc::invalid_param_block_abi.
-template <class O> [[nodiscard]] ZRT_COLD Result<TypeCall<O>> type_call(const OperandInfo& operands) noexcept {
-  auto params = decode_params<O>(operands.params);
-  if (!params) return pass(params);
-  TypeCall<O> call;
+template <class O>
+[[nodiscard]] ZRT_COLD Result<void> fill_type_call(const OperandInfo& operands, TypeCall<O>& call) noexcept {
+  if (auto r = decode_params<O>(operands.params, call.params); !r) return r;
   fill(call.in, operands.inputs);
   fill(call.w, operands.weights);
   if constexpr (HasRegions<O>) fill(call.region, operands.regions);
   call.state = operands.state;
-  call.params = *params;
-  return call;
+  return {};
 }
 
 namespace detail {
 
 template <class O>
-ZRT_COLD Result<std::uint32_t> infer_row(const OperandInfo& operands, std::span<TensorType> outputs) noexcept {
-  auto call = type_call<O>(operands);
-  if (!call) return pass(call);
+ZRT_COLD Result<std::uint32_t> infer_row(const OperandInfo& operands, Span<TensorType> outputs) noexcept {
+  TypeCall<O> call;
+  if (auto r = fill_type_call<O>(operands, call); !r) return pass(r);
   if constexpr (RepeatsInputs<O>)
     for (const InputInfo& input : operands.inputs)
       if (!input.present()) return fail(Errc::dangling_value, O::name, ": an input is required");
   OutputTypes<O> types{};
-  if (auto r = O::infer(*call, types); !r) return pass(r);
+  if (auto r = O::infer(call, types); !r) return pass(r);
   for (std::size_t i = 0; i < types.size(); ++i) outputs[i] = types[i];
   return static_cast<std::uint32_t>(types.size());
 }
 
-template <class O> consteval std::span<const std::string_view> region_roles() {
+template <class O> consteval Span<const std::string_view> region_roles() {
   if constexpr (HasRegions<O>)
     return O::region_roles;
   else
@@ -135,25 +133,25 @@ template <class O> consteval std::span<const std::string_view> region_roles() {
 }
 
 template <class O>
-ZRT_COLD bool assign_act_row([[maybe_unused]] std::span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
-                             [[maybe_unused]] std::span<std::byte> params) noexcept {
+ZRT_COLD bool assign_act_row([[maybe_unused]] Span<const WeightInfo> weights, [[maybe_unused]] ActPolicy policy,
+                             [[maybe_unused]] Span<std::byte> params) noexcept {
   bool rounds = false;
   if constexpr (RoundsActivations<O>) {
-    auto decoded = decode_params<O>({O::Params::version, O::opcode, params});
-    if (!decoded) return false;
+    typename O::Params decoded{};
+    if (!decode_params<O>({O::Params::version, O::opcode, params}, decoded)) return false;
     for (const auto& act : O::act_fields) {
       const quant::TypeFacts* type = quant::facts(weights[act.weight].dtype);
-      (*decoded).*act.field = policy == ActPolicy::weight && type != nullptr ? type->act : quant::Act::none;
-      rounds = rounds || (*decoded).*act.field != quant::Act::none;
+      decoded.*act.field = policy == ActPolicy::weight && type != nullptr ? type->act : quant::Act::none;
+      rounds = rounds || decoded.*act.field != quant::Act::none;
     }
-    encode_params(*decoded, params);
+    encode_params(decoded, params);
   }
   return rounds;
 }
 
 template <class O> ZRT_COLD std::optional<std::uint64_t> view_row(const OperandInfo& operands) noexcept {
-  const auto call = type_call<O>(operands);
-  return call ? O::view(*call) : std::nullopt;
+  TypeCall<O> call;
+  return fill_type_call<O>(operands, call) ? O::view(call) : std::nullopt;
 }
 
 template <class O> consteval auto view_function() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/ops/opcode.hpp>
 
 #include <array>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -148,7 +148,7 @@ concept ParamStruct = std::is_trivially_copyable_v<P> && std::is_standard_layout
 struct ParamBlock {
   std::uint8_t version = 0;
   Opcode opcode{};
-  std::span<const std::byte> data;
+  Span<const std::byte> data;
 };
 
 /// Bytes that P takes in a block.
@@ -156,7 +156,7 @@ template <ParamStruct P> inline constexpr std::size_t kParamBytes = std::is_empt
 
 namespace detail {
 
-inline void copy_little_endian(std::byte* to, const std::byte* from, std::span<const Field> fields) noexcept {
+inline void copy_little_endian(std::byte* to, const std::byte* from, Span<const Field> fields) noexcept {
   for (const Field& field : fields) {
     for (std::size_t i = 0; i < field.count; ++i) {
       const std::size_t at = field.offset + i * field.size;
@@ -171,7 +171,7 @@ inline void copy_little_endian(std::byte* to, const std::byte* from, std::span<c
 }  // namespace detail
 
 /// Writes `params` as little-endian bytes; `out` holds kParamBytes<P>.
-template <ParamStruct P> void encode_params(const P& params, std::span<std::byte> out) noexcept {
+template <ParamStruct P> void encode_params(const P& params, Span<std::byte> out) noexcept {
   if constexpr (!std::is_empty_v<P>)
     detail::copy_little_endian(out.data(), reinterpret_cast<const std::byte*>(&params), P::fields);
 }
@@ -194,15 +194,25 @@ namespace detail {
 
 }  // namespace detail
 
+/// Reads the parameters of op O out of a block, into `params`.
+///
+/// In place, since a Result for each op's parameters would be instantiated in all its members.
+/// Errors: Errc::invalid_param_block_abi for another version, size or opcode.
+template <class O>
+[[nodiscard]] ZRT_COLD Result<void> decode_params(const ParamBlock& block, typename O::Params& params) noexcept {
+  using P = typename O::Params;
+  auto checked = detail::check_block(block, O::name, O::opcode, P::version, kParamBytes<P>);
+  if constexpr (!std::is_empty_v<P>)
+    if (checked) detail::copy_little_endian(reinterpret_cast<std::byte*>(&params), block.data.data(), P::fields);
+  return checked;
+}
+
 /// Reads the parameters of op O out of a block.
 ///
 /// Errors: Errc::invalid_param_block_abi for another version, size or opcode.
 template <class O> [[nodiscard]] ZRT_COLD Result<typename O::Params> decode_params(const ParamBlock& block) noexcept {
-  using P = typename O::Params;
-  if (auto r = detail::check_block(block, O::name, O::opcode, P::version, kParamBytes<P>); !r) return pass(r);
-  P params{};
-  if constexpr (!std::is_empty_v<P>)
-    detail::copy_little_endian(reinterpret_cast<std::byte*>(&params), block.data.data(), P::fields);
+  typename O::Params params{};
+  if (auto r = decode_params<O>(block, params); !r) return pass(r);
   return params;
 }
 

@@ -25,7 +25,7 @@ struct ActivationRow {
 
 /// Rounds `x` into the scratch, after the room for one dequantised weight row.
 [[nodiscard]] inline ActivationRow round_row(const float* x, std::uint32_t cols, quant::Act act,
-                                             std::span<std::byte> scratch) noexcept {
+                                             Span<std::byte> scratch) noexcept {
   ActivationRow row{x, nullptr, nullptr, cols, act};
   if (act == quant::Act::none) return row;
   auto* d = reinterpret_cast<float*>(scratch.data() + std::uint64_t{cols} * 4);
@@ -38,7 +38,7 @@ struct ActivationRow {
 
 /// y = W[n] · x: `blocks` order for a rounded activation, else dot16 over the dequantised row.
 [[nodiscard]] inline float project(const HostWeight& w, std::uint64_t n, const ActivationRow& row,
-                                   std::span<std::byte> scratch) noexcept {
+                                   Span<std::byte> scratch) noexcept {
   const quant::RowFunctions* type = quant::find(w.dtype);
   if (row.act != quant::Act::none) return type->dot_blocks(w.row(n), row.q, row.d, row.cols);
   if (w.dtype == DType::f32) return quant::dot16(reinterpret_cast<const float*>(w.row(n)), row.x, row.cols);

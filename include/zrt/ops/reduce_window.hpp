@@ -88,7 +88,7 @@ struct ReduceWindow {
       for_each_cast<T>(c.in[0].type.dtype, c.in[0].data, x.elements, p.accum_dtype,
                        [&](std::uint64_t i, T value) { values[i] = value; });
       const RowMajor y(c.out[0], step);
-      const RowMajor window(std::span(p.window).first(x.rank));
+      const RowMajor window(Span(p.window).first(x.rank));
       ElementIndex at;
       // Results go out in whole runs, so that 4-bit ones fill their bytes.
       T results[kFoldRun];

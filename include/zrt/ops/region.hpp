@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::ops {
 /// Demands that the types at a border of a region are `expected`, which is any list of types.
 template <class O, class List>
 [[nodiscard]] constexpr Result<void> expect_border(std::string_view region, std::string_view border,
-                                                   std::span<const TensorType> found, const List& expected) noexcept {
+                                                   Span<const TensorType> found, const List& expected) noexcept {
   if (found.size() != expected.size())
     return fail(Errc::invalid_argument, O::name, ": region ", region, " has ", found.size(), " ", border, ", expected ",
                 expected.size());

@@ -20,7 +20,7 @@ struct RowMajor {
     for (std::size_t axis = 0; axis < rank; ++axis) extent[axis] = step.extents.of(tensor.type.shape[axis]);
     measure();
   }
-  explicit RowMajor(std::span<const std::uint32_t> extents) noexcept : rank(static_cast<std::uint8_t>(extents.size())) {
+  explicit RowMajor(Span<const std::uint32_t> extents) noexcept : rank(static_cast<std::uint8_t>(extents.size())) {
     std::copy(extents.begin(), extents.end(), extent.begin());
     measure();
   }

@@ -46,7 +46,7 @@ struct Sample {
   }
 
   static void row(const HostCall<Sample>& c, const ExecutionContext& step, std::uint64_t at, const Worker& worker,
-                  std::span<std::byte> scratch) noexcept {
+                  Span<std::byte> scratch) noexcept {
     SampleRequest request;
     std::memcpy(&request, c.in[1].data + at * sizeof(SampleRequest), sizeof request);
     std::int32_t& token = c.out[0].as<std::int32_t>()[at];

@@ -4,10 +4,10 @@
 
 #include <zrt/core/elementary.hpp>
 #include <zrt/core/philox.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/ops/params.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -62,7 +62,7 @@ namespace sampling {
 
 /// Divides positive and multiplies negative logits of seen tokens by the repetition penalty, then
 /// subtracts count · frequency + presence. `logits` is indexed by token id.
-inline void penalise(std::span<float> logits, std::span<const std::int32_t> history, float repetition, float frequency,
+inline void penalise(Span<float> logits, Span<const std::int32_t> history, float repetition, float frequency,
                      float presence) noexcept {
   for (std::size_t i = 0; i < history.size(); ++i) {
     const auto id = static_cast<std::uint32_t>(history[i]);
@@ -79,29 +79,28 @@ inline void penalise(std::span<float> logits, std::span<const std::int32_t> hist
 }
 
 /// Adds `values[i]` to the logit of token `ids[i]`.
-inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std::span<const float> values) noexcept {
+inline void bias(Span<float> logits, Span<const std::int32_t> ids, Span<const float> values) noexcept {
   for (std::size_t i = 0; i < ids.size(); ++i)
     if (static_cast<std::uint32_t>(ids[i]) < logits.size()) logits[static_cast<std::uint32_t>(ids[i])] += values[i];
 }
 
 /// `ordered`, or its first alone where that is infinite: differences to it would be no numbers.
-[[nodiscard]] inline std::span<Candidate> alone_if_infinite(std::span<Candidate> ordered) noexcept {
+[[nodiscard]] inline Span<Candidate> alone_if_infinite(Span<Candidate> ordered) noexcept {
   return !ordered.empty() && __builtin_isinf(ordered[0].logit) ? ordered.first(1) : ordered;
 }
 
 /// Orders the first candidates and returns them: the `k` best, or all when k is 0. A NaN is kept only
 /// where nothing else is: it would turn every probability into NaN. An infinite best leaves itself alone.
-[[nodiscard]] inline std::span<Candidate> top_k(std::span<Candidate> all, std::uint32_t k) noexcept {
+[[nodiscard]] inline Span<Candidate> top_k(Span<Candidate> all, std::uint32_t k) noexcept {
   const std::size_t keep = k == 0 || k > all.size() ? all.size() : k;
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(), before);
-  std::span<Candidate> kept = all.first(keep);
+  Span<Candidate> kept = all.first(keep);
   while (kept.size() > 1 && kept.back().logit != kept.back().logit) kept = kept.first(kept.size() - 1);
   return alone_if_infinite(kept);
 }
 
 /// Keeps the shortest ordered prefix whose probability reaches p, at least `min_keep`. Sum: chain.
-[[nodiscard]] inline std::span<Candidate> top_p(std::span<Candidate> ordered, float p,
-                                                std::uint32_t min_keep) noexcept {
+[[nodiscard]] inline Span<Candidate> top_p(Span<Candidate> ordered, float p, std::uint32_t min_keep) noexcept {
   if (p >= 1.0f || ordered.empty()) return ordered;
   const float top = ordered[0].logit;
   float total = 0.0f;
@@ -115,8 +114,7 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
 }
 
 /// Keeps ordered candidates at least p times as likely as the first, at least `min_keep`.
-[[nodiscard]] inline std::span<Candidate> min_p(std::span<Candidate> ordered, float p,
-                                                std::uint32_t min_keep) noexcept {
+[[nodiscard]] inline Span<Candidate> min_p(Span<Candidate> ordered, float p, std::uint32_t min_keep) noexcept {
   if (p <= 0.0f || ordered.empty()) return ordered;
   const float bound = ordered[0].logit + math::log(p);
   std::size_t keep = 1;
@@ -126,7 +124,7 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
 
 /// Divides logits by the temperature; 0 or less keeps the first alone, as does one so small that the
 /// quotient is infinite.
-[[nodiscard]] inline std::span<Candidate> temperature(std::span<Candidate> ordered, float t) noexcept {
+[[nodiscard]] inline Span<Candidate> temperature(Span<Candidate> ordered, float t) noexcept {
   if (ordered.empty()) return ordered;
   if (t <= 0.0f) return ordered.first(1);
   for (Candidate& c : ordered) c.logit /= t;
@@ -134,7 +132,7 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
 }
 
 /// Draws by inversion: the first candidate whose running sum passes u · total. Sum: chain.
-[[nodiscard]] inline std::int32_t draw(std::span<const Candidate> ordered, float u) noexcept {
+[[nodiscard]] inline std::int32_t draw(Span<const Candidate> ordered, float u) noexcept {
   const float top = ordered[0].logit;
   float total = 0.0f;
   for (const Candidate& c : ordered) total += math::exp(c.logit - top);
@@ -155,9 +153,9 @@ inline void bias(std::span<float> logits, std::span<const std::int32_t> ids, std
 
 /// Penalties, bias, top-k, top-p, min-p, temperature, draw. `logits` is a copy that this may change;
 /// `list` holds one candidate per logit.
-[[nodiscard]] inline std::int32_t sample(const SampleRequest& r, std::span<float> logits,
-                                         std::span<const std::int32_t> history, std::span<const std::int32_t> bias_ids,
-                                         std::span<const float> bias_values, std::span<Candidate> list) noexcept {
+[[nodiscard]] inline std::int32_t sample(const SampleRequest& r, Span<float> logits, Span<const std::int32_t> history,
+                                         Span<const std::int32_t> bias_ids, Span<const float> bias_values,
+                                         Span<Candidate> list) noexcept {
   penalise(logits, history, r.repetition_penalty, r.frequency_penalty, r.presence_penalty);
   bias(logits, bias_ids, bias_values);
   for (std::size_t i = 0; i < logits.size(); ++i) list[i] = {logits[i], static_cast<std::int32_t>(i)};

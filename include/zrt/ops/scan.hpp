@@ -35,7 +35,7 @@ struct Scan {
 
   static constexpr Result<void> infer(const TypeCall<Scan>& c, OutputTypes<Scan>& out) noexcept {
     const std::size_t carries = c.params.carry_count;
-    const std::span<const TensorType> results = c.region[0].results;
+    const Span<const TensorType> results = c.region[0].results;
     if (carries >= c.in.size())
       return fail(Errc::invalid_argument, "scan: ", carries, " carried values of ", c.in.size(),
                   " operands leave no scanned input");

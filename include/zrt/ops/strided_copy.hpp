@@ -4,9 +4,9 @@
 
 #include <zrt/core/copy_elements.hpp>
 #include <zrt/core/dims.hpp>
+#include <zrt/core/span.hpp>
 
 #include <array>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -37,7 +37,7 @@ struct CopyBox {
 
 /// Copies the elements of a box in row-major order. The sides do not overlap.
 inline void copy_strided(DType dtype, const std::byte* from, std::byte* to, const CopyBox& box) noexcept {
-  const std::span axes = std::span(box.axis).first(box.rank);
+  const Span axes = Span(box.axis).first(box.rank);
   std::uint64_t from_first = box.from_first;
   std::uint64_t to_first = box.to_first;
   for (const CopyAxis& axis : axes)

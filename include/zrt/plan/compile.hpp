@@ -65,9 +65,9 @@ class Lowering {
     const auto outputs = from_.node_outputs(n);
     for (std::size_t i = 0; i < inputs.size(); ++i) in[i] = inputs[i] == ir::kNone ? ir::ValueId{} : values_[inputs[i]];
     for (std::size_t i = 0; i < weights.size(); ++i) w[i] = {weights[i]};
-    const std::span<const ir::ValueId> ins(in.data(), inputs.size());
-    const std::span<const ir::WeightId> ws(w.data(), weights.size());
-    const std::span<ir::ValueId> outs(out.data(), outputs.size());
+    const Span<const ir::ValueId> ins(in.data(), inputs.size());
+    const Span<const ir::WeightId> ws(w.data(), weights.size());
+    const Span<ir::ValueId> outs(out.data(), outputs.size());
     std::array<ir::RegionId, kMaxRegions> region_ids;
     const auto regions = from_.node_regions(n);
     for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -75,7 +75,7 @@ class Lowering {
       if (!region) return pass(region);
       region_ids[i] = builder_.region(std::move(*region));
     }
-    const std::span<const ir::RegionId> rs(region_ids.data(), regions.size());
+    const Span<const ir::RegionId> rs(region_ids.data(), regions.size());
     if (claims_.contains(n.opcode)) {
       builder_.append(n.opcode, ins, ws, n.state, from_.node_params(n), outs, rs);
       const auto marks = from_.node_in_place(n);

@@ -71,7 +71,7 @@ struct LegalityFinding {
 /// Errors: Errc::out_of_memory.
 [[nodiscard]] inline Result<Vector<LegalityFinding>> check_program_legality(
     const ir::ptir::Program& program, const ConversionTarget& target,
-    std::optional<std::span<const ir::ptir::Shape>> shapes = std::nullopt) noexcept {
+    std::optional<Span<const ir::ptir::Shape>> shapes = std::nullopt) noexcept {
   namespace ptir = ir::ptir;
   Vector<LegalityFinding> findings(program.allocator);
   if (auto r = ptir::verify(program); !r) {

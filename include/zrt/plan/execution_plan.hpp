@@ -3,11 +3,11 @@
 #pragma once
 
 #include <zrt/core/name.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/ops/op_table.hpp>
 
 #include <optional>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::plan {
 
@@ -26,9 +26,9 @@ inline constexpr WeightRef kNoWeight{0xffffffffu};
 /// One instruction as a view into its plan (runtime contract, Instruction).
 struct Instruction {
   Opcode opcode{};
-  std::span<const RegisterRef> inputs;
-  std::span<const RegisterRef> outputs;
-  std::span<const WeightRef> weights;
+  Span<const RegisterRef> inputs;
+  Span<const RegisterRef> outputs;
+  Span<const WeightRef> weights;
   std::optional<std::uint16_t> param_block_id;
   std::optional<std::uint8_t> state_block_id;
   std::uint32_t first_region = 0;
@@ -151,7 +151,7 @@ struct ExecutionPlan {
     auto list = [&](const ExecutionPlan& region, const Vector<PlanPort>& ports) {
       TensorType* const first = next;
       for (const PlanPort& port : ports) *next++ = region.registers[index(port.reg)];
-      return std::span<const TensorType>(first, ports.size());
+      return Span<const TensorType>(first, ports.size());
     };
     for (std::size_t i = 0; i < insn.regions; ++i) {
       const ExecutionPlan& region = regions[insn.first_region + i];

@@ -21,11 +21,11 @@ struct LivenessMap {
   Vector<RegisterRef> kill_registers;
 
   /// Registers that die after instruction `i`: read for the last time, or written and never read.
-  [[nodiscard]] std::span<const RegisterRef> kill_after_instruction(std::size_t i) const noexcept {
+  [[nodiscard]] Span<const RegisterRef> kill_after_instruction(std::size_t i) const noexcept {
     return kill_registers.span().subspan(kill_offsets[i], kill_offsets[i + 1] - kill_offsets[i]);
   }
   /// The contract's bitset form; `words` holds (registers + 63) / 64 words.
-  void kill_bitset(std::size_t i, std::span<std::uint64_t> words) const noexcept {
+  void kill_bitset(std::size_t i, Span<std::uint64_t> words) const noexcept {
     for (std::uint64_t& word : words) word = 0;
     for (RegisterRef r : kill_after_instruction(i)) words[index(r) / 64u] |= std::uint64_t{1} << index(r) % 64u;
   }

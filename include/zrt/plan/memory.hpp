@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::plan {
 struct MemoryOptions {
   Fit fit = Fit::least;
   /// By register, not 0 where its bytes are somewhere else; empty for none. A view of such a register is there too.
-  std::span<const std::uint8_t> outside{};
+  Span<const std::uint8_t> outside{};
 };
 
 namespace detail {
@@ -97,7 +97,7 @@ class RangeNumbers {
 /// Errors: Errc::size_overflow, Errc::limit_exceeded, out_of_memory.
 [[nodiscard]] inline Result<PhysicalMapping> plan_memory(const ExecutionPlan& plan, const LivenessMap& live,
                                                          const OpTable& table, const Extents& bounds,
-                                                         std::span<const std::uint64_t> scratch,
+                                                         Span<const std::uint64_t> scratch,
                                                          const MemoryOptions& options = {}) noexcept {
   PhysicalMapping mapping(plan.allocator);
   Vector<std::uint64_t> bytes(plan.allocator);

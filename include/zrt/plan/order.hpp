@@ -25,7 +25,7 @@ namespace detail {
 /// Schedules the nodes of a graph. Symbols count with their bounds.
 class Scheduler {
  public:
-  Scheduler(const ir::Graph& graph, const OpTable& table, std::span<const std::uint8_t> needed) noexcept
+  Scheduler(const ir::Graph& graph, const OpTable& table, Span<const std::uint8_t> needed) noexcept
       : graph_(graph),
         table_(table),
         needed_(needed),
@@ -265,7 +265,7 @@ class Scheduler {
 
   const ir::Graph& graph_;
   const OpTable& table_;
-  std::span<const std::uint8_t> needed_;
+  Span<const std::uint8_t> needed_;
   bool rescores_ = false;
   Vector<Memory> memory_;             ///< per value
   Vector<std::uint32_t> owner_;       ///< per value: the value whose memory it shares
@@ -280,7 +280,7 @@ class Scheduler {
 
 /// The nodes that `needed` marks, in the order in which they run. The graph is well-formed.
 [[nodiscard]] inline Result<Vector<std::uint32_t>> node_order(const ir::Graph& graph, const OpTable& table,
-                                                              std::span<const std::uint8_t> needed,
+                                                              Span<const std::uint8_t> needed,
                                                               Ordering ordering) noexcept {
   return detail::Scheduler(graph, table, needed).run(ordering);
 }

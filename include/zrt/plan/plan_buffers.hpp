@@ -60,7 +60,7 @@ namespace detail {
 ///
 /// Errors: those of ir::ptir::lower, compile and plan_memory.
 [[nodiscard]] inline Result<BufferPlan> plan_buffers(const ir::ptir::Program& program,
-                                                     std::span<const ir::ptir::Shape> shapes) noexcept {
+                                                     Span<const ir::ptir::Shape> shapes) noexcept {
   static constexpr ir::Ops kOps = ir::Ops::of<ops::Catalog>();
   const auto graph = ir::ptir::lower(program, shapes, *kOps.table);
   if (!graph) return pass(graph);

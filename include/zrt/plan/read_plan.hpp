@@ -16,7 +16,7 @@ namespace detail {
 class PlanReader {
  public:
   static constexpr bool kReads = true;
-  explicit PlanReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  explicit PlanReader(Span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
   template <std::unsigned_integral T> void number(T& value) noexcept {
     value = 0;
@@ -48,7 +48,7 @@ class PlanReader {
     return ok_;
   }
   /// The next `count` bytes, which are there.
-  [[nodiscard]] std::span<const std::byte> take(std::size_t count) noexcept {
+  [[nodiscard]] Span<const std::byte> take(std::size_t count) noexcept {
     const auto taken = bytes_.subspan(at_, count);
     at_ += count;
     return taken;
@@ -60,7 +60,7 @@ class PlanReader {
   [[nodiscard]] std::unexpected<Error> error() const noexcept { return std::unexpected<Error>(error_); }
 
  private:
-  std::span<const std::byte> bytes_;
+  Span<const std::byte> bytes_;
   std::size_t at_ = 0;
   bool ok_ = true;
   Error error_{};
@@ -112,7 +112,7 @@ template <class T>
 }
 
 /// Reads the form of a plan and of its regions; what they say is judged later, all at once.
-[[nodiscard]] inline Result<void> read_form(std::span<const std::byte> bytes, std::size_t depth, ExecutionPlan& plan,
+[[nodiscard]] inline Result<void> read_form(Span<const std::byte> bytes, std::size_t depth, ExecutionPlan& plan,
                                             Vector<PlanDiagnostic>& diagnostics,
                                             std::uint64_t& instructions_at) noexcept {
   PlanReader r(bytes);
@@ -193,7 +193,7 @@ template <class T>
 /// parameters and order of reads and writes by `validate`, and its liveness is computed anew.
 /// Errors: truncated_file, invalid_file, unsupported_version, out_of_memory and those of `validate`,
 /// each with the offset where the fault was seen.
-[[nodiscard]] inline Result<CompiledPlan> read_plan(std::span<const std::byte> bytes, const OpTable& table,
+[[nodiscard]] inline Result<CompiledPlan> read_plan(Span<const std::byte> bytes, const OpTable& table,
                                                     Allocator allocator = system_allocator()) noexcept {
   CompiledPlan compiled(allocator);
   std::uint64_t instructions_at = 0;

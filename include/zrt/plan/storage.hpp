@@ -45,8 +45,8 @@ struct Storage {
 /// readers want it.
 class Sharing {
  public:
-  Sharing(const ExecutionPlan& plan, const LivenessMap& live, const OpTable& table,
-          std::span<const std::uint64_t> bytes, std::span<const std::uint8_t> outside) noexcept
+  Sharing(const ExecutionPlan& plan, const LivenessMap& live, const OpTable& table, Span<const std::uint64_t> bytes,
+          Span<const std::uint8_t> outside) noexcept
       : plan_(plan),
         live_(live),
         table_(table),
@@ -57,7 +57,7 @@ class Sharing {
         last_(plan.allocator),
         next_(plan.allocator) {}
 
-  [[nodiscard]] Result<Storage> run(std::span<const std::uint64_t> scratch) noexcept {
+  [[nodiscard]] Result<Storage> run(Span<const std::uint64_t> scratch) noexcept {
     const std::size_t registers = plan_.registers.size();
     if (auto r = storage_.block_of.resize(registers + scratch.size()); !r) return pass(r);
     if (auto r = storage_.at.resize(registers + scratch.size()); !r) return pass(r);
@@ -202,8 +202,8 @@ class Sharing {
   const ExecutionPlan& plan_;
   const LivenessMap& live_;
   const OpTable& table_;
-  std::span<const std::uint64_t> bytes_;
-  std::span<const std::uint8_t> outside_;
+  Span<const std::uint64_t> bytes_;
+  Span<const std::uint8_t> outside_;
   Storage storage_;
   Vector<std::uint32_t> piece_of_;  ///< per register
   Vector<std::uint32_t> last_;      ///< per register: when it is needed last

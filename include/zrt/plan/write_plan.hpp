@@ -22,7 +22,7 @@ class PlanWriter {
   void zeros(std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) put(std::byte{0});
   }
-  void raw(std::span<const std::byte> bytes) noexcept {
+  void raw(Span<const std::byte> bytes) noexcept {
     if (result_) result_ = bytes_.append(bytes);
   }
   void align(std::size_t alignment) noexcept { zeros(align_up(bytes_.size(), alignment) - bytes_.size()); }

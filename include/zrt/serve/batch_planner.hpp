@@ -47,7 +47,7 @@ class BatchPlanner {
 
   /// Plans a step over at most BatchLimits::slots `sequences`; null entries are skipped. Marks what it
   /// takes as processed.
-  [[nodiscard]] exec::Batch plan(std::span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
+  [[nodiscard]] exec::Batch plan(Span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
     for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
     origins_.clear();
     requests_.clear();
@@ -86,7 +86,7 @@ class BatchPlanner {
   }
 
   /// Origins of the rows of the last plan.
-  [[nodiscard]] std::span<const RowOrigin> origins() const noexcept { return origins_.span(); }
+  [[nodiscard]] Span<const RowOrigin> origins() const noexcept { return origins_.span(); }
 
  private:
   BatchPlanner(const BatchLimits& limits, const Allocator& a) noexcept
@@ -114,7 +114,7 @@ class BatchPlanner {
 
   /// Gives the sequences with prompt left `room` tokens, in turns of 16 or what is left of a prompt. Who
   /// is next when the room ends begins the next step.
-  void share(std::span<Sequence* const> sequences, std::uint32_t room) noexcept {
+  void share(Span<Sequence* const> sequences, std::uint32_t room) noexcept {
     for (std::uint32_t& tokens : shares_) tokens = 0;
     std::size_t rows = limits_.prefill_rows - rows_.size();
     for (std::size_t passed = 0; passed < sequences.size();) {

@@ -87,7 +87,7 @@ template <class B> class SlotTable {
         case StateAction::claim_slot_block:
           break;  // a slot's block is its own by index
         case StateAction::zero_block: {
-          const std::span<std::byte> zero = unit_.span().first(descriptors[id].size_bytes);
+          const Span<std::byte> zero = unit_.span().first(descriptors[id].size_bytes);
           for (std::byte& b : zero) b = std::byte{0};
           if (auto r = device_->write_unit(states_->state(id), slot, zero); !r) return r;
           break;
@@ -133,7 +133,7 @@ template <class B> class SlotTable {
       } else if (what != StateAction::copy_block) {
         continue;
       }
-      const std::span<std::byte> unit = unit_.span().first(d.size_bytes);
+      const Span<std::byte> unit = unit_.span().first(d.size_bytes);
       if (auto r = device_->read_unit(states_->state(id), source, unit); !r) return r;
       if (auto r = device_->write_unit(states_->state(id), target, unit); !r) return r;
     }
@@ -149,15 +149,14 @@ template <class B> class SlotTable {
     return bytes;
   }
   /// Copies a slot's state out, state by state, page by page; `to` holds snapshot_bytes(positions).
-  [[nodiscard]] Result<void> save(std::uint32_t slot, std::uint32_t positions, std::span<std::byte> to) noexcept {
-    return each_unit(slot, positions, to, [&](auto& state, std::uint32_t unit, std::span<std::byte> bytes) {
+  [[nodiscard]] Result<void> save(std::uint32_t slot, std::uint32_t positions, Span<std::byte> to) noexcept {
+    return each_unit(slot, positions, to, [&](auto& state, std::uint32_t unit, Span<std::byte> bytes) {
       return device_->read_unit(state, unit, bytes);
     });
   }
   /// Fills a slot from a snapshot; its pages have been reserved.
-  [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions,
-                                     std::span<const std::byte> from) noexcept {
-    return each_unit(slot, positions, from, [&](auto& state, std::uint32_t unit, std::span<const std::byte> bytes) {
+  [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions, Span<const std::byte> from) noexcept {
+    return each_unit(slot, positions, from, [&](auto& state, std::uint32_t unit, Span<const std::byte> bytes) {
       return device_->write_unit(state, unit, bytes);
     });
   }
@@ -187,7 +186,7 @@ template <class B> class SlotTable {
   }
 
   template <class Byte, class Copy>
-  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, std::span<Byte> bytes,
+  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, Span<Byte> bytes,
                                        Copy copy) noexcept {
     const std::uint32_t pages = (positions + kPageTokens - 1) / kPageTokens;
     const auto descriptors = states_->descriptors();

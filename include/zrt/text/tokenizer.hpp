@@ -2,6 +2,7 @@
 // zrt/text/tokenizer.hpp: from text to token ids and back, for SentencePiece and byte-level BPE vocabularies.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/text/detail/byte_bpe.hpp>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -56,7 +56,7 @@ class Tokenizer {
 
   /// Returns the bytes that `ids` stand for; they are UTF-8 only as far as the ids make it.
   /// Errors: invalid_argument for an id outside the vocabulary, out_of_memory.
-  [[nodiscard]] Result<String> decode(std::span<const std::int32_t> ids, DecodeOptions options = {}) const noexcept;
+  [[nodiscard]] Result<String> decode(Span<const std::int32_t> ids, DecodeOptions options = {}) const noexcept;
   /// Appends the bytes of one id to `out`, as decode does for ids in the middle of a text.
   [[nodiscard]] Result<void> append_piece(std::int32_t id, bool special, String& out) const noexcept;
 
@@ -120,7 +120,7 @@ class Tokenizer {
   void mark_known_tokens() noexcept;
 
   Allocator allocator_;
-  std::span<const std::string_view> tokens_;
+  Span<const std::string_view> tokens_;
   Vector<TokenFacts> facts_;
   Ids ids_;
   bool add_bos_ = false;
@@ -293,7 +293,7 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, Strin
   return {};
 }
 
-inline Result<String> Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions options) const noexcept {
+inline Result<String> Tokenizer::decode(Span<const std::int32_t> ids, DecodeOptions options) const noexcept {
   String text(allocator_);
   if (!ids.empty()) {
     String first(allocator_);
@@ -307,7 +307,7 @@ inline Result<String> Tokenizer::decode(std::span<const std::int32_t> ids, Decod
   const auto* bpe = std::get_if<detail::ByteBpe>(&model_);
   if (!options.clean_spaces || bpe == nullptr || !bpe->pre().traits.cleans_spaces) return text;
   Vector<char> cleaned(allocator_);
-  if (auto r = cleaned.append(std::span<const char>(text.view().data(), text.size())); !r) return pass(r);
+  if (auto r = cleaned.append(Span<const char>(text.view().data(), text.size())); !r) return pass(r);
   return String::of({cleaned.data(), detail::clean_spaces(cleaned.span())}, allocator_);
 }
 

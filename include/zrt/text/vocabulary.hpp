@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zrt/core/config.hpp>
+#include <zrt/core/span.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text {
@@ -27,12 +27,12 @@ enum class TokenType : std::uint8_t {
 /// What the views point at must outlive every Tokenizer made from it: token texts are never copied.
 /// An absent option takes the default of its model and pre-tokenizer.
 struct VocabularySpec {
-  std::string_view model = {};                    ///< "llama" (SentencePiece) or "gpt2" (byte-level BPE)
-  std::string_view pre = {};                      ///< name of the pre-tokenizer; "gpt2" only
-  std::span<const std::string_view> tokens = {};  ///< token texts by id
-  std::span<const float> scores = {};             ///< one per token, or none; "llama" only
-  std::span<const std::int32_t> types = {};       ///< TokenType values, one per token, or none: all normal
-  std::span<const std::string_view> merges = {};  ///< "left right" by falling priority; "gpt2" only
+  std::string_view model = {};               ///< "llama" (SentencePiece) or "gpt2" (byte-level BPE)
+  std::string_view pre = {};                 ///< name of the pre-tokenizer; "gpt2" only
+  Span<const std::string_view> tokens = {};  ///< token texts by id
+  Span<const float> scores = {};             ///< one per token, or none; "llama" only
+  Span<const std::int32_t> types = {};       ///< TokenType values, one per token, or none: all normal
+  Span<const std::string_view> merges = {};  ///< "left right" by falling priority; "gpt2" only
   std::optional<std::int32_t> bos = {};
   std::optional<std::int32_t> eos = {};
   std::optional<std::int32_t> eot = {};

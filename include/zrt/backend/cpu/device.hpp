@@ -41,7 +41,7 @@ class KernelDevice : public exec::HostDevice {
 
  protected:
   KernelDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa,
-               std::span<const KernelSet* const> sets) noexcept
+               Span<const KernelSet* const> sets) noexcept
       : exec::HostDevice(allocator, threads), sets_(sets), processor_(isa) {
     if (const KernelSet* set = kernels_for(isa, sets)) kernels_ = set;
   }
@@ -49,7 +49,7 @@ class KernelDevice : public exec::HostDevice {
  private:
   static constexpr KernelSet kNoKernels{};
 
-  std::span<const KernelSet* const> sets_;
+  Span<const KernelSet* const> sets_;
   const KernelSet* kernels_ = &kNoKernels;
   Isa processor_;
 };
@@ -83,7 +83,7 @@ class DeviceRecorder : public Recorder {
       : Recorder(device.kernels(), program.recorder()), device_(&device) {}
 
   /// Errors: those of KernelDevice::ready.
-  [[nodiscard]] Result<void> begin(const exec::RecordSite<std::span<std::byte>>& site) noexcept {
+  [[nodiscard]] Result<void> begin(const exec::RecordSite<Span<std::byte>>& site) noexcept {
     if (auto r = device_->ready(); !r) return r;
     return Recorder::begin(site);
   }

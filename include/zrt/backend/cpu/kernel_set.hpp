@@ -4,10 +4,10 @@
 
 #include <zrt/backend/cpu/args.hpp>
 #include <zrt/backend/cpu/simd/isa.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/exec/host_program.hpp>
 
 #include <array>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
@@ -23,7 +23,7 @@ struct WeightKernels {
 /// The kernels of one variant, as plain function pointers. Immutable; chosen once per engine.
 struct KernelSet {
   Isa isa = Isa::v1;
-  std::span<const WeightKernels> weights{};
+  Span<const WeightKernels> weights{};
   std::array<PageKernels, 3> pages{};  ///< f32, f16, bf16
 
   exec::HostKernel<RmsNormArgs> rms_norm = nullptr;

@@ -98,11 +98,11 @@ template <DType... kTypes, Isa... kIsas> struct KernelSets<WeightTypes<kTypes...
 
 /// The kernels that a host's policies ask for, one entry per variant; null where it is not built.
 template <class Types, class Set>
-inline constexpr std::span<const KernelSet* const> kKernelSets = detail::KernelSets<Types, Set>::kSets;
+inline constexpr Span<const KernelSet* const> kKernelSets = detail::KernelSets<Types, Set>::kSets;
 
 /// Returns the best of `sets` that a processor with `isa` runs, or null.
 [[nodiscard]] inline const KernelSet* kernels_for(
-    Isa isa, std::span<const KernelSet* const> sets = kKernelSets<AllWeightTypes, AllVariants>) noexcept {
+    Isa isa, Span<const KernelSet* const> sets = kKernelSets<AllWeightTypes, AllVariants>) noexcept {
   const Isa highest = isa < kLowestIsa ? kLowestIsa : isa;
   const KernelSet* best = nullptr;
   for (const KernelSet* set : sets)

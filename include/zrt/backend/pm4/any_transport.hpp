@@ -87,7 +87,7 @@ template <OperatingSystem Os> class AnyMemory {
 
   [[nodiscard]] std::uint64_t address() const noexcept { return kfd_.bytes() != 0 ? kfd_.address() : umq_.address(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return kfd_.bytes() != 0 ? kfd_.bytes() : umq_.bytes(); }
-  [[nodiscard]] std::span<std::byte> span() const noexcept { return kfd_.bytes() != 0 ? kfd_.span() : umq_.span(); }
+  [[nodiscard]] Span<std::byte> span() const noexcept { return kfd_.bytes() != 0 ? kfd_.span() : umq_.span(); }
 
  private:
   kfd::Memory<Os> kfd_{};
@@ -115,7 +115,7 @@ template <OperatingSystem Os> class AnyTransport {
     return transport;
   }
 
-  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(Span<const std::uint32_t> packets) noexcept {
     return kfd_ ? kfd_->submit(packets) : umq_->submit(packets);
   }
   [[nodiscard]] Result<void> wait(std::uint64_t fence, std::uint64_t timeout) noexcept {

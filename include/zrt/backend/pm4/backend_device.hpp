@@ -122,19 +122,19 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     return weight;
   }
 
-  [[nodiscard]] Result<void> write(const Tensor& tensor, std::span<const std::byte> from) noexcept {
+  [[nodiscard]] Result<void> write(const Tensor& tensor, Span<const std::byte> from) noexcept {
     if (!from.empty()) std::memcpy(host_pointer(tensor.address), from.data(), from.size());
     return {};
   }
-  [[nodiscard]] Result<void> read(const Tensor& tensor, std::uint64_t offset, std::span<std::byte> to) noexcept {
+  [[nodiscard]] Result<void> read(const Tensor& tensor, std::uint64_t offset, Span<std::byte> to) noexcept {
     if (!to.empty()) std::memcpy(to.data(), host_pointer(tensor.address + offset), to.size());
     return {};
   }
-  [[nodiscard]] Result<void> read_unit(State& state, std::uint32_t unit, std::span<std::byte> to) noexcept {
+  [[nodiscard]] Result<void> read_unit(State& state, std::uint32_t unit, Span<std::byte> to) noexcept {
     if (!to.empty()) std::memcpy(to.data(), host_pointer(state.address + unit * state.unit_bytes), to.size());
     return {};
   }
-  [[nodiscard]] Result<void> write_unit(State& state, std::uint32_t unit, std::span<const std::byte> from) noexcept {
+  [[nodiscard]] Result<void> write_unit(State& state, std::uint32_t unit, Span<const std::byte> from) noexcept {
     if (!from.empty()) std::memcpy(host_pointer(state.address + unit * state.unit_bytes), from.data(), from.size());
     return {};
   }

@@ -20,7 +20,7 @@ class ChosenOs {
     return model_ != nullptr ? model_->open_once(path) : linux_.open_once(path);
   }
   SystemValue close(int file) noexcept { return model_ != nullptr ? model_->close(file) : linux_.close(file); }
-  [[nodiscard]] SystemValue read(int file, std::span<std::byte> to) noexcept {
+  [[nodiscard]] SystemValue read(int file, Span<std::byte> to) noexcept {
     return model_ != nullptr ? model_->read(file, to) : linux_.read(file, to);
   }
   [[nodiscard]] SystemValue ioctl(int file, std::uint32_t request, void* argument) noexcept {

@@ -36,12 +36,12 @@ enum class PacketFault : std::uint8_t {
 struct PacketView {
   const Packet* kind = nullptr;  ///< a filler is a NOP
   std::size_t offset = 0;        ///< dwords from the start of the stream
-  std::span<const std::uint32_t> words{};
+  Span<const std::uint32_t> words{};
 
-  [[nodiscard]] constexpr std::span<const std::uint32_t> payload() const noexcept { return words.subspan(1); }
+  [[nodiscard]] constexpr Span<const std::uint32_t> payload() const noexcept { return words.subspan(1); }
   /// What follows the fields.
-  [[nodiscard]] constexpr std::span<const std::uint32_t> body() const noexcept {
-    return words.size() > kind->fixed() + 1 ? words.subspan(kind->fixed() + 1) : std::span<const std::uint32_t>();
+  [[nodiscard]] constexpr Span<const std::uint32_t> body() const noexcept {
+    return words.size() > kind->fixed() + 1 ? words.subspan(kind->fixed() + 1) : Span<const std::uint32_t>();
   }
   /// The value of the field of that name; 0 where the packet has none.
   [[nodiscard]] constexpr std::uint64_t get(std::string_view field) const noexcept {
@@ -55,8 +55,7 @@ struct PacketView {
 /// expected; the error's offset is in bytes. Reads nothing outside the stream.
 class PacketReader {
  public:
-  constexpr PacketReader(std::span<const std::uint32_t> stream, Generation generation,
-                         Place place = Place::ring) noexcept
+  constexpr PacketReader(Span<const std::uint32_t> stream, Generation generation, Place place = Place::ring) noexcept
       : stream_(stream), generation_(generation), place_(place) {}
 
   /// True at the end of the stream, and behind a packet that was refused.
@@ -194,14 +193,14 @@ class PacketReader {
     return {};
   }
 
-  std::span<const std::uint32_t> stream_;
+  Span<const std::uint32_t> stream_;
   std::size_t at_ = 0;
   Generation generation_;
   Place place_;
 };
 
 /// Checks a whole stream. Errors as PacketReader.
-[[nodiscard]] constexpr Result<void> check_stream(std::span<const std::uint32_t> stream, Generation generation,
+[[nodiscard]] constexpr Result<void> check_stream(Span<const std::uint32_t> stream, Generation generation,
                                                   Place place = Place::ring) noexcept {
   PacketReader reader(stream, generation, place);
   while (!reader.done())

@@ -54,7 +54,7 @@ inline constexpr std::uint32_t kLdsBlock = 512;
 inline constexpr std::uint64_t kCodeAlignment = 256;
 
 /// Reads a descriptor. `bytes` has at least 64.
-[[nodiscard]] constexpr KernelDescriptor load_descriptor(std::span<const std::byte> bytes) noexcept {
+[[nodiscard]] constexpr KernelDescriptor load_descriptor(Span<const std::byte> bytes) noexcept {
   const auto word = [&](std::size_t at) { return read_little<std::uint32_t>(bytes.data() + at); };
   KernelDescriptor d{};
   d.lds_bytes = word(0);
@@ -91,18 +91,18 @@ inline constexpr std::uint64_t kCodeAlignment = 256;
   const struct {
     std::string_view name;
     std::uint32_t value;
-    std::span<const Field> fields;
+    Span<const Field> fields;
   } registers[] = {{"RSRC1", d.pgm_rsrc1, fields::kPgmRsrc1},
                    {"RSRC2", d.pgm_rsrc2, fields::kPgmRsrc2},
                    {"RSRC3", d.pgm_rsrc3, fields::kPgmRsrc3}};
   for (const auto& entry : registers)
     if ((entry.value & reserved_bits(entry.fields, 0, generation)) != 0)
       return refuse(entry.name, entry.value, "no reserved bit");
-  if (named_field(fields::kPgmRsrc1, "PRIV", Generation::gfx11).get(std::span(&d.pgm_rsrc1, 1), 0) != 0)
+  if (named_field(fields::kPgmRsrc1, "PRIV", Generation::gfx11).get(Span(&d.pgm_rsrc1, 1), 0) != 0)
     return refuse("RSRC1", d.pgm_rsrc1, "no privileged mode");
-  if (named_field(fields::kPgmRsrc2, "LDS_SIZE", Generation::gfx11).get(std::span(&d.pgm_rsrc2, 1), 0) != 0)
+  if (named_field(fields::kPgmRsrc2, "LDS_SIZE", Generation::gfx11).get(Span(&d.pgm_rsrc2, 1), 0) != 0)
     return refuse("RSRC2", d.pgm_rsrc2, "no LDS size, which the launch sets");
-  if (named_field(fields::kPgmRsrc2, "USER_SGPR", Generation::gfx11).get(std::span(&d.pgm_rsrc2, 1), 0) < 2)
+  if (named_field(fields::kPgmRsrc2, "USER_SGPR", Generation::gfx11).get(Span(&d.pgm_rsrc2, 1), 0) < 2)
     return refuse("RSRC2", d.pgm_rsrc2, "at least 2 user SGPRs");
   if ((d.pgm_rsrc2 & 1) != (d.scratch_bytes != 0 ? 1u : 0u))
     return refuse("RSRC2", d.pgm_rsrc2, d.scratch_bytes != 0 ? "SCRATCH_EN" : "no SCRATCH_EN");
@@ -138,8 +138,8 @@ template <class Target>
   if (blocks > lds_size.most())
     return fail(Errc::invalid_argument, "a workgroup wants ", std::uint64_t{d.lds_bytes} + more_lds,
                 " bytes of LDS, at most ", lds_size.most() * kLdsBlock, " can be named");
-  if (Target::sets_priv) priv.set(std::span(&registers.rsrc1, 1), 0, 1);
-  lds_size.set(std::span(&registers.rsrc2, 1), 0, blocks);
+  if (Target::sets_priv) priv.set(Span(&registers.rsrc1, 1), 0, 1);
+  lds_size.set(Span(&registers.rsrc2, 1), 0, blocks);
   return registers;
 }
 

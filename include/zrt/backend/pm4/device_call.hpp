@@ -8,7 +8,7 @@
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// The name of a call in a list; empty for one that is not there.
-[[nodiscard]] constexpr std::string_view call_name(std::span<const IoctlCall> calls, std::uint32_t request) noexcept {
+[[nodiscard]] constexpr std::string_view call_name(Span<const IoctlCall> calls, std::uint32_t request) noexcept {
   for (const IoctlCall& known : calls)
     if (ioctl_number(known.request) == ioctl_number(request)) return known.name;
   return {};
@@ -18,7 +18,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// `calls`; `of` says whose call it is.
 template <OperatingSystem Os, class Arguments>
 [[nodiscard]] Result<void> call_device(Os& os, int file, std::uint32_t request, Arguments& arguments,
-                                       std::span<const IoctlCall> calls, std::string_view of) noexcept {
+                                       Span<const IoctlCall> calls, std::string_view of) noexcept {
   // So that a driver that always asks for another try does not hold the caller for ever.
   constexpr int most_tries = 1000;
   SystemValue answer = 0;

@@ -20,13 +20,13 @@ struct RegisterValue {
   Name name{};
   std::uint32_t offset = 0;
   std::uint32_t value = 0;
-  std::span<const Field> fields{};
+  Span<const Field> fields{};
 };
 
 namespace detail {
 
 template <class Visit>
-constexpr void visit_fields(std::span<const Field> fields, Generation generation, std::span<const std::uint32_t> words,
+constexpr void visit_fields(Span<const Field> fields, Generation generation, Span<const std::uint32_t> words,
                             std::size_t first, Visit&& visit) noexcept {
   for (const Field& field : fields) {
     if (!holds(field.defined, generation)) continue;

@@ -50,7 +50,7 @@ template <OperatingSystem Os, class Losses> class FencedRing {
   /// is full, as wait() does.
   ///
   /// Errors: Errc::capacity_exceeded for packets that the whole ring cannot hold; those of wait().
-  [[nodiscard]] Result<std::uint64_t> submit(std::span<const std::uint32_t> packets) noexcept {
+  [[nodiscard]] Result<std::uint64_t> submit(Span<const std::uint32_t> packets) noexcept {
     if (!lost_) return pass(lost_);
     Ring& ring = parts_.ring;
     if (packets.size() > ring.size() - kFenceDwords)
@@ -107,7 +107,7 @@ template <OperatingSystem Os, class Losses> class FencedRing {
   template <class Visit> void for_each_pending(Visit&& visit) const noexcept {
     std::array<std::uint32_t, 1024> words{};
     const std::size_t count = parts_.ring.copy_from(last_passed(), words);
-    PacketReader reader(std::span<const std::uint32_t>(words).first(count), parts_.generation);
+    PacketReader reader(Span<const std::uint32_t>(words).first(count), parts_.generation);
     while (!reader.done()) {
       const auto packet = reader.next();
       if (packet)

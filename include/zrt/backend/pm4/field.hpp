@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/target.hpp>
-
-#include <span>
+#include <zrt/core/span.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -23,7 +22,7 @@ struct Field {
   /// At most 64; what is above bit 31 lies in the next dword.
   std::uint8_t bits = 1;
   /// Where not empty, the only values that the field may have.
-  std::span<const NamedValue> values{};
+  Span<const NamedValue> values{};
   /// What the value is a multiple of.
   std::uint8_t alignment = 1;
   /// Where the field is defined; elsewhere its bits are reserved.
@@ -42,14 +41,14 @@ struct Field {
     return at == dword + std::size_t{1} ? static_cast<std::uint32_t>(all >> 32) : 0;
   }
   /// Reads it; `words` begin at the dword numbered `first` and reach as far as the field.
-  [[nodiscard]] constexpr std::uint64_t get(std::span<const std::uint32_t> words, std::size_t first) const noexcept {
+  [[nodiscard]] constexpr std::uint64_t get(Span<const std::uint32_t> words, std::size_t first) const noexcept {
     std::uint64_t raw = 0;
     for (std::size_t i = 0; i < dwords(); ++i)
       if (const std::size_t at = dword - first + i; at < words.size()) raw |= std::uint64_t{words[at]} << 32 * i;
     return raw >> low & most();
   }
   /// Writes a value that fits.
-  constexpr void set(std::span<std::uint32_t> words, std::size_t first, std::uint64_t value) const noexcept {
+  constexpr void set(Span<std::uint32_t> words, std::size_t first, std::uint64_t value) const noexcept {
     for (std::size_t i = 0; i < dwords(); ++i) {
       std::uint32_t& word = words[dword - first + i];
       const std::uint32_t bits_here = mask(dword + i);
@@ -65,7 +64,7 @@ struct Field {
 };
 
 /// The bits of that dword that no field of the generation holds.
-[[nodiscard]] constexpr std::uint32_t reserved_bits(std::span<const Field> fields, std::size_t dword,
+[[nodiscard]] constexpr std::uint32_t reserved_bits(Span<const Field> fields, std::size_t dword,
                                                     Generation generation) noexcept {
   std::uint32_t known = 0;
   for (const Field& field : fields)
@@ -74,7 +73,7 @@ struct Field {
 }
 
 /// True where no two fields of a generation share a bit and all values fit: what every list of fields is held to.
-[[nodiscard]] constexpr bool well_formed(std::span<const Field> fields) noexcept {
+[[nodiscard]] constexpr bool well_formed(Span<const Field> fields) noexcept {
   for (const Generation generation : {Generation::gfx11, Generation::gfx12})
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Field& a = fields[i];
@@ -98,7 +97,7 @@ inline void no_field_of_this_name() noexcept {}
 }  // namespace detail
 
 /// The field of that name in that generation; a name that the list lacks does not compile.
-[[nodiscard]] consteval const Field& named_field(std::span<const Field> fields, std::string_view name,
+[[nodiscard]] consteval const Field& named_field(Span<const Field> fields, std::string_view name,
                                                  Generation generation) noexcept {
   for (const Field& field : fields)
     if (field.name == name && holds(field.defined, generation)) return field;

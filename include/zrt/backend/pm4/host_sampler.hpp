@@ -17,7 +17,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// Writes the tokens of all other rows, from logits that the host sees; rows with a plainly greedy request keep what the
 /// argmax kernel wrote. `scratch` holds what Sample::reference_scratch asks for.
 inline void sample_on_host(const HostCall<ops::Sample>& call, const ExecutionContext& step,
-                           std::span<std::byte> scratch) noexcept {
+                           Span<std::byte> scratch) noexcept {
   const RoundingMode rounding;
   for (std::uint64_t row = 0; row < call.out[0].elements(step); ++row) {
     ops::SampleRequest request;

@@ -74,12 +74,8 @@ class KernelCall {
 
   [[nodiscard]] std::string_view name() const noexcept { return kernel_; }
   [[nodiscard]] std::uint32_t buffers() const noexcept { return buffers_; }
-  [[nodiscard]] std::span<const std::byte> arguments() const noexcept {
-    return std::span<const std::byte>(data_).first(bytes_);
-  }
-  [[nodiscard]] std::span<const Link> links() const noexcept {
-    return std::span<const Link>(links_).first(link_count_);
-  }
+  [[nodiscard]] Span<const std::byte> arguments() const noexcept { return Span<const std::byte>(data_).first(bytes_); }
+  [[nodiscard]] Span<const Link> links() const noexcept { return Span<const Link>(links_).first(link_count_); }
   [[nodiscard]] const std::array<StepCount, 2>& grid() const noexcept { return grid_; }
   [[nodiscard]] bool is_beside() const noexcept { return beside_; }
   /// False where more was put in than there is room for.

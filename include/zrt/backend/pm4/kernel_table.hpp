@@ -19,7 +19,7 @@ struct Kernel {
 };
 
 /// What a host hands over for a device: .zrt files, in any order, for any targets.
-using KernelFiles = std::span<const std::span<const std::byte>>;
+using KernelFiles = Span<const std::span<const std::byte>>;
 
 /// Kernels by name. Their addresses stay while the table lives and grows no more.
 class KernelTable {
@@ -31,7 +31,7 @@ class KernelTable {
   /// Errors: those of KernelFile::open; Errc::not_found where no file is for the target.
   [[nodiscard]] static Result<std::uint64_t> code_bytes(KernelFiles files, const TargetFacts& target) noexcept {
     CheckedSize bytes = 0;
-    for (const std::span<const std::byte> file : files) {
+    for (const Span<const std::byte> file : files) {
       const auto kernel = KernelFile::open(file);
       if (!kernel) return pass(kernel);
       if (runs(target, kernel->target())) bytes = bytes.aligned(kCodeAlignment) + kernel->blob().size();
@@ -47,9 +47,9 @@ class KernelTable {
   /// scratch; duplicate_name; capacity_exceeded for memory of fewer than code_bytes().
   template <class Target>
   [[nodiscard]] Result<void> load(KernelFiles files, const TargetFacts& target, std::uint64_t address,
-                                  std::span<std::byte> memory) noexcept {
+                                  Span<std::byte> memory) noexcept {
     std::uint64_t at = 0;
-    for (const std::span<const std::byte> bytes : files) {
+    for (const Span<const std::byte> bytes : files) {
       const auto file = KernelFile::open(bytes);
       if (!file) return pass(file);
       if (!runs(target, file->target())) continue;
@@ -83,7 +83,7 @@ class KernelTable {
       if (kernel.name.view() == name) return &kernel;
     return nullptr;
   }
-  [[nodiscard]] std::span<const Kernel> kernels() const noexcept { return kernels_.span(); }
+  [[nodiscard]] Span<const Kernel> kernels() const noexcept { return kernels_.span(); }
 
  private:
   Vector<Kernel> kernels_;

@@ -46,7 +46,7 @@ class LinuxOs {
     return -EMFILE;
   }
   SystemValue close(int file) noexcept { return checked(::close(file)); }
-  [[nodiscard]] SystemValue read(int file, std::span<std::byte> to) noexcept {
+  [[nodiscard]] SystemValue read(int file, Span<std::byte> to) noexcept {
     return checked(::read(file, to.data(), to.size()));
   }
   [[nodiscard]] SystemValue ioctl(int file, std::uint32_t request, void* argument) noexcept {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <array>
 #include <cerrno>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::pm4 {
@@ -37,7 +37,7 @@ struct MapRequest {
 template <class Os>
 concept OperatingSystem =
     requires(Os& os, std::string_view path, bool writes, int file, std::uint32_t request, void* argument,
-             std::span<std::byte> to, const MapRequest& map, std::uint64_t address, std::uint64_t bytes) {
+             Span<std::byte> to, const MapRequest& map, std::uint64_t address, std::uint64_t bytes) {
       { os.open(path, writes) } noexcept -> std::same_as<SystemValue>;
       { os.open_once(path) } noexcept -> std::same_as<SystemValue>;
       { os.close(file) } noexcept -> std::same_as<SystemValue>;

@@ -79,7 +79,7 @@ template <OperatingSystem Os> class Mapping {
   [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// The bytes, for whoever mapped them readable.
-  [[nodiscard]] std::span<std::byte> span() const noexcept {
+  [[nodiscard]] Span<std::byte> span() const noexcept {
     return {reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address_)), static_cast<std::size_t>(bytes_)};
   }
 

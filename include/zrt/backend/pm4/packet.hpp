@@ -67,19 +67,19 @@ struct Packet {
   /// Dwords after the header.
   std::uint16_t least = 1;
   std::uint16_t most = 1;
-  std::span<const Field> fields{};
+  Span<const Field> fields{};
   Body body = Body::none;
   Use use = Use::compute;
   /// What binds several fields together; sees a payload of an allowed length, reserved bits clear.
-  Objection (*rule)(std::span<const std::uint32_t> payload, Place place) noexcept = nullptr;
+  Objection (*rule)(Span<const std::uint32_t> payload, Place place) noexcept = nullptr;
 
   /// Dwords of the payload that fields describe; the body follows.
   [[nodiscard]] constexpr std::size_t fixed() const noexcept { return body == Body::none ? most : least - 1u; }
 };
 
 /// The field of that name in a payload; a name that the packet lacks gives 0.
-[[nodiscard]] constexpr std::uint64_t field_value(std::span<const Field> fields, std::string_view name,
-                                                  std::span<const std::uint32_t> payload) noexcept {
+[[nodiscard]] constexpr std::uint64_t field_value(Span<const Field> fields, std::string_view name,
+                                                  Span<const std::uint32_t> payload) noexcept {
   for (const Field& field : fields)
     if (field.name == name) return field.get(payload, 1);
   return 0;

@@ -19,7 +19,7 @@ concept TypedPacket = requires(const P packet, Payload<P::kind>& payload) {
 /// A packet that has a body after its fields.
 template <class P>
 concept HasBody = requires(const P packet) {
-  { packet.body() } noexcept -> std::convertible_to<std::span<const std::uint32_t>>;
+  { packet.body() } noexcept -> std::convertible_to<Span<const std::uint32_t>>;
 };
 
 /// Writes packets for `Target` (a target, or a generation alone) into dwords that the caller owns.
@@ -30,7 +30,7 @@ template <class Target> class PacketWriter {
  public:
   static constexpr Generation generation = Target::generation;
 
-  constexpr explicit PacketWriter(std::span<std::uint32_t> room) noexcept : room_(room) {}
+  constexpr explicit PacketWriter(Span<std::uint32_t> room) noexcept : room_(room) {}
 
   /// Appends a packet. Errors: a value that does not fit its field; no room left.
   template <TypedPacket P> constexpr PacketWriter& add(const P& packet) noexcept {
@@ -41,7 +41,7 @@ template <class Target> class PacketWriter {
       status_ = payload.status();
       return *this;
     }
-    std::span<const std::uint32_t> body;
+    Span<const std::uint32_t> body;
     if constexpr (HasBody<P>) body = packet.body();
     return write(P::kind, payload.words(), body);
   }
@@ -60,7 +60,7 @@ template <class Target> class PacketWriter {
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return used_; }
   /// What was written, or the first error.
-  [[nodiscard]] constexpr Result<std::span<const std::uint32_t>> finish() const noexcept {
+  [[nodiscard]] constexpr Result<Span<const std::uint32_t>> finish() const noexcept {
     if (!status_) return pass(status_);
     return room_.first(used_);
   }
@@ -73,8 +73,8 @@ template <class Target> class PacketWriter {
     return status_.has_value();
   }
 
-  constexpr PacketWriter& write(const Packet& kind, std::span<const std::uint32_t> fixed,
-                                std::span<const std::uint32_t> body) noexcept {
+  constexpr PacketWriter& write(const Packet& kind, Span<const std::uint32_t> fixed,
+                                Span<const std::uint32_t> body) noexcept {
     const std::size_t payload = fixed.size() + body.size();
     if (payload < kind.least || payload > kind.most) {
       status_ = fail(Errc::invalid_argument, kind.name, " has ", payload, " dwords after its header, ", kind.least,
@@ -88,7 +88,7 @@ template <class Target> class PacketWriter {
     return *this;
   }
 
-  std::span<std::uint32_t> room_;
+  Span<std::uint32_t> room_;
   std::size_t used_ = 0;
   Result<void> status_{};
 };
@@ -97,8 +97,8 @@ template <class Target> class PacketWriter {
 template <std::size_t most> struct FixedStream {
   std::array<std::uint32_t, most> words{};
   std::size_t size = 0;
-  [[nodiscard]] constexpr std::span<const std::uint32_t> span() const noexcept {
-    return std::span<const std::uint32_t>(words).first(size);
+  [[nodiscard]] constexpr Span<const std::uint32_t> span() const noexcept {
+    return Span<const std::uint32_t>(words).first(size);
   }
   /// True where the stream is those dwords.
   [[nodiscard]] constexpr bool is(std::initializer_list<std::uint32_t> expected) const noexcept {

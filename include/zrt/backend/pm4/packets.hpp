@@ -7,7 +7,7 @@
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A value of `list` by its name; a name that the list lacks does not compile.
-[[nodiscard]] consteval std::uint64_t named_value(std::span<const NamedValue> list, std::string_view name) noexcept {
+[[nodiscard]] consteval std::uint64_t named_value(Span<const NamedValue> list, std::string_view name) noexcept {
   for (const NamedValue& named : list)
     if (named.name == name) return named.value;
   detail::no_field_of_this_name();
@@ -17,10 +17,10 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// Dwords that do nothing: at least two, header included. One dword is kNopWord.
 struct Nop {
   static constexpr const Packet& kind = kNop;
-  std::span<const std::uint32_t> ignored{};
+  Span<const std::uint32_t> ignored{};
 
   constexpr void fill(Payload<kNop>&) const noexcept {}
-  [[nodiscard]] constexpr std::span<const std::uint32_t> body() const noexcept { return ignored; }
+  [[nodiscard]] constexpr Span<const std::uint32_t> body() const noexcept { return ignored; }
 };
 static_assert(header_word(kNop.opcode, 0) == (kNopWord & ~0u) && header_word(kNop.opcode, 1) == 0xc0001000u);
 
@@ -77,12 +77,12 @@ static_assert(stream_of<Gfx12>(PredExec{5, 1}).is({0xc0002300, 0x01000005}));
 struct WriteData {
   static constexpr const Packet& kind = kWriteData;
   std::uint64_t address = 0;
-  std::span<const std::uint32_t> data{};
+  Span<const std::uint32_t> data{};
 
   constexpr void fill(Payload<kWriteData>& p) const noexcept {
     p.put("DST_SEL", named_value(fields::kWriteTo, "MEMORY")).put("WR_CONFIRM", 1).put("ADDRESS", address);
   }
-  [[nodiscard]] constexpr std::span<const std::uint32_t> body() const noexcept { return data; }
+  [[nodiscard]] constexpr Span<const std::uint32_t> body() const noexcept { return data; }
 };
 
 /// How a wait compares what it reads with the reference.
@@ -266,20 +266,20 @@ static_assert(stream_of<Gfx12>(ReleaseMem{0x6000'0030'0000, 0x1'0000'0002})
 struct SetShReg {
   static constexpr const Packet& kind = kSetShReg;
   std::uint16_t offset = 0;
-  std::span<const std::uint32_t> values{};
+  Span<const std::uint32_t> values{};
 
   constexpr void fill(Payload<kSetShReg>& p) const noexcept { p.put("OFFSET", offset); }
-  [[nodiscard]] constexpr std::span<const std::uint32_t> body() const noexcept { return values; }
+  [[nodiscard]] constexpr Span<const std::uint32_t> body() const noexcept { return values; }
 };
 
 /// Writes consecutive registers from an offset of the UCONFIG aperture.
 struct SetUconfigReg {
   static constexpr const Packet& kind = kSetUconfigReg;
   std::uint16_t offset = 0;
-  std::span<const std::uint32_t> values{};
+  Span<const std::uint32_t> values{};
 
   constexpr void fill(Payload<kSetUconfigReg>& p) const noexcept { p.put("OFFSET", offset); }
-  [[nodiscard]] constexpr std::span<const std::uint32_t> body() const noexcept { return values; }
+  [[nodiscard]] constexpr Span<const std::uint32_t> body() const noexcept { return values; }
 };
 
 /// Makes the firmware publish how far a user queue has come.

@@ -10,7 +10,7 @@ namespace detail {
 
 /// Writes `value` into a field of a packet whose payload begins at `words`; the error names packet and field.
 [[nodiscard]] constexpr Result<void> put(const Packet& packet, const Field& field, Generation generation,
-                                         std::uint64_t value, std::span<std::uint32_t> words) noexcept {
+                                         std::uint64_t value, Span<std::uint32_t> words) noexcept {
   if (!holds(field.defined & field.acts, generation)) return {};
   if (value > field.most())
     return fail(Errc::invalid_argument, packet.name, '.', field.name, " is ", std::string_view(Hex(value)),
@@ -53,7 +53,7 @@ template <const Packet& kind> class Payload {
   }
 
   [[nodiscard]] constexpr const Result<void>& status() const noexcept { return status_; }
-  [[nodiscard]] constexpr std::span<const std::uint32_t> words() const noexcept { return words_; }
+  [[nodiscard]] constexpr Span<const std::uint32_t> words() const noexcept { return words_; }
 
  private:
   Generation generation_;

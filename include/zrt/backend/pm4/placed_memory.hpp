@@ -16,7 +16,7 @@ template <OperatingSystem Os> class PlacedMemory {
   [[nodiscard]] std::uint64_t address() const noexcept { return place_.address(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return place_.bytes(); }
   /// The bytes for the host; none in Heap::device_local.
-  [[nodiscard]] std::span<std::byte> span() const noexcept {
+  [[nodiscard]] Span<std::byte> span() const noexcept {
     if (heap_ == Heap::device_local) return {};
     return place_.span();
   }

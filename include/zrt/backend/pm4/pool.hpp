@@ -5,9 +5,9 @@
 #include <zrt/backend/pm4/heap.hpp>
 #include <zrt/core/checked.hpp>
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <bit>
-#include <span>
 #include <utility>
 
 namespace zrt::inline ZRT_ABI::pm4 {
@@ -15,7 +15,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// A part of a pool's memory.
 struct PoolPart {
   std::uint64_t address = 0;
-  std::span<std::byte> bytes{};  ///< for the host; empty where it does not see the memory
+  Span<std::byte> bytes{};  ///< for the host; empty where it does not see the memory
 };
 
 /// Hands one allocation out from front to back; move-only. The device outlives it, and it outlives its parts.
@@ -44,7 +44,7 @@ template <class Memory> class MemoryPool {
       return fail(Errc::capacity_exceeded, "a part of ", bytes, " bytes from a pool with ", left(), " of ",
                   memory_.bytes(), " left");
     used_ = end.raw();
-    const std::span<std::byte> seen = memory_.span();
+    const Span<std::byte> seen = memory_.span();
     return PoolPart{
         memory_.address() + begin.raw(),
         seen.empty() ? seen : seen.subspan(static_cast<std::size_t>(begin.raw()), static_cast<std::size_t>(bytes))};

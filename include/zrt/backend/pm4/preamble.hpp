@@ -25,14 +25,14 @@ inline constexpr auto kMaskRows = std::to_array<MaskRow>({
 ///
 /// The writer's error is Errc::invalid_argument where there are more masks than the generation has engines.
 template <class Target>
-constexpr void write_preamble(PacketWriter<Target>& writer, std::span<const std::uint32_t> masks) noexcept {
+constexpr void write_preamble(PacketWriter<Target>& writer, Span<const std::uint32_t> masks) noexcept {
   std::size_t engine = 0;
   for (const MaskRow& row : kMaskRows) {
     if (!holds(row.defined, Target::generation)) continue;
     std::array<std::uint32_t, 4> values{};
     for (std::size_t i = 0; i < row.count; ++i, ++engine)
       if (engine < masks.size()) values[i] = masks[engine];
-    writer.add(SetShReg{row.offset, std::span<const std::uint32_t>(values).first(row.count)});
+    writer.add(SetShReg{row.offset, Span<const std::uint32_t>(values).first(row.count)});
   }
   if (masks.size() > engine)
     writer.refuse(fail(Errc::invalid_argument, "masks for ", masks.size(), " shader engines, at most ", engine,

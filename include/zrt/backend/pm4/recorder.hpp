@@ -64,7 +64,7 @@ class Recorder {
 
   /// Keeps a table that an adapter computed for as long as the program lives; equal ones are kept once. Returns its
   /// offset for KernelCall::table.
-  [[nodiscard]] Result<std::uint32_t> table(std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] Result<std::uint32_t> table(Span<const std::byte> bytes) noexcept {
     for (std::size_t at = 0; at + bytes.size() <= record_->tables.size(); at += 16)
       if (!bytes.empty() && std::memcmp(record_->tables.data() + at, bytes.data(), bytes.size()) == 0)
         return static_cast<std::uint32_t>(at);
@@ -106,7 +106,7 @@ class Recorder {
     return {};
   }
 
-  [[nodiscard]] static Result<std::uint32_t> append(Vector<std::byte>& to, std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] static Result<std::uint32_t> append(Vector<std::byte>& to, Span<const std::byte> bytes) noexcept {
     const std::size_t at = to.size();
     const auto end = (CheckedSize(at) + bytes.size()).aligned(16);
     if (!end.ok() || end.raw() > 0xffffffffu) return fail(Errc::size_overflow, "the arguments of a step");

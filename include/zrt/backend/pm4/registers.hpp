@@ -18,8 +18,8 @@ struct Register {
   std::string_view name;
   std::uint16_t offset = 0;  ///< dwords from kShBase
   std::uint16_t count = 1;
-  std::span<const Field> fields{};  ///< none: any value
-  bool written = true;              ///< false where a packet stream leaves it alone
+  Span<const Field> fields{};  ///< none: any value
+  bool written = true;         ///< false where a packet stream leaves it alone
   Generations defined = kEveryGeneration;
 };
 

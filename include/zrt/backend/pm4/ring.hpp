@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <bit>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -22,7 +22,7 @@ class Ring {
   /// after the queue was away; `doorbell` is the device's register.
   ///
   /// Errors: Errc::invalid_argument.
-  [[nodiscard]] static Result<Ring> over(std::span<std::uint32_t> words, std::uint64_t* write_pointer,
+  [[nodiscard]] static Result<Ring> over(Span<std::uint32_t> words, std::uint64_t* write_pointer,
                                          volatile std::uint64_t* doorbell) noexcept {
     if (words.size() < kLeastDwords || !std::has_single_bit(words.size()))
       return fail(Errc::invalid_argument, "a ring has ", words.size(), " dwords, a power of two from ", kLeastDwords,
@@ -35,7 +35,7 @@ class Ring {
   /// Copies packets behind those written before. The device does not see them yet.
   ///
   /// Errors: Errc::capacity_exceeded; the ring is then as it was.
-  [[nodiscard]] Result<void> write(std::span<const std::uint32_t> packets) noexcept {
+  [[nodiscard]] Result<void> write(Span<const std::uint32_t> packets) noexcept {
     if (packets.size() > room())
       return fail(Errc::capacity_exceeded, "the ring has room for ", room(), " of ", words_.size(), " dwords, ",
                   packets.size(), " are to be written");
@@ -74,7 +74,7 @@ class Ring {
 
   /// Copies the dwords from `position` on that were written and are still there, oldest first, as far as `to` has
   /// room; returns how many. For whoever decodes the last packets of a queue that hangs.
-  [[nodiscard]] std::size_t copy_from(std::uint64_t position, std::span<std::uint32_t> to) const noexcept {
+  [[nodiscard]] std::size_t copy_from(std::uint64_t position, Span<std::uint32_t> to) const noexcept {
     const std::uint64_t oldest = end_ > words_.size() ? end_ - words_.size() : 0;
     if (position < oldest || position >= end_) return 0;
     std::size_t count = 0;
@@ -84,10 +84,10 @@ class Ring {
   }
 
  private:
-  Ring(std::span<std::uint32_t> words, std::uint64_t* write_pointer, volatile std::uint64_t* doorbell) noexcept
+  Ring(Span<std::uint32_t> words, std::uint64_t* write_pointer, volatile std::uint64_t* doorbell) noexcept
       : words_(words), write_pointer_(write_pointer), doorbell_(doorbell) {}
 
-  std::span<std::uint32_t> words_;
+  Span<std::uint32_t> words_;
   std::uint64_t* write_pointer_;
   volatile std::uint64_t* doorbell_;
   std::uint64_t end_ = 0;

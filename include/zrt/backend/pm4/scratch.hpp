@@ -43,8 +43,8 @@ template <class Target>
   std::uint64_t per_engine = in_all / slots.shader_engines;
   if (per_engine > waves.most()) per_engine = waves.most();
   ScratchRing ring{.bytes = units * unit * per_engine * slots.shader_engines};
-  waves.set(std::span(&ring.tmpring_size, 1), 0, per_engine);
-  wave_size.set(std::span(&ring.tmpring_size, 1), 0, units);
+  waves.set(Span(&ring.tmpring_size, 1), 0, per_engine);
+  wave_size.set(Span(&ring.tmpring_size, 1), 0, units);
   return ring;
 }
 static_assert(scratch_ring<Gfx1201>(128, {.compute_units = 96, .shader_engines = 6})->tmpring_size == 0x00020200);

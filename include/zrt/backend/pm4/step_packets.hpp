@@ -20,7 +20,7 @@ inline constexpr std::size_t kGridBytes = 16;
 /// launches that need nothing of each other nothing stands. Grids are read from memory, because their sizes follow the
 /// step. The last packet waits for the last launch.
 template <class Target>
-void write_step(PacketWriter<Target>& writer, std::span<const RecordedLaunch> launches, std::uint64_t arguments,
+void write_step(PacketWriter<Target>& writer, Span<const RecordedLaunch> launches, std::uint64_t arguments,
                 std::uint64_t grids) noexcept {
   for (const RecordedLaunch& launch : launches) {
     if (launch.barrier) {

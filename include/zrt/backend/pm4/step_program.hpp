@@ -69,13 +69,13 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
 
   /// Dispatches of one step.
   [[nodiscard]] std::size_t size() const noexcept { return record_.launches.size(); }
-  [[nodiscard]] std::span<const RecordedLaunch> launches() const noexcept { return record_.launches.span(); }
+  [[nodiscard]] Span<const RecordedLaunch> launches() const noexcept { return record_.launches.span(); }
   /// The packets of the step.
-  [[nodiscard]] std::span<const std::uint32_t> packets() const noexcept {
+  [[nodiscard]] Span<const std::uint32_t> packets() const noexcept {
     return {reinterpret_cast<const std::uint32_t*>(memory_.span().data()), packet_dwords_};
   }
   /// What the ring gets for each step, its fence left out.
-  [[nodiscard]] std::span<const std::uint32_t> start() const noexcept { return start_.span(); }
+  [[nodiscard]] Span<const std::uint32_t> start() const noexcept { return start_.span(); }
   /// How often the packets were written.
   [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_; }
 
@@ -97,7 +97,7 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
 
   void write_arguments() noexcept {
     std::byte* const memory = memory_.span().data();
-    auto copy = [memory](std::uint64_t to, std::span<const std::byte> from) {
+    auto copy = [memory](std::uint64_t to, Span<const std::byte> from) {
       if (!from.empty()) std::memcpy(memory + to, from.data(), from.size());
     };
     copy(layout_.arguments, record_.arguments.span());

@@ -23,14 +23,14 @@ concept GpuMemory = requires(const M& memory, const typename M::Device& device, 
   { M::allocate(device, heap, std::uint64_t{}, access) } noexcept -> std::same_as<Result<M>>;
   { memory.address() } noexcept -> std::same_as<std::uint64_t>;
   { memory.bytes() } noexcept -> std::same_as<std::uint64_t>;
-  { memory.span() } noexcept -> std::same_as<std::span<std::byte>>;
+  { memory.span() } noexcept -> std::same_as<Span<std::byte>>;
 } && GpuDevice<typename M::Device>;
 
 /// A queue of packets with its device and its memory; see kfd::Transport for what each member does.
 template <class T>
 concept PacketTransport =
     requires(T& transport, const T& seen, const typename T::Device& device, const TransportOptions& options,
-             std::span<const std::uint32_t> packets, std::uint64_t fence, std::uint64_t timeout) {
+             Span<const std::uint32_t> packets, std::uint64_t fence, std::uint64_t timeout) {
       { T::open(device, options) } noexcept -> std::same_as<Result<T>>;
       { transport.submit(packets) } noexcept -> std::same_as<Result<std::uint64_t>>;
       { transport.wait(fence, timeout) } noexcept -> std::same_as<Result<void>>;

@@ -31,7 +31,7 @@ template <class Target> [[nodiscard]] constexpr WaveStart wave_start(std::uint32
                                          named_field(fields::kPgmRsrc2, "TGID_Z_EN", g)};
   constexpr Field size = named_field(fields::kPgmRsrc2, "TG_SIZE_EN", g);
   using Kind = StartRegister::Kind;
-  const std::span<const std::uint32_t> word(&rsrc2, 1);
+  const Span<const std::uint32_t> word(&rsrc2, 1);
   WaveStart start{.user_sgprs = static_cast<std::uint8_t>(user.get(word, 0))};
   std::uint8_t next = start.user_sgprs;
   if constexpr (Target::workgroup_ids_in_sgprs) {

@@ -21,7 +21,7 @@ class FromPtir {
   }
 
   /// Feeds, steps and outputs of the whole program.
-  [[nodiscard]] Result<void> run(std::span<const Name> names) noexcept {
+  [[nodiscard]] Result<void> run(Span<const Name> names) noexcept {
     const ptir::Region& main = from_.regions[0];
     for (const ptir::Parameter& p : main.parameters) {
       if (auto r = to_.feeds.push_back(p.id); !r) return r;
@@ -78,15 +78,15 @@ class FromPtir {
       if (c.literal == operand.id) return c.id;
     const ValueId id = next_++;
     const Attribute attribute = Attribute::literal(operand.id);
-    const auto attributes = to_.store.add(to_.store.attributes, std::span(&attribute, 1));
+    const auto attributes = to_.store.add(to_.store.attributes, Span(&attribute, 1));
     if (!attributes) return pass(attributes);
     if (auto r = constants_.push_back({operand.id, id}); !r) return pass(r);
-    if (auto r = add("constant", {}, *attributes, std::span(&id, 1), {&from_.literals[operand.id].type, 1}); !r)
+    if (auto r = add("constant", {}, *attributes, Span(&id, 1), {&from_.literals[operand.id].type, 1}); !r)
       return pass(r);
     return id;
   }
-  [[nodiscard]] Result<void> add(std::string_view op, std::span<const ValueId> inputs, Range attributes,
-                                 std::span<const ValueId> results, std::span<const ptir::TensorType> types) noexcept {
+  [[nodiscard]] Result<void> add(std::string_view op, Span<const ValueId> inputs, Range attributes,
+                                 Span<const ValueId> results, Span<const ptir::TensorType> types) noexcept {
     const auto in = to_.add_ids(inputs), out = to_.add_ids(results);
     if (!in) return pass(in);
     if (!out) return pass(out);
@@ -131,7 +131,7 @@ class FromPtir {
 ///
 /// Errors: those of ptir::verify; Errc::unimplemented for an instruction that gives nothing.
 [[nodiscard]] inline Result<FusedProgram> from_ptir(const ptir::Program& program,
-                                                    std::span<const Name> names = {}) noexcept {
+                                                    Span<const Name> names = {}) noexcept {
   if (auto r = ptir::verify(program); !r) return pass(r);
   auto store = program.clone();
   if (!store) return pass(store);

@@ -24,7 +24,7 @@ class Graft {
   ///
   /// Errors: those of `instantiate`; Errc::unimplemented for a dynamic extent. `cut`, where given, tells the
   /// place.
-  Graft(const FusedProgram& onto, std::span<const FeedType> feeds, CutWire* cut = nullptr) noexcept
+  Graft(const FusedProgram& onto, Span<const FeedType> feeds, CutWire* cut = nullptr) noexcept
       : from_(onto),
         store_(onto.store.clone()),
         builder_(store_ ? std::move(*store_) : ptir::Program(onto.store.allocator)) {
@@ -80,8 +80,8 @@ class Graft {
   }
   /// A step of an op that heeds the mode; `results` take what it gives, of these types. Its attributes are
   /// numbers.
-  void mode_step(std::string_view op, ptir::Tensors in, std::span<const Attribute> attributes,
-                 std::span<const ptir::TensorType> types, Vector<ptir::Tensor>& results) noexcept {
+  void mode_step(std::string_view op, ptir::Tensors in, Span<const Attribute> attributes,
+                 Span<const ptir::TensorType> types, Vector<ptir::Tensor>& results) noexcept {
     Vector<ValueId> inputs(to_.store.allocator), given(to_.store.allocator);
     for (const ptir::Tensor& x : in) keep(inputs.push_back(exposed(x)));
     for (const ptir::TensorType& type : types) {
@@ -136,7 +136,7 @@ class Graft {
     if (!r) builder_.set(r.error());
   }
   /// Gives a step (by its index) other attributes, all of them numbers.
-  void set_attributes(std::size_t step, std::span<const Attribute> attributes) noexcept {
+  void set_attributes(std::size_t step, Span<const Attribute> attributes) noexcept {
     keep(changed_.push_back(
         {step, static_cast<std::uint32_t>(attributes_.size()), static_cast<std::uint32_t>(attributes.size())}));
     keep(attributes_.append(attributes));
@@ -152,7 +152,7 @@ class Graft {
     return id_of(x);
   }
 
-  [[nodiscard]] Result<void> begin(std::span<const FeedType> feeds, CutWire& at) noexcept {
+  [[nodiscard]] Result<void> begin(Span<const FeedType> feeds, CutWire& at) noexcept {
     if (auto r = verify(from_, &at); !r) return r;
     Vector<ptir::TensorType> ordered(from_.store.allocator);
     if (auto r = detail::order_feeds(from_, feeds, ordered, at); !r) return r;

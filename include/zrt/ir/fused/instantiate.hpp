@@ -21,7 +21,7 @@ namespace detail {
 }
 
 /// Each feed once, and nothing else, with a type that its meta allows; gives them in the order of the feeds.
-[[nodiscard]] inline Result<void> order_feeds(const FusedProgram& p, std::span<const FeedType> given,
+[[nodiscard]] inline Result<void> order_feeds(const FusedProgram& p, Span<const FeedType> given,
                                               Vector<ptir::TensorType>& ordered, CutWire& cut) noexcept {
   for (const FeedType& feed : given)
     if (!std::binary_search(p.feeds.begin(), p.feeds.end(), feed.id)) {
@@ -57,7 +57,7 @@ namespace detail {
 
 /// Emits one step; `values` takes its results.
 [[nodiscard]] inline Result<void> emit_step(const FusedProgram& p, const Step& step, bool training, ptir::Builder& b,
-                                            RunSeed& seed, std::span<const ptir::Tensor> in,
+                                            RunSeed& seed, Span<const ptir::Tensor> in,
                                             Vector<ptir::Tensor>& values) noexcept {
   if (const ModeOp* mode = find_mode_op(step.op.view())) {
     ModeCall call{b, in, p.attributes_of(step), step.step_id, training, seed, values};
@@ -159,8 +159,8 @@ namespace detail {
 /// exactly once; Errc::shape_mismatch and Errc::dtype_mismatch where types break a step's rule or disagree
 /// with meta; those of the ops' type rules. `cut`, where given, tells the place. `first_values`, where given, takes
 /// for each step the first id of what it becomes.
-[[nodiscard]] inline Result<ptir::Program> instantiate(const FusedProgram& p, std::span<const FeedType> feeds,
-                                                       bool training, CutWire* cut = nullptr,
+[[nodiscard]] inline Result<ptir::Program> instantiate(const FusedProgram& p, Span<const FeedType> feeds, bool training,
+                                                       CutWire* cut = nullptr,
                                                        Vector<ptir::ValueId>* first_values = nullptr) noexcept {
   CutWire unasked;
   CutWire& at = cut != nullptr ? *cut : unasked;

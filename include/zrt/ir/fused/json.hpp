@@ -54,7 +54,7 @@ class JsonWriter : ptir::detail::JsonWriter {
   }
 
  private:
-  [[nodiscard]] static Json ids(std::span<const ValueId> values) {
+  [[nodiscard]] static Json ids(Span<const ValueId> values) {
     Json list = Json::array();
     for (const ValueId id : values) list.push_back(id);
     return list;

@@ -22,8 +22,8 @@ struct RunSeed {
 /// One step of such an op on its way into PTIR. `out` takes its results.
 struct ModeCall {
   ptir::Builder& builder;
-  std::span<const ptir::Tensor> in;
-  std::span<const ptir::Attribute> attributes;
+  Span<const ptir::Tensor> in;
+  Span<const ptir::Attribute> attributes;
   std::uint32_t step_id;
   bool training;
   RunSeed& seed;

@@ -2,10 +2,10 @@
 // zrt/ir/fused/program.hpp: a fused program: feeds, steps in their order, named outputs, state in and out.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/program.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
@@ -64,13 +64,13 @@ struct FusedProgram {
   /// Attributes with their pools, and the regions that steps name. Region 0, where there is one, is empty.
   ptir::Program store;
 
-  [[nodiscard]] std::span<const ValueId> ids_of(Range range) const noexcept {
+  [[nodiscard]] Span<const ValueId> ids_of(Range range) const noexcept {
     if (range.first > ids.size() || range.count > ids.size() - range.first) return {};
     return {ids.data() + range.first, range.count};
   }
-  [[nodiscard]] std::span<const ValueId> inputs_of(const Step& step) const noexcept { return ids_of(step.inputs); }
-  [[nodiscard]] std::span<const ValueId> results_of(const Step& step) const noexcept { return ids_of(step.results); }
-  [[nodiscard]] std::span<const Attribute> attributes_of(const Step& step) const noexcept {
+  [[nodiscard]] Span<const ValueId> inputs_of(const Step& step) const noexcept { return ids_of(step.inputs); }
+  [[nodiscard]] Span<const ValueId> results_of(const Step& step) const noexcept { return ids_of(step.results); }
+  [[nodiscard]] Span<const Attribute> attributes_of(const Step& step) const noexcept {
     ptir::Instruction i;
     i.attributes = step.attributes;
     return store.attributes_of(i);
@@ -89,7 +89,7 @@ struct FusedProgram {
   }
 
   /// Copies ids to the pool.
-  [[nodiscard]] Result<Range> add_ids(std::span<const ValueId> values) noexcept { return store.add(ids, values); }
+  [[nodiscard]] Result<Range> add_ids(Span<const ValueId> values) noexcept { return store.add(ids, values); }
 
   /// True when both say the same; where in the pools it lies does not count.
   friend bool operator==(const FusedProgram& a, const FusedProgram& b) noexcept {

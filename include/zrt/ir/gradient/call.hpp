@@ -31,7 +31,7 @@ using FindGradient = const GradientRule* (*)(std::string_view op) noexcept;
 /// An instruction of a region that is emitted once more: what it reads and gives there.
 struct EmittedAgain {
   std::string_view op;
-  std::span<const ptir::Attribute> attributes;
+  Span<const ptir::Attribute> attributes;
   ptir::Tensors in, out;
 };
 
@@ -40,9 +40,8 @@ struct EmittedAgain {
 /// of the table, and every extent is a constant.
 class GradientCall {
  public:
-  GradientCall(FindGradient rules, fused::Graft& graft, std::size_t step,
-               std::span<const std::optional<Tensor>> cotangents, std::span<const std::uint8_t> wanted,
-               Vector<std::optional<Tensor>>& given) noexcept
+  GradientCall(FindGradient rules, fused::Graft& graft, std::size_t step, Span<const std::optional<Tensor>> cotangents,
+               Span<const std::uint8_t> wanted, Vector<std::optional<Tensor>>& given) noexcept
       : find_(rules),
         graft_(graft),
         builder_(graft.builder()),
@@ -51,9 +50,8 @@ class GradientCall {
         wanted_(wanted),
         given_(given) {}
   /// `outer` is the call that the region belongs to.
-  GradientCall(const GradientCall& outer, const EmittedAgain& instruction,
-               std::span<const std::optional<Tensor>> cotangents, std::span<const std::uint8_t> wanted,
-               Vector<std::optional<Tensor>>& given) noexcept
+  GradientCall(const GradientCall& outer, const EmittedAgain& instruction, Span<const std::optional<Tensor>> cotangents,
+               Span<const std::uint8_t> wanted, Vector<std::optional<Tensor>>& given) noexcept
       : find_(outer.find_),
         graft_(outer.graft_),
         builder_(outer.builder_),
@@ -97,7 +95,7 @@ class GradientCall {
   /// The gradient of input `i`, of its type.
   void give(std::size_t i, const Tensor& gradient) noexcept { given_[i] = gradient; }
 
-  [[nodiscard]] std::span<const ptir::Attribute> attributes() const noexcept {
+  [[nodiscard]] Span<const ptir::Attribute> attributes() const noexcept {
     return instruction_ ? instruction_->attributes : program().attributes_of(step());
   }
   /// The program whose pools attributes and regions lie in.
@@ -106,7 +104,7 @@ class GradientCall {
     return store().regions[static_cast<std::size_t>(attributes()[f].bits)];
   }
   [[nodiscard]] std::int64_t integer(std::size_t f) const noexcept { return attributes()[f].as_integer(); }
-  [[nodiscard]] std::span<const std::int64_t> words(std::size_t f) const noexcept {
+  [[nodiscard]] Span<const std::int64_t> words(std::size_t f) const noexcept {
     return program().store.words_of(attributes()[f]);
   }
   [[nodiscard]] std::string_view choice(std::size_t f) const noexcept {
@@ -124,16 +122,16 @@ class GradientCall {
 
  private:
   [[nodiscard]] const fused::FusedProgram& program() const noexcept { return graft_.program(); }
-  [[nodiscard]] std::span<const fused::ValueId> ids() const noexcept { return program().inputs_of(step()); }
-  [[nodiscard]] std::span<const fused::ValueId> results() const noexcept { return program().results_of(step()); }
+  [[nodiscard]] Span<const fused::ValueId> ids() const noexcept { return program().inputs_of(step()); }
+  [[nodiscard]] Span<const fused::ValueId> results() const noexcept { return program().results_of(step()); }
 
   FindGradient find_;
   fused::Graft& graft_;
   ptir::Builder& builder_;
   std::size_t index_ = 0;
   std::optional<EmittedAgain> instruction_{};
-  std::span<const std::optional<Tensor>> cotangents_;
-  std::span<const std::uint8_t> wanted_;
+  Span<const std::optional<Tensor>> cotangents_;
+  Span<const std::uint8_t> wanted_;
   Vector<std::optional<Tensor>>& given_;
 };
 

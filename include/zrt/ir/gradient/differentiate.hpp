@@ -14,7 +14,7 @@ class WayBack {
   explicit WayBack(fused::Graft& graft) noexcept
       : graft_(graft), program_(graft.program()), rows_(program_.store.allocator) {}
 
-  [[nodiscard]] Result<Vector<Tensor>> run(fused::ValueId loss, std::span<const fused::ValueId> of) noexcept {
+  [[nodiscard]] Result<Vector<Tensor>> run(fused::ValueId loss, Span<const fused::ValueId> of) noexcept {
     ptir::Builder& b = graft_.builder();
     const ptir::TensorType type = graft_.type_of(loss);
     for (const fused::ValueId id : of)
@@ -117,7 +117,7 @@ class WayBack {
 /// Errors: those of the graft; Errc::shape_mismatch and Errc::dtype_mismatch for a loss or a value that cannot
 /// have a gradient; Errc::unimplemented, naming the step, for one whose gradient is not built.
 [[nodiscard]] inline Result<Vector<Tensor>> differentiate(fused::Graft& graft, fused::ValueId loss,
-                                                          std::span<const fused::ValueId> of) noexcept {
+                                                          Span<const fused::ValueId> of) noexcept {
   return detail::WayBack(graft).run(loss, of);
 }
 

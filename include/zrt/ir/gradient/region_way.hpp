@@ -34,9 +34,9 @@ class RegionWay {
       }
       const std::string_view op = ptir::find_op(i.opcode)->name;
       const bool declares = op == "custom_call";
-      const ptir::Results made = builder().apply(
-          op, in.span(), store().attributes_of(i),
-          declares ? store().types_of(i.output) : std::span<const ptir::TensorType>(), declares && i.output.tuple);
+      const ptir::Results made = builder().apply(op, in.span(), store().attributes_of(i),
+                                                 declares ? store().types_of(i.output) : Span<const ptir::TensorType>(),
+                                                 declares && i.output.tuple);
       if (builder().failed()) return std::unexpected<Error>(builder().error());
       for (std::size_t e = 0; e < made.size(); ++e)
         if (auto r = out.push_back(made[e]); !r) return r;

@@ -58,7 +58,7 @@ struct IntList {
 struct Value {
   ptir::TensorType type{};
   std::optional<Tensor> tensor{};
-  std::span<const std::byte> data{};  ///< of a known one; lives as long as the reader
+  Span<const std::byte> data{};  ///< of a known one; lives as long as the reader
   bool known = false;
   std::string_view source{};  ///< the input of the model that it is, but for its type
 };
@@ -263,7 +263,7 @@ class NodeCall {
     if (has_out(i)) bind(node_->outputs[i], {x.type(), x, {}, false});
   }
   /// Result `i` is known: `data` is copied.
-  void out_known(std::size_t i, const ptir::TensorType& type, std::span<const std::byte> data) noexcept;
+  void out_known(std::size_t i, const ptir::TensorType& type, Span<const std::byte> data) noexcept;
   /// Result `i` is `v` with another shape of as many elements, if `v` is known.
   void out_known_as(std::size_t i, const Value& v, const ptir::Shape& shape) noexcept {
     if (has_out(i)) bind(node_->outputs[i], {{v.type.dtype, shape}, {}, v.data, true});
@@ -271,7 +271,7 @@ class NodeCall {
   void out_integers(std::size_t i, ptir::Ints values, bool scalar = false) noexcept {
     ptir::TensorType type{DType::si64, {}};
     if (!scalar) type.shape.append(ptir::Dim(static_cast<std::int64_t>(values.size())));
-    out_known(i, type, std::as_bytes(values));
+    out_known(i, type, as_bytes(values));
   }
   void bind(std::string_view name, const Value& v) noexcept {
     if (auto r = scope_->values.push_back({name, v}); !r) fail(r.error());

@@ -111,10 +111,10 @@ inline constexpr std::uint64_t kMin = choice_index("reduce", "kind", "min");
 
 /// Integers as a constant of the program.
 [[nodiscard]] inline Tensor integers(Builder& b, const IntList& values) noexcept {
-  return b.literal({DType::si64, {Dim(static_cast<std::int64_t>(values.size()))}}, std::as_bytes(values.view()));
+  return b.literal({DType::si64, {Dim(static_cast<std::int64_t>(values.size()))}}, as_bytes(values.view()));
 }
-[[nodiscard]] inline Tensor integers(Builder& b, std::span<const std::int64_t> values) noexcept {
-  return b.literal({DType::si64, {Dim(static_cast<std::int64_t>(values.size()))}}, std::as_bytes(values));
+[[nodiscard]] inline Tensor integers(Builder& b, Span<const std::int64_t> values) noexcept {
+  return b.literal({DType::si64, {Dim(static_cast<std::int64_t>(values.size()))}}, as_bytes(values));
 }
 /// The rows of `axis` that `indices` (whatever rank) names, in its place: ONNX Gather.
 [[nodiscard]] inline Tensor take_axis(NodeCall& n, const Tensor& x, const Tensor& indices, std::size_t axis) noexcept {
@@ -133,7 +133,7 @@ inline constexpr std::uint64_t kMin = choice_index("reduce", "kind", "min");
   return transpose(taken, back);
 }
 /// The elements of an axis at places that are known, in that order.
-[[nodiscard]] inline Tensor pick(NodeCall& n, const Tensor& x, std::span<const std::int64_t> places,
+[[nodiscard]] inline Tensor pick(NodeCall& n, const Tensor& x, Span<const std::int64_t> places,
                                  std::size_t axis) noexcept {
   return take_axis(n, x, integers(n.b(), places), axis);
 }
@@ -149,7 +149,7 @@ inline constexpr std::uint64_t kMin = choice_index("reduce", "kind", "min");
 /// Calls a kernel of the ONNX targets; `name` is its target's.
 [[nodiscard]] inline ptir::Results custom(NodeCall& n, std::string_view target, ptir::Tensors operands,
                                           std::initializer_list<ptir::MapEntry> attributes,
-                                          std::span<const ptir::TensorType> results) noexcept {
+                                          Span<const ptir::TensorType> results) noexcept {
   return n.b().custom_call(target, operands, attributes, results, results.size() != 1);
 }
 [[nodiscard]] inline Tensor custom1(NodeCall& n, std::string_view target, std::initializer_list<Tensor> operands,
@@ -175,7 +175,7 @@ inline void align(NodeCall& n, Tensor& x, Tensor& y) noexcept {
 }
 /// A whole number as an inline literal of si64, exactly.
 [[nodiscard]] inline Tensor whole(Builder& b, std::int64_t value) noexcept {
-  return b.literal({DType::si64, {}}, std::as_bytes(std::span(&value, 1)));
+  return b.literal({DType::si64, {}}, as_bytes(Span(&value, 1)));
 }
 [[nodiscard]] inline Tensor scalar_like(const Tensor& x, double value) noexcept {
   return x.builder().scalar(x.dtype(), value);

@@ -222,7 +222,7 @@ namespace detail {
 
 inline void Reader::translate(NodeCall& call) noexcept {
   const std::string_view domain = call.node().domain;
-  std::span<const OperatorRow> rows;
+  Span<const OperatorRow> rows;
   if (domain.empty() || domain == "ai.onnx") rows = kOperators;
   if (domain == "ai.onnx.preview.training") rows = kTrainingOperators;
   for (const OperatorRow& row : rows) {

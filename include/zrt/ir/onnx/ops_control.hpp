@@ -60,7 +60,7 @@ struct Captures {
 };
 
 /// Reads a graph in place: its inputs are `arguments`, its results are appended to `results`.
-inline void inline_graph(NodeCall& n, const GraphView& graph, Scope& scope, std::span<const Value> arguments,
+inline void inline_graph(NodeCall& n, const GraphView& graph, Scope& scope, Span<const Value> arguments,
                          Vector<Value>& results) noexcept {
   if (graph.inputs.size() != arguments.size())
     return n.fail(Errc::invalid_file, "a graph takes ", graph.inputs.size(), " values, ", arguments.size(),
@@ -147,7 +147,7 @@ inline void unroll(NodeCall& n, const GraphView& body, std::int64_t trips) noexc
     if (auto r = stacked.push_back(Vector<Tensor>(n.allocator())); !r) return n.fail(r.error());
   for (std::int64_t trip = 0; trip < trips && !known_false(condition) && !n.failed(); ++trip) {
     Vector<std::byte> bytes(n.allocator());
-    if (auto r = bytes.append(std::as_bytes(std::span(&trip, 1))); !r) return n.fail(r.error());
+    if (auto r = bytes.append(as_bytes(Span(&trip, 1))); !r) return n.fail(r.error());
     const auto kept = n.reader().keep(std::move(bytes));
     if (!kept) return n.fail(kept.error());
     Vector<Value> arguments(n.allocator());

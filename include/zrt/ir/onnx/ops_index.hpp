@@ -32,7 +32,7 @@ inline void gather(NodeCall& n) noexcept {
       if (at < 0 || at >= shape[0]) return n.fail(Errc::invalid_params, "an index is ", at, " of ", shape[0]);
       picked.push(from[static_cast<std::size_t>(at)]);
     }
-    return n.out_known(0, {DType::si64, places.type.shape}, std::as_bytes(picked.view()));
+    return n.out_known(0, {DType::si64, places.type.shape}, as_bytes(picked.view()));
   }
   n.out(0, take_axis(n, n.in(0), from_zero(index_operand(n, 1), shape[axis]), axis));
 }

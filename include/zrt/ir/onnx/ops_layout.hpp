@@ -84,7 +84,7 @@ inline void whole_range(NodeCall& n, DType dtype) noexcept {
     if (auto r = values.push_back(static_cast<std::int64_t>(from + i * step)); !r) return n.fail(r.error());
   Vector<std::byte> bytes(n.allocator());
   if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(dtype, values.size()))); !r) return n.fail(r.error());
-  cast_elements(DType::si64, std::as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
+  cast_elements(DType::si64, as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
   n.out_known(0, {dtype, {Dim(static_cast<std::int64_t>(values.size()))}}, bytes.span());
 }
 /// start, start + delta, ... below limit, all known when the program is made.
@@ -103,7 +103,7 @@ inline void range(NodeCall& n) noexcept {
     if (auto r = values.push_back(__builtin_fma(i, delta, start)); !r) return n.fail(r.error());
   Vector<std::byte> bytes(n.allocator());
   if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(dtype, values.size()))); !r) return n.fail(r.error());
-  cast_elements(DType::f64, std::as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
+  cast_elements(DType::f64, as_bytes(values.span()).data(), dtype, bytes.data(), 0, values.size());
   n.out_known(0, {dtype, {Dim(static_cast<std::int64_t>(values.size()))}}, bytes.span());
 }
 

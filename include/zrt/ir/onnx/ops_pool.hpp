@@ -55,7 +55,7 @@ inline void average_pool(NodeCall& n) noexcept {
     }
     IntList along = IntList::of(places.size() + 2, 1);
     along[i + 2] = places[i];
-    const Tensor divisor = n.b().literal({DType::f32, shape_of(n.b(), along)}, std::as_bytes(counts.span()));
+    const Tensor divisor = n.b().literal({DType::f32, shape_of(n.b(), along)}, as_bytes(counts.span()));
     mean = mean / (x.dtype() == DType::f32 ? divisor : n.b().cast(divisor, x.dtype()));
   }
   n.out(0, mean);

@@ -79,7 +79,7 @@ struct ResizedAxis {
     }
   }
   if (n.failed()) return x;
-  Tensor matrix = n.b().literal({DType::f32, {Dim(a.to), Dim(a.from)}}, std::as_bytes(weights.span()));
+  Tensor matrix = n.b().literal({DType::f32, {Dim(a.to), Dim(a.from)}}, as_bytes(weights.span()));
   if (x.dtype() != DType::f32) matrix = n.b().cast(matrix, x.dtype());
   const Tensor y = dot(x, matrix, {}, {}, {static_cast<std::int64_t>(axis)}, {1});
   IntList perm;

@@ -113,18 +113,18 @@ inline void constant(NodeCall& n) noexcept {
   const AttributeView* list = n.node().find("value_floats");
   if (one == nullptr && list == nullptr) return n.unsupported("a constant of strings or of a sparse tensor");
   Vector<float> values(n.allocator());
-  for (const double value : list != nullptr ? list->reals.span() : std::span(&one->real, 1))
+  for (const double value : list != nullptr ? list->reals.span() : Span(&one->real, 1))
     if (auto r = values.push_back(static_cast<float>(value)); !r) return n.fail(r.error());
   ptir::TensorType type{DType::f32, {}};
   if (list != nullptr) type.shape.append(Dim(static_cast<std::int64_t>(values.size())));
-  n.out_known(0, type, std::as_bytes(values.span()));
+  n.out_known(0, type, as_bytes(values.span()));
 }
 inline void constant_of_shape(NodeCall& n) noexcept {
   const IntList shape = n.ints_in(0, "shape");
   if (n.failed()) return;
   ptir::TensorType one{DType::f32, {Dim(1)}};
   std::array<std::byte, 16> zero{};
-  std::span<const std::byte> data(zero.data(), 4);
+  Span<const std::byte> data(zero.data(), 4);
   Result<TensorData> tensor = TensorData(n.allocator());
   if (const AttributeView* a = n.node().find("value"); a != nullptr) {
     tensor = read_tensor(a->tensor, n.allocator());
@@ -299,7 +299,7 @@ inline void slice_(NodeCall& n) noexcept {
     n.fail(Errc::invalid_params, what, " is ", v.type.shape.constant_elements().raw(), " elements of ",
            name(v.type.dtype), ", expected a number of ", name(dtype));
   }
-  return n.b().literal({dtype, {}}, std::span(element).first(info(dtype).block_bytes));
+  return n.b().literal({dtype, {}}, Span(element).first(info(dtype).block_bytes));
 }
 inline void pad_(NodeCall& n) noexcept {
   Tensor x = n.in(0);

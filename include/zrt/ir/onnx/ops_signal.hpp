@@ -25,7 +25,7 @@ inline void cosine_window(NodeCall& n, double a0, double a1, double a2) noexcept
   }
   Vector<std::byte> bytes(n.allocator());
   if (auto r = bytes.resize(static_cast<std::size_t>(bytes_of(*type, values.size()))); !r) return n.fail(r.error());
-  cast_elements(DType::f64, std::as_bytes(values.span()).data(), *type, bytes.data(), 0, values.size());
+  cast_elements(DType::f64, as_bytes(values.span()).data(), *type, bytes.data(), 0, values.size());
   n.out_known(0, {*type, {Dim(size)}}, bytes.span());
 }
 inline void hann_window(NodeCall& n) noexcept { cosine_window(n, 0.5, 0.5, 0); }
@@ -62,8 +62,7 @@ struct Fourier {
           if (auto r = matrix.push_back(static_cast<float>(value)); !r) n.fail(r.error());
       }
   if (n.failed()) return x;
-  Tensor roots =
-      n.b().literal({DType::f32, {Dim(from), Dim(parts), Dim(places), Dim(2)}}, std::as_bytes(matrix.span()));
+  Tensor roots = n.b().literal({DType::f32, {Dim(from), Dim(parts), Dim(places), Dim(2)}}, as_bytes(matrix.span()));
   if (x.dtype() != DType::f32) roots = n.b().cast(roots, x.dtype());
   const Tensor cut = from < shape[axis] ? slice_axis(x, shape, axis, 0, from) : x;
   const auto at = static_cast<std::int64_t>(axis);

@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 struct BoundInput {
   std::string_view name;
   ptir::TensorType type{};
-  std::span<const std::byte> data;
+  Span<const std::byte> data;
 };
 
 /// An input's type where the file leaves extents open, or to read it for other extents.
@@ -21,9 +21,9 @@ struct InputType {
 
 struct ReadOptions {
   /// Values of inputs; they must live as long as the call.
-  std::span<const BoundInput> values{};
+  Span<const BoundInput> values{};
   /// Types of inputs, in place of those in the file.
-  std::span<const InputType> types{};
+  Span<const InputType> types{};
   /// When reading fails because the value of an input must be known, its name is written here.
   Name* needed = nullptr;
   Allocator allocator = system_allocator();
@@ -118,7 +118,7 @@ class Reader {
     return made;
   }
   /// Keeps `bytes` as long as the reader.
-  [[nodiscard]] Result<std::span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
+  [[nodiscard]] Result<Span<const std::byte>> keep(Vector<std::byte> bytes) noexcept {
     if (bytes.size() > room_)
       return fail(Errc::limit_exceeded, "known values take more than four times the file and ", kMaxKeptBytes,
                   " bytes");
@@ -229,7 +229,7 @@ inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view
   return false;
 }
 
-inline void NodeCall::out_known(std::size_t i, const ptir::TensorType& type, std::span<const std::byte> data) noexcept {
+inline void NodeCall::out_known(std::size_t i, const ptir::TensorType& type, Span<const std::byte> data) noexcept {
   if (!has_out(i)) return;
   if (const CheckedSize size = ptir::literal_bytes(type); !size.ok() || data.size() != size.raw())
     return fail(Errc::invalid_params, "known elements have ", data.size(), " bytes, expected ", size.raw());

@@ -77,13 +77,13 @@ struct TensorData {
   auto body = detail::each_field(message, [&](const WireField& f) -> Result<void> {
     switch (f.number) {
       case 9:
-        return tensor.bytes.append(std::as_bytes(std::span(f.bytes.data(), f.bytes.size())));
+        return tensor.bytes.append(as_bytes(Span(f.bytes.data(), f.bytes.size())));
       case 4:
       case 10: {
         const std::size_t size = f.number == 4 ? 4 : 8;
         if (part != size) return fail(Errc::invalid_file, "a tensor of ", zrt::name(*dtype), " has floats for data");
         if (f.type != WireType::bytes) return put(f.value, size);
-        return tensor.bytes.append(std::as_bytes(std::span(f.bytes.data(), f.bytes.size())));
+        return tensor.bytes.append(as_bytes(Span(f.bytes.data(), f.bytes.size())));
       }
       case 5:
       case 7:

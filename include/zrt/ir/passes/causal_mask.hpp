@@ -35,7 +35,7 @@ inline constexpr float kFarBelow = -2e9f;
 
 /// True when `hides(entry)` holds for exactly the keys after each query.
 template <class T, class F>
-[[nodiscard]] bool hides_later_keys(std::span<const std::byte> data, Dim queries, Dim keys, F&& hides) noexcept {
+[[nodiscard]] bool hides_later_keys(Span<const std::byte> data, Dim queries, Dim keys, F&& hides) noexcept {
   for (std::size_t i = 0; i < queries.extent; ++i)
     for (std::size_t j = 0; j < keys.extent; ++j) {
       T entry{};

@@ -67,10 +67,10 @@ class CommonSubexpressions {
     return true;
   }
 
-  [[nodiscard]] static std::string_view text(std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] static std::string_view text(Span<const std::byte> bytes) noexcept {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  [[nodiscard]] std::span<const std::byte> data_of(const Weight& w) const noexcept {
+  [[nodiscard]] Span<const std::byte> data_of(const Weight& w) const noexcept {
     return {g_.constants.data() + w.data_offset, w.data_bytes};
   }
 
@@ -82,7 +82,7 @@ class CommonSubexpressions {
       if (w == kNone) continue;
       const Weight& weight = g_.weights[w];
       // The first bytes tell most constants apart; all of them are compared in the end.
-      const auto data = weight.inline_data() ? data_of(weight) : std::as_bytes(std::span(weight.name.view()));
+      const auto data = weight.inline_data() ? data_of(weight) : as_bytes(Span(weight.name.view()));
       mix(data.size());
       mix(hash_bytes(text(data.first(data.size() < 256 ? data.size() : 256))));
     }

@@ -30,7 +30,7 @@ class Renumbering {
 /// Copies what is needed of a graph into a new one.
 class DeadCode {
  public:
-  [[nodiscard]] static Result<Graph> run(Graph& from, std::span<const std::uint8_t> needed) noexcept {
+  [[nodiscard]] static Result<Graph> run(Graph& from, Span<const std::uint8_t> needed) noexcept {
     auto values = Renumbering::of(from.allocator, from.values.size());
     if (!values) return pass(values);
     auto weights = Renumbering::of(from.allocator, from.weights.size());
@@ -44,7 +44,7 @@ class DeadCode {
   DeadCode(Graph& from, Renumbering values, Renumbering weights) noexcept
       : from_(from), to_(from.allocator), values_(std::move(values)), weights_(std::move(weights)) {}
 
-  [[nodiscard]] Result<void> copy(std::span<const std::uint8_t> needed) noexcept {
+  [[nodiscard]] Result<void> copy(Span<const std::uint8_t> needed) noexcept {
     if (auto r = to_.symbols.append(from_.symbols.span()); !r) return r;
     if (auto r = to_.states.append(from_.states.span()); !r) return r;
     for (const Port& port : from_.inputs) {
@@ -92,7 +92,7 @@ class DeadCode {
   [[nodiscard]] Result<void> add_weight(std::uint32_t old) noexcept {
     Weight weight = from_.weights[old];
     if (weight.inline_data()) {
-      const std::span<const std::byte> data(from_.constants.data() + weight.data_offset, weight.data_bytes);
+      const Span<const std::byte> data(from_.constants.data() + weight.data_offset, weight.data_bytes);
       weight.data_offset = align_up(to_.constants.size(), 64);
       if (auto r = to_.constants.resize(weight.data_offset); !r) return r;
       if (auto r = to_.constants.append(data); !r) return r;

@@ -33,9 +33,9 @@ struct FoldingBudget {
 /// The operands of a node as tensors in host memory; extents are constants.
 struct EvaluateArgs {
   OperandInfo operands;  ///< types and parameters of the same node
-  std::span<const HostTensor> in;
-  std::span<const HostWeight> w;
-  std::span<const HostTensor> out;
+  Span<const HostTensor> in;
+  Span<const HostWeight> w;
+  Span<const HostTensor> out;
   Allocator allocator;
   FoldingBudget* budget;
 };
@@ -53,23 +53,23 @@ concept Evaluates =
     O::rung == Rung::primitive && HasReference<O> && !HasRegions<O> && O::lifecycle == StateLifecycle::none;
 
 template <class O> ZRT_COLD Result<bool> evaluate_node(const EvaluateArgs& args) noexcept {
-  auto types = type_call<O>(args.operands);
-  if (!types) return pass(types);
+  TypeCall<O> types;
+  if (auto r = fill_type_call<O>(args.operands, types); !r) return pass(r);
   HostCall<O> call;
   fill(call.in, args.in);
   fill(call.out, args.out);
   fill(call.w, args.w);
-  call.params = types->params;
+  call.params = types.params;
   CheckedSize steps = 0;
   for (const HostTensor& x : args.in) steps += x.type.shape.elements({});
   CheckedSize made = args.out[0].type.shape.elements({});
   CheckedSize memory_bytes = 0;
-  if constexpr (HasStepsPerElement<O>) made *= O::steps_per_element(*types);
-  if constexpr (HasReferenceScratch<O>) memory_bytes += O::reference_scratch(*types, Extents{});
+  if constexpr (HasStepsPerElement<O>) made *= O::steps_per_element(types);
+  if constexpr (HasReferenceScratch<O>) memory_bytes += O::reference_scratch(types, Extents{});
   if (!args.budget->take(steps + made, memory_bytes)) return false;
   Buffer scratch;
   if constexpr (HasReferenceScratch<O>) {
-    const auto bytes = O::reference_scratch(*types, Extents{}).get(O::name);
+    const auto bytes = O::reference_scratch(types, Extents{}).get(O::name);
     if (!bytes) return pass(bytes);
     auto memory = Buffer::zeroed(args.allocator, *bytes);
     if (!memory) return pass(memory);

@@ -31,7 +31,7 @@ struct AttentionParts {
 /// Steps from `v` through reshapes that leave the last two axes as they are.
 [[nodiscard]] inline std::uint32_t with_other_leads(Pattern& p, std::uint32_t v) noexcept {
   for (;;) {
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     const Shape to = p.type(v).shape;
     const std::uint32_t at = p.mark();
     if (!p.made_by<ops::Reshape>(v, in)) return v;
@@ -63,7 +63,7 @@ struct AttentionParts {
   const auto product = [&] {
     parts = before;
     double scale = 1;
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     const auto dot = p.made_by<ops::DotGeneral>(with_other_leads(p, unscaled(p, v, scale)), in);
     if (!dot || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
     parts.dot[0] = *dot;
@@ -72,7 +72,7 @@ struct AttentionParts {
     return true;
   };
   const auto choice = [&] {
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     if (!p.made_by<ops::Select>(v, in)) return false;
     for (const bool inverted : {false, true}) {
       const auto fill = p.splat(in[inverted ? 1 : 2]);
@@ -121,7 +121,7 @@ struct AttentionParts {
 
 /// The root is softmax(scores) v.
 [[nodiscard]] inline bool attention(Pattern& p, AttentionParts& parts) noexcept {
-  std::span<const std::uint32_t> in;
+  Span<const std::uint32_t> in;
   const auto dot = p.made_by<ops::DotGeneral>(p.result(), in);
   if (!dot || dot->alpha != 1.0f || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
   parts.dot[1] = *dot;
@@ -131,7 +131,7 @@ struct AttentionParts {
   for (std::uint32_t i = 0; i < batches; ++i)
     if (dot->batch_lhs[i] != i) return false;
   const std::uint32_t probabilities = with_other_leads(p, in[0]);
-  std::span<const std::uint32_t> scores;
+  Span<const std::uint32_t> scores;
   if (!p.made_by<ops::Softmax>(probabilities, scores)) return false;
   parts.scores = p.type(scores[0]).shape;
   return parts.scores.rank >= 2 && attention_scores(p, scores[0], parts) && parts.dot[0].batch_count == batches;
@@ -140,7 +140,7 @@ struct AttentionParts {
 /// `v` with its axes in the order batch, then `second`, then `last`, before node `at`; where `v` is a
 /// transpose, what it was made of is put into that order.
 [[nodiscard]] inline Result<ValueId> in_order(Rewriter& r, std::uint32_t at, std::uint32_t v,
-                                              std::span<const std::uint8_t> batch, std::uint8_t second,
+                                              Span<const std::uint8_t> batch, std::uint8_t second,
                                               std::uint8_t last) noexcept {
   ops::TransposeParams params;
   for (std::uint8_t axis : batch) params.perm[params.rank++] = axis;
@@ -189,7 +189,7 @@ struct AttentionParts {
                                                     bool inverted) noexcept {
   const Shape shape = r.type(choice).shape;
   const auto filled = [&](float number) -> Result<ValueId> {
-    const auto weight = r.constant(std::as_bytes(std::span(&number, 1)), DType::f32, Shape{});
+    const auto weight = r.constant(as_bytes(Span(&number, 1)), DType::f32, Shape{});
     if (!weight) return pass(weight);
     const auto one = r.insert<ops::Constant>(at, {}, {*weight}, {ops::ConstantForm::stored});
     if (!one || !one->present()) return one;
@@ -207,7 +207,7 @@ struct AttentionParts {
 /// Puts attention of these parts in place of the root.
 [[nodiscard]] inline Result<void> replace_by_attention(Rewriter& r, std::uint32_t node, AttentionParts parts) noexcept {
   const auto batch = [&](const std::array<std::uint8_t, kMaxRank>& list) {
-    return std::span<const std::uint8_t>(list.data(), parts.dot[0].batch_count);
+    return Span<const std::uint8_t>(list.data(), parts.dot[0].batch_count);
   };
   const auto& scores = parts.dot[0];
   const auto& values = parts.dot[1];

@@ -24,14 +24,14 @@ struct ConvolveParts {
 
 /// The root is patches times a matrix, or times a matrix for each group.
 [[nodiscard]] inline bool patches_product(Pattern& p, ConvolveParts& parts) noexcept {
-  std::span<const std::uint32_t> in;
+  Span<const std::uint32_t> in;
   const auto dot = p.made_by<ops::DotGeneral>(p.result(), in);
   if (!dot || dot->accum_dtype != DType::f32 || dot->out_dtype != DType::f32 || dot->alpha != 1.0f || !p.is_f32(in[0]))
     return false;
   const Shape rows = p.type(in[0]).shape;
   const Shape w = p.type(in[1]).shape;
   parts.w = in[1];
-  std::span<const std::uint32_t> from;
+  Span<const std::uint32_t> from;
   const std::uint32_t made = p.through(in[0]);
   const auto patches = p.made_by<ops::ExtractPatches>(made, from);
   if (!patches) return false;

@@ -176,7 +176,7 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
   if (relu(v)) return Activation::relu;
   if (p.binary(v, ops::BinaryKind::mul, a, b) && a == b) {
     // The maximum may have become relu before its square is met.
-    std::span<const std::uint32_t> act;
+    Span<const std::uint32_t> act;
     const auto params = p.made_by<ops::GatedAct>(a, act);
     if (params && params->act == Activation::relu && act[1] == kNone) {
       x = act[0];
@@ -207,7 +207,7 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
       if (!p.closed()) return {};
       return settle(r.replace<ops::GatedAct>(node, {x, kNone}, {}, {*kind}));
     }
-    std::span<const std::uint32_t> act;
+    Span<const std::uint32_t> act;
     std::optional<ops::GatedActParams> params;
     std::uint32_t up = 0;
     const bool found = p.commutes(result, ops::BinaryKind::mul, [&](std::uint32_t a, std::uint32_t b) {

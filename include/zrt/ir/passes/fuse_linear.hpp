@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::ir {
 namespace detail {
 
 /// The matrix [rows, cols] of f32 in `data` with its axes changed over.
-[[nodiscard]] inline Result<Vector<float>> transposed(const Allocator& allocator, std::span<const std::byte> data,
+[[nodiscard]] inline Result<Vector<float>> transposed(const Allocator& allocator, Span<const std::byte> data,
                                                       std::size_t rows, std::size_t cols) noexcept {
   Vector<float> made(allocator);
   if (auto r = made.resize(rows * cols); !r) return pass(r);
@@ -50,14 +50,14 @@ namespace detail {
       }
       const auto turned = detail::transposed(r.allocator(), p.data_of(constant), rows, cols);
       if (!turned) return pass(turned);
-      const auto weight = r.constant(std::as_bytes(turned->span()), DType::f32, Shape{matrix[1], matrix[0]});
+      const auto weight = r.constant(as_bytes(turned->span()), DType::f32, Shape{matrix[1], matrix[0]});
       return weight ? settle(r.replace<ops::Linear>(node, {x}, {*weight, WeightId{}}, {})) : pass(weight);
     }
     std::uint32_t x = 0;
     std::uint32_t vector = 0;
     WeightId weight;
     const bool found = p.commutes(p.result(), ops::BinaryKind::add, [&](std::uint32_t a, std::uint32_t b) {
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       if (!p.made_by<ops::Linear>(a, in)) return false;
       x = in[0];
       const auto weights = p.graph().node_weights(p.graph().nodes[r.producer(a)]);

@@ -65,7 +65,7 @@ namespace detail {
   Vector<float> data(r.allocator());
   if (auto done = data.resize(count); !done) return pass(done);
   for (float& x : data) x = number;
-  const auto weight = r.constant(std::as_bytes(std::span<const float>(data.span())), DType::f32, Shape{count});
+  const auto weight = r.constant(as_bytes(Span<const float>(data.span())), DType::f32, Shape{count});
   if (!weight) return pass(weight);
   return r.insert<ops::Constant>(at, {}, {*weight}, {ops::ConstantForm::stored});
 }
@@ -107,7 +107,7 @@ namespace detail {
     // The scale and the shift of a norm that has none yet.
     const bool scales = binary->kind == ops::BinaryKind::mul;
     if (!scales && binary->kind != ops::BinaryKind::add) return {};
-    std::span<const std::uint32_t> norm;
+    Span<const std::uint32_t> norm;
     std::optional<ops::LayerNormParams> params;
     std::uint32_t vector = 0;
     const bool found = p.commutes(result, binary->kind, [&](std::uint32_t a, std::uint32_t b) {
@@ -142,7 +142,7 @@ namespace detail {
       const ops::RmsNormParams params{static_cast<float>(eps), 0.0f, features.extent};
       return settle(r.replace<ops::RmsNorm>(node, {x}, {WeightId{}}, params));
     }
-    std::span<const std::uint32_t> norm;
+    Span<const std::uint32_t> norm;
     std::optional<ops::RmsNormParams> params;
     std::uint32_t vector = 0;
     const bool found = p.commutes(result, ops::BinaryKind::mul, [&](std::uint32_t a, std::uint32_t b) {

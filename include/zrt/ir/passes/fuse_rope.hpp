@@ -22,7 +22,7 @@ struct RopeParts {
 /// `v` is elements [start, start + size) of the last axis of `x`.
 [[nodiscard]] inline bool cut_of_last(Pattern& p, std::uint32_t v, std::uint32_t& x, std::uint32_t& start) noexcept {
   return p.attempt([&] {
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     const auto params = p.made_by<ops::Slice>(v, in);
     if (!params) return false;
     const Shape from = p.type(in[0]).shape;
@@ -49,7 +49,7 @@ struct RopeParts {
   std::uint32_t pairs = 0;
   std::uint32_t of = 0;
   std::uint32_t start = 0;
-  std::span<const std::uint32_t> in;
+  Span<const std::uint32_t> in;
   const Shape half = p.type(a).shape;
   if (!cut_of_last(p, p.through(a), pairs, start) || start != 0) return false;
   if (!cut_of_last(p, p.through(b), of, start) || of != pairs || start != 1) return false;
@@ -85,7 +85,7 @@ struct RopeParts {
 
 /// The two operands of a join along the last axis.
 [[nodiscard]] inline bool joined(Pattern& p, std::uint32_t v, std::uint32_t& a, std::uint32_t& b) noexcept {
-  std::span<const std::uint32_t> in;
+  Span<const std::uint32_t> in;
   const auto params = p.made_by<ops::Concat>(v, in);
   if (!params || in.size() != 2 || params->axis + 1u != p.type(v).shape.rank) return false;
   a = in[0];
@@ -115,7 +115,7 @@ struct RopeParts {
     return weighted(p, straight, x, parts.cos) && weighted(p, across, turned, parts.sin) && joined(p, turned, u, w) &&
            negated(u) && halves(p, w, b, parts.x) && parts.x == x;
   }) || p.attempt([&] {
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     parts.style = ops::RopeStyle::interleaved;
     if (!p.made_by<ops::Reshape>(v, in) || !joined(p, in[0], u, w)) return false;
     return rotation(p, p.through(u), p.through(w), a, b, parts) && evens_and_odds(p, a, b, parts.x) &&
@@ -155,14 +155,14 @@ struct PositionTable {
   Vector<std::int32_t> positions(r.allocator());
   if (auto done = positions.resize(rows); !done) return pass(done);
   for (std::uint32_t row = 0; row < rows; ++row) positions[row] = static_cast<std::int32_t>(row % shape[axis].extent);
-  const auto data = r.constant(std::as_bytes(positions.span()), DType::si32, Shape{rows});
+  const auto data = r.constant(as_bytes(positions.span()), DType::si32, Shape{rows});
   if (!data) return pass(data);
   const auto place = r.insert<ops::Constant>(at, {}, {*data}, {ops::ConstantForm::stored});
   if (!place || !place->present()) return place;
   WeightId factors;
   if (fit.factored) {
-    const auto weight = r.constant(std::as_bytes(std::span(fit.factor).first(fit.params.n_rot / 2)), DType::f32,
-                                   Shape{fit.params.n_rot / 2});
+    const auto weight =
+        r.constant(as_bytes(Span(fit.factor).first(fit.params.n_rot / 2)), DType::f32, Shape{fit.params.n_rot / 2});
     if (!weight) return pass(weight);
     factors = *weight;
   }
@@ -235,7 +235,7 @@ struct LastFit {
   std::uint32_t x = 0;
   std::uint32_t of = 0;
   std::uint32_t start = 0;
-  std::span<const std::uint32_t> in;
+  Span<const std::uint32_t> in;
   if (!joined(p, p.result(), turned, rest) || !cut_of_last(p, rest, x, start)) return {};
   auto params = p.made_by<ops::Rope>(p.through(turned), in);
   if (!params || params->n_rot != params->head_dim || params->n_rot != start) return {};

@@ -54,8 +54,7 @@ class Pattern {
 
   /// The parameters of the node of O that makes `v`, and its inputs in `in`.
   template <class O>
-  [[nodiscard]] std::optional<typename O::Params> made_by(std::uint32_t v,
-                                                          std::span<const std::uint32_t>& in) noexcept {
+  [[nodiscard]] std::optional<typename O::Params> made_by(std::uint32_t v, Span<const std::uint32_t>& in) noexcept {
     const std::uint32_t node = r_.producer(v);
     const auto params = r_.params<O>(node);
     if (!params) return std::nullopt;
@@ -66,7 +65,7 @@ class Pattern {
 
   [[nodiscard]] bool unary(std::uint32_t v, ops::UnaryKind kind, std::uint32_t& x) noexcept {
     return attempt([&] {
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       const auto params = made_by<ops::ElementwiseUnary>(v, in);
       if (!params || params->kind != kind) return false;
       x = in[0];
@@ -75,7 +74,7 @@ class Pattern {
   }
   [[nodiscard]] bool binary(std::uint32_t v, ops::BinaryKind kind, std::uint32_t& a, std::uint32_t& b) noexcept {
     return attempt([&] {
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       const auto params = made_by<ops::ElementwiseBinary>(v, in);
       if (!params || params->kind != kind) return false;
       a = in[0];
@@ -96,7 +95,7 @@ class Pattern {
   [[nodiscard]] std::optional<double> splat(std::uint32_t v) const noexcept {
     const std::uint32_t weight = constant(v, /*spread=*/true);
     if (weight == kNone || graph().weights[weight].dtype != DType::f32) return std::nullopt;
-    const std::span<const std::byte> data = data_of(weight);
+    const Span<const std::byte> data = data_of(weight);
     if (data.size() < sizeof(float)) return std::nullopt;
     for (std::size_t i = sizeof(float); i < data.size(); ++i)
       if (data[i] != data[i - sizeof(float)]) return std::nullopt;
@@ -127,7 +126,7 @@ class Pattern {
     }
     return kNone;
   }
-  [[nodiscard]] std::span<const std::byte> data_of(std::uint32_t weight) const noexcept {
+  [[nodiscard]] Span<const std::byte> data_of(std::uint32_t weight) const noexcept {
     const Weight& w = graph().weights[weight];
     return {graph().constants.data() + w.data_offset, w.data_bytes};
   }
@@ -135,7 +134,7 @@ class Pattern {
   /// Steps from `v` through what changes neither elements nor their order.
   [[nodiscard]] std::uint32_t through(std::uint32_t v) noexcept {
     for (;;) {
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       if (!made_by<ops::Reshape>(v, in) && !made_by<ops::StopGradient>(v, in)) return v;
       v = in[0];
     }
@@ -146,7 +145,7 @@ class Pattern {
     return attempt([&] {
       const Shape to = type(v).shape;
       if (to.rank == 0) return false;
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       if (made_by<ops::BroadcastTo>(v, in)) {
         const Shape from = type(in[0]).shape;
         const std::size_t lead = to.rank - std::size_t{from.rank};
@@ -170,7 +169,7 @@ class Pattern {
   [[nodiscard]] bool spread_along(std::uint32_t v, std::size_t axis, std::uint32_t& line) noexcept {
     return attempt([&] {
       const Shape to = type(v).shape;
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       while (made_by<ops::BroadcastTo>(v, in)) v = in[0];
       const Shape from = type(v).shape;
       const std::size_t lead = to.rank - std::size_t{from.rank};
@@ -185,7 +184,7 @@ class Pattern {
   /// `v` folds the last axis of `x` in f32, in row-major order, whatever its own shape.
   [[nodiscard]] bool fold_rows(std::uint32_t v, ops::ReduceKind kind, std::uint32_t& x) noexcept {
     return attempt([&] {
-      std::span<const std::uint32_t> in;
+      Span<const std::uint32_t> in;
       const auto params = made_by<ops::Reduce>(through(v), in);
       if (!params || params->kind != kind) return false;
       const std::size_t rank = type(in[0]).shape.rank;

@@ -55,7 +55,7 @@ inline constexpr int kMaxPassRounds = 16;
 ///
 /// Errors: Errc::out_of_memory and size_overflow.
 [[nodiscard]] inline Result<bool> optimise(Graph& g, const PassContext& context,
-                                           std::span<const NamedPass> passes = kPasses) noexcept {
+                                           Span<const NamedPass> passes = kPasses) noexcept {
   if (context.budget == nullptr) {
     FoldingBudget budget = FoldingBudget::of(g.constants.size());
     PassContext all = context;

@@ -51,7 +51,7 @@ class Rewriter {
   }
 
   /// Data that the graph carries from now on.
-  [[nodiscard]] Result<WeightId> constant(std::span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
+  [[nodiscard]] Result<WeightId> constant(Span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
     const std::uint64_t offset = align_up(g_->constants.size(), 64);
     if (auto r = g_->constants.resize(offset); !r) return pass(r);
     if (auto r = g_->constants.append(data); !r) return pass(r);
@@ -158,16 +158,15 @@ class Rewriter {
 
   /// A node of O without its results, at the end of the pools; none where it is refused.
   template <class O>
-  [[nodiscard]] Result<std::optional<Node>> make(std::span<const std::uint32_t> in, std::span<const WeightId> w,
+  [[nodiscard]] Result<std::optional<Node>> make(Span<const std::uint32_t> in, Span<const WeightId> w,
                                                  const typename O::Params& params, TensorType& type) noexcept {
     static_assert(kOutputs<O> == 1);
     std::array<std::byte, kMaxParamBytes> bytes{};
-    encode_params(params, std::span<std::byte>(bytes));
+    encode_params(params, Span<std::byte>(bytes));
     return make(context_->ops.row(O::opcode), in, w, {bytes.data(), kParamBytes<typename O::Params>}, type);
   }
-  [[nodiscard]] Result<std::optional<Node>> make(const OpRow* row, std::span<const std::uint32_t> in,
-                                                 std::span<const WeightId> w, std::span<const std::byte> params,
-                                                 TensorType& type) noexcept {
+  [[nodiscard]] Result<std::optional<Node>> make(const OpRow* row, Span<const std::uint32_t> in, Span<const WeightId> w,
+                                                 Span<const std::byte> params, TensorType& type) noexcept {
     if (row == nullptr || !context_->claims.contains(row->opcode)) return std::optional<Node>();
     for (std::uint32_t v : in)
       if (v != kNone && overwritten_[v] != 0) return std::optional<Node>();

@@ -11,12 +11,12 @@ namespace zrt::inline ZRT_ABI::ir::detail {
 
 /// Tables cos[t][i] and sin[t][i] of f32: `rows` positions from 0 on, of which each row has `width` entries.
 struct RopeTables {
-  std::span<const std::byte> cos;
-  std::span<const std::byte> sin;
+  Span<const std::byte> cos;
+  Span<const std::byte> sin;
   std::uint32_t rows = 0;
   std::uint32_t width = 0;
 
-  [[nodiscard]] float at(std::span<const std::byte> table, std::uint32_t t, std::uint32_t i) const noexcept {
+  [[nodiscard]] float at(Span<const std::byte> table, std::uint32_t t, std::uint32_t i) const noexcept {
     float value = 0;
     std::memcpy(&value, table.data() + (std::size_t{t} * width + i) * sizeof(float), sizeof(float));
     return value;

@@ -23,7 +23,7 @@ namespace detail {
 /// finite number, or lose digits for being next to zero.
 [[nodiscard]] inline Result<WeightId> scaled_weight(Rewriter& r, const Pattern& p, std::uint32_t weight,
                                                     double number) noexcept {
-  const std::span<const std::byte> data = p.data_of(weight);
+  const Span<const std::byte> data = p.data_of(weight);
   Vector<float> made(r.allocator());
   if (auto done = made.resize(data.size() / sizeof(float)); !done) return pass(done);
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -35,7 +35,7 @@ namespace detail {
       return WeightId{};
   }
   const Shape shape = r.graph().weights[weight].shape;
-  return r.constant(std::as_bytes(made.span()), DType::f32, shape);
+  return r.constant(as_bytes(made.span()), DType::f32, shape);
 }
 
 }  // namespace detail
@@ -49,7 +49,7 @@ namespace detail {
     if (!behind && !r.params<ops::Linear>(node)) return {};
     Pattern p(r, node);
     double number = 1;
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     const std::uint32_t product = behind ? detail::unscaled(p, p.result(), number) : p.result();
     const auto params = p.made_by<ops::Linear>(product, in);
     if (!params) return {};
@@ -80,7 +80,7 @@ namespace detail {
     const auto sides = p.graph().node_inputs(p.graph().nodes[node]);
     float alpha = 0;
     std::optional<ops::DotGeneralParams> dot;
-    std::span<const std::uint32_t> in;
+    Span<const std::uint32_t> in;
     const auto taken = [&](std::uint32_t product, std::uint32_t number) {
       const auto by = p.splat(number);
       if (!by) return false;

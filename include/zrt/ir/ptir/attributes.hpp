@@ -2,11 +2,11 @@
 // zrt/ir/ptir/attributes.hpp: the operations of the portable tensor IR with their operands and attributes.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/program.hpp>
 
 #include <array>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
@@ -16,7 +16,7 @@ struct AttributeField {
   std::string_view name{};
   AttributeKind kind = AttributeKind::none;
   bool optional = false;
-  std::span<const std::string_view> choices{};  ///< the names of a choice, by index
+  Span<const std::string_view> choices{};  ///< the names of a choice, by index
 };
 
 /// One operation: its number and name, its operands by name, its attributes in order.
@@ -33,8 +33,8 @@ struct OpInfo {
   std::array<std::string_view, kMaxNames> operands{};
   std::array<AttributeField, kMaxFields> fields_{};
 
-  [[nodiscard]] constexpr std::span<const AttributeField> fields() const noexcept {
-    return std::span(fields_).first(field_count);
+  [[nodiscard]] constexpr Span<const AttributeField> fields() const noexcept {
+    return Span(fields_).first(field_count);
   }
   /// The name of operand `index`.
   [[nodiscard]] constexpr std::string_view operand(std::size_t index) const noexcept {

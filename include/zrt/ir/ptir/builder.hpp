@@ -2,12 +2,12 @@
 // zrt/ir/ptir/builder.hpp: programs of the portable tensor IR written as C++ expressions.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/verify.hpp>
 
 #include <cstring>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -57,8 +57,8 @@ class Results {
   std::size_t count_;
 };
 
-using Ints = std::span<const std::int64_t>;
-using Tensors = std::span<const Tensor>;
+using Ints = Span<const std::int64_t>;
+using Tensors = Span<const Tensor>;
 
 /// In what a sum is kept, and what leaves; left out, by the defaults of the specification.
 struct FoldTypes {
@@ -148,20 +148,20 @@ class Builder {
   // --- sources ---
 
   /// An inline literal, an operand without an instruction.
-  [[nodiscard]] Tensor literal(const TensorType& type, std::span<const std::byte> data) noexcept {
+  [[nodiscard]] Tensor literal(const TensorType& type, Span<const std::byte> data) noexcept {
     return {*this, region_, Operand::literal(pool(type, data)), type};
   }
   /// A scalar of `dtype` as an inline literal; a `value` that the dtype does not hold is rounded, one
   /// outside its range an error.
   [[nodiscard]] Tensor scalar(DType dtype, double value) noexcept {
     std::array<std::byte, 16> bytes{};
-    const std::span<std::byte> data(bytes.data(), is_ptir_dtype(dtype) ? info(dtype).block_bytes : std::size_t{0});
+    const Span<std::byte> data(bytes.data(), is_ptir_dtype(dtype) ? info(dtype).block_bytes : std::size_t{0});
     if (!encode(dtype, value, data))
       set(Error::of(Errc::invalid_params, "a scalar is no number of ",
                     is_ptir_dtype(dtype) ? zrt::name(dtype) : "a block type"));
     return literal({dtype, {}}, data);
   }
-  [[nodiscard]] Tensor constant(const TensorType& type, std::span<const std::byte> data) noexcept {
+  [[nodiscard]] Tensor constant(const TensorType& type, Span<const std::byte> data) noexcept {
     return single("constant", {}, {Attribute::literal(pool(type, data))});
   }
   [[nodiscard]] Tensor constant(float value) noexcept { return constant({DType::f32, {}}, bytes_of(value)); }
@@ -169,8 +169,8 @@ class Builder {
   [[nodiscard]] Tensor constant(std::int32_t value) noexcept { return constant({DType::si32, {}}, bytes_of(value)); }
   [[nodiscard]] Tensor constant(std::int64_t value) noexcept { return constant({DType::si64, {}}, bytes_of(value)); }
   [[nodiscard]] Tensor constant(bool value) noexcept { return constant({DType::i1, {}}, bytes_of(value)); }
-  [[nodiscard]] Tensor constant(const Shape& shape, std::span<const float> data) noexcept {
-    return constant({DType::f32, shape}, std::as_bytes(data));
+  [[nodiscard]] Tensor constant(const Shape& shape, Span<const float> data) noexcept {
+    return constant({DType::f32, shape}, as_bytes(data));
   }
   [[nodiscard]] Tensor iota(const Shape& shape, DType dtype, std::int64_t axis) noexcept {
     return single("iota", {}, {extents(shape), Attribute::dtype(dtype), Attribute::integer(axis)});
@@ -389,26 +389,26 @@ class Builder {
   [[nodiscard]] Attribute ints(std::initializer_list<std::int64_t> values) noexcept {
     return ints(Ints(values.begin(), values.size()));
   }
-  [[nodiscard]] Attribute reals(std::span<const double> values) noexcept {
+  [[nodiscard]] Attribute reals(Span<const double> values) noexcept {
     Vector<std::int64_t> words(program_.allocator);
     for (const double value : values) keep(words.push_back(std::bit_cast<std::int64_t>(value)));
     return {AttributeKind::reals, 0, kept(program_.add(program_.words, words.span()))};
   }
-  [[nodiscard]] Attribute booleans(std::span<const bool> values) noexcept {
+  [[nodiscard]] Attribute booleans(Span<const bool> values) noexcept {
     Vector<std::int64_t> words(program_.allocator);
     for (const bool value : values) keep(words.push_back(value ? 1 : 0));
     return {AttributeKind::booleans, 0, kept(program_.add(program_.words, words.span()))};
   }
-  [[nodiscard]] Attribute strings(std::span<const std::string_view> values) noexcept {
+  [[nodiscard]] Attribute strings(Span<const std::string_view> values) noexcept {
     Vector<Range> texts(program_.allocator);
     for (const std::string_view value : values) keep(texts.push_back(kept(program_.add_text(value))));
     return {AttributeKind::strings, 0, kept(program_.add(program_.texts, texts.span()))};
   }
   /// Calls a backend's kernel by name; `outputs` are what it gives, as a tuple unless `tuple` is false.
   Results custom_call(std::string_view target, Tensors operands, std::initializer_list<MapEntry> attributes,
-                      std::span<const TensorType> outputs, bool tuple) noexcept {
+                      Span<const TensorType> outputs, bool tuple) noexcept {
     const Attribute map{AttributeKind::map, 0,
-                        kept(program_.add(program_.entries, std::span(attributes.begin(), attributes.size())))};
+                        kept(program_.add(program_.entries, Span(attributes.begin(), attributes.size())))};
     const ValueType declared{tuple, kept(program_.add(program_.types, outputs))};
     return emit("custom_call", operands, {string(target), map}, declared);
   }
@@ -416,7 +416,7 @@ class Builder {
                       std::initializer_list<MapEntry> attributes, std::initializer_list<TensorType> outputs,
                       bool tuple) noexcept {
     return custom_call(target, Tensors(operands.begin(), operands.size()), attributes,
-                       std::span(outputs.begin(), outputs.size()), tuple);
+                       Span(outputs.begin(), outputs.size()), tuple);
   }
 
   // --- any op ---
@@ -424,11 +424,11 @@ class Builder {
   /// Applies an op by name; `attributes` are one for each of its fields, in the order of the table.
   Results emit(std::string_view op, Tensors operands, std::initializer_list<Attribute> attributes,
                const ValueType& declared = {}) noexcept {
-    return emit(op, operands, std::span(attributes.begin(), attributes.size()), declared);
+    return emit(op, operands, Span(attributes.begin(), attributes.size()), declared);
   }
   /// The same with attributes that lie elsewhere. Only a custom call has `declared` types, as a tuple or not.
-  Results apply(std::string_view op, Tensors operands, std::span<const Attribute> attributes,
-                std::span<const TensorType> declared = {}, bool tuple = false) noexcept {
+  Results apply(std::string_view op, Tensors operands, Span<const Attribute> attributes,
+                Span<const TensorType> declared = {}, bool tuple = false) noexcept {
     return emit(op, operands, attributes, ValueType{tuple, kept(program_.add(program_.types, declared))});
   }
 
@@ -454,8 +454,8 @@ class Builder {
  private:
   friend Results;
 
-  template <class T> [[nodiscard]] static std::span<const std::byte> bytes_of(const T& value) noexcept {
-    return std::as_bytes(std::span(&value, 1));
+  template <class T> [[nodiscard]] static Span<const std::byte> bytes_of(const T& value) noexcept {
+    return as_bytes(Span(&value, 1));
   }
   template <class T> void keep(const Result<T>& r) noexcept {
     if (!r) set(r.error());
@@ -464,7 +464,7 @@ class Builder {
     keep(r);
     return r ? *r : Range{};
   }
-  [[nodiscard]] std::uint32_t pool(const TensorType& type, std::span<const std::byte> data) noexcept {
+  [[nodiscard]] std::uint32_t pool(const TensorType& type, Span<const std::byte> data) noexcept {
     const auto index = program_.add_literal(type, data);
     keep(index);
     if (!index) return 0;
@@ -486,7 +486,7 @@ class Builder {
     return value ? Attribute::integer(*value) : Attribute{};
   }
   /// Writes a number as an element of `dtype`, through the rules of the text form.
-  [[nodiscard]] bool encode(DType dtype, double value, std::span<std::byte> data) noexcept {
+  [[nodiscard]] bool encode(DType dtype, double value, Span<std::byte> data) noexcept {
     if (data.empty()) return false;
     const ElementForm form = element_form(dtype);
     String text(program_.allocator);
@@ -520,7 +520,7 @@ class Builder {
   }
   [[nodiscard]] Results nothing() noexcept { return {*this, region_, 0, false, {}}; }
 
-  Results emit(std::string_view op, Tensors operands, std::span<const Attribute> attributes,
+  Results emit(std::string_view op, Tensors operands, Span<const Attribute> attributes,
                const ValueType& declared) noexcept {
     Instruction i;
     i.id = next_id();

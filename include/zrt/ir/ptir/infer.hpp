@@ -198,7 +198,7 @@ static_assert(every_op_has_its_rule(), "type rules stand in the order of the ope
 /// What a dynamic extent leaves open is left to the step. Errors name the op, the operand or
 /// attribute, what was expected and what was found.
 [[nodiscard]] inline Result<InferredType> infer(const Program& program, const Instruction& instruction,
-                                                std::span<const TensorType> operands) noexcept {
+                                                Span<const TensorType> operands) noexcept {
   const OpInfo* op = find_op(instruction.opcode);
   if (op == nullptr)
     return fail(Errc::unsupported_opcode, "opcode ", unsigned{number(instruction.opcode)},

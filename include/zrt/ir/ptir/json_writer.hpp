@@ -156,7 +156,7 @@ class JsonWriter {
   void put_name(Json& json, const Name& name) {
     if (!name.view().empty()) json["name"] = text(name.view());
   }
-  [[nodiscard]] Json attributes(const OpInfo& op, std::span<const Attribute> values) {
+  [[nodiscard]] Json attributes(const OpInfo& op, Span<const Attribute> values) {
     Json json = Json::object();
     for (std::size_t f = 0; f < op.field_count && f < values.size(); ++f)
       if (values[f].present()) json[std::string(op.fields_[f].name)] = attribute(op.fields_[f], values[f], false);

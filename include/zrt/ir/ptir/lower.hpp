@@ -59,7 +59,7 @@ class ProgramLowerer {
       : program_(program), table_(table), options_(options), extents_(std::move(extents)) {}
 
   /// A graph of region `index` with parameters of these types.
-  [[nodiscard]] Result<ir::Graph> run(ptir::RegionId index, std::span<const zrt::TensorType> arguments) noexcept {
+  [[nodiscard]] Result<ir::Graph> run(ptir::RegionId index, Span<const zrt::TensorType> arguments) noexcept {
     const Region& region = program_.regions[index];
     const std::size_t known = extents_.known();
     ir::Builder builder(table_, program_.allocator);
@@ -136,8 +136,8 @@ class ProgramLowerer {
   }
 
   /// Enters what an instruction or parameter gives, after a look at the extents that it declares.
-  [[nodiscard]] Result<void> define(Scope& scope, ValueId id, std::span<const TensorType> declared,
-                                    std::span<const ir::ValueId> values) noexcept {
+  [[nodiscard]] Result<void> define(Scope& scope, ValueId id, Span<const TensorType> declared,
+                                    Span<const ir::ValueId> values) noexcept {
     if (auto r = scope.slots.push_back(
             {static_cast<std::uint32_t>(scope.values.size()), static_cast<std::uint32_t>(values.size())});
         !r)
@@ -216,7 +216,7 @@ class ProgramLowerer {
   }
 
   static Result<ir::RegionId> call_region(void* self, ir::Builder& into, ptir::RegionId index,
-                                          std::span<const zrt::TensorType> arguments) noexcept {
+                                          Span<const zrt::TensorType> arguments) noexcept {
     auto& lowerer = *static_cast<ProgramLowerer*>(self);
     const Region& region = lowerer.program_.regions[index];
     if (region.parameters.size() > kMaxOperands || region.results.size() > kMaxOperands)
@@ -236,7 +236,7 @@ class ProgramLowerer {
 
 /// The types of the program's inputs with the extents of `shapes`.
 [[nodiscard]] inline Result<Vector<zrt::TensorType>> input_types(const Program& program,
-                                                                 std::span<const Shape> shapes) noexcept {
+                                                                 Span<const Shape> shapes) noexcept {
   const auto parameters = program.regions[0].parameters.span();
   if (shapes.size() != parameters.size())
     return fail(Errc::invalid_argument, "the program has ", parameters.size(), " inputs, ", shapes.size(),
@@ -280,8 +280,8 @@ class ProgramLowerer {
 /// program, naming extent, input and both values; Errc::unimplemented for complex arithmetic;
 /// Errc::limit_exceeded and size_overflow for what a graph cannot hold; those of the ops' shape rules. They
 /// name the region and the value, with the instruction's index and opcode.
-[[nodiscard]] inline Result<ir::Graph> lower(const Program& program, std::span<const Shape> shapes,
-                                             const OpTable& table, const LowerOptions& options = {}) noexcept {
+[[nodiscard]] inline Result<ir::Graph> lower(const Program& program, Span<const Shape> shapes, const OpTable& table,
+                                             const LowerOptions& options = {}) noexcept {
   if (auto r = verify(program); !r) return pass(r);
   auto extents = SymbolExtents::of(program);
   if (!extents) return pass(extents);

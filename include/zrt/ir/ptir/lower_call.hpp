@@ -26,7 +26,7 @@ struct LoweredAxes {
 struct RegionLowerer {
   void* context = nullptr;
   Result<ir::RegionId> (*lower)(void* context, ir::Builder& into, ptir::RegionId region,
-                                std::span<const zrt::TensorType> arguments) noexcept = nullptr;
+                                Span<const zrt::TensorType> arguments) noexcept = nullptr;
 };
 
 /// What a lowering works on. The program is verified, so attributes have the kinds of the table, axes are in
@@ -34,7 +34,7 @@ struct RegionLowerer {
 class LowerCall {
  public:
   LowerCall(const Program& program, const OpInfo& op, const Instruction& instruction, const SymbolExtents& extents,
-            ir::Builder& builder, std::span<const ir::ValueId> in, const RegionLowerer& regions,
+            ir::Builder& builder, Span<const ir::ValueId> in, const RegionLowerer& regions,
             std::uint64_t trip_limit) noexcept
       : program_(program),
         op_(op),
@@ -48,13 +48,13 @@ class LowerCall {
 
   [[nodiscard]] const Program& program() const noexcept { return program_; }
   [[nodiscard]] ir::Builder& builder() const noexcept { return builder_; }
-  [[nodiscard]] std::span<const ir::ValueId> in() const noexcept { return in_; }
+  [[nodiscard]] Span<const ir::ValueId> in() const noexcept { return in_; }
   [[nodiscard]] zrt::TensorType type(std::size_t operand) const noexcept { return builder_.type_of(in_[operand]); }
   [[nodiscard]] std::uint8_t rank(std::size_t operand) const noexcept { return type(operand).shape.rank; }
   [[nodiscard]] DType dtype_of(std::size_t operand) const noexcept { return type(operand).dtype; }
   [[nodiscard]] std::uint64_t trip_limit() const noexcept { return trip_limit_; }
   /// The types that the instruction declares for its results.
-  [[nodiscard]] std::span<const TensorType> declared() const noexcept { return program_.types_of(instruction_.output); }
+  [[nodiscard]] Span<const TensorType> declared() const noexcept { return program_.types_of(instruction_.output); }
 
   [[nodiscard]] const Attribute& attribute(std::size_t f) const noexcept { return attributes_[f]; }
   [[nodiscard]] bool has(std::size_t f) const noexcept { return attributes_[f].present(); }
@@ -137,7 +137,7 @@ class LowerCall {
   }
 
   /// Lowers the region that an attribute names, for arguments of these types.
-  [[nodiscard]] Result<ir::RegionId> region(std::size_t f, std::span<const zrt::TensorType> arguments) const noexcept {
+  [[nodiscard]] Result<ir::RegionId> region(std::size_t f, Span<const zrt::TensorType> arguments) const noexcept {
     return regions_.lower(regions_.context, builder_, static_cast<ptir::RegionId>(attributes_[f].bits), arguments);
   }
 
@@ -154,10 +154,10 @@ class LowerCall {
   const Program& program_;
   const OpInfo& op_;
   const Instruction& instruction_;
-  std::span<const Attribute> attributes_;
+  Span<const Attribute> attributes_;
   const SymbolExtents& extents_;
   ir::Builder& builder_;
-  std::span<const ir::ValueId> in_;
+  Span<const ir::ValueId> in_;
   RegionLowerer regions_;
   std::uint64_t trip_limit_;
 };

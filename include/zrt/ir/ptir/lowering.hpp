@@ -37,10 +37,10 @@ concept Lowers = LowersByParams<O> || LowersByItself<O>;
 
 /// Appends a node of O; what is wrong with it is the builder's error.
 template <class O>
-void append_node(ir::Builder& builder, std::span<const ir::ValueId> in, std::span<const ir::WeightId> weights,
-                 std::span<const ir::RegionId> regions, const typename O::Params& params, LoweredValues& out) noexcept {
+void append_node(ir::Builder& builder, Span<const ir::ValueId> in, Span<const ir::WeightId> weights,
+                 Span<const ir::RegionId> regions, const typename O::Params& params, LoweredValues& out) noexcept {
   std::array<std::byte, kMaxParamBytes> bytes{};
-  encode_params(params, std::span<std::byte>(bytes));
+  encode_params(params, Span<std::byte>(bytes));
   const ParamBlock block{O::Params::version, O::opcode, {bytes.data(), kParamBytes<typename O::Params>}};
   out.count = static_cast<std::uint32_t>(builder.append(O::opcode, in, weights, {}, block, out.items, regions));
 }

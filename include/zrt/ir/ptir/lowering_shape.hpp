@@ -105,7 +105,7 @@ template <> struct Lowering<ops::Concat> {
   /// A node joins kMaxOperands tensors at most; of more it takes what those before it joined first.
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
     const ops::ConcatParams params{c.axis(field_of<ops::Concat>("axis"), c.rank(0))};
-    std::span<const ir::ValueId> rest = c.in();
+    Span<const ir::ValueId> rest = c.in();
     std::array<ir::ValueId, kMaxOperands> group{};
     for (std::size_t count = 0; !c.builder().failed();) {
       for (; count < kMaxOperands && !rest.empty(); rest = rest.subspan(1)) group[count++] = rest[0];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/scalar.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/ir/ptir/types.hpp>
 
@@ -12,7 +13,6 @@
 #include <concepts>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
@@ -95,7 +95,7 @@ struct ElementForm {
 }
 
 /// The bits of part `index` of packed data.
-[[nodiscard]] inline std::uint64_t read_part(std::span<const std::byte> data, const ElementForm& form,
+[[nodiscard]] inline std::uint64_t read_part(Span<const std::byte> data, const ElementForm& form,
                                              std::size_t index) noexcept {
   if (form.nibbles == 1) return static_cast<std::uint64_t>(data[index / 2]) >> (index % 2 * 4) & 15u;
   std::uint64_t bits = 0;
@@ -105,8 +105,7 @@ struct ElementForm {
 }
 
 /// Sets part `index` of packed data that was zero there.
-inline void write_part(std::span<std::byte> data, const ElementForm& form, std::size_t index,
-                       std::uint64_t bits) noexcept {
+inline void write_part(Span<std::byte> data, const ElementForm& form, std::size_t index, std::uint64_t bits) noexcept {
   if (form.nibbles == 1) {
     data[index / 2] |= static_cast<std::byte>((bits & 15u) << (index % 2 * 4));
     return;
@@ -187,7 +186,7 @@ inline void write_part(std::span<std::byte> data, const ElementForm& form, std::
 
 /// True when numbers say all that `data` holds: its size is that of `type`, an i1 is 0 or 1, unused
 /// bits are zero.
-[[nodiscard]] inline bool is_canonical(const TensorType& type, std::span<const std::byte> data) noexcept {
+[[nodiscard]] inline bool is_canonical(const TensorType& type, Span<const std::byte> data) noexcept {
   if (!is_ptir_dtype(type.dtype) || !type.shape.is_constant() || type.shape.rank > kMaxRank) return false;
   const CheckedSize size = literal_bytes(type);
   if (!size.ok() || size.raw() != data.size()) return false;

@@ -210,7 +210,7 @@ class Parser : TextValues {
     for (std::size_t f = 0; f < op.field_count; ++f)
       if (!values[f].present() && !op.fields_[f].optional)
         return expected("the attribute ", op.fields_[f].name, " of ", op.name);
-    const auto range = program_.add(program_.attributes, std::span<const Attribute>(values).first(op.field_count));
+    const auto range = program_.add(program_.attributes, Span<const Attribute>(values).first(op.field_count));
     if (!keep(range)) return false;
     i.attributes = *range;
     return true;

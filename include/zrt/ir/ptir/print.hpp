@@ -228,13 +228,13 @@ class Printer {
     *this << "\n}\n";
   }
 
-  template <class T, class F> void list(std::span<const T> items, const F& print) noexcept {
+  template <class T, class F> void list(Span<const T> items, const F& print) noexcept {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i != 0) *this << ", ";
       print(items[i]);
     }
   }
-  template <class T, class F> void bracketed(std::span<const T> items, const F& print) noexcept {
+  template <class T, class F> void bracketed(Span<const T> items, const F& print) noexcept {
     *this << "[";
     list(items, print);
     *this << "]";

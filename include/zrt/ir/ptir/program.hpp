@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/name.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/ir/ptir/types.hpp>
@@ -11,7 +12,6 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -190,23 +190,19 @@ struct Program {
   Vector<MapEntry> entries;
   Vector<char> chars;
 
-  [[nodiscard]] std::span<const Operand> operands_of(const Instruction& i) const noexcept {
+  [[nodiscard]] Span<const Operand> operands_of(const Instruction& i) const noexcept {
     return part(operands, i.operands);
   }
-  [[nodiscard]] std::span<const Attribute> attributes_of(const Instruction& i) const noexcept {
+  [[nodiscard]] Span<const Attribute> attributes_of(const Instruction& i) const noexcept {
     return part(attributes, i.attributes);
   }
-  [[nodiscard]] std::span<const TensorType> types_of(const ValueType& type) const noexcept {
+  [[nodiscard]] Span<const TensorType> types_of(const ValueType& type) const noexcept {
     return part(types, type.elements);
   }
   /// The numbers of a list attribute (reals as bits, extents as Dim codes).
-  [[nodiscard]] std::span<const std::int64_t> words_of(const Attribute& a) const noexcept {
-    return part(words, a.range);
-  }
-  [[nodiscard]] std::span<const Range> texts_of(const Attribute& a) const noexcept { return part(texts, a.range); }
-  [[nodiscard]] std::span<const MapEntry> entries_of(const Attribute& a) const noexcept {
-    return part(entries, a.range);
-  }
+  [[nodiscard]] Span<const std::int64_t> words_of(const Attribute& a) const noexcept { return part(words, a.range); }
+  [[nodiscard]] Span<const Range> texts_of(const Attribute& a) const noexcept { return part(texts, a.range); }
+  [[nodiscard]] Span<const MapEntry> entries_of(const Attribute& a) const noexcept { return part(entries, a.range); }
   [[nodiscard]] std::string_view text(Range range) const noexcept {
     const auto found = part(chars, range);
     return {found.data(), found.size()};
@@ -221,7 +217,7 @@ struct Program {
   [[nodiscard]] const Literal* literal(std::uint64_t index) const noexcept {
     return index < literals.size() ? &literals[index] : nullptr;
   }
-  [[nodiscard]] std::span<const std::byte> bytes_of(const Literal& literal) const noexcept {
+  [[nodiscard]] Span<const std::byte> bytes_of(const Literal& literal) const noexcept {
     const std::uint64_t size = literal_bytes.size();
     if (literal.first > size || literal.bytes > size - literal.first) return {};
     return {literal_bytes.data() + literal.first, static_cast<std::size_t>(literal.bytes)};
@@ -250,17 +246,17 @@ struct Program {
 
   /// Copies `values` to the end of a pool of this program.
   template <class T>
-  [[nodiscard]] Result<Range> add(Vector<T>& pool, std::type_identity_t<std::span<const T>> values) noexcept {
+  [[nodiscard]] Result<Range> add(Vector<T>& pool, std::type_identity_t<Span<const T>> values) noexcept {
     const auto first = next(pool, values.size());
     if (!first) return pass(first);
     if (auto r = pool.append(values); !r) return pass(r);
     return Range{*first, static_cast<std::uint32_t>(values.size())};
   }
   [[nodiscard]] Result<Range> add_text(std::string_view value) noexcept {
-    return add(chars, std::span<const char>(value.data(), value.size()));
+    return add(chars, Span<const char>(value.data(), value.size()));
   }
   /// Copies a constant to the pool; gives its index. Whether size and type agree is `verify`'s.
-  [[nodiscard]] Result<std::uint32_t> add_literal(const TensorType& type, std::span<const std::byte> data) noexcept {
+  [[nodiscard]] Result<std::uint32_t> add_literal(const TensorType& type, Span<const std::byte> data) noexcept {
     const auto index = next(literals);
     if (!index) return pass(index);
     const std::uint64_t first = literal_bytes.size();
@@ -303,7 +299,7 @@ struct Program {
   friend bool operator==(const Program& a, const Program& b) noexcept;
 
  private:
-  template <class T> static std::span<const T> part(const Vector<T>& pool, Range range) noexcept {
+  template <class T> static Span<const T> part(const Vector<T>& pool, Range range) noexcept {
     if (range.first > pool.size() || range.count > pool.size() - range.first) return {};
     return {pool.data() + range.first, range.count};
   }
@@ -324,8 +320,7 @@ struct SameProgram {
   const Program& b;
 
   static constexpr auto equal = [](const auto& x, const auto& y) { return x == y; };
-  template <class T, class U, class F>
-  static bool all(std::span<const T> x, std::span<const U> y, const F& same) noexcept {
+  template <class T, class U, class F> static bool all(Span<const T> x, Span<const U> y, const F& same) noexcept {
     if (x.size() != y.size()) return false;
     for (std::size_t i = 0; i < x.size(); ++i)
       if (!same(x[i], y[i])) return false;

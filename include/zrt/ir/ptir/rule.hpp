@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zrt/core/accumulator.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/attributes.hpp>
 
 #include <optional>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -29,8 +29,8 @@ inline Error& append_type(Error& error, const Program& program, const TensorType
 struct RuleCall {
   const Program& program;
   const OpInfo& op;
-  std::span<const TensorType> in;
-  std::span<const Attribute> attributes;
+  Span<const TensorType> in;
+  Span<const Attribute> attributes;
   const ValueType& declared;
   Vector<TensorType>& out;
   bool tuple = false;
@@ -45,7 +45,7 @@ struct RuleCall {
   [[nodiscard]] DType dtype_or(std::size_t field, DType absent) const noexcept {
     return has(field) ? dtype(field) : absent;
   }
-  [[nodiscard]] std::span<const std::int64_t> words(std::size_t field) const noexcept {
+  [[nodiscard]] Span<const std::int64_t> words(std::size_t field) const noexcept {
     return program.words_of(attributes[field]);
   }
   [[nodiscard]] Shape shape(std::size_t field) const noexcept { return program.shape_of(attributes[field]); }

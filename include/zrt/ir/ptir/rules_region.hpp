@@ -25,7 +25,7 @@ template <class... Pieces>
 
 /// The parameters of the region of `field` take `arguments`.
 [[nodiscard]] inline Result<void> takes(const RuleCall& c, std::size_t field,
-                                        std::span<const TensorType> arguments) noexcept {
+                                        Span<const TensorType> arguments) noexcept {
   const auto parameters = c.region(field).parameters.span();
   if (parameters.size() != arguments.size())
     return bad_count(c, field, "parameter", parameters.size(), arguments.size());

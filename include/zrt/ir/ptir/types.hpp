@@ -5,11 +5,11 @@
 #include <zrt/core/checked.hpp>
 #include <zrt/core/dims.hpp>
 #include <zrt/core/dtype.hpp>
+#include <zrt/core/span.hpp>
 
 #include <array>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -69,7 +69,7 @@ struct Shape {
     if (rank < 0xff) ++rank;
   }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return rank < kMaxRank ? rank : kMaxRank; }
-  [[nodiscard]] constexpr std::span<const Dim> view() const noexcept { return std::span(dims).first(size()); }
+  [[nodiscard]] constexpr Span<const Dim> view() const noexcept { return Span(dims).first(size()); }
   [[nodiscard]] constexpr Dim operator[](std::size_t axis) const noexcept { return dims[axis]; }
   [[nodiscard]] constexpr bool is_constant() const noexcept {
     for (const Dim dim : view())

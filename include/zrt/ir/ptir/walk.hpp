@@ -2,9 +2,8 @@
 // zrt/ir/ptir/walk.hpp: every instruction that a program may run, in an order that is always the same.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/program.hpp>
-
-#include <span>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 

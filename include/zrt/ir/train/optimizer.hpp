@@ -148,7 +148,7 @@ static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
 /// parameters of several dtypes.
 template <Optimizer O>
 [[nodiscard]] Result<Vector<Slot>> update(fused::Graft& graft, const O& optimizer,
-                                          std::span<const fused::ValueId> parameters, std::span<const Tensor> gradients,
+                                          Span<const fused::ValueId> parameters, Span<const Tensor> gradients,
                                           const std::optional<Tensor>& rate = {}) noexcept {
   if (parameters.size() != gradients.size())
     return fail(Errc::invalid_argument, parameters.size(), " parameters have ", gradients.size(), " gradients");

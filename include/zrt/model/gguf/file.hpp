@@ -2,6 +2,7 @@
 // zrt/model/gguf/file.hpp: an opened GGUF file: metadata by key, tensors by name, data where it lies.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/model/gguf/index.hpp>
 #include <zrt/model/gguf/mapping.hpp>
 #include <zrt/model/gguf/name_order.hpp>
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -40,7 +40,7 @@ class GgufFile {
 
   /// Opens a file that lies in memory, which the caller keeps. Tensors have the alignment that `memory`
   /// has, up to the file's own.
-  [[nodiscard]] static Result<GgufFile> open(std::span<const std::byte> memory,
+  [[nodiscard]] static Result<GgufFile> open(Span<const std::byte> memory,
                                              Allocator allocator = system_allocator()) noexcept {
     GgufFile file(allocator);
     file.memory_ = memory;
@@ -61,9 +61,9 @@ class GgufFile {
   [[nodiscard]] std::uint64_t data_offset() const noexcept { return data_offset_; }
 
   /// All metadata entries, in the file's order.
-  [[nodiscard]] std::span<const GgufEntry> entries() const noexcept { return entries_.span(); }
+  [[nodiscard]] Span<const GgufEntry> entries() const noexcept { return entries_.span(); }
   /// All tensors, in the file's order.
-  [[nodiscard]] std::span<const GgufTensor> tensors() const noexcept { return tensors_.span(); }
+  [[nodiscard]] Span<const GgufTensor> tensors() const noexcept { return tensors_.span(); }
 
   /// Returns the metadata value of `key`, or null.
   [[nodiscard]] const GgufValue* find(std::string_view key) const noexcept {
@@ -122,7 +122,7 @@ class GgufFile {
   [[nodiscard]] bool has_data() const noexcept { return !reader_; }
 
   /// Returns the bytes of `tensor`, one of this file's, where they lie; empty without has_data().
-  [[nodiscard]] std::span<const std::byte> data(const GgufTensor& tensor) const noexcept {
+  [[nodiscard]] Span<const std::byte> data(const GgufTensor& tensor) const noexcept {
     if (!has_data()) return {};
     return memory_.subspan(static_cast<std::size_t>(data_offset_ + tensor.offset),
                            static_cast<std::size_t>(tensor.bytes));
@@ -131,7 +131,7 @@ class GgufFile {
   /// Copies bytes of `tensor`, one of this file's, from its byte `first` on, until `to` is full.
   ///
   /// Fails with Errc::invalid_argument when the tensor has fewer, Errc::io_error when the reader fails.
-  [[nodiscard]] Result<void> read_tensor(const GgufTensor& tensor, std::span<std::byte> to,
+  [[nodiscard]] Result<void> read_tensor(const GgufTensor& tensor, Span<std::byte> to,
                                          std::uint64_t first = 0) const noexcept {
     if (first > tensor.bytes || to.size() > tensor.bytes - first) {
       return fail(Errc::invalid_argument, "tensor '", detail::Quoted(tensor.name).view(), "': ", to.size(),
@@ -181,7 +181,7 @@ class GgufFile {
     return file;
   }
 
-  [[nodiscard]] Result<void> index(std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] Result<void> index(Span<const std::byte> bytes) noexcept {
     detail::GgufBytes source(bytes);
     Collect collect{*this};
     const auto header = detail::walk_index(detail::GgufCursor(source), collect);
@@ -208,8 +208,7 @@ class GgufFile {
   }
 
   [[nodiscard]] static std::unexpected<Error> duplicate(std::string_view what, std::string_view name,
-                                                        std::uint32_t number,
-                                                        std::span<const std::byte> bytes) noexcept {
+                                                        std::uint32_t number, Span<const std::byte> bytes) noexcept {
     auto error = Error::of(Errc::duplicate_name, what, " '", detail::Quoted(name).view(), "' of entry ", number,
                            " appeared before");
     const auto* first = reinterpret_cast<const char*>(bytes.data());
@@ -221,7 +220,7 @@ class GgufFile {
 
   Allocator allocator_;
   FileMapping mapping_;
-  std::span<const std::byte> memory_;
+  Span<const std::byte> memory_;
   Vector<std::byte> loaded_;
   std::optional<GgufReader> reader_;
   detail::GgufHeader header_;

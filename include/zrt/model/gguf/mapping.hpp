@@ -3,13 +3,13 @@
 #pragma once
 
 #include <zrt/core/checked.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
-#include <span>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -57,7 +57,7 @@ class FileMapping {
     return mapping;
   }
 
-  [[nodiscard]] std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  [[nodiscard]] Span<const std::byte> span() const noexcept { return {data_, size_}; }
 
  private:
   [[nodiscard]] static std::string_view shortened(std::string_view path) noexcept {

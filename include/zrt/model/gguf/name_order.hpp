@@ -2,11 +2,11 @@
 // zrt/model/gguf/name_order.hpp: finds entries by name through one sorted list of their indices.
 #pragma once
 
-#include <zrt/core/vector.hpp>
+#include <zrt/core/heap.hpp>
+#include <zrt/core/span.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::model::detail {
@@ -18,10 +18,10 @@ template <class Item, std::string_view Item::* Name> class NameOrder {
   explicit NameOrder(const Allocator& allocator) noexcept : order_(allocator) {}
 
   // Sorts; gives the index of an item whose name an earlier item bears, or kAbsent.
-  [[nodiscard]] Result<std::uint32_t> build(std::span<const Item> items) noexcept {
+  [[nodiscard]] Result<std::uint32_t> build(Span<const Item> items) noexcept {
     if (auto r = order_.resize(items.size()); !r) return pass(r);
     for (std::size_t i = 0; i < items.size(); ++i) order_[i] = static_cast<std::uint32_t>(i);
-    std::sort(order_.begin(), order_.end(), [items](std::uint32_t a, std::uint32_t b) noexcept {
+    heap_sort(order_.span(), [items](std::uint32_t a, std::uint32_t b) noexcept {
       const int by_name = (items[a].*Name).compare(items[b].*Name);
       return by_name != 0 ? by_name < 0 : a < b;
     });
@@ -31,7 +31,7 @@ template <class Item, std::string_view Item::* Name> class NameOrder {
   }
 
   // Returns the item called `name`, or null. `items` are those that were sorted.
-  [[nodiscard]] const Item* find(std::span<const Item> items, std::string_view name) const noexcept {
+  [[nodiscard]] const Item* find(Span<const Item> items, std::string_view name) const noexcept {
     const std::uint32_t* at = std::lower_bound(
         order_.begin(), order_.end(), name,
         [items](std::uint32_t i, std::string_view wanted) noexcept { return items[i].*Name < wanted; });

@@ -2,11 +2,12 @@
 // zrt/model/gguf/placement.hpp: checks that every tensor's data lies in the file, aligned and alone.
 #pragma once
 
+#include <zrt/core/heap.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/model/gguf/index.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::model::detail {
 
@@ -17,7 +18,7 @@ template <class... Pieces>
   return std::unexpected<Error>(error.at_offset(tensor.entry_offset));
 }
 
-[[nodiscard]] inline Result<void> check_no_overlap(std::span<const GgufTensor> tensors,
+[[nodiscard]] inline Result<void> check_no_overlap(Span<const GgufTensor> tensors,
                                                    const Allocator& allocator) noexcept {
   Vector<std::uint32_t> order(allocator);
   if (auto r = order.resize(tensors.size()); !r) return r;
@@ -26,7 +27,7 @@ template <class... Pieces>
     return tensors[a].offset != tensors[b].offset ? tensors[a].offset < tensors[b].offset : a < b;
   };
   // Files list their tensors in the order of their data, almost always.
-  if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
+  if (!std::is_sorted(order.begin(), order.end(), before)) heap_sort(order.span(), before);
   for (std::size_t i = 1; i < order.size(); ++i) {
     const GgufTensor& lower = tensors[order[i - 1]];
     const GgufTensor& upper = tensors[order[i]];
@@ -39,7 +40,7 @@ template <class... Pieces>
 }
 
 // Checks all tensors against a file of `file_bytes` and returns where its data section begins.
-[[nodiscard]] inline Result<std::uint64_t> place_tensors(const GgufHeader& header, std::span<const GgufTensor> tensors,
+[[nodiscard]] inline Result<std::uint64_t> place_tensors(const GgufHeader& header, Span<const GgufTensor> tensors,
                                                          std::uint64_t file_bytes,
                                                          const Allocator& allocator) noexcept {
   const auto data_offset = CheckedSize(header.index_end).aligned(header.alignment).get("the index");

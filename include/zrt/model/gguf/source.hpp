@@ -2,11 +2,11 @@
 // zrt/model/gguf/source.hpp: where the bytes of a GGUF file come from: memory, or a caller's reader.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::model {
 
@@ -33,7 +33,7 @@ namespace detail {
 class GgufBytes {
  public:
   // `origin` is the file offset of the first byte of `memory`.
-  explicit GgufBytes(std::span<const std::byte> memory, std::uint64_t origin = 0) noexcept
+  explicit GgufBytes(Span<const std::byte> memory, std::uint64_t origin = 0) noexcept
       : memory_(memory), origin_(origin), end_(origin + memory.size()) {}
 
   GgufBytes(const GgufReader& reader, const Allocator& allocator) noexcept
@@ -77,7 +77,7 @@ class GgufBytes {
     return {};
   }
 
-  std::span<const std::byte> memory_;
+  Span<const std::byte> memory_;
   Vector<std::byte> loaded_;
   const GgufReader* reader_ = nullptr;
   std::uint64_t origin_ = 0;

@@ -220,7 +220,7 @@ struct GgufValueAccess {
     return value;
   }
 
-  [[nodiscard]] static std::span<const std::byte> payload(const GgufValue& value) noexcept {
+  [[nodiscard]] static Span<const std::byte> payload(const GgufValue& value) noexcept {
     return {value.data_, static_cast<std::size_t>(value.bytes_)};
   }
 

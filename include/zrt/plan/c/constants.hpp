@@ -13,7 +13,7 @@ class Constants {
   explicit Constants(const Allocator& allocator) noexcept : rows_(allocator), bytes_(allocator) {}
 
   /// The number of an array of these elements; `bytes` is not empty.
-  [[nodiscard]] Result<std::uint32_t> add(DType dtype, std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] Result<std::uint32_t> add(DType dtype, Span<const std::byte> bytes) noexcept {
     const std::uint64_t hash = hash_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];

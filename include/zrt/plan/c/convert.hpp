@@ -22,7 +22,7 @@ namespace detail {
 /// The plan of a program, made of what C has a form for. Custom calls stay, so that the module refuses them by
 /// their target.
 [[nodiscard]] inline Result<CompiledPlan> plan_for_c(const ir::ptir::Program& program,
-                                                     std::span<const ir::ptir::Shape> shapes, const Options& options,
+                                                     Span<const ir::ptir::Shape> shapes, const Options& options,
                                                      bool optimise) noexcept {
   static constexpr ir::Ops kOps = ir::Ops::of<ops::Catalog>();
   auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
@@ -40,7 +40,7 @@ namespace detail {
 ///
 /// Errors: those of ir::ptir::lower, compile and Module::add.
 [[nodiscard]] inline Result<void> add_program(Module& module, std::string_view name, const ir::ptir::Program& program,
-                                              std::span<const ir::ptir::Shape> shapes,
+                                              Span<const ir::ptir::Shape> shapes,
                                               const Options& options = {}) noexcept {
   const auto plan = detail::plan_for_c(program, shapes, options, options.optimise);
   if (!plan) return pass(plan);
@@ -54,7 +54,7 @@ namespace detail {
 /// Errors: those of ir::fused::instantiate and of add_program; `cut`, where given, tells the place.
 [[nodiscard]] inline Result<void> add_program(Module& module, std::string_view name,
                                               const ir::fused::FusedProgram& program,
-                                              std::span<const ir::fused::FeedType> feeds, const Options& options = {},
+                                              Span<const ir::fused::FeedType> feeds, const Options& options = {},
                                               ir::fused::CutWire* cut = nullptr) noexcept {
   const auto plan_of = [&](bool training) -> Result<CompiledPlan> {
     const auto in_mode = ir::fused::instantiate(program, feeds, training, cut);
@@ -74,7 +74,7 @@ namespace detail {
 /// A file with `program` as its one function.
 ///
 /// Errors: those of add_program.
-[[nodiscard]] inline Result<String> to_c(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes,
+[[nodiscard]] inline Result<String> to_c(const ir::ptir::Program& program, Span<const ir::ptir::Shape> shapes,
                                          const Options& options = {}) noexcept {
   const auto own = entry_point_name(program);
   if (!own) return pass(own);
@@ -87,9 +87,8 @@ namespace detail {
 /// A file with a fused program as its one function, named after both modes.
 ///
 /// Errors: those of add_program.
-[[nodiscard]] inline Result<String> to_c(const ir::fused::FusedProgram& program,
-                                         std::span<const ir::fused::FeedType> feeds, const Options& options = {},
-                                         ir::fused::CutWire* cut = nullptr) noexcept {
+[[nodiscard]] inline Result<String> to_c(const ir::fused::FusedProgram& program, Span<const ir::fused::FeedType> feeds,
+                                         const Options& options = {}, ir::fused::CutWire* cut = nullptr) noexcept {
   String both(program.store.allocator);
   for (const bool training : {false, true}) {
     const auto in_mode = ir::fused::instantiate(program, feeds, training, cut);

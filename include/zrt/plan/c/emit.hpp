@@ -17,7 +17,7 @@ struct Context {
 
   /// A pointer to one element of `dtype`.
   [[nodiscard]] Expr element(const ElementValue& value, DType dtype) noexcept {
-    const auto number = constants.add(DType::ui8, std::as_bytes(std::span(value)).first(info(dtype).block_bytes));
+    const auto number = constants.add(DType::ui8, as_bytes(Span(value)).first(info(dtype).block_bytes));
     if (number) return {"zrt_constant_", *number};
     w.set(number.error());
     return {};

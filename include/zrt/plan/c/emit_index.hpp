@@ -213,7 +213,7 @@ template <> struct Emit<ops::DynamicSlice> {
     if (c.out[0].elements() == 0) return;
     const auto axes = open_window(f.w, c.in[0], c.out[0], c.in[1]);
     copy_box(f.w, c.in[0].dtype(), c.in[0].pointer(), {"first"}, c.out[0].pointer(), {"0"},
-             std::span(axes).first(c.in[0].type.shape.rank));
+             Span(axes).first(c.in[0].type.shape.rank));
     f.w.close();
   }
 };
@@ -225,7 +225,7 @@ template <> struct Emit<ops::DynamicUpdateSlice> {
     auto axes = open_window(f.w, c.in[0], c.in[1], c.in[2]);
     for (ops::CopyAxis& axis : axes) std::swap(axis.from_stride, axis.to_stride);
     copy_box(f.w, c.in[0].dtype(), c.in[1].pointer(), {"0"}, c.out[0].pointer(), {"first"},
-             std::span(axes).first(c.in[0].type.shape.rank));
+             Span(axes).first(c.in[0].type.shape.rank));
     f.w.close();
   }
 };

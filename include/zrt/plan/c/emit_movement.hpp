@@ -16,7 +16,7 @@ namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Copies a box of x into y, from element `from_first` to `to_first`.
 inline void copy_box(Context& f, const Tensor& x, std::uint64_t from_first, const Tensor& y, std::uint64_t to_first,
-                     std::span<const ops::CopyAxis> axes) noexcept {
+                     Span<const ops::CopyAxis> axes) noexcept {
   copy_box(f.w, x.dtype(), x.pointer(), Expr{from_first}, y.pointer(), Expr{to_first}, axes);
 }
 
@@ -37,7 +37,7 @@ template <> struct Emit<ops::BroadcastTo> {
       const bool repeated = axis < lead || from.extent[axis - lead] != to.extent[axis];
       axes[axis] = {to.extent[axis], repeated ? 0 : from.stride[axis - lead], to.stride[axis]};
     }
-    copy_box(f, c.in[0], 0, c.out[0], 0, std::span(axes).first(to.rank));
+    copy_box(f, c.in[0], 0, c.out[0], 0, Span(axes).first(to.rank));
   }
 };
 
@@ -48,7 +48,7 @@ template <> struct Emit<ops::Transpose> {
     std::array<ops::CopyAxis, kMaxRank> axes;
     for (std::size_t axis = 0; axis < to.rank; ++axis)
       axes[axis] = {to.extent[axis], from.stride[c.params.perm[axis]], to.stride[axis]};
-    copy_box(f, c.in[0], 0, c.out[0], 0, std::span(axes).first(to.rank));
+    copy_box(f, c.in[0], 0, c.out[0], 0, Span(axes).first(to.rank));
   }
 };
 
@@ -62,7 +62,7 @@ template <> struct Emit<ops::Slice> {
       first += c.params.starts[axis] * from.stride[axis];
       axes[axis] = {to.extent[axis], from.stride[axis], to.stride[axis]};
     }
-    copy_box(f, c.in[0], first, c.out[0], 0, std::span(axes).first(to.rank));
+    copy_box(f, c.in[0], first, c.out[0], 0, Span(axes).first(to.rank));
   }
 };
 
@@ -75,7 +75,7 @@ template <> struct Emit<ops::Concat> {
       std::array<ops::CopyAxis, kMaxRank> axes;
       for (std::size_t axis = 0; axis < to.rank; ++axis)
         axes[axis] = {from.extent[axis], from.stride[axis], to.stride[axis]};
-      copy_box(f, x, 0, c.out[0], first, std::span(axes).first(to.rank));
+      copy_box(f, x, 0, c.out[0], first, Span(axes).first(to.rank));
       first += from.extent[c.params.axis] * to.stride[c.params.axis];
     }
   }
@@ -95,7 +95,7 @@ template <> struct Emit<ops::Pad> {
       axes[axis] = {from.extent[axis], from.stride[axis],
                     (c.params.interior[axis] + std::uint64_t{1}) * to.stride[axis]};
     }
-    copy_box(f, c.in[0], 0, c.out[0], first, std::span(axes).first(to.rank));
+    copy_box(f, c.in[0], 0, c.out[0], first, Span(axes).first(to.rank));
   }
 };
 
@@ -108,7 +108,7 @@ template <> struct Emit<ops::Tile> {
       axes[2 * axis] = {c.params.repeats[axis], 0, from.extent[axis] * to.stride[axis]};
       axes[2 * axis + 1] = {from.extent[axis], from.stride[axis], to.stride[axis]};
     }
-    copy_box(f, c.in[0], 0, c.out[0], 0, std::span(axes).first(2u * to.rank));
+    copy_box(f, c.in[0], 0, c.out[0], 0, Span(axes).first(2u * to.rank));
   }
 };
 

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <zrt/core/name.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/plan/c/element_helpers.hpp>
 #include <zrt/plan/c/number_helpers.hpp>
 #include <zrt/plan/c/source.hpp>
-
-#include <span>
 
 namespace zrt::inline ZRT_ABI::plan::c {
 
@@ -31,7 +30,7 @@ template <class Put> void expand_helper(const Helper& helper, std::string_view t
 }
 
 /// Every helper, callees before their callers.
-inline constexpr auto kHelperGroups = std::to_array<std::span<const Helper>>(
+inline constexpr auto kHelperGroups = std::to_array<Span<const Helper>>(
     {kElementHelpers, kWordHelpers, kNarrowHelpers, kCopyHelpers, kNumberHelpers, kDomainHelpers});
 
 }  // namespace detail

@@ -48,8 +48,8 @@ class PlanText;
 struct Region {
   PlanText* text = nullptr;
   void (*write_text)(PlanText& text) noexcept = nullptr;
-  std::span<const Tensor> params;
-  std::span<const Tensor> results;
+  Span<const Tensor> params;
+  Span<const Tensor> results;
 
   /// Writes its instructions.
   void write() const noexcept { write_text(*text); }

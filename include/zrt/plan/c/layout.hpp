@@ -19,9 +19,9 @@ namespace detail {
 
 /// Bytes that the reference of an op wants, which its form in C wants too.
 template <class O> ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands) noexcept {
-  const auto call = type_call<O>(operands);
-  if (!call) return pass(call);
-  return O::reference_scratch(*call, Extents{}).get(O::name);
+  TypeCall<O> call;
+  if (auto r = fill_type_call<O>(operands, call); !r) return pass(r);
+  return O::reference_scratch(call, Extents{}).get(O::name);
 }
 
 }  // namespace detail

@@ -115,8 +115,7 @@ class Module {
     return {};
   }
   [[nodiscard]] static Result<void> check_border(std::string_view what, const ExecutionPlan& a, const ExecutionPlan& b,
-                                                 std::span<const PlanPort> of_a,
-                                                 std::span<const PlanPort> of_b) noexcept {
+                                                 Span<const PlanPort> of_a, Span<const PlanPort> of_b) noexcept {
     if (of_a.size() != of_b.size())
       return fail(Errc::invalid_argument, "the plans of two modes have ", of_a.size(), " and ", of_b.size(), " ", what,
                   "s, expected the same");

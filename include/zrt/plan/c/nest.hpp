@@ -64,7 +64,7 @@ class Nest {
 
 /// Copies the elements of a box (ops/strided_copy.hpp), its first from `from_first` to `to_first`.
 inline void copy_box(Source& w, DType dtype, const Expr& from, const Expr& from_first, const Expr& to,
-                     const Expr& to_first, std::span<const ops::CopyAxis> axes) noexcept {
+                     const Expr& to_first, Span<const ops::CopyAxis> axes) noexcept {
   for (const ops::CopyAxis& axis : axes)
     if (axis.extent == 0) return;
   std::uint64_t run = 1;

@@ -17,9 +17,9 @@ namespace zrt::inline ZRT_ABI::plan::c {
 /// The operands of one instruction.
 struct EmitArgs {
   OperandInfo operands;  ///< types and parameters
-  std::span<const Tensor> in;
-  std::span<const Tensor> out;
-  std::span<const Region> regions;
+  Span<const Tensor> in;
+  Span<const Tensor> out;
+  Span<const Region> regions;
 };
 using EmitFn = void (*)(Context& context, const EmitArgs& args) noexcept;
 
@@ -32,13 +32,11 @@ struct EmitRow {
 namespace detail {
 
 template <class O> ZRT_COLD void emit_node(Context& context, const EmitArgs& args) noexcept {
-  const auto types = type_call<O>(args.operands);
-  if (!types) return context.w.set(types.error());
   EmitCall<O> call;
+  if (auto r = decode_params<O>(args.operands.params, call.params); !r) return context.w.set(r.error());
   fill(call.in, args.in);
   fill(call.out, args.out);
   if constexpr (HasRegions<O>) fill(call.region, args.regions);
-  call.params = types->params;
   Emit<O>::emit(context, call);
 }
 
@@ -123,7 +121,7 @@ class PlanText {
       return fail(Errc::unimplemented, "weight ", weight.name.view(),
                   " is not in the plan, and C is written of plans that carry their constants");
     if (to.elements() == 0) return {};
-    std::span<const std::byte> bytes(plan_.constants.data() + weight.data_offset, weight.data_bytes);
+    Span<const std::byte> bytes(plan_.constants.data() + weight.data_offset, weight.data_bytes);
     Vector<float> widened(plan_.allocator);
     if (to.dtype() != weight.dtype) {
       // A row is a number of whole blocks.
@@ -132,7 +130,7 @@ class PlanText {
       for (std::uint64_t row = 0; row < widened.size() / cols; ++row)
         quant::find(weight.dtype)
             ->dequantise(bytes.data() + row * bytes_of(weight.dtype, cols), cols, widened.data() + row * cols);
-      bytes = std::as_bytes(widened.span());
+      bytes = as_bytes(widened.span());
     }
     const auto number = context_.constants.add(to.dtype(), bytes.first(to.bytes()));
     if (!number) return pass(number);
@@ -183,12 +181,12 @@ class PlanText {
       const auto list = [&](const Vector<PlanPort>& named) {
         const std::size_t first = border.size();
         for (const PlanPort& port : named) (void)border.push_back(texts[k].tensor(port.reg));
-        return std::span<const Tensor>(border.data() + first, named.size());
+        return Span<const Tensor>(border.data() + first, named.size());
       };
       regions[k] = {&texts[k], [](PlanText& text) noexcept { text.write(); }, list(region.inputs),
                     list(region.outputs)};
     }
-    args.regions = std::span(regions).first(insn.regions);
+    args.regions = Span(regions).first(insn.regions);
     detail::kEmitRows[number(insn.opcode)].emit(context_, args);
   }
 

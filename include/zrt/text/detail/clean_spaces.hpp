@@ -3,14 +3,14 @@
 #pragma once
 
 #include <zrt/core/config.hpp>
+#include <zrt/core/span.hpp>
 
 #include <cstddef>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Keeps the characters at the places for which `drops(place)` is false and returns how many they are.
-template <class Drops> [[nodiscard]] std::size_t keep_others(std::span<char> text, Drops drops) noexcept {
+template <class Drops> [[nodiscard]] std::size_t keep_others(Span<char> text, Drops drops) noexcept {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (!drops(i)) text[kept++] = text[i];
@@ -19,7 +19,7 @@ template <class Drops> [[nodiscard]] std::size_t keep_others(std::span<char> tex
 
 /// Drops in place, in three passes: a space before one of "?!.,"; both spaces around a lone apostrophe;
 /// a space before 's 'm 're 've. Returns the new size.
-[[nodiscard]] inline std::size_t clean_spaces(std::span<char> text) noexcept {
+[[nodiscard]] inline std::size_t clean_spaces(Span<char> text) noexcept {
   const auto at = [&](std::size_t i) { return i < text.size() ? text[i] : '\0'; };
   text = text.first(keep_others(text, [&](std::size_t i) {
     const char next = at(i + 1);

@@ -2,6 +2,7 @@
 // zrt/text/detail/sentence_piece.hpp: the "llama" model: merges of characters by score, bytes where none fits.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/text/detail/byte_text.hpp>
 #include <zrt/text/detail/merger.hpp>
@@ -13,7 +14,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::detail {
@@ -113,7 +113,7 @@ class SentencePiece {
     return (bits & 0x80000000u) != 0 ? bits : ~bits & 0x7fffffffu;
   }
 
-  std::span<const float> scores_;
+  Span<const float> scores_;
   std::array<std::int32_t, 256> bytes_{};
   // Where no token holds a space behind another character, no merge crosses the beginning of a word,
   // and words are merged one by one: the same ids, six times as fast as one long queue.

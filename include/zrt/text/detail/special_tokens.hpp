@@ -2,7 +2,8 @@
 // zrt/text/detail/special_tokens.hpp: cutting a text at the tokens that are found in it as whole words.
 #pragma once
 
-#include <zrt/core/vector.hpp>
+#include <zrt/core/heap.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/text/detail/text_index.hpp>
 #include <zrt/text/detail/unicode.hpp>
 #include <zrt/text/vocabulary.hpp>
@@ -11,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::detail {
@@ -33,7 +33,7 @@ class SpecialTokens {
 
   /// Collects the special tokens of `tokens`, whose texts must outlive this; `type_of(id)` is a TokenType.
   template <class TypeOf>
-  [[nodiscard]] Result<void> build(std::span<const std::string_view> tokens, const TypeOf& type_of) noexcept {
+  [[nodiscard]] Result<void> build(Span<const std::string_view> tokens, const TypeOf& type_of) noexcept {
     for (std::size_t id = 0; id < tokens.size(); ++id) {
       const TokenType type = type_of(id);
       if (tokens[id].empty()) continue;
@@ -41,7 +41,7 @@ class SpecialTokens {
       if (auto r = sorted_.push_back({tokens[id], static_cast<std::int32_t>(id), type == TokenType::user_defined}); !r)
         return r;
     }
-    std::sort(sorted_.begin(), sorted_.end(), [](const Special& a, const Special& b) {
+    heap_sort(sorted_.span(), [](const Special& a, const Special& b) {
       const int order = a.text.compare(b.text);
       return order != 0 ? order < 0 : a.id < b.id;
     });
@@ -111,7 +111,7 @@ class SpecialTokens {
     Vector<std::size_t> order(sorted_.allocator());
     if (auto r = order.resize(sorted_.size()); !r) return r;
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+    heap_sort(order.span(), [this](std::size_t a, std::size_t b) {
       const std::size_t x = sorted_[a].text.size();
       const std::size_t y = sorted_[b].text.size();
       return x != y ? x > y : sorted_[a].id < sorted_[b].id;
@@ -173,7 +173,7 @@ class SpecialTokens {
       }
       open.pop_back();
     }
-    std::sort(out.begin(), out.end(), [](const Fragment& a, const Fragment& b) { return a.begin < b.begin; });
+    heap_sort(out.span(), [](const Fragment& a, const Fragment& b) { return a.begin < b.begin; });
     return {};
   }
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <zrt/core/hash.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/text/detail/hash_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::detail {
@@ -25,7 +25,7 @@ class TextIndex {
   /// texts share their places: then they are spread in other ways, a few times.
   ///
   /// Errors: Errc::limit_exceeded for texts that share their places whatever the way, out_of_memory.
-  [[nodiscard]] Result<void> build(std::span<const std::string_view> texts) noexcept {
+  [[nodiscard]] Result<void> build(Span<const std::string_view> texts) noexcept {
     texts_ = texts;
     for (const std::string_view text : texts) longest_ = text.size() > longest_ ? text.size() : longest_;
     if (auto r = slots_.resize(table_slots(texts.size())); !r) return r;
@@ -81,7 +81,7 @@ class TextIndex {
     return true;
   }
 
-  std::span<const std::string_view> texts_;
+  Span<const std::string_view> texts_;
   Vector<Slot> slots_;
   std::size_t longest_ = 0;
   std::uint64_t way_ = 0;

@@ -25,7 +25,7 @@ template <> struct Adapter<ops::ExtractPatches> {
     const DType dtype = c.in[0].type.dtype;
     const DTypeInfo& type = info(dtype);
     const ops::RowMajor x(c.in[0], step);
-    const ops::RowMajor window(std::span(p.window).first(p.spatial));
+    const ops::RowMajor window(Span(p.window).first(p.spatial));
     const std::uint64_t channels = x.extent[x.rank - 1u];
     ops::RowMajor places(c.out[0], step);
     places.rank = static_cast<std::uint8_t>(places.rank - 1u);

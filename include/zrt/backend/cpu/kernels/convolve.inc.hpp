@@ -56,7 +56,7 @@ void write_patch(const Call& c, const ops::Convolve::Extents& e, const ops::RowM
 template <class Call> void convolve(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   if (worker.index >= kPatchLanes) return;
   const ops::Convolve::Extents e(c, step);
-  const ops::RowMajor outer(std::span(c.params.patches.window).first(c.params.patches.spatial - 1u));
+  const ops::RowMajor outer(Span(c.params.patches.window).first(c.params.patches.spatial - 1u));
   const std::uint64_t rows = e.places.elements;
   const std::uint64_t columns = e.out_channels * c.params.groups;
   Worker lane = worker;

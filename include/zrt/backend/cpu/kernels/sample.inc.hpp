@@ -2,7 +2,7 @@
 // zrt/backend/cpu/kernels/sample.inc.hpp: textual fragment: one token per row of logits, by each row's own request.
 
 /// Repetition, frequency and presence penalties of the tokens in a history, each once. `seen` counts by id.
-inline void penalise(const ops::SampleRequest& r, std::span<const std::int32_t> history, float* logits,
+inline void penalise(const ops::SampleRequest& r, Span<const std::int32_t> history, float* logits,
                      std::uint32_t vocabulary, std::int32_t* seen) noexcept {
   const auto known = [&](std::int32_t id) noexcept { return static_cast<std::uint32_t>(id) < vocabulary; };
   for (const std::int32_t id : history)

@@ -30,7 +30,7 @@ template <> struct Adapter<ops::RmsNormFusedRopeKvWrite> {
     const auto* factors = reinterpret_cast<const float*>(c.w[2].file);
     std::array<float, ops::Rope::kMaxPairs> frequency;
     for (std::uint32_t i = 0; i < p.rope.n_rot / 2; ++i) frequency[i] = ops::rope_frequency(p.rope, factors, i);
-    const auto table = recorder.table(std::as_bytes(std::span(frequency).first(p.rope.n_rot / 2)));
+    const auto table = recorder.table(as_bytes(Span(frequency).first(p.rope.n_rot / 2)));
     if (!table) return pass(table);
     const std::uint32_t heads = c.in[0].type.shape.last().extent / p.kv.key_dim;
     KernelCall call(kernel->view());

@@ -62,7 +62,7 @@ inline Result<ElfSymbol> find_symbol(const CodeObject& object, std::string_view 
 
 /// The code from `entry` to the next kernel or the end of the section: what the compiler put after the last
 /// instruction, for the prefetcher, comes with it.
-inline Result<std::span<const std::byte>> code_from(const CodeObject& object, const ElfSymbol& entry) noexcept {
+inline Result<Span<const std::byte>> code_from(const CodeObject& object, const ElfSymbol& entry) noexcept {
   auto code = object.from(entry);
   if (!code) return code;
   for (std::uint64_t i = 0; i < object.symbol_count(); ++i) {
@@ -73,8 +73,8 @@ inline Result<std::span<const std::byte>> code_from(const CodeObject& object, co
   return code->first(code->size() / 4 * 4);
 }
 
-inline Result<Vector<PatchPlace>> find_places(std::span<const std::byte> blob, std::size_t entry, std::size_t end,
-                                              std::span<const Placeholder> placeholders,
+inline Result<Vector<PatchPlace>> find_places(Span<const std::byte> blob, std::size_t entry, std::size_t end,
+                                              Span<const Placeholder> placeholders,
                                               const Allocator& allocator) noexcept {
   Vector<PatchPlace> places(allocator);
   for (std::size_t i = 0; i < placeholders.size(); ++i)
@@ -105,7 +105,7 @@ inline Result<Vector<PatchPlace>> find_places(std::span<const std::byte> blob, s
 /// invalid_argument for a kernel without reqd_work_group_size or placeholders that are alike; invalid_file for code
 /// that refers to anything but its arguments, and as KernelFile::open; out_of_memory.
 [[nodiscard]] inline Result<Vector<std::byte>> convert_kernel(const CodeObject& object, const KernelMetadata& metadata,
-                                                              std::span<const Placeholder> placeholders,
+                                                              Span<const Placeholder> placeholders,
                                                               const Allocator& allocator) noexcept {
   const TargetFacts* target = find_elf_target(object.machine());
   if (target == nullptr)

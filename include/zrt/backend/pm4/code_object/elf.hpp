@@ -49,7 +49,7 @@ class CodeObject {
   /// Checks the header, that every section and every symbol lies inside the file, and finds the table of symbols.
   ///
   /// Errors, with the offset of what they name: Errc::truncated_file, invalid_file.
-  [[nodiscard]] static Result<CodeObject> open(std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] static Result<CodeObject> open(Span<const std::byte> bytes) noexcept {
     CodeObject object(bytes);
     if (auto r = object.check_header(); !r) return pass(r);
     if (auto r = object.check_sections(); !r) return pass(r);
@@ -71,7 +71,7 @@ class CodeObject {
     return text(section(names_), s.name);
   }
   /// The bytes of a section; none where it has no bits.
-  [[nodiscard]] std::span<const std::byte> contents(const ElfSection& s) const noexcept {
+  [[nodiscard]] Span<const std::byte> contents(const ElfSection& s) const noexcept {
     if (s.type == elf::kNoBits) return {};
     return bytes_.subspan(s.offset, s.size);
   }
@@ -85,7 +85,7 @@ class CodeObject {
             read<std::uint64_t>(at + 8), read<std::uint64_t>(at + 16)};
   }
   /// The bytes from a symbol's address on to the end of its section.
-  [[nodiscard]] Result<std::span<const std::byte>> from(const ElfSymbol& s) const noexcept {
+  [[nodiscard]] Result<Span<const std::byte>> from(const ElfSymbol& s) const noexcept {
     if (s.section == 0 || s.section >= sections_)
       return fail(Errc::invalid_file, "symbol ", s.name, " lies in section ", s.section, " of ", sections_);
     const ElfSection home = section(s.section);
@@ -101,7 +101,7 @@ class CodeObject {
   static constexpr std::uint64_t kSectionBytes = 64;
   static constexpr std::uint64_t kSymbolBytes = 24;
 
-  explicit CodeObject(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  explicit CodeObject(Span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
   template <class T> [[nodiscard]] T read(std::uint64_t at) const noexcept {
     return read_little<T>(bytes_.data() + at);
@@ -170,7 +170,7 @@ class CodeObject {
     return {};
   }
 
-  std::span<const std::byte> bytes_;
+  Span<const std::byte> bytes_;
   std::uint64_t sections_at_ = 0;
   std::uint16_t sections_ = 0;
   std::uint16_t names_ = 0;

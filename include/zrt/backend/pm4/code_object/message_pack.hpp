@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <array>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -22,7 +22,7 @@ class MessagePackReader {
     std::string_view text{};
   };
 
-  explicit MessagePackReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  explicit MessagePackReader(Span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
   [[nodiscard]] std::size_t offset() const noexcept { return at_; }
 
@@ -119,7 +119,7 @@ class MessagePackReader {
     return std::unexpected<Error>(error.at_offset(at_ - 1));
   }
 
-  std::span<const std::byte> bytes_;
+  Span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };
 

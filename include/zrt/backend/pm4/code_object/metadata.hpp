@@ -121,7 +121,7 @@ inline Result<KernelMetadata> read_kernel(MessagePackReader& in) noexcept {
 }
 
 /// The MessagePack of the note of that section, or nothing.
-inline Result<std::span<const std::byte>> find_note(std::span<const std::byte> notes) noexcept {
+inline Result<Span<const std::byte>> find_note(Span<const std::byte> notes) noexcept {
   constexpr std::uint32_t metadata = 32;
   while (notes.size() >= 12) {
     const auto name_size = read_little<std::uint32_t>(notes.data());
@@ -135,7 +135,7 @@ inline Result<std::span<const std::byte>> find_note(std::span<const std::byte> n
     if (type == metadata && name == std::string_view("AMDGPU\0", 7)) return notes.subspan(name_end, size);
     notes = notes.subspan(end < notes.size() ? end : notes.size());
   }
-  return std::span<const std::byte>();
+  return Span<const std::byte>();
 }
 
 }  // namespace detail
@@ -145,7 +145,7 @@ inline Result<std::span<const std::byte>> find_note(std::span<const std::byte> n
 /// Errors: Errc::invalid_file where the note is absent or broken, or where a kernel's arguments are anything but
 /// buffers and then values; those of `visit`.
 template <class Visit> [[nodiscard]] Result<void> for_each_kernel(const CodeObject& object, Visit&& visit) noexcept {
-  std::span<const std::byte> packed;
+  Span<const std::byte> packed;
   for (std::uint16_t i = 0; i < object.section_count() && packed.empty(); ++i) {
     const ElfSection section = object.section(i);
     if (section.type != elf::kNote) continue;

@@ -12,7 +12,7 @@ enum class Segment : u8 { flat, global, scratch, local };
 
 /// Local memory at `address`, or null where the workgroup has none there.
 [[nodiscard]] inline std::byte* local_memory(Wave& w, u64 address, u64 bytes) noexcept {
-  const std::span<std::byte> lds = w.group->lds;
+  const Span<std::byte> lds = w.group->lds;
   return address <= lds.size() && bytes <= lds.size() - address ? lds.data() + address : nullptr;
 }
 

@@ -62,7 +62,7 @@ class CommandProcessor {
   /// Returns the dwords of the ring that are done with. Errors: those of PacketReader and of `dispatch`;
   /// Errc::spec_violation for memory and for a missing barrier; limit_exceeded for chains without end; unimplemented.
   template <class Run>
-  [[nodiscard]] Result<std::size_t> advance(std::span<const std::uint32_t> ring, Run&& dispatch) noexcept {
+  [[nodiscard]] Result<std::size_t> advance(Span<const std::uint32_t> ring, Run&& dispatch) noexcept {
     packets_left_ = kMostPackets;
     waiting_ = false;
     fault_ = {};
@@ -85,7 +85,7 @@ class CommandProcessor {
   ///
   /// Errors: those of advance(); limit_exceeded for a wait, which nothing can end; spec_violation where the host would
   /// not see what a dispatch wrote.
-  template <class Run> [[nodiscard]] Result<void> run(std::span<const std::uint32_t> ring, Run&& dispatch) noexcept {
+  template <class Run> [[nodiscard]] Result<void> run(Span<const std::uint32_t> ring, Run&& dispatch) noexcept {
     if (auto r = publish(); !r) return r;
     while (!ring.empty()) {
       const auto done = advance(ring, dispatch);

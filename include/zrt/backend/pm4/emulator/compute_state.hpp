@@ -70,7 +70,7 @@ class ComputeState {
   [[nodiscard]] std::uint32_t value(std::uint16_t offset) const noexcept { return values_[offset]; }
   [[nodiscard]] std::uint64_t field(std::uint16_t offset, std::string_view name) const noexcept {
     for (const Field& f : find_register(offset, generation_)->fields)
-      if (f.name == name && holds(f.defined, generation_)) return f.get(std::span(&values_[offset], 1), 0);
+      if (f.name == name && holds(f.defined, generation_)) return f.get(Span(&values_[offset], 1), 0);
     return 0;
   }
   [[nodiscard]] std::unexpected<Error> unset(const PacketView& packet, std::uint16_t offset) const noexcept {

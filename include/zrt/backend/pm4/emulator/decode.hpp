@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/backend/pm4/emulator/isa/list.hpp>
+#include <zrt/core/span.hpp>
 
 #include <optional>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
@@ -44,7 +44,7 @@ inline constexpr u32 kInverseTwoPiLow = 0x6dc9c882;
 
 /// Reads the fields of one instruction; `ok` turns false where a field has no meaning.
 struct Decoder {
-  std::span<const u32> words;
+  Span<const u32> words;
   DecodeTarget target;
   Decoded* out;
   Decoded* second = nullptr;  ///< the other half of a dual instruction
@@ -493,8 +493,7 @@ inline constexpr auto kFormats = std::to_array<Format>({
 /// Decodes the instruction at the start of `words`; false where it is unknown, malformed or cut.
 ///
 /// A dual instruction fills `second` too, which must follow `first` in memory when it is executed.
-[[nodiscard]] inline bool decode(std::span<const u32> words, DecodeTarget target, Decoded& first,
-                                 Decoded& second) noexcept {
+[[nodiscard]] inline bool decode(Span<const u32> words, DecodeTarget target, Decoded& first, Decoded& second) noexcept {
   first = {};
   if (words.empty()) return false;
   const u32 word = words[0];

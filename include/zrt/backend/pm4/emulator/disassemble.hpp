@@ -320,8 +320,7 @@ class Disassembler {
 /// The instruction at the start of `words` as text; an unknown one as its first word. `size` is its words, at least 1.
 ///
 /// Cache policies are left out.
-[[nodiscard]] inline InstructionText disassemble(std::span<const u32> words, DecodeTarget target,
-                                                 unsigned& size) noexcept {
+[[nodiscard]] inline InstructionText disassemble(Span<const u32> words, DecodeTarget target, unsigned& size) noexcept {
   InstructionText text;
   Decoded first, second;
   size = 1;

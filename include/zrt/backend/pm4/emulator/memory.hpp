@@ -4,10 +4,10 @@
 
 #include <zrt/core/error.hpp>
 #include <zrt/core/name.hpp>
+#include <zrt/core/span.hpp>
 #include <zrt/core/vector.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
@@ -31,7 +31,7 @@ enum class HostView : std::uint8_t {
 /// One mapping. The bytes belong to whoever mapped them.
 struct Region {
   std::uint64_t address = 0;
-  std::span<std::byte> bytes{};
+  Span<std::byte> bytes{};
   Permission permission = Permission::none;
   HostView host = HostView::memory;
   std::uint32_t id = 0;      ///< its number among the counters of a dispatch; one that is free is taken again
@@ -69,7 +69,7 @@ class AddressSpace {
       : regions_(allocator), free_ids_(allocator) {}
 
   /// Maps `bytes` at `address`; they must outlive the mapping. Errors: an empty or wrapping range, an overlap.
-  [[nodiscard]] Result<void> map(std::uint64_t address, std::span<std::byte> bytes, Permission permission,
+  [[nodiscard]] Result<void> map(std::uint64_t address, Span<std::byte> bytes, Permission permission,
                                  std::string_view name, HostView host = HostView::memory) noexcept {
     if (bytes.empty() || bytes.size() > ~address)
       return fail(Errc::invalid_argument, "a region of ", bytes.size(), " bytes at ", hex(address).view(),
@@ -138,7 +138,7 @@ class AddressSpace {
     return region->bytes.data() + (address - region->address);
   }
 
-  [[nodiscard]] std::span<const Region> regions() const noexcept { return regions_.span(); }
+  [[nodiscard]] Span<const Region> regions() const noexcept { return regions_.span(); }
   /// One more than the largest id of a region so far.
   [[nodiscard]] std::uint32_t ids() const noexcept { return ids_; }
 

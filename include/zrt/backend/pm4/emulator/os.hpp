@@ -118,7 +118,7 @@ class EmulatedOs {
     return file != nullptr ? 0 : refuse_(EBADF, "file ", number, " is not open");
   }
 
-  [[nodiscard]] SystemValue read(int number, std::span<std::byte> to) noexcept {
+  [[nodiscard]] SystemValue read(int number, Span<std::byte> to) noexcept {
     if (const SystemValue r = count(); r != 0) return r;
     OpenFile* const file = find(number);
     if (file == nullptr || file->kind != FileKind::text) return refuse_(EBADF, "file ", number, " has no text");

@@ -58,7 +58,7 @@ class ProcessMemory {
   }
 
   /// The bytes of a range that is held.
-  [[nodiscard]] static std::span<std::byte> bytes(std::uint64_t address, std::uint64_t bytes) noexcept {
+  [[nodiscard]] static Span<std::byte> bytes(std::uint64_t address, std::uint64_t bytes) noexcept {
     return {reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(bytes)};
   }
 

@@ -88,7 +88,7 @@ class Program {
     return p;
   }
 
-  [[nodiscard]] std::span<const Decoded> slots() const noexcept { return slots_.span(); }
+  [[nodiscard]] Span<const Decoded> slots() const noexcept { return slots_.span(); }
   [[nodiscard]] u64 entry() const noexcept { return entry_; }
   /// One more than the highest vector register that any instruction names.
   [[nodiscard]] u32 vgprs() const noexcept { return vgprs_; }

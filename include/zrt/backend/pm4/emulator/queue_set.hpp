@@ -52,7 +52,7 @@ class QueueSet {
     return all;
   }
   /// Whether some queue has a doorbell among those words.
-  [[nodiscard]] bool rings_in(std::span<const std::uint64_t> words) const noexcept {
+  [[nodiscard]] bool rings_in(Span<const std::uint64_t> words) const noexcept {
     for (const Owned<HostedQueue>& queue : queues_)
       if (queue->doorbell >= words.data() && queue->doorbell < words.data() + words.size()) return true;
     return false;

@@ -89,7 +89,7 @@ class RingQueue {
   }
 
   /// The dwords up to the first fence and with it; all where there is none, or what cannot be read comes first.
-  [[nodiscard]] Result<std::size_t> up_to_a_fence(std::span<const std::uint32_t> words) const noexcept {
+  [[nodiscard]] Result<std::size_t> up_to_a_fence(Span<const std::uint32_t> words) const noexcept {
     PacketReader reader(words, generation_);
     while (!reader.done()) {
       const auto packet = reader.next();

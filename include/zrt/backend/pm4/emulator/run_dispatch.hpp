@@ -19,7 +19,7 @@ namespace detail {
 inline constexpr u32 kUnwritten = 0xcccccccc;
 
 /// Runs `w` until its end, a barrier, a fault, or for `slice` instructions (Flow::next).
-[[nodiscard]] inline Flow run_wave(Wave& w, std::span<const Decoded> code, u64 slice, u64 limit) noexcept {
+[[nodiscard]] inline Flow run_wave(Wave& w, Span<const Decoded> code, u64 slice, u64 limit) noexcept {
   const Decoded* slots = code.data();
   const auto count = static_cast<u32>(code.size());
   for (u64 n = 0; n < slice; ++n) {
@@ -46,7 +46,7 @@ inline constexpr u32 kUnwritten = 0xcccccccc;
 }
 
 /// Adds the instructions before and behind an unknown one to its error.
-inline void name_neighbours(Error& error, const Wave& w, std::span<const Decoded> code, DecodeTarget target) noexcept {
+inline void name_neighbours(Error& error, const Wave& w, Span<const Decoded> code, DecodeTarget target) noexcept {
   auto text_at = [&](u64 slot) {
     u32 words[4]{};
     unsigned count = 0;

@@ -7,8 +7,7 @@
 #include <zrt/backend/pm4/emulator/lane_kernels.hpp>
 #include <zrt/backend/pm4/emulator/memory.hpp>
 #include <zrt/backend/pm4/emulator/waits.hpp>
-
-#include <span>
+#include <zrt/core/span.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
@@ -23,7 +22,7 @@ inline constexpr u32 kSharedAperture = 0x10000, kPrivateAperture = 0x20000;
 /// What the waves of one workgroup share.
 struct Workgroup {
   std::array<u32, 3> id{};
-  std::span<std::byte> lds{};
+  Span<std::byte> lds{};
   const AddressSpace* memory = nullptr;
   Counters* counters = nullptr;
   Coherence* coherence = nullptr;

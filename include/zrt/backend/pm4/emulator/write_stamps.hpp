@@ -84,7 +84,7 @@ class RegionStamps {
   /// Stamps what differs from the last time and what the GPU has not written since moment `before`.
   [[nodiscard]] Result<void> find_host_writes(WriteStamp host, std::uint32_t before,
                                               const Allocator& allocator) noexcept {
-    const std::span<std::byte> now = region_.bytes;
+    const Span<std::byte> now = region_.bytes;
     if (last_.size() == 0) {
       auto memory = Buffer::zeroed(allocator, now.size());
       if (!memory) return pass(memory);

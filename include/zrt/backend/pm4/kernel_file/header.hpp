@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/little_endian.hpp>
+#include <zrt/core/span.hpp>
 
 #include <array>
-#include <span>
 #include <type_traits>
 
 namespace zrt::inline ZRT_ABI::pm4 {
@@ -91,14 +91,14 @@ template <class Header, class Visit> constexpr void for_each_header_field(Header
 }  // namespace detail
 
 /// Reads a header. `bytes` has at least 64.
-[[nodiscard]] constexpr KernelFileHeader load_header(std::span<const std::byte> bytes) noexcept {
+[[nodiscard]] constexpr KernelFileHeader load_header(Span<const std::byte> bytes) noexcept {
   KernelFileHeader header;
   detail::for_each_header_field(header,
                                 [&]<class T>(std::size_t at, T& field) { field = read_little<T>(bytes.data() + at); });
   return header;
 }
 /// Writes a header. `bytes` has at least 64.
-constexpr void store_header(const KernelFileHeader& header, std::span<std::byte> bytes) noexcept {
+constexpr void store_header(const KernelFileHeader& header, Span<std::byte> bytes) noexcept {
   detail::for_each_header_field(
       header, [&]<class T>(std::size_t at, const T& field) { write_little<T>(bytes.data() + at, field); });
 }
@@ -112,7 +112,7 @@ static_assert(
     "a header is read as it was written");
 
 /// Reads a patch. `bytes` has at least 16.
-[[nodiscard]] constexpr KernelPatch load_patch(std::span<const std::byte> bytes) noexcept {
+[[nodiscard]] constexpr KernelPatch load_patch(Span<const std::byte> bytes) noexcept {
   const auto word = [&](std::size_t at) { return read_little<std::uint32_t>(bytes.data() + at); };
   return {word(0), word(4), word(8), word(12)};
 }

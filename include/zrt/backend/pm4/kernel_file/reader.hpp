@@ -17,7 +17,7 @@ class KernelFile {
   ///
   /// Errors, each with the offset of what it names: Errc::truncated_file, unsupported_version, unsupported_device (a
   /// target that zrt writes no packets for), invalid_file.
-  [[nodiscard]] static Result<KernelFile> open(std::span<const std::byte> bytes) noexcept {
+  [[nodiscard]] static Result<KernelFile> open(Span<const std::byte> bytes) noexcept {
     KernelFile file(bytes);
     if (auto r = file.check(); !r) return pass(r);
     return file;
@@ -28,12 +28,10 @@ class KernelFile {
   [[nodiscard]] constexpr const KernelDescriptor& descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] std::string_view name() const noexcept { return text_at(header_.name_offset, header_.name_size); }
   /// Descriptor and code as they are uploaded, placeholders unpatched. Its address is a multiple of 256.
-  [[nodiscard]] constexpr std::span<const std::byte> blob() const noexcept {
+  [[nodiscard]] constexpr Span<const std::byte> blob() const noexcept {
     return bytes_.subspan(kKernelFileHeaderBytes, header_.code_size);
   }
-  [[nodiscard]] constexpr std::span<const std::byte> code() const noexcept {
-    return blob().subspan(header_.entry_offset);
-  }
+  [[nodiscard]] constexpr Span<const std::byte> code() const noexcept { return blob().subspan(header_.entry_offset); }
   /// Bytes of the block that s[0:1] points to: the addresses of the buffers, then the push constants.
   [[nodiscard]] constexpr std::uint32_t argument_bytes() const noexcept { return descriptor_.kernarg_bytes; }
 
@@ -47,7 +45,7 @@ class KernelFile {
   }
 
  private:
-  explicit KernelFile(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  explicit KernelFile(Span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
   template <class... Pieces>
   [[nodiscard]] static std::unexpected<Error> invalid(std::uint64_t offset, const Pieces&... pieces) noexcept {
@@ -126,7 +124,7 @@ class KernelFile {
       return invalid(at + 56, "the descriptor wants waves of ", lanes, " lanes, subgroup_size is ", h.subgroup_size);
     const std::uint64_t granule = lanes == 32 ? 8 : 4;
     const std::uint64_t vgprs =
-        (named_field(fields::kPgmRsrc1, "VGPRS", Generation::gfx11).get(std::span(&descriptor_.pgm_rsrc1, 1), 0) + 1) *
+        (named_field(fields::kPgmRsrc1, "VGPRS", Generation::gfx11).get(Span(&descriptor_.pgm_rsrc1, 1), 0) + 1) *
         granule;
     if (h.vgpr_count > vgprs)
       return invalid(at + 48, "RSRC1 gives a lane ", vgprs, " VGPRs, vgpr_count is ", h.vgpr_count);
@@ -184,7 +182,7 @@ class KernelFile {
   static constexpr std::uint32_t kMostSgprs = 128;
   static constexpr std::uint32_t kMostWaves = 16;
 
-  std::span<const std::byte> bytes_;
+  Span<const std::byte> bytes_;
   KernelFileHeader header_{};
   KernelDescriptor descriptor_{};
   const TargetFacts* target_ = nullptr;

@@ -17,9 +17,9 @@ struct KernelConstant {
 /// Errors: Errc::invalid_argument where `to` is not as large as the blob or a constant is given twice; not_found for a
 /// patch without a constant or a constant without a patch; invalid_file where a placeholder is not there (the bytes
 /// changed since the file was opened). `to` is then not to be used.
-[[nodiscard]] inline Result<void> write_specialised(const KernelFile& file, std::span<const KernelConstant> constants,
-                                                    std::span<std::byte> to) noexcept {
-  const std::span<const std::byte> blob = file.blob();
+[[nodiscard]] inline Result<void> write_specialised(const KernelFile& file, Span<const KernelConstant> constants,
+                                                    Span<std::byte> to) noexcept {
+  const Span<const std::byte> blob = file.blob();
   if (to.size() != blob.size())
     return fail(Errc::invalid_argument, "room for ", to.size(), " bytes, kernel ", file.name(), " has ", blob.size());
   for (std::size_t i = 0; i < blob.size(); ++i) to[i] = blob[i];

@@ -17,8 +17,8 @@ struct PatchPlace {
 struct KernelParts {
   KernelFileHeader header{};
   std::string_view name;
-  std::span<const std::byte> blob;        ///< from the descriptor to the end of the code
-  std::span<const PatchPlace> patches{};  ///< by code offset
+  Span<const std::byte> blob;        ///< from the descriptor to the end of the code
+  Span<const PatchPlace> patches{};  ///< by code offset
 };
 
 /// Writes the file and reads it back.
@@ -36,10 +36,10 @@ struct KernelParts {
   if (auto r = bytes.resize(total.raw()); !r) return pass(r);
   const auto number = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
   std::size_t at = kKernelFileHeaderBytes;
-  const auto put = [&](std::span<const std::byte> part) {
+  const auto put = [&](Span<const std::byte> part) {
     for (const std::byte b : part) bytes[at++] = b;
   };
-  const auto put_text = [&](std::string_view text) { put(std::as_bytes(std::span(text.data(), text.size()))); };
+  const auto put_text = [&](std::string_view text) { put(as_bytes(Span(text.data(), text.size()))); };
   const auto put_word = [&](std::uint32_t word) {
     write_little(bytes.data() + at, word);
     at += 4;

@@ -103,12 +103,12 @@ static_assert(target_version(kTargetFacts<Gfx1201>) == 120001 && target_version(
 
 /// The text of a small file, in `room`. Errors as system_failure(); size_overflow for a file that does not fit.
 template <OperatingSystem Os>
-[[nodiscard]] Result<std::string_view> read_text(Os& os, std::string_view path, std::span<char> room) noexcept {
+[[nodiscard]] Result<std::string_view> read_text(Os& os, std::string_view path, Span<char> room) noexcept {
   const auto file = File<Os>::open(os, path, false);
   if (!file) return pass(file);
   std::size_t size = 0;
   for (;;) {
-    const SystemValue got = os.read(file->number(), std::as_writable_bytes(room.subspan(size)));
+    const SystemValue got = os.read(file->number(), as_writable_bytes(room.subspan(size)));
     if (got == -EINTR) continue;
     if (got < 0) return system_failure(got, "reading", path);
     if (got == 0) return std::string_view(room.data(), size);

@@ -140,9 +140,9 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     masks.fill(~0u);
     PacketWriter<Target> writer(packets);
     const std::size_t engines = device_->shader_engines() < masks.size() ? device_->shader_engines() : masks.size();
-    write_preamble(writer, std::span<const std::uint32_t>(masks).first(engines));
+    write_preamble(writer, Span<const std::uint32_t>(masks).first(engines));
     if (const auto r = writer.finish(); !r) return pass(r);
-    const auto fence = this->submit(std::span<const std::uint32_t>(packets).first(writer.size()));
+    const auto fence = this->submit(Span<const std::uint32_t>(packets).first(writer.size()));
     if (!fence) return pass(fence);
     return this->wait(*fence, timeout);
   }

@@ -7,10 +7,9 @@
 #include <zrt/backend/pm4/upload/q4_k.hpp>
 #include <zrt/backend/pm4/upload/q6_k.hpp>
 #include <zrt/backend/pm4/upload/q8_0.hpp>
+#include <zrt/core/span.hpp>
 
 #include <boost/mp11/list.hpp>
-
-#include <span>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -36,7 +35,7 @@ struct UploadPlaces {
 /// What uploading does with a matrix of one weight type.
 struct UploadFunctions {
   DType dtype;
-  std::span<const UploadPart> parts;
+  Span<const UploadPart> parts;
   void (*write)(const std::byte* matrix, std::uint64_t row_bytes, std::uint32_t rows, std::uint32_t blocks,
                 std::byte* const* to) noexcept;
 

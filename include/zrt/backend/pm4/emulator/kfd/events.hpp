@@ -118,7 +118,7 @@ class Events {
       if (event.id == id) return &event;
     return nullptr;
   }
-  [[nodiscard]] std::span<std::byte> slots() noexcept {
+  [[nodiscard]] Span<std::byte> slots() noexcept {
     return ProcessMemory::bytes(buffers_.find(page_)->address, kfd::kEventPageBytes);
   }
 
