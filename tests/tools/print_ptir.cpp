@@ -82,7 +82,7 @@ constexpr auto kConventions = std::to_array<Convention>({
      "reduce, reduce_window and dot_general add in 16 lanes and then halves of them (dot16 of the\n"
      "  [numerics](numerics.md)), products unrounded, and round once to accum_dtype, then to out_dtype. Left out,\n"
      "  accum_dtype is f32 for narrower floats and the type itself for others, out_dtype the operand's type. Integers\n"
-     "  wrap. max and min ignore NaN."},
+     "  wrap. max and min ignore NaN; of NaN alone they give the end of the range that no element passes."},
     {"quantize",
      "`q = saturate(round_to_even(x / scale) + zero_point)`: the quotient is rounded to f32 (f64 for f64) before it "
      "is\n"

@@ -191,7 +191,7 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
 }  // namespace detail
 
 /// Replaces SiLU, GELU (with erf or tanh), ReLU and its square by gated_act, and takes the product with another
-/// value behind it in as `up`. Within 2e-6 of max(1, |y|).
+/// value behind it in as `up`. Within 2e-6 of max(1, |activation|), times |up|.
 [[nodiscard]] inline Result<bool> fuse_gated_act(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto binary = r.params<ops::ElementwiseBinary>(node);
