@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/ptir_json.cpp: JSON of programs, any text and edited ones; what is read is written back.
+// tests/fuzz/ptir_json.cpp: JSON of programs, any text and edited ones; what is read is written back, spoilt once more.
 // covers: zrt/ir/ptir/json.hpp 90
 // covers: zrt/ir/ptir/json_reader.hpp 90
 // covers: zrt/ir/ptir/json_text.hpp 90
 // covers: zrt/ir/ptir/json_values.hpp 90
+// covers: zrt/ir/ptir/json_writer.hpp 90
 // max-len: 96
 #include <zrt/ir/ptir/json.hpp>
 
@@ -66,12 +67,45 @@ void demand(bool condition) {
   if (!condition) std::abort();
 }
 
+/// Puts in one place of a program what `verify` would refuse, or a name of any bytes.
+void spoil(ir::ptir::Program& p, std::uint8_t what, std::uint8_t where, std::string_view bytes) {
+  const auto one_of = [&](auto& list) -> auto& { return list[where % list.size()]; };
+  if (p.regions.empty()) return;
+  ir::ptir::Region& region = one_of(p.regions);
+  switch (what % 8) {
+    case 0:
+      region.name = Name(bytes);
+      break;
+    case 1:
+      if (!region.parameters.empty()) one_of(region.parameters).type.dtype = static_cast<DType>(what);
+      break;
+    case 2:
+      if (!region.instructions.empty()) one_of(region.instructions).opcode = Opcode{what};
+      break;
+    case 3:
+      if (!region.instructions.empty()) one_of(region.instructions).output.elements.count = what / 8u;
+      break;
+    case 4:
+      if (!region.instructions.empty()) one_of(region.instructions).output.tuple ^= true;
+      break;
+    case 5:
+      // Another kind of attribute, whose range lies where it may.
+      if (!p.attributes.empty()) one_of(p.attributes).kind = static_cast<ir::ptir::AttributeKind>(what / 8 % 16);
+      break;
+    case 6:
+      if (!p.attributes.empty()) one_of(p.attributes).bits = what;
+      break;
+    default:
+      if (!p.entries.empty()) one_of(p.entries).value.kind = ir::ptir::AttributeKind::map;
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::vector<std::string> kGood = good_texts();
   const std::string text = test::edited_text(kGood, kTokens, {data, size});
-  const auto program = ir::ptir::parse_json(text);
+  auto program = ir::ptir::parse_json(text);
   if (!program) {
     demand(program.error().code() != Errc::ok && !program.error().text().empty());
     return 0;
@@ -81,5 +115,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   demand(json.has_value());
   const auto again = ir::ptir::from_json(*json);
   demand(again && *again == *program);
+  // What no reader gives can be written, or an error tells why not.
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  for (std::size_t i = 0; i + 1 < size; i += 2) spoil(*program, data[size - 1 - i], data[size - 2 - i], bytes);
+  const auto spoilt = ir::ptir::to_json(*program);
+  demand(spoilt || (spoilt.error().code() != Errc::ok && !spoilt.error().text().empty()));
+  if (spoilt) (void)ir::ptir::from_json(*spoilt);
   return 0;
 }
