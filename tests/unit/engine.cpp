@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <support/engines.hpp>
@@ -370,6 +372,38 @@ TEST_F(EngineTest, GenerateRunsAlone) {
   while (*engine->step([](RequestId, const Token&) { return true; }) != 0) {
   }
   EXPECT_EQ(run(*engine, talk(3)).ids.size(), 3u);
+}
+
+TEST_F(EngineTest, ACallableMaySubmitAndCancelAndNothingElse) {
+  const std::vector<std::int32_t> expected = run(*open(), talk(6)).ids;
+  const auto engine = open({.slots = 3});
+  const auto first = engine->submit(talk(6));
+  const auto second = engine->submit(talk(6));
+  ASSERT_TRUE(first && second);
+  const std::int32_t tokens[] = {3, 4, 5};
+  const auto refused = [](const auto& r) { return !r && r.error().code() == Errc::invalid_argument; };
+  std::map<RequestId, std::vector<std::int32_t>> heard;
+  std::optional<RequestId> third;
+  const auto hear = [&](RequestId id, const Token& token) {
+    if (token.id != kNoToken) heard[id].push_back(token.id);
+    EXPECT_TRUE(refused(engine->step([](RequestId, const Token&) { return true; })));
+    EXPECT_TRUE(refused(engine->generate(talk(2), [](const Token&) { return true; })));
+    EXPECT_TRUE(refused(engine->evaluate(tokens, {}, [](std::uint32_t, std::span<const float>) {})));
+    EXPECT_TRUE(refused(engine->perplexity("to be or not")));
+    EXPECT_TRUE(refused(engine->save(*second)));
+    EXPECT_TRUE(refused(engine->restore({}, talk(2))));
+    if (!third) {
+      const auto id = engine->submit(talk(6));
+      EXPECT_TRUE(id);
+      if (id) third = *id;
+    }
+    return true;
+  };
+  while (*engine->step(hear) != 0) {
+  }
+  ASSERT_TRUE(third);
+  for (const RequestId id : {*first, *second, *third}) EXPECT_EQ(heard[id], expected);
+  EXPECT_TRUE(engine->perplexity("to be or not"));
 }
 
 TEST_F(EngineTest, RequestsThatCannotRunAreRefused) {

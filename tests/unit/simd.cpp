@@ -31,6 +31,7 @@ struct ProbeSet {
   void (*copy_first)(const float* in, std::size_t count, float* all, float* out) noexcept;
   void (*narrow)(const float* x, std::uint16_t* f16, std::uint16_t* bf16) noexcept;
   void (*widen)(const std::uint16_t* halves, float* f16, float* bf16) noexcept;
+  void (*widen_of_rows)(const std::byte* const* rows, std::size_t at, float* f16) noexcept;
   float (*dot16)(const float* a, const float* b, std::size_t n) noexcept;
   void (*integers)(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* nibbles, IntegerProbe& out) noexcept;
   float (*dot_q8_0)(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept;
@@ -249,6 +250,16 @@ TEST(Simd, HalvesConvertAsCoreDoes) {
         ASSERT_TRUE(same(f16[j], zrt::to_f32(zrt::Half{halves[j]})));
         ASSERT_TRUE(same(bf16[j], zrt::to_f32(zrt::BFloat16{halves[j]})));
       }
+      // Each from its own row, with other bytes before and after it.
+      std::byte blocks[16][7];
+      const std::byte* rows[16];
+      for (std::uint32_t j = 0; j < 16; ++j) {
+        std::memset(blocks[j], 0xa5, sizeof blocks[j]);
+        std::memcpy(blocks[j] + 3, &halves[j], 2);
+        rows[15 - j] = blocks[j];
+      }
+      set->widen_of_rows(rows, 3, f16);
+      for (std::uint32_t j = 0; j < 16; ++j) ASSERT_TRUE(same(f16[15 - j], zrt::to_f32(zrt::Half{halves[j]})));
     }
   }
 }

@@ -82,6 +82,9 @@ inline void widen(const std::uint16_t* halves, float* f16, float* bf16) noexcept
   store(f16, load_f16(halves));
   store(bf16, load_bf16(halves));
 }
+inline void widen_of_rows(const std::byte* const* rows, std::size_t at, float* f16) noexcept {
+  store(f16, load_f16_of_rows(rows, at));
+}
 inline float dot16(const float* a, const float* b, std::size_t n) noexcept {
   F32 lanes = splat(0.0f);
   std::size_t i = 0;
@@ -121,6 +124,8 @@ inline float dot_q4_0(const std::byte* row, const std::int8_t* q, const float* d
 }
 
 inline constexpr ProbeSet kProbeSet = {
-    kIsa,     kOperations, sizeof kOperations / sizeof kOperations[0], copy_first, narrow, widen, dot16, integers,
-    dot_q8_0, dot_q4_0,
+    kIsa,          kOperations, sizeof kOperations / sizeof kOperations[0],
+    copy_first,    narrow,      widen,
+    widen_of_rows, dot16,       integers,
+    dot_q8_0,      dot_q4_0,
 };

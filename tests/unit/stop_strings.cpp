@@ -98,12 +98,18 @@ TEST(StopStrings, ResumesWithWhatAnotherHeldBack) {
   EXPECT_EQ(*none.feed("d"), "d");
 }
 
-TEST(StopStrings, AnEmptyStopStringIsRefused) {
+TEST(StopStrings, AnEmptyOneAndPartsOfCharactersAreRefused) {
+  // The second half of a character would let its first half out.
+  for (const std::string_view bad : {"", "\xa9", "\xc3", "a\xe2\x82", "\xc0\xaf", "\xed\xa0\x80"}) {
+    StopStrings s(system_allocator());
+    const std::string_view stops[] = {"a", bad};
+    const auto r = s.set(stops);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code(), Errc::invalid_argument);
+  }
   StopStrings s(system_allocator());
-  const std::string_view stops[] = {"a", ""};
-  const auto r = s.set(stops);
-  ASSERT_FALSE(r);
-  EXPECT_EQ(r.error().code(), Errc::invalid_argument);
+  const std::string_view stops[] = {"\xc3\xa9", "\xf0\x9f\x98\x80", std::string_view("\0", 1)};
+  EXPECT_TRUE(s.set(stops));
 }
 
 /// Against a plain search of all text so far, on texts of two letters, where prefixes overlap a lot.

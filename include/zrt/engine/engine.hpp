@@ -44,7 +44,8 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
 }  // namespace detail
 
 /// A model on backend B. Movable; one thread at a time may call anything but `submit` and `cancel`,
-/// which any thread may call at any time.
+/// which any thread may call at any time. Callables of the host are called inside `generate`, `step` and `evaluate`
+/// and may call `submit` and `cancel` too; anything else refuses them with Errc::invalid_argument.
 ///
 /// Nothing that goes wrong ends the process: every call that can fail returns a typed error, and the
 /// engine stays usable.

@@ -8,6 +8,7 @@
 #include <zrt/engine/evaluation.hpp>
 #include <zrt/engine/log_probabilities.hpp>
 #include <zrt/engine/mailbox.hpp>
+#include <zrt/engine/one_call.hpp>
 #include <zrt/engine/open_model.hpp>
 #include <zrt/engine/snapshot.hpp>
 #include <zrt/serve/batch_planner.hpp>
@@ -66,6 +67,8 @@ template <class B, class Families, class Catalog> class EngineCore {
   [[nodiscard]] bool has_requests() noexcept { return admission_.left() != 0 || mailbox_.has_requests(); }
 
   template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
     if (auto r = mailbox_.collect(admission_.waiting(), cancelled_); !r) return pass(r);
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
     if (auto r = admission_.admit(); !r) return pass(r);
@@ -77,6 +80,8 @@ template <class B, class Families, class Catalog> class EngineCore {
   /// Runs one request in a free slot until it leaves it, past the queue.
   template <class F>
   [[nodiscard]] Result<Completion> generate(const Request& request, F& on_token, const exec::StopPoll& stop) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
     auto active = make_request(request);
     if (!active) return pass(active);
     auto slot = admission_.start(*active);
@@ -90,6 +95,8 @@ template <class B, class Families, class Catalog> class EngineCore {
   // --- a running request as bytes --------------------------------------------------------------------
 
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
     for (Owned<ActiveRequest>& active : admission_.active()) {
       if (!active || active->id != id) continue;
       auto identity = model_.identity();
@@ -101,6 +108,8 @@ template <class B, class Families, class Catalog> class EngineCore {
   }
 
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> bytes, const Request& request) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
     const Allocator& allocator = model_.options().allocator;
     auto identity = model_.identity();
     if (!identity) return pass(identity);
@@ -126,10 +135,14 @@ template <class B, class Families, class Catalog> class EngineCore {
 
   template <class F>
   [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
     return evaluation().run(tokens, steps, choose);
   }
 
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
     const RoundingMode rounding;
     const text::Tokenizer* tokenizer = model_.tokenizer();
     if (tokenizer == nullptr) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary");
@@ -255,6 +268,7 @@ template <class B, class Families, class Catalog> class EngineCore {
   Vector<RequestId> cancelled_;  ///< notes of the step
   Vector<float> logits_;         ///< one row
   Completion last_completion_{};
+  bool in_call_ = false;
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail

@@ -4,6 +4,7 @@
 
 #include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
+#include <zrt/text/detail/unicode.hpp>
 
 #include <string_view>
 
@@ -14,11 +15,19 @@ class StopStrings {
  public:
   explicit StopStrings(Allocator a) noexcept : stops_(a), held_(a), ready_(a) {}
 
-  /// Copies the strings; empty ones are refused with Errc::invalid_argument. Feeding at most
-  /// `longest_text` bytes at once then allocates nothing.
+  /// Copies the strings. Feeding at most `longest_text` bytes at once then allocates nothing.
+  ///
+  /// Errors: Errc::invalid_argument for an empty one, and for one that is not whole UTF-8 characters: it would cut
+  /// the stream inside a character.
   [[nodiscard]] Result<void> set(Span<const std::string_view> stops, std::size_t longest_text = 256) noexcept {
     for (std::string_view stop : stops) {
       if (stop.empty()) return fail(Errc::invalid_argument, "a stop string is empty");
+      for (std::size_t at = 0; at < stop.size();) {
+        const text::detail::CodePoint c = text::detail::decode(stop, at);
+        if (!c.valid)
+          return fail(Errc::invalid_argument, "a stop string is no UTF-8 at byte ", at, ", expected whole characters");
+        at += c.length;
+      }
       auto copy = String::of(stop, stops_.allocator());
       if (!copy) return pass(copy);
       longest_ = stop.size() > longest_ ? stop.size() : longest_;

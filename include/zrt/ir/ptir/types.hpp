@@ -110,6 +110,10 @@ struct TensorType {
 [[nodiscard]] constexpr CheckedSize literal_bytes(const TensorType& type) noexcept {
   return bytes_of(type.dtype, type.shape.constant_elements());
 }
-static_assert(literal_bytes({DType::si4, {3}}).raw() == 2 && literal_bytes({DType::cf64, {2, 0}}).raw() == 0);
+static_assert([] {
+  const TensorType packed{DType::si4, {3}};
+  const TensorType empty{DType::cf64, {2, 0}};
+  return literal_bytes(packed).raw() == 2 && literal_bytes(empty).raw() == 0;
+}());
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir

@@ -3,43 +3,20 @@
 //
 // Sixteen weight rows are the lanes: one multiplication and one fma per block advance sixteen chains.
 
-/// Blocks whose scales are copied at once.
-inline constexpr std::size_t kScaleBlocks = 8;
-
-/// Copies the scales of `blocks` blocks of sixteen rows, as they are stored, to scales[block][row].
-///
-/// Apart from their use, because sixteen narrow stores just before a wide load stall it.
-template <class Q>
-ZRT_ALWAYS_INLINE void copy_scales(const std::byte* const* rows, std::size_t at, std::size_t blocks,
-                                   std::uint16_t (*scales)[16]) noexcept {
-  for (std::size_t r = 0; r < 16; ++r) {
-    const std::byte* block = rows[r] + at;
-    if (blocks == kScaleBlocks)
-      unroll<kScaleBlocks>([&](std::size_t b) ZRT_UNROLLED { std::memcpy(&scales[b][r], block + b * Q::kBytes, 2); });
-    else
-      for (std::size_t b = 0; b < blocks; ++b) std::memcpy(&scales[b][r], block + b * Q::kBytes, 2);
-  }
-}
-
 /// Sixteen weight rows times one activation row. `ahead` is where the next sixteen rows lie.
 template <class Q>
 [[nodiscard]] F32 sixteen_rows(const std::byte* const* rows, const Activations& x, const std::byte* ahead) noexcept {
   const std::size_t blocks = x.cols / kGroup;
-  std::uint16_t scales[kScaleBlocks][16];
   F32 acc = splat(0.0f);
-  for (std::size_t from = 0; from < blocks; from += kScaleBlocks) {
-    const std::size_t count = blocks - from < kScaleBlocks ? blocks - from : kScaleBlocks;
-    copy_scales<Q>(rows, from * Q::kBytes, count, scales);
-    for (std::size_t b = 0; b < count; ++b) {
-      // Sixteen streams are too many for the hardware's prefetcher: 11 GB/s of 27 without this, with
-      // one stream over the next rows into the second-level cache 25.
-      for (std::size_t line = 0; line < Q::kBytes * 16; line += 64)
-        __builtin_prefetch(ahead + (from + b) * (Q::kBytes * 16) + line, 0, 2);
-      I32 sums = Q::sums(rows, (from + b) * Q::kBytes, x.q + (from + b) * kGroup);
-      if (Q::kExcess != 0) sums = isub(sums, splat_i32(Q::kExcess * x.sum[from + b]));
-      const F32 scale = load_f16(scales[b]) * splat(x.d[from + b]);
-      acc = fma(scale, to_f32(sums), acc);
-    }
+  for (std::size_t b = 0; b < blocks; ++b) {
+    // Sixteen streams are too many for the hardware's prefetcher: 11 GB/s of 27 without this, with
+    // one stream over the next rows into the second-level cache 25.
+    for (std::size_t line = 0; line < Q::kBytes * 16; line += 64)
+      __builtin_prefetch(ahead + b * (Q::kBytes * 16) + line, 0, 2);
+    I32 sums = Q::sums(rows, b * Q::kBytes, x.q + b * kGroup);
+    if (Q::kExcess != 0) sums = isub(sums, splat_i32(Q::kExcess * x.sum[b]));
+    const F32 scale = load_f16_of_rows(rows, b * Q::kBytes) * splat(x.d[b]);
+    acc = fma(scale, to_f32(sums), acc);
   }
   return acc;
 }
@@ -59,11 +36,8 @@ struct Panel {
 
 template <class Q>
 void fill_panel(const std::byte* const* rows, std::size_t from, std::size_t count, Panel& panel) noexcept {
-  std::uint16_t scales[kPanelBlocks][16];
-  for (std::size_t b = 0; b < count; b += kScaleBlocks)
-    copy_scales<Q>(rows, (from + b) * Q::kBytes, count - b < kScaleBlocks ? count - b : kScaleBlocks, scales + b);
   for (std::size_t b = 0; b < count; ++b) Q::panel(rows, (from + b) * Q::kBytes, panel.integers[b]);
-  for (std::size_t b = 0; b < count; ++b) store(panel.scales[b], load_f16(scales[b]));
+  for (std::size_t b = 0; b < count; ++b) store(panel.scales[b], load_f16_of_rows(rows, (from + b) * Q::kBytes));
 }
 
 /// Advances the chains of kColumns activation rows over a panel; sums[column][16].

@@ -56,6 +56,18 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
   const auto* h = static_cast<const __m128i*>(p);
   return {_mm256_cvtph_ps(_mm_loadu_si128(h)), _mm256_cvtph_ps(_mm_loadu_si128(h + 1))};
 }
+/// The lower halves of the words that lie `at` bytes into each of eight rows.
+[[nodiscard]] ZRT_ALWAYS_INLINE __m128i halves_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  const auto* address = reinterpret_cast<const __m256i*>(rows);
+  const __m256i offset = _mm256_set1_epi64x(static_cast<long long>(at));
+  const __m128i low = _mm256_i64gather_epi32(nullptr, _mm256_add_epi64(_mm256_loadu_si256(address), offset), 1);
+  const __m128i high = _mm256_i64gather_epi32(nullptr, _mm256_add_epi64(_mm256_loadu_si256(address + 1), offset), 1);
+  const __m128i half = _mm_set1_epi32(0xffff);
+  return _mm_packus_epi32(_mm_and_si128(low, half), _mm_and_si128(high, half));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  return {_mm256_cvtph_ps(halves_of_rows(rows, at)), _mm256_cvtph_ps(halves_of_rows(rows + 8, at))};
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   const auto* h = static_cast<const __m128i*>(p);
   const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(h));

@@ -50,6 +50,13 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))};
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  const __m512i offset = _mm512_set1_epi64(static_cast<long long>(at));
+  const __m256i low = _mm512_i64gather_epi32(_mm512_add_epi64(_mm512_loadu_si512(rows), offset), nullptr, 1);
+  const __m256i high = _mm512_i64gather_epi32(_mm512_add_epi64(_mm512_loadu_si512(rows + 8), offset), nullptr, 1);
+  const __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  return {_mm512_cvtph_ps(_mm512_cvtepi32_epi16(words))};
+}
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};

@@ -61,6 +61,14 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
   std::memcpy(h, p, sizeof h);
   return from_lanes<F32>([&](std::size_t i) { return to_f32(h[i]); });
 }
+/// Widens the f16 that lies `at` bytes into each of 16 rows, which go on for two bytes after it at the least.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  return from_lanes<F32>([&](std::size_t i) {
+    Half h;
+    std::memcpy(&h, rows[i] + at, sizeof h);
+    return to_f32(h);
+  });
+}
 /// Widens 16 bf16 exactly.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   BFloat16 h[16];
