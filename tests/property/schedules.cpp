@@ -55,6 +55,25 @@ TEST_P(Schedules, SameBitsAloneAndInAnyBatch) {
   EXPECT_GT(tally.restored, 5);
   EXPECT_GT(tally.evaluated, 5);
 }
+// So long that attention is split, and with so many tokens that sampling finds its candidates by vectors.
+TEST(LongSchedules, SameBitsAloneAndInAnyBatch) {
+  test::ScheduleWorld world(
+      {.weights = DType::q8_0, .layers = 1, .asks = 8, .most_requests = 5, .vocabulary = 1024, .stretch = 12});
+  auto engine = test::open_engine(On::cpu, world.file.bytes(), world.options());
+  ASSERT_TRUE(engine) << engine.error().text();
+  ASSERT_EQ(test::run_alone(world, **engine), "");
+  test::ScheduleTally tally;
+  test::TinyRandom random(12);
+  for (int round = 0; round < 8; ++round) {
+    EngineOptions options = world.random_options(random);
+    if (round % 2 == 1) options.thread_hook = test::three_in_turn();
+    auto other = test::open_engine(On::cpu, world.file.bytes(), options);
+    ASSERT_TRUE(other) << other.error().text();
+    ASSERT_EQ(test::run_schedule(world, **other, random, tally), "")
+        << "slots " << options.slots << ", chunk " << options.chunk << ", round " << round;
+  }
+  EXPECT_EQ(tally.schedules, 8);
+}
 INSTANTIATE_TEST_SUITE_P(Property, Schedules,
                          testing::Combine(testing::Values(DType::f32, DType::q8_0),
                                           testing::Values(DType::f16, DType::f32, DType::bf16)),

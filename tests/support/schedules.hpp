@@ -21,9 +21,6 @@
 // wrong; no text is success. ZRT_COLD spares compile time: flags/ builds this eight times.
 namespace zrt::test {
 
-inline constexpr std::uint32_t kScheduleVocabulary = 64;
-inline constexpr std::uint32_t kScheduleContext = 128;
-
 /// A generated token with the bits of its log-probabilities.
 struct Heard {
   std::int32_t id = kNoToken;
@@ -52,12 +49,26 @@ struct Ask {
   }
 };
 
+/// What a world is made of.
+struct ScheduleSpec {
+  DType weights = DType::f32;
+  DType kv = DType::f16;
+  ActPolicy act = ActPolicy::weight;
+  std::uint32_t layers = 2;
+  std::uint32_t asks = 40;
+  std::uint32_t most_requests = 10;  ///< of one schedule
+  std::uint32_t vocabulary = 64;
+  std::uint32_t stretch = 1;  ///< prompts and contexts are so many times as long
+
+  [[nodiscard]] std::uint32_t context() const { return 128 * stretch; }
+};
+
 /// A third of the requests are greedy, the others sample with every setting there is.
-[[nodiscard]] ZRT_COLD inline Ask random_ask(TinyRandom& random) {
+[[nodiscard]] ZRT_COLD inline Ask random_ask(const ScheduleSpec& spec, TinyRandom& random) {
   Ask ask;
   const std::uint32_t lengths[] = {1, 1 + random.below(15), 16, 17 + random.below(40), 64, 1 + random.below(90)};
-  const std::uint32_t length = lengths[random.below(6)];
-  ask.prompt = tiny_prompt(kScheduleVocabulary, length, random.next());
+  const std::uint32_t length = lengths[random.below(6)] * spec.stretch;
+  ask.prompt = tiny_prompt(spec.vocabulary, length, random.next());
   ask.request.max_tokens = 1 + random.below(16);
   ask.request.log_probabilities = 12;
   Sampling& s = ask.request.sampling;
@@ -74,38 +85,28 @@ struct Ask {
   if (random.below(3) == 0) s.presence_penalty = 0.5f;
   s.penalty_window = random.below(65);
   for (std::uint32_t i = random.below(4); i > 0; --i)
-    ask.bias.push_back({static_cast<std::int32_t>(random.below(kScheduleVocabulary)), 2.0f * random.signed_unit()});
+    ask.bias.push_back({static_cast<std::int32_t>(random.below(spec.vocabulary)), 2.0f * random.signed_unit()});
   return ask;
 }
-
-/// What a world is made of.
-struct ScheduleSpec {
-  DType weights = DType::f32;
-  DType kv = DType::f16;
-  ActPolicy act = ActPolicy::weight;
-  std::uint32_t layers = 2;
-  std::uint32_t asks = 40;
-  std::uint32_t most_requests = 10;  ///< of one schedule
-};
 
 /// A model, requests to it, and what each of them gives alone.
 struct ScheduleWorld {
   ZRT_COLD explicit ScheduleWorld(const ScheduleSpec& what) : spec(what) {
     const std::uint64_t seed = 3 + static_cast<std::uint64_t>(spec.kv);
     file = tiny_model({.weights = spec.weights,
-                       .vocabulary = kScheduleVocabulary,
+                       .vocabulary = spec.vocabulary,
                        .layers = spec.layers,
-                       .context = kScheduleContext,
+                       .context = spec.context(),
                        .seed = seed});
     TinyRandom random(seed * 977 + 5);
-    for (std::uint32_t i = 0; i < spec.asks; ++i) asks.push_back(random_ask(random));
-    text = tiny_prompt(kScheduleVocabulary, 40, 77);
+    for (std::uint32_t i = 0; i < spec.asks; ++i) asks.push_back(random_ask(spec, random));
+    text = tiny_prompt(spec.vocabulary, 40, 77);
   }
 
   /// Options for an engine that runs requests alone.
   [[nodiscard]] EngineOptions options() const {
     EngineOptions o;
-    o.context = kScheduleContext;
+    o.context = spec.context();
     o.kv_type = spec.kv;
     o.numerics.act = spec.act;
     o.logit_rows = 64;
