@@ -27,6 +27,8 @@ def fault(name, text, included):
         return "is neither Mp11 nor Hana"
     if included in ("thread", "future") and "thread_pool" not in name:
         return "belongs in the default thread pool (thread_pool.hpp) alone"
+    if included == "span" and name != "zrt/core/span.hpp":
+        return "belongs in zrt/core/span.hpp alone, whose Span asks no iterator concepts"
     if INTRINSICS.match(included) and not name.startswith("zrt/backend/cpu/"):
         return "belongs below zrt/backend/cpu/ alone"
     return None

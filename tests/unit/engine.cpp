@@ -393,9 +393,9 @@ TEST_F(EngineTest, ACallableMaySubmitAndCancelAndNothingElse) {
     EXPECT_TRUE(refused(engine->save(*second)));
     EXPECT_TRUE(refused(engine->restore({}, talk(2))));
     if (!third) {
-      const auto id = engine->submit(talk(6));
-      EXPECT_TRUE(id);
-      if (id) third = *id;
+      const auto more = engine->submit(talk(6));
+      EXPECT_TRUE(more);
+      if (more) third = *more;
     }
     return true;
   };
