@@ -15,6 +15,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <support/characters.hpp>
 #include <support/engines.hpp>
 #include <vector>
 
@@ -208,7 +209,7 @@ TEST_F(EngineTest, StopStringsCutTheStreamExactly) {
     ASSERT_GT(all.text.size(), 8u);
     const std::size_t at = random.below(all.text.size() - 4);
     const std::size_t length = 1 + random.below(4);
-    const std::string stop = all.text.substr(at, length);
+    const std::string stop = test::whole_characters(all.text, at, at + length);
     const std::string_view stops[] = {"never said by anybody", stop};
     Request request = talk(24, seed);
     request.stop_strings = stops;
@@ -224,7 +225,7 @@ TEST_F(EngineTest, StopStringsCutTheStreamExactly) {
 TEST_F(EngineTest, AStopStringThatNeverComesHoldsNothingBackForGood) {
   const auto engine = open();
   const Answer all = run(*engine, talk(24));
-  const std::string longer = all.text.substr(all.text.size() / 2) + "?";
+  const std::string longer = test::whole_characters(all.text, all.text.size() / 2, all.text.size()) + "?";
   const std::string_view stops[] = {longer};
   Request request = talk(24);
   request.stop_strings = stops;
@@ -241,7 +242,8 @@ TEST_F(EngineTest, TheEndGivesOutAllThatStopStringsHeldBack) {
   for (std::uint64_t seed = 0; seed < 200 && ends < 5; ++seed) {
     const Answer all = run(*engine, talk(12, seed));
     if (!all.text.ends_with("\xef\xbf\xbd") || all.text.size() < 4) continue;
-    const std::string before = all.text.substr(all.text.size() - 4, 1) + "never said";
+    const std::size_t end = all.text.size() - 3;
+    const std::string before = test::whole_characters(all.text, end - 1, end) + "never said";
     const std::string_view stops[] = {before, "\xef\xbf\xbdnever said"};
     Request request = talk(12, seed);
     request.stop_strings = stops;
