@@ -7,6 +7,7 @@
 #include <zrt/backend/cpu/kernels/dot16.inc.hpp>
 #include <zrt/backend/cpu/kernels/blocks.inc.hpp>
 #include <zrt/backend/cpu/kernels/k_blocks.inc.hpp>
+#include <zrt/backend/cpu/kernels/k_panels.inc.hpp>
 #include <zrt/backend/cpu/kernels/round.inc.hpp>
 #include <zrt/backend/cpu/kernels/norm.inc.hpp>
 #include <zrt/backend/cpu/kernels/elementwise.inc.hpp>

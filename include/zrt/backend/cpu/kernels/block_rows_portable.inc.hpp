@@ -4,6 +4,12 @@
 /// What is added to a weight's byte in a panel.
 inline constexpr int kPanelBias = 0;
 
+/// Writes eight words of four bytes, from `at` on, of sixteen rows as [8][16 rows].
+ZRT_ALWAYS_INLINE void words_of_rows(const std::byte* const* rows, std::size_t at, std::byte* out) noexcept {
+  for (std::size_t r = 0; r < 16; ++r)
+    for (std::size_t i = 0; i < 8; ++i) std::memcpy(out + i * 64 + r * 4, rows[r] + at + i * 4, 4);
+}
+
 /// Q8_0: 2 bytes of scale, 32 signed bytes.
 struct Q8Rows {
   static constexpr std::size_t kBytes = 34;

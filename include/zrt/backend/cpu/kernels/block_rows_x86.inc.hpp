@@ -40,6 +40,14 @@ ZRT_ALWAYS_INLINE void store_transposed(const __m256i* rows, std::byte* out) noe
   });
 }
 
+ZRT_ALWAYS_INLINE void words_of_rows(const std::byte* const* rows, std::size_t at, std::byte* out) noexcept {
+  for (std::size_t h = 0; h < 2; ++h) {
+    __m256i eight[8];
+    unroll<8>([&](std::size_t r) ZRT_UNROLLED { eight[r] = load_32(rows[8 * h + r] + at); });
+    store_transposed(eight, out + 32 * h);
+  }
+}
+
 /// Activations of one block, each half twice.
 struct TwiceHalves {
   __m256i first;

@@ -8,7 +8,7 @@
 struct KBlock {
   alignas(64) std::int8_t q[256];
   alignas(64) std::int32_t factor[64];
-  /// With offsets: the sub-scales of the eight runs, then their offsets.
+  /// The sub-scales of the runs; with offsets, of the eight runs, then their offsets.
   alignas(64) std::int32_t runs[16];
   float d = 0.0f;
   float m = 0.0f;
@@ -38,6 +38,7 @@ struct KBlock {
 /// Q4_K and Q5_K: eight runs of 32 with scale and offset. B supplies `integers(block, q)`.
 template <class B, DType kType> struct KOffsetBlock {
   static constexpr bool kHasOffset = true;
+  static constexpr std::size_t kRuns = 8;
   static constexpr std::size_t kBytes = quant::Layout<kType>::kBytes;
 
   static void unpack(const std::byte* block, KBlock& to) noexcept {
@@ -88,6 +89,7 @@ struct Q5KBlock : KOffsetBlock<Q5KBlock, DType::q5_k> {
 /// Q6_K: sixteen runs of 16 with a signed scale.
 struct Q6KBlock {
   static constexpr bool kHasOffset = false;
+  static constexpr std::size_t kRuns = 16;
   static constexpr std::size_t kBytes = quant::Layout<DType::q6_k>::kBytes;
 
   static void unpack(const std::byte* block, KBlock& to) noexcept {
@@ -96,6 +98,7 @@ struct Q6KBlock {
     integers(block, first_halves(stored, next), to.q);
     integers(block + 64, second_halves(stored, next), to.q + 128);
     const I32 scales = load_i8(quant::signed_bytes(block + 192));
+    store_i32(to.runs, scales);
     store_i32(to.factor, spread<0, 4>(scales));
     store_i32(to.factor + 16, spread<4, 4>(scales));
     store_i32(to.factor + 32, spread<8, 4>(scales));

@@ -9,7 +9,7 @@ template <DType kType, class W, class Rows> struct BlockType {
   static constexpr WeightKernels kRow{kType, &widen_row<W>, &dot16_rows<W>, &block_rows<Rows>, quant::Act::q8_32};
 };
 template <DType kType, class K> struct KType {
-  static constexpr WeightKernels kRow{kType, &widen_k_row<K>, &dot16_k_rows<K>, &k_rows<K>, quant::Act::q8_256};
+  static constexpr WeightKernels kRow{kType, &widen_k_row<K>, &dot16_k_rows<K>, &k_products<K>, quant::Act::q8_256};
 };
 
 /// What this variant does with a weight type: one line per type of quant/types.hpp.
