@@ -124,7 +124,7 @@ struct Fault {
 constexpr Fault kFaults[] = {
     {"lds_out_of_range", Errc::spec_violation, "reads 4 bytes at 0x200"},
     {"scratch_out_of_range", Errc::spec_violation, "reads 4 bytes at 0x4000"},
-    {"misaligned_atomic", Errc::spec_violation, "an atomic at 0x200002 is not aligned to 4"},
+    {"misaligned_atomic", Errc::spec_violation, "the address 0x200002 is not aligned to 4, in lane 0"},
     {"misaligned_scalar_load", Errc::spec_violation, "0x200002 is not aligned to 4"},
     {"unknown", Errc::unsupported_opcode,
      "unknown encoding 0xd7ff0000, behind: v_mov_b32_e32 v1, 0, before: v_mov_b32_e32 v2, 1"},
@@ -153,6 +153,41 @@ TEST_P(IsaPrograms, FaultsAreNamed) {
     const std::string text(counters.error().text());
     EXPECT_NE(text.find(f.says), std::string::npos) << text;
     EXPECT_NE(text.find("wave "), std::string::npos) << text;
+  }
+}
+
+/// Loads and stores that a card takes by its alignment mode alone: a queue that asks for alignment refuses each, by way
+/// of the lanes in a run as by that of each for itself.
+TEST_P(IsaPrograms, MisalignedAccessesAreRefusedWhereAlignmentIsAskedFor) {
+  const struct {
+    const char* program;
+    const char* says;
+  } programs[] = {
+      {"misaligned_run", "the address 0x200002 is not aligned to 4, in lane 0"},
+      {"misaligned_lane", "the address 0x200006 is not aligned to 4, in lane 1"},
+      {"misaligned_half", "the address 0x200003 is not aligned to 2, in lane 1"},
+      {"misaligned_store", "the address 0x200006 is not aligned to 4, in lane 0"},
+      {"misaligned_flat", "the address 0x200001 is not aligned to 4, in lane 0"},
+      {"misaligned_scratch", "the address 0x2 is not aligned to 4, in lane 0"},
+      {"misaligned_lds_run", "the address 0x4 is not aligned to 8, in lane 0"},
+      {"misaligned_lds_lane", "the address 0xc is not aligned to 16, in lane 1"},
+      {"misaligned_lds_pair", "the address 0x4 is not aligned to 8, in lane 1"},
+      {"misaligned_lds_pair_load", "the address 0x4 is not aligned to 8, in lane 1"},
+  };
+  for (const auto& p : programs) {
+    SCOPED_TRACE(p.program);
+    for (const bool any : {true, false}) {
+      Machine m(p.program, GetParam());
+      m.use_scratch();
+      m.dispatch.threads = {32, 1, 1};
+      m.dispatch.any_address = any;
+      const auto counters = m.run();
+      ASSERT_EQ(counters.has_value(), any) << (any ? counters.error().text() : "");
+      if (any) continue;
+      EXPECT_EQ(counters.error().code(), Errc::spec_violation);
+      const std::string text(counters.error().text());
+      EXPECT_NE(text.find(p.says), std::string::npos) << text;
+    }
   }
 }
 

@@ -44,6 +44,7 @@ class KernelMachine {
     dispatch_.user_data[0] = static_cast<std::uint32_t>(kArguments);
     dispatch_.user_data[1] = static_cast<std::uint32_t>(kArguments >> 32);
     dispatch_.instruction_limit = 1u << 24;
+    dispatch_.any_address = false;
     map(kCode, code_, Permission::read | Permission::execute, "code");
   }
 

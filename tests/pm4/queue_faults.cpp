@@ -142,6 +142,19 @@ TYPED_TEST(QueueFaults, AKernelTouchesMemoryThatIsNotMapped) {
   b.go_on();
 }
 
+TYPED_TEST(QueueFaults, AKernelLoadsWordsThatAreNotAligned) {
+  Bench<TypeParam> b;
+  ASSERT_EQ(b.run(), "");
+  b.set_arguments(b.page->address() + 2);
+  const auto fence = b.transport->submit(b.step());
+  ASSERT_TRUE(fence);
+  const auto waited = b.transport->wait(*fence, kSecond);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code(), Errc::limit_exceeded);
+  EXPECT_NE(text(waited).find("is not aligned to 4"), std::string::npos) << text(waited);
+  b.go_on();
+}
+
 TYPED_TEST(QueueFaults, AKernelNeverEnds) {
   Bench<TypeParam> b;
   // s_branch to itself.

@@ -97,6 +97,53 @@ PROGRAMS = {
         s_load_b32 s4, s[0:1], 0x2
         {wait_scalar}
         s_endpgm""",
+    # Runs on a card that takes any address; one that drops the low bits would give others.
+    "misaligned_run": """
+        v_lshlrev_b32 v1, 2, v0
+        global_load_b32 v2, v1, s[0:1] offset:2
+        {wait_load}
+        s_endpgm""",
+    "misaligned_lane": """
+        v_mul_u32_u24 v1, 6, v0
+        global_load_b32 v2, v1, s[0:1]
+        {wait_load}
+        s_endpgm""",
+    "misaligned_half": """
+        v_mul_u32_u24 v1, 3, v0
+        global_load_u16 v2, v1, s[0:1]
+        {wait_load}
+        s_endpgm""",
+    "misaligned_store": """
+        v_lshlrev_b32 v1, 3, v0
+        v_mov_b32 v2, 1
+        global_store_b64 v1, v[2:3], s[0:1] offset:6
+        s_endpgm""",
+    "misaligned_flat": """
+        v_lshl_add_u32 v2, v0, 2, s0
+        v_mov_b32 v3, s1
+        flat_store_b32 v[2:3], v0 offset:1
+        s_endpgm""",
+    "misaligned_scratch": """
+        scratch_store_b32 off, v0, off offset:2
+        s_endpgm""",
+    "misaligned_lds_run": """
+        v_lshlrev_b32 v1, 3, v0
+        ds_load_b64 v[2:3], v1 offset:4
+        {wait_lds}
+        s_endpgm""",
+    "misaligned_lds_lane": """
+        v_mul_u32_u24 v1, 12, v0
+        ds_store_b128 v1, v[2:5]
+        s_endpgm""",
+    "misaligned_lds_pair": """
+        v_lshlrev_b32 v1, 2, v0
+        ds_store_2addr_b64 v1, v[2:3], v[4:5] offset0:0 offset1:1
+        s_endpgm""",
+    "misaligned_lds_pair_load": """
+        v_lshlrev_b32 v1, 2, v0
+        ds_load_2addr_b64 v[2:5], v1 offset0:0 offset1:1
+        {wait_lds}
+        s_endpgm""",
     "unknown": """
         v_mov_b32 v1, 0
         .long 0xd7ff0000

@@ -10,6 +10,16 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 /// The address spaces of vector memory instructions.
 enum class Segment : u8 { flat, global, scratch, local };
 
+/// What the address of a vector load or store of so many bytes is a multiple of. Drivers set their queues to take any
+/// address (SH_MEM_CONFIG.ALIGNMENT_MODE), which no call of theirs tells; else a card drops the low bits. So the modelled
+/// queues want the size of the access or a word, and of local memory, where a wide access is one only by that mode, all
+/// of the size.
+[[nodiscard]] inline unsigned alignment_of(const Wave& w, Segment segment, unsigned bytes) noexcept {
+  if (w.group->any_address) return 1;
+  const unsigned whole = std::bit_ceil(bytes);
+  return segment == Segment::local || whole < 4 ? whole : 4;
+}
+
 /// Local memory at `address`, or null where the workgroup has none there.
 [[nodiscard]] inline std::byte* local_memory(Wave& w, u64 address, u64 bytes) noexcept {
   const Span<std::byte> lds = w.group->lds;
@@ -56,14 +66,17 @@ enum class Segment : u8 { flat, global, scratch, local };
 /// The addresses of all lanes, in one pass: where they lie, and what of them follows each other.
 struct AddressSpread {
   u64 low = 0, high = 0;
+  u64 bits = 0;          ///< that some address has
   unsigned repeats = 0;  ///< lanes with the address of the lane before
   unsigned runs = 1;     ///< of lanes that lie side by side
 
-  AddressSpread(const u64* address, unsigned bytes) noexcept : low(address[0]), high(address[kLanes - 1]) {
+  AddressSpread(const u64* address, unsigned bytes) noexcept
+      : low(address[0]), high(address[kLanes - 1]), bits(address[0]) {
     u64 backwards = 0;
     for (unsigned i = 1; i < kLanes; ++i) {
       const u64 step = address[i] - address[i - 1];
       backwards |= step;
+      bits |= address[i];
       repeats += step == 0 ? 1u : 0u;
       runs += step != 0 && step != bytes ? 1u : 0u;
     }
@@ -131,6 +144,14 @@ ZRT_NOINLINE inline Flow memory_fault(Wave& w, const Decoded& d, u64 address, u6
   w.fault = {address, bytes, store ? Permission::write : Permission::read, region != nullptr};
   return fault(w, d, Errc::spec_violation, store ? "writes " : "reads ", bytes, " bytes at ", at.view(),
                region == nullptr ? ", which is not mapped, in lane " : ", which its region forbids, in lane ", lane);
+}
+
+/// Says which address is not aligned.
+ZRT_NOINLINE inline Flow misaligned(Wave& w, const Decoded& d, u64 address, unsigned alignment,
+                                    unsigned lane) noexcept {
+  const Name at = hex(address);
+  return fault(w, d, Errc::spec_violation, "the address ", at.view(), " is not aligned to ", alignment, ", in lane ",
+               lane);
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

@@ -98,6 +98,8 @@ class CommandProcessor {
 
   /// The queue starts without masks of compute units, on a card of so many shader engines; see ComputeState.
   void require_masks(std::uint32_t engines) noexcept { state_.require_masks(engines); }
+  /// From now on vector accesses of kernels must be aligned, which the hardware asks of none; see alignment_of().
+  void require_alignment() noexcept { any_address_ = false; }
   /// The next RELEASE_MEM does nothing, as if the chip had lost it.
   void lose_next_fence() noexcept { loses_fence_ = true; }
   /// Whether the last packet is a wait that is not over.
@@ -174,6 +176,7 @@ class CommandProcessor {
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return {};
     if (auto r = coherence_.begin_dispatch(memory_, counters_.dispatches); !r) return r;
     described->coherence = &coherence_;
+    described->any_address = any_address_;
     described->fault = &fault_.access;
     fault_.dispatch = counters_.dispatches;
     if (auto r = dispatch(std::as_const(*described), memory_); !r) return r;
@@ -315,6 +318,7 @@ class CommandProcessor {
   std::size_t buffer_at_ = 0;
   bool waiting_ = false;
   bool loses_fence_ = false;
+  bool any_address_ = true;
   Error wait_{};
   std::uint64_t clock_ = 0;
   std::uint64_t packets_left_ = 0;

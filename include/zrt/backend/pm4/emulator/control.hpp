@@ -187,10 +187,7 @@ inline Flow scalar_load(Wave& w, const Decoded& d) noexcept {
   const u64 base = detail::scalar_argument<u64>(w, d.src[0]);
   const u64 address = base + scalar_word(w, d.src[1], 0) + static_cast<u64>(i64{d.offset});
   const unsigned alignment = bytes < 4 ? bytes : 4;
-  if (address % alignment != 0) {
-    const Name at = hex(address);
-    return fault(w, d, Errc::spec_violation, "a scalar load at ", at.view(), " is not aligned to ", alignment);
-  }
+  if (address % alignment != 0) return misaligned(w, d, address, alignment, 0);
   const Region* region = w.group->memory->find(address, bytes);
   if (region == nullptr || !allows(region->permission, Permission::read))
     return memory_fault(w, d, address, bytes, false, 0);

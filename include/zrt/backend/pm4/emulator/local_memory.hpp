@@ -18,6 +18,7 @@ template <unsigned kWords, unsigned kStride> Flow load_two(Wave& w, const Decode
       if ((active >> i & 1u) == 0) continue;
       for (unsigned n = 0; n < 2; ++n) {
         const u64 at = u64{address[i]} + static_cast<u64>(n == 0 ? d.offset : d.offset1) * kBytes * kStride;
+        if (at % alignment_of(w, Segment::local, kBytes) != 0) return misaligned(w, d, at, kBytes, half * kLanes + i);
         const std::byte* memory = local_memory(w, at, kBytes);
         if (memory == nullptr) return memory_fault(w, d, at, kBytes, false, half * kLanes + i);
         for (unsigned word = 0; word < kWords; ++word)
@@ -38,12 +39,16 @@ template <unsigned kWords, unsigned kStride> Flow store_two(Wave& w, const Decod
     const u32 active = w.exec(half);
     const u32* address = w.vgpr(half, d.src[0].index);
     if (active == ~u32{0}) {
-      u32 highest = 0;
-      for (unsigned i = 0; i < kLanes; ++i) highest = address[i] > highest ? address[i] : highest;
+      u32 highest = 0, bits = 0;
+      for (unsigned i = 0; i < kLanes; ++i) {
+        highest = address[i] > highest ? address[i] : highest;
+        bits |= address[i];
+      }
       const u64 offset[2] = {static_cast<u64>(d.offset) * kBytes * kStride,
                              static_cast<u64>(d.offset1) * kBytes * kStride};
       const u64 further = offset[0] > offset[1] ? offset[0] : offset[1];
-      if (local_memory(w, 0, highest + further + kBytes) != nullptr) {
+      if (bits % alignment_of(w, Segment::local, kBytes) == 0 &&
+          local_memory(w, 0, highest + further + kBytes) != nullptr) {
         // Lane after lane: of two that meet the later one's value stays.
         for (unsigned i = 0; i < kLanes; ++i)
           for (unsigned n = 0; n < 2; ++n)
@@ -58,6 +63,7 @@ template <unsigned kWords, unsigned kStride> Flow store_two(Wave& w, const Decod
       if ((active >> i & 1u) == 0) continue;
       for (unsigned n = 0; n < 2; ++n) {
         const u64 at = u64{address[i]} + static_cast<u64>(n == 0 ? d.offset : d.offset1) * kBytes * kStride;
+        if (at % alignment_of(w, Segment::local, kBytes) != 0) return misaligned(w, d, at, kBytes, half * kLanes + i);
         std::byte* memory = local_memory(w, at, kBytes);
         if (memory == nullptr) return memory_fault(w, d, at, kBytes, true, half * kLanes + i);
         for (unsigned word = 0; word < kWords; ++word)

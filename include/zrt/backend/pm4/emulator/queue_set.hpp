@@ -64,6 +64,7 @@ class QueueSet {
                                  const std::array<std::uint64_t, 5>& buffers) noexcept {
     auto queue = Owned<HostedQueue>::make(allocator_, memory, *card_.target, allocator_);
     if (!queue || !(*queue)->ring.open(next_, place)) return nullptr;
+    (*queue)->ring.processor().require_alignment();
     (*queue)->doorbell = doorbell;
     (*queue)->buffers = buffers;
     if (!queues_.push_back(std::move(*queue))) return nullptr;

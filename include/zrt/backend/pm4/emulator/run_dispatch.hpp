@@ -164,6 +164,7 @@ class DispatchRun {
     g.memory = &memory_;
     g.counters = &b.counters;
     g.coherence = d_.coherence;
+    g.any_address = d_.any_address;
     g.kernels = kernels_;
     g.isa = d_.isa;
     g.waves = shape_.waves;

@@ -36,14 +36,18 @@ struct Addresses {
   }
 };
 
+/// Where an access goes: the apertures of a flat one lead to the other segments.
+[[nodiscard]] constexpr Segment segment_of(Segment segment, u64 address) noexcept {
+  if (segment != Segment::flat) return segment;
+  const auto high = static_cast<u32>(address >> 32);
+  return high == kSharedAperture ? Segment::local : high == kPrivateAperture ? Segment::scratch : Segment::global;
+}
+
 /// Moves the bytes of one lane's access between memory and `data`; false where the address is bad.
-[[nodiscard]] inline bool move_lane(Wave& w, u64 address, Segment segment, unsigned bytes, bool store, u32 lane,
+[[nodiscard]] inline bool move_lane(Wave& w, u64 address, Segment instruction, unsigned bytes, bool store, u32 lane,
                                     std::byte* data, TrafficMeter& meter) noexcept {
-  if (segment == Segment::flat) {
-    const auto high = static_cast<u32>(address >> 32);
-    segment = high == kSharedAperture ? Segment::local : high == kPrivateAperture ? Segment::scratch : Segment::global;
-    if (segment != Segment::global) address = static_cast<u32>(address);
-  }
+  const Segment segment = segment_of(instruction, address);
+  if (instruction == Segment::flat && segment != Segment::global) address = static_cast<u32>(address);
   const Permission wanted = store ? Permission::write : Permission::read;
   if (segment == Segment::local) {
     std::byte* at = local_memory(w, address, bytes);
@@ -118,17 +122,19 @@ template <Segment kSegment>
 [[nodiscard]] LaneMemory lane_memory(Wave& w, const Addresses& a, u32 active, unsigned bytes, bool store) noexcept {
   if (kSegment != Segment::global && kSegment != Segment::local) return {};
   const AddressSpread spread(a.lane, bytes);
-  u64 low = spread.low, high = spread.high;
+  u64 low = spread.low, high = spread.high, bits = spread.bits;
   if (active != ~u32{0}) {
     low = ~u64{0};
-    high = 0;
+    high = bits = 0;
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
       low = a.lane[i] < low ? a.lane[i] : low;
       high = a.lane[i] > high ? a.lane[i] : high;
+      bits |= a.lane[i];
     }
   }
   const u64 reach = high - low;
+  if (bits % alignment_of(w, kSegment, bytes) != 0) return {};
   if (active == 0 || reach > u64{1} << 48) return {};
   if constexpr (kSegment == Segment::local) {
     if (local_memory(w, low, reach + bytes) == nullptr) return {};
@@ -179,6 +185,9 @@ template <Segment kSegment>
   const u64 span = p.pattern == LanePattern::run ? u64{kLanes} * bytes : bytes;
   u64 address = offsets[0] + static_cast<u64>(i64{d.offset});
   if constexpr (kSegment == Segment::local) {
+    if (address % alignment_of(w, kSegment, bytes) != 0) return {};
+    // Of lanes of 12 bytes in a run not all are.
+    if (p.pattern == LanePattern::run && !std::has_single_bit(bytes) && !w.group->any_address) return {};
     p.at = local_memory(w, address, span);
     if (p.at != nullptr) w.group->counters->lds_bytes += u64{kLanes} * bytes;
     return p;
@@ -192,6 +201,7 @@ template <Segment kSegment>
       if (differ != 0) return {};
       address += u64{high[0]} << 32;
     }
+    if (address % alignment_of(w, kSegment, bytes) != 0) return {};
     const Region* region = region_of(w, address, span, store ? Permission::write : Permission::read);
     if (region == nullptr) return {};
     if (w.group->coherence != nullptr &&
@@ -250,6 +260,9 @@ template <Segment kSegment> Flow vector_load(Wave& w, const Decoded& d) noexcept
     TrafficMeter meter(w, access.bytes, false);
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
+      if (const unsigned alignment = alignment_of(w, segment_of(kSegment, a.lane[i]), access.bytes);
+          a.lane[i] % alignment != 0)
+        return misaligned(w, d, a.lane[i], alignment, half * kLanes + i);
       std::byte data[16]{};
       if (!move_lane(w, a.lane[i], kSegment, access.bytes, false, half * kLanes + i, data, meter))
         return memory_fault(w, d, a.lane[i], access.bytes, false, half * kLanes + i);
@@ -291,6 +304,9 @@ template <Segment kSegment> Flow vector_store(Wave& w, const Decoded& d) noexcep
     }
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((active >> i & 1u) == 0) continue;
+      if (const unsigned alignment = alignment_of(w, segment_of(kSegment, a.lane[i]), access.bytes);
+          a.lane[i] % alignment != 0)
+        return misaligned(w, d, a.lane[i], alignment, half * kLanes + i);
       std::byte data[16]{};
       for (unsigned word = 0; word == 0 || word * 4 < access.bytes; ++word) {
         const u32 value = from[word * kLanes + i];
@@ -332,10 +348,7 @@ template <Segment kSegment, auto F, class T> struct AtomicFunction {
       for (unsigned i = 0; i < kLanes; ++i) {
         if ((active >> i & 1u) == 0) continue;
         const u64 address = a.lane[i];
-        if (address % sizeof(T) != 0) {
-          const Name at = hex(address);
-          return fault(w, d, Errc::spec_violation, "an atomic at ", at.view(), " is not aligned to ", sizeof(T));
-        }
+        if (address % sizeof(T) != 0) return misaligned(w, d, address, sizeof(T), half * kLanes + i);
         std::byte* memory = nullptr;
         if (local) {
           memory = local_memory(w, address, sizeof(T));

@@ -26,6 +26,7 @@ struct Workgroup {
   const AddressSpace* memory = nullptr;
   Counters* counters = nullptr;
   Coherence* coherence = nullptr;
+  bool any_address = true;  ///< as of Dispatch
   LaneKernels kernels{};
   Isa isa = Isa::gfx12;
   u32 waves = 0;
