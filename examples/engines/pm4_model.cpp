@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/engines/pm4_model.cpp: the one place where the interpreter of the device model is compiled.
+#include "pm4_model.hpp"
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
-
-#include <pm4.hpp>
 
 namespace engines {
 

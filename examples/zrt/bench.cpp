@@ -152,7 +152,7 @@ Json overhead_json(std::uint32_t threads) {
 }  // namespace
 
 int bench(const BenchOptions& o) {
-  // A modelled card is as slow as its interpreter: what it does is counted, not timed.
+  // The host's memory and arithmetic say nothing of a card.
   if (o.model.backend == "pm4") return bench_card(o);
   std::unique_ptr<Machine> machine;
   const Json overhead = overhead_json(o.model.threads);

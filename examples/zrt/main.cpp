@@ -76,16 +76,27 @@ void add_path(CLI::App& app, std::string& path) {
   app.add_option("-m,--model", path, "GGUF file")->required()->envname("ZRT_MODEL");
 }
 
+CLI::Option* add_device(CLI::App& app, CardChoice& card) {
+  return app.add_option(
+      "--device", card.device,
+      "AMD card: emulated-gfx1201, or another processor, is a modelled one; without it, the machine's own");
+}
+CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
+  return app.add_option("--tier", card.tier, "Way to the card's queues; without it, the first that works")
+      ->check(CLI::IsMember(tiers()));
+}
+
 void add_model(CLI::App& app, ModelOptions& model) {
   add_path(app, model.path);
   app.add_option("--backend", model.backend, "cpu, reference, or pm4 for an AMD card")
       ->check(CLI::IsMember(backends()))
       ->capture_default_str();
-  app.add_option("--device", model.device,
-                 "Card of backend pm4: emulated-gfx1201 or emulated-gfx1100; without it, the machine's own");
-  app.parse_complete_callback([&model] {
-    if (!model.device.empty() && !has_devices(model.backend))
-      throw CLI::ValidationError("--device", "backend " + model.backend + " has no devices");
+  const CLI::Option* const device = add_device(app, model.card);
+  const CLI::Option* const tier = add_tier(app, model.card);
+  app.parse_complete_callback([&model, device, tier] {
+    for (const CLI::Option* option : {device, tier})
+      if (option->count() != 0 && !has_devices(model.backend))
+        throw CLI::ValidationError(option->get_name(), "backend " + model.backend + " has no devices");
   });
   app.add_option("-t,--threads", model.threads, "Workers of a step")
       ->check(kDecimal)
@@ -288,18 +299,17 @@ void add_pm4_run(CLI::App& app, Pm4RunOptions& o) {
 }
 
 void add_pm4_card(CLI::App& app, Pm4CardOptions& o) {
-  app.add_option("--device", o.device, "emulated-gfx1201 or emulated-gfx1100; without it, the machine's own card");
-  app.add_option("--kernel", o.kernel, "Linux of a modelled card")
+  add_device(app, o.card);
+  app.add_option("--kernel", o.card.kernel, "Linux of a modelled card")
       ->check(CLI::IsMember({"6.8", "6.12", "6.16"}))
       ->capture_default_str();
 }
-void add_pm4_way(CLI::App& app, Pm4CardOptions& o) {
+void add_pm4_tier(CLI::App& app, Pm4CardOptions& o) {
   add_pm4_card(app, o);
-  app.add_option("--way", o.way, "Way to the card's queues; without it, the first that works")
-      ->check(CLI::IsMember({"kfd", "user-queue"}));
+  add_tier(app, o.card);
 }
 void add_pm4_memtest(CLI::App& app, Pm4CardOptions& o) {
-  add_pm4_way(app, o);
+  add_pm4_tier(app, o);
   app.add_option("--cycles", o.cycles, "How many")->check(kDecimal)->capture_default_str();
 }
 
@@ -364,7 +374,7 @@ int run(int argc, char** argv) {
   add(*pm4, "probe", "Which ways to a card's queues work, and why the others do not", &add_pm4_card, &pm4_probe,
       status);
   add(*pm4, "memtest", "Make and give back queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
-  add(*pm4, "selftest", "Packets and kernels once on a card, held to what they should do", &add_pm4_way, &pm4_selftest,
+  add(*pm4, "selftest", "Packets and kernels once on a card, held to what they should do", &add_pm4_tier, &pm4_selftest,
       status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   try {

@@ -7,7 +7,7 @@ namespace {
 
 struct BackendRow {
   std::string_view name;
-  Opened (*open)(const std::string& path, const zrt::EngineOptions& options, const std::string& device);
+  Opened (*open)(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card);
   bool has_devices = false;
 };
 
@@ -35,7 +35,7 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options) {
   options.threads = model.threads;
   for (const BackendRow& backend : kBackendRows) {
     if (backend.name != model.backend) continue;
-    return backend.open(model.path, options, model.device);
+    return backend.open(model.path, options, model.card);
   }
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
 }

@@ -19,11 +19,18 @@ namespace program {
 using OnToken = std::function<bool(zrt::RequestId, const zrt::Token&)>;
 using Choose = std::function<std::int32_t(std::uint32_t position, std::span<const float> logits)>;
 
+/// A card of backend pm4, and the way to its queues.
+struct CardChoice {
+  std::string device{};         ///< emulated-<target>, or empty for the machine's own card
+  std::string kernel = "6.16";  ///< of a modelled card
+  std::string tier{};           ///< one of tiers(), or empty for the first that works
+};
+
 /// What the subcommands have in common.
 struct ModelOptions {
   std::string path;
   std::string backend = "cpu";
-  std::string device{};  ///< of backend pm4: emulated-<target>, or empty for the machine's own card
+  CardChoice card{};
   std::uint32_t threads = 1;
 };
 
@@ -69,13 +76,16 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 
 [[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options);
 [[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options);
-[[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const std::string& device);
+[[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card);
 
 /// The backends of this program, by name.
 [[nodiscard]] std::vector<std::string> backends();
 
-/// Whether the backend of that name takes a --device.
+/// Whether the backend of that name takes a --device and a --tier.
 [[nodiscard]] bool has_devices(std::string_view name);
+
+/// The ways to a card's queues, as the command line spells them.
+[[nodiscard]] std::vector<std::string> tiers();
 
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);

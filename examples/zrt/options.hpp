@@ -110,9 +110,7 @@ struct Pm4RunOptions {
 
 /// A card, or a modelled one.
 struct Pm4CardOptions {
-  std::string device{};         ///< emulated-<target>, or empty for the machine's own card
-  std::string kernel = "6.16";  ///< of a modelled card
-  std::string way{};            ///< kfd or user-queue; empty for the first that works
+  CardChoice card;
   std::uint64_t cycles = 10000;
 };
 

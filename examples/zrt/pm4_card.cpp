@@ -11,24 +11,8 @@ namespace program {
 
 namespace pm4 = zrt::pm4;
 
-zrt::Result<std::unique_ptr<CardOs>> CardOs::make(const Pm4CardOptions& o, std::uint64_t video_bytes) {
-  auto card = std::make_unique<CardOs>();
-  if (o.device.empty()) return card;
-  const auto target = modelled_target(o.device);
-  if (!target) return zrt::pass(target);
-  for (const pm4::emulator::KernelVersion& kernel : pm4::emulator::kKernels)
-    if (kernel.name == o.kernel)
-      card->model_.emplace(pm4::emulator::Card{.target = *target, .video_bytes = video_bytes, .kernel = kernel});
-  return card;
-}
-
-std::optional<pm4::Tier> forced_tier(const Pm4CardOptions& o) {
-  if (o.way.empty()) return std::nullopt;
-  return o.way == "kfd" ? pm4::Tier::kfd : pm4::Tier::user_queue;
-}
-
 int pm4_probe(const Pm4CardOptions& o) {
-  const auto card = CardOs::make(o, kModelledBytes);
+  const auto card = CardSystem::make(o.card);
   if (!card) return failed(card.error());
   std::string text, chosen;
   for (const pm4::Tier tier : pm4::kTiers) {
@@ -117,11 +101,11 @@ zrt::Result<MemtestCounts> cycle(const CardDevice& device, std::uint64_t cycles,
 
 int pm4_memtest(const Pm4CardOptions& o) {
   // Little video memory, so that a modelled card runs out of it now and then.
-  const auto card = CardOs::make(o, std::uint64_t{32} << 20);
+  const auto card = CardSystem::make(o.card, std::uint64_t{32} << 20);
   if (!card) return failed(card.error());
   std::string text;
   {
-    const auto device = CardDevice::open((*card)->os(), forced_tier(o));
+    const auto device = CardDevice::open((*card)->os(), forced_tier(o.card));
     if (!device) return failed(device.error());
     const auto counts = cycle(*device, o.cycles, std::uint64_t{8} << 20);
     if (!counts) return failed(counts.error());
@@ -130,7 +114,7 @@ int pm4_memtest(const Pm4CardOptions& o) {
            std::to_string(counts->submissions) + " submissions, " + std::to_string(counts->refused) +
            " times out of memory; every byte of video memory is back\n";
   }
-  if ((*card)->model() != nullptr && !(*card)->model()->live().none())
+  if ((*card)->modelled() != nullptr && !(*card)->modelled()->model().live().none())
     return failed("the modelled process still holds something");
   if (!print(text)) return cannot_write("stdout");
   return kOk;

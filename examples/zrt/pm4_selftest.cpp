@@ -181,9 +181,9 @@ template <class Target> int selftest(const CardDevice& device) {
 }  // namespace
 
 int pm4_selftest(const Pm4CardOptions& o) {
-  const auto card = CardOs::make(o, kModelledBytes);
+  const auto card = CardSystem::make(o.card);
   if (!card) return failed(card.error());
-  const auto device = CardDevice::open((*card)->os(), forced_tier(o));
+  const auto device = CardDevice::open((*card)->os(), forced_tier(o.card));
   if (!device) return failed(device.error());
   if (device->target().generation == pm4::Generation::gfx11) return selftest<pm4::Gfx1100>(*device);
   return selftest<pm4::Gfx1201>(*device);

@@ -2,21 +2,34 @@
 // tests/pm4/engine_card.hpp: an engine on a modelled card, and small requests.
 #pragma once
 
+#include <array>
 #include <pm4.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace zrt::test {
 
+/// A processor, and the way to its queues.
+struct CardWay {
+  std::string_view target;
+  pm4::Tier tier;
+
+  [[nodiscard]] std::string name() const {
+    return std::string(target) + (tier == pm4::Tier::kfd ? "_kfd" : "_user_queue");
+  }
+};
+/// Each processor by each way.
+inline constexpr std::array kCardWays{CardWay{"gfx1201", pm4::Tier::kfd}, CardWay{"gfx1100", pm4::Tier::user_queue},
+                                      CardWay{"gfx1201", pm4::Tier::user_queue}, CardWay{"gfx1100", pm4::Tier::kfd}};
+
 /// An engine on a modelled card, and the card.
 struct OnCard {
-  /// One card is reached by a user queue, the other by /dev/kfd.
-  OnCard(const std::string& target, const std::string& path, const EngineOptions& options,
-         const ThreadHook& threads = {})
-      : card({.target = pm4::find_target(target),
-              .kernel = target == "gfx1100" ? pm4::emulator::kLinux6_16 : pm4::emulator::kLinux6_12},
-             threads),
-        engine(Engine<Pm4Backend>::open(path, options, {.os = &card.os(), .kernels = engines::kernels()})) {}
+  /// The kernel offers both ways to the card's queues; one is forced.
+  OnCard(const CardWay& way, const std::string& path, const EngineOptions& options, const ThreadHook& threads = {})
+      : card({.target = pm4::find_target(way.target), .kernel = pm4::emulator::kLinux6_16}, threads),
+        engine(Engine<Pm4Backend>::open(path, options,
+                                        {.os = &card.os(), .kernels = engines::kernels(), .tier = way.tier})) {}
 
   [[nodiscard]] std::string why(const Error& error) {
     return std::string(error.text()) + " / " + std::string(card.model().refusal()) + " / " +

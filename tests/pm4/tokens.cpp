@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <pm4/engine_card.hpp>
 #include <string>
 #include <support/engines.hpp>
@@ -23,7 +24,12 @@ using Card = pm4::emulator::Card;
 
 const std::string kBard = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 
+/// Each once, however many cards are held to them.
 std::vector<std::int32_t> reference_tokens(const std::string& path, const Request& request) {
+  static std::map<std::string, std::vector<std::int32_t>> known;
+  const std::string key = path + '\n' + std::string(request.prompt) + '\n' + std::to_string(request.max_tokens) + '\n' +
+                          std::to_string(request.sampling.temperature);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
   const auto engine = open_engine(On::reference, path, small());
   EXPECT_TRUE(engine) << engine.error().text();
   std::vector<std::int32_t> tokens;
@@ -33,7 +39,7 @@ std::vector<std::int32_t> reference_tokens(const std::string& path, const Reques
     return true;
   });
   EXPECT_TRUE(done) << done.error().text();
-  return tokens;
+  return known[key] = tokens;
 }
 
 /// 64 tokens of three prompts and of each file where ZRT_PM4_LONG is set, else a few of one.
@@ -48,15 +54,16 @@ std::vector<std::string> prompts() {
   return {"ROMEO:\n", "Shall I compare thee", "To be, or not to be"};
 }
 
-class Pm4Tokens : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Targets, Pm4Tokens, testing::Values("gfx1201", "gfx1100"),
-                         [](const auto& target) { return std::string(target.param); });
+class Pm4Tokens : public testing::TestWithParam<CardWay> {};
+INSTANTIATE_TEST_SUITE_P(Ways, Pm4Tokens, testing::ValuesIn(kCardWays),
+                         [](const auto& way) { return way.param.name(); });
 
 TEST_P(Pm4Tokens, GreedyTokensOfBardAreTheReferences) {
   for (const std::string& file : bard_files()) {
     SCOPED_TRACE(file);
     OnCard on(GetParam(), file, small());
     ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+    EXPECT_EQ(on.engine->device().transport().device().tier(), GetParam().tier);
     for (const std::string& prompt : prompts()) {
       const Request request = greedy(prompt, long_form() ? 64 : 4);
       std::vector<std::int32_t> tokens;
@@ -72,7 +79,12 @@ TEST_P(Pm4Tokens, GreedyTokensOfBardAreTheReferences) {
   }
 }
 
-TEST_P(Pm4Tokens, RequestsJoinAndLeaveWithoutANewRecord) {
+/// What the way to a queue has no part in: each processor and each way once, and all pairs in the long form.
+class Pm4Steps : public testing::TestWithParam<CardWay> {};
+INSTANTIATE_TEST_SUITE_P(Ways, Pm4Steps, testing::ValuesIn(std::span(kCardWays).first(long_form() ? 4 : 2)),
+                         [](const auto& way) { return way.param.name(); });
+
+TEST_P(Pm4Steps, RequestsJoinAndLeaveWithoutANewRecord) {
   constexpr std::uint32_t kSlots = 3;
   OnCard on(GetParam(), kBard, small(kSlots));
   ASSERT_TRUE(on.engine) << on.why(on.engine.error());
@@ -135,7 +147,7 @@ double relative_rms(const Logits& a, const Logits& b) {
   return size > 0.0 ? std::sqrt(difference / size) : difference;
 }
 
-TEST_P(Pm4Tokens, LogitsOfTheGoldenFilesAreTheReferences) {
+TEST_P(Pm4Steps, LogitsOfTheGoldenFilesAreTheReferences) {
   if (!std::filesystem::exists(ZRT_SHARED_DIR "/golden/arch"))
     GTEST_SKIP() << "SKIPPED: there is no " << ZRT_SHARED_DIR << "/golden/arch";
   // Every weight type that kernels read, biases of projections, norms of heads, tables of rope factors.
@@ -160,7 +172,7 @@ TEST_P(Pm4Tokens, LogitsOfTheGoldenFilesAreTheReferences) {
   }
 }
 
-TEST_P(Pm4Tokens, SamplesBehindTheFence) {
+TEST_P(Pm4Steps, SamplesBehindTheFence) {
   OnCard on(GetParam(), kBard, small());
   ASSERT_TRUE(on.engine) << on.why(on.engine.error());
   Request request = greedy("ROMEO:\n", 5);
@@ -184,7 +196,7 @@ TEST(Pm4Backend, WeightsOfATypeLieTogether) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text(), "the card is gfx1201, gfx1100 expected");
 
-  OnCard on("gfx1201", kBard, small());
+  OnCard on(kCardWays.front(), kBard, small());
   ASSERT_TRUE(on.engine) << on.why(on.engine.error());
   auto& device = on.engine->device();
   const std::size_t before = on.card.model().live().buffers;
@@ -230,6 +242,23 @@ TEST(Pm4Backend, GivesEverythingBackAlsoAfterAReset) {
     EXPECT_FALSE(engine->step(heard));
   }
   EXPECT_TRUE(card.model().live().none());
+}
+
+TEST(Pm4Backend, AForcedWayIsTheOneOrNone) {
+  // A user queue is tried first; the kernel of the second card has none.
+  engines::ModelledCard both({.kernel = pm4::emulator::kLinux6_16}), old({.kernel = pm4::emulator::kLinux6_12});
+  const auto open = [](engines::ModelledCard& card, std::optional<pm4::Tier> tier) {
+    return Engine<Pm4Backend>::open(kBard, small(), {.os = &card.os(), .kernels = engines::kernels(), .tier = tier});
+  };
+  const auto way = [](auto& engine) { return engine->device().transport().device().tier(); };
+  auto probed = open(both, {}), probed_old = open(old, {});
+  ASSERT_TRUE(probed && probed_old);
+  EXPECT_EQ(way(probed), pm4::Tier::user_queue);
+  EXPECT_EQ(way(probed_old), pm4::Tier::kfd);
+  const auto refused = open(old, pm4::Tier::user_queue);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().text().starts_with("user queue: ")) << refused.error().text();
+  EXPECT_EQ(refused.error().text().find("/dev/kfd"), std::string_view::npos) << "the other one is not tried";
 }
 
 TEST(Pm4Backend, SaysWhatItLacks) {

@@ -138,15 +138,71 @@ TEST_F(Program, ProbesAModelledCard) {
   EXPECT_TRUE(old.out.ends_with("\nchosen: /dev/kfd\n")) << old.out;
   EXPECT_EQ(run({"pm4", "probe", "--device", "emulated-gfx906"}).status, 1);
   EXPECT_EQ(run({"pm4", "probe", "--kernel", "5.4"}).status, 2);
-  for (const char* const way : {"kfd", "user-queue"}) {
-    const Outcome done = run({"pm4", "memtest", "--device", "emulated-gfx1201", "--way", way, "--cycles", "60"});
+  for (const char* const tier : {"kfd", "user-queue"}) {
+    const Outcome done = run({"pm4", "memtest", "--device", "emulated-gfx1201", "--tier", tier, "--cycles", "60"});
     EXPECT_EQ(done.status, 0) << done.err;
     EXPECT_NE(done.out.find(": 60 cycles, "), std::string::npos) << done.out;
     EXPECT_TRUE(done.out.ends_with("every byte of video memory is back\n")) << done.out;
-    const Outcome tested = run({"pm4", "selftest", "--device", "emulated-gfx1201", "--way", way});
+    const Outcome tested = run({"pm4", "selftest", "--device", "emulated-gfx1201", "--tier", tier});
     EXPECT_EQ(tested.status, 0) << tested.err;
     EXPECT_TRUE(tested.out.ends_with(" packets, 32 kernels, each as it should be\n")) << tested.out;
   }
+}
+
+TEST_F(Program, ForcesAWayToTheQueues) {
+  for (const std::string tier : {"kfd", "user-queue"})
+    for (const std::string device : {"emulated-gfx1201", "emulated-gfx1100"}) {
+      const json done = run_json(
+          {"bench", "--backend", "pm4", "-m", kModel, "--device", device, "--tier", tier, "-n", "1", "--json"});
+      EXPECT_EQ(done["tier"], tier == "kfd" ? "/dev/kfd" : "user queue");
+      EXPECT_EQ("emulated-" + done["target"].get<std::string>(), device);
+      EXPECT_EQ(done["doorbells_per_token"], 1.0);
+      EXPECT_EQ(done["system_calls_per_token"], 0.0);
+    }
+  const Outcome none = run({"generate", "--backend", "pm4", "-m", kModel, "-p", "O", "--tier", "kfd"});
+  if (!fs::exists("/dev/kfd")) {
+    EXPECT_EQ(none.status, 1);
+    EXPECT_NE(none.err.find("/dev/kfd: opening /dev/kfd failed with ENOENT"), std::string::npos) << none.err;
+    EXPECT_EQ(none.err.find("user queue"), std::string::npos) << none.err;
+  }
+  EXPECT_EQ(run({"generate", "-m", kModel, "-p", "O", "--tier", "kfd"}).status, 2) << "the CPU has no queues";
+  EXPECT_EQ(run({"pm4", "selftest", "--tier", "vulkan"}).status, 2);
+}
+
+/// Below its system calls the program meets the device model: it takes the card for one of the machine's own.
+TEST_F(Program, MeetsACardOfTheMachine) {
+  const auto beside = [&](const char* card, const std::vector<std::string>& args) {
+    return run_program("zrt_beside_card", args, std::string("ZRT_MODELLED_CARD=") + card);
+  };
+  const std::vector<std::string> bench{"bench", "--backend", "pm4", "-m", kModel, "-p", "3",
+                                       "-n",    "1",         "-b",  "2",  "-r",   "1",  "--tier"};
+  const auto with = [&](std::vector<std::string> args, std::initializer_list<const char*> more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  };
+  const json counted =
+      run_json({"bench", "--backend", "pm4", "-m", kModel, "--device", "emulated-gfx1201", "-n", "1", "--json"});
+  const Outcome timed = beside("gfx1201", with(bench, {"kfd", "--json"}));
+  ASSERT_EQ(timed.status, 0) << timed.err;
+  const json rows = json::parse(timed.out);
+  EXPECT_EQ(rows["target"], "gfx1201");
+  EXPECT_EQ(rows["tier"], "/dev/kfd");
+  EXPECT_EQ(rows["launches_per_token"], counted["launches_per_token"]) << "the same record";
+  EXPECT_FALSE(rows.contains("doorbells_per_token")) << "the model alone counts";
+  ASSERT_EQ(rows["rows"].size(), 2u);
+  for (const json& row : rows["rows"]) EXPECT_GT(row["tokens_per_second"], 0.0);
+  const Outcome text = beside("gfx1100", with(bench, {"user-queue"}));
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(text.out.starts_with("decode on the machine's gfx1100 by user queue\n")) << text.out;
+  EXPECT_NE(text.out.find("not counted here"), std::string::npos) << text.out;
+  const std::vector<std::string> generate{
+      "generate", "-m", kModel, "-p", "ROMEO:", "-n", "2", "--temp", "0", "--backend"};
+  const Outcome tokens = beside("gfx1100", with(generate, {"pm4"}));
+  EXPECT_EQ(tokens.status, 0) << tokens.err;
+  EXPECT_EQ(tokens.out, run(with(generate, {"cpu"})).out);
+  const Outcome probed = beside("gfx1201", {"pm4", "probe"});
+  EXPECT_EQ(probed.status, 0) << probed.out;
+  EXPECT_NE(probed.out.find("/dev/kfd: yes: gfx1201"), std::string::npos) << probed.out;
 }
 
 TEST_F(Program, DecodesTheRingsOfAnotherDriver) {

@@ -5,7 +5,7 @@
 #include <zrt/backend/pm4/any_target.hpp>
 #include <zrt/backend/pm4/kernel_table.hpp>
 #include <zrt/backend/pm4/operands.hpp>
-#include <zrt/backend/pm4/transport.hpp>
+#include <zrt/backend/pm4/tier.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
 #include <zrt/exec/backend.hpp>
@@ -15,12 +15,22 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
+/// A transport whose device finds its way to the queues when it is opened, or takes a forced one.
+template <class Transport>
+concept ChoosesTier = requires(typename Transport::Device& device, std::optional<Tier> forced) {
+  Transport::Device::open(device.os(), forced);
+};
+/// In place of a tier, where the transport is one.
+struct NamedTier {};
+
 /// What a host hands to an engine on a card.
 template <PacketTransport Transport> struct DeviceOptions {
   using Os = std::remove_reference_t<decltype(std::declval<const typename Transport::Device&>().os())>;
+  using TierChoice = std::conditional_t<ChoosesTier<Transport>, std::optional<Tier>, NamedTier>;
 
-  Os* os = nullptr;       ///< outlives the engine
-  KernelFiles kernels{};  ///< read while the engine is opened
+  Os* os = nullptr;                         ///< outlives the engine
+  KernelFiles kernels{};                    ///< read while the engine is opened
+  [[no_unique_address]] TierChoice tier{};  ///< forced; without it the first that works
   TransportOptions queue{};
   std::uint64_t step_timeout = std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step may take
 };
@@ -46,7 +56,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (options_.os == nullptr)
       return fail(Errc::invalid_argument,
                   "a device of pm4 needs an operating system, or the device model in its place");
-    auto device = Transport::Device::open(*options_.os);
+    auto device = open_device();
     if (!device) return pass(device);
     if constexpr (!std::is_same_v<Target, AnyTarget>)
       if (device->target().name != Target::name)
@@ -168,6 +178,13 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     std::uint32_t blocks = 0;
     std::uint64_t row_bytes = 0;
   };
+
+  [[nodiscard]] Result<typename Transport::Device> open_device() const noexcept {
+    if constexpr (ChoosesTier<Transport>)
+      return Transport::Device::open(*options_.os, options_.tier);
+    else
+      return Transport::Device::open(*options_.os);
+  }
 
   [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes, Access access) noexcept {
     return Memory::allocate(opened_->device, Heap::bar, bytes == 0 ? 1 : bytes, access);
