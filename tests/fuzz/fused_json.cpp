@@ -55,24 +55,29 @@ constexpr std::array<std::string_view, 36> kTokens{"null",
                                                    "\"x\":1",
                                                    "\"mode_sensitive\":"};
 
-// A dropout, a batch norm of its result, a sum with a constant that becomes a state.
-constexpr std::string_view kStateful =
-    R"({"version":1,"feeds":[0,1,2,3,4],"steps":[{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[3],"data":"0000803f0000004000004040"}},"result_id":6,"mode_sensitive":false},{"step_id":4,"op_name":"batch_norm","input_ids":[5,1,2,3,4],"attrs":{"feature_axis":-1,"epsilon":1e-05,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true},{"step_id":5,"op_name":"elementwise_binary","input_ids":[1,6],"attrs":{"op":"add"},"result_id":10,"mode_sensitive":false}],"outputs":{"pred":7,"sum":10},"state_in":[1,3,4],"state_out":[{"state":3,"value":8},{"state":1,"value":10}],"meta":[{"id":0,"dtype":"f32","shape":["?N",3],"device":"cpu"},{"id":7,"dtype":"f32","shape":["?N",3]}]})";
+// A dropout, and its sum with a constant that becomes a state.
+constexpr std::string_view kDropout =
+    R"({"version":1,"feeds":[0,1],"steps":[{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[2],"data":"0000803f00000040"}},"result_id":6},{"step_id":5,"op_name":"elementwise_binary","input_ids":[5,6],"attrs":{"op":"add"},"result_id":10}],"outputs":{"sum":10},"state_in":[1],"state_out":[{"state":1,"value":10}]})";
+
+// A batch norm whose running mean and variance are states.
+constexpr std::string_view kBatchNorm =
+    R"({"version":1,"feeds":[0,1,2,3,4],"steps":[{"step_id":4,"op_name":"batch_norm","input_ids":[0,1,2,3,4],"attrs":{"feature_axis":-1,"epsilon":1e-05,"momentum":0.1},"result_ids":[7,8,9],"mode_sensitive":true}],"outputs":{"pred":7},"state_in":[3,4],"state_out":[{"state":3,"value":8},{"state":4,"value":9}],"meta":[{"id":0,"dtype":"f32","shape":["?N",3],"device":"cpu"},{"id":7,"dtype":"f32","shape":["?N",3]}]})";
 
 // Sets in any order, null, and types by id.
 constexpr std::string_view kById =
     R"({"version":1,"feeds":[3,0],"steps":[],"outputs":{"y":0},"state_in":null,"state_out":null,"meta":{"3":{"dtype":"f32","shape":[3]},"0":{"dtype":"f32","shape":[],"device":null}},"regions":null})";
 
+/// Short ones, since the JSON library takes most of the time of long ones.
 std::vector<std::string> good_texts() {
-  std::vector<std::string> texts(32, std::string(kStateful));
-  for (std::size_t i = 0; i < 4; ++i) texts[i] = kById;
+  std::vector<std::string> texts(32, std::string(kBatchNorm));
+  for (std::size_t i = 0; i < 16; ++i) texts[i] = i < 4 ? kById : kDropout;
   for (std::uint32_t seed = 0; texts.size() < 64; ++seed) {
     const auto program = test::program_of_seed(seed, 1 + seed % 2);
     if (!program) continue;
     const auto made = fused::from_ptir(*program);
     if (!made) continue;
     const auto json = fused::to_json(*made);
-    if (json && json->dump().size() < 900) texts.push_back(json->dump());
+    if (json && json->dump().size() < 500) texts.push_back(json->dump());
   }
   return texts;
 }
@@ -94,24 +99,27 @@ ir::ptir::TensorType type_of(const fused::FusedProgram& program, ir::ptir::Value
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::vector<std::string> kGood = good_texts();
+  if (size == 0) return 0;
   const std::string text = test::edited_text(kGood, kTokens, {data, size});
   const auto program = fused::parse_json(text);
   if (!program) {
     demand(program.error().code() != Errc::ok && !program.error().text().empty());
     return 0;
   }
-  const auto json = fused::to_json(*program);
-  // What was read can be written, and means the same.
-  demand(json.has_value());
-  const auto again = fused::from_json(*json);
-  demand(again && *again == *program);
+  // One text is written back, instantiated for inference, or for training.
+  if (data[0] / 64 % 2 == 0) {
+    const auto json = fused::to_json(*program);
+    // What was read can be written, and means the same.
+    demand(json.has_value());
+    const auto again = fused::from_json(*json);
+    demand(again && *again == *program);
+    return 0;
+  }
   std::vector<fused::FeedType> feeds;
   for (const ir::ptir::ValueId id : program->feeds)
     if (feeds.size() < 32) feeds.push_back({id, type_of(*program, id)});
-  for (const bool training : {false, true}) {
-    const auto made = fused::instantiate(*program, feeds, training);
-    // A fused program that verifies and instantiates is a program.
-    if (made) demand(ir::ptir::verify(*made).has_value());
-  }
+  const auto made = fused::instantiate(*program, feeds, data[0] >= 128);
+  // A fused program that verifies and instantiates is a program.
+  if (made) demand(ir::ptir::verify(*made).has_value());
   return 0;
 }
