@@ -93,6 +93,20 @@ template <class Target> class Machine {
   CommandProcessor queue_{space_, kTargetFacts<Target>};
 };
 
+/// What a packet reads of the card's memory that the host wrote.
+template <class Target> std::string read_through_bar(const Words& before, HostView view = HostView::bar) {
+  std::vector<std::byte> page(4096, std::byte{1}), out(4096);
+  AddressSpace space;
+  EXPECT_TRUE(space.map(kIn, page, Permission::read, "page", view));
+  EXPECT_TRUE(space.map(kOut, out, Permission::read | Permission::write, "out"));
+  CommandProcessor queue(space, kTargetFacts<Target>);
+  Words stream = before;
+  const auto copy = stream_of<Target>(CopyMemory{kIn + 8, kOut, true});
+  stream.insert(stream.end(), copy.span().begin(), copy.span().end());
+  const auto ran = queue.run(stream, [](const Dispatch&, const AddressSpace&) -> Result<void> { return {}; });
+  return ran ? "" : std::string(ran.error().text());
+}
+
 template <class... Streams> Words join(const Streams&... streams) {
   Words all;
   (all.insert(all.end(), streams.begin(), streams.end()), ...);
@@ -150,6 +164,24 @@ template <class Target> void leave_each_out() {
     EXPECT_EQ(found.empty(), expected[i].text.empty()) << i << ": " << found;
     for (const std::string& part : expected[i].text) EXPECT_TRUE(holds(found, part)) << i << ": " << found;
   }
+}
+
+TEST(Coherence, PacketsReadWhatTheHostWroteByTheBarBehindFlushAndInvalidation) {
+  const Words barrier = Machine<Gfx1201>::words([](auto& w) { write_full_barrier(w); });
+  constexpr std::size_t flush = 7;  // dwords of the host data path's
+  EXPECT_EQ(read_through_bar<Gfx1201>(barrier), "");
+  EXPECT_EQ(read_through_bar<Gfx1201>({}, HostView::memory), "") << "of the host's own memory nothing is cached";
+  EXPECT_EQ(
+      read_through_bar<Gfx1201>({}),
+      "COPY_DATA reads 0x300008, which the host wrote: the flush of the host data path (WAIT_REG_MEM of registers "
+      "0xe26 and 0xe27) is missing between them");
+  EXPECT_EQ(read_through_bar<Gfx1201>(Words(barrier.begin(), barrier.begin() + flush)),
+            "COPY_DATA reads 0x300008, which the host wrote: ACQUIRE_MEM with GL2_INV is missing between them");
+  const Words upside_down =
+      join(Words(barrier.begin() + flush, barrier.end()), Words(barrier.begin(), barrier.begin() + flush));
+  EXPECT_NE(read_through_bar<Gfx1201>(upside_down), "") << "the L2 is emptied before the memory is there";
+  const Words wait = Machine<Gfx1201>::words([](auto& w) { w.add(WaitMemory{.address = kIn, .reference = 1}); });
+  EXPECT_TRUE(holds(read_through_bar<Gfx1201>(wait), "WAIT_REG_MEM reads 0x300000"));
 }
 
 TEST(Coherence, EachPacketThatIsLeftOutIsNamed) {

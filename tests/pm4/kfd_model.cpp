@@ -113,6 +113,46 @@ TEST(KfdModel, ComparesSizesSinceLinux6_12) {
   }
 }
 
+/// Where the topology tells of a save area, that is the one: a kernel may count otherwise than kernels did.
+TEST(KfdModel, TakesTheSaveAreaThatTheTopologyTells) {
+  for (const bool tells : {true, false}) {
+    emulator::KernelVersion kernel = emulator::kLinux6_16;
+    kernel.tells_save_sizes = tells;
+    EmulatedOs os({.kernel = kernel,
+                   .other_save_area = {.ctl_stack_bytes = 0x2000, .save_bytes = 0x1d7000, .mapping_bytes = 0x1d8000}});
+    const auto device = KfdDevice::open(os);
+    ASSERT_TRUE(device);
+    const auto transport = KfdTransport::open(*device, kSmallRing);
+    EXPECT_EQ(transport.has_value(), tells) << os.refusal();
+    EXPECT_EQ(os.refusal().find("save area of 1921024 bytes") == std::string_view::npos, tells) << os.refusal();
+  }
+}
+
+TEST(KfdModel, RefusesMemoryThatTheModelWouldCacheOtherwise) {
+  EmulatedOs os;
+  const auto device = KfdDevice::open(os);
+  ASSERT_TRUE(device);
+  const std::uint64_t at = static_cast<std::uint64_t>(os.map({.bytes = 4096}));
+  constexpr std::uint32_t past_caches = kfd::kCoherent | kfd::kUncached;
+  const struct {
+    std::uint32_t flags;
+    std::string_view reason;
+  } cases[] = {{kfd::kGtt, "GTT is COHERENT and UNCACHED"},
+               {kfd::kGtt | kfd::kCoherent, "GTT is COHERENT and UNCACHED"},
+               {kfd::kGtt | kfd::kUncached, "GTT is COHERENT and UNCACHED"},
+               {kfd::kVram | kfd::kUncached, "VRAM that is COHERENT or UNCACHED"},
+               {kfd::kGtt | past_caches | kfd::kAqlQueueMemory, "AQL_QUEUE_MEM are not modelled"},
+               {kfd::kVram | kfd::kExtCoherent, "EXT_COHERENT"},
+               {kfd::kVram | kfd::kContiguous, "CONTIGUOUS"}};
+  for (const auto& c : cases) {
+    const kfd::AllocMemory memory{
+        .va_addr = at, .size = 4096, .gpu_id = device->node().gpu_id, .flags = c.flags | kfd::kWritable};
+    EXPECT_EQ(call(os, *device, kfd::kAllocMemory, memory), EINVAL);
+    EXPECT_NE(os.refusal().find(c.reason), std::string_view::npos) << os.refusal();
+  }
+  EXPECT_EQ(os.unmap(at, 4096), 0);
+}
+
 TEST(KfdModel, RefusesMemoryAsTheKernelDoes) {
   EmulatedOs os({.video_bytes = 1 << 20, .large_bar = false});
   const auto device = KfdDevice::open(os);
@@ -164,7 +204,7 @@ TEST(KfdModel, KeepsTheAddressSpaceAndTheEventPageUntilTheProcessEnds) {
     kfd::AllocMemory page{.va_addr = static_cast<std::uint64_t>(os.map({.bytes = kfd::kEventPageBytes})),
                           .size = kfd::kEventPageBytes,
                           .gpu_id = device->node().gpu_id,
-                          .flags = kfd::kGtt | kfd::kWritable};
+                          .flags = kfd::kGtt | kfd::kCoherent | kfd::kUncached | kfd::kWritable};
     ASSERT_EQ(os.ioctl(device->calls_file(), kfd::kAllocMemory, &page), 0) << os.refusal();
     EXPECT_EQ(call(os, *device, kfd::kCreateEvent, kfd::CreateEvent{}), EINVAL) << "no page yet";
     kfd::CreateEvent event{.event_page_offset = page.handle};
@@ -235,8 +275,8 @@ TEST(KfdModel, StopsAQueueThatACardWouldHangOn) {
             std::string::npos);
   std::uint32_t id = device->node().gpu_id;
   const auto taken = stopped([&](KfdTransport&) {
-    // The ring is the first of the last five allocations.
-    for (std::uint64_t handle = 1; handle < 12; ++handle) {
+    // The ring is the first of the last six allocations.
+    for (std::uint64_t handle = 1; handle < 13; ++handle) {
       kfd::MapMemory map{
           .handle = handle, .device_ids_array_ptr = reinterpret_cast<std::uintptr_t>(&id), .n_devices = 1};
       (void)os.ioctl(device->calls_file(), kfd::kUnmapMemory, &map);

@@ -41,7 +41,8 @@ template <class Tier> struct Bench {
   std::optional<Memory> page, code, arguments;
   KernelDescriptor descriptor{};
 
-  Bench() {
+  Bench() { begin(); }
+  void begin() {
     auto opened = Device::open(os);
     if (!opened) return;
     device.emplace(std::move(*opened));
@@ -227,9 +228,35 @@ TYPED_TEST(QueueFaults, TheDeviceIsResetInMidStep) {
   const auto later = b.transport->submit(packets);
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().code(), Errc::unsupported_device);
-  // Video memory is lost with it.
+  // Video memory is lost with it, and no queue is made beside what was there.
   EXPECT_EQ(b.code->span()[0], std::byte{0xcc});
+  b.transport.reset();
+  const auto beside = TypeParam::Transport::open(*b.device, kSmallRing);
+  ASSERT_FALSE(beside);
+  EXPECT_EQ(beside.error().code(), Errc::io_error) << text(beside);
+  EXPECT_NE(b.os.refusal().find("a reset took"), std::string_view::npos) << b.os.refusal();
+  b.close();
+  b.begin();
   b.go_on();
+}
+
+TYPED_TEST(QueueFaults, DoorbellsAreRefused) {
+  Bench<TypeParam> b;
+  b.transport.reset();
+  for (const int error : {EPERM, EAGAIN, ENOMEM, EINVAL}) {
+    const auto before = b.os.live();
+    b.os.refuse_doorbells(error);
+    const auto refused = TypeParam::Transport::open(*b.device, kSmallRing);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(text(refused).starts_with("mapping doorbells failed with E")) << text(refused);
+    EXPECT_EQ(refused.error().code() == Errc::out_of_memory, error == ENOMEM);
+    EXPECT_EQ(b.os.live(), before);
+    b.os.refuse_doorbells(0);
+    b.open();
+    EXPECT_EQ(b.run(), "");
+    b.transport.reset();
+  }
+  b.close();
 }
 
 TYPED_TEST(QueueFaults, AStepLacksABarrier) {

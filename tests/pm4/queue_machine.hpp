@@ -28,11 +28,12 @@ struct Kfd {
   static constexpr std::string_view unmapped_read = "that is not mapped";
   static constexpr std::string_view forbidden_write = "that is not writable";
   static constexpr std::string_view first_queue = "queue 0";
-  // The buffers are the queue's five and three more. What is mapped cannot be freed.
+  static constexpr auto calls = pm4::kfd::kCalls;
+  // The buffers are the queue's six and three more. What is mapped cannot be freed.
   static constexpr GivingBack giving_back[]{{pm4::kfd::kDestroyQueue, {.queues = 1}},
                                             {pm4::kfd::kDestroyEvent, {.events = 2}},
-                                            {pm4::kfd::kUnmapMemory, {.ranges = 8, .buffers = 8}},
-                                            {pm4::kfd::kFreeMemory, {.ranges = 8, .buffers = 8}}};
+                                            {pm4::kfd::kUnmapMemory, {.ranges = 9, .buffers = 9}},
+                                            {pm4::kfd::kFreeMemory, {.ranges = 9, .buffers = 9}}};
 };
 struct Umq {
   using Transport = UmqTransport;
@@ -41,6 +42,7 @@ struct Umq {
   static constexpr std::string_view unmapped_read = "that it may not read (status 0x00000010)";
   static constexpr std::string_view forbidden_write = "that it may not write (status 0x00040010)";
   static constexpr std::string_view first_queue = "queue 1";
+  static constexpr auto calls = pm4::umq::kCalls;
   // The buffers are the queue's five, its doorbells and three more. Those of a queue that stays are only its doorbells.
   static constexpr GivingBack giving_back[]{{pm4::umq::kUserQueue, {.buffers = 1, .queues = 1}},
                                             {pm4::umq::kGemVa, {.ranges = 8, .buffers = 8}},

@@ -170,25 +170,41 @@ TEST_P(EngineFaults, KernelFilesThatAreDamagedOrAnothersOpenNoEngine) {
 }
 
 TEST_P(EngineFaults, NoEngineOpensWhereTheCardIsFullOrACallFails) {
-  std::uint64_t bytes = 0, calls = 0;
+  std::uint64_t calls = 0;
   {
     Machine machine(GetParam());
-    bytes = machine.card.model().available_video();
     const auto engine = machine.open();
     ASSERT_TRUE(engine) << engine.error().text();
-    bytes -= machine.card.model().available_video();
     calls = machine.card.model().calls();
   }
-  constexpr std::uint64_t parts = 12;
-  for (std::uint64_t i = 0; i < parts; ++i) {
-    Machine machine({.video_bytes = align_up(bytes * i / parts, pm4::kPageBytes), .kernel = GetParam()});
+  // Each allocation in turn finds the card full, from the first to the one behind the last.
+  std::uint64_t allocations = 0;
+  for (bool opened = false; !opened; ++allocations) {
+    Machine machine(GetParam());
+    machine.card.model().fill_video_after(allocations);
     {
       const auto engine = machine.open();
-      ASSERT_FALSE(engine) << i;
-      EXPECT_EQ(engine.error().code(), Errc::out_of_memory) << engine.error().text();
+      opened = engine.has_value();
+      EXPECT_TRUE(opened || engine.error().code() == Errc::out_of_memory) << engine.error().text();
     }
     machine.expect_empty();
   }
+  EXPECT_GT(allocations, 8u);
+  // And each finds no memory of any kind, in the way that the card is reached by and then in all.
+  const std::uint32_t request = GetParam().user_queues ? pm4::umq::kGemCreate : pm4::kfd::kAllocMemory;
+  std::uint64_t without = 0;
+  for (bool opened = false; !opened; ++without) {
+    Machine machine(GetParam());
+    machine.card.model().fail_request(request, ENOMEM, without + 1);
+    {
+      auto engine = machine.open();
+      opened = engine && engine->device().transport().device().tier() ==
+                             (GetParam().user_queues ? pm4::Tier::user_queue : pm4::Tier::kfd);
+      EXPECT_TRUE(engine || engine.error().code() == Errc::out_of_memory) << engine.error().text();
+    }
+    machine.expect_empty();
+  }
+  EXPECT_GT(without, allocations);
   std::uint64_t refused = 0;
   for (std::uint64_t number = 1; number <= calls; number += calls / 24 + 1) {
     Machine machine(GetParam());

@@ -29,11 +29,12 @@ struct Parts {
       : ring(*UmqMemory::allocate(device, Heap::host_visible, 8192, Access::read)),
         write_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, Access::read_write)),
         read_pointer(*UmqMemory::allocate(device, Heap::host_visible, 4096, Access::read_write)),
-        eop(*UmqMemory::allocate(device, Heap::device_local, 4096, Access::read_write)),
-        video(*UmqMemory::allocate(device, Heap::bar, 4096, Access::read_write)),
+        eop(*UmqMemory::allocate_uncached(device, Heap::device_local, 4096, Access::read_write)),
+        cached(*UmqMemory::allocate(device, Heap::device_local, 4096, Access::read_write)),
+        video(*UmqMemory::allocate_uncached(device, Heap::bar, 4096, Access::read_write)),
         doorbells(*umq::GemBuffer<EmulatedOs>::create(device, {.bo_size = 4096, .domains = umq::kDomainDoorbell})) {}
 
-  UmqMemory ring, write_pointer, read_pointer, eop, video;
+  UmqMemory ring, write_pointer, read_pointer, eop, cached, video;
   umq::GemBuffer<EmulatedOs> doorbells;
   umq::ComputeMqd mqd{.eop_va = eop.address()};
   umq::UserQueue arguments{.ip_type = umq::kIpCompute,
@@ -79,6 +80,8 @@ TEST(UmqModel, RefusesAQueueWithOneFieldWrong) {
     refused(EINVAL, "an MQD of 16", [](auto& a) { a.mqd_size = 16; });
     const umq::ComputeMqd wrong{.eop_va = parts.eop.address() + 4096};
     refused(EINVAL, "EOP buffer", [&](auto& a) { a.mqd = address_of(wrong); });
+    const umq::ComputeMqd in_caches{.eop_va = parts.cached.address()};
+    refused(EINVAL, "EOP buffer is not mapped uncached", [&](auto& a) { a.mqd = address_of(in_caches); });
     EXPECT_EQ(os.live().queues, 0u);
 
     EXPECT_EQ(call(os, *device, umq::kUserQueue, parts.arguments), 0) << os.refusal();
@@ -118,6 +121,7 @@ TEST(UmqModel, MapsWhatSomebodyWaitedFor) {
     };
     refused(ENOENT, [](auto& v) { v.handle = 99; });
     refused(EINVAL, [](auto& v) { v.flags = 1u << 20; });
+    refused(EINVAL, [](auto& v) { v.flags |= 5u << 5; });
     refused(EINVAL, [](auto& v) { v.map_size = 4096; });
     refused(EINVAL, [](auto& v) { v.map_size = 0; });
     refused(EINVAL, [](auto& v) { v.va_address += 256; });
@@ -150,6 +154,20 @@ TEST(UmqModel, MapsWhatSomebodyWaitedFor) {
     EXPECT_EQ(call(os, *device, umq::kSyncobjDestroy, umq::SyncobjDestroy{timeline.handle}), EINVAL);
   }
   EXPECT_TRUE(os.live().none()) << os.live().ranges << os.live().buffers;
+}
+
+/// The firmware's own size, where the kernel tells it; and what a queue of a smaller buffer gets.
+TEST(UmqModel, WantsTheEopBufferOfTheFirmware) {
+  for (const bool tells : {true, false}) {
+    emulator::KernelVersion kernel = Umq::kernel;
+    kernel.tells_eop_size = tells;
+    EmulatedOs os({.kernel = kernel, .eop_bytes = 10000});
+    const auto device = UmqDevice::open(os);
+    ASSERT_TRUE(device) << text(device);
+    EXPECT_EQ(device->eop_bytes(), tells ? 10000u : 4096u);
+    EXPECT_EQ(zrt::test::UmqTransport::open(*device, kSmallRing).has_value(), tells) << os.refusal();
+    EXPECT_EQ(os.refusal().find("10000 bytes of the EOP buffer") == std::string_view::npos, tells) << os.refusal();
+  }
 }
 
 TEST(UmqModel, AnswersAsOlderKernelsDo) {

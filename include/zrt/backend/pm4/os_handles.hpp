@@ -26,17 +26,25 @@ template <OperatingSystem Os> class File {
 
   /// Errors as system_failure().
   [[nodiscard]] static Result<File> open(Os& os, std::string_view path, bool writes) noexcept {
+    auto file = open_if_there(os, path, writes);
+    if (file && !file->is_open()) return system_failure(-ENOENT, "opening", path);
+    return file;
+  }
+  /// The same, but for a path that leads nowhere a file that is not open.
+  [[nodiscard]] static Result<File> open_if_there(Os& os, std::string_view path, bool writes) noexcept {
     SystemValue opened = 0;
     do {
       opened = os.open(path, writes);
     } while (opened == -EINTR);
-    if (opened < 0) return system_failure(opened, "opening", path);
     File file;
+    if (opened == -ENOENT) return file;
+    if (opened < 0) return system_failure(opened, "opening", path);
     file.os_ = &os;
     file.number_ = static_cast<int>(opened);
     return file;
   }
 
+  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
   [[nodiscard]] int number() const noexcept { return number_; }
 
  private:

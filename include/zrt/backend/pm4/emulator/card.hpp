@@ -16,11 +16,32 @@ struct KernelVersion {
   std::uint32_t least_ring = 0;   ///< smaller rings are enlarged
   std::uint32_t drm_minor = 0;    ///< of the amdgpu driver, 3.N
   bool user_queues = false;       ///< USERQ, and the long form of GEM_VA
+  bool tells_eop_size = false;    ///< UQ_FW_AREAS for compute
 };
 inline constexpr KernelVersion kLinux6_8{"6.8", 14, false, false, 0, 56, false};
 inline constexpr KernelVersion kLinux6_12{"6.12", 17, true, false, 0, 59, false};
 inline constexpr KernelVersion kLinux6_16{"6.16", 17, true, true, 1024, 64, true};
 inline constexpr auto kKernels = std::to_array<KernelVersion>({kLinux6_8, kLinux6_12, kLinux6_16});
+
+/// The save area of a queue, as a kernel compares it. Worked out by hand from kfd_queue.c, the mapping with the
+/// debugger's part: what a transport computes is held against other numbers than its own.
+struct SaveArea {
+  std::uint32_t gfx_target_version = 0;
+  std::uint32_t compute_units = 0;
+  std::uint32_t ctl_stack_bytes = 0;
+  std::uint32_t save_bytes = 0;
+  std::uint64_t mapping_bytes = 0;
+};
+inline constexpr auto kSaveAreas = std::to_array<SaveArea>({
+    {120001, 4, 0x1000, 0x1d5000, 0x1d6000},
+    {120000, 4, 0x1000, 0x1d5000, 0x1d6000},
+    {110501, 4, 0x1000, 0x155000, 0x156000},
+    {110000, 4, 0x1000, 0x1d5000, 0x1d6000},
+    {120001, 64, 0x7000, 0x1d47000, 0x1d57000},  // RX 9070 XT
+    {120000, 32, 0x4000, 0xea4000, 0xeac000},    // RX 9060 XT
+    {110501, 40, 0x4000, 0xd4c000, 0xd56000},
+    {110000, 96, 0xa000, 0x2bea000, 0x2c02000},  // RX 7900 XTX
+});
 
 /// A card. The usual one is small, so that its save area is.
 struct Card {
@@ -34,7 +55,16 @@ struct Card {
   bool has_kfd = true;      ///< the kernel has /dev/kfd and its topology
   bool user_queues = true;  ///< the driver's parameter user_queue allows them, where the kernel has them
   KernelVersion kernel = kLinux6_12;
+  std::uint32_t eop_bytes = 4096;  ///< that the firmware wants of a user queue's EOP buffer
+  SaveArea other_save_area{};      ///< in place of that of kSaveAreas
 
+  /// What the kernel compares; nothing for a card that kSaveAreas lacks.
+  [[nodiscard]] constexpr SaveArea save_area() const noexcept {
+    if (other_save_area.save_bytes != 0) return other_save_area;
+    for (const SaveArea& area : kSaveAreas)
+      if (area.gfx_target_version == kfd::target_version(*target) && area.compute_units == compute_units) return area;
+    return {};
+  }
   [[nodiscard]] constexpr kfd::Node node() const noexcept {
     kfd::Node node{.index = 1,
                    .gpu_id = gpu_id,
@@ -46,9 +76,9 @@ struct Card {
                    .num_xcc = 1,
                    .gfx_target_version = kfd::target_version(*target),
                    .drm_render_minor = render_minor};
-    if (const auto area = kfd::context_save(node.queue()); area && kernel.tells_save_sizes) {
-      node.cwsr_size = area->save_bytes;
-      node.ctl_stack_size = area->ctl_stack_bytes;
+    if (kernel.tells_save_sizes) {
+      node.cwsr_size = save_area().save_bytes;
+      node.ctl_stack_size = save_area().ctl_stack_bytes;
     }
     return node;
   }

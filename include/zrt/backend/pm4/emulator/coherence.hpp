@@ -70,11 +70,21 @@ class Coherence {
       visible_[cache][static_cast<unsigned>(Writer::host)] = now_;
       if (emptied.l2) visible_[cache][static_cast<unsigned>(Writer::host_by_bar)] = host_data_path_;
     }
+    if (emptied.l2) fetched_ = host_data_path_;
   }
-  /// A packet reads memory, past the caches of waves.
+  /// A packet reads memory, past the caches of waves but through the L2: what the host wrote by the BAR it sees behind the
+  /// flush of the host data path and an ACQUIRE_MEM that empties the L2, what it wrote into its own memory always, since
+  /// that is in no cache.
   [[nodiscard]] Result<void> packet_reads(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
                                           std::string_view packet) const noexcept {
-    return check_finished(memory.find(address, bytes), address, bytes, packet, " reads ");
+    const Region* const region = memory.find(address, bytes);
+    if (auto r = check_finished(region, address, bytes, packet, " reads "); !r) return r;
+    return check_fetched(region, address, bytes, packet);
+  }
+  /// A packet waits for a word, which a dispatch that runs may write.
+  [[nodiscard]] Result<void> packet_waits(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
+                                          std::string_view packet) const noexcept {
+    return check_fetched(memory.find(address, bytes), address, bytes, packet);
   }
   /// A packet writes memory. Errors: an earlier dispatch may still write there, out_of_memory.
   [[nodiscard]] Result<void> packet_writes(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
@@ -171,6 +181,9 @@ class Coherence {
   }
 
  private:
+  static constexpr std::string_view kMissingFlush =
+      "the flush of the host data path (WAIT_REG_MEM of registers 0xe26 and 0xe27)";
+
   struct Followed {
     RegionStamps stamps{};
     std::uint8_t written = 0;  ///< by the running dispatch
@@ -225,6 +238,20 @@ class Coherence {
     }
     return {};
   }
+  [[nodiscard]] Result<void> check_fetched(const Region* region, std::uint64_t address, std::uint64_t bytes,
+                                           std::string_view packet) const noexcept {
+    if (region == nullptr || region->host != HostView::bar || region->id >= regions_.size()) return {};
+    const RegionStamps& stamps = regions_[region->id].stamps;
+    if (stamps.serial() != region->serial || stamps.newest(Writer::host_by_bar) <= fetched_) return {};
+    for (std::uint64_t at = address; at < address + bytes; at += 4) {
+      const WriteStamp stamp = stamps.at((at - region->address) / 4);
+      if (stamp.writer() != Writer::host_by_bar || stamp.moment() <= fetched_) continue;
+      return fail(Errc::spec_violation, packet, " reads ", hex(at).view(), ", which the host wrote: ",
+                  stamp.moment() > host_data_path_ ? kMissingFlush : std::string_view("ACQUIRE_MEM with GL2_INV"),
+                  " is missing between them");
+    }
+    return {};
+  }
   /// The number of the dispatch at that moment; 0 where that is long ago.
   [[nodiscard]] std::uint64_t number_of(std::uint32_t moment) const noexcept {
     const Numbered& n = recent_[moment % recent_.size()];
@@ -245,7 +272,7 @@ class Coherence {
     if (!is_finished(stamp))
       error.append("CS_PARTIAL_FLUSH");
     else if (by_bar && stamp.moment() > host_data_path_)
-      error.append("the flush of the host data path (WAIT_REG_MEM of registers 0xe26 and 0xe27)");
+      error.append(kMissingFlush);
     else
       error.append("ACQUIRE_MEM with ")
           .append(kBits[static_cast<unsigned>(cache)])
@@ -264,6 +291,7 @@ class Coherence {
   std::uint32_t completed_ = 0;  ///< dispatches up to this moment have ended
   std::uint32_t released_ = 0;
   std::uint32_t host_data_path_ = 0;
+  std::uint32_t fetched_ = 0;  ///< packets see what the host wrote by the BAR up to this moment
   WriteStamp running_{};
   Released unreleased_{};
   std::array<Released, 16> releases_{};

@@ -219,6 +219,7 @@ class CommandProcessor {
     const std::uint64_t bytes = packet.kind == &kWaitRegMem64 ? 8 : 4;
     const auto found = load(address, bytes);
     if (!found) return pass(found);
+    if (auto r = coherence_.packet_waits(memory_, address, bytes, packet.kind->name); !r) return r;
     const std::uint64_t value = *found & packet.get("MASK"), reference = packet.get("REFERENCE");
     if (holds_true(packet.get("FUNCTION"), value, reference)) {
       coherence_.wait(address);

@@ -134,7 +134,8 @@ class EmulatedOs {
     if (const SystemValue r = count(); r != 0) return r;
     OpenFile* const file = find(number);
     if (file == nullptr) return refuse_(EBADF, "file ", number, " is not open");
-    if (request == fail_request_) return refuse_(fail_request_with_, "the failure that was asked for");
+    if (request == fail_request_ && (fail_request_after_ == 0 || --fail_request_after_ == 0))
+      return refuse_(fail_request_with_, "the failure that was asked for");
     if (file->kind == FileKind::render) return file->node->call(request, argument, time_);
     if (file->kind != FileKind::calls) return refuse_(ENOTTY, "file ", number, " takes no calls");
     return driver_.call(request, argument, [&](int render) -> std::uint64_t {
@@ -157,7 +158,10 @@ class EmulatedOs {
     const OpenFile* const file = find(m.file);
     if (file == nullptr || file->kind == FileKind::text) return refuse_(EBADF, "mmap: file ", m.file);
     if (m.protection != Protection::read_write) return refuse_(EINVAL, "mmap: of a device without access");
-    if (file->kind == FileKind::render && m.offset >= GemObjects::kOffsets) return file->node->gem().map_for_host(m);
+    const bool of_gem = file->kind == FileKind::render && m.offset >= GemObjects::kOffsets;
+    const bool doorbells = of_gem ? file->node->gem().are_doorbells(m.offset) : file->kind == FileKind::calls;
+    if (doorbells && refuse_doorbells_ != 0) return refuse_(refuse_doorbells_, "the failure that was asked for");
+    if (of_gem) return file->node->gem().map_for_host(m);
     if (file->kind == FileKind::render) return driver_.buffers().map_for_host(m);
     const SystemValue at = driver_.queues().map_doorbells(m);
     if (at > 0) ++doorbells_;
@@ -198,11 +202,17 @@ class EmulatedOs {
     fail_with_ = error;
   }
 
-  /// Makes every ioctl with that request fail with that errno; 0 makes none fail.
-  void fail_request(std::uint32_t request, int error) noexcept {
+  /// Makes every ioctl with that request fail with that errno, from the `from`-th of them on, 1 the next one; request 0
+  /// makes none fail.
+  void fail_request(std::uint32_t request, int error, std::uint64_t from = 1) noexcept {
     fail_request_ = request;
     fail_request_with_ = error;
+    fail_request_after_ = from;
   }
+  /// Makes every mapping of doorbells fail with that errno; 0 makes none fail.
+  void refuse_doorbells(int error) noexcept { refuse_doorbells_ = error; }
+  /// Another program takes what is left of video memory after so many allocations from now on; 0: at once.
+  void fill_video_after(std::uint64_t allocations) noexcept { video_.fill_after(allocations); }
 
   /// Resets the card: what its queues had to do and what video memory held is lost.
   void reset_device() noexcept {
@@ -291,6 +301,8 @@ class EmulatedOs {
   int fail_with_ = 0;
   std::uint32_t fail_request_ = 0;
   int fail_request_with_ = 0;
+  std::uint64_t fail_request_after_ = 0;
+  int refuse_doorbells_ = 0;
   std::uint64_t time_ = 0;
 };
 static_assert(OperatingSystem<EmulatedOs>);

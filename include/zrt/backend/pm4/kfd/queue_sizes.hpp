@@ -17,6 +17,8 @@ struct QueueTopology {
   std::uint32_t simd_per_cu = 0;
   std::uint32_t num_xcc = 1;
   std::uint32_t gfx_target_version = 0;  ///< 120001 is gfx1201
+  std::uint32_t cwsr_size = 0;           ///< what the kernel says of the save area; 0: it says nothing
+  std::uint32_t ctl_stack_size = 0;      ///< what it says of the stack in it
 };
 
 /// The area where waves are saved when a queue leaves the chip.
@@ -26,6 +28,9 @@ struct ContextSave {
   std::uint64_t mapping_bytes = 0;    ///< what must be mapped at its address, exactly
 };
 
+/// As the kernel says, and where it says nothing as it computes. What it says leaves the debugger's part out, which is
+/// computed always.
+///
 /// Errors: Errc::unsupported_device for a node without compute units or of another generation than RDNA3 and RDNA4;
 /// size_overflow where the area does not fit 32 bits.
 [[nodiscard]] constexpr Result<ContextSave> context_save(const QueueTopology& node) noexcept {
@@ -44,13 +49,15 @@ struct ContextSave {
     return fail(Errc::unsupported_device, "a node of ", node.simd_count, " SIMDs has no compute unit per die");
   const std::uint64_t waves = units * waves_per_cu;
   const std::uint64_t work = align_up(units * (vgpr_bytes + sgpr_bytes + lds_bytes + hardware_bytes), kPageBytes);
-  const std::uint64_t stack = align_up(waves * wave_record + stack_header, kPageBytes);
+  const std::uint64_t stack =
+      node.ctl_stack_size != 0 ? node.ctl_stack_size : align_up(waves * wave_record + stack_header, kPageBytes);
+  const std::uint64_t save = node.cwsr_size != 0 ? node.cwsr_size : work + stack;
   const std::uint64_t debug = align_up(waves * debug_record, 64);
-  if (work + stack > 0xffffffffu)
+  if (save > 0xffffffffu)
     return fail(Errc::size_overflow, "the save area of ", units, " compute units does not fit 32 bits");
   return ContextSave{.ctl_stack_bytes = static_cast<std::uint32_t>(stack),
-                     .save_bytes = static_cast<std::uint32_t>(work + stack),
-                     .mapping_bytes = align_up((work + stack + debug) * node.num_xcc, kPageBytes)};
+                     .save_bytes = static_cast<std::uint32_t>(save),
+                     .mapping_bytes = align_up((save + debug) * node.num_xcc, kPageBytes)};
 }
 // RX 9070 XT, RX 9060 XT and RX 7900 XTX.
 static_assert(context_save({.simd_count = 128, .simd_per_cu = 2, .gfx_target_version = 120001})->mapping_bytes ==

@@ -27,7 +27,7 @@ struct Node {
   std::uint32_t ctl_stack_size = 0;  ///< of newer kernels
 
   [[nodiscard]] constexpr QueueTopology queue() const noexcept {
-    return {simd_count, simd_per_cu, num_xcc == 0 ? 1 : num_xcc, gfx_target_version};
+    return {simd_count, simd_per_cu, num_xcc == 0 ? 1 : num_xcc, gfx_target_version, cwsr_size, ctl_stack_size};
   }
 };
 
@@ -103,8 +103,8 @@ static_assert(target_version(kTargetFacts<Gfx1201>) == 120001 && target_version(
 
 /// The text of a small file, in `room`. Errors as system_failure(); size_overflow for a file that does not fit.
 template <OperatingSystem Os>
-[[nodiscard]] Result<std::string_view> read_text(Os& os, std::string_view path, Span<char> room) noexcept {
-  const auto file = File<Os>::open(os, path, false);
+[[nodiscard]] Result<std::string_view> read_text(Os& os, const Result<File<Os>>& file, std::string_view path,
+                                                 Span<char> room) noexcept {
   if (!file) return pass(file);
   std::size_t size = 0;
   for (;;) {
@@ -124,15 +124,19 @@ template <OperatingSystem Os> [[nodiscard]] Result<Node> find_node(Os& os) noexc
   std::uint32_t other = 0;
   std::array<char, 8192> room{};
   for (std::uint32_t index = 0;; ++index) {
-    const auto id = read_text(os, Name::of(kTopologyNodes, index, "/gpu_id").view(), room);
-    if (!id && index > 0 && id.error().code() == Errc::unsupported_device) break;
+    const Name id_path = Name::of(kTopologyNodes, index, "/gpu_id");
+    const auto id_file =
+        index == 0 ? File<Os>::open(os, id_path.view(), false) : File<Os>::open_if_there(os, id_path.view(), false);
+    if (id_file && !id_file->is_open()) break;  // nodes are numbered without gaps
+    const auto id = read_text(os, id_file, id_path.view(), room);
     if (!id) return pass(id);
     Node node{.index = index};
     const auto gpu_id = detail::parse_number(id->substr(0, id->find('\n')), "gpu_id");
     if (!gpu_id) return pass(gpu_id);
     node.gpu_id = *gpu_id;
     if (node.gpu_id == 0) continue;  // a processor
-    const auto properties = read_text(os, Name::of(kTopologyNodes, index, "/properties").view(), room);
+    const Name path = Name::of(kTopologyNodes, index, "/properties");
+    const auto properties = read_text(os, File<Os>::open(os, path.view(), false), path.view(), room);
     if (!properties) return pass(properties);
     if (auto r = parse_properties(*properties, node); !r) return pass(r);
     if (find_target_version(node.gfx_target_version) != nullptr) return node;

@@ -42,14 +42,15 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
   [[nodiscard]] static Result<Transport> open(const Device& device, const TransportOptions& options = {}) noexcept {
     if (auto r = check(options); !r) return pass(r);
     const Node& node = device.node();
-    auto save_area = context_save(node.queue());
+    const auto save_area = context_save(node.queue());
     if (!save_area) return pass(save_area);
-    if (node.cwsr_size != 0) save_area->save_bytes = node.cwsr_size;
-    if (node.ctl_stack_size != 0) save_area->ctl_stack_bytes = node.ctl_stack_size;
     auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
     if (!ring) return pass(ring);
-    auto words = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
-    if (!words) return pass(words);
+    // A page for each pointer: the queue only reads the one.
+    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read);
+    if (!write_pointer) return pass(write_pointer);
+    auto read_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
+    if (!read_pointer) return pass(read_pointer);
     auto fence = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
     if (!fence) return pass(fence);
     auto eop = Memory::allocate(device, Heap::device_local, kEopBytes, Access::read_write);
@@ -62,8 +63,8 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     if (!exception_event) return pass(exception_event);
     constexpr std::uint32_t all_of_it = 100, usual_priority = 7;
     auto queue = Queue<Os>::create(device, {.ring_base_address = ring->address(),
-                                            .write_pointer_address = words->address() + kWritePointerAt,
-                                            .read_pointer_address = words->address(),
+                                            .write_pointer_address = write_pointer->address(),
+                                            .read_pointer_address = read_pointer->address(),
                                             .ring_size = static_cast<std::uint32_t>(options.ring_bytes),
                                             .gpu_id = node.gpu_id,
                                             .queue_type = QueueType::compute,
@@ -85,20 +86,21 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     if (!doorbells) return pass(doorbells);
     auto* const dwords = reinterpret_cast<std::uint32_t*>(ring->span().data());
     auto view = Ring::over({dwords, static_cast<std::size_t>(options.ring_bytes / 4)},
-                           reinterpret_cast<std::uint64_t*>(words->span().data() + kWritePointerAt),
+                           reinterpret_cast<std::uint64_t*>(write_pointer->span().data()),
                            reinterpret_cast<volatile std::uint64_t*>(doorbells->span().data() + in_page));
     if (!view) return pass(view);
-    FencedRing<Os, Losses<Os>> fenced(device.os(),
-                                      {.ring = *view,
-                                       .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
-                                       .fence_address = fence->address(),
-                                       .read_pointer = reinterpret_cast<const std::uint64_t*>(words->span().data()),
-                                       .queue = queue->id(),
-                                       .generation = device.target().generation,
-                                       .timeout = options.timeout},
-                                      Losses<Os>{std::move(*memory_event), std::move(*exception_event)});
-    return Transport(device, std::move(fenced), std::move(*ring), std::move(*words), std::move(*fence), std::move(*eop),
-                     std::move(*save), std::move(*queue), std::move(*doorbells));
+    FencedRing<Os, Losses<Os>> fenced(
+        device.os(),
+        {.ring = *view,
+         .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
+         .fence_address = fence->address(),
+         .read_pointer = reinterpret_cast<const std::uint64_t*>(read_pointer->span().data()),
+         .queue = queue->id(),
+         .generation = device.target().generation,
+         .timeout = options.timeout},
+        Losses<Os>{std::move(*memory_event), std::move(*exception_event)});
+    return Transport(device, std::move(fenced), std::move(*ring), std::move(*write_pointer), std::move(*read_pointer),
+                     std::move(*fence), std::move(*eop), std::move(*save), std::move(*queue), std::move(*doorbells));
   }
 
   /// The packet that executes a buffer of packets, in the form that this queue takes.
@@ -109,16 +111,15 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
 
  private:
-  // The read pointer lies at the start of its page, the write pointer on a cache line of its own.
-  static constexpr std::uint64_t kWritePointerAt = 128;
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
 
-  Transport(const Device& device, FencedRing<Os, Losses<Os>> fenced, Memory ring_memory, Memory pointers, Memory fence,
-            Memory eop, Memory save, Queue<Os> queue, Mapping<Os> doorbells) noexcept
+  Transport(const Device& device, FencedRing<Os, Losses<Os>> fenced, Memory ring_memory, Memory write_pointer,
+            Memory read_pointer, Memory fence, Memory eop, Memory save, Queue<Os> queue, Mapping<Os> doorbells) noexcept
       : FencedRing<Os, Losses<Os>>(std::move(fenced)),
         device_(&device),
         ring_memory_(std::move(ring_memory)),
-        pointers_(std::move(pointers)),
+        write_pointer_(std::move(write_pointer)),
+        read_pointer_(std::move(read_pointer)),
         fence_(std::move(fence)),
         eop_(std::move(eop)),
         save_(std::move(save)),
@@ -128,7 +129,8 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
   const Device* device_;
   // In the order in which they are made; they go in the opposite one, the queue before its buffers.
   Memory ring_memory_;
-  Memory pointers_;
+  Memory write_pointer_;
+  Memory read_pointer_;
   Memory fence_;
   Memory eop_;
   Memory save_;

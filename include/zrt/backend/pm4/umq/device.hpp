@@ -44,10 +44,11 @@ template <OperatingSystem Os> class Device {
   [[nodiscard]] static Result<Device> open(Os& os) noexcept {
     std::uint32_t others = 0, core = 0;
     for (std::uint32_t node = kFirstNode; node < kFirstNode + kMostNodes; ++node) {
-      auto file = File<Os>::open(os, Name::of("/dev/dri/renderD", node).view(), true);
-      // Render nodes are numbered without gaps.
-      if (!file && node != kFirstNode && file.error().code() == Errc::unsupported_device) break;
+      const Name path = Name::of("/dev/dri/renderD", node);
+      auto file =
+          node == kFirstNode ? File<Os>::open(os, path.view(), true) : File<Os>::open_if_there(os, path.view(), true);
       if (!file) return pass(file);
+      if (!file->is_open()) break;  // render nodes are numbered without gaps
       std::array<char, 16> name{};
       DrmVersion version{.name_len = name.size(),
                          .name = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(name.data()))};
@@ -81,6 +82,9 @@ template <OperatingSystem Os> class Device {
   /// Where addresses that the GPU takes end.
   [[nodiscard]] std::uint64_t address_end() const noexcept { return info_.virtual_address_max; }
 
+  /// Bytes of a queue's EOP buffer: what the firmware wants where the kernel tells it, and at least a page.
+  [[nodiscard]] std::uint64_t eop_bytes() const noexcept { return eop_bytes_; }
+
   template <class Arguments>
   [[nodiscard]] Result<void> call_with(std::uint32_t request, Arguments& arguments) const noexcept {
     return call(*os_, file_.number(), request, arguments);
@@ -110,6 +114,13 @@ template <OperatingSystem Os> class Device {
     if ((device.info_.userq_ip_mask >> kIpCompute & 1) == 0)
       return fail(Errc::unsupported_device, "amdgpu of renderD", node, " takes no user queues for compute (mask ",
                   device.info_.userq_ip_mask, "): its parameter user_queue is not 1 or 2, or firmware is too old");
+    ComputeAreas areas;
+    // No answer is none of an older kernel's.
+    if (ask(os, file.number(), InfoQuery::uq_fw_areas, areas, kIpCompute) && areas.eop_size > device.eop_bytes_)
+      device.eop_bytes_ = areas.eop_size;
+    if (areas.eop_alignment > kPageBytes)
+      return fail(Errc::unsupported_device, "amdgpu of renderD", node, " wants EOP buffers aligned to ",
+                  areas.eop_alignment, ", a page is known");
     device.os_ = &os;
     device.file_ = std::move(file);
     device.target_ = &target;
@@ -122,6 +133,7 @@ template <OperatingSystem Os> class Device {
   File<Os> file_{};
   const TargetFacts* target_ = nullptr;
   DeviceInfo info_{};
+  std::uint64_t eop_bytes_ = kPageBytes;
   std::uint32_t node_ = 0;
   std::uint32_t minor_ = 0;
 };

@@ -78,6 +78,13 @@ struct MemoryInfo {
 };
 static_assert(sizeof(MemoryInfo) == 96 && offsetof(MemoryInfo, cpu_accessible_vram) == 32);
 
+/// Of UQ_FW_AREAS for compute: what the firmware wants. Kernels that tell it for graphics alone give EINVAL.
+struct ComputeAreas {
+  std::uint32_t eop_size = 0;
+  std::uint32_t eop_alignment = 0;
+};
+static_assert(sizeof(ComputeAreas) == 8 && offsetof(ComputeAreas, eop_alignment) == 4);
+
 /// The last access of this file's address space that failed; 0 before the first.
 struct GpuvmFault {
   std::uint64_t addr = 0;

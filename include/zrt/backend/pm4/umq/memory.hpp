@@ -28,11 +28,12 @@ using pm4::Heap;
   return create;
 }
 
-[[nodiscard]] constexpr std::uint32_t va_flags(Heap heap, Access access) noexcept {
+/// Memory of the host is in none of the GPU's caches, video memory where `past_caches` says so.
+[[nodiscard]] constexpr std::uint32_t va_flags(Heap heap, Access access, bool past_caches = false) noexcept {
   std::uint32_t flags = kVaRead;
   if (access == Access::read_write) flags |= kVaWrite;
   if (access == Access::execute) flags |= kVaExecute;
-  if (heap == Heap::host_visible) flags |= kVaUncached;
+  if (heap == Heap::host_visible || past_caches) flags |= kVaUncached;
   return flags;
 }
 
@@ -64,6 +65,17 @@ template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
   /// Errors: Errc::invalid_argument for no bytes, size_overflow, out_of_memory; else as system_failure().
   [[nodiscard]] static Result<Memory> allocate(const Device& device, Heap heap, std::uint64_t bytes,
                                                Access access) noexcept {
+    return make(device, heap, bytes, access, false);
+  }
+  /// The same in none of the GPU's caches, for what the command processor reads and writes beside them.
+  [[nodiscard]] static Result<Memory> allocate_uncached(const Device& device, Heap heap, std::uint64_t bytes,
+                                                        Access access) noexcept {
+    return make(device, heap, bytes, access, true);
+  }
+
+ private:
+  [[nodiscard]] static Result<Memory> make(const Device& device, Heap heap, std::uint64_t bytes, Access access,
+                                           bool past_caches) noexcept {
     const auto size = PlacedMemory<Os>::whole_pages(bytes);
     if (!size) return pass(size);
     if (heap != Heap::host_visible) {
@@ -87,11 +99,10 @@ template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
       if (!offset) return pass(offset);
       if (auto r = memory.show_to_host(device.os(), device.render_file(), *offset); !r) return pass(r);
     }
-    if (auto r = memory.map(va_flags(heap, access)); !r) return pass(r);
+    if (auto r = memory.map(va_flags(heap, access, past_caches)); !r) return pass(r);
     return memory;
   }
 
- private:
   // Longer than the driver takes to write page tables, even behind other work.
   static constexpr std::uint64_t kMapTimeout = std::uint64_t{10} * 1'000'000'000;
 

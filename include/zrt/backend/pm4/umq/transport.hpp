@@ -57,13 +57,13 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
     if (!ring) return pass(ring);
     // A buffer of one page for each pointer: the kernel pins the write pointer's alone, and takes no larger one.
-    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
+    auto write_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read);
     if (!write_pointer) return pass(write_pointer);
     auto read_pointer = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
     if (!read_pointer) return pass(read_pointer);
     auto fence = Memory::allocate(device, Heap::host_visible, kPageBytes, Access::read_write);
     if (!fence) return pass(fence);
-    auto eop = Memory::allocate(device, Heap::device_local, kPageBytes, Access::read_write);
+    auto eop = Memory::allocate_uncached(device, Heap::device_local, device.eop_bytes(), Access::read_write);
     if (!eop) return pass(eop);
     auto doorbells =
         GemBuffer<Os>::create(device, {.bo_size = kPageBytes, .alignment = kPageBytes, .domains = kDomainDoorbell});

@@ -20,6 +20,7 @@ struct BufferObject {
   std::uint64_t bytes = 0;
   std::uint32_t flags = 0;
   bool mapped = false;  ///< for the GPU
+  bool lost = false;    ///< a reset took what it held
 };
 
 /// The allocations, and the GPU's view of those that are mapped.
@@ -35,17 +36,25 @@ class Buffers {
   [[nodiscard]] SystemValue allocate(kfd::AllocMemory& a) noexcept {
     constexpr std::uint32_t places = kfd::kVram | kfd::kGtt;
     constexpr std::uint32_t others = kfd::kUserptr | kfd::kDoorbell | kfd::kMmioRemap;
-    constexpr std::uint32_t known = places | others | kfd::kContiguous | kfd::kExtCoherent | kfd::kUncached |
-                                    kfd::kCoherent | kfd::kAqlQueueMemory | kfd::kNoSubstitute | kfd::kPublic |
-                                    kfd::kExecutable | kfd::kWritable;
+    constexpr std::uint32_t layouts = kfd::kContiguous | kfd::kExtCoherent | kfd::kAqlQueueMemory;
+    constexpr std::uint32_t past_caches = kfd::kUncached | kfd::kCoherent;
+    constexpr std::uint32_t known =
+        places | others | layouts | past_caches | kfd::kNoSubstitute | kfd::kPublic | kfd::kExecutable | kfd::kWritable;
     if (a.handle != 0) return refuse_(EINVAL, "ALLOC: handle is ", a.handle, " before the call, 0 expected");
     if (a.gpu_id != card_.gpu_id) return refuse_(EINVAL, "ALLOC: there is no GPU ", a.gpu_id);
     if (a.size == 0 || a.size % kPageBytes != 0 || a.va_addr % kPageBytes != 0)
       return refuse_(EINVAL, "ALLOC: ", a.size, " bytes at ", hex(a.va_addr).view(), ", whole pages expected");
     if ((a.flags & ~known) != 0) return refuse_(EINVAL, "ALLOC: unknown flags ", hex(a.flags & ~known).view());
+    if ((a.flags & layouts) != 0)
+      return refuse_(EINVAL, "ALLOC: CONTIGUOUS, EXT_COHERENT and AQL_QUEUE_MEM are not modelled");
     if ((a.flags & others) != 0) return refuse_(EINVAL, "ALLOC: of VRAM and GTT alone is modelled");
     const bool video = (a.flags & places) == kfd::kVram;
     if (!video && (a.flags & places) != kfd::kGtt) return refuse_(EINVAL, "ALLOC: VRAM or GTT expected in the flags");
+    // What Coherence takes for granted: memory of the host is never in a cache of the GPU, video memory may be.
+    if ((a.flags & past_caches) != (video ? 0u : past_caches))
+      return refuse_(EINVAL,
+                     video ? "ALLOC: VRAM that is COHERENT or UNCACHED is not modelled"
+                           : "ALLOC: GTT is COHERENT and UNCACHED, or the GPU's caches hide what the host writes");
     if (a.mmap_offset != 0) return refuse_(EINVAL, "ALLOC: mmap_offset goes in for user pointers alone");
     if (video && (a.flags & kfd::kPublic) != 0 && !card_.large_bar)
       return refuse_(EINVAL, "ALLOC: host visible VRAM needs a large BAR");
@@ -53,7 +62,7 @@ class Buffers {
       return refuse_(EINVAL, "ALLOC: the process does not hold the ", a.size, " addresses at ", hex(a.va_addr).view());
     if (video && a.size > available())
       return refuse_(ENOMEM, "ALLOC: ", a.size, " bytes of VRAM, ", available(), " are left");
-    const BufferObject object{next_, a.va_addr, a.size, a.flags, false};
+    const BufferObject object{next_, a.va_addr, a.size, a.flags, false, false};
     if (!objects_.push_back(object)) return refuse_(ENOMEM, "ALLOC: the model has no memory");
     ++next_;
     if (video) (void)video_.take(a.size);
@@ -108,11 +117,19 @@ class Buffers {
 
   /// Video memory holds anything from now on.
   void lose_video() noexcept {
-    for (const BufferObject& object : objects_)
+    for (BufferObject& object : objects_)
       if ((object.flags & kfd::kVram) != 0) {
+        object.lost = true;
         const auto bytes = ProcessMemory::bytes(object.address, object.bytes);
         std::memset(bytes.data(), kLostVideo, bytes.size());
       }
+  }
+
+  /// Memory that a reset emptied and that is still allocated, or null.
+  [[nodiscard]] const BufferObject* lost() const noexcept {
+    for (const BufferObject& object : objects_)
+      if (object.lost) return &object;
+    return nullptr;
   }
 
   /// The host maps the memory at its own address.

@@ -83,6 +83,9 @@ class Queues : public QueueSet {
     if (c.doorbell_offset != 0 || c.queue_id != 0 || c.sdma_engine_id != 0 || c.pad != 0)
       return refuse_(EINVAL, "CREATE_QUEUE: fields that come out, or that mean nothing, are not 0");
     if (c.gpu_id != card_.gpu_id) return refuse_(EINVAL, "CREATE_QUEUE: there is no GPU ", c.gpu_id);
+    if (const BufferObject* const lost = buffers_.lost())
+      return refuse_(EIO, "CREATE_QUEUE: a reset took what the memory at ", hex(lost->address).view(),
+                     " held, and it has not been freed");
     if (c.queue_type != kfd::QueueType::compute)
       return refuse_(EINVAL, "CREATE_QUEUE: type ", static_cast<std::uint32_t>(c.queue_type),
                      " is not modelled, packets need 0");
@@ -99,11 +102,13 @@ class Queues : public QueueSet {
 
   /// The buffers: newer kernels compare their sizes, a card faults where they are too small.
   [[nodiscard]] SystemValue check_buffers(const kfd::CreateQueue& c) noexcept {
-    const auto area = kfd::context_save(card_.node().queue());
-    if (!area) return refuse_(EINVAL, "CREATE_QUEUE: ", area.error().text());
-    if (c.ctl_stack_size != area->ctl_stack_bytes || c.ctx_save_restore_size != area->save_bytes)
+    const SaveArea area = card_.save_area();
+    if (area.save_bytes == 0)
+      return refuse_(EINVAL, "CREATE_QUEUE: the save area of ", card_.target->name, " with ", card_.compute_units,
+                     " compute units is not modelled");
+    if (c.ctl_stack_size != area.ctl_stack_bytes || c.ctx_save_restore_size != area.save_bytes)
       return refuse_(EINVAL, "CREATE_QUEUE: save area of ", c.ctx_save_restore_size, " bytes, stack ", c.ctl_stack_size,
-                     ", ", area->save_bytes, " and ", area->ctl_stack_bytes, " expected");
+                     ", ", area.save_bytes, " and ", area.ctl_stack_bytes, " expected");
     if (c.eop_buffer_size != kfd::kEopBytes)
       return refuse_(EINVAL, "CREATE_QUEUE: an EOP buffer of ", c.eop_buffer_size, " bytes, 4096 expected");
     if (c.write_pointer_address % 8 != 0 || c.read_pointer_address % 8 != 0)
@@ -117,7 +122,7 @@ class Queues : public QueueSet {
         {"page of the write pointer", page_of(c.write_pointer_address), kPageBytes, Permission::read},
         {"page of the read pointer", page_of(c.read_pointer_address), kPageBytes, Permission::write},
         {"EOP buffer", c.eop_buffer_address, kfd::kEopBytes, Permission::read | Permission::write},
-        {"save area", c.ctx_save_restore_address, area->mapping_bytes, Permission::read | Permission::write},
+        {"save area", c.ctx_save_restore_address, area.mapping_bytes, Permission::read | Permission::write},
     };
     for (const auto& buffer : buffers) {
       const BufferObject* const object = buffers_.mapped_at(buffer.address);

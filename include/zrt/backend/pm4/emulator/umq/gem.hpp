@@ -27,6 +27,7 @@ struct GemObject {
   umq::GemCreate made{};
   bool video = false;          ///< takes video memory; else the host's
   bool host_maps = false;      ///< the host has mapped it
+  bool lost = false;           ///< a reset took what it held
   bool gpu_maps = false;       ///< the GPU's page tables name it, or will
   std::uint32_t timeline = 0;  ///< of a mapping that nobody has waited for; 0: the page tables are written
   std::uint64_t point = 0;
@@ -124,9 +125,7 @@ class GemObjects {
 
   /// The host maps a buffer: at its address, doorbells where they are.
   [[nodiscard]] SystemValue map_for_host(const MapRequest& m) noexcept {
-    GemObject* object = nullptr;
-    if (m.offset >= kOffsets && (m.offset - kOffsets) % (std::uint64_t{1} << 24) == 0)
-      object = find(static_cast<std::uint32_t>((m.offset - kOffsets) >> 24));
+    GemObject* const object = find_offset(m.offset);
     if (object == nullptr) return refuse_(EINVAL, "mmap: no buffer has the offset ", hex(m.offset).view());
     if (m.bytes != object->bytes)
       return refuse_(EINVAL, "mmap: ", m.bytes, " bytes of a buffer that has ", object->bytes);
@@ -139,6 +138,11 @@ class GemObjects {
     if (const SystemValue r = place(*object, m.address, "mmap"); r != 0) return r;
     object->host_maps = true;
     return static_cast<SystemValue>(m.address);
+  }
+  /// Whether doorbells have that offset in the render node's file.
+  [[nodiscard]] bool are_doorbells(std::uint64_t offset) noexcept {
+    const GemObject* const object = find_offset(offset);
+    return object != nullptr && object->doorbells;
   }
   /// Takes doorbells from the host that lie there; false where none do.
   [[nodiscard]] bool unmap_doorbells(std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -157,6 +161,11 @@ class GemObjects {
     if (object == nullptr || object->doorbells)
       return refuse_(ENOENT, "GEM_VA: there is no buffer ", v.handle, " that the GPU could map");
     if ((v.flags & ~known) != 0) return refuse_(EINVAL, "GEM_VA: flags ", hex(v.flags & ~known).view());
+    // What Coherence takes for granted: memory of the host is never in a cache of the GPU.
+    const std::uint32_t type = v.flags & 0xfu << 5;
+    if (type != umq::kVaUncached && (type != 0 || object->made.domains != umq::kDomainVram))
+      return refuse_(EINVAL, "GEM_VA: memory type ", type >> 5, " of ",
+                     object->made.domains == umq::kDomainVram ? "VRAM, 0 or 4 expected" : "GTT, 4 (uncached) expected");
     if (v.map_size == 0 || (v.va_address | v.map_size | v.offset_in_bo) % kPageBytes != 0)
       return refuse_(EINVAL, "GEM_VA: ", v.map_size, " bytes at ", hex(v.va_address).view(), ", whole pages expected");
     if (v.offset_in_bo != 0 || v.map_size != object->bytes)
@@ -214,13 +223,20 @@ class GemObjects {
 
   /// Video memory holds anything from now on.
   void lose_video() noexcept {
-    for (const GemObject& object : objects_) {
+    for (GemObject& object : objects_) {
       if (object.address == 0 || object.made.domains != umq::kDomainVram) continue;
+      object.lost = true;
       const auto bytes = ProcessMemory::bytes(object.address, object.bytes);
       std::memset(bytes.data(), kLostVideo, bytes.size());
     }
   }
 
+  /// A buffer that a reset emptied and that is still open, or null.
+  [[nodiscard]] const GemObject* lost() const noexcept {
+    for (const GemObject& object : objects_)
+      if (object.lost) return &object;
+    return nullptr;
+  }
   [[nodiscard]] GemObject* find(std::uint32_t handle) noexcept {
     for (GemObject& object : objects_)
       if (handle != 0 && object.handle == handle) return &object;
@@ -263,6 +279,11 @@ class GemObjects {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(object.doorbells->words.data()));
   }
 
+  [[nodiscard]] GemObject* find_offset(std::uint64_t offset) noexcept {
+    constexpr std::uint64_t step = std::uint64_t{1} << 24;
+    if (offset < kOffsets || (offset - kOffsets) % step != 0) return nullptr;
+    return find(static_cast<std::uint32_t>((offset - kOffsets) / step));
+  }
   /// Binds a buffer to its address, which its first mapping says.
   [[nodiscard]] SystemValue place(GemObject& object, std::uint64_t address, std::string_view what) noexcept {
     if (object.address == 0) {

@@ -136,6 +136,11 @@ class RenderNode {
                                       gem_.visible()};
         return answer(i, memory, sizeof memory);
       }
+      case umq::InfoQuery::uq_fw_areas:
+        if (!card_.kernel.tells_eop_size || i.parameters[0] != umq::kIpCompute)
+          return refuse_(EINVAL, "INFO: this kernel tells nothing of the firmware's areas for engine ",
+                         i.parameters[0]);
+        return answer(i, umq::ComputeAreas{card_.eop_bytes, kPageBytes}, sizeof(umq::ComputeAreas));
       case umq::InfoQuery::vram_lost_counter:
         return answer(i, vram_lost_, sizeof vram_lost_);
       case umq::InfoQuery::gpuvm_fault:

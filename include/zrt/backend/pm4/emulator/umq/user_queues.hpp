@@ -68,6 +68,8 @@ class UserQueues : public QueueSet {
   [[nodiscard]] SystemValue check(const umq::UserQueue& c) noexcept {
     constexpr std::uint32_t priority = 3, secure = 1u << 2;
     if ((c.flags & ~(priority | secure)) != 0) return refuse_(EINVAL, "USERQ: flags ", c.flags);
+    if (const GemObject* const lost = gem_.lost())
+      return refuse_(EIO, "USERQ: a reset took what buffer ", lost->handle, " held, and it has not been closed");
     if (c.ip_type != umq::kIpCompute) return refuse_(EINVAL, "USERQ: engine ", c.ip_type, ", compute is modelled");
     if ((c.flags & secure) != 0) return refuse_(EINVAL, "USERQ: secure queues are not modelled");
     if ((c.flags & priority) == priority) return refuse_(EACCES, "USERQ: high priority is for administrators");
@@ -89,12 +91,15 @@ class UserQueues : public QueueSet {
         {"ring", c.queue_va, c.queue_size, Permission::read},
         {"read pointer", c.rptr_va, kPageBytes, Permission::write},
         {"write pointer", c.wptr_va, kPageBytes, Permission::read},
-        {"EOP buffer", eop_, kPageBytes, Permission::read | Permission::write},
+        {"EOP buffer", eop_, card_.eop_bytes, Permission::read | Permission::write},
     };
     for (const auto& buffer : buffers) {
       if (gem_.mapped_over(buffer.address, buffer.bytes) == nullptr)
         return refuse_(EINVAL, "USERQ: no mapping has the ", buffer.bytes, " bytes of the ", buffer.name, " at ",
                        hex(buffer.address).view());
+      if ((gem_.mapped_over(buffer.address, buffer.bytes)->va_flags & 0xfu << 5) != umq::kVaUncached)
+        return refuse_(EINVAL, "USERQ: the ", buffer.name,
+                       " is not mapped uncached: the command processor reads past the L2");
       // The kernel does not ask whether the page tables are written; the queue would fault.
       if (const auto r = gem_.memory().at(buffer.address, buffer.bytes, buffer.permission); !r)
         return refuse_(EINVAL, "USERQ: the ", buffer.name, ": ", r.error().text());
