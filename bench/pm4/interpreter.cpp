@@ -5,6 +5,7 @@
 //     build/release/bin/zrt_bench_pm4_interpreter kernels/gfx1201
 //
 // A loop of arithmetic alone, then the matrix-vector kernels of a folder, a matrix of 1024 x 2048 each.
+#include <zrt/backend/pm4/adapters/product_kernels.hpp>
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
 #include <zrt/backend/pm4/upload/types.hpp>
@@ -96,12 +97,15 @@ bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
              memory.map(arguments.back(), buffers.back(), Permission::read | Permission::write, "buffer").has_value();
   };
   for (const auto& part : type.parts) add(part.bytes(rows, cols / zrt::info(type.dtype).block_elems).raw());
-  const bool plain = type.dtype == zrt::DType::f32 || type.dtype == zrt::DType::f16;
+  const zrt::quant::Act act = zrt::quant::facts(type.dtype)->act;
+  const auto product = pm4::find_product(type.dtype, act);
+  if (!product) return false;
+  const bool plain = act == zrt::quant::Act::none;
   add(cols * (plain ? 4 : 1));
   if (!plain) add(cols);
   arguments.push_back(0);  // no bias
   add(rows * 4);
-  const std::array<std::uint32_t, 2> pushed{rows, cols};
+  const std::array<std::uint32_t, 3> pushed{rows, cols, 1};
   std::vector<std::byte> block(arguments.size() * 8 + 64);
   std::memcpy(block.data(), arguments.data(), arguments.size() * 8);
   std::memcpy(block.data() + arguments.size() * 8, pushed.data(), sizeof pushed);
@@ -112,7 +116,7 @@ bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
   Dispatch d;
   d.isa = old ? Isa::gfx11 : Isa::gfx12;
   d.wave64 = kernel->header().subgroup_size == 64;
-  d.groups = {rows / (plain ? 16 : 8), 1, 1};
+  d.groups = {rows / (*product)->rows(cols), 1, 1};
   d.threads = {kernel->header().workgroup_size_x, kernel->header().workgroup_size_y, kernel->header().workgroup_size_z};
   d.code = registers->code;
   d.rsrc1 = registers->rsrc1;

@@ -133,7 +133,7 @@ class Cases {
     Floats biased = y;
     for (std::size_t i = 0; i < y.size(); ++i) biased[i] += bias[i % w.rows];
 
-    KernelCase vector{w.named("matvec"), w.buffers(), {w.rows, w.cols}, {w.rows / (rounded ? 8 : 16), tokens, 1}};
+    KernelCase vector{w.named("matvec"), w.buffers(), {w.rows, w.cols, tokens}};
     KernelCase matrix{w.named("matmul"), w.buffers(), {w.rows, w.cols, tokens}};
     for (KernelCase* c : {&vector, &matrix}) {
       if (rounded) {

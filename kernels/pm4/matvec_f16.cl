@@ -1,75 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/pm4/matvec_f16.cl: a matrix of f16 times activations of f32, for generated tokens.
 //
-// Weights [rows][cols], cols a multiple of 8. Grid: (ceil(rows / 16), tokens). One wave computes sixteen rows, 256
-// columns of each at a time: a load takes 512 contiguous bytes of a row, and each weight byte is read once. Canonical:
-// the order dot16, whose lanes are eight registers of two neighbours; the way there is through local memory.
-#include "place.h"
+// Weights [rows][cols], cols a multiple of 8. Grid: (ceil(rows / 32), ceil(tokens / 4)). A wave takes 32 rows, 64 columns
+// of each in a step, which it loads once and multiplies with up to four tokens: a load takes 128 contiguous bytes of each
+// of four rows. Canonical: the order dot16, whose lanes are sixteen registers of the lane that has the row; the way there
+// is through local memory. So activations are the same for all lanes, and scalars. Between steps a token's chains are in
+// local memory too.
+#include "rows.h"
 
-#define ROWS 16
-#define STEP 256
-// In halves. Rows eight banks apart, so that the two lanes of four rows meet no conflict.
-#define PITCH (STEP + 16)
+#define TOKENS 4
+#define ROWS 32
+#define LOADS (ROWS / 4)
+#define STEP 64
+// In halves. Rows four banks apart, so that eight lanes that read 16 bytes of eight rows meet no conflict.
+#define PITCH (STEP + 8)
 
-/// Copies a step of a row to local memory, zeros behind the row's end.
-ZRT_INLINE void stage_row(global const half* w, uint at, uint cols, local half* to) {
-  const uint i = lane_id() * 8;
-  *(local uint4*)(to + i) = at + i < cols ? *(global const uint4*)(w + at + i) : (uint4)0;
+typedef struct {
+  global const half* w;   // of the wave's first row
+  global const float* x;  // of its first token
+  uint cols, rows, tokens;
+  local half* staged;
+  local float16* chains;  // of this lane, [TOKENS][ROWS]
+} Matrix;
+
+/// Brings the columns from `at` to local memory: STEP of them where `whole`, and of 32 rows where `full`, else zeros
+/// behind them.
+ZRT_INLINE void stage(const bool full, const bool whole, Matrix m, global const half* const* rows, uint at) {
+  const uint row = lane_id() / 8, column = lane_id() % 8 * 8, offset = (row * m.cols + column + at) * 2;
+  local half* to = m.staged + row * PITCH + column;
+  meet();
+  if (full && whole) {
+    // All loads are under way at once.
+    uint4 loaded[LOADS];
+#pragma unroll
+    for (uint i = 0; i < LOADS; ++i) loaded[i] = *(global const uint4*)((global const char*)rows[i] + offset);
+#pragma unroll
+    for (uint i = 0; i < LOADS; ++i) *(local uint4*)(to + i * 4 * PITCH) = loaded[i];
+  } else {
+#pragma unroll 1
+    for (uint i = 0; i < LOADS; ++i) {
+      const bool has = i * 4 + row < m.rows && at + column < m.cols;
+      global const half* w = m.w + (ulong)(i * 4) * m.cols;
+      *(local uint4*)(to + i * 4 * PITCH) = has ? *(global const uint4*)((global const char*)w + offset) : (uint4)0;
+    }
+  }
+  meet();
+}
+
+/// Goes on with a token's chains over what is in local memory.
+ZRT_INLINE float16 take_step(const bool whole, Matrix m, uint token, uint at, float16 chains) {
+  uint of_row = lane_id() * PITCH;
+  // Keeps weights from being widened once for all tokens, which takes more than the multiply-adds that widen by
+  // themselves.
+  __asm("" : "+v"(of_row) : "s"(token));
+  local const half* weights = m.staged + of_row;
+  // In the address space of what no wave writes, whose loads of one address for all lanes are scalar.
+  constant const float* x = (constant const float*)(ulong)(m.x + token * m.cols + at);
+#pragma unroll
+  for (uint i = 0; i < STEP; i += 16) {
+    // Columns are padded with zeros to a multiple of 16.
+    if (!whole && at + i >= m.cols) break;
+    const bool upper = whole || at + i + 8 < m.cols;
+    const half8 low = *(local const half8*)(weights + i), high = *(local const half8*)(weights + i + 8);
+#pragma unroll
+    for (uint j = 0; j < 8; ++j) {
+      chains[j] = __builtin_fmaf((float)low[j], x[i + j], chains[j]);
+      chains[j + 8] = __builtin_fmaf((float)high[j], upper ? x[i + j + 8] : 0.0f, chains[j + 8]);
+    }
+  }
+  return chains;
+}
+
+/// dot16's tree.
+ZRT_INLINE float tree_of(float16 chains) {
+  const float8 eight = chains.lo + chains.hi;
+  const float4 four = eight.lo + eight.hi;
+  const float2 two = four.lo + four.hi;
+  return two.x + two.y;
+}
+
+/// A step of one token, whose chains stay in registers, or of several.
+ZRT_INLINE float16 take_columns(const bool full, const bool whole, const bool alone, Matrix m,
+                                global const half* const* rows, uint at, float16 chains) {
+  stage(full, whole, m, rows, at);
+  if (alone) return take_step(whole, m, 0, at, chains);
+#pragma unroll 1
+  for (uint t = 0; t < m.tokens; ++t) {
+    local float16* of = m.chains + t * ROWS;
+    *of = take_step(whole, m, t, at, at == 0 ? (float16)0.0f : *of);
+  }
+  return chains;
+}
+
+/// The products of a wave's rows, of which there are 32 where `full`.
+ZRT_INLINE void take_rows(const bool full, const bool alone, Matrix m, Result result) {
+  global const half* rows[LOADS];
+#pragma unroll
+  for (uint i = 0; i < LOADS; ++i) {
+    rows[i] = m.w + (ulong)(i * 4) * m.cols;
+    ZRT_UNIFORM(rows[i]);
+  }
+  float16 chains = 0.0f;
+  uint at = 0;
+#pragma unroll 1
+  for (; at + STEP <= m.cols; at += STEP) chains = take_columns(full, true, alone, m, rows, at, chains);
+  if (at < m.cols) chains = take_columns(full, false, alone, m, rows, at, chains);
+  if (alone) return put(result, lane_id(), 0, tree_of(chains));
+#pragma unroll 1
+  for (uint t = 0; t < m.tokens; ++t) put(result, lane_id(), t, tree_of(m.chains[t * ROWS]));
 }
 
 ZRT_KERNEL(32)
-matvec_f16(global const half* w, global const float* x, global const float* bias, global float* y, uint rows,
-           uint cols) {
+matvec_f16(global const half* w, global const float* x, global const float* bias, global float* y, uint rows, uint cols,
+           uint tokens) {
   local half staged[ROWS * PITCH] __attribute__((aligned(16)));
-  local float activations[STEP] __attribute__((aligned(16)));
-  const uint lane = lane_id(), first = group_x() * ROWS;
-  const uint count = rows - first < ROWS ? rows - first : ROWS;
-  x += (ulong)group_y() * cols;
-  w += (ulong)first * cols;
-  float8 chains = 0.0f;
-  for (uint at = 0; at < cols; at += STEP) {
-    // Whole steps of a whole group without branches between, so that all their loads are under way at once.
-    if (count == ROWS && at + STEP <= cols) {
-      *(local float4*)(activations + lane * 4) = *(global const float4*)(x + at + lane * 4);
-      *(local float4*)(activations + STEP / 2 + lane * 4) = *(global const float4*)(x + at + STEP / 2 + lane * 4);
-      // In bytes, of 32 bits: then a row is a scalar address and the lanes share one offset.
-      const uint offset = (at + lane * 8) * 2;
-      uint4 loaded[ROWS];
-#pragma unroll
-      for (uint r = 0; r < ROWS; ++r) {
-        global const char* row = (global const char*)(w + (ulong)r * cols);
-        // Keeps the compiler from adding rows up in vector registers.
-        __asm("" : "+s"(row));
-        loaded[r] = *(global const uint4*)(row + offset);
-      }
-#pragma unroll
-      for (uint r = 0; r < ROWS; ++r) *(local uint4*)(staged + r * PITCH + lane * 8) = loaded[r];
-    } else {
-      for (uint i = lane * 4; i < STEP; i += 128)
-        *(local float4*)(activations + i) = at + i < cols ? *(global const float4*)(x + at + i) : (float4)0.0f;
-#pragma unroll 1
-      for (uint r = 0; r < count; ++r) stage_row(w + (ulong)r * cols, at, cols, staged + r * PITCH);
-    }
-    meet();
-    local const half* row = staged + lane / 2 * PITCH + lane % 2 * 8;
-    local const float* part = activations + lane % 2 * 8;
-#pragma unroll
-    for (uint i = 0; i < STEP; i += 16) {
-      const half8 weight = *(local const half8*)(row + i);
-      const float4 low = *(local const float4*)(part + i), high = *(local const float4*)(part + i + 4);
-#pragma unroll
-      for (uint j = 0; j < 4; ++j) {
-        chains[j] = __builtin_fmaf((float)weight[j], low[j], chains[j]);
-        chains[j + 4] = __builtin_fmaf((float)weight[j + 4], high[j], chains[j + 4]);
-      }
-    }
-    meet();
-  }
-  // dot16's tree: the neighbour has the chains 8 further.
-#pragma unroll
-  for (uint j = 0; j < 8; ++j) chains[j] += bits_to_float(neighbour(float_to_bits(chains[j])));
-  const float sum = ((chains[0] + chains[4]) + (chains[2] + chains[6])) +
-                    ((chains[1] + chains[5]) + (chains[3] + chains[7]));
-  const uint r = lane / 2;
-  if (lane % 2 == 0 && r < count) y[(ulong)group_y() * rows + first + r] = bias == 0 ? sum : sum + bias[first + r];
+  local float16 chains[TOKENS * ROWS];
+  const Part here = part_of(group_x(), ROWS, rows), batch = part_of(group_y(), TOKENS, tokens);
+  const Result result = result_of(bias, y, rows, here, batch);
+  const Matrix m = {w + (ulong)here.first * cols, x + (ulong)batch.first * cols, cols, here.count, batch.count, staged,
+                    chains + lane_id()};
+  if (here.count < ROWS)
+    take_rows(false, false, m, result);
+  else if (batch.count == 1)
+    take_rows(true, true, m, result);
+  else
+    take_rows(true, false, m, result);
 }

@@ -1,25 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/pm4/matvec_f32.cl: a matrix of f32 times activations of f32, for generated tokens.
 //
-// Weights [rows][cols], cols a multiple of 4. Grid: (ceil(rows / 16), tokens). One wave computes sixteen rows, 16 columns
-// of each at a time: a load takes 64 contiguous bytes of each of eight rows, and each weight byte is read once.
-// Canonical: the order dot16; four neighbours have the sixteen lanes of a row, four each.
-#include "place.h"
+// Weights [rows][cols], cols a multiple of 4. Grid: (ceil(rows / 32), ceil(tokens / 4)). A wave takes 32 rows, which it
+// loads once and multiplies with up to four tokens. Eight rows are a group; four neighbours share one of its rows, 16
+// columns of it at a time, so that a load takes 64 contiguous bytes of each. Canonical: the order dot16; the four have
+// the sixteen lanes of a row, four each. Between steps a token's chains are in local memory.
+#include "rows.h"
 
-#define ROWS 16
-// Steps whose loads are under way at once.
+#define TOKENS 4
+#define GROUPS 4
+// Columns of 16 whose loads are under way at once.
 #define DEPTH 4
 
-/// Goes on with the chains of rows r and r + 8 over the columns from `at`.
-ZRT_INLINE void take_columns(global const float* low, global const float* high, global const float* x, uint at,
-                             float4* low_chains, float4* high_chains) {
-  const float4 a = *(global const float4*)(low + at), b = *(global const float4*)(high + at);
-  const float4 v = *(global const float4*)(x + at);
+typedef struct {
+  global const float* w;  // of this lane's row of the first group, from this lane's columns on
+  global const float* x;  // of the wave's first token, likewise
+  uint cols, row, rows, tokens;
+  local float4* chains;  // of this lane, [TOKENS][GROUPS][32]
+} Matrix;
+
+/// Goes on with the chains over 16 * `depth` columns from `at`, of which this lane has some, and of 32 rows where `full`.
+ZRT_INLINE void take_columns(const bool full, const uint depth, Matrix m, uint at, bool has) {
+  float4 w[DEPTH][GROUPS];
 #pragma unroll
-  for (uint j = 0; j < 4; ++j) {
-    (*low_chains)[j] = __builtin_fmaf(a[j], v[j], (*low_chains)[j]);
-    (*high_chains)[j] = __builtin_fmaf(b[j], v[j], (*high_chains)[j]);
+  for (uint g = 0; g < GROUPS; ++g) {
+    global const float* from = m.w + (ulong)(g * 8) * m.cols + at;
+#pragma unroll
+    for (uint i = 0; i < depth; ++i)
+      w[i][g] = has && (full || m.row + g * 8 < m.rows) ? *(global const float4*)(from + i * 16) : (float4)0.0f;
   }
+#pragma unroll 1
+  for (uint t = 0; t < m.tokens; ++t) {
+    global const float* from = m.x + t * m.cols + at;
+    float4 x[DEPTH];
+#pragma unroll
+    for (uint i = 0; i < depth; ++i) x[i] = has ? *(global const float4*)(from + i * 16) : (float4)0.0f;
+#pragma unroll
+    for (uint g = 0; g < GROUPS; ++g) {
+      float4 chains = m.chains[(t * GROUPS + g) * 32];
+#pragma unroll
+      for (uint i = 0; i < depth; ++i)
+#pragma unroll
+        for (uint j = 0; j < 4; ++j) chains[j] = __builtin_fmaf(w[i][g][j], x[i][j], chains[j]);
+      m.chains[(t * GROUPS + g) * 32] = chains;
+    }
+  }
+}
+
+ZRT_INLINE void take_rows(const bool full, Matrix m) {
+  uint at = 0;
+#pragma unroll 1
+  for (; at + 16 * DEPTH <= m.cols; at += 16 * DEPTH) take_columns(full, DEPTH, m, at, true);
+#pragma unroll 1
+  for (; at < m.cols; at += 16) take_columns(full, 1, m, at, at + lane_id() % 4 * 4 < m.cols);
 }
 
 /// `x` of the lane whose number differs in the second lowest bit.
@@ -39,23 +72,35 @@ ZRT_INLINE float tree_of(float4 chains) {
 
 ZRT_KERNEL(32)
 matvec_f32(global const float* w, global const float* x, global const float* bias, global float* y, uint rows,
-           uint cols) {
-  const uint part = lane_id() % 4, row = lane_id() / 4, first = group_x() * ROWS;
-  const uint count = rows - first < ROWS ? rows - first : ROWS;
-  // Lanes of rows behind the last one take that again, which is at hand.
-  const uint low_row = row < count ? row : count - 1, high_row = row + 8 < count ? row + 8 : count - 1;
-  w += (ulong)first * cols + part * 4;
-  x += (ulong)group_y() * cols + part * 4;
-  global const float *low = w + (ulong)low_row * cols, *high = w + (ulong)high_row * cols;
-  float4 low_chains = 0.0f, high_chains = 0.0f;
-  uint at = 0;
-  for (; at + 16 * DEPTH <= cols; at += 16 * DEPTH)
-#pragma unroll
-    for (uint i = 0; i < DEPTH; ++i) take_columns(low, high, x, at + i * 16, &low_chains, &high_chains);
+           uint cols, uint tokens) {
+  local float4 chains[TOKENS * GROUPS * 32];
+  const uint part = lane_id() % 4, row = lane_id() / 4;
+  const Part here = part_of(group_x(), GROUPS * 8, rows), batch = part_of(group_y(), TOKENS, tokens);
+  const Result result = result_of(bias, y, rows, here, batch);
+  const Matrix m = {w + (ulong)here.first * cols + (row * cols + part * 4),
+                    x + (ulong)batch.first * cols + part * 4,
+                    cols,
+                    row,
+                    here.count,
+                    batch.count,
+                    chains + lane_id()};
 #pragma unroll 1
-  for (; at + part * 4 < cols; at += 16) take_columns(low, high, x, at, &low_chains, &high_chains);
-  const float low_sum = tree_of(low_chains), high_sum = tree_of(high_chains);
-  y += (ulong)group_y() * rows + first;
-  if (part == 0 && row < count) y[row] = bias == 0 ? low_sum : low_sum + bias[first + row];
-  if (part == 0 && row + 8 < count) y[row + 8] = bias == 0 ? high_sum : high_sum + bias[first + row + 8];
+  for (uint t = 0; t < batch.count; ++t)
+#pragma unroll
+    for (uint g = 0; g < GROUPS; ++g) m.chains[(t * GROUPS + g) * 32] = 0.0f;
+  if (here.count == GROUPS * 8)
+    take_rows(true, m);
+  else
+    take_rows(false, m);
+#pragma unroll 1
+  for (uint t = 0; t < batch.count; ++t) {
+    // Each of the four lanes of a row writes one group's.
+    float sum = tree_of(m.chains[t * GROUPS * 32]);
+#pragma unroll
+    for (uint g = 1; g < GROUPS; ++g) {
+      const float next = tree_of(m.chains[(t * GROUPS + g) * 32]);
+      sum = part == g ? next : sum;
+    }
+    put(result, part * 8 + row, t, sum);
+  }
 }

@@ -18,6 +18,8 @@ ZRT_INLINE uint lane_id(void) { return __builtin_amdgcn_workitem_id_x(); }
 ZRT_INLINE float bits_to_float(uint bits) { return __builtin_astype(bits, float); }
 ZRT_INLINE uint float_to_bits(float x) { return __builtin_astype(x, uint); }
 
+ZRT_INLINE uint least(uint a, uint b) { return a < b ? a : b; }
+
 /// Waits for all lanes of the workgroup; what they wrote to local memory is then seen by each. Only local memory is
 /// ordered: no kernel here passes data between lanes through global memory.
 ZRT_INLINE void meet(void) {

@@ -3,37 +3,9 @@
 #pragma once
 
 #include <zrt/backend/pm4/adapters/adapter.hpp>
+#include <zrt/backend/pm4/adapters/product_kernels.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
-
-/// The kernels that multiply a weight type with rows of activations: matvec_<type> for generated tokens, matmul_<type>
-/// where a step may hold a prompt. Both have the same bits, so tokens of both kinds may be in one step.
-struct ProductKernels {
-  DType dtype;
-  quant::Act act;      ///< what its activations are rounded to
-  std::uint32_t rows;  ///< that one workgroup of matvec_<type> computes
-};
-/// One line per weight type.
-inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
-    {DType::f32, quant::Act::none, 16},
-    {DType::f16, quant::Act::none, 16},
-    {DType::q8_0, quant::Act::q8_32, 8},
-    {DType::q4_0, quant::Act::q8_32, 8},
-    {DType::q4_k, quant::Act::q8_256, 8},
-    {DType::q6_k, quant::Act::q8_256, 8},
-});
-/// Rows and tokens of one workgroup of a matrix kernel.
-inline constexpr std::uint32_t kMatrixTile = 64;
-
-/// The kernels for a weight whose activations the plan rounds so.
-///
-/// Errors: Errc::unsupported_weight_type.
-[[nodiscard]] inline Result<const ProductKernels*> find_product(DType dtype, quant::Act act) noexcept {
-  for (const ProductKernels& kernels : kProductKernels)
-    if (kernels.dtype == dtype && kernels.act == act) return &kernels;
-  return fail(Errc::unsupported_weight_type, "pm4 has no matrix product for ", name(dtype), " with activations ",
-              act == quant::Act::none ? "that are not rounded" : "that are rounded");
-}
 
 /// Rows of activations as a product reads them: as they are, or rounded in a workspace.
 struct ActivationRows {
@@ -91,12 +63,12 @@ struct ActivationRows {
     call.buffer(a.x);
   else
     call.buffer(a.q).buffer(a.d);
-  call.buffer(bias).buffer(y).value(weight.rows).value(weight.cols);
+  call.buffer(bias).buffer(y).value(weight.rows).value(weight.cols).value(a.rows);
   const StepCount rows(weight.rows);
   if (a.prompt)
-    call.value(a.rows).grid(rows.over(kMatrixTile), a.rows.over(kMatrixTile));
+    call.grid(rows.over(kMatrixTile), a.rows.over(kMatrixTile));
   else
-    call.grid(rows.over((*kernels)->rows), a.rows);
+    call.grid(rows.over((*kernels)->rows(weight.cols)), a.rows.over((*kernels)->tokens));
   if (beside) call.beside();
   return recorder.push(call);
 }

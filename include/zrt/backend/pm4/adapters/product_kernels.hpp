@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/adapters/product_kernels.hpp: which kernels multiply which weight types, and what a workgroup takes.
+#pragma once
+
+#include <zrt/core/dtype.hpp>
+#include <zrt/core/error.hpp>
+#include <zrt/quant/activation.hpp>
+
+#include <array>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// The kernels that multiply a weight type with rows of activations: matvec_<type> for generated tokens, matmul_<type>
+/// where a step may hold a prompt. Both have the same bits, so tokens of both kinds may be in one step.
+struct ProductKernels {
+  DType dtype;
+  quant::Act act;        ///< what its activations are rounded to
+  std::uint32_t tokens;  ///< that one workgroup of matvec_<type> multiplies with the weights it reads
+  std::uint32_t wide;    ///< columns from which on it takes 16 rows, not 32
+
+  /// Rows that one workgroup of matvec_<type> computes.
+  [[nodiscard]] constexpr std::uint32_t rows(std::uint32_t cols) const noexcept { return cols < wide ? 32 : 16; }
+};
+/// One line per weight type.
+inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
+    {DType::f32, quant::Act::none, 4, ~std::uint32_t{0}},
+    {DType::f16, quant::Act::none, 4, ~std::uint32_t{0}},
+    {DType::q8_0, quant::Act::q8_32, 8, 2048},
+    {DType::q4_0, quant::Act::q8_32, 8, 2048},
+    {DType::q4_k, quant::Act::q8_256, 8, ~std::uint32_t{0}},
+    {DType::q6_k, quant::Act::q8_256, 8, ~std::uint32_t{0}},
+});
+/// Rows and tokens of one workgroup of a matrix kernel.
+inline constexpr std::uint32_t kMatrixTile = 64;
+
+/// The kernels for a weight whose activations the plan rounds so.
+///
+/// Errors: Errc::unsupported_weight_type.
+[[nodiscard]] inline Result<const ProductKernels*> find_product(DType dtype, quant::Act act) noexcept {
+  for (const ProductKernels& kernels : kProductKernels)
+    if (kernels.dtype == dtype && kernels.act == act) return &kernels;
+  return fail(Errc::unsupported_weight_type, "pm4 has no matrix product for ", name(dtype), " with activations ",
+              act == quant::Act::none ? "that are not rounded" : "that are rounded");
+}
+
+}  // namespace zrt::inline ZRT_ABI::pm4
