@@ -359,6 +359,17 @@ class TransformerLayer(nn.Module):
         return self.layer(x)
 
 
+class Head(nn.Module):
+    """Two layers that score classes: an activation without a gate, a softmax that no attention surrounds."""
+    def __init__(self, act, softmax):
+        super().__init__()
+        self.first, self.second = nn.Linear(WIDTH, 24), nn.Linear(24, 5)
+        self.act, self.softmax = act, softmax
+
+    def forward(self, x):
+        return self.softmax(self.second(self.act(self.first(x))))
+
+
 class Convolutions(nn.Module):
     def __init__(self):
         super().__init__()
@@ -427,6 +438,10 @@ CASES = [
                                                   act=gelu_erf_by_hand, mask=scores_where_lowest)),
     ("llama_gelu_fast", 13, IDS, lambda: Llama(norm="rms/power", qkv="three", rope=RopePairs, act=gelu_fast,
                                                mask=scores_masked_fill)),
+    # Classes.
+    ("head_silu", 17, ROWS, lambda: Head(silu_op, softmax_op)),
+    ("head_silu_sigmoid", 14, ROWS, lambda: Head(silu_sigmoid, softmax_amax)),
+    ("head_silu_by_hand", 13, ROWS, lambda: Head(silu_by_hand, softmax_by_hand)),
     # Convolutions.
     ("conv_2d", 13, (2, 3, 9, 11), Convolutions),
     ("conv_1d", 17, (2, 4, 16), Convolution1D),

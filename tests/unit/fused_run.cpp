@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <programs.hpp>
 
 namespace fused_run_test {
@@ -102,6 +103,29 @@ TYPED_TEST(FusedRun, DropoutIsAFunctionOfSeedStepAndElement) {
       EXPECT_FLOAT_EQ(b[i], kept_b[i] ? x[i] / 0.75f : 0.0f) << i;
     }
   }
+}
+
+TYPED_TEST(FusedRun, ARateOfOneDropsEverything) {
+  const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[
+{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":1},"result_id":1,"mode_sensitive":true}],
+"outputs":{"y":1}})");
+  const std::vector<fused::FeedType> types{{0, {DType::f32, {2, 8}}}};
+  auto runner = FusedRunner<TypeParam>::make(program, types);
+  ASSERT_TRUE(runner) << runner.error().text();
+  std::vector<float> x(16, 3.0f), y(16, -1.0f);
+  x[5] = std::numeric_limits<float>::quiet_NaN();
+  x[6] = std::numeric_limits<float>::infinity();
+  const Shape shape{2, 8};
+  const std::vector<BoundFeed> feeds{{0, view(shape, x)}};
+  const std::vector<TensorView> outputs{room(shape, y)};
+  ASSERT_TRUE(runner->run(feeds, outputs, true));
+  EXPECT_EQ(y, std::vector<float>(16, 0.0f));
+  const auto beyond = parsed(R"({"version":1,"feeds":[0],"steps":[
+{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":1.125},"result_id":1,"mode_sensitive":true}],
+"outputs":{"y":1}})");
+  const auto refused = FusedRunner<TypeParam>::make(beyond, types);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::invalid_params);
 }
 
 TYPED_TEST(FusedRun, ARunChoosesTheSeedOfTheDrawsThatHaveNone) {

@@ -45,21 +45,21 @@ namespace detail {
 
 /// Training: y = x / (1 - rate) where u >= rate, else 0. u[i] in [0, 1) is element i of rng_uniform in f32
 /// under the key `seed` (left out: the run's) and the stream `stream` (left out: the step_id), whatever the
-/// dtype of x. Evaluation: y = x.
+/// dtype of x. A rate of 1 drops everything. Evaluation: y = x.
 inline void dropout(ModeCall& c) noexcept {
   ptir::Builder& b = c.builder;
   const ptir::Tensor& x = c.in[0];
   const double rate = c.attributes[0].as_real();
   if (!is_float(x.dtype()))
     return b.set(Error::of(Errc::dtype_mismatch, "dropout: x is ", name(x.dtype()), ", expected a float"));
-  if (!(rate >= 0 && rate < 1)) return b.set(Error::of(Errc::invalid_params, "dropout: rate is not in [0, 1)"));
+  if (!(rate >= 0 && rate <= 1)) return b.set(Error::of(Errc::invalid_params, "dropout: rate is not in [0, 1]"));
   if (!c.training) return c.give(x);
   const std::int64_t stream = c.attributes[2].present() ? c.attributes[2].as_integer() : std::int64_t{c.step_id};
   const ptir::Tensor u = c.attributes[1].present()
                              ? b.rng_uniform(x.shape(), DType::f32, c.attributes[1].as_integer(), stream)
                              : b.rng_uniform(x.shape(), DType::f32, c.seed.of(b), stream);
   const ptir::Tensor kept = b.ge(u, b.scalar(DType::f32, rate));
-  c.give(b.select(kept, x * (1.0 / (1.0 - rate)), b.scalar(x.dtype(), 0)));
+  c.give(b.select(kept, x * (rate < 1 ? 1.0 / (1.0 - rate) : 0.0), b.scalar(x.dtype(), 0)));
 }
 
 /// x along its feature axis: what batch_norm and its gradient share.
