@@ -125,6 +125,35 @@ TEST(Pm4Recorder, PagesOfTheLastTokenOfEachSlotAreWritten) {
   EXPECT_EQ(read_little<std::uint32_t>(memory.data() + layout->positions + 8), 16u);
 }
 
+/// The words in front of a queue's error, and that the longest of both are whole.
+TEST(Pm4Recorder, AStepSaysAtWhichLaunchItStands) {
+  const Kernel norm{.name = "rms_norm"}, round{.name = "round_activation_q8_256"};
+  std::vector<RecordedLaunch> launches{
+      {.kernel = &norm, .instruction = 4, .opcode = ops::RmsNorm::opcode},
+      {.kernel = &round, .instruction = 5, .opcode = ops::Linear::opcode, .barrier = true},
+      {.kernel = &round, .instruction = 6, .opcode = ops::Linear::opcode},
+      {.kernel = &norm, .instruction = 7, .opcode = ops::RmsNorm::opcode, .barrier = true}};
+  const auto said = [&](std::uint32_t position, std::uint32_t instruction) {
+    const Error error = at_launch(Error::of(Errc::limit_exceeded, "why"), launches, position).error();
+    EXPECT_EQ(error.code(), Errc::limit_exceeded);
+    EXPECT_EQ(error.instruction(), instruction);
+    return std::string(error.text());
+  };
+  EXPECT_EQ(said(kNotBegun, Error::kNoIndex), "the step has not begun: why");
+  EXPECT_EQ(said(position_before(0), 4), "launch 1 of 4, rms_norm: why");
+  EXPECT_EQ(said(position_before(1), 5), "launch 2-3 of 4, round_activation_q8_256 of linear: why");
+  EXPECT_EQ(said(position_before(3), 7), "launch 4 of 4, rms_norm: why");
+  EXPECT_EQ(said(position_before(4), Error::kNoIndex), "every launch has ended: why");
+  EXPECT_EQ(said(77, Error::kNoIndex), "the step has not begun: why") << "nothing that a step writes";
+  launches.assign(1114, {.kernel = &round, .opcode = ops::RmsNormFusedMlpGateUp::opcode});
+  const Error hung =
+      Error::of(Errc::limit_exceeded,
+                "queue 1: no fence 1234567890 in 600000 ms, written 1234567890, read "
+                "262143 of 262144, passed 1234567866, next WAIT_REG_MEM ACQUIRE_MEM x2 INDIRECT_BUFFER RELEASE_MEM");
+  const std::string whole(at_launch(hung, launches, position_before(998)).error().text());
+  EXPECT_TRUE(whole.ends_with(" RELEASE_MEM")) << whole;
+}
+
 TEST(Pm4Recorder, TablesAreKeptOnce) {
   Recording r;
   const std::array<float, 3> a{1, 2, 3}, b{4, 5, 6};

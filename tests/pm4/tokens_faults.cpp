@@ -300,6 +300,8 @@ TEST_P(EngineFaults, AStepHangsAndItsEngineGoes) {
       const auto hung = engine->step(heard);
       ASSERT_FALSE(hung);
       EXPECT_EQ(hung.error().code(), Errc::limit_exceeded) << hung.error().text();
+      const bool first = hung.error().text().starts_with("every launch has ended: queue ");
+      EXPECT_EQ(first, i == 0) << hung.error().text();
       EXPECT_EQ(ends.size(), static_cast<std::size_t>(i) + 1);
       EXPECT_EQ(ends.back(), FinishReason::failed);
       ASSERT_TRUE(engine->submit(greedy(kPrompt, 1)));
@@ -307,6 +309,33 @@ TEST_P(EngineFaults, AStepHangsAndItsEngineGoes) {
   }
   machine.expect_empty();
   machine.expect_usable();
+}
+
+TEST_P(EngineFaults, AKernelThatDoesNotEndIsNamedWithItsInstruction) {
+  for (const std::string_view name : {"embedding_q8_0", "gated_act", "argmax"}) {
+    Machine machine(GetParam());
+    auto engine = machine.open({.kernels = engines::kernels(), .step_timeout = 1'000'000'000});
+    ASSERT_TRUE(engine) << engine.error().text();
+    const auto launches = engine->executor().decode_plan().program().launches();
+    std::size_t at = 0;
+    while (at < launches.size() && launches[at].kernel->name.view() != name) ++at;
+    ASSERT_LT(at, launches.size()) << name;
+    ASSERT_TRUE(engine->submit(greedy(kPrompt, 9)));
+    const auto ignore = [](RequestId, const Token&) { return true; };
+    ASSERT_TRUE(engine->step(ignore)) << "the prompt";
+    // No instruction of any.
+    write_little(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(launches[at].kernel->program.code)),
+                 std::uint32_t{0xd7ff0000});
+    const auto hung = engine->step(ignore);
+    ASSERT_FALSE(hung);
+    const std::string text(hung.error().text());
+    EXPECT_TRUE(text.starts_with("launch " + std::to_string(at + 1) + " of " + std::to_string(launches.size()) + ", " +
+                                 std::string(name)))
+        << text;
+    EXPECT_NE(text.find("unknown encoding"), std::string::npos) << text;
+    EXPECT_EQ(hung.error().instruction(), launches[at].instruction);
+    EXPECT_EQ(hung.error().opcode(), number(launches[at].opcode));
+  }
 }
 
 TEST_P(EngineFaults, TwoEnginesShareACard) {

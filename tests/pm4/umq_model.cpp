@@ -182,7 +182,7 @@ TEST(UmqModel, AnswersAsOlderKernelsDo) {
       {{.kernel = emulator::kLinux6_12}, Errc::unsupported_version, "amdgpu of renderD128 has version 3.59"},
       {{.user_queues = false, .kernel = Umq::kernel},
        Errc::unsupported_device,
-       "amdgpu of renderD128 takes no user queues for compute (mask 0): its parameter user_queue is not 1 or 2"},
+       "renderD128 takes no user queues for compute: user_queue is not 1 or 2"},
       {{.render_minor = 129, .kernel = Umq::kernel},
        Errc::unsupported_device,
        "opening /dev/dri/renderD128 failed with ENOENT"},
@@ -229,6 +229,11 @@ TEST(UmqMemory, IsOutOfMemoryWhereTheDriverWouldTakeTheHosts) {
   const auto spilled = umq::GemBuffer<EmulatedOs>::create(*device, umq::gem_create(Heap::device_local, 1 << 20));
   EXPECT_TRUE(spilled);
   EXPECT_EQ(os.available_video(), free);
+}
+
+template <class T> zrt::Result<void> without_value(const zrt::Result<T>& result) {
+  if (!result) return zrt::pass(result);
+  return {};
 }
 
 /// Opens a device by any way, submits through it, and closes it.
@@ -285,6 +290,76 @@ TEST(Tier, ErrorSaysWhatFailedOnEachWay) {
   const auto tier = chosen(fails);
   ASSERT_TRUE(tier) << text(tier);
   EXPECT_EQ(*tier, Tier::kfd) << "the other one is tried";
+}
+
+/// Every error that a way can end with, whichever call fails with whichever errno, whatever the machine lacks: the
+/// longest of one way beside the longest of the other is whole.
+TEST(Tier, ErrorIsWholeWithTheLongestCauses) {
+  std::array<zrt::Error, kTiers.size()> longest{};
+  const auto hear = [&](std::size_t i, EmulatedOs& os) {
+    const auto device = i == 0 ? without_value(try_tier<zrt::test::UmqTransport>(os))
+                               : without_value(try_tier<zrt::test::KfdTransport>(os));
+    if (!device && device.error().text().size() > longest[i].text().size()) longest[i] = device.error();
+    return device.has_value();
+  };
+  for (std::size_t i = 0; i < kTiers.size(); ++i) {
+    const emulator::KernelVersion kernel = i == 0 ? Umq::kernel : Kfd::kernel;
+    const zrt::Span<const IoctlCall> calls = i == 0 ? zrt::Span<const IoctlCall>(umq::kCalls) : kfd::kCalls;
+    std::uint64_t made = 0;
+    {
+      EmulatedOs whole({.kernel = kernel});
+      ASSERT_TRUE(hear(i, whole));
+      made = whole.calls();
+    }
+    for (const SystemError& known : kSystemErrors) {
+      for (std::uint64_t number = 1; number <= made; ++number) {
+        EmulatedOs os({.kernel = kernel});
+        os.fail_call(number, known.number);
+        hear(i, os);
+      }
+      for (const IoctlCall& one : calls) {
+        EmulatedOs os({.kernel = kernel});
+        os.fail_request(one.request, known.number);
+        hear(i, os);
+        os.fail_request(0, 0);
+      }
+    }
+    for (const emulator::Card& card :
+         {emulator::Card{.video_bytes = 1 << 16, .kernel = kernel}, emulator::Card{.has_kfd = false, .kernel = kernel},
+          emulator::Card{.user_queues = false, .kernel = kernel}, emulator::Card{.kernel = emulator::kLinux6_8},
+          emulator::Card{.kernel = {.name = "old", .minor = 13}}}) {
+      EmulatedOs os(card);
+      hear(i, os);
+    }
+    EmulatedOs loses({.kernel = kernel});
+    loses.lose_every_fence();
+    EXPECT_FALSE(hear(i, loses));
+  }
+  // What no model ends with, in the words of Losses and find_node().
+  const zrt::Error touched = zrt::Error::of(
+      Errc::spec_violation,
+      "the GPU touched memory at 0x7fffffff1000 that it may not write (status 0x00040010); fence 25 is lost");
+  const zrt::Error other =
+      zrt::Error::of(Errc::unsupported_device,
+                     "no GPU of RDNA3 or RDNA4 in the topology; there is one with gfx_target_version 100300");
+  if (touched.text().size() > longest[0].text().size()) longest[0] = touched;
+  if (other.text().size() > longest[1].text().size()) longest[1] = other;
+  TierFailures failures;
+  std::string expected;
+  for (std::size_t i = 0; i < kTiers.size(); ++i) {
+    failures.add(kTiers[i], longest[i]);
+    expected += std::string(name(kTiers[i])) + ": " + std::string(longest[i].text()) + "; ";
+  }
+  EXPECT_EQ(failures.error().text(), expected + "cpu and reference need no card");
+  EXPECT_GT(expected.size(), 180u);
+
+  // Longer ones each get a share, and say so.
+  const zrt::Error endless = zrt::Error::of(Errc::limit_exceeded, std::string_view(std::string(240, 'x')));
+  TierFailures too_long;
+  for (const Tier tier : kTiers) too_long.add(tier, endless);
+  const std::string text(too_long.error().text());
+  EXPECT_TRUE(text.ends_with("xxx...; cpu and reference need no card")) << text;
+  EXPECT_NE(text.find("xxx...; /dev/kfd: xxx"), std::string::npos) << text;
 }
 
 }  // namespace

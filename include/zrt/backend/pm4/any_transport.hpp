@@ -15,17 +15,15 @@ template <OperatingSystem Os> class AnyDevice {
   ///
   /// Errors: one that says for each way which step failed and why; its code is that of the last way.
   [[nodiscard]] static Result<AnyDevice> open(Os& os, std::optional<Tier> forced = {}) noexcept {
-    Error all(Errc::unsupported_device);
+    TierFailures failures;
     for (const Tier tier : kTiers) {
       if (forced && *forced != tier) continue;
       AnyDevice device(tier);
       auto tried = device.try_open(os);
       if (tried) return device;
-      Error next(tried.error().code());
-      next.append(all.text()).append(all.text().empty() ? "" : "; ");
-      all = next.append(name(tier)).append(": ").append(tried.error().text());
+      failures.add(tier, tried.error());
     }
-    return std::unexpected<Error>(all.append("; cpu and reference need no card"));
+    return std::unexpected<Error>(failures.error());
   }
 
   [[nodiscard]] Tier tier() const noexcept { return tier_; }

@@ -78,9 +78,10 @@ struct WriteData {
   static constexpr const Packet& kind = kWriteData;
   std::uint64_t address = 0;
   Span<const std::uint32_t> data{};
+  bool confirmed = true;  ///< the next packet waits until the memory has it
 
   constexpr void fill(Payload<kWriteData>& p) const noexcept {
-    p.put("DST_SEL", named_value(fields::kWriteTo, "MEMORY")).put("WR_CONFIRM", 1).put("ADDRESS", address);
+    p.put("DST_SEL", named_value(fields::kWriteTo, "MEMORY")).put("WR_CONFIRM", confirmed).put("ADDRESS", address);
   }
   [[nodiscard]] constexpr Span<const std::uint32_t> body() const noexcept { return data; }
 };

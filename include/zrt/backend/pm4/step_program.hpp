@@ -33,11 +33,10 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
     auto memory = device.allocate_readable(layout_.bytes);
     if (!memory) return pass(memory);
     memory_ = std::move(*memory);
-    if (!record_.faults.empty()) {
-      auto faults = device.allocate_for_host(record_.faults.size() * 4);
-      if (!faults) return pass(faults);
-      faults_ = std::move(*faults);
-    }
+    // The fault words, and where the step stands.
+    auto words = device.allocate_for_host((record_.faults.size() + 1) * 4);
+    if (!words) return pass(words);
+    words_ = std::move(*words);
     if (auto r = make_sample_scratch(); !r) return r;
     write_arguments();
     ++recorded_;
@@ -47,7 +46,7 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
 
   /// Runs one step; false when `stop` asked for its end before it began. What the ring has cannot be taken back.
   ///
-  /// Errors: those of Transport::submit and wait.
+  /// Errors: those of Transport::submit and wait, the latter with the launch that has not ended; see at_launch().
   [[nodiscard]] Result<bool> launch(Device& device, const ExecutionContext& step, const StopPoll& stop) noexcept {
     if (stop()) return false;
     if (record_.launches.empty()) return true;
@@ -59,9 +58,11 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
       patched_ = true;
     }
     write_batch(record_, layout_, step, memory);
+    *progress() = kNotBegun;
     auto fence = device.transport().submit(start_.span());
     if (!fence) return pass(fence);
-    if (auto r = device.transport().wait(*fence, device.options().step_timeout); !r) return pass(r);
+    if (auto r = device.transport().wait(*fence, device.options().step_timeout); !r)
+      return at_launch(r.error(), record_.launches.span(), __atomic_load_n(progress(), __ATOMIC_ACQUIRE));
     report_faults(step);
     for (const HostCall<ops::Sample>& call : record_.samples) sample_on_host(call, step, sample_scratch_.span());
     return true;
@@ -95,6 +96,11 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
     return {};
   }
 
+  /// Behind the fault words.
+  [[nodiscard]] std::uint32_t* progress() const noexcept {
+    return reinterpret_cast<std::uint32_t*>(words_.span().data()) + record_.faults.size();
+  }
+
   void write_arguments() noexcept {
     std::byte* const memory = memory_.span().data();
     auto copy = [memory](std::uint64_t to, Span<const std::byte> from) {
@@ -105,8 +111,8 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
     for (const Link& link : record_.links)
       if (link.kind != LinkKind::count)
         write_little(memory + layout_.arguments + link.at,
-                     layout_.target(link, record_.bounds, memory_.address(), faults_.address()));
-    for (std::size_t i = 0; i < record_.faults.size(); ++i) write_little(faults_.span().data() + i * 4, 0u);
+                     layout_.target(link, record_.bounds, memory_.address(), words_.address()));
+    for (std::size_t i = 0; i < record_.faults.size(); ++i) write_little(words_.span().data() + i * 4, 0u);
   }
 
   template <class T>
@@ -114,7 +120,7 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
     PacketWriter<T> packets(
         {reinterpret_cast<std::uint32_t*>(memory_.span().data()), static_cast<std::size_t>(layout_.arguments / 4)});
     write_step(packets, record_.launches.span(), memory_.address() + layout_.arguments,
-               memory_.address() + layout_.grids);
+               memory_.address() + layout_.grids, words_.address() + record_.faults.size() * 4);
     if (const auto r = packets.finish(); !r) return pass(r);
     packet_dwords_ = packets.size();
     if (packet_dwords_ >= std::size_t{1} << 20)
@@ -129,7 +135,7 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
 
   void report_faults(const ExecutionContext& step) noexcept {
     for (std::size_t i = 0; i < record_.faults.size(); ++i) {
-      std::byte* const word = faults_.span().data() + i * 4;
+      std::byte* const word = words_.span().data() + i * 4;
       if (read_little<std::uint32_t>(word) == 0) continue;
       write_little(word, std::uint32_t{0});
       step.violated(Worker{.instruction = record_.faults[i]});
@@ -139,7 +145,7 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
   StepRecord record_;
   StepLayout layout_{};
   Memory memory_{};
-  Memory faults_{};
+  Memory words_{};
   Buffer sample_scratch_{};
   FixedStream<kStepStartDwords> start_{};
   std::size_t packet_dwords_ = 0;

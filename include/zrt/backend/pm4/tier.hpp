@@ -19,6 +19,45 @@ inline constexpr auto kTiers = std::to_array<Tier>({Tier::user_queue, Tier::kfd}
   return tier == Tier::kfd ? "/dev/kfd" : "user queue";
 }
 
+/// Why each way that was tried does not work, as one error.
+class TierFailures {
+ public:
+  void add(Tier tier, const Error& why) noexcept { failures_[count_++] = {tier, why}; }
+
+  /// Says for each way which step failed and why, and that there are other backends; its code is that of the last way.
+  /// What a card's drivers fail with fits; of longer texts, which the device model has, each gets its share, with an
+  /// ellipsis where that ends.
+  [[nodiscard]] Error error() const noexcept {
+    Error all(count_ == 0 ? Errc::unsupported_device : failures_[count_ - 1].why.code());
+    std::size_t room = Error::kTextCapacity - kOthers.size(), texts = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      room -= name(failures_[i].tier).size() + kSeparators;
+      texts += failures_[i].why.text().size();
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::string_view text = failures_[i].why.text();
+      all.append(name(failures_[i].tier)).append(": ");
+      if (texts <= room || text.size() <= room / count_)
+        all.append(text);
+      else
+        all.append(text.substr(0, room / count_ - kEllipsis.size())).append(kEllipsis);
+      all.append("; ");
+    }
+    return all.append(kOthers);
+  }
+
+ private:
+  struct Failure {
+    Tier tier{};
+    Error why{};
+  };
+  static constexpr std::string_view kOthers = "cpu and reference need no card", kEllipsis = "...";
+  static constexpr std::size_t kSeparators = 4;  // of a name and of a text
+
+  std::array<Failure, kTiers.size()> failures_{};
+  std::size_t count_ = 0;
+};
+
 /// Opens the device of that way, and proves it: a small queue passes a fence.
 ///
 /// Errors: those of the device and of its queue: they say which step failed, and why.

@@ -190,6 +190,7 @@ class EmulatedOs {
   [[nodiscard]] std::uint64_t now() noexcept { return time_ += 1000; }
   /// Lets queues execute. Where none does anything, more time passes: nobody waits for a queue that hangs.
   void pause() noexcept {
+    if (loses_fences_) lose_next_fence();
     bool any = driver_.queues().advance();
     for (const OpenFile& file : files_)
       if (file.node && file.node->queues().advance()) any = true;
@@ -227,6 +228,8 @@ class EmulatedOs {
     for (const OpenFile& file : files_)
       if (file.node) file.node->queues().lose_next_fence();
   }
+  /// No fence is written from now on.
+  void lose_every_fence() noexcept { loses_fences_ = true; }
   /// What the model found wrong with the packets of the last queue that stopped; a card would only hang.
   [[nodiscard]] std::string_view complaint() const noexcept { return queues().stopped(); }
 
@@ -303,6 +306,7 @@ class EmulatedOs {
   int fail_request_with_ = 0;
   std::uint64_t fail_request_after_ = 0;
   int refuse_doorbells_ = 0;
+  bool loses_fences_ = false;
   std::uint64_t time_ = 0;
 };
 static_assert(OperatingSystem<EmulatedOs>);

@@ -112,8 +112,8 @@ template <OperatingSystem Os> class Device {
     Device device;
     if (auto r = ask(os, file.number(), InfoQuery::dev_info, device.info_); !r) return pass(r);
     if ((device.info_.userq_ip_mask >> kIpCompute & 1) == 0)
-      return fail(Errc::unsupported_device, "amdgpu of renderD", node, " takes no user queues for compute (mask ",
-                  device.info_.userq_ip_mask, "): its parameter user_queue is not 1 or 2, or firmware is too old");
+      return fail(Errc::unsupported_device, "renderD", node,
+                  " takes no user queues for compute: user_queue is not 1 or 2, or firmware is too old");
     ComputeAreas areas;
     // No answer is none of an older kernel's.
     if (ask(os, file.number(), InfoQuery::uq_fw_areas, areas, kIpCompute) && areas.eop_size > device.eop_bytes_)
