@@ -9,7 +9,9 @@ TARGETS = ("gfx1201", "gfx1100")
 # The compiler whose code the files are.
 VERSION = "19.1.7"
 FLAGS = ("-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -O2 -Wall -Wextra -Wno-unused-function -Werror "
-         "-ffp-contract=off -cl-fp32-correctly-rounded-divide-sqrt").split()
+         "-ffp-contract=off -cl-fp32-correctly-rounded-divide-sqrt "
+         # Loads are aligned whatever mode a queue is in.
+         "-Xclang -target-feature -Xclang -unaligned-access-mode").split()
 
 
 def run(*command):

@@ -80,7 +80,6 @@ class Cases {
       embedding(type);
       products(type);
     }
-    relaxed_product();
     rounding(zrt::quant::Act::q8_32);
     rounding(zrt::quant::Act::q8_256);
     norms();
@@ -148,27 +147,6 @@ class Cases {
     }
   }
 
-  /// Activations of two halves; of small whole numbers, so that the sum is exact in any order.
-  void relaxed_product() {
-    constexpr std::uint32_t rows = 16, cols = 64, tokens = 2;
-    // The largest is 2^k, and its scale makes 2^14 of it.
-    std::vector<std::uint16_t> weights(rows * cols), high(tokens * cols), low(tokens * cols, 0);
-    Floats x(tokens * cols), scale{0x1p-8f, 0x1p-9f}, y(tokens * rows);
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = zrt::to_f16(small(8)).bits;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const float top = i < cols ? 64.0f : 32.0f;
-      x[i] = i % cols == 5 ? top : small(top);
-      high[i] = zrt::to_f16(x[i] / scale[i / cols]).bits;
-    }
-    for (std::size_t i = 0; i < y.size(); ++i)
-      for (std::size_t k = 0; k < cols; ++k)
-        y[i] += zrt::to_f32(zrt::Half{weights[i % rows * cols + k]}) * x[i / rows * cols + k];
-    cases_.push_back(
-        {"split_activation_f16", {reads(x), gives(high), gives(low), gives(scale)}, {cols}, {tokens, 1, 1}});
-    cases_.push_back({"matmul_relaxed_f16",
-                      {reads(weights), reads(high), reads(low), reads(scale), {}, gives(y)},
-                      {rows, cols, tokens}});
-  }
   /// A whole number between -limit and limit.
   float small(float limit) {
     return static_cast<float>(static_cast<int>(random_() % static_cast<unsigned>(2 * limit)) - static_cast<int>(limit));

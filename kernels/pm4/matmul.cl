@@ -101,15 +101,41 @@ ZRT_INLINE void stage_scales(const enum Type type, Shared s, Matrix m, uint firs
   }
 }
 
-/// This lane's bytes of run `run` of 16 columns in the 32 columns `part` of a step, as they lie in memory.
-ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint run) {
+/// The bytes of two runs of 16 columns. Of Q8_0 and the K types they are the runs of the 32 columns `part` of a step; of
+/// Q4_0, whose runs share bytes, they are those of two parts.
+typedef struct {
+  Words first, second;
+} Pair;
+
+ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint which) {
   const uint offset = run_offset();
-  if (type == q8_0) return *(global const Words*)(m.q + row * m.cols + at + part * 32 + run * 16 + offset);
-  if (type == q4_0) return *(global const Words*)(m.q + (row * m.cols + at) / 2 + part * 16 + offset);
+  if (type == q8_0) return *(global const Words*)(m.q + row * m.cols + at + part * 32 + which * 16 + offset);
+  if (type == q4_0) return *(global const Words*)(m.q + (row * m.cols + at) / 2 + (part + which) * 16 + offset);
   const ulong block = row * (m.cols / 256) + at / 256;
-  if (type == q4_k) return *(global const Words*)(m.q + block * 128 + part / 2 * 32 + run * 16 + offset);
+  if (type == q4_k) return *(global const Words*)(m.q + block * 128 + part / 2 * 32 + which * 16 + offset);
   // Of the four parts of half a block, two are in the low halves of 64 bytes and two in the high ones.
-  return *(global const Words*)(m.q + block * 128 + part / 4 * 64 + part % 2 * 32 + run * 16 + offset);
+  return *(global const Words*)(m.q + block * 128 + part / 4 * 64 + part % 2 * 32 + which * 16 + offset);
+}
+
+/// Both, or only the first where `parts` end before the second.
+ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint parts) {
+  const bool both = type != q4_0 || part + 1 < parts;
+  Pair p;
+#if defined(__GFX12__)
+  p.first = p.second = bytes_of(type, m, row, at, part, 0);
+  if (both) p.second = bytes_of(type, m, row, at, part, 1);
+#else
+  // Both halves of the wave need both: each loads one and they exchange them.
+  const uint half_wave = lane_id() / 16 % 2;
+  const Words mine = bytes_of(type, m, row, at, part, both ? half_wave : 0);
+#pragma unroll
+  for (uint i = 0; i < WORDS; ++i) {
+    const uint other = other_half(mine[i]);
+    p.first[i] = half_wave == 0 ? mine[i] : other;
+    p.second[i] = half_wave == 0 ? other : mine[i];
+  }
+#endif
+  return p;
 }
 
 /// The run's weights as signed bytes.
@@ -150,17 +176,18 @@ ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, ulong row, u
   int8 sums[TILES], offsets[TILES];
 #pragma unroll
   for (uint t = 0; t < TILES; ++t) sums[t] = offsets[t] = 0;
-  Words first_bytes, second_bytes;
+  Pair bytes;
 #pragma unroll 1
   for (uint i = 0; i < parts; ++i) {
     // Two parts of a K type share their bytes, and so come one after the other; of Q6_K that is every second part.
+    // Of Q4_0 two parts are loaded together.
     const uint part = type == q6_k ? (i & 4) | (i & 1) << 1 | (i >> 1 & 1) : i;
-    if (!is_k(type) || i % 2 == 0) {
-      first_bytes = bytes_of(type, m, row, at, part, 0);
-      second_bytes = bytes_of(type, m, row, at, part, 1);
-    }
-    const Words first = weights_of(type, m, row, at, part, 0, first_bytes);
-    const Words second = weights_of(type, m, row, at, part, 1, second_bytes);
+    if (type == q8_0 || i % 2 == 0)
+      bytes = pair_of(type, m, row, at, part, parts);
+    else if (type == q4_0)
+      bytes.first = bytes.second;
+    const Words first = weights_of(type, m, row, at, part, 0, bytes.first);
+    const Words second = weights_of(type, m, row, at, part, 1, type == q4_0 ? bytes.first : bytes.second);
     const uint factor = type == q6_k ? part * 2 : part;
     const int8 first_factors = is_k(type) ? *(local const int8*)(s.factors + factor * 16 + lanes_rows) : (int8)0;
     const int8 second_factors =

@@ -86,16 +86,18 @@ ZRT_INLINE void take_blocks(const enum Type type, const uint groups, const uint 
     global const char* xq = m.xq + t * m.cols + block * 32;
     global const float* xd = m.xd + t * (m.cols / 32) + block;
     ZRT_UNIFORM(xq);
-    float4 chain = m.chains[t * 32];
+    float4 chain = block == 0 ? (float4)0.0f : m.chains[t * 32];
 #pragma unroll
     for (uint i = 0; i < steps; ++i) {
       const Activation x = activation_at(type, xq, lane * (32 / lanes) + i * (4 / lanes) * 32, has);
 #pragma unroll
       for (uint g = 0; g < groups; ++g) {
         const int sum = block_sum(type, w[i][g], x);
+        local const half* d = scales + g * 8 * pitch + i * (4 / lanes);
 #pragma unroll
         for (uint b = 0; b < blocks; ++b) {
-          const float scale = (float)scales[g * 8 * pitch + i * (4 / lanes) + b] * xd[i * (4 / lanes) + b];
+          const half own = blocks == 1 ? *d : ((local const half2*)d)[b / 2][b % 2];
+          const float scale = (float)own * xd[i * (4 / lanes) + b];
           chain[g] = __builtin_fmaf(scale, (float)of_four(sum, b * lanes), chain[g]);
         }
       }
@@ -111,24 +113,23 @@ ZRT_INLINE void take_groups(const enum Type type, const uint groups, const uint 
   m.q += (ulong)group * 8 * (type == q8_0 ? m.cols : m.cols / 2);
   m.d += (ulong)group * 8 * all;
 #pragma unroll 1
-  for (uint t = 0; t < m.tokens; ++t) m.chains[t * 32] = 0.0f;
-#pragma unroll 1
   for (uint panel = 0; panel < all; panel += PANEL) {
     const uint width = least(all - panel, PANEL);
     stage_scales(m.scales, m.d, (groups - 1) * 8 + count, all, panel, width);
     if (lane_id() / 4 >= count) continue;
-    local const half* scales = m.scales + lane_id() / 4 * width;
+    const uint pitch = pitch_of(width);
+    local const half* scales = m.scales + lane_id() / 4 * pitch;
     uint b = 0;
 #pragma unroll 1
     for (; b + steps * whole <= width; b += steps * whole)
-      take_blocks(type, groups, steps, whole, m, panel + b, scales + b, width);
+      take_blocks(type, groups, steps, whole, m, panel + b, scales + b, pitch);
 #pragma unroll 1
-    for (; b + whole <= width; b += whole) take_blocks(type, groups, 1, whole, m, panel + b, scales + b, width);
+    for (; b + whole <= width; b += whole) take_blocks(type, groups, 1, whole, m, panel + b, scales + b, pitch);
     if (whole == 4 && b + 2 <= width) {
-      take_blocks(type, groups, 1, 2, m, panel + b, scales + b, width);
+      take_blocks(type, groups, 1, 2, m, panel + b, scales + b, pitch);
       b += 2;
     }
-    if (b < width) take_blocks(type, groups, 1, 1, m, panel + b, scales + b, width);
+    if (b < width) take_blocks(type, groups, 1, 1, m, panel + b, scales + b, pitch);
   }
   if (lane >= groups) return;
   // Each of the four lanes of a row writes one group's.
