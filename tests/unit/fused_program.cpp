@@ -350,6 +350,28 @@ TEST(FusedGraft, KeepsTheDrawsOfStepsThatItNumbersAnew) {
   EXPECT_EQ(made->outputs[1].id, made->results_of(made->steps[2])[0]);
 }
 
+TEST(FusedGraft, OutputsAndStatesMayBeLiteralsAndElementsOfTuples) {
+  const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[],"outputs":{},"state_in":[0]})");
+  const std::vector<fused::FeedType> types{{0, {DType::f64, {4}}}};
+  fused::Graft graft(program, types);
+  const ir::ptir::Tensor x = graft.value(0);
+  const ir::ptir::Results top = graft.builder().top_k(x, 4, 0);
+  graft.output("first", top[0]);
+  graft.output("two", graft.builder().scalar(DType::f64, 2));
+  graft.update(x, top[0]);
+  const auto made = graft.finish();
+  ASSERT_TRUE(made) << made.error().text();
+  const auto training = fused::instantiate(*made, types, true);
+  ASSERT_TRUE(training) << training.error().text();
+  const std::vector<HostValue> inputs{values({4}, {1, 7, -2, 4})};
+  const ProgramRun run = run_program(*training, inputs);
+  ASSERT_FALSE(run.refused || run.failed);
+  ASSERT_EQ(run.outputs.size(), 3u);
+  EXPECT_TRUE(run.outputs[0].bytes == values({4}, {7, 4, 1, -2}).bytes);
+  EXPECT_TRUE(run.outputs[1].bytes == values({}, {2}).bytes);
+  EXPECT_TRUE(run.outputs[2].bytes == run.outputs[0].bytes);
+}
+
 TEST(FusedOptimise, GivesANewProgramWithoutRepeatsAndWithoutWhatNothingNeeds) {
   const auto step = [](int id, std::string_view op, std::string_view in, std::string_view attrs, int result,
                        bool mode) {

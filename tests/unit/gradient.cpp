@@ -319,6 +319,16 @@ const std::vector<Case>& cases() {
                              {&x.type(), 1}, y);
          f.result(y[1] * y[0]);
        }},
+      {"dropout",
+       [](Function& f) {  // of an element of a tuple
+         const Tensor x = f.b().top_k(f.real({3, 7}), 4, -1)[0];
+         Vector<Tensor> y;
+         f.graft().mode_step(
+             "dropout", {&x, 1},
+             std::array<ptir::Attribute, 3>{ptir::Attribute::real(0.4), ptir::Attribute::integer(7), {}},
+             {&x.type(), 1}, y);
+         f.result(y[0] * x);
+       }},
       {"batch_norm",
        [](Function& f) {
          const std::array<Tensor, 5> in{f.real({4, 3}), f.real({3}), f.real({3}), f.fixed({3}, -2, 2),

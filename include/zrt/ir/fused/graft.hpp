@@ -55,7 +55,7 @@ class Graft {
     keep(standing_.push_back({id, made}));
     return made;
   }
-  /// The id that a tensor has in the program that `finish` gives. No literal has one.
+  /// The id that a tensor has in the program that `finish` gives. No literal has one, nor has an element of a tuple.
   [[nodiscard]] ValueId id_of(const ptir::Tensor& x) noexcept {
     if (x.operand().kind != ptir::Operand::Kind::value)
       builder_.set(Error::of(Errc::invalid_argument, "a literal or an element of a tuple has no id of its own"));
@@ -146,10 +146,12 @@ class Graft {
     keep(to_.meta.push_back({id_of(made), type, {}}));
     return made;
   }
-  /// The id of what must be among the steps.
+  /// The id of what must be among the steps. A reshape to the same shape has one where x has none of its own.
   [[nodiscard]] ValueId exposed(const ptir::Tensor& x) noexcept {
-    builder_.result(x);
-    return id_of(x);
+    const bool own = x.operand().kind == ptir::Operand::Kind::value;
+    const ptir::Tensor made = own ? x : builder_.reshape(x, x.shape());
+    builder_.result(made);
+    return id_of(made);
   }
 
   [[nodiscard]] Result<void> begin(Span<const FeedType> feeds, CutWire& at) noexcept {
