@@ -22,6 +22,7 @@
 // covers: zrt/ir/onnx/ops_resize.hpp 90
 // covers: zrt/ir/onnx/ops_shape.hpp 90
 // covers: zrt/ir/onnx/ops_signal.hpp 90
+// covers: zrt/ir/onnx/ops_slice.hpp 90
 // covers: zrt/ir/onnx/ops_training.hpp 90
 // covers: zrt/ir/onnx/ops_window.hpp 90
 // seeds: /usr/share/libonnx-testdata/data/node/test_*/model.onnx

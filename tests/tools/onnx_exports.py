@@ -370,6 +370,14 @@ class Head(nn.Module):
         return self.softmax(self.second(self.act(self.first(x))))
 
 
+class Extents(nn.Module):
+    """Extents and pads that the exporter computes with nodes."""
+    def forward(self, x):
+        y = F.pad(x, (1, 2, 3, 0), value=2.0)
+        y = torch.index_put(y, (torch.tensor([0, 2]), torch.tensor([1, 3])), torch.tensor([9.0, 8.0]))
+        return y.unsqueeze(1).expand(-1, 4, -1)
+
+
 class Convolutions(nn.Module):
     def __init__(self):
         super().__init__()
@@ -442,6 +450,8 @@ CASES = [
     ("head_silu", 17, ROWS, lambda: Head(silu_op, softmax_op)),
     ("head_silu_sigmoid", 14, ROWS, lambda: Head(silu_sigmoid, softmax_amax)),
     ("head_silu_by_hand", 13, ROWS, lambda: Head(silu_by_hand, softmax_by_hand)),
+    # Data movement.
+    ("extents", 13, (3, 7), Extents),
     # Convolutions.
     ("conv_2d", 13, (2, 3, 9, 11), Convolutions),
     ("conv_1d", 17, (2, 4, 16), Convolution1D),

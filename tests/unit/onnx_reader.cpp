@@ -179,6 +179,50 @@ TEST(OnnxReader, WholeNumbersStayWhole) {
   EXPECT_EQ(last_literal(*padded), std::vector<std::int64_t>{kLarge});
 }
 
+/// The extents of the first result of the graph; empty where it was not read.
+std::vector<std::int64_t> extents_of(const std::string& graph) {
+  const auto program = read(model(graph + output("z")));
+  EXPECT_TRUE(program) << program.error().text();
+  std::vector<std::int64_t> extents;
+  if (!program) return extents;
+  for (const ir::ptir::Dim dim : program->regions[0].results[0].type.shape.view())
+    extents.push_back(static_cast<std::int64_t>(dim.extent()));
+  return extents;
+}
+
+// PyTorch's own lists lie the other way round: its exporter turns the pads of the last axis first into ONNX's.
+const std::string kPadded =
+    input("x", kFloat, {3, 7}) + numbers("p", {4}, {1, 2, 3, 5}) + numbers("pairs", {2}, {-1, 2}) +
+    numbers("last", {1}, {-1}) + numbers("before", {1}, {INT64_MIN}) + numbers("zero", {1}, {0}) +
+    node("Reshape", {"p", "pairs"}, {"q"}) + node("Slice", {"q", "last", "before", "zero", "last"}, {"r"}) +
+    node("Transpose", {"r"}, {"s"}, {integers("perm", {1, 0})}) + node("Reshape", {"s", "last"}, {"t"}) +
+    node("Pad", {"x", "t"}, {"z"});
+// -1 in a list of extents keeps what is there.
+const std::string kExpanded = input("x", kFloat, {3, 1}) + numbers("e", {2}, {-1, 4}) + numbers("keep", {}, {-1}) +
+                              numbers("ones", {2}, {1, 1}) + node("Mul", {"ones", "keep"}, {"k"}) +
+                              node("Equal", {"e", "k"}, {"kept"}) + node("Where", {"kept", "ones", "e"}, {"s"}) +
+                              node("Expand", {"x", "s"}, {"z"});
+
+TEST(OnnxReader, ListsThatExportersComputeAreKnown) {
+  EXPECT_EQ(extents_of(kPadded), (std::vector<std::int64_t>{3 + 3 + 5, 7 + 1 + 2}));
+  EXPECT_EQ(extents_of(kExpanded), (std::vector<std::int64_t>{3, 4}));
+  // Columns of a known matrix; axes of a known cube in another order.
+  const std::string known = input("x", kFloat, {2}) + numbers("c", {2, 1, 3}, {5, 2, 3, 7, 4, 6}) +
+                            numbers("one", {1}, {1}) + numbers("two", {1}, {2}) + numbers("axis", {1}, {-1}) +
+                            numbers("flat", {1}, {-1}) + node("Slice", {"c", "one", "two", "axis"}, {"column"}) +
+                            node("Reshape", {"column", "flat"}, {"s"}) + node("ConstantOfShape", {"s"}, {"z"});
+  EXPECT_EQ(extents_of(known), (std::vector<std::int64_t>{2, 4}));
+  const std::string turned = input("x", kFloat, {2}) + numbers("c", {2, 1, 3}, {5, 2, 3, 7, 4, 6}) +
+                             numbers("flat", {1}, {-1}) +
+                             node("Transpose", {"c"}, {"t"}, {integers("perm", {2, 0, 1})}) +
+                             node("Reshape", {"t", "flat"}, {"s"}) + node("ConstantOfShape", {"s"}, {"z"});
+  EXPECT_EQ(extents_of(turned), (std::vector<std::int64_t>{5, 7, 2, 4, 3, 6}));
+  // Lists that do not meet.
+  const auto unequal = read(model(input("x", kFloat, {2}) + numbers("a", {2}, {1, 2}) + numbers("b", {3}, {1, 2, 3}) +
+                                  node("Equal", {"a", "b"}, {"z"}) + output("z")));
+  EXPECT_FALSE(unequal);
+}
+
 TEST(OnnxReader, ResultsAreWhatTheModelDeclares) {
   const std::string relu = input("x", kFloat, {2, 3}) + node("Relu", {"x"}, {"y"});
   EXPECT_TRUE(read(model(relu + output("y", kFloat, {2, 3}))));

@@ -76,7 +76,7 @@ inline constexpr auto kOperators = std::to_array<OperatorRow>({
     {"DynamicQuantizeLinear", 11, "", &translate::dynamic_quantize_linear},
     {"Einsum", 12, "equation", &translate::einsum},
     {"Elu", 6, "alpha", &translate::elu},
-    {"Equal", 7, "", &translate::binary<&Builder::eq>},
+    {"Equal", 7, "", &translate::equal},
     {"Erf", 9, "", &translate::unary<&Builder::erf>},
     {"Exp", 6, "", &translate::unary<&Builder::exp>},
     {"Expand", 8, "", &translate::expand},

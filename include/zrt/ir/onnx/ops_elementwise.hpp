@@ -13,15 +13,16 @@ template <Tensor (Builder::*F)(const Tensor&) noexcept> void unary(NodeCall& n) 
 template <Tensor (Builder::*F)(Tensor, Tensor) noexcept> void binary(NodeCall& n) noexcept {
   n.out(0, (n.b().*F)(n.in(0), n.in(1)));
 }
+/// A scalar or a list of at most as many elements as an IntList has, known when the program is made.
+[[nodiscard]] inline bool is_known_list(const Value& v, DType dtype = DType::si64) noexcept {
+  return v.known && v.type.dtype == dtype && v.type.shape.size() <= 1 &&
+         v.type.shape.constant_elements().raw() <= IntList::kCapacity;
+}
 /// The same of whole numbers that are known, as extents are: a known result.
 template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, char kOp> void arithmetic(NodeCall& n) noexcept {
-  const auto few = [](const Value& v) {
-    return v.known && v.type.dtype == DType::si64 && v.type.shape.size() <= 1 &&
-           v.type.shape.constant_elements().raw() <= IntList::kCapacity;
-  };
   const Value a = n.value(0);
   const Value c = n.value(1);
-  if (n.failed() || !few(a) || !few(c)) return binary<F>(n);
+  if (n.failed() || !is_known_list(a) || !is_known_list(c)) return binary<F>(n);
   const IntList x = n.ints_in(0, "an operand");
   const IntList y = n.ints_in(1, "an operand");
   if (x.size() != y.size() && x.size() != 1 && y.size() != 1) return binary<F>(n);
@@ -41,9 +42,7 @@ template <Tensor (Builder::*F)(Tensor, Tensor) noexcept, char kOp> void arithmet
 /// Known whole numbers stay known.
 inline void neg(NodeCall& n) noexcept {
   const Value v = n.value(0);
-  if (!v.known || v.type.dtype != DType::si64 || v.type.shape.size() > 1 ||
-      v.type.shape.constant_elements().raw() > IntList::kCapacity)
-    return unary<&Builder::neg>(n);
+  if (!is_known_list(v)) return unary<&Builder::neg>(n);
   IntList list = n.ints_in(0, "x");
   for (std::size_t i = 0; i < list.size(); ++i)
     list[i] = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(list[i]));
@@ -123,7 +122,50 @@ inline void pow(NodeCall& n) noexcept {
 }
 inline void xor_(NodeCall& n) noexcept { n.out(0, n.b().ne(n.in(0), n.in(1))); }
 inline void not_(NodeCall& n) noexcept { n.out(0, n.b().eq(n.in(0), scalar_like(n.in(0), 0))); }
-inline void where(NodeCall& n) noexcept { n.out(0, n.b().select(n.in(0), n.in(1), n.in(2))); }
+/// The count of known lists that meet element by element, one of 1 as often as the others ask; -1 where they differ.
+[[nodiscard]] inline std::int64_t common_count(std::initializer_list<const IntList*> lists) noexcept {
+  std::size_t count = 1;
+  for (const IntList* list : lists)
+    if (list->size() != 1) count = list->size();
+  for (const IntList* list : lists)
+    if (list->size() != 1 && list->size() != count) return -1;
+  return static_cast<std::int64_t>(count);
+}
+[[nodiscard]] inline std::int64_t element(const IntList& list, std::int64_t i) noexcept {
+  return list[list.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+}
+/// Of known whole numbers a known result.
+inline void equal(NodeCall& n) noexcept {
+  const Value a = n.value(0);
+  const Value c = n.value(1);
+  if (n.failed() || !is_known_list(a) || !is_known_list(c)) return binary<&Builder::eq>(n);
+  const IntList x = n.ints_in(0, "an operand");
+  const IntList y = n.ints_in(1, "an operand");
+  const std::int64_t count = common_count({&x, &y});
+  if (count < 0) return binary<&Builder::eq>(n);
+  std::array<std::byte, IntList::kCapacity> same{};
+  for (std::int64_t i = 0; i < count; ++i)
+    same[static_cast<std::size_t>(i)] = element(x, i) == element(y, i) ? std::byte{1} : std::byte{0};
+  const bool scalar = a.type.shape.size() == 0 && c.type.shape.size() == 0;
+  n.out_known(0, {DType::i1, scalar ? ptir::Shape{} : ptir::Shape{Dim(count)}},
+              Span<const std::byte>(same.data(), static_cast<std::size_t>(count)));
+}
+/// Of a known condition and known whole numbers a known result.
+inline void where(NodeCall& n) noexcept {
+  const Value p = n.value(0);
+  const Value a = n.value(1);
+  const Value c = n.value(2);
+  const auto selected = [&] { n.out(0, n.b().select(n.in(0), n.in(1), n.in(2))); };
+  if (n.failed() || !is_known_list(p, DType::i1) || !is_known_list(a) || !is_known_list(c)) return selected();
+  const IntList pred = n.ints_in(0, "the condition");
+  const IntList x = n.ints_in(1, "an operand");
+  const IntList y = n.ints_in(2, "an operand");
+  const std::int64_t count = common_count({&pred, &x, &y});
+  if (count < 0) return selected();
+  IntList result;
+  for (std::int64_t i = 0; i < count; ++i) result.push(element(pred, i) != 0 ? element(x, i) : element(y, i));
+  n.out_integers(0, result.view(), p.type.shape.size() + a.type.shape.size() + c.type.shape.size() == 0);
+}
 
 inline void classify(NodeCall& n, bool nan, bool positive, bool negative) noexcept {
   const Tensor x = n.in(0);
