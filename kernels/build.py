@@ -5,7 +5,9 @@
 import pathlib, re, shutil, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TARGETS = ("gfx1201", "gfx1100")
+# RDNA3.5 has scalar arithmetic of floats; without it its code keeps to the instructions of RDNA3, which the interpreter
+# of the device model knows.
+TARGETS = {"gfx1201": (), "gfx1100": (), "gfx1151": "-Xclang -target-feature -Xclang -salu-float".split()}
 # The compiler whose code the files are.
 VERSION = "19.1.7"
 FLAGS = ("-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -O2 -Wall -Wextra -Wno-unused-function -Werror "
@@ -29,10 +31,10 @@ def missing():
 def build(zrt, folder):
     """The bytes of every file, by its path below kernels/."""
     files = {}
-    for target in TARGETS:
+    for target, more in TARGETS.items():
         for source in sorted((HERE / "pm4").glob("*.cl")):
             code = folder / f"{source.stem}.{target}"
-            run("clang-19", *FLAGS, f"-mcpu={target}", source, "-o", code)
+            run("clang-19", *FLAGS, *more, f"-mcpu={target}", source, "-o", code)
             symbols = run("llvm-nm-19", "--defined-only", "--format=just-symbols", code).split()
             for kernel in sorted(s[:-3] for s in symbols if s.endswith(".kd")):
                 run(zrt, "pm4", "pack", code, "--kernel", kernel, "-o", folder / "packed.zrt")

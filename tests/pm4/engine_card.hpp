@@ -19,9 +19,10 @@ struct CardWay {
     return std::string(target) + (tier == pm4::Tier::kfd ? "_kfd" : "_user_queue");
   }
 };
-/// Each processor by each way.
+/// RDNA3 and RDNA4 by each way, and RDNA3.5 once.
 inline constexpr std::array kCardWays{CardWay{"gfx1201", pm4::Tier::kfd}, CardWay{"gfx1100", pm4::Tier::user_queue},
-                                      CardWay{"gfx1201", pm4::Tier::user_queue}, CardWay{"gfx1100", pm4::Tier::kfd}};
+                                      CardWay{"gfx1201", pm4::Tier::user_queue}, CardWay{"gfx1100", pm4::Tier::kfd},
+                                      CardWay{"gfx1151", pm4::Tier::user_queue}};
 
 /// An engine on a modelled card, and the card.
 struct OnCard {

@@ -233,10 +233,11 @@ TEST(KfdModel, KeepsTheAddressSpaceAndTheEventPageUntilTheProcessEnds) {
       return wait.wait_result;
     };
     const auto release = [&](bool interrupt) {
-      const auto fence = transport->submit(words_of(ReleaseMem{.address = page.va_addr + event.event_slot_index * 8,
-                                                               .value = event.event_id,
-                                                               .interrupt = interrupt,
-                                                               .context = event.event_id}));
+      const auto fence = transport->submit(
+          words_of(ReleaseMem{.address = page.va_addr + event.event_slot_index * 8,
+                              .value = event.event_id,
+                              .interrupt = interrupt ? ReleaseInterrupt::after_write : ReleaseInterrupt::none,
+                              .context = event.event_id}));
       EXPECT_TRUE(fence && transport->wait(*fence, 1'000'000));
     };
     EXPECT_EQ(wait_once(), kfd::WaitResult::timeout);

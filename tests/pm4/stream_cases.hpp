@@ -33,9 +33,18 @@ template <class Target> std::vector<Words> one_of_each() {
   add(IndirectBuffer{.address = 0x7fff'1234'5678, .dwords = 100});
   add(CopyMemory{0x1000, 0x2008, true});
   add(CopyClock{0x2008});
+  add(CopyImmediate{~std::uint64_t{0}, 0x2008, true});
+  add(CopyRegister{0xe27, 0x2004});
+  add(WaitRegister{0xe27, 1, Compare::equal, 1});
+  add(WriteData{0x7fff'1234'5678, three, false, WriteTo::l2, true});
   add(PartialFlush{});
-  add(ReleaseMem{.address = 0x7fff'1234'5678, .value = ~std::uint64_t{0}, .interrupt = true, .context = 5});
+  add(ReleaseMem{.address = 0x7fff'1234'5678,
+                 .value = ~std::uint64_t{0},
+                 .interrupt = ReleaseInterrupt::after_write,
+                 .context = 5});
+  add(ReleaseMem{.address = 0x1000, .data = ReleaseData::gpu_clock, .event = ReleaseEvent::shaders_done});
   add(AcquireMem{kAcquireAll});
+  add(AcquireMem{kAcquireAll, CacheSequence::forward});
   add(SetShReg{register_offset("COMPUTE_USER_DATA_"), three});
   add(SetUconfigReg{0x10, three});
   add(WaitMemory64{.address = 0x7fff'1234'5678, .reference = ~std::uint64_t{0}});

@@ -183,9 +183,9 @@ TEST(UmqModel, AnswersAsOlderKernelsDo) {
       {{.user_queues = false, .kernel = Umq::kernel},
        Errc::unsupported_device,
        "renderD128 takes no user queues for compute: user_queue is not 1 or 2"},
-      {{.render_minor = 129, .kernel = Umq::kernel},
+      {{.render_minor = 192, .kernel = Umq::kernel},
        Errc::unsupported_device,
-       "opening /dev/dri/renderD128 failed with ENOENT"},
+       "there is no render node: /dev/dri/renderD128 to 191"},
   };
   for (const auto& c : cases) {
     EmulatedOs os(c.card);
@@ -206,6 +206,21 @@ TEST(UmqModel, AnswersAsOlderKernelsDo) {
     EXPECT_EQ(os.ioctl(file, umq::kOldGemVa, &info), -EINVAL);
     EXPECT_EQ(os.close(file), 0);
   }
+}
+
+TEST(UmqModel, HasItsNodeWhereverOtherCardsWere) {
+  for (const std::uint32_t minor : {128u, 131u, 191u}) {
+    EmulatedOs os({.render_minor = minor, .kernel = Umq::kernel});
+    const auto device = UmqDevice::open(os);
+    ASSERT_TRUE(device) << text(device);
+    EXPECT_EQ(device->render_minor(), minor);
+  }
+  // A node that does not open is told where no other does.
+  EmulatedOs os({.render_minor = 129, .kernel = Umq::kernel});
+  os.fail_call(1, EACCES);
+  EXPECT_TRUE(UmqDevice::open(os)) << "the next one opens";
+  os.fail_call(2, EACCES);
+  EXPECT_EQ(text(UmqDevice::open(os)), "opening /dev/dri/renderD129 failed with EACCES");
 }
 
 TEST(UmqMemory, IsOutOfMemoryWhereTheDriverWouldTakeTheHosts) {

@@ -67,7 +67,10 @@ template <class Target> constexpr void write_dispatch(PacketWriter<Target>& writ
 template <class Target>
 constexpr void write_fence(PacketWriter<Target>& writer, std::uint64_t address, std::uint64_t value,
                            std::uint32_t event = 0) noexcept {
-  writer.add(ReleaseMem{.address = address, .value = value, .interrupt = event != 0, .context = event});
+  writer.add(ReleaseMem{.address = address,
+                        .value = value,
+                        .interrupt = event != 0 ? ReleaseInterrupt::after_write : ReleaseInterrupt::none,
+                        .context = event});
 }
 
 /// The registers of the host data path that flush what the host wrote through the PCIe BAR.

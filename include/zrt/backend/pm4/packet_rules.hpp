@@ -14,12 +14,17 @@ struct EventIndex {
 };
 inline constexpr auto kEventIndices = std::to_array<EventIndex>({{0x07, 4}, {0x14, 5}, {0x28, 5}, {0x2f, 6}});
 
+/// The index that an event of that type is sent with; 0 for an event that is not listed.
+[[nodiscard]] constexpr std::uint8_t event_index(std::uint64_t type) noexcept {
+  for (const EventIndex& known : kEventIndices)
+    if (known.type == type) return known.index;
+  return 0;
+}
+
 namespace rules {
 
 [[nodiscard]] constexpr bool fits_event(std::uint64_t type, std::uint64_t index) noexcept {
-  for (const EventIndex& known : kEventIndices)
-    if (known.type == type && known.index == index) return true;
-  return false;
+  return index != 0 && event_index(type) == index;
 }
 
 constexpr Objection event_write(Span<const std::uint32_t> payload, Place) noexcept {

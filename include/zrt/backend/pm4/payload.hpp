@@ -61,4 +61,12 @@ template <const Packet& kind> class Payload {
   std::array<std::uint32_t, kind.fixed()> words_{};
 };
 
+/// A value of `list` by its name; a name that the list lacks does not compile.
+[[nodiscard]] consteval std::uint64_t named_value(Span<const NamedValue> list, std::string_view name) noexcept {
+  for (const NamedValue& named : list)
+    if (named.name == name) return named.value;
+  detail::no_field_of_this_name();
+  return 0;
+}
+
 }  // namespace zrt::inline ZRT_ABI::pm4

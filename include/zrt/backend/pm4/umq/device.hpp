@@ -37,18 +37,18 @@ template <OperatingSystem Os> class Device {
   static constexpr std::uint32_t kFirstNode = 128;
   static constexpr std::uint32_t kMostNodes = 64;
 
-  /// Opens the first GPU that zrt writes packets for.
+  /// Opens the first GPU that zrt writes packets for: drivers and cards come in any order, and nodes of cards that went
+  /// leave gaps, so every node is asked which driver and which graphics core it belongs to.
   ///
   /// Errors: Errc::unsupported_device where there is none, or it takes no user queues; Errc::unsupported_version for
-  /// another version of the driver; else as system_failure().
+  /// another version of the driver; else as system_failure(), of a node that does not open only where none does better.
   [[nodiscard]] static Result<Device> open(Os& os) noexcept {
     std::uint32_t others = 0, core = 0;
+    Result<void> closed{};
     for (std::uint32_t node = kFirstNode; node < kFirstNode + kMostNodes; ++node) {
-      const Name path = Name::of("/dev/dri/renderD", node);
-      auto file =
-          node == kFirstNode ? File<Os>::open(os, path.view(), true) : File<Os>::open_if_there(os, path.view(), true);
-      if (!file) return pass(file);
-      if (!file->is_open()) break;  // render nodes are numbered without gaps
+      auto file = File<Os>::open_if_there(os, Name::of("/dev/dri/renderD", node).view(), true);
+      if (!file && closed) closed = pass(file);
+      if (!file || !file->is_open()) continue;
       std::array<char, 16> name{};
       DrmVersion version{.name_len = name.size(),
                          .name = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(name.data()))};
@@ -64,9 +64,13 @@ template <OperatingSystem Os> class Device {
       if (target == nullptr) continue;
       return of_node(os, std::move(*file), node, version, *target);
     }
+    if (!closed) return pass(closed);
     if (core != 0)
       return fail(Errc::unsupported_device, "no GPU of RDNA3 or RDNA4 among the render nodes; there is one of version ",
                   core >> 16, '.', core >> 8 & 0xff, '.', core & 0xff);
+    if (others == 0)
+      return fail(Errc::unsupported_device, "there is no render node: /dev/dri/renderD", kFirstNode, " to ",
+                  kFirstNode + kMostNodes - 1);
     return fail(Errc::unsupported_device, "none of ", others, " render nodes belongs to amdgpu");
   }
 
