@@ -9,6 +9,7 @@
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
 #include <zrt/backend/pm4/upload/types.hpp>
+#include <zrt/quant/types.hpp>
 
 #include <array>
 #include <cstdint>
