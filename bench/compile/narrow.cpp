@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/compile/narrow.cpp: what a program pays that runs one weight type on one kind of processor.
+// bench/compile/narrow.cpp: narrow_engine.cpp and narrow_loader.cpp as one unit.
 #include <zrt/backend/cpu.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/engines/cpu.cpp: the one place where the CPU engine is compiled.
-#include <zrt/backend/cpu.hpp>
-#include <zrt/models.hpp>
-#include <zrt/zrt.hpp>
+// examples/engines/cpu.cpp: the one place where the CPU engine is compiled, without what kernels_cpu.cpp and loader_cpu.cpp hold.
+#include <engines.hpp>
 
 template class zrt::Engine<zrt::CpuBackend>;

@@ -12,5 +12,7 @@
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
+extern template class zrt::cpu::BasicDevice<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants>;
+extern template struct zrt::ModelLoader<zrt::CpuBackend>;
 extern template class zrt::Engine<zrt::CpuBackend>;
 extern template class zrt::Engine<zrt::ReferenceBackend>;

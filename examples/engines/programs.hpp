@@ -2,22 +2,9 @@
 // examples/engines/programs.hpp: the runners of tensor programs, declared as compiled elsewhere (programs_cpu.cpp, programs_reference.cpp).
 #pragma once
 
-#include <zrt/backend/cpu.hpp>
-#include <zrt/backend/reference.hpp>
 #include <zrt/exec/program_runner.hpp>
-#include <zrt/ir/onnx/operators.hpp>
 
-namespace engines {
+#include <adapters.hpp>
 
-/// The CPU, and the kernels that ONNX files call.
-using CpuPrograms = zrt::BasicCpuBackend<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants, boost::mp11::mp_list<>,
-                                         zrt::ir::onnx::Targets>;
-using ReferencePrograms = zrt::BasicReferenceBackend<zrt::ops::Catalog, zrt::ir::onnx::Targets>;
-
-}  // namespace engines
-
-extern template class zrt::cpu::BasicDevice<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants>;
-extern template struct zrt::exec::AllAdapters<engines::CpuPrograms>;
-extern template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
 extern template class zrt::ProgramRunner<engines::CpuPrograms>;
 extern template class zrt::ProgramRunner<engines::ReferencePrograms>;

@@ -6,6 +6,7 @@
 #include <programs.hpp>
 
 template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
+template struct zrt::ir::Evaluations<zrt::ops::Catalog>;
 template class zrt::ProgramRunner<engines::ReferencePrograms>;
 
 namespace engines {

@@ -2,18 +2,14 @@
 // tests/kernels/harness.hpp: runs an op's CPU kernels beside its reference and demands the same bits.
 #pragma once
 
-#include <zrt/backend/cpu/claims.hpp>
-#include <zrt/backend/cpu/kernels.hpp>
-#include <zrt/backend/cpu/primitives.hpp>
-
 #include <gtest/gtest.h>
 
+#include <adapters.hpp>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <random>
 #include <span>
-#include <support/gated_workers.hpp>
 #include <vector>
 
 namespace cpu_kernels {
@@ -29,32 +25,23 @@ using zrt::Shape;
 /// The symbol that counts the rows of a step.
 inline constexpr zrt::SymbolId kRows = 1;
 
-/// The kernels of the variants that this processor runs.
-template <class Types = cpu::AllWeightTypes, class Set = cpu::AllVariants>
-std::vector<const cpu::KernelSet*> variants() {
-  std::vector<const cpu::KernelSet*> sets;
-  for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4}) {
-    if (isa > cpu::detect_isa()) continue;
-    const cpu::KernelSet* set = cpu::kernels_for(isa, cpu::kKernelSets<Types, Set>);
-    if (set == nullptr) continue;
-    if (sets.empty() || sets.back() != set) sets.push_back(set);
-  }
-  return sets;
-}
+/// The variants of the kernels that this processor runs.
+const std::vector<cpu::Isa>& variants();
 
-/// Some kernels have scratch for 8 workers, some for 16: of more than these, the others have nothing to do.
-inline constexpr std::array kWorkers{1u, 2u, 5u, 9u, 17u};
-inline constexpr std::span kFewWorkers = std::span(kWorkers).first(3);
-template <class O>
-inline constexpr bool kCapsWorkers = boost::mp11::mp_contains<
-    boost::mp11::mp_list<ops::Attention, ops::Convolve, ops::FlashAttnBatched, ops::LayerNorm, ops::Sample, ops::TopK>,
-    O>::value;
+/// A call of one op as the tables of all ops take it.
+struct AnyCall {
+  zrt::Opcode opcode{};
+  std::span<const zrt::HostTensor> in, out;
+  std::span<const zrt::HostWeight> w;
+  zrt::HostState state;
+  std::uint8_t params_version = 0;
+  std::span<const std::byte> params;
+};
 
-/// The operands of one call, in one piece of memory that is put back before each run. Kernels are those of weight types
-/// and variants: fewer compile faster.
-template <class Types, class Set> class CaseOf {
+/// The operands of one call, in one piece of memory that is put back before each run.
+class Case {
  public:
-  explicit CaseOf(std::uint32_t seed, std::uint32_t rows = 0) : random(seed), memory_(std::size_t{24} << 20) {
+  explicit Case(std::uint32_t seed, std::uint32_t rows = 0) : random(seed), memory_(std::size_t{24} << 20) {
     step.extents.value[kRows] = step.tokens = rows;
     bounds.value[kRows] = rows + 3;
     step.status = &status_;
@@ -114,80 +101,33 @@ template <class Types, class Set> class CaseOf {
   zrt::ExecutionContext step;
   zrt::Extents bounds;
 
-  /// Compares reference and kernels over every variant and several numbers of workers.
+  /// Kernels of the lowest variant alone are run: for those that are the same in all.
+  bool one_variant = false;
+
+  /// Compares reference and kernels over the variants and several numbers of workers.
   template <class O> void check(const zrt::HostCall<O>& call) {
-    zrt::TypeCall<O> types;
-    if constexpr (zrt::RepeatsInputs<O>) types.in.count = call.in.count;
-    for (std::size_t i = 0; i < call.in.size(); ++i) types.in[i] = {call.in[i].present(), call.in[i].type};
-    for (std::size_t i = 0; i < call.w.size(); ++i) {
-      const zrt::HostWeight& w = call.w[i];
-      types.w[i] = {w.present(), w.dtype, w.rows == 0 ? Shape{w.cols} : Shape{w.rows, w.cols}};
-    }
-    types.state = call.state.info;
-    types.params = call.params;
-    zrt::OutputTypes<O> inferred;
-    const auto rule = O::infer(types, inferred);
-    ASSERT_TRUE(rule) << rule.error().text();
-
-    const std::vector<std::byte> before(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
-    std::vector<std::byte> scratch(1);
-    if constexpr (zrt::HasReferenceScratch<O>) scratch.resize(O::reference_scratch(types, bounds).raw() + 64);
-    status_.word.store(zrt::StepStatus::kClean);
-    O::reference(call, step, {0, 1, 7, scratch});
-    const std::vector<std::byte> wanted(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
-    const std::uint64_t wanted_status = status_.word.load();
-
-    for (const cpu::KernelSet* set : variants<Types, Set>()) {
-      const bool all = kCapsWorkers<O> && set == variants<Types, Set>().back();
-      for (const std::uint32_t workers : all ? std::span(kWorkers) : kFewWorkers) {
-        std::memcpy(memory_.data(), before.data(), used_);
-        status_.word.store(zrt::StepStatus::kClean);
-        const std::uint64_t size = cpu::scratch_bytes<O>(types, bounds).raw();
-        std::vector<std::byte> own(size + 64, std::byte{0xff});
-        exec::HostProgram program;
-        zrt::Vector<zrt::Buffer> tables;
-        cpu::Recorder recorder(*set, program, tables, zrt::system_allocator());
-        recorder.begin(7, std::span(own).first(size), false);
-        const auto record = [&]() -> zrt::Result<void> {
-          if constexpr (cpu::RecordsPrimitive<O>)
-            return cpu::Adapter<O>::record(recorder, call, cpu::primitives_for<Set>(set->isa));
-          else
-            return cpu::Adapter<O>::record(recorder, call);
-        };
-        const auto recorded = record();
-        ASSERT_TRUE(recorded) << recorded.error().text();
-        zrt::test::GatedWorkers threads(workers);
-        EXPECT_TRUE(program.launch(step, threads.hook(), {}));
-        const std::size_t at = difference(wanted);
-        ASSERT_EQ(at, used_) << O::name << " on " << cpu::name(set->isa) << " with " << workers << " workers, byte "
-                             << at;
-        EXPECT_EQ(wanted_status, status_.word.load());
-        for (std::size_t i = size; i < own.size(); ++i) ASSERT_EQ(own[i], std::byte{0xff}) << "scratch too small";
-      }
-    }
-    std::memcpy(memory_.data(), before.data(), used_);
+    std::array<std::byte, zrt::kMaxParamBytes> params{};
+    zrt::encode_params(call.params, zrt::Span<std::byte>(params));
+    check(AnyCall{O::opcode,
+                  {call.in.data(), call.in.size()},
+                  {call.out.data(), call.out.size()},
+                  call.w,
+                  call.state,
+                  O::Params::version,
+                  std::span(params).first(zrt::kParamBytes<typename O::Params>)});
   }
+  void check(const AnyCall& call);
 
  private:
+  /// Runs the call on a device of backend B.
+  template <class B> void run(typename B::Device device, const AnyCall& call);
   /// The first byte that differs, words that are NaN in both being equal; used_ if none does.
-  std::size_t difference(const std::vector<std::byte>& wanted) const {
-    for (std::size_t at = 0; at < used_; at += 4) {
-      std::uint32_t a = 0;
-      std::uint32_t b = 0;
-      std::memcpy(&a, wanted.data() + at, 4);
-      std::memcpy(&b, memory_.data() + at, 4);
-      const bool both_nan = (a & 0x7fffffffu) > 0x7f800000u && (b & 0x7fffffffu) > 0x7f800000u;
-      if (a != b && !both_nan) return at;
-    }
-    return used_;
-  }
+  [[nodiscard]] std::size_t difference(const std::vector<std::byte>& wanted) const;
 
   std::vector<std::byte> memory_;
   std::size_t used_ = 0;
   zrt::StepStatus status_;
 };
-
-using Case = CaseOf<cpu::AllWeightTypes, cpu::AllVariants>;
 
 /// Slots with pages in random places, and a ragged batch over them.
 struct Pages {

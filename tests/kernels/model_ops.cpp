@@ -446,7 +446,8 @@ TEST(CpuKernels, UnknownWeightTypeIsNamed) {
   Case c(1, 1);
   exec::HostProgram program;
   zrt::Vector<zrt::Buffer> tables;
-  cpu::Recorder recorder(*variants().back(), program, tables, zrt::system_allocator());
+  const cpu::Device device;
+  cpu::Recorder recorder(device.kernels(), program, tables, zrt::system_allocator());
   HostCall<ops::Linear> l{{c.reals(Shape{1, 256})}, {c.tensor(DType::f32, Shape{1, 1})}, {}, {}, {}};
   l.w[0] = {c.bytes(256), DType::nvfp4, 1, 256, 144};
   const auto recorded = cpu::Adapter<ops::Linear>::record(recorder, l);

@@ -7,6 +7,9 @@
 #include <support/fusion_program.hpp>
 #include <support/run_plan.hpp>
 
+// In examples/engines/programs_reference.cpp.
+extern template struct zrt::ir::Evaluations<zrt::ops::Catalog>;
+
 namespace passes_test {
 namespace {
 
@@ -17,7 +20,9 @@ using T = PtirTensor;
 using In = std::vector<T>;
 using Ops = std::vector<std::string>;
 
-ir::PassContext context() { return {catalog_ops(), OpSet::of(ops::Catalog{}), &ir::kEvaluateTable<ops::Catalog>}; }
+ir::PassContext context() {
+  return {catalog_ops(), OpSet::of(ops::Catalog{}), &ir::Evaluations<ops::Catalog>::table()};
+}
 
 /// The graph of a program of one f32 input.
 ir::Graph graph_of(const ir::ptir::Shape& shape, const std::function<void(B&, const T&)>& build) {

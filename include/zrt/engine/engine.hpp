@@ -9,9 +9,6 @@
 
 namespace zrt::inline ZRT_ABI {
 
-/// The families of <zrt/models.hpp>.
-struct AllFamilies;
-
 /// Says whether to stop: a std::stop_token, or a type of the host's with the same member.
 ///
 /// Threads: any of the step's workers asks it, between instructions, while other threads may be changing the answer,
@@ -61,7 +58,7 @@ template <class B, class Families = AllFamilies> class Engine {
   /// the device that it opens, if anything.
   [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {},
                                            const DeviceOptionsOf<B>& device = {}) noexcept {
-    return open_file(model::GgufFile::open(path, options.allocator), options, device);
+    return open_file(ModelLoader<B, Families>::open(path, options.allocator), options, device);
   }
   /// Opens a GGUF file in memory, which must outlive the engine and begin at a multiple of kMemoryAlignment bytes.
   ///
@@ -71,12 +68,12 @@ template <class B, class Families = AllFamilies> class Engine {
     if (const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % kMemoryAlignment; past != 0)
       return fail(Errc::invalid_argument, "the model's memory begins ", past, " bytes past a multiple of ",
                   kMemoryAlignment, ", expected a multiple: weights are used where they lie");
-    return open_file(model::GgufFile::open(memory, options.allocator), options, device);
+    return open_file(ModelLoader<B, Families>::open(memory, options.allocator), options, device);
   }
   /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
   [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader, const EngineOptions& options = {},
                                            const DeviceOptionsOf<B>& device = {}) noexcept {
-    return open_file(model::GgufFile::open(reader, options.allocator), options, device);
+    return open_file(ModelLoader<B, Families>::open(reader, options.allocator), options, device);
   }
 
   /// Runs one request to its end. `on_token(const Token&) -> bool` says whether to go on.

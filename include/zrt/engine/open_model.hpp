@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zrt/core/owned.hpp>
-#include <zrt/engine/loaded_model.hpp>
 #include <zrt/engine/model_identity.hpp>
+#include <zrt/engine/model_loader.hpp>
 #include <zrt/engine/tensor_copies.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/exec/thread_pool.hpp>
@@ -17,42 +17,22 @@ namespace zrt::inline ZRT_ABI::detail {
 template <class B, class Families, class Catalog> class OpenModel {
  public:
   OpenModel(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device_options) noexcept
-      : file_(std::move(file)),
-        options_(options),
+      : options_(options),
         device_options_(device_options),
-        vocabulary_(options.allocator),
-        compiled_(options.allocator),
+        loaded_(std::move(file), options.allocator),
         copies_(options.allocator) {}
 
   /// Reads, compiles and binds the model, and starts the default workers.
   [[nodiscard]] Result<void> load() noexcept {
-    if (auto r = check(options_); !r) return r;
-    if (auto r = zrt::check_family<Families>(file_); !r) return r;
-    auto config = model::read_config(file_);
-    if (!config) return pass(config);
-    config_ = *config;
-    auto vocabulary = read_vocabulary(file_, options_.allocator);
-    if (!vocabulary) return pass(vocabulary);
-    vocabulary_ = std::move(*vocabulary);
-    if (!vocabulary_.tokens.empty()) {
-      if (auto r = expect_rows(vocabulary_, config_.vocabulary); !r) return r;
-      auto tokenizer = text::Tokenizer::make(vocabulary_.spec, options_.allocator);
-      if (!tokenizer) return pass(tokenizer);
-      tokenizer_.emplace(std::move(*tokenizer));
-    }
-    constexpr OpSet claims = OpSet::of(typename B::Claims{});
-    auto compiled =
-        compile_model<Families>(file_, config_, ir::Ops::of<Catalog, UnclaimedOps<B, Catalog>>(), claims, options_);
-    if (!compiled) return pass(compiled);
-    compiled_ = std::move(*compiled);
+    if (auto r = ModelLoader<B, Families>::load(loaded_, options_); !r) return r;
     return bind();
   }
 
   /// What a sequence's state belongs to. Reads the beginning of every tensor.
   [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
-    auto fingerprint = model_fingerprint(config_, vocabulary_.tokens.span(), compiled_.plan, weights());
+    auto fingerprint = model_fingerprint(config(), loaded_.vocabulary.tokens.span(), plan().plan, weights());
     if (!fingerprint) return pass(fingerprint);
-    return ModelIdentity{config_.kv_dtype, options_.numerics.act, *fingerprint};
+    return ModelIdentity{config().kv_dtype, options_.numerics.act, *fingerprint};
   }
 
   /// Tells the host's log what was opened, and which registers the plan computes for nobody.
@@ -60,25 +40,27 @@ template <class B, class Families, class Catalog> class OpenModel {
     // An error's inline text is the library's way to build a short message without memory.
     Error message = Error::of(Errc::ok, "opened on ", B::name);
     if constexpr (requires { name(device_.isa()); }) message.append(" (").append(name(device_.isa())).append(")");
-    message.append(": ").append(compiled_.plan.instructions.size()).append(" instructions, ");
+    message.append(": ").append(plan().plan.instructions.size()).append(" instructions, ");
     message.append(options_.slots).append(" slots of ").append(context_).append(" positions, ");
     message.append(executor_->states().bytes()).append(" bytes of state");
     options_.log(LogLevel::info, message.text());
-    for (const plan::PlanDiagnostic& d : compiled_.diagnostics) {
+    for (const plan::PlanDiagnostic& d : plan().diagnostics) {
       if (d.level != Severity::warning) continue;
-      const Finding warning = plan::finding(d, compiled_.plan, *exec::Ops<B>::template of<Catalog>().rows);
+      const Finding warning = plan::finding(d, plan().plan, *loaded_.ops);
       options_.log(LogLevel::warn, warning.error.text());
     }
   }
 
   [[nodiscard]] const EngineOptions& options() const noexcept { return options_; }
-  [[nodiscard]] const model::GgufFile& file() const noexcept { return file_; }
-  [[nodiscard]] const model::Config& config() const noexcept { return config_; }
+  [[nodiscard]] const model::GgufFile& file() const noexcept { return loaded_.file; }
+  [[nodiscard]] const model::Config& config() const noexcept { return loaded_.config; }
   /// Null when the file has no vocabulary.
-  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return tokenizer_ ? &*tokenizer_ : nullptr; }
+  [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept {
+    return loaded_.tokenizer ? &*loaded_.tokenizer : nullptr;
+  }
   /// Bytes of the longest token.
-  [[nodiscard]] std::size_t longest_token() const noexcept { return vocabulary_.longest; }
-  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return compiled_; }
+  [[nodiscard]] std::size_t longest_token() const noexcept { return loaded_.vocabulary.longest; }
+  [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return loaded_.compiled; }
   [[nodiscard]] exec::Executor<B>& executor() noexcept { return *executor_; }
   [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return *executor_; }
   [[nodiscard]] typename B::Device& device() noexcept { return device_; }
@@ -98,7 +80,7 @@ template <class B, class Families, class Catalog> class OpenModel {
     device_ = make_device<B>(options_.allocator, threads, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
-    context_ = options_.context != 0 ? options_.context : config_.context < 4096 ? config_.context : 4096;
+    context_ = options_.context != 0 ? options_.context : config().context < 4096 ? config().context : 4096;
     const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
     const auto pages =
         narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
@@ -109,26 +91,23 @@ template <class B, class Families, class Catalog> class OpenModel {
     sizes.prefill_rows = options_.logit_rows > options_.slots ? options_.logit_rows : options_.slots;
     sizes.pages = *pages;
     sizes.pages_per_slot = pages_per_slot;
-    if (!file_.has_data())
-      if (auto r = copies_.read(file_, compiled_.plan); !r) return r;
-    auto executor = exec::Executor<B>::make(plan::ModelPlans::of(compiled_), exec::Ops<B>::template of<Catalog>(),
-                                            weights(), sizes, device_);
+    if (!file().has_data())
+      if (auto r = copies_.read(file(), plan().plan); !r) return r;
+    auto executor =
+        exec::Executor<B>::make(plan::ModelPlans::of(plan()), exec::Ops<B>::template with_rows<Catalog>(*loaded_.ops),
+                                weights(), sizes, device_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     return {};
   }
 
   [[nodiscard]] exec::WeightSource weights() const noexcept {
-    return file_.has_data() ? model::weight_source(file_) : copies_.source();
+    return file().has_data() ? model::weight_source(file()) : copies_.source();
   }
 
-  model::GgufFile file_;
   EngineOptions options_;
   [[no_unique_address]] DeviceOptionsOf<B> device_options_;
-  model::Config config_{};
-  Vocabulary vocabulary_;
-  std::optional<text::Tokenizer> tokenizer_;
-  plan::CompiledPlan compiled_;
+  LoadedModel loaded_;
   TensorCopies copies_;
   Owned<exec::ThreadPool> pool_;
   typename B::Device device_{};

@@ -91,8 +91,17 @@ template <class B> struct Ops {
 
   /// Rows of some list, with all adapters that B has.
   Ops(const OpTable& table) noexcept : rows(&table), adapters(&AllAdapters<B>::table()) {}
+  /// Rows of a list, with B's adapters of its ops.
   template <class List> [[nodiscard]] static constexpr Ops of() noexcept {
-    return Ops(kOpTable<List>, kAdapterTable<B, List>);
+    // A list of all that B claims takes the table that may be compiled elsewhere.
+    if constexpr (OpSet::of(List{}).contains(OpSet::of(typename B::Claims{})))
+      return Ops(kOpTable<List>);
+    else
+      return with_rows<List>(kOpTable<List>);
+  }
+  /// Rows that may be compiled elsewhere, with B's adapters of a list of ops.
+  template <class List> [[nodiscard]] static constexpr Ops with_rows(const OpTable& table) noexcept {
+    return Ops(table, kAdapterTable<B, List>);
   }
   [[nodiscard]] const OpRow* row(Opcode opcode) const noexcept { return (*rows)[number(opcode)]; }
   [[nodiscard]] const BindEntry<B>& adapter(Opcode opcode) const noexcept { return (*adapters)[number(opcode)]; }

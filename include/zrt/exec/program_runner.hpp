@@ -131,7 +131,7 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
   auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
   if (!graph) return pass(graph);
   if (options.optimise)
-    if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::kEvaluateTable<Catalog>}); !r) return pass(r);
+    if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::Evaluations<Catalog>::table()}); !r) return pass(r);
   auto compiled = plan::compile(*graph, kOps, kClaims, options.compile);
   if (!compiled) return pass(compiled);
   auto weights = exec::bind_weights<B>(compiled->plan, {}, device);

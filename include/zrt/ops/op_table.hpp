@@ -27,6 +27,11 @@ class OpSet {
   [[nodiscard]] constexpr bool contains(Opcode opcode) const noexcept {
     return (words_[number(opcode) / 64] >> number(opcode) % 64 & 1u) != 0;
   }
+  [[nodiscard]] constexpr bool contains(const OpSet& others) const noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      if ((others.words_[i] & ~words_[i]) != 0) return false;
+    return true;
+  }
 
  private:
   std::array<std::uint64_t, 4> words_{};

@@ -101,4 +101,10 @@ template <class... O> consteval EvaluateTable evaluate_fns(boost::mp11::mp_list<
 /// Evaluators by number; null for an op that is not a primitive with loops.
 template <class Catalog> inline constexpr EvaluateTable kEvaluateTable = detail::evaluate_fns(Catalog{});
 
+/// The table behind a call: a source that declares `extern template struct Evaluations<Catalog>` compiles no reference.
+template <class Catalog> struct Evaluations {
+  [[nodiscard]] static const EvaluateTable& table() noexcept;
+};
+template <class Catalog> const EvaluateTable& Evaluations<Catalog>::table() noexcept { return kEvaluateTable<Catalog>; }
+
 }  // namespace zrt::inline ZRT_ABI::ir

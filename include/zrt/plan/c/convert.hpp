@@ -28,7 +28,7 @@ namespace detail {
   auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
   if (!graph) return pass(graph);
   if (optimise)
-    if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::kEvaluateTable<ops::Catalog>}); !r) return pass(r);
+    if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::Evaluations<ops::Catalog>::table()}); !r) return pass(r);
   OpSet claims = kClaims;
   claims.insert(ops::CustomCall::opcode);
   return compile(*graph, kOps, claims);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/model_loader.hpp: a model file, read and compiled for a backend, before any of it is bound to a device.
+#pragma once
+
+#include <zrt/engine/loaded_model.hpp>
+
+#include <optional>
+
+namespace zrt::inline ZRT_ABI {
+
+/// The families of <zrt/models.hpp>.
+struct AllFamilies;
+
+/// A model file, and what its reading gave. Move it freely.
+struct LoadedModel {
+  LoadedModel(model::GgufFile opened, const Allocator& a) noexcept
+      : file(std::move(opened)), vocabulary(a), compiled(a) {}
+
+  model::GgufFile file;
+  model::Config config{};
+  Vocabulary vocabulary;
+  std::optional<text::Tokenizer> tokenizer;  ///< none when the file has no vocabulary
+  plan::CompiledPlan compiled;
+  const OpTable* ops = nullptr;  ///< rows of all ops that the plan can hold
+};
+
+/// Opens, reads and compiles model files for engines on backend B.
+///
+/// This is about half of an engine's code, and none of its kernels. It stands outside of the class: a source that
+/// declares `extern template struct zrt::ModelLoader<B>` leaves it to another one.
+template <class B, class Families = AllFamilies> struct ModelLoader {
+  [[nodiscard]] static Result<model::GgufFile> open(std::string_view path, const Allocator& allocator) noexcept;
+  [[nodiscard]] static Result<model::GgufFile> open(Span<const std::byte> memory, const Allocator& allocator) noexcept;
+  [[nodiscard]] static Result<model::GgufFile> open(const model::GgufReader& reader,
+                                                    const Allocator& allocator) noexcept;
+
+  /// Reads `model.file` and fills in the rest.
+  ///
+  /// Errors: those of check(options), read_config, read_vocabulary, text::Tokenizer::make and compile_model.
+  [[nodiscard]] static Result<void> load(LoadedModel& model, const EngineOptions& options) noexcept;
+};
+
+template <class B, class Families>
+Result<model::GgufFile> ModelLoader<B, Families>::open(std::string_view path, const Allocator& allocator) noexcept {
+  return model::GgufFile::open(path, allocator);
+}
+template <class B, class Families>
+Result<model::GgufFile> ModelLoader<B, Families>::open(Span<const std::byte> memory,
+                                                       const Allocator& allocator) noexcept {
+  return model::GgufFile::open(memory, allocator);
+}
+template <class B, class Families>
+Result<model::GgufFile> ModelLoader<B, Families>::open(const model::GgufReader& reader,
+                                                       const Allocator& allocator) noexcept {
+  return model::GgufFile::open(reader, allocator);
+}
+
+template <class B, class Families>
+Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOptions& options) noexcept {
+  using Ops = ModelOps<B, Families>;
+  if (auto r = check(options); !r) return r;
+  if (auto r = check_family<Families>(model.file); !r) return r;
+  auto config = model::read_config(model.file);
+  if (!config) return pass(config);
+  model.config = *config;
+  auto vocabulary = read_vocabulary(model.file, options.allocator);
+  if (!vocabulary) return pass(vocabulary);
+  model.vocabulary = std::move(*vocabulary);
+  if (!model.vocabulary.tokens.empty()) {
+    if (auto r = expect_rows(model.vocabulary, model.config.vocabulary); !r) return r;
+    auto tokenizer = text::Tokenizer::make(model.vocabulary.spec, options.allocator);
+    if (!tokenizer) return pass(tokenizer);
+    model.tokenizer.emplace(std::move(*tokenizer));
+  }
+  constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
+  auto compiled =
+      compile_model<Families>(model.file, model.config, ir::Ops::of<Ops, UnclaimedOps<B, Ops>>(), kClaims, options);
+  if (!compiled) return pass(compiled);
+  model.compiled = std::move(*compiled);
+  model.ops = &kOpTable<Ops>;
+  return {};
+}
+
+}  // namespace zrt::inline ZRT_ABI

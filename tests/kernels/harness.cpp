@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/kernels/harness.cpp: both backends' adapters of all ops, compiled elsewhere, beside each other.
+// test-set: smoke threads
+#include <kernels/harness.hpp>
+#include <support/gated_workers.hpp>
+#include <support/run_plan.hpp>
+
+namespace cpu_kernels {
+namespace {
+
+/// Some kernels have scratch for 8 workers, some for 16: of more than these, the others have nothing to do.
+constexpr std::array kWorkers{1u, 2u, 5u, 9u, 17u};
+constexpr std::span kFewWorkers = std::span(kWorkers).first(3);
+constexpr zrt::OpSet kCapsWorkers =
+    zrt::OpSet::of(boost::mp11::mp_list<ops::Attention, ops::Convolve, ops::FlashAttnBatched, ops::LayerNorm,
+                                        ops::Sample, ops::TopK>{});
+
+/// The words behind a kernel's scratch, which it must leave alone.
+constexpr std::size_t kGuard = 64;
+
+/// What a call's operands are to the shape rule and to the sizes of scratch.
+class Types {
+ public:
+  explicit Types(const AnyCall& call) {
+    for (const zrt::HostTensor& t : call.in) in_.push_back({t.present(), t.type});
+    for (const zrt::HostWeight& w : call.w)
+      w_.push_back({w.present(), w.dtype, w.rows == 0 ? Shape{w.cols} : Shape{w.rows, w.cols}});
+    info_ = {in_, w_, call.state.info, {call.params_version, call.opcode, call.params}};
+  }
+  Types(const Types&) = delete;
+  Types& operator=(const Types&) = delete;
+
+  [[nodiscard]] const zrt::OperandInfo& info() const { return info_; }
+
+ private:
+  std::vector<zrt::InputInfo> in_;
+  std::vector<zrt::WeightInfo> w_;
+  zrt::OperandInfo info_;
+};
+
+template <class B> std::vector<exec::TensorHandle<B>> handles(std::span<const zrt::HostTensor> tensors) {
+  std::vector<exec::TensorHandle<B>> list;
+  for (const zrt::HostTensor& t : tensors) list.push_back({{}, t, {}});
+  return list;
+}
+
+}  // namespace
+
+const std::vector<cpu::Isa>& variants() {
+  static const std::vector<cpu::Isa> kVariants = [] {
+    std::vector<cpu::Isa> isas;
+    for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4}) {
+      if (isa > cpu::detect_isa()) continue;
+      const cpu::Device device(zrt::system_allocator(), {}, isa);
+      if (device.ready() && (isas.empty() || isas.back() != device.isa())) isas.push_back(device.isa());
+    }
+    return isas;
+  }();
+  return kVariants;
+}
+
+template <class B> void Case::run(typename B::Device device, const AnyCall& call) {
+  const exec::BindEntry<B>& entry = exec::AllAdapters<B>::table()[zrt::number(call.opcode)];
+  ASSERT_NE(entry.record, nullptr) << B::name << " does not run the op";
+  const Types types(call);
+  const auto size = entry.scratch(types.info(), bounds);
+  ASSERT_TRUE(size) << size.error().text();
+  std::vector<std::byte> scratch(*size + kGuard, std::byte{0xff});
+  typename B::Program program(device);
+  typename B::Recorder recorder(program, device);
+  ASSERT_TRUE(recorder.begin({7, call.opcode, std::span(scratch).first(*size)}));
+  const auto in = handles<B>(call.in);
+  const auto out = handles<B>(call.out);
+  const exec::StateBlockHandle<B> state{0, call.state};
+  const auto recorded =
+      entry.record(recorder, {in,
+                              out,
+                              call.w,
+                              call.state.info.lifecycle == zrt::StateLifecycle::none ? nullptr : &state,
+                              {call.params_version, call.opcode, call.params}});
+  ASSERT_TRUE(recorded) << recorded.error().text();
+  status_.word.store(zrt::StepStatus::kClean);
+  const auto ran = program.launch(device, step, {});
+  ASSERT_TRUE(ran && *ran);
+  for (std::size_t i = *size; i < scratch.size(); ++i) ASSERT_EQ(scratch[i], std::byte{0xff}) << "scratch too small";
+}
+
+void Case::check(const AnyCall& call) {
+  const zrt::OpRow& row = *zrt::test::catalog_ops().row(call.opcode);
+  const Types types(call);
+  std::array<zrt::TensorType, zrt::kMaxOperands> inferred;
+  const auto rule = row.infer(types.info(), inferred);
+  ASSERT_TRUE(rule) << rule.error().text();
+
+  const auto all = [&] {
+    return std::vector<std::byte>(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
+  };
+  const std::vector<std::byte> before = all();
+  run<engines::ReferencePrograms>(engines::ReferencePrograms::Device(zrt::system_allocator()), call);
+  if (testing::Test::HasFatalFailure()) return;
+  const std::vector<std::byte> wanted = all();
+  const std::uint64_t wanted_status = status_.word.load();
+
+  for (const cpu::Isa isa : std::span(variants()).first(one_variant ? 1 : variants().size())) {
+    const bool many = kCapsWorkers.contains(call.opcode) && (one_variant || isa == variants().back());
+    for (const std::uint32_t workers : many ? std::span(kWorkers) : kFewWorkers) {
+      std::memcpy(memory_.data(), before.data(), used_);
+      zrt::test::GatedWorkers threads(workers);
+      run<engines::CpuPrograms>(cpu::Device(zrt::system_allocator(), threads.hook(), isa), call);
+      if (testing::Test::HasFatalFailure()) return;
+      const std::size_t at = difference(wanted);
+      ASSERT_EQ(at, used_) << row.name << " on " << cpu::name(isa) << " with " << workers << " workers, byte " << at;
+      EXPECT_EQ(wanted_status, status_.word.load());
+    }
+  }
+  std::memcpy(memory_.data(), before.data(), used_);
+}
+
+std::size_t Case::difference(const std::vector<std::byte>& wanted) const {
+  for (std::size_t at = 0; at < used_; at += 4) {
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    std::memcpy(&a, wanted.data() + at, 4);
+    std::memcpy(&b, memory_.data() + at, 4);
+    const bool both_nan = (a & 0x7fffffffu) > 0x7f800000u && (b & 0x7fffffffu) > 0x7f800000u;
+    if (a != b && !both_nan) return at;
+  }
+  return used_;
+}
+
+}  // namespace cpu_kernels
