@@ -138,34 +138,29 @@ template <class K>
   return reduce_add(sum);
 }
 
-/// Weight rows times rounded activations in the order blocks; one chain per output.
+/// Weight rows times rounded activations in the order blocks, one chain per output, for fewer rows than a panel takes.
 template <class K>
 void k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
             std::uint64_t stride) noexcept {
-  constexpr std::uint32_t kRows = 64;
   const std::size_t blocks = x.cols / kWideGroup;
   KBlock block;
-  for (std::uint32_t t = 0; t < x.rows; t += kRows) {
-    const std::uint32_t count = x.rows - t < kRows ? x.rows - t : kRows;
-    const Activations part = x.part(t, count);
-    for (std::uint32_t n = first; n < last; ++n) {
-      float acc[kRows]{};
-      for (std::size_t b = 0; b < blocks; ++b) {
-        K::unpack(w.row(n) + b * K::kBytes, block);
-        for (std::uint32_t i = 0; i < count; ++i) {
-          const std::size_t at = i * blocks + b;
-          const float d = part.wide_d[at];
-          acc[i] = __builtin_fmaf(block.d * d, static_cast<float>(k_block_sum<K>(block, part.wide_q + at * kWideGroup)),
-                                  acc[i]);
-          if (!K::kHasOffset) continue;
-          const std::int32_t* sums = part.wide_sum + at * (kWideGroup / kGroup);
-          std::int32_t offset = 0;
-          for (std::size_t j = 0; j < 8; ++j) offset += block.offset()[j] * sums[j];
-          acc[i] = __builtin_fmaf(-block.m * d, static_cast<float>(offset), acc[i]);
-        }
+  for (std::uint32_t n = first; n < last; ++n) {
+    float acc[kPanelFrom]{};
+    for (std::size_t b = 0; b < blocks; ++b) {
+      K::unpack(w.row(n) + b * K::kBytes, block);
+      for (std::uint32_t i = 0; i < x.rows; ++i) {
+        const std::size_t at = i * blocks + b;
+        const float d = x.wide_d[at];
+        acc[i] =
+            __builtin_fmaf(block.d * d, static_cast<float>(k_block_sum<K>(block, x.wide_q + at * kWideGroup)), acc[i]);
+        if (!K::kHasOffset) continue;
+        const std::int32_t* sums = x.wide_sum + at * (kWideGroup / kGroup);
+        std::int32_t offset = 0;
+        for (std::size_t j = 0; j < 8; ++j) offset += block.offset()[j] * sums[j];
+        acc[i] = __builtin_fmaf(-block.m * d, static_cast<float>(offset), acc[i]);
       }
-      for (std::uint32_t i = 0; i < count; ++i) y[(t + i) * stride + (n - first)] = acc[i];
     }
+    for (std::uint32_t i = 0; i < x.rows; ++i) y[i * stride + (n - first)] = acc[i];
   }
 }
 

@@ -4,13 +4,18 @@
 // Sixteen weight rows are the lanes, as in kernels/blocks.inc.hpp: what is unpacked of them once meets up to
 // kPanelRows activation rows, and no sum has to be taken across lanes.
 
+/// What a type with offsets has more in a panel.
+template <bool kHasOffset> struct KPanelOffsets {
+  alignas(64) std::int32_t offset[8][16];
+  alignas(64) float m[16];
+};
+template <> struct KPanelOffsets<false> {};
+
 /// Sixteen weight rows, one block, unpacked.
-template <class K> struct KPanel {
+template <class K> struct KPanel : KPanelOffsets<K::kHasOffset> {
   alignas(64) std::byte integers[64][64];         ///< [four columns][16 rows][4]
   alignas(64) std::int32_t factor[K::kRuns][16];  ///< [run][row]
-  alignas(64) std::int32_t offset[K::kHasOffset ? 8 : 1][16];
   alignas(64) float d[16];
-  alignas(64) float m[16];
 };
 
 template <class K> void fill_k_panel(const std::byte* const* rows, std::size_t at, KPanel<K>& panel) noexcept {
@@ -22,7 +27,7 @@ template <class K> void fill_k_panel(const std::byte* const* rows, std::size_t a
     integers[r] = reinterpret_cast<const std::byte*>(blocks[r].q);
     runs[r] = reinterpret_cast<const std::byte*>(blocks[r].runs);
     panel.d[r] = blocks[r].d;
-    panel.m[r] = blocks[r].m;
+    if constexpr (K::kHasOffset) panel.m[r] = blocks[r].m;
   }
   for (std::size_t part = 0; part < 8; ++part) words_of_rows(integers, 32 * part, panel.integers[8 * part]);
   words_of_rows(runs, 0, reinterpret_cast<std::byte*>(panel.factor[0]));
