@@ -48,6 +48,29 @@ zrt::Result<Array> broken(std::string_view what) {
   return zrt::fail(zrt::Errc::invalid_file, "not a .npy file that can be read: ", what);
 }
 
+/// Elements of `width` bytes that lie in Fortran's order, the first axis fastest, row by row.
+std::vector<std::byte> by_rows(const std::byte* data, const zrt::Shape& shape, std::size_t width,
+                               std::uint64_t elements) {
+  std::vector<std::byte> out(elements * width);
+  std::array<std::uint64_t, zrt::kMaxRank> strides{}, index{};
+  std::uint64_t stride = 1;
+  for (std::uint8_t axis = 0; axis < shape.rank; ++axis) {
+    strides[axis] = stride;
+    stride *= shape[axis].extent;
+  }
+  std::uint64_t from = 0;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    std::memcpy(out.data() + i * width, data + from * width, width);
+    for (std::uint8_t axis = shape.rank; axis-- > 0;) {
+      from += strides[axis];
+      if (++index[axis] < shape[axis].extent) break;
+      from -= strides[axis] * shape[axis].extent;
+      index[axis] = 0;
+    }
+  }
+  return out;
+}
+
 /// What stands after a key of the header's dict.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const std::size_t at = header.find(key);
@@ -82,7 +105,6 @@ zrt::Result<Array> read_npy(const std::string& bytes, DType dtype) {
   const bool same = descr == wanted || (wanted[0] == '|' && descr.size() == 3 && descr.substr(1) == wanted.substr(1));
   if (!same)
     return zrt::fail(zrt::Errc::dtype_mismatch, "the file holds ", descr, ", expected ", wanted, " for ", name(dtype));
-  if (value_of(header, "'fortran_order'").starts_with("True")) return broken("it lies in Fortran's order");
   std::string_view shape = value_of(header, "'shape'");
   if (!shape.starts_with('(') || shape.find(')') == std::string_view::npos) return broken("it states no shape");
   shape = shape.substr(1, shape.find(')') - 1);
@@ -102,6 +124,11 @@ zrt::Result<Array> read_npy(const std::string& bytes, DType dtype) {
   const zrt::CheckedSize size = elements * zrt::CheckedSize(zrt::info(stored).block_bytes);
   if (!size.ok() || data.size() != size.raw()) return broken("its data is not as long as its shape says");
   const auto* from = reinterpret_cast<const std::byte*>(data.data());
+  std::vector<std::byte> rows;
+  if (value_of(header, "'fortran_order'").starts_with("True")) {
+    rows = by_rows(from, array.type.shape, zrt::info(stored).block_bytes, elements.raw());
+    from = rows.data();
+  }
   if (stored != dtype)
     array.data = converted(stored, from, dtype, elements.raw());
   else

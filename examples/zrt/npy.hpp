@@ -20,9 +20,9 @@ struct Array {
 /// Reads the bytes of a .npy file as a tensor of `dtype`.
 ///
 /// Element types that numpy lacks come as integers without a sign: bf16 as uint16, fp8 as uint8, both as bits;
-/// si4 and ui4 as int8 and uint8, one number each.
-/// Errors: Errc::invalid_file for what is no .npy file or lies in Fortran's order, Errc::dtype_mismatch for
-/// another element type.
+/// si4 and ui4 as int8 and uint8, one number each. Fortran's order, which numpy writes for a transposed array, is
+/// turned into rows.
+/// Errors: Errc::invalid_file for what is no .npy file, Errc::dtype_mismatch for another element type.
 [[nodiscard]] zrt::Result<Array> read_npy(const std::string& bytes, zrt::DType dtype);
 
 /// The bytes of a .npy file.

@@ -10,9 +10,10 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// A .npy file as numpy writes it.
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+/// A .npy file as numpy writes it, of a transposed array `by_columns`.
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data, bool by_columns = false) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (by_columns ? "True" : "False") +
+                       ", 'shape': (" + shape + "), }";
   header.append(63 - (10 + header.size()) % 64, ' ').append(1, '\n');
   std::string bytes("\x93NUMPY\x01\x00", 8);
   bytes += static_cast<char>(header.size());
@@ -41,6 +42,8 @@ TEST_F(Program, RunsATensorProgram) {
             "doubled: f32 [2, 2] = [[2.0,4.0],[0.2,-8.0]]\n"
             "result.1: si4 [3] = [2,-4,6]\n"
             "result.2: f64 [2] = [\"inf\",0.1]\n");
+  const std::string turned = "x=" + file("turned.npy", npy("<f4", "2, 2", elements<float>({1, 0.1f, 2, -4}), true));
+  EXPECT_EQ(run({"ptir", "run", source, "--feed", turned, "--feed", y}).out, text.out);
   const Outcome machine = run({"ptir", "run", source, "--feed", x, "--feed", y, "--json", "--threads", "2"});
   EXPECT_EQ(machine.status, 0) << machine.err;
   const json all = json::parse(machine.out)["outputs"];
