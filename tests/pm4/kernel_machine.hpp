@@ -30,11 +30,12 @@ class KernelMachine {
     code_.assign(kernel->blob().begin(), kernel->blob().end());
     EXPECT_EQ(kernel->name(), name);
     EXPECT_EQ(kernel->target().name, target);
-    const auto registers = target == "gfx1100" ? pm4::program_registers<pm4::Gfx1100>(kernel->descriptor(), kCode)
-                                               : pm4::program_registers<pm4::Gfx1201>(kernel->descriptor(), kCode);
+    const auto registers = target == "gfx1100"   ? pm4::program_registers<pm4::Gfx1100>(kernel->descriptor(), kCode)
+                           : target == "gfx1151" ? pm4::program_registers<pm4::Gfx1151>(kernel->descriptor(), kCode)
+                                                 : pm4::program_registers<pm4::Gfx1201>(kernel->descriptor(), kCode);
     EXPECT_TRUE(registers.has_value());
     EXPECT_EQ(kernel->descriptor().scratch_bytes, 0u) << "registers are spilled";
-    dispatch_.isa = target == "gfx1100" ? pm4::emulator::Isa::gfx11 : pm4::emulator::Isa::gfx12;
+    dispatch_.isa = target == "gfx1201" ? pm4::emulator::Isa::gfx12 : pm4::emulator::Isa::gfx11;
     dispatch_.wave64 = header_.subgroup_size == 64;
     dispatch_.threads = {header_.workgroup_size_x, header_.workgroup_size_y, header_.workgroup_size_z};
     dispatch_.code = registers->code;

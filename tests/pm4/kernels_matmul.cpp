@@ -7,7 +7,7 @@ namespace zrt::test::kernels_matmul_test {
 namespace {
 
 class MatmulKernels : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Targets, MatmulKernels, testing::Values("gfx1201", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(Targets, MatmulKernels, testing::Values("gfx1201", "gfx1100", "gfx1151"),
                          [](const auto& target) { return std::string(target.param); });
 
 KernelMachine::Counters run(const char* target, const KernelMatrix& w, const std::vector<float>& x,

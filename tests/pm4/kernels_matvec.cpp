@@ -10,7 +10,7 @@ namespace zrt::test::kernels_matvec_test {
 namespace {
 
 class MatvecKernels : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Targets, MatvecKernels, testing::Values("gfx1201", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(Targets, MatvecKernels, testing::Values("gfx1201", "gfx1100", "gfx1151"),
                          [](const auto& target) { return std::string(target.param); });
 
 const pm4::ProductKernels& product(DType dtype) { return **pm4::find_product(dtype, quant::facts(dtype)->act); }
