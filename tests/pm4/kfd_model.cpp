@@ -225,6 +225,7 @@ TEST(KfdModel, KeepsTheAddressSpaceAndTheEventPageUntilTheProcessEnds) {
     const kfd::MapMemory map{
         .handle = page.handle, .device_ids_array_ptr = reinterpret_cast<std::uintptr_t>(&id), .n_devices = 1};
     EXPECT_EQ(call(os, *device, kfd::kMapMemory, map), 0);
+    os.event_page().address = page.va_addr;
     auto transport = KfdTransport::open(*device, kSmallRing);
     ASSERT_TRUE(transport) << text(transport);
     const auto wait_once = [&] {

@@ -31,7 +31,7 @@ struct Kfd {
   static constexpr auto calls = pm4::kfd::kCalls;
   // The buffers are the queue's six and three more. What is mapped cannot be freed.
   static constexpr GivingBack giving_back[]{{pm4::kfd::kDestroyQueue, {.queues = 1}},
-                                            {pm4::kfd::kDestroyEvent, {.events = 2}},
+                                            {pm4::kfd::kDestroyEvent, {.events = 3}},
                                             {pm4::kfd::kUnmapMemory, {.ranges = 9, .buffers = 9}},
                                             {pm4::kfd::kFreeMemory, {.ranges = 9, .buffers = 9}}};
 };

@@ -227,6 +227,39 @@ TYPED_TEST(Transports, TellWhereAQueueHangs) {
   EXPECT_EQ(later.error().text(), waited.error().text());
 }
 
+/// A wait of more than 0.1 s sleeps until the interrupt that it asks for, where the ring has room for that.
+TEST(KfdTransport, SleepsWhereAWaitIsLong) {
+  constexpr std::uint64_t millisecond = 1'000'000;
+  EmulatedOs os;
+  const auto device = KfdDevice::open(os);
+  ASSERT_TRUE(device);
+  auto first = zrt::test::KfdTransport::open(*device, kSmallRing);
+  auto second = zrt::test::KfdTransport::open(*device, kSmallRing);
+  ASSERT_TRUE(first && second) << "they share the process's event page: " << text(second) << os.refusal();
+  const Words filled(kRingDwords - kFenceDwords, kFiller);
+  for (const bool full : {false, true, false}) {
+    SCOPED_TRACE(full);
+    // What woke the last one is followed by a fence.
+    os.pause();
+    os.pause();
+    const std::uint64_t start = os.now(), calls = os.calls();
+    const std::uint64_t before = os.queues().counters().interrupts;
+    os.hold_queues(350 * millisecond);
+    const auto fence = second->submit(full ? filled : words_of(PartialFlush{}));
+    ASSERT_TRUE(fence);
+    const auto waited = second->wait(*fence, 10'000 * millisecond);
+    ASSERT_TRUE(waited) << text(waited);
+    EXPECT_EQ(os.queues().counters().interrupts - before, full ? 0u : 1u);
+    EXPECT_GE(os.now() - start, 350 * millisecond);
+    EXPECT_LE(os.now() - start, 352 * millisecond);
+    EXPECT_LT(os.calls() - calls, 16u);
+  }
+  const std::uint64_t calls = os.calls();
+  const auto fence = second->submit(words_of(PartialFlush{}));
+  ASSERT_TRUE(fence && second->wait(*fence, millisecond));
+  EXPECT_EQ(os.calls(), calls) << "a short wait makes no call";
+}
+
 TYPED_TEST(Transports, WaitInARingAndInABufferForWhatTheHostWritesLater) {
   SmallQueue<TypeParam> q;
   const auto buffer = SmallQueue<TypeParam>::Memory::allocate(*q.device, Heap::host_visible, 4096, Access::read);

@@ -32,6 +32,9 @@ class ChosenOs {
   SystemValue unmap(std::uint64_t address, std::uint64_t bytes) noexcept {
     return model_ != nullptr ? model_->unmap(address, bytes) : linux_.unmap(address, bytes);
   }
+  [[nodiscard]] EventPage& event_page() noexcept {
+    return model_ != nullptr ? model_->event_page() : linux_.event_page();
+  }
   [[nodiscard]] std::uint64_t now() noexcept { return model_ != nullptr ? model_->now() : linux_.now(); }
   void pause() noexcept { model_ != nullptr ? model_->pause() : linux_.pause(); }
 

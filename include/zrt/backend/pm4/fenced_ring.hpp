@@ -31,7 +31,7 @@ struct TransportOptions {
 /// that never repeat, so a fence that was passed says how much of the ring is free. submit() and wait() make no system
 /// call while all goes well; `Losses` is a function object that asks the kernel: losses(fence) is the error of what it
 /// knows about the queue, spec_violation where the GPU touched memory that it may not, unsupported_device where it was
-/// reset, or nothing.
+/// reset, or nothing. Where it has `sleep` too, a long wait sleeps: losses.interrupt() is the packet that wakes it.
 template <OperatingSystem Os, class Losses> class FencedRing {
  public:
   struct Parts {
@@ -86,16 +86,24 @@ template <OperatingSystem Os, class Losses> class FencedRing {
                   " is the last one");
     const std::uint64_t start = os_->now();
     std::uint64_t asked = start;
+    bool wakes = false;
     while (!passed(fence)) {
       const std::uint64_t now = os_->now();
       const bool is_over = now - start >= timeout;
       if (is_over || now - asked >= kAskAfter) {
         // Once more: the thread may have slept since its last look.
         if (passed(fence)) break;
-        asked = now;
         lost_ = losses_(fence);
         if (lost_ && is_over) lost_ = timed_out(fence, timeout);
         if (!lost_) return lost_;
+        if constexpr (requires { losses_.interrupt(); }) {
+          // From now on it sleeps between two questions, and not at all where there is no room for what wakes it.
+          wakes = wakes || ask_for_interrupt();
+          const std::uint64_t left = timeout - (now - start);
+          if (wakes && losses_.sleep(static_cast<std::uint32_t>((left < kAskAfter ? left : kAskAfter) / 1'000'000 + 1)))
+            continue;
+        }
+        asked = now;
       }
       os_->pause();
     }
@@ -127,9 +135,24 @@ template <OperatingSystem Os, class Losses> class FencedRing {
   static constexpr std::string_view kEllipsis = " ...";
 
   [[nodiscard]] FixedStream<kFenceDwords> fence_packet(std::uint64_t value) const noexcept {
-    const ReleaseMem fence{.address = parts_.fence_address, .value = value};
+    return words_of(ReleaseMem{.address = parts_.fence_address, .value = value});
+  }
+  [[nodiscard]] FixedStream<kFenceDwords> words_of(const ReleaseMem& fence) const noexcept {
     if (parts_.generation == Generation::gfx11) return stream_of<Gfx1100, kFenceDwords>(fence);
     return stream_of<Gfx1201, kFenceDwords>(fence);
+  }
+  /// Has the queue interrupt behind all that it has to do, with a fence behind that, so that the ring's positions are
+  /// fences still. False where the ring has no room.
+  [[nodiscard]] bool ask_for_interrupt() noexcept
+    requires requires(const Losses& losses) { losses.interrupt(); }
+  {
+    Ring& ring = parts_.ring;
+    if (ring.room() < 2 * kFenceDwords) return false;
+    const std::uint64_t end = ring.position() + 2 * kFenceDwords;
+    const bool written = ring.write(words_of(losses_.interrupt()).span()).has_value() &&
+                         ring.write(fence_packet(end).span()).has_value();
+    ring.publish();
+    return written;
   }
   [[nodiscard]] Result<void> timed_out(std::uint64_t fence, std::uint64_t timeout) const noexcept {
     // The device model knows why, which no card tells.

@@ -16,7 +16,7 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// Each member but open_once() is one system call; all may be called from any thread.
+/// Each member but open_once() and event_page() is one system call; all may be called from any thread.
 class LinuxOs {
  public:
   LinuxOs() = default;
@@ -65,6 +65,7 @@ class LinuxOs {
     return checked(
         ::munmap(reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(bytes)));
   }
+  [[nodiscard]] EventPage& event_page() noexcept { return event_page_; }
   [[nodiscard]] std::uint64_t now() noexcept { return monotonic_clock()(); }
   void pause() noexcept {
 #if defined(__x86_64__)
@@ -82,6 +83,7 @@ class LinuxOs {
 
   [[nodiscard]] static SystemValue checked(std::int64_t value) noexcept { return value < 0 ? -errno : value; }
 
+  EventPage event_page_{};
   Mutex mutex_{};
   // One for each card that the process uses.
   std::array<Kept, 16> kept_{};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/mutex.hpp>
 #include <zrt/core/span.hpp>
 
 #include <array>
@@ -28,12 +29,18 @@ struct MapRequest {
   std::uint64_t offset = 0;
 };
 
+/// The page by which interrupts of the GPU name events to /dev/kfd. The kernel takes it from a process once, for good.
+struct EventPage {
+  Mutex mutex{};
+  std::uint64_t address = 0;  ///< 0: the process has none yet
+};
+
 /// What a transport needs of an operating system, or of the device model in its place.
 ///
 /// `open` takes a path and whether the file is written to; `read` continues where the last one ended; `now` gives
 /// nanoseconds that never go back; `pause` stands between two looks at a fence. `now` and `pause` make no system call.
 /// `open_once` opens a file to be written to that stays open while the system lives, and gives the same file each time:
-/// what the kernel ties to the file that a process had open first is not lost with its user.
+/// what the kernel ties to the file that a process had open first is not lost with its user. `event_page` is the process's.
 template <class Os>
 concept OperatingSystem =
     requires(Os& os, std::string_view path, bool writes, int file, std::uint32_t request, void* argument,
@@ -45,6 +52,7 @@ concept OperatingSystem =
       { os.ioctl(file, request, argument) } noexcept -> std::same_as<SystemValue>;
       { os.map(map) } noexcept -> std::same_as<SystemValue>;
       { os.unmap(address, bytes) } noexcept -> std::same_as<SystemValue>;
+      { os.event_page() } noexcept -> std::same_as<EventPage&>;
       { os.now() } noexcept -> std::same_as<std::uint64_t>;
       { os.pause() } noexcept -> std::same_as<void>;
     };

@@ -44,7 +44,7 @@ template <OperatingSystem Os> class PlacedMemory {
     if (at < 0) return system_failure(at, "mapping", "memory of the GPU");
     return {};
   }
-  /// The driver keeps the memory for all that its owner goes: its addresses must be nobody else's.
+  /// The memory stays with the process for all that its owner goes: its addresses must be nobody else's.
   void keep_addresses() noexcept { place_.keep(); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
-/// What a process holds, those files left out that stay open as long as it lives.
+/// What a process holds, what stays as long as it lives left out: some files, its event page.
 struct LiveHandles {
   std::size_t files = 0;
   std::size_t ranges = 0;  ///< of addresses
@@ -138,11 +138,17 @@ class EmulatedOs {
       return refuse_(fail_request_with_, "the failure that was asked for");
     if (file->kind == FileKind::render) return file->node->call(request, argument, time_);
     if (file->kind != FileKind::calls) return refuse_(ENOTTY, "file ", number, " takes no calls");
-    return driver_.call(request, argument, [&](int render) -> std::uint64_t {
-      const OpenFile* const other = find(render);
-      return other != nullptr && other->kind == FileKind::render ? other->serial : 0;
-    });
+    const auto call = [&] {
+      return driver_.call(request, argument, [&](int render) -> std::uint64_t {
+        const OpenFile* const other = find(render);
+        return other != nullptr && other->kind == FileKind::render ? other->serial : 0;
+      });
+    };
+    return request == kfd::kWaitEvents && argument != nullptr
+               ? sleep(call, *static_cast<const kfd::WaitEvents*>(argument))
+               : call();
   }
+  [[nodiscard]] EventPage& event_page() noexcept { return event_page_; }
 
   [[nodiscard]] SystemValue map(const MapRequest& m) noexcept {
     if (const SystemValue r = count(); r != 0) return r;
@@ -190,12 +196,10 @@ class EmulatedOs {
   [[nodiscard]] std::uint64_t now() noexcept { return time_ += 1000; }
   /// Lets queues execute. Where none does anything, more time passes: nobody waits for a queue that hangs.
   void pause() noexcept {
-    if (loses_fences_) lose_next_fence();
-    bool any = driver_.queues().advance();
-    for (const OpenFile& file : files_)
-      if (file.node && file.node->queues().advance()) any = true;
-    if (!any) time_ += 100'000;
+    if (!advance()) time_ += 100'000;
   }
+  /// Queues execute nothing for so many nanoseconds.
+  void hold_queues(std::uint64_t nanoseconds) noexcept { held_until_ = time_ + nanoseconds; }
 
   /// Makes the system call after so many others fail with that errno, once; 1 is the next one.
   void fail_call(std::uint64_t number, int error) noexcept {
@@ -247,9 +251,11 @@ class EmulatedOs {
   [[nodiscard]] std::uint64_t available_video() const noexcept { return video_.available(); }
 
   [[nodiscard]] LiveHandles live() const noexcept {
-    LiveHandles live{.ranges = process_.ranges(),
+    // The event page stays with the process.
+    const std::size_t page = driver_.events().page() != 0 ? 1 : 0;
+    LiveHandles live{.ranges = process_.ranges() - page,
                      .doorbells = doorbells_,
-                     .buffers = driver_.buffers().count(),
+                     .buffers = driver_.buffers().count() - page,
                      .queues = driver_.queues().count(),
                      .events = driver_.events().count()};
     for (const OpenFile& file : files_) {
@@ -282,6 +288,25 @@ class EmulatedOs {
     if (calls_ != fail_at_) return 0;
     return refuse_(fail_with_, "the failure that was asked for");
   }
+  /// Lets every queue execute up to its next fence. Whether some packet was executed.
+  bool advance() noexcept {
+    if (time_ < held_until_) return false;
+    if (loses_fences_) lose_next_fence();
+    bool any = driver_.queues().advance();
+    for (const OpenFile& file : files_)
+      if (file.node && file.node->queues().advance()) any = true;
+    return any;
+  }
+  /// Looks at events until one is signalled or the time of the wait is over; queues execute meanwhile.
+  template <class Look> [[nodiscard]] SystemValue sleep(Look&& look, const kfd::WaitEvents& wait) noexcept {
+    const std::uint64_t end = time_ + std::uint64_t{wait.timeout} * 1'000'000;
+    for (;;) {
+      const bool any = advance();
+      const SystemValue looked = look();
+      if (looked != 0 || wait.wait_result != kfd::WaitResult::timeout || time_ >= end) return looked;
+      if (!any) time_ = time_ < held_until_ && held_until_ < end ? held_until_ : end;
+    }
+  }
   [[nodiscard]] OpenFile* find(int number) noexcept {
     if (number < kFirstFile || static_cast<std::size_t>(number - kFirstFile) >= files_.size()) return nullptr;
     OpenFile* const file = &files_[static_cast<std::size_t>(number - kFirstFile)];
@@ -308,6 +333,8 @@ class EmulatedOs {
   int refuse_doorbells_ = 0;
   bool loses_fences_ = false;
   std::uint64_t time_ = 0;
+  std::uint64_t held_until_ = 0;
+  EventPage event_page_{};
 };
 static_assert(OperatingSystem<EmulatedOs>);
 

@@ -82,6 +82,15 @@ template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
     return memory;
   }
 
+  /// What the kernel calls it.
+  [[nodiscard]] std::uint64_t handle() const noexcept { return handle_; }
+  /// Leaves it where it is until the process ends.
+  void leave_to_process() noexcept {
+    mapped_ = false;
+    handle_ = 0;
+    this->keep_addresses();
+  }
+
  private:
   [[nodiscard]] MapMemory device_list(std::uint32_t& id) const noexcept {
     return {.handle = handle_,

@@ -43,7 +43,7 @@ template <OperatingSystem Os> class Event {
  public:
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  Event(Event&& other) noexcept : device_(std::exchange(other.device_, nullptr)), id_(other.id_) {}
+  Event(Event&& other) noexcept : device_(std::exchange(other.device_, nullptr)), id_(other.id_), slot_(other.slot_) {}
   Event& operator=(Event&&) = delete;
   ~Event() {
     if (device_ != nullptr) (void)give_back(*device_, kDestroyEvent, EventById{.event_id = id_});
@@ -51,10 +51,16 @@ template <OperatingSystem Os> class Event {
 
   /// Errors as system_failure().
   [[nodiscard]] static Result<Event> create(const Device<Os>& device, EventType type) noexcept {
-    CreateEvent arguments{.event_type = type};
-    if (auto r = device.call_with(kCreateEvent, arguments); !r) return pass(r);
-    return Event(device, arguments.event_id);
+    return create(device, CreateEvent{.event_type = type});
   }
+  [[nodiscard]] static Result<Event> create(const Device<Os>& device, CreateEvent arguments) noexcept {
+    if (auto r = device.call_with(kCreateEvent, arguments); !r) return pass(r);
+    return Event(device, arguments.event_id, arguments.event_slot_index);
+  }
+
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  /// Of a signal, its place in the event page.
+  [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
   /// Whether it has been signalled, and its data; waits for nothing. Errors as system_failure().
   [[nodiscard]] Result<bool> signalled(EventData& data) const noexcept {
@@ -65,10 +71,24 @@ template <OperatingSystem Os> class Event {
   }
 
  private:
-  Event(const Device<Os>& device, std::uint32_t id) noexcept : device_(&device), id_(id) {}
+  Event(const Device<Os>& device, std::uint32_t id, std::uint32_t slot) noexcept
+      : device_(&device), id_(id), slot_(slot) {}
 
   const Device<Os>* device_;
   std::uint32_t id_;
+  std::uint32_t slot_;
 };
+
+/// Sleeps until one of the events is signalled, at most so many milliseconds. Errors as system_failure().
+template <OperatingSystem Os, std::size_t kCount>
+[[nodiscard]] Result<void> wait_for_any(const Device<Os>& device, const std::array<const Event<Os>*, kCount>& events,
+                                        std::uint32_t milliseconds) noexcept {
+  std::array<EventData, kCount> data{};
+  for (std::size_t i = 0; i < kCount; ++i) data[i].event_id = events[i]->id();
+  WaitEvents wait{.events_ptr = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(data.data())),
+                  .num_events = kCount,
+                  .timeout = milliseconds};
+  return device.call_with(kWaitEvents, wait);
+}
 
 }  // namespace zrt::inline ZRT_ABI::pm4::kfd

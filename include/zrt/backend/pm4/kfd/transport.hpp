@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/fenced_ring.hpp>
-#include <zrt/backend/pm4/kfd/memory.hpp>
-#include <zrt/backend/pm4/kfd/queue.hpp>
+#include <zrt/backend/pm4/kfd/event_page.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
@@ -12,8 +11,22 @@ using pm4::TransportOptions;
 
 /// What the kernel knows of a queue that does not go on, by its events.
 template <OperatingSystem Os> struct Losses {
+  const Device<Os>* device = nullptr;
+  SignalEvent<Os> signal;
   Event<Os> memory;
   Event<Os> exception;
+
+  /// The packet behind which the queue's process is woken.
+  [[nodiscard]] ReleaseMem interrupt() const noexcept {
+    return {.address = signal.slot,
+            .value = signal.event.id(),
+            .interrupt = ReleaseInterrupt::after_write,
+            .context = signal.event.id()};
+  }
+  /// Sleeps until that packet was executed, or there is something to tell. Errors as system_failure().
+  [[nodiscard]] Result<void> sleep(std::uint32_t milliseconds) const noexcept {
+    return wait_for_any(*device, std::array{&signal.event, &memory, &exception}, milliseconds);
+  }
 
   [[nodiscard]] Result<void> operator()(std::uint64_t fence) const noexcept {
     EventData data;
@@ -38,7 +51,8 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
 
   /// Makes the queue with its buffers, each of the size that the kernel compares.
   ///
-  /// Errors: Errc::invalid_argument for a ring of another size; those of context_save(), Memory, Queue, Event.
+  /// Errors: Errc::invalid_argument for a ring of another size; those of context_save(), Memory, SignalEvent, Event,
+  /// Queue.
   [[nodiscard]] static Result<Transport> open(const Device& device, const TransportOptions& options = {}) noexcept {
     if (auto r = check(options); !r) return pass(r);
     const Node& node = device.node();
@@ -57,6 +71,8 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     if (!eop) return pass(eop);
     auto save = Memory::allocate(device, Heap::device_local, save_area->mapping_bytes, Access::read_write);
     if (!save) return pass(save);
+    auto signal_event = SignalEvent<Os>::create(device);
+    if (!signal_event) return pass(signal_event);
     auto memory_event = Event<Os>::create(device, EventType::memory);
     if (!memory_event) return pass(memory_event);
     auto exception_event = Event<Os>::create(device, EventType::hw_exception);
@@ -98,7 +114,7 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
          .queue = queue->id(),
          .generation = device.target().generation,
          .timeout = options.timeout},
-        Losses<Os>{std::move(*memory_event), std::move(*exception_event)});
+        Losses<Os>{&device, std::move(*signal_event), std::move(*memory_event), std::move(*exception_event)});
     return Transport(device, std::move(fenced), std::move(*ring), std::move(*write_pointer), std::move(*read_pointer),
                      std::move(*fence), std::move(*eop), std::move(*save), std::move(*queue), std::move(*doorbells));
   }

@@ -57,7 +57,8 @@ class KfdDriver {
         return in_vm<kfd::MapMemory>(request, argument, [&](kfd::MapMemory& m) { return buffers_.map(m); });
       case ioctl_number(kfd::kUnmapMemory):
         return in_vm<kfd::MapMemory>(request, argument, [&](kfd::MapMemory& m) {
-          if (const BufferObject* object = buffers_.find(m.handle)) queues_.evict_users_of(object->address, object->bytes);
+          if (const BufferObject* object = buffers_.find(m.handle))
+            queues_.evict_users_of(object->address, object->bytes);
           return buffers_.unmap(m);
         });
       case ioctl_number(kfd::kCreateQueue):
@@ -74,9 +75,8 @@ class KfdDriver {
       case ioctl_number(kfd::kResetEvent):
         return with<kfd::EventById>(request, argument, [&](const kfd::EventById& e) { return events_.set(e, false); });
       case ioctl_number(kfd::kWaitEvents):
-        // A wait is one look: the model moves only while its process calls.
+        // One look: time and queues are the process's.
         return with<kfd::WaitEvents>(request, argument, [&](kfd::WaitEvents& w) {
-          queues_.advance();
           bool over = false;
           return events_.poll(w, over);
         });

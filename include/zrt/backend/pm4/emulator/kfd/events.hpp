@@ -28,11 +28,16 @@ class Events {
       std::memset(slots().data(), 0xff, kfd::kEventPageBytes);
     }
     if (signal && page_ == 0) return refuse_(EINVAL, "CREATE_EVENT: signals without an event page are not modelled");
-    if (signal && next_slot_ == kfd::kEventSlots) return refuse_(ENOSPC, "CREATE_EVENT: every slot is taken");
-    const std::uint32_t id = signal ? next_slot_ : next_other_;
+    std::uint32_t slot = 1;
+    while (signal && find(slot) != nullptr) ++slot;
+    if (slot == kfd::kEventSlots) return refuse_(ENOSPC, "CREATE_EVENT: every slot is taken");
+    const std::uint32_t id = signal ? slot : next_other_;
     if (!events_.push_back({id, c.event_type, c.auto_reset != 0, false, {}}))
       return refuse_(ENOMEM, "CREATE_EVENT: the model has no memory");
-    ++(signal ? next_slot_ : next_other_);
+    if (signal)
+      write_little(slots().data() + slot * 8, kUnsignalled);
+    else
+      ++next_other_;
     c.event_id = id;
     c.event_slot_index = signal ? id : 0;
     return 0;
@@ -126,7 +131,6 @@ class Events {
   Refusal& refuse_;
   Vector<Event> events_;
   std::uint64_t page_ = 0;
-  std::uint32_t next_slot_ = 1;
   std::uint32_t next_other_ = 0x40000000;
 };
 
