@@ -2,6 +2,7 @@
 // tests/property/schedules.cpp: a request gives the same bits alone and in whatever batch it meets.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <support/engines.hpp>
@@ -73,6 +74,8 @@ TEST(LongSchedules, SameBitsAloneAndInAnyBatch) {
         << "slots " << options.slots << ", chunk " << options.chunk << ", round " << round;
   }
   EXPECT_EQ(tally.schedules, 8);
+  // A second segment of attention begins at position 512.
+  EXPECT_TRUE(std::ranges::any_of(world.asks, [](const test::Ask& ask) { return ask.prompt.size() > 512; }));
 }
 INSTANTIATE_TEST_SUITE_P(Property, Schedules,
                          testing::Combine(testing::Values(DType::f32, DType::q8_0),

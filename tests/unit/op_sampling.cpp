@@ -116,6 +116,7 @@ TEST(Sampling, GivesTheGoldenCandidates) {
   std::ifstream stream(path);
   const json file = json::parse(stream);
   std::map<std::string, int> covered, left_out;
+  int shares = 0;
   for (std::size_t index = 0; index < file.at("cases").size(); ++index) {
     const json& c = file["cases"][index];
     const std::string name = c.at("name");
@@ -144,7 +145,22 @@ TEST(Sampling, GivesTheGoldenCandidates) {
     }
     for (std::size_t i = 1; i < list.kept.size(); ++i)
       EXPECT_TRUE(sampling::before(list.kept[i - 1], list.kept[i])) << "at " << i;
+    // Drawing is by inversion, so numbers just within a candidate's share of 0..1 draw it; f32 sums of 512 numbers are
+    // that near to the file's.
+    constexpr double kMargin = 2e-6;
+    double below = 0;
+    for (std::size_t i = 0; i < list.kept.size(); ++i) {
+      const double p = c["p"][i].get<double>();
+      if (p > 1e-3) {
+        ++shares;
+        EXPECT_EQ(sampling::draw(list.kept, static_cast<float>(below + kMargin)), c["ids"][i]) << "from " << below;
+        EXPECT_EQ(sampling::draw(list.kept, static_cast<float>(below + p - kMargin)), c["ids"][i])
+            << "to " << below + p;
+      }
+      below += p;
+    }
   }
+  EXPECT_GT(shares, 300);
   // Everything that a request can ask for is covered; the rest has no field in SampleRequest.
   const std::map<std::string, int> expect_covered{{"none", 1},       {"top_k", 4},         {"top_p", 6},
                                                   {"min_p", 5},      {"temp", 5},          {"penalties", 7},
