@@ -121,8 +121,10 @@ class Case {
  private:
   /// Runs the call on a device of backend B.
   template <class B> void run(typename B::Device device, const AnyCall& call);
-  /// The first byte that differs, words that are NaN in both being equal; used_ if none does.
-  [[nodiscard]] std::size_t difference(const std::vector<std::byte>& wanted) const;
+  /// The first byte that differs from `wanted`, elements that are NaN in both being equal; used_ if none does.
+  [[nodiscard]] std::size_t difference(std::vector<std::byte> wanted, const AnyCall& call) const;
+  /// Fills the outputs that are no inputs.
+  void soil(const AnyCall& call, std::byte pattern);
 
   std::vector<std::byte> memory_;
   std::size_t used_ = 0;

@@ -508,6 +508,10 @@ TEST_F(EngineTest, OptionsOutsideTheirRangeAreRefused) {
   refused([](EngineOptions& o) { o.chunk = 16384; });
   refused([](EngineOptions& o) { o.kv_type = DType::q8_0; });
   refused([](EngineOptions& o) { o.kv_type = DType::si32; });
+  for (const unsigned number : {60u, 250u, 255u})
+    refused([&](EngineOptions& o) { o.kv_type = static_cast<DType>(number); });
+  refused([](EngineOptions& o) { o.numerics.act = static_cast<ActPolicy>(2); });
+  refused([](EngineOptions& o) { o.validation = static_cast<Validation>(3); });
   refused([](EngineOptions& o) { o.threads = 0; });
   refused([](EngineOptions& o) { o.threads = 2000; });
 }

@@ -48,8 +48,14 @@ struct EngineOptions {
   if (o.threads == 0 || o.threads > 1024) return bad("threads", o.threads, "1..1024");
   if (o.step_latency_ns != 0 && o.clock.now == nullptr)
     return fail(Errc::invalid_argument, "step_latency_ns is ", o.step_latency_ns, ", which needs a clock");
+  if (!is_dtype(static_cast<std::uint8_t>(o.kv_type)))
+    return bad("kv_type", static_cast<std::uint8_t>(o.kv_type), "f32, f16 or bf16");
   if (!KvPage::stores(o.kv_type))
     return fail(Errc::invalid_argument, "kv_type is ", name(o.kv_type), ", expected f32, f16 or bf16");
+  if (o.numerics.act > ActPolicy::weight)
+    return bad("numerics.act", static_cast<std::uint8_t>(o.numerics.act), "none or weight");
+  if (o.validation > Validation::none)
+    return bad("validation", static_cast<std::uint8_t>(o.validation), "strict, normal or none");
   return {};
 }
 
