@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/engines/engines.hpp: the engines that these programs use, declared as compiled elsewhere (cpu.cpp, reference.cpp).
+// examples/engines/engines.hpp: the engines that these programs use, declared as compiled elsewhere (cpu.cpp, kernels_cpu.cpp, loader_cpu.cpp, reference.cpp).
 //
 // The pattern of docs/embedding.md: one source per backend holds `template class zrt::Engine<...>;`,
 // every other source sees the declarations below and compiles in a fraction of the time. CMake
