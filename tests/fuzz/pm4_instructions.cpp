@@ -2,14 +2,15 @@
 // tests/fuzz/pm4_instructions.cpp: any words as machine code: decoded and printed; or all of them, and run for a while.
 // covers: zrt/backend/pm4/emulator/decode.hpp 90
 // covers: zrt/backend/pm4/emulator/program.hpp 80
-// covers: zrt/backend/pm4/emulator/disassemble.hpp 85
+// covers: zrt/backend/pm4/emulator/disassemble.hpp 90
 // max-len: 256
 //
-// Byte 0: bit 0 the instruction set, bit 1 wave64, bit 2 scratch; where it is 8 or more, the first instruction is decoded
-// and no more, which costs a hundredth of a dispatch. Words follow.
+// Byte 0: bit 0 the instruction set, bit 1 wave64, bit 2 scratch; where it is 8 or more, or ZRT_FUZZ_DECODE_ONLY is set,
+// the first instruction is decoded and no more, which costs a hundredth of a dispatch. Words follow.
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -45,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   d.isa = (data[0] & 1) != 0 ? Isa::gfx11 : Isa::gfx12;
   d.wave64 = (data[0] & 2) != 0;
   decode_first(words, {d.isa, d.wave64});
-  if (data[0] >= 8) return 0;
+  static const bool decode_only = std::getenv("ZRT_FUZZ_DECODE_ONLY") != nullptr;
+  if (decode_only || data[0] >= 8) return 0;
   for (std::size_t at = 1; at < words.size(); ++at) decode_first(std::span(words).subspan(at), {d.isa, d.wave64});
 
   static std::array<std::byte, 4096> memory;
