@@ -227,6 +227,37 @@ TYPED_TEST(Transports, TellWhereAQueueHangs) {
   EXPECT_EQ(later.error().text(), waited.error().text());
 }
 
+/// The kernel takes the event page before it makes the event, and keeps it where that fails.
+TEST(KfdTransport, OpensAfterAnEventFailedBehindThePageThatItBrought) {
+  EmulatedOs os;
+  const auto device = KfdDevice::open(os);
+  ASSERT_TRUE(device);
+  const auto before = os.live();
+  for (const bool taken : {false, true}) {
+    SCOPED_TRACE(taken);
+    for (const int error : {ENOMEM, ENOSPC}) {
+      if (taken)
+        os.refuse_events_behind_page(error);
+      else
+        os.fail_request(zrt::pm4::kfd::kCreateEvent, error);
+      const auto refused = zrt::test::KfdTransport::open(*device, kSmallRing);
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code(), Errc::out_of_memory) << text(refused);
+      EXPECT_EQ(os.live(), before) << "beside the page, which is the process's";
+      EXPECT_EQ(os.event_page().address != 0, taken);
+      os.refuse_events_behind_page(0);
+      os.fail_request(0, 0);
+    }
+  }
+  {
+    auto again = zrt::test::KfdTransport::open(*device, kSmallRing);
+    ASSERT_TRUE(again) << text(again) << ' ' << os.refusal();
+    const auto fence = again->submit(words_of(PartialFlush{}));
+    ASSERT_TRUE(fence && again->wait(*fence, 1'000'000));
+  }
+  EXPECT_EQ(os.live(), before);
+}
+
 /// A wait of more than 0.1 s sleeps until the interrupt that it asks for, where the ring has room for that.
 TEST(KfdTransport, SleepsWhereAWaitIsLong) {
   constexpr std::uint64_t millisecond = 1'000'000;

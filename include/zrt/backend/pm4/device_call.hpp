@@ -14,11 +14,9 @@ namespace zrt::inline ZRT_ABI::pm4 {
   return {};
 }
 
-/// Calls, again where a signal interrupted it or the kernel asks for it. Errors as system_failure(), with the name from
-/// `calls`; `of` says whose call it is.
+/// Calls, again where a signal interrupted it or the kernel asks for it.
 template <OperatingSystem Os, class Arguments>
-[[nodiscard]] Result<void> call_device(Os& os, int file, std::uint32_t request, Arguments& arguments,
-                                       Span<const IoctlCall> calls, std::string_view of) noexcept {
+[[nodiscard]] SystemValue answer_of_device(Os& os, int file, std::uint32_t request, Arguments& arguments) noexcept {
   // So that a driver that always asks for another try does not hold the caller for ever.
   constexpr int most_tries = 1000;
   SystemValue answer = 0;
@@ -26,6 +24,14 @@ template <OperatingSystem Os, class Arguments>
     answer = os.ioctl(file, request, &arguments);
     if (answer != -EINTR && answer != -EAGAIN) break;
   }
+  return answer;
+}
+
+/// The same with errors as system_failure(), with the name from `calls`; `of` says whose call it is.
+template <OperatingSystem Os, class Arguments>
+[[nodiscard]] Result<void> call_device(Os& os, int file, std::uint32_t request, Arguments& arguments,
+                                       Span<const IoctlCall> calls, std::string_view of) noexcept {
+  const SystemValue answer = answer_of_device(os, file, request, arguments);
   if (answer < 0) return system_failure(answer, call_name(calls, request), of);
   return {};
 }

@@ -216,6 +216,8 @@ class EmulatedOs {
   }
   /// Makes every mapping of doorbells fail with that errno; 0 makes none fail.
   void refuse_doorbells(int error) noexcept { refuse_doorbells_ = error; }
+  /// Makes every event fail with that errno once the kernel took the page that came with it; 0 makes none fail.
+  void refuse_events_behind_page(int error) noexcept { driver_.events().refuse_behind_page(error); }
   /// Another program takes what is left of video memory after so many allocations from now on; 0: at once.
   void fill_video_after(std::uint64_t allocations) noexcept { video_.fill_after(allocations); }
 

@@ -25,7 +25,8 @@ template <OperatingSystem Os> struct SignalEvent {
     if (!memory) return pass(memory);
     arguments.event_page_offset = memory->handle();
     auto made = of(device, arguments, memory->address());
-    if (!made) return made;
+    // The kernel takes the page before it makes the event: a call that fails may have left it taken.
+    if (!made && !memory->is_kept_by_kernel()) return made;
     page.address = memory->address();
     memory->leave_to_process();
     return made;

@@ -84,6 +84,12 @@ template <OperatingSystem Os> class Memory : public PlacedMemory<Os> {
 
   /// What the kernel calls it.
   [[nodiscard]] std::uint64_t handle() const noexcept { return handle_; }
+  /// Whether the kernel keeps it until the process ends. While it is mapped no memory is freed: the kernel says EPERM of
+  /// what it keeps, EBUSY of the rest.
+  [[nodiscard]] bool is_kept_by_kernel() const noexcept {
+    FreeMemory memory{handle_};
+    return answer_of_device(device_->os(), device_->calls_file(), kFreeMemory, memory) == -EPERM;
+  }
   /// Leaves it where it is until the process ends.
   void leave_to_process() noexcept {
     mapped_ = false;

@@ -87,6 +87,7 @@ class KfdDriver {
 
   [[nodiscard]] Buffers& buffers() noexcept { return buffers_; }
   [[nodiscard]] const Buffers& buffers() const noexcept { return buffers_; }
+  [[nodiscard]] Events& events() noexcept { return events_; }
   [[nodiscard]] const Events& events() const noexcept { return events_; }
   [[nodiscard]] Queues& queues() noexcept { return queues_; }
   [[nodiscard]] const Queues& queues() const noexcept { return queues_; }

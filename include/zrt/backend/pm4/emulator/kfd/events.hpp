@@ -27,6 +27,7 @@ class Events {
       page_ = c.event_page_offset;
       std::memset(slots().data(), 0xff, kfd::kEventPageBytes);
     }
+    if (refused_with_ != 0) return refuse_(refused_with_, "the failure that was asked for");
     if (signal && page_ == 0) return refuse_(EINVAL, "CREATE_EVENT: signals without an event page are not modelled");
     std::uint32_t slot = 1;
     while (signal && find(slot) != nullptr) ++slot;
@@ -42,6 +43,9 @@ class Events {
     c.event_slot_index = signal ? id : 0;
     return 0;
   }
+
+  /// Makes every event fail with that errno once the page that came with it is taken; 0 makes none fail.
+  void refuse_behind_page(int error) noexcept { refused_with_ = error; }
 
   [[nodiscard]] SystemValue destroy(const kfd::EventById& e) noexcept {
     Event* const event = find(e.event_id);
@@ -131,6 +135,7 @@ class Events {
   Refusal& refuse_;
   Vector<Event> events_;
   std::uint64_t page_ = 0;
+  int refused_with_ = 0;
   std::uint32_t next_other_ = 0x40000000;
 };
 
