@@ -24,6 +24,8 @@ using Reference = engines::ReferencePrograms;
 using Cpu = engines::CpuPrograms;
 
 constexpr std::uint32_t kCases = 48;
+/// What the memory of the run that is taken for right holds before, and that of the run beside it.
+constexpr std::byte kSoil{0x5A}, kOtherSoil{0xA5};
 constexpr auto kOps = zrt::ir::Ops::of<Catalog>();
 constexpr OpSet kReferenceClaims = OpSet::of(Reference::Claims{});
 
@@ -52,13 +54,13 @@ template <class... O> consteval bool all_above_primitives(mp::mp_list<O...>) {
 
 template <class B>
 zrt::Result<Outcome> lower_and_run(const Case& c, const Batch& b, const OpSet& claims, ActPolicy act,
-                                   std::uint32_t seed,
+                                   std::uint32_t seed, std::byte soil,
                                    typename B::Device device = typename B::Device(zrt::system_allocator())) {
   auto graph = one_node(c, b, kOps);
   if (!graph) return zrt::pass(graph);
   auto compiled = zrt::plan::compile(*graph, kOps, claims, {act, zrt::Validation::strict});
   if (!compiled) return zrt::pass(compiled);
-  return run<B>(c, b, *compiled, *kOps.table, seed, std::move(device));
+  return run<B>(c, b, *compiled, *kOps.table, seed, soil, std::move(device));
 }
 
 std::string text(const zrt::Error& error) { return std::string(name(error.code())) + ": " + std::string(error.text()); }
@@ -86,6 +88,24 @@ TEST(OpDistance, SeesOneBit) {
   other.pop_back();
   EXPECT_EQ(distance(DType::f32, one, other, {1.0, 1.0}), infinity) << "another size";
   EXPECT_EQ(distance(DType::si32, one, one, {}), 0.0);
+  // As bits of a float both are NaN.
+  EXPECT_EQ(distance(DType::si32, bytes_of(std::vector{-3}), bytes_of(std::vector{-4}), {1.0, 1.0}), infinity);
+}
+
+TEST(OpDistance, SeesWhatIsNotWritten) {
+  using Iota = zrt::ops::Iota;
+  Random r(1);
+  const Batch b = Batch::draw(r);
+  for (int n = 0; n < 8; ++n) {
+    const Case c = draw<Iota>(r, b);
+    const auto one = lower_and_run<Reference>(c, b, kReferenceClaims, ActPolicy::none, 0, kSoil);
+    const auto other = lower_and_run<Reference>(c, b, kReferenceClaims, ActPolicy::none, 0, kOtherSoil);
+    ZRT_ASSERT_RAN(one);
+    ZRT_ASSERT_RAN(other);
+    EXPECT_EQ(distance(c, *one, *other, {}), 0.0);
+    for (std::byte byte : one->before[0]) EXPECT_EQ(byte, kSoil);
+    for (std::byte byte : other->before[0]) EXPECT_EQ(byte, kOtherSoil);
+  }
 }
 
 template <class O> class OpParity : public testing::Test {};
@@ -112,18 +132,18 @@ TYPED_TEST(OpParity, ExpansionEqualsReference) {
     const Batch b = Batch::draw(r);
     const Case c = draw<O>(r, b);
     for (ActPolicy act : {ActPolicy::none, ActPolicy::weight}) {
-      const auto claimed = lower_and_run<Reference>(c, b, kReferenceClaims, act, seed);
+      const auto claimed = lower_and_run<Reference>(c, b, kReferenceClaims, act, seed, kSoil);
       ZRT_ASSERT_RAN(claimed);
       EXPECT_EQ(claimed->status, zrt::StepStatus::kClean);
       constexpr bool exact = all_above_primitives(typename O::expands_to{});
       if (exact || act == ActPolicy::none) {
-        const auto expanded = lower_and_run<Reference>(c, b, without(O::opcode), act, seed);
+        const auto expanded = lower_and_run<Reference>(c, b, without(O::opcode), act, seed, kOtherSoil);
         ZRT_ASSERT_RAN(expanded);
         EXPECT_LE(distance(c, *expanded, *claimed, exact ? Tolerance{} : tolerance_of<O>()), 1.0);
       }
       // Primitives do not round activations.
       if (act == ActPolicy::weight) continue;
-      const auto lowest = lower_and_run<Reference>(c, b, bottom(), act, seed);
+      const auto lowest = lower_and_run<Reference>(c, b, bottom(), act, seed, kOtherSoil);
       ZRT_ASSERT_RAN(lowest);
       const double apart = distance(c, *lowest, *claimed, tolerance_of<O>());
       EXPECT_LE(apart, 1.0);
@@ -156,11 +176,11 @@ template <class B, class O, class Devices> void backend_vs_reference(Devices dev
       const Batch b = Batch::draw(r);
       const Case c = draw<O>(r, b);
       for (ActPolicy act : {ActPolicy::none, ActPolicy::weight}) {
-        const auto expected = lower_and_run<Reference>(c, b, kReferenceClaims, act, seed);
+        const auto expected = lower_and_run<Reference>(c, b, kReferenceClaims, act, seed, kSoil);
         ZRT_ASSERT_RAN(expected);
         for (std::uint32_t workers : {1u, 2u})
           for (const auto& device : devices(one_after_the_other(workers))) {
-            const auto got = lower_and_run<B>(c, b, claims, act, seed, device);
+            const auto got = lower_and_run<B>(c, b, claims, act, seed, kOtherSoil, device);
             if (!got && got.error().code() == zrt::Errc::unsupported_weight_type && !has_common_weights(c)) continue;
             ZRT_ASSERT_RAN(got);
             const bool relaxed = allowed.relative != 0;

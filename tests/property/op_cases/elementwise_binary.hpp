@@ -16,7 +16,6 @@ template <> struct OpCases<zrt::ops::ElementwiseBinary> {
     c.params = {static_cast<zrt::ops::BinaryKind>(r.between(0, zrt::ops::kBinaryKinds - 1))};
     DType dtype = computed_type(r);
     if (dtype == DType::i1) c.params.kind = zrt::ops::BinaryKind::mul;
-    if (c.params.kind == zrt::ops::BinaryKind::div && !zrt::is_float(dtype)) dtype = DType::f16;
     c.in = {plain(r, b, shape, dtype), plain(r, b, shape, dtype)};
     return c;
   }

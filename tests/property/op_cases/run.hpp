@@ -17,6 +17,7 @@ namespace op_cases {
 /// What a run leaves: the outputs, the bytes of the state, the step's status.
 struct Outcome {
   std::vector<Value> out;
+  std::vector<std::vector<std::byte>> before;  ///< the outputs' memory as the last launch found it
   std::vector<std::byte> state;
   std::uint64_t status = 0;
   std::size_t instructions = 0;
@@ -80,10 +81,11 @@ inline zrt::ThreadHook one_after_the_other(std::uint32_t workers) {
 /// Binds `compiled` on B, runs one step of batch `b`, and reads everything back.
 ///
 /// The state's contents are drawn from `seed`. The step runs twice from the same inputs and state, so
-/// that what the first leaves in the arena must not reach the second.
+/// that what the first leaves in the arena must not reach the second. Before each launch every register
+/// is filled with `soil`: of two runs with different soil, one that leaves elements unwritten shows.
 template <class B>
 zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::CompiledPlan& compiled,
-                         const zrt::OpTable& table, std::uint32_t seed, typename B::Device device) {
+                         const zrt::OpTable& table, std::uint32_t seed, std::byte soil, typename B::Device device) {
   namespace exec = zrt::exec;
   auto weights = exec::bind_weights<B>(compiled.plan, {&c, &find_weight}, device);
   if (!weights) return zrt::pass(weights);
@@ -117,10 +119,22 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
         if (auto w = device.write_unit(states->state(i), page, std::span(contents).subspan(page * unit, unit)); !w)
           return zrt::pass(w);
     }
+    for (std::size_t i = 0; i < compiled.plan.registers.size(); ++i) {
+      const zrt::TensorType& type = compiled.plan.registers[i];
+      const std::vector<std::byte> filled(zrt::bytes_of(type.dtype, elements(type.shape, b)), soil);
+      const auto reg = zrt::plan::RegisterRef(static_cast<std::uint32_t>(i));
+      if (auto w = device.write(bound->tensor(reg), filled); !w) return zrt::pass(w);
+    }
     for (std::size_t i = 0; i < c.in.size(); ++i) {
       const auto reg = compiled.plan.input(zrt::Name::of("in", static_cast<unsigned>(i)).view());
       if (!c.in[i].present) continue;
       if (auto w = device.write(bound->tensor(reg), c.in[i].data); !w) return zrt::pass(w);
+    }
+    outcome.before.clear();
+    for (const auto& port : compiled.plan.outputs) {
+      const zrt::TensorType& type = compiled.plan.registers[zrt::plan::index(port.reg)];
+      auto& bytes = outcome.before.emplace_back(zrt::bytes_of(type.dtype, elements(type.shape, b)));
+      if (auto r = device.read(bound->tensor(port.reg), 0, bytes); !r) return zrt::pass(r);
     }
     auto finished = bound->program().launch(device, step, {});
     if (!finished) return zrt::pass(finished);
@@ -130,6 +144,9 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
     Value value{true, compiled.plan.registers[zrt::plan::index(port.reg)], {}};
     value.data.resize(zrt::bytes_of(value.type.dtype, elements(value.type.shape, b)));
     if (auto r = device.read(bound->tensor(port.reg), 0, value.data); !r) return zrt::pass(r);
+    // Of an odd number of 4-bit elements the last half byte holds nothing.
+    if (zrt::info(value.type.dtype).block_elems == 2 && elements(value.type.shape, b) % 2 != 0)
+      value.data.back() &= std::byte{0x0F};
     outcome.out.push_back(std::move(value));
   }
   for (std::size_t i = 0; i < states->descriptors().size(); ++i) {
