@@ -34,10 +34,12 @@ zrt::Request request_of(const GenerateOptions& o, std::string_view prompt, std::
   return request;
 }
 
-/// What the callable of a run has seen.
+/// What the callable of a run has seen, and how far the model is in the prompt.
 struct Progress {
-  bool whole = false;  ///< keep the text instead of printing it
-  std::string text;    ///< if it is kept
+  bool whole = false;           ///< keep the text instead of printing it
+  std::size_t prompt = 0;       ///< tokens
+  std::size_t prompt_read = 0;  ///< those of them that the model has read
+  std::string text;             ///< if it is kept
   std::vector<std::int32_t> tokens;
   Clock::time_point first{};
   zrt::FinishReason finish = zrt::FinishReason::none;
@@ -46,6 +48,7 @@ struct Progress {
   bool take(const zrt::Token& token) {
     if (token.id != zrt::kNoToken) {
       if (tokens.empty()) first = Clock::now();
+      prompt_read = prompt;
       tokens.push_back(token.id);
     }
     if (token.finish != zrt::FinishReason::none) finish = token.finish;
@@ -53,14 +56,15 @@ struct Progress {
       text += token.text;
     else
       writable = writable && print(token.text);
+    if (!writable) finish = zrt::FinishReason::callback;
     return writable;
   }
 };
 
 /// Tokens per second of a run that began at `start`. The first token comes with the prompt's last step.
 struct Speeds {
-  Speeds(std::size_t prompt_tokens, const Progress& p, Clock::time_point start, Clock::time_point end)
-      : prompt(rate(static_cast<double>(prompt_tokens), seconds((p.tokens.empty() ? end : p.first) - start))),
+  Speeds(const Progress& p, Clock::time_point start, Clock::time_point end)
+      : prompt(rate(static_cast<double>(p.prompt_read), seconds((p.tokens.empty() ? end : p.first) - start))),
         generation(p.tokens.size() > 1 ? rate(static_cast<double>(p.tokens.size() - 1), seconds(end - p.first)) : 0.0) {
   }
 
@@ -68,19 +72,26 @@ struct Speeds {
   double generation;
 };
 
-void report(std::size_t prompt_tokens, const Progress& p, const Speeds& speeds) {
+/// "512 tokens", or of how many.
+std::string prompt_text(const Progress& p) {
+  std::string text = std::to_string(p.prompt_read);
+  if (p.prompt_read != p.prompt) text += " of " + std::to_string(p.prompt);
+  return text + " tokens";
+}
+
+void report(const Progress& p, const Speeds& speeds) {
   const std::string_view why = name(p.finish);
-  std::fprintf(stderr, "\nprompt: %zu tokens, %.1f tokens/s; generation: %zu tokens, %.1f tokens/s; finish: %.*s\n",
-               prompt_tokens, speeds.prompt, p.tokens.size(), speeds.generation, static_cast<int>(why.size()),
+  std::fprintf(stderr, "\nprompt: %s, %.1f tokens/s; generation: %zu tokens, %.1f tokens/s; finish: %.*s\n",
+               prompt_text(p).c_str(), speeds.prompt, p.tokens.size(), speeds.generation, static_cast<int>(why.size()),
                why.data());
 }
 
-bool print_json(Model& model, const GenerateOptions& o, std::size_t prompt_tokens, const Progress& p,
-                const Speeds& speeds) {
+bool print_json(Model& model, const GenerateOptions& o, const Progress& p, const Speeds& speeds) {
   const Json out{{"text", p.text},
                  {"tokens", p.tokens},
                  {"finish", name(p.finish)},
-                 {"prompt_tokens", prompt_tokens},
+                 {"prompt_tokens", p.prompt},
+                 {"prompt_tokens_read", p.prompt_read},
                  {"generated_tokens", p.tokens.size()},
                  {"prompt_tokens_per_second", speeds.prompt},
                  {"generated_tokens_per_second", speeds.generation},
@@ -123,19 +134,20 @@ int generate(const GenerateOptions& o) {
   if (!id) return failed(id.error());
   Progress progress;
   progress.whole = o.json;
-  std::size_t left = 1;
-  for (std::size_t steps = 1; left != 0; ++steps) {
+  progress.prompt = *prompt_tokens;
+  for (std::size_t left = 1; left != 0;) {
     const auto result = (*model)->step([&](zrt::RequestId, const zrt::Token& token) { return progress.take(token); });
     if (!result) return failed(result.error());
     left = *result;
-    if (left != 0 && progress.tokens.empty())
-      std::fprintf(stderr, "prompt: %zu of %zu tokens\n", std::min(steps * options.chunk, *prompt_tokens),
-                   *prompt_tokens);
+    if (left != 0 && progress.tokens.empty()) {
+      progress.prompt_read = (*model)->processed(*id);
+      std::fprintf(stderr, "prompt: %s\n", prompt_text(progress).c_str());
+    }
     if (interrupted != 0) (*model)->cancel(*id);
   }
-  const Speeds speeds(*prompt_tokens, progress, start, Clock::now());
-  report(*prompt_tokens, progress, speeds);
-  const bool written = o.json ? print_json(**model, o, *prompt_tokens, progress, speeds) : progress.writable;
+  const Speeds speeds(progress, start, Clock::now());
+  report(progress, speeds);
+  const bool written = o.json ? print_json(**model, o, progress, speeds) : progress.writable;
   return written ? kOk : cannot_write("stdout");
 }
 

@@ -382,7 +382,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0 && app.get_subcommands().empty() && app.remaining_size() != 0)
       return usage("'" + app.remaining().front() + "' is no command; zrt --help lists them");
-    return app.exit(error) == 0 ? kOk : kUsage;
+    return error.get_exit_code() == 0 ? app.exit(error) : usage(std::string(error.what()) + "; --help lists what is");
   }
   return status;
 }

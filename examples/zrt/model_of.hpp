@@ -42,28 +42,32 @@ template <class B> class ModelOf final : public Model {
   const zrt::text::Tokenizer* tokenizer() const override { return engine_.tokenizer(); }
   std::uint32_t context() const override { return engine_.context(); }
   EngineMemory memory() override {
+    // A device that is opened by options is a card; the CPU's needs none.
+    constexpr bool kUploaded = requires { typename B::DeviceOptions; };
     auto& executor = engine_.executor();
-    return {executor.states().bytes(), executor.sizes().pages, executor.sizes().slots,
-            requires {typename B::DeviceOptions;
+    return {executor.states().bytes(),
+            executor.sizes().pages,
+            executor.sizes().slots,
+            kUploaded,
+            &executor.prefill_plan().mapping(),
+            &executor.decode_plan().mapping(),
+            counter_->bytes()};
   }
-  , &executor.prefill_plan().mapping(), &executor.decode_plan().mapping(), counter_->bytes()
+
+  zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
+  void cancel(zrt::RequestId id) override { engine_.cancel(id); }
+  std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
+  zrt::Result<std::size_t> step(const OnToken& on_token) override { return engine_.step(on_token); }
+  zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
+                                   const Choose& choose) override {
+    return engine_.evaluate_steps(tokens, steps, choose);
+  }
+  zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
+
+ private:
+  std::unique_ptr<CountingAllocator> counter_;  // outlives the engine, as does the machine
+  std::shared_ptr<void> machine_;
+  Engine engine_;
 };
-}  // namespace program
-
-zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
-void cancel(zrt::RequestId id) override { engine_.cancel(id); }
-zrt::Result<std::size_t> step(const OnToken& on_token) override { return engine_.step(on_token); }
-zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
-                                 const Choose& choose) override {
-  return engine_.evaluate_steps(tokens, steps, choose);
-}
-zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
-
-private:
-std::unique_ptr<CountingAllocator> counter_;  // outlives the engine, as does the machine
-std::shared_ptr<void> machine_;
-Engine engine_;
-}
-;
 
 }  // namespace program

@@ -101,7 +101,8 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
     const Outcome done = run(call);
     EXPECT_EQ(done.status, 2) << json(call);
     EXPECT_TRUE(done.out.empty()) << json(call);
-    EXPECT_FALSE(done.err.empty()) << json(call);
+    EXPECT_TRUE(done.err.starts_with("zrt: ")) << json(call) << done.err;
+    EXPECT_EQ(std::ranges::count(done.err, '\n'), 1) << json(call) << done.err;
   }
 }
 
@@ -161,6 +162,7 @@ TEST_F(Program, FullStdoutIsAnError) {
     const Outcome done = run_program("zrt", call, {}, "/dev/full");
     EXPECT_EQ(done.status, 1) << json(call);
     EXPECT_NE(done.err.find("zrt: io_error: cannot write stdout\n"), std::string::npos) << json(call) << done.err;
+    EXPECT_EQ(done.err.find("finish: none"), std::string::npos) << json(call) << done.err;
   }
 }
 

@@ -18,6 +18,7 @@ template <class B> class EngineOf final : public HostEngine {
   }
   Result<RequestId> submit(const Request& request) override { return engine_.submit(request); }
   void cancel(RequestId id) override { engine_.cancel(id); }
+  std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
   Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
                         const OnLogits& on_logits) override {

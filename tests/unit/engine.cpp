@@ -282,6 +282,30 @@ TEST_F(EngineTest, AFullContextEndsTheRequest) {
   expect_refused(*engine, request, Errc::capacity_exceeded);
 }
 
+TEST_F(EngineTest, ProgressIsWhatTheModelHasRead) {
+  const auto engine = open({.slots = 1, .chunk = 16});
+  const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 40, 1);
+  Request request = talk(3);
+  request.tokens = prompt;
+  const auto id = engine->submit(request);
+  const auto waiting = engine->submit(request);
+  ASSERT_TRUE(id && waiting);
+  EXPECT_EQ(engine->processed(*id), 0u);
+  const auto listen = [](RequestId, const Token&) { return true; };
+  for (const std::uint32_t read : {16u, 32u, 40u, 41u}) {
+    ASSERT_EQ(*engine->step(listen), 2u);
+    EXPECT_EQ(engine->processed(*id), read);
+    EXPECT_EQ(engine->processed(*waiting), 0u);
+  }
+  ASSERT_EQ(*engine->step(listen), 1u);
+  EXPECT_EQ(engine->processed(*id), 0u);
+  ASSERT_EQ(*engine->step(listen), 1u);
+  EXPECT_EQ(engine->processed(*waiting), 16u);
+  engine->cancel(*waiting);
+  ASSERT_EQ(*engine->step(listen), 0u);
+  EXPECT_EQ(engine->processed(*waiting), 0u);
+}
+
 TEST_F(EngineTest, AStopTokenEndsAPrefillWithinAStep) {
   const auto engine = open({.chunk = 16, .thread_hook = two_in_turn()});
   const std::vector<std::int32_t> prompt = test::tiny_prompt(64, 100, 1);
@@ -588,6 +612,21 @@ TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {
   refused(test::tiny_model({.family = "qwen2"}), Errc::missing_weight);  // no biases
   refused(test::ModelFile(test::GgufWriter().build()), Errc::missing_metadata);
   refused(test::tiny_model({.kv_heads = 3}), Errc::invalid_metadata);
+  // Factors of rope are llama's.
+  refused(test::tiny_model({.family = "qwen3", .rope = test::TinyRope::factors}), Errc::unimplemented);
+}
+
+TEST_F(EngineTest, AWindowOfAttentionIsRefusedWhereASlotIsLonger) {
+  const test::ModelFile file = test::tiny_model(
+      {.more = [](test::GgufWriter& w) { w.add("llama.attention.sliding_window", std::uint32_t{64}); }});
+  const auto engine = test::open_engine(On::cpu, file.bytes());
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code(), Errc::unimplemented);
+  EXPECT_NE(engine.error().text().find("expected 0 or at least the 128 positions of a slot"), std::string_view::npos)
+      << engine.error().text();
+  EngineOptions options;
+  options.context = 64;
+  EXPECT_TRUE(test::open_engine(On::cpu, file.bytes(), options));
 }
 
 TEST_F(EngineTest, AVocabularyOfAnotherSizeThanTheEmbeddingIsRefused) {

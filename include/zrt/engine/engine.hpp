@@ -101,6 +101,10 @@ template <class B, class Families = AllFamilies> class Engine {
   /// has no memory for the note, the request runs on, and the host may ask again.
   void cancel(RequestId id) noexcept { core_->cancel(id); }
 
+  /// Tokens of a running request that the model has read, prompt and generated ones: how far a long prompt is.
+  /// 0 for a request that waits or has ended. From the thread that calls `step`.
+  [[nodiscard]] std::uint32_t processed(RequestId id) noexcept { return core_->processed(id); }
+
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool`
   /// for what they generated. Returns how many requests are left, queued ones included.
   ///

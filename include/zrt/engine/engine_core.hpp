@@ -94,17 +94,20 @@ template <class B, class Families, class Catalog> class EngineCore {
 
   // --- a running request as bytes --------------------------------------------------------------------
 
+  [[nodiscard]] std::uint32_t processed(RequestId id) noexcept {
+    const Owned<ActiveRequest>* running = find_running(id);
+    return running != nullptr ? (*running)->sequence.processed : 0;
+  }
+
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    for (Owned<ActiveRequest>& active : admission_.active()) {
-      if (!active || active->id != id) continue;
-      auto identity = model_.identity();
-      if (!identity) return pass(identity);
-      return save_snapshot(admission_.slots(), active->sequence, active->stops.held().size(), *identity,
-                           model_.options().allocator);
-    }
-    return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
+    const Owned<ActiveRequest>* running = find_running(id);
+    if (running == nullptr) return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
+    auto identity = model_.identity();
+    if (!identity) return pass(identity);
+    return save_snapshot(admission_.slots(), (*running)->sequence, (*running)->stops.held().size(), *identity,
+                         model_.options().allocator);
   }
 
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> bytes, const Request& request) noexcept {
@@ -229,6 +232,13 @@ template <class B, class Families, class Catalog> class EngineCore {
     return {};
   }
 
+  /// The request in its slot, or null.
+  [[nodiscard]] const Owned<ActiveRequest>* find_running(RequestId id) noexcept {
+    for (const Owned<ActiveRequest>& active : admission_.active())
+      if (active && active->id == id) return &active;
+    return nullptr;
+  }
+
   template <class F> void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
     const Owned<ActiveRequest> ended = admission_.end(index);
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
@@ -251,9 +261,8 @@ template <class B, class Families, class Catalog> class EngineCore {
 
   /// Ends a request in its slot or in the queue; it may have ended already.
   template <class F> void end_cancelled(RequestId id, F& on_token) noexcept {
-    for (std::size_t i = 0; i < admission_.active().size(); ++i)
-      if (const auto& active = admission_.active()[i]; active && active->id == id)
-        return finish(i, FinishReason::cancelled, on_token);
+    if (const Owned<ActiveRequest>* running = find_running(id); running != nullptr)
+      return finish(static_cast<std::size_t>(running - admission_.active().data()), FinishReason::cancelled, on_token);
     for (std::size_t i = 0; i < admission_.waiting().size(); ++i) {
       if (admission_.waiting()[i]->id != id) continue;
       (void)on_token(id, Token{.finish = FinishReason::cancelled});

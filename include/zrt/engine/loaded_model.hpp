@@ -7,6 +7,7 @@
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/batch.hpp>
 #include <zrt/model/config.hpp>
+#include <zrt/model/neutral_keys.hpp>
 #include <zrt/model/weights.hpp>
 #include <zrt/ops/sample.hpp>
 
@@ -56,7 +57,7 @@ Result<void> expect_family(boost::mp11::mp_list<Arch...>, std::string_view archi
 /// Demands that the plan reads every tensor of the file: one that it has no place for would be left
 /// out of the computation without a word.
 ///
-/// Tables of rope frequencies that only older programs read are left alone.
+/// Tables of rotations, which only older programs read and which follow from the metadata, are left alone.
 /// Errors: Errc::unimplemented naming the tensor.
 inline Result<void> check_tensors(const model::GgufFile& file, const plan::ExecutionPlan& plan) noexcept {
   const Span<const model::GgufTensor> tensors = file.tensors();
@@ -67,7 +68,7 @@ inline Result<void> check_tensors(const model::GgufFile& file, const plan::Execu
       read[static_cast<std::size_t>(tensor - tensors.data())] = 1;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string_view name = tensors[i].name;
-    if (read[i] != 0 || name.ends_with("rope_freqs.weight") || name.ends_with("rot_embd")) continue;
+    if (read[i] != 0 || name.ends_with("rot_embd")) continue;
     return fail(Errc::unimplemented, "tensor ", name,
                 " is in the file, but the program of its architecture reads no such");
   }
@@ -96,19 +97,28 @@ template <class Families> [[nodiscard]] Result<void> check_family(const model::G
   return detail::expect_family(typename Families::List{}, *architecture);
 }
 
+/// Positions per slot: as the options say, or the model's own, at most 4096.
+[[nodiscard]] constexpr std::uint32_t positions_per_slot(const EngineOptions& options,
+                                                         const model::Config& config) noexcept {
+  return options.context != 0 ? options.context : config.context < 4096 ? config.context : 4096;
+}
+
 /// Compiles the model of `file` for a backend's claims.
 ///
-/// Errors: those of check_family and read_config, of the builder (missing_weight, shape_mismatch,
-/// unsupported_weight_type, naming the tensor) and of plan::compile; Errc::unimplemented for a tensor
-/// that the family's program has no place for.
+/// Errors: those of check_family, read_config and expect_neutral_keys, of the builder (missing_weight,
+/// shape_mismatch, unsupported_weight_type, naming the tensor) and of plan::compile; Errc::unimplemented
+/// for a tensor that the family's program has no place for.
 template <class Families>
 [[nodiscard]] Result<plan::CompiledPlan> compile_model(const model::GgufFile& file, model::Config& config,
                                                        const ir::Ops& ops, const OpSet& claims,
                                                        const EngineOptions& options) noexcept {
   if (auto r = check_family<Families>(file); !r) return pass(r);
+  const std::string_view architecture = *file.get<std::string_view>("general.architecture");
+  if (auto r = model::expect_neutral_keys(file, architecture, config.key_dim, positions_per_slot(options, config)); !r)
+    return pass(r);
   config.kv_dtype = options.kv_type;
   ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
-  detail::build_family(typename Families::List{}, *file.get<std::string_view>("general.architecture"), g, config);
+  detail::build_family(typename Families::List{}, architecture, g, config);
   detail::append_sampler(g, options);
   auto graph = g.finish();
   if (!graph) return pass(graph);

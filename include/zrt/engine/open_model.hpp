@@ -80,7 +80,7 @@ template <class B, class Families, class Catalog> class OpenModel {
     device_ = make_device<B>(options_.allocator, threads, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
-    context_ = options_.context != 0 ? options_.context : config().context < 4096 ? config().context : 4096;
+    context_ = positions_per_slot(options_, config());
     const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
     const auto pages =
         narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");

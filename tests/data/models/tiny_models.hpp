@@ -37,6 +37,7 @@ struct TinySpec {
   std::uint32_t key_dim = 8;
   std::uint32_t context = 128;
   std::uint64_t seed = 1;
+  void (*more)(GgufWriter&) = nullptr;  ///< adds what the file holds beyond that
 };
 
 /// One of each family and of each kind of rope scaling.
@@ -256,6 +257,7 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
       row(blk + "ffn_down.bias", s.width, 0.0f, 0.5f);
     }
   }
+  if (s.more != nullptr) s.more(w);
   return ModelFile(w.build());
 }
 
