@@ -31,7 +31,7 @@ class LogitsFile {
     for (int links = 0; fs::is_symlink(target_, ignored) && links < 40; ++links)
       target_ = target_.parent_path() / fs::read_symlink(target_, ignored);
     if (exists && !(fs::is_regular_file(target_, ignored) && fs::equivalent(target_, path, ignored)))
-      file_.open(path, std::ios::binary | std::ios::trunc);
+      open_as_is(path);
     else
       open_beside();
   }
@@ -50,18 +50,28 @@ class LogitsFile {
     put(static_cast<std::uint32_t>(token));
     file_.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size_bytes()));
   }
+  /// False when something of it could not be written; `reason` is then errno's, or 0.
+  [[nodiscard]] bool good() const { return file_.good(); }
+  [[nodiscard]] int reason() const { return reason_; }
   /// Puts the file in its place; false when something of it could not be written.
   [[nodiscard]] bool finish() {
+    const bool whole = good();
     file_.close();
+    if (whole && !file_) reason_ = errno;
     if (!file_) return false;
     if (beside_.empty()) return true;
     std::error_code error;
     fs::rename(beside_, target_, error);
+    if (error) reason_ = error.value();
     if (!error) beside_.clear();
     return !error;
   }
 
  private:
+  void open_as_is(const std::string& path) {
+    file_.open(path, std::ios::binary | std::ios::trunc);
+    if (!file_) reason_ = errno;
+  }
   /// Takes a name that no file has: creation fails where there is one.
   void open_beside() {
     for (int i = 0; i < 100; ++i) {
@@ -77,6 +87,7 @@ class LogitsFile {
       }
       break;
     }
+    reason_ = errno;
     file_.setstate(std::ios::failbit);
   }
   void put(std::uint32_t word) {
@@ -86,6 +97,7 @@ class LogitsFile {
 
   fs::path target_;  // what --out names, behind all links
   fs::path beside_;  // empty: the target itself is written
+  int reason_ = 0;
   std::ofstream file_;
 };
 
@@ -122,6 +134,7 @@ int logits(const LogitsOptions& o) {
 
   const std::size_t steps = o.decode.value_or(o.feed.size());
   LogitsFile out(o.out);
+  if (!out.good()) return failed(write_error(o.out, out.reason()));
   const auto rows = static_cast<std::uint32_t>(o.tokens.size() + steps);
   out.header((*model)->config().vocabulary, rows);
   Json best = Json::array();
@@ -139,7 +152,7 @@ int logits(const LogitsOptions& o) {
     return fed;
   });
   if (!done) return failed(done.error());
-  if (!out.finish()) return cannot_write(o.out);
+  if (!out.finish()) return failed(write_error(o.out, out.reason()));
   if (!o.json) return kOk;
   const Json summary{{"file", o.out},          {"n_vocab", (*model)->config().vocabulary},
                      {"n_rows", rows},         {"backend", (*model)->backend()},

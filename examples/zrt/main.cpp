@@ -243,7 +243,7 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
       ->capture_default_str();
   app.add_option("--dump", o.dump, "Show the plan, the program for Graphviz, or the program as C, and do not run")
       ->check(CLI::IsMember({"plan", "dot", "c"}));
-  app.add_option("--out", o.out, "Folder for the outputs as .npy files; without it they are printed");
+  app.add_option("--out", o.out, "Folder, made if need be, for the outputs as .npy files; without it they are printed");
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
@@ -264,7 +264,7 @@ void add_fused_run(CLI::App& app, FusedOptions& o) {
       ->capture_default_str();
   app.add_option("--dump", o.dump, "Show the program as C, with the mode as an argument, and do not run")
       ->check(CLI::IsMember({"c"}));
-  app.add_option("--out", o.out, "Folder for the outputs as .npy files; without it they are printed");
+  app.add_option("--out", o.out, "Folder, made if need be, for the outputs as .npy files; without it they are printed");
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 

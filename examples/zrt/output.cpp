@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace program {
@@ -25,8 +26,11 @@ int failed(std::string_view what) {
 
 int failed(const zrt::Error& error) { return failed(describe(error)); }
 
-int cannot_write(std::string_view target) {
-  return failed(zrt::fail(zrt::Errc::io_error, "cannot write ", target).error());
+int cannot_write(std::string_view target) { return failed(write_error(target, 0)); }
+
+zrt::Error write_error(std::string_view target, int reason) {
+  if (reason == 0) return zrt::Error::of(zrt::Errc::io_error, "cannot write ", target);
+  return zrt::Error::of(zrt::Errc::io_error, "cannot write ", target, ": ", std::string_view(std::strerror(reason)));
 }
 
 int usage(std::string_view what) {
@@ -49,6 +53,19 @@ zrt::Result<std::string> read_file(const std::string& path) {
     return zrt::fail(zrt::Errc::io_error, "cannot read ", std::string_view(path), ": ",
                      std::string_view(std::strerror(errno)));
   return text;
+}
+
+zrt::Result<void> write_file(const std::string& path, std::string_view bytes) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const bool opened = file.is_open();
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file) return {};
+  const int reason = errno;
+  std::error_code ignored;
+  if (opened && std::filesystem::is_regular_file(path, ignored)) std::filesystem::remove(path, ignored);
+  return std::unexpected(write_error(path, reason));
 }
 
 zrt::DType kv_type(std::string_view name) {

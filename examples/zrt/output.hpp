@@ -20,6 +20,8 @@ inline constexpr int kUsage = 2;
 [[nodiscard]] int failed(std::string_view what);
 /// An io_error about `target`.
 [[nodiscard]] int cannot_write(std::string_view target);
+/// An io_error about `target`, with errno's reason where that is not 0.
+[[nodiscard]] zrt::Error write_error(std::string_view target, int reason);
 [[nodiscard]] int usage(std::string_view what);
 
 /// The error as one line, without a name in front.
@@ -27,6 +29,8 @@ inline constexpr int kUsage = 2;
 
 /// The whole file, byte for byte.
 [[nodiscard]] zrt::Result<std::string> read_file(const std::string& path);
+/// Makes `path` a file of these bytes. Where that fails it leaves no part of a file.
+[[nodiscard]] zrt::Result<void> write_file(const std::string& path, std::string_view bytes);
 
 /// The element type called `name`, which the command line has checked.
 [[nodiscard]] zrt::DType kv_type(std::string_view name);

@@ -98,13 +98,9 @@ int pm4_pack(const Pm4PackOptions& o) {
   if (!bytes) return failed(bytes.error());
   const auto packed = pack_kernel(std::as_bytes(std::span(bytes->data(), bytes->size())), o.kernel, placeholders);
   if (!packed) return failed(packed.error());
-  std::ofstream out(o.out, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(packed->data()), static_cast<std::streamsize>(packed->size()));
-  out.close();
-  if (out) return kOk;
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(o.out, ignored)) std::filesystem::remove(o.out, ignored);
-  return cannot_write(o.out);
+  if (auto r = write_file(o.out, {reinterpret_cast<const char*>(packed->data()), packed->size()}); !r)
+    return failed(r.error());
+  return kOk;
 }
 
 int pm4_decode(const Pm4DecodeOptions& o) {

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace program {
 namespace {
@@ -114,6 +113,11 @@ std::vector<Array> room_for_outputs(const zrt::plan::ExecutionPlan& plan) {
 int show_tensors(const std::vector<std::string>& wanted, const zrt::plan::ExecutionPlan& plan,
                  const std::vector<Array>& outputs, const std::string& out, bool json) {
   const std::vector<std::string> names = distinct(wanted);
+  if (!out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(out, error);
+    if (error) return failed(write_error(out, error.value()));
+  }
   Json all = Json::array();
   std::string text;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -128,9 +132,7 @@ int show_tensors(const std::vector<std::string>& wanted, const zrt::plan::Execut
       text += " = " + one["values"].dump() + "\n";
     } else {
       const std::string path = (std::filesystem::path(out) / file_name(names[i])).string();
-      std::ofstream file(path, std::ios::binary | std::ios::trunc);
-      file << write_npy(outputs[i]) << std::flush;
-      if (!file) return cannot_write(path);
+      if (auto r = write_file(path, write_npy(outputs[i])); !r) return failed(r.error());
       one["file"] = path;
       text += " in " + path + "\n";
     }

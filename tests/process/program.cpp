@@ -180,7 +180,7 @@ TEST_F(Program, FileErrorsHaveTheirCode) {
   const std::string absent = path("no/such/folder");
   const Outcome unwritable = run({"logits", "--model", kModel, "--tokens", "1", "--out", absent});
   EXPECT_EQ(unwritable.status, 1);
-  EXPECT_EQ(unwritable.err, "zrt: io_error: cannot write " + absent + "\n");
+  EXPECT_EQ(unwritable.err, "zrt: io_error: cannot write " + absent + ": No such file or directory\n");
 }
 
 TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {

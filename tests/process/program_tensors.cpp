@@ -50,12 +50,20 @@ TEST_F(Program, RunsATensorProgram) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0], json::parse(R"({"name":"doubled","dtype":"f32","shape":[2,2],"values":[[2.0,4.0],[0.2,-8.0]]})"));
 
-  fs::create_directory(path("out"));
   const Outcome written = run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("out")});
   EXPECT_EQ(written.status, 0) << written.err;
   EXPECT_EQ(contents(path("out/doubled.npy")), npy("<f4", "2, 2", elements<float>({2, 4, 0.2f, -8})));
   EXPECT_EQ(contents(path("out/result.1.npy")), npy("|i1", "3,", elements<std::int8_t>({2, -4, 6})));
-  EXPECT_EQ(run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("none")}).status, 1);
+  EXPECT_EQ(run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("a/b")}).status, 0);
+  EXPECT_EQ(contents(path("a/b/doubled.npy")), contents(path("out/doubled.npy")));
+  const Outcome within_file = run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", source + "/out"});
+  EXPECT_EQ(within_file.status, 1);
+  EXPECT_EQ(within_file.err, "zrt: io_error: cannot write " + source + "/out: Not a directory\n");
+  fs::remove(path("out/doubled.npy"));
+  fs::create_directory(path("out/doubled.npy"));
+  const Outcome folder = run({"ptir", "run", source, "--feed", x, "--feed", y, "--out", path("out")});
+  EXPECT_EQ(folder.status, 1);
+  EXPECT_EQ(folder.err, "zrt: io_error: cannot write " + path("out/doubled.npy") + ": Is a directory\n");
 
   const Outcome plan = run({"ptir", "run", source, "--feed", x, "--dump", "plan"});
   EXPECT_EQ(plan.status, 0) << plan.err;
