@@ -37,6 +37,11 @@ inline std::string integers(std::string_view name, Ints values) {
   for (const std::int64_t value : values) bytes += field(8, value);
   return bytes;
 }
+inline std::string texts(std::string_view name, std::initializer_list<std::string_view> values) {
+  std::string bytes = field(1, name) + field(20, std::int64_t{8});
+  for (const std::string_view value : values) bytes += field(9, value);
+  return bytes;
+}
 inline std::string graph_in(std::string_view name, std::string_view graph) {
   return field(1, name) + field(6, graph) + field(20, std::int64_t{5});
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/data/onnx: small models that PyTorch exported, and what PyTorch computes with them.
 
-Usage: /usr/bin/python3 tests/tools/onnx_exports.py tests/data/onnx
+Usage: /usr/bin/python3 tests/tools/onnx_exports.py tests/data/onnx [CASE...]
 
 Needs PyTorch 1.13 (Debian's python3-torch). A case is a folder laid out as the node tests of ONNX are: model.onnx,
 and the tensors of test_data_set_0 as messages of the type TensorProto. Each case writes one computation in the way
@@ -411,6 +411,21 @@ class Convolution1D(nn.Module):
         return F.gelu(self.second(F.gelu(self.first(x))))
 
 
+class Recurrent(nn.Module):
+    """Recurrent layers of every kind, with what they end in."""
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.RNN(3, 4, nonlinearity="relu", bidirectional=True), nn.GRU(8, 4, bias=False),
+                                     nn.LSTM(4, 3, bidirectional=True), nn.RNN(6, 3)])
+
+    def forward(self, x):
+        ends = []
+        for layer in self.layers:
+            x, end = layer(x)
+            ends += [e.flatten() for e in (end if isinstance(end, tuple) else (end,))]
+        return torch.cat([x.flatten()] + ends)
+
+
 IDS = "ids"
 ROWS = (BATCH, TOKENS, WIDTH)
 CASES = [
@@ -452,6 +467,8 @@ CASES = [
     ("head_silu_by_hand", 13, ROWS, lambda: Head(silu_by_hand, softmax_by_hand)),
     # Data movement.
     ("extents", 13, (3, 7), Extents),
+    # Time steps.
+    ("recurrent", 14, (4, 2, 3), Recurrent),
     # Convolutions.
     ("conv_2d", 13, (2, 3, 9, 11), Convolutions),
     ("conv_1d", 17, (2, 4, 16), Convolution1D),
@@ -481,6 +498,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     warnings.filterwarnings("ignore")
     for name, opset, inputs, make in CASES:
+        if len(sys.argv) > 2 and name not in sys.argv[2:]:
+            continue
         torch.manual_seed(sum(name.encode()))
         model = make().eval()
         with torch.no_grad():

@@ -163,6 +163,20 @@ std::vector<std::int64_t> last_literal(const ir::ptir::Program& program) {
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
+TEST(OnnxReader, RecurrentNodesSayWhichFunctionTheyLack) {
+  const std::string graph =
+      input("x", kFloat, {2, 1, 3}) + input("w", kFloat, {1, 8, 3}) + input("r", kFloat, {1, 8, 2}) + output("y");
+  const auto lstm = [&](const std::vector<std::string>& attributes) {
+    return error_of(model(graph + node("LSTM", {"x", "w", "r"}, {"y"}, attributes)));
+  };
+  EXPECT_EQ(lstm({texts("activations", {"Softsign", "Relu", "Softplus"})}).code(), Errc{});
+  const Error odd = lstm({texts("activations", {"Sigmoid", "ScaledTanh", "Tanh"})});
+  EXPECT_EQ(odd.code(), Errc::unimplemented);
+  EXPECT_NE(odd.text().find("(LSTM): activation ScaledTanh: only Relu"), std::string_view::npos) << odd.text();
+  EXPECT_EQ(lstm({texts("activations", {"Sigmoid", "Tanh"})}).code(), Errc::invalid_params);
+  EXPECT_NE(lstm({integer("input_forget", 1)}).text().find("(LSTM): attribute input_forget"), std::string_view::npos);
+}
+
 TEST(OnnxReader, WholeNumbersStayWhole) {
   constexpr std::int64_t kLarge = (std::int64_t{1} << 53) + 1;
   const auto range = read(model(numbers("a", {}, {kLarge}) + numbers("b", {}, {kLarge + 5}) + numbers("c", {}, {2}) +

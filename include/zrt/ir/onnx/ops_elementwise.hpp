@@ -227,7 +227,8 @@ inline void clip(NodeCall& n) noexcept {
   n.out(0, x);
 }
 
-inline void relu(NodeCall& n) noexcept { n.out(0, n.b().maximum(n.in(0), scalar_like(n.in(0), 0))); }
+[[nodiscard]] inline Tensor relu_of(const Tensor& x) noexcept { return x.builder().maximum(x, scalar_like(x, 0)); }
+inline void relu(NodeCall& n) noexcept { n.out(0, relu_of(n.in(0))); }
 inline void leaky(NodeCall& n, const Tensor& slope) noexcept {
   const Tensor x = n.in(0);
   n.out(0, n.b().select(n.b().lt(x, scalar_like(x, 0)), x * slope, x));
@@ -262,12 +263,14 @@ inline void hard_swish(NodeCall& n) noexcept { n.out(0, n.in(0) * clipped_line(n
 }
 inline void sigmoid(NodeCall& n) noexcept { n.out(0, sigmoid_of(n.in(0))); }
 /// log(1 + exp(x)), which may not overflow.
-inline void softplus(NodeCall& n) noexcept {
-  Builder& b = n.b();
-  const Tensor x = n.in(0);
-  n.out(0, b.maximum(x, scalar_like(x, 0)) + b.log(b.exp(-b.abs(x)) + 1.0));
+[[nodiscard]] inline Tensor softplus_of(const Tensor& x) noexcept {
+  Builder& b = x.builder();
+  return b.maximum(x, scalar_like(x, 0)) + b.log(b.exp(-b.abs(x)) + 1.0);
 }
-inline void softsign(NodeCall& n) noexcept { n.out(0, n.in(0) / (n.b().abs(n.in(0)) + 1.0)); }
+inline void softplus(NodeCall& n) noexcept { n.out(0, softplus_of(n.in(0))); }
+[[nodiscard]] inline Tensor softsign_of(const Tensor& x) noexcept { return x / (x.builder().abs(x) + 1.0); }
+inline void softsign(NodeCall& n) noexcept { n.out(0, softsign_of(n.in(0))); }
+[[nodiscard]] inline Tensor tanh_of(const Tensor& x) noexcept { return x.builder().tanh(x); }
 inline void thresholded_relu(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   n.out(0, n.b().select(n.b().gt(x, scalar_like(x, n.real("alpha", 1))), x, scalar_like(x, 0)));

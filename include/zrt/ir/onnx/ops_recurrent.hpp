@@ -9,12 +9,24 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 /// Time steps that a recurrent node is unrolled for.
 inline constexpr std::int64_t kMaxUnrolledSteps = 1024;
 
+/// A function that a recurrent node applies to its gates, by the name of its operator.
+struct RecurrentActivation {
+  std::string_view name;
+  Tensor (*of)(const Tensor& x) noexcept;
+};
+inline constexpr auto kRecurrentActivations = std::to_array<RecurrentActivation>({{"Relu", &relu_of},
+                                                                                  {"Sigmoid", &sigmoid_of},
+                                                                                  {"Softplus", &softplus_of},
+                                                                                  {"Softsign", &softsign_of},
+                                                                                  {"Tanh", &tanh_of}});
+
 /// One direction of a recurrent node: rows of gates over the hidden size.
 struct RecurrentPart {
   Tensor input;                ///< [steps, batch, gates * hidden]: x times W, and the bias of W
   Tensor recurrence;           ///< [gates * hidden, hidden]
   std::optional<Tensor> bias;  ///< of the recurrence [gates * hidden]
   std::int64_t hidden, gates, batch;
+  std::array<Tensor (*)(const Tensor&) noexcept, 3> act;  ///< f, g and h of the specification
 
   [[nodiscard]] Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) const noexcept {
     const auto width = static_cast<std::int64_t>(x.shape().size() == 2 ? x.shape()[1].extent() : 0);
@@ -30,37 +42,57 @@ struct RecurrentPart {
     return slice(of_all, {0, index * hidden}, {batch, hidden});
   }
 };
-[[nodiscard]] inline Tensor rnn_step(NodeCall& n, const RecurrentPart& p, const Tensor& x, const Tensor& h) noexcept {
-  return n.b().tanh(x + p.times(h, 0, 1));
+[[nodiscard]] inline Tensor rnn_step(const RecurrentPart& p, const Tensor& x, const Tensor& h) noexcept {
+  return p.act[0](x + p.times(h, 0, 1));
 }
 /// Gates in the order update, reset, hidden.
 [[nodiscard]] inline Tensor gru_step(NodeCall& n, const RecurrentPart& p, const Tensor& x, const Tensor& h) noexcept {
   const Tensor both = p.times(h, 0, 2);
-  const Tensor update = sigmoid_of(p.gate(x, 0) + p.gate(both, 0));
-  const Tensor reset = sigmoid_of(p.gate(x, 1) + p.gate(both, 1));
+  const Tensor update = p.act[0](p.gate(x, 0) + p.gate(both, 0));
+  const Tensor reset = p.act[0](p.gate(x, 1) + p.gate(both, 1));
   const Tensor inner = n.integer("linear_before_reset", 0) != 0 ? reset * p.times(h, 2, 1) : p.times(reset * h, 2, 1);
-  const Tensor fresh = n.b().tanh(p.gate(x, 2) + inner);
+  const Tensor fresh = p.act[1](p.gate(x, 2) + inner);
   return fresh + update * (h - fresh);
 }
 /// Gates in the order input, output, forget, cell; `peep` is [3 * hidden] in the order of the first three.
-[[nodiscard]] inline Tensor lstm_step(NodeCall& n, const RecurrentPart& p, const Tensor& x, const Tensor& h, Tensor& c,
+[[nodiscard]] inline Tensor lstm_step(const RecurrentPart& p, const Tensor& x, const Tensor& h, Tensor& c,
                                       const std::optional<Tensor>& peep) noexcept {
   const Tensor all = x + p.times(h, 0, 4);
   const auto look = [&](std::int64_t gate, const Tensor& cell) {
     const Tensor of_gate = p.gate(all, gate);
-    return sigmoid_of(peep ? of_gate + p.rows(*peep, gate, 1) * cell : of_gate);
+    return p.act[0](peep ? of_gate + p.rows(*peep, gate, 1) * cell : of_gate);
   };
   const Tensor in = look(0, c);
   const Tensor forget = look(2, c);
-  c = forget * c + in * n.b().tanh(p.gate(all, 3));
-  return look(1, c) * n.b().tanh(c);
+  c = forget * c + in * p.act[1](p.gate(all, 3));
+  return look(1, c) * p.act[2](c);
 }
 
 enum class RecurrentKind : std::uint8_t { rnn, gru, lstm };
+/// The functions of direction `d`: those that the node names, else a sigmoid of gates and a tanh of what they let by.
+inline void recurrent_activations(NodeCall& n, RecurrentKind kind, std::int64_t d, RecurrentPart& p) noexcept {
+  const std::size_t each = kind == RecurrentKind::lstm ? 3 : kind == RecurrentKind::gru ? 2 : 1;
+  p.act = {kind == RecurrentKind::rnn ? &tanh_of : &sigmoid_of, &tanh_of, &tanh_of};
+  const AttributeView* names = n.attribute("activations", AttributeType::texts);
+  if (names == nullptr) return;
+  const std::size_t first = static_cast<std::size_t>(d) * each;
+  if (names->texts.size() < first + each)
+    return n.fail(Errc::invalid_params, "activations has ", names->texts.size(), " names, expected ", each,
+                  " for each direction");
+  for (std::size_t i = 0; i < each; ++i) {
+    const std::string_view wanted = names->texts[first + i];
+    const auto* row = std::find_if(kRecurrentActivations.begin(), kRecurrentActivations.end(),
+                                   [&](const RecurrentActivation& a) { return a.name == wanted; });
+    if (row == kRecurrentActivations.end())
+      return n.unsupported("activation ", wanted.substr(0, 40),
+                           ": only Relu, Sigmoid, Softplus, Softsign and Tanh are read");
+    p.act[i] = row->of;
+  }
+}
 inline void recurrent(NodeCall& n, RecurrentKind kind) noexcept {
   Builder& b = n.b();
-  if (n.has_attribute("activations") || n.has_attribute("clip") || n.integer("input_forget", 0) != 0)
-    return n.unsupported("activations, clip or input_forget other than the defaults");
+  if (n.has_attribute("clip")) return n.unsupported("attribute clip");
+  if (n.integer("input_forget", 0) != 0) return n.unsupported("attribute input_forget other than 0");
   const bool batch_first = n.integer("layout", 0) != 0;
   const std::string_view direction = n.text("direction", "forward");
   const std::int64_t directions = direction == "bidirectional" ? 2 : 1;
@@ -87,7 +119,8 @@ inline void recurrent(NodeCall& n, RecurrentKind kind) noexcept {
   for (std::int64_t d = 0; d < directions && !n.failed(); ++d) {
     const Tensor w = reshape(slice(n.in(1), {d, 0, 0}, {1, gates * hidden, xs[2]}), {gates * hidden, xs[2]});
     const Tensor r = reshape(slice(n.in(2), {d, 0, 0}, {1, gates * hidden, hidden}), {gates * hidden, hidden});
-    RecurrentPart p{dot(x, w, {}, {}, {2}, {1}), r, {}, hidden, gates, batch};
+    RecurrentPart p{dot(x, w, {}, {}, {2}, {1}), r, {}, hidden, gates, batch, {}};
+    recurrent_activations(n, kind, d, p);
     if (n.has(3)) {
       const Tensor both = n.in(3);
       p.input = p.input + reshape(slice(both, {d, 0}, {1, gates * hidden}), {gates * hidden});
@@ -103,9 +136,9 @@ inline void recurrent(NodeCall& n, RecurrentKind kind) noexcept {
       const std::int64_t t = backward ? xs[0] - 1 - i : i;
       const Tensor at = reshape(slice(p.input, {t, 0, 0}, {1, batch, gates * hidden}), {batch, gates * hidden});
       Tensor cell = c;
-      const Tensor next = kind == RecurrentKind::rnn   ? rnn_step(n, p, at, h)
+      const Tensor next = kind == RecurrentKind::rnn   ? rnn_step(p, at, h)
                           : kind == RecurrentKind::gru ? gru_step(n, p, at, h)
-                                                       : lstm_step(n, p, at, h, cell, peep);
+                                                       : lstm_step(p, at, h, cell, peep);
       Tensor y = next;
       if (n.has(4)) {
         // Past its length a sequence keeps its state and gives zeros.
