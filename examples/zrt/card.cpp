@@ -61,8 +61,9 @@ zrt::Error explained(const zrt::Error& error, CardSystem& system) {
   zrt::Error out = error;
   if (system.modelled() == nullptr) {
     if (error.code() == zrt::Errc::unsupported_device) out.append("; --device emulated-gfx1201 is a modelled card");
-  } else if (const std::string_view refusal = system.modelled()->model().refusal(); !refusal.empty()) {
-    out.append("; the device model says: ").append(refusal);
+  } else if (error.text().find(" failed with ") != std::string_view::npos) {
+    // A system call was refused. The reason of a question that may go unanswered is none for other errors.
+    out.append("; the device model says: ").append(system.modelled()->model().refusal());
   }
   return out;
 }

@@ -2,15 +2,14 @@
 // examples/zrt/pm4_run.cpp: a recorded ring with its memory, run on the device model and held to what memory should be.
 #include "commands.hpp"
 #include "output.hpp"
+#include "ring_case.hpp"
 #include <zrt/backend/pm4/emulator/command_processor.hpp>
 #include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <exception>
 #include <optional>
 
 namespace program {
@@ -18,92 +17,35 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 namespace pm4 = zrt::pm4;
-using RegionBytes = std::vector<std::byte>;
 
-/// A region of the case: its memory, and what it should be afterwards.
-struct CaseRegion {
-  std::string name;
-  std::uint64_t address = 0;
-  RegionBytes bytes{};
-  RegionBytes after{};
+/// Memory of at most a word that is not as it should be.
+struct Difference {
+  std::size_t at = 0;
+  std::string found, expected;
 };
 
-/// Floats that may be rounded otherwise.
-struct CaseFloats {
-  std::string region;
-  std::size_t offset = 0;
-  double tolerance = 0;
-  std::vector<double> values;
-};
-
-/// A folder with case.json; see the golden data.
-struct RingCase {
-  const pm4::TargetFacts* target = nullptr;
-  std::string kernel;
-  std::vector<CaseRegion> regions;
-  std::vector<std::uint32_t> ring;
-  CaseFloats floats;
-};
-
-zrt::Result<RegionBytes> read_region(const std::string& path, std::size_t size) {
-  const auto text = read_file(path);
-  if (!text) return zrt::pass(text);
-  if (text->size() > size)
-    return zrt::fail(zrt::Errc::invalid_file, std::string_view(path), " has ", text->size(), " bytes for a region of ",
-                     size);
-  RegionBytes bytes(size);
-  if (!text->empty()) std::memcpy(bytes.data(), text->data(), text->size());
-  return bytes;
+std::string hex(const RegionBytes& bytes, std::size_t at) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, &bytes[at], std::min<std::size_t>(4, bytes.size() - at));
+  return std::string(pm4::Hex(value));
 }
 
-/// Throws what nlohmann's library throws where case.json is not as it should be.
-zrt::Result<RingCase> read_case(const std::string& folder) {
-  constexpr std::size_t most = std::size_t{1} << 32;
-  const auto text = read_file(folder + "/case.json");
-  if (!text) return zrt::pass(text);
-  const Json json = Json::parse(*text);
-  RingCase c;
-  c.kernel = json.at("kernel").get<std::string>();
-  c.target = pm4::find_target(json.at("target").get<std::string>());
-  if (c.target == nullptr) return zrt::fail(zrt::Errc::unsupported_device, "the case is for none of RDNA3 and RDNA4");
-  for (const Json& r : json.at("regions")) {
-    CaseRegion region{.name = r.at("name"), .address = std::stoull(r.at("va").get<std::string>(), nullptr, 16)};
-    const auto size = r.at("size").get<std::size_t>();
-    if (size > most) return zrt::fail(zrt::Errc::limit_exceeded, "a region has ", size, " bytes");
-    auto before = read_region(folder + "/" + r.at("file").get<std::string>(), size);
-    if (!before) return zrt::pass(before);
-    auto after = r.contains("after") ? read_region(folder + "/" + r["after"].get<std::string>(), size) : *before;
-    if (!after) return zrt::pass(after);
-    region.bytes = std::move(*before);
-    region.after = std::move(*after);
-    c.regions.push_back(std::move(region));
-  }
-  const auto ring = read_file(folder + "/" + json.at("ring").at("file").get<std::string>());
-  if (!ring) return zrt::pass(ring);
-  c.ring.resize(ring->size() / 4);
-  if (!c.ring.empty()) std::memcpy(c.ring.data(), ring->data(), c.ring.size() * 4);
-  if (json.contains("expect_f32") && json["expect_f32"].is_object()) {
-    const Json& f = json["expect_f32"];
-    c.floats = {f.at("region"), f.at("offset"), f.at("tolerance"), f.at("values")};
-  }
-  return c;
-}
-
-bool is_close(const RingCase& c, const CaseRegion& region, std::size_t at) {
-  const CaseFloats& f = c.floats;
-  if (region.name != f.region || at < f.offset || (at - f.offset) / 4 >= f.values.size()) return false;
-  float got = 0;
-  std::memcpy(&got, &region.bytes[at], 4);
-  const double want = f.values[(at - f.offset) / 4];
-  return std::fabs(got - want) <= f.tolerance * std::max(1.0, std::fabs(want));
-}
-
-/// The first word that is not as it should be, the others that are close to it counted; nothing where all are.
-std::optional<std::size_t> first_difference(const RingCase& c, const CaseRegion& region, std::size_t& rounded) {
-  for (std::size_t at = 0; at + 4 <= region.bytes.size(); at += 4) {
-    if (std::memcmp(&region.bytes[at], &region.after[at], 4) == 0) continue;
-    if (!is_close(c, region, at)) return at;
-    ++rounded;
+/// The first word of region `index` that is neither as it was afterwards nor a float that is near to what is
+/// expected, or a float that is not near although it is as it was; the near ones counted.
+std::optional<Difference> first_difference(const RingCase& c, std::size_t index, std::size_t& rounded) {
+  const CaseRegion& region = c.regions[index];
+  for (std::size_t at = 0; at < region.bytes.size(); at += 4) {
+    const bool same =
+        std::memcmp(&region.bytes[at], &region.after[at], std::min<std::size_t>(4, region.bytes.size() - at)) == 0;
+    if (!c.floats || !c.floats->hold(index, at)) {
+      if (!same) return Difference{at, hex(region.bytes, at), hex(region.after, at)};
+      continue;
+    }
+    float got = 0;
+    std::memcpy(&got, &region.bytes[at], 4);
+    if (!c.floats->are_near(at, got))
+      return Difference{at, std::to_string(got), std::to_string(c.floats->values[(at - c.floats->offset) / 4])};
+    rounded += same ? 0 : 1;
   }
   return std::nullopt;
 }
@@ -116,9 +58,10 @@ zrt::Result<Json> run_case(RingCase& c) {
         region.name == "code" ? Permission::read | Permission::execute : Permission::read | Permission::write;
     if (auto r = space.map(region.address, region.bytes, permission, region.name); !r) return zrt::pass(r);
   }
+  if (auto r = space.map(c.ring_address, c.ring, Permission::read, "ring"); !r) return zrt::pass(r);
   std::uint64_t instructions = 0;
   pm4::emulator::CommandProcessor queue(space, *c.target);
-  const auto ran = queue.run(c.ring, [&](const auto& dispatch, const auto& memory) -> zrt::Result<void> {
+  const auto ran = queue.run(c.packets, [&](const auto& dispatch, const auto& memory) -> zrt::Result<void> {
     const auto counters = pm4::emulator::run(dispatch, memory);
     if (!counters) return zrt::pass(counters);
     instructions += counters->wave_instructions;
@@ -128,15 +71,15 @@ zrt::Result<Json> run_case(RingCase& c) {
   Json out{{"target", std::string(c.target->name)}, {"kernel", c.kernel},
            {"packets", queue.counters().packets},   {"dispatches", queue.counters().dispatches},
            {"wave_instructions", instructions},     {"match", true}};
-  for (const CaseRegion& region : c.regions) {
+  for (std::size_t i = 0; i < c.regions.size(); ++i) {
     std::size_t rounded = 0;
-    const auto at = first_difference(c, region, rounded);
-    Json one{{"name", region.name}, {"match", !at}, {"rounded_otherwise", rounded}};
-    if (at) {
+    const auto difference = first_difference(c, i, rounded);
+    Json one{{"name", c.regions[i].name}, {"match", !difference}, {"rounded_otherwise", rounded}};
+    if (difference) {
       out["match"] = false;
-      one["first_difference"] = *at;
-      one["found"] = zrt::read_little<std::uint32_t>(&region.bytes[*at]);
-      one["expected"] = zrt::read_little<std::uint32_t>(&region.after[*at]);
+      one["first_difference"] = difference->at;
+      one["found"] = difference->found;
+      one["expected"] = difference->expected;
     }
     out["regions"].push_back(std::move(one));
   }
@@ -154,9 +97,8 @@ std::string run_text(const Json& ran) {
       text += region["rounded_otherwise"] == 0 ? "as expected\n"
                                                : number(region["rounded_otherwise"]) + " floats rounded otherwise\n";
     else
-      text += "byte " + number(region["first_difference"]) + " holds " +
-              std::string(pm4::Hex(region["found"].get<std::uint64_t>())) + ", " +
-              std::string(pm4::Hex(region["expected"].get<std::uint64_t>())) + " expected\n";
+      text += "byte " + number(region["first_difference"]) + " holds " + region["found"].get<std::string>() + ", " +
+              region["expected"].get<std::string>() + " expected\n";
   }
   return text + (ran["match"].get<bool>() ? "match\n" : "no match\n");
 }
@@ -164,16 +106,12 @@ std::string run_text(const Json& ran) {
 }  // namespace
 
 int pm4_run(const Pm4RunOptions& o) {
-  try {
-    auto c = read_case(o.folder);
-    if (!c) return failed(c.error());
-    const auto ran = run_case(*c);
-    if (!ran) return failed(ran.error());
-    if (!print(o.json ? ran->dump(2) + "\n" : run_text(*ran))) return cannot_write("stdout");
-    return (*ran)["match"].get<bool>() ? kOk : kFailed;
-  } catch (const std::exception& error) {
-    return failed(zrt::fail(zrt::Errc::invalid_file, "case.json: ", error.what()).error());
-  }
+  auto c = read_ring_case(o.folder);
+  if (!c) return failed(c.error());
+  const auto ran = run_case(*c);
+  if (!ran) return failed(ran.error());
+  if (!print(o.json ? ran->dump(2) + "\n" : run_text(*ran))) return cannot_write("stdout");
+  return (*ran)["match"].get<bool>() ? kOk : kFailed;
 }
 
 }  // namespace program

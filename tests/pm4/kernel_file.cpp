@@ -270,6 +270,28 @@ TEST(CodeObject, ANoteThatEndsOutsideItsSectionIsRefused) {
     }
 }
 
+TEST(CodeObject, AKernelThatCannotBeLaunchedIsNoOthersFault) {
+  Bytes bytes = code_object("gfx1201");
+  // The arguments of reverse_rows are listed last.
+  const std::string_view kind = "global_buffer";
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const std::size_t at = std::string_view(text, bytes.size()).rfind(kind);
+  ASSERT_NE(at, std::string_view::npos);
+  bytes[at] = std::byte{'G'};
+  const auto object = CodeObject::open(bytes);
+  ASSERT_TRUE(object);
+  std::vector<std::string> said;
+  const auto all = for_each_kernel(*object, [&](const KernelMetadata& metadata) -> Result<void> {
+    const auto file = convert_kernel(*object, metadata, placeholders_of(metadata.name), zrt::system_allocator());
+    said.emplace_back(file ? "" : file.error().text());
+    return {};
+  });
+  EXPECT_TRUE(all);
+  EXPECT_EQ(said,
+            (std::vector<std::string>{
+                "", "kernel reverse_rows: an argument is of kind Global_buffer, global_buffer or by_value expected"}));
+}
+
 TEST(CodeObject, PlaceholdersAreFoundOrRefused) {
   const Bytes bytes = code_object("gfx1201");
   const auto object = CodeObject::open(bytes);

@@ -142,6 +142,8 @@ TYPED_TEST(Packets, FieldsAreHeldToEachOther) {
     EXPECT_TRUE(has_fault(text, fault, at)) << text;
   };
   refused(PartialFlush{}, 1, 0x507, PacketFault::bad_value, 1);
+  for (const std::uint32_t of_release : {0x514u, 0x528u, 0x62fu})
+    refused(PartialFlush{}, 1, of_release, PacketFault::bad_value, 1);
   refused(ReleaseMem{.address = 8}, 3, 4, PacketFault::bad_value, 3);
   refused(ReleaseMem{.address = 8}, 3, 6, PacketFault::misaligned, 3);
   refused(ReleaseMem{.address = 8}, 1, 0x407, PacketFault::bad_value, 1);

@@ -109,6 +109,70 @@ TEST_F(Program, RunsARecordedRing) {
   EXPECT_EQ(run({"pm4", "run", copy}).status, 1);
 }
 
+TEST_F(Program, ACaseOfARingIsNotTakenOnTrust) {
+  const fs::path golden = ZRT_SHARED_DIR "/golden/pm4";
+  if (!fs::exists(golden)) GTEST_SKIP() << "SKIPPED: no golden PM4 cases in " ZRT_SHARED_DIR;
+  const fs::path copy = path("case");
+  fs::copy(golden / "gfx1201-vadd", copy);
+  for (const auto& entry : fs::directory_iterator(copy)) fs::permissions(entry, fs::perms::owner_all);
+  const json good = json::parse(contents(copy / "case.json"));
+  const std::string ring = contents(copy / "ring.bin");
+  const auto rerun = [&](const json& edited) {
+    std::ofstream(copy / "case.json") << edited;
+    return run({"pm4", "run", copy});
+  };
+  const auto with = [&](const char* pointer, const json& value) {
+    json edited = good;
+    edited[json::json_pointer(pointer)] = value;
+    return edited;
+  };
+  ASSERT_EQ(rerun(good).status, 0);
+
+  const Outcome other = rerun(with("/expect_f32/values/5", 123456.0));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.out.find("buffer: byte 16404 holds 997.5"), std::string::npos) << other.out;
+  json tail = with("/regions/2/size", 65538);
+  tail["regions"][2]["after"] = "tail.bin";
+  std::string after = contents(copy / "buffer.after.bin");
+  after.resize(65538);
+  after.back() = '\x01';
+  std::ofstream(copy / "tail.bin", std::ios::binary) << after;
+  EXPECT_NE(rerun(tail).out.find("buffer: byte 65536 holds 0x00000000, 0x00000100 expected"), std::string::npos);
+
+  const std::vector<std::pair<json, std::string>> refused{
+      {with("/expect_f32/region", "nosuch"), "expect_f32 is of region nosuch, which there is not"},
+      {with("/expect_f32/offset", std::int64_t{1} << 40), "all of them in the region's 65536 bytes"},
+      {with("/expect_f32/offset", -16), "300 floats at byte -16"},
+      {with("/expect_f32/offset", 16386), "expected a multiple of 4"},
+      {with("/expect_f32/count", 7), "300 values and a count of 7"},
+      {with("/expect_f32/tolerance", -1), "tolerance below 0"},
+      {with("/expect_f32", json::array({1})), "case.json: "},
+      {with("/ring/size", 64), "ring.bin has "},
+      {with("/ring/size", 1000), "the ring has 1000 bytes, expected a power of two"},
+      {with("/ring/va", good["regions"][0]["va"]), "overlap"},
+      {with("/ring", json{{"size", 65536}, {"file", "ring.bin"}}), "'va' not found"},
+      {with("/regions/0/va", "0x600000000000 trailing"), "va is 0x600000000000 trailing"},
+      {with("/regions/0/va", "600000000000"), "expected 0x and hexadecimal digits"},
+      {with("/regions/0/size", -1), "a size is -1, expected 0 or more"},
+  };
+  for (const auto& [edited, words] : refused) {
+    const Outcome done = rerun(edited);
+    EXPECT_EQ(done.status, 1) << words;
+    EXPECT_TRUE(done.out.empty()) << words << done.out;
+    EXPECT_NE(done.err.find(words), std::string::npos) << words << ": " << done.err;
+  }
+  std::ofstream(copy / "ring.bin", std::ios::binary) << ring << "abc";
+  EXPECT_NE(rerun(good).err.find("expected whole dwords"), std::string::npos);
+}
+
+TEST_F(Program, ARefusalOfTheModelIsToldWithTheCallThatItEnded) {
+  const Outcome pages = run({"generate", "--model", kModel, "--prompt", "a", "--backend", "pm4", "--device",
+                             "emulated-gfx1201", "--kv", "bf16"});
+  EXPECT_EQ(pages.status, 1);
+  EXPECT_NE(pages.err.find("pages of f32 and f16"), std::string::npos) << pages.err;
+  EXPECT_EQ(pages.err.find("the device model says"), std::string::npos) << pages.err;
+}
+
 TEST_F(Program, MemoryOnACardIsNotTheHosts) {
   const std::vector<std::string> plan{"plan", "--model", kModel, "--memory", "--backend"};
   const auto with = [&](const std::vector<std::string>& more) {

@@ -29,6 +29,8 @@ namespace rules {
 
 constexpr Objection event_write(Span<const std::uint32_t> payload, Place) noexcept {
   const std::uint64_t type = field_value(fields::kEventWrite, "EVENT_TYPE", payload);
+  // The other events end a pipe or a shader and tell an address of it, which this packet has not.
+  if (type != 0x07) return {"EVENT_TYPE", "CS_PARTIAL_FLUSH"};
   if (!fits_event(type, field_value(fields::kEventWrite, "EVENT_INDEX", payload)))
     return {"EVENT_INDEX", "the index of the event: 4 with CS_PARTIAL_FLUSH"};
   return {};

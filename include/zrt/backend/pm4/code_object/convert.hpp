@@ -103,7 +103,8 @@ inline Result<Vector<PatchPlace>> find_places(Span<const std::byte> blob, std::s
 ///
 /// Errors: Errc::unsupported_device for another processor; not_found for a symbol or placeholder that is not there;
 /// invalid_argument for a kernel without reqd_work_group_size or placeholders that are alike; invalid_file for code
-/// that refers to anything but its arguments, and as KernelFile::open; out_of_memory.
+/// that refers to anything but its arguments, for arguments that are not buffers and then values, and as
+/// KernelFile::open; out_of_memory.
 [[nodiscard]] inline Result<Vector<std::byte>> convert_kernel(const CodeObject& object, const KernelMetadata& metadata,
                                                               Span<const Placeholder> placeholders,
                                                               const Allocator& allocator) noexcept {
@@ -112,6 +113,7 @@ inline Result<Vector<PatchPlace>> find_places(Span<const std::byte> blob, std::s
     return fail(Errc::unsupported_device, "the code object is for machine ", std::string_view(Hex(object.machine())),
                 ", none of RDNA3 and RDNA4");
   if (auto r = detail::check_self_contained(object); !r) return pass(r);
+  if (!metadata.arguments) return pass(metadata.arguments);
   if (metadata.workgroup[0] == 0)
     return fail(Errc::invalid_argument, "kernel ", metadata.name, " has no reqd_work_group_size");
   const auto described = detail::find_symbol(object, metadata.symbol, elf::kObject);

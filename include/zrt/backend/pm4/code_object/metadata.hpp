@@ -19,6 +19,8 @@ struct KernelMetadata {
   std::uint32_t wave_size = 0;
   /// What reqd_work_group_size demands; zeros where it does not stand.
   std::array<std::uint32_t, 3> workgroup{};
+  /// Errc::invalid_file, naming the kernel, where its arguments are anything but buffers and then values.
+  Result<void> arguments{};
 };
 
 namespace detail {
@@ -58,28 +60,39 @@ inline Result<void> read_number(MessagePackReader& in, std::string_view what, st
   return {};
 }
 
-/// One argument: buffers come first, each 8 bytes after the other, then values.
-inline Result<void> read_argument(MessagePackReader& in, std::uint32_t& buffers, std::uint32_t& end) noexcept {
-  std::uint32_t offset = 0, size = 0;
+struct KernelArgument {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
   std::string_view kind;
+};
+
+inline Result<KernelArgument> read_argument(MessagePackReader& in) noexcept {
+  KernelArgument argument;
   auto read = for_each_pair(in, ".args", [&](std::string_view key) -> Result<void> {
-    if (key == ".offset") return read_number(in, key, offset);
-    if (key == ".size") return read_number(in, key, size);
+    if (key == ".offset") return read_number(in, key, argument.offset);
+    if (key == ".size") return read_number(in, key, argument.size);
     if (key != ".value_kind") return in.skip();
     const auto value = next_of_kind(in, PackKind::text, key);
     if (!value) return pass(value);
-    kind = value->text;
+    argument.kind = value->text;
     return {};
   });
-  if (!read) return read;
+  if (!read) return pass(read);
+  return argument;
+}
+
+/// Takes the argument behind `end` bytes of others: buffers come first, each 8 bytes after the other, then values.
+inline Result<void> place_argument(const KernelArgument& argument, std::uint32_t& buffers,
+                                   std::uint32_t& end) noexcept {
+  const auto [offset, size, kind] = argument;
   if (kind != "global_buffer" && kind != "by_value")
-    return fail(Errc::invalid_file, "a kernel has an argument of kind ", kind, ", global_buffer or by_value expected");
+    return fail(Errc::invalid_file, "an argument is of kind ", kind, ", global_buffer or by_value expected");
   const bool is_buffer = kind == "global_buffer";
   if (is_buffer && (offset != end || offset != buffers * std::uint64_t{8} || size != 8))
-    return fail(Errc::invalid_file, "a kernel has a buffer of ", size, " bytes at ", offset, " behind ", buffers,
+    return fail(Errc::invalid_file, "a buffer of ", size, " bytes stands at ", offset, " behind ", buffers,
                 " buffers and ", end, " bytes of arguments, buffers in order and before values expected");
   if (offset < end || size > 0xffffffffu - offset)
-    return fail(Errc::invalid_file, "a kernel has an argument of ", size, " bytes at ", offset, " behind ", end,
+    return fail(Errc::invalid_file, "an argument of ", size, " bytes stands at ", offset, " behind ", end,
                 " bytes of arguments");
   buffers += is_buffer ? 1 : 0;
   end = offset + size;
@@ -89,6 +102,7 @@ inline Result<void> read_argument(MessagePackReader& in, std::uint32_t& buffers,
 inline Result<KernelMetadata> read_kernel(MessagePackReader& in) noexcept {
   KernelMetadata kernel;
   std::uint32_t end = 0;
+  Result<void> placed{};
   auto read = for_each_pair(in, "kernel", [&](std::string_view key) -> Result<void> {
     if (key == ".name" || key == ".symbol") {
       const auto value = next_of_kind(in, PackKind::text, key);
@@ -107,16 +121,20 @@ inline Result<KernelMetadata> read_kernel(MessagePackReader& in) noexcept {
     if (key == ".reqd_workgroup_size" && list->number != 3)
       return fail(Errc::invalid_file, "a workgroup has ", list->number, " extents, 3 expected");
     for (std::uint64_t i = 0; i < list->number; ++i) {
-      Result<void> r =
-          key == ".args" ? read_argument(in, kernel.buffer_count, end) : read_number(in, key, kernel.workgroup[i]);
-      if (!r) return r;
+      if (key == ".reqd_workgroup_size") {
+        if (auto r = read_number(in, key, kernel.workgroup[i]); !r) return r;
+        continue;
+      }
+      const auto argument = read_argument(in);
+      if (!argument) return pass(argument);
+      if (placed) placed = place_argument(*argument, kernel.buffer_count, end);
     }
     return {};
   });
   if (!read) return pass(read);
-  if (end > kernel.argument_bytes)
-    return fail(Errc::invalid_file, "kernel ", kernel.name, " has ", end, " bytes of arguments in a block of ",
-                kernel.argument_bytes);
+  if (placed && end > kernel.argument_bytes)
+    placed = fail(Errc::invalid_file, end, " bytes of arguments are in a block of ", kernel.argument_bytes);
+  if (!placed) kernel.arguments = fail(Errc::invalid_file, "kernel ", kernel.name, ": ", placed.error().text());
   return kernel;
 }
 
@@ -142,8 +160,8 @@ inline Result<Span<const std::byte>> find_note(Span<const std::byte> notes) noex
 
 /// Calls `visit(KernelMetadata)`, which gives a Result<void>, for each kernel that the code object describes.
 ///
-/// Errors: Errc::invalid_file where the note is absent or broken, or where a kernel's arguments are anything but
-/// buffers and then values; those of `visit`.
+/// A kernel that zrt cannot launch is visited too, and says so itself. Errors: Errc::invalid_file where the note is
+/// absent or broken; those of `visit`.
 template <class Visit> [[nodiscard]] Result<void> for_each_kernel(const CodeObject& object, Visit&& visit) noexcept {
   Span<const std::byte> packed;
   for (std::uint16_t i = 0; i < object.section_count() && packed.empty(); ++i) {
