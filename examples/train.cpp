@@ -110,17 +110,26 @@ char draw(std::span<const float> logits, Draws& draws) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::map<std::string, double, std::less<>> options{{"steps", 300}, {"batch", 8},  {"length", 64},  {"width", 64},
-                                                     {"heads", 4},   {"layers", 2}, {"dropout", 0},  {"rate", 0.003},
-                                                     {"seed", 1},    {"print", 50}, {"sample", 200}, {"threads", 1}};
+  struct Option {
+    double value, least;
+  };
+  std::map<std::string, Option, std::less<>> options{{"steps", {300, 0}}, {"batch", {8, 1}},    {"length", {64, 1}},
+                                                     {"width", {64, 1}},  {"heads", {4, 1}},    {"layers", {2, 0}},
+                                                     {"dropout", {0, 0}}, {"rate", {0.003, 0}}, {"seed", {1, 0}},
+                                                     {"print", {50, 1}},  {"sample", {200, 0}}, {"threads", {1, 1}}};
+  constexpr double kMost = 1e9;
   for (int i = 2; i < argc; ++i) {
     const std::string_view argument = argv[i];
     const std::size_t equals = std::min(argument.find('='), argument.size());
     const auto option = options.find(argument.substr(0, equals));
     const char* end = argument.data() + argument.size();
     if (option == options.end() || equals + 1 >= argument.size() ||
-        std::from_chars(argument.data() + equals + 1, end, option->second).ptr != end) {
+        std::from_chars(argument.data() + equals + 1, end, option->second.value).ptr != end) {
       std::cerr << "train: " << argument << " is no option\n";
+      return 2;
+    }
+    if (!(option->second.value >= option->second.least && option->second.value <= kMost)) {
+      std::cerr << "train: " << argument << ", expected " << option->second.least << " to " << kMost << '\n';
       return 2;
     }
   }
@@ -128,20 +137,20 @@ int main(int argc, char** argv) {
     std::cerr << "usage: train TEXT [option=number...]\n";
     return 2;
   }
-  const auto number = [&](const char* name) { return static_cast<std::int64_t>(options.find(name)->second); };
+  const auto number = [&](const char* name) { return static_cast<std::int64_t>(options.find(name)->second.value); };
   std::ifstream file(argv[1], std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   TransformerSizes sizes{number("batch"), number("length"), number("width"),
-                         number("heads"), number("layers"), options["dropout"]};
+                         number("heads"), number("layers"), options["dropout"].value};
   const auto rows = static_cast<std::size_t>(sizes.batch), length = static_cast<std::size_t>(sizes.length);
   const std::size_t held = text.size() - text.size() / 10;
-  if (sizes.heads < 1 || sizes.width % sizes.heads != 0 || text.size() / 10 <= (rows + 1) * (length + 1)) {
+  if (sizes.width % sizes.heads != 0 || text.size() / 10 <= (rows + 1) * (length + 1)) {
     std::cerr << "train: the text is too short, or the width is no multiple of the heads\n";
     return 1;
   }
 
   const auto seed = static_cast<std::uint64_t>(number("seed"));
-  const zrt::ir::train::AdamW optimizer{.rate = options["rate"]};
+  const zrt::ir::train::AdamW optimizer{.rate = options["rate"].value};
   auto session = Session::make(sizes, seed, &optimizer, static_cast<std::uint32_t>(number("threads")));
   if (!session) return failed(session.error());
   const auto window = [&](std::size_t start) { return std::string_view(text).substr(start, length + 1); };
@@ -152,7 +161,7 @@ int main(int argc, char** argv) {
     for (std::size_t row = 0; row < rows; ++row) session->fill(row, window(order.next() % (held - length)));
     const auto loss = session->run(true, seed + static_cast<std::uint64_t>(step));
     if (!loss) return failed(loss.error());
-    if (step % std::max<std::int64_t>(1, number("print")) == 0 || step + 1 == number("steps"))
+    if (step % number("print") == 0 || step + 1 == number("steps"))
       std::cout << "step " << step << ": loss " << *loss << std::endl;
   }
 

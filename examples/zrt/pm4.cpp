@@ -8,8 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 
 namespace program {
 namespace {

@@ -522,6 +522,8 @@ TEST_F(Program, TheTrainingExampleReachesPyTorchsLosses) {
     EXPECT_NEAR(losses[i], expected["losses"][i].get<double>(), 1e-4) << i;
   EXPECT_NEAR(losses.back(), expected["held_out"].get<double>(), 1e-4);
   EXPECT_EQ(run_program("train", {ZRT_SOURCE_DIR "/LICENSE", "steps"}).status, 2);
+  for (const char* const none : {"batch=0", "length=0", "width=-8", "print=0", "rate=nan", "seed=1e30"})
+    EXPECT_EQ(run_program("train", {ZRT_SOURCE_DIR "/LICENSE", none}).status, 2) << none;
 }
 
 TEST(Readme, ShowsTheExampleAsItIs) {
