@@ -2,7 +2,7 @@
 // kernels/pm4/embedding.cl: rows of a table of f32, f16, Q8_0, Q4_0, Q4_K or Q6_K values.
 //
 // Grid: (ceil(cols / 256), tokens). An id outside the table sets *fault and reads row 0, as the op does.
-#include "place.h"
+#include "units.h"
 
 ZRT_INLINE uint row_of(global const int* ids, global uint* fault, uint rows) {
   const uint id = (uint)ids[group_y()];
@@ -34,7 +34,8 @@ embedding_q8_0(global const int* ids, global const char* q, global const half* d
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
   if (i >= cols) return;
-  const float value = (float)q[(ulong)row * cols + i] * (float)d[((ulong)row * cols + i) / 32];
+  const ulong place = block_place(UNIT_Q8_0, row, i / 32, cols / 32);
+  const float value = (float)q[place * 32 + i % 32] * (float)d[((ulong)row * cols + i) / 32];
   y[(ulong)group_y() * cols + i] = value * scale;
 }
 
@@ -46,7 +47,7 @@ embedding_q4_0(global const int* ids, global const uchar* q, global const half* 
   const uint row = row_of(ids, fault, rows);
   if (i >= cols) return;
   const ulong block = ((ulong)row * cols + i) / 32;
-  const uint byte = q[block * 16 + i % 16];
+  const uint byte = q[block_place(UNIT_Q4_0, row, i / 32, cols / 32) * 16 + i % 16];
   const int value = (int)(i % 32 < 16 ? byte & 15 : byte >> 4) - 8;
   y[(ulong)group_y() * cols + i] = (float)value * (float)d[block] * scale;
 }

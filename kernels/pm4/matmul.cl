@@ -11,6 +11,7 @@
 #include "dot4.h"
 #include "factors.h"
 #include "tile.h"
+#include "units.h"
 
 #define WAVES 4
 #define TILES 4
@@ -109,8 +110,13 @@ typedef struct {
 
 ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint which) {
   const uint offset = run_offset();
-  if (type == q8_0) return *(global const Words*)(m.q + row * m.cols + at + part * 32 + which * 16 + offset);
-  if (type == q4_0) return *(global const Words*)(m.q + (row * m.cols + at) / 2 + (part + which) * 16 + offset);
+  if (!is_k(type)) {
+    // The two parts of Q4_0 lie side by side, as the first is an even one.
+    const uint size = type == q8_0 ? 32 : 16;
+    global const char* group = m.q + (row / 8 * (m.cols / 32) + at / 32) * 8 * size;
+    const uint place = place_in_group(type == q8_0 ? UNIT_Q8_0 : UNIT_Q4_0, (uint)row % 8, part, (m.cols - at) / 32);
+    return *(global const Words*)(group + (place * size + which * 16 + offset));
+  }
   const ulong block = row * (m.cols / 256) + at / 256;
   if (type == q4_k) return *(global const Words*)(m.q + block * 128 + part / 2 * 32 + which * 16 + offset);
   // Of the four parts of half a block, two are in the low halves of 64 bytes and two in the high ones.

@@ -2,18 +2,19 @@
 // kernels/pm4/matvec_blocks.cl: a Q8_0 or Q4_0 matrix times rounded activations, for generated tokens.
 //
 // The matrix lies in two parts, so that loads are whole and aligned: q, 32 signed bytes or 16 bytes of halves of each
-// block [rows][cols / 32][32 or 16], and d, the scales in f16 [rows][cols / 32]. Activations are
+// block, placed as units.h says, and d, the scales in f16 [rows][cols / 32]. Activations are
 // round_activation_q8_32's: xq [tokens][cols], xd [tokens][cols / 32].
 //
 // Grid: (ceil(rows / R), ceil(tokens / 8)), R being 32 for narrow rows, below 2048 columns, so that a wave has enough to
 // do, and else 16. A wave loads its weights once and multiplies them with up to eight tokens. Eight rows are a group;
-// four neighbours share one of its rows, so that a load takes 64 contiguous bytes of each.
+// four neighbours share one of its rows, so that a load takes one unit of all of them.
 //
 // Canonical: the order `blocks`. Sums of blocks are exact; the chain over a row's blocks is that of its four lanes, which
 // have it in step and exchange the sums. Only the weights' scales, which lie too close for lanes that share rows, and a
 // token's chains between steps go through local memory.
 #include "dot4.h"
 #include "rows.h"
+#include "units.h"
 
 #define NARROW 2048
 #define TOKENS 8
@@ -72,14 +73,20 @@ ZRT_INLINE void take_blocks(const enum Type type, const uint groups, const uint 
   const uint lanes = type == q8_0 ? 2 : 1, lane = lane_id() % 4;
   const uint bytes = type == q8_0 ? m.cols : m.cols / 2, block_bytes = type == q8_0 ? 32 : 16;
   const bool has = lane < blocks * lanes;
+  uint offset = lane_id() * 16;
+  if (blocks * lanes < 4) {
+    // Only where rows end so: not once for all.
+    __asm("" : "+v"(offset) : "s"(block));
+    offset = offset / 64 * (blocks * block_bytes) + lane * 16;
+  }
   uint4 w[4][GROUPS];
 #pragma unroll
   for (uint g = 0; g < groups; ++g) {
-    global const char* q = m.q + (ulong)g * 8 * bytes + block * block_bytes;
+    global const char* q = m.q + (ulong)g * 8 * bytes + block * (block_bytes * 8);
     ZRT_UNIFORM(q);
 #pragma unroll
     for (uint i = 0; i < steps; ++i)
-      w[i][g] = has ? *(global const uint4*)(q + (lane_id() / 4 * bytes + lane * 16) + i * 64) : (uint4)0;
+      w[i][g] = has ? *(global const uint4*)(q + offset + i * 512) : (uint4)0;
   }
 #pragma unroll 1
   for (uint t = 0; t < m.tokens; ++t) {

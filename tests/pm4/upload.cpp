@@ -48,16 +48,22 @@ TEST(Upload, EveryBitOfAMatrixHasAPlaceOfItsOwn) {
 }
 
 TEST(Upload, PartsFollowEachOtherAtWholeLines) {
+  // Five rows are a group of eight, of three blocks: 768 bytes, and 30 of scales.
   const auto q8 = pm4::upload_of(DType::q8_0)->places(5, 96);
   ASSERT_TRUE(q8.has_value());
-  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 512}));
-  EXPECT_EQ(q8->bytes, 768u);
+  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 768}));
+  EXPECT_EQ(q8->bytes, 1024u);
   // Nine rows are two groups of eight, of three blocks: 96 bytes.
   const auto q6 = pm4::upload_of(DType::q6_k)->places(9, 768);
   ASSERT_TRUE(q6.has_value());
   EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 3584, 3584 + 1792, 3584 + 1792 + 768}));
   EXPECT_EQ(q6->bytes, q6->offset[3] + 256);
   EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[3].index(9, 2, 3), 8u * 3 + 2 * 8 + 1);
+  // Seven blocks of a row of Q4_0: four side by side, then two, then one.
+  const pm4::UploadPart& halves = pm4::upload_of(DType::q4_0)->parts[0];
+  constexpr std::uint64_t group = 8 * 7;
+  for (const auto& [block, index] : {std::pair{0u, 4u}, {3u, 7u}, {4u, 32u + 2}, {5u, 32u + 3}, {6u, 32u + 16 + 1}})
+    EXPECT_EQ(halves.index(9, block, 7), group + index) << block;
   EXPECT_EQ(pm4::upload_of(DType::si32), nullptr);
   EXPECT_EQ(pm4::upload_of(DType::f32)->places(0xffffffffu, 0xffffffffu).error().code(), Errc::size_overflow);
 }

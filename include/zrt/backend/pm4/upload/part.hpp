@@ -19,17 +19,25 @@ inline constexpr std::uint64_t kPartAlignment = 256;
 
 /// One part of a matrix: `block_bytes` of each block, in an order of their own.
 ///
-/// Blocks lie [rows / interleave][blocks of a row][interleave]: rows come in groups of `interleave`, so
-/// that what one wave loads of its rows is one run of bytes. What fills up the last group is never used.
+/// Blocks lie [rows / interleave][blocks of a row / together][interleave][together]: rows come in groups of
+/// `interleave`, and of each as many blocks side by side as a wave loads at once, so that what it loads of its rows is one
+/// run of bytes. Where a row ends with fewer blocks, they come in powers of two, the larger first. What fills up the last
+/// group is never used.
 struct UploadPart {
   std::string_view name;
   std::uint32_t block_bytes = 0;
   std::uint32_t interleave = 1;
+  std::uint32_t together = 1;  ///< a power of two
 
   /// Where block `block` of row `row` is, in blocks.
   [[nodiscard]] constexpr std::uint64_t index(std::uint32_t row, std::uint32_t block,
                                               std::uint32_t blocks) const noexcept {
-    return (std::uint64_t{row / interleave} * blocks + block) * interleave + row % interleave;
+    std::uint32_t width = together, first = block - block % together;
+    while (first + width > blocks) {
+      width /= 2;
+      if (block >= first + width) first += width;
+    }
+    return (std::uint64_t{row / interleave} * blocks + first) * interleave + row % interleave * width + block - first;
   }
   /// Bytes of the part of a matrix of `rows` times `blocks` blocks.
   [[nodiscard]] constexpr CheckedSize bytes(std::uint32_t rows, std::uint32_t blocks) const noexcept {

@@ -6,10 +6,10 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// q is what stands behind the scale of each block, d the scales in f16.
+/// q is what stands behind the scale of each block, 64 bytes of each of the eight rows of a wave; d the scales in f16.
 template <> struct Upload<DType::q8_0> {
   static constexpr DType kDType = DType::q8_0;
-  static constexpr std::array<UploadPart, 2> kParts{{{"q", 32}, {"d", 2}}};
+  static constexpr std::array<UploadPart, 2> kParts{{{"q", 32, 8, 2}, {"d", 2}}};
 
   static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
     for (std::size_t i = 0; i < 32; ++i) to[0][i] = block[2 + i];
