@@ -16,10 +16,11 @@ using zrt::Result;
 using zrt::test::Words;
 
 constexpr std::uint64_t kCode = 0x100000, kArguments = 0x200000, kIn = 0x300000, kMiddle = 0x400000, kOut = 0x500000;
-constexpr std::uint64_t kFence = 0x600000;
+constexpr std::uint64_t kFence = 0x600000, kBar = 0x700000;
 constexpr std::uint32_t kCount = 40;
 
-/// Code that came through the BAR, arguments, inputs and results in the host's memory, and memory of the card between.
+/// Code that came through the BAR, arguments, inputs and results in the host's memory, and memory of the card between,
+/// which the host sees or not.
 template <class Target> class Machine {
  public:
   Machine() : code_(zrt::test::scaled_add(std::string(Target::name), descriptor_).value()) {
@@ -34,6 +35,7 @@ template <class Target> class Machine {
     map(kMiddle, middle_, writable, HostView::none);
     map(kOut, out_, writable, HostView::memory);
     map(kFence, fence_, writable, HostView::memory);
+    map(kBar, bar_, writable, HostView::bar);
     for (std::uint32_t i = 0; i < kCount; ++i)
       zrt::write_little(in_.data() + std::size_t{4} * i, std::bit_cast<std::uint32_t>(static_cast<float>(i)));
     arguments(0, kMiddle, kIn, kIn);
@@ -84,11 +86,12 @@ template <class Target> class Machine {
     return std::bit_cast<float>(zrt::read_little<std::uint32_t>(out_.data() + 4 * i));
   }
   std::vector<std::byte>& in() { return in_; }
+  std::vector<std::byte>& bar() { return bar_; }
 
  private:
   KernelDescriptor descriptor_{};
   std::vector<std::byte> code_, arguments_ = std::vector<std::byte>(4096), in_ = arguments_, middle_ = arguments_,
-                                out_ = arguments_, fence_ = arguments_;
+                                out_ = arguments_, fence_ = arguments_, bar_ = arguments_;
   AddressSpace space_{};
   CommandProcessor queue_{space_, kTargetFacts<Target>};
 };
@@ -231,6 +234,38 @@ TEST(Coherence, WhatTheHostWritesIsSeenBehindAnAcquire) {
   const std::string scalar = m.run(Words(again.begin() + acquire, again.end()));
   EXPECT_TRUE(holds(scalar, "dispatch 6 reads 0x200040, which the host wrote: ACQUIRE_MEM with GLK_INV is missing"))
       << scalar;
+}
+
+TEST(Coherence, WhatTheHostWritesOverTheGpusWordsIsTheHosts) {
+  for (const bool behind_another : {false, true}) {
+    SCOPED_TRACE(behind_another);
+    Machine<Gfx1201> m;
+    m.arguments(0, kBar, kIn, kIn);
+    m.arguments(1, kOut, kBar, kIn);
+    ASSERT_EQ(m.run(join(m.barrier(), m.dispatch(0), m.fence())), "");
+    ASSERT_EQ(m.run(join(m.dispatch(1), m.fence())), "") << "the GPU's own words are in no cache of the host";
+    if (behind_another) {
+      ASSERT_EQ(m.run(m.barrier()), "");
+    }
+    m.bar()[4] ^= std::byte{1};
+    const std::string found = m.run(join(m.dispatch(1), m.fence()));
+    EXPECT_TRUE(holds(found, "reads 0x700004, which the host wrote: the flush of the host data path")) << found;
+    EXPECT_EQ(m.run(join(m.barrier(), m.dispatch(1), m.fence())), "");
+  }
+}
+
+TEST(Coherence, PacketsThatWriteTheL2AloneAreReleasedToo) {
+  constexpr std::array<std::uint32_t, 1> data{7};
+  for (const WriteTo to : {WriteTo::memory, WriteTo::l2}) {
+    Machine<Gfx1201> m;
+    const Words write = m.words([&](auto& w) { w.add(WriteData{.address = kBar, .data = data, .to = to}); });
+    EXPECT_EQ(m.run(write),
+              to == WriteTo::memory
+                  ? ""
+                  : "the host cannot see what WRITE_DATA wrote to the memory at 0x700000: RELEASE_MEM with "
+                    "GL2_WB is missing behind it");
+    EXPECT_EQ(m.run(join(write, m.fence())), "");
+  }
 }
 
 TEST(Coherence, PacketsAreWritersAndReadersToo) {

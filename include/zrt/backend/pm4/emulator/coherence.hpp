@@ -35,16 +35,23 @@ class Coherence {
 
   /// The host has published packets: finds what it wrote before, and takes every fence so far as seen by it.
   [[nodiscard]] Result<void> publish(const AddressSpace& memory) noexcept {
-    const std::uint32_t before = published_;
     if (auto r = next_moment(); !r) return r;
     published_ = now_;
     if (released_ > completed_) completed_ = released_;
     if (auto r = adopt(memory); !r) return r;
     for (const Region& region : memory.regions()) {
       if (region.host == HostView::none) continue;
-      if (auto r = regions_[region.id].stamps.find_host_writes(host_stamp(region), before, allocator_); !r) return r;
+      if (auto r = regions_[region.id].stamps.find_host_writes(host_stamp(region), allocator_); !r) return r;
     }
     return {};
+  }
+
+  /// The queue has executed what it could: what is written from now on the host writes, until the queue goes on.
+  void rest(const AddressSpace& memory) noexcept {
+    for (const Region& region : memory.regions())
+      if (RegionStamps* const stamps = region.host == HostView::none ? nullptr : find(&region))
+        stamps->follow_gpu(rested_);
+    rested_ = now_;
   }
 
   // --- packets ---
@@ -86,9 +93,9 @@ class Coherence {
                                           std::string_view packet) const noexcept {
     return check_fetched(memory.find(address, bytes), address, bytes, packet);
   }
-  /// A packet writes memory. Errors: an earlier dispatch may still write there, out_of_memory.
+  /// A packet writes memory, or only the L2. Errors: an earlier dispatch may still write there, out_of_memory.
   [[nodiscard]] Result<void> packet_writes(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
-                                           std::string_view packet) noexcept {
+                                           std::string_view packet, bool into_l2) noexcept {
     const Region* const region = memory.find(address, bytes);
     if (auto r = check_finished(region, address, bytes, packet, " writes "); !r) return r;
     RegionStamps* const stamps = find(region);
@@ -98,6 +105,8 @@ class Coherence {
     const WriteStamp stamp(Writer::packet, now_);
     stamps->put((address - region->address) / 4, (bytes + 3) / 4, stamp);
     stamps->note(stamp);
+    // The host's own memory is mapped past the L2.
+    if (into_l2 && region->host == HostView::bar) unreleased_ = {address, now_, packet};
     return {};
   }
 
@@ -124,7 +133,7 @@ class Coherence {
     for (Followed& f : regions_) {
       if (f.written == 0) continue;
       f.stamps.note(running_);
-      if (f.stamps.region().host != HostView::none) unreleased_ = {f.stamps.region().address, now_};
+      if (f.stamps.region().host != HostView::none) unreleased_ = {f.stamps.region().address, now_, {}};
     }
   }
   /// Whether a read of that region needs a look at its words; cheap.
@@ -172,12 +181,17 @@ class Coherence {
 
   // --- the host ---
 
-  /// The host may read everything that it can see. Errors: Errc::spec_violation, which names the dispatch and region.
+  /// The host may read everything that it can see. Errors: Errc::spec_violation, which names the writer and region.
   [[nodiscard]] Result<void> check_released() const noexcept {
     if (unreleased_.moment == 0) return {};
-    return fail(Errc::spec_violation, "the host cannot see what dispatch ", number_of(unreleased_.moment),
-                " wrote to the memory at ", hex(unreleased_.address).view(),
-                ": RELEASE_MEM with GL2_WB is missing behind it");
+    auto error = Error::of(Errc::spec_violation, "the host cannot see what ");
+    if (unreleased_.packet.empty())
+      error.append("dispatch ").append(number_of(unreleased_.moment));
+    else
+      error.append(unreleased_.packet);
+    error.append(" wrote to the memory at ").append(hex(unreleased_.address).view());
+    error.append(": RELEASE_MEM with GL2_WB is missing behind it");
+    return std::unexpected<Error>(error);
   }
 
  private:
@@ -193,6 +207,11 @@ class Coherence {
   struct Released {
     std::uint64_t address = 0;
     std::uint32_t moment = 0;
+  };
+  struct Unreleased {
+    std::uint64_t address = 0;
+    std::uint32_t moment = 0;
+    std::string_view packet{};  ///< its name; none where it was a dispatch
   };
   struct Numbered {
     std::uint32_t moment = 0;
@@ -288,12 +307,13 @@ class Coherence {
   std::array<std::array<std::uint32_t, kWriters>, kCaches> visible_{};
   std::uint32_t now_ = 0;
   std::uint32_t published_ = 0;
+  std::uint32_t rested_ = 0;
   std::uint32_t completed_ = 0;  ///< dispatches up to this moment have ended
   std::uint32_t released_ = 0;
   std::uint32_t host_data_path_ = 0;
   std::uint32_t fetched_ = 0;  ///< packets see what the host wrote by the BAR up to this moment
   WriteStamp running_{};
-  Released unreleased_{};
+  Unreleased unreleased_{};
   std::array<Released, 16> releases_{};
   std::uint32_t next_release_ = 0;
   std::array<Numbered, 256> recent_{};

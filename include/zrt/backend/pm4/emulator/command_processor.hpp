@@ -63,21 +63,8 @@ class CommandProcessor {
   /// Errc::spec_violation for memory and for a missing barrier; limit_exceeded for chains without end; unimplemented.
   template <class Run>
   [[nodiscard]] Result<std::size_t> advance(Span<const std::uint32_t> ring, Run&& dispatch) noexcept {
-    packets_left_ = kMostPackets;
-    waiting_ = false;
-    fault_ = {};
-    if (auto r = run_buffer(dispatch); !r) return pass(r);
-    PacketReader reader(ring, generation_, Place::ring);
-    std::size_t done = 0;
-    while (!waiting_ && !reader.done()) {
-      const auto packet = reader.next();
-      if (!packet) return pass(packet);
-      if (auto r = execute(*packet, Place::ring, dispatch); !r) return pass(r);
-      // An indirect buffer is left where it waits; the ring's own wait is read again.
-      if (waiting_ && packet->kind != &kIndirectBuffer) break;
-      done = reader.offset();
-      if (packet->kind == &kReleaseMem) break;
-    }
+    const auto done = execute_ring(ring, dispatch);
+    coherence_.rest(memory_);
     return done;
   }
 
@@ -111,6 +98,25 @@ class CommandProcessor {
   [[nodiscard]] const QueueCounters& counters() const noexcept { return counters_; }
 
  private:
+  template <class Run>
+  [[nodiscard]] Result<std::size_t> execute_ring(Span<const std::uint32_t> ring, Run& dispatch) noexcept {
+    packets_left_ = kMostPackets;
+    waiting_ = false;
+    fault_ = {};
+    if (auto r = run_buffer(dispatch); !r) return pass(r);
+    PacketReader reader(ring, generation_, Place::ring);
+    std::size_t done = 0;
+    while (!waiting_ && !reader.done()) {
+      const auto packet = reader.next();
+      if (!packet) return pass(packet);
+      if (auto r = execute(*packet, Place::ring, dispatch); !r) return pass(r);
+      // An indirect buffer is left where it waits; the ring's own wait is read again.
+      if (waiting_ && packet->kind != &kIndirectBuffer) break;
+      done = reader.offset();
+      if (packet->kind == &kReleaseMem) break;
+    }
+    return done;
+  }
   /// The rest of the indirect buffer and of its chain.
   template <class Run> [[nodiscard]] Result<void> run_buffer(Run& dispatch) noexcept {
     while (!waiting_ && buffer_at_ < buffer_.size()) {
@@ -299,7 +305,8 @@ class CommandProcessor {
                                    std::uint64_t bytes) noexcept {
     const auto at = memory_.at(address, bytes, Permission::write, &fault_.access);
     if (!at) return pass(at);
-    if (auto r = coherence_.packet_writes(memory_, address, bytes, packet.kind->name); !r) return r;
+    const bool into_l2 = packet.get("DST_SEL") == (packet.kind == &kReleaseMem ? 1 : 2);
+    if (auto r = coherence_.packet_writes(memory_, address, bytes, packet.kind->name, into_l2); !r) return r;
     if (bytes == 8)
       write_little(*at, value);
     else

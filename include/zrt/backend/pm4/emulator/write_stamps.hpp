@@ -36,7 +36,7 @@ class WriteStamp {
   std::uint32_t bits_ = 0;
 };
 
-/// The stamps of one region, a word of 32 bits each, and what of it the host had written when it last published.
+/// The stamps of one region, a word of 32 bits each, and what it held when the host last published or the GPU last wrote.
 ///
 /// Words that were never stamped have the stamp of the region's first sight. Workers of one dispatch stamp at once, all
 /// with the same stamp; everything else is for one thread.
@@ -81,9 +81,8 @@ class RegionStamps {
     if (stamp.moment() > newest) newest = stamp.moment();
   }
 
-  /// Stamps what differs from the last time and what the GPU has not written since moment `before`.
-  [[nodiscard]] Result<void> find_host_writes(WriteStamp host, std::uint32_t before,
-                                              const Allocator& allocator) noexcept {
+  /// Stamps what differs from the last time, which follow_gpu() has kept up with the GPU.
+  [[nodiscard]] Result<void> find_host_writes(WriteStamp host, const Allocator& allocator) noexcept {
     const Span<std::byte> now = region_.bytes;
     if (last_.size() == 0) {
       auto memory = Buffer::zeroed(allocator, now.size());
@@ -92,25 +91,44 @@ class RegionStamps {
       std::memcpy(last_.data(), now.data(), now.size());
       return {};
     }
+    if (!differs()) return {};
+    if (auto r = make_words(allocator); !r) return r;
+    each_difference([&](std::uint64_t word) {
+      put(word, 1, host);
+      return true;
+    });
+    note(host);
+    return {};
+  }
+  /// Takes what the GPU has written behind moment `before` as known: what differs then is the host's.
+  void follow_gpu(std::uint32_t before) noexcept {
+    if (last_.size() == 0) return;
+    if (newest(Writer::dispatch) <= before && newest(Writer::packet) <= before) return;
+    each_difference([&](std::uint64_t word) {
+      const WriteStamp stamp = at(word);
+      const bool of_gpu = stamp.writer() == Writer::dispatch || stamp.writer() == Writer::packet;
+      return of_gpu && stamp.moment() > before;
+    });
+  }
+
+ private:
+  [[nodiscard]] bool differs() const noexcept {
+    return region_.bytes.size() != 0 && std::memcmp(region_.bytes.data(), last_.data(), region_.bytes.size()) != 0;
+  }
+  /// Calls `takes(word)` for each word that differs from the last time; where it says so the word is known from now on.
+  template <class Takes> void each_difference(Takes&& takes) noexcept {
+    const Span<std::byte> now = region_.bytes;
     constexpr std::size_t block = 4096;
     for (std::size_t from = 0; from < now.size(); from += block) {
       const std::size_t bytes = now.size() - from < block ? now.size() - from : block;
       if (std::memcmp(now.data() + from, last_.data() + from, bytes) == 0) continue;
-      if (auto r = make_words(allocator); !r) return r;
       for (std::size_t at = from; at < from + bytes; at += 4) {
-        const std::size_t word = now.size() - at < 4 ? now.size() - at : 4;
-        if (std::memcmp(now.data() + at, last_.data() + at, word) == 0) continue;
-        const WriteStamp stamp = this->at(at / 4);
-        const bool of_gpu = stamp.writer() == Writer::dispatch || stamp.writer() == Writer::packet;
-        if (!of_gpu || stamp.moment() <= before) put(at / 4, 1, host);
+        const std::size_t size = now.size() - at < 4 ? now.size() - at : 4;
+        if (std::memcmp(now.data() + at, last_.data() + at, size) == 0 || !takes(std::uint64_t{at / 4})) continue;
+        std::memcpy(last_.data() + at, now.data() + at, size);
       }
-      note(host);
-      std::memcpy(last_.data() + from, now.data() + from, bytes);
     }
-    return {};
   }
-
- private:
   [[nodiscard]] std::size_t word_count() const noexcept { return (region_.bytes.size() + 3) / 4; }
 
   std::uint64_t serial_ = 0;
