@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/pm4/ring.cpp: packets survive the end of the ring at every phase, and a full ring is an error.
+// tests/pm4/ring.cpp: packets survive the end of the ring at every phase, a full ring is an error, and what is published is
+// stored in the order that a card needs.
 // test-set: smoke
 #include <zrt/backend/pm4/decode.hpp>
 #include <zrt/backend/pm4/dispatch.hpp>
@@ -7,7 +8,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstring>
 #include <pm4/stream_cases.hpp>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 namespace ring_test {
 namespace {
@@ -106,6 +113,96 @@ TEST(Ring, ShowsOnlyWhatIsStillThere) {
   EXPECT_EQ(words, (Words{44, 45, 46, 47}));
   EXPECT_EQ(device.ring.copy_from(298, words), 2u);
   EXPECT_EQ(device.ring.copy_from(300, words), 0u);
+}
+
+/// Two pages that trap when they are stored to, the write pointer's and the doorbell's, and what was there at each trap.
+struct Traps {
+  struct Trap {
+    const std::uint64_t* page = nullptr;
+    const std::uint8_t* code = nullptr;  ///< the instruction that stores
+    bool packets_there = false;
+    std::uint64_t other = 0;  ///< the write pointer, where the doorbell is rung and that page is open
+  };
+  static constexpr std::size_t kPage = 4096;
+
+  std::uint64_t* pointer = map();
+  std::uint64_t* doorbell = map();
+  std::span<const std::uint32_t> expected{}, memory{};
+  std::array<Trap, 4> hit{};
+  std::size_t hits = 0;
+
+  static std::uint64_t* map() {
+    void* const page = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(page);
+  }
+  void close() {
+    munmap(pointer, kPage);
+    munmap(doorbell, kPage);
+  }
+};
+Traps* traps = nullptr;
+
+extern "C" void take_trap(int, siginfo_t* info, void* context) {
+  auto* const page = static_cast<std::uint64_t*>(info->si_addr);
+  if (traps->hits == traps->hit.size() || (page != traps->pointer && page != traps->doorbell)) _exit(99);
+  Traps::Trap& t = traps->hit[traps->hits++];
+  t.page = page;
+#if defined(__x86_64__)
+  t.code = reinterpret_cast<const std::uint8_t*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#else
+  (void)context;
+#endif
+  t.packets_there = std::memcmp(traps->memory.data(), traps->expected.data(), traps->expected.size_bytes()) == 0;
+  if (page == traps->doorbell && traps->hits > 1) t.other = *traps->pointer;
+  if (mprotect(page, Traps::kPage, PROT_READ | PROT_WRITE) != 0) _exit(99);
+}
+
+/// Whether code has an instruction that waits for the stores before it: mfence, or a locked one on the stack.
+[[maybe_unused]] bool has_fence(const std::uint8_t* from, const std::uint8_t* end) {
+  constexpr std::array<std::uint8_t, 3> mfence{0x0f, 0xae, 0xf0}, locked{0xf0, 0x48, 0x83},
+      locked_word{0xf0, 0x83, 0x0c};
+  for (const auto& wanted : {mfence, locked, locked_word})
+    if (std::search(from, end, wanted.begin(), wanted.end()) != end) return true;
+  return false;
+}
+
+TEST(Ring, PublishesPacketsThenThePointerThenTheDoorbellWithAFenceBetween) {
+  Traps t;
+  ASSERT_TRUE(t.pointer != nullptr && t.doorbell != nullptr);
+  Words memory(kDwords);
+  const Words sent = submission(7);
+  t.expected = sent;
+  t.memory = memory;
+  traps = &t;
+  struct sigaction action{}, before{};
+  action.sa_sigaction = take_trap;
+  action.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(sigaction(SIGSEGV, &action, &before), 0);
+  auto ring = Ring::over(memory, t.pointer, t.doorbell);
+  const bool written = ring && ring->write(sent);
+  if (written) ring->publish();
+  ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+  traps = nullptr;
+  ASSERT_TRUE(written);
+  ASSERT_EQ(t.hits, 2u);
+  EXPECT_EQ(t.hit[0].page, t.pointer) << "the pointer comes before the doorbell";
+  EXPECT_EQ(t.hit[1].page, t.doorbell);
+  EXPECT_TRUE(t.hit[0].packets_there && t.hit[1].packets_there);
+  EXPECT_EQ(t.hit[1].other, sent.size());
+  EXPECT_EQ(*t.doorbell, sent.size());
+#if defined(__x86_64__)
+  // The code may be inlined here or stand by itself; either way the fence before the pointer is close to it, but for the
+  // checks of sanitizers.
+#if defined(__has_feature)
+  constexpr std::ptrdiff_t near = __has_feature(address_sanitizer) ? 512 : 64;
+#else
+  constexpr std::ptrdiff_t near = 64;
+#endif
+  EXPECT_TRUE(has_fence(t.hit[0].code - near, t.hit[0].code));
+  ASSERT_LT(t.hit[0].code, t.hit[1].code);
+  EXPECT_TRUE(has_fence(t.hit[0].code, t.hit[1].code));
+#endif
+  t.close();
 }
 
 TEST(Ring, IsAPowerOfTwo) {
