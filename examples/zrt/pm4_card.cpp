@@ -114,8 +114,12 @@ int pm4_memtest(const Pm4CardOptions& o) {
            std::to_string(counts->submissions) + " submissions, " + std::to_string(counts->refused) +
            " times out of memory; every byte of video memory is back\n";
   }
-  if ((*card)->modelled() != nullptr && !(*card)->modelled()->model().live().none())
-    return failed("the modelled process still holds something");
+  if ((*card)->modelled() != nullptr) {
+    const zrt::pm4::emulator::EmulatedOs& model = (*card)->modelled()->model();
+    if (!model.live().none()) return failed("the modelled process still holds something");
+    if (const auto report = model.queues(); !report.stopped().empty())
+      return failed("a modelled queue stopped: " + std::string(report.stopped()));
+  }
   if (!print(text)) return cannot_write("stdout");
   return kOk;
 }

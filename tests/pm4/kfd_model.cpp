@@ -362,6 +362,12 @@ TEST(KfdTopology, IsReadAsItIsWritten) {
   EXPECT_EQ(node->cwsr_size, 0x2bea000u);
   EXPECT_EQ(node->ctl_stack_size, 0xa000u);
   EXPECT_TRUE(os.live().none());
+  EmulatedOs second({.beside_closed = true});
+  const auto behind = kfd::find_node(second);
+  ASSERT_TRUE(behind) << text(behind) << ": a GPU of somebody else's hides none";
+  EXPECT_EQ(behind->index, 2u);
+  EXPECT_NE(second.refusal().find("may not use the GPU"), std::string_view::npos) << second.refusal();
+  EXPECT_TRUE(second.live().none());
   kfd::Node parsed;
   EXPECT_TRUE(kfd::parse_properties("simd_count 4294967295\n\nunknown x\nnum_xcc 2", parsed));
   EXPECT_EQ(parsed.simd_count, 0xffffffffu);

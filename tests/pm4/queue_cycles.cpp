@@ -47,6 +47,7 @@ TYPED_TEST(QueueCycles, GiveEverythingBackWhicheverCallFails) {
   std::uint64_t calls = 0;
   ASSERT_TRUE(open_all<TypeParam>(whole, calls));
   EXPECT_TRUE(whole.live().none());
+  EXPECT_EQ(whole.queues().stopped(), "") << "a queue goes before its buffers";
   ASSERT_GT(calls, 30u);
   std::size_t refused = 0, interrupted = 0;
   for (std::uint64_t number = 1; number <= calls; ++number)
@@ -57,6 +58,7 @@ TYPED_TEST(QueueCycles, GiveEverythingBackWhicheverCallFails) {
       std::uint64_t made = 0;
       const auto opened = open_all<TypeParam>(os, made);
       EXPECT_TRUE(os.live().none()) << number << ' ' << error << ' ' << text(opened) << ' ' << os.refusal();
+      EXPECT_EQ(os.queues().stopped(), "") << number << ' ' << error;
       if (opened) {
         interrupted += error == EINTR || error == EAGAIN;
         continue;

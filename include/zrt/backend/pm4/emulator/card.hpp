@@ -52,8 +52,9 @@ struct Card {
   std::uint32_t render_minor = 128;
   std::uint64_t video_bytes = std::uint64_t{1} << 30;
   bool large_bar = true;
-  bool has_kfd = true;      ///< the kernel has /dev/kfd and its topology
-  bool user_queues = true;  ///< the driver's parameter user_queue allows them, where the kernel has them
+  bool beside_closed = false;  ///< node 1 of the topology is a GPU that the process may not use, and node 2 is the card
+  bool has_kfd = true;         ///< the kernel has /dev/kfd and its topology
+  bool user_queues = true;     ///< the driver's parameter user_queue allows them, where the kernel has them
   KernelVersion kernel = kLinux6_12;
   std::uint32_t eop_bytes = 4096;  ///< that the firmware wants of a user queue's EOP buffer
   SaveArea other_save_area{};      ///< in place of that of kSaveAreas
@@ -66,7 +67,7 @@ struct Card {
     return {};
   }
   [[nodiscard]] constexpr kfd::Node node() const noexcept {
-    kfd::Node node{.index = 1,
+    kfd::Node node{.index = beside_closed ? 2u : 1u,
                    .gpu_id = gpu_id,
                    .simd_count = compute_units * 2,
                    .simd_per_cu = 2,
@@ -84,15 +85,24 @@ struct Card {
   }
 };
 
-/// Writes the file of that name in a node's folder: node 0 is the processor, node 1 the card. False where there is no
-/// such file.
+/// The file of a GPU in the topology that the process may open and not read.
+[[nodiscard]] constexpr bool is_closed_file(const Card& card, std::string_view name) noexcept {
+  return card.beside_closed && name == "1/gpu_id";
+}
+
+/// Writes the file of that name in a node's folder: node 0 is the processor, the card is Card::node(). False where there
+/// is no such file.
 [[nodiscard]] inline Result<bool> write_topology_file(const Card& card, std::string_view name, String& to) noexcept {
   const auto add = [&](const auto&... pieces) { return to.append(Name::of(pieces...).view()); };
   if (name == "0/gpu_id") {
     if (auto r = add("0\n"); !r) return pass(r);
     return true;
   }
-  if (name == "1/gpu_id") {
+  const kfd::Node node = card.node();
+  const Name folder = Name::of(node.index, "/");
+  const bool of_card = name.starts_with(folder.view());
+  if (of_card) name.remove_prefix(folder.view().size());
+  if (of_card && name == "gpu_id") {
     if (auto r = add(card.gpu_id, "\n"); !r) return pass(r);
     return true;
   }
@@ -100,9 +110,8 @@ struct Card {
     if (auto r = add("cpu_cores_count 16\nsimd_count 0\nmem_banks_count 1\n"); !r) return pass(r);
     return true;
   }
-  if (name != "1/properties") return false;
+  if (!of_card || name != "properties") return false;
   if (auto r = add("cpu_cores_count 0\nmem_banks_count 1\nwave_front_size 32\nlds_size_in_kb 64\n"); !r) return pass(r);
-  const kfd::Node node = card.node();
   for (const auto& property : kfd::detail::kNodeProperties) {
     const bool told = property.name != "cwsr_size" && property.name != "ctl_stack_size";
     if (!told && !card.kernel.tells_save_sizes) continue;

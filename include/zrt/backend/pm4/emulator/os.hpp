@@ -83,6 +83,7 @@ class EmulatedOs {
       const auto written = write_topology_file(card_, name, file.text);
       if (!written) return refuse_(ENOMEM, written.error().text());
       if (*written) file.kind = FileKind::text;
+      if (is_closed_file(card_, name)) file.kind = FileKind::unreadable;
     }
     if (file.kind == FileKind::closed) return refuse_(ENOENT, "there is no file ", path);
     file.serial = ++opened_;
@@ -121,6 +122,8 @@ class EmulatedOs {
   [[nodiscard]] SystemValue read(int number, Span<std::byte> to) noexcept {
     if (const SystemValue r = count(); r != 0) return r;
     OpenFile* const file = find(number);
+    if (file != nullptr && file->kind == FileKind::unreadable)
+      return refuse_(EPERM, "the process may not use the GPU of file ", number);
     if (file == nullptr || file->kind != FileKind::text) return refuse_(EBADF, "file ", number, " has no text");
     std::string_view rest = file->text.view();
     rest.remove_prefix(file->at);
@@ -162,7 +165,8 @@ class EmulatedOs {
       return static_cast<SystemValue>(at);
     }
     const OpenFile* const file = find(m.file);
-    if (file == nullptr || file->kind == FileKind::text) return refuse_(EBADF, "mmap: file ", m.file);
+    if (file == nullptr || (file->kind != FileKind::calls && file->kind != FileKind::render))
+      return refuse_(EBADF, "mmap: file ", m.file);
     if (m.protection != Protection::read_write) return refuse_(EINVAL, "mmap: of a device without access");
     const bool of_gem = file->kind == FileKind::render && m.offset >= GemObjects::kOffsets;
     const bool doorbells = of_gem ? file->node->gem().are_doorbells(m.offset) : file->kind == FileKind::calls;
@@ -272,7 +276,7 @@ class EmulatedOs {
   }
 
  private:
-  enum class FileKind : std::uint8_t { closed, calls, render, text };
+  enum class FileKind : std::uint8_t { closed, calls, render, text, unreadable };
   struct OpenFile {
     explicit OpenFile(const Allocator& allocator) noexcept : text(allocator) {}
     FileKind kind = FileKind::closed;

@@ -117,19 +117,26 @@ template <OperatingSystem Os>
   }
 }
 
-/// The first GPU of the topology that zrt writes packets for.
+/// The first GPU of the topology that zrt writes packets for. One whose number may not be read is passed over: so a device
+/// cgroup closes it.
 ///
-/// Errors: Errc::unsupported_device where there is none, with the first GPU that is another; those of the files.
+/// Errors: where there is none, that of the first GPU that may not be read; else Errc::unsupported_device with the first
+/// GPU that is another; those of the files.
 template <OperatingSystem Os> [[nodiscard]] Result<Node> find_node(Os& os) noexcept {
   std::uint32_t other = 0;
+  Result<void> closed;
   std::array<char, 8192> room{};
   for (std::uint32_t index = 0;; ++index) {
     const Name id_path = Name::of(kTopologyNodes, index, "/gpu_id");
     const auto id_file =
         index == 0 ? File<Os>::open(os, id_path.view(), false) : File<Os>::open_if_there(os, id_path.view(), false);
     if (id_file && !id_file->is_open()) break;  // nodes are numbered without gaps
+    if (!id_file) return pass(id_file);
     const auto id = read_text(os, id_file, id_path.view(), room);
-    if (!id) return pass(id);
+    if (!id) {
+      if (closed) closed = pass(id);
+      continue;
+    }
     Node node{.index = index};
     const auto gpu_id = detail::parse_number(id->substr(0, id->find('\n')), "gpu_id");
     if (!gpu_id) return pass(gpu_id);
@@ -142,6 +149,7 @@ template <OperatingSystem Os> [[nodiscard]] Result<Node> find_node(Os& os) noexc
     if (find_target_version(node.gfx_target_version) != nullptr) return node;
     if (other == 0) other = node.gfx_target_version;
   }
+  if (!closed) return pass(closed);
   if (other != 0)
     return fail(Errc::unsupported_device,
                 "no GPU of RDNA3 or RDNA4 in the topology; there is one with "
