@@ -231,6 +231,13 @@ TEST(OnnxReader, ListsThatExportersComputeAreKnown) {
                              node("Transpose", {"c"}, {"t"}, {integers("perm", {2, 0, 1})}) +
                              node("Reshape", {"t", "flat"}, {"s"}) + node("ConstantOfShape", {"s"}, {"z"});
   EXPECT_EQ(extents_of(turned), (std::vector<std::int64_t>{5, 7, 2, 4, 3, 6}));
+  // repeat_interleave: counts that are spread, then split.
+  const std::string counts =
+      input("x", kFloat, {3, 1}) + numbers("two", {}, {2}) + numbers("n", {1}, {3}) + numbers("parts", {2}, {1, 2}) +
+      numbers("rows", {1}, {3}) + node("Expand", {"two", "n"}, {"spread"}) +
+      node("Split", {"spread", "parts"}, {"first", "others"}) +
+      node("Concat", {"others", "rows", "first"}, {"s"}, {integer("axis", 0)}) + node("Expand", {"x", "s"}, {"z"});
+  EXPECT_EQ(extents_of(counts), (std::vector<std::int64_t>{2, 2, 3, 2}));
   // Lists that do not meet.
   const auto unequal = read(model(input("x", kFloat, {2}) + numbers("a", {2}, {1, 2}) + numbers("b", {3}, {1, 2, 3}) +
                                   node("Equal", {"a", "b"}, {"z"}) + output("z")));

@@ -181,6 +181,15 @@ inline void expand(NodeCall& n) noexcept {
   for (const IntList* list : {&wanted, &from})
     for (std::size_t i = 0; i < list->size(); ++i)
       if ((*list)[i] != 1) to[rank - list->size() + i] = (*list)[i];
+  const std::int64_t count = rank == 0 ? 1 : to[0];
+  if (rank <= 1 && count >= 0 && count <= std::int64_t{IntList::kCapacity} && is_known_list(n.value(0))) {
+    const IntList x = n.ints_in(0, "x");
+    if (x.size() == 1 || x.size() == static_cast<std::size_t>(count)) {
+      IntList list;
+      for (std::int64_t i = 0; i < count; ++i) list.push(element(x, i));
+      return n.out_integers(0, list.view(), rank == 0);
+    }
+  }
   n.out(0, broadcast(n.in(0), to));
 }
 inline void tile_(NodeCall& n) noexcept { n.out(0, tile(n.in(0), n.ints_in(1, "repeats"))); }
@@ -213,11 +222,17 @@ inline void split(NodeCall& n) noexcept {
       return n.fail(Errc::shape_mismatch, "axis ", axis, " of ", shape[axis], " does not split into ", count);
     parts = IntList::of(n.outputs(), shape[axis] / count);
   }
+  const bool known = shape.size() == 1 && is_known_list(n.value(0));
   std::int64_t first = 0;
   for (std::size_t i = 0; i < parts.size() && i < n.outputs(); ++i) {
     if (parts[i] < 0 || parts[i] > shape[axis] - first)
       return n.fail(Errc::shape_mismatch, "the parts of axis ", axis, " leave its ", shape[axis], " elements");
-    n.out(i, slice_axis(x, shape, axis, first, parts[i]));
+    if (known)
+      n.out_known(i, {DType::si64, {Dim(parts[i])}},
+                  n.value(0).data.subspan(static_cast<std::size_t>(first) * sizeof(std::int64_t),
+                                          static_cast<std::size_t>(parts[i]) * sizeof(std::int64_t)));
+    else
+      n.out(i, slice_axis(x, shape, axis, first, parts[i]));
     first += parts[i];
   }
   if (first != shape[axis] || parts.size() != n.outputs())
