@@ -88,7 +88,7 @@ constexpr auto kConventions = std::to_array<Convention>({
      "is\n"
      "  rounded to a whole number, NaN counts as 0. dequantize: `(q - zero_point) * scale`, the difference exact,\n"
      "  difference and product rounded to f32 (f64 for an f64 result). requantize is quantize of dequantize in f32.\n"
-     "  Scales and zero points are both scalars, or both vectors over `axis`."},
+     "  Scales are f32 and zero points si32; both are scalars, or both vectors over `axis`."},
     {"rng_uniform, rng_normal",
      "Philox4x32-10. Element i draws the four words of counter i (low words 0 and 1) and stream (words 2 and 3) under\n"
      "  the key seed: its value depends on nothing else, on no backend. The uniform number is k / 2^p with the p "
@@ -98,8 +98,9 @@ constexpr auto kConventions = std::to_array<Convention>({
     {"scatter_add, scatter_reduce",
      "Updates apply in row-major order of `updates`, from x, so that of several replacements the last one stays; sums\n"
      "  of floats are rounded to the type once. scatter_add has XLA's dimension numbers: axis index_vector_dim of the\n"
-     "  indices holds a place (left out: each index is a place of one number). A window or an index that leaves x\n"
-     "  ends the run with `spec_violation`."},
+     "  indices holds a place (left out: each index is a place of one number). max and min give NaN where either is "
+     "NaN.\n"
+     "  A window or an index that leaves x ends the run with `spec_violation`."},
     {"windows",
      "An axis of e elements with base dilation b has b - 1 holes between its elements, so (e - 1) b + 1 places, then\n"
      "  padding before and after; a window of w elements with dilation d spans (w - 1) d + 1 of them. Padding and "
@@ -110,9 +111,9 @@ constexpr auto kConventions = std::to_array<Convention>({
      "  last; its padding is pad_value, 0 where it is left out."},
     {"segment_reduce",
      "segment_ids count from 0 to num_segments; another id ends the run with `spec_violation`. A segment without rows\n"
-     "  holds the identity. Sums add up in the order of the rows. indices_are_sorted and unique are promises: they "
-     "change\n"
-     "  no result while they hold."},
+     "  holds the identity. Sums add up in the order of the rows; max and min ignore NaN. indices_are_sorted and "
+     "unique\n"
+     "  are promises: they change no result while they hold."},
     {"take, gather", "An index outside the axis ends the run with `spec_violation`; none is clamped or wrapped."},
     {"dynamic_slice, dynamic_update_slice", "The start is clamped so that the window lies in x."},
     {"maximum, minimum, clamp", "NaN where an operand is NaN. clamp gives hi where the bounds cross."},

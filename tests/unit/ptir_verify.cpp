@@ -200,7 +200,8 @@ const std::vector<Case>& cases() {
       {"take", "%0: f16[], %1: si32[2]", "%0, %1", "", "", shape_mismatch, "at least one axis"},
 
       {"gather", "%0: f32[2, 9], %1: si64[2, 4]", "%0, %1", "axis = -1", "f32[2, 4]"},
-      {"gather", "%0: f32[2, 9], %1: si64[3, 4]", "%0, %1", "axis = 1", "", shape_mismatch, "operand indices"},
+      {"gather", "%0: f32[2, 9], %1: si64[3, 4]", "%0, %1", "axis = 1", "", shape_mismatch,
+       "operand indices is si64[3, 4], expected but on axis 1 the extents of x, f32[2, 9]"},
       {"gather", "%0: f32[2, 9], %1: si64[2]", "%0, %1", "axis = 1", "", shape_mismatch, "operand indices"},
 
       {"scatter_add", "%0: f32[9, 4, 5], %1: si32[?N, 1], %2: f32[?N, 4, 3]", "%0, %1, %2",

@@ -20,9 +20,13 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
   const auto axis = axis_of(c, "axis", c.integer(field), x.rank);
   if (!axis) return pass(axis);
   Shape shape = c.in[indices].shape;
-  if (shape.rank != x.rank) return c.differs(Errc::shape_mismatch, indices, 0);
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (d != *axis && !unify(shape[d], x[d], shape.dims[d])) return c.differs(Errc::shape_mismatch, indices, 0);
+  bool agree = shape.rank == x.rank;
+  for (std::size_t d = 0; agree && d < shape.size(); ++d)
+    if (d != *axis) agree = unify(shape[d], x[d], shape.dims[d]);
+  if (!agree) {
+    Error error = c.wrong(Errc::shape_mismatch, indices, "but on axis ", *axis, " the extents of x, ").error();
+    return std::unexpected<Error>(append_type(error, c.program, c.in[0]));
+  }
   return shape;
 }
 
