@@ -217,5 +217,38 @@ TEST(IsaDisassembly, ReadsAsLlvmPrintsIt) {
   EXPECT_GT(lines, 500u);
 }
 
+/// tests/data/pm4/encodings.txt, written by tests/tools/pm4_encodings.py: registers above v127, literals, DPP and random
+/// bits. What LLVM refuses is refused, what it takes reads as it prints it.
+TEST(IsaDisassembly, TakesWhatLlvmTakes) {
+  std::ifstream file(ZRT_TEST_DATA_DIR "/pm4/encodings.txt");
+  std::map<std::string, std::size_t> lines;
+  for (std::string isa, words, says; file >> isa >> words && std::getline(file, says);) {
+    says.erase(0, 1);
+    const std::string text = zrt::test::disassembled(words_of(words), isa == "gfx11" ? Isa::gfx11 : Isa::gfx12);
+    const bool refused = text.starts_with(".long");
+    if (says == "invalid" || says == "unmodelled")
+      EXPECT_TRUE(refused) << says << ": " << isa << " " << words << " " << text;
+    else if (says == "valid")
+      EXPECT_FALSE(refused) << isa << " " << words;
+    else
+      EXPECT_EQ(text, says) << isa << " " << words;
+    ++lines[says == "invalid" || says == "valid" || says == "unmodelled" ? says : "read"];
+  }
+  EXPECT_GT(lines["invalid"], 500u);
+  EXPECT_GT(lines["read"], 2000u);
+}
+
+/// v_max_num_f32 with mul:2. AMD's ISA documents: "if output denormals are enabled, then output modifiers are ignored".
+TEST(IsaInstructions, OutputModifiersAreRefused) {
+  Snippet s;
+  s.words = {0xd5160001, 0x08020702};
+  s.vgprs.resize(std::size_t{zrt::test::kSnippetVgprs} * 32);
+  s.sgprs.resize(128, ~0u);
+  const auto ran = zrt::test::run_snippet(s, AddressSpace());
+  ASSERT_FALSE(ran.has_value());
+  EXPECT_EQ(ran.error().code(), zrt::Errc::unimplemented);
+  EXPECT_NE(ran.error().text().find("output modifiers"), std::string_view::npos) << ran.error().text();
+}
+
 }  // namespace
 }  // namespace isa_instructions_test

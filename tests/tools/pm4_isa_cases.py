@@ -730,11 +730,15 @@ for name, f in (("v_add_co_u32", lambda a, b: a + b), ("v_sub_co_u32", lambda a,
     r = [f(V[2][i], V[4][i]) for i in range(LANES)]
     carry = sum(int(not 0 <= x <= M32) << i for i, x in enumerate(r))
     CASES.append((name, "v10, s10, v2, v4", "int", 0, {"v10": [x & M32 for x in r], "s10": carry}))
-for names, g in (("v_mad_u64_u32 v_mad_co_u64_u32", lambda x: x), ("v_mad_i64_i32 v_mad_co_i64_i32", lambda x: signed(x, 32))):
-    r = [g(V[2][i]) * g(V[4][i]) + (V[6][i] | V[7][i] << 32) for i in range(LANES)]
+for names, narrow, wide in (("v_mad_u64_u32 v_mad_co_u64_u32", lambda x: x, lambda x: x),
+                            ("v_mad_i64_i32 v_mad_co_i64_i32", lambda x: signed(x, 32), lambda x: signed(x, 64))):
+    r = [narrow(V[2][i]) * narrow(V[4][i]) + wide(V[6][i] | V[7][i] << 32) for i in range(LANES)]
+    results = {"v10": [x & M32 for x in r], "v11": [x >> 32 & M32 for x in r]}
     for name in names.split():
-        CASES.append((name, "v[10:11], null, v2, v4, v[6:7]", "int", 0,
-                      {"v10": [x & M32 for x in r], "v11": [x >> 32 & M32 for x in r]}))
+        CASES.append((name, "v[10:11], null, v2, v4, v[6:7]", "int", 0, results))
+        # The mask is bit 64 of the exact sum.
+        CASES.append((name, "v[10:11], s10, v2, v4, v[6:7]", "int", 0,
+                      results | {"s10": sum((x >> 64 & 1) << i for i, x in enumerate(r))}))
 CASES.append(("v_cndmask_b32", "v10, v2, v4, vcc_lo", "int", 0,
               {"v10": [V[4][i] if VCC >> i & 1 else V[2][i] for i in range(LANES)]}))
 CASES.append(("v_cndmask_b16", "v10, v2, v4, vcc_lo", "int", 0,
@@ -783,8 +787,6 @@ def nanless(x):
 
 CASES.append(("v_add_f32_e64", "v10, -v2, |v4|", "f32", 0,
               {"v10": [add(F[2][i] ^ 1 << 31, F[4][i] & ~(1 << 31)) for i in range(LANES)]}))
-CASES.append(("v_add_f32_e64", "v10, v2, v4 mul:2", "f32", 0,
-              {"v10": [arithmetic("f32", lambda a, b: a * b)(add(F[2][i], F[4][i]), 0x40000000) for i in range(LANES)]}))
 
 
 def unit(a):
@@ -1123,7 +1125,7 @@ vector("v_cvt_floor_i32_f32", "u32", ["f32"], lambda a: to_int("f32", 32, True)(
 vector("v_cvt_nearest_i32_f32", "u32", ["f32"], lambda a: to_int("f32", 32, True)(a) if Float(a, "f32").value is None
        else clamp(math.floor(Float(a, "f32").value + Fraction(1, 2)), -(1 << 31), (1 << 31) - 1))
 vector("v_cvt_off_f32_i4", "f32", ["u32"], lambda a: rounded(Fraction(signed(a, 4), 16), "f32"))
-vector("v_sat_pk_u8_i16", "u32", ["u32"], lambda a: clamp(signed(a & 0xffff, 16), 0, 255) | clamp(signed(a >> 16, 16), 0, 255) << 8)
+vector("v_sat_pk_u8_i16", "u16", ["u32"], lambda a: clamp(signed(a & 0xffff, 16), 0, 255) | clamp(signed(a >> 16, 16), 0, 255) << 8)
 vector("v_fract_f16", "f16", ["f16"], real_function(
     "f16", lambda x: math.nan if math.isinf(x) else min(float(Fraction(x) - math.floor(Fraction(x))), 1 - 2.0 ** -11)))
 vector("v_fract_f64", "f64", ["f64"], real_function(

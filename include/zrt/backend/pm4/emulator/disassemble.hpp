@@ -69,24 +69,21 @@ class Disassembler {
   /// Destination and sources as they stand in the instruction.
   void plain_operands() noexcept {
     const Encoding e = d_.instruction->encoding;
-    const bool vector = e >= Encoding::vop1 && e <= Encoding::vopd;
     if (d_.dst.kind != Operand::Kind::none && !s_.writes_exec) operand(d_.dst, s_.dst);
     if (d_.dst2.kind != Operand::Kind::none) operand(d_.dst2, Type::mask);
     for (unsigned i = 0; i < s_.sources; ++i) {
       if (s_.accumulates && i + 1u == s_.sources) continue;
       // A dual instruction's third source is vcc, which it does not name.
       if (e == Encoding::vopd && s_.src[i] == Type::mask) continue;
-      operand(d_.src[i], s_.src[i]);
+      operand(d_.src[i], s_.src[i], flags_of(i));
     }
-    if (!vector) return;
+    if (!is_vector(e)) return;
     if (e == Encoding::vop3p)
       packed_modifiers();
     else if (d_.op_sel != 0)
-      list(" op_sel:", d_.op_sel, s_.sources + 1u, s_.sources, 3);
-    if (d_.has_dpp) dpp();
+      list(" op_sel:", d_.op_sel, s_.selects != 0 ? 2 : s_.sources + 1u, s_.sources, 3);
     if (d_.clamp) out_ << " clamp";
-    constexpr std::string_view kModifiers[] = {"", " mul:2", " mul:4", " div:2"};
-    out_ << kModifiers[d_.output_modifier & 3];
+    if (d_.has_dpp) dpp();
   }
 
  private:
@@ -128,6 +125,8 @@ class Disassembler {
                     : is_64_bit(type) ? f.upper
                                       : f.single)) {
         out_ << kInlineFloatNames[i];
+        // The one that is not exact has the digits of its type.
+        if (i + 1 == kInlineFloats.size() && is_64_bit(type)) out_ << "309189532";
         return;
       }
     }
@@ -137,10 +136,12 @@ class Disassembler {
     }
     out_ << i64{static_cast<i32>(o.value)};
   }
-  void operand(const Operand& o, Type type) noexcept {
+  void operand(const Operand& o, Type type, u8 flags) noexcept {
     comma();
-    const bool negate = (o.flags & Operand::kNegate) != 0, absolute = (o.flags & Operand::kAbsolute) != 0;
-    if (negate) out_ << "-";
+    const bool negate = (flags & Operand::kNegate) != 0, absolute = (flags & Operand::kAbsolute) != 0;
+    // A constant's own sign is told from the modifier's.
+    const bool enclosed = negate && !absolute && o.kind == Operand::Kind::constant;
+    if (negate) out_ << (enclosed ? "neg(" : "-");
     if (absolute) out_ << "|";
     const unsigned count = words(type, target_.wave64 ? 2 : 1);
     switch (o.kind) {
@@ -153,17 +154,19 @@ class Disassembler {
       case Operand::Kind::scc:
         out_ << "src_scc";
         break;
-      case Operand::Kind::vccz:
-        out_ << "src_vccz";
-        break;
-      case Operand::Kind::execz:
-        out_ << "src_execz";
-        break;
       default:
         constant(o, type);
         break;
     }
-    if (absolute) out_ << "|";
+    if (absolute || enclosed) out_ << (enclosed ? ")" : "|");
+  }
+  void operand(const Operand& o, Type type) noexcept { operand(o, type, o.flags); }
+  /// Instructions of mixed precision have signs of f32, in the fields of packed ones.
+  [[nodiscard]] bool is_mixed() const noexcept { return d_.instruction->name.starts_with("v_fma_mix"); }
+  [[nodiscard]] u8 flags_of(unsigned source) const noexcept {
+    if (!is_mixed()) return d_.src[source].flags;
+    const u8 negate = (d_.neg_lo >> source & 1) != 0 ? Operand::kNegate : u8{0};
+    return (d_.neg_hi >> source & 1) != 0 ? negate | Operand::kAbsolute : negate;
   }
   /// The registers of a matrix instruction's operands on GFX11.
   [[nodiscard]] unsigned matrix_words(Type type, unsigned count) const noexcept {
@@ -179,11 +182,11 @@ class Disassembler {
   void packed_modifiers() noexcept {
     const unsigned n = s_.sources;
     const u8 all = static_cast<u8>((1u << n) - 1);
-    const bool mixed = d_.instruction->name.starts_with("v_fma_mix");
+    const bool mixed = is_mixed();
     // LLVM leaves out what is the default: both halves of packed sources, f32 for mixed ones.
     if ((d_.op_sel & all) != 0) list(" op_sel:", d_.op_sel, n, n, 0);
-    if (s_.packed ? (d_.op_sel_hi & all) != all : mixed && (d_.op_sel_hi & all) != 0)
-      list(" op_sel_hi:", d_.op_sel_hi, n, n, 0);
+    if ((d_.op_sel_hi & all) != (mixed ? 0 : all)) list(" op_sel_hi:", d_.op_sel_hi, n, n, 0);
+    if (mixed) return;
     if ((d_.neg_lo & all) != 0) list(" neg_lo:", d_.neg_lo, n, n, 0);
     if ((d_.neg_hi & all) != 0) list(" neg_hi:", d_.neg_hi, n, n, 0);
   }
@@ -340,10 +343,8 @@ class Disassembler {
   bool two_forms = short_format;
   for (const std::string_view name : kOneForm)
     if (first.instruction->name == name) two_forms = false;
-  const std::string_view suffix = !two_forms      ? (first.has_dpp ? "_dpp" : "")
-                                  : first.has_dpp ? (long_word ? "_e64_dpp" : "_dpp")
-                                  : long_word     ? "_e64"
-                                                  : "_e32";
+  const std::string_view dpp = long_word ? "_e64_dpp" : e == Encoding::vopc ? "" : "_dpp";
+  const std::string_view suffix = first.has_dpp ? dpp : !two_forms ? "" : long_word ? "_e64" : "_e32";
   detail::Disassembler(first, target, text).write(suffix);
   if (e == Encoding::vopd) {
     text << " :: ";

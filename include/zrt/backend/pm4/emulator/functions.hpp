@@ -314,7 +314,7 @@ template <class T> [[nodiscard]] constexpr bool in_class(T x, u32 mask) noexcept
     bit = negative ? 3 : 8;
   return (mask >> bit & 1u) != 0;
 }
-[[nodiscard]] constexpr bool half_in_class(f16 x, u32 mask) noexcept {
+[[nodiscard]] constexpr bool half_in_class(f16 x, u16 mask) noexcept {
   const u32 magnitude = x.bits & 0x7fffu;
   if (magnitude > 0x7c00 && (magnitude & 0x200u) == 0) return (mask & 1u) != 0;  // signalling
   if (magnitude != 0 && magnitude < 0x400) return (mask >> (x.bits >> 15 != 0 ? 4 : 7) & 1u) != 0;

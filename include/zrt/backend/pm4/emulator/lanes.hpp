@@ -78,10 +78,6 @@ struct Lanes {
       return part == 0 ? o.value : o.value_high;
     case Operand::Kind::scc:
       return part == 0 && w.scc ? 1 : 0;
-    case Operand::Kind::vccz:
-      return part == 0 && w.vcc_all() == 0 ? 1 : 0;
-    case Operand::Kind::execz:
-      return part == 0 && w.exec_all() == 0 ? 1 : 0;
     default:
       return 0;
   }
@@ -132,16 +128,14 @@ inline void blend(u32* to, const u32* values, u32 active) noexcept {
   for (unsigned i = 0; i < kLanes; ++i) to[i] = (active & kLaneBits[i]) != 0 ? values[i] : to[i];
 }
 
-/// Output modifier (times 2, 4 or 1/2), then clamp to 0..1, of one result; NaN clamps to 0.
+/// Clamp to 0..1 of one result; NaN clamps to 0.
 template <class T> [[nodiscard]] constexpr T modified(const Decoded& d, T value) noexcept {
-  constexpr T kFactor[] = {T{1}, T{2}, T{4}, T{0.5}};
-  if (d.output_modifier != 0) value *= kFactor[d.output_modifier & 3];
   if (!d.clamp) return value;
   if (!(value > T{0})) return T{0};
   return value > T{1} ? T{1} : value;
 }
 
-/// Output modifier and clamp of a float result of that type.
+/// Clamp of a float result of that type.
 ZRT_NOINLINE inline void modify_output(const Decoded& d, Type type, Lanes* out) noexcept {
   for (unsigned i = 0; i < kLanes; ++i) {
     u32& low = out[0].lane[i];
@@ -281,7 +275,7 @@ template <class F, class R, class... A> struct LanePass {
         compute(out, f, Argument<A>(w, d, I, half)...);
       }
       if constexpr (sign_bit(kTypeOf<Value>) != 0)
-        if (d.clamp || d.output_modifier != 0) [[unlikely]]
+        if (d.clamp) [[unlikely]]
           modify_output(d, kTypeOf<Value>, out);
       if constexpr (sizeof(Value) == 2) {
         write_halves(w, d.dst, half, out[0].lane, active);

@@ -120,11 +120,16 @@ template <Element kElement, class Sum, unsigned kDepth> Flow matrix_multiply(Wav
   return Flow::next;
 }
 
+/// The modifiers of sums in f32, in halves, in integers.
+inline constexpr PackedModifiers kTile{0, 0, 7, 7, false}, kNarrowTile{4, 0, 7, 7, false},
+    kIntegerTile{0, 0, 3, 0, true};
+
 /// The registers of a factor and of the sum differ between the instruction sets; these are GFX12's of a wave32, by
 /// which the reads are checked.
-[[nodiscard]] constexpr Semantics matrix_of(Execute run, Type factor, Type sum) noexcept {
-  Semantics s = own_function(run, sum, factor, factor, sum);
-  s.raw = s.matrix = true;
+[[nodiscard]] constexpr Semantics matrix_of(Execute run, Type factor, Type sum,
+                                            const PackedModifiers& heeded) noexcept {
+  Semantics s = own_function(run, sum, factor, factor, sum).with_modifiers(heeded);
+  s.matrix = true;
   s.vector_sources = 3;
   return s;
 }

@@ -17,7 +17,7 @@ inline Flow multiply_add(Wave& w, const Decoded& d) noexcept {
     Lanes a, b, c, out;
     w.group->kernels.fma(lanes_of(w, d, d.src[0], half, 0, kSign, a), lanes_of(w, d, d.src[1], half, 0, kSign, b),
                          lanes_of(w, d, d.src[2], half, 0, kSign, c), out.lane);
-    if (d.clamp || d.output_modifier != 0) modify_output(d, Type::f32, &out);
+    if (d.clamp) modify_output(d, Type::f32, &out);
     write_lanes(w, d.dst, half, 0, out.lane, active);
   }
   return Flow::next;
@@ -31,7 +31,7 @@ inline Flow widen_halves(Wave& w, const Decoded& d) noexcept {
     if (d.has_dpp) active &= dpp_writes(w, d, half);
     Lanes own, out;
     w.group->kernels.widen(lanes_of(w, d, d.src[0], half, 0, sign_bit(Type::f16), own), 0, out.lane);
-    if (d.clamp || d.output_modifier != 0) modify_output(d, Type::f32, &out);
+    if (d.clamp) modify_output(d, Type::f32, &out);
     write_lanes(w, d.dst, half, 0, out.lane, active);
   }
   return Flow::next;
@@ -71,9 +71,7 @@ template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
   return Flow::next;
 }
 [[nodiscard]] constexpr Semantics mix_of(Execute run) noexcept {
-  Semantics s = own_function(run, Type::f32, Type::f32, Type::f32, Type::f32);
-  s.raw = true;
-  return s;
+  return own_function(run, Type::f32, Type::f32, Type::f32, Type::f32).with_modifiers({7, 7, 7, 7, true});
 }
 
 namespace detail {
@@ -85,8 +83,10 @@ template <auto F, class R, class... A> struct PackedFunction {
   }
   static constexpr Semantics semantics() noexcept {
     Semantics s = semantics_of<R, A...>(&run);
-    s.packed = s.raw = true;
-    return s;
+    s.packed = true;
+    constexpr u8 kAll = (1u << sizeof...(A)) - 1;
+    constexpr u8 kSigns = std::is_same_v<R, f16> ? kAll : 0;
+    return s.with_modifiers({kAll, kAll, kSigns, kSigns, std::is_same_v<R, f16>});
   }
 
  private:
@@ -174,10 +174,10 @@ template <class T> Flow pair_dot(Wave& w, const Decoded& d) noexcept {
   }
   return Flow::next;
 }
-[[nodiscard]] constexpr Semantics dot_of(Execute run, Type pair, Type sum) noexcept {
-  Semantics s = own_function(run, sum, pair, pair, sum);
-  s.raw = true;
-  return s;
+inline constexpr PackedModifiers kPairDot{3, 3, 7, 3, true}, kMixedDot{0, 0, 3, 0, true},
+    kUnsignedDot{0, 0, 0, 0, true};
+[[nodiscard]] constexpr Semantics dot_of(Execute run, Type sum, const PackedModifiers& heeded) noexcept {
+  return own_function(run, sum, Type::u32, Type::u32, sum).with_modifiers(heeded);
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

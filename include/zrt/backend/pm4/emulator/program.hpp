@@ -13,6 +13,10 @@ inline Flow unknown_encoding(Wave& w, const Decoded& d) noexcept {
   const Name word = hex(static_cast<u32>(d.offset));
   return fault(w, d, Errc::unsupported_opcode, "unknown encoding ", word.view());
 }
+/// What an output modifier does, which only takes effect in a mode that is not modelled.
+inline Flow output_modifier(Wave& w, const Decoded& d) noexcept {
+  return fault(w, d, Errc::unimplemented, "output modifiers are ignored where denormals are kept");
+}
 /// What a jump into the middle of an instruction does.
 inline Flow inside_an_instruction(Wave& w, const Decoded& d) noexcept {
   return fault(w, d, Errc::spec_violation, "a jump into the middle of an instruction");
@@ -55,9 +59,10 @@ class Program {
       const bool known = emulator::decode({words.data() + at, words.size() - at}, target, first, second);
       if (!known) {
         const Instruction* instruction = first.instruction;
+        const bool modified = first.output_modifier != 0;
         first = {};
         first.instruction = instruction;
-        first.run = &unknown_encoding;
+        first.run = modified ? &output_modifier : &unknown_encoding;
         first.offset = static_cast<i32>(words[at]);
         first.size = 1;
         ++at;

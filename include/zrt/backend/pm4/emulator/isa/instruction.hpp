@@ -45,6 +45,9 @@ enum class Encoding : u8 {
   scratch,
 };
 
+/// Whether the format is one of the vector ALU.
+[[nodiscard]] constexpr bool is_vector(Encoding e) noexcept { return e >= Encoding::vop1 && e <= Encoding::vopd; }
+
 inline constexpr u16 kAbsent = 0xffff;
 
 /// How many bytes a memory instruction moves per lane, and how they meet the register.
@@ -56,6 +59,15 @@ struct Access {
   bool atomic = false;
 };
 
+/// The modifiers of VOP3P that an instruction heeds, a bit for each source.
+struct PackedModifiers {
+  u8 op_sel = 0;
+  u8 op_sel_hi = 0;
+  u8 neg_lo = 0;
+  u8 neg_hi = 0;
+  bool clamp = false;
+};
+
 /// The function of an instruction, and the types of its operands, which follow from it.
 struct Semantics {
   Execute run = nullptr;
@@ -64,14 +76,19 @@ struct Semantics {
   std::array<Type, 3> src{};
   Access access{};
   u8 sources = 0;
-  bool scalar_dst = false;   ///< a vector instruction whose result goes to scalar registers
-  bool accumulates = false;  ///< the last source is the destination
-  bool packed = false;       ///< both halves of each register, chosen by op_sel and op_sel_hi
-  bool raw = false;          ///< `run` itself heeds every modifier
-  bool writes_exec = false;  ///< v_cmpx
-  u8 literal = 0xff;         ///< the source that is always a literal (fmamk, fmaak)
-  u8 vector_sources = 0;     ///< the sources that must be vector registers, as bits
-  bool matrix = false;       ///< its factors take twice the registers on GFX11
+  bool scalar_dst = false;    ///< a vector instruction whose result goes to scalar registers
+  bool accumulates = false;   ///< the last source is the destination
+  bool packed = false;        ///< both halves of each register, chosen by op_sel and op_sel_hi
+  bool writes_exec = false;   ///< v_cmpx
+  u8 literal = 0xff;          ///< the source that is always a literal (fmamk, fmaak)
+  u8 vector_sources = 0;      ///< the sources that must be vector registers, as bits
+  u8 scalar_sources = 0;      ///< the sources that cannot be vector registers, as bits
+  u8 selects = 0;             ///< bits of op_sel that mean something beside the halves of 16-bit operands
+  bool lane_permuted = true;  ///< DPP may stand before it
+  bool null_dst = false;      ///< the destination's field names the null register
+  u16 immediate = 0xffff;     ///< the bits of a scalar instruction's immediate that mean something
+  PackedModifiers modifiers{};
+  bool matrix = false;  ///< its factors take twice the registers on GFX11
 
   [[nodiscard]] constexpr Semantics with_accumulator() const noexcept {
     Semantics s = *this;
@@ -81,6 +98,36 @@ struct Semantics {
   [[nodiscard]] constexpr Semantics with_vector_sources(u8 bits) const noexcept {
     Semantics s = *this;
     s.vector_sources = bits;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_scalar_sources(u8 bits) const noexcept {
+    Semantics s = *this;
+    s.scalar_sources = bits;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_selects(u8 bits) const noexcept {
+    Semantics s = *this;
+    s.selects = bits;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_immediate(u16 bits) const noexcept {
+    Semantics s = *this;
+    s.immediate = bits;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_null_destination() const noexcept {
+    Semantics s = *this;
+    s.null_dst = true;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics without_lane_permutation() const noexcept {
+    Semantics s = *this;
+    s.lane_permuted = false;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_modifiers(const PackedModifiers& heeded) const noexcept {
+    Semantics s = *this;
+    s.modifiers = heeded;
     return s;
   }
   [[nodiscard]] constexpr Semantics with_literal(u8 source) const noexcept {
@@ -103,7 +150,7 @@ struct Instruction {
 
 /// An operand after decoding.
 struct Operand {
-  enum class Kind : u8 { none, vgpr, sgpr, constant, scc, vccz, execz };
+  enum class Kind : u8 { none, vgpr, sgpr, constant, scc };
   static constexpr u8 kNegate = 1, kAbsolute = 2, kHighHalf = 4, kDpp = 8;
 
   Kind kind = Kind::none;

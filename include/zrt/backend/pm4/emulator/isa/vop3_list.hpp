@@ -9,6 +9,15 @@
 ZRT_FP_BEGIN
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
+/// v_mad_i64_i32: the mask is bit 64 of the exact sum, which is its sign.
+[[nodiscard]] constexpr WithMask<u64> wide_multiply_add(i32 a, i32 b, u64 c) noexcept {
+  const auto p = static_cast<u64>(i64{a} * b), sum = p + c;
+  const bool overflows = (~(p ^ c) & (p ^ sum)) >> 63 != 0;
+  return {sum, (sum >> 63 != 0) != overflows};
+}
+/// Marks a vector instruction of scalar operands alone.
+[[nodiscard]] constexpr Semantics of_scalars(Semantics s) noexcept { return to_scalar(s).with_scalar_sources(7); }
+
 /// VOP3 without those that VOP1, VOP2 and VOPC have.
 inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_mad_i32_i24", Encoding::vop3, 0x20a, 0x20a,
@@ -122,9 +131,15 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_mad_i32_i16", Encoding::vop3, 0x25a, 0x25a,
      kLanesOf<([](i16 a, i16 b, u32 c) { return static_cast<u32>(i32{a} * b) + c; })>},
     {"v_permlane16_b32", Encoding::vop3, 0x25b, 0x25b,
-     own_function(&permlane16<false, false>, Type::u32, Type::u32, Type::u32, Type::u32).with_vector_sources(1)},
+     own_function(&permlane16<false, false>, Type::u32, Type::u32, Type::u32, Type::u32)
+         .with_vector_sources(1)
+         .with_scalar_sources(6)
+         .with_selects(3)},
     {"v_permlanex16_b32", Encoding::vop3, 0x25c, 0x25c,
-     own_function(&permlane16<true, false>, Type::u32, Type::u32, Type::u32, Type::u32).with_vector_sources(1)},
+     own_function(&permlane16<true, false>, Type::u32, Type::u32, Type::u32, Type::u32)
+         .with_vector_sources(1)
+         .with_scalar_sources(6)
+         .with_selects(3)},
     {"v_cndmask_b16", Encoding::vop3, 0x25d, 0x25d, kLanesOf<([](f16 a, f16 b, bool c) { return c ? b : a; })>},
     {"v_maxmin_f32", Encoding::vop3, 0x25e, kAbsent,
      kCalledOf<([](f32 x, f32 y, f32 z) { return lane::min_num(lane::max_num(x, y), z); })>},
@@ -170,22 +185,22 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
        const f32 x = to_f32(a), y = to_f32(b), z = to_f32(c);
        return to_f16(lane::minimum(lane::maximum(x, y), z));
      })>},
-    {"v_s_exp_f32", Encoding::vop3, kAbsent, 0x280, to_scalar(kScalarOf<([](f32 a) { return lane::exp2(a); })>)},
+    {"v_s_exp_f32", Encoding::vop3, kAbsent, 0x280, of_scalars(kScalarOf<([](f32 a) { return lane::exp2(a); })>)},
     {"v_s_exp_f16", Encoding::vop3, kAbsent, 0x281,
-     to_scalar(kScalarOf<([](f16 a) { return lane::half_of<lane::exp2>(a); })>)},
-    {"v_s_log_f32", Encoding::vop3, kAbsent, 0x282, to_scalar(kScalarOf<([](f32 a) { return lane::log2(a); })>)},
+     of_scalars(kScalarOf<([](f16 a) { return lane::half_of<lane::exp2>(a); })>)},
+    {"v_s_log_f32", Encoding::vop3, kAbsent, 0x282, of_scalars(kScalarOf<([](f32 a) { return lane::log2(a); })>)},
     {"v_s_log_f16", Encoding::vop3, kAbsent, 0x283,
-     to_scalar(kScalarOf<([](f16 a) { return lane::half_of<lane::log2>(a); })>)},
-    {"v_s_rcp_f32", Encoding::vop3, kAbsent, 0x284, to_scalar(kScalarOf<([](f32 a) { return lane::rcp(a); })>)},
+     of_scalars(kScalarOf<([](f16 a) { return lane::half_of<lane::log2>(a); })>)},
+    {"v_s_rcp_f32", Encoding::vop3, kAbsent, 0x284, of_scalars(kScalarOf<([](f32 a) { return lane::rcp(a); })>)},
     {"v_s_rcp_f16", Encoding::vop3, kAbsent, 0x285,
-     to_scalar(kScalarOf<([](f16 a) { return lane::half_of<lane::rcp>(a); })>)},
-    {"v_s_rsq_f32", Encoding::vop3, kAbsent, 0x286, to_scalar(kScalarOf<([](f32 a) { return lane::rsq(a); })>)},
+     of_scalars(kScalarOf<([](f16 a) { return lane::half_of<lane::rcp>(a); })>)},
+    {"v_s_rsq_f32", Encoding::vop3, kAbsent, 0x286, of_scalars(kScalarOf<([](f32 a) { return lane::rsq(a); })>)},
     {"v_s_rsq_f16", Encoding::vop3, kAbsent, 0x287,
-     to_scalar(kScalarOf<([](f16 a) { return lane::half_of<lane::rsq>(a); })>)},
-    {"v_s_sqrt_f32", Encoding::vop3, kAbsent, 0x288, to_scalar(kScalarOf<([](f32 a) { return lane::sqrt(a); })>)},
+     of_scalars(kScalarOf<([](f16 a) { return lane::half_of<lane::rsq>(a); })>)},
+    {"v_s_sqrt_f32", Encoding::vop3, kAbsent, 0x288, of_scalars(kScalarOf<([](f32 a) { return lane::sqrt(a); })>)},
     {"v_s_sqrt_f16", Encoding::vop3, kAbsent, 0x289,
-     to_scalar(kScalarOf<([](f16 a) { return lane::half_of<lane::sqrt>(a); })>)},
-    {"v_div_scale_f32", Encoding::vop3, 0x2fc, 0x2fc, kCalledOf<lane::div_scale>},
+     of_scalars(kScalarOf<([](f16 a) { return lane::half_of<lane::sqrt>(a); })>)},
+    {"v_div_scale_f32", Encoding::vop3, 0x2fc, 0x2fc, kCalledOf<lane::div_scale>.without_lane_permutation()},
     {"v_mad_u64_u32", Encoding::vop3, 0x2fe, kAbsent, kLanesOf<([](u32 a, u32 b, u64 c) {
        const u64 p = u64{a} * b;
        return WithMask<u64>{p + c, p + c < p};
@@ -194,14 +209,8 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
        const u64 p = u64{a} * b;
        return WithMask<u64>{p + c, p + c < p};
      })>},
-    {"v_mad_i64_i32", Encoding::vop3, 0x2ff, kAbsent, kLanesOf<([](i32 a, i32 b, u64 c) {
-       const auto p = static_cast<u64>(i64{a} * b);
-       return WithMask<u64>{p + c, (~(p ^ c) & (p ^ (p + c))) >> 63 != 0};
-     })>},
-    {"v_mad_co_i64_i32", Encoding::vop3, kAbsent, 0x2ff, kLanesOf<([](i32 a, i32 b, u64 c) {
-       const auto p = static_cast<u64>(i64{a} * b);
-       return WithMask<u64>{p + c, (~(p ^ c) & (p ^ (p + c))) >> 63 != 0};
-     })>},
+    {"v_mad_i64_i32", Encoding::vop3, 0x2ff, kAbsent, kLanesOf<wide_multiply_add>},
+    {"v_mad_co_i64_i32", Encoding::vop3, kAbsent, 0x2ff, kLanesOf<wide_multiply_add>},
     {"v_add_co_u32", Encoding::vop3, 0x300, 0x300,
      kLanesOf<([](u32 a, u32 b) { return WithMask<u32>{a + b, a + b < a}; })>},
     {"v_sub_co_u32", Encoding::vop3, 0x301, 0x301,
@@ -226,9 +235,9 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_add_nc_i16", Encoding::vop3, 0x30d, 0x30d, kLanesOf<([](u16 a, u16 b) { return static_cast<u16>(a + b); })>},
     {"v_sub_nc_i16", Encoding::vop3, 0x30e, 0x30e, kLanesOf<([](u16 a, u16 b) { return static_cast<u16>(a - b); })>},
     {"v_permlane16_var_b32", Encoding::vop3, kAbsent, 0x30f,
-     own_function(&permlane16<false, true>, Type::u32, Type::u32, Type::u32).with_vector_sources(3)},
+     own_function(&permlane16<false, true>, Type::u32, Type::u32, Type::u32).with_vector_sources(3).with_selects(3)},
     {"v_permlanex16_var_b32", Encoding::vop3, kAbsent, 0x310,
-     own_function(&permlane16<true, true>, Type::u32, Type::u32, Type::u32).with_vector_sources(3)},
+     own_function(&permlane16<true, true>, Type::u32, Type::u32, Type::u32).with_vector_sources(3).with_selects(3)},
     {"v_pack_b32_f16", Encoding::vop3, 0x311, 0x311, kCalledOf<([](u16 a, u16 b) { return lane::joined(a, b); })>},
     {"v_ldexp_f32", Encoding::vop3, 0x31c, 0x31c, kCalledOf<([](f32 a, i32 b) { return lane::ldexp(a, b); })>},
     {"v_bfm_b32", Encoding::vop3, 0x31d, 0x31d,
@@ -254,11 +263,12 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_min_f64", Encoding::vop3, 0x329, kAbsent, kCalledOf<([](f64 x, f64 y) { return lane::min_num(x, y); })>},
     {"v_max_f64", Encoding::vop3, 0x32a, kAbsent, kCalledOf<([](f64 x, f64 y) { return lane::max_num(x, y); })>},
     {"v_ldexp_f64", Encoding::vop3, 0x32b, 0x32b, kCalledOf<([](f64 a, i32 b) { return lane::ldexp64(a, b); })>},
-    {"v_mul_lo_u32", Encoding::vop3, 0x32c, 0x32c, kLanesOf<([](u32 a, u32 b) { return a * b; })>},
+    {"v_mul_lo_u32", Encoding::vop3, 0x32c, 0x32c,
+     kLanesOf<([](u32 a, u32 b) { return a * b; })>.without_lane_permutation()},
     {"v_mul_hi_u32", Encoding::vop3, 0x32d, 0x32d,
-     kLanesOf<([](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); })>},
+     kLanesOf<([](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); })>.without_lane_permutation()},
     {"v_mul_hi_i32", Encoding::vop3, 0x32e, 0x32e,
-     kLanesOf<([](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); })>},
+     kLanesOf<([](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); })>.without_lane_permutation()},
     {"v_lshlrev_b16", Encoding::vop3, 0x338, 0x338,
      kLanesOf<([](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); })>},
     {"v_lshrrev_b16", Encoding::vop3, 0x339, 0x339,
@@ -271,8 +281,11 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_minimum_f64", Encoding::vop3, kAbsent, 0x341, kCalledOf<([](f64 x, f64 y) { return lane::minimum(x, y); })>},
     {"v_maximum_f64", Encoding::vop3, kAbsent, 0x342, kCalledOf<([](f64 x, f64 y) { return lane::maximum(x, y); })>},
     {"v_readlane_b32", Encoding::vop3, 0x360, 0x360,
-     to_scalar(own_function(&read_lane, Type::u32, Type::u32, Type::u32))},
-    {"v_writelane_b32", Encoding::vop3, 0x361, 0x361, own_function(&write_lane, Type::u32, Type::u32, Type::u32)},
+     to_scalar(own_function(&read_lane, Type::u32, Type::u32, Type::u32))
+         .with_vector_sources(1)
+         .with_scalar_sources(2)},
+    {"v_writelane_b32", Encoding::vop3, 0x361, 0x361,
+     own_function(&write_lane, Type::u32, Type::u32, Type::u32).with_scalar_sources(3)},
     {"v_and_b16", Encoding::vop3, 0x362, 0x362, kLanesOf<([](u16 a, u16 b) { return static_cast<u16>(a & b); })>},
     {"v_or_b16", Encoding::vop3, 0x363, 0x363, kLanesOf<([](u16 a, u16 b) { return static_cast<u16>(a | b); })>},
     {"v_xor_b16", Encoding::vop3, 0x364, 0x364, kLanesOf<([](u16 a, u16 b) { return static_cast<u16>(a ^ b); })>},
