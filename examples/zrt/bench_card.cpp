@@ -207,6 +207,9 @@ int bench_card(const BenchOptions& o) {
   // All rows share it: a process keeps the address space of the card that it opened first.
   const std::shared_ptr<CardSystem> system = std::move(*made);
   engines::ModelledCard* const modelled = system->modelled();
+  if (modelled != nullptr && o.rows_asked)
+    return usage(
+        "-p, -b and -r are of rows that are timed; on a modelled card a decode step is counted, for -n and -d");
   const std::uint32_t steps = std::clamp(o.generated_tokens, 1u, 4u);
   Json out;
   {

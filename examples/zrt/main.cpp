@@ -318,7 +318,10 @@ constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
 void add_bench(CLI::App& app, BenchOptions& o) {
   add_model(app, o.model);
-  app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it")
+  const auto of_rows = [&o](CLI::Option* option) {
+    return option->each([&o](const std::string&) { o.rows_asked = true; });
+  };
+  of_rows(app.add_option("-p,--prompt-tokens", o.prompt_tokens, "Tokens of a prefill; 0 skips it"))
       ->check(kDecimal)
       ->check(CLI::Range(0u, kMostBenchTokens))
       ->capture_default_str();
@@ -330,8 +333,9 @@ void add_bench(CLI::App& app, BenchOptions& o) {
       ->check(kDecimal)
       ->check(CLI::Range(0u, kMostBenchTokens))
       ->capture_default_str();
-  add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, a row each")->default_str("1,4,16");
-  app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least")
+  of_rows(add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, a row each"))
+      ->default_str("1,4,16");
+  of_rows(app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least"))
       ->check(kDecimal)
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();

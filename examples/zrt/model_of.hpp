@@ -42,13 +42,11 @@ template <class B> class ModelOf final : public Model {
   const zrt::text::Tokenizer* tokenizer() const override { return engine_.tokenizer(); }
   std::uint32_t context() const override { return engine_.context(); }
   EngineMemory memory() override {
-    // A device that is opened by options is a card; the CPU's needs none.
-    constexpr bool kUploaded = requires { typename B::DeviceOptions; };
     auto& executor = engine_.executor();
     return {executor.states().bytes(),
             executor.sizes().pages,
             executor.sizes().slots,
-            kUploaded,
+            zrt::TakesDeviceOptions<B>,  // of a card: the CPU's device takes none
             &executor.prefill_plan().mapping(),
             &executor.decode_plan().mapping(),
             counter_->bytes()};

@@ -119,6 +119,7 @@ struct BenchOptions {
   std::uint32_t prompt_tokens = 512;
   std::uint32_t generated_tokens = 64;
   std::uint32_t depth = 0;
+  bool rows_asked = false;  ///< something that only rows of timing have was given
   std::vector<std::uint32_t> batches{1, 4, 16};
   std::uint32_t repetitions = 5;
   std::string kv = "f16";

@@ -248,6 +248,9 @@ TEST_F(Program, MeetsACardOfTheMachine) {
   };
   const json counted =
       run_json({"bench", "--backend", "pm4", "-m", kModel, "--device", "emulated-gfx1201", "-n", "1", "--json"});
+  const Outcome no_rows = run({"bench", "--backend", "pm4", "-m", kModel, "--device", "emulated-gfx1201", "-b", "3"});
+  EXPECT_EQ(no_rows.status, 2);
+  EXPECT_NE(no_rows.err.find("of rows that are timed"), std::string::npos) << no_rows.err;
   const Outcome timed = beside("gfx1201", with(bench, {"kfd", "--json"}));
   ASSERT_EQ(timed.status, 0) << timed.err;
   const json rows = json::parse(timed.out);

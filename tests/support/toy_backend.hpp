@@ -3,6 +3,7 @@
 // for a device whose memory the host cannot touch. docs/adding-a-backend.md walks through it.
 #pragma once
 
+#include <zrt/core/buffer.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/backend.hpp>
 #include <zrt/ops/argmax.hpp>
@@ -92,6 +93,8 @@ class Device {
  public:
   explicit Device(zrt::Allocator allocator = zrt::system_allocator()) noexcept
       : allocator_(allocator), vram_(allocator) {}
+  /// As an engine makes it. Its one command queue needs no threads of the host.
+  Device(const zrt::Allocator& allocator, const zrt::ThreadHook&) noexcept : Device(allocator) {}
 
   [[nodiscard]] Result<Memory> allocate(std::uint64_t bytes) noexcept {
     // Memory of no bytes has a block too, so that its tensors are present.

@@ -78,14 +78,15 @@ concept RunsRegions =
       typename B::Region;
       { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
     };
+/// A backend of whose device a host chooses something.
+template <class B>
+concept TakesDeviceOptions = requires { typename B::DeviceOptions; };
 namespace detail {
 struct NoDeviceOptions {};
 template <class B> struct DeviceOptionsChoice {
   using type = NoDeviceOptions;
 };
-template <class B>
-  requires requires { typename B::DeviceOptions; }
-struct DeviceOptionsChoice<B> {
+template <TakesDeviceOptions B> struct DeviceOptionsChoice<B> {
   using type = typename B::DeviceOptions;
 };
 }  // namespace detail
@@ -93,11 +94,20 @@ struct DeviceOptionsChoice<B> {
 /// then takes as its third argument. An empty type where B names none.
 template <class B> using DeviceOptionsOf = typename detail::DeviceOptionsChoice<B>::type;
 
-/// Makes the device of an engine.
+/// A backend whose device an engine can make: one without anything first, and then one of the host's allocator, threads
+/// and options in its place, before anything is asked of it.
 template <class B>
+concept MakesDevices =
+    std::default_initializable<typename B::Device> && std::assignable_from<typename B::Device&, typename B::Device> &&
+    ((TakesDeviceOptions<B> &&
+      std::constructible_from<typename B::Device, const Allocator&, const ThreadHook&, const DeviceOptionsOf<B>&>) ||
+     (!TakesDeviceOptions<B> && std::constructible_from<typename B::Device, const Allocator&, const ThreadHook&>));
+
+/// Makes the device of an engine.
+template <MakesDevices B>
 [[nodiscard]] typename B::Device make_device(const Allocator& allocator, const ThreadHook& threads,
                                              [[maybe_unused]] const DeviceOptionsOf<B>& options) noexcept {
-  if constexpr (requires { typename B::DeviceOptions; })
+  if constexpr (TakesDeviceOptions<B>)
     return typename B::Device(allocator, threads, options);
   else
     return typename B::Device(allocator, threads);
@@ -113,6 +123,10 @@ template <class B>
 concept ExpectsWeights = requires(typename B::Device& device, const WeightView& weight) {
   { device.expect(weight) } -> std::same_as<Result<void>>;
 };
+/// A backend whose empty programs are made of a device alone, and recorders of both.
+template <class B>
+concept Records = std::constructible_from<typename B::Program, typename B::Device&> &&
+                  std::constructible_from<typename B::Recorder, typename B::Program&, typename B::Device&>;
 template <class B>
 concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
                            const exec::RecordSite<typename B::Scratch>& site, const ExecutionContext& step,
@@ -124,7 +138,7 @@ concept Replays = requires(typename B::Program& program, typename B::Device& dev
 
 /// A policy type that runs plans. See docs/adding-a-backend.md for what each part must do.
 template <class B>
-concept Backend = NamesItsTypes<B> && ListsItsOps<B> && DeviceServes<B> && Replays<B>;
+concept Backend = NamesItsTypes<B> && ListsItsOps<B> && MakesDevices<B> && DeviceServes<B> && Replays<B> && Records<B>;
 
 template <class B, class O>
 concept HasAdapter = requires(typename B::Recorder& recorder, const Call<B, O>& call) {
