@@ -33,8 +33,9 @@ zrt::Result<Array> read_feed(const std::string& bytes, const fused::Meta* meta) 
   return array;
 }
 
-/// The tensors in the order of the program's feeds.
-zrt::Result<std::vector<Array>> read_feeds(const fused::FusedProgram& program, const std::vector<std::string>& feeds) {
+/// The tensors in the order of the program's feeds; a feed without one has none.
+zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProgram& program,
+                                                          const std::vector<std::string>& feeds) {
   std::vector<std::optional<Array>> found(program.feeds.size());
   for (const std::string& feed : feeds) {
     const std::size_t equals = std::min(feed.find('='), feed.size());
@@ -53,12 +54,7 @@ zrt::Result<std::vector<Array>> read_feeds(const fused::FusedProgram& program, c
     if (!array) return zrt::fail(array.error().code(), "feed ", id, ": ", array.error().text());
     found[place] = std::move(*array);
   }
-  std::vector<Array> arrays;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i]) return zrt::fail(zrt::Errc::invalid_argument, "feed ", program.feeds[i], " has no --feed");
-    arrays.push_back(std::move(*found[i]));
-  }
-  return arrays;
+  return found;
 }
 
 /// The names of what leaves: the outputs, and state.ID for each state.
@@ -69,8 +65,10 @@ std::vector<std::string> output_names(const fused::FusedProgram& program) {
   return names;
 }
 
-/// The error, and on stderr what is around the break.
-int broken(const fused::FusedProgram& program, const fused::CutWire& cut, const zrt::Error& error) {
+/// The error, and on stderr what is around the break, `cut`, which `backend` was inspected for.
+int broken(const fused::FusedProgram& program, fused::CutWire cut, const std::string& backend,
+           const zrt::Error& error) {
+  cut.backend = zrt::Name(backend);
   zrt::String report;
   if (fused::append_report(report, program, cut, error)) std::cerr << report.view();
   return failed(error);
@@ -84,40 +82,42 @@ int fused_run(const FusedOptions& o) {
   const auto source = fused::parse_json(*text);
   if (!source) return failed(source.error());
   fused::CutWire cut;
-  if (auto r = fused::verify(*source, &cut); !r) return broken(*source, cut, r.error());
-  auto arrays = read_feeds(*source, o.feeds);
-  if (!arrays) return failed(arrays.error());
+  if (auto r = fused::verify(*source, &cut); !r) return broken(*source, cut, o.backend, r.error());
+  auto given = read_feeds(*source, o.feeds);
+  if (!given) return failed(given.error());
+  std::vector<Array> arrays;
   std::vector<fused::FeedType> types;
-  for (std::size_t i = 0; i < arrays->size(); ++i) {
-    ptir::TensorType type{(*arrays)[i].type.dtype, {}};
-    for (std::uint8_t axis = 0; axis < (*arrays)[i].type.shape.rank; ++axis)
-      type.shape.append((*arrays)[i].type.shape[axis].extent);
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    if (!(*given)[i]) continue;
+    arrays.push_back(std::move(*(*given)[i]));
+    const zrt::TensorType& from = arrays.back().type;
+    ptir::TensorType type{from.dtype, {}};
+    for (std::uint8_t axis = 0; axis < from.shape.rank; ++axis) type.shape.append(from.shape[axis].extent);
     types.push_back({source->feeds[i], type});
   }
   if (o.dump == "c") {
     const auto code = c_source(*source, types, cut);
-    if (!code) return broken(*source, cut, code.error());
+    if (!code) return broken(*source, cut, o.backend, code.error());
     return print(code->view()) ? kOk : cannot_write("stdout");
   }
   zrt::Vector<ptir::ValueId> first_values;
   const auto in_mode = fused::instantiate(*source, types, o.training, &cut, &first_values);
-  if (!in_mode) return broken(*source, cut, in_mode.error());
+  if (!in_mode) return broken(*source, cut, o.backend, in_mode.error());
   // A program that draws takes the run's seed after the feeds.
-  if (in_mode->regions[0].parameters.size() > arrays->size()) {
-    arrays->push_back({{DType::si64, {}}, std::vector<std::byte>(sizeof o.seed)});
-    std::memcpy(arrays->back().data.data(), &o.seed, sizeof o.seed);
+  if (in_mode->regions[0].parameters.size() > arrays.size()) {
+    arrays.push_back({{DType::si64, {}}, std::vector<std::byte>(sizeof o.seed)});
+    std::memcpy(arrays.back().data.data(), &o.seed, sizeof o.seed);
   }
   std::vector<ptir::Shape> shapes;
   for (const ptir::Parameter& parameter : in_mode->regions[0].parameters) shapes.push_back(parameter.type.shape);
   const auto ready = ready_program(*in_mode, shapes, o.backend, o.threads, true);
   if (!ready) {
     cut.step = zrt::exec::first_step_of(*source, ready.error().opcode());
-    cut.backend = zrt::Name(o.backend);
-    return broken(*source, cut, ready.error());
+    return broken(*source, cut, o.backend, ready.error());
   }
   const zrt::plan::ExecutionPlan& plan = (*ready)->plan().plan;
   std::vector<zrt::ConstTensorView> inputs;
-  for (const Array& array : *arrays) inputs.push_back({array.type.dtype, array.type.shape, array.data});
+  for (const Array& array : arrays) inputs.push_back({array.type.dtype, array.type.shape, array.data});
   std::vector<Array> outputs = room_for_outputs(plan);
   std::vector<zrt::TensorView> views;
   for (Array& array : outputs) views.push_back({array.type.dtype, array.type.shape, array.data});
@@ -125,8 +125,7 @@ int fused_run(const FusedOptions& o) {
     const auto steps = zrt::exec::plan_steps(*in_mode, first_values.span(), plan, zrt::system_allocator());
     if (steps && r.error().phase() == zrt::Phase::step && r.error().instruction() < steps->size())
       cut.step = (*steps)[r.error().instruction()];
-    cut.backend = zrt::Name((*ready)->backend());
-    return broken(*source, cut, r.error());
+    return broken(*source, cut, o.backend, r.error());
   }
   return show_tensors(output_names(*source), plan, outputs, o.out, o.json);
 }

@@ -78,6 +78,21 @@ TEST_F(Program, RunsATensorProgram) {
   EXPECT_NE(dot.out.find("digraph"), std::string::npos);
 }
 
+TEST_F(Program, WhatDataBreaksIsNamedByItsOp) {
+  const std::string source = file("take.ptir", R"(spec_version = ptir.v0.4
+region @0 main(%0 i: si32[1]) {
+  %1 = take(f32[2] {1, 2}, %0): f32[1]
+  return %1: f32[1]
+}
+)");
+  const std::string index = "i=" + file("i.npy", npy("<i4", "1,", elements<std::int32_t>({2})));
+  for (const char* const backend : {"cpu", "reference"}) {
+    const Outcome done = run({"ptir", "run", source, "--feed", index, "--backend", backend});
+    EXPECT_EQ(done.status, 1);
+    EXPECT_NE(done.err.find(" (take) met data outside its contract"), std::string::npos) << done.err;
+  }
+}
+
 TEST_F(Program, RunsAnOnnxModel) {
   // The last bytes of the data set's messages are the elements.
   const std::string folder = std::string(ZRT_TEST_DATA_DIR) + "/onnx/gpt2_masked_fill/";
@@ -182,7 +197,19 @@ TEST_F(Program, RunsAFusedProgramInBothModes) {
   EXPECT_NE(code.out.find("void *arena, int training) {"), std::string::npos) << code.out;
   EXPECT_NE(code.out.find("if (training == 0)"), std::string::npos) << code.out;
   EXPECT_EQ(with({"--dump", "dot"}).status, 2);
-  EXPECT_EQ(run({"fused", "run", source, "--feed", x}).status, 1);
+  const Outcome unbound = run({"fused", "run", source, "--feed", x});
+  EXPECT_EQ(unbound.status, 1);
+  EXPECT_EQ(unbound.err,
+            "step 1 (elementwise_binary): feed 4 is not bound\n  feed 4: not bound\n  input 0: bound\n"
+            "  input 4: missing, f32[4]\n  result 2\n  backend inspected: cpu\n"
+            "zrt: invalid_argument: feed 4 is not bound\n");
+  const std::string odd = std::string(kFusedProgram).replace(std::string(kFusedProgram).find("_binary"), 7, "_ternary");
+  const Outcome unknown = run({"fused", "run", file("odd.json", odd), "--feed", x, "--feed", w});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_EQ(unknown.err,
+            "step 1 (elementwise_ternary): elementwise_ternary is no operation\n  input 0: bound\n"
+            "  input 4: bound, f32[4]\n  result 2\n  backend inspected: cpu\n"
+            "zrt: unsupported_opcode: elementwise_ternary is no operation\n");
   const std::string wide = "0=" + file("wide.npy", npy("<f4", "3,", elements<float>({1, 2, 3})));
   const Outcome broken = run({"fused", "run", source, "--feed", wide, "--feed", w});
   EXPECT_EQ(broken.status, 1);

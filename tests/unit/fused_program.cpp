@@ -137,7 +137,6 @@ TEST(FusedJson, RefusesWhatIsNotTheForm) {
     EXPECT_NE(program.error().text().find(piece), std::string_view::npos) << program.error().text();
   };
   refused(edited("\"version\":1", "\"version\":2"), Errc::unsupported_version, "version is 2, expected 1");
-  refused(edited("\"dropout\"", "\"drop\""), Errc::unsupported_opcode, "step 0: drop is no operation");
   refused(edited("\"result_id\":6", "\"result_ids\":[6]"), Errc::invalid_file, "step 1");
   refused(edited("\"result_id\":10", "\"result\":10"), Errc::invalid_file, "step 3");
   refused(edited("\"feeds\":[0,", "\"feeds\":[-1,"), Errc::invalid_file, "a value id");
@@ -155,6 +154,7 @@ TEST(FusedVerify, NamesTheFault) {
     EXPECT_NE(verified.error().text().find(piece), std::string_view::npos) << verified.error().text();
   };
   refused("\"feeds\":[0,1,2,", "\"feeds\":[0,1,1,2,", Errc::invalid_argument, "feeds holds 1 after 1");
+  refused("\"dropout\"", "\"drop\"", Errc::unsupported_opcode, "drop is no operation");
   refused("\"result_id\":6", "\"result_id\":5", Errc::duplicate_name, "value 5 has two origins");
   refused("\"result_id\":6", "\"result_id\":2", Errc::duplicate_name, "value 2 has two origins");
   refused("[1,6]", "[1,60]", Errc::dangling_value, "input 60 is given by nothing");
@@ -234,7 +234,7 @@ TEST(FusedCutWire, TellsBothSidesOfTheBreak) {
   expect_report(
       report_of(program, types, Errc::invalid_argument),
       {"step 4 (batch_norm): feed 1 is not bound\n  feed 1: not bound\n  input 5: produced, from step 0 (dropout)\n",
-       "input 1: bound", "result 7: declared as f32[?N, 3]", "attribute epsilon is also read as eps"});
+       "input 1: missing", "result 7: declared as f32[?N, 3]", "attribute epsilon is also read as eps"});
 
   types = sample_types();
   types[2].type.shape = {5};
@@ -257,6 +257,11 @@ TEST(FusedCutWire, TellsBothSidesOfTheBreak) {
   const auto dangling = parsed(edited("[1,6]", "[1,60]"));
   expect_report(report_of(dangling, sample_types(), Errc::dangling_value),
                 {"step 5 (elementwise_binary)", "input 60: missing"});
+
+  const auto unknown = parsed(edited("\"dropout\"", "\"drop\""));
+  expect_report(report_of(unknown, sample_types(), Errc::unsupported_opcode),
+                {"step 0 (drop): drop is no operation\n  input ", "\n  result 5, to step 4 (batch_norm)"});
+  EXPECT_EQ(fused::to_json(unknown).error().code(), Errc::unsupported_opcode);
 }
 
 TEST(FusedInstantiate, ModesDiffer) {

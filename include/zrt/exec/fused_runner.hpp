@@ -60,6 +60,7 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
     ir::fused::CutWire unasked;
     ir::fused::CutWire& at = cut != nullptr ? *cut : unasked;
     at = {};
+    at.backend = B::name;
     for (std::size_t f = 0; f < feeds_.size(); ++f) {
       const BoundFeed* found = nullptr;
       for (const BoundFeed& feed : feeds) {
@@ -82,7 +83,6 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
     const std::size_t inputs = mode(training).inputs();
     auto ran = mode(training).run(Span<const ConstTensorView>(ordered_.span()).first(inputs), outputs, stop);
     const auto& steps = training ? training_steps_ : evaluation_steps_;
-    if (!ran) at.backend = B::name;
     if (!ran && ran.error().phase() == Phase::step && ran.error().instruction() < steps.size())
       at.step = steps[ran.error().instruction()];
     return ran;
@@ -109,7 +109,10 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
     namespace fused = ir::fused;
     Vector<ir::ptir::ValueId> first_values(options.allocator);
     const auto in_mode = fused::instantiate(program, feeds, training, cut, &first_values);
-    if (!in_mode) return pass(in_mode);
+    if (!in_mode) {
+      if (cut != nullptr) cut->backend = B::name;
+      return pass(in_mode);
+    }
     Vector<ir::ptir::Shape> shapes(options.allocator);
     for (const auto& parameter : in_mode->regions[0].parameters)
       if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);

@@ -155,7 +155,7 @@ Result<void> ProgramRunner<B, Catalog>::run(Span<const ConstTensorView> inputs, 
   step.status = &status;
   const auto completed = bound_.program().launch(*device_, step, stop);
   if (!completed) return pass(completed);
-  if (auto fault = exec::step_fault(status, plan()); !fault) return fault;
+  if (auto fault = exec::step_fault(status, plan(), ir::Ops::of<Catalog>().table); !fault) return fault;
   if (!*completed) return fail(Errc::cancelled, "the program was stopped");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& to = outputs[i];

@@ -6,19 +6,23 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// The first fault of a step of `plan`, or none.
+/// The first fault of a step of `plan`, or none. Where the rows of its ops are given, the op is named.
 ///
 /// Errors: Errc::spec_violation, limit_exceeded or cancelled, with the instruction and its op.
-[[nodiscard]] inline Result<void> step_fault(const StepStatus& status, const plan::ExecutionPlan& plan) noexcept {
+[[nodiscard]] inline Result<void> step_fault(const StepStatus& status, const plan::ExecutionPlan& plan,
+                                             const OpTable* rows = nullptr) noexcept {
   const std::uint64_t word = status.word.load(MemoryOrder::relaxed);
   if (word == StepStatus::kClean) return {};
   const auto code = static_cast<Errc>(word & 0xffffu);
   const auto instruction = static_cast<std::uint32_t>(word >> 32);
   const Opcode opcode = plan.instructions[instruction].opcode;
-  Error error = Error::of(code, "instruction ", instruction, " (opcode ", unsigned{number(opcode)}, ") ",
-                          code == Errc::cancelled        ? "was stopped"
-                          : code == Errc::limit_exceeded ? "ran past its limit"
-                                                         : "met data outside its contract");
+  const OpRow* row = rows == nullptr ? nullptr : (*rows)[number(opcode)];
+  const std::string_view what = code == Errc::cancelled        ? "was stopped"
+                                : code == Errc::limit_exceeded ? "ran past its limit"
+                                                               : "met data outside its contract";
+  Error error = row != nullptr
+                    ? Error::of(code, "instruction ", instruction, " (", row->name, ") ", what)
+                    : Error::of(code, "instruction ", instruction, " (opcode ", unsigned{number(opcode)}, ") ", what);
   return std::unexpected<Error>(error.in_phase(Phase::step).at_instruction(instruction, number(opcode)));
 }
 

@@ -13,10 +13,10 @@ namespace zrt::inline ZRT_ABI::ir::fused {
 
 /// What can be said of an input of the broken step.
 enum class WireStatus : std::uint8_t {
-  bound,     ///< a feed
+  bound,     ///< a feed, unless it is CutWire::unbound
   produced,  ///< by an earlier step
   late,      ///< by this or a later step
-  missing,   ///< by nothing
+  missing,   ///< by nothing, or a feed that is not bound
 };
 
 [[nodiscard]] constexpr std::string_view name(WireStatus status) noexcept {
@@ -85,10 +85,11 @@ inline Result<void> put_step(String& out, const Step& step) noexcept {
   return put(out, "step ", step.step_id, " (", step.op.view(), ")");
 }
 
-inline Result<void> put_wires(String& out, const FusedProgram& p, std::size_t at) noexcept {
-  const Step& step = p.steps[at];
+inline Result<void> put_wires(String& out, const FusedProgram& p, const CutWire& cut) noexcept {
+  const Step& step = p.steps[cut.step];
   for (const ValueId id : p.inputs_of(step)) {
-    if (auto r = put_line(out, "input ", id, ": ", name(wire_status(p, at, id))); !r) return r;
+    const WireStatus status = id == cut.unbound ? WireStatus::missing : wire_status(p, cut.step, id);
+    if (auto r = put_line(out, "input ", id, ": ", name(status)); !r) return r;
     if (const Meta* meta = p.meta_of(id))
       if (auto r = put_type(out, p, ", ", meta->type); !r) return r;
     if (const std::size_t from = producer_of(p, id); from != CutWire::kNone) {
@@ -135,7 +136,7 @@ inline Result<void> put_wires(String& out, const FusedProgram& p, std::size_t at
   if (cut.unbound)
     if (auto r = detail::put_line(out, "feed ", *cut.unbound, ": not bound"); !r) return r;
   if (cut.step < p.steps.size())
-    if (auto r = detail::put_wires(out, p, cut.step); !r) return r;
+    if (auto r = detail::put_wires(out, p, cut); !r) return r;
   if (cut.value)
     if (auto r = detail::put_line(out, "value ", *cut.value); !r) return r;
   for (const auto& [what, type] : {std::pair("\n  expected ", &cut.expected), std::pair("\n  actual ", &cut.actual)}) {
