@@ -107,10 +107,10 @@ void print_row(const Json& r) {
               r["test"].get<std::string>().c_str(), r["batch"].get<unsigned>(), r["tokens"].get<unsigned>(),
               number(r["tokens_per_second"]), number(r["step_ms"]["p50"]), number(r["step_ms"]["p95"]),
               number(r["step_ms"]["p99"]));
-  std::printf("        %s %s, %s, kv %s, %u threads, depth %u; %s read per token, peak memory %s\n",
+  std::printf("        %s %s, %s, kv %s, %u thread%s, depth %u; %s read per token, peak memory %s\n",
               r["backend"].get<std::string>().c_str(), r["isa"].get<std::string>().c_str(),
               r["numerics"].get<std::string>().c_str(), r["kv"].get<std::string>().c_str(),
-              r["threads"].get<unsigned>(), r["depth"].get<unsigned>(),
+              r["threads"].get<unsigned>(), r["threads"].get<unsigned>() == 1 ? "" : "s", r["depth"].get<unsigned>(),
               bytes_text(static_cast<std::uint64_t>(number(r["bytes_per_token"]))).c_str(),
               bytes_text(r["peak_memory_bytes"].get<std::uint64_t>()).c_str());
   const Json &a = r["machine_before"], &b = r["machine_after"], &s = r["share"];
@@ -136,9 +136,10 @@ void print_head(const Json& m, const Json& overhead) {
               bytes_text(m["last_level_cache_bytes"].get<std::uint64_t>()).c_str(),
               bytes_text(m["read_buffer_bytes"].get<std::uint64_t>()).c_str());
   std::printf(
-      "executor: %.1f ns per instruction with empty kernels (%.1f ns with %u threads and a fence each), budget 50 ns\n",
+      "executor: %.1f ns per instruction with empty kernels (%.1f ns with %u thread%s and a fence each), budget 50 "
+      "ns\n",
       overhead["ns_per_instruction"].get<double>(), overhead["ns_per_fenced_instruction"].get<double>(),
-      overhead["threads"].get<unsigned>());
+      overhead["threads"].get<unsigned>(), overhead["threads"].get<unsigned>() == 1 ? "" : "s");
 }
 
 Json overhead_json(std::uint32_t threads) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <data/models/tiny_models.hpp>
 #include <map>
 #include <set>
 #include <sstream>
@@ -181,6 +182,22 @@ TEST_F(Program, FileErrorsHaveTheirCode) {
   const Outcome unwritable = run({"logits", "--model", kModel, "--tokens", "1", "--out", absent});
   EXPECT_EQ(unwritable.status, 1);
   EXPECT_EQ(unwritable.err, "zrt: io_error: cannot write " + absent + ": No such file or directory\n");
+}
+
+TEST_F(Program, InspectSpeaksOfTheUsualContext) {
+  const ModelFile model =
+      tiny_model({.more = [](GgufWriter& w) { w.add("llama.attention.sliding_window", std::uint32_t{64}); }});
+  const std::string window =
+      file("window.gguf", {reinterpret_cast<const char*>(model.bytes().data()), model.bytes().size()});
+  for (const json& row : run_json({"inspect", "--model", window, "--json"})["backends"]) {
+    if (row["backend"] == "pm4") continue;  // no card
+    EXPECT_EQ(row["runs"], false);
+    EXPECT_EQ(row["why"],
+              "unimplemented: llama.attention.sliding_window changes what the model computes, and no family of this "
+              "build reads it; expected 0 or at least the 128 positions of a slot; a --context within the window runs "
+              "it");
+  }
+  EXPECT_EQ(run({"plan", "--model", window, "--context", "64"}).status, 0);
 }
 
 TEST_F(Program, WhatFailsIsStatusOneAndSaysWhy) {

@@ -108,11 +108,15 @@ TEST(RopeScalingKeys, AFactorOfZeroIsNone) {
 }
 
 TEST(RopeScalingKeys, OtherTypesAndNegativeFactorsAreRefused) {
-  for (const Keys& keys : {Keys{.type = "longrope"}, Keys{.factor = -1.0f}, Keys{.scale_linear = -1.0f}}) {
+  for (const Keys& keys : {Keys{.factor = -1.0f}, Keys{.scale_linear = -1.0f}}) {
     const auto config = read(keys);
     ASSERT_FALSE(config);
     EXPECT_EQ(config.error().code(), Errc::invalid_metadata) << config.error().text();
   }
+  const auto other = read({.type = "longrope"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), Errc::unimplemented);
+  EXPECT_EQ(other.error().text(), "llama.rope.scaling.type is longrope, expected none, linear or yarn");
 }
 
 }  // namespace

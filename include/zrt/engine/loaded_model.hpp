@@ -2,7 +2,7 @@
 // zrt/engine/loaded_model.hpp: from a model file to a compiled plan with a sampler at its end.
 #pragma once
 
-#include <zrt/engine/options.hpp>
+#include <zrt/engine/slot_context.hpp>
 #include <zrt/engine/vocabulary.hpp>
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/batch.hpp>
@@ -95,12 +95,6 @@ template <class Families> [[nodiscard]] Result<void> check_family(const model::G
   auto architecture = file.get<std::string_view>("general.architecture");
   if (!architecture) return pass(architecture);
   return detail::expect_family(typename Families::List{}, *architecture);
-}
-
-/// Positions per slot: as the options say, or the model's own, at most 4096.
-[[nodiscard]] constexpr std::uint32_t positions_per_slot(const EngineOptions& options,
-                                                         const model::Config& config) noexcept {
-  return options.context != 0 ? options.context : config.context < 4096 ? config.context : 4096;
 }
 
 /// Compiles the model of `file` for a backend's claims.

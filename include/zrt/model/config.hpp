@@ -32,8 +32,10 @@ class ConfigReader {
   explicit ConfigReader(const GgufFile& file, std::string_view architecture) noexcept
       : file_(file), architecture_(architecture) {}
 
+  [[nodiscard]] Name name_of(std::string_view key) const noexcept { return Name::of(architecture_, ".", key); }
+
   [[nodiscard]] Result<std::uint32_t> count(std::string_view key, std::uint32_t most) const noexcept {
-    const Name full = Name::of(architecture_, ".", key);
+    const Name full = name_of(key);
     auto value = file_.get<std::uint32_t>(full.view());
     if (!value) return value;
     if (*value == 0 || *value > most)
@@ -42,39 +44,39 @@ class ConfigReader {
   }
   [[nodiscard]] Result<std::uint32_t> count_or(std::string_view key, std::uint32_t most,
                                                std::uint32_t fallback) const noexcept {
-    if (file_.find(Name::of(architecture_, ".", key).view()) == nullptr) return fallback;
+    if (file_.find(name_of(key).view()) == nullptr) return fallback;
     return count(key, most);
   }
   /// How many there are, which may be none.
   [[nodiscard]] Result<std::uint32_t> number_of(std::string_view key) const noexcept {
-    const Name full = Name::of(architecture_, ".", key);
+    const Name full = name_of(key);
     if (file_.find(full.view()) == nullptr) return 0u;
     return file_.get<std::uint32_t>(full.view());
   }
   /// A positive number.
   [[nodiscard]] Result<float> number(std::string_view key) const noexcept {
-    const Name full = Name::of(architecture_, ".", key);
+    const Name full = name_of(key);
     auto value = file_.get<float>(full.view());
     if (value && !(*value > 0.0f && *value < 3e38f))
       return fail(Errc::invalid_metadata, full.view(), " must be a positive number");
     return value;
   }
   [[nodiscard]] Result<float> number_or(std::string_view key, float fallback) const noexcept {
-    if (file_.find(Name::of(architecture_, ".", key).view()) == nullptr) return fallback;
+    if (file_.find(name_of(key).view()) == nullptr) return fallback;
     return number(key);
   }
   [[nodiscard]] Result<float> any_number_or(std::string_view key, float fallback) const noexcept {
-    const Name full = Name::of(architecture_, ".", key);
+    const Name full = name_of(key);
     if (file_.find(full.view()) == nullptr) return fallback;
     return file_.get<float>(full.view());
   }
   /// A positive number, or 0 for 1.
   [[nodiscard]] Result<float> scale_or(std::string_view key, float fallback) const noexcept {
-    auto value = file_.get<float>(Name::of(architecture_, ".", key).view());
+    auto value = file_.get<float>(name_of(key).view());
     return value && *value == 0.0f ? 1.0f : number_or(key, fallback);
   }
   [[nodiscard]] Result<std::string_view> text_or(std::string_view key, std::string_view fallback) const noexcept {
-    const Name full = Name::of(architecture_, ".", key);
+    const Name full = name_of(key);
     if (file_.find(full.view()) == nullptr) return fallback;
     return file_.get<std::string_view>(full.view());
   }
@@ -123,12 +125,14 @@ class ConfigReader {
     auto mix = meta.any_number_or("rope.scaling.yarn_ext_factor", 1.0f);
     if (!mix) return pass(mix);
     if (*mix >= 0.0f && *mix != 1.0f)
-      return fail(Errc::unimplemented, "rope.scaling.yarn_ext_factor is neither 1 nor below 0");
+      return fail(Errc::unimplemented, meta.name_of("rope.scaling.yarn_ext_factor").view(),
+                  " is neither 1 nor below 0");
     rope.magnitude = *magnitude * *yarn_magnitude;
     rope.beta_fast = *fast;
     rope.beta_slow = *slow;
   } else {
-    return fail(Errc::invalid_metadata, "rope.scaling.type is ", *scaling, ", expected none, linear or yarn");
+    return fail(Errc::unimplemented, meta.name_of("rope.scaling.type").view(), " is ", *scaling,
+                ", expected none, linear or yarn");
   }
   return {};
 }

@@ -22,13 +22,16 @@ inline constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
     {"attention.clamp_kqv"},
     {"attention.max_alibi_bias"},
     {"attention.output_scale", true},
+    {"attention.shared_kv_layers"},
     {"attention.temperature_scale"},
     {"attn_logit_softcapping"},
     {"embedding_scale", true},
     {"final_logit_softcapping"},
     {"logit_scale", true},
+    {"no_rope_layer_step"},
     {"residual_scale", true},
     {"rope.scaling.yarn_log_multiplier"},
+    {"swin_norm"},
     {"use_parallel_residual"},
 });
 
@@ -47,9 +50,10 @@ inline constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
 
 }  // namespace detail
 
-/// Refuses a file whose metadata asks for arithmetic that no family has: caps and scales of logits,
-/// scores, residuals and embeddings, biases by distance, attention to later tokens, or a window of
-/// attention shorter than `context`, the positions that a sequence may have here.
+/// Refuses a file whose metadata asks for arithmetic that no family has: what kNeutralKeys lists (caps
+/// and scales of logits, scores, residuals and embeddings, biases by distance, layers that differ),
+/// attention to later tokens, or a window of attention shorter than `context`, the positions that a
+/// sequence may have here.
 ///
 /// A key whose value changes nothing is let pass. `key_dim` is the width of a head's keys, whose
 /// inverse root is the scale of scores.
