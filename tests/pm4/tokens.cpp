@@ -2,6 +2,7 @@
 // tests/pm4/tokens.cpp: tokens on modelled cards are the reference's; what a step costs; nothing is recorded again.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -24,18 +25,28 @@ using Card = pm4::emulator::Card;
 
 const std::string kBard = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 
+/// Takes a token that was generated, and the log-probabilities that come with it as their bits: alike where all logits are.
+void take(const Token& token, std::vector<std::int32_t>& tokens) {
+  if (token.id != kNoToken) tokens.push_back(token.id);
+  for (const TokenProbability& best : token.best) {
+    tokens.push_back(best.id);
+    tokens.push_back(std::bit_cast<std::int32_t>(best.log_probability));
+  }
+}
+
 /// Each once, however many cards are held to them.
 std::vector<std::int32_t> reference_tokens(const std::string& path, const Request& request) {
   static std::map<std::string, std::vector<std::int32_t>> known;
   const std::string key = path + '\n' + std::string(request.prompt) + '\n' + std::to_string(request.max_tokens) + '\n' +
-                          std::to_string(request.sampling.temperature);
+                          std::to_string(request.sampling.temperature) + '\n' +
+                          std::to_string(request.log_probabilities);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const auto engine = open_engine(On::reference, path, small());
   EXPECT_TRUE(engine) << engine.error().text();
   std::vector<std::int32_t> tokens;
   if (!engine) return tokens;
   const auto done = (*engine)->generate(request, [&](const Token& token) {
-    if (token.id != kNoToken) tokens.push_back(token.id);
+    take(token, tokens);
     return true;
   });
   EXPECT_TRUE(done) << done.error().text();
@@ -89,7 +100,9 @@ TEST_P(Pm4Steps, RequestsJoinAndLeaveWithoutANewRecord) {
   constexpr std::uint32_t kSlots = 3;
   OnCard on(GetParam(), kBard, small(kSlots));
   ASSERT_TRUE(on.engine) << on.why(on.engine.error());
-  const std::vector<Request> requests{greedy("ROMEO:\n", 4), greedy("First Citizen:", 1), greedy("O, ", 2)};
+  std::vector<Request> requests{greedy("ROMEO:\n", 4), greedy("First Citizen:", 1), greedy("O, ", 2)};
+  // Its second and third token come from steps that hold another's prompt, whose kernels are those of prompts.
+  requests[0].log_probabilities = 2;
   std::vector<std::vector<std::int32_t>> tokens(requests.size());
   std::vector<RequestId> ids;
   const auto submit = [&](std::size_t i) {
@@ -108,13 +121,14 @@ TEST_P(Pm4Steps, RequestsJoinAndLeaveWithoutANewRecord) {
     if (steps == 2) submit(2);
     const auto result = on.engine->step([&](RequestId id, const Token& token) {
       for (std::size_t i = 0; i < ids.size(); ++i)
-        if (ids[i] == id && token.id != kNoToken) tokens[i].push_back(token.id);
+        if (ids[i] == id) take(token, tokens[i]);
       return true;
     });
     ASSERT_TRUE(result) << on.why(result.error());
     left = *result;
   }
   for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(tokens[i], reference_tokens(kBard, requests[i])) << i;
+  EXPECT_EQ(tokens[0].size(), 4u * (1 + 2 * 2)) << "four tokens, each with two probabilities";
   EXPECT_EQ(on.card.model().calls(), calls);
   EXPECT_EQ(on.card.model().queues().doorbells_rung() - rung, steps) << "one doorbell for each step";
   EXPECT_EQ(decode.recorded(), 1u);
