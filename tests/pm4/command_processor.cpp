@@ -190,6 +190,59 @@ TEST(CommandProcessor, EndsChainsThatGoInCircles) {
   EXPECT_EQ(page.run(IndirectBuffer{0x20000, 4}), "16 bytes at 0x20000 are not mapped");
 }
 
+TEST(CommandProcessor, NeedsScratchForTheWavesThatTmpringSizeParts) {
+  constexpr std::uint32_t wave_units = 4;  // of 256 bytes
+  Page page;
+  const auto run = [&](std::uint32_t waves, std::uint32_t engines, std::uint32_t threads) {
+    CommandProcessor queue(page.space, kTargetFacts<Gfx1201>);
+    queue.set_engines(engines);
+    Words packets(256);
+    PacketWriter<Gfx1201> writer(packets);
+    write_dispatch(writer, {.program = {.rsrc2 = 1},
+                            .workgroup = {threads, 1, 1},
+                            .scratch = {.base = 0x10000, .tmpring_size = wave_units << 12 | waves}});
+    EXPECT_TRUE(writer.finish());
+    packets.resize(writer.size());
+    std::uint64_t room = 0;
+    const auto ran = queue.run(packets, [&](const Dispatch& dispatch, const AddressSpace&) -> Result<void> {
+      room = dispatch.scratch_bytes;
+      return {};
+    });
+    return ran ? std::to_string(room) : std::string(ran.error().text());
+  };
+  // The page has 4096 bytes: four waves.
+  EXPECT_EQ(run(4, 1, 32), "4096");
+  EXPECT_EQ(run(2, 2, 64), "4096");
+  EXPECT_EQ(run(2, 1, 64), "2048") << "what TMPRING_SIZE leaves is nobody's";
+  EXPECT_EQ(run(5, 1, 32), "scratch of 5120 bytes at 0x00010000, 4096 are mapped there");
+  EXPECT_EQ(run(3, 2, 32), "scratch of 6144 bytes at 0x00010000, 4096 are mapped there");
+  EXPECT_EQ(run(0, 1, 32), "COMPUTE_TMPRING_SIZE has scratch for 0 waves of a shader engine, a workgroup has 1");
+  EXPECT_EQ(run(1, 1, 64), "COMPUTE_TMPRING_SIZE has scratch for 1 waves of a shader engine, a workgroup has 2");
+}
+
+TEST(CommandProcessor, RunsNoGridThatACardWouldNotStartOrStartElsewhere) {
+  Page page;
+  const auto run = [&](std::uint16_t offset, std::uint32_t value) {
+    CommandProcessor queue(page.space, kTargetFacts<Gfx1201>);
+    queue.set_engines(1);
+    Words packets(256);
+    PacketWriter<Gfx1201> writer(packets);
+    write_launch_registers(writer, {.workgroup = {32, 1, 1}});
+    writer.add(SetShReg{offset, std::span(&value, 1)});
+    writer.add(DispatchDirect{{0, 1, 1}, {}});
+    EXPECT_TRUE(writer.finish());
+    packets.resize(writer.size());
+    const auto ran = queue.run(packets, kInterpret);
+    return ran ? std::string() : std::string(ran.error().text());
+  };
+  EXPECT_EQ(run(register_offset("COMPUTE_RESTART_Y"), 0), "");
+  EXPECT_EQ(run(register_offset("COMPUTE_RESTART_Y"), 5), "a grid that starts again where it was is not modelled");
+  EXPECT_EQ(run(register_offset("COMPUTE_STATIC_THREAD_MGMT_SE0"), 1), "");
+  EXPECT_EQ(run(register_offset("COMPUTE_STATIC_THREAD_MGMT_SE1"), 0), "");
+  EXPECT_EQ(run(register_offset("COMPUTE_STATIC_THREAD_MGMT_SE0"), 0),
+            "DISPATCH_DIRECT has masks that leave none of the card's compute units");
+}
+
 TEST(CommandProcessor, WithoutMasksFromTheStartNeedsThemSet) {
   for (const TargetFacts* const target : {&kTargetFacts<Gfx1201>, &kTargetFacts<Gfx1100>})
     for (const std::size_t engines : {0u, 1u, 2u, 3u}) {

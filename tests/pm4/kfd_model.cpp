@@ -74,6 +74,8 @@ TEST(KfdModel, RefusesAQueueWithOneFieldWrong) {
   refused("there is no GPU", [](auto& a) { ++a.gpu_id; });
   refused("packets need 0", [](auto& a) { a.queue_type = kfd::QueueType::compute_aql; });
   refused("percentage", [](auto& a) { a.queue_percentage = 101; });
+  refused("percentage", [](auto& a) { a.queue_percentage = 0; });
+  refused("one address", [](auto& a) { a.read_pointer_address = a.write_pointer_address; });
   refused("priority", [](auto& a) { a.queue_priority = 16; });
   refused("power of two", [](auto& a) { a.ring_size = 4000; });
   refused("mapping of the ring has 4096 bytes, 8192", [](auto& a) { a.ring_size = 8192; });
@@ -92,6 +94,7 @@ TEST(KfdModel, RefusesAQueueWithOneFieldWrong) {
   refused("are not 0", [](auto& a) { a.doorbell_offset = 8; });
   EXPECT_EQ(os.live().queues, 0u);
   EXPECT_EQ(call(os, parts->device, kfd::kCreateQueue, parts->arguments), 0) << os.refusal();
+  EXPECT_EQ(call(os, parts->device, kfd::kCreateQueue, parts->arguments), EBUSY) << "two queues in one ring";
   EXPECT_EQ(call(os, parts->device, kfd::kDestroyQueue, kfd::DestroyQueue{.queue_id = 1}), EINVAL);
   EXPECT_EQ(call(os, parts->device, kfd::kDestroyQueue, kfd::DestroyQueue{}), 0);
 }

@@ -388,6 +388,16 @@ TYPED_TEST(Transports, RefuseTheOthersFormOfAnIndirectBuffer) {
   IndirectBuffer other = q.transport->indirect_buffer(q.page->address(), 4);
   other.inherit_vmid = !other.inherit_vmid;
   EXPECT_NE(q.run(words_of(other)).find("INDIRECT_BUFFER has INHERIT_VMID_MQD"), std::string::npos);
+  // The same of a chain inside.
+  SmallQueue<TypeParam> inside;
+  IndirectBuffer chain = inside.transport->indirect_buffer(inside.page->address() + 1024, 2);
+  chain.chain = true;
+  chain.inherit_vmid = !chain.inherit_vmid;
+  const Words first = words_of(chain);
+  std::memcpy(inside.page->span().data(), first.data(), first.size() * 4);
+  EXPECT_NE(inside.run(words_of(inside.transport->indirect_buffer(inside.page->address(), 4)))
+                .find("INDIRECT_BUFFER has INHERIT_VMID_MQD"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <zrt/backend/pm4/emulator/compute_state.hpp>
 #include <zrt/core/vector.hpp>
 
+#include <optional>
+
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// What a queue has done.
@@ -83,6 +85,10 @@ class CommandProcessor {
     return check_released();
   }
 
+  /// How many shader engines the card has; see ComputeState.
+  void set_engines(std::uint32_t engines) noexcept { state_.set_engines(engines); }
+  /// From now on indirect buffers must say, or must not say, that they inherit the queue's address space.
+  void require_inheritance(bool inherits) noexcept { inherits_ = inherits; }
   /// The queue starts without masks of compute units, on a card of so many shader engines; see ComputeState.
   void require_masks(std::uint32_t engines) noexcept { state_.require_masks(engines); }
   /// From now on vector accesses of kernels must be aligned, which the hardware asks of none; see alignment_of().
@@ -142,6 +148,9 @@ class CommandProcessor {
       return fail(Errc::limit_exceeded, "a queue has executed ", kMostPackets, " packets of one submission");
     ++counters_.packets;
     if (kind == &kIndirectBuffer) {
+      if (inherits_ && (packet.get("INHERIT_VMID_MQD") != 0) != *inherits_)
+        return fail(Errc::invalid_packet, "INDIRECT_BUFFER has INHERIT_VMID_MQD ", packet.get("INHERIT_VMID_MQD"),
+                    *inherits_ ? ", a user queue needs 1" : ", 0 expected");
       auto words = fetch(packet, packet.get("SIZE"));
       if (!words) return pass(words);
       buffer_ = std::move(*words);
@@ -327,6 +336,7 @@ class CommandProcessor {
   bool waiting_ = false;
   bool loses_fence_ = false;
   bool any_address_ = true;
+  std::optional<bool> inherits_{};
   Error wait_{};
   std::uint64_t clock_ = 0;
   std::uint64_t packets_left_ = 0;

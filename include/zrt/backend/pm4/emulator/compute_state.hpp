@@ -18,14 +18,17 @@ class ComputeState {
     known_[offset] = true;
   }
 
+  /// How many shader engines the card has; 1 where nobody says.
+  void set_engines(std::uint32_t engines) noexcept { card_engines_ = engines; }
   /// From now on a dispatch needs the masks of compute units of every engine that the generation has registers for: some
   /// unit of each of the card's, and none of the others.
   void require_masks(std::uint32_t engines) noexcept { engines_ = engines; }
 
   /// The dispatch of a DISPATCH_DIRECT or DISPATCH_INDIRECT with that grid.
   ///
-  /// Errors: Errc::invalid_packet where a register that it needs was not set; Errc::unimplemented for grids in threads,
-  /// grids that do not start at 0, and partial workgroups.
+  /// Errors: Errc::invalid_packet where a register that it needs was not set, or where no unit or no scratch is left for
+  /// a workgroup; Errc::unimplemented for grids in threads, grids that do not start at 0 or start again, and partial
+  /// workgroups; Errc::spec_violation for less scratch memory than TMPRING_SIZE parts.
   [[nodiscard]] Result<Dispatch> dispatch(const PacketView& packet, const std::array<std::uint32_t, 3>& groups,
                                           const AddressSpace& memory) const noexcept {
     for (const std::string_view unsupported : {"PARTIAL_TG_EN", "USE_THREAD_DIMENSIONS", "ORDERED_APPEND_ENBL",
@@ -46,6 +49,9 @@ class ComputeState {
       if (!known_[offset]) return unset(packet, offset);
       if (values_[offset] != 0) return fail(Errc::unimplemented, "a grid that does not start at 0 is not modelled");
     }
+    for (std::uint16_t i = 0; i < 3; ++i)
+      if (values_[register_offset("COMPUTE_RESTART_X") + i] != 0)
+        return fail(Errc::unimplemented, "a grid that starts again where it was is not modelled");
     Dispatch d;
     d.isa = generation_ == Generation::gfx11 ? Isa::gfx11 : Isa::gfx12;
     d.wave64 = packet.get("CS_W32_EN") == 0;
@@ -90,7 +96,15 @@ class ComputeState {
                     std::string_view(Hex(values_[offset])), " on a card of ", engines_, " shader engines");
       }
     }
-    return {};
+    return check_units(packet);
+  }
+  /// Some unit of the card's is left, whoever set the masks.
+  [[nodiscard]] Result<void> check_units(const PacketView& packet) const noexcept {
+    std::uint32_t engine = 0;
+    for (const MaskRow& row : kMaskRows)
+      for (std::uint16_t i = 0; i < row.count && engine < card_engines_; ++i, ++engine)
+        if (const std::size_t offset = row.offset + std::size_t{i}; !known_[offset] || values_[offset] != 0) return {};
+    return fail(Errc::invalid_packet, packet.kind->name, " has masks that leave none of the card's compute units");
   }
 
   [[nodiscard]] Result<Dispatch> with_scratch(const PacketView& packet, Dispatch d,
@@ -105,11 +119,21 @@ class ComputeState {
     const Region* region = memory.find(d.scratch_base, 1);
     if (region == nullptr)
       return fail(Errc::spec_violation, "scratch at ", std::string_view(Hex(d.scratch_base)), " is not mapped");
-    d.scratch_bytes = region->bytes.size() - (d.scratch_base - region->address);
+    const std::uint64_t waves = field(ring, "WAVES"), lanes = d.wave64 ? 64 : 32;
+    const std::uint64_t in_group = (std::uint64_t{d.threads[0]} * d.threads[1] * d.threads[2] + lanes - 1) / lanes;
+    if (waves < in_group)
+      return fail(Errc::invalid_packet, "COMPUTE_TMPRING_SIZE has scratch for ", waves,
+                  " waves of a shader engine, a workgroup has ", in_group);
+    const std::uint64_t room = region->bytes.size() - (d.scratch_base - region->address);
+    d.scratch_bytes = waves * d.scratch_wave_bytes * card_engines_;
+    if (d.scratch_bytes > room)
+      return fail(Errc::spec_violation, "scratch of ", d.scratch_bytes, " bytes at ",
+                  std::string_view(Hex(d.scratch_base)), ", ", room, " are mapped there");
     return d;
   }
 
   Generation generation_;
+  std::uint32_t card_engines_ = 1;
   std::uint32_t engines_ = 0;  ///< 0: the queue has its masks from the start
   std::array<std::uint32_t, kShCount> values_{};
   std::array<bool, kShCount> known_{};

@@ -35,6 +35,13 @@ class QueueSet {
           stop(*queue, Error::of(Errc::spec_violation, "a buffer of queue ", queue->ring.id(), " at ",
                                  hex(address).view(), " was taken away"));
   }
+  /// Whether a buffer of some queue that has not stopped begins there.
+  [[nodiscard]] bool uses(std::uint64_t address) const noexcept {
+    for (const Owned<HostedQueue>& queue : queues_)
+      for (const std::uint64_t used : queue->buffers)
+        if (used != 0 && used == address && !queue->ring.stopped()) return true;
+    return false;
+  }
   void lose_next_fence() noexcept {
     for (Owned<HostedQueue>& queue : queues_) queue->ring.processor().lose_next_fence();
   }
@@ -65,6 +72,7 @@ class QueueSet {
     auto queue = Owned<HostedQueue>::make(allocator_, memory, *card_.target, allocator_);
     if (!queue || !(*queue)->ring.open(next_, place)) return nullptr;
     (*queue)->ring.processor().require_alignment();
+    (*queue)->ring.processor().set_engines(card_.shader_engines);
     (*queue)->doorbell = doorbell;
     (*queue)->buffers = buffers;
     if (!queues_.push_back(std::move(*queue))) return nullptr;

@@ -27,6 +27,7 @@ class RingQueue {
   [[nodiscard]] Result<void> open(std::uint32_t id, const RingPlace& place) noexcept {
     id_ = id;
     place_ = place;
+    processor_.require_inheritance(place.inherits_vmid);
     return words_.reserve(place.bytes / 4);
   }
 
@@ -74,9 +75,7 @@ class RingQueue {
     words_.clear();
     for (std::uint64_t at = read_; at < rung; ++at)
       if (auto r = words_.push_back(read_little<std::uint32_t>(*ring + (at & (dwords - 1)) * 4)); !r) return r;
-    const auto some = up_to_a_fence(words_.span());
-    if (!some) return pass(some);
-    const auto done = processor_.advance(words_.span().first(*some), grids);
+    const auto done = processor_.advance(words_.span().first(up_to_a_fence(words_.span())), grids);
     if (!done) return pass(done);
     read_ += *done;
     if (read_ == rung && !processor_.is_waiting())
@@ -89,14 +88,11 @@ class RingQueue {
   }
 
   /// The dwords up to the first fence and with it; all where there is none, or what cannot be read comes first.
-  [[nodiscard]] Result<std::size_t> up_to_a_fence(Span<const std::uint32_t> words) const noexcept {
+  [[nodiscard]] std::size_t up_to_a_fence(Span<const std::uint32_t> words) const noexcept {
     PacketReader reader(words, generation_);
     while (!reader.done()) {
       const auto packet = reader.next();
       if (!packet) break;
-      if (packet->kind == &kIndirectBuffer && (packet->get("INHERIT_VMID_MQD") != 0) != place_.inherits_vmid)
-        return fail(Errc::invalid_packet, "queue ", id_, ": INDIRECT_BUFFER has INHERIT_VMID_MQD ",
-                    packet->get("INHERIT_VMID_MQD"), place_.inherits_vmid ? ", a user queue needs 1" : ", 0 expected");
       if (packet->kind == &kReleaseMem) return reader.offset();
     }
     return words.size();

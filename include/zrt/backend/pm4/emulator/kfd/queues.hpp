@@ -89,8 +89,9 @@ class Queues : public QueueSet {
     if (c.queue_type != kfd::QueueType::compute)
       return refuse_(EINVAL, "CREATE_QUEUE: type ", static_cast<std::uint32_t>(c.queue_type),
                      " is not modelled, packets need 0");
-    if ((c.queue_percentage & 0xffu) > 100 || c.queue_percentage >> 8 != 0)
-      return refuse_(EINVAL, "CREATE_QUEUE: percentage ", c.queue_percentage, ", at most 100 expected");
+    // A queue of 0 is made and never runs.
+    if ((c.queue_percentage & 0xffu) > 100 || c.queue_percentage >> 8 != 0 || c.queue_percentage == 0)
+      return refuse_(EINVAL, "CREATE_QUEUE: percentage ", c.queue_percentage, ", 1 to 100 expected");
     constexpr std::uint32_t most_priority = 15;
     if (c.queue_priority > most_priority)
       return refuse_(EINVAL, "CREATE_QUEUE: priority ", c.queue_priority, ", at most 15 expected");
@@ -113,6 +114,8 @@ class Queues : public QueueSet {
       return refuse_(EINVAL, "CREATE_QUEUE: an EOP buffer of ", c.eop_buffer_size, " bytes, 4096 expected");
     if (c.write_pointer_address % 8 != 0 || c.read_pointer_address % 8 != 0)
       return refuse_(EINVAL, "CREATE_QUEUE: a pointer's address is no multiple of 8");
+    if (c.write_pointer_address == c.read_pointer_address)
+      return refuse_(EINVAL, "CREATE_QUEUE: the pointers have one address");
     const struct {
       std::string_view name;
       std::uint64_t address, bytes;
@@ -132,6 +135,9 @@ class Queues : public QueueSet {
       if (card_.kernel.compares_sizes ? object->bytes != buffer.bytes : object->bytes < buffer.bytes)
         return refuse_(EINVAL, "CREATE_QUEUE: the mapping of the ", buffer.name, " has ", object->bytes, " bytes, ",
                        buffer.bytes, " expected");
+      if (uses(buffer.address))
+        return refuse_(EBUSY, "CREATE_QUEUE: the ", buffer.name, " at ", hex(buffer.address).view(),
+                       " is that of a living queue");
       if (const auto r = buffers_.memory().at(buffer.address, buffer.bytes, buffer.permission); !r)
         return refuse_(EINVAL, "CREATE_QUEUE: the ", buffer.name, ": ", r.error().text());
     }
