@@ -208,14 +208,22 @@ TEST_P(IsaPrograms, TheSameErrorWithThreads) {
 }
 
 TEST_P(IsaPrograms, ImpossibleDispatchesAreRefused) {
-  auto refused = [](auto change) {
+  auto error_of = [](auto change) {
     Machine m("count", GetParam());
     change(m.dispatch);
     const auto counters = m.run();
-    return !counters.has_value() && !counters.error().text().empty();
+    return counters ? std::string() : std::string(counters.error().text());
   };
+  auto refused = [&](auto change) { return !error_of(change).empty(); };
   EXPECT_TRUE(refused([](Dispatch& d) { d.threads = {1025, 1, 1}; }));
   EXPECT_TRUE(refused([](Dispatch& d) { d.threads = {0, 1, 1}; }));
+  EXPECT_TRUE(refused([](Dispatch& d) { d.groups = {~0u, ~0u, 2}; })) << "more than are counted";
+  for (const std::size_t axis : {1u, 2u})
+    EXPECT_EQ(error_of([&](Dispatch& d) {
+                d.groups[axis] = 65537;
+                d.rsrc1 = 31;  // what would run is refused too
+              }).find("ids of 16 bits") != std::string::npos,
+              std::string_view(GetParam()) == "gfx12");
   EXPECT_TRUE(refused([](Dispatch& d) { d.rsrc1 = 31; }));
   EXPECT_TRUE(refused([](Dispatch& d) { d.code = kData; }));
   EXPECT_TRUE(refused([](Dispatch& d) { d.code = 0x4; }));

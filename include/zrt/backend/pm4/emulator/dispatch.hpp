@@ -44,7 +44,7 @@ struct DispatchShape {
   u32 mode = 0;
   bool scratch = false;
 
-  /// Errors: an empty or too large workgroup, a float mode that is not modelled, scratch that does not fit.
+  /// Errors: an empty or too large workgroup, a grid that ids or a count cannot hold, a float mode that is not modelled, scratch that does not fit.
   [[nodiscard]] static Result<DispatchShape> of(const Dispatch& d) noexcept {
     DispatchShape s;
     const CheckedSize threads = CheckedSize(d.threads[0]) * d.threads[1] * d.threads[2];
@@ -54,6 +54,12 @@ struct DispatchShape {
     s.threads = static_cast<u32>(threads.raw());
     const u32 lanes = d.wave64 ? 64 : 32;
     s.waves = (s.threads + lanes - 1) / lanes;
+    // A wave of GFX12 gets y and z in 16 bits each.
+    constexpr u32 most = 65536;
+    const bool ids_fit = d.isa != Isa::gfx12 || (d.groups[1] <= most && d.groups[2] <= most);
+    if (!ids_fit || !(CheckedSize(d.groups[0]) * d.groups[1] * d.groups[2] * s.waves).ok())
+      return fail(Errc::invalid_argument, "a grid of ", d.groups[0], " x ", d.groups[1], " x ", d.groups[2],
+                  " workgroups of ", s.waves, " waves, ids of 16 bits for y and z and a count of 64 bits expected");
     s.vgprs = ((d.rsrc1 & 63u) + 1) * (d.wave64 ? 4 : 8);
     if (s.vgprs > 256) s.vgprs = 256;
     s.lds_bytes = (d.rsrc2 >> 15 & 0x1ffu) * 512;
