@@ -352,6 +352,65 @@ TEST(KfdModel, KnowsItsCallsAlone) {
   EXPECT_EQ(os.close(file), -EBADF);
 }
 
+/// The machine, with a list of the calls that were made, and of memory what was asked for.
+class ListingOs : public EmulatedOs {
+ public:
+  using EmulatedOs::EmulatedOs;
+  SystemValue ioctl(int file, std::uint32_t request, void* argument) noexcept {
+    std::string& call = calls.emplace_back(kfd::call_name(request));
+    if (request == kfd::kAllocMemory)
+      call += ' ' + std::string(Hex(static_cast<const kfd::AllocMemory*>(argument)->flags));
+    return EmulatedOs::ioctl(file, request, argument);
+  }
+  std::vector<std::string> take() { return std::exchange(calls, {}); }
+
+  std::vector<std::string> calls;
+};
+
+TEST(KfdModel, MakesEachCallThatAQueueNeeds) {
+  using List = std::vector<std::string>;
+  ListingOs os;
+  auto device = kfd::Device<ListingOs>::open(os);
+  ASSERT_TRUE(device);
+  EXPECT_EQ(os.take(), (List{"GET_VERSION", "ACQUIRE_VM", "RUNTIME_ENABLE"}));
+  using Memory = kfd::Memory<ListingOs>;
+  // VRAM 1, GTT 2, COHERENT and UNCACHED 0x06000000, NO_SUBSTITUTE 0x10000000, PUBLIC 0x20000000, EXECUTABLE 0x40000000,
+  // WRITABLE 0x80000000.
+  const struct {
+    Heap heap;
+    Access access;
+    std::string_view flags;
+  } memories[] = {{Heap::device_local, Access::read_write, "0x90000001"},
+                  {Heap::bar, Access::execute, "0x70000001"},
+                  {Heap::bar, Access::read, "0x30000001"},
+                  {Heap::host_visible, Access::read, "0x16000002"},
+                  {Heap::host_visible, Access::read_write, "0x96000002"}};
+  for (const auto& [heap, access, flags] : memories) {
+    ASSERT_TRUE(Memory::allocate(*device, heap, 4096, access));
+    EXPECT_EQ(os.take(), (List{"ALLOC_MEMORY_OF_GPU " + std::string(flags), "MAP_MEMORY_TO_GPU",
+                               "UNMAP_MEMORY_FROM_GPU", "FREE_MEMORY_OF_GPU"}));
+  }
+  List opening, closing;
+  const auto memory = [&](const std::string& flags) {
+    for (const std::string& call : {"ALLOC_MEMORY_OF_GPU " + flags, std::string("MAP_MEMORY_TO_GPU")})
+      opening.push_back(call);
+  };
+  // Ring and write pointer, read pointer and fence, EOP buffer and save area, event page.
+  for (const char* const flags :
+       {"0x16000002", "0x16000002", "0x96000002", "0x96000002", "0x90000001", "0x90000001", "0x96000002"})
+    memory(flags);
+  opening.insert(opening.end(), {"CREATE_EVENT", "CREATE_EVENT", "CREATE_EVENT", "CREATE_QUEUE"});
+  closing = {"DESTROY_QUEUE"};
+  for (int i = 0; i < 6; ++i) closing.insert(closing.end(), {"UNMAP_MEMORY_FROM_GPU", "FREE_MEMORY_OF_GPU"});
+  closing.insert(closing.end(), 3, "DESTROY_EVENT");
+  {
+    const auto transport = kfd::Transport<ListingOs>::open(*device, kSmallRing);
+    ASSERT_TRUE(transport) << text(transport);
+    EXPECT_EQ(os.take(), opening);
+  }
+  EXPECT_EQ(os.take(), closing);
+}
+
 TEST(KfdTopology, IsReadAsItIsWritten) {
   const Card card{.target = &kTargetFacts<Gfx1100>, .compute_units = 96, .kernel = emulator::kLinux6_16};
   EmulatedOs os(card);
