@@ -93,8 +93,8 @@ inline constexpr auto kFormats = std::to_array<Format>({
     if (f.encoding == Encoding::vopd) second = {};
     f.decode(d);
     detail::finish_operands(d);
-    if (is_vector(f.encoding) && !detail::fits_constant_bus({&first, f.encoding == Encoding::vopd ? &second : &first}))
-      d.ok = false;
+    if (d.ok && is_vector(f.encoding))
+      d.ok = detail::fits_constant_bus({&first, f.encoding == Encoding::vopd ? &second : &first});
     if (f.encoding == Encoding::vopd) {
       first.paired = first.run;
       first.run = &detail::run_dual;

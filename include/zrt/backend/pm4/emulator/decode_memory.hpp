@@ -42,7 +42,7 @@ template <const AccessPlaces& kPlaces> void decode_access(Decoder& d) noexcept {
   const u32 base = take(kPlaces.base);
   (void)take(kPlaces.policy);
   const bool has_base = base != sgpr::kNull;
-  if (has_base && (encoding == Encoding::flat || s.src[0] == Type::none)) d.ok = false;
+  if (has_base && (encoding == Encoding::flat || s.src[0] == Type::none || base == sgpr::kExec + 1)) d.ok = false;
   if (s.src[0] == Type::none) return;
   if (has_base) o.src[1] = d.sgpr(base, s.src[1]);
   if (encoding != Encoding::scratch)  // With a scalar base the vector address is an offset of 32 bits.

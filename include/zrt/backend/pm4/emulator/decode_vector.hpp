@@ -10,11 +10,16 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 namespace detail {
 
-/// Different scalar registers that one vector instruction reads, and its literal: two at most.
+/// Shifts of 64 bits, by the types of their operands.
+[[nodiscard]] constexpr bool shifts_pairs(const Semantics& s) noexcept {
+  return s.src[0] == Type::u32 && (s.src[1] == Type::u64 || s.src[1] == Type::i64) && s.sources == 2;
+}
+/// Different scalar registers that one vector instruction reads, and its literal: two at most, one of 64-bit shifts.
 [[nodiscard]] inline bool fits_constant_bus(std::initializer_list<const Decoded*> halves) noexcept {
-  unsigned registers = 0, literals = 0;
+  unsigned registers = 0, literals = 0, most = 2;
   std::array<u16, 6> seen{};
   for (const Decoded* half : halves) {
+    if (shifts_pairs(half->instruction->semantics)) most = 1;
     for (const Operand& o : half->src) {
       if (o.literal) literals = 1;
       if (o.kind != Operand::Kind::sgpr || o.index == sgpr::kNull) continue;
@@ -23,7 +28,7 @@ namespace detail {
       if (!known) seen[registers++] = o.index;
     }
   }
-  return registers + literals <= 2;
+  return registers + literals <= most;
 }
 
 /// The destination of a vector instruction.
