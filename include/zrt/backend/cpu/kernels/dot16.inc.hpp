@@ -73,15 +73,23 @@ inline constexpr std::uint32_t kTileDepth = 512;
 /// Tiles of activations whose lanes are kept from one part of a longer axis to the next.
 inline constexpr std::uint32_t kKeptTiles = 16;
 
+/// Most tiles of weights side by side. As many as fit the first-level cache stay there while all activations pass, so
+/// that a short axis brings these from the second level once for several tiles, and outputs are written in longer runs.
+inline constexpr std::uint32_t kPanelTiles = 8;
+
 /// All tiles of activation rows first_t..last_t-1; a tile at an edge repeats its last row. Where the axis is longer
 /// than kTileDepth they are at most kKeptTiles.
 template <class W, std::size_t kT, std::size_t kN>
 void dot16_tiles(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
                  std::uint32_t first_t, std::uint32_t last_t, float* y, std::uint64_t stride) noexcept {
   F32 kept[kKeptTiles][kT * kN];
-  for (std::uint32_t n = first; n < last; n += kN) {
-    const std::byte* weights[kN];
-    for (std::size_t i = 0; i < kN; ++i) weights[i] = w.row(n + i < last ? n + i : last - 1u);
+  const std::uint32_t fit = kTileDepth * 2 / (x.cols == 0 ? 1 : x.cols);
+  const std::uint32_t beside = fit == 0 ? 1 : fit < kPanelTiles ? fit : kPanelTiles;
+  const std::uint32_t panel_rows = beside * static_cast<std::uint32_t>(kN);
+  for (std::uint32_t panel = first; panel < last; panel += panel_rows) {
+    const std::uint32_t panel_end = last - panel <= panel_rows ? last : panel + panel_rows;
+    const std::byte* weights[kPanelTiles * kN];
+    for (std::uint32_t i = 0; i < panel_rows; ++i) weights[i] = w.row(panel + i < last ? panel + i : last - 1u);
     std::uint32_t k = 0;
     do {
       const std::uint32_t end = x.cols - k <= kTileDepth ? x.cols : k + kTileDepth;
@@ -91,21 +99,23 @@ void dot16_tiles(const HostWeight& w, std::uint32_t first, std::uint32_t last, c
         for (std::size_t i = 0; i < kT; ++i)
           activations[i] =
               x.x + std::uint64_t{t + i < last_t ? t + static_cast<std::uint32_t>(i) : last_t - 1u} * x.cols;
-        F32 sum[kT * kN];
-        if (k == 0)
-          unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
-        else
-          unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = lanes[i]; });
-        dot16_add<W, kT, kN>(activations, weights, k, end, sum);
-        if (end != x.cols) {
-          unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { lanes[i] = sum[i]; });
-          lanes += kT * kN;
-          continue;
+        for (std::uint32_t n = panel; n < panel_end; n += static_cast<std::uint32_t>(kN)) {
+          F32 sum[kT * kN];
+          if (k == 0)
+            unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+          else
+            unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = lanes[i]; });
+          dot16_add<W, kT, kN>(activations, weights + (n - panel), k, end, sum);
+          if (end != x.cols) {
+            unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { lanes[i] = sum[i]; });
+            lanes += kT * kN;
+            continue;
+          }
+          float out[kT * kN];
+          reduce_all(sum, out);
+          write_tile<kT, kN>(out, last_t - t, last - n, y + t * stride + (n - first), stride);
+          lanes += k == 0 ? 0 : kT * kN;
         }
-        float out[kT * kN];
-        reduce_all(sum, out);
-        write_tile<kT, kN>(out, last_t - t, last - n, y + t * stride + (n - first), stride);
-        lanes += k == 0 ? 0 : kT * kN;
       }
       k = end;
     } while (k < x.cols);
