@@ -92,12 +92,12 @@ template <class B, class Families, class Catalog> class EngineCore {
     return last_completion_;
   }
 
-  // --- a running request as bytes --------------------------------------------------------------------
-
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept {
     const Owned<ActiveRequest>* running = find_running(id);
     return running != nullptr ? (*running)->sequence.processed : 0;
   }
+
+  // --- a running request as bytes --------------------------------------------------------------------
 
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
     const OneCall call(in_call_);

@@ -83,6 +83,7 @@ template <class W, std::size_t kT, std::size_t kN>
 void dot16_tiles(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
                  std::uint32_t first_t, std::uint32_t last_t, float* y, std::uint64_t stride) noexcept {
   F32 kept[kKeptTiles][kT * kN];
+  // 24 KiB of f32 with AVX-512, half of the first-level cache.
   const std::uint32_t fit = kTileDepth * 2 / (x.cols == 0 ? 1 : x.cols);
   const std::uint32_t beside = fit == 0 ? 1 : fit < kPanelTiles ? fit : kPanelTiles;
   const std::uint32_t panel_rows = beside * static_cast<std::uint32_t>(kN);
