@@ -83,18 +83,18 @@ class RandomBlocks {
       case 1:
         return keep(b_.tanh(x * y));
       case 2:
-        return keep(b_.softmax(x));
+        return keep(b_.softmax(wrapped(x)));
       case 3:
-        return keep(x / (b_.exp(-maybe(x)) + 1.0));
+        return keep(x / wrapped(b_.exp(-maybe(wrapped(x))) + 1.0));
       case 4:
-        return keep(0.5 * x * (b_.erf(maybe(x) * 0.7071067811865476) + 1.0));
+        return keep(0.5 * x * wrapped(b_.erf(maybe(x) * 0.7071067811865476) + 1.0));
       case 5:
         return keep(0.5 * x * (b_.tanh(0.7978845608028654 * (x + 0.044715 * (x * maybe(x) * x))) + 1.0));
       case 6:
       case 7: {
         const PtirTensor c = coin() ? x : maybe(x) - b_.reduce_sum(x, {-1}, true) / double{kFeatures};
         const PtirTensor scale = b_.rsqrt(b_.reduce_sum(c * maybe(c), {-1}, true) / double{kFeatures} + 1e-2);
-        keep(c * scale);
+        keep(wrapped(c) * scale);
         keep(values_.back() * vector());
         return keep(values_.back() + vector());
       }
@@ -102,9 +102,9 @@ class RandomBlocks {
       case 9:
         return keep(b_.tanh(b_.dot(x, matrix()) + vector()));
       case 10:
-        return keep(
-            b_.dot_general(b_.softmax(0.5 * b_.dot_general(x, maybe(y), {.contract_lhs = {1}, .contract_rhs = {1}})), y,
-                           {.contract_lhs = {1}, .contract_rhs = {0}}));
+        return keep(b_.dot_general(
+            wrapped(b_.softmax(0.5 * b_.dot_general(x, maybe(y), {.contract_lhs = {1}, .contract_rhs = {1}})), kRows),
+            y, {.contract_lhs = {1}, .contract_rhs = {0}}));
       case 11: {
         const auto half = [&](const PtirTensor& of, std::int64_t start) {
           return b_.slice(of, {0, start}, {kRows, kFeatures / 2});
@@ -150,6 +150,21 @@ class RandomBlocks {
   std::uint32_t draw(std::uint32_t count) { return static_cast<std::uint32_t>(random_() % count); }
   bool coin() { return draw(2) == 0; }
   PtirTensor pick() { return values_[random_() % values_.size()]; }
+  /// `x`, now and then behind what changes nothing.
+  PtirTensor wrapped(const PtirTensor& x, std::int64_t columns = kFeatures) {
+    switch (draw(12)) {
+      case 0:
+        return b_.cast(x, DType::f32);
+      case 1:
+        return b_.stop_gradient(x);
+      case 2:
+        return b_.reshape(b_.reshape(x, {columns, kRows}), {kRows, columns});
+      case 3:
+        return b_.concat({b_.broadcast_to(x, {kRows, columns})}, 0);
+      default:
+        return x;
+    }
+  }
   /// Mostly `x`, else something that spoils the block.
   PtirTensor maybe(const PtirTensor& x) { return draw(5) == 0 ? pick() : x; }
   void keep(const PtirTensor& x) { values_.push_back(x); }

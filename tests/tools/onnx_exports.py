@@ -65,6 +65,15 @@ def softmax_amax(s):
     return e * (1.0 / e.sum(-1, keepdim=True))
 
 
+def softmax_float(s):
+    """Hugging Face: computed in f32, which these scores are already."""
+    return F.softmax(s, dim=-1, dtype=torch.float32).to(s.dtype)
+
+
+def softmax_type_as(s):
+    return F.softmax(s.to(torch.float32), dim=-1).type_as(s)
+
+
 def attend(q, k, v, mask, softmax, scale="divide"):
     if scale == "divide":
         s = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -126,6 +135,14 @@ def silu_by_hand(x):
     return x / (1 + torch.exp(-x))
 
 
+def silu_float(x):
+    return F.silu(x.to(torch.float32)).to(x.dtype)
+
+
+def gelu_float(x):
+    return F.gelu(x.float()).type_as(x)
+
+
 # --- norms -----------------------------------------------------------------------------------------
 
 class LayerNormByHand(nn.Module):
@@ -141,6 +158,10 @@ class LayerNormByHand(nn.Module):
             y = (x - mean) / torch.sqrt((x - mean).pow(2).mean(-1, keepdim=True) + 1e-5)
             return self.weight * y + self.bias
         centred = x - mean
+        if self.form == "float":
+            centred = x.float() - x.to(torch.float32).mean(-1, keepdim=True)
+            return (centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * self.weight \
+                + self.bias
         y = centred * torch.rsqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
         return y * self.weight + self.bias
 
@@ -156,6 +177,12 @@ class RmsNorm(nn.Module):
             return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
         if self.form == "sqrt":
             return x / torch.sqrt(torch.mean(x * x, dim=-1, keepdim=True) + 1e-6) * self.weight
+        if self.form == "float":
+            h = x.to(torch.float32)
+            h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)
+            return self.weight * h.to(x.dtype)
+        if self.form == "type_as":
+            return (x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-6)).type_as(x) * self.weight
         if self.form == "square":
             return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * self.weight
         return x * torch.pow(torch.mean(x ** 2, -1, keepdim=True) + 1e-6, -0.5) * self.weight
@@ -461,6 +488,13 @@ CASES = [
                                                   act=gelu_erf_by_hand, mask=scores_where_lowest)),
     ("llama_gelu_fast", 13, IDS, lambda: Llama(norm="rms/power", qkv="three", rope=RopePairs, act=gelu_fast,
                                                mask=scores_masked_fill)),
+    # Casts to the type that is there, as sources write them that also run in half precision.
+    ("llama_casts", 13, IDS, lambda: Llama(norm="rms/float", qkv="three", rope=RopeRotateHalf, act=silu_float,
+                                           softmax=softmax_float, mask=scores_triu_added)),
+    ("llama_type_as", 17, IDS, lambda: Llama(norm="rms/type_as", qkv="chunk", rope=RopeHalves, act=gelu_float,
+                                             softmax=softmax_type_as, mask=scores_where_lowest)),
+    ("block_casts", 14, ROWS, lambda: Block(qkv="one", norm="layer/float", act=silu_float, softmax=softmax_float,
+                                            mask=scores_masked_fill)),
     # Classes.
     ("head_silu", 17, ROWS, lambda: Head(silu_op, softmax_op)),
     ("head_silu_sigmoid", 14, ROWS, lambda: Head(silu_sigmoid, softmax_amax)),

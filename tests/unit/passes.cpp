@@ -81,6 +81,103 @@ ir::Graph state_graph() {
   return g ? std::move(*g) : ir::Graph();
 }
 
+/// Between two negations: what is left of it.
+Ops left_of(const std::function<T(B&, const T&)>& identity) {
+  ir::Graph g = graph_of({3, 4}, [&](B& b, const T& x) { b.result(b.neg(identity(b, b.neg(x)))); });
+  const bool changed = run(g, &ir::drop_identities);
+  EXPECT_TRUE(run(g, &ir::drop_dead_code) || !changed);
+  EXPECT_FALSE(run(g, &ir::drop_identities));
+  return names(g);
+}
+
+TEST(DropIdentities, WhatIsItsInputIsGone) {
+  const Ops gone{"elementwise_unary", "elementwise_unary"};
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.stop_gradient(x); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.cast(x, DType::f32); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.reshape(x, {3, 4}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.reshape(b.reshape(x, {2, 1, 6}), {3, 4}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.transpose(x, {0, 1}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) {
+              return b.reshape(b.transpose(b.reshape(x, {1, 3, 1, 4}), {1, 2, 0, 3}), {3, 4});
+            }),
+            gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.broadcast_to(x, {3, 4}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.reshape(b.broadcast_to(x, {1, 3, 4}), {3, 4}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.slice(x, {0, 0}, {3, 4}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.concat({x}, 0); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.concat({x, b.constant({0, 4}, {})}, 0); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.tile(x, {1, 1}); }), gone);
+  EXPECT_EQ(left_of([](B& b, const T& x) { return b.pad(x, {0, 0}, {0, 0}, {0, 0}, b.scalar(DType::f32, 2.0)); }),
+            gone);
+}
+
+TEST(DropIdentities, NearMisses) {
+  const auto kept = [](const std::function<T(B&, const T&)>& other) { return left_of(other).size() > 2; };
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.cast(b.cast(x, DType::f16), DType::f32); }));
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.reshape(x, {4, 3}); }));
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.reshape(b.transpose(x, {1, 0}), {3, 4}); }));
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.concat({b.constant({0, 4}, {}), b.exp(x)}, 0); }));
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.slice(x, {0, 0}, {2, 4}); }));
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.tile(x, {1, 2}); }));
+  EXPECT_TRUE(kept([](B& b, const T& x) { return b.pad(x, {1, 0}, {0, 0}, {0, 0}, b.scalar(DType::f32, 2.0)); }));
+  // Any byte but 0 is a true i1, and a cast gives the byte 1.
+  B b;
+  b.result(b.cast(b.parameter({DType::i1, {3}}), DType::i1));
+  const auto program = b.finish();
+  ASSERT_TRUE(program);
+  const HostValue bytes{{DType::i1, {3}}, {std::byte{0}, std::byte{1}, std::byte{2}}};
+  EXPECT_EQ(run_program(*program, {&bytes, 1}).outputs[0].bytes,
+            (std::vector{std::byte{0}, std::byte{1}, std::byte{1}}));
+}
+
+TEST(DropIdentities, PortsAndRegionsPassWhatTheyTake) {
+  // Every bit of a NaN's payload goes through, from an input straight to an output too.
+  B b;
+  const T x = b.parameter({DType::f32, {2}});
+  const auto branch = [&] {
+    return b.region(Name(), [&] { b.result(b.stop_gradient(b.parameter({DType::f32, {2}}))); });
+  };
+  b.result(b.cast(x, DType::f32));
+  b.result(b.reshape(x, {2}));
+  b.result(b.cond(b.scalar(DType::i1, 1.0), branch(), branch(), {x})[0]);
+  const auto program = b.finish();
+  ASSERT_TRUE(program) << program.error().text();
+  HostValue value = random_value({2}, 1);
+  const std::uint32_t signalling = 0x7fa12345u;
+  std::memcpy(value.bytes.data(), &signalling, sizeof signalling);
+  const ProgramRun r = run_program(*program, {&value, 1}, 2);
+  ASSERT_FALSE(r.refused) << r.refused->text();
+  for (const HostValue& y : r.outputs) EXPECT_EQ(y.bytes, value.bytes);
+}
+
+TEST(DropIdentities, WhatIsWrittenOverStays) {
+  ir::Builder b(*catalog_ops().table);
+  const ir::ValueId x = b.input(Name("x"), {DType::f32, {4}});
+  const ir::ValueId same = b.emit<ops::Reshape>({.in = {x}, .params = {ShapeParams::of(Shape{4})}})[0];
+  const ir::ValueId over = b.emit<ops::ElementwiseUnary>({.in = {same}, .params = {ops::UnaryKind::exp}})[0];
+  b.in_place(0, 0);
+  b.output(Name("over"), over);
+  b.output(Name("x"), x);
+  auto g = b.finish();
+  ASSERT_TRUE(g) << g.error().text();
+  EXPECT_FALSE(run(*g, &ir::drop_identities));
+}
+
+TEST(DropIdentities, ExtentsThatFollowTheStepAreTheSameByTheirSymbol) {
+  for (const bool same : {true, false}) {
+    ir::Builder b(*catalog_ops().table);
+    const SymbolId rows = b.symbol(Name("rows"), 8);
+    const SymbolId other = b.symbol(Name("other"), 8);
+    const ir::ValueId x = b.input(Name("x"), {DType::f32, {Dim(1, rows), 4}});
+    const Shape to{Dim(1, same ? rows : other), 4};
+    const ir::ValueId y = b.emit<ops::Slice>({.in = {x}, .params = {{}, ShapeParams::of(to)}})[0];
+    b.output(Name("y"), b.emit<ops::ElementwiseUnary>({.in = {y}, .params = {ops::UnaryKind::neg}})[0]);
+    auto g = b.finish();
+    ASSERT_TRUE(g) << g.error().text();
+    EXPECT_EQ(run(*g, &ir::drop_identities), same);
+  }
+}
+
 TEST(CommonSubexpressions, EqualNodesBecomeOne) {
   ir::Graph g = graph_of({4}, [](B& b, const T& x) {
     const auto product = [&] {

@@ -44,6 +44,16 @@ struct BroadcastTo {
     return {};
   }
 
+  /// Where nothing but axes of one element comes to x, nothing is repeated.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<BroadcastTo>& c) noexcept {
+    const Shape& from = c.in[0].type.shape;
+    const Shape to = c.params.shape.shape();
+    const std::size_t lead = std::size_t{to.rank} - from.rank;
+    for (std::size_t axis = 0; axis < to.rank; ++axis)
+      if (to[axis] != (axis < lead ? Dim(1) : from[axis - lead])) return std::nullopt;
+    return 0;
+  }
+
   /// Which element of x each of y is.
   [[nodiscard]] static CopyBox box(const HostCall<BroadcastTo>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);

@@ -38,6 +38,12 @@ struct Cast {
     return {};
   }
 
+  /// A type to itself keeps every bit, but for i1, of which any byte but 0 is a 1.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<Cast>& c) noexcept {
+    const DType from = c.in[0].type.dtype;
+    return from == c.params.dtype && from != DType::i1 ? std::optional<std::uint64_t>(0) : std::nullopt;
+  }
+
   static void reference(const HostCall<Cast>& c, const ExecutionContext& step, const Worker&) noexcept {
     cast_elements(c.in[0].type.dtype, c.in[0].data, c.params.dtype, c.out[0].data, 0, c.in[0].elements(step));
   }

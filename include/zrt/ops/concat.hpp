@@ -61,6 +61,13 @@ struct Concat {
     return {};
   }
 
+  /// Where the other inputs have no elements, the first is the whole.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<Concat>& c) noexcept {
+    for (std::size_t i = 1; i < c.in.size(); ++i)
+      if (c.in[i].type.shape[c.params.axis] != Dim(0)) return std::nullopt;
+    return 0;
+  }
+
   /// Calls `f(x, box)` for each input and the elements of y that it is.
   template <class F> static void for_each_box(const HostCall<Concat>& c, const ExecutionContext& step, F&& f) noexcept {
     const RowMajor to(c.out[0], step);

@@ -54,6 +54,13 @@ struct Pad {
     return {};
   }
 
+  /// Where there is no padding.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<Pad>& c) noexcept {
+    for (std::size_t axis = 0; axis < c.params.rank; ++axis)
+      if (c.params.low[axis] != 0 || c.params.high[axis] != 0 || c.params.interior[axis] != 0) return std::nullopt;
+    return 0;
+  }
+
   /// Where the elements of x are in y.
   [[nodiscard]] static CopyBox box(const HostCall<Pad>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);

@@ -41,6 +41,13 @@ struct Tile {
     return {};
   }
 
+  /// Where each axis is there once.
+  static constexpr std::optional<std::uint64_t> view(const TypeCall<Tile>& c) noexcept {
+    for (std::size_t axis = 0; axis < c.params.rank; ++axis)
+      if (c.params.repeats[axis] != 1) return std::nullopt;
+    return 0;
+  }
+
   /// Which element of x each of y is.
   [[nodiscard]] static CopyBox box(const HostCall<Tile>& c, const ExecutionContext& step) noexcept {
     const RowMajor from(c.in[0], step);

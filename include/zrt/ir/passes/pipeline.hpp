@@ -5,6 +5,7 @@
 #include <zrt/ir/passes/common_subexpressions.hpp>
 #include <zrt/ir/passes/constant_folding.hpp>
 #include <zrt/ir/passes/dead_code.hpp>
+#include <zrt/ir/passes/drop_identities.hpp>
 #include <zrt/ir/passes/fuse_attention.hpp>
 #include <zrt/ir/passes/fuse_bias_act.hpp>
 #include <zrt/ir/passes/fuse_convolve.hpp>
@@ -25,10 +26,11 @@ struct NamedPass {
   Pass run;
 };
 
-/// The passes in the order that they run in. Absorption goes before folding, which would write out the
+/// The passes in the order that they run in. Identities go first, since no pattern has them; absorption goes before folding, which would write out the
 /// transposes that it takes in; layer_norm before rms_norm, which its second half looks like; attention
 /// after softmax, which it contains; linear before bias_act, which takes the biases that linear left.
 inline constexpr auto kPasses = std::to_array<NamedPass>({
+    {"drop_identities", &drop_identities},
     {"absorb_into_matmul", &absorb_into_matmul},
     {"fold_constants", &fold_constants},
     {"fuse_layer_norm", &fuse_layer_norm},
