@@ -5,8 +5,8 @@
 Usage: python3 tests/tools/ptir_vectors_arithmetic.py > tests/data/ptir/arithmetic.json
 
 Every operation is computed exactly, in fractions or in 60 decimal digits, and rounded where the op's
-header says so: numpy has no bf16, fp8 or 4-bit integers, and adds in an order of its own. A line is a
-case: op, parameter block, inputs and outputs as [dtype, shape, bytes]. `ulps` and `absolute` bound
+header says so: numpy has no bf16, fp8 or 4-bit integers, and adds in an order of its own. ptir_peers.py
+has numpy and torch compute each case too, in that order, and says what they cannot. A line is a case: op, parameter block, inputs and outputs as [dtype, shape, bytes]. `ulps` and `absolute` bound
 the distance of floats, 0 if absent; `violates` marks a step that reports a violation, `error` a call
 that the shape rule refuses. An extent -k is k times the step's symbol, which is `n`, 3 if absent.
 """
@@ -15,10 +15,13 @@ import json
 import math
 import random
 import struct
+import sys
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
 import cast_vectors as cv
+import ptir_peers
+import ptir_vectors_movement as mv
 
 getcontext().prec = 60
 RNG = random.Random(11)
@@ -267,6 +270,9 @@ def dtype_number(dtype):
 def case(op, block, inputs, outputs, **more):
     LINES.append({"op": op, "block": block.hex(), "in": [t.line() for t in inputs],
                   "out": [t.line() for t in outputs]} | more)
+    if "violates" not in more:
+        of_numpy = lambda t: mv.Tensor(t.dtype, mv.array(t.codes, extents(t.shape)))
+        ptir_peers.agree(op, block, [of_numpy(t) for t in inputs], [of_numpy(t) for t in outputs], more)
 
 
 def refused(op, block, inputs, error):
@@ -661,7 +667,8 @@ def rng_cases():
     words = lambda x: [x & 0xffffffff, x >> 32]
     mask = (1 << 64) - 1
     for dtype in FLOATS:
-        for shape, seed, stream in (((-1, 7), 0, 0), ((130,), mask, 1 << 40), ((), 5, 9), ((0, 2), 1, 1)):
+        for shape, seed, stream in (((-1, 7), 0, 0), ((130,), mask, 1 << 40), ((), 5, 9), ((0, 2), 1, 1),
+                                    ((1, 2, 1, 3, 1, 2, 1, 1), 3, 2)):
             if shape == (130,) and dtype != "f32":
                 shape = (30,)
             random_words = [philox(words(i) + words(stream), words(seed)) for i in range(count(shape))]
@@ -696,11 +703,10 @@ def rng_cases():
 
 
 def nearest(x):
-    """The nearest whole number, with 64 bits and a sign."""
+    """The nearest whole number; an infinity is as good as one beyond every type and zero point."""
     if math.isnan(x):
         return 0
-    largest = (1 << 64) - 1
-    whole = largest if math.isinf(x) else min(round(Fraction(abs(x))), largest)
+    whole = 1 << 1100 if math.isinf(x) else round(Fraction(abs(x)))
     return -whole if x < 0 else whole
 
 
@@ -771,6 +777,7 @@ def main():
     for cases in (unary_cases, binary_cases, compare_cases, select_cases, cast_cases, stop_gradient_cases, clamp_cases,
                   reduce_cases, arg_max_cases, dot_cases, iota_cases, layer_norm_cases, rng_cases, quantization_cases):
         cases()
+    print(sum(ptir_peers.compared.values()), "cases equal numpy's:", ptir_peers.compared, file=sys.stderr)
     print("[\n" + ",\n".join(json.dumps(line, separators=(",", ":")) for line in LINES) + "\n]")
 
 

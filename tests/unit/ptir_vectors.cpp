@@ -3,10 +3,8 @@
 #include <zrt/core/cast.hpp>
 #include <zrt/ir/ptir/infer.hpp>
 #include <zrt/ir/ptir/text.hpp>
-#include <zrt/ops/op_table.hpp>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdlib>
@@ -15,133 +13,13 @@
 #include <sstream>
 #include <string>
 #include <support/c_code.hpp>
-#include <support/run_plan.hpp>
-#include <support/run_program.hpp>
+#include <support/vector_program.hpp>
 
 namespace ptir_vectors_test {
 namespace {
 
 using namespace zrt;
 using namespace zrt::test;
-using nlohmann::json;
-
-DType dtype_named(const std::string& name) {
-  for (const DTypeInfo& row : kDTypes)
-    if (row.name == name) return row.dtype;
-  ADD_FAILURE() << "no type " << name;
-  return DType::f32;
-}
-
-std::vector<std::byte> bytes_from(const std::string& hex) {
-  std::vector<std::byte> bytes(hex.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<std::byte>(std::stoul(hex.substr(2 * i, 2), nullptr, 16));
-  return bytes;
-}
-
-/// [dtype, extents, bytes in hexadecimal]; an extent of -k is k times `n`.
-HostValue value_from(const json& tensor, std::uint32_t n) {
-  HostValue value{{dtype_named(tensor[0]), {}}, bytes_from(tensor[2])};
-  for (const int extent : tensor[1])
-    value.type.shape = value.type.shape.appended(extent < 0 ? static_cast<std::uint32_t>(-extent) * n
-                                                            : static_cast<std::uint32_t>(extent));
-  value.bytes.resize(bytes_of(value.type.dtype, value.type.shape.elements({}).raw()));
-  return value;
-}
-
-std::string text_of(const TensorType& type) {
-  std::string text = std::string(name(type.dtype)) + "[";
-  for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis)
-    text += (axis == 0 ? "" : ", ") + std::to_string(type.shape[axis].extent);
-  return text + "]";
-}
-
-/// The attributes of `op` in text, from values that bear their names; `x` is the dtype of the first operand.
-std::string attributes_text(const std::string& op, const json& values, const std::string& x, std::uint32_t n) {
-  using enum ir::ptir::AttributeKind;
-  static const std::map<std::string, std::string> kAliases{
-      {"new_shape", "shape"}, {"result_shape", "shape"}, {"pad_value", op == "pad" ? "value" : "pad_value"}};
-  std::string text;
-  for (const ir::ptir::AttributeField& field : ir::ptir::find_op(op)->fields()) {
-    std::string key(field.name);
-    if (const auto alias = kAliases.find(key); !values.contains(key) && alias != kAliases.end()) key = alias->second;
-    if (!values.contains(key) && key == "pad_value" && values.contains("value")) key = "value";
-    if (!values.contains(key)) {
-      if (field.kind == boolean) text += (text.empty() ? "" : ", ") + std::string(field.name) + " = false";
-      continue;
-    }
-    const json& value = values[key];
-    std::string one;
-    switch (field.kind) {
-      case integer:
-        one = std::to_string(value.is_number_unsigned() ? static_cast<std::int64_t>(value.get<std::uint64_t>())
-                                                        : value.get<std::int64_t>());
-        break;
-      case real: {
-        char bits[24];
-        std::snprintf(bits, sizeof bits, "0x%016llx", static_cast<unsigned long long>(value.get<std::uint64_t>()));
-        one = bits;
-        break;
-      }
-      case boolean:
-        one = value == 0 || value == false ? "false" : value == 1 || value == true ? "true" : value.dump();
-        break;
-      case dtype:
-      case choice:
-        one = value.get<std::string>();
-        break;
-      case literal:
-        one = x + "[] x \"" + value.get<std::string>() + "\"";
-        break;
-      default:
-        for (const long long number : value)
-          one += (one.empty() ? "" : ", ") + std::to_string(field.kind == shape && number < 0 ? -number * n : number);
-        one = "[" + one + "]";
-    }
-    text += (text.empty() ? "" : ", ") + std::string(field.name) + " = " + one;
-  }
-  return text;
-}
-
-/// The same attributes with axes that count from the end.
-json with_negative_axes(const std::string& op, json values, const std::vector<HostValue>& in) {
-  const auto turn = [&](const char* key, std::size_t operand) {
-    if (!values.contains(key)) return;
-    const long rank = op == "iota" ? static_cast<long>(values["shape"].size()) : long{in[operand].type.shape.rank};
-    const auto one = [rank](const json& axis) { return json(axis.get<long>() - rank); };
-    json& value = values[key];
-    if (value.is_array()) {
-      for (json& axis : value) axis = one(axis);
-    } else if (value.get<long>() < rank) {
-      value = one(value);  // an index_vector_dim may be the rank itself
-    }
-  };
-  for (const char* key : {"axis", "feature_axis", "axes", "perm", "batch_lhs", "contract_lhs", "inserted_window_dims",
-                          "scatter_dims_to_operand_dims"})
-    turn(key, 0);
-  for (const char* key : {"batch_rhs", "contract_rhs", "index_vector_dim"}) turn(key, 1);
-  turn("update_window_dims", 2);
-  return values;
-}
-
-/// A program of one instruction.
-std::string program_text(const std::string& op, const std::string& attributes, const std::vector<HostValue>& in,
-                         const std::vector<HostValue>& out, bool tuple) {
-  std::string parameters, operands, types, results;
-  const std::string id = "%" + std::to_string(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::string value = "%" + std::to_string(i);
-    parameters += (i == 0 ? "" : ", ") + value + ": " + text_of(in[i].type);
-    operands += (i == 0 ? "" : ", ") + value;
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    types += (i == 0 ? "" : ", ") + text_of(out[i].type);
-    results += (i == 0 ? "" : ", ") + id + (tuple ? "[" + std::to_string(i) + "]" : "") + ": " + text_of(out[i].type);
-  }
-  return "spec_version = ptir.v0.4\nregion @0 main(" + parameters + ") {\n  " + id + " = " + op + "(" + operands + ")" +
-         (attributes.empty() ? "" : " {" + attributes + "}") + ": " + (tuple ? "tuple<" + types + ">" : types) +
-         "\n  return " + results + "\n}\n";
-}
 
 /// The same program with the inputs' marked extents (-1) as ?N and others that follow the step as ?.
 Result<ir::ptir::Program> with_dynamic_extents(ir::ptir::Program program, const json& in) {
@@ -200,35 +78,6 @@ std::uint64_t first_difference(const json& c, const HostValue& got, const HostVa
   return elements;
 }
 
-/// One vector as a program with constant extents.
-struct VectorProgram {
-  std::string text;
-  std::vector<HostValue> in, out;
-  bool violates = false;
-  bool refused = false;  ///< before it runs: an axis known to be empty has no largest element
-};
-
-/// `negative` counts axes from the end.
-VectorProgram program_of(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
-  VectorProgram v;
-  for (const json& tensor : c["in"]) v.in.push_back(value_from(tensor, n));
-  for (const json& tensor : c["out"]) v.out.push_back(value_from(tensor, n));
-  for (HostValue& value : v.out)
-    if (info(value.type.dtype).block_elems == 2 && value.type.shape.elements({}).raw() % 2 != 0)
-      value.bytes.back() &= std::byte{0x0f};
-  v.violates = c.value("violates", false);
-  v.refused = op == "arg_max" && v.in[0].type.shape[given["axis"]].extent == 0;
-  const json values = negative ? with_negative_axes(op, given, v.in) : given;
-  const std::string x = v.in.empty() ? "" : std::string(name(v.in[0].type.dtype));
-  std::string attributes = attributes_text(op, values, x, n);
-  if (op == "constant") {
-    attributes = "value = " + text_of(v.in[0].type) + " x \"" + c["in"][0][2].get<std::string>() + "\"";
-    v.in.clear();
-  }
-  v.text = program_text(op, attributes, v.in, v.out, op == "top_k");
-  return v;
-}
-
 /// Runs one vector as a program with constant extents, and with dynamic ones where it has any.
 void check(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
   const VectorProgram v = program_of(c, op, given, n, negative);
@@ -273,7 +122,7 @@ void check(const json& c, const std::string& op, const json& given, std::uint32_
 class InC {
  public:
   /// Every vector if the environment has ZRT_TEST_ALL_VECTORS, else one in so many.
-  static constexpr std::size_t kOneIn = 14;
+  static constexpr std::size_t kOneIn = 29;
 
   void add(const json& c, VectorProgram v) {
     const bool all = std::getenv("ZRT_TEST_ALL_VECTORS") != nullptr;
@@ -314,98 +163,27 @@ class InC {
   std::size_t seen_ = 0;
 };
 
-json vectors(const char* file) {
-  std::ifstream stream(std::string(ZRT_TEST_DATA_DIR "/ptir/") + file);
-  return json::parse(stream);
+/// Counts the vectors of each op that `each` gives, having run them as programs, with axes from either end.
+template <class Each> std::size_t ops_that_agree(Each&& each) {
+  std::map<std::string, int> seen;
+  each([&](const json& c, const std::string& op, const json& attributes, std::uint32_t n) {
+    check(c, op, attributes, n, false);
+    if (has_axes(c, op, attributes, n)) check(c, op, attributes, n, true);
+    ++seen[op];
+  });
+  return seen.size();
 }
 
 TEST(PtirVectors, MovementGivesTheSameAsAProgram) {
-  const json all = vectors("movement.json");
-  std::map<std::string, int> seen;
-  for (const json& c : all["cases"]) {
-    for (const bool negative : {false, true}) check(c, c["op"], c["attrs"], all["n"], negative);
-    ++seen[c["op"]];
-    if (HasFailure()) return;
-  }
-  EXPECT_EQ(seen.size(), 18u);
-}
-
-/// Stands for a kind that the op knows and the IR has no name for.
-constexpr std::string_view kNameless = "nameless";
-
-/// A parameter block as attributes under their names in the IR.
-json attributes_of_block(const OpRow& row, const std::vector<std::byte>& block) {
-  json fields = json::object();
-  for (const Field& field : row.fields) {
-    json list = json::array();
-    for (std::size_t i = 0; i < field.count; ++i) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, block.data() + field.offset + i * field.size, field.size);
-      list.push_back(word);
-    }
-    fields[std::string(field.name)] = field.count == 1 ? list[0] : list;
-  }
-  const std::string op(row.name);
-  json a = fields;
-  const auto dtype = [&](const char* from, const char* to) {
-    if (!fields.contains(from)) return;
-    const auto number = fields[from].get<std::uint8_t>();
-    a[to] = is_dtype(number) ? name(static_cast<DType>(number)) : kNameless;
-  };
-  for (const char* key : {"dtype", "accum_dtype", "out_dtype", "output_dtype"}) dtype(key, key);
-  dtype("index_dtype", "output_dtype");
-  if (fields.contains("keep_dims")) a["keepdims"] = fields["keep_dims"];
-  if (fields.contains("kind")) {
-    const auto* info = ir::ptir::find_op(op);
-    for (const auto& field : info->fields())
-      if (const std::size_t kind = fields["kind"]; field.kind == ir::ptir::AttributeKind::choice)
-        a[std::string(field.name)] = kind < field.choices.size() ? field.choices[kind] : kNameless;
-  }
-  if (op == "reduce") {
-    a["axes"] = json::array();
-    for (int axis = 0; axis < 8; ++axis)
-      if ((fields["axes"].get<int>() >> axis & 1) != 0) a["axes"].push_back(axis);
-  }
-  if (op == "dot_general")
-    for (const char* side : {"lhs", "rhs"})
-      for (const char* what : {"batch", "contract"}) {
-        json list = json::array();
-        for (std::size_t i = 0; i < fields[std::string(what) + "_count"]; ++i)
-          list.push_back(fields[std::string(what) + "_" + side][i]);
-        a[std::string(what) + "_" + side] = list;
-      }
-  if (fields.contains("extent")) {
-    a["shape"] = json::array();
-    for (std::size_t i = 0; i < fields["rank"]; ++i) {
-      const int extent = fields["extent"][i];
-      a["shape"].push_back(fields["symbol"][i] == 0 ? extent : -extent);
-    }
-  }
-  if (fields.contains("per_axis") && fields["per_axis"] == 0) a.erase("axis");
-  return a;
-}
-
-/// Calls `use(case, op, attributes)` for every case of arithmetic that a program can say.
-template <class Use> void each_arithmetic(Use&& use) {
-  for (const json& c : vectors("arithmetic.json")) {
-    if (c.contains("error")) continue;
-    const std::string op = c["op"];
-    const OpRow* row = (*catalog_ops().table)[number(ir::ptir::find_op(op)->opcode)];
-    json a = attributes_of_block(*row, bytes_from(c["block"]));
-    // A seed that is an operand is no attribute.
-    if (op.starts_with("rng_") && !c["in"].empty()) a.erase("seed");
-    if (a.value("op", "") != kNameless) use(c, op, a);
-    if (::testing::Test::HasFailure()) return;
-  }
+  EXPECT_EQ(ops_that_agree([](auto&& use) { each_of("movement.json", use); }), 18u);
 }
 
 TEST(PtirVectors, ArithmeticGivesTheSameAsAProgram) {
-  std::map<std::string, int> seen;
-  each_arithmetic([&](const json& c, const std::string& op, const json& a) {
-    for (const bool negative : {false, true}) check(c, op, a, c.value("n", 3u), negative);
-    ++seen[op];
-  });
-  EXPECT_EQ(seen.size(), 17u);
+  EXPECT_EQ(ops_that_agree([](auto&& use) { each_arithmetic(use); }), 17u);
+}
+
+TEST(PtirVectors, EdgesGiveTheSameAsAProgram) {
+  EXPECT_EQ(ops_that_agree([](auto&& use) { each_edge(use); }), 33u);
 }
 
 /// Calls `use(text, from, to)` for every pair of types, with the program that casts one to the other.
@@ -457,10 +235,8 @@ TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
 
 TEST(PtirVectors, GiveTheSameInC) {
   InC code;
-  const json movement = vectors("movement.json");
-  for (const json& c : movement["cases"]) code.add(c, program_of(c, c["op"], c["attrs"], movement["n"], false));
-  each_arithmetic([&](const json& c, const std::string& op, const json& a) {
-    code.add(c, program_of(c, op, a, c.value("n", 3u), false));
+  each_vector([&](const json& c, const std::string& op, const json& attributes, std::uint32_t n) {
+    code.add(c, program_of(c, op, attributes, n, false));
   });
   each_cast([&](const std::string& text, const HostValue& from, const HostValue& to) {
     code.add(json::object(), {text, {from}, {to}});
@@ -470,104 +246,98 @@ TEST(PtirVectors, GiveTheSameInC) {
   code.check();
 }
 
-/// x is 3 rows of 5, y its rows 2, 0 and 2.
+/// Regions on tensors T[C], and a loop over the three rows of tensors T[S].
 constexpr std::string_view kEveryRegion = R"(spec_version = ptir.v0.4
-region @0 main(%0 n: si32[], %1 flag: i1[], %2 x: T[3, 5], %3 y: T[3, 5]) {
-  %4 = cond(%1, %2, %3) {true_region = @1, false_region = @2}: T[3, 5]
-  %5 = while_loop(%0, %2, %3) {cond_region = @3, body_region = @4}: tuple<si32[], T[3, 5], T[3, 5]>
-  %6 = take(%2, si32[] {0}): T[5]
-  %7 = scan(%6, %3) {body_region = @5, carry_count = 1, scan_output_count = 1}: tuple<T[5], T[3, 5]>
-  %8 = take(%2, si32[3] {0, 2, 0}): T[3, 5]
-  %9 = take(%2, si32[] {2}): T[5]
-  return %4: T[3, 5], %5[1]: T[3, 5], %5[2]: T[3, 5], %7[1]: T[3, 5], %7[0]: T[5], %8: T[3, 5], %9: T[5]
+region @0 main(%0 n: si32[], %1 flag: i1[], %2 x: T[C], %3 y: T[C], %4 u: T[S], %5 v: T[S]) {
+  %6 = cond(%1, %2, %3) {true_region = @1, false_region = @2}: T[C]
+  %7 = while_loop(%0, %2, %3) {cond_region = @3, body_region = @4}: tuple<si32[], T[C], T[C]>
+  %8 = take(%4, si32[] {0}): T[R]
+  %9 = scan(%8, %5) {body_region = @5, carry_count = 1, scan_output_count = 1}: tuple<T[R], T[S]>
+  %10 = take(%4, si32[1] {0}): T[L]
+  %11 = take(%5, si32[2] {0, 1}): T[M]
+  %12 = concat(%10, %11) {axis = 0}: T[S]
+  %13 = take(%5, si32[] {2}): T[R]
+  return %6: T[C], %7[1]: T[C], %7[2]: T[C], %9[1]: T[S], %9[0]: T[R], %12: T[S], %13: T[R]
 }
-region @1 first(%0: T[3, 5], %1: T[3, 5]) {
-  return %0: T[3, 5]
+region @1 first(%0: T[C], %1: T[C]) {
+  return %0: T[C]
 }
-region @2 second(%0: T[3, 5], %1: T[3, 5]) {
-  return %1: T[3, 5]
+region @2 second(%0: T[C], %1: T[C]) {
+  return %1: T[C]
 }
-region @3 more(%0: si32[], %1: T[3, 5], %2: T[3, 5]) {
+region @3 more(%0: si32[], %1: T[C], %2: T[C]) {
   %3 = compare(%0, si32[] {0}) {op = gt}: i1[]
-  return %3: i1[], %0: si32[], %1: T[3, 5], %2: T[3, 5]
+  return %3: i1[], %0: si32[], %1: T[C], %2: T[C]
 }
-region @4 swap(%0: si32[], %1: T[3, 5], %2: T[3, 5]) {
+region @4 swap(%0: si32[], %1: T[C], %2: T[C]) {
   %3 = elementwise_binary(%0, si32[] {1}) {op = sub}: si32[]
-  return %3: si32[], %2: T[3, 5], %1: T[3, 5]
+  return %3: si32[], %2: T[C], %1: T[C]
 }
-region @5 delay(%0: T[5], %1: T[5]) {
-  return %1: T[5], %0: T[5]
+region @5 delay(%0: T[R], %1: T[R]) {
+  return %1: T[R], %0: T[R]
 }
 )";
 
-TEST(PtirVectors, RegionsCarryEveryType) {
-  const json movement = vectors("movement.json");
-  int types = 0;
-  for (const json& c : movement["cases"]) {
-    if (c["op"] != "take" || c["in"][0][1] != json{3, 5}) continue;
-    const std::string type = c["in"][0][0];
-    SCOPED_TRACE(type);
-    std::string text(kEveryRegion);
-    for (std::size_t at = 0; (at = text.find("T[", at)) != std::string::npos;) text.replace(at, 1, type);
-    const auto program = ir::ptir::parse(text);
-    ASSERT_TRUE(program) << program.error().text();
-    const HostValue x = value_from(c["in"][0], 3);
-    const HostValue y = value_from(c["out"][0], 3);
-    for (const char* flag : {"00", "01"}) {
-      const HostValue inputs[]{value_from({"si32", json::array(), "03000000"}, 3),
-                               value_from({"i1", json::array(), flag}, 3), x, y};
-      const ProgramRun run = run_program(*program, inputs, 2);
-      ASSERT_FALSE(run.refused) << run.refused->text();
-      ASSERT_FALSE(run.failed) << run.failed->text();
-      EXPECT_TRUE(run.outputs[0].bytes == (flag[1] == '1' ? x : y).bytes) << "cond";
-      EXPECT_TRUE(run.outputs[1].bytes == y.bytes && run.outputs[2].bytes == x.bytes) << "while_loop, three trips";
-      EXPECT_TRUE(run.outputs[3].bytes == run.outputs[5].bytes) << "scan's rows";
-      EXPECT_TRUE(run.outputs[4].bytes == run.outputs[6].bytes) << "scan's carry";
-    }
-    ++types;
-  }
-  EXPECT_EQ(types, 19);
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
 }
 
-/// A type without a vector is one that the op refuses.
-TEST(PtirVectors, EveryTypeThatAnOpTakesHasAVector) {
-  std::map<std::string, std::map<std::string, VectorProgram>> by_op;
-  const auto operand = [](const std::string& op) { return op == "select" ? std::size_t{1} : std::size_t{0}; };
-  const auto keep = [&](const json& c, const std::string& op, VectorProgram v) {
-    const json& of = c["in"].size() > operand(op) && !op.starts_with("rng_") ? c["in"][operand(op)] : c["out"][0];
-    by_op[op].try_emplace(of[0], std::move(v));
+/// The first elements of a vector's tensor, as many as `shape` has.
+HostValue beginning(const json& tensor, const Shape& shape) {
+  HostValue value = value_from(tensor, 3);
+  const std::uint64_t elements = shape.elements({}).raw();
+  value.type.shape = shape;
+  value.bytes.resize(bytes_of(value.type.dtype, elements));
+  if (info(value.type.dtype).block_elems == 2 && elements % 2 != 0) value.bytes.back() &= std::byte{0x0f};
+  return value;
+}
+
+TEST(PtirVectors, RegionsCarryEveryType) {
+  struct Extents {
+    const char *rows, *row;  ///< of T[S] and T[R] in text
+    Shape shape;
+    bool scalars = false;  ///< T[C] is a scalar, else T[S]
   };
-  const json movement = vectors("movement.json");
-  for (const json& c : movement["cases"])
-    if (!c.contains("violates")) keep(c, c["op"], program_of(c, c["op"], c["attrs"], movement["n"], false));
-  each_arithmetic([&](const json& c, const std::string& op, const json& a) {
-    if (!c.contains("violates")) keep(c, op, program_of(c, op, a, c.value("n", 3u), false));
-  });
-  ASSERT_EQ(by_op.size(), 35u);
-  int refused = 0;
-  for (const auto& [op, programs] : by_op)
-    for (const DTypeInfo& row : kDTypes) {
-      const std::string type(row.name);
-      if (is_block(row.dtype) || programs.contains(type)) continue;
-      // Every vector with the type in the place of its own, such as an si8 that may be an index too, gives an error.
-      for (const auto& [own, vector] : programs) {
-        std::string text = vector.text;
-        for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos; at += type.size())
-          text.replace(at, own.size(), type);
-        SCOPED_TRACE(text);
-        const auto program = ir::ptir::parse(text);
-        if (!program) {
-          EXPECT_EQ(program.error().code(), Errc::dtype_mismatch) << program.error().text();
-          continue;
-        }
-        const ProgramRun run = run_program(*program, vector.in);
-        ASSERT_TRUE(run.refused);
-        const Errc code = run.refused->code();
-        EXPECT_TRUE(code == Errc::dtype_mismatch || code == Errc::unimplemented) << name(code);
+  const Extents all[]{{"3, 4", "4", {3, 4}},
+                      {"3", "", {3}, true},
+                      {"3, 0", "0", {3, 0}},
+                      {"3, ?N", "?N", {3, 4}},
+                      {"3, 2, 1, 1, 2, 1, 1, 1", "2, 1, 1, 2, 1, 1, 1", {3, 2, 1, 1, 2, 1, 1, 1}}};
+  int types = 0;
+  // Vectors of select have two tensors of twelve elements that hold every special value.
+  each_of("edges/select.json", [&](const json& c, const std::string&, const json&, std::uint32_t) {
+    if (c["in"][1][1].size() != 8) return;
+    const std::string type = c["in"][1][0];
+    for (const Extents& e : all) {
+      const std::string rows(e.rows), row(e.row), more = row.empty() ? "" : ", " + row;
+      std::string text = replaced(std::string(kEveryRegion), "[C]", e.scalars ? "[]" : "[" + rows + "]");
+      for (const auto& [from, to] : {std::pair{"[S]", rows}, {"[R]", row}, {"[L]", "1" + more}, {"[M]", "2" + more}})
+        text = replaced(std::move(text), from, "[" + to + "]");
+      text = replaced(std::move(text), " T[", " " + type + "[");
+      text = replaced(std::move(text), "<T[", "<" + type + "[");
+      SCOPED_TRACE(text);
+      const auto program = ir::ptir::parse(text);
+      ASSERT_TRUE(program) << program.error().text();
+      const HostValue x = beginning(c["in"][1], e.scalars ? Shape{} : e.shape);
+      const HostValue y = beginning(c["in"][2], e.scalars ? Shape{} : e.shape);
+      const HostValue u = beginning(c["in"][1], e.shape), v = beginning(c["in"][2], e.shape);
+      for (const char* flag : {"00", "01"}) {
+        const HostValue inputs[]{
+            value_from({"si32", json::array(), "03000000"}, 3), value_from({"i1", json::array(), flag}, 3), x, y, u, v};
+        const ProgramRun run = run_program(*program, inputs, 2);
+        ASSERT_FALSE(run.refused) << run.refused->text();
+        ASSERT_FALSE(run.failed) << run.failed->text();
+        EXPECT_TRUE(run.outputs[0].bytes == (flag[1] == '1' ? x : y).bytes) << "cond";
+        EXPECT_TRUE(run.outputs[1].bytes == y.bytes && run.outputs[2].bytes == x.bytes) << "while_loop, three trips";
+        EXPECT_TRUE(run.outputs[3].bytes == run.outputs[5].bytes) << "scan's rows";
+        EXPECT_TRUE(run.outputs[4].bytes == run.outputs[6].bytes) << "scan's carry";
       }
-      ++refused;
     }
-  EXPECT_GT(refused, 20);
+    ++types;
+  });
+  EXPECT_EQ(types, 19);
 }
 
 /// Where the IR's own rule and the op's shape rule both refuse, they say it with one code.

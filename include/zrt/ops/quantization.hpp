@@ -80,10 +80,13 @@ class Channels {
   std::uint64_t extent_ = 1;
 };
 
-/// A whole number of a sign and 64 bits; what exceeds them becomes the largest such number.
+/// A whole number of a sign and 65 bits; what exceeds them becomes the largest such number.
+///
+/// An element has at most 64, but its sum with a zero point, or the quotient from which one leads back, may have more.
 struct Whole {
-  std::uint64_t magnitude = 0;
+  std::uint64_t magnitude = 0;  ///< the low 64 bits
   bool negative = false;
+  bool above = false;  ///< the bit of 2^64
 
   /// The nearest whole number, ties to even; 0 for NaN.
   template <std::floating_point T> [[nodiscard]] static Whole nearest(T x) noexcept {
@@ -96,7 +99,9 @@ struct Whole {
       // At 2^52 the last bit of an f64 is 1, so the sum rounds and the difference is exact.
       if (size < 0x1p52) size = math::sealed(size + 0x1p52) - 0x1p52;
     }
-    return {size >= T{0x1p64} ? ~std::uint64_t{0} : static_cast<std::uint64_t>(size), x < 0};
+    if (size >= T{0x1p65}) return {~std::uint64_t{0}, x < 0, true};
+    if (size >= T{0x1p64}) return {static_cast<std::uint64_t>(size - T{0x1p64}), x < 0, true};
+    return {static_cast<std::uint64_t>(size), x < 0};
   }
   template <std::integral T> [[nodiscard]] static constexpr Whole of(T x) noexcept {
     const auto bits = static_cast<std::uint64_t>(x);
@@ -107,8 +112,10 @@ struct Whole {
     const Whole b = of(other);
     if (negative == b.negative) {
       const std::uint64_t sum = magnitude + b.magnitude;
-      return {sum < magnitude ? ~std::uint64_t{0} : sum, negative};
+      const bool carry = sum < magnitude;
+      return carry && above ? Whole{~std::uint64_t{0}, negative, true} : Whole{sum, negative, above || carry};
     }
+    if (above) return {magnitude - b.magnitude, negative, magnitude >= b.magnitude};
     if (magnitude == b.magnitude) return {};
     return magnitude > b.magnitude ? Whole{magnitude - b.magnitude, negative}
                                    : Whole{b.magnitude - magnitude, b.negative};
@@ -120,6 +127,8 @@ struct Whole {
       size = integer_to_f32(magnitude);
     else
       size = integer_to_f64(magnitude);
+    // Above 2^64 stand sums of an element and a zero point, whose low bits are a float's already or too small for one.
+    if (above) size += T{0x1p64};
     return negative ? -size : size;
   }
   /// The number, or the end of the range of `dtype` beyond which it lies.
@@ -127,9 +136,9 @@ struct Whole {
     const ElementFunctions<T>& type = element_functions<T>(dtype);
     if (negative) {
       const auto depth = 0 - static_cast<std::uint64_t>(type.lowest);
-      return magnitude >= depth ? type.lowest : static_cast<T>(0 - magnitude);
+      return above || magnitude >= depth ? type.lowest : static_cast<T>(0 - magnitude);
     }
-    return magnitude >= static_cast<std::uint64_t>(type.highest) ? type.highest : static_cast<T>(magnitude);
+    return above || magnitude >= static_cast<std::uint64_t>(type.highest) ? type.highest : static_cast<T>(magnitude);
   }
 };
 

@@ -77,13 +77,15 @@ static inline void zrt_philox(uint64_t element, uint64_t stream, uint64_t seed, 
   return sqrt(fabs(log(u) * 2.0)) * cos(v * 0x1.921fb54442d18p+2);
 }
 )"},
-    {"zrt_whole_i64", R"(/* A whole number of a sign and 64 bits; what exceeds them is the largest such number. */
+    {"zrt_whole_i64",
+     R"(/* A whole number of a sign, the bit of 2^64 and 64 bits; what exceeds them is the largest such number. */
 typedef struct {
   uint64_t magnitude;
   int negative;
+  int above;
 } zrt_whole;
 static inline zrt_whole zrt_whole_i64(int64_t x) {
-  const zrt_whole w = {x < 0 ? 0u - (uint64_t)x : (uint64_t)x, x < 0};
+  const zrt_whole w = {x < 0 ? 0u - (uint64_t)x : (uint64_t)x, x < 0, 0};
   return w;
 }
 )"},
@@ -97,7 +99,8 @@ static inline zrt_whole zrt_whole_i64(int64_t x) {
 static inline zrt_whole zrt_whole_f64(double x) {
   zrt_whole w = zrt_whole_i64(0);
   const double size = x != x ? 0.0 : nearbyint(fabs(x));
-  w.magnitude = size >= 0x1p64 ? UINT64_MAX : (uint64_t)size;
+  w.above = size >= 0x1p64;
+  w.magnitude = size >= 0x1p65 ? UINT64_MAX : (uint64_t)(w.above ? size - 0x1p64 : size);
   w.negative = x < 0;
   return w;
 }
@@ -105,32 +108,38 @@ static inline zrt_whole zrt_whole_f64(double x) {
     {"zrt_whole_plus", R"(static inline zrt_whole zrt_whole_plus(zrt_whole a, int64_t x) {
   const zrt_whole b = zrt_whole_i64(x);
   if (a.negative == b.negative) {
-    a.magnitude = a.magnitude + b.magnitude < a.magnitude ? UINT64_MAX : a.magnitude + b.magnitude;
+    const int carry = a.magnitude + b.magnitude < a.magnitude;
+    a.magnitude = carry && a.above ? UINT64_MAX : a.magnitude + b.magnitude;
+    a.above |= carry;
     return a;
   }
-  if (a.magnitude == b.magnitude) return zrt_whole_i64(0);
-  if (a.magnitude < b.magnitude) {
+  if (!a.above && a.magnitude == b.magnitude) return zrt_whole_i64(0);
+  if (!a.above && a.magnitude < b.magnitude) {
     a.magnitude = b.magnitude - a.magnitude;
     a.negative = b.negative;
     return a;
   }
+  a.above = a.above && a.magnitude >= b.magnitude;
   a.magnitude -= b.magnitude;
   return a;
 }
 )"},
     {"zrt_whole_to_i64", R"(static inline int64_t zrt_whole_to_i64(zrt_whole w) {
-  if (w.negative) return w.magnitude > INT64_MAX ? INT64_MIN : -(int64_t)w.magnitude;
-  return zrt_u64_to_i64(w.magnitude);
+  if (w.negative) return w.above || w.magnitude > INT64_MAX ? INT64_MIN : -(int64_t)w.magnitude;
+  return w.above ? INT64_MAX : zrt_u64_to_i64(w.magnitude);
 }
 )"},
     {"zrt_whole_to_u64",
-     "static inline uint64_t zrt_whole_to_u64(zrt_whole w) { return w.negative ? 0 : w.magnitude; }\n"},
+     "static inline uint64_t zrt_whole_to_u64(zrt_whole w) {\n"
+     "  return w.negative ? 0 : w.above ? UINT64_MAX : w.magnitude;\n}\n"},
     {"zrt_whole_to_f32", R"(static inline float zrt_whole_to_f32(zrt_whole w) {
-  return w.negative ? -(float)w.magnitude : (float)w.magnitude;
+  const float size = (float)w.magnitude + (w.above ? 0x1p64f : 0.0f);
+  return w.negative ? -size : size;
 }
 )"},
     {"zrt_whole_to_f64", R"(static inline double zrt_whole_to_f64(zrt_whole w) {
-  return w.negative ? -(double)w.magnitude : (double)w.magnitude;
+  const double size = (double)w.magnitude + (w.above ? 0x1p64 : 0.0);
+  return w.negative ? -size : size;
 }
 )"},
 });
