@@ -4,9 +4,14 @@
 
 Usage: python3 tests/tools/cast_vectors.py > tests/data/ptir/cast_vectors.txt
        python3 tests/tools/cast_vectors.py --numpy   compares the casts that numpy defines too with numpy's
+       python3 tests/tools/cast_vectors.py --all > tests/data/ptir/cast_digests.txt
 
 The file has a block per source type: a line `from <type>` with the elements' bits in hexadecimal,
 then a line per destination type with the bits of the results; any NaN stands for all.
+
+--all casts every value of every type of at most 16 bits: by numpy, to bf16 by torch, to fp8 in
+fractions. A line is source, destination, and the sum modulo 2^64 of (bits + 1) (2 i + 1) over values i,
+any NaN counted as the one with all bits but the sign, so that no one result can change unseen.
 """
 import math
 import random
@@ -199,6 +204,47 @@ def compare_with_numpy():
     print(compared, "casts equal numpy's")
 
 
+def digests():
+    import numpy as np
+    import torch
+    np.seterr(all="ignore")
+    for source in (dtype for dtype in TYPES if bits_of(dtype) <= 16):
+        codes = range(1 << bits_of(source))
+        decoded = [decode(source, code) for code in codes]
+        # A value of 16 bits is a float64; so is what torch casts, which goes by way of float32, a float32.
+        values = np.array([(-1.0 if n else 1.0) * (np.nan if m is NAN else float(m)) for n, m in decoded])
+        assert source == "f64" or np.array_equal(values.astype(np.float32), values, equal_nan=True)
+        for destination in TYPES:
+            if destination.startswith("fp8"):
+                results = np.array([encode_float(destination, n, m) for n, m in decoded], np.uint64)
+            elif destination == "bf16":
+                results = torch.tensor(values).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
+            elif destination in FLOATS:
+                bits = bits_of(destination) // 8
+                results = values.astype(f"<f{bits}").view(f"<u{bits}")
+            elif destination == "i1":
+                results = values != 0
+            else:
+                low, high = limits(destination)
+                whole = [0 if v != v else low if v <= low else high if v >= high else int(v) for v in values.tolist()]
+                inside = [low <= v <= high for v in values.tolist()]
+                if bits_of(destination) > 4:  # numpy's own, where it is defined
+                    own = values.astype(f"{'i' if low else 'u'}{bits_of(destination) // 8}")
+                    assert all(int(o) == w for o, w, i in zip(own, whole, inside) if i)
+                results = np.array([w & (1 << bits_of(destination)) - 1 for w in whole], np.uint64)
+            results = results.astype(np.uint64)
+            if destination in FLOATS:
+                results[np.isnan(values)] = (1 << bits_of(destination) - 1) - 1
+            for code in codes[::17]:
+                expected = cast(source, destination, code)
+                nan = destination in FLOATS and decode(destination, expected)[1] is NAN
+                assert results[code] == expected or nan, (source, destination, hex(code))
+            if destination == "fp8_e4m3":
+                results[np.isin(results, (0x7f, 0xff))] = 0x7f
+            odd = np.arange(len(results), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+            print(source, destination, f"{int(((results + np.uint64(1)) * odd).sum()):x}")
+
+
 if __name__ == "__main__":
     # The formats as Python's own conversions know them.
     for dtype, letter in (("f16", "<e"), ("f32", "<f"), ("f64", "<d")):
@@ -207,5 +253,7 @@ if __name__ == "__main__":
 
     if sys.argv[1:] == ["--numpy"]:
         compare_with_numpy()
+    elif sys.argv[1:] == ["--all"]:
+        digests()
     else:
         write()

@@ -242,13 +242,14 @@ def folds():
         for i, dtype in enumerate(cv.TYPES):
             accumulator = accumulator_of(dtype, kind)
             explicit = {"accum_dtype": accumulator} if dtype == "i1" else {}
+            stated = {"accum_dtype": accumulator, "out_dtype": dtype}
             for shape in shapes_of(i, 3, k):
                 x = filled(dtype, shape)
                 axis = min(PAIRS, len(shape) - 1)
                 if not shape:
                     codes, lost = computed(lambda a: folded(kind, accumulator, 0)(a[None]), [x], dtype, accumulator)
                     case("reduce", dict(explicit, kind=kind, axes=[]), [x], [Tensor(dtype, codes)], lost)
-                    case("reduce_window", dict(explicit, kind=kind, window=[], strides=[], pad_low=[], pad_high=[],
+                    case("reduce_window", dict(stated, kind=kind, window=[], strides=[], pad_low=[], pad_high=[],
                                                base_dilation=[], window_dilation=[]), [x], [Tensor(dtype, codes)], lost)
                     continue
                 codes, lost = computed(folded(kind, accumulator, axis), [x], dtype, accumulator)
@@ -261,7 +262,7 @@ def folds():
                 window = ones[:axis] + [2] + ones[axis + 1:]
                 # Without elements, a place of padding before and after gives one window.
                 pad = [0] * axis + [int(shape == EMPTY)] + [0] * (len(shape) - axis - 1)
-                case("reduce_window", dict(explicit, kind=kind, window=window, strides=ones, pad_low=pad, pad_high=pad,
+                case("reduce_window", dict(stated, kind=kind, window=window, strides=ones, pad_low=pad, pad_high=pad,
                                            base_dilation=ones, window_dilation=ones),
                      [x], [Tensor(dtype, np.expand_dims(codes, axis), shape[:axis] + (1,) + left[axis:])], lost)
             for shape in ((ROWS8, EMPTY) if (i + k) % 3 == 0 else (ROWS8,)):
@@ -272,7 +273,7 @@ def folds():
                 codes, lost = computed(folded(kind, accumulator, 0), [x], dtype, accumulator)
                 none = cv.cast(accumulator, dtype, int(stored(accumulator, native(accumulator)(end(kind, accumulator)))))
                 y = np.stack([np.full(codes.shape, none, object), codes])
-                case("segment_reduce", dict(explicit, kind=kind, num_segments=2), [x, index(i, [1, 1])],
+                case("segment_reduce", dict(accum_dtype=accumulator, kind=kind, num_segments=2), [x, index(i, [1, 1])],
                      [Tensor(dtype, y, shape)], lost)
     for i, dtype in enumerate(cv.TYPES):
         for shape in (RANK8, EMPTY):
@@ -384,25 +385,29 @@ def moves():
     for i, (dtype, shape) in enumerate(itertools.product(PLAIN, (RANK8, (), EMPTY))):
         x, real = filled(dtype, shape), list(mv.extents(shape))
         rank, axis = len(shape), min(PAIRS, len(shape) - 1)
+        # Extents of axis 1, which no move touches, by the symbol.
+        open_ = lambda dims: list(dims[:1]) + [-1] + list(dims[2:]) if rank == 8 else list(dims)
+        moved = lambda codes: Tensor(dtype, codes, open_(codes.shape))
         put = lambda values, at, value: values[:at] + [value] + values[at + 1:]
         fixed = Tensor(dtype, x.codes)
         case("constant", {}, [fixed], [fixed])
-        case("reshape", {"new_shape": [1, x.codes.size]}, [x], [Tensor(dtype, x.codes.reshape(1, -1))])
+        flat = [1, -(x.codes.size // mv.N) if rank == 8 else x.codes.size]
+        case("reshape", {"shape": flat}, [x], [Tensor(dtype, x.codes.reshape(1, -1), flat)])
         perm = list(range(rank))[::-1]
         case("transpose", {"perm": perm}, [x], [Tensor(dtype, x.codes.T, shape[::-1])])
         wide = put(real, 0, 2) if rank == 8 else [2] + real
-        case("broadcast_to", {"result_shape": wide}, [x], [Tensor(dtype, np.broadcast_to(x.codes, wide))])
+        case("broadcast_to", {"shape": open_(wide)}, [x], [moved(np.broadcast_to(x.codes, wide))])
         window = (slice(None),) * axis + (slice(1, None),) if rank else ()
         sizes = put(real, axis, max(real[axis] - 1, 0)) if rank else []
         starts = put([0] * rank, axis, min(1, real[axis])) if rank else []
-        y = Tensor(dtype, x.codes[window] if rank else x.codes)
-        case("slice", {"starts": starts, "sizes": sizes}, [x], [y])
+        y = moved(x.codes[window] if rank else x.codes)
+        case("slice", {"starts": starts, "sizes": open_(sizes)}, [x], [y])
         index_type = ("si32", "si64")[i % 2]
-        case("dynamic_slice", {"sizes": sizes}, [x, index(i, [5] * rank)], [y])
-        update = Tensor(dtype, array(reversed(y.codes.ravel().tolist()), y.codes.shape))
+        case("dynamic_slice", {"sizes": open_(sizes)}, [x, index(i, [5] * rank)], [y])
+        update = moved(array(reversed(y.codes.ravel().tolist()), y.codes.shape))
         z = x.codes.copy()
         z[window] = update.codes
-        case("dynamic_update_slice", {"sizes": sizes}, [x, update, index(i, [5] * rank)], [Tensor(dtype, z, shape)])
+        case("dynamic_update_slice", {"sizes": open_(sizes)}, [x, update, index(i, [5] * rank)], [Tensor(dtype, z, shape)])
         low, high, inner = (put([0] * rank, axis, v) if rank else [] for v in (1, 2, 1))
         value = special(dtype)[2]
         padded = x.codes
@@ -410,20 +415,20 @@ def moves():
             padded = np.full(put(real, axis, 3 + max(2 * real[axis] - 1, 0)), value, object)
             if x.codes.size:
                 padded[(slice(None),) * axis + (slice(1, 1 + 2 * real[axis], 2),)] = x.codes
-        case("pad", {"low": low, "high": high, "interior": inner, "pad_value": mv.pack(dtype, [value])}, [x],
-             [Tensor(dtype, padded)])
+        case("pad", {"low": low, "high": high, "interior": inner, "value": mv.pack(dtype, [value])}, [x],
+             [moved(padded)])
         repeats = put([1] * rank, axis, 2) if rank else []
-        case("tile", {"repeats": repeats}, [x], [Tensor(dtype, np.tile(x.codes, repeats) if rank else x.codes)])
+        case("tile", {"repeats": repeats}, [x], [moved(np.tile(x.codes, repeats) if rank else x.codes)])
         if not rank:
             continue
-        case("concat", {"axis": axis}, [x, x], [Tensor(dtype, np.concatenate([x.codes, x.codes], axis))])
+        case("concat", {"axis": axis}, [x, x], [moved(np.concatenate([x.codes, x.codes], axis))])
         rows = filled(dtype, ROWS8) if rank == 8 else x
-        case("take", {}, [rows, index(i, [1, 0, 1])], [Tensor(dtype, np.take(rows.codes, [1, 0, 1], 0))])
+        case("take", {}, [rows, index(i, [1, 0, 1])], [moved(np.take(rows.codes, [1, 0, 1], 0))])
         at = index(i, np.full(x.codes.shape, max(real[axis] - 1, 0)))
         at.shape = list(shape)
         case("gather", {"axis": axis}, [x, at],
-             [Tensor(dtype, x.codes[(slice(None),) * axis + (slice(1, None),)].repeat(real[axis], axis)
-                     if x.codes.size else x.codes)])
+             [moved(x.codes[(slice(None),) * axis + (slice(1, None),)].repeat(real[axis], axis)
+                    if x.codes.size else x.codes)])
         # Windows of two elements over the axis before the channel, with the place before them as padding.
         spatial = shape[1:-1] if rank == 8 else (0,)
         image = x if rank == 8 else filled(dtype, (2, 0, 2))
@@ -435,7 +440,7 @@ def moves():
         y = np.concatenate([longer[..., :n, :], longer[..., 1:, :]], -1)
         case("extract_patches", {"window": put(ones, len(spatial) - 1, 2), "strides": ones, "pad_low": pads,
                                  "pad_high": zeros, "dilation": ones, "pad_value": mv.pack(dtype, [value])},
-             [image], [Tensor(dtype, y)])
+             [image], [moved(y)])
     longest = {"si4": (9,), "ui4": (17,), "si8": (129,), "ui8": (257,), "fp8_e4m3": (466,)}
     for dtype, shape in [pair for dtype in NUMBERS for pair in ((dtype, RANK8), (dtype, EMPTY))] + list(longest.items()):
         real, axis = mv.extents(shape), min(1, len(shape) - 1)

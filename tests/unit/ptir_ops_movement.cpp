@@ -238,10 +238,10 @@ Result<plan::CompiledPlan> compiled(const json& c, StepData& run, std::uint32_t 
   return plan::compile(*graph, catalog_ops(), reference_claims());
 }
 
-TEST(PtirOpsMovement, GiveWhatNumpyGives) {
-  std::ifstream file(ZRT_TEST_DATA_DIR "/ptir/movement.json");
+/// The vectors of a file, each op alone in a plan: counts those of each op.
+void expect_vectors(const std::string& name_of_file, std::map<std::string, std::size_t>& seen) {
+  std::ifstream file(ZRT_TEST_DATA_DIR "/ptir/" + name_of_file);
   const json vectors = json::parse(file);
-  std::map<std::string, std::size_t> seen;
   for (std::size_t number = 0; number < vectors["cases"].size(); ++number) {
     const json& c = vectors["cases"][number];
     const std::string op = c["op"];
@@ -276,7 +276,21 @@ TEST(PtirOpsMovement, GiveWhatNumpyGives) {
       }
     }
   }
+}
+
+TEST(PtirOpsMovement, GiveWhatNumpyGives) {
+  std::map<std::string, std::size_t> seen;
+  expect_vectors("movement.json", seen);
   EXPECT_EQ(seen.size(), kEmits.size() + 1) << "an op without vectors";
+}
+
+/// With extents by a symbol of the step, where those of a program are constants by then.
+TEST(PtirOpsMovement, GiveWhatNumpyGivesAtTheEdges) {
+  for (const auto& [op, emits] : kEmits) {
+    std::map<std::string, std::size_t> seen;
+    expect_vectors("edges/" + op + ".json", seen);
+    EXPECT_GT(seen[op], 2 * 15u) << op;
+  }
 }
 
 TEST(PtirOpsMovement, AConstantKeepsOrWidensItsType) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <support/c_code.hpp>
@@ -184,6 +185,31 @@ TEST(PtirVectors, ArithmeticGivesTheSameAsAProgram) {
 
 TEST(PtirVectors, EdgesGiveTheSameAsAProgram) {
   EXPECT_EQ(ops_that_agree([](auto&& use) { each_edge(use); }), 33u);
+}
+
+/// An extent that a run leaves empty: nothing is computed.
+TEST(PtirVectors, ADynamicExtentMayBeZero) {
+  std::set<std::string> seen;
+  each_edge([&](const json& c, const std::string& op, const json& attributes, std::uint32_t) {
+    if (c["in"].empty() || op == "constant" || c["in"][0][1].size() != 8) return;
+    // Each type with one function of the op.
+    if (!seen.insert(op + " " + c["in"].back()[0].get<std::string>()).second) return;
+    const VectorProgram v = program_of(c, op, attributes, 0, false);
+    SCOPED_TRACE(v.text.substr(0, 600));
+    auto program = ir::ptir::parse(v.text);
+    ASSERT_TRUE(program) << program.error().text();
+    program = with_dynamic_extents(std::move(*program), c["in"]);
+    ASSERT_TRUE(program) << program.error().text();
+    const ProgramRun run = run_program(*program, v.in, 2);
+    ASSERT_FALSE(run.refused) << run.refused->text();
+    ASSERT_FALSE(run.failed) << run.failed->text();
+    ASSERT_EQ(run.outputs.size(), v.out.size());
+    for (std::size_t i = 0; i < v.out.size(); ++i) {
+      EXPECT_EQ(run.outputs[i].type, v.out[i].type);
+      EXPECT_EQ(run.outputs[i].type.shape.elements({}).raw(), 0u);
+    }
+  });
+  EXPECT_GT(seen.size(), 400u);
 }
 
 /// Calls `use(text, from, to)` for every pair of types, with the program that casts one to the other.
