@@ -10,6 +10,7 @@
 #include <zrt/ops/projection.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+#include <zrt/ops/take.hpp>
 
 #include <cstring>
 #include <random>
@@ -80,6 +81,7 @@ class Cases {
       embedding(type);
       products(type);
     }
+    rows_by_index();
     rounding(zrt::quant::Act::q8_32);
     rounding(zrt::quant::Act::q8_256);
     norms();
@@ -111,6 +113,21 @@ class Cases {
     const std::vector<std::uint32_t> no_fault{0};
     c.buffers.push_back(becomes(no_fault, no_fault));
     cases_.push_back(std::move(c));
+  }
+
+  void rows_by_index() {
+    constexpr std::uint32_t rows = 4, cols = 300;
+    Floats x = reals(rows * cols), y(2 * cols);
+    std::vector<std::int32_t> indices{3, 1};
+    reference(zrt::HostCall<zrt::ops::Take>{
+        {tensor(x, zrt::DType::f32, zrt::Shape{rows, cols}), tensor(indices, zrt::DType::si32, zrt::Shape{2})},
+        {tensor(y, zrt::DType::f32, zrt::Shape{2, cols})},
+        {},
+        {},
+        {}});
+    const std::vector<std::uint32_t> no_fault{0};
+    cases_.push_back(
+        {"take_rows_f32", {reads(indices), reads(x), gives(y), becomes(no_fault, no_fault)}, {rows, cols}, {2, 2, 1}});
   }
 
   /// The vector kernel with a bias, the matrix kernel without.

@@ -2,6 +2,7 @@
 // kernels/pm4/embedding.cl: rows of a table of f32, f16, Q8_0, Q4_0, Q4_K or Q6_K values.
 //
 // Grid: (ceil(cols / 256), tokens). An id outside the table sets *fault and reads row 0, as the op does.
+#include "pieces.h"
 #include "units.h"
 
 ZRT_INLINE uint row_of(global const int* ids, global uint* fault, uint rows) {
@@ -11,12 +12,13 @@ ZRT_INLINE uint row_of(global const int* ids, global uint* fault, uint rows) {
   return 0;
 }
 
+// A table of f32 or f16 as pieces.h says.
 ZRT_KERNEL(256)
 embedding_f32(global const int* ids, global const float* table, global float* y, global uint* fault, uint rows,
               uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
-  if (i < cols) y[(ulong)group_y() * cols + i] = table[(ulong)row * cols + i] * scale;
+  if (i < cols) y[(ulong)group_y() * cols + i] = table[value_place(PIECE(float), row, i, cols)] * scale;
 }
 
 ZRT_KERNEL(256)
@@ -24,7 +26,7 @@ embedding_f16(global const int* ids, global const half* table, global float* y, 
               uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
-  if (i < cols) y[(ulong)group_y() * cols + i] = (float)table[(ulong)row * cols + i] * scale;
+  if (i < cols) y[(ulong)group_y() * cols + i] = (float)table[value_place(PIECE(half), row, i, cols)] * scale;
 }
 
 // q and d as matvec_q8_0.cl has them, so that a table may be the output projection too.

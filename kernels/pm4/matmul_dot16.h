@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/pm4/matmul_dot16.h: a matrix of ELEMENT times activations of f32, for prompt tokens: the kernel NAME.
 //
-// Weights [rows][cols], a row a multiple of 16 bytes. Grid: (ceil(rows / 64), ceil(tokens / 64)). Each of the sixteen
+// Weights as pieces.h says, a row whole pieces. Grid: (ceil(rows / 64), ceil(tokens / 64)). Each of the sixteen
 // waves of a workgroup computes sixteen rows for sixteen tokens; weights and activations come from local memory, 64
 // columns at a time, and are read once for the 64 tokens. Canonical: the order dot16, with its sixteen lanes in those of
 // a half wave, which takes every second row. No matrix instruction has that order.
-#include "place.h"
+#include "pieces.h"
 
 #define WAVES 16
 #define SIDE 64
 #define STEP 64
-#define LOAD (16 / sizeof(ELEMENT))
+#define LOAD PIECE(ELEMENT)
 // In elements; rows next to each other begin half of the banks apart (f32) or a quarter (f16).
 #define PITCH (STEP + 16)
 #define X_PITCH (STEP + 4)
@@ -42,10 +42,10 @@ NAME(global const ELEMENT* w, global const float* x, global const float* bias, g
     // Tiles are filled up with the last row and the last token again, steps with zeros.
 #pragma unroll
     for (uint i = 0; i < SIDE * STEP / LOAD; i += 32 * WAVES) {
-      const uint to = (i + lane) / (STEP / LOAD), column = (i + lane) % (STEP / LOAD) * LOAD;
+      const uint to = (i + lane) % SIDE, column = (i + lane) / SIDE * LOAD;
       const uint from = first_row + to < rows ? first_row + to : rows - 1;
       *(local uint4*)(weights + to * PITCH + column) =
-          at + column < cols ? *(global const uint4*)(w + (ulong)from * cols + at + column) : (uint4)0;
+          at + column < cols ? *(global const uint4*)(w + value_place(LOAD, from, at + column, cols)) : (uint4)0;
     }
 #pragma unroll
     for (uint i = 0; i < SIDE * STEP / 4; i += 32 * WAVES) {

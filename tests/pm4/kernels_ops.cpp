@@ -6,6 +6,7 @@
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
+#include <zrt/ops/take.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -34,10 +35,10 @@ TEST_P(OpKernels, EmbeddingOfEachType) {
   for (const pm4::UploadFunctions& type : pm4::kUploads)
     for (const std::uint32_t blocks : {1u, 9u}) {
       SCOPED_TRACE(testing::Message() << name(type.dtype) << " " << blocks);
-      // Ten rows: more than one group of eight.
-      const KernelMatrix table(random, type.dtype, 10,
+      // Forty rows: more than one group of any type.
+      const KernelMatrix table(random, type.dtype, 40,
                                std::max<std::uint32_t>(info(type.dtype).block_elems, 32) * blocks);
-      std::vector<std::int32_t> ids{3, 0, 9, 9, 8, 10, -1};
+      std::vector<std::int32_t> ids{3, 0, 39, 39, 32, 40, -1};
       const auto tokens = static_cast<std::uint32_t>(ids.size());
       std::vector<float> got(std::size_t{tokens} * table.cols), want(got.size());
       std::vector<std::uint32_t> fault(1);
@@ -58,6 +59,32 @@ TEST_P(OpKernels, EmbeddingOfEachType) {
       expect_same(got, want);
       EXPECT_EQ(fault[0], 1u);
     }
+}
+
+TEST_P(OpKernels, RowsByIndex) {
+  std::mt19937 random(2);
+  constexpr std::uint32_t kRows = 5, kCols = 259;
+  std::vector<float> x = reals(random, std::size_t{kRows} * kCols);
+  std::vector<std::int32_t> indices{4, 0, 4, 5, -1};
+  const auto count = static_cast<std::uint32_t>(indices.size());
+  std::vector<float> got(std::size_t{count} * kCols), want(got.size());
+  std::vector<std::uint32_t> fault(1);
+  KernelMachine m(GetParam(), "take_rows_f32");
+  m.input(indices);
+  m.input(x);
+  m.output(got);
+  m.output(fault);
+  m.push(kRows);
+  m.push(kCols);
+  m.run((kCols + 255) / 256, count);
+  reference(
+      HostCall<ops::Take>{{tensor(x, DType::f32, Shape{kRows, kCols}), tensor(indices, DType::si32, Shape{count})},
+                          {tensor(want, DType::f32, Shape{count, kCols})},
+                          {},
+                          {},
+                          {}});
+  expect_same(got, want);
+  EXPECT_EQ(fault[0], 1u);
 }
 
 TEST_P(OpKernels, ResidualsAndTheEndOfTheHead) {

@@ -64,6 +64,9 @@ TEST(Upload, PartsFollowEachOtherAtWholeLines) {
   constexpr std::uint64_t group = 8 * 7;
   for (const auto& [block, index] : {std::pair{0u, 4u}, {3u, 7u}, {4u, 32u + 2}, {5u, 32u + 3}, {6u, 32u + 16 + 1}})
     EXPECT_EQ(halves.index(9, block, 7), group + index) << block;
+  // Element 2 of a row of F16 in its second piece: 32 rows have eight of the first piece, those before it eight more.
+  EXPECT_EQ(pm4::upload_of(DType::f16)->parts[0].index(33, 10, 16), 32u * 16 + 32 * 8 + 8 + 2);
+  EXPECT_EQ(pm4::upload_of(DType::f16, true)->parts[0].index(0, 10, 16), 10u);
   EXPECT_EQ(pm4::upload_of(DType::si32), nullptr);
   EXPECT_EQ(pm4::upload_of(DType::f32)->places(0xffffffffu, 0xffffffffu).error().code(), Errc::size_overflow);
 }

@@ -98,7 +98,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
   [[nodiscard]] Result<void> expect(const WeightView& view) noexcept {
     const auto matrix = matrix_of(view);
     if (!matrix) return pass(matrix);
-    WeightClass& c = weight_class(*matrix->layout);
+    WeightClass& c = weight_class(view.dtype);
     const auto bytes = (CheckedSize(c.expected) + matrix->places.bytes).get("all weights of a type");
     if (!bytes) return pass(bytes);
     c.expected = *bytes;
@@ -111,7 +111,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
   [[nodiscard]] Result<Weight> weight(const WeightView& view) noexcept {
     const auto matrix = matrix_of(view);
     if (!matrix) return pass(matrix);
-    WeightClass& c = weight_class(*matrix->layout);
+    WeightClass& c = weight_class(view.dtype);
     if (c.expected != 0) {
       auto pool = Pool::make(opened_->device, Heap::bar, c.expected, Access::read);
       if (!pool) return pass(pool);
@@ -190,13 +190,14 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     return Memory::allocate(opened_->device, Heap::bar, bytes == 0 ? 1 : bytes, access);
   }
 
-  [[nodiscard]] WeightClass& weight_class(const UploadFunctions& layout) noexcept {
-    return opened_->classes[static_cast<std::size_t>(&layout - kUploads.data())];
+  /// Of a type that upload_of() knows.
+  [[nodiscard]] WeightClass& weight_class(DType dtype) noexcept {
+    return opened_->classes[static_cast<std::size_t>(upload_of(dtype) - kUploads.data())];
   }
 
   [[nodiscard]] static Result<Matrix> matrix_of(const WeightView& view) noexcept {
     Matrix m;
-    m.layout = upload_of(view.dtype);
+    m.layout = upload_of(view.dtype, view.shape.rank == 1);
     if (m.layout == nullptr)
       return fail(Errc::unsupported_weight_type, "weight ", view.name, " is ", name(view.dtype),
                   ", which no kernel of pm4 reads");
@@ -207,6 +208,9 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (m.cols == 0 || m.cols % block != 0 || *elements / m.cols > 0xffffffffu)
       return fail(Errc::shape_mismatch, "weight ", view.name, " has rows of ", m.cols, " elements, blocks of ", block,
                   " expected");
+    if (const std::uint32_t whole = m.layout->columns(); m.cols % whole != 0)
+      return fail(Errc::unimplemented, "weight ", view.name, " has rows of ", m.cols, " elements of ", name(view.dtype),
+                  ", pm4 loads whole pieces of ", whole);
     m.rows = static_cast<std::uint32_t>(*elements / m.cols);
     m.blocks = m.cols / block;
     m.row_bytes = bytes_of(view.dtype, m.cols);

@@ -19,18 +19,15 @@ template <> struct Adapter<ops::Embedding> {
 };
 static_assert(Records<ops::Embedding>);
 
-/// The embedding's kernel on a table that is no weight. A row that is outside of the table is the first one here, where
-/// the op gives zeros; the step fails either way.
-///
 /// Errors: Errc::unimplemented for anything but f32 rows and si32 indices.
 template <> struct Adapter<ops::Take> {
   static Result<void> record(Recorder& recorder, const Call<Operands, ops::Take>& c) noexcept {
     const Shape& x = c.in[0].type.shape;
     if (c.in[0].type.dtype != DType::f32 || c.in[1].type.dtype != DType::si32 || x.rank != 2 || x[1].symbol != 0)
       return fail(Errc::unimplemented, "pm4 takes rows of f32 matrices by si32 indices alone");
-    KernelCall call("embedding_f32");
+    KernelCall call("take_rows_f32");
     call.buffer(c.in[1]).buffer(c.in[0]).buffer(c.out[0]).fault();
-    call.value(StepCount::rows(x)).value(x[1].extent).value(1.0f);
+    call.value(StepCount::rows(x)).value(x[1].extent);
     return recorder.push(call.grid(StepCount(x[1].extent).over(256), StepCount::elements(c.in[1].type.shape)));
   }
 };

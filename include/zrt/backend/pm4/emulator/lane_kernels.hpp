@@ -9,10 +9,13 @@
 ZRT_FP_BEGIN
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
+/// Which factor of a multiply-add is one word for all lanes.
+enum class OneWord : u8 { none, first, second };
+
 /// Functions chosen once by what the processor has; the bits are the same either way.
 struct LaneKernels {
-  /// d[i] = a[i] * b[i] + c[i] in f32, rounded once.
-  void (*fma)(const u32* a, const u32* b, const u32* c, u32* d) noexcept = nullptr;
+  /// d[i] = a[i] * b[i] + c[i] in f32, rounded once; d may be a source. a or b is one word for all lanes as `one` tells.
+  void (*fma)(OneWord one, const u32* a, const u32* b, const u32* c, u32* d) noexcept = nullptr;
   /// d[i] = the sum of the products of the four bytes of a[i] and b[i]; a byte is signed where its `top` is 0x80.
   void (*dot_bytes)(const u32* a, const u32* b, u32 top_a, u32 top_b, u32* d) noexcept = nullptr;
   /// d[i] = the f32 of the half in a[i] at bit `shift`, as to_f32 gives it.
@@ -43,10 +46,11 @@ ZRT_ALWAYS_INLINE void dot_elements(const u32* a, const u32* b, u32 top_a, u32 t
 
 namespace detail {
 
-inline void fma_portable(const u32* a, const u32* b, const u32* c, u32* d) noexcept {
+inline void fma_portable(OneWord one, const u32* a, const u32* b, const u32* c, u32* d) noexcept {
+  const unsigned step_a = one == OneWord::first ? 0 : 1, step_b = one == OneWord::second ? 0 : 1;
   for (unsigned i = 0; i < kLanes; ++i)
     d[i] = std::bit_cast<u32>(
-        __builtin_fmaf(std::bit_cast<f32>(a[i]), std::bit_cast<f32>(b[i]), std::bit_cast<f32>(c[i])));
+        __builtin_fmaf(std::bit_cast<f32>(a[i * step_a]), std::bit_cast<f32>(b[i * step_b]), std::bit_cast<f32>(c[i])));
 }
 inline void dot_bytes_portable(const u32* a, const u32* b, u32 top_a, u32 top_b, u32* d) noexcept {
   dot_elements<8>(a, b, top_a, top_b, d);
@@ -56,30 +60,41 @@ inline void widen_portable(const u32* a, unsigned shift, u32* __restrict d) noex
 }
 
 #if defined(__x86_64__) && !defined(__FMA__)
-[[gnu::target("avx2,fma")]] inline void widen_avx2(const u32* a, unsigned shift, u32* d) noexcept {
+[[gnu::target("avx2,fma,f16c")]] inline void widen_avx2(const u32* a, unsigned shift, u32* d) noexcept {
   typedef u32 Block __attribute__((vector_size(32)));
+  typedef short Halves __attribute__((vector_size(32)));
   typedef f32 Floats __attribute__((vector_size(32)));
   for (unsigned i = 0; i < kLanes; i += 8) {
     Block x;
     __builtin_memcpy(&x, a + i, sizeof x);
-    x >>= shift;
-    const Block magnitude = (x & 0x7fffu) << 13;
-    const Block finite = reinterpret_cast<Block>(reinterpret_cast<Floats>(magnitude) * 0x1p112f);
-    const Block special = (reinterpret_cast<Block>(magnitude >= 0x0f800000u) & 0x7f800000u) |
-                          (reinterpret_cast<Block>(magnitude > 0x0f800000u) & 0x400000u);
-    x = (x & 0x8000u) << 16 | finite | special;
-    __builtin_memcpy(d + i, &x, sizeof x);
+    const auto halves = reinterpret_cast<Halves>(x >> shift);
+    const Floats wide = __builtin_ia32_vcvtph2ps256(__builtin_shufflevector(halves, halves, 0, 2, 4, 6, 8, 10, 12, 14));
+    __builtin_memcpy(d + i, &wide, sizeof wide);
   }
 }
-[[gnu::target("avx2,fma")]] inline void fma_avx2(const u32* a, const u32* b, const u32* c, u32* d) noexcept {
+template <OneWord kOne>
+[[gnu::target("avx2,fma")]] void fma_lanes_avx2(const u32* a, const u32* b, const u32* c, u32* d) noexcept {
   typedef f32 Block __attribute__((vector_size(32)));
+  const auto one = std::bit_cast<f32>(kOne == OneWord::first ? a[0] : b[0]);
   for (unsigned i = 0; i < kLanes; i += 8) {
-    Block x, y, z;
-    __builtin_memcpy(&x, a + i, sizeof x);
-    __builtin_memcpy(&y, b + i, sizeof y);
+    Block x{}, y{}, z;
+    if constexpr (kOne != OneWord::first) __builtin_memcpy(&x, a + i, sizeof x);
+    if constexpr (kOne != OneWord::second) __builtin_memcpy(&y, b + i, sizeof y);
     __builtin_memcpy(&z, c + i, sizeof z);
-    for (unsigned j = 0; j < 8; ++j) z[j] = __builtin_fmaf(x[j], y[j], z[j]);
+    for (unsigned j = 0; j < 8; ++j)
+      z[j] = __builtin_fmaf(kOne == OneWord::first ? one : x[j], kOne == OneWord::second ? one : y[j], z[j]);
     __builtin_memcpy(d + i, &z, sizeof z);
+  }
+}
+[[gnu::target("avx2,fma")]] inline void fma_avx2(OneWord one, const u32* a, const u32* b, const u32* c,
+                                                 u32* d) noexcept {
+  switch (one) {
+    case OneWord::none:
+      return fma_lanes_avx2<OneWord::none>(a, b, c, d);
+    case OneWord::first:
+      return fma_lanes_avx2<OneWord::first>(a, b, c, d);
+    case OneWord::second:
+      return fma_lanes_avx2<OneWord::second>(a, b, c, d);
   }
 }
 /// Bytes as 16 bits, even ones then odd ones: their products' sums in pairs are one instruction.
@@ -106,7 +121,7 @@ inline void widen_portable(const u32* a, unsigned shift, u32* __restrict d) noex
 
 [[nodiscard]] inline LaneKernels lane_kernels() noexcept {
 #if defined(__x86_64__) && !defined(__FMA__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
     return {&detail::fma_avx2, &detail::dot_bytes_avx2, &detail::widen_avx2};
 #endif
   return {&detail::fma_portable, &detail::dot_bytes_portable, &detail::widen_portable};

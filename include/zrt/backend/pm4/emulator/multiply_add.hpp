@@ -8,17 +8,52 @@
 ZRT_FP_BEGIN
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
+/// The one word that a scalar operand is in all lanes, or null where that needs work.
+[[nodiscard]] ZRT_ALWAYS_INLINE const u32* one_word(const Wave& w, const Operand& o) noexcept {
+  if (o.flags != 0) return nullptr;
+  if (o.kind == Operand::Kind::sgpr && o.index != sgpr::kNull) return &w.sgpr[o.index];
+  return o.kind == Operand::Kind::constant ? &o.value : nullptr;
+}
+
+/// The sources of a multiply-add in f32.
+struct Factors {
+  OneWord one = OneWord::none;
+  const u32* source[3];
+
+  /// A scalar among the factors stays one word; other sources come from `lanes`, which takes a source's number.
+  template <class Lanes> Factors(const Wave& w, const Decoded& d, unsigned scalars, Lanes&& lanes) noexcept {
+    for (unsigned s = 0; s < 3; ++s) {
+      source[s] = one == OneWord::none && (scalars >> s & 1u) != 0 ? one_word(w, d.src[s]) : nullptr;
+      if (source[s] != nullptr)
+        one = s == 0 ? OneWord::first : OneWord::second;
+      else
+        source[s] = lanes(s);
+    }
+  }
+  /// Writes the result to the destination's active lanes.
+  void multiply_add(Wave& w, const Decoded& d, unsigned half, u32 active) const noexcept {
+    if (active == ~u32{0} && !d.clamp) {
+      w.group->kernels.fma(one, source[0], source[1], source[2], w.vgpr(half, d.dst.index));
+      return;
+    }
+    Lanes out;
+    w.group->kernels.fma(one, source[0], source[1], source[2], out.lane);
+    if (d.clamp) modify_output(d, Type::f32, &out);
+    write_lanes(w, d.dst, half, 0, out.lane, active);
+  }
+};
+
 /// src[0] * src[1] + src[2] in f32.
 inline Flow multiply_add(Wave& w, const Decoded& d) noexcept {
   for (unsigned half = 0; half < w.halves; ++half) {
     u32 active = w.exec(half);
     if (d.has_dpp) active &= dpp_writes(w, d, half);
-    constexpr u32 kSign = 0x80000000u;
-    Lanes a, b, c, out;
-    w.group->kernels.fma(lanes_of(w, d, d.src[0], half, 0, kSign, a), lanes_of(w, d, d.src[1], half, 0, kSign, b),
-                         lanes_of(w, d, d.src[2], half, 0, kSign, c), out.lane);
-    if (d.clamp) modify_output(d, Type::f32, &out);
-    write_lanes(w, d.dst, half, 0, out.lane, active);
+    Lanes own[3];
+    const Factors factors(w, d, 3, [&](unsigned s) {
+      constexpr u32 kSign = 0x80000000u;
+      return lanes_of(w, d, d.src[s], half, 0, kSign, own[s]);
+    });
+    factors.multiply_add(w, d, half, active);
   }
   return Flow::next;
 }
@@ -43,25 +78,26 @@ enum class MixResult : u8 { whole, low_half, high_half };
 /// v_fma_mix: each source is f32, or the half of a register that op_sel names; neg_hi means absolute value.
 template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
   for (unsigned half = 0; half < w.halves; ++half) {
-    Lanes own[3], widened[3], out;
-    const u32* in[3];
-    for (unsigned s = 0; s < 3; ++s) {
-      in[s] = lanes_of(w, d, d.src[s], half, 0, 0, own[s]);
+    Lanes own[3], widened[3];
+    const unsigned as_they_are = ~(unsigned{d.op_sel_hi} | d.neg_hi | d.neg_lo) & 3u;
+    const Factors factors(w, d, as_they_are, [&](unsigned s) {
+      const u32* in = lanes_of(w, d, d.src[s], half, 0, 0, own[s]);
       if ((d.op_sel_hi >> s & 1) != 0) {
-        w.group->kernels.widen(in[s], (d.op_sel >> s & 1) != 0 ? 16 : 0, widened[s].lane);
-        in[s] = widened[s].lane;
+        w.group->kernels.widen(in, (d.op_sel >> s & 1) != 0 ? 16 : 0, widened[s].lane);
+        in = widened[s].lane;
       }
       const bool absolute = (d.neg_hi >> s & 1) != 0, negate = (d.neg_lo >> s & 1) != 0;
-      if (!absolute && !negate) continue;
+      if (!absolute && !negate) return in;
       const u32 keep = absolute ? 0x7fffffffu : ~u32{0}, flip = negate ? 0x80000000u : 0;
-      for (unsigned i = 0; i < kLanes; ++i) widened[s].lane[i] = (in[s][i] & keep) ^ flip;
-      in[s] = widened[s].lane;
-    }
-    w.group->kernels.fma(in[0], in[1], in[2], out.lane);
-    if (d.clamp) modify_output(d, Type::f32, &out);
+      for (unsigned i = 0; i < kLanes; ++i) widened[s].lane[i] = (in[i] & keep) ^ flip;
+      return static_cast<const u32*>(widened[s].lane);
+    });
     if constexpr (kResult == MixResult::whole) {
-      write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+      factors.multiply_add(w, d, half, w.exec(half));
     } else {
+      Lanes out;
+      w.group->kernels.fma(factors.one, factors.source[0], factors.source[1], factors.source[2], out.lane);
+      if (d.clamp) modify_output(d, Type::f32, &out);
       for (u32& l : out.lane) l = to_f16(lane::float_of(l)).bits;
       Operand dst = d.dst;
       dst.flags = kResult == MixResult::high_half ? Operand::kHighHalf : 0;

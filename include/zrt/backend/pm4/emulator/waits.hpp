@@ -30,7 +30,10 @@ class Waits {
     if (count_ == kOutstanding) drop_first();
     entries_[count_++] = {counter, registers};
     ++outstanding(counter);
-    pending_.add(registers);
+    RegisterSet own;
+    own.add(registers);
+    twice_ = twice_ || pending_.meets(own);
+    pending_.add(own);
   }
 
   /// The program waits until at most `left` operations of `counter` are outstanding.
@@ -44,17 +47,21 @@ class Waits {
     if (all <= left || (scalars != 0 && left != 0)) return;
     unsigned done = all - left;
     unsigned kept = 0;
-    pending_ = {};
+    RegisterSet ended;
     for (unsigned i = 0; i < count_; ++i) {
       if (done != 0 && counts(entries_[i].counter)) {
         --done;
         --outstanding(entries_[i].counter);
+        ended.add(entries_[i].registers);
         continue;
       }
-      pending_.add(entries_[i].registers);
       entries_[kept++] = entries_[i];
     }
     count_ = kept;
+    if (twice_)
+      find_pending();
+    else
+      pending_.remove(ended);
   }
 
  private:
@@ -66,18 +73,21 @@ class Waits {
   [[nodiscard]] u8& outstanding(WaitCounter counter) noexcept { return outstanding_[static_cast<unsigned>(counter)]; }
   void drop_first() noexcept {
     --outstanding(entries_[0].counter);
-    pending_ = {};
-    for (unsigned i = 0; i + 1 < count_; ++i) {
-      entries_[i] = entries_[i + 1];
-      pending_.add(entries_[i].registers);
-    }
     --count_;
+    for (unsigned i = 0; i < count_; ++i) entries_[i] = entries_[i + 1];
+    find_pending();
+  }
+  void find_pending() noexcept {
+    pending_ = {};
+    for (unsigned i = 0; i < count_; ++i) pending_.add(entries_[i].registers);
+    if (count_ == 0) twice_ = false;
   }
 
   Isa isa_;
   unsigned count_ = 0;
   std::array<u8, 4> outstanding_{};  ///< by WaitCounter
   RegisterSet pending_{};
+  bool twice_ = false;  ///< a register may wait for two operations
   std::array<Entry, kOutstanding> entries_{};
 };
 

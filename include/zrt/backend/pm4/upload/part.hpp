@@ -29,15 +29,25 @@ struct UploadPart {
   std::uint32_t interleave = 1;
   std::uint32_t together = 1;  ///< a power of two
 
+  /// Blocks of a row that lie side by side.
+  struct Run {
+    std::uint32_t first, width;
+  };
+  /// The run that block `block` of a row of `blocks` is in.
+  [[nodiscard]] constexpr Run run(std::uint32_t block, std::uint32_t blocks) const noexcept {
+    Run r{block - block % together, together};
+    while (r.first + r.width > blocks) {
+      r.width /= 2;
+      if (block >= r.first + r.width) r.first += r.width;
+    }
+    return r;
+  }
   /// Where block `block` of row `row` is, in blocks.
   [[nodiscard]] constexpr std::uint64_t index(std::uint32_t row, std::uint32_t block,
                                               std::uint32_t blocks) const noexcept {
-    std::uint32_t width = together, first = block - block % together;
-    while (first + width > blocks) {
-      width /= 2;
-      if (block >= first + width) first += width;
-    }
-    return (std::uint64_t{row / interleave} * blocks + first) * interleave + row % interleave * width + block - first;
+    const Run r = run(block, blocks);
+    return (std::uint64_t{row / interleave} * blocks + r.first) * interleave + row % interleave * r.width + block -
+           r.first;
   }
   /// Bytes of the part of a matrix of `rows` times `blocks` blocks.
   [[nodiscard]] constexpr CheckedSize bytes(std::uint32_t rows, std::uint32_t blocks) const noexcept {
@@ -65,22 +75,30 @@ concept UploadLayout = requires(const std::byte* block, std::byte* const* to) {
   ();
 };
 
-/// Writes a matrix of `rows` rows, `row_bytes` apart, of `blocks` blocks each; part p begins at `to[p]`.
+/// Writes a matrix of `rows` rows, `row_bytes` apart, of `blocks` blocks each; part p begins at `to[p]`. The first part is
+/// written from its beginning to its end, as memory behind a bus wants it.
 template <UploadLayout U>
 constexpr void upload(const std::byte* matrix, std::uint64_t row_bytes, std::uint32_t rows, std::uint32_t blocks,
                       std::byte* const* to) noexcept {
   constexpr std::uint32_t kBytes = info(U::kDType).block_bytes;
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    const std::byte* block = matrix + row * row_bytes;
-    if constexpr (U::kParts.size() == 1 && U::kParts[0].interleave == 1) {
-      const std::uint64_t bytes = std::uint64_t{blocks} * kBytes;
-      if (bytes != 0) std::memcpy(to[0] + row * bytes, block, bytes);
-    } else {
-      for (std::uint32_t b = 0; b < blocks; ++b, block += kBytes) {
-        std::array<std::byte*, U::kParts.size()> places{};
-        for (std::size_t p = 0; p < places.size(); ++p)
-          places[p] = to[p] + U::kParts[p].index(row, b, blocks) * U::kParts[p].block_bytes;
-        U::split(block, places.data());
+  constexpr UploadPart kFirst = U::kParts[0];
+  for (std::uint64_t group = 0; group < rows; group += kFirst.interleave) {
+    const std::uint64_t end = group + kFirst.interleave < rows ? group + kFirst.interleave : rows;
+    for (std::uint32_t b = 0, width = 0; b < blocks; b += width) {
+      width = kFirst.run(b, blocks).width;
+      for (auto row = static_cast<std::uint32_t>(group); row < end; ++row) {
+        const std::byte* from = matrix + row * row_bytes + std::uint64_t{b} * kBytes;
+        if constexpr (U::kParts.size() == 1) {
+          // Blocks stay what they are.
+          std::memcpy(to[0] + kFirst.index(row, b, blocks) * kBytes, from, std::size_t{width} * kBytes);
+        } else {
+          for (std::uint32_t i = 0; i < width; ++i, from += kBytes) {
+            std::array<std::byte*, U::kParts.size()> places{};
+            for (std::size_t p = 0; p < places.size(); ++p)
+              places[p] = to[p] + U::kParts[p].index(row, b + i, blocks) * U::kParts[p].block_bytes;
+            U::split(from, places.data());
+          }
+        }
       }
     }
   }

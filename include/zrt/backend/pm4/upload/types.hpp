@@ -39,6 +39,11 @@ struct UploadFunctions {
   void (*write)(const std::byte* matrix, std::uint64_t row_bytes, std::uint32_t rows, std::uint32_t blocks,
                 std::byte* const* to) noexcept;
 
+  /// What the columns of a matrix are a multiple of.
+  [[nodiscard]] constexpr std::uint32_t columns() const noexcept {
+    const std::uint32_t block = info(dtype).block_elems;
+    return block == 1 ? parts[0].together : block;
+  }
   /// Places the parts of a matrix of `rows` times `cols` elements, cols whole blocks, one behind the other.
   ///
   /// Errors: size_overflow.
@@ -58,6 +63,11 @@ struct UploadFunctions {
 
 namespace detail {
 
+/// What is read value by value lies as in the file.
+template <DType T> struct VectorUpload : Upload<T> {
+  static constexpr std::array<UploadPart, 1> kParts{{{"v", info(T).block_bytes}}};
+};
+
 template <class... U> consteval auto upload_table(boost::mp11::mp_list<U...>) {
   static_assert(((U::kParts.size() <= kMaxParts) && ...));
   return std::array{UploadFunctions{U::kDType, U::kParts, &upload<U>}...};
@@ -68,8 +78,15 @@ template <class... U> consteval auto upload_table(boost::mp11::mp_list<U...>) {
 /// Every type in UploadTypes, in its order.
 inline constexpr auto kUploads = detail::upload_table(UploadTypes{});
 
-/// Returns how a matrix of `dtype` is uploaded, or null when no kernel reads that type.
-[[nodiscard]] constexpr const UploadFunctions* upload_of(DType dtype) noexcept {
+/// Norms, biases and what else has one dimension.
+inline constexpr auto kVectorUploads =
+    detail::upload_table(boost::mp11::mp_list<detail::VectorUpload<DType::f32>, detail::VectorUpload<DType::f16>>{});
+
+/// Returns how a matrix, or a vector, of `dtype` is uploaded, or null when no kernel reads that type.
+[[nodiscard]] constexpr const UploadFunctions* upload_of(DType dtype, bool vector = false) noexcept {
+  if (vector)
+    for (const UploadFunctions& u : kVectorUploads)
+      if (u.dtype == dtype) return &u;
   for (const UploadFunctions& u : kUploads)
     if (u.dtype == dtype) return &u;
   return nullptr;

@@ -196,6 +196,10 @@ struct RegisterSet {
     for (unsigned i = 0; i < 4; ++i) vector[i] |= o.vector[i];
     for (unsigned i = 0; i < 2; ++i) scalar[i] |= o.scalar[i];
   }
+  constexpr void remove(const RegisterSet& o) noexcept {
+    for (unsigned i = 0; i < 4; ++i) vector[i] &= ~o.vector[i];
+    for (unsigned i = 0; i < 2; ++i) scalar[i] &= ~o.scalar[i];
+  }
 
  private:
   /// Fewer than 64 of them; what lies behind the last register is left out.
