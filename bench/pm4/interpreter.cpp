@@ -117,7 +117,7 @@ bool run_kernel(const std::string& folder, const pm4::UploadFunctions& type) {
   Dispatch d;
   d.isa = old ? Isa::gfx11 : Isa::gfx12;
   d.wave64 = kernel->header().subgroup_size == 64;
-  d.groups = {rows / (*product)->rows(cols), 1, 1};
+  d.groups = {rows / pm4::kVectorRows, 1, 1};
   d.threads = {kernel->header().workgroup_size_x, kernel->header().workgroup_size_y, kernel->header().workgroup_size_z};
   d.code = registers->code;
   d.rsrc1 = registers->rsrc1;

@@ -3,7 +3,6 @@
 //
 // Grid: (ceil(cols / 256), tokens). An id outside the table sets *fault and reads row 0, as the op does.
 #include "pieces.h"
-#include "units.h"
 
 ZRT_INLINE uint row_of(global const int* ids, global uint* fault, uint rows) {
   const uint id = (uint)ids[group_y()];
@@ -18,7 +17,7 @@ embedding_f32(global const int* ids, global const float* table, global float* y,
               uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
-  if (i < cols) y[(ulong)group_y() * cols + i] = table[value_place(PIECE(float), row, i, cols)] * scale;
+  if (i < cols) y[(ulong)group_y() * cols + i] = table[value_place(COLUMNS_OF(float), row, i, cols)] * scale;
 }
 
 ZRT_KERNEL(256)
@@ -26,32 +25,30 @@ embedding_f16(global const int* ids, global const half* table, global float* y, 
               uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
-  if (i < cols) y[(ulong)group_y() * cols + i] = (float)table[value_place(PIECE(half), row, i, cols)] * scale;
+  if (i < cols) y[(ulong)group_y() * cols + i] = (float)table[value_place(COLUMNS_OF(half), row, i, cols)] * scale;
 }
 
-// q and d as matvec_q8_0.cl has them, so that a table may be the output projection too.
+// Tables of blocks lie as the matrix-vector kernels have them, so that one may be the output projection too.
 ZRT_KERNEL(256)
-embedding_q8_0(global const int* ids, global const char* q, global const half* d, global float* y, global uint* fault,
-               uint rows, uint cols, float scale) {
+embedding_q8_0(global const int* ids, global const char* low, global const char* high, global const half* d,
+               global float* y, global uint* fault, uint rows, uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
   if (i >= cols) return;
-  const ulong place = block_place(UNIT_Q8_0, row, i / 32, cols / 32);
-  const float value = (float)q[place * 32 + i % 32] * (float)d[((ulong)row * cols + i) / 32];
+  const char q = (i % 32 < 16 ? low : high)[block_place(row, i / 32, cols / 32) * 16 + i % 16];
+  const float value = (float)q * (float)d[scale_place(row, i / 32, cols / 32)];
   y[(ulong)group_y() * cols + i] = value * scale;
 }
 
-// q and d as matvec_q4_0.cl has them.
 ZRT_KERNEL(256)
 embedding_q4_0(global const int* ids, global const uchar* q, global const half* d, global float* y, global uint* fault,
                uint rows, uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
   if (i >= cols) return;
-  const ulong block = ((ulong)row * cols + i) / 32;
-  const uint byte = q[block_place(UNIT_Q4_0, row, i / 32, cols / 32) * 16 + i % 16];
-  const int value = (int)(i % 32 < 16 ? byte & 15 : byte >> 4) - 8;
-  y[(ulong)group_y() * cols + i] = (float)value * (float)d[block] * scale;
+  const uint byte = q[block_place(row, i / 32, cols / 32) * 16 + i % 16];
+  const int value = (int)((i % 32 < 16 ? byte & 15 : byte >> 4) ^ 8) - 8;
+  y[(ulong)group_y() * cols + i] = (float)value * (float)d[scale_place(row, i / 32, cols / 32)] * scale;
 }
 
 // q and head as matvec_q4_k.cl has them.

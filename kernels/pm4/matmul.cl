@@ -10,8 +10,8 @@
 // gets the same bits from both.
 #include "dot4.h"
 #include "factors.h"
+#include "pieces.h"
 #include "tile.h"
-#include "units.h"
 
 #define WAVES 4
 #define TILES 4
@@ -23,7 +23,7 @@
 enum Type { q8_0, q4_0, q4_k, q6_k };
 
 typedef struct {
-  global const char *q, *top, *factors;
+  global const char *q, *top, *factors;  // of Q8_0 top is the second halves
   global const half* d;
   uint rows, cols;
 } Matrix;
@@ -76,7 +76,7 @@ ZRT_INLINE void stage_scales(const enum Type type, Shared s, Matrix m, uint firs
     const uint block = lane % 8, blocks = m.cols / 32;
     for (uint row = lane / 8; row < 16; row += 4) {
       const uint from = first + row < m.rows ? first + row : m.rows - 1;
-      if (at + block * 32 < m.cols) s.d[block * 16 + tile_place(row)] = (float)m.d[(ulong)from * blocks + at / 32 + block];
+      if (at + block * 32 < m.cols) s.d[block * 16 + tile_place(row)] = (float)m.d[scale_place(from, at / 32 + block, blocks)];
     }
     return;
   }
@@ -111,11 +111,10 @@ typedef struct {
 ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint which) {
   const uint offset = run_offset();
   if (!is_k(type)) {
-    // The two parts of Q4_0 lie side by side, as the first is an even one.
-    const uint size = type == q8_0 ? 32 : 16;
-    global const char* group = m.q + (row / 8 * (m.cols / 32) + at / 32) * 8 * size;
-    const uint place = place_in_group(type == q8_0 ? UNIT_Q8_0 : UNIT_Q4_0, (uint)row % 8, part, (m.cols - at) / 32);
-    return *(global const Words*)(group + (place * size + which * 16 + offset));
+    // The second run of Q8_0 is the block's second piece, that of Q4_0 the next block.
+    global const char* from = type == q8_0 && which == 1 ? m.top : m.q;
+    const uint block = at / 32 + part + (type == q4_0 ? which : 0);
+    return *(global const Words*)(from + (block_place((uint)row, block, m.cols / 32) * 16 + offset));
   }
   const ulong block = row * (m.cols / 256) + at / 256;
   if (type == q4_k) return *(global const Words*)(m.q + block * 128 + part / 2 * 32 + which * 16 + offset);
@@ -148,7 +147,7 @@ ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, ulong row, uint at, uint
 ZRT_INLINE Words weights_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint run, Words bytes) {
   if (type == q8_0) return bytes;
   // A value less than 128 minus what it is too large, byte by byte: nothing is carried.
-  if (type == q4_0) return ((bytes >> run * 4 & 0x0f0f0f0f) + 0x78787878) ^ 0x80808080;
+  if (type == q4_0) return (((bytes >> run * 4 & 0x0f0f0f0f) ^ 0x08080808) + 0x78787878) ^ 0x80808080;
   if (type == q4_k) return bytes >> part % 2 * 4 & 0x0f0f0f0f;
   const ulong block = row * (m.cols / 256) + at / 256;
   const uint lane = part / 4 * 4 + part % 2 * 2 + run, high = part / 2 % 2;
@@ -268,16 +267,21 @@ ZRT_INLINE void matmul(const enum Type type, Shared s, Matrix m, global const ch
   local float minimum[WAVES * 16] __attribute__((aligned(32)));                                                        \
   const Shared s = {x, x_scales, x_sums, d, minimum, factors};
 
-#define ZRT_MATMUL_32(type)                                                                                            \
-  ZRT_KERNEL(32 * WAVES)                                                                                               \
-  matmul_##type(global const char* q, global const half* scales, global const char* xq, global const float* xd,        \
-                global const float* bias, global float* y, uint rows, uint cols, uint tokens) {                        \
-    ZRT_SHARED                                                                                                         \
-    const Matrix m = {q, 0, 0, scales, rows, cols};                                                                    \
-    matmul(type, s, m, xq, xd, bias, y, tokens);                                                                       \
-  }
-ZRT_MATMUL_32(q8_0)
-ZRT_MATMUL_32(q4_0)
+ZRT_KERNEL(32 * WAVES)
+matmul_q8_0(global const char* low, global const char* high, global const half* scales, global const char* xq,
+            global const float* xd, global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
+  ZRT_SHARED
+  const Matrix m = {low, high, 0, scales, rows, cols};
+  matmul(q8_0, s, m, xq, xd, bias, y, tokens);
+}
+
+ZRT_KERNEL(32 * WAVES)
+matmul_q4_0(global const char* q, global const half* scales, global const char* xq, global const float* xd,
+            global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
+  ZRT_SHARED
+  const Matrix m = {q, 0, 0, scales, rows, cols};
+  matmul(q4_0, s, m, xq, xd, bias, y, tokens);
+}
 
 ZRT_KERNEL(32 * WAVES)
 matmul_q4_k(global const char* q, global const char* head, global const char* xq, global const float* xd,

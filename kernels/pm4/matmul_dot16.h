@@ -10,7 +10,7 @@
 #define WAVES 16
 #define SIDE 64
 #define STEP 64
-#define LOAD PIECE(ELEMENT)
+#define LOAD COLUMNS_OF(ELEMENT)
 // In elements; rows next to each other begin half of the banks apart (f32) or a quarter (f16).
 #define PITCH (STEP + 16)
 #define X_PITCH (STEP + 4)

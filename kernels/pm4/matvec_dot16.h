@@ -10,7 +10,7 @@
 
 #define TOKENS 4
 #define STEP 64
-#define COLUMNS PIECE(ELEMENT)
+#define COLUMNS COLUMNS_OF(ELEMENT)
 
 typedef ELEMENT Piece __attribute__((ext_vector_type(COLUMNS)));
 

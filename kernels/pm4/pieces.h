@@ -1,17 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/pieces.h: where the values of an F32 or F16 matrix are.
+// kernels/pm4/pieces.h: where the values of an F32, F16, Q8_0 or Q4_0 matrix are.
 #pragma once
 
 #include "place.h"
 
 // 16 bytes of a row are a piece, and 32 rows a group: pieces lie [rows / 32][pieces of a row][32], so that the lanes of
 // a wave, which have a row each, load 512 contiguous bytes.
+//
+// A block of Q8_0 has two pieces, in a part each: `low` its first 16 values, `high` the others. One of Q4_0 has one, as
+// in the file, but with the halves of its bytes as signed numbers. Their scales d lie [rows / 32][blocks / 8][32][8], and
+// where a row ends with fewer than eight blocks, in powers of two, the larger first.
 #define GROUP_ROWS 32
-/// Columns of a piece.
-#define PIECE(element) (16 / sizeof(element))
+/// Bytes of a piece of each row of a group.
+#define PIECES (GROUP_ROWS * 16)
+/// Columns of a piece of F32 or F16.
+#define COLUMNS_OF(element) (16 / sizeof(element))
 
-/// The place of column `column` of row `row`, in values.
+/// The place of column `column` of row `row` of F32 or F16, in values.
 ZRT_INLINE ulong value_place(const uint piece, uint row, uint column, uint cols) {
   const uint first = column & ~(piece - 1);
   return (ulong)(row & ~(GROUP_ROWS - 1)) * cols + (first * (GROUP_ROWS - 1) + row % GROUP_ROWS * piece + column);
+}
+/// The place of block `block` of row `row`, in pieces.
+ZRT_INLINE ulong block_place(uint row, uint block, uint blocks) {
+  return (ulong)(row & ~(GROUP_ROWS - 1)) * blocks + (block * GROUP_ROWS + row % GROUP_ROWS);
+}
+/// The place of the scale of block `block` of row `row`.
+ZRT_INLINE ulong scale_place(uint row, uint block, uint blocks) {
+  uint first = block & ~7u, width = 8;
+#pragma unroll
+  for (uint half_width = 4; half_width > 0; half_width /= 2)
+    if (first + width > blocks) {
+      width = half_width;
+      if (block >= first + width) first += width;
+    }
+  return (ulong)(row & ~(GROUP_ROWS - 1)) * blocks + (first * (GROUP_ROWS - 1) + row % GROUP_ROWS * width + block);
+}
+
+/// Loads 1, 2, 4 or 8 halves that lie side by side.
+ZRT_INLINE void load_halves(const uint count, global const char* from, half* to) {
+  if (count == 8) {
+    const half8 h = *(global const half8*)from;
+#pragma unroll
+    for (uint i = 0; i < 8; ++i) to[i] = h[i];
+  } else if (count == 4) {
+    const half4 h = *(global const half4*)from;
+#pragma unroll
+    for (uint i = 0; i < 4; ++i) to[i] = h[i];
+  } else if (count == 2) {
+    const half2 h = *(global const half2*)from;
+    to[0] = h.x;
+    to[1] = h.y;
+  } else {
+    to[0] = *(global const half*)from;
+  }
 }

@@ -19,9 +19,9 @@ KernelMachine::Counters run(const char* target, const KernelMatrix& w, const std
                             const std::vector<float>& bias, std::vector<float>& y) {
   const pm4::ProductKernels& kernels = product(w.dtype);
   const auto tokens = static_cast<std::uint32_t>(x.size() / w.cols);
-  const std::uint32_t rows = kernels.rows(w.cols);
-  return run_product(target, "matvec", w, x, bias, y, {tokens},
-                     {(w.rows + rows - 1) / rows, (tokens + kernels.tokens - 1) / kernels.tokens});
+  return run_product(
+      target, "matvec", w, x, bias, y, {tokens},
+      {(w.rows + pm4::kVectorRows - 1) / pm4::kVectorRows, (tokens + kernels.tokens - 1) / kernels.tokens});
 }
 
 /// What a launch read of the weights, in bytes of the file.

@@ -29,6 +29,7 @@ TEST(Upload, EveryBitOfAMatrixHasAPlaceOfItsOwn) {
   for (const pm4::UploadFunctions& u : pm4::kUploads) {
     SCOPED_TRACE(name(u.dtype));
     std::vector<std::byte> matrix(std::size_t{kRows} * kBlocks * info(u.dtype).block_bytes);
+    const std::vector<std::byte> zeros = uploaded(u, matrix, kRows, kBlocks);
     std::vector<int> taken;
     for (std::size_t bit = 0; bit < matrix.size() * 8; ++bit) {
       matrix[bit / 8] = std::byte{1} << bit % 8;
@@ -37,9 +38,9 @@ TEST(Upload, EveryBitOfAMatrixHasAPlaceOfItsOwn) {
       taken.resize(memory.size() * 8);
       int places = 0;
       for (std::size_t i = 0; i < memory.size(); ++i)
-        if (memory[i] != std::byte{0}) {
-          places += std::popcount(std::to_integer<unsigned>(memory[i]));
-          ++taken[i * 8 + static_cast<std::size_t>(std::countr_zero(std::to_integer<unsigned>(memory[i])))];
+        if (const auto differ = std::to_integer<unsigned>(memory[i] ^ zeros[i]); differ != 0) {
+          places += std::popcount(differ);
+          ++taken[i * 8 + static_cast<std::size_t>(std::countr_zero(differ))];
         }
       ASSERT_EQ(places, 1) << "bit " << bit;
     }
@@ -48,22 +49,22 @@ TEST(Upload, EveryBitOfAMatrixHasAPlaceOfItsOwn) {
 }
 
 TEST(Upload, PartsFollowEachOtherAtWholeLines) {
-  // Five rows are a group of eight, of three blocks: 768 bytes, and 30 of scales.
+  // Five rows are a group of 32, of three blocks: 1536 bytes of each half, and 192 of scales.
   const auto q8 = pm4::upload_of(DType::q8_0)->places(5, 96);
   ASSERT_TRUE(q8.has_value());
-  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 768}));
-  EXPECT_EQ(q8->bytes, 1024u);
+  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 1536, 3072}));
+  EXPECT_EQ(q8->bytes, 3328u);
   // Nine rows are two groups of eight, of three blocks: 96 bytes.
   const auto q6 = pm4::upload_of(DType::q6_k)->places(9, 768);
   ASSERT_TRUE(q6.has_value());
   EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 3584, 3584 + 1792, 3584 + 1792 + 768}));
   EXPECT_EQ(q6->bytes, q6->offset[3] + 256);
   EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[3].index(9, 2, 3), 8u * 3 + 2 * 8 + 1);
-  // Seven blocks of a row of Q4_0: four side by side, then two, then one.
-  const pm4::UploadPart& halves = pm4::upload_of(DType::q4_0)->parts[0];
-  constexpr std::uint64_t group = 8 * 7;
-  for (const auto& [block, index] : {std::pair{0u, 4u}, {3u, 7u}, {4u, 32u + 2}, {5u, 32u + 3}, {6u, 32u + 16 + 1}})
-    EXPECT_EQ(halves.index(9, block, 7), group + index) << block;
+  // The scales of seven blocks of a row of Q4_0: four side by side, then two, then one.
+  const pm4::UploadPart& scales = pm4::upload_of(DType::q4_0)->parts[1];
+  constexpr std::uint64_t group = 32 * 7;
+  for (const auto& [block, index] : {std::pair{0u, 4u}, {3u, 7u}, {4u, 128u + 2}, {5u, 128u + 3}, {6u, 192u + 1}})
+    EXPECT_EQ(scales.index(33, block, 7), group + index) << block;
   // Element 2 of a row of F16 in its second piece: 32 rows have eight of the first piece, those before it eight more.
   EXPECT_EQ(pm4::upload_of(DType::f16)->parts[0].index(33, 10, 16), 32u * 16 + 32 * 8 + 8 + 2);
   EXPECT_EQ(pm4::upload_of(DType::f16, true)->parts[0].index(0, 10, 16), 10u);

@@ -16,20 +16,18 @@ struct ProductKernels {
   DType dtype;
   quant::Act act;        ///< what its activations are rounded to
   std::uint32_t tokens;  ///< that one workgroup of matvec_<type> multiplies with the weights it reads
-  std::uint32_t wide;    ///< columns from which on it takes 16 rows, not 32
-
-  /// Rows that one workgroup of matvec_<type> computes.
-  [[nodiscard]] constexpr std::uint32_t rows(std::uint32_t cols) const noexcept { return cols < wide ? 32 : 16; }
 };
 /// One line per weight type.
 inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
-    {DType::f32, quant::Act::none, 4, ~std::uint32_t{0}},
-    {DType::f16, quant::Act::none, 4, ~std::uint32_t{0}},
-    {DType::q8_0, quant::Act::q8_32, 8, 2048},
-    {DType::q4_0, quant::Act::q8_32, 8, 2048},
-    {DType::q4_k, quant::Act::q8_256, 8, ~std::uint32_t{0}},
-    {DType::q6_k, quant::Act::q8_256, 8, ~std::uint32_t{0}},
+    {DType::f32, quant::Act::none, 4},
+    {DType::f16, quant::Act::none, 4},
+    {DType::q8_0, quant::Act::q8_32, 8},
+    {DType::q4_0, quant::Act::q8_32, 8},
+    {DType::q4_k, quant::Act::q8_256, 8},
+    {DType::q6_k, quant::Act::q8_256, 8},
 });
+/// Rows of one workgroup of matvec_<type>.
+inline constexpr std::uint32_t kVectorRows = 32;
 /// Rows and tokens of one workgroup of a matrix kernel.
 inline constexpr std::uint32_t kMatrixTile = 64;
 

@@ -68,7 +68,7 @@ struct ActivationRows {
   if (a.prompt)
     call.grid(rows.over(kMatrixTile), a.rows.over(kMatrixTile));
   else
-    call.grid(rows.over((*kernels)->rows(weight.cols)), a.rows.over((*kernels)->tokens));
+    call.grid(rows.over(kVectorRows), a.rows.over((*kernels)->tokens));
   if (beside) call.beside();
   return recorder.push(call);
 }

@@ -16,8 +16,10 @@ enum class OneWord : u8 { none, first, second };
 struct LaneKernels {
   /// d[i] = a[i] * b[i] + c[i] in f32, rounded once; d may be a source. a or b is one word for all lanes as `one` tells.
   void (*fma)(OneWord one, const u32* a, const u32* b, const u32* c, u32* d) noexcept = nullptr;
-  /// d[i] = the sum of the products of the four bytes of a[i] and b[i]; a byte is signed where its `top` is 0x80.
-  void (*dot_bytes)(const u32* a, const u32* b, u32 top_a, u32 top_b, u32* d) noexcept = nullptr;
+  /// d[i] = c[i] + the sum of the products of the four bytes of a[i] and b[i], or b[0] where `one`; a byte is signed where
+  /// its `top` is 0x80. d may be a source.
+  void (*dot_bytes)(bool one, const u32* a, const u32* b, const u32* c, u32 top_a, u32 top_b,
+                    u32* d) noexcept = nullptr;
   /// d[i] = the f32 of the half in a[i] at bit `shift`, as to_f32 gives it.
   void (*widen)(const u32* a, unsigned shift, u32* d) noexcept = nullptr;
 };
@@ -32,16 +34,14 @@ struct LaneKernels {
   return (half & 0x8000u) << 16 | finite | special;
 }
 
-/// The dot products of the elements of 32-bit words, kBits each; `top` is an element's sign bit, or 0.
+/// The dot product of the elements of two words, kBits each; `top` is an element's sign bit, or 0.
 template <unsigned kBits>
-ZRT_ALWAYS_INLINE void dot_elements(const u32* a, const u32* b, u32 top_a, u32 top_b, u32* __restrict d) noexcept {
+[[nodiscard]] ZRT_ALWAYS_INLINE u32 dot_elements(u32 a, u32 b, u32 top_a, u32 top_b) noexcept {
   constexpr u32 kMask = (u32{1} << kBits) - 1;
-  for (unsigned i = 0; i < kLanes; ++i) {
-    u32 sum = 0;
-    for (unsigned shift = 0; shift < 32; shift += kBits)
-      sum += (((a[i] >> shift & kMask) ^ top_a) - top_a) * (((b[i] >> shift & kMask) ^ top_b) - top_b);
-    d[i] = sum;
-  }
+  u32 sum = 0;
+  for (unsigned shift = 0; shift < 32; shift += kBits)
+    sum += (((a >> shift & kMask) ^ top_a) - top_a) * (((b >> shift & kMask) ^ top_b) - top_b);
+  return sum;
 }
 
 namespace detail {
@@ -52,8 +52,9 @@ inline void fma_portable(OneWord one, const u32* a, const u32* b, const u32* c, 
     d[i] = std::bit_cast<u32>(
         __builtin_fmaf(std::bit_cast<f32>(a[i * step_a]), std::bit_cast<f32>(b[i * step_b]), std::bit_cast<f32>(c[i])));
 }
-inline void dot_bytes_portable(const u32* a, const u32* b, u32 top_a, u32 top_b, u32* d) noexcept {
-  dot_elements<8>(a, b, top_a, top_b, d);
+inline void dot_bytes_portable(bool one, const u32* a, const u32* b, const u32* c, u32 top_a, u32 top_b,
+                               u32* d) noexcept {
+  for (unsigned i = 0; i < kLanes; ++i) d[i] = c[i] + dot_elements<8>(a[i], b[one ? 0 : i], top_a, top_b);
 }
 inline void widen_portable(const u32* a, unsigned shift, u32* __restrict d) noexcept {
   for (unsigned i = 0; i < kLanes; ++i) d[i] = widened_half(a[i] >> shift);
@@ -98,19 +99,29 @@ template <OneWord kOne>
   }
 }
 /// Bytes as 16 bits, even ones then odd ones: their products' sums in pairs are one instruction.
-[[gnu::target("avx2,fma")]] inline void dot_bytes_avx2(const u32* a, const u32* b, u32 top_a, u32 top_b,
-                                                       u32* d) noexcept {
+[[gnu::target("avx2,fma")]] inline void dot_bytes_avx2(bool one, const u32* a, const u32* b, const u32* c, u32 top_a,
+                                                       u32 top_b, u32* d) noexcept {
   typedef u16 Halves __attribute__((vector_size(32)));
   typedef short Signed __attribute__((vector_size(32)));
   typedef int Words __attribute__((vector_size(32)));
+  typedef u32 Block __attribute__((vector_size(32)));
   const auto wide_a = static_cast<u16>(top_a), wide_b = static_cast<u16>(top_b);
+  const Block word = Block{} + b[0];
+  const auto same = reinterpret_cast<Halves>(word);
+  Halves even_y = ((same & 0xff) ^ wide_b) - wide_b, odd_y = ((same >> 8) ^ wide_b) - wide_b;
   for (unsigned i = 0; i < kLanes; i += 8) {
     Halves x, y;
+    Words addend;
     __builtin_memcpy(&x, a + i, sizeof x);
-    __builtin_memcpy(&y, b + i, sizeof y);
-    const Halves even_x = ((x & 0xff) ^ wide_a) - wide_a, even_y = ((y & 0xff) ^ wide_b) - wide_b;
-    const Halves odd_x = ((x >> 8) ^ wide_a) - wide_a, odd_y = ((y >> 8) ^ wide_b) - wide_b;
-    const Words sum = __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(even_x), reinterpret_cast<Signed>(even_y)) +
+    __builtin_memcpy(&addend, c + i, sizeof addend);
+    if (!one) {
+      __builtin_memcpy(&y, b + i, sizeof y);
+      even_y = ((y & 0xff) ^ wide_b) - wide_b;
+      odd_y = ((y >> 8) ^ wide_b) - wide_b;
+    }
+    const Halves even_x = ((x & 0xff) ^ wide_a) - wide_a, odd_x = ((x >> 8) ^ wide_a) - wide_a;
+    const Words sum = addend +
+                      __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(even_x), reinterpret_cast<Signed>(even_y)) +
                       __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(odd_x), reinterpret_cast<Signed>(odd_y));
     __builtin_memcpy(d + i, &sum, sizeof sum);
   }

@@ -161,22 +161,29 @@ template <auto F> inline constexpr Semantics kPackedOf = decltype(detail::deduce
 template <unsigned kBits, bool kMixed> Flow integer_dot(Wave& w, const Decoded& d) noexcept {
   // An element's top bit, which is subtracted twice where the element is signed; 0 where it is not.
   constexpr u32 kTop = u32{1} << (kBits - 1);
-  const u32 top_a = kMixed && (d.neg_lo & 1) != 0 ? kTop : 0, top_b = kMixed && (d.neg_lo & 2) != 0 ? kTop : 0;
+  u32 top_a = kMixed && (d.neg_lo & 1) != 0 ? kTop : 0, top_b = kMixed && (d.neg_lo & 2) != 0 ? kTop : 0;
+  // Which factor is which does not matter: one word for all lanes is the second.
+  const bool swapped = one_word(w, d.src[0]) != nullptr;
+  if (swapped) std::swap(top_a, top_b);
+  const Operand &first = d.src[swapped ? 1 : 0], &second = d.src[swapped ? 0 : 1];
   for (unsigned half = 0; half < w.halves; ++half) {
     Lanes own_a, own_b, own_c, out;
-    const u32* a = lanes_of(w, d, d.src[0], half, 0, 0, own_a);
-    const u32* b = lanes_of(w, d, d.src[1], half, 0, 0, own_b);
+    const u32* const word = kBits == 8 ? one_word(w, second) : nullptr;
+    const u32* a = lanes_of(w, d, first, half, 0, 0, own_a);
+    const u32* b = word != nullptr ? word : lanes_of(w, d, second, half, 0, 0, own_b);
     const u32* c = lanes_of(w, d, d.src[2], half, 0, 0, own_c);
-    if constexpr (kBits == 8 && kMixed)
-      w.group->kernels.dot_bytes(a, b, top_a, top_b, out.lane);
-    else
-      dot_elements<kBits>(a, b, top_a, top_b, out.lane);
     if (!d.clamp) [[likely]] {
-      for (unsigned i = 0; i < kLanes; ++i) out.lane[i] += c[i];
+      u32* const to = w.exec(half) == ~u32{0} ? w.vgpr(half, d.dst.index) : out.lane;
+      if constexpr (kBits == 8)
+        w.group->kernels.dot_bytes(word != nullptr, a, b, c, top_a, top_b, to);
+      else
+        for (unsigned i = 0; i < kLanes; ++i) to[i] = c[i] + dot_elements<kBits>(a[i], b[i], top_a, top_b);
+      if (to != out.lane) continue;
     } else {
       for (unsigned i = 0; i < kLanes; ++i) {
         // The products' sum alone always fits.
-        const i64 sum = kMixed ? i64{static_cast<i32>(c[i])} + static_cast<i32>(out.lane[i]) : i64{c[i]} + out.lane[i];
+        const u32 dot = dot_elements<kBits>(a[i], b[word != nullptr ? 0 : i], top_a, top_b);
+        const i64 sum = kMixed ? i64{static_cast<i32>(c[i])} + static_cast<i32>(dot) : i64{c[i]} + dot;
         out.lane[i] = static_cast<u32>(kMixed ? lane::clamped<i64>(sum, -0x80000000ll, 0x7fffffffll)
                                               : lane::clamped<i64>(sum, 0, 0xffffffffll));
       }
