@@ -109,6 +109,7 @@ ZRT_INLINE void product(const enum Type type, global const char* low, global con
                     cols,
                     batch.count,
                     chains + lane_id()};
+  if (lane_id() >= here.count) return;
   if (batch.count == 1)
     take_rows(type, true, m, result);
   else

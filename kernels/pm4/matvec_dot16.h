@@ -23,7 +23,7 @@ typedef struct {
 
 /// Goes on with the chains of one token over the columns from `at` that `w` has, 16 or whole steps of them, of which
 /// only `left` are there.
-ZRT_INLINE float16 multiply(const uint columns, Matrix m, const Piece* w, uint token, uint at, uint left,
+ZRT_INLINE float16 multiply(const uint columns, Matrix m, const uint4* w, uint token, uint at, uint left,
                             float16 chains) {
   // In the address space of what no wave writes, whose loads of one address for all lanes are scalar.
   constant const float* x = (constant const float*)(ulong)(m.x + token * m.cols + at);
@@ -31,8 +31,10 @@ ZRT_INLINE float16 multiply(const uint columns, Matrix m, const Piece* w, uint t
   for (uint i = 0; i < columns; i += COLUMNS) {
     if (columns == STEP || i < left) {
 #pragma unroll
-      for (uint j = 0; j < COLUMNS; ++j)
-        chains[(i + j) % 16] = __builtin_fmaf((float)w[i / COLUMNS][j], x[i + j], chains[(i + j) % 16]);
+      for (uint j = 0; j < COLUMNS; ++j) {
+        const float weight = (float)__builtin_astype(w[i / COLUMNS], Piece)[j];
+        chains[(i + j) % 16] = __builtin_fmaf(weight, x[i + j], chains[(i + j) % 16]);
+      }
     } else {
       // Columns are padded with zeros to a multiple of 16.
 #pragma unroll
@@ -49,13 +51,17 @@ ZRT_INLINE float16 take_columns(const uint columns, const bool alone, Matrix m, 
   uint offset = lane_id() * 16;
   // Made beside the loads, which add 32 bits by themselves.
   __asm("" : "+v"(offset) : "s"(at));
-  Piece w[STEP / COLUMNS];
+  uint4 w[STEP / COLUMNS];
 #pragma unroll
   for (uint i = 0; i < columns; i += COLUMNS)
-    if (columns == STEP || i < left) w[i / COLUMNS] = *(global const Piece*)(from + offset + i / COLUMNS * 512);
+    if (columns == STEP || i < left) w[i / COLUMNS] = *(global const uint4*)(from + offset + i / COLUMNS * PIECES);
   if (alone) return multiply(columns, m, w, 0, at, left, chains);
 #pragma unroll 1
   for (uint t = 0; t < m.tokens; ++t) {
+    // Keeps weights from being widened once for all tokens, which takes more than the multiply-adds that widen by
+    // themselves.
+#pragma unroll
+    for (uint i = 0; i < columns / COLUMNS; ++i) __asm("" : "+v"(w[i]));
     local float16* of = m.chains + t * 32;
     *of = multiply(columns, m, w, t, at, left, at == 0 ? (float16)0.0f : *of);
   }
@@ -89,6 +95,7 @@ NAME(global const ELEMENT* w, global const float* x, global const float* bias, g
   const Part here = part_of(group_x(), GROUP_ROWS, rows), batch = part_of(group_y(), TOKENS, tokens);
   const Result result = result_of(bias, y, rows, here, batch);
   const Matrix m = {w + (ulong)here.first * cols, x + (ulong)batch.first * cols, cols, batch.count, chains + lane_id()};
+  if (lane_id() >= here.count) return;
   if (batch.count == 1)
     take_rows(true, m, result);
   else

@@ -42,6 +42,23 @@ ZRT_INLINE int sum_of_runs(local const int* sums, uint4 scales) {
   return sum;
 }
 
+/// Copies the scales of `width` blocks from `at` of each group of eight rows, of which a group has `all`; the groups follow
+/// each other, in both places.
+ZRT_INLINE void stage_scales(local half* to, global const half* d, uint groups, uint all, uint at, uint width) {
+  const uint lane = lane_id();
+  meet();
+  if (width == all) {
+#pragma unroll 1
+    for (uint i = lane; i < groups * width * 4; i += 32) ((local uint*)to)[i] = ((global const uint*)d)[i];
+  } else {
+#pragma unroll 1
+    for (uint g = 0; g < groups; ++g)
+#pragma unroll 1
+      for (uint i = lane; i < width * 8; i += 32) to[g * width * 8 + i] = d[((ulong)g * all + at) * 8 + i];
+  }
+  meet();
+}
+
 /// Goes on with the chains over `width` blocks from `at`.
 ZRT_INLINE void take_panel(const bool full, Matrix m, uint at, uint width, Shared shared) {
   const uint lane = lane_id(), k = lane % 8;
@@ -92,7 +109,7 @@ ZRT_INLINE void take_rows(const bool full, Matrix m, Shared shared) {
 #pragma unroll 1
   for (uint at = 0; at < m.blocks; at += PANEL) {
     const uint width = least(m.blocks - at, PANEL);
-    stage_scales(shared.d, m.d, groups, m.blocks * 8, at * 8, width * 8);
+    stage_scales(shared.d, m.d, groups, m.blocks, at, width);
     take_panel(full, m, at, width, shared);
   }
 }

@@ -41,24 +41,3 @@ ZRT_INLINE void put_rows(Result result, local const float* sums) {
 #pragma unroll 1
   for (uint t = 0; t < result.tokens.count; ++t) put(result, lane_id(), t, sums[t * 32 + lane_id()]);
 }
-
-/// Where row `row` begins in what stage_scales leaves of `width` numbers a row: at even places, so that two are read at
-/// once.
-ZRT_INLINE uint pitch_of(uint width) { return width + width % 2; }
-
-/// Copies `width` numbers from `at` of each of `rows` rows of `all`.
-ZRT_INLINE void stage_scales(local half* to, global const half* d, uint rows, uint all, uint at, uint width) {
-  const uint lane = lane_id();
-  meet();
-  if (width == all && width % 2 == 0) {
-    // The rows follow each other, in both places.
-#pragma unroll 1
-    for (uint i = lane; i < rows * width / 2; i += 32) ((local uint*)to)[i] = ((global const uint*)d)[i];
-  } else {
-#pragma unroll 1
-    for (uint r = 0; r < rows; ++r)
-#pragma unroll 1
-      for (uint i = lane; i < width; i += 32) to[r * pitch_of(width) + i] = d[(ulong)r * all + at + i];
-  }
-  meet();
-}

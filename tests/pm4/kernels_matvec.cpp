@@ -110,6 +110,20 @@ TEST_P(MatvecKernels, EachWeightByteIsReadOnce) {
     }
 }
 
+TEST_P(MatvecKernels, ALastWorkgroupReadsNoMoreThanItsRows) {
+  std::mt19937 random(7);
+  for (const pm4::UploadFunctions& type : pm4::kUploads)
+    for (const std::uint32_t rows : {1u, 11u, 44u}) {
+      SCOPED_TRACE(testing::Message() << name(type.dtype) << ", " << rows);
+      const KernelMatrix w(random, type.dtype, rows, 768);
+      std::vector<float> y(rows);
+      const double read = times_read(w, run(GetParam(), w, reals(random, w.cols), {}, y));
+      // Scales of Q6_K are copied eight rows at a time.
+      EXPECT_LE(read, rows == 1 && type.dtype == DType::q6_k ? 1.07 : 1.03);
+      EXPECT_GE(read, 1);
+    }
+}
+
 TEST_P(MatvecKernels, OneReadOfTheWeightsServesSeveralTokens) {
   std::mt19937 random(6);
   for (const pm4::UploadFunctions& type : pm4::kUploads)
