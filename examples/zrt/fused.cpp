@@ -7,6 +7,7 @@
 #include "tensor_program.hpp"
 #include <zrt/exec/fused_steps.hpp>
 #include <zrt/ir/fused/json.hpp>
+#include <zrt/plan/fused_origins.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -65,10 +66,8 @@ std::vector<std::string> output_names(const fused::FusedProgram& program) {
   return names;
 }
 
-/// The error, and on stderr what is around the break, `cut`, which `backend` was inspected for.
-int broken(const fused::FusedProgram& program, fused::CutWire cut, const std::string& backend,
-           const zrt::Error& error) {
-  cut.backend = zrt::Name(backend);
+/// The error, and on stderr what is around the break.
+int broken(const fused::FusedProgram& program, const fused::CutWire& cut, const zrt::Error& error) {
   zrt::String report;
   if (fused::append_report(report, program, cut, error)) std::cerr << report.view();
   return failed(error);
@@ -79,10 +78,12 @@ int broken(const fused::FusedProgram& program, fused::CutWire cut, const std::st
 int fused_run(const FusedOptions& o) {
   const auto text = read_file(o.file);
   if (!text) return failed(text.error());
-  const auto source = fused::parse_json(*text);
+  fused::BrokenProgram read;
+  const auto source = fused::parse_json(*text, zrt::system_allocator(), &read);
+  if (!source && read.cut.step != fused::CutWire::kNone) return broken(read.program, read.cut, read.cause);
   if (!source) return failed(source.error());
   fused::CutWire cut;
-  if (auto r = fused::verify(*source, &cut); !r) return broken(*source, cut, o.backend, r.error());
+  if (auto r = fused::verify(*source, &cut); !r) return broken(*source, cut, r.error());
   auto given = read_feeds(*source, o.feeds);
   if (!given) return failed(given.error());
   std::vector<Array> arrays;
@@ -97,12 +98,13 @@ int fused_run(const FusedOptions& o) {
   }
   if (o.dump == "c") {
     const auto code = c_source(*source, types, cut);
-    if (!code) return broken(*source, cut, o.backend, code.error());
+    if (!code) return broken(*source, cut, code.error());
     return print(code->view()) ? kOk : cannot_write("stdout");
   }
-  zrt::Vector<ptir::ValueId> first_values;
-  const auto in_mode = fused::instantiate(*source, types, o.training, &cut, &first_values);
-  if (!in_mode) return broken(*source, cut, o.backend, in_mode.error());
+  zrt::plan::FusedOrigins origins;
+  const auto in_mode = fused::instantiate(*source, types, o.training, &cut, &origins.first_values);
+  cut.backend = zrt::Name(o.backend);
+  if (!in_mode) return broken(*source, cut, in_mode.error());
   // A program that draws takes the run's seed after the feeds.
   if (in_mode->regions[0].parameters.size() > arrays.size()) {
     arrays.push_back({{DType::si64, {}}, std::vector<std::byte>(sizeof o.seed)});
@@ -110,10 +112,10 @@ int fused_run(const FusedOptions& o) {
   }
   std::vector<ptir::Shape> shapes;
   for (const ptir::Parameter& parameter : in_mode->regions[0].parameters) shapes.push_back(parameter.type.shape);
-  const auto ready = ready_program(*in_mode, shapes, o.backend, o.threads, true);
+  const auto ready = ready_program(*in_mode, shapes, {o.backend, o.threads, "program", o.fit, &origins.program});
   if (!ready) {
-    cut.step = zrt::exec::first_step_of(*source, ready.error().opcode());
-    return broken(*source, cut, o.backend, ready.error());
+    const zrt::Error error = zrt::plan::at_step(*source, *in_mode, origins, ready.error(), cut);
+    return broken(*source, cut, error);
   }
   const zrt::plan::ExecutionPlan& plan = (*ready)->plan().plan;
   std::vector<zrt::ConstTensorView> inputs;
@@ -122,10 +124,9 @@ int fused_run(const FusedOptions& o) {
   std::vector<zrt::TensorView> views;
   for (Array& array : outputs) views.push_back({array.type.dtype, array.type.shape, array.data});
   if (auto r = (*ready)->run(inputs, views); !r) {
-    const auto steps = zrt::exec::plan_steps(*in_mode, first_values.span(), plan, zrt::system_allocator());
-    if (steps && r.error().phase() == zrt::Phase::step && r.error().instruction() < steps->size())
-      cut.step = (*steps)[r.error().instruction()];
-    return broken(*source, cut, o.backend, r.error());
+    if (auto found = origins.follow(*in_mode); !found) return failed(found.error());
+    const zrt::Error error = zrt::exec::at_step(origins.steps.span(), r.error(), cut);
+    return broken(*source, cut, error);
   }
   return show_tensors(output_names(*source), plan, outputs, o.out, o.json);
 }

@@ -4,6 +4,8 @@
 #include "output.hpp"
 #include <zrt/backend/pm4/target.hpp>
 #include <zrt/engine/check_sampling.hpp>
+#include <zrt/plan/order.hpp>
+#include <zrt/plan/placement.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -230,6 +232,19 @@ void add_perplexity(CLI::App& app, PerplexityOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+/// The names of a list of enumerators.
+template <class List> CLI::IsMember names_of(const List& list) {
+  std::vector<std::string> names;
+  for (const auto entry : list) names.emplace_back(name(entry));
+  return CLI::IsMember(names);
+}
+void add_fit(CLI::App& app, std::string& fit) {
+  app.add_option("--fit", fit,
+                 "How tensors get their places in the arena: in the first gap, in the best, or as needs least")
+      ->check(names_of(zrt::plan::kFits))
+      ->capture_default_str();
+}
+
 void add_ptir_run(CLI::App& app, PtirOptions& o) {
   app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required();
   app.add_option("--feed", o.feeds, "An input, by name or as %id, from a .npy file; may be given several times")
@@ -241,6 +256,10 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
       ->check(CLI::Range(1u, 1024u))
       ->envname("ZRT_THREADS")
       ->capture_default_str();
+  app.add_option("--ordering", o.ordering, "Order of the instructions: the program's, or one that needs less memory")
+      ->check(names_of(zrt::plan::kOrderings))
+      ->capture_default_str();
+  add_fit(app, o.fit);
   app.add_option("--dump", o.dump, "Show the plan, the program for Graphviz, or the program as C, and do not run")
       ->check(CLI::IsMember({"plan", "dot", "c"}));
   app.add_option("--out", o.out, "Folder, made if need be, for the outputs as .npy files; without it they are printed");
@@ -258,6 +277,7 @@ void add_fused_run(CLI::App& app, FusedOptions& o) {
       ->check(CLI::Range(1u, 1024u))
       ->envname("ZRT_THREADS")
       ->capture_default_str();
+  add_fit(app, o.fit);
   app.add_flag("--training", o.training, "Run in training: dropout drops, states leave as they are updated");
   app.add_option("--seed", o.seed, "Key of the draws that have none of their own")
       ->check(kDecimal)

@@ -72,6 +72,8 @@ struct PtirOptions {
   std::vector<std::string> feeds;
   std::string backend = "cpu";
   std::uint32_t threads = 1;
+  std::string ordering = "program";
+  std::string fit = "least";
   std::string dump;
   std::string out;
   bool json = false;
@@ -82,6 +84,7 @@ struct FusedOptions {
   std::vector<std::string> feeds;
   std::string backend = "cpu";
   std::uint32_t threads = 1;
+  std::string fit = "least";
   bool training = false;
   std::uint64_t seed = 0;
   std::string dump;

@@ -38,7 +38,9 @@ std::string plan_text(const Json& plan) {
   std::string out = plan["backend"].get<std::string>() + " (" + plan["isa"].get<std::string>() + "), " +
                     std::to_string(plan["instructions"].size()) + " instructions, " +
                     std::to_string(plan["registers"].size()) + " registers, at most " + plan["peak_registers"].dump() +
-                    " alive\n\ninputs\n";
+                    " alive\n";
+  if (plan.contains("arena_bytes")) out += "an arena of " + plan["arena_bytes"].dump() + " bytes\n";
+  out += "\ninputs\n";
   for (const auto& [port, reg] : plan["inputs"].items())
     out += "  r" + reg.dump() + " " + plan["registers"][reg.get<std::size_t>()]["type"].get<std::string>() + "  " +
            port + "\n";

@@ -103,12 +103,13 @@ int ptir_run(const PtirOptions& o) {
     if (!code) return failed(code.error());
     return print(code->view()) ? kOk : cannot_write("stdout");
   }
-  const auto ready = ready_program(*source, *shapes, o.backend, o.threads);
+  const auto ready = ready_program(*source, *shapes, {o.backend, o.threads, o.ordering, o.fit});
   if (!ready) return failed(ready.error());
   TensorProgram& program = **ready;
   const zrt::plan::ExecutionPlan& plan = program.plan().plan;
   if (o.dump == "plan") {
-    const Json json = plan_json(program.plan(), program.backend(), program.isa());
+    Json json = plan_json(program.plan(), program.backend(), program.isa());
+    json["arena_bytes"] = program.arena_bytes();
     return print(o.json ? json.dump(2) + "\n" : plan_text(json)) ? kOk : cannot_write("stdout");
   }
   std::vector<zrt::ConstTensorView> inputs;

@@ -20,6 +20,7 @@ template <class B> class On final : public TensorProgram {
       return "plain loops";
   }
   const zrt::plan::CompiledPlan& plan() const override { return runner_.compiled(); }
+  std::uint64_t arena_bytes() const override { return runner_.mapping().arena_bytes; }
   zrt::Result<void> run(std::span<const zrt::ConstTensorView> inputs,
                         std::span<const zrt::TensorView> outputs) override {
     return runner_.run(inputs, outputs);
@@ -29,13 +30,23 @@ template <class B> class On final : public TensorProgram {
   zrt::ProgramRunner<B> runner_;
 };
 
+/// The entry of that name; the command line has checked it.
+template <class List> auto named(const List& list, std::string_view text) {
+  auto found = list[0];
+  for (const auto entry : list)
+    if (name(entry) == text) found = entry;
+  return found;
+}
+
 template <class B>
 ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
-                      std::uint32_t threads, bool in_order) {
+                      const ProgramChoices& choices) {
   zrt::ProgramOptions options;
-  options.optimise = !in_order;
-  if (in_order) options.compile.ordering = zrt::plan::Ordering::program;
-  options.threads = threads;
+  options.optimise = choices.origins == nullptr;
+  options.origins = choices.origins;
+  options.compile.ordering = named(zrt::plan::kOrderings, choices.ordering);
+  options.fit = named(zrt::plan::kFits, choices.fit);
+  options.threads = choices.threads;
   auto runner = zrt::ProgramRunner<B>::make(source, shapes, options);
   if (!runner) return zrt::pass(runner);
   return std::make_unique<On<B>>(std::move(*runner));
@@ -44,10 +55,10 @@ ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt:
 }  // namespace
 
 ReadyProgram ready_program(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
-                           std::string_view backend, std::uint32_t threads, bool in_order) {
-  if (backend == "cpu") return ready_on<engines::CpuPrograms>(source, shapes, threads, in_order);
-  if (backend == "reference") return ready_on<engines::ReferencePrograms>(source, shapes, threads, in_order);
-  return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", backend);
+                           const ProgramChoices& choices) {
+  if (choices.backend == "cpu") return ready_on<engines::CpuPrograms>(source, shapes, choices);
+  if (choices.backend == "reference") return ready_on<engines::ReferencePrograms>(source, shapes, choices);
+  return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", choices.backend);
 }
 
 zrt::Result<zrt::String> c_source(const zrt::ir::fused::FusedProgram& source,

@@ -6,7 +6,7 @@
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/ir/fused/instantiate.hpp>
 #include <zrt/ir/ptir/program.hpp>
-#include <zrt/plan/compiled_plan.hpp>
+#include <zrt/plan/program_origins.hpp>
 
 #include <memory>
 #include <span>
@@ -25,16 +25,26 @@ class TensorProgram {
   [[nodiscard]] virtual std::string_view backend() const = 0;
   [[nodiscard]] virtual std::string_view isa() const = 0;
   [[nodiscard]] virtual const zrt::plan::CompiledPlan& plan() const = 0;
+  [[nodiscard]] virtual std::uint64_t arena_bytes() const = 0;
   [[nodiscard]] virtual zrt::Result<void> run(std::span<const zrt::ConstTensorView> inputs,
                                               std::span<const zrt::TensorView> outputs) = 0;
 };
 
 using ReadyProgram = zrt::Result<std::unique_ptr<TensorProgram>>;
 
-/// Makes `source` ready for inputs of `shapes`. `in_order` keeps the instructions as they stand, without the passes.
+/// How a program is made ready, by the names of the command line.
+struct ProgramChoices {
+  std::string_view backend;
+  std::uint32_t threads = 1;
+  std::string_view ordering = "program";
+  std::string_view fit = "least";
+  /// Where these are asked for, the instructions stay as they stand, without the passes.
+  zrt::plan::ProgramOrigins* origins = nullptr;
+};
+
+/// Makes `source` ready for inputs of `shapes`.
 [[nodiscard]] ReadyProgram ready_program(const zrt::ir::ptir::Program& source,
-                                         std::span<const zrt::ir::ptir::Shape> shapes, std::string_view backend,
-                                         std::uint32_t threads, bool in_order = false);
+                                         std::span<const zrt::ir::ptir::Shape> shapes, const ProgramChoices& choices);
 
 /// A file of C99 with `source` as its one function, for feeds of these types; `cut` tells where it breaks.
 [[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::fused::FusedProgram& source,

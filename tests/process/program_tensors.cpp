@@ -32,6 +32,39 @@ region @0 main(%0 x: f32[?N, 2], %1: si4[3]) {
 }
 )";
 
+// Four tensors side by side, of which two die: for the next two the largest gap first is one gap too few.
+constexpr const char* kTwoGaps = R"(spec_version = ptir.v0.4
+region @0 main(%0 seed: f32[1, 1]) {
+  %1 a = broadcast_to(%0) {result_shape = [64, 16]}: f32[64, 16]
+  %2 b = broadcast_to(%0) {result_shape = [1, 16]}: f32[1, 16]
+  %3 c = broadcast_to(%0) {result_shape = [33, 16]}: f32[33, 16]
+  %4 d = broadcast_to(%0) {result_shape = [1, 15]}: f32[1, 15]
+  %5 = reduce(%3) {kind = sum, axes = [0, 1], keepdims = true}: f32[1, 1]
+  %6 = reduce(%1) {kind = sum, axes = [0, 1], keepdims = true}: f32[1, 1]
+  %7 = elementwise_binary(%5, %6) {op = add}: f32[1, 1]
+  %8 e = broadcast_to(%7) {result_shape = [32, 16]}: f32[32, 16]
+  %9 f = broadcast_to(%5) {result_shape = [64, 16]}: f32[64, 16]
+  return %8: f32[32, 16], %9: f32[64, 16], %2: f32[1, 16], %4: f32[1, 15]
+}
+)";
+
+TEST_F(Program, PlansATensorProgramsMemoryAsAsked) {
+  const std::string source = file("gaps.ptir", kTwoGaps);
+  const auto arena = [&](const char* ordering, const char* fit) {
+    const Outcome plan = run({"ptir", "run", source, "--dump", "plan", "--ordering", ordering, "--fit", fit});
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    const std::size_t at = plan.out.find("an arena of ");
+    return at == std::string::npos ? 0 : std::stoul(plan.out.substr(at + 12));
+  };
+  EXPECT_EQ(arena("program", "least"), 6400u);
+  EXPECT_EQ(arena("program", "first"), 10496u);
+  EXPECT_EQ(arena("program", "best"), 6400u);
+  EXPECT_EQ(arena("freed_bytes", "first"), 6400u);
+  EXPECT_EQ(arena("lazy_rescore", "best"), 6464u);
+  EXPECT_EQ(run({"ptir", "run", source, "--fit", "worst"}).status, 2);
+  EXPECT_EQ(run({"ptir", "run", source, "--ordering", "any"}).status, 2);
+}
+
 TEST_F(Program, RunsATensorProgram) {
   const std::string source = file("twice.ptir", kTensorProgram);
   const std::string x = "x=" + file("x.npy", npy("<f4", "2, 2", elements<float>({1, 2, 0.1f, -4})));

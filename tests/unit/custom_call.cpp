@@ -120,6 +120,31 @@ TYPED_TEST(CustomCall, AnUnknownTargetIsNotImplemented) {
   }
 }
 
+// Passes drop what nobody reads, but not before its target is looked for.
+TYPED_TEST(CustomCall, AnUnknownTargetOfACallThatNobodyReadsIsNotImplementedEither) {
+  for (const bool optimise : {false, true})
+    for (const char* target : {"test.other.v1", "test.nothing.v2"}) {
+      ptir::Builder b;
+      const auto x = b.parameter({DType::f32, {2}}, "x");
+      (void)b.custom_call(target, {x}, {}, {x.type()}, false);
+      b.result(b.custom_call("test.nothing.v2", {x}, {}, {x.type()}, false)[0]);
+      const auto program = b.finish();
+      ASSERT_TRUE(program) << program.error().text();
+      const ptir::Shape shapes[]{{2}};
+      ProgramOptions options;
+      options.optimise = optimise;
+      const auto runner = ProgramRunner<TypeParam, Only>::make(*program, shapes, options);
+      if (std::string_view(target) == "test.nothing.v2") {
+        ASSERT_TRUE(runner) << runner.error().text();
+        EXPECT_EQ(runner->compiled().plan.instructions.size(), 1u);
+        continue;
+      }
+      ASSERT_FALSE(runner);
+      EXPECT_EQ(runner.error().code(), Errc::unimplemented);
+      EXPECT_NE(runner.error().text().find(target), std::string_view::npos) << runner.error().text();
+    }
+}
+
 TYPED_TEST(CustomCall, ATargetRefusesWhatItDoesNotTake) {
   ptir::Builder b;
   const auto x = b.parameter({DType::f32, {2}}, "x");

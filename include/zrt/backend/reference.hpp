@@ -70,6 +70,9 @@ template <class Catalog, class Targets> struct Adapter<BasicReferenceBackend<Cat
   static CheckedSize scratch(const TypeCall<ops::CustomCall>& call, const Extents& bounds) noexcept {
     return exec::CustomTargets<Targets>::scratch(call, bounds);
   }
+  static Result<void> check_target(const ops::CustomCallParams& params) noexcept {
+    return exec::CustomTargets<Targets>::check(params, Backend::name);
+  }
   static Result<void> record(reference::Recorder& recorder, const Call<Backend, ops::CustomCall>& c) noexcept {
     const HostCall<ops::CustomCall> call{c.in, c.out, c.w, c.state, c.params, c.region};
     const auto target = exec::CustomTargets<Targets>::bind(call, Backend::name);

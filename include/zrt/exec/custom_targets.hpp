@@ -86,17 +86,23 @@ template <class... T> struct CustomTargets<boost::mp11::mp_list<T...>> {
     return row == nullptr ? CheckedSize(0) : row->scratch(call, bounds);
   }
 
+  /// Whether the list has the target of a call.
+  ///
+  /// Errors: Errc::unimplemented naming the target and the backend.
+  [[nodiscard]] static Result<void> check(const ops::CustomCallParams& params, std::string_view backend) noexcept {
+    if (find(params) != nullptr) return {};
+    std::array<char, ops::CustomCallParams::kMaxTarget> storage{};
+    return fail(Errc::unimplemented, backend, " has no custom call target ", params.name(storage));
+  }
+
   /// The target of a call that it takes.
   ///
   /// Errors: Errc::unimplemented naming the target and the backend, Errc::invalid_params for bytes that are
   /// no attributes, and the target's own.
   [[nodiscard]] static Result<const CustomTargetRow*> bind(const HostCall<ops::CustomCall>& call,
                                                            std::string_view backend) noexcept {
+    if (auto r = check(call.params, backend); !r) return pass(r);
     const CustomTargetRow* row = find(call.params);
-    if (row == nullptr) {
-      std::array<char, ops::CustomCallParams::kMaxTarget> storage{};
-      return fail(Errc::unimplemented, backend, " has no custom call target ", call.params.name(storage));
-    }
     if (!ops::CustomCall::attributes(call).well_formed())
       return fail(Errc::invalid_params, row->name, ": the attributes of the call are not well-formed");
     if (auto r = row->check(call); !r) return pass(r);

@@ -4,6 +4,7 @@
 
 #include <zrt/exec/fused_steps.hpp>
 #include <zrt/exec/program_runner.hpp>
+#include <zrt/plan/fused_origins.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -14,7 +15,7 @@ struct BoundFeed {
 };
 
 /// A fused program on backend B for feeds of one set of types: one plan for each mode, both in step order.
-/// `run` allocates nothing.
+/// `run` allocates nothing, but for what it tells of a break.
 ///
 /// One caller at a time. The program need not outlive it.
 template <class B, class Catalog = ops::Catalog> class FusedRunner {
@@ -31,18 +32,23 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
                                                 Span<const ir::fused::FeedType> feeds,
                                                 const ProgramOptions& options = {},
                                                 ir::fused::CutWire* cut = nullptr) noexcept {
+    ir::fused::CutWire unasked(options.allocator);
+    ir::fused::CutWire& at = cut != nullptr ? *cut : unasked;
     ProgramOptions in_order = options;
     in_order.optimise = false;
     in_order.compile.ordering = plan::Ordering::program;
     Vector<std::size_t> evaluation_steps(options.allocator), training_steps(options.allocator);
-    auto evaluation = make_mode(program, feeds, in_order, false, cut, evaluation_steps);
+    auto evaluation = make_mode(program, feeds, in_order, false, at, evaluation_steps);
     if (!evaluation) return pass(evaluation);
-    auto training = make_mode(program, feeds, in_order, true, cut, training_steps);
+    auto training = make_mode(program, feeds, in_order, true, at, training_steps);
     if (!training) return pass(training);
     FusedRunner runner(std::move(*evaluation), std::move(*training), options.allocator);
     runner.evaluation_steps_ = std::move(evaluation_steps);
     runner.training_steps_ = std::move(training_steps);
+    if (auto r = runner.types_.append(at.types.span()); !r) return pass(r);
     if (auto r = runner.feeds_.append(program.feeds.span()); !r) return pass(r);
+    for (const ir::fused::ValueId id : program.feeds)
+      if (auto r = runner.readers_.push_back(ir::fused::first_reader_of(program, id)); !r) return pass(r);
     if (auto r = runner.ordered_.resize(program.feeds.size() + 1); !r) return pass(r);
     return runner;
   }
@@ -57,34 +63,13 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
   [[nodiscard]] Result<void> run(Span<const BoundFeed> feeds, Span<const TensorView> outputs, bool training,
                                  std::uint64_t seed = 0, const StopPoll& stop = {},
                                  ir::fused::CutWire* cut = nullptr) noexcept {
-    ir::fused::CutWire unasked;
-    ir::fused::CutWire& at = cut != nullptr ? *cut : unasked;
-    at = {};
-    at.backend = B::name;
-    for (std::size_t f = 0; f < feeds_.size(); ++f) {
-      const BoundFeed* found = nullptr;
-      for (const BoundFeed& feed : feeds) {
-        if (feed.id != feeds_[f]) continue;
-        at.value = feed.id;
-        if (found != nullptr) return fail(Errc::invalid_argument, "feed ", feeds_[f], " is bound twice");
-        found = &feed;
-      }
-      at.value.reset();
-      if (found == nullptr) {
-        at.unbound = feeds_[f];
-        return fail(Errc::invalid_argument, "feed ", feeds_[f], " is not bound");
-      }
-      ordered_[f] = found->tensor;
-    }
-    // Each feed was found once: anything more is none.
-    if (feeds.size() != feeds_.size())
-      return fail(Errc::invalid_argument, feeds.size(), " feeds are bound, expected ", feeds_.size());
-    ordered_[feeds_.size()] = {DType::si64, {}, as_bytes(Span(&seed, 1))};
-    const std::size_t inputs = mode(training).inputs();
-    auto ran = mode(training).run(Span<const ConstTensorView>(ordered_.span()).first(inputs), outputs, stop);
-    const auto& steps = training ? training_steps_ : evaluation_steps_;
-    if (!ran && ran.error().phase() == Phase::step && ran.error().instruction() < steps.size())
-      at.step = steps[ran.error().instruction()];
+    if (cut != nullptr) cut->clear();
+    auto ran = bind_and_run(feeds, outputs, training, seed, stop, cut);
+    if (ran || cut == nullptr) return ran;
+    // What is told of a break takes memory; without any, the error is all that there is.
+    cut->backend = B::name;
+    cut->binds = true;
+    (void)note_wires(feeds, *cut);
     return ran;
   }
 
@@ -98,35 +83,95 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
         training_(std::move(training)),
         evaluation_steps_(allocator),
         training_steps_(allocator),
+        types_(allocator),
         feeds_(allocator),
+        readers_(allocator),
         ordered_(allocator) {}
+
+  [[nodiscard]] Result<void> bind_and_run(Span<const BoundFeed> feeds, Span<const TensorView> outputs, bool training,
+                                          std::uint64_t seed, const StopPoll& stop, ir::fused::CutWire* cut) noexcept {
+    ir::fused::CutWire unasked;
+    ir::fused::CutWire& at = cut != nullptr ? *cut : unasked;
+    const auto& plan = mode(training).compiled().plan;
+    for (std::size_t f = 0; f < feeds_.size(); ++f) {
+      const BoundFeed* found = nullptr;
+      for (const BoundFeed& feed : feeds) {
+        if (feed.id != feeds_[f]) continue;
+        at.value = feed.id;
+        if (found != nullptr) return fail(Errc::invalid_argument, "feed ", feeds_[f], " is bound twice");
+        found = &feed;
+      }
+      if (found == nullptr) {
+        at.value.reset();
+        at.step = readers_[f];
+        return fail(Errc::invalid_argument, "feed ", feeds_[f], " is not bound");
+      }
+      at.value = feeds_[f];
+      const plan::PlanPort& port = plan.inputs[f];
+      const TensorType& expected = plan.registers[plan::index(port.reg)];
+      if (auto r = check_tensor("feed", feeds_[f], port.name.view(), found->tensor, expected); !r) {
+        at.step = readers_[f];
+        at.actual = ptir_type({found->tensor.dtype, found->tensor.shape});
+        at.expected = ptir_type(expected);
+        return r;
+      }
+      ordered_[f] = found->tensor;
+    }
+    at.value.reset();
+    for (const BoundFeed& feed : feeds)
+      if (!std::binary_search(feeds_.begin(), feeds_.end(), feed.id)) {
+        at.value = feed.id;
+        return fail(Errc::invalid_argument, "value ", feed.id, " is bound, but it is no feed");
+      }
+    ordered_[feeds_.size()] = {DType::si64, {}, as_bytes(Span(&seed, 1))};
+    const std::size_t inputs = mode(training).inputs();
+    auto ran = mode(training).run(Span<const ConstTensorView>(ordered_.span()).first(inputs), outputs, stop);
+    if (ran) return ran;
+    return std::unexpected<Error>(
+        exec::at_step((training ? training_steps_ : evaluation_steps_).span(), ran.error(), at));
+  }
+  [[nodiscard]] static ir::ptir::TensorType ptir_type(const TensorType& type) noexcept {
+    ir::ptir::TensorType made{type.dtype, {}};
+    for (std::uint8_t axis = 0; axis < type.shape.rank; ++axis) made.shape.append(type.shape[axis].extent);
+    return made;
+  }
+  /// What this run has on each wire.
+  [[nodiscard]] Result<void> note_wires(Span<const BoundFeed> feeds, ir::fused::CutWire& cut) const noexcept {
+    for (const ir::fused::FeedType& row : types_) {
+      ir::fused::FeedType known = row;
+      if (std::binary_search(feeds_.begin(), feeds_.end(), row.id)) {
+        const auto is = [&](const BoundFeed& feed) { return feed.id == row.id; };
+        const auto given = std::find_if(feeds.begin(), feeds.end(), is);
+        if (given == feeds.end()) {
+          if (auto r = cut.unbound.push_back(row.id); !r) return r;
+          continue;
+        }
+        known.type = ptir_type({given->tensor.dtype, given->tensor.shape});
+      }
+      if (auto r = cut.types.push_back(known); !r) return r;
+    }
+    return {};
+  }
 
   [[nodiscard]] static Result<ProgramRunner<B, Catalog>> make_mode(const ir::fused::FusedProgram& program,
                                                                    Span<const ir::fused::FeedType> feeds,
                                                                    const ProgramOptions& options, bool training,
-                                                                   ir::fused::CutWire* cut,
+                                                                   ir::fused::CutWire& cut,
                                                                    Vector<std::size_t>& steps) noexcept {
     namespace fused = ir::fused;
-    Vector<ir::ptir::ValueId> first_values(options.allocator);
-    const auto in_mode = fused::instantiate(program, feeds, training, cut, &first_values);
-    if (!in_mode) {
-      if (cut != nullptr) cut->backend = B::name;
-      return pass(in_mode);
-    }
+    plan::FusedOrigins origins(options.allocator);
+    const auto in_mode = fused::instantiate(program, feeds, training, &cut, &origins.first_values);
+    cut.backend = B::name;
+    if (!in_mode) return pass(in_mode);
     Vector<ir::ptir::Shape> shapes(options.allocator);
     for (const auto& parameter : in_mode->regions[0].parameters)
       if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);
-    auto runner = ProgramRunner<B, Catalog>::make(*in_mode, shapes.span(), options);
-    if (!runner && cut != nullptr) {
-      cut->backend = B::name;
-      // Of the steps of the op that the error names the first is as good as the others.
-      if (const std::size_t step = exec::first_step_of(program, runner.error().opcode()); step != fused::CutWire::kNone)
-        cut->step = step;
-    }
-    if (!runner) return runner;
-    auto found = exec::plan_steps(*in_mode, first_values.span(), runner->compiled().plan, options.allocator);
-    if (!found) return pass(found);
-    steps = std::move(*found);
+    ProgramOptions traced = options;
+    traced.origins = &origins.program;
+    auto runner = ProgramRunner<B, Catalog>::make(*in_mode, shapes.span(), traced);
+    if (!runner) return std::unexpected<Error>(plan::at_step(program, *in_mode, origins, runner.error(), cut));
+    if (auto r = origins.follow(*in_mode); !r) return pass(r);
+    steps = std::move(origins.steps);
     return runner;
   }
 
@@ -134,7 +179,9 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
   ProgramRunner<B, Catalog> training_;
   Vector<std::size_t> evaluation_steps_;  ///< by instruction
   Vector<std::size_t> training_steps_;
-  Vector<ir::fused::ValueId> feeds_;  ///< ascending, as the parameters
+  Vector<ir::fused::FeedType> types_;  ///< of every value, ascending
+  Vector<ir::fused::ValueId> feeds_;   ///< ascending, as the parameters
+  Vector<std::size_t> readers_;        ///< the first step that reads each of them
   Vector<ConstTensorView> ordered_;
 };
 

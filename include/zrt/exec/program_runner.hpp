@@ -3,12 +3,14 @@
 #pragma once
 
 #include <zrt/exec/bind.hpp>
+#include <zrt/exec/check_targets.hpp>
 #include <zrt/exec/host_tensor_view.hpp>
 #include <zrt/exec/step_fault.hpp>
 #include <zrt/exec/thread_pool.hpp>
 #include <zrt/ir/passes/pipeline.hpp>
 #include <zrt/ir/ptir/lower.hpp>
 #include <zrt/plan/compile.hpp>
+#include <zrt/plan/program_origins.hpp>
 
 #include <utility>
 
@@ -21,7 +23,9 @@ struct ProgramOptions {
   ThreadHook thread_hook{};
   ir::ptir::LowerOptions lower{};
   plan::CompileOptions compile{};
-  bool optimise = true;  ///< run the passes of ir/passes/ before compiling
+  plan::Fit fit = plan::Fit::least;         ///< of what lies in the arena, in regions too
+  bool optimise = true;                     ///< run the passes of ir/passes/ before compiling
+  plan::ProgramOrigins* origins = nullptr;  ///< where given, takes what became of the program's instructions
 };
 
 /// A program on backend B, for one set of input shapes: its dynamic extents are part of the plan, so other
@@ -128,17 +132,24 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
                                                                   const ProgramOptions& options) noexcept {
   static constexpr ir::Ops kOps = ir::Ops::of<Catalog>();
   constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
-  auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
+  ir::ptir::LowerOptions lower = options.lower;
+  if (options.origins != nullptr) lower.trace = &options.origins->nodes;
+  auto graph = ir::ptir::lower(program, shapes, *kOps.table, lower);
   if (!graph) return pass(graph);
+  // Before anything is dropped: what nobody reads must have its target too.
+  if (auto r = exec::check_targets<B>(*graph); !r) return pass(r);
   if (options.optimise)
     if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::Evaluations<Catalog>::table()}); !r) return pass(r);
   auto compiled = plan::compile(*graph, kOps, kClaims, options.compile);
   if (!compiled) return pass(compiled);
+  if (options.origins != nullptr && !options.optimise)
+    if (auto r = options.origins->follow(*graph, *kOps.table, *compiled, options.compile.ordering); !r) return pass(r);
   auto weights = exec::bind_weights<B>(compiled->plan, {}, device);
   if (!weights) return pass(weights);
   auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
   if (!states) return pass(states);
-  auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states, {}, device);
+  auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states,
+                             {.bounds = {}, .memory = {.fit = options.fit}}, device);
   if (!bound) return pass(bound);
   return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
 }

@@ -7,7 +7,8 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// "namespace.name.v1": at least two parts before a version, none of them empty.
+/// "namespace.name.v1": at least two parts before a version, none of them empty. Versions count from 1 and have no
+/// leading zero, so that each has one name.
 [[nodiscard]] constexpr bool is_versioned_name(std::string_view target) noexcept {
   std::size_t parts = 1;
   std::size_t begin = 0;  // of the last part
@@ -17,12 +18,13 @@ namespace zrt::inline ZRT_ABI::ops {
     begin = i + 1;
     ++parts;
   }
-  if (parts < 3 || target.size() - begin < 2 || target[begin] != 'v') return false;
+  if (parts < 3 || target.size() - begin < 2 || target[begin] != 'v' || target[begin + 1] == '0') return false;
   for (std::size_t i = begin + 1; i < target.size(); ++i)
     if (target[i] < '0' || target[i] > '9') return false;
   return true;
 }
-static_assert(is_versioned_name("gpt_rs.faer.conv2d.nhwc.f32.v1") && is_versioned_name("a.b.v0"));
+static_assert(is_versioned_name("gpt_rs.faer.conv2d.nhwc.f32.v1") && is_versioned_name("a.b.v10"));
+static_assert(!is_versioned_name("a.b.v0") && !is_versioned_name("a.b.v01"));
 static_assert(!is_versioned_name("conv2d.v1") && !is_versioned_name("a..v1") && !is_versioned_name(".a.v1"));
 static_assert(!is_versioned_name("a.b.v") && !is_versioned_name("a.b.1") && !is_versioned_name("a.b."));
 

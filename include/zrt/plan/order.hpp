@@ -5,6 +5,9 @@
 #include <zrt/core/heap.hpp>
 #include <zrt/ir/graph.hpp>
 
+#include <array>
+#include <string_view>
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// In which order nodes run. Every order keeps that of nodes on one state, lets a value be read before a
@@ -19,6 +22,20 @@ enum class Ordering : std::uint8_t {
   /// place; known anew whenever it changes.
   lazy_rescore,
 };
+
+inline constexpr auto kOrderings = std::to_array({Ordering::program, Ordering::freed_bytes, Ordering::lazy_rescore});
+
+[[nodiscard]] constexpr std::string_view name(Ordering ordering) noexcept {
+  switch (ordering) {
+    case Ordering::program:
+      return "program";
+    case Ordering::freed_bytes:
+      return "freed_bytes";
+    case Ordering::lazy_rescore:
+      return "lazy_rescore";
+  }
+  return "unknown";
+}
 
 namespace detail {
 

@@ -5,6 +5,9 @@
 #include <zrt/core/heap.hpp>
 #include <zrt/plan/storage.hpp>
 
+#include <array>
+#include <string_view>
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// How a block gets its place in the arena.
@@ -15,6 +18,20 @@ enum class Fit : std::uint8_t {
   first,  ///< block after block as they are born, in the lowest gap
   best,   ///< block after block as they are born, in the smallest gap
 };
+
+inline constexpr auto kFits = std::to_array({Fit::least, Fit::first, Fit::best});
+
+[[nodiscard]] constexpr std::string_view name(Fit fit) noexcept {
+  switch (fit) {
+    case Fit::least:
+      return "least";
+    case Fit::first:
+      return "first";
+    case Fit::best:
+      return "best";
+  }
+  return "unknown";
+}
 
 namespace detail {
 

@@ -7,11 +7,6 @@
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
-/// The stream of a dropout: its attribute, or where that is left out the id of its step.
-[[nodiscard]] constexpr Attribute dropout_stream(const Step& step, const Attribute& stream) noexcept {
-  return stream.present() ? stream : Attribute::integer(std::int64_t{step.step_id});
-}
-
 /// Adds steps, feeds, outputs and states to a fused program; `finish` gives a new one.
 ///
 /// `value` gives a value of the program as a tensor of `builder()`; what is built from such tensors becomes
@@ -155,9 +150,7 @@ class Graft {
   }
 
   [[nodiscard]] Result<void> begin(Span<const FeedType> feeds, CutWire& at) noexcept {
-    if (auto r = verify(from_, &at); !r) return r;
-    Vector<ptir::TensorType> ordered(from_.store.allocator);
-    if (auto r = detail::order_feeds(from_, feeds, ordered, at); !r) return r;
+    if (auto r = detail::bind_feeds(from_, feeds, at); !r) return r;
     const auto origins = detail::ValueOrigins::of(from_, at);
     if (!origins) return pass(origins);
     auto store = from_.store.clone();
@@ -165,10 +158,9 @@ class Graft {
     ptir::Builder typed(std::move(*store));
     RunSeed seed;
     Vector<ptir::Tensor> values(from_.store.allocator);
-    for (const ptir::TensorType& type : ordered)
-      if (auto r = values.push_back(typed.parameter(type)); !r) return r;
+    for (const FeedType& feed : at.types)
+      if (auto r = values.push_back(typed.parameter(feed.type)); !r) return r;
     if (auto r = detail::emit_steps(from_, *origins, true, typed, seed, values, at); !r) return r;
-    if (typed.failed()) return std::unexpected<Error>(typed.error());
     const auto type = [&](ValueId id, std::size_t ordinal) -> Result<void> {
       if (!values[ordinal].shape().is_constant())
         return fail(Errc::unimplemented, "value ", id, " has a dynamic extent, expected constants");
@@ -189,12 +181,6 @@ class Graft {
     if (auto r = to_.state_out.append(from_.state_out.span()); !r) return r;
     if (auto r = to_.meta.append(from_.meta.span()); !r) return r;
     if (auto r = to_.ids.append(from_.ids.span()); !r) return r;
-    // Steps get new ids; the draws stay.
-    for (std::size_t s = 0; s < from_.steps.size(); ++s) {
-      if (from_.steps[s].op.view() != "dropout") continue;
-      const auto attributes = from_.attributes_of(from_.steps[s]);
-      set_attributes(s, std::array{attributes[0], attributes[1], dropout_stream(from_.steps[s], attributes[2])});
-    }
     return {};
   }
 

@@ -7,12 +7,6 @@
 
 namespace zrt::inline ZRT_ABI::ir::fused {
 
-/// The type under which a feed is bound.
-struct FeedType {
-  ValueId id = 0;
-  ptir::TensorType type{};
-};
-
 namespace detail {
 
 /// True when a type may be what meta declares.
@@ -20,48 +14,102 @@ namespace detail {
   return meta == nullptr || ptir::compatible(found, meta->type);
 }
 
-/// Each feed once, and nothing else, with a type that its meta allows; gives them in the order of the feeds.
-[[nodiscard]] inline Result<void> order_feeds(const FusedProgram& p, Span<const FeedType> given,
-                                              Vector<ptir::TensorType>& ordered, CutWire& cut) noexcept {
+/// Notes in `cut` which feeds are bound, and as what. A feed that is bound twice has one of its types.
+[[nodiscard]] inline Result<void> note_feeds(const FusedProgram& p, Span<const FeedType> given, CutWire& cut) noexcept {
+  cut.binds = true;
+  Vector<FeedType> all(p.store.allocator);
+  if (auto r = all.append(given); !r) return r;
+  std::sort(all.begin(), all.end(), [](const FeedType& a, const FeedType& b) { return a.id < b.id; });
+  const FeedType* next = all.begin();
+  for (const ValueId id : p.feeds) {
+    while (next != all.end() && next->id < id) ++next;
+    const bool bound = next != all.end() && next->id == id;
+    if (auto r = bound ? cut.types.push_back(*next) : cut.unbound.push_back(id); !r) return r;
+  }
+  return {};
+}
+
+/// Each feed once, and nothing else, with a type that its meta allows.
+[[nodiscard]] inline Result<void> check_feeds(const FusedProgram& p, Span<const FeedType> given,
+                                              CutWire& cut) noexcept {
   for (const FeedType& feed : given)
     if (!std::binary_search(p.feeds.begin(), p.feeds.end(), feed.id)) {
       cut.value = feed.id;
       return fail(Errc::invalid_argument, "value ", feed.id, " is bound, but it is no feed");
     }
-  for (const ValueId id : p.feeds) {
-    const FeedType* found = nullptr;
-    for (const FeedType& feed : given) {
-      if (feed.id != id) continue;
-      if (found != nullptr) return fail(Errc::duplicate_name, "feed ", id, " is bound twice");
-      found = &feed;
-    }
-    if (found == nullptr) {
-      cut.unbound = id;
-      for (std::size_t s = 0; s < p.steps.size() && cut.step == CutWire::kNone; ++s)
-        for (const ValueId input : p.inputs_of(p.steps[s]))
-          if (input == id) cut.step = s;
-      return fail(Errc::invalid_argument, "feed ", id, " is not bound");
-    }
-    const Meta* meta = p.meta_of(id);
-    if (!agrees(found->type, meta)) {
-      cut.value = id;
-      cut.expected = meta->type;
-      cut.actual = found->type;
-      return fail(meta->type.dtype == found->type.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, "feed ", id,
-                  " is bound to another type than its meta");
-    }
-    if (auto r = ordered.push_back(found->type); !r) return r;
+  if (!cut.unbound.empty()) {
+    const ValueId id = cut.unbound[0];
+    cut.step = first_reader_of(p, id);
+    return fail(Errc::invalid_argument, "feed ", id, " is not bound");
+  }
+  if (given.size() != p.feeds.size()) {
+    // Each feed is bound, so one is bound twice.
+    Vector<ValueId> ids(p.store.allocator);
+    for (const FeedType& feed : given)
+      if (auto r = ids.push_back(feed.id); !r) return r;
+    std::sort(ids.begin(), ids.end());
+    cut.value = *std::adjacent_find(ids.begin(), ids.end());
+    return fail(Errc::duplicate_name, "feed ", *cut.value, " is bound twice");
+  }
+  for (const FeedType& feed : cut.types) {
+    const Meta* meta = p.meta_of(feed.id);
+    if (agrees(feed.type, meta)) continue;
+    cut.value = feed.id;
+    cut.step = first_reader_of(p, feed.id);
+    cut.expected = meta->type;
+    cut.actual = feed.type;
+    return fail(meta->type.dtype == feed.type.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, "feed ", feed.id,
+                " is bound to another type than its meta");
   }
   return {};
 }
 
+/// Verifies the program for these feeds. `cut` has their types afterwards, in the order of the feeds.
+[[nodiscard]] inline Result<void> bind_feeds(const FusedProgram& p, Span<const FeedType> given, CutWire& cut) noexcept {
+  cut.clear();
+  if (auto r = ascending(p.feeds.span(), "feeds"); !r) return r;
+  if (auto r = note_feeds(p, given, cut); !r) return r;
+  if (auto r = verify_program(p, cut); !r) return r;
+  return check_feeds(p, given, cut);
+}
+
+/// Notes the types of the feeds and of the results so far, which `values` holds in the order of their ordinals.
+[[nodiscard]] inline Result<void> note_types(const FusedProgram& p, Span<const ptir::Tensor> values,
+                                             CutWire& cut) noexcept {
+  cut.types.clear();
+  std::size_t ordinal = 0;
+  const auto note = [&](ValueId id) -> Result<void> {
+    return ordinal < values.size() ? cut.types.push_back({id, values[ordinal++].type()}) : Result<void>{};
+  };
+  for (const ValueId id : p.feeds)
+    if (auto r = note(id); !r) return r;
+  for (const Step& step : p.steps)
+    for (const ValueId id : p.results_of(step))
+      if (auto r = note(id); !r) return r;
+  std::sort(cut.types.begin(), cut.types.end(), [](const FeedType& a, const FeedType& b) { return a.id < b.id; });
+  return {};
+}
+
+/// Notes the operand that a step's op refuses, and the error about it.
+inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, Span<const ptir::Tensor> in,
+                                      const ptir::Mismatch& mismatch, const Error& error, CutWire& cut) noexcept {
+  if (mismatch.operand < in.size()) {
+    cut.value = p.inputs_of(step)[mismatch.operand];
+    cut.expected = mismatch.expected;
+    cut.wanted = mismatch.wanted;
+    cut.actual = in[mismatch.operand].type();
+  }
+  return std::unexpected<Error>(error);
+}
+
 /// Emits one step; `values` takes its results.
 [[nodiscard]] inline Result<void> emit_step(const FusedProgram& p, const Step& step, bool training, ptir::Builder& b,
-                                            RunSeed& seed, Span<const ptir::Tensor> in,
-                                            Vector<ptir::Tensor>& values) noexcept {
+                                            RunSeed& seed, Span<const ptir::Tensor> in, Vector<ptir::Tensor>& values,
+                                            CutWire& at) noexcept {
   if (const ModeOp* mode = find_mode_op(step.op.view())) {
     ModeCall call{b, in, p.attributes_of(step), step.step_id, training, seed, values};
     mode->expand(call);
+    if (b.failed()) return refused(p, step, in, call.mismatch, b.cause(), at);
     return {};
   }
   const auto results = p.results_of(step);
@@ -78,7 +126,7 @@ namespace detail {
     }
     return b.apply(step.op.view(), in, p.attributes_of(step), types.span(), results.size() != 1);
   }();
-  if (b.failed()) return {};
+  if (b.failed()) return refused(p, step, in, b.mismatch(), b.cause(), at);
   if (given.size() != results.size())
     return fail(Errc::invalid_params, step.op.view(), " has ", results.size(), " results, expected ", given.size());
   for (std::size_t e = 0; e < given.size(); ++e)
@@ -86,13 +134,12 @@ namespace detail {
   return {};
 }
 
-/// Emits every step; `values` holds the feeds and takes all results, in the order of their ordinals, `first_values` the
-/// first id of what each step becomes.
-[[nodiscard]] inline Result<void> emit_steps(const FusedProgram& p, const ValueOrigins& origins, bool training,
-                                             ptir::Builder& b, RunSeed& seed, Vector<ptir::Tensor>& values, CutWire& at,
-                                             Vector<ptir::ValueId>* first_values = nullptr) noexcept {
+/// Emits the steps one after the other; `at.step` is the one that an error is about.
+[[nodiscard]] inline Result<void> emit_each(const FusedProgram& p, const ValueOrigins& origins, bool training,
+                                            ptir::Builder& b, RunSeed& seed, Vector<ptir::Tensor>& values, CutWire& at,
+                                            Vector<ptir::ValueId>* first_values) noexcept {
   Vector<ptir::Tensor> in(p.store.allocator);
-  for (std::size_t s = 0; s < p.steps.size() && !b.failed(); ++s) {
+  for (std::size_t s = 0; s < p.steps.size(); ++s) {
     at.step = s;
     if (first_values != nullptr)
       if (auto r = first_values->push_back(b.next_value()); !r) return r;
@@ -100,8 +147,7 @@ namespace detail {
     for (const ValueId id : p.inputs_of(p.steps[s]))
       if (auto r = in.push_back(values[origins.find(id)->ordinal]); !r) return r;
     const std::size_t before = values.size();
-    if (auto r = emit_step(p, p.steps[s], training, b, seed, in.span(), values); !r) return r;
-    if (b.failed()) break;
+    if (auto r = emit_step(p, p.steps[s], training, b, seed, in.span(), values, at); !r) return r;
     const auto results = p.results_of(p.steps[s]);
     for (std::size_t e = 0; e < results.size(); ++e) {
       const Meta* meta = p.meta_of(results[e]);
@@ -114,36 +160,44 @@ namespace detail {
                   " is of another type than its meta");
     }
   }
-  if (!b.failed()) at.step = CutWire::kNone;
+  at.step = CutWire::kNone;
   return {};
 }
 
-/// Which instructions of the main region its results need: 1 for each of them, by the value's id.
-[[nodiscard]] inline Result<Vector<std::uint8_t>> needed_values(const ptir::Program& program) noexcept {
-  const ptir::Region& main = program.regions[0];
+/// Emits every step; `values` holds the feeds and takes all results, in the order of their ordinals, `first_values` the
+/// first id of what each step becomes, `at` the types of all values.
+[[nodiscard]] inline Result<void> emit_steps(const FusedProgram& p, const ValueOrigins& origins, bool training,
+                                             ptir::Builder& b, RunSeed& seed, Vector<ptir::Tensor>& values, CutWire& at,
+                                             Vector<ptir::ValueId>* first_values = nullptr) noexcept {
+  // A parameter that may not be, or no memory for one.
+  if (b.failed()) return std::unexpected<Error>(b.cause());
+  const auto emitted = emit_each(p, origins, training, b, seed, values, at, first_values);
+  if (auto r = note_types(p, values.span(), at); !r) return r;
+  return emitted;
+}
+
+/// Drops the instructions of the main region that no result needs. Custom calls stay, since whether a backend has their
+/// targets shows only when it is asked.
+[[nodiscard]] inline Result<void> keep_needed(ptir::Program& program) noexcept {
+  ptir::Region& main = program.regions[0];
   ptir::ValueId last = 0;
   for (const ptir::Instruction& i : main.instructions) last = std::max(last, i.id);
   Vector<std::uint8_t> needed(program.allocator);
-  if (auto r = needed.resize(std::size_t{last} + 1); !r) return pass(r);
+  if (auto r = needed.resize(std::size_t{last} + 1); !r) return r;
   // Parameters are marked with the rest, those above the last instruction's id apart.
   const auto mark = [&](const ptir::Operand& operand) {
     if (operand.kind != ptir::Operand::Kind::literal && operand.id <= last) needed[operand.id] = 1;
   };
   for (const ptir::RegionResult& result : main.results) mark(result.operand);
-  for (std::size_t i = main.instructions.size(); i-- > 0;)
-    if (needed[main.instructions[i].id] != 0)
-      for (const ptir::Operand& operand : program.operands_of(main.instructions[i])) mark(operand);
-  return needed;
-}
-
-/// Drops the instructions of the main region that no result needs.
-[[nodiscard]] inline Result<void> keep_needed(ptir::Program& program) noexcept {
-  const auto needed = needed_values(program);
-  if (!needed) return pass(needed);
-  ptir::Region& main = program.regions[0];
+  for (std::size_t i = main.instructions.size(); i-- > 0;) {
+    const ptir::Instruction& instruction = main.instructions[i];
+    if (instruction.opcode == ptir::op_named("custom_call")) needed[instruction.id] = 1;
+    if (needed[instruction.id] == 0) continue;
+    for (const ptir::Operand& operand : program.operands_of(instruction)) mark(operand);
+  }
   std::size_t kept = 0;
   for (const ptir::Instruction& i : main.instructions)
-    if ((*needed)[i.id] != 0) main.instructions[kept++] = i;
+    if (needed[i.id] != 0) main.instructions[kept++] = i;
   return main.instructions.resize(kept);
 }
 
@@ -164,33 +218,28 @@ namespace detail {
                                                        Vector<ptir::ValueId>* first_values = nullptr) noexcept {
   CutWire unasked;
   CutWire& at = cut != nullptr ? *cut : unasked;
-  if (auto r = verify(p, &at); !r) return pass(r);
-  const Allocator& allocator = p.store.allocator;
-  Vector<ptir::TensorType> types(allocator);
-  if (auto r = detail::order_feeds(p, feeds, types, at); !r) return pass(r);
+  if (auto r = detail::bind_feeds(p, feeds, at); !r) return pass(r);
   const auto origins = detail::ValueOrigins::of(p, at);
   if (!origins) return pass(origins);
   auto store = p.store.clone();
   if (!store) return pass(store);
   ptir::Builder b(std::move(*store));
   RunSeed seed;
-  Vector<ptir::Tensor> values(allocator);
-  for (std::size_t f = 0; f < types.size(); ++f)
-    if (auto r = values.push_back(b.parameter(types[f], Name::of("feed", p.feeds[f]))); !r) return pass(r);
+  Vector<ptir::Tensor> values(p.store.allocator);
+  for (const FeedType& feed : at.types)
+    if (auto r = values.push_back(b.parameter(feed.type, Name::of("feed", feed.id))); !r) return pass(r);
   if (auto r = detail::emit_steps(p, *origins, training, b, seed, values, at, first_values); !r) return pass(r);
-  if (!b.failed()) {
-    for (const Output& output : p.outputs) b.result(values[origins->find(output.id)->ordinal]);
-    for (const StateUpdate& update : p.state_out) {
-      const ptir::Tensor& state = values[origins->find(update.state)->ordinal];
-      const ptir::Tensor& value = values[origins->find(update.value)->ordinal];
-      if (!(state.type() == value.type())) {
-        at.value = update.value;
-        at.expected = state.type();
-        at.actual = value.type();
-        return fail(Errc::shape_mismatch, "state ", update.state, " is updated with a value of another type");
-      }
-      b.result(training ? value : state);
+  for (const Output& output : p.outputs) b.result(values[origins->find(output.id)->ordinal]);
+  for (const StateUpdate& update : p.state_out) {
+    const ptir::Tensor& state = values[origins->find(update.state)->ordinal];
+    const ptir::Tensor& value = values[origins->find(update.value)->ordinal];
+    if (!(state.type() == value.type())) {
+      at.value = update.value;
+      at.expected = state.type();
+      at.actual = value.type();
+      return fail(Errc::shape_mismatch, "state ", update.state, " is updated with a value of another type");
     }
+    b.result(training ? value : state);
   }
   auto made = b.finish();
   if (made && !training)

@@ -25,6 +25,15 @@ namespace zrt::inline ZRT_ABI::ir::fused {
 
 using ptir::Json;
 
+/// What was read of a program with a step whose attributes are not in the form, for `append_report`.
+struct BrokenProgram {
+  explicit BrokenProgram(Allocator a = system_allocator()) noexcept : program(a), cut(a) {}
+
+  FusedProgram program;  ///< the steps without the attributes that could not be read
+  CutWire cut;           ///< its step is kNone where it is not a step that broke
+  Error cause{};         ///< the error without the step
+};
+
 namespace detail {
 
 class JsonWriter : ptir::detail::JsonWriter {
@@ -80,12 +89,21 @@ class JsonWriter : ptir::detail::JsonWriter {
 
 class JsonReader : ptir::detail::JsonReader {
  public:
-  explicit JsonReader(const Allocator& allocator) : ptir::detail::JsonReader(allocator), fused_(allocator) {}
+  JsonReader(const Allocator& allocator, BrokenProgram* broken)
+      : ptir::detail::JsonReader(allocator), broken_(broken), fused_(allocator) {}
 
   [[nodiscard]] Result<FusedProgram> run(const Json& json) {
-    if (!fused(json)) return std::unexpected<Error>(error_);
+    const bool read = fused(json);
     fused_.store = std::move(program_);
-    return std::move(fused_);
+    if (read && broken_step_ == CutWire::kNone) return std::move(fused_);
+    if (broken_step_ != CutWire::kNone) error_ = step_error();
+    if (broken_ != nullptr) {
+      broken_->cut.clear();
+      broken_->cut.step = broken_step_;
+      broken_->cause = cause_;
+      broken_->program = std::move(fused_);
+    }
+    return std::unexpected<Error>(error_);
   }
 
  private:
@@ -127,12 +145,32 @@ class JsonReader : ptir::detail::JsonReader {
     }
     return true;
   }
+  /// The first step's error with the step before it.
+  [[nodiscard]] Error step_error() const {
+    const Step& step = fused_.steps[broken_step_];
+    return Error::of(cause_.code(), "step ", step.step_id, " (", step.op.view(), "): ", cause_.text());
+  }
+  /// The attributes of a step. The first that are not in the form are told once the rest is read, with what is
+  /// around the step.
+  void step_attributes(const ptir::OpInfo& op, const Json& json, Step& s) {
+    const auto place = std::exchange(instruction_, -1);
+    Json attrs = Json::object();
+    ptir::Instruction i;
+    const bool read = canonical(op, json, attrs) && attributes(op, attrs, i);
+    instruction_ = place;
+    s.attributes = i.attributes;
+    if (read || broken_step_ != CutWire::kNone) return;
+    broken_step_ = fused_.steps.size();
+    cause_ = error_;
+  }
   bool step(const Json& json) {
     Step s;
     if (!object(json, "a step",
                 {"step_id", "op_name", "input_ids", "attrs", "result_id?", "result_ids?", "mode_sensitive"}) ||
-        !integer(json["step_id"], s.step_id, "a step id") || !named(json["op_name"], "an operation", s.op))
+        !integer(json["step_id"], s.step_id, "a step id"))
       return false;
+    instruction_ = s.step_id;
+    if (!named(json["op_name"], "an operation", s.op)) return false;
     const ptir::OpInfo* op = find_op(s.op.view());
     if (json.contains("result_id") == json.contains("result_ids"))
       return fault(Errc::invalid_file, "a step has either result_id or result_ids");
@@ -146,12 +184,7 @@ class JsonReader : ptir::detail::JsonReader {
     if (!json["mode_sensitive"].is_boolean()) return expected(json["mode_sensitive"], "true or false");
     s.mode_sensitive = json["mode_sensitive"].get<bool>();
     // `verify` tells of an unknown op, with the wires around it.
-    if (op != nullptr) {
-      Json attrs = Json::object();
-      ptir::Instruction i;
-      if (!canonical(*op, json["attrs"], attrs) || !attributes(*op, attrs, i)) return false;
-      s.attributes = i.attributes;
-    }
+    if (op != nullptr) step_attributes(*op, json["attrs"], s);
     return keep(fused_.steps.push_back(s));
   }
   /// A member that is there and says something.
@@ -187,8 +220,10 @@ class JsonReader : ptir::detail::JsonReader {
     if (fused_.version != kVersion)
       return fault(Errc::unsupported_version, "version is ", fused_.version, ", expected ", kVersion);
     if (!id_set(json["feeds"], "feeds", fused_.feeds) || !list(json["steps"], "steps")) return false;
+    std::int64_t place = 0;
     for (const Json& entry : json["steps"]) {
-      ++instruction_;
+      // Until the step's id is known, its place stands for it.
+      instruction_ = place++;
       if (!step(entry)) return false;
     }
     instruction_ = -1;
@@ -228,6 +263,9 @@ class JsonReader : ptir::detail::JsonReader {
     return true;
   }
 
+  BrokenProgram* broken_;
+  std::size_t broken_step_ = CutWire::kNone;
+  Error cause_{};
   FusedProgram fused_;
 };
 
@@ -242,16 +280,18 @@ class JsonReader : ptir::detail::JsonReader {
 /// without its attributes, so that `verify` can tell where it stands.
 ///
 /// Errors: Errc::unsupported_version for any version but kVersion; otherwise step, what was expected and what
-/// was found.
-[[nodiscard]] inline Result<FusedProgram> from_json(const Json& json, Allocator allocator = system_allocator()) {
-  return detail::JsonReader(allocator).run(json);
+/// was found. `broken`, where given, takes what was read all the same.
+[[nodiscard]] inline Result<FusedProgram> from_json(const Json& json, Allocator allocator = system_allocator(),
+                                                    BrokenProgram* broken = nullptr) {
+  return detail::JsonReader(allocator, broken).run(json);
 }
 
 /// Reads a fused program from the text of its JSON form, as ptir::parse_json_text and from_json do.
-[[nodiscard]] inline Result<FusedProgram> parse_json(std::string_view text, Allocator allocator = system_allocator()) {
+[[nodiscard]] inline Result<FusedProgram> parse_json(std::string_view text, Allocator allocator = system_allocator(),
+                                                     BrokenProgram* broken = nullptr) {
   const auto json = ptir::parse_json_text(text);
   if (!json) return pass(json);
-  return from_json(*json, allocator);
+  return from_json(*json, allocator, broken);
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused

@@ -28,6 +28,7 @@ struct ModeCall {
   bool training;
   RunSeed& seed;
   Vector<ptir::Tensor>& out;
+  ptir::Mismatch mismatch{};  ///< the operand that the op refuses, if it does
 
   void give(const ptir::Tensor& x) noexcept {
     if (auto r = out.push_back(x); !r) builder.set(r.error());
@@ -50,8 +51,10 @@ inline void dropout(ModeCall& c) noexcept {
   ptir::Builder& b = c.builder;
   const ptir::Tensor& x = c.in[0];
   const double rate = c.attributes[0].as_real();
-  if (!is_float(x.dtype()))
+  if (!is_float(x.dtype())) {
+    c.mismatch = {0, {}, "a float"};
     return b.set(Error::of(Errc::dtype_mismatch, "dropout: x is ", name(x.dtype()), ", expected a float"));
+  }
   if (!(rate >= 0 && rate <= 1)) return b.set(Error::of(Errc::invalid_params, "dropout: rate is not in [0, 1]"));
   if (!c.training) return c.give(x);
   const std::int64_t stream = c.attributes[2].present() ? c.attributes[2].as_integer() : std::int64_t{c.step_id};
@@ -89,8 +92,10 @@ struct Features {
  private:
   [[nodiscard]] Result<void> read(ModeCall& c, std::string_view name, std::size_t operand) noexcept {
     const DType type = x.dtype();
-    if (type != DType::f32 && type != DType::f64)
+    if (type != DType::f32 && type != DType::f64) {
+      c.mismatch = {operand, {}, "f32 or f64"};
       return fail(Errc::dtype_mismatch, name, ": x is ", zrt::name(type), ", expected f32 or f64");
+    }
     std::int64_t axis = c.attributes[0].as_integer();
     if (axis < -x.rank() || axis >= x.rank())
       return fail(Errc::invalid_params, name, ": feature_axis is ", axis, ", expected an axis of ", x.rank());
@@ -103,9 +108,10 @@ struct Features {
     }
     for (std::size_t i = operand + 1; i < c.in.size(); ++i) {
       ptir::Shape both;
-      if (c.in[i].dtype() != type || !ptir::unify(c.in[i].shape(), features, both))
-        return fail(c.in[i].dtype() == type ? Errc::shape_mismatch : Errc::dtype_mismatch, name, ": operand ", i,
-                    " is not a vector of x's dtype over feature_axis");
+      if (c.in[i].dtype() == type && ptir::unify(c.in[i].shape(), features, both)) continue;
+      c.mismatch = {i, ptir::TensorType{type, features}, {}};
+      return fail(c.in[i].dtype() == type ? Errc::shape_mismatch : Errc::dtype_mismatch, name, ": operand ", i,
+                  " is not a vector of x's dtype over feature_axis");
     }
     return {};
   }
@@ -149,8 +155,10 @@ inline void batch_norm_gradient(ModeCall& c) noexcept {
   ptir::Builder& b = c.builder;
   const Features f(c, "batch_norm_gradient", 1);
   if (b.failed()) return;
-  if (!(c.in[0].type() == f.x.type()))
+  if (!(c.in[0].type() == f.x.type())) {
+    c.mismatch = {0, f.x.type(), {}};
     return b.set(Error::of(Errc::shape_mismatch, "batch_norm_gradient: dy is not of x's type"));
+  }
   ptir::Tensor dy = c.in[0], mean = c.in[3], variance = c.in[4], centred = f.x;
   if (c.training) {
     mean = f.sum(f.x) / f.count();

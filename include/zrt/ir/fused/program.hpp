@@ -46,6 +46,12 @@ struct Meta {
   Name device{};  ///< may be empty
 };
 
+/// The type under which a feed is bound.
+struct FeedType {
+  ValueId id = 0;
+  ptir::TensorType type{};
+};
+
 /// A program without a tape: the feeds are bound, the steps run in order, everything else follows.
 ///
 /// Anyone may fill it; `verify` judges it. Reading members stay inside the pools, as those of a PTIR program.

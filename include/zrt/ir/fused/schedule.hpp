@@ -4,10 +4,35 @@
 
 #include <zrt/ir/fused/verify.hpp>
 
+#include <array>
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
+/// The stream of a dropout: its attribute, or where that is left out the id of its step.
+[[nodiscard]] constexpr Attribute dropout_stream(const Step& step, const Attribute& stream) noexcept {
+  return stream.present() ? stream : Attribute::integer(std::int64_t{step.step_id});
+}
+
+namespace detail {
+
+/// Gives a step another id; a dropout keeps its draws.
+[[nodiscard]] inline Result<void> renumber(FusedProgram& p, Step& step, std::uint32_t id) noexcept {
+  const auto attributes = p.attributes_of(step);
+  if (step.op.view() == "dropout" && step.step_id != id && attributes.size() == 3 && !attributes[2].present()) {
+    const std::array own{attributes[0], attributes[1], dropout_stream(step, attributes[2])};
+    const auto range = p.store.add(p.store.attributes, Span<const Attribute>(own));
+    if (!range) return pass(range);
+    step.attributes = *range;
+  }
+  step.step_id = id;
+  return {};
+}
+
+}  // namespace detail
+
 /// Orders steps that stand in any order: by level (one more than the highest level among the producers of
-/// the inputs; feeds have none), then by step_id, and numbers them anew from 0. The ids of values stay.
+/// the inputs; feeds have none), then by step_id, and numbers them anew from 0. The ids of values stay, and so do draws:
+/// the stream of a dropout that gets another id and has none of its own becomes the id that it had.
 ///
 /// Errors: Errc::duplicate_name for a value with two origins, Errc::dangling_value for an input that nothing
 /// gives or steps that form a cycle.
@@ -77,7 +102,7 @@ namespace zrt::inline ZRT_ABI::ir::fused {
   if (auto r = steps.reserve(p.steps.size()); !r) return r;
   for (const std::uint32_t s : ready) {
     Step step = p.steps[s];
-    step.step_id = static_cast<std::uint32_t>(steps.size());
+    if (auto r = detail::renumber(p, step, static_cast<std::uint32_t>(steps.size())); !r) return r;
     if (auto r = steps.push_back(step); !r) return r;
   }
   p.steps = std::move(steps);

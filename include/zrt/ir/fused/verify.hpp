@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/fused/cut_wire.hpp>
+#include <zrt/ir/ptir/verify.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -128,24 +129,46 @@ inline Result<void> verify_ends(const FusedProgram& p, const ValueOrigins& origi
   return {};
 }
 
-}  // namespace detail
+/// The first step that names `region`, by way of another region where need be, or kNone.
+[[nodiscard]] inline std::size_t step_of_region(const FusedProgram& p, std::size_t region) noexcept {
+  const auto names = [&](Span<const Attribute> attributes) {
+    for (const Attribute& a : attributes)
+      if (a.kind == ptir::AttributeKind::region && a.bits == region) return true;
+    return false;
+  };
+  // Regions that lie within themselves have no step.
+  for (std::size_t depth = 0; depth < p.store.regions.size(); ++depth) {
+    for (std::size_t s = 0; s < p.steps.size(); ++s)
+      if (names(p.attributes_of(p.steps[s]))) return s;
+    std::size_t outer = 0;
+    for (std::size_t r = 1; r < p.store.regions.size() && outer == 0; ++r)
+      for (const ptir::Instruction& i : p.store.regions[r].instructions)
+        if (names(p.store.attributes_of(i))) outer = r;
+    if (outer == 0) break;
+    region = outer;
+  }
+  return CutWire::kNone;
+}
 
-/// Checks all that does not depend on the feeds' types: those are `instantiate`'s.
-///
-/// Errors: Errc::unsupported_version; Errc::duplicate_name for an id with two origins; Errc::dangling_value
-/// for one that is read before it is given, or never is; Errc::unsupported_opcode, Errc::invalid_params and
-/// those of ptir::check_attribute for a step; Errc::invalid_state. `cut`, where given, tells the place.
-[[nodiscard]] inline Result<void> verify(const FusedProgram& p, CutWire* cut = nullptr) noexcept {
-  CutWire unasked;
-  CutWire& at = cut != nullptr ? *cut : unasked;
-  at = {};
+/// The regions as PTIR has them.
+inline Result<void> verify_regions(const FusedProgram& p, CutWire& at) noexcept {
+  for (std::size_t region = 1; region < p.store.regions.size(); ++region)
+    if (auto r = ptir::detail::verify_region(p.store, region); !r) {
+      at.step = step_of_region(p, region);
+      return r;
+    }
+  return ptir::detail::verify_nesting(p.store);
+}
+
+/// `verify`, without forgetting what `at` knows of the feeds.
+[[nodiscard]] inline Result<void> verify_program(const FusedProgram& p, CutWire& at) noexcept {
   if (p.version != kVersion) return fail(Errc::unsupported_version, "version is ", p.version, ", expected ", kVersion);
-  if (auto r = detail::ascending(p.feeds.span(), "feeds"); !r) return r;
-  if (auto r = detail::ascending(p.state_in.span(), "state_in"); !r) return r;
+  if (auto r = ascending(p.feeds.span(), "feeds"); !r) return r;
+  if (auto r = ascending(p.state_in.span(), "state_in"); !r) return r;
   if (!p.store.regions.empty() && (!p.store.regions[0].parameters.empty() || !p.store.regions[0].instructions.empty() ||
                                    !p.store.regions[0].results.empty()))
     return fail(Errc::invalid_argument, "region 0 of a fused program is not empty");
-  const auto origins = detail::ValueOrigins::of(p, at);
+  const auto origins = ValueOrigins::of(p, at);
   if (!origins) return pass(origins);
   for (std::uint32_t s = 0; s < p.steps.size(); ++s) {
     const Step& step = p.steps[s];
@@ -153,17 +176,33 @@ inline Result<void> verify_ends(const FusedProgram& p, const ValueOrigins& origi
     if (s != 0 && p.steps[s - 1].step_id >= step.step_id)
       return fail(Errc::invalid_argument, "step ", step.step_id, " stands after step ", p.steps[s - 1].step_id,
                   ", expected ascending step ids");
-    if (auto r = detail::verify_step(p, step); !r) return r;
+    if (auto r = verify_step(p, step); !r) return r;
     for (const ValueId input : p.inputs_of(step)) {
       const auto* row = origins->find(input);
-      if (row != nullptr && (row->step == detail::ValueOrigins::kFeed || row->step < s)) continue;
+      if (row != nullptr && (row->step == ValueOrigins::kFeed || row->step < s)) continue;
       at.value = input;
       return fail(Errc::dangling_value, "input ", input,
                   row == nullptr ? " is given by nothing" : " is read before it is given");
     }
   }
   at.step = CutWire::kNone;
-  return detail::verify_ends(p, *origins, at);
+  if (auto r = verify_regions(p, at); !r) return r;
+  return verify_ends(p, *origins, at);
+}
+
+}  // namespace detail
+
+/// Checks all that does not depend on the feeds' types: those are `instantiate`'s.
+///
+/// Errors: Errc::unsupported_version; Errc::duplicate_name for an id with two origins; Errc::dangling_value
+/// for one that is read before it is given, or never is; Errc::unsupported_opcode, Errc::invalid_params and
+/// those of ptir::check_attribute for a step; Errc::invalid_state; those of ptir::verify for a region, with the step
+/// that names it. `cut`, where given, tells the place.
+[[nodiscard]] inline Result<void> verify(const FusedProgram& p, CutWire* cut = nullptr) noexcept {
+  CutWire unasked;
+  CutWire& at = cut != nullptr ? *cut : unasked;
+  at.clear();
+  return detail::verify_program(p, at);
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused

@@ -436,13 +436,14 @@ class Builder {
   [[nodiscard]] const Allocator& allocator() const noexcept { return program_.allocator; }
 
   /// Records an error as if a call had met it; the first one counts.
-  void set(const Error& error) noexcept {
-    if (!failed_) error_ = error;
-    failed_ = true;
-  }
+  void set(const Error& error) noexcept { set(error, error); }
   [[nodiscard]] bool failed() const noexcept { return failed_; }
   /// The first error, meaningful once `failed`.
   [[nodiscard]] const Error& error() const noexcept { return error_; }
+  /// The first error without the place where the program under construction has it.
+  [[nodiscard]] const Error& cause() const noexcept { return cause_; }
+  /// The operand that the first error is about, where an op's type rule refused one.
+  [[nodiscard]] const Mismatch& mismatch() const noexcept { return mismatch_; }
 
   /// Gives the program away, verified, or returns the first error.
   [[nodiscard]] Result<Program> finish() noexcept {
@@ -456,6 +457,13 @@ class Builder {
 
   template <class T> [[nodiscard]] static Span<const std::byte> bytes_of(const T& value) noexcept {
     return as_bytes(Span(&value, 1));
+  }
+  void set(const Error& error, const Error& cause) noexcept {
+    if (!failed_) {
+      error_ = error;
+      cause_ = cause;
+    }
+    failed_ = true;
   }
   template <class T> void keep(const Result<T>& r) noexcept {
     if (!r) set(r.error());
@@ -539,9 +547,9 @@ class Builder {
     i.operands = kept(program_.add(program_.operands, refs.span()));
     i.attributes = kept(program_.add(program_.attributes, attributes));
     if (failed_) return nothing();
-    const auto inferred = infer(program_, i, types.span());
+    const auto inferred = infer(program_, i, types.span(), &mismatch_);
     if (!inferred) {
-      set(detail::located(inferred.error(), region_, &i, current().instructions.size()));
+      set(detail::located(inferred.error(), region_, &i, current().instructions.size()), inferred.error());
       return nothing();
     }
     i.output = {inferred->tuple, kept(program_.add(program_.types, inferred->elements.span()))};
@@ -602,6 +610,8 @@ class Builder {
   Region lost_{program_.allocator};  ///< what goes in after the memory for a region was missing
   bool failed_ = false;
   Error error_{};
+  Error cause_{};
+  Mismatch mismatch_{};
 };
 
 inline Tensor Results::operator[](std::size_t index) const noexcept {

@@ -196,9 +196,10 @@ static_assert(every_op_has_its_rule(), "type rules stand in the order of the ope
 ///
 /// Checks the operand count, the attributes and everything that the specification demands of types.
 /// What a dynamic extent leaves open is left to the step. Errors name the op, the operand or
-/// attribute, what was expected and what was found.
+/// attribute, what was expected and what was found; `mismatch`, where given, takes an operand that is refused.
 [[nodiscard]] inline Result<InferredType> infer(const Program& program, const Instruction& instruction,
-                                                Span<const TensorType> operands) noexcept {
+                                                Span<const TensorType> operands,
+                                                Mismatch* mismatch = nullptr) noexcept {
   const OpInfo* op = find_op(instruction.opcode);
   if (op == nullptr)
     return fail(Errc::unsupported_opcode, "opcode ", unsigned{number(instruction.opcode)},
@@ -216,6 +217,7 @@ static_assert(every_op_has_its_rule(), "type rules stand in the order of the ope
     if (auto r = check_attribute(program, *op, f, attributes[f]); !r) return pass(r);
   InferredType result{false, Vector<TensorType>(program.allocator)};
   RuleCall call{program, *op, operands, attributes, instruction.output, result.elements};
+  call.mismatch = mismatch;
   const auto index = static_cast<std::size_t>(number(instruction.opcode) - kFirstOp);
   if (auto r = detail::kTypeRules[index].infer(call); !r) return pass(r);
   result.tuple = call.tuple;

@@ -16,9 +16,20 @@
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
+/// What became of the main region's instructions.
+struct LowerTrace {
+  explicit LowerTrace(Allocator a = system_allocator()) noexcept : first_nodes(a) {}
+
+  /// For each instruction that was begun the number of nodes before it, and, once all of them are lowered, one entry
+  /// more with the number of all.
+  Vector<std::uint32_t> first_nodes;
+  Error cause{};  ///< the error without the place in the main region, where there was one
+};
+
 /// How a program becomes a graph.
 struct LowerOptions {
   std::uint64_t trip_limit = ops::WhileLoopParams{}.trip_limit;  ///< of every while_loop
+  LowerTrace* trace = nullptr;                                   ///< where given, takes what became of instructions
 };
 
 /// A lowered program has at most this many instructions, those of a region once for each call of it.
@@ -80,8 +91,10 @@ class ProgramLowerer {
     }
     for (std::size_t n = 0; n < region.instructions.size(); ++n) {
       const Instruction& i = region.instructions[n];
+      if (auto r = trace(scope); !r) return pass(r);
       if (auto r = lower_instruction(scope, i); !r) return at(r.error(), index, &i, n);
     }
+    if (auto r = trace(scope); !r) return pass(r);
     for (std::size_t i = 0; i < region.results.size(); ++i) {
       const Operand& operand = region.results[i].operand;
       const auto value = value_of(scope, operand);
@@ -118,7 +131,14 @@ class ProgramLowerer {
   [[nodiscard]] std::unexpected<Error> at(const Error& error, ptir::RegionId region, const Instruction* i,
                                           std::size_t n) noexcept {
     if (std::exchange(located_, true)) return std::unexpected<Error>(error);
-    return std::unexpected<Error>(located(error, region, i, n));
+    const Error there = located(error, region, i, n);
+    if (options_.trace != nullptr) options_.trace->cause = region == 0 ? error : there;
+    return std::unexpected<Error>(there);
+  }
+  /// Notes how many nodes there are before the next instruction of the main region.
+  [[nodiscard]] Result<void> trace(const Scope& scope) noexcept {
+    if (options_.trace == nullptr || scope.index != 0) return {};
+    return options_.trace->first_nodes.push_back(static_cast<std::uint32_t>(scope.builder.graph().nodes.size()));
   }
   [[nodiscard]] static Name port_name(const Name& name, ValueId id) noexcept {
     return name.view().empty() ? Name::of("%", unsigned{id}) : name;

@@ -24,6 +24,15 @@ inline Error& append_type(Error& error, const Program& program, const TensorType
   return error.append(']');
 }
 
+/// An operand that a type rule refuses, and what it must be: a type, or words where several are right.
+struct Mismatch {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::size_t operand = kNone;
+  std::optional<TensorType> expected{};
+  Name wanted{};
+};
+
 /// The argument of a type rule: one instruction whose attributes are those of its op, over operands
 /// whose types are well formed. A rule fills `out`, and `tuple` where several values leave.
 struct RuleCall {
@@ -34,6 +43,7 @@ struct RuleCall {
   const ValueType& declared;
   Vector<TensorType>& out;
   bool tuple = false;
+  Mismatch* mismatch = nullptr;  ///< where given, takes what the rule refuses
 
   [[nodiscard]] bool has(std::size_t field) const noexcept { return attributes[field].present(); }
   [[nodiscard]] std::int64_t integer(std::size_t field) const noexcept { return attributes[field].as_integer(); }
@@ -68,11 +78,17 @@ struct RuleCall {
     if (op.repeats && operand + 1 >= op.operand_names) error.append(' ').append(operand);
     append_type(error.append(" is "), program, in[operand]).append(", expected ");
     (error.append(expected), ...);
+    if (mismatch != nullptr) {
+      Error words;
+      (words.append(expected), ...);
+      *mismatch = {operand, {}, words.text()};
+    }
     return std::unexpected<Error>(error);
   }
   /// The same, expecting the type of another operand.
   [[nodiscard]] std::unexpected<Error> differs(Errc code, std::size_t operand, std::size_t from) const noexcept {
     Error error = wrong(code, operand).error();
+    if (mismatch != nullptr) mismatch->expected = in[from];
     return std::unexpected<Error>(append_type(error, program, in[from]));
   }
 };

@@ -7,6 +7,7 @@
 #include <zrt/plan/c/module.hpp>
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/conversion.hpp>
+#include <zrt/plan/fused_origins.hpp>
 
 namespace zrt::inline ZRT_ABI::plan::c {
 
@@ -23,16 +24,49 @@ namespace detail {
 /// their target.
 [[nodiscard]] inline Result<CompiledPlan> plan_for_c(const ir::ptir::Program& program,
                                                      Span<const ir::ptir::Shape> shapes, const Options& options,
-                                                     bool optimise) noexcept {
+                                                     bool optimise, ProgramOrigins* origins = nullptr) noexcept {
   static constexpr ir::Ops kOps = ir::Ops::of<ops::Catalog>();
-  auto graph = ir::ptir::lower(program, shapes, *kOps.table, options.lower);
+  ir::ptir::LowerOptions lower = options.lower;
+  if (origins != nullptr) lower.trace = &origins->nodes;
+  auto graph = ir::ptir::lower(program, shapes, *kOps.table, lower);
   if (!graph) return pass(graph);
   if (optimise)
     if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::Evaluations<ops::Catalog>::table()}); !r) return pass(r);
   OpSet claims = kClaims;
   claims.insert(ops::CustomCall::opcode);
-  return compile(*graph, kOps, claims);
+  auto compiled = compile(*graph, kOps, claims);
+  if (compiled && origins != nullptr && !optimise)
+    if (auto r = origins->follow(*graph, *kOps.table, *compiled, Ordering::program); !r) return pass(r);
+  return compiled;
 }
+
+/// A fused program in one mode as a plan, with the step that an error of it is about.
+class FusedMode {
+ public:
+  FusedMode(const ir::fused::FusedProgram& program, ir::fused::CutWire& cut) noexcept
+      : program_(program), cut_(cut), in_mode_(program.store.allocator), origins_(program.store.allocator) {}
+
+  [[nodiscard]] Result<CompiledPlan> plan(Span<const ir::fused::FeedType> feeds, bool training,
+                                          const Options& options) noexcept {
+    auto in_mode = ir::fused::instantiate(program_, feeds, training, &cut_, &origins_.first_values);
+    cut_.backend = "c";
+    if (!in_mode) return pass(in_mode);
+    in_mode_ = std::move(*in_mode);
+    Vector<ir::ptir::Shape> shapes(program_.store.allocator);
+    for (const auto& parameter : in_mode_.regions[0].parameters)
+      if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);
+    auto made = plan_for_c(in_mode_, shapes.span(), options, false, &origins_.program);
+    if (!made) return std::unexpected<Error>(told(made.error()));
+    return made;
+  }
+  [[nodiscard]] Error told(const Error& error) noexcept { return at_step(program_, in_mode_, origins_, error, cut_); }
+
+ private:
+  const ir::fused::FusedProgram& program_;
+  ir::fused::CutWire& cut_;
+  ir::ptir::Program in_mode_;
+  FusedOrigins origins_;
+};
 
 }  // namespace detail
 
@@ -56,19 +90,19 @@ namespace detail {
                                               const ir::fused::FusedProgram& program,
                                               Span<const ir::fused::FeedType> feeds, const Options& options = {},
                                               ir::fused::CutWire* cut = nullptr) noexcept {
-  const auto plan_of = [&](bool training) -> Result<CompiledPlan> {
-    const auto in_mode = ir::fused::instantiate(program, feeds, training, cut);
-    if (!in_mode) return pass(in_mode);
-    Vector<ir::ptir::Shape> shapes(program.store.allocator);
-    for (const auto& parameter : in_mode->regions[0].parameters)
-      if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);
-    return detail::plan_for_c(*in_mode, shapes.span(), options, false);
-  };
-  const auto evaluation = plan_of(false);
-  if (!evaluation) return pass(evaluation);
-  const auto training = plan_of(true);
-  if (!training) return pass(training);
-  return module.add(name, evaluation->plan, training->plan);
+  ir::fused::CutWire unasked(program.store.allocator);
+  ir::fused::CutWire& at = cut != nullptr ? *cut : unasked;
+  detail::FusedMode evaluation(program, at), training(program, at);
+  const auto quiet = evaluation.plan(feeds, false, options);
+  if (!quiet) return pass(quiet);
+  const auto learning = training.plan(feeds, true, options);
+  if (!learning) return pass(learning);
+  auto added = module.add(name, quiet->plan, learning->plan);
+  if (added) return added;
+  // Which of the two it was shows when one is written alone.
+  Module probe(program.store.allocator);
+  const bool in_evaluation = !probe.add(name, quiet->plan);
+  return std::unexpected<Error>((in_evaluation ? evaluation : training).told(added.error()));
 }
 
 /// A file with `program` as its one function.

@@ -89,6 +89,7 @@ class PlanText {
       const OpRow& row = *table_[number(insn.opcode)];
       if (insn.opcode == ops::Constant::opcode || is_view(plan_, insn, row, layout_.mapping)) continue;
       write(i, insn, row);
+      if (context_.w.failed()) context_.w.at_instruction(static_cast<std::uint32_t>(i), number(insn.opcode));
     }
   }
 

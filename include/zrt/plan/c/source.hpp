@@ -114,6 +114,10 @@ class Source {
     if (error_) error_ = std::unexpected<Error>(error);
   }
   [[nodiscard]] bool failed() const noexcept { return !error_; }
+  /// Says of the error that there is which instruction it is about; who calls last knows best.
+  void at_instruction(std::uint32_t index, std::uint8_t opcode) noexcept {
+    error_.error().at_instruction(index, opcode);
+  }
   /// The text; the source is empty afterwards.
   [[nodiscard]] Result<String> finish() noexcept {
     if (!error_) return pass(error_);
