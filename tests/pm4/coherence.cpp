@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <pm4/isa_interpreter.hpp>
 #include <pm4/scaled_add.hpp>
 
@@ -302,6 +303,70 @@ TEST(Coherence, DispatchesAtOnceKeepToTheirOwnWords) {
   EXPECT_EQ(run(kMiddle + kCount * 4), "");
   const std::string found = run(kMiddle + kCount * 4 - 4);
   EXPECT_TRUE(holds(found, "dispatch 2 writes 0x40009c while dispatch 1 may still write there")) << found;
+}
+
+/// Dispatch 1 reads `middle` and writes `out`; what follows has no CS_PARTIAL_FLUSH before it unless `flushed`.
+std::string behind_a_reader(bool flushed, const std::function<Words(Machine<Gfx1201>&)>& what) {
+  Machine<Gfx1201> m;
+  m.arguments(0, kOut, kMiddle, kIn);
+  Words first = m.dispatch(0);
+  if (!flushed) first.resize(first.size() - 2);
+  return m.run(join(m.barrier(), first, what(m), m.fence()));
+}
+
+TEST(Coherence, NobodyWritesWhatADispatchThatMayStillRunReads) {
+  const auto second = [](std::uint64_t out, std::uint64_t in) {
+    return [=](Machine<Gfx1201>& m) {
+      m.arguments(1, out, in, kIn);
+      return m.dispatch(1);
+    };
+  };
+  const std::string missing = " there: CS_PARTIAL_FLUSH is missing between them";
+  const auto over = second(kMiddle, kIn);
+  EXPECT_EQ(behind_a_reader(true, over), "");
+  EXPECT_TRUE(
+      holds(behind_a_reader(false, over), "dispatch 2 writes 0x400000 while dispatch 1 may still read" + missing))
+      << behind_a_reader(false, over);
+  // What it reads itself hides no other reader; words beside are free.
+  for (const bool flushed : {true, false}) {
+    const auto in_place = [&](Machine<Gfx1201>& m) {
+      Words words = second(kMiddle, kMiddle)(m);
+      if (!flushed) words.resize(words.size() - 2);
+      return words;
+    };
+    EXPECT_TRUE(holds(behind_a_reader(false, in_place), "dispatch 1 may still read" + missing)) << flushed;
+  }
+  EXPECT_EQ(behind_a_reader(false, second(kMiddle + kCount * 4, kIn)), "");
+  EXPECT_TRUE(holds(behind_a_reader(false, second(kMiddle + kCount * 4 - 4, kIn)), "dispatch 2 writes 0x40009c while"));
+
+  constexpr std::array<std::uint32_t, 1> data{7};
+  const auto write = [&](std::uint64_t at) {
+    return [=](Machine<Gfx1201>& m) { return m.words([&](auto& w) { w.add(WriteData{at, data}); }); };
+  };
+  EXPECT_EQ(behind_a_reader(true, write(kMiddle + 8)), "");
+  EXPECT_EQ(behind_a_reader(false, write(kMiddle + 8)),
+            "WRITE_DATA writes 0x400008 while dispatch 1 may still read" + missing);
+  EXPECT_EQ(behind_a_reader(false, write(kMiddle + kCount * 4)), "");
+  const auto copy = [](Machine<Gfx1201>& m) { return m.words([](auto& w) { w.add(CopyMemory{kIn, kMiddle}); }); };
+  EXPECT_TRUE(holds(behind_a_reader(false, copy), "COPY_DATA writes 0x400000 while dispatch 1 may still read"));
+  const auto release = [](Machine<Gfx1201>& m) { return m.words([](auto& w) { write_fence(w, kMiddle, 1); }); };
+  EXPECT_EQ(behind_a_reader(false, release), "") << "it waits for the end of all dispatches";
+}
+
+TEST(Coherence, AReaderHasEndedOnceAReleaseBehindItIsWaitedFor) {
+  const auto run = [](bool second_reads) {
+    return behind_a_reader(false, [=](Machine<Gfx1201>& m) {
+      // The second reader of the words runs behind the release.
+      m.arguments(1, kOut + 1024, second_reads ? kMiddle : kIn, kIn);
+      Words second = m.dispatch(1);
+      second.resize(second.size() - 2);
+      constexpr std::array<std::uint32_t, 1> data{7};
+      return join(m.fence(), second, m.words([](auto& w) { w.add(WaitMemory64{.address = kFence, .reference = 1}); }),
+                  m.words([&](auto& w) { w.add(WriteData{kMiddle + 8, data}); }));
+    });
+  };
+  EXPECT_EQ(run(false), "");
+  EXPECT_TRUE(holds(run(true), "WRITE_DATA writes 0x400008 while dispatch 2 may still read")) << run(true);
 }
 
 TEST(Coherence, AReleaseThatKeepsTheL2ReleasesNothing) {

@@ -248,7 +248,8 @@ TEST(CommandProcessor, WithoutMasksFromTheStartNeedsThemSet) {
     for (const std::size_t engines : {0u, 1u, 2u, 3u}) {
       AddressSpace none;
       CommandProcessor queue(none, *target);
-      queue.require_masks(2);
+      queue.set_engines(2);
+      queue.require_masks();
       Words packets(256);
       const auto write = [&]<class Target>(PacketWriter<Target> writer) {
         const std::array<std::uint32_t, 3> masks{0xffffffff, 0xffff, 1};

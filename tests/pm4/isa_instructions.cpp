@@ -2,13 +2,17 @@
 // tests/pm4/isa_instructions.cpp: instructions as LLVM assembles them, with results that Python computed.
 //
 // The cases are tests/data/pm4/isa_cases.txt, written by tests/tools/pm4_isa_cases.py.
+#include <zrt/backend/pm4/kernel_file/reader.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <pm4/isa_interpreter.hpp>
+#include <pm4/stream_cases.hpp>
 #include <set>
 #include <sstream>
 
@@ -190,6 +194,43 @@ TEST(IsaInstructions, BothHalvesOfAWave64HaveTheResult) {
     ++checked;
   }
   EXPECT_GT(checked, 400u);
+}
+
+/// The kernels of a target, each to its last instruction, behind which padding alone stands: how many instructions they
+/// name, of which docs/rdna-interpreter.md tells.
+void decode_kernels(const std::string& target, Isa isa, std::size_t least) {
+  std::set<std::string> names;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ZRT_SOURCE_DIR "/kernels/" + target)) {
+    if (entry.path().extension() != ".zrt") continue;
+    const std::string name = entry.path().filename().string();
+    const auto bytes = zrt::test::file_bytes(entry.path().string());
+    const auto kernel = zrt::pm4::KernelFile::open(bytes);
+    ASSERT_TRUE(kernel) << name;
+    std::vector<std::uint32_t> words(kernel->code().size() / 4);
+    std::memcpy(words.data(), kernel->code().data(), words.size() * 4);
+    for (std::size_t at = 0; at < words.size();) {
+      unsigned size = 0;
+      const std::string text = zrt::test::disassembled(std::span(words).subspan(at), isa, size);
+      ASSERT_FALSE(text.starts_with(".long")) << target << '/' << name << ", word " << at << ": " << text;
+      at += size;
+      // Both halves of a dual instruction.
+      for (std::size_t half = 0; half != std::string::npos && half < text.size();) {
+        names.insert(text.substr(half, text.find(' ', half) - half));
+        half = text.find(":: ", half);
+        if (half != std::string::npos) half += 3;
+      }
+    }
+    ++files;
+  }
+  EXPECT_GE(files, 30u) << target;
+  EXPECT_GE(names.size(), least) << target;
+}
+
+TEST(IsaKernels, AreDecodedToTheirEnd) {
+  decode_kernels("gfx1201", Isa::gfx12, 180);
+  decode_kernels("gfx1100", Isa::gfx11, 180);
+  decode_kernels("gfx1151", Isa::gfx11, 180);
 }
 
 /// v_add_nc_i32, v_mad_i32_i24 and v_pk_add_u16: saturation of integers is not modelled, and never left out in silence.

@@ -59,6 +59,9 @@ Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
 
 std::string disassembled(const std::vector<std::uint32_t>& words, Isa isa) {
   unsigned size = 0;
+  return disassembled(words, isa, size);
+}
+std::string disassembled(Span<const std::uint32_t> words, Isa isa, unsigned& size) {
   return std::string(disassemble(words, {isa, false}, size).view());
 }
 

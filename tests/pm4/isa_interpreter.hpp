@@ -37,5 +37,7 @@ inline constexpr std::uint32_t kSnippetScratchBytes = 4096;
 
 /// The first instruction of `words` as text.
 [[nodiscard]] std::string disassembled(const std::vector<std::uint32_t>& words, pm4::emulator::Isa isa);
+/// The same, and how many words it has.
+[[nodiscard]] std::string disassembled(Span<const std::uint32_t> words, pm4::emulator::Isa isa, unsigned& size);
 
 }  // namespace zrt::test

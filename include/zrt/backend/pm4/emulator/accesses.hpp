@@ -62,6 +62,11 @@ enum class Segment : u8 { flat, global, scratch, local };
   w.unordered = true;
   return false;
 }
+/// The same for a vector access of either kind.
+[[nodiscard]] inline bool is_ordered(Wave& w, const Region& region, u64 address, u64 bytes, bool store) noexcept {
+  return store ? is_write_ordered(w, region, address, bytes)
+               : is_read_ordered(w, region, address, bytes, Cache::vector);
+}
 
 /// The addresses of all lanes, in one pass: where they lie, and what of them follows each other.
 struct AddressSpread {

@@ -2,6 +2,7 @@
 // zrt/backend/pm4/emulator/coherence.hpp: what the packets of a queue let its dispatches and the host see.
 #pragma once
 
+#include <zrt/backend/pm4/emulator/read_stamps.hpp>
 #include <zrt/backend/pm4/emulator/write_stamps.hpp>
 #include <zrt/backend/pm4/target.hpp>
 #include <zrt/core/mutex.hpp>
@@ -26,8 +27,8 @@ struct EmptiedCaches {
 /// A dispatch sees what an earlier one wrote after CS_PARTIAL_FLUSH (or a wait for a RELEASE_MEM behind it) and then an
 /// ACQUIRE_MEM that empties the cache it reads through; what a packet or the host wrote, after such an ACQUIRE_MEM, and
 /// what the host wrote into video memory, with the host data path flushed before and the L2 emptied. The host sees what
-/// RELEASE_MEM with GL2_WB has written back. One ledger is one queue's; what it does not follow: writes over what an
-/// earlier dispatch still reads, scratch, and the waves of one dispatch among themselves.
+/// RELEASE_MEM with GL2_WB has written back. What a dispatch reads nobody writes before it has ended. One ledger is one
+/// queue's; what it does not follow: scratch, and the waves of one dispatch among themselves.
 class Coherence {
  public:
   Coherence(Generation generation, const Allocator& allocator) noexcept
@@ -93,11 +94,23 @@ class Coherence {
                                           std::string_view packet) const noexcept {
     return check_fetched(memory.find(address, bytes), address, bytes, packet);
   }
-  /// A packet writes memory, or only the L2. Errors: an earlier dispatch may still write there, out_of_memory.
+  /// A packet is about to write beside the dispatches that run. Errors: one of them may still write or read there.
+  [[nodiscard]] Result<void> packet_overwrites(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
+                                               std::string_view packet) const noexcept {
+    const Region* const region = memory.find(address, bytes);
+    if (auto r = check_finished(region, address, bytes, packet, " writes "); !r) return r;
+    if (region == nullptr || region->id >= regions_.size()) return {};
+    const Followed& f = regions_[region->id];
+    if (f.stamps.serial() != region->serial || f.newest_read <= completed_) return {};
+    for (std::uint64_t at = address; at < address + bytes; at += 4)
+      if (const std::uint32_t reader = f.reads.last_but(0, (at - region->address) / 4); reader > completed_)
+        return still_used(packet, " writes ", at, reader, "read");
+    return {};
+  }
+  /// A packet writes memory, or only the L2. Errors: out_of_memory.
   [[nodiscard]] Result<void> packet_writes(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
                                            std::string_view packet, bool into_l2) noexcept {
     const Region* const region = memory.find(address, bytes);
-    if (auto r = check_finished(region, address, bytes, packet, " writes "); !r) return r;
     RegionStamps* const stamps = find(region);
     if (stamps == nullptr) return {};
     if (auto r = next_moment(); !r) return r;
@@ -112,20 +125,33 @@ class Coherence {
 
   // --- a dispatch ---
 
-  /// The dispatch of that number, from 1, begins. Errors: out_of_memory.
-  [[nodiscard]] Result<void> begin_dispatch(const AddressSpace& memory, std::uint64_t number) noexcept {
+  /// The dispatch of that number, from 1, begins. Where the next packet but registers does not wait for its end, what it
+  /// reads is kept. Errors: out_of_memory.
+  [[nodiscard]] Result<void> begin_dispatch(const AddressSpace& memory, std::uint64_t number,
+                                            bool is_flushed_next) noexcept {
     if (auto r = next_moment(); !r) return r;
     if (auto r = adopt(memory); !r) return r;
     recent_[now_ % recent_.size()] = {now_, number};
     running_ = WriteStamp(Writer::dispatch, now_);
     for (Followed& f : regions_) {
       f.written = 0;
-      f.racy = f.stamps.newest(Writer::dispatch) > completed_;
+      f.racy = f.stamps.newest(Writer::dispatch) > completed_ || f.newest_read > completed_;
+      f.keeps_reads = false;
       f.suspect = 0;
       for (unsigned cache = 0; cache < kCaches; ++cache)
         for (unsigned writer = 0; writer < kWriters; ++writer)
           if (f.stamps.newest(static_cast<Writer>(writer)) > visible_[cache][writer])
             f.suspect = static_cast<std::uint8_t>(f.suspect | 1u << cache);
+    }
+    if (is_flushed_next) return {};
+    for (const Region& region : memory.regions()) {
+      // The GPU writes no others.
+      if (!allows(region.permission, Permission::write)) continue;
+      Followed& f = regions_[region.id];
+      if (auto r = f.reads.make_words((region.bytes.size() + 3) / 4, allocator_); !r) return r;
+      f.keeps_reads = true;
+      f.newest_read = now_;
+      f.suspect = (1u << kCaches) - 1;
     }
     return {};
   }
@@ -140,10 +166,10 @@ class Coherence {
   [[nodiscard]] bool suspects(const Region& region, Cache cache) const noexcept {
     return region.id < regions_.size() && (regions_[region.id].suspect >> static_cast<unsigned>(cache) & 1u) != 0;
   }
-  /// The running dispatch reads. Errors: Errc::spec_violation, which names both writer and reader, the address, and the
+  /// The running dispatch reads, of which it is kept what nothing waits for. Errors: Errc::spec_violation, which names both writer and reader, the address, and the
   /// packet that is missing between them.
   [[nodiscard]] Result<void> check_read(const Region& region, std::uint64_t address, std::uint64_t bytes,
-                                        Cache cache) const noexcept {
+                                        Cache cache) noexcept {
     if (!suspects(region, cache)) return {};
     const auto& visible = visible_[static_cast<unsigned>(cache)];
     const std::uint64_t first = (address - region.address) / 4;
@@ -153,9 +179,10 @@ class Coherence {
       if (stamp.moment() <= visible[static_cast<unsigned>(stamp.writer())] || stamp == running_) continue;
       return stale(stamp, region.address + word * 4, cache);
     }
+    if (Followed& f = regions_[region.id]; f.keeps_reads) f.reads.put(first, end - first, now_);
     return {};
   }
-  /// The running dispatch writes. Errors: an earlier one may still write there; out_of_memory.
+  /// The running dispatch writes. Errors: an earlier one may still write or read there; out_of_memory.
   [[nodiscard]] Result<void> note_write(const Region& region, std::uint64_t address, std::uint64_t bytes) noexcept {
     if (region.id >= regions_.size()) return {};
     Followed& f = regions_[region.id];
@@ -169,10 +196,12 @@ class Coherence {
     if (f.racy) [[unlikely]] {
       for (std::uint64_t word = first; word < first + count; ++word) {
         const WriteStamp stamp = f.stamps.at(word);
-        if (is_finished(stamp) || stamp == running_) continue;
-        return fail(Errc::spec_violation, "dispatch ", number_of(now_), " writes ",
-                    hex(region.address + word * 4).view(), " while dispatch ", number_of(stamp.moment()),
-                    " may still write there: CS_PARTIAL_FLUSH is missing between them");
+        const std::uint32_t reader = f.reads.last_but(now_, word);
+        const bool is_written = !is_finished(stamp) && stamp != running_;
+        if (!is_written && reader <= completed_) continue;
+        auto error = Error::of(Errc::spec_violation, "dispatch ", number_of(now_));
+        return still_used(error.text(), " writes ", region.address + word * 4, is_written ? stamp.moment() : reader,
+                          is_written ? "write" : "read");
       }
     }
     f.stamps.put(first, count, running_);
@@ -202,7 +231,10 @@ class Coherence {
     RegionStamps stamps{};
     std::uint8_t written = 0;  ///< by the running dispatch
     std::uint8_t suspect = 0;  ///< a bit for each cache through which the running dispatch may see too little
-    bool racy = false;         ///< an earlier dispatch may still write here
+    bool racy = false;         ///< an earlier dispatch may still write or read here
+    bool keeps_reads = false;  ///< of the running dispatch
+    std::uint32_t newest_read = 0;
+    ReadStamps reads{};
   };
   struct Released {
     std::uint64_t address = 0;
@@ -231,9 +263,12 @@ class Coherence {
   [[nodiscard]] Result<void> adopt(const AddressSpace& memory) noexcept {
     if (regions_.size() < memory.ids())
       if (auto r = regions_.resize(memory.ids()); !r) return r;
-    for (const Region& region : memory.regions())
-      if (regions_[region.id].stamps.serial() != region.serial)
-        regions_[region.id].stamps.adopt(region, host_stamp(region));
+    for (const Region& region : memory.regions()) {
+      Followed& f = regions_[region.id];
+      if (f.stamps.serial() == region.serial) continue;
+      f = {};
+      f.stamps.adopt(region, host_stamp(region));
+    }
     return {};
   }
   [[nodiscard]] RegionStamps* find(const Region* region) noexcept {
@@ -252,8 +287,7 @@ class Coherence {
     for (std::uint64_t at = address; at < address + bytes; at += 4) {
       const WriteStamp stamp = stamps.at((at - region->address) / 4);
       if (is_finished(stamp)) continue;
-      return fail(Errc::spec_violation, packet, does, hex(at).view(), " while dispatch ", number_of(stamp.moment()),
-                  " may still write there: CS_PARTIAL_FLUSH is missing between them");
+      return still_used(packet, does, at, stamp.moment(), "write");
     }
     return {};
   }
@@ -270,6 +304,13 @@ class Coherence {
                   " is missing between them");
     }
     return {};
+  }
+  /// `who` `does` something there while the dispatch of that moment may still do what it does.
+  [[nodiscard]] ZRT_NOINLINE std::unexpected<Error> still_used(std::string_view who, std::string_view does,
+                                                               std::uint64_t address, std::uint32_t moment,
+                                                               std::string_view use) const noexcept {
+    return fail(Errc::spec_violation, who, does, hex(address).view(), " while dispatch ", number_of(moment),
+                " may still ", use, " there: CS_PARTIAL_FLUSH is missing between them");
   }
   /// The number of the dispatch at that moment; 0 where that is long ago.
   [[nodiscard]] std::uint64_t number_of(std::uint32_t moment) const noexcept {

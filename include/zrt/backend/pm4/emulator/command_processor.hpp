@@ -89,8 +89,8 @@ class CommandProcessor {
   void set_engines(std::uint32_t engines) noexcept { state_.set_engines(engines); }
   /// From now on indirect buffers must say, or must not say, that they inherit the queue's address space.
   void require_inheritance(bool inherits) noexcept { inherits_ = inherits; }
-  /// The queue starts without masks of compute units, on a card of so many shader engines; see ComputeState.
-  void require_masks(std::uint32_t engines) noexcept { state_.require_masks(engines); }
+  /// The queue starts without masks of compute units; see ComputeState.
+  void require_masks() noexcept { state_.require_masks(); }
   /// From now on vector accesses of kernels must be aligned, which the hardware asks of none; see alignment_of().
   void require_alignment() noexcept { any_address_ = false; }
   /// The next RELEASE_MEM does nothing, as if the chip had lost it.
@@ -115,6 +115,7 @@ class CommandProcessor {
     while (!waiting_ && !reader.done()) {
       const auto packet = reader.next();
       if (!packet) return pass(packet);
+      behind_ = ring.subspan(reader.offset());
       if (auto r = execute(*packet, Place::ring, dispatch); !r) return pass(r);
       // An indirect buffer is left where it waits; the ring's own wait is read again.
       if (waiting_ && packet->kind != &kIndirectBuffer) break;
@@ -130,6 +131,7 @@ class CommandProcessor {
       const auto packet = reader.next();
       if (!packet) return pass(packet);
       const std::size_t next = buffer_at_ + reader.offset();
+      behind_ = buffer_.span().subspan(next);
       if (packet->kind == &kIndirectBuffer) {
         if (packet->get("CHAIN") == 0)
           return fail(Errc::unimplemented, "an indirect buffer inside another is not modelled");
@@ -176,8 +178,7 @@ class CommandProcessor {
     if (kind == &kWriteData) return write_data(packet);
     if (kind == &kCopyData) return copy_data(packet);
     if (kind == &kAcquireMem) return acquire(packet);
-    if (kind == &kEventWrite && packet.get("EVENT_TYPE") == named_value(fields::kEventType, "CS_PARTIAL_FLUSH"))
-      coherence_.flush();
+    if (is_partial_flush(packet)) coherence_.flush();
     if (kind == &kPredExec) return fail(Errc::unimplemented, "PRED_EXEC is for chips of several dies");
     if (kind == &kProtectedFenceSignal) ++counters_.progress_signals;
     return {};
@@ -189,7 +190,7 @@ class CommandProcessor {
     if (!described) return pass(described);
     ++counters_.dispatches;
     if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return {};
-    if (auto r = coherence_.begin_dispatch(memory_, counters_.dispatches); !r) return r;
+    if (auto r = coherence_.begin_dispatch(memory_, counters_.dispatches, is_flushed_next()); !r) return r;
     described->coherence = &coherence_;
     described->any_address = any_address_;
     described->fault = &fault_.access;
@@ -198,6 +199,22 @@ class CommandProcessor {
     fault_.dispatch = 0;
     coherence_.end_dispatch();
     return {};
+  }
+
+  /// Whether CS_PARTIAL_FLUSH follows the packet before anything that starts or writes.
+  [[nodiscard]] bool is_flushed_next() const noexcept {
+    PacketReader reader(behind_, generation_);
+    while (!reader.done()) {
+      const auto packet = reader.next();
+      if (!packet) return false;
+      if (is_partial_flush(*packet)) return true;
+      if (packet->kind != &kSetShReg && packet->kind != &kAcquireMem && packet->kind != &kNop) return false;
+    }
+    return false;
+  }
+  [[nodiscard]] static bool is_partial_flush(const PacketView& packet) noexcept {
+    return packet.kind == &kEventWrite &&
+           packet.get("EVENT_TYPE") == named_value(fields::kEventType, "CS_PARTIAL_FLUSH");
   }
 
   Result<void> acquire(const PacketView& packet) noexcept {
@@ -314,6 +331,9 @@ class CommandProcessor {
                                    std::uint64_t bytes) noexcept {
     const auto at = memory_.at(address, bytes, Permission::write, &fault_.access);
     if (!at) return pass(at);
+    // What RELEASE_MEM writes it writes behind the end of every dispatch.
+    if (packet.kind != &kReleaseMem)
+      if (auto r = coherence_.packet_overwrites(memory_, address, bytes, packet.kind->name); !r) return r;
     const bool into_l2 = packet.get("DST_SEL") == (packet.kind == &kReleaseMem ? 1 : 2);
     if (auto r = coherence_.packet_writes(memory_, address, bytes, packet.kind->name, into_l2); !r) return r;
     if (bytes == 8)
@@ -333,6 +353,7 @@ class CommandProcessor {
   // The indirect buffer that is being executed, and how far.
   Vector<std::uint32_t> buffer_;
   std::size_t buffer_at_ = 0;
+  Span<const std::uint32_t> behind_{};  ///< the packet that is being executed
   bool waiting_ = false;
   bool loses_fence_ = false;
   bool any_address_ = true;

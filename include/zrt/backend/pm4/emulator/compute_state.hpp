@@ -19,10 +19,10 @@ class ComputeState {
   }
 
   /// How many shader engines the card has; 1 where nobody says.
-  void set_engines(std::uint32_t engines) noexcept { card_engines_ = engines; }
+  void set_engines(std::uint32_t engines) noexcept { engines_ = engines; }
   /// From now on a dispatch needs the masks of compute units of every engine that the generation has registers for: some
   /// unit of each of the card's, and none of the others.
-  void require_masks(std::uint32_t engines) noexcept { engines_ = engines; }
+  void require_masks() noexcept { needs_masks_ = true; }
 
   /// The dispatch of a DISPATCH_DIRECT or DISPATCH_INDIRECT with that grid.
   ///
@@ -87,7 +87,7 @@ class ComputeState {
   [[nodiscard]] Result<void> check_masks(const PacketView& packet) const noexcept {
     std::uint32_t engine = 0;
     for (const MaskRow& row : kMaskRows) {
-      if (engines_ == 0 || !holds(row.defined, generation_)) continue;
+      if (!needs_masks_ || !holds(row.defined, generation_)) continue;
       for (std::uint16_t i = 0; i < row.count; ++i, ++engine) {
         const auto offset = static_cast<std::uint16_t>(row.offset + i);
         if (!known_[offset]) return unset(packet, offset);
@@ -102,7 +102,7 @@ class ComputeState {
   [[nodiscard]] Result<void> check_units(const PacketView& packet) const noexcept {
     std::uint32_t engine = 0;
     for (const MaskRow& row : kMaskRows)
-      for (std::uint16_t i = 0; i < row.count && engine < card_engines_; ++i, ++engine)
+      for (std::uint16_t i = 0; i < row.count && engine < engines_; ++i, ++engine)
         if (const std::size_t offset = row.offset + std::size_t{i}; !known_[offset] || values_[offset] != 0) return {};
     return fail(Errc::invalid_packet, packet.kind->name, " has masks that leave none of the card's compute units");
   }
@@ -125,7 +125,7 @@ class ComputeState {
       return fail(Errc::invalid_packet, "COMPUTE_TMPRING_SIZE has scratch for ", waves,
                   " waves of a shader engine, a workgroup has ", in_group);
     const std::uint64_t room = region->bytes.size() - (d.scratch_base - region->address);
-    d.scratch_bytes = waves * d.scratch_wave_bytes * card_engines_;
+    d.scratch_bytes = waves * d.scratch_wave_bytes * engines_;
     if (d.scratch_bytes > room)
       return fail(Errc::spec_violation, "scratch of ", d.scratch_bytes, " bytes at ",
                   std::string_view(Hex(d.scratch_base)), ", ", room, " are mapped there");
@@ -133,8 +133,8 @@ class ComputeState {
   }
 
   Generation generation_;
-  std::uint32_t card_engines_ = 1;
-  std::uint32_t engines_ = 0;  ///< 0: the queue has its masks from the start
+  std::uint32_t engines_ = 1;
+  bool needs_masks_ = false;  ///< else the queue has its masks from the start
   std::array<std::uint32_t, kShCount> values_{};
   std::array<bool, kShCount> known_{};
 };

@@ -70,9 +70,7 @@ struct Addresses {
   }
   const Region* region = region_of(w, address, bytes, wanted);
   if (region == nullptr) return false;
-  if (!(store ? is_write_ordered(w, *region, address, bytes)
-              : is_read_ordered(w, *region, address, bytes, Cache::vector)))
-    return false;
+  if (!is_ordered(w, *region, address, bytes, store)) return false;
   std::byte* at = region->bytes.data() + (address - region->address);
   store ? std::memcpy(at, data, bytes) : std::memcpy(data, at, bytes);
   meter.lane(region, address);
@@ -143,12 +141,11 @@ template <Segment kSegment>
   } else {
     const Region* region = region_of(w, low, reach + bytes, store ? Permission::write : Permission::read);
     if (region == nullptr) return {};
-    if (Coherence* const coherence = w.group->coherence; coherence != nullptr) {
-      // What needs a look at each word is left to each lane.
+    if (const Coherence* const coherence = w.group->coherence;
+        coherence != nullptr && (store || coherence->suspects(*region, Cache::vector))) {
+      // What lies apart is left to each lane.
       const bool packed = u64{static_cast<u32>(std::popcount(active))} * bytes == reach + bytes;
-      if (store ? !packed || !is_write_ordered(w, *region, low, reach + bytes)
-                : coherence->suspects(*region, Cache::vector))
-        return {};
+      if (!packed || !is_ordered(w, *region, low, reach + bytes, store)) return {};
     }
     TrafficMeter meter(w, bytes, store);
     if (active == ~u32{0})
@@ -204,9 +201,7 @@ template <Segment kSegment>
     if (address % alignment_of(w, kSegment, bytes) != 0) return {};
     const Region* region = region_of(w, address, span, store ? Permission::write : Permission::read);
     if (region == nullptr) return {};
-    if (w.group->coherence != nullptr &&
-        (store ? !is_write_ordered(w, *region, address, span) : w.group->coherence->suspects(*region, Cache::vector)))
-      return {};
+    if (!is_ordered(w, *region, address, span, store)) return {};
     if (region->id < w.group->counters->regions.size()) {
       RegionTraffic& t = w.group->counters->regions[region->id];
       (store ? t.bytes_written : t.bytes_read) += span;

@@ -34,7 +34,7 @@ class UserQueues : public QueueSet {
                                                              .inherits_vmid = true},
                                                             doorbell, {c.queue_va, c.wptr_va, c.rptr_va, eop_});
     if (queue == nullptr) return refuse_(ENOMEM, "USERQ: the model has no memory, or there are too many queues");
-    queue->ring.processor().require_masks(card_.shader_engines);
+    queue->ring.processor().require_masks();
     out = {.queue_id = queue->ring.id()};
     return 0;
   }
