@@ -106,6 +106,28 @@ TEST_P(IsaPrograms, AtomicsOfAllThreadsCount) {
   EXPECT_EQ(counters->waves, 400u);
 }
 
+TEST_P(IsaPrograms, GridsEnd) {
+  const auto run = [](std::uint64_t limit, const ThreadHook& threads = {}) {
+    Machine m("count", GetParam());
+    m.dispatch.groups = {100, 1, 1};
+    m.dispatch.grid_limit = limit;
+    return m.run(threads);
+  };
+  const auto whole = run(Dispatch{}.grid_limit);
+  ASSERT_TRUE(whole) << whole.error().text();
+  const std::uint64_t spent = whole->wave_instructions + whole->waves * 256;
+  EXPECT_TRUE(run(spent));
+  zrt::test::TwoWorkers workers;
+  for (const ThreadHook& threads : {ThreadHook{}, workers.hook()}) {
+    const auto cut = run(spent - 1, threads);
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().code(), Errc::limit_exceeded);
+    EXPECT_EQ(cut.error().text(), "the grid of 100 x 1 x 1 workgroups has not ended after " +
+                                      std::to_string(spent - 1) +
+                                      " instructions, 256 for each start of a wave among them");
+  }
+}
+
 TEST_P(IsaPrograms, CallsReturn) {
   Machine m("call", GetParam());
   m.dispatch.threads = {32, 1, 1};

@@ -29,6 +29,7 @@ struct Dispatch {
   u64 scratch_bytes = 0;                 ///< all of it
   u32 scratch_wave_bytes = 0;            ///< WAVESIZE of TMPRING_SIZE, in bytes
   u64 instruction_limit = u64{1} << 28;  ///< instructions of one wave, against endless loops
+  u64 grid_limit = u64{1} << 32;         ///< instructions of all waves, against endless grids; a start counts as 256
   bool any_address = true;               ///< vector accesses need no alignment: SH_MEM_CONFIG as the drivers set it
   Coherence* coherence = nullptr;        ///< of the queue that starts it; alone it sees all of memory
   AccessFault* fault = nullptr;          ///< where to tell of an access that ends it

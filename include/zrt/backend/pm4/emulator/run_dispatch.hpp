@@ -89,6 +89,8 @@ class DispatchRun {
   }
 
  private:
+  static constexpr u64 kStart = 256;  ///< about what it costs to fill a wave's registers, in instructions
+
   /// What one worker needs to run workgroups, one after the other.
   struct Bench {
     Vector<Wave> waves;
@@ -155,7 +157,16 @@ class DispatchRun {
     return failed_;
   }
 
-  [[nodiscard]] Result<void> run_group(Bench& b, u64 number, u32 worker_index) const noexcept {
+  [[nodiscard]] bool has_room_for(u64 instructions) noexcept {
+    return spent_.fetch_add(instructions, MemoryOrder::relaxed) + instructions <= d_.grid_limit;
+  }
+  [[nodiscard]] Error too_long() const noexcept {
+    return Error::of(Errc::limit_exceeded, "the grid of ", d_.groups[0], " x ", d_.groups[1], " x ", d_.groups[2],
+                     " workgroups has not ended after ", d_.grid_limit, " instructions, ", kStart,
+                     " for each start of a wave among them");
+  }
+
+  [[nodiscard]] Result<void> run_group(Bench& b, u64 number, u32 worker_index) noexcept {
     Workgroup g;
     g.id = {static_cast<u32>(number % d_.groups[0]), static_cast<u32>(number / d_.groups[0] % d_.groups[1]),
             static_cast<u32>(number / d_.groups[0] / d_.groups[1])};
@@ -169,6 +180,7 @@ class DispatchRun {
     g.isa = d_.isa;
     g.waves = shape_.waves;
     ++b.counters.workgroups;
+    if (!has_room_for(u64{shape_.waves} * kStart)) return std::unexpected<Error>(too_long());
     for (u32 i = 0; i < shape_.waves; ++i) start_wave(b, g, i, worker_index * shape_.waves + i);
     // Waves take turns: each runs to its end, to a barrier, or for a while.
     constexpr u64 kSlice = 1u << 16;
@@ -186,6 +198,7 @@ class DispatchRun {
             name_neighbours(w.error, w, program_.slots(), {d_.isa, d_.wave64});
           return std::unexpected<Error>(w.error);
         }
+        if (!has_room_for(w.instructions - before)) return std::unexpected<Error>(too_long());
         w.waiting = flow == Flow::barrier;
         if (flow != Flow::end) continue;
         w.ended = true;
@@ -249,6 +262,7 @@ class DispatchRun {
   const LaneKernels kernels_ = lane_kernels();
   const u64 total_;
   Atomic<u64> next_{0};
+  Atomic<u64> spent_{0};  ///< of the grid's limit
   Mutex mutex_{};
   u64 failed_ = ~u64{0};
   Error error_{};
