@@ -33,6 +33,12 @@ std::vector<std::string> tiers() {
   return names;
 }
 
+std::vector<std::string> modelled_kernels() {
+  std::vector<std::string> names;
+  for (const zrt::pm4::emulator::KernelVersion& kernel : zrt::pm4::emulator::kKernels) names.emplace_back(kernel.name);
+  return names;
+}
+
 std::optional<zrt::pm4::Tier> forced_tier(const CardChoice& choice) {
   for (const TierSpelling& known : kTierSpellings)
     if (known.spelling == choice.tier) return known.tier;

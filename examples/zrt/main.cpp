@@ -321,7 +321,7 @@ void add_pm4_run(CLI::App& app, Pm4RunOptions& o) {
 void add_pm4_card(CLI::App& app, Pm4CardOptions& o) {
   add_device(app, o.card);
   app.add_option("--kernel", o.card.kernel, "Linux of a modelled card")
-      ->check(CLI::IsMember({"6.8", "6.12", "6.16"}))
+      ->check(CLI::IsMember(modelled_kernels()))
       ->capture_default_str();
 }
 void add_pm4_tier(CLI::App& app, Pm4CardOptions& o) {

@@ -87,6 +87,8 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 
 /// The ways to a card's queues, as the command line spells them.
 [[nodiscard]] std::vector<std::string> tiers();
+/// The kernels that a modelled card can have: 6.12 and the like.
+[[nodiscard]] std::vector<std::string> modelled_kernels();
 
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);

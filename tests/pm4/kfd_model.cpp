@@ -3,7 +3,8 @@
 // test-set: smoke
 #include <gtest/gtest.h>
 
-#include <pm4/kfd_machine.hpp>
+#include <algorithm>
+#include <pm4/listing_os.hpp>
 
 namespace kfd_model_test {
 namespace {
@@ -128,6 +129,35 @@ TEST(KfdModel, TakesTheSaveAreaThatTheTopologyTells) {
     const auto transport = KfdTransport::open(*device, kSmallRing);
     EXPECT_EQ(transport.has_value(), tells) << os.refusal();
     EXPECT_EQ(os.refusal().find("save area of 1921024 bytes") == std::string_view::npos, tells) << os.refusal();
+  }
+}
+
+using Listing = zrt::test::ListingOs<zrt::test::Kfd>;
+
+/// Of gfx1151 a kernel that tells no sizes wants one of two; no other card is tried twice.
+TEST(KfdModel, TriesTheOtherSaveAreaOfGfx1151Once) {
+  const struct {
+    const TargetFacts* target;
+    emulator::KernelVersion kernel;
+    std::uint32_t units, areas;
+    bool opens;
+  } cases[] = {{&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 40, 1, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 4, 2, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 40, 2, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_16, 40, 1, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 41, 2, false},
+               {&kTargetFacts<Gfx1100>, emulator::kLinux6_12, 41, 1, false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.target->name) + ' ' + std::string(c.kernel.name) + ' ' + std::to_string(c.units));
+    Listing os({.target = c.target, .compute_units = c.units, .kernel = c.kernel});
+    {
+      const auto device = kfd::Device<Listing>::open(os);
+      ASSERT_TRUE(device);
+      const auto transport = kfd::Transport<Listing>::open(*device, kSmallRing);
+      EXPECT_EQ(transport.has_value(), c.opens) << os.refusal();
+    }
+    EXPECT_EQ(std::ranges::count(os.calls, "CREATE_QUEUE"), c.areas);
+    EXPECT_TRUE(os.live().none());
   }
 }
 
@@ -352,28 +382,13 @@ TEST(KfdModel, KnowsItsCallsAlone) {
   EXPECT_EQ(os.close(file), -EBADF);
 }
 
-/// The machine, with a list of the calls that were made, and of memory what was asked for.
-class ListingOs : public EmulatedOs {
- public:
-  using EmulatedOs::EmulatedOs;
-  SystemValue ioctl(int file, std::uint32_t request, void* argument) noexcept {
-    std::string& call = calls.emplace_back(kfd::call_name(request));
-    if (request == kfd::kAllocMemory)
-      call += ' ' + std::string(Hex(static_cast<const kfd::AllocMemory*>(argument)->flags));
-    return EmulatedOs::ioctl(file, request, argument);
-  }
-  std::vector<std::string> take() { return std::exchange(calls, {}); }
-
-  std::vector<std::string> calls;
-};
-
 TEST(KfdModel, MakesEachCallThatAQueueNeeds) {
   using List = std::vector<std::string>;
-  ListingOs os;
-  auto device = kfd::Device<ListingOs>::open(os);
+  Listing os;
+  auto device = kfd::Device<Listing>::open(os);
   ASSERT_TRUE(device);
   EXPECT_EQ(os.take(), (List{"GET_VERSION", "ACQUIRE_VM", "RUNTIME_ENABLE"}));
-  using Memory = kfd::Memory<ListingOs>;
+  using Memory = kfd::Memory<Listing>;
   // VRAM 1, GTT 2, COHERENT and UNCACHED 0x06000000, NO_SUBSTITUTE 0x10000000, PUBLIC 0x20000000, EXECUTABLE 0x40000000,
   // WRITABLE 0x80000000.
   const struct {
@@ -395,16 +410,17 @@ TEST(KfdModel, MakesEachCallThatAQueueNeeds) {
     for (const std::string& call : {"ALLOC_MEMORY_OF_GPU " + flags, std::string("MAP_MEMORY_TO_GPU")})
       opening.push_back(call);
   };
-  // Ring and write pointer, read pointer and fence, EOP buffer and save area, event page.
-  for (const char* const flags :
-       {"0x16000002", "0x16000002", "0x96000002", "0x96000002", "0x90000001", "0x90000001", "0x96000002"})
+  // Ring and write pointer, read pointer and fence, EOP buffer, event page.
+  for (const char* const flags : {"0x16000002", "0x16000002", "0x96000002", "0x96000002", "0x90000001", "0x96000002"})
     memory(flags);
-  opening.insert(opening.end(), {"CREATE_EVENT", "CREATE_EVENT", "CREATE_EVENT", "CREATE_QUEUE"});
+  opening.insert(opening.end(), 3, "CREATE_EVENT");
+  memory("0x90000001");  // the save area
+  opening.push_back("CREATE_QUEUE");
   closing = {"DESTROY_QUEUE"};
   for (int i = 0; i < 6; ++i) closing.insert(closing.end(), {"UNMAP_MEMORY_FROM_GPU", "FREE_MEMORY_OF_GPU"});
   closing.insert(closing.end(), 3, "DESTROY_EVENT");
   {
-    const auto transport = kfd::Transport<ListingOs>::open(*device, kSmallRing);
+    const auto transport = kfd::Transport<Listing>::open(*device, kSmallRing);
     ASSERT_TRUE(transport) << text(transport);
     EXPECT_EQ(os.take(), opening);
   }

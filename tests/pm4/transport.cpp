@@ -199,8 +199,9 @@ TYPED_TEST(Transports, TakeWhatTheRingHoldsAndSayWhenItStaysFull) {
   while ((fence = q.transport->submit(words_of(PartialFlush{})))) ++submitted;
   EXPECT_EQ(submitted, (kRingDwords - 7 - kFenceDwords) / (2 + kFenceDwords));
   EXPECT_EQ(fence.error().code(), Errc::limit_exceeded);
-  EXPECT_NE(text(fence).find(", next WAIT_REG_MEM RELEASE_MEM EVENT_WRITE RELEASE_MEM"), std::string::npos)
-      << text(fence);
+  const std::string next =
+      ", next WAIT_REG_MEM " + std::string(Hex(q.page->address())) + " RELEASE_MEM EVENT_WRITE RELEASE_MEM";
+  EXPECT_NE(text(fence).find(next), std::string::npos) << text(fence);
   EXPECT_EQ(text(q.transport->submit(words_of(PartialFlush{}))), text(fence));
   q.open();
   EXPECT_EQ(q.run(words_of(PartialFlush{})), "");
@@ -220,11 +221,29 @@ TYPED_TEST(Transports, TellWhereAQueueHangs) {
   const std::string end = std::to_string(good + 15);
   EXPECT_EQ(text(waited), std::string(TypeParam::first_queue) + ": no fence " + end + " in 5 ms, written " + end +
                               ", read " + std::to_string(good % kRingDwords) + " of 1024, passed " +
-                              std::to_string(good) + ", next WAIT_REG_MEM RELEASE_MEM");
+                              std::to_string(good) + ", next WAIT_REG_MEM " + std::string(Hex(q.page->address())) +
+                              " RELEASE_MEM");
   EXPECT_EQ(q.os.queues().stopped(), "") << "a wait is no fault of the stream";
   const auto later = q.transport->submit(words_of(PartialFlush{}));
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().text(), waited.error().text());
+}
+
+TYPED_TEST(Transports, TellWhatTheModelComplainsOfAndWhereTheQueueStands) {
+  SmallQueue<TypeParam> q;
+  const std::uint64_t good = q.position();
+  const auto fence = q.transport->submit(words_of(WriteWaitRegister{0x1234, 0x1235}));
+  ASSERT_TRUE(fence);
+  const auto waited = q.transport->wait(*fence, 5'000'000);
+  ASSERT_FALSE(waited);
+  const std::string end = std::to_string(good + 15), said = text(waited);
+  EXPECT_NE(said.find(": no fence " + end + " in 5 ms, written " + end + ", read " +
+                      std::to_string(good % kRingDwords) + " of 1024, passed " + std::to_string(good) + ": "),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find(std::string(q.os.complaint()) + ", next WAIT_REG_MEM 0x00001234 RELEASE_MEM"), std::string::npos)
+      << said;
+  EXPECT_NE(q.os.complaint(), "");
 }
 
 /// The kernel takes the event page before it makes the event, and keeps it where that fails.

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <pm4/queue_machine.hpp>
+#include <pm4/listing_os.hpp>
 
 namespace umq_model_test {
 namespace {
@@ -95,6 +95,58 @@ TEST(UmqModel, RefusesAQueueWithOneFieldWrong) {
     EXPECT_EQ(call(os, *device, umq::kUserQueue, free), ENOENT);
   }
   EXPECT_TRUE(os.live().none());
+}
+
+/// Of a buffer that is mapped, and of one that goes.
+std::vector<std::string> mapped(const std::string& create, const std::string& flags, bool seen_by_host) {
+  std::vector<std::string> calls{"GEM_CREATE " + create};
+  if (create.starts_with("0x4")) calls.insert(calls.begin(), "INFO 0x19");  // how much video memory is left
+  if (seen_by_host) calls.push_back("GEM_MMAP");
+  for (const std::string& call : {std::string("SYNCOBJ_CREATE"), "GEM_VA map " + flags,
+                                  std::string("SYNCOBJ_TIMELINE_WAIT"), std::string("SYNCOBJ_DESTROY")})
+    calls.push_back(call);
+  return calls;
+}
+const std::vector<std::string> kGone{"GEM_VA unmap", "GEM_CLOSE"};
+template <class... Lists> std::vector<std::string> join(const Lists&... lists) {
+  std::vector<std::string> all;
+  (all.insert(all.end(), lists.begin(), lists.end()), ...);
+  return all;
+}
+
+TEST(UmqModel, MakesEachCallThatAQueueNeeds) {
+  using List = std::vector<std::string>;
+  using Os = zrt::test::ListingOs<Umq>;
+  Os os(kCard);
+  const auto device = umq::Device<Os>::open(os);
+  ASSERT_TRUE(device) << text(device);
+  EXPECT_EQ(os.take(), (List{"VERSION", "INFO 0x2", "INFO 0x16", "INFO 0x24"}));
+  // Queries HW_IP_INFO 2, DEV_INFO 0x16, UQ_FW_AREAS 0x24, MEMORY 0x19, VRAM_LOST_COUNTER 0x1f, GPUVM_FAULT 0x23; domains
+  // GTT 2, VRAM 4, DOORBELL 0x40; flags CPU_ACCESS_REQUIRED 1 and NO_CPU_ACCESS 2; mapped READ 2, WRITE 4, EXECUTE 8,
+  // memory type UC 0x80.
+  const struct {
+    Heap heap;
+    Access access;
+    std::string_view create, flags;
+  } memories[] = {{Heap::device_local, Access::read_write, "0x4 0x2", "0x6"},
+                  {Heap::bar, Access::execute, "0x4 0x1", "0xa"},
+                  {Heap::bar, Access::read, "0x4 0x1", "0x2"},
+                  {Heap::host_visible, Access::read, "0x2 0x0", "0x82"},
+                  {Heap::host_visible, Access::read_write, "0x2 0x0", "0x86"}};
+  for (const auto& m : memories) {
+    ASSERT_TRUE(umq::Memory<Os>::allocate(*device, m.heap, 4096, m.access));
+    EXPECT_EQ(os.take(),
+              join(mapped(std::string(m.create), std::string(m.flags), m.heap != Heap::device_local), kGone));
+  }
+  const List read = mapped("0x2 0x0", "0x82", true), written = mapped("0x2 0x0", "0x86", true);
+  {
+    const auto transport = umq::Transport<Os>::open(*device, kSmallRing);
+    ASSERT_TRUE(transport) << text(transport);
+    // What was lost before, ring and write pointer, read pointer and fence, the EOP buffer past the caches, doorbells.
+    EXPECT_EQ(os.take(), join(List{"INFO 0x1f", "INFO 0x23"}, read, read, written, written,
+                              mapped("0x4 0x2", "0x86", false), List{"GEM_CREATE 0x40 0x0", "GEM_MMAP", "USERQ 0x1"}));
+  }
+  EXPECT_EQ(os.take(), join(List{"USERQ 0x2", "GEM_CLOSE"}, kGone, kGone, kGone, kGone, kGone));
 }
 
 TEST(UmqModel, MapsWhatSomebodyWaitedFor) {

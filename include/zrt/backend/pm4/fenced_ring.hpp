@@ -2,11 +2,11 @@
 // zrt/backend/pm4/fenced_ring.hpp: submissions to a ring, each with a fence behind it, and the waiting for them.
 #pragma once
 
-#include <zrt/backend/pm4/decode.hpp>
 #include <zrt/backend/pm4/dispatch.hpp>
 #include <zrt/backend/pm4/heap.hpp>
 #include <zrt/backend/pm4/os.hpp>
 #include <zrt/backend/pm4/ring.hpp>
+#include <zrt/backend/pm4/time_out.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -130,9 +130,6 @@ template <OperatingSystem Os, class Losses> class FencedRing {
  private:
   // Rare enough that a wait of usual length makes no system call, and soon enough for a person.
   static constexpr std::uint64_t kAskAfter = 100'000'000;
-  // Of an error's text: what a program says in front, and what may follow a name.
-  static constexpr std::size_t kRoomInFront = 81, kTimes = 6;
-  static constexpr std::string_view kEllipsis = " ...";
 
   [[nodiscard]] FixedStream<kFenceDwords> fence_packet(std::uint64_t value) const noexcept {
     return words_of(ReleaseMem{.address = parts_.fence_address, .value = value});
@@ -155,40 +152,18 @@ template <OperatingSystem Os, class Losses> class FencedRing {
     return written;
   }
   [[nodiscard]] Result<void> timed_out(std::uint64_t fence, std::uint64_t timeout) const noexcept {
+    RingState state{.queue = parts_.queue,
+                    .fence = fence,
+                    .timeout = timeout,
+                    .written = parts_.ring.published(),
+                    .read = __atomic_load_n(parts_.read_pointer, __ATOMIC_ACQUIRE),
+                    .size = parts_.ring.size(),
+                    .passed = last_passed()};
     // The device model knows why, which no card tells.
-    if constexpr (requires { os_->complaint(); })
-      if (const std::string_view why = os_->complaint(); !why.empty())
-        return fail(Errc::limit_exceeded, "queue ", parts_.queue, ": no fence ", fence, " in ", timeout / 1'000'000,
-                    " ms: ", why);
-    // What the queue reports is modulo the ring, and late.
-    const std::uint64_t read = __atomic_load_n(parts_.read_pointer, __ATOMIC_ACQUIRE);
-    auto error = Error::of(Errc::limit_exceeded, "queue ", parts_.queue, ": no fence ", fence, " in ",
-                           timeout / 1'000'000, " ms, written ", parts_.ring.published(), ", read ", read, " of ",
-                           parts_.ring.size(), ", passed ", last_passed(), ", next");
-    // A packet in a row of equals is named once.
-    std::string_view row{};
-    std::uint32_t times = 0;
-    bool cut = false;
-    const auto put = [&] {
-      if (times == 0 || cut) return;
-      const std::size_t needed = 1 + row.size() + (times > 1 ? kTimes : 0) + kEllipsis.size();
-      cut = error.text().size() + needed > Error::kTextCapacity - kRoomInFront;
-      if (cut) error.append(kEllipsis);
-      if (!cut) error.append(' ').append(row);
-      if (times > 1 && !cut) error.append(" x").append(times);
-    };
-    for_each_pending([&]<class Found>(const Found& found) {
-      std::string_view name = "(unreadable)";
-      if constexpr (std::is_same_v<Found, PacketView>) name = found.kind->name;
-      if (name != row) {
-        put();
-        row = name;
-        times = 0;
-      }
-      ++times;
-    });
-    put();
-    return std::unexpected<Error>(error);
+    if constexpr (requires { os_->complaint(); }) state.complaint = os_->complaint();
+    TimeOut error(state);
+    for_each_pending(error);
+    return std::unexpected<Error>(error.finish());
   }
 
   Os* os_;

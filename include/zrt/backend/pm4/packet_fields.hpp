@@ -169,7 +169,7 @@ inline constexpr auto kAcquireMem = std::to_array<Field>({
 });
 inline constexpr auto kSetShReg = std::to_array<Field>({
     {"OFFSET", 1, 0, 16},
-    {"VMID_SHIFT", 1, 23, 5},
+    {.name = "VMID_SHIFT", .dword = 1, .low = 23, .bits = 5, .values = kZero},  // it acts with INDEX 1
     {.name = "INDEX", .dword = 1, .low = 28, .bits = 4, .values = kZero},
 });
 inline constexpr auto kSetUconfigReg = std::to_array<Field>({{"OFFSET", 1, 0, 16}});

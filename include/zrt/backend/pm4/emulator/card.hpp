@@ -17,11 +17,14 @@ struct KernelVersion {
   std::uint32_t drm_minor = 0;    ///< of the amdgpu driver, 3.N
   bool user_queues = false;       ///< USERQ, and the long form of GEM_VA
   bool tells_eop_size = false;    ///< UQ_FW_AREAS for compute
+  bool large_gfx1151 = false;     ///< its save area has room for larger register files
 };
 inline constexpr KernelVersion kLinux6_8{"6.8", 14, false, false, 0, 56, false};
 inline constexpr KernelVersion kLinux6_12{"6.12", 17, true, false, 0, 59, false};
 inline constexpr KernelVersion kLinux6_16{"6.16", 17, true, true, 1024, 64, true};
-inline constexpr auto kKernels = std::to_array<KernelVersion>({kLinux6_8, kLinux6_12, kLinux6_16});
+/// As distributions have it: of the sizes of save areas it tells nothing.
+inline constexpr KernelVersion kLinux6_17{"6.17", 17, true, false, 1024, 64, true, false, true};
+inline constexpr auto kKernels = std::to_array<KernelVersion>({kLinux6_8, kLinux6_12, kLinux6_16, kLinux6_17});
 
 /// The save area of a queue, as a kernel compares it. Worked out by hand from kfd_queue.c, the mapping with the
 /// debugger's part: what a transport computes is held against other numbers than its own.
@@ -31,6 +34,7 @@ struct SaveArea {
   std::uint32_t ctl_stack_bytes = 0;
   std::uint32_t save_bytes = 0;
   std::uint64_t mapping_bytes = 0;
+  bool large_gfx1151 = false;  ///< of such kernels
 };
 inline constexpr auto kSaveAreas = std::to_array<SaveArea>({
     {120001, 4, 0x1000, 0x1d5000, 0x1d6000},
@@ -40,6 +44,8 @@ inline constexpr auto kSaveAreas = std::to_array<SaveArea>({
     {120001, 64, 0x7000, 0x1d47000, 0x1d57000},  // RX 9070 XT
     {120000, 32, 0x4000, 0xea4000, 0xeac000},    // RX 9060 XT
     {110501, 40, 0x4000, 0xd4c000, 0xd56000},
+    {110501, 4, 0x1000, 0x1d5000, 0x1d6000, true},
+    {110501, 40, 0x4000, 0x124c000, 0x1256000, true},
     {110000, 96, 0xa000, 0x2bea000, 0x2c02000},  // RX 7900 XTX
 });
 
@@ -62,8 +68,11 @@ struct Card {
   /// What the kernel compares; nothing for a card that kSaveAreas lacks.
   [[nodiscard]] constexpr SaveArea save_area() const noexcept {
     if (other_save_area.save_bytes != 0) return other_save_area;
+    const std::uint32_t version = kfd::target_version(*target);
+    const bool large = kernel.large_gfx1151 && version == 110501;
     for (const SaveArea& area : kSaveAreas)
-      if (area.gfx_target_version == kfd::target_version(*target) && area.compute_units == compute_units) return area;
+      if (area.gfx_target_version == version && area.compute_units == compute_units && area.large_gfx1151 == large)
+        return area;
     return {};
   }
   [[nodiscard]] constexpr kfd::Node node() const noexcept {

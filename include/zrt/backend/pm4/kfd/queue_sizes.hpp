@@ -28,19 +28,30 @@ struct ContextSave {
   std::uint64_t mapping_bytes = 0;    ///< what must be mapped at its address, exactly
 };
 
+/// Which registers of vectors a kernel counts for a chip whose save area has changed.
+enum class VectorRegisters : std::uint8_t { first, larger };
+
+/// Whether kernels differ in the save area of a node, and this one does not say which is its own. Of gfx1151 they take the
+/// registers of other small parts, and since 6.17 half as many again ("drm/amdkfd: bump minimum vgpr size for gfx1151").
+[[nodiscard]] constexpr bool has_two_save_areas(const QueueTopology& node) noexcept {
+  return node.gfx_target_version == 110501 && node.cwsr_size == 0;
+}
+
 /// As the kernel says, and where it says nothing as it computes. What it says leaves the debugger's part out, which is
 /// computed always.
 ///
 /// Errors: Errc::unsupported_device for a node without compute units or of another generation than RDNA3 and RDNA4;
 /// size_overflow where the area does not fit 32 bits.
-[[nodiscard]] constexpr Result<ContextSave> context_save(const QueueTopology& node) noexcept {
+[[nodiscard]] constexpr Result<ContextSave> context_save(const QueueTopology& node,
+                                                         VectorRegisters registers = VectorRegisters::first) noexcept {
   if (node.simd_count == 0 || node.simd_per_cu == 0 || node.num_xcc == 0)
     return fail(Errc::unsupported_device, "a node of ", node.simd_count, " SIMDs, ", node.simd_per_cu,
                 " in a compute unit, on ", node.num_xcc, " dies has no queue of packets");
   const std::uint32_t version = node.gfx_target_version;
   if (version < 110000 || version >= 130000)
     return fail(Errc::unsupported_device, "gfx_target_version ", version, " is none of RDNA3 and RDNA4");
-  const bool large_vgprs = version == 110000 || version == 110001 || version == 120000 || version == 120001;
+  const bool large_vgprs = version == 110000 || version == 110001 || version == 120000 || version == 120001 ||
+                           registers == VectorRegisters::larger;
   const std::uint64_t vgpr_bytes = large_vgprs ? 0x60000 : 0x40000;
   constexpr std::uint64_t sgpr_bytes = 0x4000, lds_bytes = 0x10000, hardware_bytes = 0x1000;
   constexpr std::uint64_t waves_per_cu = 32, wave_record = 12, stack_header = 8 + 40, debug_record = 32;

@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/fenced_ring.hpp>
 #include <zrt/backend/pm4/kfd/event_page.hpp>
+#include <zrt/backend/pm4/kfd/saved_queue.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
@@ -51,13 +52,11 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
 
   /// Makes the queue with its buffers, each of the size that the kernel compares.
   ///
-  /// Errors: Errc::invalid_argument for a ring of another size; those of context_save(), Memory, SignalEvent, Event,
-  /// Queue.
+  /// Errors: Errc::invalid_argument for a ring of another size; those of Memory, SignalEvent, Event,
+  /// SavedQueue.
   [[nodiscard]] static Result<Transport> open(const Device& device, const TransportOptions& options = {}) noexcept {
     if (auto r = check(options); !r) return pass(r);
     const Node& node = device.node();
-    const auto save_area = context_save(node.queue());
-    if (!save_area) return pass(save_area);
     auto ring = Memory::allocate(device, Heap::host_visible, options.ring_bytes, Access::read);
     if (!ring) return pass(ring);
     // A page for each pointer: the queue only reads the one.
@@ -69,8 +68,6 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     if (!fence) return pass(fence);
     auto eop = Memory::allocate(device, Heap::device_local, kEopBytes, Access::read_write);
     if (!eop) return pass(eop);
-    auto save = Memory::allocate(device, Heap::device_local, save_area->mapping_bytes, Access::read_write);
-    if (!save) return pass(save);
     auto signal_event = SignalEvent<Os>::create(device);
     if (!signal_event) return pass(signal_event);
     auto memory_event = Event<Os>::create(device, EventType::memory);
@@ -78,26 +75,25 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
     auto exception_event = Event<Os>::create(device, EventType::hw_exception);
     if (!exception_event) return pass(exception_event);
     constexpr std::uint32_t all_of_it = 100, usual_priority = 7;
-    auto queue = Queue<Os>::create(device, {.ring_base_address = ring->address(),
-                                            .write_pointer_address = write_pointer->address(),
-                                            .read_pointer_address = read_pointer->address(),
-                                            .ring_size = static_cast<std::uint32_t>(options.ring_bytes),
-                                            .gpu_id = node.gpu_id,
-                                            .queue_type = QueueType::compute,
-                                            .queue_percentage = all_of_it,
-                                            .queue_priority = usual_priority,
-                                            .eop_buffer_address = eop->address(),
-                                            .eop_buffer_size = kEopBytes,
-                                            .ctx_save_restore_address = save->address(),
-                                            .ctx_save_restore_size = save_area->save_bytes,
-                                            .ctl_stack_size = save_area->ctl_stack_bytes});
-    if (!queue) return pass(queue);
-    const std::uint64_t in_page = queue->doorbell_offset() & (kDoorbellBytes - 1);
+    const CreateQueue arguments{.ring_base_address = ring->address(),
+                                .write_pointer_address = write_pointer->address(),
+                                .read_pointer_address = read_pointer->address(),
+                                .ring_size = static_cast<std::uint32_t>(options.ring_bytes),
+                                .gpu_id = node.gpu_id,
+                                .queue_type = QueueType::compute,
+                                .queue_percentage = all_of_it,
+                                .queue_priority = usual_priority,
+                                .eop_buffer_address = eop->address(),
+                                .eop_buffer_size = kEopBytes};
+    auto saved = SavedQueue<Os>::create(device, arguments);
+    if (!saved) return pass(saved);
+    const Queue<Os>& queue = saved->queue;
+    const std::uint64_t in_page = queue.doorbell_offset() & (kDoorbellBytes - 1);
     auto doorbells = Mapping<Os>::make(device.os(),
                                        {.bytes = kDoorbellBytes,
                                         .protection = Protection::read_write,
                                         .file = device.calls_file(),
-                                        .offset = queue->doorbell_offset() - in_page},
+                                        .offset = queue.doorbell_offset() - in_page},
                                        "doorbells");
     if (!doorbells) return pass(doorbells);
     auto* const dwords = reinterpret_cast<std::uint32_t*>(ring->span().data());
@@ -111,12 +107,12 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
          .fence = reinterpret_cast<const std::uint64_t*>(fence->span().data()),
          .fence_address = fence->address(),
          .read_pointer = reinterpret_cast<const std::uint64_t*>(read_pointer->span().data()),
-         .queue = queue->id(),
+         .queue = queue.id(),
          .generation = device.target().generation,
          .timeout = options.timeout},
         Losses<Os>{&device, std::move(*signal_event), std::move(*memory_event), std::move(*exception_event)});
     return Transport(device, std::move(fenced), std::move(*ring), std::move(*write_pointer), std::move(*read_pointer),
-                     std::move(*fence), std::move(*eop), std::move(*save), std::move(*queue), std::move(*doorbells));
+                     std::move(*fence), std::move(*eop), std::move(*saved), std::move(*doorbells));
   }
 
   /// The packet that executes a buffer of packets, in the form that this queue takes.
@@ -130,7 +126,7 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
 
   Transport(const Device& device, FencedRing<Os, Losses<Os>> fenced, Memory ring_memory, Memory write_pointer,
-            Memory read_pointer, Memory fence, Memory eop, Memory save, Queue<Os> queue, Mapping<Os> doorbells) noexcept
+            Memory read_pointer, Memory fence, Memory eop, SavedQueue<Os> saved, Mapping<Os> doorbells) noexcept
       : FencedRing<Os, Losses<Os>>(std::move(fenced)),
         device_(&device),
         ring_memory_(std::move(ring_memory)),
@@ -138,8 +134,7 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
         read_pointer_(std::move(read_pointer)),
         fence_(std::move(fence)),
         eop_(std::move(eop)),
-        save_(std::move(save)),
-        queue_(std::move(queue)),
+        saved_(std::move(saved)),
         doorbells_(std::move(doorbells)) {}
 
   const Device* device_;
@@ -149,8 +144,7 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
   Memory read_pointer_;
   Memory fence_;
   Memory eop_;
-  Memory save_;
-  Queue<Os> queue_;
+  SavedQueue<Os> saved_;
   Mapping<Os> doorbells_;
 };
 
