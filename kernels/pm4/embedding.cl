@@ -30,13 +30,12 @@ embedding_f16(global const int* ids, global const half* table, global float* y, 
 
 // Tables of blocks lie as the matrix-vector kernels have them, so that one may be the output projection too.
 ZRT_KERNEL(256)
-embedding_q8_0(global const int* ids, global const char* low, global const char* high, global const half* d,
-               global float* y, global uint* fault, uint rows, uint cols, float scale) {
+embedding_q8_0(global const int* ids, global const char* q, global const half* d, global float* y, global uint* fault,
+               uint rows, uint cols, float scale) {
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
   if (i >= cols) return;
-  const char q = (i % 32 < 16 ? low : high)[block_place(row, i / 32, cols / 32) * 16 + i % 16];
-  const float value = (float)q * (float)d[scale_place(row, i / 32, cols / 32)];
+  const float value = (float)q[piece_place(row, i / 16, cols / 16) * 16 + i % 16] * (float)d[scale_place(row, i / 32, cols / 32)];
   y[(ulong)group_y() * cols + i] = value * scale;
 }
 
@@ -46,45 +45,42 @@ embedding_q4_0(global const int* ids, global const uchar* q, global const half* 
   const uint i = group_x() * 256 + lane_id();
   const uint row = row_of(ids, fault, rows);
   if (i >= cols) return;
-  const uint byte = q[block_place(row, i / 32, cols / 32) * 16 + i % 16];
+  const uint byte = q[piece_place(row, i / 32, cols / 32) * 16 + i % 16];
   const int value = (int)((i % 32 < 16 ? byte & 15 : byte >> 4) ^ 8) - 8;
   y[(ulong)group_y() * cols + i] = (float)value * (float)d[scale_place(row, i / 32, cols / 32)] * scale;
 }
 
-// q and head as matvec_q4_k.cl has them.
 ZRT_KERNEL(256)
 embedding_q4_k(global const int* ids, global const uchar* q, global const uchar* head, global float* y,
                global uint* fault, uint rows, uint cols, float scale) {
   const uint i = lane_id(), run = i / 32;
   const uint row = row_of(ids, fault, rows);
-  const ulong block = (ulong)row * (cols / 256) + group_x();
-  q += block * 128;
-  head += ((ulong)(row / 8 * (cols / 256) + group_x()) * 8 + row % 8) * 16;
+  head += piece_place(row, group_x(), cols / 256) * 16;
   const half2 d = *(global const half2*)head;
   head += 4;
   const uint low_scale = head[run % 4], low_offset = head[run % 4 + 4], high = head[run % 4 + 8];
   const uint run_scale = run < 4 ? low_scale & 63 : (high & 15) | low_scale >> 6 << 4;
   const uint run_offset = run < 4 ? low_offset & 63 : high >> 4 | low_offset >> 6 << 4;
-  const uint byte = q[run / 2 * 32 + i % 32];
+  const uint byte = q[piece_place(row, group_x() * 8 + run / 2 * 2 + i / 16 % 2, cols / 32) * 16 + i % 16];
   const float value = (float)(run % 2 == 0 ? byte & 15 : byte >> 4);
   const float factor = (float)d.x * (float)run_scale, offset = (float)d.y * (float)run_offset;
   y[(ulong)group_y() * cols + group_x() * 256 + i] = __builtin_fmaf(factor, value, -offset) * scale;
 }
 
-// low, top, scales and d as matvec_q6_k.cl has them.
 ZRT_KERNEL(256)
 embedding_q6_k(global const int* ids, global const uchar* low, global const uchar* top, global const char* scales,
                global const half* d, global float* y, global uint* fault, uint rows, uint cols, float scale) {
   const uint i = lane_id();
   const uint row = row_of(ids, fault, rows);
-  const uint blocks = cols / 256;
-  const ulong block = (ulong)row * blocks + group_x();
   const bool high = i / 64 % 2 != 0;
-  const uint byte = i / 128 * 64 + i % 64, place = i % 16;
-  const uint halves = low[block * 128 + byte];
-  const uint pairs = top[block * 64 + byte / 16 * 8 + (high ? 4 : 0) + place % 4];
-  const int value = (int)((high ? halves >> 4 : halves & 15) | (pairs >> place / 4 * 2 & 3) << 4) - 32;
-  const ulong slot = (ulong)(row / 8 * blocks + group_x()) * 8 + row % 8;
+  const uint piece = i / 128 * 4 + i / 16 % 4, place = i % 16;
+  const uint halves = low[piece_place(row, group_x() * 8 + piece, cols / 32) * 16 + place];
+  const ulong pairs_at = piece_place(row, group_x() * 4 + piece / 2, cols / 64) * 16;
+  const uint pairs = top[pairs_at + piece % 2 * 8 + (high ? 4 : 0) + place % 4];
+  // A signed number of six bits.
+  const uint bits = (high ? halves >> 4 : halves & 15) | (pairs >> place / 4 * 2 & 3) << 4;
+  const int value = (int)(bits ^ 32) - 32;
+  const ulong slot = piece_place(row, group_x(), cols / 256);
   const float factor = (float)d[slot] * (float)scales[slot * 16 + i / 16];
   y[(ulong)group_y() * cols + group_x() * 256 + i] = factor * (float)value * scale;
 }

@@ -23,7 +23,7 @@
 enum Type { q8_0, q4_0, q4_k, q6_k };
 
 typedef struct {
-  global const char *q, *top, *factors;  // of Q8_0 top is the second halves
+  global const char *q, *top, *factors;
   global const half* d;
   uint rows, cols;
 } Matrix;
@@ -83,7 +83,7 @@ ZRT_INLINE void stage_scales(const enum Type type, Shared s, Matrix m, uint firs
   // Half of the wave takes scales, or those of runs 0 to 7; half takes offsets, or scales of runs 8 to 15.
   const uint upper = lane / 16, place = tile_place(lane % 16);
   const uint from = first + lane % 16 < m.rows ? first + lane % 16 : m.rows - 1;
-  const ulong slot = ((ulong)(from / 8) * (m.cols / 256) + at / 256) * 8 + from % 8;
+  const ulong slot = piece_place(from, at / 256, m.cols / 256);
   if (type == q4_k) {
     const uint4 head = *(global const uint4*)(m.factors + slot * 16);
     const half2 d = __builtin_astype(head.x, half2);
@@ -108,22 +108,18 @@ typedef struct {
   Words first, second;
 } Pair;
 
-ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint which) {
+ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint which) {
   const uint offset = run_offset();
-  if (!is_k(type)) {
-    // The second run of Q8_0 is the block's second piece, that of Q4_0 the next block.
-    global const char* from = type == q8_0 && which == 1 ? m.top : m.q;
-    const uint block = at / 32 + part + (type == q4_0 ? which : 0);
-    return *(global const Words*)(from + (block_place((uint)row, block, m.cols / 32) * 16 + offset));
-  }
-  const ulong block = row * (m.cols / 256) + at / 256;
-  if (type == q4_k) return *(global const Words*)(m.q + block * 128 + part / 2 * 32 + which * 16 + offset);
-  // Of the four parts of half a block, two are in the low halves of 64 bytes and two in the high ones.
-  return *(global const Words*)(m.q + block * 128 + part / 4 * 64 + part % 2 * 32 + which * 16 + offset);
+  // Columns that share a byte are 16 apart in Q4_0, 32 in Q4_K and 64 in Q6_K.
+  const uint piece = type == q8_0   ? at / 16 + part * 2 + which
+                     : type == q4_0 ? at / 32 + part + which
+                     : type == q4_k ? at / 32 + part / 2 * 2 + which
+                                    : at / 32 + part / 4 * 4 + part % 2 * 2 + which;
+  return *(global const Words*)(m.q + (piece_place(row, piece, m.cols / (type == q8_0 ? 16 : 32)) * 16 + offset));
 }
 
 /// Both, or only the first where `parts` end before the second.
-ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint parts) {
+ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint parts) {
   const bool both = type != q4_0 || part + 1 < parts;
   Pair p;
 #if defined(__GFX12__)
@@ -143,19 +139,19 @@ ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, ulong row, uint at, uint
   return p;
 }
 
-/// The run's weights as signed bytes.
-ZRT_INLINE Words weights_of(const enum Type type, Matrix m, ulong row, uint at, uint part, uint run, Words bytes) {
+/// The run's weights as signed bytes, of Q6_K four times what they are.
+ZRT_INLINE Words weights_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint run, Words bytes) {
   if (type == q8_0) return bytes;
   // A value less than 128 minus what it is too large, byte by byte: nothing is carried.
   if (type == q4_0) return (((bytes >> run * 4 & 0x0f0f0f0f) ^ 0x08080808) + 0x78787878) ^ 0x80808080;
   if (type == q4_k) return bytes >> part % 2 * 4 & 0x0f0f0f0f;
-  const ulong block = row * (m.cols / 256) + at / 256;
-  const uint lane = part / 4 * 4 + part % 2 * 2 + run, high = part / 2 % 2;
-  const uint top = *(global const uint*)(m.top + block * 64 + lane * 8 + high * 4);
+  const uint piece = part / 4 * 4 + part % 2 * 2 + run, high = part / 2 % 2;
+  const ulong place = piece_place(row, at / 64 + piece / 2, m.cols / 64);
+  const uint top = *(global const uint*)(m.top + place * 16 + (piece % 2 * 8 + high * 4));
   Words pairs;
 #pragma unroll
-  for (uint i = 0; i < WORDS; ++i) pairs[i] = (top >> (run_offset() / 4 + i) * 2 & 0x03030303) << 4;
-  return (((bytes >> high * 4 & 0x0f0f0f0f) | pairs) + 0x60606060) ^ 0x80808080;
+  for (uint i = 0; i < WORDS; ++i) pairs[i] = (top >> (run_offset() / 4 + i) * 2 & 0x03030303) << 6;
+  return ((high == 0 ? bytes << 2 : bytes >> 2) & 0x3c3c3c3c) | pairs;
 }
 
 /// Goes on with `chain` by a sum of blocks times their scales.
@@ -174,7 +170,7 @@ ZRT_INLINE int8 weighted(int8 factors, int8 runs, int8 sum) {
 }
 
 /// One step of this wave's tiles.
-ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, ulong row, uint at, uint tiles, float8* chains) {
+ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, uint row, uint at, uint tiles, float8* chains) {
   const uint column = lane_id() % 16, lanes_rows = lane_id() / 16 % 2 * 8;
   local const char* x = s.x + column * PITCH + run_offset();
   const uint parts = is_k(type) || m.cols - at >= STEP ? 8 : (m.cols - at) / 32;
@@ -223,6 +219,7 @@ ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, ulong row, u
   for (uint t = 0; t < TILES; ++t) {
     if (t >= tiles) break;
     const float x_scale = s.x_scales[t * 16 + column];
+    if (type == q6_k) sums[t] >>= 2;
     chains[t] = chained(*(local const float8*)(s.d + lanes_rows), x_scale, sums[t], chains[t]);
     if (type == q4_k) chains[t] = chained(*(local const float8*)(s.minimum + lanes_rows), x_scale, offsets[t], chains[t]);
   }
@@ -267,21 +264,16 @@ ZRT_INLINE void matmul(const enum Type type, Shared s, Matrix m, global const ch
   local float minimum[WAVES * 16] __attribute__((aligned(32)));                                                        \
   const Shared s = {x, x_scales, x_sums, d, minimum, factors};
 
-ZRT_KERNEL(32 * WAVES)
-matmul_q8_0(global const char* low, global const char* high, global const half* scales, global const char* xq,
-            global const float* xd, global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
-  ZRT_SHARED
-  const Matrix m = {low, high, 0, scales, rows, cols};
-  matmul(q8_0, s, m, xq, xd, bias, y, tokens);
-}
-
-ZRT_KERNEL(32 * WAVES)
-matmul_q4_0(global const char* q, global const half* scales, global const char* xq, global const float* xd,
-            global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
-  ZRT_SHARED
-  const Matrix m = {q, 0, 0, scales, rows, cols};
-  matmul(q4_0, s, m, xq, xd, bias, y, tokens);
-}
+#define ZRT_MATMUL_32(type)                                                                                            \
+  ZRT_KERNEL(32 * WAVES)                                                                                               \
+  matmul_##type(global const char* q, global const half* scales, global const char* xq, global const float* xd,        \
+                global const float* bias, global float* y, uint rows, uint cols, uint tokens) {                        \
+    ZRT_SHARED                                                                                                         \
+    const Matrix m = {q, 0, 0, scales, rows, cols};                                                                    \
+    matmul(type, s, m, xq, xd, bias, y, tokens);                                                                       \
+  }
+ZRT_MATMUL_32(q8_0)
+ZRT_MATMUL_32(q4_0)
 
 ZRT_KERNEL(32 * WAVES)
 matmul_q4_k(global const char* q, global const char* head, global const char* xq, global const float* xd,

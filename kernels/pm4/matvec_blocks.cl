@@ -14,7 +14,7 @@
 enum Type { q8_0, q4_0 };
 
 typedef struct {
-  global const char *low, *high;  // of the wave's rows; high is Q8_0's
+  global const char* q;  // of the wave's rows
   global const half* d;
   global const char* xq;  // of its first token
   global const float* xd;
@@ -52,8 +52,8 @@ ZRT_INLINE float multiply(const enum Type type, const uint blocks, Matrix m, con
 /// A step of one token, whose chain stays in a register, or of several.
 ZRT_INLINE float take_blocks(const enum Type type, const uint blocks, const bool alone, Matrix m, uint block,
                              float chain) {
-  global const char* low_from = m.low + (ulong)block * PIECES;
-  global const char* high_from = m.high + (ulong)block * PIECES;
+  const uint pieces = type == q8_0 ? 2 : 1;
+  global const char* from = m.q + (ulong)block * (pieces * PIECES);
   global const char* d_from = (global const char*)(m.d + (ulong)block * GROUP_ROWS);
   uint offset = lane_id() * 16, d_offset = lane_id() * (blocks * 2);
   // Made beside the loads, which add 32 bits by themselves.
@@ -62,8 +62,8 @@ ZRT_INLINE float take_blocks(const enum Type type, const uint blocks, const bool
   half d[8];
 #pragma unroll
   for (uint i = 0; i < blocks; ++i) {
-    low[i] = *(global const uint4*)(low_from + offset + i * PIECES);
-    high[i] = type == q8_0 ? *(global const uint4*)(high_from + offset + i * PIECES) : (uint4)0;
+    low[i] = *(global const uint4*)(from + offset + i * pieces * PIECES);
+    high[i] = type == q8_0 ? *(global const uint4*)(from + offset + (i * 2 + 1) * PIECES) : (uint4)0;
   }
   load_halves(blocks, d_from + d_offset, d);
   if (alone) return multiply(type, blocks, m, low, high, d, 0, block, chain);
@@ -95,14 +95,13 @@ ZRT_INLINE void take_rows(const enum Type type, const bool alone, Matrix m, Resu
   for (uint t = 0; t < m.tokens; ++t) put(result, lane_id(), t, m.chains[t * 32]);
 }
 
-ZRT_INLINE void product(const enum Type type, global const char* low, global const char* high, global const half* d,
-                        global const char* xq, global const float* xd, global const float* bias, global float* y,
-                        uint rows, uint cols, uint tokens, local float* chains) {
+ZRT_INLINE void product(const enum Type type, global const char* q, global const half* d, global const char* xq,
+                        global const float* xd, global const float* bias, global float* y, uint rows, uint cols,
+                        uint tokens, local float* chains) {
   const Part here = part_of(group_x(), GROUP_ROWS, rows), batch = part_of(group_y(), TOKENS, tokens);
   const Result result = result_of(bias, y, rows, here, batch);
   const uint blocks = cols / 32;
-  const Matrix m = {low + (ulong)here.first * blocks * 16,
-                    high + (ulong)here.first * blocks * 16,
+  const Matrix m = {q + (ulong)here.first * (type == q8_0 ? cols : cols / 2),
                     d + (ulong)here.first * blocks,
                     xq + (ulong)batch.first * cols,
                     xd + (ulong)batch.first * blocks,
@@ -117,15 +116,15 @@ ZRT_INLINE void product(const enum Type type, global const char* low, global con
 }
 
 ZRT_KERNEL(32)
-matvec_q8_0(global const char* low, global const char* high, global const half* d, global const char* xq,
-            global const float* xd, global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
+matvec_q8_0(global const char* q, global const half* d, global const char* xq, global const float* xd,
+            global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
   local float chains[TOKENS * 32];
-  product(q8_0, low, high, d, xq, xd, bias, y, rows, cols, tokens, chains);
+  product(q8_0, q, d, xq, xd, bias, y, rows, cols, tokens, chains);
 }
 
 ZRT_KERNEL(32)
 matvec_q4_0(global const char* q, global const half* d, global const char* xq, global const float* xd,
             global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
   local float chains[TOKENS * 32];
-  product(q4_0, q, q, d, xq, xd, bias, y, rows, cols, tokens, chains);
+  product(q4_0, q, d, xq, xd, bias, y, rows, cols, tokens, chains);
 }

@@ -1,102 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/pm4/matvec_q4_k.cl: a Q4_K matrix times rounded activations, for generated tokens.
 //
-// The matrix is upload/q4_k.hpp's: q [rows][blocks][128], head [ceil(rows / 8)][blocks][8][16]. Activations are
-// round_activation_q8_256's: xq [tokens][cols], xd [tokens][cols / 256].
+// The matrix is upload/q4_k.hpp's, as pieces.h says: q has eight pieces of a block, head one.
 //
-// Grid: (ceil(rows / 32), ceil(tokens / 8)). Each weight byte is read once. Canonical: the order `blocks`, the offset's
-// step behind the scale's.
+// Grid: (ceil(rows / 32), ceil(tokens / 8)). Canonical: the order `blocks`, the offset's step behind the scale's.
 #include "blocks_k.h"
 
 typedef struct {
-  global const char* q;  // of the wave's first row
-  global const uint4* head;
-  global const char* xq;  // of its first token
-  global const float* xd;
-  uint blocks, rows, tokens;
+  global const char *q, *head;  // of the wave's rows
 } Matrix;
 
 typedef struct {
-  local int *sums, *x_sums;
-  local float* chains;  // [TOKENS][ROWS]
-} Shared;
+  uint4 halves[8], head;
+} Block;
 
-/// The exact sum of a block's eight runs times their factors, four in each word.
-ZRT_INLINE int sum_of_runs(local const int* runs, KFactors f) {
-  int sum = 0;
+/// Block `b` of this lane's row, zeros where it `has` none.
+ZRT_INLINE Block load_block(const bool has, Matrix m, uint b) {
+  global const char *q = m.q + (ulong)b * (8 * PIECES), *head = m.head + (ulong)b * PIECES;
+  uint offset = lane_id() * 16;
+  // Made beside the loads, which add 32 bits by themselves.
+  __asm("" : "+v"(offset) : "s"(b));
+  Block block;
 #pragma unroll
-  for (uint c = 0; c < 4; ++c) {
-    // Two lanes have the halves of runs 2c and 2c + 1.
-    const int4 part = *(local const int4*)(runs + c * 4);
-    const uint factors = c < 2 ? f.low : f.high;
-    sum += product24(unsigned_byte(factors, c % 2 * 2), part.x + part.z);
-    sum += product24(unsigned_byte(factors, c % 2 * 2 + 1), part.y + part.w);
-  }
-  return sum;
+  for (uint i = 0; i < 8; ++i) block.halves[i] = has ? *(global const uint4*)(q + offset + i * PIECES) : (uint4)0;
+  block.head = has ? *(global const uint4*)(head + offset) : (uint4)0;
+  return block;
 }
 
-/// The chains of a wave's rows, of which there are 32 where `full`.
-ZRT_INLINE void take_rows(const bool full, Matrix m, Shared shared) {
-  const uint lane = lane_id(), k = lane % 8;
-  const uint4 mask = 0x0f0f0f0f;
-  global const char* rows[LOADS];
+ZRT_INLINE int factor_of(KFactors f, uint run) { return unsigned_byte(run < 4 ? f.low : f.high, run % 4); }
+
+/// Goes on with the chain of one token over a block.
+ZRT_INLINE float multiply(Block block, Activations a, uint token, uint b, float chain) {
+  const half2 d = __builtin_astype(block.head.x, half2);
+  const KFactors scales = scales_of(block.head), offsets = offsets_of(block.head);
+  constant const uint* x = x_of(a, token, b);
+  // Runs in the upper halves of bytes are sixteen times what they are.
+  int lower = 0, upper = 0;
 #pragma unroll
-  for (uint i = 0; i < LOADS; ++i) {
-    rows[i] = m.q + (ulong)(i * 4) * m.blocks * 128;
-    ZRT_UNIFORM(rows[i]);
-  }
-#pragma unroll 1
-  for (uint b = 0; b < m.blocks; ++b) {
-    const uint offset = (lane / 8 * m.blocks + b) * 128 + k * 16;
-    uint4 halves[LOADS];
+  for (uint run = 0; run < 8; run += 2) {
+    int low = 0, high = 0;
 #pragma unroll
-    for (uint i = 0; i < LOADS; ++i)
-      halves[i] = full || i * 4 + lane / 8 < m.rows ? *(global const uint4*)(rows[i] + offset) : (uint4)0;
-    const uint4 head = full || lane < m.rows ? m.head[(lane / 8 * m.blocks + b) * 8 + k] : (uint4)0;
-    const half2 d = __builtin_astype(head.x, half2);
-    const KFactors scales = scales_of(head), offsets = offsets_of(head);
-#pragma unroll 1
-    for (uint t = 0; t < m.tokens; ++t) {
-      global const char* x = m.xq + (t * m.blocks + b) * 256;
-      ZRT_UNIFORM(x);
-      const uint from = k / 2 * 64 + k % 2 * 16;
-      const uint4 x_low = *(global const uint4*)(x + from), x_high = *(global const uint4*)(x + from + 32);
-      const float x_scale = m.xd[t * m.blocks + b];
-      // All four that share k write the same.
-      const int2 x_sum = {sum_of(x_low), sum_of(x_high)};
-      *(local int2*)(shared.x_sums + k * 2) = x_sum;
-#pragma unroll
-      for (uint i = 0; i < LOADS; ++i) {
-        const int2 sum = {dot_of(halves[i] & mask, x_low, 0), dot_of(halves[i] >> 4 & mask, x_high, 0)};
-        *(local int2*)(shared.sums + (i * 4 + lane / 8) * PITCH + k * 2) = sum;
-      }
-      meet();
-      const int sum = sum_of_runs(shared.sums + lane * PITCH, scales);
-      const float scale = (float)d.x * x_scale, minimum = -(float)d.y * x_scale;
-      float chain = b == 0 ? 0.0f : shared.chains[t * ROWS + lane];
-      chain = __builtin_fmaf(scale, (float)sum, chain);
-      chain = __builtin_fmaf(minimum, (float)sum_of_runs(shared.x_sums, offsets), chain);
-      shared.chains[t * ROWS + lane] = chain;
-      meet();
+    for (uint i = 0; i < 8; ++i) {
+      const uint word = block.halves[run + i / 4][i % 4];
+      low = __builtin_amdgcn_sudot4(false, word & 0x0f0f0f0f, true, x[run * 8 + i], low, false);
+      high = __builtin_amdgcn_sudot4(false, word & 0xf0f0f0f0, true, x[run * 8 + 8 + i], high, false);
     }
+    lower += product24(factor_of(scales, run), low);
+    upper += product24(factor_of(scales, run + 1), high);
   }
+  // Lane k of eight sums up the activations of run k.
+  global const uint4* own = (global const uint4*)(a.xq + (token * a.blocks + b) * 256) + lane_id() % 8 * 2;
+  const int x_sum = sum_of(own[0]) + sum_of(own[1]);
+  int offset = 0;
+#pragma unroll
+  for (uint run = 0; run < 8; ++run)
+    offset += product24(factor_of(offsets, run), __builtin_amdgcn_readlane(x_sum, run));
+  const float x_scale = x_scale_of(a, token, b);
+  const float scale = (float)d.x * x_scale, minimum = -(float)d.y * x_scale;
+  chain = __builtin_fmaf(scale, (float)(lower + (upper >> 4)), chain);
+  return __builtin_fmaf(minimum, (float)offset, chain);
 }
+
+#include "matvec_k.h"
 
 ZRT_KERNEL(32)
-matvec_q4_k(global const char* q, global const uint4* head, global const char* xq, global const float* xd,
+matvec_q4_k(global const char* q, global const char* head, global const char* xq, global const float* xd,
             global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
-  local int sums[ROWS * PITCH] __attribute__((aligned(16))), x_sums[16] __attribute__((aligned(16)));
-  local float chains[TOKENS * ROWS];
-  const Part here = part_of(group_x(), ROWS, rows), batch = part_of(group_y(), TOKENS, tokens);
-  const Result result = result_of(bias, y, rows, here, batch);
-  const uint blocks = cols / 256;
-  const ulong before = (ulong)here.first * blocks;
-  const Matrix m = {q + before * 128, head + before, xq + (ulong)batch.first * cols, xd + (ulong)batch.first * blocks,
-                    blocks,           here.count,    batch.count};
-  const Shared shared = {sums, x_sums, chains};
-  if (here.count == ROWS)
-    take_rows(true, m, shared);
-  else
-    take_rows(false, m, shared);
-  put_rows(result, chains);
+  local float chains[TOKENS * 32];
+  const Part here = part_of(group_x(), GROUP_ROWS, rows), batch = part_of(group_y(), TOKENS, tokens);
+  const ulong blocks = (ulong)here.first * (cols / 256);
+  const Matrix m = {q + blocks * 128, head + blocks * 16};
+  product(m, activations_of(xq, xd, cols, batch), chains, result_of(bias, y, rows, here, batch));
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/pieces.h: where the values of an F32, F16, Q8_0 or Q4_0 matrix are.
+// kernels/pm4/pieces.h: where the values of an matrix are.
 #pragma once
 
 #include "place.h"
 
 // 16 bytes of a row are a piece, and 32 rows a group: pieces lie [rows / 32][pieces of a row][32], so that the lanes of
-// a wave, which have a row each, load 512 contiguous bytes.
-//
-// A block of Q8_0 has two pieces, in a part each: `low` its first 16 values, `high` the others. One of Q4_0 has one, as
-// in the file, but with the halves of its bytes as signed numbers. Their scales d lie [rows / 32][blocks / 8][32][8], and
-// where a row ends with fewer than eight blocks, in powers of two, the larger first.
+// a wave, which have a row each, load 512 contiguous bytes. Of blocks these are the pieces of what upload/ says of their
+// type; the scales d of Q8_0 and Q4_0 lie [rows / 32][blocks / 8][32][8], and where a row ends with fewer than eight
+// blocks, in powers of two, the larger first.
 #define GROUP_ROWS 32
 /// Bytes of a piece of each row of a group.
 #define PIECES (GROUP_ROWS * 16)
@@ -21,9 +19,9 @@ ZRT_INLINE ulong value_place(const uint piece, uint row, uint column, uint cols)
   const uint first = column & ~(piece - 1);
   return (ulong)(row & ~(GROUP_ROWS - 1)) * cols + (first * (GROUP_ROWS - 1) + row % GROUP_ROWS * piece + column);
 }
-/// The place of block `block` of row `row`, in pieces.
-ZRT_INLINE ulong block_place(uint row, uint block, uint blocks) {
-  return (ulong)(row & ~(GROUP_ROWS - 1)) * blocks + (block * GROUP_ROWS + row % GROUP_ROWS);
+/// The place of piece `piece` of row `row`, which has `pieces`: in pieces. What a block has one of lies likewise.
+ZRT_INLINE ulong piece_place(uint row, uint piece, uint pieces) {
+  return (ulong)(row & ~(GROUP_ROWS - 1)) * pieces + (piece * GROUP_ROWS + row % GROUP_ROWS);
 }
 /// The place of the scale of block `block` of row `row`.
 ZRT_INLINE ulong scale_place(uint row, uint block, uint blocks) {

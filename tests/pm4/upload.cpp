@@ -49,25 +49,27 @@ TEST(Upload, EveryBitOfAMatrixHasAPlaceOfItsOwn) {
 }
 
 TEST(Upload, PartsFollowEachOtherAtWholeLines) {
-  // Five rows are a group of 32, of three blocks: 1536 bytes of each half, and 192 of scales.
+  // Five rows are a group of 32, of three blocks: 3072 bytes, and 192 of scales.
   const auto q8 = pm4::upload_of(DType::q8_0)->places(5, 96);
   ASSERT_TRUE(q8.has_value());
-  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 1536, 3072}));
+  EXPECT_EQ(q8->offset, (std::array<std::uint64_t, 4>{0, 3072}));
   EXPECT_EQ(q8->bytes, 3328u);
-  // Nine rows are two groups of eight, of three blocks: 96 bytes.
-  const auto q6 = pm4::upload_of(DType::q6_k)->places(9, 768);
+  // 33 rows are two groups of 32, of three blocks: 192 of each part.
+  const auto q6 = pm4::upload_of(DType::q6_k)->places(33, 768);
   ASSERT_TRUE(q6.has_value());
-  EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 3584, 3584 + 1792, 3584 + 1792 + 768}));
-  EXPECT_EQ(q6->bytes, q6->offset[3] + 256);
-  EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[3].index(9, 2, 3), 8u * 3 + 2 * 8 + 1);
+  EXPECT_EQ(q6->offset, (std::array<std::uint64_t, 4>{0, 192 * 128, 192 * 192, 192 * 208}));
+  EXPECT_EQ(q6->bytes, q6->offset[3] + 512);
+  // Piece 5 of row 33, block 1: a group's blocks and this one's, the pieces of block 0 and five of block 1, a row.
+  EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[0].place(33, 1, 3, 5), (32u * 3 * 8 + 32 * 8 + 5 * 32 + 1) * 16);
+  EXPECT_EQ(pm4::upload_of(DType::q6_k)->parts[3].place(33, 2, 3), (32u * 3 + 2 * 32 + 1) * 2);
   // The scales of seven blocks of a row of Q4_0: four side by side, then two, then one.
   const pm4::UploadPart& scales = pm4::upload_of(DType::q4_0)->parts[1];
   constexpr std::uint64_t group = 32 * 7;
   for (const auto& [block, index] : {std::pair{0u, 4u}, {3u, 7u}, {4u, 128u + 2}, {5u, 128u + 3}, {6u, 192u + 1}})
-    EXPECT_EQ(scales.index(33, block, 7), group + index) << block;
+    EXPECT_EQ(scales.place(33, block, 7), (group + index) * 2) << block;
   // Element 2 of a row of F16 in its second piece: 32 rows have eight of the first piece, those before it eight more.
-  EXPECT_EQ(pm4::upload_of(DType::f16)->parts[0].index(33, 10, 16), 32u * 16 + 32 * 8 + 8 + 2);
-  EXPECT_EQ(pm4::upload_of(DType::f16, true)->parts[0].index(0, 10, 16), 10u);
+  EXPECT_EQ(pm4::upload_of(DType::f16)->parts[0].place(33, 10, 16), (32u * 16 + 32 * 8 + 8 + 2) * 2);
+  EXPECT_EQ(pm4::upload_of(DType::f16, true)->parts[0].place(0, 10, 16), 10u * 2);
   EXPECT_EQ(pm4::upload_of(DType::si32), nullptr);
   EXPECT_EQ(pm4::upload_of(DType::f32)->places(0xffffffffu, 0xffffffffu).error().code(), Errc::size_overflow);
 }

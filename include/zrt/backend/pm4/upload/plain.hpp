@@ -9,7 +9,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// A block is one element. The lanes of a wave have a row each, and load a piece of 16 bytes of it.
 template <DType T> struct PlainUpload {
   static constexpr DType kDType = T;
-  static constexpr std::array<UploadPart, 1> kParts{{{"w", info(T).block_bytes, 32, 16 / info(T).block_bytes}}};
+  static constexpr std::array<UploadPart, 1> kParts{{{"w", info(T).block_bytes, 16 / info(T).block_bytes}}};
 
   static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
     for (std::uint32_t i = 0; i < kParts[0].block_bytes; ++i) to[0][i] = block[i];

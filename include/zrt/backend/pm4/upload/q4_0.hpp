@@ -7,10 +7,10 @@
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// q is what stands behind the scale of each block, with 8 taken from each half of a byte, so that it is a signed number of
-/// four bits; d the scales in f16. Both lie in groups of the 32 rows of a wave.
+/// four bits; d the scales in f16.
 template <> struct Upload<DType::q4_0> {
   static constexpr DType kDType = DType::q4_0;
-  static constexpr std::array<UploadPart, 2> kParts{{{"q", 16, 32}, {"d", 2, 32, 8}}};
+  static constexpr std::array<UploadPart, 2> kParts{{{"q", 16}, {"d", 2, 8}}};
 
   static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
     for (std::size_t i = 0; i < 16; ++i) to[0][i] = block[2 + i] ^ std::byte{0x88};

@@ -6,11 +6,10 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// q is the 128 bytes of each block, head its first 16: d, dmin and the twelve bytes of six-bit scales,
-/// in groups of the eight rows of a wave.
+/// q is the 128 bytes of each block, head its first 16: d, dmin and the twelve bytes of six-bit scales.
 template <> struct Upload<DType::q4_k> {
   static constexpr DType kDType = DType::q4_k;
-  static constexpr std::array<UploadPart, 2> kParts{{{"q", 128}, {"head", 16, 8}}};
+  static constexpr std::array<UploadPart, 2> kParts{{{"q", 128, 1, 8}, {"head", 16}}};
 
   static constexpr void split(const std::byte* block, std::byte* const* to) noexcept {
     for (std::size_t i = 0; i < 128; ++i) to[0][i] = block[16 + i];

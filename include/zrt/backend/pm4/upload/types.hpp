@@ -65,7 +65,7 @@ namespace detail {
 
 /// What is read value by value lies as in the file.
 template <DType T> struct VectorUpload : Upload<T> {
-  static constexpr std::array<UploadPart, 1> kParts{{{"v", info(T).block_bytes}}};
+  static constexpr std::array<UploadPart, 1> kParts{{{"v", info(T).block_bytes, 1, 1, 1}}};
 };
 
 template <class... U> consteval auto upload_table(boost::mp11::mp_list<U...>) {

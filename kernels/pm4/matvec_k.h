@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/pm4/matvec_k.h: the way of a matrix-vector product of a K type, whose Matrix, Block, load_block and multiply
+// stand before it.
+#pragma once
+
+/// The products of a wave's rows, of which there are 32 where `full`, with one token, whose chain stays in a register, or
+/// with several, whose chains are in local memory between blocks.
+ZRT_INLINE void take_rows(const bool full, const bool alone, Matrix m, Activations a, local float* chains,
+                          Result result) {
+  const uint lane = lane_id();
+  float chain = 0.0f;
+#pragma unroll 1
+  for (uint b = 0; b < a.blocks; ++b) {
+    const Block block = load_block(full || lane < result.rows.count, m, b);
+    if (alone) {
+      chain = multiply(block, a, 0, b, chain);
+      continue;
+    }
+#pragma unroll 1
+    for (uint t = 0; t < a.tokens; ++t) {
+      local float* of = chains + t * 32 + lane;
+      *of = multiply(block, a, t, b, b == 0 ? 0.0f : *of);
+    }
+  }
+  if (alone) return put(result, lane, 0, chain);
+#pragma unroll 1
+  for (uint t = 0; t < a.tokens; ++t) put(result, lane, t, chains[t * 32 + lane]);
+}
+
+ZRT_INLINE void product(Matrix m, Activations a, local float* chains, Result result) {
+  if (result.rows.count < GROUP_ROWS)
+    take_rows(false, false, m, a, chains, result);
+  else if (a.tokens == 1)
+    take_rows(true, true, m, a, chains, result);
+  else
+    take_rows(true, false, m, a, chains, result);
+}
