@@ -158,11 +158,10 @@ TEST(CpuPrimitives, Convolve) {
       Case c(static_cast<std::uint32_t>(axes.size()) * 10 + groups);
       constexpr std::uint32_t kChannels = 5, kOut = 4;
       ops::ConvolveParams p;
-      p.groups = groups;
       p.patches.spatial = static_cast<std::uint32_t>(axes.size());
       const float padding = 0.75f;
       std::memcpy(p.patches.pad_value.data(), &padding, sizeof padding);
-      Shape x{2}, y{2};
+      Shape x{2}, places{2};
       std::uint32_t window = 1;
       for (std::size_t i = 0; i < axes.size(); ++i) {
         const Axis& a = axes[i];
@@ -172,15 +171,36 @@ TEST(CpuPrimitives, Convolve) {
         p.patches.pad_high[i] = a.high;
         p.patches.dilation[i] = a.dilation;
         x = x.appended(a.extent);
-        y = y.appended((a.extent + a.low + a.high - (a.window - 1) * a.dilation - 1) / a.stride + 1);
+        places = places.appended((a.extent + a.low + a.high - (a.window - 1) * a.dilation - 1) / a.stride + 1);
         window *= a.window;
       }
-      c.check(HostCall<ops::Convolve>{
-          {c.reals(x.appended(groups * kChannels)), c.reals({groups * kOut, window, kChannels})},
-          {c.tensor(DType::f32, y.appended(groups * kOut))},
-          {},
-          {},
-          p});
+      const auto rank = places.rank;
+      if (groups == 1) {
+        p.rows = zrt::ShapeParams::of(places.appended(window * kChannels));
+        p.dot.contract_lhs = {rank};
+        p.dot.contract_rhs = {1};
+        p.dot.contract_count = 1;
+        c.check(HostCall<ops::Convolve>{{c.reals(x.appended(kChannels)), c.reals({kOut, window * kChannels})},
+                                        {c.tensor(DType::f32, places.appended(kOut))},
+                                        {},
+                                        {},
+                                        p});
+        continue;
+      }
+      p.rows = zrt::ShapeParams::of(places.appended(window).appended(groups).appended(kChannels));
+      p.dot.batch_lhs = {static_cast<std::uint8_t>(rank + 1)};
+      p.dot.batch_count = 1;
+      p.dot.contract_lhs = {rank, static_cast<std::uint8_t>(rank + 2)};
+      p.dot.contract_rhs = {2, 3};
+      p.dot.contract_count = 2;
+      Shape y{groups};
+      for (std::uint8_t i = 0; i < rank; ++i) y = y.appended(places[i]);
+      c.check(
+          HostCall<ops::Convolve>{{c.reals(x.appended(groups * kChannels)), c.reals({groups, kOut, window, kChannels})},
+                                  {c.tensor(DType::f32, y.appended(kOut))},
+                                  {},
+                                  {},
+                                  p});
     }
 }
 

@@ -227,8 +227,12 @@ TEST(CpuTyped, WorkersWithoutScratchOfTheirOwn) {
                                    {0.3f, false, {}}});
   ops::ConvolveParams p;
   p.patches = {{3, 2}, {2, 1}, {1, 0}, {1, 1}, {1, 2}, {}, 2};
+  p.rows = zrt::ShapeParams::of({3, 10, 27, 30});
+  p.dot.contract_lhs = {3};
+  p.dot.contract_rhs = {1};
+  p.dot.contract_count = 1;
   c.check(HostCall<ops::Convolve>{
-      {c.reals({3, 19, 28, 5}), c.reals({4, 6, 5})}, {c.tensor(DType::f32, {3, 10, 27, 4})}, {}, {}, p});
+      {c.reals({3, 19, 28, 5}), c.reals({4, 30})}, {c.tensor(DType::f32, {3, 10, 27, 4})}, {}, {}, p});
 }
 
 }  // namespace

@@ -207,8 +207,29 @@ class RandomBlocks {
                                                                                       .high = kOne,
                                                                                       .base_dilation = {},
                                                                                       .dilation = holes ? kTwo : kOne});
-    const std::uint32_t patch = holes ? 4 : 9;
-    return b_.reshape(b_.dot(p, b_.constant({patch, 1}, random_floats(patch, draw(3)))), {kRows, kFeatures});
+    const std::uint32_t side = holes ? 2 : 3;
+    const std::uint32_t patch = side * side;
+    const std::vector<float> w = random_floats(patch, draw(3));
+    switch (draw(5)) {
+      case 0:  // the weights first, and the patches read once more
+        return b_.reshape(
+            b_.dot_general(b_.constant({patch}, w), p, {.contract_lhs = {0}, .contract_rhs = {3}}) +
+                b_.dot(b_.reshape(p, {kRows, kFeatures, patch}), b_.constant({patch}, random_floats(patch, draw(3)))),
+            {kRows, kFeatures});
+      case 1:  // columns of the window before its rows
+        return b_.reshape(b_.dot_general(b_.reshape(p, {kRows, kFeatures, side, side}), b_.constant({side, side}, w),
+                                         {.contract_lhs = {3, 2}, .contract_rhs = {0, 1}}),
+                          {kRows, kFeatures});
+      case 2:  // rows of the window, summed, as channels
+        return b_.reduce_sum(
+            b_.dot(b_.reshape(p, {kRows, kFeatures, side, side}), b_.constant({side}, random_floats(side, draw(3)))),
+            {-1}, false);
+      case 3:  // behind what changes nothing
+        return b_.cast(b_.reshape(b_.dot(b_.cast(p, DType::f32), b_.constant({patch, 1}, w)), {kRows, kFeatures}),
+                       DType::f32);
+      default:
+        return b_.reshape(b_.dot(p, b_.constant({patch, 1}, w)), {kRows, kFeatures});
+    }
   }
   /// Cosines and sines of positions and pairs.
   std::pair<PtirTensor, PtirTensor> waves() {

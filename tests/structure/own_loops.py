@@ -24,11 +24,12 @@ BANNED = {
     r"\bReferenceBackend\b": "names the reference backend",
     # What references loop by. What these do to one element (a domain's load, a cast's `to_domain`) is shared.
     r"\b(?:cast_elements|map_elements|unpack_as|pack_from|store_accumulated|for_each_cast|read_whole|write_whole|"
-    r"for_each_place|copy_strided|copy_value|fill_with|pass_value)\b|\bConvolve\s*::\s*gather\b"
+    r"for_each_place|copy_strided|copy_value|fill_with|pass_value)\b|\bDotGeneral\s*::\s*contract\b"
     r"|#\s*include\s*[<\"]zrt/core/(?:map_elements|accumulator)\.hpp": "has a loop of the references",
 }
 # The functions of op headers that adapters call: none of them loops over a tensor's elements.
-SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "Dequantize::apply", "DotGeneral::infer",
+SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "Convolve::patches_type",
+          "Dequantize::apply", "DotGeneral::infer",
           "DotGeneral::listed", "DynamicUpdateSlice::box", "ElementIndex::of", "ElementwiseBinary::apply",
           "ElementwiseUnary::apply", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
           "RmsNormFusedRopeKvWrite::norm", "RngNormal::angle", "RngNormal::from_polar", "RngNormal::radius_draw",
@@ -78,7 +79,7 @@ CASES = [  # source, what must be said
     ("#include <zrt/backend/reference.hpp>", "includes"),
     ("map_elements<T, R>(from, to, y, n, f, x);", "a loop of the references"),
     ("cast_elements (from, x, to, y, 0, n);", "a loop of the references"),
-    ("ops::Convolve::gather(c, e, row, 0, y);", "a loop of the references"),
+    ("ops::DotGeneral::contract(p, a, b, dtype, y, step, read);", "a loop of the references"),
     ("#include <zrt/core/map_elements.hpp>", "a loop of the references"),
     ("ops::Sample::row(p, logits, draw);", "not in SHARED"),
     ("ops :: sampling::sample (x);", "not in SHARED"),

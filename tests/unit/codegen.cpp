@@ -183,6 +183,40 @@ TEST(Codegen, RandomProgramsGiveWhatTheRunnerGives) {
   EXPECT_GT(programs.compared, static_cast<int>(count / 8));
 }
 
+/// Products with patches are loops over x: no patches are written.
+TEST(Codegen, ConvolutionsHoldNoPatches) {
+  static constexpr std::int64_t kSize[]{3, 2}, kStrides[]{1, 2}, kLow[]{1, 0}, kHigh[]{1, 1}, kDilation[]{2, 1};
+  using T = ir::ptir::Tensor;
+  const auto patches = [](ir::ptir::Builder& b, const T& x) {
+    return b.extract_patches(
+        x,
+        {.size = kSize, .strides = kStrides, .low = kLow, .high = kHigh, .base_dilation = {}, .dilation = kDilation});
+  };
+  AgainstTheRunner programs;
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::si8, DType::ui32}) {
+    ir::ptir::Builder b;
+    const T x = b.parameter({dtype, {2, 6, 5, 4}});
+    const T w = b.parameter({dtype, {24, 3}});
+    const T all = patches(b, x);
+    b.result(b.dot(all, w));
+    b.result(b.dot_general(w, all, {.contract_lhs = {0}, .contract_rhs = {3}}));
+    const T apart = b.reshape(all, {2, 4 * 3, 6, 2, 2});
+    b.result(b.dot_general(apart, b.reshape(w, {2, 3, 6, 2}),
+                           {.batch_lhs = {3}, .batch_rhs = {0}, .contract_lhs = {4, 2}, .contract_rhs = {3, 2}}));
+    const auto program = b.finish();
+    ASSERT_TRUE(program) << program.error().text();
+    const std::string name = "convolve_" + std::string(zrt::name(dtype));
+    ASSERT_TRUE(programs.add(name, *program, random_inputs(*program, 7)));
+    std::vector<ptir::Shape> shapes{{2, 6, 5, 4}, {24, 3}};
+    const auto text = engines::to_c(*program, shapes);
+    ASSERT_TRUE(text) << text.error().text();
+    EXPECT_NE(text->view().find("convolve"), std::string_view::npos);
+    EXPECT_EQ(text->view().find("extract_patches"), std::string_view::npos);
+  }
+  programs.check();
+  EXPECT_EQ(programs.compared, 5);
+}
+
 constexpr std::string_view kControl = R"(spec_version = ptir.v0.4
 region @0 main(%0 n: si32[], %1 x: f32[3], %2 rows: f64[4, 3], %3 flag: i1[]) {
   %4 = while_loop(%0, %1) {cond_region = @2, body_region = @1}: tuple<si32[], f32[3]>

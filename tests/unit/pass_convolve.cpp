@@ -30,23 +30,25 @@ T numbers(B& b, const ir::ptir::Shape& shape, std::uint32_t seed) {
   return b.constant(shape, random_floats(static_cast<std::size_t>(shape.constant_elements().raw()), seed));
 }
 
-/// One convolution and no patches, in the plan or in the memory.
-void expect_convolve(const char* what, const BuildProgram& build, const std::vector<Shape>& shapes = kInput) {
+/// Convolutions and no patches, in the plan or in the memory.
+void expect_convolve(const char* what, const BuildProgram& build, const std::vector<Shape>& shapes = kInput,
+                     std::size_t count = 1, bool f32 = true) {
   SCOPED_TRACE(what);
   const FusionResult r = fuse(shapes, build);
-  EXPECT_EQ(r.count("convolve"), 1u);
+  EXPECT_EQ(r.count("convolve"), count);
   EXPECT_EQ(r.count("extract_patches") + r.count("dot_general") + r.count("linear"), 0u);
-  EXPECT_EQ(r.plain.size() - 1, static_cast<std::size_t>(std::count_if(
-                                    r.plain.begin(), r.plain.end(), [](auto& op) { return op != "extract_patches"; })));
+  EXPECT_EQ(std::count(r.plain.begin(), r.plain.end(), "extract_patches"), 1);
   EXPECT_EQ(r.worst, 0.0);
   constexpr std::uint64_t kPatchBytes = 2 * kPlaces * kPatch * sizeof(float);
+  EXPECT_LT(r.arena_bytes, r.plain_arena_bytes);
+  if (!(shapes[0] == kInput[0]) || !f32) return;
   EXPECT_GE(r.plain_arena_bytes, kPatchBytes);
   EXPECT_LT(r.arena_bytes, kPatchBytes);
 }
-void expect_none(const char* what, const std::vector<Shape>& shapes, const BuildProgram& build) {
+void expect_patches(const char* what, const BuildProgram& build, std::size_t convolutions = 0) {
   SCOPED_TRACE(what);
-  const FusionResult r = fuse(shapes, build);
-  EXPECT_EQ(r.count("convolve"), 0u);
+  const FusionResult r = fuse(kInput, build);
+  EXPECT_EQ(r.count("convolve"), convolutions);
   EXPECT_EQ(r.count("extract_patches"), 1u);
   EXPECT_EQ(r.worst, 0.0);
 }
@@ -74,30 +76,92 @@ TEST(FuseConvolve, ItsForms) {
     });
 }
 
+TEST(FuseConvolve, WeightsOfAnyForm) {
+  expect_convolve("the weights first", [](B& b, const In& in) {
+    return b.dot_general(numbers(b, {kPatch, 5}, 1), patches(b, in[0]), {.contract_lhs = {0}, .contract_rhs = {3}});
+  });
+  expect_convolve("the weights first, the groups batched over, the channels summed first", [](B& b, const In& in) {
+    const T rows = b.reshape(patches(b, in[0]), {2, kPlaces, 3, 2, 2, 2});
+    return b.dot_general(numbers(b, {2, 3, 5, 2, 2}, 1), rows,
+                         {.batch_lhs = {4}, .batch_rhs = {4}, .contract_lhs = {0, 1, 3}, .contract_rhs = {5, 2, 3}});
+  });
+  expect_convolve("one channel, without an axis",
+                  [](B& b, const In& in) { return b.dot(patches(b, in[0]), numbers(b, {kPatch}, 1)); });
+  expect_convolve("two axes of channels",
+                  [](B& b, const In& in) { return b.dot(patches(b, in[0]), numbers(b, {kPatch, 2, 2}, 1)); });
+  expect_convolve("every axis of the window and the channels contracted by itself", [](B& b, const In& in) {
+    const T rows = b.reshape(patches(b, in[0]), {2, 20, 11, 3, 2, 4});
+    return b.dot_general(rows, numbers(b, {3, 2, 4, 5}, 1), {.contract_lhs = {3, 4, 5}, .contract_rhs = {0, 1, 2}});
+  });
+  expect_convolve("the channels before the window, as PyTorch unfolds", [](B& b, const In& in) {
+    const T apart = b.reshape(patches(b, in[0]), {2, kPlaces, 6, 4});
+    const T rows = b.reshape(b.transpose(apart, {0, 3, 2, 1}), {2, kPatch, kPlaces});
+    return b.dot_general(numbers(b, {5, kPatch}, 1), rows, {.contract_lhs = {1}, .contract_rhs = {1}});
+  });
+  expect_convolve("places that a transpose moved", [](B& b, const In& in) {
+    return b.dot(b.transpose(patches(b, in[0]), {2, 0, 1, 3}), numbers(b, {kPatch, 5}, 1));
+  });
+  expect_convolve("weights of their own for each place of an axis", [](B& b, const In& in) {
+    return b.dot_general(patches(b, in[0]), numbers(b, {20, kPatch, 3}, 1),
+                         {.batch_lhs = {1}, .batch_rhs = {0}, .contract_lhs = {3}, .contract_rhs = {1}});
+  });
+  expect_convolve("the window alone is summed", [](B& b, const In& in) {
+    return b.dot(b.transpose(b.reshape(patches(b, in[0]), {2, kPlaces, 6, 4}), {0, 1, 3, 2}), numbers(b, {6, 3}, 1));
+  });
+  expect_convolve(
+      "two products of the same patches",
+      [](B& b, const In& in) {
+        const T all = patches(b, in[0]);
+        return b.dot(all, numbers(b, {kPatch, 5}, 1)) + b.tanh(b.dot(all, numbers(b, {kPatch, 5}, 2)));
+      },
+      kInput, 2);
+}
+
+TEST(FuseConvolve, OneToSixSpatialAxes) {
+  static constexpr std::int64_t kTwo[]{2, 2, 2, 2, 2, 2}, kOnes[]{1, 1, 1, 1, 1, 1}, kNone[]{0, 0, 0, 0, 0, 0};
+  for (std::uint8_t axes = 1; axes <= 6; ++axes) {
+    Shape x{2};
+    for (std::uint8_t i = 0; i < axes; ++i) x = x.appended(Dim(axes < 4 ? 5 : 2));
+    const auto first = [axes](const std::int64_t* list) { return std::span(list, axes); };
+    expect_convolve("spatial axes",
+                    [&](B& b, const In& in) {
+                      const T all = b.extract_patches(in[0], {.size = first(kTwo),
+                                                              .strides = first(kOnes),
+                                                              .low = first(kOnes),
+                                                              .high = first(kNone),
+                                                              .base_dilation = {},
+                                                              .dilation = first(kOnes)});
+                      return b.dot(all, numbers(b, {std::int64_t{3} << axes, 4}, 1));
+                    },
+                    {x.appended(3)});
+  }
+}
+
+TEST(FuseConvolve, EveryTypeOfNumbers) {
+  for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::fp8_e4m3, DType::si32, DType::ui8})
+    expect_convolve(
+        name(dtype).data(),
+        [dtype](B& b, const In& in) {
+          const T w = b.cast(numbers(b, {kPatch, 5}, 1), dtype);
+          return b.cast(b.dot(patches(b, b.cast(in[0], dtype)), w), DType::f32);
+        },
+        kInput, 1, false);
+}
+
 TEST(FuseConvolve, NearMisses) {
-  expect_none("the patches are read elsewhere", kInput, [](B& b, const In& in) {
-    const T all = patches(b, in[0]);
-    return b.dot(all, numbers(b, {kPatch, 5}, 1)) + b.reduce_sum(all, {-1}, true);
+  expect_patches(
+      "whoever else reads the patches has them written",
+      [](B& b, const In& in) {
+        const T all = patches(b, in[0]);
+        return b.dot(all, numbers(b, {kPatch, 5}, 1)) + b.reduce_sum(all, {-1}, true);
+      },
+      1);
+  expect_patches("a sum over all places", [](B& b, const In& in) {
+    const T rows = b.reshape(patches(b, in[0]), {2 * kPlaces, kPatch});
+    return b.dot_general(rows, numbers(b, {2 * kPlaces, 5}, 1), {.contract_lhs = {0}, .contract_rhs = {0}});
   });
-  expect_none("contracted over places", kInput, [](B& b, const In& in) {
-    return b.dot_general(patches(b, in[0]), numbers(b, {5, 20}, 1), {.contract_lhs = {1}, .contract_rhs = {1}});
-  });
-  expect_none("patches cut into halves", kInput, [](B& b, const In& in) {
-    return b.dot(b.reshape(patches(b, in[0]), {2, 20, 11, 2, kPatch / 2}), numbers(b, {kPatch / 2, 5}, 1));
-  });
-  expect_none("another order of the sum", kInput, [](B& b, const In& in) {
-    const T rows = b.reshape(patches(b, in[0]), {2 * kPlaces, 6, 1, 4});
-    return b.dot_general(rows, numbers(b, {1, 3, 4, 6}, 1),
-                         {.batch_lhs = {2}, .batch_rhs = {0}, .contract_lhs = {3, 1}, .contract_rhs = {2, 3}});
-  });
-  static constexpr std::int64_t kCube[]{2, 2, 2};
-  static constexpr std::int64_t kOnes[]{1, 1, 1};
-  static constexpr std::int64_t kNone[]{0, 0, 0};
-  expect_none("three spatial axes", {{1, 4, 4, 4, 2}}, [](B& b, const In& in) {
-    const T all = b.extract_patches(
-        in[0], {.size = kCube, .strides = kOnes, .low = kNone, .high = kNone, .base_dilation = {}, .dilation = kOnes});
-    return b.dot(all, numbers(b, {16, 5}, 1));
-  });
+  expect_patches("patches that are computed with first",
+                 [](B& b, const In& in) { return b.dot(b.tanh(patches(b, in[0])), numbers(b, {kPatch, 5}, 1)); });
 }
 
 }  // namespace

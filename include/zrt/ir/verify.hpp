@@ -147,10 +147,9 @@ namespace detail {
         append_shape(error, recorded.shape).append(", the op gives ");
         return of_value(v, at_node(append_shape(error, types[i].shape), index, n.opcode));
       }
-      if (row->rung != Rung::primitive && recorded.shape.rank > kMaxActivationRank)
-        return of_value(
-            v, bad(Errc::unsupported_tensor_rank, row->name, ": output ", row->output(i).name, " has ",
-                   unsigned{recorded.shape.rank}, " axes, at most ", unsigned{kMaxActivationRank}, " expected"));
+      if (recorded.shape.rank > row->max_rank)
+        return of_value(v, bad(Errc::unsupported_tensor_rank, row->name, ": output ", row->output(i).name, " has ",
+                               unsigned{recorded.shape.rank}, " axes, at most ", unsigned{row->max_rank}, " expected"));
       if (marks[i] == 0) continue;
       bool allowed = false;
       for (const Alias& alias : row->may_alias)

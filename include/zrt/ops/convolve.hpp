@@ -1,179 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ops/convolve.hpp: convolution over spatial axes, the channel last.
+// zrt/ops/convolve.hpp: products of what lies under a sliding window, without a tensor of patches.
 #pragma once
 
 #include <zrt/ops/dot_general.hpp>
-#include <zrt/ops/extract_patches.hpp>
+#include <zrt/ops/patches.hpp>
 #include <zrt/ops/reshape.hpp>
-#include <zrt/ops/transpose.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 struct ConvolveParams {
   ExtractPatchesParams patches{};
-  std::uint32_t groups = 1;
+  ShapeParams rows{};  ///< the shape that the patches have in the product
+  DotGeneralParams dot{};
+  std::uint32_t patches_rhs = 0;  ///< 1: the patches are the product's second operand
 
-  static constexpr std::uint8_t version = 1;
+  static constexpr std::uint8_t version = 2;
   static constexpr auto fields =
-      field_list(Member{&ConvolveParams::patches, "patches"}, Member{&ConvolveParams::groups, "groups"});
+      field_list(Member{&ConvolveParams::patches, "patches"}, Member{&ConvolveParams::rows, "rows"},
+                 Member{&ConvolveParams::dot, "dot"}, Member{&ConvolveParams::patches_rhs, "patches_rhs"});
 };
 
-/// y[n, place, m] = sum over e and c of patch[n, place, e, group(m) · Cg + c] · w[m, e, c]: extract_patches and the
-/// product with a matrix for each group of channels, without the patches.
+/// y = dot_general(patches, w), or of w and the patches, which are extract_patches(x) under the shape `rows`: a
+/// convolution of any number of spatial axes, in groups of channels or not, where the product says so.
 ///
-/// x f32 [N, spatial..., groups · Cg], w f32 [M, window elements, Cg], y f32 [N, places..., M]. Sums: dot16 over
-/// (e, c) in row-major order.
+/// x and w of any computed type; w lies as [batch..., free..., contracted...], its axes of each sort in the product's
+/// order. Sums: those of dot_general.
 struct Convolve {
   using Params = ConvolveParams;
   static constexpr Opcode opcode{106};
   static constexpr std::string_view name = "convolve";
   static constexpr Rung rung = Rung::fused;
+  static constexpr std::uint8_t max_rank = kMaxRank;
   static constexpr auto input_roles = std::to_array({Role{"x"}, Role{"w"}});
   static constexpr auto output_roles = std::to_array({Role{"y"}});
   static constexpr auto weight_roles = kNoRoles;
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
-  using expands_to = boost::mp11::mp_list<ExtractPatches, Reshape, DotGeneral, Transpose>;
+  using expands_to = boost::mp11::mp_list<ExtractPatches, Reshape, DotGeneral>;
+
+  /// The patches' type as extract_patches gives it; the call is valid.
+  [[nodiscard]] static constexpr TensorType patches_type(const TensorType& x, const ConvolveParams& p) noexcept {
+    TypeCall<ExtractPatches> c;
+    c.in[0] = {true, x};
+    c.params = p.patches;
+    OutputTypes<ExtractPatches> out{};
+    (void)ExtractPatches::infer(c, out);
+    return out[0];
+  }
 
   static constexpr Result<void> infer(const TypeCall<Convolve>& c, OutputTypes<Convolve>& out) noexcept {
-    if (auto r = expect_input<Convolve>(c.in[0], "x", DType::f32, 3); !r) return r;
-    if (auto r = expect_input<Convolve>(c.in[1], "w", DType::f32, 3); !r) return r;
-    const ExtractPatchesParams& p = c.params.patches;
-    const Shape& x = c.in[0].type.shape;
+    const ConvolveParams& p = c.params;
+    if (p.patches_rhs > 1) return bad_params<Convolve>("patches_rhs is neither 0 nor 1");
+    TypeCall<ExtractPatches> extract;
+    extract.in = {c.in[0]};
+    extract.params = p.patches;
+    OutputTypes<ExtractPatches> patches{};
+    if (auto r = ExtractPatches::infer(extract, patches); !r) return r;
+    TypeCall<Reshape> shaped;
+    shaped.in[0] = c.in[0];
+    shaped.in[0].type = patches[0];
+    shaped.params = {p.rows};
+    OutputTypes<Reshape> rows{};
+    if (auto r = Reshape::infer(shaped, rows); !r) return r;
+    TypeCall<DotGeneral> product;
+    product.in[p.patches_rhs] = c.in[0];
+    product.in[p.patches_rhs].type = rows[0];
+    product.in[1 - p.patches_rhs] = c.in[1];
+    product.params = p.dot;
+    if (auto r = DotGeneral::infer(product, out); !r) return r;
+    const auto& batch = p.patches_rhs == 0 ? p.dot.batch_rhs : p.dot.batch_lhs;
+    const auto& contract = p.patches_rhs == 0 ? p.dot.contract_rhs : p.dot.contract_lhs;
     const Shape& w = c.in[1].type.shape;
-    const std::uint32_t groups = c.params.groups;
-    if (x.rank < 3 || p.spatial != x.rank - 2u)
-      return bad_shape<Convolve>("x", "[N, spatial..., C] with the window's spatial axes", x);
-    if (x.last().symbol != 0 || groups == 0 || x.last().extent % groups != 0)
-      return bad_shape<Convolve>("x", "channels in equal groups", x);
-    Shape y = x;
-    CheckedSize elements = 1;
-    for (std::size_t i = 0; i < p.spatial; ++i) {
-      const auto places = window_places<Convolve>(x[i + 1], p.axis(i));
-      if (!places) return pass(places);
-      y.dims[i + 1] = *places;
-      elements *= CheckedSize(p.window[i]);
-    }
-    const auto window = elements.get("a window");
-    if (!window) return pass(window);
-    if (w.rank != 3 || w[0].symbol != 0 || w[0].extent % groups != 0 || w[1].symbol != 0 || w[1].extent != *window ||
-        w[2] != Dim(x.last().extent / groups))
-      return bad_shape<Convolve>("w", "[M, window elements, channels of a group], M in equal groups", w);
-    const CheckedSize depth = CheckedSize(*window) * CheckedSize(w[2].extent);
-    if (!depth.ok() || depth.raw() > 0xffffffffu)
-      return fail(Errc::size_overflow, "convolve: the elements of a patch do not fit 32 bits");
-    y.dims[y.rank - 1u] = w[0];
-    out[0] = {DType::f32, y};
+    for (std::uint32_t i = 0; i < p.dot.batch_count; ++i)
+      if (batch[i] != i) return bad_shape<Convolve>("w", "the batch axes first, in the product's order", w);
+    for (std::uint32_t i = 0; i < p.dot.contract_count; ++i)
+      if (contract[i] != w.rank - p.dot.contract_count + i)
+        return bad_shape<Convolve>("w", "the contracted axes last, in the product's order", w);
     return {};
   }
 
-  /// The extents of one call in one step.
-  struct Extents {
-    RowMajor x;
-    RowMajor window;
-    RowMajor places;                 ///< of y, without its channels: an index of it is a row of y
-    std::uint64_t channels = 0;      ///< of a group of x
-    std::uint64_t out_channels = 0;  ///< of a group of y
-    std::uint64_t depth = 0;         ///< elements of a patch of one group
-
-    Extents(const HostCall<Convolve>& c, const ExecutionContext& step) noexcept
-        : x(c.in[0], step),
-          window(Span(c.params.patches.window).first(c.params.patches.spatial)),
-          places(without_channels(c.out[0], step)),
-          channels(x.extent[x.rank - 1u] / c.params.groups),
-          out_channels(c.in[1].type.shape[0].extent / c.params.groups),
-          depth(window.elements * channels) {}
-
-   private:
-    static RowMajor without_channels(const HostTensor& y, const ExecutionContext& step) noexcept {
-      HostTensor all = y;
-      all.type.shape = y.type.shape.with_last(1);
-      return {all, step};
-    }
-  };
-
-  /// Writes the patch of `group` at a row of y, given by its index on every axis.
-  static void gather(const HostCall<Convolve>& c, const Extents& e, const ElementIndex& row, std::uint64_t group,
-                     float* to) noexcept {
-    const ExtractPatchesParams& p = c.params.patches;
-    const float* x = c.in[0].as<float>() + group * e.channels;
-    float padding = 0;
-    std::memcpy(&padding, p.pad_value.data(), sizeof padding);
-    ElementIndex w;
-    for (std::uint64_t i = 0; i < e.window.elements; ++i, w.advance(e.window), to += e.channels) {
-      std::uint64_t from = row.at[0] * e.x.stride[0];
-      bool inside = true;
-      for (std::size_t axis = 0; axis < p.spatial && inside; ++axis) {
-        const std::uint64_t element = p.axis(axis).source(row.at[axis + 1], w.at[axis], e.x.extent[axis + 1]);
-        inside = element != WindowAxis::kPadding;
-        if (inside) from += element * e.x.stride[axis + 1];
-      }
-      if (inside && e.channels != 0)
-        std::memcpy(to, x + from, e.channels * sizeof(float));
-      else
-        for (std::uint64_t k = 0; k < e.channels; ++k) to[k] = padding;
-    }
-  }
-
-  /// A row's patches of every group, which the sums then read.
-  static constexpr CheckedSize reference_scratch(const TypeCall<Convolve>& c, const zrt::Extents&) noexcept {
+  static constexpr CheckedSize steps_per_element(const TypeCall<Convolve>& c) noexcept {
+    CheckedSize products = 1;
     const Shape& w = c.in[1].type.shape;
-    return CheckedSize(w[1].extent) * CheckedSize(w[2].extent) * sizeof(float);
+    for (std::uint32_t i = 0; i < c.params.dot.contract_count; ++i)
+      products *= CheckedSize(w[w.rank - std::size_t{1} - i].extent);
+    return products;
   }
-  static void reference(const HostCall<Convolve>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const Extents e(c, step);
-    auto* patch = reinterpret_cast<float*>(worker.scratch.data());
-    float* y = c.out[0].as<float>();
-    ElementIndex row;
-    for (std::uint64_t i = 0; i < e.places.elements; ++i, row.advance(e.places))
-      for (std::uint64_t group = 0; group < c.params.groups; ++group) {
-        gather(c, e, row, group, patch);
-        for (std::uint64_t m = group * e.out_channels; m < (group + 1) * e.out_channels; ++m) {
-          const float* w = c.in[1].as<float>() + m * e.depth;
-          float lane[16]{};
-          for (std::uint64_t k = 0; k < e.depth; ++k) lane[k % 16] = __builtin_fmaf(patch[k], w[k], lane[k % 16]);
-          *y++ = quant::reduce_tree(lane);
-        }
-      }
+
+  static void reference(const HostCall<Convolve>& c, const ExecutionContext& step, const Worker&) noexcept {
+    const ConvolveParams& p = c.params;
+    const DType dtype = c.in[0].type.dtype;
+    const Patches patches(p.patches, c.in[0], patches_type(c.in[0].type, p).shape, step);
+    HostTensor shaped;
+    shaped.type.shape = p.rows.shape();
+    const RowMajor rows(shaped, step);
+    const RowMajor w(c.in[1], step);
+    const bool second = p.patches_rhs != 0;
+    DotGeneral::contract(p.dot, second ? w : rows, second ? rows : w, dtype, c.out[0], step,
+                         [&](std::size_t side, const IndexSpace<2>& inner, std::uint64_t base, std::uint64_t first,
+                             std::uint64_t count, DType as, auto* out) {
+                           if (side != p.patches_rhs)
+                             return inner.read(side, dtype, c.in[1].data, base, first, count, as, out);
+                           for (std::uint64_t i = 0; i < count; ++i) {
+                             const auto element = patches.at(base + inner.offsets(first + i)[side], 1);
+                             const auto* padding = reinterpret_cast<const std::byte*>(p.patches.pad_value.data());
+                             unpack_as(dtype, element.inside ? c.in[0].data : padding,
+                                       element.inside ? element.from : 0, 1, as, out + i);
+                           }
+                         });
   }
 
   template <class G> static constexpr Result<Outputs<G, Convolve>> expand(G& g, const Call<G, Convolve>& c) {
-    auto shaped = [&](auto v, const Shape& to) {
-      return g.template emit<Reshape>({.in = {v}, .params = {ShapeParams::of(to)}})[0];
-    };
-    const Shape w = g.type_of(c.in[1]).shape;
     const auto patches = g.template emit<ExtractPatches>({.in = {c.in[0]}, .params = c.params.patches})[0];
-    const Shape rows = g.type_of(patches).shape;
-    const auto free = static_cast<std::uint8_t>(rows.rank - 1);
-    DotGeneralParams dot;
-    if (c.params.groups == 1) {
-      dot.contract_count = 1;
-      dot.contract_lhs[0] = free;
-      dot.contract_rhs[0] = 1;
-      const auto matrix = shaped(c.in[1], Shape{w[0], Dim(w[1].extent * w[2].extent)});
-      return g.template emit<DotGeneral>({.in = {patches, matrix}, .params = dot});
-    }
-    // [N, places..., window, group, channel] times [group, out, window, channel].
-    const Dim groups(c.params.groups);
-    const Dim out(w[0].extent / c.params.groups);
-    const auto split = shaped(patches, rows.with_last(w[1].extent).appended(groups).appended(w[2]));
-    const auto matrices = shaped(c.in[1], Shape{groups, out, w[1], w[2]});
-    dot.batch_count = 1;
-    dot.batch_lhs[0] = static_cast<std::uint8_t>(free + 1);
-    dot.contract_count = 2;
-    dot.contract_lhs[0] = free;
-    dot.contract_lhs[1] = static_cast<std::uint8_t>(free + 2);
-    dot.contract_rhs[0] = 2;
-    dot.contract_rhs[1] = 3;
-    const auto y = g.template emit<DotGeneral>({.in = {split, matrices}, .params = dot})[0];
-    // [group, N, places..., out] to [N, places..., group, out].
-    TransposeParams order;
-    order.rank = static_cast<std::uint8_t>(free + 2);
-    for (std::uint8_t axis = 0; axis < free; ++axis) order.perm[axis] = static_cast<std::uint8_t>(axis + 1);
-    order.perm[free] = 0;
-    order.perm[free + 1u] = static_cast<std::uint8_t>(free + 1);
-    const auto turned = g.template emit<Transpose>({.in = {y}, .params = order})[0];
-    return Outputs<G, Convolve>{shaped(turned, rows.with_last(w[0]))};
+    const auto rows = g.template emit<Reshape>({.in = {patches}, .params = {c.params.rows}})[0];
+    if (c.params.patches_rhs != 0) return g.template emit<DotGeneral>({.in = {c.in[1], rows}, .params = c.params.dot});
+    return g.template emit<DotGeneral>({.in = {rows, c.in[1]}, .params = c.params.dot});
   }
 };
 static_assert(Op<Convolve> && HasReference<Convolve> && HasExpansion<Convolve>);

@@ -104,9 +104,17 @@ struct DotGeneral {
   }
 
   static void reference(const HostCall<DotGeneral>& c, const ExecutionContext& step, const Worker&) noexcept {
-    const DotGeneralParams& p = c.params;
-    const RowMajor a(c.in[0], step);
-    const RowMajor b(c.in[1], step);
+    contract(c.params, {c.in[0], step}, {c.in[1], step}, c.in[0].type.dtype, c.out[0], step,
+             [&](std::size_t side, const IndexSpace<2>& inner, std::uint64_t base, std::uint64_t first,
+                 std::uint64_t count, DType as,
+                 auto* out) { inner.read(side, c.in[side].type.dtype, c.in[side].data, base, first, count, as, out); });
+  }
+
+  /// The product of operands of `dtype` laid out as a and b. `read(side, inner, base, first, count, as, out)` gives
+  /// elements of an operand, as IndexSpace::read does.
+  template <class Read>
+  static void contract(const DotGeneralParams& p, const RowMajor& a, const RowMajor& b, DType dtype,
+                       const HostTensor& result, const ExecutionContext& step, Read&& read) noexcept {
     IndexSpace<2> outer;
     IndexSpace<2> inner;
     for (std::uint32_t i = 0; i < p.batch_count; ++i)
@@ -118,18 +126,17 @@ struct DotGeneral {
     for (std::uint32_t i = 0; i < p.contract_count; ++i)
       inner.add(a.extent[p.contract_lhs[i]], {a.stride[p.contract_lhs[i]], b.stride[p.contract_rhs[i]]});
 
-    const DType dtype = c.in[0].type.dtype;
     const DType as = domain_of(dtype) == domain_of(p.accum_dtype) ? dtype : p.accum_dtype;
     visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
       T lhs[kFoldRun];
       T rhs[kFoldRun];
-      for (std::uint64_t y = 0, end = c.out[0].elements(step); y < end; ++y) {
+      for (std::uint64_t y = 0, end = result.elements(step); y < end; ++y) {
         const auto base = outer.offsets(y);
         std::conditional_t<std::integral<T>, std::uint64_t, T> lane[16]{};
         for (std::uint64_t first = 0; first < inner.elements(); first += kFoldRun) {
           const std::uint64_t count = std::min(inner.elements() - first, kFoldRun);
-          inner.read(0, dtype, c.in[0].data, base[0], first, count, as, lhs);
-          inner.read(1, dtype, c.in[1].data, base[1], first, count, as, rhs);
+          read(0, inner, base[0], first, count, as, lhs);
+          read(1, inner, base[1], first, count, as, rhs);
           // A run is a multiple of 16, so that a place has the lane of its index.
           static_assert(kFoldRun % 16 == 0);
           for (std::uint64_t i = 0; i < count; ++i) {
@@ -143,7 +150,7 @@ struct DotGeneral {
         }
         auto sum = static_cast<T>(quant::reduce_tree(lane));
         if constexpr (std::same_as<T, float>) sum *= p.alpha;
-        pack_from(p.accum_dtype, sum, p.out_dtype, c.out[0].data, y);
+        pack_from(p.accum_dtype, sum, p.out_dtype, result.data, y);
       }
     });
   }

@@ -41,7 +41,7 @@ BOOST_HANA_ADAPT_STRUCT(zrt::ops::DynamicWindowParams, sizes);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::EmbeddingParams, scale);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConvolveParams, patches, groups);
+BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConvolveParams, patches, rows, dot, patches_rhs);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::ExtractPatchesParams, window, strides, pad_low, pad_high, dilation, pad_value,
                         spatial);
 BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_dim, value_dim, scale, soft_cap, window);

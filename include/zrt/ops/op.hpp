@@ -199,6 +199,15 @@ concept HasView = O::output_roles.size() == 1 && requires(const TypeCall<O>& cal
   { O::view(call) } noexcept -> std::same_as<std::optional<std::uint64_t>>;
 };
 
+/// Axes that a result of the op may have: those of a plan of fused ops, but for primitives and for an op that says
+/// otherwise, as one does that takes any tensor of the portable IR.
+template <class O> [[nodiscard]] consteval std::uint8_t max_rank() {
+  if constexpr (requires { O::max_rank; })
+    return O::max_rank;
+  else
+    return O::rung == Rung::primitive ? kMaxRank : kMaxActivationRank;
+}
+
 /// An op with projections whose activations may be rounded; see `assign_act` in the plan compiler.
 template <class O>
 concept RoundsActivations = requires { O::act_fields.size(); };

@@ -65,6 +65,7 @@ struct OpRow {
   Opcode opcode;
   std::string_view name;
   Rung rung;
+  std::uint8_t max_rank;  ///< of a result
   Span<const Role> inputs;
   Span<const Role> outputs;
   Span<const Role> weights;
@@ -176,6 +177,7 @@ template <class O>
 inline constexpr OpRow kOpRow{O::opcode,
                               O::name,
                               O::rung,
+                              max_rank<O>(),
                               O::input_roles,
                               O::output_roles,
                               O::weight_roles,

@@ -150,10 +150,10 @@ namespace detail {
         append_shape(error, plan.registers[reg].shape).append(", the op gives ");
         return of_register(reg, bad(append_shape(error, types[k].shape)));
       }
-      if (row->rung != Rung::primitive && types[k].shape.rank > kMaxActivationRank)
+      if (types[k].shape.rank > row->max_rank)
         return of_register(reg, bad(Error::of(Errc::unsupported_tensor_rank, row->name, ": register ", reg, " has ",
-                                              unsigned{types[k].shape.rank}, " axes, at most ",
-                                              unsigned{kMaxActivationRank}, " expected")));
+                                              unsigned{types[k].shape.rank}, " axes, at most ", unsigned{row->max_rank},
+                                              " expected")));
     }
   }
   for (const PlanPort& port : plan.outputs)

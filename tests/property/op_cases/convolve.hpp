@@ -14,29 +14,73 @@ template <> struct OpCases<zrt::ops::Convolve> {
   static constexpr Tolerance tolerance{0, 0};
 
   static Typed<Op> make(Random& r, const Batch& b) {
-    const std::uint32_t spatial = r.between(1, 2);
+    const std::uint32_t spatial = r.between(1, 3);
     Typed<Op> c;
-    Shape shape{r.chance() ? kRows : Dim(r.between(0, 3))};
     auto& p = c.params.patches;
     p.spatial = spatial;
-    std::uint32_t elements = 1;
+    Shape shape{r.chance() ? kRows : Dim(r.between(0, 3))};
+    std::uint32_t window = 1;
     for (std::uint32_t i = 0; i < spatial; ++i) {
-      shape = shape.appended(r.between(0, 7));
-      elements *= p.window[i] = r.between(1, 3);
+      shape = shape.appended(r.between(0, spatial == 3 ? 4 : 7));
+      window *= p.window[i] = r.between(1, 3);
       p.strides[i] = r.between(1, 3);
       p.pad_low[i] = r.between(0, 2);
       p.pad_high[i] = r.between(0, 2);
       p.dilation[i] = r.between(1, 3);
     }
-    const float padding = r.chance() ? 0.0f : r.real(-1.0f, 1.0f);
-    std::memcpy(p.pad_value.data(), &padding, sizeof padding);
-    c.params.groups = r.between(1, 3);
+    for (std::uint8_t& byte : p.pad_value) byte = static_cast<std::uint8_t>(r.between(0, 1));
+    const std::uint32_t groups = r.between(1, 3);
     const std::uint32_t channels = r.between(1, 9);
-    c.in[0] = f32(r, b, shape.appended(channels * c.params.groups));
-    c.in[1] = f32(r, b, Shape{c.params.groups * r.between(1, 7), elements, channels});
+    const DType dtype = r.chance() ? DType::f32 : computed_type(r);
+    c.in[0] = plain(r, b, shape.appended(channels * groups), dtype);
+
+    // Places and the whole patch, or places, window, groups, channels, of which any sort may be any.
+    const Shape patches = Op::patches_type({dtype, c.in[0].type.shape}, c.params).shape;
+    auto& dot = c.params.dot;
+    c.params.patches_rhs = r.between(0, 1);
+    auto& batch = c.params.patches_rhs == 0 ? dot.batch_lhs : dot.batch_rhs;
+    auto& contract = c.params.patches_rhs == 0 ? dot.contract_lhs : dot.contract_rhs;
+    const auto last = static_cast<std::uint8_t>(patches.rank - 1);
+    Shape w;
+    Shape rows = patches;
+    Shape depth;
+    if (r.chance()) {
+      dot.contract_count = 1;
+      contract[0] = last;
+      depth = Shape{patches.last()};
+    } else {
+      rows = patches.with_last(window).appended(groups).appended(channels);
+      if (r.between(0, 3) != 0) {
+        dot.batch_count = 1;
+        batch[0] = static_cast<std::uint8_t>(last + 1);
+        w = Shape{groups};
+      }
+      std::vector<std::uint8_t> summed{last, static_cast<std::uint8_t>(last + 2)};
+      if (r.chance()) std::swap(summed[0], summed[1]);
+      if (r.between(0, 3) == 0) summed.pop_back();
+      for (const std::uint8_t axis : summed) {
+        contract[dot.contract_count++] = axis;
+        depth = depth.appended(rows[axis]);
+      }
+    }
+    c.params.rows = zrt::ShapeParams::of(rows);
+    if (rows.rank < 7 && r.between(0, 3) != 0) w = w.appended(r.between(1, 7));
+    auto& w_contract = c.params.patches_rhs == 0 ? dot.contract_rhs : dot.contract_lhs;
+    for (std::uint32_t i = 0; i < dot.contract_count; ++i) {
+      w_contract[i] = w.rank;
+      w = w.appended(depth[i]);
+    }
+    c.in[1] = plain(r, b, w, dtype);
+    dot.accum_dtype = r.between(0, 3) != 0 ? zrt::default_accumulator(dtype) : computed_type(r);
+    if (dot.accum_dtype == DType::i1) dot.accum_dtype = DType::ui16;
+    dot.out_dtype = r.between(0, 3) != 0 ? dtype : computed_type(r);
+    if (dot.accum_dtype == DType::f32 && dot.out_dtype == DType::f32 && r.chance()) dot.alpha = r.real(-2.0f, 2.0f);
     return c;
   }
-  static constexpr bool allows(const Mutation&) { return false; }
+  // One axis of w more is one more free axis, where none before it is named.
+  static constexpr bool allows(const Mutation& m) {
+    return m.kind == Mutation::more_axes || m.kind == Mutation::no_axes;
+  }
 };
 
 }  // namespace op_cases

@@ -37,7 +37,6 @@ struct PrimitiveSet {
                       const Worker& worker) noexcept = nullptr;
   /// The sum of a[i] · b[i] in the order dot16.
   double (*dot_f64)(const double* a, const double* b, std::uint64_t count) noexcept = nullptr;
-  exec::HostKernel<HostCall<ops::Convolve>> convolve = nullptr;
   exec::HostKernel<HostCall<ops::Attention>> attention = nullptr;
   exec::HostKernel<HostCall<ops::BiasAct>> bias_act = nullptr;
 

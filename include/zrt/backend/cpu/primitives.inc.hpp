@@ -6,7 +6,6 @@
 #include <zrt/backend/cpu/kernels/primitive_elements.inc.hpp>
 #include <zrt/backend/cpu/kernels/primitive_folds.inc.hpp>
 #include <zrt/backend/cpu/kernels/dot_general.inc.hpp>
-#include <zrt/backend/cpu/kernels/convolve.inc.hpp>
 #include <zrt/backend/cpu/kernels/plain_attention.inc.hpp>
 // clang-format on
 
@@ -26,7 +25,6 @@ inline constexpr PrimitiveSet kPrimitives{
     .reduce = &reduce_rows<HostCall<ops::Reduce>>,
     .dot_product = &dot_product<DotShape>,
     .dot_f64 = &dot16_f64<double>,
-    .convolve = &convolve<HostCall<ops::Convolve>>,
     .attention = &plain_attention<HostCall<ops::Attention>>,
     .bias_act = &bias_act_elements<HostCall<ops::BiasAct>>,
 };

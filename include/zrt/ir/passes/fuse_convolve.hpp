@@ -2,113 +2,243 @@
 // zrt/ir/passes/fuse_convolve.hpp: products of extracted patches become convolutions, without the patches.
 #pragma once
 
-#include <zrt/ir/passes/pattern.hpp>
+#include <zrt/ir/passes/rewriter.hpp>
 #include <zrt/ops/convolve.hpp>
+#include <zrt/ops/stop_gradient.hpp>
+#include <zrt/ops/transpose.hpp>
 
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
 
-/// What a convolution is made of, and how its weights lie in the product.
-struct ConvolveParts {
-  std::uint32_t x = kNone;
-  std::uint32_t w = kNone;
-  ops::ExtractPatchesParams patches{};
-  std::uint32_t groups = 1;
-  std::uint32_t out = 0;       ///< channels of a group of the result
-  std::uint32_t elements = 0;  ///< of a window
-  std::uint32_t channels = 0;  ///< of a group of x
-  bool grouped = false;        ///< rows [R, window, group, channel] times [group, out, channel, window]
-  bool turned = false;         ///< not grouped: rows [.., patch] times [patch, out]
-};
+/// Axes of a tensor in some order.
+struct AxisList {
+  std::array<std::uint8_t, kMaxRank> at{};
+  std::uint32_t count = 0;
 
-/// The root is patches times a matrix, or times a matrix for each group.
-[[nodiscard]] inline bool patches_product(Pattern& p, ConvolveParts& parts) noexcept {
-  Span<const std::uint32_t> in;
-  const auto dot = p.made_by<ops::DotGeneral>(p.result(), in);
-  if (!dot || dot->accum_dtype != DType::f32 || dot->out_dtype != DType::f32 || dot->alpha != 1.0f || !p.is_f32(in[0]))
-    return false;
-  const Shape rows = p.type(in[0]).shape;
-  const Shape w = p.type(in[1]).shape;
-  parts.w = in[1];
-  Span<const std::uint32_t> from;
-  const std::uint32_t made = p.through(in[0]);
-  const auto patches = p.made_by<ops::ExtractPatches>(made, from);
-  if (!patches) return false;
-  parts.x = from[0];
-  parts.patches = *patches;
-  const Shape x = p.type(parts.x).shape;
-  for (std::size_t axis = 0; axis < w.rank; ++axis)
-    if (w[axis].symbol != 0 || w[axis].extent == 0) return false;
-  if (x.last().symbol != 0 || x.last().extent == 0) return false;
-  CheckedSize elements = 1;
-  for (std::size_t i = 0; i < patches->spatial; ++i) elements *= CheckedSize(patches->window[i]);
-  if (!elements.ok() || elements.raw() > 0xffffffffu) return false;
-  parts.elements = static_cast<std::uint32_t>(elements.raw());
-  const std::uint64_t patch = elements.raw() * x.last().extent;
-  if (dot->batch_count == 0 && dot->contract_count == 1 && w.rank == 2) {
-    // Rows may be split or joined, not what lies in them.
-    if (dot->contract_lhs[0] + 1u != rows.rank || rows.last().symbol != 0 || rows.last().extent != patch) return false;
-    parts.turned = dot->contract_rhs[0] == 0;
-    parts.channels = x.last().extent;
-    parts.out = w[parts.turned ? 1 : 0].extent;
+  /// False when there is no room.
+  [[nodiscard]] constexpr bool push(std::size_t axis) noexcept {
+    if (count == kMaxRank) return false;
+    at[count++] = static_cast<std::uint8_t>(axis);
     return true;
   }
-  const auto contracts = [&](std::uint8_t lhs, std::uint8_t rhs, std::size_t i) {
-    return dot->contract_lhs[i] == lhs && dot->contract_rhs[i] == rhs;
-  };
-  if (rows.rank != 4 || w.rank != 4 || dot->batch_count != 1 || dot->batch_lhs[0] != 2 || dot->batch_rhs[0] != 0 ||
-      dot->contract_count != 2 || !contracts(1, 3, 0) || !contracts(3, 2, 1))
-    return false;
-  parts.grouped = true;
-  parts.groups = w[0].extent;
-  parts.out = w[1].extent;
-  parts.channels = w[2].extent;
-  return w[3].extent == parts.elements && std::uint64_t{parts.groups} * parts.channels == x.last().extent;
+  [[nodiscard]] constexpr bool append(const AxisList& more) noexcept {
+    bool fits = true;
+    for (std::uint32_t i = 0; i < more.count; ++i) fits = fits && push(more.at[i]);
+    return fits;
+  }
+};
+
+/// An operand of a product that is patches, whatever moved their axes since they were extracted.
+struct PatchRows {
+  std::uint32_t x = kNone;
+  ops::ExtractPatchesParams patches{};
+  Shape rows{};                         ///< the shape of the patches
+  std::array<AxisList, kMaxRank> of{};  ///< by axis of the operand: the axes of `rows` that it joins
+};
+
+/// For each axis of `joined`, those of `apart` that it joins; false where an axis of `apart` is cut.
+[[nodiscard]] inline bool parts_of(const Shape& joined, const Shape& apart,
+                                   std::array<AxisList, kMaxRank>& of) noexcept {
+  std::size_t next = 0;
+  for (std::size_t axis = 0; axis < joined.rank; ++axis) {
+    std::uint64_t extent = 1;
+    while (next < apart.rank && !(Dim(static_cast<std::uint32_t>(extent)) == joined[axis])) {
+      if (!of[axis].push(next)) return false;
+      if (apart[next] == joined[axis] && extent == 1) {
+        ++next;
+        extent = joined[axis].extent;
+        break;
+      }
+      if (apart[next].symbol != 0 || apart[next].extent == 0) return false;
+      extent *= apart[next++].extent;
+      if (extent > 0xffffffffu) return false;
+    }
+    if (extent != joined[axis].extent) return false;
+  }
+  for (; next < apart.rank; ++next)
+    if (joined.rank == 0 || apart[next] != Dim(1) || !of[joined.rank - 1u].push(next)) return false;
+  return true;
 }
 
-/// The weights as the op takes them, [M, window, channel], before node `at`.
-[[nodiscard]] inline Result<ValueId> convolve_weights(Rewriter& r, std::uint32_t at,
-                                                      const ConvolveParts& parts) noexcept {
-  ValueId w{parts.w};
-  ops::TransposeParams order;
-  if (parts.turned) order = {{1, 0}, 2};
-  if (parts.grouped) order = {{0, 1, 3, 2}, 4};
-  if (order.rank != 0) {
-    const auto turned = r.insert<ops::Transpose>(at, {w.index}, {}, order);
-    if (!turned || !turned->present()) return turned;
-    w = *turned;
+/// Reads back from operand `v` of a product to the patches that it is.
+[[nodiscard]] inline bool find_patches(const Rewriter& r, std::uint32_t v, PatchRows& found) noexcept {
+  found.rows = r.type(v).shape;
+  for (std::size_t axis = 0; axis < found.rows.rank; ++axis) (void)found.of[axis].push(axis);
+  for (int hops = 0; hops < 64; ++hops) {
+    std::uint32_t node = r.producer(v);
+    // Under any shape, patches whose elements keep their order are rows.
+    std::uint32_t behind = v;
+    while (node != kNone && (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node))) {
+      behind = r.graph().node_inputs(r.graph().nodes[node])[0];
+      node = r.producer(behind);
+    }
+    if (const auto patches = r.params<ops::ExtractPatches>(node)) {
+      found.patches = *patches;
+      found.x = r.graph().node_inputs(r.graph().nodes[node])[0];
+      return true;
+    }
+    node = r.producer(v);
+    if (node == kNone) return false;
+    std::array<AxisList, kMaxRank> parts{};
+    const std::uint32_t from =
+        r.graph().node_inputs(r.graph().nodes[node]).empty() ? kNone : r.graph().node_inputs(r.graph().nodes[node])[0];
+    if (const auto transpose = r.params<ops::Transpose>(node)) {
+      for (std::size_t axis = 0; axis < found.rows.rank; ++axis) (void)parts[axis].push(transpose->perm[axis]);
+    } else if (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node)) {
+      if (!parts_of(found.rows, r.type(from).shape, parts)) return false;
+    } else {
+      return false;
+    }
+    for (AxisList& list : found.of) {
+      AxisList now;
+      for (std::uint32_t i = 0; i < list.count; ++i)
+        if (!now.append(parts[list.at[i]])) return false;
+      list = now;
+    }
+    found.rows = r.type(from).shape;
+    v = from;
   }
-  const Shape shape{Dim(parts.groups * parts.out), Dim(parts.elements), Dim(parts.channels)};
-  return r.insert<ops::Reshape>(at, {w.index}, {}, {ShapeParams::of(shape)});
+  return false;
+}
+
+/// A product with patches as convolve takes it.
+struct ConvolveForm {
+  ops::ConvolveParams params{};
+  ops::TransposeParams w_order{};  ///< how the other operand's axes come to lie as [batch, free, contracted]
+  Shape w{};                       ///< its shape then
+  ops::TransposeParams y_order{};  ///< how the convolution's axes come to the product's order
+  bool y_moves = false;
+};
+
+/// Writes the product `dot` over the axes that the patches have; false where that takes too many of them, or where a
+/// sum is longer than a patch: a block of rows would be as large as all patches.
+[[nodiscard]] inline bool convolve_form(const Rewriter& r, const PatchRows& patches, const ops::DotGeneralParams& dot,
+                                        std::uint32_t w, bool second, ConvolveForm& form) noexcept {
+  const auto& batch = second ? dot.batch_rhs : dot.batch_lhs;
+  const auto& contract = second ? dot.contract_rhs : dot.contract_lhs;
+  const auto& w_batch = second ? dot.batch_lhs : dot.batch_rhs;
+  const auto& w_contract = second ? dot.contract_lhs : dot.contract_rhs;
+  const Shape from = r.type(w).shape;
+  AxisList batches, contracted, order;
+  Shape batch_dims, free_dims, depth_dims;
+  CheckedSize depth = 1;
+  for (std::uint32_t i = 0; i < dot.batch_count; ++i) {
+    const AxisList& list = patches.of[batch[i]];
+    if (!batches.append(list) || !order.push(w_batch[i])) return false;
+    for (std::uint32_t k = 0; k < list.count; ++k) batch_dims = batch_dims.appended(patches.rows[list.at[k]]);
+  }
+  for (std::uint8_t axis = 0; axis < from.rank; ++axis) {
+    if (ops::DotGeneral::listed(dot, second, axis)) continue;
+    if (!order.push(axis)) return false;
+    free_dims = free_dims.appended(from[axis]);
+  }
+  for (std::uint32_t i = 0; i < dot.contract_count; ++i) {
+    const AxisList& list = patches.of[contract[i]];
+    if (!contracted.append(list) || !order.push(w_contract[i])) return false;
+    for (std::uint32_t k = 0; k < list.count; ++k) {
+      const Dim dim = patches.rows[list.at[k]];
+      if (dim.symbol != 0) return false;
+      depth *= CheckedSize(dim.extent);
+      depth_dims = depth_dims.appended(dim);
+    }
+  }
+  CheckedSize patch = r.type(patches.x).shape.last().extent;
+  for (std::size_t i = 0; i < patches.patches.spatial; ++i) patch *= CheckedSize(patches.patches.window[i]);
+  if (!depth.ok() || !patch.ok() || r.type(patches.x).shape.last().symbol != 0 || depth.raw() > patch.raw())
+    return false;
+  if (std::size_t{batch_dims.rank} + free_dims.rank + depth_dims.rank > kMaxRank) return false;
+
+  form.w = batch_dims;
+  for (std::size_t i = 0; i < free_dims.rank; ++i) form.w = form.w.appended(free_dims[i]);
+  for (std::size_t i = 0; i < depth_dims.rank; ++i) form.w = form.w.appended(depth_dims[i]);
+  form.w_order.rank = from.rank;
+  form.w_order.perm = order.at;
+  form.params.patches = patches.patches;
+  form.params.rows = ShapeParams::of(patches.rows);
+  form.params.patches_rhs = second ? 1 : 0;
+  ops::DotGeneralParams& p = form.params.dot;
+  p.accum_dtype = dot.accum_dtype;
+  p.out_dtype = dot.out_dtype;
+  p.alpha = dot.alpha;
+  p.batch_count = batches.count;
+  p.contract_count = contracted.count;
+  (second ? p.batch_rhs : p.batch_lhs) = batches.at;
+  (second ? p.contract_rhs : p.contract_lhs) = contracted.at;
+  for (std::uint32_t i = 0; i < batches.count; ++i)
+    (second ? p.batch_lhs : p.batch_rhs)[i] = static_cast<std::uint8_t>(i);
+  for (std::uint32_t i = 0; i < contracted.count; ++i)
+    (second ? p.contract_lhs : p.contract_rhs)[i] = static_cast<std::uint8_t>(form.w.rank - contracted.count + i);
+
+  // The convolution's free axes are those of the patches in their order, the product's in that of the operand.
+  AxisList wanted;
+  for (std::uint8_t axis = 0; axis < kMaxRank; ++axis)
+    if (!ops::DotGeneral::listed(dot, !second, axis) && !wanted.append(patches.of[axis])) return false;
+  const std::size_t rank = std::size_t{batches.count} + wanted.count + free_dims.rank;
+  if (rank > kMaxRank) return false;
+  const std::size_t first = batches.count + (second ? std::size_t{free_dims.rank} : 0);
+  form.y_order.rank = static_cast<std::uint8_t>(rank);
+  for (std::size_t i = 0; i < rank; ++i) form.y_order.perm[i] = static_cast<std::uint8_t>(i);
+  for (std::uint32_t i = 0; i < wanted.count; ++i) {
+    std::size_t before = 0;
+    for (std::uint32_t k = 0; k < wanted.count; ++k) before += wanted.at[k] < wanted.at[i] ? 1u : 0u;
+    form.y_order.perm[first + i] = static_cast<std::uint8_t>(first + before);
+    form.y_moves = form.y_moves || before != i;
+  }
+  return true;
+}
+
+/// The other operand as [batch, free, contracted], before node `at`.
+[[nodiscard]] inline Result<ValueId> laid_out(Rewriter& r, std::uint32_t at, std::uint32_t w,
+                                              const ConvolveForm& form) noexcept {
+  ValueId v{w};
+  bool moves = false;
+  for (std::size_t axis = 0; axis < form.w_order.rank; ++axis) moves = moves || form.w_order.perm[axis] != axis;
+  if (moves) {
+    const auto moved = r.insert<ops::Transpose>(at, {v.index}, {}, form.w_order);
+    if (!moved || !moved->present()) return moved;
+    v = *moved;
+  }
+  if (r.type(v.index).shape == form.w) return v;
+  return r.insert<ops::Reshape>(at, {v.index}, {}, {ShapeParams::of(form.w)});
 }
 
 }  // namespace detail
 
-/// Replaces a product whose rows are extracted patches by convolve: patches times a matrix either way round, and
-/// patches in groups of channels as readers of ONNX write them. f32 with at most two spatial axes. The same bits.
+/// Replaces a product with extracted patches by convolve: patches on either side, of any type and number of spatial
+/// axes, reshaped and with their axes moved, whoever else reads them; in groups of channels, and over some of a
+/// patch's axes alone. A sum that is longer than a patch stays a product. The same bits.
 [[nodiscard]] inline Result<bool> fuse_convolve(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
-    if (!r.params<ops::DotGeneral>(node) || !r.claims(ops::Convolve::opcode)) return {};
-    Pattern p(r, node);
-    detail::ConvolveParts parts;
-    if (!detail::patches_product(p, parts) || !p.closed()) return {};
-    if (p.type(parts.x).shape.rank > kMaxActivationRank) return {};
-    const Shape result = p.type(p.result()).shape;
-    const auto w = detail::convolve_weights(r, node, parts);
-    if (!w) return pass(w);
-    if (!w->present()) return {};
-    const auto settle = [](const Result<bool>& done) { return done ? Result<void>() : pass(done); };
-    const auto y = r.insert<ops::Convolve>(node, {parts.x, w->index}, {}, {parts.patches, parts.groups});
-    if (!y) return pass(y);
-    if (!y->present()) return {};
-    if (parts.groups == 1) return settle(r.replace<ops::Reshape>(node, {y->index}, {}, {ShapeParams::of(result)}));
-    // [rows, group, out] to [group, rows, out].
-    const auto split =
-        r.insert<ops::Reshape>(node, {y->index}, {}, {ShapeParams::of(Shape{result[1], result[0], result[2]})});
-    if (!split) return pass(split);
-    if (!split->present()) return {};
-    return settle(r.replace<ops::Transpose>(node, {split->index}, {}, {{1, 0, 2}, 3}));
+    const auto dot = r.params<ops::DotGeneral>(node);
+    if (!dot || dot->contract_count == 0 || !r.claims(ops::Convolve::opcode)) return {};
+    const auto in = r.graph().node_inputs(r.graph().nodes[node]);
+    const std::array<std::uint32_t, 2> operand{in[0], in[1]};
+    const Shape result = r.type(r.graph().node_outputs(r.graph().nodes[node])[0]).shape;
+    for (const bool second : {false, true}) {
+      detail::PatchRows patches;
+      detail::ConvolveForm form;
+      const std::uint32_t other = operand[second ? 0 : 1];
+      if (!detail::find_patches(r, operand[second ? 1 : 0], patches) ||
+          !detail::convolve_form(r, patches, *dot, other, second, form))
+        continue;
+      const auto w = detail::laid_out(r, node, other, form);
+      if (!w) return pass(w);
+      if (!w->present()) return {};
+      const auto y = r.insert<ops::Convolve>(node, {patches.x, w->index}, {}, form.params);
+      if (!y) return pass(y);
+      if (!y->present()) return {};
+      ValueId turned = *y;
+      if (form.y_moves) {
+        const auto moved = r.insert<ops::Transpose>(node, {y->index}, {}, form.y_order);
+        if (!moved) return pass(moved);
+        if (!moved->present()) return {};
+        turned = *moved;
+      }
+      const auto done = r.replace<ops::Reshape>(node, {turned.index}, {}, {ShapeParams::of(result)});
+      return done ? Result<void>() : pass(done);
+    }
+    return {};
   });
 }
 

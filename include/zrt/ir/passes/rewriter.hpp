@@ -187,8 +187,7 @@ class Rewriter {
     OperandStorage storage;
     std::array<TensorType, kMaxOperands> types;
     const auto inferred = row->infer(g_->operand_info(node, storage), types);
-    const bool narrow = inferred && (row->rung == Rung::primitive || types[0].shape.rank <= kMaxActivationRank);
-    if (!narrow) {
+    if (!inferred || types[0].shape.rank > row->max_rank) {
       drop(node);
       return std::optional<Node>();
     }

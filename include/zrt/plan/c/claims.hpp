@@ -16,7 +16,7 @@ using Claims =
                          ops::Take, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::DynamicSlice,
                          ops::DynamicUpdateSlice, ops::Cond, ops::WhileLoop, ops::Scan, ops::ReduceWindow,
                          ops::ExtractPatches, ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce,
-                         ops::Quantize, ops::Dequantize, ops::Requantize>;
+                         ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve>;
 
 /// Primitives that C leaves out: the meaning of a custom call is its host's.
 using Unsupported = boost::mp11::mp_list<ops::CustomCall>;

@@ -111,54 +111,59 @@ template <> struct Emit<ops::ArgMax> {
   }
 };
 
+/// Writes the loops of a product of operands of `dtype` laid out as a and b. `element(side, index, as)` declares what it
+/// needs and gives an element of an operand.
+template <class Element>
+void contract(Context& f, const ops::DotGeneralParams& p, const ops::RowMajor& a, const ops::RowMajor& b, DType dtype,
+              const Tensor& result, Element&& element) noexcept {
+  const ops::RowMajor y = result.extents();
+  Nest outer('i');
+  Nest inner('k');
+  std::size_t in_y = 0;
+  const auto add = [&](std::uint64_t extent, std::uint64_t in_a, std::uint64_t in_b) {
+    outer.add(extent, {in_a, in_b, y.stride[in_y++]});
+  };
+  for (std::uint32_t i = 0; i < p.batch_count; ++i)
+    add(a.extent[p.batch_lhs[i]], a.stride[p.batch_lhs[i]], b.stride[p.batch_rhs[i]]);
+  for (std::uint8_t axis = 0; axis < a.rank; ++axis)
+    if (!ops::DotGeneral::listed(p, true, axis)) add(a.extent[axis], a.stride[axis], 0);
+  for (std::uint8_t axis = 0; axis < b.rank; ++axis)
+    if (!ops::DotGeneral::listed(p, false, axis)) add(b.extent[axis], 0, b.stride[axis]);
+  for (std::uint32_t i = 0; i < p.contract_count; ++i)
+    inner.add(a.extent[p.contract_lhs[i]], {a.stride[p.contract_lhs[i]], b.stride[p.contract_rhs[i]]});
+
+  const Domain domain = domain_of(p.accum_dtype);
+  const DType as = domain_of(dtype) == domain ? dtype : p.accum_dtype;
+  const bool floats = is_float(p.accum_dtype);
+  outer.open(f.w);
+  if (floats) {
+    f.w.line({c_type(domain), " lane[16] = {0};"});
+    f.w.line({"uint64_t taken = 0;"});
+  } else {
+    f.w.line({"uint64_t sum = 0;"});
+  }
+  inner.open(f.w);
+  const Expr x = element(std::size_t{0}, inner.at(0, outer.at(0)), as);
+  f.w.line({"const ", c_type(domain), " x = ", x, ";"});
+  const Expr w = element(std::size_t{1}, inner.at(1, outer.at(1)), as);
+  f.w.line({"const ", c_type(domain), " y = ", w, ";"});
+  if (floats) {
+    f.w.line({"lane[taken % 16] = ", domain == Domain::f32 ? "fmaf" : "fma", "(x, y, lane[taken % 16]);"});
+    f.w.line({"++taken;"});
+  } else {
+    f.w.line({"sum += (uint64_t)x * (uint64_t)y;"});
+  }
+  inner.close(f.w);
+  const Expr sum = floats ? Expr{"zrt_tree_", c_name(domain), "(lane)"} : Expr{"(", c_type(domain), ")sum"};
+  const Expr y_value = p.alpha == 1.0f ? sum : Expr{sum, " * ", literal(p.alpha)};
+  store_from(f.w, p.accum_dtype, y_value, result, outer.at(2));
+  outer.close(f.w);
+}
+
 template <> struct Emit<ops::DotGeneral> {
   static void emit(Context& f, const EmitCall<ops::DotGeneral>& c) noexcept {
-    const ops::DotGeneralParams& p = c.params;
-    const ops::RowMajor a = c.in[0].extents();
-    const ops::RowMajor b = c.in[1].extents();
-    const ops::RowMajor y = c.out[0].extents();
-    Nest outer('i');
-    Nest inner('k');
-    std::size_t in_y = 0;
-    const auto add = [&](std::uint64_t extent, std::uint64_t in_a, std::uint64_t in_b) {
-      outer.add(extent, {in_a, in_b, y.stride[in_y++]});
-    };
-    for (std::uint32_t i = 0; i < p.batch_count; ++i)
-      add(a.extent[p.batch_lhs[i]], a.stride[p.batch_lhs[i]], b.stride[p.batch_rhs[i]]);
-    for (std::uint8_t axis = 0; axis < a.rank; ++axis)
-      if (!ops::DotGeneral::listed(p, true, axis)) add(a.extent[axis], a.stride[axis], 0);
-    for (std::uint8_t axis = 0; axis < b.rank; ++axis)
-      if (!ops::DotGeneral::listed(p, false, axis)) add(b.extent[axis], 0, b.stride[axis]);
-    for (std::uint32_t i = 0; i < p.contract_count; ++i)
-      inner.add(a.extent[p.contract_lhs[i]], {a.stride[p.contract_lhs[i]], b.stride[p.contract_rhs[i]]});
-
-    const DType dtype = c.in[0].dtype();
-    const Domain domain = domain_of(p.accum_dtype);
-    const DType as = domain_of(dtype) == domain ? dtype : p.accum_dtype;
-    const bool floats = is_float(p.accum_dtype);
-    outer.open(f.w);
-    if (floats) {
-      f.w.line({c_type(domain), " lane[16] = {0};"});
-      f.w.line({"uint64_t taken = 0;"});
-    } else {
-      f.w.line({"uint64_t sum = 0;"});
-    }
-    inner.open(f.w);
-    const Expr from_a = outer.at(0);
-    const Expr from_b = outer.at(1);
-    f.w.line({"const ", c_type(domain), " x = ", load_as(c.in[0], inner.at(0, from_a), as), ";"});
-    f.w.line({"const ", c_type(domain), " y = ", load_as(c.in[1], inner.at(1, from_b), as), ";"});
-    if (floats) {
-      f.w.line({"lane[taken % 16] = ", domain == Domain::f32 ? "fmaf" : "fma", "(x, y, lane[taken % 16]);"});
-      f.w.line({"++taken;"});
-    } else {
-      f.w.line({"sum += (uint64_t)x * (uint64_t)y;"});
-    }
-    inner.close(f.w);
-    const Expr sum = floats ? Expr{"zrt_tree_", c_name(domain), "(lane)"} : Expr{"(", c_type(domain), ")sum"};
-    const Expr y_value = p.alpha == 1.0f ? sum : Expr{sum, " * ", literal(p.alpha)};
-    store_from(f.w, p.accum_dtype, y_value, c.out[0], outer.at(2));
-    outer.close(f.w);
+    contract(f, c.params, c.in[0].extents(), c.in[1].extents(), c.in[0].dtype(), c.out[0],
+             [&](std::size_t side, const Expr& index, DType as) { return load_as(c.in[side], index, as); });
   }
 };
 

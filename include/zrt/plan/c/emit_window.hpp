@@ -2,7 +2,7 @@
 // zrt/plan/c/emit_window.hpp: sliding windows in C.
 #pragma once
 
-#include <zrt/ops/extract_patches.hpp>
+#include <zrt/ops/convolve.hpp>
 #include <zrt/ops/reduce_window.hpp>
 #include <zrt/plan/c/emit_fold.hpp>
 
@@ -97,6 +97,64 @@ template <> struct Emit<ops::ExtractPatches> {
     for (std::size_t axis = 0; axis + 1 < y.rank; ++axis) f.w.close();
     for (std::size_t axis = 0; axis < p.spatial; ++axis) f.w.close();
     f.w.close();
+  }
+};
+
+/// The product's loops; an element of the patches is found in x.
+template <> struct Emit<ops::Convolve> {
+  static void emit(Context& f, const EmitCall<ops::Convolve>& c) noexcept {
+    const ops::ConvolveParams& p = c.params;
+    const ops::RowMajor w = c.in[1].extents();
+    const ops::RowMajor rows = extents_of(p.rows.shape());
+    const auto element = [&](std::size_t side, const Expr& index, DType as) -> Expr {
+      return side == p.patches_rhs ? patch_element(f, c, index, as) : load_as(c.in[1], index, as);
+    };
+    if (p.patches_rhs == 0)
+      contract(f, p.dot, rows, w, c.in[0].dtype(), c.out[0], element);
+    else
+      contract(f, p.dot, w, rows, c.in[0].dtype(), c.out[0], element);
+  }
+
+ private:
+  [[nodiscard]] static ops::RowMajor extents_of(const Shape& shape) noexcept {
+    HostTensor tensor;
+    tensor.type.shape = shape;
+    return {tensor, ExecutionContext{}};
+  }
+  /// The place along an axis of element `e`, with `unit` elements behind each place of the last axis. Loops over an
+  /// axis without elements have no trips.
+  [[nodiscard]] static Expr along(const ops::RowMajor& x, std::size_t axis, std::uint64_t unit) noexcept {
+    const std::uint64_t stride = x.stride[axis] * unit;
+    if (x.extent[axis] <= 1 || stride == 0) return {"(uint64_t)0"};
+    return {"e / ", stride, " % ", x.extent[axis]};
+  }
+  [[nodiscard]] static Expr patch_element(Context& f, const EmitCall<ops::Convolve>& c, const Expr& index,
+                                          DType as) noexcept {
+    const ops::ExtractPatchesParams& p = c.params.patches;
+    const ops::RowMajor x = c.in[0].extents();
+    const std::uint64_t channels = x.extent[x.rank - 1u];
+    const ops::RowMajor window(Span(p.window).first(p.spatial));
+    const ops::RowMajor places = extents_of(ops::Convolve::patches_type(c.in[0].type, c.params).shape.with_last(1));
+    const std::uint64_t patch = window.elements * channels;
+    f.w.line({"const uint64_t e = ", index, ";"});
+    f.w.line({"(void)e;"});
+    Expr outside;
+    Expr from{"(", along(places, 0, patch), ") * ", x.stride[0]};
+    for (std::size_t axis = 0; axis < p.spatial; ++axis) {
+      f.w.line({"const uint64_t i", axis, "_ = ", along(places, axis + 1, patch), ";"});
+      f.w.line({"const uint64_t w", axis, " = ", along(window, axis, channels), ";"});
+      outside.append({outside.empty() ? "" : " || ",
+                      source_along(f.w, axis, {"i", axis, "_"}, {"w", axis}, p.axis(axis), x.extent[axis + 1])});
+      from.append({" + n", axis, " * ", x.stride[axis + 1]});
+    }
+    if (channels > 1) from.append({" + e % ", channels});
+    f.w.line({"const uint64_t from = ", from, ";"});
+    f.w.line({"const int outside = ", outside, ";"});
+    return visit_domain(as, [&]<class T>(std::type_identity<T>) -> Expr {
+      T padding{};
+      unpack_as(c.in[0].dtype(), reinterpret_cast<const std::byte*>(p.pad_value.data()), 0, 1, as, &padding);
+      return {"outside ? ", literal(padding), " : ", load_as(c.in[0], {"from"}, as)};
+    });
   }
 };
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/adapters/convolve.hpp: convolution by blocks of patches.
+// zrt/backend/cpu/adapters/convolve.hpp: products with the patches under a window.
 #pragma once
 
-#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/patch_product.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
 template <> struct Adapter<ops::Convolve> {
-  static constexpr Loops loops = Loops::vector;
+  static constexpr Loops loops = Loops::typed;
 
-  /// A block of patches for each of the workers that run at the same time, whatever the extents of x.
-  static constexpr CheckedSize scratch(const TypeCall<ops::Convolve>& c, const Extents&) noexcept {
-    const Shape& w = c.in[1].type.shape;
-    return CheckedSize(w[1].extent) * CheckedSize(w[2].extent) * CheckedSize(kPatchRows) * sizeof(float) *
-           CheckedSize(kPatchLanes);
+  static CheckedSize scratch(const TypeCall<ops::Convolve>& c, const Extents& bounds) noexcept {
+    return PatchProduct::scratch(c, bounds);
   }
   static Result<void> record(Recorder& r, const HostCall<ops::Convolve>& c, const PrimitiveSet& set) noexcept {
-    return r.push(set.convolve, c);
+    const PatchProduct product{c, &set};
+    if (!PatchProduct::stays(c.in[1].type.dtype, c.params.dot.accum_dtype))
+      if (auto brought = r.push(&PatchProduct::bring, product); !brought) return brought;
+    return r.push(&PatchProduct::multiply, product);
   }
 };
 static_assert(RecordsPrimitive<ops::Convolve>);
