@@ -32,6 +32,10 @@ struct NodeCase {
 [[nodiscard]] Outcome run_on_reference(const NodeCase& test, bool optimise);
 [[nodiscard]] Outcome run_on_cpu(const NodeCase& test, bool optimise);
 
+/// Runs the tests of `folders` whose programs call kernels of ONNX as C, against what ReferenceBackend gives. The number
+/// of faults.
+[[nodiscard]] std::size_t run_in_c(const std::vector<std::filesystem::path>& folders);
+
 /// Runs the models that PyTorch exported to `folder`, one folder each, against the plans that `list` names;
 /// with `write`, writes the list anew. The number of faults.
 [[nodiscard]] std::size_t run_exports(const std::filesystem::path& folder, const std::filesystem::path& list,

@@ -4,6 +4,7 @@
 //
 //   onnx_node_tests LIST [SHARD SHARDS]     fails on any difference from the list
 //   onnx_node_tests LIST --write            writes the list anew; fails on a wrong result
+//   onnx_node_tests --c                    those that call kernels of ONNX, as C (in_c.cpp)
 //   onnx_node_tests --exports FOLDER LIST [--write]   the models of FOLDER, which PyTorch exported (exports.cpp)
 //
 // Programs run as they were read; on ReferenceBackend a second time after the passes over graphs, to the same outcome.
@@ -51,15 +52,16 @@ int main(int count, char** arguments) {
     std::printf("SKIPPED: %s is missing; install libonnx-testdata (./dev setup)\n", kData.c_str());
     return 0;
   }
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(kData)) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  if (std::string(arguments[1]) == "--c") return zrt::test::run_in_c(folders) == 0 ? 0 : 1;
   std::map<std::string, std::string> expected;
   if (!write) {
     std::ifstream list(arguments[1]);
     for (std::string line; std::getline(list, line);)
       if (!line.empty() && line[0] != '#') expected[line.substr(0, line.find(" | "))] = line;
   }
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(kData)) folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
   std::string lines;
   std::size_t run = 0;
   std::size_t bad = 0;

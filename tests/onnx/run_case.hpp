@@ -6,6 +6,7 @@
 #include <zrt/ir/onnx.hpp>
 
 #include <cmath>
+#include <expected>
 #include <onnx/node_case.hpp>
 #include <set>
 
@@ -102,11 +103,20 @@ struct CaseTensor {
   return name;
 }
 
-template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uint32_t threads, bool optimise) {
+/// A test as a program, the inputs that it takes and the outputs that it gives.
+struct ReadCase {
+  ir::ptir::Program program;
+  std::vector<CaseTensor> inputs;
+  std::vector<CaseTensor> outputs;
+  std::set<std::string> bound{};  ///< inputs that the reader was given as values
+};
+
+[[nodiscard]] inline std::expected<ReadCase, Outcome> read_case(const NodeCase& test) {
+  const auto no = [](const Error& error) { return std::unexpected<Outcome>(refused(error)); };
   const auto model = onnx::read_model(test.model);
-  if (!model) return refused(model.error());
+  if (!model) return no(model.error());
   const auto graph = onnx::read_graph(model->graph, system_allocator());
-  if (!graph) return refused(graph.error());
+  if (!graph) return no(graph.error());
   const auto inputs = case_tensors(test.inputs, graph->inputs);
   const auto outputs = case_tensors(test.outputs, graph->outputs);
   // Inputs that decide a shape are given as values, one after the other as the reader asks for them.
@@ -130,43 +140,52 @@ template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uin
     const std::string name(needed.view());
     const auto is_input = [&](const CaseTensor& t) { return t.name == name; };
     if (name.empty() || !inputs || std::none_of(inputs->begin(), inputs->end(), is_input) || !bound.insert(name).second)
-      return refused(program.error());
+      return no(program.error());
   }
-  if (!inputs) return refused(inputs.error());
-  if (!outputs) return refused(outputs.error());
+  if (!inputs) return no(inputs.error());
+  if (!outputs) return no(outputs.error());
+  ReadCase read{std::move(*program), {}, *outputs, bound};
+  for (const CaseTensor& t : *inputs)
+    if (!bound.contains(t.name)) read.inputs.push_back(t);
+  return read;
+}
+
+template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uint32_t threads, bool optimise) {
+  const auto read = read_case(test);
+  if (!read) return read.error();
+  const std::vector<CaseTensor>& outputs = read->outputs;
   std::vector<ConstTensorView> from;
   std::vector<ir::ptir::Shape> shapes;
-  for (const CaseTensor& t : *inputs)
-    if (!bound.contains(t.name)) {
-      from.push_back({t.type.dtype, t.type.shape, t.bytes});
-      shapes.push_back(t.program_type.shape);
-    }
+  for (const CaseTensor& t : read->inputs) {
+    from.push_back({t.type.dtype, t.type.shape, t.bytes});
+    shapes.push_back(t.program_type.shape);
+  }
   ProgramOptions how;
   how.threads = threads;
   how.optimise = optimise;
-  auto runner = ProgramRunner<B>::make(*program, shapes, how);
+  auto runner = ProgramRunner<B>::make(read->program, shapes, how);
   if (!runner && runner.error().code() == Errc::unsupported_opcode)
     return {Outcome::lacking, "lacking: " + std::string(runner.error().text())};
   if (!runner) return refused(runner.error());
   std::vector<std::vector<std::byte>> results;
   std::vector<TensorView> to;
-  for (const CaseTensor& t : *outputs) results.emplace_back(t.bytes.size());
+  for (const CaseTensor& t : outputs) results.emplace_back(t.bytes.size());
   for (std::size_t i = 0; i < results.size(); ++i)
-    to.push_back({(*outputs)[i].type.dtype, (*outputs)[i].type.shape, results[i]});
+    to.push_back({(outputs)[i].type.dtype, (outputs)[i].type.shape, results[i]});
   if (const auto done = runner->run(from, to); !done)
     return {Outcome::wrong, "wrong: " + std::string(done.error().text())};
   Outcome outcome{Outcome::pass, "pass"};
   const plan::ExecutionPlan& plan = runner->compiled().plan;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) ++outcome.ops[name_of(plan, plan.instruction(i))];
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (const std::string differs = difference((*outputs)[i], results[i], outcome.worst);
+    if (const std::string differs = difference((outputs)[i], results[i], outcome.worst);
         !differs.empty() && outcome.kind == Outcome::pass) {
       outcome.kind = Outcome::wrong;
       outcome.text = "wrong: output " + std::to_string(i) + ": " + differs;
     }
   if (outcome.kind == Outcome::wrong) return outcome;
   std::string& text = outcome.text;
-  for (const std::string& name : bound) text += (text == "pass" ? ", bound: " : " ") + name;
+  for (const std::string& name : read->bound) text += (text == "pass" ? ", bound: " : " ") + name;
   return outcome;
 }
 

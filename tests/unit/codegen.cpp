@@ -6,10 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <c_programs.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <support/c_code.hpp>
 #include <support/random_program.hpp>
@@ -132,6 +134,10 @@ class AgainstTheRunner {
     double relative = 0;
     for (const char* libm : {"op = exp", "op = log", "op = tanh", "op = erf", "rng_normal"})
       if (std::string_view(text->view()).find(libm) != std::string_view::npos) relative = 1e-5;
+    // Whole numbers are exact.
+    if (std::string_view(text->view()).find("zrt.onnx.") != std::string_view::npos && !run.outputs.empty() &&
+        is_float(run.outputs[0].type.dtype))
+      relative = 1e-5;
     programs_.push_back({name, std::string(text->view()), inputs, std::move(run), relative});
     return true;
   }
@@ -365,6 +371,88 @@ region @2 same(%0: f32[16]) {
       << text->view().substr(text->view().find("_arena_bytes = "), 40);
 }
 
+/// A program with one call of an element-wise kernel on operands of these types.
+std::string call_of(const std::string& target, const std::string& attributes, const std::vector<std::string>& operands,
+                    const std::string& result) {
+  std::string parameters, names;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::string comma = i == 0 ? "" : ", ", id = "%" + std::to_string(i);
+    parameters += comma + id + ": " + operands[i];
+    names += comma + id;
+  }
+  const std::string id = "%" + std::to_string(operands.size());
+  return "spec_version = ptir.v0.4\nregion @0 main(" + parameters + ") {\n  " + id + " = custom_call(" + names +
+         ") {target = \"zrt.onnx." + target + ".v1\", attrs = {" + attributes + "}}: " + result + "\n  return " + id +
+         ": " + result + "\n}\n";
+}
+/// Numbers as elements of `dtype`.
+HostValue elements_of(DType dtype, const std::vector<double>& numbers) {
+  HostValue value{{dtype, {static_cast<std::uint32_t>(numbers.size())}}, {}};
+  value.bytes.resize(bytes_of(dtype, numbers.size()));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    cast_elements(DType::f64, reinterpret_cast<const std::byte*>(numbers.data()), dtype, value.bytes.data(), i, 1);
+  return value;
+}
+
+// The node tests of ONNX (tests/onnx/in_c.cpp) have few types and no edges.
+TEST(Codegen, KernelsOfOnnxGiveWhatTheRunnerGives) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  AgainstTheRunner programs;
+  int count = 0;
+  const auto add = [&](const std::string& text, const std::vector<HostValue>& inputs) {
+    const auto program = ptir::parse(text);
+    ASSERT_TRUE(program) << text << program.error().text();
+    EXPECT_TRUE(programs.add("f" + std::to_string(count++), *program, inputs)) << text;
+  };
+  const std::vector<double> reals{0,    -0.0, 0.5,  -0.5,  1,    -1,    1.5,  -1.5, 2.5,   -2.5, 0.25,
+                                  0.75, 3,    -4.0, 0.999, 1e-3, -1e-3, 7.25, kInf, -kInf, kNan, 20};
+  const std::string n = std::to_string(reals.size());
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    const std::string type = std::string(name(dtype)) + "[" + n + "]";
+    for (const char* target : {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
+                               "sqrt", "floor", "ceil", "round"}) {
+      add(call_of(target, "", {type}, type), {elements_of(dtype, reals)});
+      // Those of circles reduce their operand by multiples of pi, which far away is another matter.
+      if (std::string_view(target) == "sin" || std::string_view(target) == "cos" || std::string_view(target) == "tan")
+        continue;
+      const std::string few = std::string(name(dtype)) + "[10]";
+      add(call_of(target, "", {few}, few),
+          {elements_of(dtype, {1e200, -1e200, 710, -710, 709.5, -709.5, 3e8, -3e8, 4503599627370495.5, -1e-300})});
+    }
+    std::vector<double> others = reals;
+    std::rotate(others.begin(), others.begin() + 5, others.end());
+    for (const char* target : {"mod", "fmod", "pow"})
+      add(call_of(target, "", {type, type}, type), {elements_of(dtype, reals), elements_of(dtype, others)});
+    for (const char* flags :
+         {"nan = true, positive = false, negative = false", "nan = false, positive = true, negative = true",
+          "nan = false, positive = false, negative = false"})
+      add(call_of("classify", flags, {type}, "i1[" + n + "]"), {elements_of(dtype, reals)});
+  }
+  const std::vector<double> a{7, -7, 7, -7, 100, -128, 0, 1, 3, 2, 127, 5}, b{3, 3, -3, -3, 7, -1, 5, 1, 64, 2, 1, 8};
+  for (const DType dtype : {DType::si8, DType::ui8, DType::si16, DType::si32, DType::ui32, DType::si64, DType::ui64}) {
+    const std::string type = std::string(name(dtype)) + "[12]";
+    const std::vector<double> divisors =
+        info(dtype).kind == DTypeKind::signed_integer ? b : std::vector<double>{3, 3, 2, 1, 7, 1, 5, 1, 64, 2, 1, 8};
+    for (const char* target : {"mod", "fmod", "shift_left", "shift_right", "pow"})
+      add(call_of(target, "", {type, type}, type), {elements_of(dtype, a), elements_of(dtype, divisors)});
+    add(call_of("pow", "", {type, "f32[12]"}, type), {elements_of(dtype, a), elements_of(DType::f32, divisors)});
+    // Data that breaks the contract ends both.
+    add(call_of("mod", "", {type, type}, type), {elements_of(dtype, a), elements_of(dtype, std::vector<double>(12))});
+    for (const char* order : {"exclusive = false, reverse = true", "exclusive = true, reverse = false"}) {
+      HostValue cube = elements_of(dtype, a);
+      cube.type.shape = {2, 3, 2};
+      const std::string shape = std::string(name(dtype)) + "[2, 3, 2]";
+      add(call_of("cum_sum", order, {shape}, shape), {cube});
+    }
+    HostValue rows = elements_of(dtype, a);
+    rows.type.shape = {3, 4};
+    add(call_of("row_product", "", {std::string(name(dtype)) + "[3, 4]"}, std::string(name(dtype)) + "[3]"), {rows});
+  }
+  programs.check();
+  EXPECT_GE(programs.compared, count - programs.failed);
+  EXPECT_EQ(programs.failed, 7);
+}
+
 TEST(Codegen, RefusesWhatItCannotSay) {
   const auto custom = ptir::parse(R"(spec_version = ptir.v0.4
 region @0 main(%0 x: f32[2]) {
@@ -377,6 +465,24 @@ region @0 main(%0 x: f32[2]) {
   ASSERT_FALSE(call);
   EXPECT_EQ(call.error().code(), Errc::unimplemented);
   EXPECT_NE(call.error().text().find("acme.scale.v1"), std::string_view::npos) << call.error().text();
+  // Nobody reads it, and it has no form all the same.
+  const auto dead = ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[2]) {
+  %1 = custom_call(%0) {target = "acme.scale.v1", attrs = {}}: f32[2]
+  return %0: f32[2]
+})");
+  ASSERT_TRUE(dead) << dead.error().text();
+  const auto unread = CCode().add("f", *dead, inputs);
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().code(), Errc::unimplemented);
+  // A known target refuses what it does not take.
+  const auto wrong = ptir::parse(call_of("sin", "", {"si32[2]"}, "si32[2]"));
+  ASSERT_TRUE(wrong) << wrong.error().text();
+  const auto refused =
+      CCode().add("f", *wrong, std::vector<HostValue>{value_of<std::int32_t>(DType::si32, {2}, {1, 2})});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::invalid_params);
+  EXPECT_EQ(refused.error().text(), "zrt.onnx.sin.v1: x and y must be floats of one type and shape");
   const auto plain = ptir::parse("spec_version = ptir.v0.4\nregion @0 main(%0: f32[2]) {\n  return %0: f32[2]\n}");
   ASSERT_TRUE(plain);
   for (const char* name : {"", "1st", "a-b"}) {

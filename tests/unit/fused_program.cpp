@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <c_programs.hpp>
 #include <string>
 #include <support/c_code.hpp>
 #include <support/random_program.hpp>
@@ -321,6 +322,27 @@ TEST(FusedInC, TheModeIsAnArgument) {
     EXPECT_FALSE(got[0].bytes == results);
     results = got[0].bytes;
   }
+}
+
+// The second of two calls has no form in C.
+TEST(FusedInC, NamesTheStepThatHasNoForm) {
+  const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[
+{"step_id":1,"op_name":"custom_call","input_ids":[0],"attrs":{"target":"zrt.onnx.sin.v1","attrs":{}},"result_id":1,"mode_sensitive":false},
+{"step_id":4,"op_name":"custom_call","input_ids":[1],"attrs":{"target":"acme.scale.v1","attrs":{}},"result_id":2,"mode_sensitive":false}],
+"outputs":{"y":2},"meta":[{"id":1,"dtype":"f32","shape":[3]},{"id":2,"dtype":"f32","shape":[3]}]})");
+  const std::vector<fused::FeedType> types{{0, kVector}};
+  fused::CutWire cut;
+  const auto code = engines::to_c(program, types, &cut);
+  ASSERT_FALSE(code);
+  EXPECT_EQ(code.error().code(), Errc::unimplemented);
+  String report;
+  ASSERT_TRUE(fused::append_report(report, program, cut, code.error()));
+  EXPECT_EQ(std::string(report.view()),
+            R"(step 4 (custom_call): custom_call: acme.scale.v1 has no form in C, since what it computes is its host's
+  input 1: produced, f32[3], declared as f32[3], from step 1 (custom_call)
+  result 2, f32[3], declared as f32[3], to output y
+  backend inspected: c
+)");
 }
 
 TEST(FusedGraft, KeepsTheDrawsOfStepsThatItNumbersAnew) {

@@ -7,6 +7,7 @@
 #include <zrt/ir/ptir/print.hpp>
 #include <zrt/ir/ptir/walk.hpp>
 #include <zrt/plan/c/claims.hpp>
+#include <zrt/plan/c/custom_forms.hpp>
 #include <zrt/plan/validate.hpp>
 
 namespace zrt::inline ZRT_ABI::plan {
@@ -17,6 +18,8 @@ struct ConversionTarget {
   OpSet ops;                     ///< the operations that it has a form for
   bool dynamic_extents = false;  ///< takes programs whose extents are not all constants
   bool lowers = false;           ///< is made of the graph of the program for one set of input shapes
+  /// Whether it has a form for a target of custom calls; null: their backend decides.
+  bool (*has_custom_form)(std::string_view target) noexcept = nullptr;
 };
 
 namespace detail {
@@ -42,7 +45,11 @@ consteval OpSet operations_in_c() {
 /// - plan: an execution plan (ir/ptir/lower.hpp, plan/compile.hpp), for one set of input shapes. Whether a
 ///   backend has the target of a custom call shows when the plan is bound.
 inline constexpr auto kConversionTargets = std::to_array<ConversionTarget>(
-    {{.name = "c", .ops = detail::operations_in_c(), .dynamic_extents = true, .lowers = true},
+    {{.name = "c",
+      .ops = detail::operations_in_c(),
+      .dynamic_extents = true,
+      .lowers = true,
+      .has_custom_form = &c::has_custom_form},
      {.name = "dot", .ops = detail::all_operations(), .dynamic_extents = true},
      {.name = "plan", .ops = detail::all_operations(), .dynamic_extents = true, .lowers = true}});
 
@@ -98,7 +105,13 @@ struct LegalityFinding {
     for (const ptir::Attribute& a : program.attributes_of(at.instruction))
       if (a.kind == ptir::AttributeKind::region) reached[static_cast<std::size_t>(a.bits)] = 1;
     const Opcode opcode = at.instruction.opcode;
-    if (!target.ops.contains(opcode)) add(at, Errc::unsupported_opcode, " has no form in ", target.name);
+    if (!target.ops.contains(opcode)) {
+      add(at, Errc::unsupported_opcode, " has no form in ", target.name);
+    } else if (target.has_custom_form != nullptr && opcode == ops::CustomCall::opcode) {
+      const std::string_view called = program.text(program.attributes_of(at.instruction)[0].range);
+      if (!target.has_custom_form(called))
+        add(at, Errc::unsupported_opcode, ": ", called, " has no form in ", target.name);
+    }
     for (const ptir::TensorType& type : program.types_of(at.instruction.output))
       if (!target.dynamic_extents && !type.shape.is_constant())
         add(at, Errc::unimplemented, " gives a dynamic extent, ", target.name, " takes constants");

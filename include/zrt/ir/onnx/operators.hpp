@@ -17,6 +17,7 @@
 #include <zrt/ir/onnx/ops_training.hpp>
 #include <zrt/ir/onnx/ops_window.hpp>
 #include <zrt/ir/onnx/reader.hpp>
+#include <zrt/ir/onnx/targets.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
@@ -240,9 +241,5 @@ inline void Reader::translate(NodeCall& call) noexcept {
   call.unsupported("operator ", domain.substr(0, 40), domain.empty() ? "" : ".", call.node().op.substr(0, 40),
                    " is not translated");
 }
-
-/// Every kernel that programs from ONNX files call: the Targets of a backend that runs them.
-using Targets = boost::mp11::mp_push_back<ElementwiseTargets, kernels::RowProduct, kernels::CumSum, kernels::MaxPlace,
-                                          kernels::Determinant, kernels::RoiAlign, kernels::GridSample>;
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx

@@ -75,29 +75,45 @@ namespace zrt::inline ZRT_ABI::ir::onnx::scalar_math {
   if (x == -1) return 3.14159265358979323846;
   return 2 * atan(__builtin_sqrt((1 - x) / (1 + x)));
 }
+/// Half of exp(x) where exp(x) itself may be too large.
+[[nodiscard]] constexpr double half_exp(double x) noexcept {
+  const double root = math::exp64(x / 2);
+  return root * (root / 2);
+}
 [[nodiscard]] constexpr double sinh(double x) noexcept {
   // Near zero the two exponentials cancel.
   if (x > -0.01 && x < 0.01) {
     const double square = math::sealed(x * x);
     return x * __builtin_fma(square, __builtin_fma(square, 1.0 / 120, 1.0 / 6), 1.0);
   }
+  if (x > 709 || x < -709) return x < 0 ? -half_exp(-x) : half_exp(x);
   return (math::exp64(x) - math::exp64(-x)) / 2;
 }
-[[nodiscard]] constexpr double cosh(double x) noexcept { return (math::exp64(x) + math::exp64(-x)) / 2; }
+[[nodiscard]] constexpr double cosh(double x) noexcept {
+  if (x > 709 || x < -709) return half_exp(x < 0 ? -x : x);
+  return (math::exp64(x) + math::exp64(-x)) / 2;
+}
 /// log(1 + x) for x that may be small.
 [[nodiscard]] constexpr double log1p(double x) noexcept {
   const double sum = math::sealed(1 + x);
   const double lost = math::sealed(sum - 1) - x;
   if (sum == 1 || !(sum < std::numeric_limits<double>::infinity())) return sum == 1 ? x : sum;
+  if (sum == 0) return -std::numeric_limits<double>::infinity();
   return math::log64(sum) - lost / sum;
 }
+/// log(2 x) where 2 x itself may be too large.
+[[nodiscard]] constexpr double log_twice(double x) noexcept { return math::log64(x) + 0.69314718055994530942; }
 [[nodiscard]] inline double asinh(double x) noexcept {
   const double t = x < 0 ? -x : x;
+  // From here on 1 is lost beside the square, which would overflow.
+  if (t > 0x1p28) return x < 0 ? -log_twice(t) : log_twice(t);
   const double square = math::sealed(t * t);
   const double result = log1p(t + square / (1 + __builtin_sqrt(square + 1)));
   return x < 0 ? -result : result;
 }
 [[nodiscard]] inline double acosh(double x) noexcept {
+  if (x < 1) return std::numeric_limits<double>::quiet_NaN();
+  if (x > 0x1p28) return log_twice(x);
   const double t = x - 1;
   return log1p(t + __builtin_sqrt(math::sealed(t * (x + 1))));
 }

@@ -8,18 +8,18 @@
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// What has an Emit. A plan for C is one of these; what expands into them runs too. constant is a table of its
-/// own and takes no code.
+/// own and takes no code. Of custom_call the targets of custom_forms.hpp have a form.
 using Claims =
     boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select,
                          ops::Cast, ops::StopGradient, ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::Reshape,
                          ops::Transpose, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Pad, ops::Tile, ops::Iota,
                          ops::Take, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::DynamicSlice,
                          ops::DynamicUpdateSlice, ops::Cond, ops::WhileLoop, ops::Scan, ops::ReduceWindow,
-                         ops::ExtractPatches, ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce,
-                         ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve>;
+                         ops::ExtractPatches, ops::CustomCall, ops::RngUniform, ops::RngNormal, ops::TopK,
+                         ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve>;
 
-/// Primitives that C leaves out: the meaning of a custom call is its host's.
-using Unsupported = boost::mp11::mp_list<ops::CustomCall>;
+/// Primitives that C leaves out.
+using Unsupported = boost::mp11::mp_list<>;
 
 inline constexpr OpSet kClaims = OpSet::of(Claims{});
 

@@ -20,8 +20,7 @@ struct Options {
 
 namespace detail {
 
-/// The plan of a program, made of what C has a form for. Custom calls stay, so that the module refuses them by
-/// their target.
+/// The plan of a program, made of what C has a form for. What nobody reads must have a form too.
 [[nodiscard]] inline Result<CompiledPlan> plan_for_c(const ir::ptir::Program& program,
                                                      Span<const ir::ptir::Shape> shapes, const Options& options,
                                                      bool optimise, ProgramOrigins* origins = nullptr) noexcept {
@@ -30,11 +29,10 @@ namespace detail {
   if (origins != nullptr) lower.trace = &origins->nodes;
   auto graph = ir::ptir::lower(program, shapes, *kOps.table, lower);
   if (!graph) return pass(graph);
+  if (auto r = check_custom_forms(*graph); !r) return pass(r);
   if (optimise)
     if (auto r = ir::optimise(*graph, {kOps, kClaims, &ir::Evaluations<ops::Catalog>::table()}); !r) return pass(r);
-  OpSet claims = kClaims;
-  claims.insert(ops::CustomCall::opcode);
-  auto compiled = compile(*graph, kOps, claims);
+  auto compiled = compile(*graph, kOps, kClaims);
   if (compiled && origins != nullptr && !optimise)
     if (auto r = origins->follow(*graph, *kOps.table, *compiled, Ordering::program); !r) return pass(r);
   return compiled;

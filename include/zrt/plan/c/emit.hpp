@@ -12,7 +12,8 @@ namespace zrt::inline ZRT_ABI::plan::c {
 struct Context {
   Source& w;
   Constants& constants;
-  Expr scratch{};      ///< a pointer to the bytes that the op's reference wants
+  Expr scratch{};                      ///< a pointer to the bytes that the op's reference wants
+  Span<const std::byte> attributes{};  ///< of a custom call
   unsigned depth = 0;  ///< regions around it: variables that live around a region's code are named by it
 
   /// A pointer to one element of `dtype`.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/plan/c/emit_region.hpp: cond, while_loop and scan as control flow of C, and custom calls, which have none.
+// zrt/plan/c/emit_region.hpp: cond, while_loop and scan as control flow of C.
 #pragma once
 
 #include <zrt/ops/cond.hpp>
-#include <zrt/ops/custom_call.hpp>
 #include <zrt/ops/scan.hpp>
 #include <zrt/ops/while_loop.hpp>
 #include <zrt/plan/c/emit.hpp>
@@ -72,14 +71,6 @@ template <> struct Emit<ops::Scan> {
              Expr{elements});
     }
     f.w.close();
-  }
-};
-
-/// What the target computes is the host's, so that there is nothing to write.
-template <> struct Emit<ops::CustomCall> {
-  static void emit(Context& f, const EmitCall<ops::CustomCall>& c) noexcept {
-    std::array<char, ops::CustomCallParams::kMaxTarget> storage{};
-    f.w.set(Error::of(Errc::unimplemented, "custom_call: ", c.params.name(storage), " has no form in C"));
   }
 };
 

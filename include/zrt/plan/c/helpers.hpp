@@ -4,6 +4,7 @@
 
 #include <zrt/core/name.hpp>
 #include <zrt/core/span.hpp>
+#include <zrt/plan/c/custom_helpers.hpp>
 #include <zrt/plan/c/element_helpers.hpp>
 #include <zrt/plan/c/number_helpers.hpp>
 #include <zrt/plan/c/source.hpp>
@@ -30,8 +31,9 @@ template <class Put> void expand_helper(const Helper& helper, std::string_view t
 }
 
 /// Every helper, callees before their callers.
-inline constexpr auto kHelperGroups = std::to_array<Span<const Helper>>(
-    {kElementHelpers, kWordHelpers, kNarrowHelpers, kCopyHelpers, kNumberHelpers, kDomainHelpers});
+inline constexpr auto kHelperGroups =
+    std::to_array<Span<const Helper>>({kElementHelpers, kWordHelpers, kNarrowHelpers, kCopyHelpers, kNumberHelpers,
+                                       kDomainHelpers, kModFloatHelpers, kCustomNumberHelpers, kSampleHelpers});
 
 }  // namespace detail
 

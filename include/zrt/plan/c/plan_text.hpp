@@ -2,6 +2,7 @@
 // zrt/plan/c/plan_text.hpp: the instructions of a plan as statements of C.
 #pragma once
 
+#include <zrt/plan/c/custom_forms.hpp>
 #include <zrt/plan/c/emit_elementwise.hpp>
 #include <zrt/plan/c/emit_fold.hpp>
 #include <zrt/plan/c/emit_index.hpp>
@@ -48,6 +49,7 @@ template <class O> consteval EmitRow emit_row() {
     row.emit = &emit_node<O>;
   }
   if constexpr (requires { Emit<O>::kScratch; }) row.scratch = &scratch_row<O>;
+  if constexpr (requires { &Emit<O>::scratch; }) row.scratch = &Emit<O>::scratch;
   return row;
 }
 
@@ -152,11 +154,24 @@ class PlanText {
     const Expr around = context_.scratch;
     context_.scratch = Place{Place::Kind::arena, 0, scratch}.pointer();
     ++context_.depth;
+    if (auto r = take_attributes(insn); !r) return context_.w.set(r.error());
     context_.w.line({"/* ", i, ": ", row.name, " */"});
     write_with_regions(insn, {plan_.operand_info(insn, storage), {in.data(), in.size()}, {out.data(), out.size()}, {}},
                        scratch);
     context_.scratch = around;
     --context_.depth;
+  }
+
+  /// The attributes of a custom call, bytes of the plan.
+  [[nodiscard]] Result<void> take_attributes(const Instruction& insn) noexcept {
+    context_.attributes = {};
+    if (insn.opcode != ops::CustomCall::opcode || insn.weights.empty() || insn.weights[0] == kNoWeight) return {};
+    const PlanWeight& weight = plan_.weights[index(insn.weights[0])];
+    if (!weight.inline_data())
+      return fail(Errc::unimplemented, "weight ", weight.name.view(),
+                  " is not in the plan, and C is written of plans that carry their constants");
+    context_.attributes = {plan_.constants.data() + weight.data_offset, weight.data_bytes};
+    return {};
   }
 
   ZRT_NOINLINE void write_with_regions(const Instruction& insn, EmitArgs args, std::uint64_t scratch) noexcept {
