@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/run_program.cpp: the runner of programs on ReferenceBackend, and the way from programs to loaded C.
+// tests/support/run_program.cpp: the runners of programs, and the way from programs to loaded C.
 #include <c_programs.hpp>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -13,8 +13,19 @@
 
 namespace zrt::test {
 
-ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times,
-                       std::uint64_t trip_limit, bool optimise) {
+namespace {
+
+/// Workers that come one after the other.
+constexpr std::uint32_t kWorkers = 2;
+const ThreadHook kInTurn{nullptr,
+                         [](void*, ThreadHook::Work work, void* argument) noexcept {
+                           for (std::uint32_t i = 0; i < kWorkers; ++i) work(argument, i, kWorkers);
+                         },
+                         kWorkers};
+
+template <class B>
+ProgramRun run_on(typename B::Device&& device, const ir::ptir::Program& program, std::span<const HostValue> inputs,
+                  int times, const ProgramOptions& options) {
   ProgramRun result;
   std::vector<ir::ptir::Shape> shapes;
   std::vector<ConstTensorView> in;
@@ -24,10 +35,7 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
     shapes.push_back(shape);
     in.push_back({value.type.dtype, value.type.shape, value.bytes});
   }
-  ProgramOptions options;
-  options.lower.trip_limit = trip_limit;
-  options.optimise = optimise;
-  auto runner = ProgramRunner<engines::ReferencePrograms>::make(program, shapes, options);
+  auto runner = ProgramRunner<B>::make(program, shapes, device, options);
   if (!runner) {
     result.refused = runner.error();
     return result;
@@ -47,6 +55,21 @@ ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostVal
   for (int i = 0; i < times; ++i)
     if (auto r = runner->run(in, out); !r) result.failed = r.error();
   return result;
+}
+
+}  // namespace
+
+ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times,
+                       std::uint64_t trip_limit, bool optimise) {
+  ProgramOptions options;
+  options.lower.trip_limit = trip_limit;
+  options.optimise = optimise;
+  return run_on<engines::ReferencePrograms>({}, program, inputs, times, options);
+}
+
+ProgramRun run_program_on_cpu(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times) {
+  return run_on<engines::CpuPrograms>(engines::CpuPrograms::Device(system_allocator(), kInTurn), program, inputs, times,
+                                      {});
 }
 
 struct CCode::State {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/support/run_program.hpp: programs of the portable tensor IR on ReferenceBackend, which is compiled once.
+// tests/support/run_program.hpp: programs of the portable tensor IR on backends that are compiled once.
 #pragma once
 
 #include <zrt/core/dims.hpp>
@@ -28,8 +28,12 @@ struct ProgramRun {
   std::uint64_t arena_bytes = 0;
 };
 
-/// Makes `program` ready for inputs like `inputs` and runs it `times` times; loops end after `trip_limit` trips.
+/// Makes `program` ready on ReferenceBackend for inputs like `inputs` and runs it `times` times; loops end after
+/// `trip_limit` trips.
 [[nodiscard]] ProgramRun run_program(const ir::ptir::Program& program, std::span<const HostValue> inputs, int times = 1,
                                      std::uint64_t trip_limit = std::uint64_t{1} << 32, bool optimise = true);
+/// The same on CpuBackend with two workers.
+[[nodiscard]] ProgramRun run_program_on_cpu(const ir::ptir::Program& program, std::span<const HostValue> inputs,
+                                            int times = 1);
 
 }  // namespace zrt::test

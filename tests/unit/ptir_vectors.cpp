@@ -79,44 +79,51 @@ std::uint64_t first_difference(const json& c, const HostValue& got, const HostVa
   return elements;
 }
 
-/// Runs one vector as a program with constant extents, and with dynamic ones where it has any.
+/// What `run` did must be what the vector says.
+void expect_results(const json& c, const VectorProgram& v, const ProgramRun& run) {
+  if (v.violates) {
+    // With the extents known, some of it shows before the program runs.
+    ASSERT_TRUE(run.refused || run.failed);
+    if (run.failed) {
+      EXPECT_EQ(run.failed->code(), Errc::spec_violation);
+    }
+    return;
+  }
+  if (v.refused) {
+    ASSERT_TRUE(run.refused);
+    return;
+  }
+  ASSERT_FALSE(run.refused) << run.refused->text();
+  ASSERT_FALSE(run.failed) << run.failed->text();
+  ASSERT_EQ(run.outputs.size(), v.out.size());
+  for (std::size_t i = 0; i < v.out.size(); ++i) {
+    EXPECT_EQ(run.outputs[i].type, v.out[i].type);
+    EXPECT_EQ(first_difference(c, run.outputs[i], v.out[i]), v.out[i].type.shape.elements({}).raw()) << "output " << i;
+  }
+}
+
+/// Runs one vector as a program with constant extents, on both backends, and with dynamic ones where it has any.
 void check(const json& c, const std::string& op, const json& given, std::uint32_t n, bool negative) {
   const VectorProgram v = program_of(c, op, given, n, negative);
   SCOPED_TRACE(v.text.substr(0, 600));
   auto program = ir::ptir::parse(v.text);
   ASSERT_TRUE(program) << program.error().text();
+  {
+    SCOPED_TRACE("constant extents");
+    expect_results(c, v, run_program(*program, v.in, 2));
+  }
+  if (!negative) {
+    SCOPED_TRACE("on the CPU's kernels");
+    expect_results(c, v, run_program_on_cpu(*program, v.in, 2));
+  }
   bool dynamic = false;
   for (const json& tensor : c["in"])
     for (const int extent : tensor[1]) dynamic = dynamic || extent < 0;
-  for (int round = 0; round < (dynamic && op != "constant" ? 2 : 1); ++round) {
-    SCOPED_TRACE(round == 0 ? "constant extents" : "dynamic extents");
-    if (round == 1) {
-      auto open = with_dynamic_extents(std::move(*program), c["in"]);
-      ASSERT_TRUE(open) << open.error().text();
-      program = std::move(open);
-    }
-    const ProgramRun run = run_program(*program, v.in, 2);
-    if (v.violates) {
-      // With the extents known, some of it shows before the program runs.
-      ASSERT_TRUE(run.refused || run.failed);
-      if (run.failed) {
-        EXPECT_EQ(run.failed->code(), Errc::spec_violation);
-      }
-      continue;
-    }
-    if (v.refused) {
-      ASSERT_TRUE(run.refused);
-      continue;
-    }
-    ASSERT_FALSE(run.refused) << run.refused->text();
-    ASSERT_FALSE(run.failed) << run.failed->text();
-    ASSERT_EQ(run.outputs.size(), v.out.size());
-    for (std::size_t i = 0; i < v.out.size(); ++i) {
-      EXPECT_EQ(run.outputs[i].type, v.out[i].type);
-      EXPECT_EQ(first_difference(c, run.outputs[i], v.out[i]), v.out[i].type.shape.elements({}).raw())
-          << "output " << i;
-    }
-  }
+  if (!dynamic || op == "constant") return;
+  SCOPED_TRACE("dynamic extents");
+  const auto open = with_dynamic_extents(std::move(*program), c["in"]);
+  ASSERT_TRUE(open) << open.error().text();
+  expect_results(c, v, run_program(*open, v.in, 2));
 }
 
 /// Vectors as functions of one C file.
@@ -251,9 +258,10 @@ TEST(PtirVectors, CastsGiveTheSameAsPrograms) {
     SCOPED_TRACE(text);
     const auto program = ir::ptir::parse(text);
     ASSERT_TRUE(program) << program.error().text();
-    const ProgramRun run = run_program(*program, {&from, 1});
-    ASSERT_FALSE(run.refused) << run.refused->text();
-    EXPECT_EQ(first_difference({}, run.outputs[0], to), to.type.shape[0].extent);
+    for (const ProgramRun& run : {run_program(*program, {&from, 1}), run_program_on_cpu(*program, {&from, 1})}) {
+      ASSERT_FALSE(run.refused) << run.refused->text();
+      EXPECT_EQ(first_difference({}, run.outputs[0], to), to.type.shape[0].extent);
+    }
     ++pairs;
   });
   EXPECT_EQ(pairs, 17 * 17);
@@ -352,13 +360,14 @@ TEST(PtirVectors, RegionsCarryEveryType) {
       for (const char* flag : {"00", "01"}) {
         const HostValue inputs[]{
             value_from({"si32", json::array(), "03000000"}, 3), value_from({"i1", json::array(), flag}, 3), x, y, u, v};
-        const ProgramRun run = run_program(*program, inputs, 2);
-        ASSERT_FALSE(run.refused) << run.refused->text();
-        ASSERT_FALSE(run.failed) << run.failed->text();
-        EXPECT_TRUE(run.outputs[0].bytes == (flag[1] == '1' ? x : y).bytes) << "cond";
-        EXPECT_TRUE(run.outputs[1].bytes == y.bytes && run.outputs[2].bytes == x.bytes) << "while_loop, three trips";
-        EXPECT_TRUE(run.outputs[3].bytes == run.outputs[5].bytes) << "scan's rows";
-        EXPECT_TRUE(run.outputs[4].bytes == run.outputs[6].bytes) << "scan's carry";
+        for (const ProgramRun& run : {run_program(*program, inputs, 2), run_program_on_cpu(*program, inputs, 2)}) {
+          ASSERT_FALSE(run.refused) << run.refused->text();
+          ASSERT_FALSE(run.failed) << run.failed->text();
+          EXPECT_TRUE(run.outputs[0].bytes == (flag[1] == '1' ? x : y).bytes) << "cond";
+          EXPECT_TRUE(run.outputs[1].bytes == y.bytes && run.outputs[2].bytes == x.bytes) << "while_loop, three trips";
+          EXPECT_TRUE(run.outputs[3].bytes == run.outputs[5].bytes) << "scan's rows";
+          EXPECT_TRUE(run.outputs[4].bytes == run.outputs[6].bytes) << "scan's carry";
+        }
       }
     }
     ++types;
