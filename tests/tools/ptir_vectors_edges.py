@@ -303,6 +303,18 @@ def folds():
                  [Tensor(dtype, np.take_along_axis(x.codes, places, axis) if x.codes.size else x.codes, shape), y])
 
 
+def accumulators():
+    """Sums that are rounded to a narrow accumulator before they are widened."""
+    for dtype in ("fp8_e4m3", "fp8_e5m2", "bf16", "f16"):
+        x, y = filled(dtype, (6, 2)), filled(dtype, (6, 2), 4)
+        types = {"accum_dtype": dtype, "out_dtype": "f32"}
+        wide = lambda values: Tensor("f32", array((cv.cast(dtype, "f32", int(c)) for c in stored(dtype, values)), (6,)))
+        a, b = numbers(x, np.float32), numbers(y, np.float32)
+        case("reduce", types | {"kind": "sum", "axes": [1], "keepdims": False}, [x], [wide(folded("sum", dtype, 1)(a))])
+        case("dot_general", types | {"batch_lhs": [0], "batch_rhs": [0], "contract_lhs": [1], "contract_rhs": [1]},
+             [x, y], [wide(folded("sum", dtype, 1)(a * b + 0))])
+
+
 def products():
     for i, dtype in enumerate(cv.TYPES):
         accumulator = accumulator_of(dtype)
@@ -505,7 +517,7 @@ def quantization():
 
 
 def main():
-    for part in (elementwise, folds, products, scatters, moves, quantization):
+    for part in (elementwise, folds, accumulators, products, scatters, moves, quantization):
         part()
     for op, lines in CASES.items():
         with open(os.path.join(sys.argv[1], op + ".json"), "w") as file:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/ptir_coverage.cpp: which types and edges of each op the vectors hold, and why others cannot exist.
 #include <zrt/core/cast.hpp>
+#include <zrt/ir/ptir/infer.hpp>
 #include <zrt/ir/ptir/text.hpp>
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <support/vector_program.hpp>
@@ -127,6 +129,66 @@ TEST(PtirCoverage, EveryTypeThatAnOpTakesHasAVector) {
       ++refused;
     }
   EXPECT_GT(refused, 20);
+}
+
+/// What a program of one instruction says when its output is declared as it is inferred; nothing if it runs.
+std::optional<Error> refusal_of(const std::string& text, const std::vector<HostValue>& in) {
+  auto program = ir::ptir::parse(text);
+  if (!program) return program.error();
+  ir::ptir::Region& region = program->regions[0];
+  std::vector<ir::ptir::TensorType> types;
+  for (const ir::ptir::Parameter& parameter : region.parameters) types.push_back(parameter.type);
+  const auto given = ir::ptir::infer(*program, region.instructions[0], types);
+  if (!given) return given.error();
+  const auto range = program->add(program->types, given->elements.span());
+  if (!range) return range.error();
+  region.instructions[0].output.elements = *range;
+  for (std::size_t i = 0; i < region.results.size(); ++i) region.results[i].type = given->elements[i];
+  return run_program(*program, in).refused;
+}
+
+/// The types that attributes name and those of the operands beside the first: one without a vector is refused.
+TEST(PtirCoverage, EveryTypeOfAnAttributeOrAnOperandHasAVector) {
+  struct Place {
+    VectorProgram vector;
+    std::string text;  ///< of the vector, with a mark in the place of the type
+  };
+  std::map<std::string, std::map<std::string, Place>> rows;
+  each_vector([&](const json& c, const std::string& op, const json& attributes, std::uint32_t n) {
+    if (c.contains("violates")) return;
+    std::optional<VectorProgram> v;
+    // What stands before the type in the text, and the type.
+    const auto keep = [&](const std::string& row, const std::string& type, const std::string& before) {
+      if (rows[row].contains(type)) return;
+      if (!v) v = program_of(c, op, attributes, n, false);
+      std::string text = v->text;
+      const std::size_t at = text.find(before + type);
+      ASSERT_NE(at, std::string::npos) << text;
+      rows[row].try_emplace(type, *v, text.replace(at + before.size(), type.size(), "\x01"));
+    };
+    for (const ir::ptir::AttributeField& field : ir::ptir::find_op(op)->fields()) {
+      const std::string key(field.name);
+      if (field.kind == ir::ptir::AttributeKind::dtype && attributes.contains(key))
+        keep(op + " " + key, attributes[key], key + " = ");
+    }
+    const bool alike =
+        op == "elementwise_binary" || op == "compare" || op == "concat" || op == "clamp" || op == "select";
+    for (std::size_t i = 1; i < c["in"].size() && !alike; ++i)
+      keep(op + " operand " + std::to_string(i), c["in"][i][0], "%" + std::to_string(i) + ": ");
+  });
+  for (const auto& [row, types] : rows)
+    for (const DTypeInfo& info : kDTypes) {
+      const std::string type(info.name);
+      if (is_block(info.dtype) || types.contains(type)) continue;
+      for (const auto& [own, place] : types) {
+        std::string text = place.text;
+        text.replace(text.find('\x01'), 1, type);
+        const auto refused = refusal_of(text, place.vector.in);
+        ASSERT_TRUE(refused) << row << " may be " << type << " and has no vector: " << text;
+        EXPECT_TRUE(refused->code() == Errc::dtype_mismatch || refused->code() == Errc::unimplemented)
+            << text << refused->text();
+      }
+    }
 }
 
 /// A line of no_vectors.txt: rows | types | edges | reason, each of the first three a list with commas, or `*`.
