@@ -6,9 +6,13 @@ Usage: python3 tests/tools/ptir_vectors_edges.py tests/data/ptir/edges
 
 Numpy computes, in float32, float64 and the integer types; exp, log, tanh and erf are torch's in
 float64. What numpy has no type for is rounded by cast_vectors.py, in fractions, and compared with
-torch for bf16 and with numpy for f16; fp8 and 4 bits have fractions and masks alone. A file has the
-symbol `n` and cases as in movement.json, attributes under their names in the IR. `overflow` marks a
-case where a result lies outside of its type: computed wider it is finite, or another integer.
+torch for bf16 and with numpy for f16; fp8 and 4 bits have fractions and masks alone. What the
+specification says is torch's (gather, scatter_reduce, index_select) is compared with torch, and so are
+the values of top_k.
+
+A file has the symbol `n` and cases as in movement.json, attributes under their names in the IR.
+`overflow` marks a case where a result lies outside of its type: computed wider it is finite, or
+another integer.
 
 For each op and type a file has tensors of rank 8 with a dynamic extent that hold every special value,
 of rank 0, and without elements; for each kind of an op (`op`, `kind`, `reduce`) the first of these.
@@ -33,6 +37,7 @@ ROWS8 = (2, -1, 1, 2, 1, 1, 1, 1)
 EMPTY = (2, 0)
 FLOATS, INTEGERS = list(cv.FLOATS), [t for t in cv.INTEGERS if t != "i1"]
 NUMBERS = INTEGERS + FLOATS
+TORCH = ("si8", "ui8", "si16", "si32", "si64", "f32", "f64")
 CASES = {}
 
 
@@ -120,6 +125,13 @@ def computed(function, operands, result, accumulator=None):
     if integers and result != d:
         codes = array((cv.cast(d, result, int(code)) for code in codes.ravel()), codes.shape)
     return codes, lost
+
+
+def same(dtype, ours, theirs):
+    """Two results of one operation; all NaNs are one."""
+    for a, b in zip(ours.ravel(), theirs.ravel(), strict=True):
+        nan = dtype in cv.FLOATS and all(cv.decode(dtype, int(c))[1] is cv.NAN for c in (a, b))
+        assert a == b or nan, (dtype, hex(a), hex(b))
 
 
 def case(op, attributes, inputs, outputs, overflow=False, violates=False):
@@ -370,6 +382,11 @@ def scatters():
                         y[place] = step(y[place], np.take(b, j, axis))
                     return y
                 codes, lost = (scatter(x.codes, u.codes), False) if kind == "replace" else computed(scatter, [x, u], dtype)
+                if kind != "replace" and dtype in TORCH and x.codes.size:  # the specification's own words
+                    given = [torch.tensor(numbers(t, native(dtype))) for t in (x, u)]
+                    peer = given[0].scatter_reduce(axis, torch.ones(given[1].shape, dtype=torch.int64), given[1],
+                                                   {"add": "sum", "max": "amax", "min": "amin"}[kind])
+                    same(dtype, codes, stored(dtype, peer.numpy()))
                 at = index(i, np.ones(x.codes.shape))
                 at.shape = list(shape)
                 case("scatter_reduce", {"axis": axis, "reduce": kind}, [x, at, u], [Tensor(dtype, codes, shape)], lost)
@@ -438,9 +455,16 @@ def moves():
         case("take", {}, [rows, index(i, [1, 0, 1])], [moved(np.take(rows.codes, [1, 0, 1], 0))])
         at = index(i, np.full(x.codes.shape, max(real[axis] - 1, 0)))
         at.shape = list(shape)
-        case("gather", {"axis": axis}, [x, at],
-             [moved(x.codes[(slice(None),) * axis + (slice(1, None),)].repeat(real[axis], axis)
-                    if x.codes.size else x.codes)])
+        gathered = x.codes
+        if x.codes.size:
+            gathered = x.codes[(slice(None),) * axis + (slice(1, None),)].repeat(real[axis], axis)
+            if dtype in TORCH:
+                given = torch.tensor(numbers(x, native(dtype)))
+                places = torch.full(given.shape, real[axis] - 1, dtype=torch.int64)
+                same(dtype, gathered, stored(dtype, given.gather(axis, places).numpy()))
+                same(dtype, np.take(rows.codes, [1, 0, 1], 0), stored(dtype, torch.tensor(
+                    numbers(rows, native(dtype))).index_select(0, torch.tensor([1, 0, 1])).numpy()))
+        case("gather", {"axis": axis}, [x, at], [moved(gathered)])
         # Windows of two elements over the axis before the channel, with the place before them as padding.
         spatial = shape[1:-1] if rank == 8 else (0,)
         image = x if rank == 8 else filled(dtype, (2, 0, 2))
