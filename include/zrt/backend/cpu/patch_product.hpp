@@ -123,16 +123,16 @@ struct PatchProduct {
       sums_ = reinterpret_cast<T*>(memory + worker_.index * own + patches);
       const Range part = split(blocks.all, 1, lane);
       for (std::uint64_t block = part.first; block < part.last; ++block) {
-        const std::uint64_t batch = block / blocks.in_batch;
-        const std::uint64_t first = block % blocks.in_batch * blocks.rows;
-        multiply_block(batch, first, std::min(blocks.rows, patches_.rows() - first));
+        // The batches of the same rows after each other: groups of channels read the same part of x.
+        const std::uint64_t first = block / patches_.batches() * blocks.rows;
+        multiply_block(block % patches_.batches(), first, std::min(blocks.rows, patches_.rows() - first));
       }
     }
 
    private:
     void multiply_block(std::uint64_t batch, std::uint64_t first, std::uint64_t count) noexcept {
       const std::uint64_t depth = patches_.depth();
-      for (std::uint64_t i = 0; i < count; ++i) patches_.gather(batch, first + i, block_ + i * depth);
+      patches_.gather(batch, first, count, block_);
       const T* w = w_ + batch * columns_ * depth;
       const bool in_place = p_.patches_rhs == 0 && p_.dot.out_dtype == p_.dot.accum_dtype && is_whole(p_.dot.out_dtype);
       const std::uint64_t to = (batch * patches_.rows() + first) * columns_;

@@ -38,15 +38,36 @@ template <DomainValue T> class PatchRows {
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_.elements(); }  ///< of a batch
   [[nodiscard]] std::uint64_t depth() const noexcept { return depth_.elements(); }
 
-  /// Brings a row of a batch together.
-  void gather(std::uint64_t batch, std::uint64_t row, T* to) const noexcept {
-    if (depth() != 0) gather(batch_.offsets(batch)[0] + rows_.offsets(row)[0], to);
+  /// Brings rows [first, first + count) of a batch together.
+  void gather(std::uint64_t batch, std::uint64_t first, std::uint64_t count, T* to) const noexcept {
+    if (depth() == 0) return;
+    const std::uint64_t begin = batch_.offsets(batch)[0];
+    if (run_ != 0 && rows_.is_line() && rows_.line()[0] == x_.elements) {
+      // From place to place.
+      const std::uint64_t base = begin + first * x_.elements;
+      ops::ElementIndex place = ops::ElementIndex::of(x_.places, base / x_.elements);
+      for (std::uint64_t i = 0; i < count; ++i, place.advance(x_.places))
+        gather_window(place, base % x_.elements, to + i * depth());
+      return;
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t base = begin + rows_.offsets(first + i)[0];
+      if (run_ != 0)
+        gather_window(ops::ElementIndex::of(x_.places, base / x_.elements), base % x_.elements, to + i * depth());
+      else
+        gather_elements(base, to + i * depth());
+    }
   }
 
  private:
   void read(std::uint64_t from, std::uint64_t count, T* to) const noexcept {
     if constexpr (std::same_as<T, float>)
       if (dtype_ == DType::f32) {
+        // One channel of each element, as in a convolution by groups of one.
+        if (count == 1) {
+          *to = c_.in[0].template as<float>()[from];
+          return;
+        }
         std::memcpy(to, c_.in[0].as<float>() + from, count * sizeof(float));
         return;
       }
@@ -78,8 +99,7 @@ template <DomainValue T> class PatchRows {
   }
 
   /// Brings the row from element `base` of the patches on together.
-  void gather(std::uint64_t base, T* to) const noexcept {
-    if (run_ != 0) return gather_window(base, to);
+  void gather_elements(std::uint64_t base, T* to) const noexcept {
     const auto axes = depth_.axes();
     const bool together = !axes.empty() && axes[axes.size() - 1].stride[0] == 1;
     const std::uint64_t line = together ? axes[axes.size() - 1].extent : 1;
@@ -100,9 +120,8 @@ template <DomainValue T> class PatchRows {
 
   /// The same where the row is some channels of every element of the window. Elements along the innermost axis are
   /// one copy where they lie side by side.
-  void gather_window(std::uint64_t base, T* to) const noexcept {
+  void gather_window(const ops::ElementIndex& row, std::uint64_t channel, T* to) const noexcept {
     const ops::ExtractPatchesParams& p = c_.params.patches;
-    const ops::ElementIndex row = ops::ElementIndex::of(x_.places, base / x_.elements);
     const std::size_t last = p.spatial - 1u;
     const ops::WindowAxis inner = p.axis(last);
     const std::uint64_t extent = x_.x.extent[last + 1];
@@ -118,7 +137,7 @@ template <DomainValue T> class PatchRows {
     const bool together = inner.dilation == 1 && stride == run_;
     ops::ElementIndex w;
     for (std::uint64_t i = 0; i < outer_.elements; ++i, w.advance(outer_)) {
-      std::uint64_t from = base % x_.elements + row.at[0] * x_.x.stride[0];
+      std::uint64_t from = channel + row.at[0] * x_.x.stride[0];
       bool inside = true;
       for (std::size_t axis = 0; axis < last && inside; ++axis) {
         const std::uint64_t element = p.axis(axis).source(row.at[axis + 1], w.at[axis], x_.x.extent[axis + 1]);
