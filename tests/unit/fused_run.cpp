@@ -225,12 +225,13 @@ TYPED_TEST(FusedRun, NamesTheStepThatCannotBeLowered) {
                 std::string(TypeParam::name) + "\n");
 }
 
-// Two steps of one op, of which data breaks the second, and one that nothing reads.
+// Two steps of one op, of which data breaks the second, one that nothing reads, and one that the CPU expands.
 TYPED_TEST(FusedRun, NamesTheStepWhoseDataBreaksItsOp) {
   const auto program = parsed(R"({"version":1,"feeds":[0,1,2],"steps":[
 {"step_id":1,"op_name":"take","input_ids":[0,1],"attrs":{},"result_id":9,"mode_sensitive":false},
 {"step_id":2,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5},"result_id":3,"mode_sensitive":true},
-{"step_id":4,"op_name":"take","input_ids":[3,1],"attrs":{},"result_id":4,"mode_sensitive":false},
+{"step_id":3,"op_name":"stop_gradient","input_ids":[3],"attrs":{},"result_id":7,"mode_sensitive":false},
+{"step_id":4,"op_name":"take","input_ids":[7,1],"attrs":{},"result_id":4,"mode_sensitive":false},
 {"step_id":6,"op_name":"take","input_ids":[4,2],"attrs":{},"result_id":5,"mode_sensitive":false},
 {"step_id":7,"op_name":"elementwise_unary","input_ids":[5],"attrs":{"op":"exp"},"result_id":6,"mode_sensitive":false}],
 "outputs":{"y":6}})");

@@ -15,7 +15,7 @@ namespace zrt::inline ZRT_ABI::exec {
   const ir::ptir::OpInfo* op = ir::ptir::find_op(Opcode{error.opcode()});
   if (cut.step == ir::fused::CutWire::kNone || op == nullptr) return error;
   Error made = Error::of(error.code(), op->name, " ", fault_text(error.code()));
-  return made.in_phase(Phase::step).at_instruction(error.instruction(), error.opcode());
+  return made.in_phase(Phase::step);
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec

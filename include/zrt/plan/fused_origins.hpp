@@ -46,6 +46,12 @@ struct FusedOrigins {
   return found;
 }
 
+/// The error without the number of an instruction, which is one of the lowered program.
+[[nodiscard]] inline Error without_instruction(const Error& error) noexcept {
+  Error made = Error::of(error.code(), error.text());
+  return made.in_phase(error.phase());
+}
+
 /// The error of making a runner for `in_mode` in terms of `program`; `cut` takes the step.
 [[nodiscard]] inline Error at_step(const ir::fused::FusedProgram& program, const ir::ptir::Program& in_mode,
                                    const FusedOrigins& origins, const Error& error, ir::fused::CutWire& cut) noexcept {
@@ -53,7 +59,7 @@ struct FusedOrigins {
   cut.step = origins.step_of(in_mode, origins.program.of_error(error, instructions));
   if (cut.step == ir::fused::CutWire::kNone) cut.step = only_step_of(program, error.opcode());
   const Error& cause = origins.program.nodes.cause;
-  return cause.code() == Errc::ok ? error : cause;
+  return without_instruction(cause.code() == Errc::ok ? error : cause);
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan

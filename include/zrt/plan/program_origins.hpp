@@ -8,6 +8,7 @@
 #include <zrt/plan/order.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace zrt::inline ZRT_ABI::plan {
 
@@ -29,20 +30,29 @@ struct ProgramOrigins {
                                                           : static_cast<std::uint32_t>(after - first.begin()) - 1;
   }
 
-  /// Finds the instructions of `compiled`, which was made of `graph` in this order. Of a plan for which ops were
-  /// expanded nothing is said.
+  /// Finds the instructions of `compiled`, which was made of `graph` in this order. Where ops were expanded, those of
+  /// one op still stand in the plan as in the graph; of an op that is more often in the plan, for being what another
+  /// was expanded to, nothing is said.
   [[nodiscard]] Result<void> follow(const ir::Graph& graph, const OpTable& table, const CompiledPlan& compiled,
                                     Ordering ordering) noexcept {
-    instructions.clear();
     const auto needed = ir::needed_nodes(graph);
     if (!needed) return pass(needed);
     const auto order = node_order(graph, table, needed->span(), ordering);
     if (!order) return pass(order);
-    bool expanded = order->size() != compiled.plan.instructions.size();
-    for (const PlanDiagnostic& remark : compiled.diagnostics)
-      expanded = expanded || remark.kind == DiagnosticKind::expanded;
-    for (const std::uint32_t node : *order)
-      if (auto r = instructions.push_back(expanded ? kNone : of_node(node)); !r) return r;
+    const auto& plan = compiled.plan.instructions;
+    instructions.clear();
+    if (auto r = instructions.resize(plan.size()); !r) return r;
+    std::array<std::uint32_t, 256> surplus{};  // of each op, how often more it is in the plan
+    for (const InstructionRecord& i : plan) ++surplus[number(i.opcode)];
+    for (const std::uint32_t node : *order) --surplus[number(graph.nodes[node].opcode)];
+    std::array<std::size_t, 256> next{};  // of each op, the place in `order` from which on the next one is
+    for (std::size_t k = 0; k < plan.size(); ++k) {
+      const std::uint8_t op = number(plan[k].opcode);
+      instructions[k] = kNone;
+      if (surplus[op] != 0) continue;
+      while (number(graph.nodes[(*order)[next[op]]].opcode) != op) ++next[op];
+      instructions[k] = of_node((*order)[next[op]++]);
+    }
     return {};
   }
 

@@ -124,6 +124,7 @@ class FusedMode {
   String both(program.store.allocator);
   for (const bool training : {false, true}) {
     const auto in_mode = ir::fused::instantiate(program, feeds, training, cut);
+    if (cut != nullptr) cut->backend = "c";
     if (!in_mode) return pass(in_mode);
     const auto text = ir::ptir::print(*in_mode);
     if (!text) return pass(text);
