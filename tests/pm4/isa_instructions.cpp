@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -231,6 +232,80 @@ TEST(IsaKernels, AreDecodedToTheirEnd) {
   decode_kernels("gfx1201", Isa::gfx12, 180);
   decode_kernels("gfx1100", Isa::gfx11, 180);
   decode_kernels("gfx1151", Isa::gfx11, 180);
+}
+
+/// Minima and maxima of GFX11 take a signaling NaN as AMD's pseudocode of V_MIN_F32 and its like does, by IEEE_MODE: the
+/// first one is the result, quiet, or numbers win. Encodings are LLVM's, of v20 (and v21), v10, v12 and v14.
+TEST(IsaInstructions, SignalingNanFollowsIeeeMode) {
+  using Words = std::vector<std::uint32_t>;
+  const Words min{0x1e28190a}, max{0x2028190a}, min3{0xd6190014, 0x043a190a}, max3{0xd61c0014, 0x043a190a},
+      med3{0xd61f0014, 0x043a190a}, maxmin{0xd65e0014, 0x043a190a}, minmax{0xd65f0014, 0x043a190a}, min16{0x7428190a},
+      max16{0x7228190a}, min3_16{0xd6490014, 0x043a190a}, max3_16{0xd64c0014, 0x043a190a},
+      med3_16{0xd64f0014, 0x043a190a}, maxmin16{0xd6600014, 0x043a190a}, minmax16{0xd6610014, 0x043a190a},
+      packed_min{0xcc114014, 0x1802190a}, packed_max{0xcc124014, 0x1802190a}, min64{0xd7290014, 0x0002190a},
+      max64{0xd72a0014, 0x0002190a}, dual{0xca961b0a, 0x1414190b};
+  constexpr std::uint32_t one = 0x3f800000, two = 0x40000000, three = 0x40400000, quiet = 0x7fc00007,
+                          signaling = 0xffa00001, quieted = 0xffe00001, other = 0x7f800001, other_quieted = 0x7fc00001;
+  constexpr std::uint32_t one16 = 0x3c00, two16 = 0x4000, quiet16 = 0x7e01, signaling16 = 0x7d01, quieted16 = 0x7f01;
+  const struct {
+    Words words;
+    std::array<std::uint32_t, 6> v;  ///< v10 to v15
+    std::array<std::uint32_t, 2> off, on;
+  } cases[] = {
+      {min, {signaling, 0, one}, {one}, {quieted}},
+      {min, {one, 0, signaling}, {one}, {quieted}},
+      {max, {signaling, 0, other}, {signaling}, {quieted}},
+      {max, {quiet, 0, one}, {one}, {one}},
+      {max, {one, 0, quiet}, {one}, {one}},
+      {max, {quiet, 0, other}, {quiet}, {other_quieted}},
+      {max, {0x80000000, 0, 0}, {0}, {0}},
+      // Quiet behind the first pair, it gives way to the third number.
+      {min3, {signaling, 0, one, 0, two}, {one}, {two}},
+      {min3, {one, 0, two, 0, signaling}, {one}, {quieted}},
+      {max3, {one, 0, two, 0, signaling}, {two}, {quieted}},
+      {max3, {three, 0, signaling, 0, two}, {three}, {two}},
+      {med3, {one, 0, two, 0, three}, {two}, {two}},
+      {med3, {three, 0, two, 0, signaling}, {two}, {quieted}},
+      {maxmin, {one, 0, signaling, 0, two}, {one}, {two}},
+      {minmax, {one, 0, two, 0, signaling}, {one}, {quieted}},
+      {min16, {signaling16, 0, one16}, {one16}, {quieted16}},
+      {max16, {one16, 0, signaling16}, {one16}, {quieted16}},
+      {max16, {quiet16, 0, one16}, {one16}, {one16}},
+      {min3_16, {one16, 0, two16, 0, signaling16}, {one16}, {quieted16}},
+      {max3_16, {signaling16, 0, two16, 0, one16}, {two16}, {one16}},
+      {med3_16, {two16, 0, one16, 0, signaling16}, {one16}, {quieted16}},
+      {maxmin16, {signaling16, 0, two16, 0, one16}, {one16}, {one16}},
+      {minmax16, {one16, 0, two16, 0, signaling16}, {one16}, {quieted16}},
+      {packed_min,
+       {signaling16 | one16 << 16, 0, one16 | two16 << 16},
+       {one16 | one16 << 16},
+       {quieted16 | one16 << 16}},
+      {packed_max,
+       {one16 | two16 << 16, 0, two16 | signaling16 << 16},
+       {two16 | two16 << 16},
+       {two16 | quieted16 << 16}},
+      {min64, {5, 0x7ff00000, 0, 0x3ff00000}, {0, 0x3ff00000}, {5, 0x7ff80000}},
+      {max64, {0, 0x3ff00000, 5, 0xfff00000}, {0, 0x3ff00000}, {5, 0xfff80000}},
+      {max64, {5, 0x7ff80000, 0, 0x3ff00000}, {0, 0x3ff00000}, {0, 0x3ff00000}},
+      {dual, {signaling, one, two, one}, {one, one}, {quieted, one}},
+  };
+  for (const bool ieee : {false, true})
+    for (const auto& c : cases) {
+      Snippet s;
+      s.isa = Isa::gfx11;
+      s.ieee = ieee;
+      s.words = c.words;
+      s.vgprs.resize(std::size_t{kSnippetVgprs} * 32);
+      s.sgprs.resize(128, ~0u);
+      for (std::size_t i = 0; i < c.v.size(); ++i)
+        for (std::size_t lane = 0; lane < 32; ++lane) s.vgprs[(10 + i) * 32 + lane] = c.v[i];
+      const auto ran = zrt::test::run_snippet(s, AddressSpace());
+      ASSERT_TRUE(ran) << ran.error().text();
+      const auto& expected = ieee ? c.on : c.off;
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_EQ(s.vgprs[(20 + i) * 32 + 31], expected[i]) << std::hex << zrt::test::disassembled(c.words, Isa::gfx11)
+                                                            << ' ' << c.v[0] << ' ' << c.v[2] << ' ' << ieee;
+    }
 }
 
 /// v_add_nc_i32, v_mad_i32_i24 and v_pk_add_u16: saturation of integers is not modelled, and never left out in silence.

@@ -40,7 +40,7 @@ Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
   w.vgprs = s.vgprs.data();
   w.halves = s.wave64 ? 2 : 1;
   w.waits = Waits(s.isa);
-  w.mode = kNearestWithDenormals;
+  w.mode = kNearestWithDenormals | (s.ieee ? kIeeeMode : 0);
   w.group = &g;
   w.code_address = kCode;
   w.scc = s.scc;

@@ -19,6 +19,7 @@ namespace zrt::test {
 struct Snippet {
   pm4::emulator::Isa isa = pm4::emulator::Isa::gfx12;
   bool wave64 = false;
+  bool ieee = false;  ///< IEEE_MODE of GFX11
   std::vector<std::uint32_t> words;
   std::vector<std::uint32_t> vgprs;  ///< [half][register of 64][lane]
   std::vector<std::uint32_t> sgprs;  ///< 128

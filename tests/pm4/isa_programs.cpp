@@ -254,6 +254,16 @@ TEST_P(IsaPrograms, ImpossibleDispatchesAreRefused) {
   EXPECT_TRUE(refused([](Dispatch& d) { d.rsrc2 |= 0x1ffu << 15; }));
 }
 
+TEST(IsaDispatch, TakesIeeeModeOfGfx11Alone) {
+  const auto mode = [](Isa isa, std::uint32_t rsrc1) {
+    return DispatchShape::of({.isa = isa, .threads = {32, 1, 1}, .rsrc1 = rsrc1}).value().mode;
+  };
+  // RSRC1 of clang for gfx1100; on GFX12 bit 23 disables performance counters.
+  EXPECT_EQ(mode(Isa::gfx11, 0x60af0080), kNearestWithDenormals | kIeeeMode);
+  EXPECT_EQ(mode(Isa::gfx11, 0x602f0080), kNearestWithDenormals);
+  EXPECT_EQ(mode(Isa::gfx12, 0x60af0080), kNearestWithDenormals);
+}
+
 TEST(IsaMemory, RegionsNeverOverlap) {
   AddressSpace memory;
   std::vector<std::byte> a(256), b(256);

@@ -13,6 +13,8 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// The one float mode that is modelled: round to nearest, denormals kept.
 inline constexpr u32 kNearestWithDenormals = 0xf0;
+/// The bit of the MODE register by which minima and maxima of GFX11 take signaling NaNs.
+inline constexpr u32 kIeeeMode = 1u << 9;
 
 class Coherence;
 
@@ -73,6 +75,7 @@ struct DispatchShape {
     if (s.mode != kNearestWithDenormals)
       return fail(Errc::unimplemented, "only the float mode 0xf0 (nearest, denormals kept) is modelled, not ",
                   hex(s.mode).view());
+    if (d.isa == Isa::gfx11 && (d.rsrc1 >> 23 & 1u) != 0) s.mode |= kIeeeMode;
     s.scratch = (d.rsrc2 & 1u) != 0;
     if (s.scratch && d.scratch_wave_bytes == 0)
       return fail(Errc::invalid_argument, "the kernel uses scratch, but TMPRING_SIZE gives its waves none");

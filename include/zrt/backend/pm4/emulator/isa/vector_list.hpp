@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/emulator/cross_lane.hpp>
 #include <zrt/backend/pm4/emulator/functions.hpp>
+#include <zrt/backend/pm4/emulator/ieee_mode.hpp>
 #include <zrt/backend/pm4/emulator/multiply_add.hpp>
 
 #include <array>
@@ -140,8 +141,10 @@ inline constexpr auto kVectorInstructions = std::to_array<Instruction>({
      kLanesOf<([](u32 a, u32 b) { return static_cast<u32>(u64{a & 0xffffffu} * (b & 0xffffffu) >> 32); })>},
     {"v_min_num_f64", Encoding::vop2, kAbsent, 0x0d, kCalledOf<([](f64 x, f64 y) { return lane::min_num(x, y); })>},
     {"v_max_num_f64", Encoding::vop2, kAbsent, 0x0e, kCalledOf<([](f64 x, f64 y) { return lane::max_num(x, y); })>},
-    {"v_min_f32", Encoding::vop2, 0x0f, kAbsent, kLanesOf<([](f32 x, f32 y) { return lane::min_num(x, y); })>},
-    {"v_max_f32", Encoding::vop2, 0x10, kAbsent, kLanesOf<([](f32 x, f32 y) { return lane::max_num(x, y); })>},
+    {"v_min_f32", Encoding::vop2, 0x0f, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y) { return Rule::min(x, y); })>},
+    {"v_max_f32", Encoding::vop2, 0x10, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y) { return Rule::max(x, y); })>},
     {"v_min_i32", Encoding::vop2, 0x11, 0x11, kLanesOf<([](i32 a, i32 b) { return a < b ? a : b; })>},
     {"v_max_i32", Encoding::vop2, 0x12, 0x12, kLanesOf<([](i32 a, i32 b) { return a > b ? a : b; })>},
     {"v_min_u32", Encoding::vop2, 0x13, 0x13, kLanesOf<([](u32 a, u32 b) { return a < b ? a : b; })>},
@@ -192,9 +195,9 @@ inline constexpr auto kVectorInstructions = std::to_array<Instruction>({
     {"v_fmamk_f16", Encoding::vop2, 0x37, 0x37, kLanesOf<lane::fma_f16>.with_literal(1)},
     {"v_fmaak_f16", Encoding::vop2, 0x38, 0x38, kLanesOf<lane::fma_f16>.with_literal(2)},
     {"v_max_f16", Encoding::vop2, 0x39, kAbsent,
-     kCalledOf<([](f16 a, f16 b) { return lane::half_of<([](f32 x, f32 y) { return lane::max_num(x, y); })>(a, b); })>},
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y) { return Rule::max(x, y); })>},
     {"v_min_f16", Encoding::vop2, 0x3a, kAbsent,
-     kCalledOf<([](f16 a, f16 b) { return lane::half_of<([](f32 x, f32 y) { return lane::min_num(x, y); })>(a, b); })>},
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y) { return Rule::min(x, y); })>},
     {"v_ldexp_f16", Encoding::vop2, 0x3b, 0x3b, kCalledOf<([](f16 a, i16 b) { return lane::ldexp(a, b); })>},
     {"v_pk_fmac_f16", Encoding::vop2, 0x3c, 0x3c, kPackedOf<lane::fma_f16>.with_accumulator()},
 });

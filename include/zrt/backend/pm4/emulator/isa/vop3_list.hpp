@@ -34,19 +34,19 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_alignbyte_b32", Encoding::vop3, 0x217, 0x217,
      kLanesOf<([](u32 a, u32 b, u32 c) { return static_cast<u32>((b | u64{a} << 32) >> 8 * (c & 3u)); })>},
     {"v_min3_f32", Encoding::vop3, 0x219, kAbsent,
-     kCalledOf<([](f32 x, f32 y, f32 z) { return lane::min_num(lane::min_num(x, y), z); })>},
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y, f32 z) { return Rule::min(Rule::min(x, y), z); })>},
     {"v_min3_i32", Encoding::vop3, 0x21a, 0x21a,
      kLanesOf<([](i32 a, i32 b, i32 c) { return lane::smaller(lane::smaller(a, b), c); })>},
     {"v_min3_u32", Encoding::vop3, 0x21b, 0x21b,
      kLanesOf<([](u32 a, u32 b, u32 c) { return lane::smaller(lane::smaller(a, b), c); })>},
     {"v_max3_f32", Encoding::vop3, 0x21c, kAbsent,
-     kCalledOf<([](f32 x, f32 y, f32 z) { return lane::max_num(lane::max_num(x, y), z); })>},
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y, f32 z) { return Rule::max(Rule::max(x, y), z); })>},
     {"v_max3_i32", Encoding::vop3, 0x21d, 0x21d,
      kLanesOf<([](i32 a, i32 b, i32 c) { return lane::larger(lane::larger(a, b), c); })>},
     {"v_max3_u32", Encoding::vop3, 0x21e, 0x21e,
      kLanesOf<([](u32 a, u32 b, u32 c) { return lane::larger(lane::larger(a, b), c); })>},
     {"v_med3_f32", Encoding::vop3, 0x21f, kAbsent,
-     kCalledOf<([](f32 x, f32 y, f32 z) { return lane::med3_num(x, y, z); })>},
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y, f32 z) { return lane::med3_by<Rule>(x, y, z); })>},
     {"v_med3_i32", Encoding::vop3, 0x220, 0x220, kLanesOf<([](i32 a, i32 b, i32 c) { return lane::med3(a, b, c); })>},
     {"v_med3_u32", Encoding::vop3, 0x221, 0x221, kLanesOf<([](u32 a, u32 b, u32 c) { return lane::med3(a, b, c); })>},
     {"v_sad_u8", Encoding::vop3, 0x222, 0x222, kCalledOf<lane::sum_of_differences>},
@@ -98,26 +98,20 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_add_lshl_u32", Encoding::vop3, 0x247, 0x247,
      kLanesOf<([](u32 a, u32 b, u32 c) { return (a + b) << (c & 31u); })>},
     {"v_fma_f16", Encoding::vop3, 0x248, 0x248, kLanesOf<lane::fma_f16>},
-    {"v_min3_f16", Encoding::vop3, 0x249, kAbsent, kCalledOf<([](f16 a, f16 b, f16 c) {
-       const f32 x = to_f32(a), y = to_f32(b), z = to_f32(c);
-       return to_f16(lane::min_num(lane::min_num(x, y), z));
-     })>},
+    {"v_min3_f16", Encoding::vop3, 0x249, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y, f16 z) { return Rule::min(Rule::min(x, y), z); })>},
     {"v_min3_i16", Encoding::vop3, 0x24a, 0x24a,
      kLanesOf<([](i16 a, i16 b, i16 c) { return lane::smaller(lane::smaller(a, b), c); })>},
     {"v_min3_u16", Encoding::vop3, 0x24b, 0x24b,
      kLanesOf<([](u16 a, u16 b, u16 c) { return lane::smaller(lane::smaller(a, b), c); })>},
-    {"v_max3_f16", Encoding::vop3, 0x24c, kAbsent, kCalledOf<([](f16 a, f16 b, f16 c) {
-       const f32 x = to_f32(a), y = to_f32(b), z = to_f32(c);
-       return to_f16(lane::max_num(lane::max_num(x, y), z));
-     })>},
+    {"v_max3_f16", Encoding::vop3, 0x24c, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y, f16 z) { return Rule::max(Rule::max(x, y), z); })>},
     {"v_max3_i16", Encoding::vop3, 0x24d, 0x24d,
      kLanesOf<([](i16 a, i16 b, i16 c) { return lane::larger(lane::larger(a, b), c); })>},
     {"v_max3_u16", Encoding::vop3, 0x24e, 0x24e,
      kLanesOf<([](u16 a, u16 b, u16 c) { return lane::larger(lane::larger(a, b), c); })>},
-    {"v_med3_f16", Encoding::vop3, 0x24f, kAbsent, kCalledOf<([](f16 a, f16 b, f16 c) {
-       const f32 x = to_f32(a), y = to_f32(b), z = to_f32(c);
-       return to_f16(lane::med3_num(x, y, z));
-     })>},
+    {"v_med3_f16", Encoding::vop3, 0x24f, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y, f16 z) { return lane::med3_by<Rule>(x, y, z); })>},
     {"v_med3_i16", Encoding::vop3, 0x250, 0x250, kLanesOf<([](i16 a, i16 b, i16 c) { return lane::med3(a, b, c); })>},
     {"v_med3_u16", Encoding::vop3, 0x251, 0x251, kLanesOf<([](u16 a, u16 b, u16 c) { return lane::med3(a, b, c); })>},
     {"v_mad_i16", Encoding::vop3, 0x253, 0x253,
@@ -142,17 +136,13 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
          .with_selects(3)},
     {"v_cndmask_b16", Encoding::vop3, 0x25d, 0x25d, kLanesOf<([](f16 a, f16 b, bool c) { return c ? b : a; })>},
     {"v_maxmin_f32", Encoding::vop3, 0x25e, kAbsent,
-     kCalledOf<([](f32 x, f32 y, f32 z) { return lane::min_num(lane::max_num(x, y), z); })>},
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y, f32 z) { return Rule::min(Rule::max(x, y), z); })>},
     {"v_minmax_f32", Encoding::vop3, 0x25f, kAbsent,
-     kCalledOf<([](f32 x, f32 y, f32 z) { return lane::max_num(lane::min_num(x, y), z); })>},
-    {"v_maxmin_f16", Encoding::vop3, 0x260, kAbsent, kCalledOf<([](f16 a, f16 b, f16 c) {
-       const f32 x = to_f32(a), y = to_f32(b), z = to_f32(c);
-       return to_f16(lane::min_num(lane::max_num(x, y), z));
-     })>},
-    {"v_minmax_f16", Encoding::vop3, 0x261, kAbsent, kCalledOf<([](f16 a, f16 b, f16 c) {
-       const f32 x = to_f32(a), y = to_f32(b), z = to_f32(c);
-       return to_f16(lane::max_num(lane::min_num(x, y), z));
-     })>},
+     kByIeeeMode<([]<class Rule>(Rule, f32 x, f32 y, f32 z) { return Rule::max(Rule::min(x, y), z); })>},
+    {"v_maxmin_f16", Encoding::vop3, 0x260, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y, f16 z) { return Rule::min(Rule::max(x, y), z); })>},
+    {"v_minmax_f16", Encoding::vop3, 0x261, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y, f16 z) { return Rule::max(Rule::min(x, y), z); })>},
     {"v_maxmin_u32", Encoding::vop3, 0x262, 0x262,
      kLanesOf<([](u32 a, u32 b, u32 c) { return lane::smaller(lane::larger(a, b), c); })>},
     {"v_minmax_u32", Encoding::vop3, 0x263, 0x263,
@@ -260,8 +250,10 @@ inline constexpr auto kVop3Instructions = std::to_array<Instruction>({
     {"v_add_nc_i32", Encoding::vop3, 0x326, 0x326, kLanesOf<([](u32 a, u32 b) { return a + b; })>},
     {"v_add_f64", Encoding::vop3, 0x327, kAbsent, kLanesOf<([](f64 x, f64 y) { return x + y; })>},
     {"v_mul_f64", Encoding::vop3, 0x328, kAbsent, kLanesOf<([](f64 x, f64 y) { return x * y; })>},
-    {"v_min_f64", Encoding::vop3, 0x329, kAbsent, kCalledOf<([](f64 x, f64 y) { return lane::min_num(x, y); })>},
-    {"v_max_f64", Encoding::vop3, 0x32a, kAbsent, kCalledOf<([](f64 x, f64 y) { return lane::max_num(x, y); })>},
+    {"v_min_f64", Encoding::vop3, 0x329, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f64 x, f64 y) { return Rule::min(x, y); })>},
+    {"v_max_f64", Encoding::vop3, 0x32a, kAbsent,
+     kByIeeeMode<([]<class Rule>(Rule, f64 x, f64 y) { return Rule::max(x, y); })>},
     {"v_ldexp_f64", Encoding::vop3, 0x32b, 0x32b, kCalledOf<([](f64 a, i32 b) { return lane::ldexp64(a, b); })>},
     {"v_mul_lo_u32", Encoding::vop3, 0x32c, 0x32c,
      kLanesOf<([](u32 a, u32 b) { return a * b; })>.without_lane_permutation()},

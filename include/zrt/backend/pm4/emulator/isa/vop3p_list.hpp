@@ -2,6 +2,7 @@
 // zrt/backend/pm4/emulator/isa/vop3p_list.hpp: packed, mixed and matrix instructions: VOP3P.
 #pragma once
 
+#include <zrt/backend/pm4/emulator/ieee_mode.hpp>
 #include <zrt/backend/pm4/emulator/matrix.hpp>
 
 #include <array>
@@ -43,9 +44,9 @@ inline constexpr auto kVop3pInstructions = std::to_array<Instruction>({
     {"v_pk_mul_f16", Encoding::vop3p, 0x10, 0x10,
      kPackedOf<([](f16 a, f16 b) { return lane::half_of<([](f32 x, f32 y) { return x * y; })>(a, b); })>},
     {"v_pk_min_f16", Encoding::vop3p, 0x11, kAbsent,
-     kPackedOf<([](f16 a, f16 b) { return lane::half_of<([](f32 x, f32 y) { return lane::min_num(x, y); })>(a, b); })>},
+     kPackedByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y) { return Rule::min(x, y); })>},
     {"v_pk_max_f16", Encoding::vop3p, 0x12, kAbsent,
-     kPackedOf<([](f16 a, f16 b) { return lane::half_of<([](f32 x, f32 y) { return lane::max_num(x, y); })>(a, b); })>},
+     kPackedByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y) { return Rule::max(x, y); })>},
     {"v_dot2_f32_f16", Encoding::vop3p, 0x13, 0x13, dot_of(&pair_dot<f16>, Type::f32, kPairDot)},
     {"v_dot4_i32_iu8", Encoding::vop3p, 0x16, 0x16, dot_of(&integer_dot<8, true>, Type::i32, kMixedDot)},
     {"v_dot4_u32_u8", Encoding::vop3p, 0x17, 0x17, dot_of(&integer_dot<8, false>, Type::u32, kUnsignedDot)},
