@@ -53,7 +53,10 @@ zrt::Result<std::unique_ptr<CardSystem>> CardSystem::make(const CardChoice& choi
   if (!target) return zrt::pass(target);
   for (const zrt::pm4::emulator::KernelVersion& kernel : zrt::pm4::emulator::kKernels)
     if (kernel.name == choice.kernel)
-      system->model_.emplace(zrt::pm4::emulator::Card{.target = *target, .video_bytes = video_bytes, .kernel = kernel},
+      system->model_.emplace(zrt::pm4::emulator::Card{.target = *target,
+                                                      .video_bytes = video_bytes,
+                                                      .kernel = kernel,
+                                                      .follows_workgroups = choice.finds_races},
                              threads);
   if (auto r = system->model_->started; !r) return zrt::pass(r);
   return system;

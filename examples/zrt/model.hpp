@@ -24,6 +24,7 @@ struct CardChoice {
   std::string device{};         ///< emulated-<target>, or empty for the machine's own card
   std::string kernel = "6.16";  ///< of a modelled card
   std::string tier{};           ///< one of tiers(), or empty for the first that works
+  bool finds_races = false;     ///< a modelled card refuses workgroups of one grid that race
 };
 
 /// What the subcommands have in common.

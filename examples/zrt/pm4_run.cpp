@@ -61,6 +61,7 @@ zrt::Result<Json> run_case(RingCase& c) {
   if (auto r = space.map(c.ring_address, c.ring, Permission::read, "ring"); !r) return zrt::pass(r);
   std::uint64_t instructions = 0;
   pm4::emulator::CommandProcessor queue(space, *c.target);
+  queue.follow_workgroups();
   const auto ran = queue.run(c.packets, [&](const auto& dispatch, const auto& memory) -> zrt::Result<void> {
     const auto counters = pm4::emulator::run(dispatch, memory);
     if (!counters) return zrt::pass(counters);

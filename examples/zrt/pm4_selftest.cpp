@@ -163,7 +163,9 @@ template <class Target> int selftest(const CardDevice& device) {
 }  // namespace
 
 int pm4_selftest(const Pm4CardOptions& o) {
-  const auto card = CardSystem::make(o.card);
+  CardChoice choice = o.card;
+  choice.finds_races = true;
+  const auto card = CardSystem::make(choice);
   if (!card) return failed(card.error());
   const auto device = CardDevice::open((*card)->os(), forced_tier(o.card));
   if (!device) return failed(device.error());

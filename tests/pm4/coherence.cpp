@@ -43,12 +43,13 @@ template <class Target> class Machine {
     arguments(1, kOut, kMiddle, kIn);
   }
   /// What the dispatch of that number reads and writes.
-  void arguments(std::size_t number, std::uint64_t out, std::uint64_t a, std::uint64_t b) {
+  void arguments(std::size_t number, std::uint64_t out, std::uint64_t a, std::uint64_t b,
+                 std::uint32_t count = kCount) {
     std::byte* const at = arguments_.data() + 64 * number;
     zrt::write_little(at, a);
     zrt::write_little(at + 8, b);
     zrt::write_little(at + 16, out);
-    zrt::write_little(at + 24, kCount);
+    zrt::write_little(at + 24, count);
   }
   Launch launch(std::size_t number) const {
     return {.program = program_registers<Target>(descriptor_, kCode).value(),
@@ -75,6 +76,7 @@ template <class Target> class Machine {
     return words([](auto& w) { write_fence(w, kFence, 1); });
   }
 
+  CommandProcessor& queue() { return queue_; }
   std::string run(const Words& stream) {
     const auto ran = queue_.run(stream, [](const Dispatch& dispatch, const AddressSpace& memory) -> Result<void> {
       const auto done = zrt::test::run_dispatch(dispatch, memory);
@@ -367,6 +369,60 @@ TEST(Coherence, AReaderHasEndedOnceAReleaseBehindItIsWaitedFor) {
   };
   EXPECT_EQ(run(false), "");
   EXPECT_TRUE(holds(run(true), "WRITE_DATA writes 0x400008 while dispatch 2 may still read")) << run(true);
+}
+
+TEST(Coherence, WorkgroupsOfOneDispatchRaceWhereTheyAreFollowed) {
+  // Two workgroups of 256 words each: out[i] = a[i] + b[i] * 3.
+  const auto run = [](std::uint64_t out, std::uint64_t a, bool followed) {
+    Machine<Gfx1201> m;
+    if (followed) m.queue().follow_workgroups();
+    m.arguments(0, out, a, kIn, 512);
+    Launch launch = m.launch(0);
+    launch.grid = {2, 1, 1};
+    const Words dispatch = m.words([&](auto& w) { write_dispatch(w, launch); });
+    return m.run(join(m.barrier(), dispatch, dispatch, m.fence()));
+  };
+  for (const bool followed : {false, true}) {
+    EXPECT_EQ(run(kOut, kMiddle, followed), "");
+    EXPECT_EQ(run(kMiddle, kMiddle, followed), "") << "each workgroup reads what it writes itself";
+  }
+  EXPECT_EQ(run(kMiddle + 4, kMiddle, false), "");
+  EXPECT_TRUE(holds(run(kMiddle + 4, kMiddle, true),
+                    "dispatch 1: its workgroups race at 0x400400, which one of them writes and number 1 reads"))
+      << run(kMiddle + 4, kMiddle, true);
+  EXPECT_TRUE(holds(run(kMiddle, kMiddle + 4, true),
+                    "dispatch 1: its workgroups race at 0x400400, which one of them writes and number 1 writes"))
+      << run(kMiddle, kMiddle + 4, true);
+}
+
+TEST(GroupStamps, KnowWhoRaces) {
+  using enum MemoryUse;
+  struct Step {
+    std::uint32_t group;
+    MemoryUse use;
+    bool fits = true;
+    std::uint32_t moment = 1;
+  };
+  const std::vector<std::vector<Step>> cases{
+      {{0, read}, {1, read}, {0, write, false}},
+      {{0, write}, {0, read}, {0, write}, {0, atomic}, {1, read, false}},
+      {{0, write}, {1, write, false}},
+      {{0, write}, {1, atomic, false}},
+      {{0, atomic}, {1, atomic}, {2, atomic}, {1, atomic}},
+      {{0, atomic}, {1, atomic}, {1, write, false}},
+      {{0, atomic}, {1, atomic}, {0, read, false}},
+      {{0, atomic}, {0, write}, {1, atomic, false}},
+      {{0, read}, {1, atomic, false}},
+      {{0, write}, {1, write, true, 2}},
+  };
+  for (const auto& steps : cases) {
+    GroupStamps stamps;
+    ASSERT_TRUE(stamps.make_bytes(2));
+    for (const Step& s : steps) {
+      EXPECT_EQ(stamps.note(1, s.moment, s.group, s.use), s.fits) << &steps - cases.data();
+      EXPECT_TRUE(stamps.note(0, s.moment, 7, write));
+    }
+  }
 }
 
 TEST(Coherence, AReleaseThatKeepsTheL2ReleasesNothing) {

@@ -46,16 +46,17 @@ enum class Segment : u8 { flat, global, scratch, local };
 [[nodiscard]] inline bool is_read_ordered(Wave& w, const Region& region, u64 address, u64 bytes, Cache cache) noexcept {
   if (w.group->coherence == nullptr || !w.group->coherence->suspects(region, cache)) [[likely]]
     return true;
-  const auto checked = w.group->coherence->check_read(region, address, bytes, cache);
+  const auto checked = w.group->coherence->check_read(region, address, bytes, cache, w.group->number);
   if (checked) return true;
   w.error = checked.error();
   w.unordered = true;
   return false;
 }
 /// The same before the wave writes.
-[[nodiscard]] inline bool is_write_ordered(Wave& w, const Region& region, u64 address, u64 bytes) noexcept {
+[[nodiscard]] inline bool is_write_ordered(Wave& w, const Region& region, u64 address, u64 bytes,
+                                           MemoryUse use = MemoryUse::write) noexcept {
   if (w.group->coherence == nullptr) return true;
-  const auto noted = w.group->coherence->note_write(region, address, bytes);
+  const auto noted = w.group->coherence->note_write(region, address, bytes, w.group->number, use);
   if (noted) [[likely]]
     return true;
   w.error = noted.error();

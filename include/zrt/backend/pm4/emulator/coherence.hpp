@@ -2,6 +2,7 @@
 // zrt/backend/pm4/emulator/coherence.hpp: what the packets of a queue let its dispatches and the host see.
 #pragma once
 
+#include <zrt/backend/pm4/emulator/group_stamps.hpp>
 #include <zrt/backend/pm4/emulator/read_stamps.hpp>
 #include <zrt/backend/pm4/emulator/write_stamps.hpp>
 #include <zrt/backend/pm4/target.hpp>
@@ -28,11 +29,17 @@ struct EmptiedCaches {
 /// ACQUIRE_MEM that empties the cache it reads through; what a packet or the host wrote, after such an ACQUIRE_MEM, and
 /// what the host wrote into video memory, with the host data path flushed before and the L2 emptied. The host sees what
 /// RELEASE_MEM with GL2_WB has written back. What a dispatch reads nobody writes before it has ended. One ledger is one
-/// queue's; what it does not follow: scratch, and the waves of one dispatch among themselves.
+/// queue's; what it does not follow: scratch, and the waves of one workgroup among themselves, those of several only from
+/// follow_workgroups() on.
 class Coherence {
  public:
   Coherence(Generation generation, const Allocator& allocator) noexcept
       : generation_(generation), allocator_(allocator), regions_(allocator) {}
+
+  /// From now on workgroups of one dispatch that race are an error too: of what one of them writes no other uses a byte,
+  /// but for atomics. Every access of memory that the GPU writes is looked at then, which takes time, and 16 bytes for each
+  /// of the memory's.
+  void follow_workgroups() noexcept { follows_groups_ = true; }
 
   /// The host has published packets: finds what it wrote before, and takes every fence so far as seen by it.
   [[nodiscard]] Result<void> publish(const AddressSpace& memory) noexcept {
@@ -143,11 +150,14 @@ class Coherence {
           if (f.stamps.newest(static_cast<Writer>(writer)) > visible_[cache][writer])
             f.suspect = static_cast<std::uint8_t>(f.suspect | 1u << cache);
     }
-    if (is_flushed_next) return {};
+    if (is_flushed_next && !follows_groups_) return {};
     for (const Region& region : memory.regions()) {
       // The GPU writes no others.
       if (!allows(region.permission, Permission::write)) continue;
       Followed& f = regions_[region.id];
+      if (follows_groups_ && !f.groups.has_bytes())
+        if (auto r = f.groups.make_bytes(region.bytes.size()); !r) return r;
+      f.racy = f.racy || follows_groups_;
       if (auto r = f.reads.make_words((region.bytes.size() + 3) / 4, allocator_); !r) return r;
       f.keeps_reads = true;
       f.newest_read = now_;
@@ -168,8 +178,8 @@ class Coherence {
   }
   /// The running dispatch reads, of which it is kept what nothing waits for. Errors: Errc::spec_violation, which names both writer and reader, the address, and the
   /// packet that is missing between them.
-  [[nodiscard]] Result<void> check_read(const Region& region, std::uint64_t address, std::uint64_t bytes,
-                                        Cache cache) noexcept {
+  [[nodiscard]] Result<void> check_read(const Region& region, std::uint64_t address, std::uint64_t bytes, Cache cache,
+                                        std::uint64_t group = 0) noexcept {
     if (!suspects(region, cache)) return {};
     const auto& visible = visible_[static_cast<unsigned>(cache)];
     const std::uint64_t first = (address - region.address) / 4;
@@ -179,11 +189,13 @@ class Coherence {
       if (stamp.moment() <= visible[static_cast<unsigned>(stamp.writer())] || stamp == running_) continue;
       return stale(stamp, region.address + word * 4, cache);
     }
-    if (Followed& f = regions_[region.id]; f.keeps_reads) f.reads.put(first, end - first, now_);
-    return {};
+    Followed& f = regions_[region.id];
+    if (f.keeps_reads) f.reads.put(first, end - first, now_);
+    return cache == Cache::instruction ? Result<void>{} : check_groups(f, address, bytes, group, MemoryUse::read);
   }
   /// The running dispatch writes. Errors: an earlier one may still write or read there; out_of_memory.
-  [[nodiscard]] Result<void> note_write(const Region& region, std::uint64_t address, std::uint64_t bytes) noexcept {
+  [[nodiscard]] Result<void> note_write(const Region& region, std::uint64_t address, std::uint64_t bytes,
+                                        std::uint64_t group = 0, MemoryUse use = MemoryUse::write) noexcept {
     if (region.id >= regions_.size()) return {};
     Followed& f = regions_[region.id];
     if (!f.stamps.has_words()) {
@@ -203,6 +215,7 @@ class Coherence {
         return still_used(error.text(), " writes ", region.address + word * 4, is_written ? stamp.moment() : reader,
                           is_written ? "write" : "read");
       }
+      if (auto r = check_groups(f, address, bytes, group, use); !r) return r;
     }
     f.stamps.put(first, count, running_);
     return {};
@@ -235,6 +248,7 @@ class Coherence {
     bool keeps_reads = false;  ///< of the running dispatch
     std::uint32_t newest_read = 0;
     ReadStamps reads{};
+    GroupStamps groups{};
   };
   struct Released {
     std::uint64_t address = 0;
@@ -267,6 +281,7 @@ class Coherence {
       Followed& f = regions_[region.id];
       if (f.stamps.serial() == region.serial) continue;
       f = {};
+      f.groups = GroupStamps(allocator_);
       f.stamps.adopt(region, host_stamp(region));
     }
     return {};
@@ -303,6 +318,16 @@ class Coherence {
                   stamp.moment() > host_data_path_ ? kMissingFlush : std::string_view("ACQUIRE_MEM with GL2_INV"),
                   " is missing between them");
     }
+    return {};
+  }
+  [[nodiscard]] Result<void> check_groups(Followed& f, std::uint64_t address, std::uint64_t bytes, std::uint64_t group,
+                                          MemoryUse use) noexcept {
+    if (!follows_groups_ || !f.groups.has_bytes()) return {};
+    const MutexLock lock(mutex_);
+    for (std::uint64_t at = address; at < address + bytes; ++at)
+      if (!f.groups.note(at - f.stamps.region().address, now_, static_cast<std::uint32_t>(group), use))
+        return fail(Errc::spec_violation, "dispatch ", number_of(now_), ": its workgroups race at ", hex(at).view(),
+                    ", which one of them writes and number ", group, use == MemoryUse::read ? " reads" : " writes");
     return {};
   }
   /// `who` `does` something there while the dispatch of that moment may still do what it does.
@@ -353,6 +378,7 @@ class Coherence {
   std::uint32_t released_ = 0;
   std::uint32_t host_data_path_ = 0;
   std::uint32_t fetched_ = 0;  ///< packets see what the host wrote by the BAR up to this moment
+  bool follows_groups_ = false;
   WriteStamp running_{};
   Unreleased unreleased_{};
   std::array<Released, 16> releases_{};

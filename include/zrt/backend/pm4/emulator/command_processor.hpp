@@ -93,6 +93,8 @@ class CommandProcessor {
   void require_masks() noexcept { state_.require_masks(); }
   /// From now on vector accesses of kernels must be aligned, which the hardware asks of none; see alignment_of().
   void require_alignment() noexcept { any_address_ = false; }
+  /// From now on races between workgroups of one dispatch are errors; see Coherence.
+  void follow_workgroups() noexcept { coherence_.follow_workgroups(); }
   /// The next RELEASE_MEM does nothing, as if the chip had lost it.
   void lose_next_fence() noexcept { loses_fence_ = true; }
   /// Whether the last packet is a wait that is not over.

@@ -73,6 +73,7 @@ class QueueSet {
     if (!queue || !(*queue)->ring.open(next_, place)) return nullptr;
     (*queue)->ring.processor().require_alignment();
     (*queue)->ring.processor().set_engines(card_.shader_engines);
+    if (card_.follows_workgroups) (*queue)->ring.processor().follow_workgroups();
     (*queue)->doorbell = doorbell;
     (*queue)->buffers = buffers;
     if (!queues_.push_back(std::move(*queue))) return nullptr;

@@ -170,6 +170,7 @@ class DispatchRun {
     Workgroup g;
     g.id = {static_cast<u32>(number % d_.groups[0]), static_cast<u32>(number / d_.groups[0] % d_.groups[1]),
             static_cast<u32>(number / d_.groups[0] / d_.groups[1])};
+    g.number = number;
     g.lds = b.lds.span();
     for (std::byte& byte : g.lds) byte = static_cast<std::byte>(kUnwritten & 0xffu);
     g.memory = &memory_;

@@ -348,7 +348,7 @@ template <Segment kSegment, auto F, class T> struct AtomicFunction {
         if (local) {
           memory = local_memory(w, address, sizeof(T));
         } else if (const Region* region = region_of(w, address, sizeof(T), Permission::read | Permission::write)) {
-          if (is_write_ordered(w, *region, address, sizeof(T))) {
+          if (is_write_ordered(w, *region, address, sizeof(T), MemoryUse::atomic)) {
             memory = region->bytes.data() + (address - region->address);
             meter.lane(region, address);
           }

@@ -22,6 +22,7 @@ inline constexpr u32 kSharedAperture = 0x10000, kPrivateAperture = 0x20000;
 /// What the waves of one workgroup share.
 struct Workgroup {
   std::array<u32, 3> id{};
+  u64 number = 0;  ///< in the grid
   Span<std::byte> lds{};
   const AddressSpace* memory = nullptr;
   Counters* counters = nullptr;
