@@ -224,8 +224,9 @@ class RandomBlocks {
         return b_.reduce_sum(
             b_.dot(b_.reshape(p, {kRows, kFeatures, side, side}), b_.constant({side}, random_floats(side, draw(3)))),
             {-1}, false);
-      case 3:  // behind what changes nothing
-        return b_.cast(b_.reshape(b_.dot(b_.cast(p, DType::f32), b_.constant({patch, 1}, w)), {kRows, kFeatures}),
+      case 3:  // cast there and back
+        return b_.cast(b_.reshape(b_.dot(b_.cast(b_.cast(p, DType::f16), DType::f32), b_.constant({patch, 1}, w)),
+                                  {kRows, kFeatures}),
                        DType::f32);
       default:
         return b_.reshape(b_.dot(p, b_.constant({patch, 1}, w)), {kRows, kFeatures});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/pass_convolve.cpp: products of patches become convolutions, to the same bits and without the patches.
+#include <zrt/ir/ptir/text.hpp>
+
 #include <algorithm>
 #include <support/fusion_program.hpp>
 
@@ -108,6 +110,10 @@ TEST(FuseConvolve, WeightsOfAnyForm) {
   expect_convolve("the window alone is summed", [](B& b, const In& in) {
     return b.dot(b.transpose(b.reshape(patches(b, in[0]), {2, kPlaces, 6, 4}), {0, 1, 3, 2}), numbers(b, {6, 3}, 1));
   });
+  expect_convolve("patches cast twice, a half precision between", [](B& b, const In& in) {
+    const T cast = b.cast(b.reshape(b.cast(patches(b, in[0]), DType::bf16), {2, kPlaces, kPatch}), DType::f32);
+    return b.dot(b.transpose(cast, {1, 0, 2}), numbers(b, {kPatch, 5}, 1));
+  });
   expect_convolve(
       "two products of the same patches",
       [](B& b, const In& in) {
@@ -146,6 +152,26 @@ TEST(FuseConvolve, EveryTypeOfNumbers) {
           return b.cast(b.dot(patches(b, b.cast(in[0], dtype)), w), DType::f32);
         },
         kInput, 1, false);
+}
+
+TEST(FuseConvolve, PaddingIsCastAsThePatchesAre) {
+  const auto program = ir::ptir::parse(R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[1, 4, 3], %1 w: f32[6, 2]) {
+  %2 = extract_patches(%0) {window = [2], strides = [1], pad_low = [1], pad_high = [2], dilation = [1], pad_value = f32[] {0.3}}: f32[1, 6, 6]
+  %3 = cast(%2) {dtype = bf16}: bf16[1, 6, 6]
+  %4 = cast(%3) {dtype = f32}: f32[1, 6, 6]
+  %5 = dot_general(%4, %1) {batch_lhs = [], batch_rhs = [], contract_lhs = [2], contract_rhs = [0]}: f32[1, 6, 2]
+  return %5: f32[1, 6, 2]
+}
+)");
+  ASSERT_TRUE(program) << program.error().text();
+  const std::vector<HostValue> inputs{random_value({1, 4, 3}, 1), random_value({6, 2}, 2)};
+  const ProgramRun with = run_program(*program, inputs);
+  const ProgramRun without = run_program(*program, inputs, 1, std::uint64_t{1} << 32, false);
+  ASSERT_FALSE(with.refused) << with.refused->text();
+  EXPECT_EQ(std::count(with.ops.begin(), with.ops.end(), "convolve"), 1);
+  EXPECT_EQ(std::count(with.ops.begin(), with.ops.end(), "extract_patches"), 0);
+  EXPECT_EQ(with.outputs[0].bytes, without.outputs[0].bytes);
 }
 
 TEST(FuseConvolve, NearMisses) {

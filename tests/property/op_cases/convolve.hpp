@@ -56,8 +56,9 @@ template <> struct OpCases<zrt::ops::Convolve> {
         w = Shape{groups};
       }
       std::vector<std::uint8_t> summed{last, static_cast<std::uint8_t>(last + 2)};
-      if (r.chance()) std::swap(summed[0], summed[1]);
-      if (r.between(0, 3) == 0) summed.pop_back();
+      if (dot.batch_count == 0) summed.push_back(static_cast<std::uint8_t>(last + 1));
+      std::shuffle(summed.begin(), summed.end(), r.engine());
+      if (r.between(0, 3) == 0) summed.resize(1);
       for (const std::uint8_t axis : summed) {
         contract[dot.contract_count++] = axis;
         depth = depth.appended(rows[axis]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/passes/rewriter.hpp>
+#include <zrt/ops/cast.hpp>
 #include <zrt/ops/convolve.hpp>
 #include <zrt/ops/stop_gradient.hpp>
 #include <zrt/ops/transpose.hpp>
@@ -33,8 +34,18 @@ struct AxisList {
 struct PatchRows {
   std::uint32_t x = kNone;
   ops::ExtractPatchesParams patches{};
-  Shape rows{};                         ///< the shape of the patches
+  Shape rows{};                  ///< the shape of the patches
+  std::array<DType, 4> casts{};  ///< types that they were cast to, the last one first
+  std::size_t cast_count = 0;
   std::array<AxisList, kMaxRank> of{};  ///< by axis of the operand: the axes of `rows` that it joins
+
+  /// Notes a cast on the way; false when there is no room for one more.
+  [[nodiscard]] bool add_cast(const std::optional<ops::CastParams>& cast) noexcept {
+    if (!cast) return true;
+    if (cast_count == casts.size()) return false;
+    casts[cast_count++] = cast->dtype;
+    return true;
+  }
 };
 
 /// For each axis of `joined`, those of `apart` that it joins; false where an axis of `apart` is cut.
@@ -66,14 +77,16 @@ struct PatchRows {
   found.rows = r.type(v).shape;
   for (std::size_t axis = 0; axis < found.rows.rank; ++axis) (void)found.of[axis].push(axis);
   for (int hops = 0; hops < 64; ++hops) {
-    std::uint32_t node = r.producer(v);
     // Under any shape, patches whose elements keep their order are rows.
-    std::uint32_t behind = v;
-    while (node != kNone && (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node))) {
-      behind = r.graph().node_inputs(r.graph().nodes[node])[0];
-      node = r.producer(behind);
+    PatchRows direct = found;
+    std::uint32_t node = r.producer(v);
+    while (node != kNone &&
+           (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node) || r.params<ops::Cast>(node))) {
+      if (!direct.add_cast(r.params<ops::Cast>(node))) return false;
+      node = r.producer(r.graph().node_inputs(r.graph().nodes[node])[0]);
     }
     if (const auto patches = r.params<ops::ExtractPatches>(node)) {
+      found = direct;
       found.patches = *patches;
       found.x = r.graph().node_inputs(r.graph().nodes[node])[0];
       return true;
@@ -85,7 +98,8 @@ struct PatchRows {
         r.graph().node_inputs(r.graph().nodes[node]).empty() ? kNone : r.graph().node_inputs(r.graph().nodes[node])[0];
     if (const auto transpose = r.params<ops::Transpose>(node)) {
       for (std::size_t axis = 0; axis < found.rows.rank; ++axis) (void)parts[axis].push(transpose->perm[axis]);
-    } else if (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node)) {
+    } else if (r.params<ops::Reshape>(node) || r.params<ops::StopGradient>(node) || r.params<ops::Cast>(node)) {
+      if (!found.add_cast(r.params<ops::Cast>(node))) return false;
       if (!parts_of(found.rows, r.type(from).shape, parts)) return false;
     } else {
       return false;
@@ -188,6 +202,23 @@ struct ConvolveForm {
   return true;
 }
 
+/// What the patches are of, cast as they were, before node `at`; their padding with it.
+[[nodiscard]] inline Result<ValueId> cast_ahead(Rewriter& r, std::uint32_t at, const PatchRows& patches,
+                                                ops::ConvolveParams& params) noexcept {
+  ValueId x{patches.x};
+  for (std::size_t i = patches.cast_count; i-- > 0;) {
+    const DType from = r.type(x.index).dtype;
+    const ElementValue before = params.patches.pad_value;
+    params.patches.pad_value = {};
+    cast_elements(from, reinterpret_cast<const std::byte*>(before.data()), patches.casts[i],
+                  reinterpret_cast<std::byte*>(params.patches.pad_value.data()), 0, 1);
+    const auto made = r.insert<ops::Cast>(at, {x.index}, {}, {patches.casts[i]});
+    if (!made || !made->present()) return made;
+    x = *made;
+  }
+  return x;
+}
+
 /// The other operand as [batch, free, contracted], before node `at`.
 [[nodiscard]] inline Result<ValueId> laid_out(Rewriter& r, std::uint32_t at, std::uint32_t w,
                                               const ConvolveForm& form) noexcept {
@@ -206,7 +237,7 @@ struct ConvolveForm {
 }  // namespace detail
 
 /// Replaces a product with extracted patches by convolve: patches on either side, of any type and number of spatial
-/// axes, reshaped and with their axes moved, whoever else reads them; in groups of channels, and over some of a
+/// axes, reshaped, cast and with their axes moved, whoever else reads them; in groups of channels, and over some of a
 /// patch's axes alone. A sum that is longer than a patch stays a product. The same bits.
 [[nodiscard]] inline Result<bool> fuse_convolve(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
@@ -225,7 +256,10 @@ struct ConvolveForm {
       const auto w = detail::laid_out(r, node, other, form);
       if (!w) return pass(w);
       if (!w->present()) return {};
-      const auto y = r.insert<ops::Convolve>(node, {patches.x, w->index}, {}, form.params);
+      const auto x = detail::cast_ahead(r, node, patches, form.params);
+      if (!x) return pass(x);
+      if (!x->present()) return {};
+      const auto y = r.insert<ops::Convolve>(node, {x->index, w->index}, {}, form.params);
       if (!y) return pass(y);
       if (!y->present()) return {};
       ValueId turned = *y;
