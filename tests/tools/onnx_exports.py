@@ -438,6 +438,17 @@ class Convolution1D(nn.Module):
         return F.gelu(self.second(F.gelu(self.first(x))))
 
 
+class Convolution3D(nn.Module):
+    """The front of a network over video."""
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv3d(2, 4, (2, 3, 3), padding=(0, 1, 1), stride=(1, 2, 2))
+        self.second = nn.Conv3d(4, 4, 2, groups=2, bias=False)
+
+    def forward(self, x):
+        return self.second(F.relu(self.first(x)))
+
+
 class Recurrent(nn.Module):
     """Recurrent layers of every kind, with what they end in."""
     def __init__(self):
@@ -506,6 +517,7 @@ CASES = [
     # Convolutions.
     ("conv_2d", 13, (2, 3, 9, 11), Convolutions),
     ("conv_1d", 17, (2, 4, 16), Convolution1D),
+    ("conv_3d", 14, (1, 2, 4, 7, 6), Convolution3D),
     ("conv_transpose", 15, (2, 4, 5, 6), Upsampler),
 ]
 
