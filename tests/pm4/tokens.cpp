@@ -90,17 +90,6 @@ TEST_P(Pm4Tokens, GreedyTokensOfBardAreTheReferences) {
   }
 }
 
-/// Of what a workgroup writes no other of its grid uses a byte, in kernels for prompts and for single tokens.
-TEST(Pm4Kernels, WorkgroupsDoNotRace) {
-  for (const std::string_view target : {"gfx1201", "gfx1100"}) {
-    SCOPED_TRACE(target);
-    OnCard on({target, pm4::Tier::kfd}, kBard, small(), {}, true);
-    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
-    const auto done = on.engine->generate(greedy("ROMEO:\n", 2), [](const Token&) { return true; });
-    ASSERT_TRUE(done) << on.why(done.error());
-  }
-}
-
 /// What the way to a queue has no part in: each processor and each way once, and all pairs in the long form.
 class Pm4Steps : public testing::TestWithParam<CardWay> {};
 INSTANTIATE_TEST_SUITE_P(Ways, Pm4Steps,
