@@ -27,8 +27,12 @@ inline constexpr std::array kCardWays{CardWay{"gfx1201", pm4::Tier::kfd}, CardWa
 /// An engine on a modelled card, and the card.
 struct OnCard {
   /// The kernel offers both ways to the card's queues; one is forced. Kernels whose workgroups race are refused.
-  OnCard(const CardWay& way, const std::string& path, const EngineOptions& options, const ThreadHook& threads = {})
-      : card({.target = pm4::find_target(way.target), .kernel = pm4::emulator::kLinux6_16, .follows_workgroups = true},
+  OnCard(const CardWay& way, const std::string& path, const EngineOptions& options, const ThreadHook& threads = {},
+         bool runs_at_doorbell = false)
+      : card({.target = pm4::find_target(way.target),
+              .kernel = pm4::emulator::kLinux6_16,
+              .follows_workgroups = true,
+              .runs_at_doorbell = runs_at_doorbell},
              threads),
         engine(Engine<Pm4Backend>::open(path, options,
                                         {.os = &card.os(), .kernels = engines::kernels(), .tier = way.tier})) {}

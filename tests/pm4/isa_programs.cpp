@@ -128,6 +128,12 @@ TEST_P(IsaPrograms, GridsEnd) {
   }
 }
 
+TEST_P(IsaPrograms, ACounterThatIsFullEndsItsOldestOperation) {
+  Machine m("oldest_load", GetParam());
+  const auto counters = m.run();
+  EXPECT_TRUE(counters.has_value()) << counters.error().text();
+}
+
 TEST_P(IsaPrograms, CallsReturn) {
   Machine m("call", GetParam());
   m.dispatch.threads = {32, 1, 1};
@@ -152,6 +158,10 @@ constexpr Fault kFaults[] = {
      "unknown encoding 0xd7ff0000, behind: v_mov_b32_e32 v1, 0, before: v_mov_b32_e32 v2, 1"},
     {"scalar_before_wait", Errc::spec_violation, "s_add"},
     {"lds_before_wait", Errc::spec_violation, "a wait is missing"},
+    {"branch_before_wait", Errc::spec_violation, "s_cbranch_vccz: touches a register"},
+    {"mask_before_wait", Errc::spec_violation, "v_div_fmas_f32: touches a register"},
+    {"load_before_wait", Errc::spec_violation, "a wait is missing"},
+    {"scalar_after_stores", Errc::spec_violation, "a wait is missing"},
     {"off_the_end", Errc::spec_violation, "leaves the program"},
     {"into_an_instruction", Errc::spec_violation, "middle of an instruction"},
     {"float_mode", Errc::unimplemented, "rounding to nearest"},

@@ -90,6 +90,23 @@ TEST_P(Pm4Tokens, GreedyTokensOfBardAreTheReferences) {
   }
 }
 
+/// A card that is faster than the process finds all of a step behind its doorbell: nothing is patched later.
+TEST(Pm4Kernels, AStepIsWholeWhenItsDoorbellRings) {
+  for (const CardWay& way : std::span(kCardWays).first(2)) {
+    SCOPED_TRACE(way.name());
+    OnCard on(way, kBard, small(), {}, true);
+    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+    const Request request = greedy("ROMEO:\n", 3);
+    std::vector<std::int32_t> tokens;
+    const auto done = on.engine->generate(request, [&](const Token& token) {
+      take(token, tokens);
+      return true;
+    });
+    ASSERT_TRUE(done) << on.why(done.error());
+    EXPECT_EQ(tokens, reference_tokens(kBard, request));
+  }
+}
+
 /// What the way to a queue has no part in: each processor and each way once, and all pairs in the long form.
 class Pm4Steps : public testing::TestWithParam<CardWay> {};
 INSTANTIATE_TEST_SUITE_P(Ways, Pm4Steps,

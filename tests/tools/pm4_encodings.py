@@ -26,6 +26,7 @@ parser.add_argument("--llvm-mc", default="llvm-mc-19")
 parser.add_argument("--random", type=int, default=1500)
 arguments = parser.parse_args()
 rng = random.Random(1201)
+dual_rng = random.Random(1100)
 PADDING = 0x12ab  # a literal of no inline constant
 MARKER = re.compile(r"s_mov_b32 s77, 0x5a([0-9a-f]{6})")
 
@@ -112,7 +113,18 @@ def opcode(w):
 DPP = (0xff002700, 0xff012700, 0xff091100, 0xff014000, 0xff015300, 0xff016100, 0xff702700, 0xff022700)
 
 
-def mutated(w):
+def duals(cpu, count):
+    """Dual instructions of random registers, as far as LLVM takes them."""
+    def half():
+        dst, a, b, c = (f"v{dual_rng.randrange(16)}" for _ in range(4))
+        a = dual_rng.choice((a, a, a, "s13", "1.0"))
+        return f"v_dual_" + dual_rng.choice((f"fmamk_f32 {dst}, {a}, 0x3fc01234, {c}", f"fmaak_f32 {dst}, {a}, {b}, 0x3fc01234",
+                                        f"fmac_f32 {dst}, {a}, {b}", f"mul_f32 {dst}, {a}, {b}", f"mov_b32 {dst}, {a}"))
+    source = "".join(f"s_mov_b32 s77, {0x5a000000 | i:#x}\n{half()} :: {half()}\n" for i in range(count))
+    return [words for _, _, words in encodings(run(cpu, source).stdout)]
+
+
+def mutated(w, rng=rng):
     w = list(w)
     places = fields(w)
     if not places or rng.random() < 0.4:
@@ -175,6 +187,8 @@ for isa, cpu in (("gfx11", "gfx1100"), ("gfx12", "gfx1201")):
     names = {re.sub(r"_(e32|e64|dpp)$|_e64_dpp$", "", name) for name in forms}
     cases = [with_high_registers(w) for w in forms.values() if w[0] >> 30 != 2 and fields(w)]
     cases += [mutated(rng.choice(list(forms.values()))) for _ in range(arguments.random)]
+    taken = duals(cpu, 800)
+    cases += taken + [mutated(w, dual_rng) for w in taken]
     texts, assembled = read(cpu, cases)
     seen = set()
     for i, case in enumerate(cases):

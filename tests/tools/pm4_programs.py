@@ -153,6 +153,43 @@ PROGRAMS = {
         s_load_b32 s4, s[0:1], 0x0
         s_add_u32 s5, s4, 1
         s_endpgm""",
+    "branch_before_wait": """
+        s_load_b32 vcc_lo, s[0:1], 0x0
+        s_cbranch_vccz over
+    over:
+        s_endpgm""",
+    "mask_before_wait": """
+        s_load_b32 vcc_lo, s[0:1], 0x0
+        v_div_fmas_f32 v1, v0, v0, v0
+        s_endpgm""",
+    # As many operations as a counter counts, of another counter, end no load.
+    "load_before_wait": """
+        v_mov_b32 v1, 0
+        global_load_b32 v2, v1, s[0:1]
+        .rept 64
+        global_store_b32 v1, v1, s[0:1] offset:64
+        .endr
+        v_mov_b32 v3, v2
+        s_endpgm""",
+    "scalar_after_stores": """
+        v_mov_b32 v1, 0
+        s_load_b32 s4, s[0:1], 0x0
+        .rept 64
+        global_store_b32 v1, v1, s[0:1] offset:64
+        .endr
+        s_mov_b32 s5, s4
+        s_endpgm""",
+    # A wave waits for the oldest of 64 loads before it begins the last.
+    "oldest_load": """
+        v_mov_b32 v1, 0
+        global_load_b32 v2, v1, s[0:1]
+        i = 3
+        .rept 63
+        global_load_b32 v[i], v1, s[0:1]
+        i = i + 1
+        .endr
+        v_mov_b32 v1, v2
+        s_endpgm""",
     "lds_before_wait": """
         v_lshlrev_b32 v1, 2, v0
         ds_load_b32 v2, v1

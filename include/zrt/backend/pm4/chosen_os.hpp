@@ -36,6 +36,9 @@ class ChosenOs {
     return model_ != nullptr ? model_->event_page() : linux_.event_page();
   }
   [[nodiscard]] std::uint64_t now() noexcept { return model_ != nullptr ? model_->now() : linux_.now(); }
+  void rung() noexcept {
+    if (model_ != nullptr) model_->rung();
+  }
   void pause() noexcept { model_ != nullptr ? model_->pause() : linux_.pause(); }
 
   /// Why the device model stopped a queue, in words; empty where it has not, and for a card.

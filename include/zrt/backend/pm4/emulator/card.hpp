@@ -64,6 +64,7 @@ struct Card {
   KernelVersion kernel = kLinux6_12;
   std::uint32_t eop_bytes = 4096;   ///< that the firmware wants of a user queue's EOP buffer
   bool follows_workgroups = false;  ///< workgroups of one dispatch that race are an error, at a price: see Coherence
+  bool runs_at_doorbell = false;    ///< queues execute once a doorbell rings, not when the process next waits
   SaveArea other_save_area{};       ///< in place of that of kSaveAreas
 
   /// What the kernel compares; nothing for a card that kSaveAreas lacks.

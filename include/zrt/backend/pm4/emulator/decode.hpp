@@ -37,6 +37,7 @@ inline void finish_operands(Decoder& d) noexcept {
       d.out->touched.add_vector(o->index, 8);
     }
   }
+  if (s.reads_vcc) (void)d.sgpr(sgpr::kVcc, Type::mask);
   d.out->run = s.run;
 }
 

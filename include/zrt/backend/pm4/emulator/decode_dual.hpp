@@ -39,17 +39,17 @@ inline Flow run_dual(Wave& w, const Decoded& d) noexcept {
   return Flow::next;
 }
 
-/// Both halves read at once: the registers of their first sources, and those of their second fields, lie in different
-/// banks of the four. Two moves of GFX12 read as they like.
+/// Both halves read at once: the registers of their first sources, and those of their second ones, lie in different banks
+/// of the four, and of their third ones (an addend of fmamk, or what is added to) one is even and one odd. Two moves of
+/// GFX12 read as they like.
 [[nodiscard]] inline bool share_a_bank(Isa isa, const Decoded& x, const Decoded& y) noexcept {
   auto moves = [](const Decoded& d) { return d.instruction->semantics.sources == 1; };
   if (isa == Isa::gfx12 && moves(x) && moves(y)) return false;
-  auto meet = [](const Operand& a, const Operand& b) {
-    return a.kind == Operand::Kind::vgpr && b.kind == Operand::Kind::vgpr && a.index % 4 == b.index % 4;
+  auto meet = [&](unsigned source, unsigned banks) {
+    const Operand &a = x.src[source], &b = y.src[source];
+    return a.kind == Operand::Kind::vgpr && b.kind == Operand::Kind::vgpr && a.index % banks == b.index % banks;
   };
-  // fmamk has its literal in the middle.
-  auto second = [](const Decoded& d) -> const Operand& { return d.src[d.src[1].literal ? 2 : 1]; };
-  return meet(x.src[0], y.src[0]) || meet(second(x), second(y));
+  return meet(0, 4) || meet(1, 4) || meet(2, 2);
 }
 
 inline void decode_vopd(Decoder& d) noexcept {

@@ -242,8 +242,13 @@ template <class R, class... A> constexpr Semantics semantics_of(Execute run) noe
   s.dst = kTypeOf<R>;
   if constexpr (ResultOf<R>::with_mask) s.dst2 = Type::mask;
   const Type types[] = {kTypeOf<A>..., Type::none};
-  for (const Type type : types)
-    if (type != Type::none && s.sources < 3) s.src[s.sources++] = type;
+  for (const Type type : types) {
+    if (type == Type::none) continue;
+    if (s.sources < 3)
+      s.src[s.sources++] = type;
+    else if (type == Type::mask)
+      s.reads_vcc = true;
+  }
   return s;
 }
 

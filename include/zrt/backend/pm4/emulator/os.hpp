@@ -198,6 +198,10 @@ class EmulatedOs {
   }
 
   [[nodiscard]] std::uint64_t now() noexcept { return time_ += 1000; }
+  /// A doorbell was rung: a card that is faster than the process has then done what it can.
+  void rung() noexcept {
+    if (card_.runs_at_doorbell) (void)advance();
+  }
   /// Lets queues execute. Where none does anything, more time passes: nobody waits for a queue that hangs.
   void pause() noexcept {
     if (!advance()) time_ += 100'000;

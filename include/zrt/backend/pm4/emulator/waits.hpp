@@ -4,6 +4,8 @@
 
 #include <zrt/backend/pm4/emulator/isa/instruction.hpp>
 
+#include <utility>
+
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// The counters of GFX12. On GFX11 vmcnt is `load`, vscnt `store`, and lgkmcnt counts both `ds` and `scalar`.
@@ -12,56 +14,50 @@ enum class WaitCounter : u8 { load, store, ds, scalar };
 /// The memory operations of one wave whose end nobody has waited for.
 ///
 /// The model finishes each operation at once; this ledger remembers what a program may rely on. Operations of one
-/// counter end in order, scalar loads in any order: those are known to have ended only at zero.
+/// counter end in order; scalar loads in any, so that each is known to have ended only at zero.
 class Waits {
  public:
-  /// More outstanding operations than the hardware counts (63) are taken to be waited for.
-  static constexpr unsigned kOutstanding = 64;
+  /// A counter goes no further: a wave waits for its oldest operation before it begins one more.
+  static constexpr unsigned kMost = 63;
 
   explicit Waits(Isa isa = Isa::gfx12) noexcept : isa_(isa) {}
 
   /// True while some register waits.
-  [[nodiscard]] bool any() const noexcept { return count_ != 0; }
+  [[nodiscard]] bool any() const noexcept { return count_ + scalars_ != 0; }
   /// The registers that wait.
   [[nodiscard]] const RegisterSet& pending() const noexcept { return pending_; }
 
   /// Counts an operation that will write `registers` (none for a store).
   void issue(WaitCounter counter, const RegisterRange& registers) noexcept {
-    if (count_ == kOutstanding) drop_first();
-    entries_[count_++] = {counter, registers};
-    ++outstanding(counter);
     RegisterSet own;
     own.add(registers);
+    if (counter == WaitCounter::scalar) {
+      ++scalars_;
+      scalar_.add(own);
+    } else {
+      if (outstanding(counter) == kMost) end(counter, 1);
+      entries_[count_++] = {counter, registers};
+      ++outstanding(counter);
+    }
     twice_ = twice_ || pending_.meets(own);
     pending_.add(own);
   }
 
   /// The program waits until at most `left` operations of `counter` are outstanding.
   void wait(WaitCounter counter, unsigned left) noexcept {
-    const bool joined = isa_ == Isa::gfx11 && (counter == WaitCounter::ds || counter == WaitCounter::scalar);
-    auto counts = [&](WaitCounter c) {
-      return joined ? c == WaitCounter::ds || c == WaitCounter::scalar : c == counter;
-    };
-    const unsigned scalars = counts(WaitCounter::scalar) ? outstanding(WaitCounter::scalar) : 0u;
-    const unsigned all = joined ? outstanding(WaitCounter::ds) + scalars : outstanding(counter);
-    if (all <= left || (scalars != 0 && left != 0)) return;
-    unsigned done = all - left;
-    unsigned kept = 0;
-    RegisterSet ended;
-    for (unsigned i = 0; i < count_; ++i) {
-      if (done != 0 && counts(entries_[i].counter)) {
-        --done;
-        --outstanding(entries_[i].counter);
-        ended.add(entries_[i].registers);
-        continue;
-      }
-      entries_[kept++] = entries_[i];
+    const bool joined = isa_ == Isa::gfx11;
+    if (counter == WaitCounter::scalar || (joined && counter == WaitCounter::ds)) {
+      // While scalar loads are among them nothing is known above zero.
+      if (left == 0)
+        end_scalars();
+      else if (scalars_ != 0)
+        return;
     }
-    count_ = kept;
-    if (twice_)
-      find_pending();
-    else
-      pending_.remove(ended);
+    if (counter == WaitCounter::scalar) {
+      if (!joined) return;
+      counter = WaitCounter::ds;
+    }
+    if (outstanding(counter) > left) end(counter, outstanding(counter) - left);
   }
 
  private:
@@ -71,24 +67,46 @@ class Waits {
   };
 
   [[nodiscard]] u8& outstanding(WaitCounter counter) noexcept { return outstanding_[static_cast<unsigned>(counter)]; }
-  void drop_first() noexcept {
-    --outstanding(entries_[0].counter);
-    --count_;
-    for (unsigned i = 0; i < count_; ++i) entries_[i] = entries_[i + 1];
-    find_pending();
+  void end_scalars() noexcept {
+    if (scalars_ == 0) return;
+    scalars_ = 0;
+    const RegisterSet ended = std::exchange(scalar_, RegisterSet{});
+    release(ended);
   }
-  void find_pending() noexcept {
-    pending_ = {};
+  /// The oldest operations of `counter` have ended, `done` of them.
+  void end(WaitCounter counter, unsigned done) noexcept {
+    unsigned kept = 0;
+    RegisterSet ended;
+    for (unsigned i = 0; i < count_; ++i) {
+      if (done != 0 && entries_[i].counter == counter) {
+        --done;
+        --outstanding(counter);
+        ended.add(entries_[i].registers);
+        continue;
+      }
+      entries_[kept++] = entries_[i];
+    }
+    count_ = kept;
+    release(ended);
+  }
+  void release(const RegisterSet& ended) noexcept {
+    if (!twice_) {
+      pending_.remove(ended);
+      return;
+    }
+    pending_ = scalar_;
     for (unsigned i = 0; i < count_; ++i) pending_.add(entries_[i].registers);
-    if (count_ == 0) twice_ = false;
+    twice_ = any();
   }
 
   Isa isa_;
   unsigned count_ = 0;
-  std::array<u8, 4> outstanding_{};  ///< by WaitCounter
+  unsigned scalars_ = 0;
+  std::array<u8, 3> outstanding_{};  ///< by WaitCounter, but for scalar loads
   RegisterSet pending_{};
-  bool twice_ = false;  ///< a register may wait for two operations
-  std::array<Entry, kOutstanding> entries_{};
+  RegisterSet scalar_{};  ///< of scalar loads
+  bool twice_ = false;    ///< a register may wait for two operations
+  std::array<Entry, 3 * kMost> entries_{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

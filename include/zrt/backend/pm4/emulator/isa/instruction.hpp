@@ -88,11 +88,17 @@ struct Semantics {
   bool null_dst = false;      ///< the destination's field names the null register
   u16 immediate = 0xffff;     ///< the bits of a scalar instruction's immediate that mean something
   PackedModifiers modifiers{};
-  bool matrix = false;  ///< its factors take twice the registers on GFX11
+  bool matrix = false;     ///< its factors take twice the registers on GFX11
+  bool reads_vcc = false;  ///< without a field that names it
 
   [[nodiscard]] constexpr Semantics with_accumulator() const noexcept {
     Semantics s = *this;
     s.accumulates = true;
+    return s;
+  }
+  [[nodiscard]] constexpr Semantics with_vcc() const noexcept {
+    Semantics s = *this;
+    s.reads_vcc = true;
     return s;
   }
   [[nodiscard]] constexpr Semantics with_vector_sources(u8 bits) const noexcept {
