@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/fused_json.cpp: JSON of fused programs, any text and edited ones; what is read is written back and made.
+// covers: zrt/ir/fused/cut_wire.hpp 90
 // covers: zrt/ir/fused/json.hpp 90
 // covers: zrt/ir/fused/verify.hpp 90
 // max-len: 96
@@ -57,7 +58,7 @@ constexpr std::array<std::string_view, 36> kTokens{"null",
 
 // A dropout, and its sum with a constant that becomes a state.
 constexpr std::string_view kDropout =
-    R"({"version":1,"feeds":[0,1],"steps":[{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[2],"data":"0000803f00000040"}},"result_id":6},{"step_id":5,"op_name":"elementwise_binary","input_ids":[5,6],"attrs":{"op":"add"},"result_id":10}],"outputs":{"sum":10},"state_in":[1],"state_out":[{"state":1,"value":10}]})";
+    R"({"version":1,"feeds":[0,1],"steps":[{"step_id":0,"op_name":"dropout","input_ids":[0],"attrs":{"rate":0.5,"seed":7},"result_id":5,"mode_sensitive":true},{"step_id":1,"op_name":"constant","input_ids":[],"attrs":{"value":{"dtype":"f32","shape":[2],"data":"0000803f00000040"}},"result_id":6,"mode_sensitive":false},{"step_id":5,"op_name":"elementwise_binary","input_ids":[5,6],"attrs":{"op":"add"},"result_id":10,"mode_sensitive":false}],"outputs":{"sum":10},"state_in":[1],"state_out":[{"state":1,"value":10}]})";
 
 // A batch norm whose running mean and variance are states.
 constexpr std::string_view kBatchNorm =
@@ -67,10 +68,16 @@ constexpr std::string_view kBatchNorm =
 constexpr std::string_view kById =
     R"({"version":1,"feeds":[3,0],"steps":[],"outputs":{"y":0},"state_in":null,"state_out":null,"meta":{"3":{"dtype":"f32","shape":[3]},"0":{"dtype":"f32","shape":[],"device":null}},"regions":null})";
 
+// A region that another one names, and one whose instruction is declared wrong.
+constexpr std::string_view kNested =
+    R"({"version":1,"feeds":[0,1],"steps":[{"step_id":5,"op_name":"cond","input_ids":[0,1],"attrs":{"true_region":2,"false_region":2},"result_id":3,"mode_sensitive":false}],"outputs":{"y":3},"meta":[{"id":0,"dtype":"i1","shape":[]}],"regions":[{"parameters":[{"id":4,"type":{"dtype":"f32","shape":[3]}}],"instructions":[],"results":[{"operand":{"value":4},"type":{"dtype":"f32","shape":[3]}}]},{"parameters":[{"id":4,"type":{"dtype":"f32","shape":[3]}}],"instructions":[{"id":7,"op":"elementwise_unary","operands":[{"value":4}],"attributes":{"op":"exp"},"output":{"dtype":"f32","shape":[3]}}],"results":[{"operand":{"value":7},"type":{"dtype":"f32","shape":[3]}}]}]})";
+constexpr std::string_view kWrongRegion =
+    R"({"version":1,"feeds":[0,1],"steps":[{"step_id":5,"op_name":"while_loop","input_ids":[1],"attrs":{"cond_region":1,"body_region":2},"result_ids":[3,6],"mode_sensitive":false}],"outputs":{"y":3},"regions":[{"parameters":[],"instructions":[{"id":7,"op":"cond","operands":[{"literal":{"dtype":"i1","shape":[],"data":"01"}}],"attributes":{"true_region":3,"false_region":3},"output":{"tuple":[]}}],"results":[]},{"parameters":[],"instructions":[],"results":[]},{"parameters":[],"instructions":[{"id":7,"op":"iota","operands":[],"attributes":{"shape":[2],"dtype":"f32","axis":0},"output":{"dtype":"f64","shape":[2]}}],"results":[]}]})";
+
 /// Short ones, since the JSON library takes most of the time of long ones.
 std::vector<std::string> good_texts() {
   std::vector<std::string> texts(32, std::string(kBatchNorm));
-  for (std::size_t i = 0; i < 16; ++i) texts[i] = i < 4 ? kById : kDropout;
+  for (std::size_t i = 0; i < 16; ++i) texts[i] = i < 2 ? kById : i == 2 ? kNested : i == 3 ? kWrongRegion : kDropout;
   for (std::uint32_t seed = 0; texts.size() < 64; ++seed) {
     const auto program = test::program_of_seed(seed, 1 + seed % 2);
     if (!program) continue;
@@ -84,6 +91,13 @@ std::vector<std::string> good_texts() {
 
 void demand(bool condition) {
   if (!condition) std::abort();
+}
+
+/// What is told of a break: at least the error.
+void tell(const fused::FusedProgram& program, const fused::CutWire& cut, const Error& error) {
+  String report;
+  demand(fused::append_report(report, program, cut, error) &&
+         report.view().find(error.text()) != std::string_view::npos && report.view().ends_with('\n'));
 }
 
 /// What a feed is bound to: its declared type with every open extent 2, else three numbers.
@@ -101,9 +115,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::vector<std::string> kGood = good_texts();
   if (size == 0) return 0;
   const std::string text = test::edited_text(kGood, kTokens, {data, size});
-  const auto program = fused::parse_json(text);
+  fused::BrokenProgram broken;
+  const auto program = fused::parse_json(text, system_allocator(), &broken);
   if (!program) {
     demand(program.error().code() != Errc::ok && !program.error().text().empty());
+    tell(broken.program, broken.cut, broken.cut.step == fused::CutWire::kNone ? program.error() : broken.cause);
     return 0;
   }
   // One text is written back, instantiated for inference, or for training.
@@ -121,8 +137,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<fused::FeedType> feeds;
   for (const ir::ptir::ValueId id : program->feeds)
     if (feeds.size() < 32) feeds.push_back({id, type_of(*program, id)});
-  const auto made = fused::instantiate(*program, feeds, data[0] >= 128);
+  // Now and then a feed is forgotten.
+  if (!feeds.empty() && data[size - 1] % 8 == 0) feeds.pop_back();
+  fused::CutWire cut;
+  const auto made = fused::instantiate(*program, feeds, data[0] >= 128, &cut);
   // A fused program that verifies and instantiates is a program.
-  if (made) demand(ir::ptir::verify(*made).has_value());
+  if (made)
+    demand(ir::ptir::verify(*made).has_value());
+  else
+    tell(*program, cut, made.error());
   return 0;
 }
