@@ -194,9 +194,9 @@ class RandomFunction {
   [[nodiscard]] Tensor batch_norm() {
     const Tensor x = of_rank(2);
     const Shape features{extent(x, x.rank() - 1)};
-    const std::array<Tensor, 5> in{x, f_.real(features), f_.real(features), f_.fixed(features, -1, 1),
-                                   f_.fixed(features, 0.5, 2)};
-    const std::array<ptir::TensorType, 3> types{x.type(), in[1].type(), in[2].type()};
+    const std::array<Tensor, 5> in{x, f_.real(features), f_.real(features), f_.real(features, -1, 1),
+                                   f_.real(features, 0.5, 2)};
+    const std::array<ptir::TensorType, 3> types{x.type(), in[3].type(), in[4].type()};
     Vector<Tensor> made;
     f_.graft().mode_step("batch_norm", in,
                          std::array<Attribute, 3>{Attribute::integer(-1), Attribute::real(0.3), Attribute::real(0.1)},

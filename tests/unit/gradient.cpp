@@ -59,6 +59,20 @@ Tensor chosen(Function& f, std::int64_t first, const Tensor& x, const Tensor& y)
   return r[0] * 2.0 + r[1];
 }
 
+/// The results of a batch_norm of features along `axis`, whose every operand has a gradient.
+Vector<Tensor> batch_norm(Function& f, const ptir::Shape& shape, std::int64_t axis) {
+  const ptir::Shape features{shape[static_cast<std::size_t>(axis < 0 ? axis + shape.rank : axis)]};
+  const std::array<Tensor, 5> in{f.real(shape), f.real(features), f.real(features), f.real(features),
+                                 f.real(features, 1, 2)};
+  const std::array<ptir::TensorType, 3> types{in[0].type(), in[3].type(), in[4].type()};
+  Vector<Tensor> y;
+  f.graft().mode_step("batch_norm", in,
+                      std::array<ptir::Attribute, 3>{ptir::Attribute::integer(axis), ptir::Attribute::real(0.01),
+                                                     ptir::Attribute::real(0.1)},
+                      types, y);
+  return y;
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"elementwise_unary", &unary<0>},
@@ -212,17 +226,17 @@ const std::vector<Case>& cases() {
              {&x.type(), 1}, y);
          f.result(y[0] * x);
        }},
+      {"batch_norm", [](Function& f) { f.result(batch_norm(f, {4, 3}, -1)[0]); }},
       {"batch_norm",
-       [](Function& f) {
-         const std::array<Tensor, 5> in{f.real({4, 3}), f.real({3}), f.real({3}), f.fixed({3}, -2, 2),
-                                        f.fixed({3}, 1, 2)};
-         const std::array<ptir::TensorType, 3> types{in[0].type(), in[1].type(), in[2].type()};
-         Vector<Tensor> y;
-         f.graft().mode_step("batch_norm", in,
-                             std::array<ptir::Attribute, 3>{ptir::Attribute::integer(-1), ptir::Attribute::real(0.01),
-                                                            ptir::Attribute::real(0.1)},
-                             types, y);
-         f.result(y[0]);
+       [](Function& f) {  // the next mean and variance alone
+         const Vector<Tensor> y = batch_norm(f, {3, 2, 2}, 1);
+         f.result(f.b().concat({y[1], y[2]}, 0));
+       }},
+      {"batch_norm", [](Function& f) { f.result(batch_norm(f, {5, 2}, 1)[2]); }},
+      {"batch_norm",
+       [](Function& f) {  // all three; one value for each feature
+         const Vector<Tensor> y = batch_norm(f, {2, 3, 2}, 1), one = batch_norm(f, {1, 3}, 1);
+         f.result(y[0] * f.b().reshape(y[1] + one[2] + one[1], {1, 3, 1}) + f.b().reshape(y[2], {3, 1}));
        }},
   };
   return all;

@@ -88,6 +88,10 @@ struct Features {
   }
   /// Elements for each feature, as a scalar stretched to a vector.
   [[nodiscard]] ptir::Tensor count() const noexcept { return sum(b.broadcast_to(b.scalar(x.dtype(), 1), x.shape())); }
+  /// Zeros for each element of `v`.
+  [[nodiscard]] ptir::Tensor none(const ptir::Tensor& v) const noexcept {
+    return b.broadcast_to(b.scalar(v.dtype(), 0), v.shape());
+  }
 
  private:
   [[nodiscard]] Result<void> read(ModeCall& c, std::string_view name, std::size_t operand) noexcept {
@@ -148,9 +152,10 @@ inline void batch_norm(ModeCall& c) noexcept {
   c.give(next_variance);
 }
 
-/// What comes back through batch_norm's y to x, gamma and beta. With s = rsqrt(v + epsilon), n = (x - m) * s:
-/// dbeta = sum(dy), dgamma = sum(dy * n), dx = gamma * s * dy, and in training, where m and v are functions of
-/// x, dx = gamma * s * (dy - (dbeta + n * dgamma) / count).
+/// What comes back through batch_norm's y to each operand. With s = rsqrt(v + epsilon), n = (x - m) * s:
+/// dbeta = sum(dy), dgamma = sum(dy * n). Evaluation: dx = gamma * s * dy, dmean = -gamma * s * dbeta,
+/// dvariance = -gamma * s^2 * dgamma / 2. Training, where m and v are functions of x:
+/// dx = gamma * s * (dy - (dbeta + n * dgamma) / count), and y is no function of mean and variance.
 inline void batch_norm_gradient(ModeCall& c) noexcept {
   ptir::Builder& b = c.builder;
   const Features f(c, "batch_norm_gradient", 1);
@@ -171,9 +176,33 @@ inline void batch_norm_gradient(ModeCall& c) noexcept {
   const ptir::Tensor normal = centred * f.spread(scale);
   const ptir::Tensor dbeta = f.sum(dy), dgamma = f.sum(dy * normal);
   if (c.training) dy = dy - f.spread(dbeta / f.count()) - normal * f.spread(dgamma / f.count());
-  c.give(dy * f.spread(scale * c.in[2]));
+  const ptir::Tensor slope = scale * c.in[2];
+  c.give(dy * f.spread(slope));
   c.give(dgamma);
   c.give(dbeta);
+  c.give(c.training ? f.none(mean) : slope * dbeta * -1.0);
+  c.give(c.training ? f.none(mean) : slope * scale * dgamma * -0.5);
+}
+
+/// What comes back through batch_norm's next mean and next variance to x, mean and variance. Evaluation, where
+/// both leave as they came: dmean and dvariance come back whole. Training: 1 - momentum of them, and with c = x - m
+/// dx = momentum * (dmean / n + 2 * c * dvariance / max(n - 1, 1)).
+inline void batch_norm_statistics_gradient(ModeCall& c) noexcept {
+  ptir::Builder& b = c.builder;
+  const Features f(c, "batch_norm_statistics_gradient", 0);
+  if (b.failed()) return;
+  const ptir::Tensor &dmean = c.in[1], &dvariance = c.in[2];
+  if (!c.training) {
+    c.give(f.none(f.x));
+    c.give(dmean);
+    return c.give(dvariance);
+  }
+  const double momentum = c.attributes[1].as_real();
+  const ptir::Tensor n = f.count(), centred = f.x - f.spread(f.sum(f.x) / n);
+  const ptir::Tensor unbiased = b.maximum(n - 1.0, b.scalar(f.x.dtype(), 1));
+  c.give(centred * f.spread(dvariance * (2.0 * momentum) / unbiased) + f.spread(dmean * momentum / n));
+  c.give(dmean * (1.0 - momentum));
+  c.give(dvariance * (1.0 - momentum));
 }
 
 }  // namespace detail
@@ -190,7 +219,10 @@ inline constexpr auto kModeOps = [] {
        3, &detail::batch_norm},
       {op(0, "batch_norm_gradient", {{"dy", "x", "gamma", "mean", "variance"}},
           {{"feature_axis", integer}, {"epsilon", real}}),
-       3, &detail::batch_norm_gradient},
+       5, &detail::batch_norm_gradient},
+      {op(0, "batch_norm_statistics_gradient", {{"x", "dmean", "dvariance"}},
+          {{"feature_axis", integer}, {"momentum", real}}),
+       3, &detail::batch_norm_statistics_gradient},
   });
 }();
 

@@ -59,6 +59,7 @@ inline constexpr auto kGradientRules = [] {
       {"dropout", rule, &rules::dropout},
       {"batch_norm", rule, &rules::batch_norm},
       {"batch_norm_gradient", unimplemented},
+      {"batch_norm_statistics_gradient", unimplemented},
   });
 }();
 
