@@ -41,6 +41,11 @@ class GradientFunction {
     for (double& x : values) x = number(low, high);
     return feed({DType::f64, shape}, std::as_bytes(std::span(values)));
   }
+  /// An input of these values, whose gradient is asked for.
+  Tensor real(const ptir::Shape& shape, const std::vector<double>& values) {
+    reals_.push_back(feeds_.size());
+    return feed({DType::f64, shape}, std::as_bytes(std::span(values)));
+  }
   Tensor whole(const ptir::Shape& shape, const std::vector<std::int64_t>& values) {
     return feed({DType::si64, shape}, std::as_bytes(std::span(values)));
   }
@@ -48,6 +53,10 @@ class GradientFunction {
   void result(const Tensor& y) {
     std::vector<double> weights(static_cast<std::size_t>(y.shape().constant_elements().raw()));
     for (double& w : weights) w = number(-1, 1);
+    result(y, weights);
+  }
+  /// The output: the sum of `y` times these.
+  void result(const Tensor& y, const std::vector<double>& weights) {
     const Tensor w = b().constant({DType::f64, y.shape()}, std::as_bytes(std::span(weights)));
     const Tensor weighted = (y.dtype() == DType::f64 ? y : b().cast(y, DType::f64)) * w;
     gradient::Numbers axes;

@@ -59,18 +59,23 @@ Tensor chosen(Function& f, std::int64_t first, const Tensor& x, const Tensor& y)
   return r[0] * 2.0 + r[1];
 }
 
-/// The results of a batch_norm of features along `axis`, whose every operand has a gradient.
+/// The results of a batch_norm: y, the next mean and the next variance.
+Vector<Tensor> batch_norm(Function& f, const std::array<Tensor, 5>& in, std::int64_t axis, double epsilon,
+                          double momentum) {
+  const std::array<ptir::TensorType, 3> types{in[0].type(), in[3].type(), in[4].type()};
+  Vector<Tensor> y;
+  f.graft().mode_step("batch_norm", in,
+                      std::array<ptir::Attribute, 3>{ptir::Attribute::integer(axis), ptir::Attribute::real(epsilon),
+                                                     ptir::Attribute::real(momentum)},
+                      types, y);
+  return y;
+}
+/// Of features along `axis`; every operand has a gradient.
 Vector<Tensor> batch_norm(Function& f, const ptir::Shape& shape, std::int64_t axis) {
   const ptir::Shape features{shape[static_cast<std::size_t>(axis < 0 ? axis + shape.rank : axis)]};
   const std::array<Tensor, 5> in{f.real(shape), f.real(features), f.real(features), f.real(features),
                                  f.real(features, 1, 2)};
-  const std::array<ptir::TensorType, 3> types{in[0].type(), in[3].type(), in[4].type()};
-  Vector<Tensor> y;
-  f.graft().mode_step("batch_norm", in,
-                      std::array<ptir::Attribute, 3>{ptir::Attribute::integer(axis), ptir::Attribute::real(0.01),
-                                                     ptir::Attribute::real(0.1)},
-                      types, y);
-  return y;
+  return batch_norm(f, in, axis, 0.01, 0.1);
 }
 
 const std::vector<Case>& cases() {
@@ -130,9 +135,32 @@ const std::vector<Case>& cases() {
        [](Function& f) {
          f.result(f.b().scatter_add(f.real({4, 3}), f.whole({3}, {1, 3, 1}), f.real({3, 3}), {1}, {0}, {0}));
        }},
+      {"scatter_add",
+       [](Function& f) {  // windows of parts of rows, two of them at one place, one over another
+         f.result(f.b().scatter_add(f.real({4, 3}), f.whole({3, 2}, {1, 0, 2, 1, 1, 0}), f.real({3, 2, 2}), {1, 2}, {},
+                                    {0, 1}, 1));
+       }},
+      {"scatter_add",
+       [](Function& f) {  // places first in indices and in any order, windows first in updates
+         f.result(f.b().scatter_add(f.real({3, 4, 5}), f.whole({2, 2, 3}, {4, 0, 1, 4, 2, 2, 0, 2, 1, 0, 1, 1}),
+                                    f.real({3, 2, 3}), {0}, {0, -1}, {2, -3}, 0));
+       }},
+      {"scatter_add",
+       [](Function& f) {  // elements, in a window over the middle axis
+         f.result(
+             f.b().scatter_add(f.real({2, 4, 3}), f.whole({2, 1}, {2, 0}), f.real({2, 2, 2}), {0, 2}, {0}, {1}, 1));
+       }},
       {"scatter_reduce",
        [](Function& f) {
          f.result(f.b().scatter_reduce(0, f.real({2, 4}), f.whole({2, 3}, {3, 3, 0, 1, 2, 1}), f.real({2, 3}), -1));
+       }},
+      {"scatter_reduce",
+       [](Function& f) {  // replace, twice and three times at one place
+         f.result(f.b().scatter_reduce(3, f.real({2, 4}), f.whole({2, 3}, {3, 3, 0, 1, 1, 1}), f.real({2, 3}), -1));
+       }},
+      {"scatter_reduce",
+       [](Function& f) {
+         f.result(f.b().scatter_reduce(3, f.fixed({3, 2}, -1, 1), f.whole({2, 2}, {2, 0, 2, 1}), f.real({2, 2}), 0));
        }},
       {"dynamic_slice",
        [](Function& f) { f.result(f.b().dynamic_slice(f.real({4, 3}), f.whole({2}, {1, 5}), {2, 2})); }},
@@ -271,6 +299,16 @@ int expect_slopes(Function& f, const Case& c, bool training) {
   return kinks;
 }
 
+/// The outputs after the loss are these.
+void expect_gradients(const std::vector<std::vector<double>>& outputs, const std::vector<std::vector<double>>& wanted) {
+  ASSERT_EQ(outputs.size(), wanted.size() + 1);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    ASSERT_EQ(outputs[i + 1].size(), wanted[i].size());
+    for (std::size_t e = 0; e < wanted[i].size(); ++e)
+      EXPECT_NEAR(outputs[i + 1][e], wanted[i][e], 1e-14) << "element " << e << " of gradient " << i;
+  }
+}
+
 TEST(Gradient, OfEveryOperationIsTheSlope) {
   std::set<std::string> seen;
   unsigned seed = 1;
@@ -288,6 +326,45 @@ TEST(Gradient, OfEveryOperationIsTheSlope) {
   }
   for (const gradient::GradientRule& row : gradient::kGradientRules)
     EXPECT_EQ(seen.contains(std::string(row.op)), row.passage == gradient::Passage::rule) << row.op;
+}
+
+// The values are those of PyTorch 1.13's autograd in f64, mean and variance in evaluation written out.
+TEST(Gradient, OfBatchNormIsPyTorchs) {
+  const auto gradients = [](bool training) {
+    Function f(1);
+    const std::array<Tensor, 5> in{f.real({3, 2}, {1, -2, 3, 0.5, 0.25, 4}), f.real({2}, {2, -0.5}),
+                                   f.real({2}, {0.5, 1}), f.real({2}, {0.5, 1}), f.real({2}, {2, 0.75})};
+    const Vector<Tensor> y = batch_norm(f, in, -1, 0.25, 0.25);
+    if (training)
+      f.result(f.b().concat({f.b().reshape(y[0], {6}), y[1], y[2]}, 0), {1, 2, -3, 0.5, 2, 1.5, 1, -2, 3, 0.5});
+    else
+      f.result(y[0], {1, 2, -3, 0.5, 2, 1.5});
+    f.finish();
+    EXPECT_EQ(f.refused, "");
+    return f.run(true, 0, {}, training);
+  };
+  expect_gradients(gradients(false),
+                   {{4.0 / 3, -1, -4, -0.25, 8.0 / 3, -0.75}, {-5, -1.75}, {0, 4}, {0, 2}, {20.0 / 9, -0.4375}});
+  expect_gradients(gradients(true), {{0.32127268503764195, -0.6212689974454877, 0.4451743057768707,
+                                      -0.03860144682065328, -0.5164469908145133, 0.15987044426614092},
+                                     {-5.934424260562084, -0.43142015253998206},
+                                     {0, 4},
+                                     {0.75, -1.5},
+                                     {2.25, 0.375}});
+}
+
+TEST(Gradient, OfScattersIsPyTorchs) {
+  Function replace(1), add(2);
+  const Tensor x = replace.real({2, 3}), u = replace.real({2, 2});
+  replace.result(replace.b().scatter_reduce(3, x, replace.whole({2, 2}, {2, 0, 1, 2}), u, 1),
+                 {1, 2, -3, 4, 0.5, -0.25});
+  const Tensor to = add.real({3, 3}), windows = add.real({2, 2, 2});
+  add.result(add.b().scatter_add(to, add.whole({2, 2}, {1, 0, 0, 1}), windows, {1, 2}, {}, {0, 1}, 1),
+             {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  replace.finish();
+  add.finish();
+  expect_gradients(replace.run(true, 0, {}), {{0, 2, 0, 4, 0, 0}, {-3, 1, 0.5, -0.25}});
+  expect_gradients(add.run(true, 0, {}), {{1, 2, 3, 4, 5, 6, 7, 8, 9}, {4, 5, 7, 8, 2, 3, 5, 6}});
 }
 
 TEST(Gradient, OfRandomFunctionsIsTheSlope) {

@@ -31,10 +31,9 @@ inline void gather(GradientCall& c) noexcept {
                                        c.integer(ptir::field_index("gather", "axis"))));
 }
 
-/// Covers places of one number along axis 0 with windows over all other axes, as take's gradient has them.
-inline void scatter_add(GradientCall& c) noexcept {
-  if (c.wants(0)) c.give(0, c.cotangent());
-  if (!c.wants(2)) return;
+/// Whether scatter_add's places are one number along axis 0 and its windows all other axes, as take's gradient has
+/// them.
+[[nodiscard]] inline bool takes_rows(const GradientCall& c) noexcept {
   const auto inserted = c.words(ptir::field_index("scatter_add", "inserted_window_dims"));
   const auto places = c.words(ptir::field_index("scatter_add", "scatter_dims_to_operand_dims"));
   const auto window = c.words(ptir::field_index("scatter_add", "update_window_dims"));
@@ -47,11 +46,64 @@ inline void scatter_add(GradientCall& c) noexcept {
     const auto axis = static_cast<std::size_t>(c.from_first(window[i], updates.shape.rank));
     rows = axis == indices.shape.size() + i && updates.shape[axis] == x.shape[i + 1];
   }
-  if (!rows) return c.unimplemented("for updates that are not whole rows");
-  c.give(2, c.builder().take(c.cotangent(), c.in(1)));
+  return rows;
 }
 
-/// The updates of replace have none: which of several stays is the last one's, and so is the gradient.
+/// Where each element of scatter_add's updates is added: numbers of si64, of the shape of updates, that count the
+/// elements of x in row-major order.
+[[nodiscard]] inline Tensor scattered_places(const GradientCall& c) noexcept {
+  ptir::Builder& b = c.builder();
+  const ptir::TensorType x = c.in_type(0), indices = c.in_type(1), updates = c.in_type(2);
+  const auto from_first = [](Span<const std::int64_t> axes, std::int64_t rank) {
+    Numbers all;
+    for (const std::int64_t axis : axes) all.append(GradientCall::from_first(axis, rank));
+    return all;
+  };
+  const Numbers window =
+      from_first(c.words(ptir::field_index("scatter_add", "update_window_dims")), updates.shape.rank);
+  const Numbers inserted = from_first(c.words(ptir::field_index("scatter_add", "inserted_window_dims")), x.shape.rank);
+  const Numbers places =
+      from_first(c.words(ptir::field_index("scatter_add", "scatter_dims_to_operand_dims")), x.shape.rank);
+  const ptir::Attribute vector = c.attributes()[ptir::field_index("scatter_add", "index_vector_dim")];
+  const std::size_t depth = vector.present()
+                                ? static_cast<std::size_t>(c.from_first(vector.as_integer(), indices.shape.rank))
+                                : indices.shape.size();
+  const auto stride = [&](std::size_t axis) {
+    return b.scalar(DType::si64, static_cast<double>(product(x.shape, axis + 1, x.shape.size())));
+  };
+  Shape over_places;
+  for (std::size_t axis = 0; axis < updates.shape.size(); ++axis)
+    over_places.append(window.has(static_cast<std::int64_t>(axis)) ? ptir::Dim(1) : updates.shape[axis]);
+  Tensor at = zeros(b, {DType::si64, updates.shape});
+  for (std::size_t i = 0; i < places.count; ++i) {
+    Numbers starts = Numbers::all(indices.shape.size(), 0);
+    Shape one = indices.shape;
+    if (depth < one.size()) {
+      starts[depth] = static_cast<std::int64_t>(i);
+      one.dims[depth] = ptir::Dim(1);
+    }
+    const Tensor along_x = b.cast(gradient::reshape(gradient::slice(c.in(1), starts, one), over_places), DType::si64);
+    at = at + along_x * stride(static_cast<std::size_t>(places[i]));
+  }
+  std::size_t in_x = 0;
+  for (std::size_t i = 0; i < window.count; ++i, ++in_x) {
+    while (inserted.has(static_cast<std::int64_t>(in_x))) ++in_x;
+    at = at + b.iota(updates.shape, DType::si64, window[i]) * stride(in_x);
+  }
+  return at;
+}
+
+/// Updates get what came back where they were added.
+inline void scatter_add(GradientCall& c) noexcept {
+  ptir::Builder& b = c.builder();
+  const Tensor g = c.cotangent();
+  if (c.wants(0)) c.give(0, g);
+  if (!c.wants(2)) return;
+  if (takes_rows(c)) return c.give(2, b.take(g, c.in(1)));
+  c.give(2, b.take(b.reshape(g, {product(g.shape(), 0, g.shape().size())}), scattered_places(c)));
+}
+
+/// What replace writes gets what came back where it stayed: of several at one place that is the last.
 inline void scatter_reduce(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   const std::string_view kind = c.choice(ptir::field_index("scatter_reduce", "reduce"));
@@ -60,10 +112,16 @@ inline void scatter_reduce(GradientCall& c) noexcept {
   if (kind == "add") {
     if (c.wants(0)) c.give(0, g);
     if (c.wants(2)) c.give(2, b.gather(g, c.in(1), axis));
-  } else if (kind == "replace" && !c.wants(2)) {
-    c.give(0, b.scatter_reduce(detail::kReplace, g, c.in(1), zeros(b, c.in_type(2)), axis));
+  } else if (kind == "replace") {
+    const ptir::TensorType x = c.in_type(0), updates = c.in_type(2);
+    const Tensor none = zeros(b, updates);
+    if (c.wants(0)) c.give(0, b.scatter_reduce(detail::kReplace, g, c.in(1), none, axis));
+    if (!c.wants(2)) return;
+    const Tensor order = b.iota(updates.shape, DType::si64, axis);
+    const Tensor last = b.scatter_reduce(detail::kReplace, zeros(b, {DType::si64, x.shape}), c.in(1), order, axis);
+    c.give(2, b.select(b.eq(b.gather(last, c.in(1), axis), order), b.gather(g, c.in(1), axis), none));
   } else {
-    c.unimplemented(kind == "replace" ? "for what it writes" : kind);
+    c.unimplemented(kind);
   }
 }
 
