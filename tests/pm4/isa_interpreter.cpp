@@ -65,4 +65,19 @@ std::string disassembled(Span<const std::uint32_t> words, Isa isa, unsigned& siz
   return std::string(disassemble(words, {isa, false}, size).view());
 }
 
+TEST(IsaMemory, LanesThatMeetLeaveGaps) {
+  u64 lanes[kLanes];
+  const auto fills = [&](u32 active, u64 span, auto address) {
+    for (unsigned i = 0; i < kLanes; ++i) lanes[i] = 0x1000 + address(i);
+    return fills_span(lanes, active, 0x1000, span, 4);
+  };
+  EXPECT_TRUE(fills(~0u, 128, [](unsigned i) { return i * 4; }));
+  EXPECT_TRUE(fills(~0u, 128, [](unsigned i) { return (i ^ 5) * 4; }));
+  EXPECT_TRUE(fills(0xf0, 16, [](unsigned i) { return i * 4 - 16; }));
+  // Half of the lanes at either end.
+  EXPECT_FALSE(fills(~0u, 128, [](unsigned i) { return (i & 1) * 124; }));
+  EXPECT_FALSE(fills(0xf, 16, [](unsigned i) { return i == 3 ? 12 : i == 2 ? 6 : i * 4; }));
+  EXPECT_FALSE(fills(~0u, 256, [](unsigned i) { return i * 8; }));
+}
+
 }  // namespace zrt::test

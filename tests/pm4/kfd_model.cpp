@@ -141,9 +141,10 @@ TEST(KfdModel, TriesTheOtherSaveAreaOfGfx1151Once) {
     emulator::KernelVersion kernel;
     std::uint32_t units, areas;
     bool opens;
-  } cases[] = {{&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 40, 1, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 4, 2, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 40, 2, true},
+  } cases[] = {{&kTargetFacts<Gfx1151>, emulator::kLinux6_8, 40, 1, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 40, 2, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 4, 1, true},
+               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 40, 1, true},
                {&kTargetFacts<Gfx1151>, emulator::kLinux6_16, 40, 1, true},
                {&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 41, 2, false},
                {&kTargetFacts<Gfx1100>, emulator::kLinux6_12, 41, 1, false}};
@@ -156,7 +157,7 @@ TEST(KfdModel, TriesTheOtherSaveAreaOfGfx1151Once) {
       const auto transport = kfd::Transport<Listing>::open(*device, kSmallRing);
       EXPECT_EQ(transport.has_value(), c.opens) << os.refusal();
     }
-    EXPECT_EQ(std::ranges::count(os.calls, "CREATE_QUEUE"), c.areas);
+    EXPECT_EQ(std::ranges::count(os.calls, "CREATE_QUEUE"), c.areas) << os.refusal();
     EXPECT_TRUE(os.live().none());
   }
 }

@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 /// Which factor of a multiply-add is one word for all lanes.
 enum class OneWord : u8 { none, first, second };
 
-/// Functions chosen once by what the processor has; the bits are the same either way.
+/// Functions chosen once by what the processor has; the bits are the same either way, but for what a NaN carries.
 struct LaneKernels {
   /// d[i] = a[i] * b[i] + c[i] in f32, rounded once; d may be a source. a or b is one word for all lanes as `one` tells.
   void (*fma)(OneWord one, const u32* a, const u32* b, const u32* c, u32* d) noexcept = nullptr;

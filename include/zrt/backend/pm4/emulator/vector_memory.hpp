@@ -116,6 +116,19 @@ struct LaneMemory {
 
   [[nodiscard]] std::byte* operator[](u64 address) const noexcept { return origin + (address - first); }
 };
+/// True where the accesses of the active lanes, from `low` on, meet nowhere and leave no gap below `low + span`.
+[[nodiscard]] inline bool fills_span(const u64* lanes, u32 active, u64 low, u64 span, unsigned bytes) noexcept {
+  const auto count = static_cast<u32>(std::popcount(active));
+  if (u64{count} * bytes != span) return false;
+  u32 places = 0;
+  for (unsigned i = 0; i < kLanes; ++i) {
+    if ((active >> i & 1u) == 0) continue;
+    const u64 offset = lanes[i] - low;
+    if (offset % bytes != 0) return false;
+    places |= u32{1} << offset / bytes;
+  }
+  return static_cast<u32>(std::popcount(places)) == count;
+}
 template <Segment kSegment>
 [[nodiscard]] LaneMemory lane_memory(Wave& w, const Addresses& a, u32 active, unsigned bytes, bool store) noexcept {
   if (kSegment != Segment::global && kSegment != Segment::local) return {};
@@ -144,8 +157,8 @@ template <Segment kSegment>
     if (const Coherence* const coherence = w.group->coherence;
         coherence != nullptr && (store || coherence->suspects(*region, Cache::vector))) {
       // What lies apart is left to each lane.
-      const bool packed = u64{static_cast<u32>(std::popcount(active))} * bytes == reach + bytes;
-      if (!packed || !is_ordered(w, *region, low, reach + bytes, store)) return {};
+      if (!fills_span(a.lane, active, low, reach + bytes, bytes) || !is_ordered(w, *region, low, reach + bytes, store))
+        return {};
     }
     TrafficMeter meter(w, bytes, store);
     if (active == ~u32{0})

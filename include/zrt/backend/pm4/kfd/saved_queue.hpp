@@ -12,12 +12,14 @@ template <OperatingSystem Os> struct SavedQueue {
   Memory<Os> save;
   Queue<Os> queue;
 
-  /// `arguments` lack the save area alone. Where kernels differ in its size and this one does not tell its own, what it
-  /// refuses is tried once more with the other. Errors: those of context_save(), Memory and Queue.
+  /// `arguments` lack the save area alone. Where kernels differ in its size and this one does not tell its own, the larger
+  /// one comes first, which holds the waves whatever a kernel compares; and the other where the kernel refuses it. Errors:
+  /// those of context_save(), Memory and Queue.
   [[nodiscard]] static Result<SavedQueue> create(const Device<Os>& device, const CreateQueue& arguments) noexcept {
-    auto made = create(device, arguments, VectorRegisters::first);
-    if (made || made.error().code() == Errc::out_of_memory || !has_two_save_areas(device.node().queue())) return made;
-    return create(device, arguments, VectorRegisters::larger);
+    if (!has_two_save_areas(device.node().queue())) return create(device, arguments, VectorRegisters::first);
+    auto made = create(device, arguments, VectorRegisters::larger);
+    if (made || made.error().code() == Errc::out_of_memory) return made;
+    return create(device, arguments, VectorRegisters::first);
   }
 
  private:

@@ -107,7 +107,10 @@ class Queues : public QueueSet {
     if (area.save_bytes == 0)
       return refuse_(EINVAL, "CREATE_QUEUE: the save area of ", card_.target->name, " with ", card_.compute_units,
                      " compute units is not modelled");
-    if (c.ctl_stack_size != area.ctl_stack_bytes || c.ctx_save_restore_size != area.save_bytes)
+    const bool fits = card_.kernel.compares_sizes
+                          ? c.ctl_stack_size == area.ctl_stack_bytes && c.ctx_save_restore_size == area.save_bytes
+                          : c.ctl_stack_size >= area.ctl_stack_bytes && c.ctx_save_restore_size >= area.save_bytes;
+    if (!fits)
       return refuse_(EINVAL, "CREATE_QUEUE: save area of ", c.ctx_save_restore_size, " bytes, stack ", c.ctl_stack_size,
                      ", ", area.save_bytes, " and ", area.ctl_stack_bytes, " expected");
     if (c.eop_buffer_size != kfd::kEopBytes)
