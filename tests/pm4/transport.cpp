@@ -237,11 +237,10 @@ TYPED_TEST(Transports, TellWhatTheModelComplainsOfAndWhereTheQueueStands) {
   const auto waited = q.transport->wait(*fence, 5'000'000);
   ASSERT_FALSE(waited);
   const std::string end = std::to_string(good + 15), said = text(waited);
-  EXPECT_NE(said.find(": no fence " + end + " in 5 ms, written " + end + ", read " +
-                      std::to_string(good % kRingDwords) + " of 1024, passed " + std::to_string(good) + ": "),
-            std::string::npos)
-      << said;
-  EXPECT_NE(said.find(std::string(q.os.complaint()) + ", next WAIT_REG_MEM 0x00001234 RELEASE_MEM"), std::string::npos)
+  EXPECT_NE(
+      said.find(": no fence " + end + " in 5 ms, written " + end + ", read " + std::to_string(good % kRingDwords) +
+                " of 1024, passed " + std::to_string(good) + ", next WAIT_REG_MEM: " + std::string(q.os.complaint())),
+      std::string::npos)
       << said;
   EXPECT_NE(q.os.complaint(), "");
 }

@@ -1163,6 +1163,19 @@ for name, form in (("v_dot2_f32_f16", "f16"), ("v_dot2_f32_bf16", "bf16")):
     CASES.append((name, "v10, v2, v4, v6", name, 0, {"v10": [rounded(
         sum(Float(vs[2][i] >> 16 * h & 0xffff, form).value * Float(vs[4][i] >> 16 * h & 0xffff, form).value for h in (0, 1))
         + Float(vs[6][i], "f32").value, "f32") for i in range(LANES)]}))
+    # A constant stands in the lower half.
+    CASES.append((name, "v10, v2, 1.0, v6", name, 0, {"v10": [rounded(
+        Float(vs[2][i] & 0xffff, form).value + Float(vs[6][i], "f32").value, "f32") for i in range(LANES)]}))
+    if form == "f16":
+        # What v10 holds before.
+        first = Float(0x11111111, "f32").value
+        CASES.append(("v_dot2acc_f32_f16", "v10, v2, v4", name, 0, {"v10": [rounded(
+            Float(vs[2][i] >> 16, form).value * Float(vs[4][i] >> 16, form).value + Float(rounded(
+                Float(vs[2][i] & 0xffff, form).value * Float(vs[4][i] & 0xffff, form).value + first, "f32"), "f32").value,
+            "f32") for i in range(LANES)]}))
+# Of packed integers a constant is the word that it is of f32.
+CASES.append(("v_pk_add_u16", "v10, v2, 1.0", "int", 0, {"v10": [
+    v("int", 2, i, 32) & 0xffff | ((v("int", 2, i, 32) >> 16) + 0x3f80 & 0xffff) << 16 for i in range(LANES)]}))
 
 
 def float_word(name):

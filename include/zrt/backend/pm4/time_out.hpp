@@ -18,16 +18,14 @@ struct RingState {
   std::string_view complaint{};
 };
 
-/// The text of such an error: pointers, fences, what the device model complains of, and the packets that have not passed a
-/// fence, the first of them, which may be the one that hangs, with its address.
+/// The text of such an error: pointers, fences, and the packets that have not passed a fence, the first of them, which may
+/// be the one that hangs, with its address; or that one alone, and what the device model complains of.
 class TimeOut {
  public:
   explicit TimeOut(const RingState& s) noexcept
       : error_(Error::of(Errc::limit_exceeded, "queue ", s.queue, ": no fence ", s.fence, " in ", s.timeout / 1'000'000,
-                         " ms, written ", s.written, ", read ", s.read, " of ", s.size, ", passed ", s.passed)) {
-    if (!s.complaint.empty()) error_.append(": ").append(s.complaint);
-    error_.append(", next");
-  }
+                         " ms, written ", s.written, ", read ", s.read, " of ", s.size, ", passed ", s.passed)),
+        complaint_(s.complaint) {}
 
   /// Takes the packets one after the other; an Error is one that cannot be read.
   void operator()(const PacketView& packet) noexcept { add(packet.kind->name, address_of(packet)); }
@@ -35,6 +33,7 @@ class TimeOut {
 
   [[nodiscard]] Error finish() noexcept {
     end_row();
+    if (!complaint_.empty()) error_.append(": ").append(complaint_);
     return error_;
   }
 
@@ -64,6 +63,13 @@ class TimeOut {
   }
   void end_row() noexcept {
     if (times_ == 0 || cut_) return;
+    if (!names_some_) error_.append(", next");
+    names_some_ = true;
+    if (!complaint_.empty()) {
+      error_.append(' ').append(row_);
+      cut_ = true;
+      return;
+    }
     const Hex address(address_);
     const std::size_t needed = 1 + row_.size() + (address_ != 0 ? 1 + std::string_view(address).size() : 0) +
                                (times_ > 1 ? kTimes : 0) + kEllipsis.size();
@@ -78,6 +84,8 @@ class TimeOut {
   }
 
   Error error_;
+  std::string_view complaint_;
+  bool names_some_ = false;
   std::string_view row_{};
   std::uint64_t address_ = 0;  ///< of the row's first packet, which alone is told
   std::uint32_t times_ = 0;

@@ -111,6 +111,8 @@ inline void short_sources(Decoder& d, unsigned word, u32 dst) noexcept {
       if (s.src[2] == Type::mask) o.src[2] = d.sgpr(sgpr::kVcc, Type::mask);
     }
   }
+  // A packed instruction of a short format always takes both halves.
+  if (s.packed) o.op_sel_hi = 7;
   mark_dpp(o);
 }
 
@@ -124,8 +126,6 @@ inline void decode_vop2(Decoder& d) noexcept {
   short_sources(d, 0, dst);
   vector_destination(d, dst, true);
   if (d.out->instruction->semantics.dst2 == Type::mask) d.out->dst2 = d.sgpr(sgpr::kVcc, Type::mask);
-  // A packed instruction of this format always takes both halves.
-  if (d.out->instruction->semantics.packed) d.out->op_sel_hi = 7;
 }
 inline void decode_vopc(Decoder& d) noexcept {
   short_sources(d, 0, 0);

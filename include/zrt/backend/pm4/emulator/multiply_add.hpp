@@ -219,8 +219,17 @@ template <class T> Flow pair_dot(Wave& w, const Decoded& d) noexcept {
 }
 inline constexpr PackedModifiers kPairDot{3, 3, 7, 3, true}, kMixedDot{0, 0, 3, 0, true},
     kUnsignedDot{0, 0, 0, 0, true};
-[[nodiscard]] constexpr Semantics dot_of(Execute run, Type sum, const PackedModifiers& heeded) noexcept {
-  return own_function(run, sum, Type::u32, Type::u32, sum).with_modifiers(heeded);
+/// `factor` is what an inline constant is of: of floats of 16 bits it stands in the lower half.
+[[nodiscard]] constexpr Semantics dot_of(Execute run, Type sum, const PackedModifiers& heeded,
+                                         Type factor = Type::u32) noexcept {
+  return own_function(run, sum, factor, factor, sum).with_modifiers(heeded);
+}
+/// A dot product of pairs that is added to its destination.
+[[nodiscard]] constexpr Semantics added_dot(Execute run, Type factor) noexcept {
+  Semantics s = own_function(run, Type::f32, factor, factor, Type::f32).with_accumulator();
+  s.packed = true;
+  s.lane_permuted = false;
+  return s;
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator

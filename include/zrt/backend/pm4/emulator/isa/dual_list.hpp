@@ -32,6 +32,7 @@ inline constexpr auto kDualInstructions = std::to_array<Instruction>({
     dual("v_dual_max_num_f32", kAbsent, 0x0a, "v_max_num_f32"),
     dual("v_dual_min_f32", 0x0b, kAbsent, "v_min_f32"),
     dual("v_dual_min_num_f32", kAbsent, 0x0b, "v_min_num_f32"),
+    dual("v_dual_dot2acc_f32_f16", 0x0c, kAbsent, "v_dot2acc_f32_f16"),
     dual("v_dual_add_nc_u32", 0x10, 0x10, "v_add_nc_u32"),
     dual("v_dual_lshlrev_b32", 0x11, 0x11, "v_lshlrev_b32"),
     dual("v_dual_and_b32", 0x12, 0x12, "v_and_b32"),

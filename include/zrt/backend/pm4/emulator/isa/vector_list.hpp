@@ -175,6 +175,7 @@ inline constexpr auto kVectorInstructions = std::to_array<Instruction>({
     {"v_sub_nc_u32", Encoding::vop2, 0x26, 0x26, kLanesOf<([](u32 a, u32 b) { return a - b; })>},
     {"v_subrev_nc_u32", Encoding::vop2, 0x27, 0x27, kLanesOf<([](u32 a, u32 b) { return b - a; })>},
     {"v_fmac_f32", Encoding::vop2, 0x2b, 0x2b, kMultiplyAdd.with_accumulator()},
+    {"v_dot2acc_f32_f16", Encoding::vop2, 0x02, kAbsent, added_dot(&pair_dot<f16>, Type::f16)},
     {"v_fmamk_f32", Encoding::vop2, 0x2c, 0x2c, kMultiplyAdd.with_literal(1)},
     {"v_fmaak_f32", Encoding::vop2, 0x2d, 0x2d, kMultiplyAdd.with_literal(2)},
     {"v_cvt_pk_rtz_f16_f32", Encoding::vop2, 0x2f, 0x2f,
