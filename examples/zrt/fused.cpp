@@ -58,11 +58,16 @@ zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProg
   return found;
 }
 
-/// The names of what leaves: the outputs, and state.ID for each state.
+/// The names of what leaves: the outputs, and state.ID for each state, which no output takes.
 std::vector<std::string> output_names(const fused::FusedProgram& program) {
+  std::vector<std::string> states;
+  for (const fused::StateUpdate& update : program.state_out) states.push_back("state." + std::to_string(update.state));
   std::vector<std::string> names;
-  for (const fused::Output& output : program.outputs) names.emplace_back(output.name.view());
-  for (const fused::StateUpdate& update : program.state_out) names.push_back("state." + std::to_string(update.state));
+  for (const fused::Output& output : program.outputs) {
+    names.emplace_back(output.name.view());
+    if (std::ranges::find(states, names.back()) != states.end()) names.back() += ".output";
+  }
+  names.insert(names.end(), states.begin(), states.end());
   return names;
 }
 

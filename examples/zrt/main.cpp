@@ -256,7 +256,7 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
       ->check(CLI::Range(1u, 1024u))
       ->envname("ZRT_THREADS")
       ->capture_default_str();
-  app.add_option("--ordering", o.ordering, "Order of the instructions: the program's, or one that needs less memory")
+  app.add_option("--ordering", o.ordering, "Order of the instructions: the program's, or one that mostly needs less memory")
       ->check(names_of(zrt::plan::kOrderings))
       ->capture_default_str();
   add_fit(app, o.fit);

@@ -209,15 +209,28 @@ TEST(Coherence, AnAcquireCountsBehindTheFlushAlone) {
 }
 
 TEST(Coherence, AReleaseStandsForTheFlushOnceItIsWaitedFor) {
-  const auto run = [](bool waits) {
+  const auto run = [](const std::function<Words(const Machine<Gfx1201>&)>& between) {
     Machine<Gfx1201> m;
     Words first = m.dispatch(0);
     first.resize(first.size() - 2);
-    const Words wait = m.words([](auto& w) { w.add(WaitMemory64{.address = kFence, .reference = 1}); });
-    return m.run(join(m.barrier(), first, m.fence(), waits ? wait : Words{}, m.dispatch(1), m.fence()));
+    return m.run(join(m.barrier(), first, m.fence(), between(m), m.dispatch(1), m.fence()));
   };
-  EXPECT_EQ(run(true), "");
-  EXPECT_TRUE(holds(run(false), "CS_PARTIAL_FLUSH is missing"));
+  const auto waits = [&](std::uint64_t reference, Compare compare = Compare::greater_equal) {
+    return run([&](const auto& m) {
+      return m.words(
+          [&](auto& w) { w.add(WaitMemory64{.address = kFence, .reference = reference, .compare = compare}); });
+    });
+  };
+  constexpr std::string_view kMissing = "CS_PARTIAL_FLUSH is missing";
+  EXPECT_EQ(waits(1), "");
+  EXPECT_TRUE(holds(run([](const auto&) { return Words{}; }), kMissing));
+  // What holds before the release too waits for nothing.
+  EXPECT_TRUE(holds(waits(0), kMissing));
+  EXPECT_TRUE(holds(waits(1, Compare::always), kMissing));
+  // A release is written when the dispatches have ended, whatever stands behind it in the stream.
+  const std::string early =
+      run([](const auto& m) { return m.words([](auto& w) { w.add(CopyMemory{.from = kFence, .to = kOut}); }); });
+  EXPECT_TRUE(holds(early, "COPY_DATA reads 0x600000, which RELEASE_MEM writes once dispatches have ended")) << early;
 }
 
 TEST(Coherence, WhatTheHostWritesIsSeenBehindAnAcquire) {

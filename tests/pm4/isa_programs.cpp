@@ -158,6 +158,7 @@ constexpr Fault kFaults[] = {
      "unknown encoding 0xd7ff0000, behind: v_mov_b32_e32 v1, 0, before: v_mov_b32_e32 v2, 1"},
     {"scalar_before_wait", Errc::spec_violation, "s_add"},
     {"lds_before_wait", Errc::spec_violation, "a wait is missing"},
+    {"store_before_barrier", Errc::spec_violation, "wrote to local memory may still be on its way"},
     {"branch_before_wait", Errc::spec_violation, "s_cbranch_vccz: touches a register"},
     {"mask_before_wait", Errc::spec_violation, "v_div_fmas_f32: touches a register"},
     {"load_before_wait", Errc::spec_violation, "a wait is missing"},

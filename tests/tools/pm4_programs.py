@@ -190,6 +190,11 @@ PROGRAMS = {
         .endr
         v_mov_b32 v1, v2
         s_endpgm""",
+    "store_before_barrier": """
+        v_lshlrev_b32 v1, 2, v0
+        ds_store_b32 v1, v0
+        {barrier}
+        s_endpgm""",
     "lds_before_wait": """
         v_lshlrev_b32 v1, 2, v0
         ds_load_b32 v2, v1

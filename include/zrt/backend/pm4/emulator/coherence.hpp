@@ -66,16 +66,19 @@ class Coherence {
 
   void flush() noexcept { completed_ = now_; }
   void flush_host_data_path() noexcept { host_data_path_ = now_; }
-  /// A RELEASE_MEM that writes `address`.
-  void release(std::uint64_t address, bool writes_back) noexcept {
+  /// A RELEASE_MEM that writes `address`, which holds `before`.
+  void release(std::uint64_t address, std::uint64_t before, bool writes_back) noexcept {
     released_ = now_;
-    releases_[next_release_++ % releases_.size()] = {address, now_};
+    releases_[next_release_++ % releases_.size()] = {address, before, now_};
     if (writes_back) unreleased_ = {};
   }
-  /// A wait for `address` is over.
-  void wait(std::uint64_t address) noexcept {
+  /// A wait for `address` is over, which waits until `passes(value)`: it tells of a RELEASE_MEM where it could not have
+  /// passed without.
+  template <class Passes> void wait(std::uint64_t address, Passes&& passes) noexcept {
+    std::uint32_t ended = completed_;
     for (const Released& r : releases_)
-      if (r.address == address && r.moment > completed_) completed_ = r.moment;
+      if (r.address == address && r.moment > ended && !passes(r.before)) ended = r.moment;
+    completed_ = ended;
   }
   void acquire(const EmptiedCaches& emptied) noexcept {
     for (unsigned cache = 0; cache < kCaches; ++cache) {
@@ -94,6 +97,10 @@ class Coherence {
                                           std::string_view packet) const noexcept {
     const Region* const region = memory.find(address, bytes);
     if (auto r = check_finished(region, address, bytes, packet, " reads "); !r) return r;
+    for (const Released& r : releases_)
+      if (r.moment > completed_ && r.address < address + bytes && address < r.address + 8)
+        return fail(Errc::spec_violation, packet, " reads ", hex(address).view(),
+                    ", which RELEASE_MEM writes once dispatches have ended: a wait for it is missing between them");
     return check_fetched(region, address, bytes, packet);
   }
   /// A packet waits for a word, which a dispatch that runs may write.
@@ -251,7 +258,8 @@ class Coherence {
     GroupStamps groups{};
   };
   struct Released {
-    std::uint64_t address = 0;
+    std::uint64_t address = 0;  ///< 0: writes nothing
+    std::uint64_t before = 0;   ///< what stood there
     std::uint32_t moment = 0;
   };
   struct Unreleased {

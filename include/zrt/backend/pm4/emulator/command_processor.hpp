@@ -7,6 +7,8 @@
 #include <zrt/backend/pm4/emulator/compute_state.hpp>
 #include <zrt/core/vector.hpp>
 
+#include <array>
+#include <cstring>
 #include <optional>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
@@ -233,7 +235,11 @@ class CommandProcessor {
     ++counters_.fences;
     if (packet.get("INT_SEL") != 0) ++counters_.interrupts;
     const std::uint64_t data = packet.get("DATA_SEL");
-    coherence_.release(data == 0 ? 0 : packet.get("ADDRESS"), packet.get("GL2_WB") != 0);
+    const std::uint64_t address = data == 0 ? 0 : packet.get("ADDRESS"), size = data == 1 ? 4 : 8;
+    const Region* const held = data == 0 ? nullptr : memory_.find(address, size);
+    std::array<std::byte, 8> before{};
+    if (held != nullptr) std::memcpy(before.data(), held->bytes.data() + (address - held->address), size);
+    coherence_.release(address, read_little<std::uint64_t>(before.data()), packet.get("GL2_WB") != 0);
     if (data == 0) return {};
     if (data == 4) return fail(Errc::unimplemented, "RELEASE_MEM of a counter of the command processor");
     const std::uint64_t value = data == 3 ? ++clock_ : packet.get("DATA");
@@ -254,11 +260,13 @@ class CommandProcessor {
     const auto found = load(address, bytes);
     if (!found) return pass(found);
     if (auto r = coherence_.packet_waits(memory_, address, bytes, packet.kind->name); !r) return r;
-    const std::uint64_t value = *found & packet.get("MASK"), reference = packet.get("REFERENCE");
-    if (holds_true(packet.get("FUNCTION"), value, reference)) {
-      coherence_.wait(address);
+    const std::uint64_t mask = packet.get("MASK"), reference = packet.get("REFERENCE");
+    const auto passes = [&](std::uint64_t held) { return holds_true(packet.get("FUNCTION"), held & mask, reference); };
+    if (passes(*found)) {
+      coherence_.wait(address, passes);
       return {};
     }
+    const std::uint64_t value = *found & mask;
     // It is executed again and again; it counts once.
     --counters_.packets;
     waiting_ = true;

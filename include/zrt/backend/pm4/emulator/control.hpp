@@ -58,6 +58,9 @@ inline void complete_barrier(Workgroup& g) noexcept {
 }
 inline Flow arrive(Wave& w, const Decoded& d) noexcept {
   if (w.signaled) return fault(w, d, Errc::spec_violation, "the wave signals a barrier again before it has waited");
+  if (w.group->waves > 1 && w.waits.stores_locally())
+    return fault(w, d, Errc::spec_violation,
+                 "what the wave wrote to local memory may still be on its way; a wait is missing");
   w.signaled = true;
   w.awaited_phase = w.group->barrier_phase;
   ++w.group->arrived;

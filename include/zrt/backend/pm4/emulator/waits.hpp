@@ -27,6 +27,13 @@ class Waits {
   /// The registers that wait.
   [[nodiscard]] const RegisterSet& pending() const noexcept { return pending_; }
 
+  /// True while something that was written to local memory may still be on its way there.
+  [[nodiscard]] bool stores_locally() const noexcept {
+    for (unsigned i = 0; i < count_; ++i)
+      if (entries_[i].counter == WaitCounter::ds && entries_[i].registers.count == 0) return true;
+    return false;
+  }
+
   /// Counts an operation that will write `registers` (none for a store).
   void issue(WaitCounter counter, const RegisterRange& registers) noexcept {
     RegisterSet own;
