@@ -90,7 +90,7 @@ template <class B, class Catalog = ops::Catalog> class FusedRunner {
 
   [[nodiscard]] Result<void> bind_and_run(Span<const BoundFeed> feeds, Span<const TensorView> outputs, bool training,
                                           std::uint64_t seed, const StopPoll& stop, ir::fused::CutWire* cut) noexcept {
-    ir::fused::CutWire unasked;
+    ir::fused::CutWire unasked(types_.allocator());
     ir::fused::CutWire& at = cut != nullptr ? *cut : unasked;
     const auto& plan = mode(training).compiled().plan;
     for (std::size_t f = 0; f < feeds_.size(); ++f) {

@@ -23,7 +23,7 @@ class Graft {
       : from_(onto),
         store_(onto.store.clone()),
         builder_(store_ ? std::move(*store_) : ptir::Program(onto.store.allocator)) {
-    CutWire unasked;
+    CutWire unasked(onto.store.allocator);
     keep(store_);
     if (store_) keep(begin(feeds, cut != nullptr ? *cut : unasked));
   }

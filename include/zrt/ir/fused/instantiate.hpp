@@ -216,7 +216,7 @@ inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, S
 [[nodiscard]] inline Result<ptir::Program> instantiate(const FusedProgram& p, Span<const FeedType> feeds, bool training,
                                                        CutWire* cut = nullptr,
                                                        Vector<ptir::ValueId>* first_values = nullptr) noexcept {
-  CutWire unasked;
+  CutWire unasked(p.store.allocator);
   CutWire& at = cut != nullptr ? *cut : unasked;
   if (auto r = detail::bind_feeds(p, feeds, at); !r) return pass(r);
   const auto origins = detail::ValueOrigins::of(p, at);

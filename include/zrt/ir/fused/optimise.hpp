@@ -139,7 +139,7 @@ class Optimiser {
 ///
 /// Errors: those of `verify`.
 [[nodiscard]] inline Result<FusedProgram> optimise(const FusedProgram& p, CutWire* cut = nullptr) noexcept {
-  CutWire unasked;
+  CutWire unasked(p.store.allocator);
   CutWire& at = cut != nullptr ? *cut : unasked;
   if (auto r = verify(p, &at); !r) return pass(r);
   const auto origins = detail::ValueOrigins::of(p, at);

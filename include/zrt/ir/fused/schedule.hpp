@@ -37,7 +37,7 @@ namespace detail {
 /// Errors: Errc::duplicate_name for a value with two origins, Errc::dangling_value for an input that nothing
 /// gives or steps that form a cycle.
 [[nodiscard]] inline Result<void> schedule(FusedProgram& p) noexcept {
-  CutWire cut;
+  CutWire cut(p.store.allocator);
   const auto origins = detail::ValueOrigins::of(p, cut);
   if (!origins) return pass(origins);
   struct Place {

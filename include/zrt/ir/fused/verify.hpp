@@ -199,7 +199,7 @@ inline Result<void> verify_regions(const FusedProgram& p, CutWire& at) noexcept 
 /// those of ptir::check_attribute for a step; Errc::invalid_state; those of ptir::verify for a region, with the step
 /// that names it. `cut`, where given, tells the place.
 [[nodiscard]] inline Result<void> verify(const FusedProgram& p, CutWire* cut = nullptr) noexcept {
-  CutWire unasked;
+  CutWire unasked(p.store.allocator);
   CutWire& at = cut != nullptr ? *cut : unasked;
   at.clear();
   return detail::verify_program(p, at);
