@@ -77,8 +77,7 @@ struct BoxPieces {
   /// that stay together are one run or one larger word; where the order changes, the axis whose elements are
   /// neighbours at `source` is taken in tiles with the one whose elements are neighbours at `target`.
   BoxPieces() = default;
-  BoxPieces(std::uint64_t bytes, const std::byte* source, std::byte* target, const ops::CopyBox& box) noexcept
-      : from(source + box.from_first * bytes), to(target + box.to_first * bytes) {
+  BoxPieces(std::uint64_t bytes, const std::byte* source, std::byte* target, const ops::CopyBox& box) noexcept {
     std::array<ops::CopyAxis, ops::kMaxCopyAxes> axes{};
     std::size_t rank = 0;
     for (std::size_t i = 0; i < box.rank; ++i) {
@@ -92,6 +91,9 @@ struct BoxPieces {
       else
         axes[rank++] = axis;
     }
+    // Not before: of a box without elements either may be null.
+    from = source + box.from_first * bytes;
+    to = target + box.to_first * bytes;
     std::uint64_t unit = bytes;
     if (rank != 0 && axes[rank - 1].from_stride == bytes && axes[rank - 1].to_stride == bytes)
       unit *= axes[--rank].extent;
