@@ -24,9 +24,11 @@
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/memory.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fuzz/support/byte_program.hpp>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -173,13 +175,21 @@ std::vector<ptir::Shape> shapes_of(const ptir::Program& program, Given given) {
   return shapes;
 }
 
+/// One of a list, by its name, as who types it.
+template <class T, std::size_t N> T named(const std::array<T, N>& all, std::size_t index) {
+  const std::string_view wanted = name(all[index % N]);
+  const auto found = std::find_if(all.begin(), all.end(), [&](T one) { return name(one) == wanted; });
+  demand(found != all.end() && *found == all[index % N]);
+  return *found;
+}
+
 void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint32_t edits, Bytes& bytes) {
   demand(ir::verify(graph, *kOps.table).has_value());
   const auto compiled = plan::compile(graph, kOps, kClaims, options);
   if (!compiled) return demand(compiled.error().code() != Errc::ok);
   std::vector<std::uint64_t> scratch(compiled->plan.instructions.size());
   for (std::size_t i = 0; i < scratch.size(); ++i) scratch[i] = i % 3 == 0 ? 96 * i : 0;
-  const auto fit = static_cast<plan::Fit>(edits % 3);
+  const auto fit = named(plan::kFits, edits);
   auto mapping = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit});
   if (!mapping) return demand(mapping.error().code() != Errc::ok);
   demand(plan::check_memory(compiled->plan, *kOps.table, {}, *mapping).has_value());
@@ -217,7 +227,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   plan::CompileOptions options;
-  options.ordering = static_cast<plan::Ordering>(data[1] / 8 % 3u);
+  options.ordering = named(plan::kOrderings, data[1] / 8);
   plan_graph(*graph, options, memory_edits, where);
   return 0;
 }

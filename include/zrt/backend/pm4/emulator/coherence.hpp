@@ -183,8 +183,8 @@ class Coherence {
   [[nodiscard]] bool suspects(const Region& region, Cache cache) const noexcept {
     return region.id < regions_.size() && (regions_[region.id].suspect >> static_cast<unsigned>(cache) & 1u) != 0;
   }
-  /// The running dispatch reads, of which it is kept what nothing waits for. Errors: Errc::spec_violation, which names both writer and reader, the address, and the
-  /// packet that is missing between them.
+  /// The running dispatch reads, of which it is kept what nothing waits for. Errors: Errc::spec_violation, which names
+  /// both writer and reader, the address, and the packet that is missing between them.
   [[nodiscard]] Result<void> check_read(const Region& region, std::uint64_t address, std::uint64_t bytes, Cache cache,
                                         std::uint64_t group = 0) noexcept {
     if (!suspects(region, cache)) return {};
