@@ -197,6 +197,32 @@ TEST(IsaInstructions, BothHalvesOfAWave64HaveTheResult) {
   EXPECT_GT(checked, 400u);
 }
 
+/// Lane `i` of a wave64 addresses the lane of the same number in the other half: GFX11 stays within a half, GFX12 does not.
+TEST(IsaInstructions, PermutesOfAWave64StayWithinAHalfOnGfx11Alone) {
+  for (const Isa isa : {Isa::gfx11, Isa::gfx12})
+    for (const std::uint32_t opcode : {0xdac80000u, 0xdacc0000u}) {  // ds_permute_b32, ds_bpermute_b32
+      Snippet s;
+      s.isa = isa;
+      s.wave64 = true;
+      s.words = {opcode, 0x0a000204};  // v10, v4, v2
+      s.vgprs.resize(std::size_t{2} * kSnippetVgprs * kLanes);
+      s.sgprs.resize(128);
+      s.sgprs[126] = s.sgprs[127] = ~0u;
+      const auto lane = [&](unsigned i, unsigned index) -> std::uint32_t& {
+        return s.vgprs[(std::size_t{i / kLanes} * kSnippetVgprs + index) * kLanes + i % kLanes];
+      };
+      for (unsigned i = 0; i < 2 * kLanes; ++i) {
+        lane(i, 4) = 4 * (i ^ 32);
+        lane(i, 2) = 100 + i;
+      }
+      AddressSpace space;
+      const auto ran = zrt::test::run_snippet(s, space);
+      ASSERT_TRUE(ran.has_value()) << ran.error().text();
+      for (unsigned i = 0; i < 2 * kLanes; ++i)
+        EXPECT_EQ(lane(i, 10), 100 + (isa == Isa::gfx11 ? i : i ^ 32)) << s.name << ", lane " << i;
+    }
+}
+
 /// The kernels of a target, each to its last instruction, behind which padding alone stands: how many instructions they
 /// name, of which docs/rdna-interpreter.md tells.
 void decode_kernels(const std::string& target, Isa isa, std::size_t least) {

@@ -991,6 +991,10 @@ for i in range(LANES):
 CASES.append(("ds_permute_b32", "v10, v4, v2", "int", 0, {"v10": sent}))
 CASES.append(("ds_swizzle_b32", "v10, v2 offset:swizzle(QUAD_PERM,1,0,3,2)", "int", 0, {"v10": [V[2][i ^ 1] for i in range(LANES)]}))
 CASES.append(("ds_swizzle_b32", "v10, v2 offset:swizzle(SWAP,8)", "int", 0, {"v10": [V[2][i ^ 8] for i in range(LANES)]}))
+# Rotation by one to the right but for the upper half of a quad, and the order of a Fourier transform of 16.
+CASES.append(("ds_swizzle_b32", "v10, v2 offset:0xc422", "int", 0, {"v10": [V[2][i & 2 | i - 1 & 29] for i in range(LANES)]}))
+SIXTEEN = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]
+CASES.append(("ds_swizzle_b32", "v10, v2 offset:0xe010", "int", 0, {"v10": [V[2][i & 16 | SIXTEEN[i & 15]] for i in range(LANES)]}))
 for n in (1, 2, 3, 4, 8, 16):
     out = {f"s{24 + k}": word_at(MEMORY, 12 + 4 * k, 4) for k in range(n)}
     dst = "s24" if n == 1 else f"s[24:{23 + n}]"

@@ -250,6 +250,10 @@ TEST(FuseAttention, NearMisses) {
     const T e = b.exp(s - b.reduce_max(s, {2}, true));
     return values(b, e / b.reduce_sum(e, {2}, true), in[2]);
   });
+  for (const double scale : {1e-25, 1e-20})
+    expect_none("scales whose product is no factor of f32", kSquare, [=](B& b, const In& in) {
+      return values(b, b.softmax(scores(b, in[0] * scale, in[1] * scale)), in[2]);
+    });
   expect_none("the values contracted over the queries", kSquare, [](B& b, const In& in) {
     return b.dot_general(b.softmax(scores(b, in[0], in[1])), in[2],
                          {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {2}, .contract_rhs = {2}});

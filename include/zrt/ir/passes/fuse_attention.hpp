@@ -69,7 +69,7 @@ struct AttentionParts {
     parts.dot[0] = *dot;
     for (std::size_t i = 0; i < 2; ++i) parts.operand[i] = unscaled(p, in[i], scale);
     parts.scale = scale * double{dot->alpha};
-    return true;
+    return is_f32_factor(parts.scale);
   };
   const auto choice = [&] {
     Span<const std::uint32_t> in;

@@ -13,6 +13,8 @@
 #include <zrt/ops/stop_gradient.hpp>
 #include <zrt/ops/transpose.hpp>
 
+#include <limits>
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// How far a constant of a pattern may lie from the number that the pattern wants, relative to it: what the
@@ -266,6 +268,12 @@ class Pattern {
 };
 
 namespace detail {
+
+/// Whether f32 holds a factor with all its digits: it is not 0, nor infinite, nor below the least normal number.
+[[nodiscard]] constexpr bool is_f32_factor(double number) noexcept {
+  const double size = number < 0 ? -number : number;
+  return size >= double{std::numeric_limits<float>::min()} && size <= double{std::numeric_limits<float>::max()};
+}
 
 /// Steps from `v` through products with numbers, which multiply `scale`.
 [[nodiscard]] inline std::uint32_t unscaled(Pattern& p, std::uint32_t v, double& scale) noexcept {

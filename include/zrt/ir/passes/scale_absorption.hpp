@@ -78,24 +78,21 @@ namespace detail {
     if (!binary) return {};
     Pattern p(r, node);
     const auto sides = p.graph().node_inputs(p.graph().nodes[node]);
-    float alpha = 0;
+    double alpha = 0;
     std::optional<ops::DotGeneralParams> dot;
     Span<const std::uint32_t> in;
     const auto taken = [&](std::uint32_t product, std::uint32_t number) {
       const auto by = p.splat(number);
       if (!by) return false;
-      alpha = static_cast<float>(binary->kind == ops::BinaryKind::mul ? *by : 1.0 / *by);
+      alpha = binary->kind == ops::BinaryKind::mul ? *by : 1.0 / *by;
       dot = p.made_by<ops::DotGeneral>(product, in);
       return dot.has_value() && dot->alpha == 1.0f && dot->accum_dtype == DType::f32 && dot->out_dtype == DType::f32;
     };
     const bool found = binary->kind == ops::BinaryKind::mul
                            ? p.commutes(p.result(), ops::BinaryKind::mul, taken)
                            : binary->kind == ops::BinaryKind::div && taken(sides[0], sides[1]);
-    // An infinite alpha would be an error of its own, and a tiny one has lost digits.
-    const float size = alpha < 0 ? -alpha : alpha;
-    if (!found || !(size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max())) return {};
-    if (!p.closed()) return {};
-    dot->alpha = alpha;
+    if (!found || !detail::is_f32_factor(alpha) || !p.closed()) return {};
+    dot->alpha = static_cast<float>(alpha);
     const auto done = r.replace<ops::DotGeneral>(node, {in[0], in[1]}, {}, *dot);
     return done ? Result<void>() : pass(done);
   });

@@ -4,6 +4,8 @@
 
 #include <zrt/backend/pm4/emulator/vector_memory.hpp>
 
+#include <bit>
+
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
 /// ds_load_2addr: two words of `kWords` at offsets in units of kStride words.
@@ -84,13 +86,21 @@ template <unsigned kWords, unsigned kStride> [[nodiscard]] constexpr Semantics s
   return own_function(&store_two<kWords, kStride>, Type::none, Type::u32, kData, kData);
 }
 
+/// The lane that a byte address means to ds_permute_b32 and ds_bpermute_b32. GFX11 takes it modulo 32, and a wave64 is two
+/// passes there, so that neither half sees the other (ISA reference of RDNA3, 16.12); GFX12 reaches the whole wave (LLVM's
+/// GCNSubtarget::supportsWaveWideBPermute).
+inline u32 addressed_lane(const Wave& w, const Decoded& d, unsigned half, u32 address) noexcept {
+  const u32 lane = (address + static_cast<u32>(d.offset)) / 4;
+  return w.group->isa == Isa::gfx11 ? half * kLanes + lane % kLanes : lane % w.lanes();
+}
+
 /// ds_bpermute_b32: each lane reads src[2] of the lane whose byte address it gives; inactive lanes give 0.
 inline Flow bpermute(Wave& w, const Decoded& d) noexcept {
   Lanes out[2];
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32* address = w.vgpr(half, d.src[0].index);
     for (unsigned i = 0; i < kLanes; ++i) {
-      const u32 from = ((address[i] + static_cast<u32>(d.offset)) / 4) % w.lanes();
+      const u32 from = addressed_lane(w, d, half, address[i]);
       const bool live = (w.exec_all() >> from & 1u) != 0;
       out[half].lane[i] = live ? w.vgpr(from / kLanes, d.src[2].index)[from % kLanes] : 0;
     }
@@ -107,7 +117,7 @@ inline Flow permute(Wave& w, const Decoded& d) noexcept {
     const u32* address = w.vgpr(half, d.src[0].index);
     for (unsigned i = 0; i < kLanes; ++i) {
       if ((w.exec(half) >> i & 1u) == 0) continue;
-      const u32 to = ((address[i] + static_cast<u32>(d.offset)) / 4) % w.lanes();
+      const u32 to = addressed_lane(w, d, half, address[i]);
       out[to / kLanes].lane[to % kLanes] = w.vgpr(half, d.src[2].index)[i];
     }
   }
@@ -116,21 +126,30 @@ inline Flow permute(Wave& w, const Decoded& d) noexcept {
   return Flow::next;
 }
 
-/// ds_swizzle_b32: quad permutation (bit 15) or and, or, xor masks on the lane number within 32; inactive lanes give 0.
+/// The lane of 32 that lane `i` reads under a control word of ds_swizzle_b32 (ISA reference of RDNA3, 16.12).
+constexpr u32 swizzled_lane(u32 control, u32 i) noexcept {
+  const u32 mask = control & 31u, by = control >> 5 & 31u;
+  if (control >= 0xe000u) {  // the order of a Fourier transform: lane numbers backwards, but for the bits of the mask
+    if (mask == 31u) return i;
+    u32 backwards = 0;
+    for (u32 bit = 0; bit < 5; ++bit) backwards |= (i >> bit & 1u) << (4 - bit);
+    return backwards >> std::popcount(mask) | (i & mask);
+  }
+  if (control >= 0xc000u) return (i & mask) | (((control & 0x400u) != 0 ? i - by : i + by) & 31u & ~mask);
+  if (control >= 0x8000u) return (i & ~3u) | (control >> 2 * (i & 3u) & 3u);
+  return ((i & mask) | by) ^ (control >> 10 & 31u);
+}
+static_assert(swizzled_lane(0xe000, 1) == 16 && swizzled_lane(0xe010, 17) == 24 && swizzled_lane(0xe01f, 5) == 5);
+static_assert(swizzled_lane(0xc000 | 1 << 5, 31) == 0 && swizzled_lane(0xc400 | 1 << 5, 0) == 31);
+static_assert(swizzled_lane(0x80b1, 4) == 5 && swizzled_lane(0xbfb1, 4) == 5 && swizzled_lane(0x201f, 9) == 1);
+
+/// ds_swizzle_b32: each lane reads the lane of its half that the control word names; inactive lanes give 0.
 inline Flow swizzle(Wave& w, const Decoded& d) noexcept {
-  const auto control = static_cast<u32>(d.offset);
   for (unsigned half = 0; half < w.halves; ++half) {
     const u32* data = w.vgpr(half, d.src[0].index);
     Lanes out;
     for (unsigned i = 0; i < kLanes; ++i) {
-      u32 from = 0;
-      if ((control & 0x8000u) == 0)
-        from = ((i & (control & 31u)) | (control >> 5 & 31u)) ^ (control >> 10 & 31u);
-      else if ((control & 0xff00u) == 0x8000u)
-        from = (i & ~3u) | (control >> 2 * (i & 3u) & 3u);
-      else  // rotation of the lanes, bit 10 its direction, under a mask
-        from = (i & (control & 31u)) |
-               (((control & 0x400u) != 0 ? i - (control >> 5 & 31u) : i + (control >> 5 & 31u)) & 31u & ~control);
+      const u32 from = swizzled_lane(static_cast<u32>(d.offset), i);
       out.lane[i] = (w.exec(half) >> from & 1u) != 0 ? data[from] : 0;
     }
     write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
