@@ -233,6 +233,69 @@ TEST(Coherence, AReleaseStandsForTheFlushOnceItIsWaitedFor) {
   EXPECT_TRUE(holds(early, "COPY_DATA reads 0x600000, which RELEASE_MEM writes once dispatches have ended")) << early;
 }
 
+/// A fence behind the first dispatch, at the word that `what` uses, and `between` before it.
+std::string behind_a_fence(const std::function<Words(Machine<Gfx1201>&)>& what,
+                           const std::function<Words(const Machine<Gfx1201>&)>& between) {
+  Machine<Gfx1201> m;
+  m.arguments(0, kOut, kIn, kIn);
+  Words first = m.dispatch(0);
+  first.resize(first.size() - 2);
+  const Words fence = m.words([](auto& w) { write_fence(w, kMiddle, 1); });
+  const std::string found = m.run(join(m.barrier(), first, fence, between(m), what(m), m.fence()));
+  // Without the instruction that found it.
+  const std::size_t at = found.find("dispatch 2 ");
+  return at == std::string::npos ? found : found.substr(at);
+}
+
+TEST(Coherence, WhatAReleaseWritesIsThereOnceItIsWaitedFor) {
+  const auto nothing = [](const auto&) { return Words{}; };
+  const auto wait = [](const auto& m) {
+    return m.words([](auto& w) { w.add(WaitMemory64{.address = kMiddle, .reference = 1}); });
+  };
+  const auto acquire = [](const auto& m) {
+    const Words dispatch = m.dispatch(1);
+    return Words(dispatch.begin(), dispatch.begin() + 8);
+  };
+  const auto dispatch = [](std::uint64_t out, std::uint64_t in, bool acquires = true) {
+    return [=](auto& m) {
+      m.arguments(1, out, in, kIn);
+      const Words words = m.dispatch(1);
+      return Words(words.begin() + (acquires ? 0 : 8), words.end());
+    };
+  };
+  const std::string missing =
+      ", which RELEASE_MEM writes once dispatches have ended: a wait for it is missing between them";
+  const auto reader = dispatch(kOut + 1024, kMiddle), writer = dispatch(kMiddle, kIn);
+  EXPECT_EQ(behind_a_fence(reader, nothing), "dispatch 2 reads 0x400000" + missing);
+  EXPECT_EQ(behind_a_fence(writer, nothing), "dispatch 2 writes 0x400000" + missing);
+  EXPECT_EQ(behind_a_fence(reader, wait), "");
+  EXPECT_EQ(behind_a_fence(writer, wait), "");
+  const auto flush = [](const auto& m) { return m.words([](auto& w) { w.add(PartialFlush{}); }); };
+  EXPECT_EQ(behind_a_fence(reader, flush), "dispatch 2 reads 0x400000" + missing) << "it waits for dispatches alone";
+  // Words beside the fence are free.
+  EXPECT_EQ(behind_a_fence(dispatch(kOut + 1024, kMiddle + 8), nothing), "");
+  EXPECT_EQ(behind_a_fence(dispatch(kOut + 1024, kMiddle + 4), nothing), "dispatch 2 reads 0x400004" + missing);
+  // An ACQUIRE_MEM before the wait empties the caches too early.
+  const auto unacquired = dispatch(kOut + 1024, kMiddle, false);
+  EXPECT_EQ(behind_a_fence(unacquired, [&](const auto& m) { return join(wait(m), acquire(m)); }), "");
+  EXPECT_EQ(behind_a_fence(unacquired, [&](const auto& m) { return join(acquire(m), wait(m)); }),
+            "dispatch 2 reads 0x400000, which RELEASE_MEM wrote: ACQUIRE_MEM with GLV_INV is missing between them");
+  const auto packet = [](auto&& p) { return [=](auto& m) { return m.words([&](auto& w) { w.add(p); }); }; };
+  constexpr std::array<std::uint32_t, 1> data{7};
+  for (const auto& between : std::initializer_list<std::function<Words(const Machine<Gfx1201>&)>>{nothing, wait}) {
+    const bool waits = !between(Machine<Gfx1201>()).empty();
+    EXPECT_EQ(behind_a_fence(packet(CopyMemory{kMiddle, kFence + 64}), between),
+              waits ? "" : "COPY_DATA reads 0x400000" + missing);
+    EXPECT_EQ(behind_a_fence(packet(CopyMemory{kIn, kMiddle + 4}), between),
+              waits ? "" : "COPY_DATA writes 0x400004" + missing);
+    EXPECT_EQ(behind_a_fence(packet(WriteData{kMiddle, data}), between),
+              waits ? "" : "WRITE_DATA writes 0x400000" + missing);
+    // Releases keep their order.
+    EXPECT_EQ(behind_a_fence([](auto& m) { return m.words([](auto& w) { write_fence(w, kMiddle, 2); }); }, between),
+              "");
+  }
+}
+
 TEST(Coherence, WhatTheHostWritesIsSeenBehindAnAcquire) {
   Machine<Gfx1201> m;
   ASSERT_EQ(m.run(join(m.barrier(), m.dispatch(0), m.dispatch(1), m.fence())), "");

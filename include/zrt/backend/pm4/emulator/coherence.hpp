@@ -27,7 +27,8 @@ struct EmptiedCaches {
 ///
 /// A dispatch sees what an earlier one wrote after CS_PARTIAL_FLUSH (or a wait for a RELEASE_MEM behind it) and then an
 /// ACQUIRE_MEM that empties the cache it reads through; what a packet or the host wrote, after such an ACQUIRE_MEM, and
-/// what the host wrote into video memory, with the host data path flushed before and the L2 emptied. The host sees what
+/// what the host wrote into video memory, with the host data path flushed before and the L2 emptied. What RELEASE_MEM
+/// writes is there once a wait for it is over; a dispatch sees it after an ACQUIRE_MEM behind that. The host sees what
 /// RELEASE_MEM with GL2_WB has written back. What a dispatch reads nobody writes before it has ended. One ledger is one
 /// queue's; what it does not follow: scratch, and the waves of one workgroup among themselves, those of several only from
 /// follow_workgroups() on.
@@ -45,6 +46,7 @@ class Coherence {
   [[nodiscard]] Result<void> publish(const AddressSpace& memory) noexcept {
     if (auto r = next_moment(); !r) return r;
     published_ = now_;
+    landed_ = released_;
     if (released_ > completed_) completed_ = released_;
     if (auto r = adopt(memory); !r) return r;
     for (const Region& region : memory.regions()) {
@@ -66,25 +68,34 @@ class Coherence {
 
   void flush() noexcept { completed_ = now_; }
   void flush_host_data_path() noexcept { host_data_path_ = now_; }
-  /// A RELEASE_MEM that writes `address`, which holds `before`.
-  void release(std::uint64_t address, std::uint64_t before, bool writes_back) noexcept {
+  /// A RELEASE_MEM; where it writes, release_writes() follows. Errors: limit_exceeded.
+  [[nodiscard]] Result<void> release(bool writes_back) noexcept {
+    if (auto r = next_moment(); !r) return r;
     released_ = now_;
-    releases_[next_release_++ % releases_.size()] = {address, before, now_};
     if (writes_back) unreleased_ = {};
+    return {};
+  }
+  /// The last RELEASE_MEM writes `address`, which holds `before`. Errors: out_of_memory.
+  [[nodiscard]] Result<void> release_writes(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
+                                            std::uint64_t before, bool into_l2) noexcept {
+    releases_[next_release_++ % releases_.size()] = {address, before, released_};
+    return stamp(memory, address, bytes, WriteStamp(Writer::release, released_), "RELEASE_MEM", into_l2);
   }
   /// A wait for `address` is over, which waits until `passes(value)`: it tells of a RELEASE_MEM where it could not have
   /// passed without.
   template <class Passes> void wait(std::uint64_t address, Passes&& passes) noexcept {
-    std::uint32_t ended = completed_;
+    std::uint32_t ended = landed_;
     for (const Released& r : releases_)
       if (r.address == address && r.moment > ended && !passes(r.before)) ended = r.moment;
-    completed_ = ended;
+    landed_ = ended;
+    if (ended > completed_) completed_ = ended;
   }
   void acquire(const EmptiedCaches& emptied) noexcept {
     for (unsigned cache = 0; cache < kCaches; ++cache) {
       if (!emptied.above_l2[cache]) continue;
       visible_[cache][static_cast<unsigned>(Writer::dispatch)] = completed_;
       visible_[cache][static_cast<unsigned>(Writer::packet)] = now_;
+      visible_[cache][static_cast<unsigned>(Writer::release)] = landed_;
       visible_[cache][static_cast<unsigned>(Writer::host)] = now_;
       if (emptied.l2) visible_[cache][static_cast<unsigned>(Writer::host_by_bar)] = host_data_path_;
     }
@@ -97,10 +108,6 @@ class Coherence {
                                           std::string_view packet) const noexcept {
     const Region* const region = memory.find(address, bytes);
     if (auto r = check_finished(region, address, bytes, packet, " reads "); !r) return r;
-    for (const Released& r : releases_)
-      if (r.moment > completed_ && r.address < address + bytes && address < r.address + 8)
-        return fail(Errc::spec_violation, packet, " reads ", hex(address).view(),
-                    ", which RELEASE_MEM writes once dispatches have ended: a wait for it is missing between them");
     return check_fetched(region, address, bytes, packet);
   }
   /// A packet waits for a word, which a dispatch that runs may write.
@@ -118,23 +125,14 @@ class Coherence {
     if (f.stamps.serial() != region->serial || f.newest_read <= completed_) return {};
     for (std::uint64_t at = address; at < address + bytes; at += 4)
       if (const std::uint32_t reader = f.reads.last_but(0, (at - region->address) / 4); reader > completed_)
-        return still_used(packet, " writes ", at, reader, "read");
+        return still_read(packet, at, reader);
     return {};
   }
-  /// A packet writes memory, or only the L2. Errors: out_of_memory.
+  /// A packet but RELEASE_MEM writes memory, or only the L2. Errors: out_of_memory, limit_exceeded.
   [[nodiscard]] Result<void> packet_writes(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
                                            std::string_view packet, bool into_l2) noexcept {
-    const Region* const region = memory.find(address, bytes);
-    RegionStamps* const stamps = find(region);
-    if (stamps == nullptr) return {};
     if (auto r = next_moment(); !r) return r;
-    if (auto r = stamps->make_words(allocator_); !r) return r;
-    const WriteStamp stamp(Writer::packet, now_);
-    stamps->put((address - region->address) / 4, (bytes + 3) / 4, stamp);
-    stamps->note(stamp);
-    // The host's own memory is mapped past the L2.
-    if (into_l2 && region->host == HostView::bar) unreleased_ = {address, now_, packet};
-    return {};
+    return stamp(memory, address, bytes, WriteStamp(Writer::packet, now_), packet, into_l2);
   }
 
   // --- a dispatch ---
@@ -149,7 +147,7 @@ class Coherence {
     running_ = WriteStamp(Writer::dispatch, now_);
     for (Followed& f : regions_) {
       f.written = 0;
-      f.racy = f.stamps.newest(Writer::dispatch) > completed_ || f.newest_read > completed_;
+      f.racy = has_unfinished(f.stamps) || f.newest_read > completed_;
       f.keeps_reads = false;
       f.suspect = 0;
       for (unsigned cache = 0; cache < kCaches; ++cache)
@@ -218,9 +216,9 @@ class Coherence {
         const std::uint32_t reader = f.reads.last_but(now_, word);
         const bool is_written = !is_finished(stamp) && stamp != running_;
         if (!is_written && reader <= completed_) continue;
-        auto error = Error::of(Errc::spec_violation, "dispatch ", number_of(now_));
-        return still_used(error.text(), " writes ", region.address + word * 4, is_written ? stamp.moment() : reader,
-                          is_written ? "write" : "read");
+        const auto who = Error::of(Errc::spec_violation, "dispatch ", number_of(now_));
+        const std::uint64_t at = region.address + word * 4;
+        return is_written ? still_written(who.text(), " writes ", at, stamp) : still_read(who.text(), at, reader);
       }
       if (auto r = check_groups(f, address, bytes, group, use); !r) return r;
     }
@@ -246,6 +244,8 @@ class Coherence {
  private:
   static constexpr std::string_view kMissingFlush =
       "the flush of the host data path (WAIT_REG_MEM of registers 0xe26 and 0xe27)";
+  static constexpr std::string_view kUnwaited =
+      ", which RELEASE_MEM writes once dispatches have ended: a wait for it is missing between them";
 
   struct Followed {
     RegionStamps stamps{};
@@ -299,19 +299,34 @@ class Coherence {
     RegionStamps& stamps = regions_[region->id].stamps;
     return stamps.serial() == region->serial ? &stamps : nullptr;
   }
+  /// Stamps what a packet writes, at its moment.
+  [[nodiscard]] Result<void> stamp(const AddressSpace& memory, std::uint64_t address, std::uint64_t bytes,
+                                   WriteStamp stamp, std::string_view packet, bool into_l2) noexcept {
+    const Region* const region = memory.find(address, bytes);
+    RegionStamps* const stamps = find(region);
+    if (stamps == nullptr) return {};
+    if (auto r = stamps->make_words(allocator_); !r) return r;
+    stamps->put((address - region->address) / 4, (bytes + 3) / 4, stamp);
+    stamps->note(stamp);
+    // The host's own memory is mapped past the L2.
+    if (into_l2 && region->host == HostView::bar) unreleased_ = {address, stamp.moment(), packet};
+    return {};
+  }
   [[nodiscard]] bool is_finished(WriteStamp stamp) const noexcept {
+    if (stamp.writer() == Writer::release) return stamp.moment() <= landed_;
     return stamp.writer() != Writer::dispatch || stamp.moment() <= completed_;
+  }
+  [[nodiscard]] bool has_unfinished(const RegionStamps& stamps) const noexcept {
+    return stamps.newest(Writer::dispatch) > completed_ || stamps.newest(Writer::release) > landed_;
   }
   [[nodiscard]] Result<void> check_finished(const Region* region, std::uint64_t address, std::uint64_t bytes,
                                             std::string_view packet, std::string_view does) const noexcept {
     if (region == nullptr || region->id >= regions_.size()) return {};
     const RegionStamps& stamps = regions_[region->id].stamps;
-    if (stamps.serial() != region->serial || stamps.newest(Writer::dispatch) <= completed_) return {};
-    for (std::uint64_t at = address; at < address + bytes; at += 4) {
-      const WriteStamp stamp = stamps.at((at - region->address) / 4);
-      if (is_finished(stamp)) continue;
-      return still_used(packet, does, at, stamp.moment(), "write");
-    }
+    if (stamps.serial() != region->serial || !has_unfinished(stamps)) return {};
+    for (std::uint64_t at = address; at < address + bytes; at += 4)
+      if (const WriteStamp stamp = stamps.at((at - region->address) / 4); !is_finished(stamp))
+        return still_written(packet, does, at, stamp);
     return {};
   }
   [[nodiscard]] Result<void> check_fetched(const Region* region, std::uint64_t address, std::uint64_t bytes,
@@ -338,12 +353,19 @@ class Coherence {
                     ", which one of them writes and number ", group, use == MemoryUse::read ? " reads" : " writes");
     return {};
   }
-  /// `who` `does` something there while the dispatch of that moment may still do what it does.
-  [[nodiscard]] ZRT_NOINLINE std::unexpected<Error> still_used(std::string_view who, std::string_view does,
-                                                               std::uint64_t address, std::uint32_t moment,
-                                                               std::string_view use) const noexcept {
-    return fail(Errc::spec_violation, who, does, hex(address).view(), " while dispatch ", number_of(moment),
-                " may still ", use, " there: CS_PARTIAL_FLUSH is missing between them");
+  /// `who` `does` something there, which a dispatch or RELEASE_MEM may write yet.
+  [[nodiscard]] ZRT_NOINLINE std::unexpected<Error> still_written(std::string_view who, std::string_view does,
+                                                                  std::uint64_t address,
+                                                                  WriteStamp stamp) const noexcept {
+    if (stamp.writer() == Writer::release) return fail(Errc::spec_violation, who, does, hex(address).view(), kUnwaited);
+    return fail(Errc::spec_violation, who, does, hex(address).view(), " while dispatch ", number_of(stamp.moment()),
+                " may still write there: CS_PARTIAL_FLUSH is missing between them");
+  }
+  /// `who` writes there, where the dispatch of moment `reader` may still read.
+  [[nodiscard]] ZRT_NOINLINE std::unexpected<Error> still_read(std::string_view who, std::uint64_t address,
+                                                               std::uint32_t reader) const noexcept {
+    return fail(Errc::spec_violation, who, " writes ", hex(address).view(), " while dispatch ", number_of(reader),
+                " may still read there: CS_PARTIAL_FLUSH is missing between them");
   }
   /// The number of the dispatch at that moment; 0 where that is long ago.
   [[nodiscard]] std::uint64_t number_of(std::uint32_t moment) const noexcept {
@@ -355,12 +377,17 @@ class Coherence {
                                                           Cache cache) const noexcept {
     static constexpr std::string_view kBits[kCaches] = {"GLV_INV", "GLK_INV", "GLI_INV"};
     auto error = Error::of(Errc::spec_violation, "dispatch ", number_of(running_.moment()),
-                           cache == Cache::instruction ? " executes " : " reads ", hex(address).view(), ", which ");
+                           cache == Cache::instruction ? " executes " : " reads ", hex(address).view());
+    if (stamp.writer() == Writer::release && !is_finished(stamp))
+      return std::unexpected<Error>(error.append(kUnwaited));
+    error.append(", which ");
     const bool by_bar = stamp.writer() == Writer::host_by_bar;
     if (stamp.writer() == Writer::dispatch)
       error.append("dispatch ").append(number_of(stamp.moment())).append(" wrote");
     else
-      error.append(stamp.writer() == Writer::packet ? "a packet wrote" : "the host wrote");
+      error.append(stamp.writer() == Writer::packet    ? "a packet wrote"
+                   : stamp.writer() == Writer::release ? "RELEASE_MEM wrote"
+                                                       : "the host wrote");
     error.append(": ");
     if (!is_finished(stamp))
       error.append("CS_PARTIAL_FLUSH");
@@ -383,7 +410,8 @@ class Coherence {
   std::uint32_t published_ = 0;
   std::uint32_t rested_ = 0;
   std::uint32_t completed_ = 0;  ///< dispatches up to this moment have ended
-  std::uint32_t released_ = 0;
+  std::uint32_t released_ = 0;   ///< the last RELEASE_MEM
+  std::uint32_t landed_ = 0;     ///< releases up to this moment have written
   std::uint32_t host_data_path_ = 0;
   std::uint32_t fetched_ = 0;  ///< packets see what the host wrote by the BAR up to this moment
   bool follows_groups_ = false;

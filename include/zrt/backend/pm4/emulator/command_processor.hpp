@@ -234,16 +234,18 @@ class CommandProcessor {
     if (std::exchange(loses_fence_, false)) return {};
     ++counters_.fences;
     if (packet.get("INT_SEL") != 0) ++counters_.interrupts;
+    if (auto r = coherence_.release(packet.get("GL2_WB") != 0); !r) return r;
     const std::uint64_t data = packet.get("DATA_SEL");
-    const std::uint64_t address = data == 0 ? 0 : packet.get("ADDRESS"), size = data == 1 ? 4 : 8;
-    const Region* const held = data == 0 ? nullptr : memory_.find(address, size);
-    std::array<std::byte, 8> before{};
-    if (held != nullptr) std::memcpy(before.data(), held->bytes.data() + (address - held->address), size);
-    coherence_.release(address, read_little<std::uint64_t>(before.data()), packet.get("GL2_WB") != 0);
     if (data == 0) return {};
     if (data == 4) return fail(Errc::unimplemented, "RELEASE_MEM of a counter of the command processor");
-    const std::uint64_t value = data == 3 ? ++clock_ : packet.get("DATA");
-    return store(packet, packet.get("ADDRESS"), value, data == 1 ? 4 : 8);
+    // It writes behind the end of every dispatch, so that none is in its way.
+    const std::uint64_t address = packet.get("ADDRESS"), bytes = data == 1 ? 4 : 8;
+    const auto at = memory_.at(address, bytes, Permission::write, &fault_.access);
+    if (!at) return pass(at);
+    const bool into_l2 = packet.get("DST_SEL") == 1;
+    if (auto r = coherence_.release_writes(memory_, address, bytes, read(*at, bytes), into_l2); !r) return r;
+    write(*at, data == 3 ? ++clock_ : packet.get("DATA"), bytes);
+    return {};
   }
 
   Result<void> wait(const PacketView& packet) noexcept {
@@ -335,22 +337,27 @@ class CommandProcessor {
   [[nodiscard]] Result<std::uint64_t> load(std::uint64_t address, std::uint64_t bytes) noexcept {
     const auto at = memory_.at(address, bytes, Permission::read, &fault_.access);
     if (!at) return pass(at);
-    return bytes == 8 ? read_little<std::uint64_t>(*at) : read_little<std::uint32_t>(*at);
+    return read(*at, bytes);
   }
   [[nodiscard]] Result<void> store(const PacketView& packet, std::uint64_t address, std::uint64_t value,
                                    std::uint64_t bytes) noexcept {
     const auto at = memory_.at(address, bytes, Permission::write, &fault_.access);
     if (!at) return pass(at);
-    // What RELEASE_MEM writes it writes behind the end of every dispatch.
-    if (packet.kind != &kReleaseMem)
-      if (auto r = coherence_.packet_overwrites(memory_, address, bytes, packet.kind->name); !r) return r;
-    const bool into_l2 = packet.get("DST_SEL") == (packet.kind == &kReleaseMem ? 1 : 2);
+    if (auto r = coherence_.packet_overwrites(memory_, address, bytes, packet.kind->name); !r) return r;
+    const bool into_l2 = packet.get("DST_SEL") == 2;
     if (auto r = coherence_.packet_writes(memory_, address, bytes, packet.kind->name, into_l2); !r) return r;
-    if (bytes == 8)
-      write_little(*at, value);
-    else
-      write_little(*at, static_cast<std::uint32_t>(value));
+    write(*at, value, bytes);
     return {};
+  }
+  /// A word of 4 or 8 bytes.
+  [[nodiscard]] static std::uint64_t read(const std::byte* at, std::uint64_t bytes) noexcept {
+    return bytes == 8 ? read_little<std::uint64_t>(at) : read_little<std::uint32_t>(at);
+  }
+  static void write(std::byte* at, std::uint64_t value, std::uint64_t bytes) noexcept {
+    if (bytes == 8)
+      write_little(at, value);
+    else
+      write_little(at, static_cast<std::uint32_t>(value));
   }
 
   const AddressSpace& memory_;

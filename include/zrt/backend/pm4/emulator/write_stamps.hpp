@@ -10,27 +10,28 @@
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
 
-/// Who writes memory.
-enum class Writer : std::uint8_t { dispatch, packet, host, host_by_bar };
-inline constexpr unsigned kWriters = 4;
+/// Who writes memory. A release is a RELEASE_MEM, which writes later than the packets behind it; a packet any other.
+enum class Writer : std::uint8_t { dispatch, packet, release, host, host_by_bar };
+inline constexpr unsigned kWriters = 5;
+[[nodiscard]] constexpr bool is_of_gpu(Writer writer) noexcept { return writer <= Writer::release; }
 
 /// A writer at a moment of a queue's time. The default one is older than every packet.
 class WriteStamp {
  public:
   constexpr WriteStamp() = default;
   constexpr WriteStamp(Writer writer, std::uint32_t moment) noexcept
-      : bits_(moment << 2 | static_cast<std::uint32_t>(writer)) {}
+      : bits_(moment << 3 | static_cast<std::uint32_t>(writer)) {}
   [[nodiscard]] static constexpr WriteStamp of_bits(std::uint32_t bits) noexcept {
     WriteStamp stamp;
     stamp.bits_ = bits;
     return stamp;
   }
   [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
-  [[nodiscard]] constexpr Writer writer() const noexcept { return static_cast<Writer>(bits_ & 3u); }
-  [[nodiscard]] constexpr std::uint32_t moment() const noexcept { return bits_ >> 2; }
+  [[nodiscard]] constexpr Writer writer() const noexcept { return static_cast<Writer>(bits_ & 7u); }
+  [[nodiscard]] constexpr std::uint32_t moment() const noexcept { return bits_ >> 3; }
   constexpr bool operator==(const WriteStamp&) const = default;
 
-  static constexpr std::uint32_t kMostMoments = std::uint32_t{1} << 30;
+  static constexpr std::uint32_t kMostMoments = std::uint32_t{1} << 29;
 
  private:
   std::uint32_t bits_ = 0;
@@ -103,11 +104,11 @@ class RegionStamps {
   /// Takes what the GPU has written behind moment `before` as known: what differs then is the host's.
   void follow_gpu(std::uint32_t before) noexcept {
     if (last_.size() == 0) return;
-    if (newest(Writer::dispatch) <= before && newest(Writer::packet) <= before) return;
+    if (newest(Writer::dispatch) <= before && newest(Writer::packet) <= before && newest(Writer::release) <= before)
+      return;
     each_difference([&](std::uint64_t word) {
       const WriteStamp stamp = at(word);
-      const bool of_gpu = stamp.writer() == Writer::dispatch || stamp.writer() == Writer::packet;
-      return of_gpu && stamp.moment() > before;
+      return is_of_gpu(stamp.writer()) && stamp.moment() > before;
     });
   }
 
