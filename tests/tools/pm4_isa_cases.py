@@ -1177,6 +1177,40 @@ for name, form in (("v_dot2_f32_f16", "f16"), ("v_dot2_f32_bf16", "bf16")):
             Float(vs[2][i] >> 16, form).value * Float(vs[4][i] >> 16, form).value + Float(rounded(
                 Float(vs[2][i] & 0xffff, form).value * Float(vs[4][i] & 0xffff, form).value + first, "f32"), "f32").value,
             "f32") for i in range(LANES)]}))
+# DPP permutes the first source's whole registers, before halves of it are chosen.
+for text, source in (("quad_perm:[3,1,2,0] row_mask:0xf bank_mask:0xf", lambda i: i & ~3 | [3, 1, 2, 0][i & 3]),
+                     ("dpp8:[7,6,5,4,3,2,1,0]", lambda i: i ^ 7)):
+    f16s, pairs = INPUTS["f16"][0], INPUTS["v_dot2_f32_f16"][0]
+    mix = [fma32(convert(f16s[2][source(i)] >> 16, "f16", "f32"), convert(f16s[4][i] & 0xffff, "f16", "f32"),
+                 convert(f16s[6][i] & 0xffff, "f16", "f32")) for i in range(LANES)]
+    operands = "v10, v2, v4, v6 op_sel:[1,0,0] op_sel_hi:[1,1,1] " + text
+    CASES.append(("v_fma_mix_f32_e64_dpp", operands, "f16", 0, {"v10": mix}))
+    CASES.append(("v_fma_mixlo_f16_e64_dpp", operands, "f16", 0, {"v10": [0x11110000 | convert(x, "f32", "f16") for x in mix]}))
+    CASES.append(("v_fma_mixhi_f16_e64_dpp", operands, "f16", 0, {"v10": [0x1111 | convert(x, "f32", "f16") << 16 for x in mix]}))
+    CASES.append(("v_fma_mix_f32_e64_dpp", "v10, -|v2|, v4, v6 " + text, "f32", 0,
+                  {"v10": [fma32(f32s[2][source(i)] | 1 << 31, f32s[4][i], f32s[6][i]) for i in range(LANES)]}))
+    for second, factors in (("v4", lambda i: pairs[4][i]), ("1.0", lambda i: 0x3c00)):
+        CASES.append(("v_dot2_f32_f16_e64_dpp", f"v10, v2, {second}, v6 " + text, "v_dot2_f32_f16", 0, {"v10": [rounded(
+            sum(Float(pairs[2][source(i)] >> 16 * h & 0xffff, "f16").value * Float(factors(i) >> 16 * h & 0xffff, "f16").value
+                for h in (0, 1)) + Float(pairs[6][i], "f32").value, "f32") for i in range(LANES)]}))
+    CASES.append(("v_dot2acc_f32_f16_dpp", "v10, v2, v4 " + text, "v_dot2_f32_f16", 0, {"v10": [fma32(
+        *[convert(pairs[r][lane] >> 16, "f16", "f32") for r, lane in ((2, source(i)), (4, i))],
+        fma32(*[convert(pairs[r][lane] & 0xffff, "f16", "f32") for r, lane in ((2, source(i)), (4, i))], 0x11111111))
+        for i in range(LANES)]}))
+    CASES.append(("v_pk_fmac_f16_dpp", "v10, v2, v4 " + text, "f16", 0, {"v10": [
+        sum(fma16(f16s[2][source(i)] >> s & 0xffff, f16s[4][i] >> s & 0xffff, 0x1111) << s for s in (0, 16))
+        for i in range(LANES)]}))
+# Lanes that the masks leave out keep what they have; those whose source is out of bounds too, but for bound_ctrl.
+sums = [rounded(sum(Float(pairs[2][i ^ 1] >> 16 * h & 0xffff, "f16").value * Float(pairs[4][i] >> 16 * h & 0xffff, "f16").value
+                    for h in (0, 1)) + Float(pairs[6][i], "f32").value, "f32") for i in range(LANES)]
+CASES.append(("v_dot2_f32_f16_e64_dpp", "v10, v2, v4, v6 row_xmask:1 row_mask:0x1 bank_mask:0x5", "v_dot2_f32_f16", 0,
+              {"v10": [x if i < 16 and i // 4 % 2 == 0 else 0x11111111 for i, x in enumerate(sums)]}))
+moved = [fma32(f32s[2][i + 2], f32s[4][i], f32s[6][i]) if i % 16 < 14 else 0x11111111 for i in range(LANES)]
+CASES.append(("v_fma_mix_f32_e64_dpp", "v10, v2, v4, v6 row_shl:2 row_mask:0xf bank_mask:0xf", "f32", 0, {"v10": moved}))
+CASES.append(("v_fma_mixhi_f16_e64_dpp", "v10, v2, v4, v6 op_sel_hi:[1,1,0] row_shl:2 row_mask:0xf bank_mask:0xf",
+              "v_dot2_f32_f16", 0, {"v10": [0x11111111 if i % 16 > 13 else 0x1111 | convert(fma32(
+                  convert(pairs[2][i + 2] & 0xffff, "f16", "f32"), convert(pairs[4][i] & 0xffff, "f16", "f32"), pairs[6][i]),
+                  "f32", "f16") << 16 for i in range(LANES)]}))
 # Of packed integers a constant is the word that it is of f32.
 CASES.append(("v_pk_add_u16", "v10, v2, 1.0", "int", 0, {"v10": [
     v("int", 2, i, 32) & 0xffff | ((v("int", 2, i, 32) >> 16) + 0x3f80 & 0xffff) << 16 for i in range(LANES)]}))

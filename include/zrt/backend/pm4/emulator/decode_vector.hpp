@@ -47,8 +47,8 @@ inline void vector_destination(Decoder& d, u32 code, bool short_format) noexcept
 [[nodiscard]] constexpr bool takes_dpp(const Semantics& s) noexcept {
   bool narrow = !is_64_bit(s.dst);
   for (unsigned i = 0; i < s.sources; ++i) narrow = narrow && !is_64_bit(s.src[i]);
-  return narrow && s.lane_permuted && s.scalar_sources == 0 && s.sources != 0 && s.literal == 0xff && !s.packed &&
-         !s.scalar_dst && s.vector_sources == 0;
+  return narrow && s.lane_permuted && s.scalar_sources == 0 && s.sources != 0 && s.literal == 0xff && !s.scalar_dst &&
+         s.vector_sources == 0;
 }
 
 /// The DPP word behind an instruction whose first source is one of its markers; returns the source's field.
@@ -76,12 +76,19 @@ inline void vector_destination(Decoder& d, u32 code, bool short_format) noexcept
     if (!is_dpp_control(o.dpp.control) || field(word, 17, 17) != 0) d.ok = false;
     for (unsigned i = 0; i < 2; ++i) {
       const u32 signs = field(word, 21 + 2 * i, 20 + 2 * i);
-      if (signs != 0 && (!short_format || i >= s.sources || sign_bit(s.src[i]) == 0)) d.ok = false;
+      // Signs of packed halves are not modelled here.
+      if (signs != 0 && (!short_format || s.packed || i >= s.sources || sign_bit(s.src[i]) == 0)) d.ok = false;
       o.neg_lo |= static_cast<u8>((signs & 1u) << i);
       o.neg_hi |= static_cast<u8>(signs >> 1 << i);
     }
   }
   return 256 + field(word, 7, 0);
+}
+/// Whether the other sources can stand beside DPP: no literal, and where the second `is_register` no scalar as second.
+[[nodiscard]] inline bool fits_dpp(const Decoder& d, bool is_register) noexcept {
+  const Semantics& s = d.out->instruction->semantics;
+  const bool has_second = s.sources > 1 && s.src[1] != Type::mask;
+  return !d.has_literal && !(is_register && has_second && d.out->src[1].kind != Operand::Kind::vgpr);
 }
 inline void mark_dpp(Decoded& o) noexcept {
   if (!o.has_dpp) return;
@@ -170,9 +177,7 @@ inline void decode_vop3(Decoder& d) noexcept {
     if ((absolute >> i & 1u) != 0) o.src[i].flags |= Operand::kAbsolute;
     if (is_16_bit(s.src[i]) && (o.op_sel >> i & 1) != 0) o.src[i].flags |= Operand::kHighHalf;
   }
-  if (o.has_dpp && (d.has_literal || (d.target.isa == Isa::gfx11 && s.sources > 1 && s.src[1] != Type::mask &&
-                                      o.src[1].kind != Operand::Kind::vgpr)))
-    d.ok = false;
+  if (o.has_dpp && !fits_dpp(d, d.target.isa == Isa::gfx11)) d.ok = false;
   mark_dpp(o);
   if (s.dst != Type::none) vector_destination(d, d.take(0, 7, 0), false);
   if (s.writes_exec && field(d.word(0), 7, 0) != sgpr::kExec) d.ok = false;
@@ -190,7 +195,14 @@ inline void decode_vop3p(Decoder& d) noexcept {
   o.op_sel_hi = static_cast<u8>(d.take(1, 28, 27) | d.take(0, 14, 14) << 2);
   // A source whose upper half nobody chooses has the default, which is 1.
   if ((~o.op_sel_hi & ~m.op_sel_hi & 7u) != 0) d.ok = false;
-  for (unsigned i = 0; i < s.sources; ++i) o.src[i] = d.source(d.take(1, 8 + 9 * i, 9 * i), s.src[i], false);
+  for (unsigned i = 0; i < s.sources; ++i) {
+    const u32 code = d.take(1, 8 + 9 * i, 9 * i);
+    o.src[i] = d.source(i == 0 ? take_dpp(d, code, false) : code, s.src[i], false);
+  }
+  if (o.has_dpp) {
+    if (!fits_dpp(d, d.target.isa == Isa::gfx11 || s.dpp_of_registers)) d.ok = false;
+    o.src[0].flags |= Operand::kDpp;
+  }
   o.dst = d.vgpr(d.take(0, 7, 0), s.dst);
 }
 

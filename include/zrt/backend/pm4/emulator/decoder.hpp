@@ -137,9 +137,8 @@ struct Decoder {
     }
     if (code >= 240 && code <= 248) {
       const InlineFloat f = kInlineFloats[code - 240];
-      // Of packed integers it is the word that it is of f32.
-      const bool integers = out->instruction->semantics.packed && (type == Type::u16 || type == Type::i16);
-      if (is_16_bit(type) && !integers) return constant(type == Type::bf16 ? f.single >> 16 : f.half, 0);
+      if (is_16_bit(type) && !takes_single_constants(out->instruction->semantics, type))
+        return constant(type == Type::bf16 ? f.single >> 16 : f.half, 0);
       if (is_64_bit(type)) return constant(code == 248 ? kInverseTwoPiLow : 0, f.upper);
       return constant(f.single, 0);
     }

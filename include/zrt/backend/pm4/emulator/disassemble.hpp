@@ -113,6 +113,9 @@ class Disassembler {
     else
       out_ << "exec" << half;
   }
+  [[nodiscard]] static bool is_aperture(const Operand& o) noexcept {
+    return o.value_high == kSharedAperture || o.value_high == kPrivateAperture;
+  }
   void constant(const Operand& o, Type type) noexcept {
     if (o.literal) {
       out_ << hex(type == Type::f64 ? o.value_high : o.value).view();
@@ -121,16 +124,17 @@ class Disassembler {
     for (std::size_t i = 0; i < kInlineFloats.size(); ++i) {
       const InlineFloat& f = kInlineFloats[i];
       const u32 upper = is_64_bit(type) ? o.value_high : o.value;
-      if (upper == (is_16_bit(type)   ? (type == Type::bf16 ? f.single >> 16 : f.half)
-                    : is_64_bit(type) ? f.upper
-                                      : f.single)) {
+      if (upper == (takes_single_constants(s_, type) ? f.single
+                    : is_16_bit(type)                ? (type == Type::bf16 ? f.single >> 16 : f.half)
+                    : is_64_bit(type)                ? f.upper
+                                                     : f.single)) {
         out_ << kInlineFloatNames[i];
         // The one that is not exact has the digits of its type.
         if (i + 1 == kInlineFloats.size() && is_64_bit(type)) out_ << "309189532";
         return;
       }
     }
-    if (o.value_high == kSharedAperture || o.value_high == kPrivateAperture) {
+    if (is_aperture(o)) {
       out_ << (o.value_high == kSharedAperture ? "src_shared_" : "src_private_") << (o.value == 0 ? "base" : "limit");
       return;
     }
@@ -140,7 +144,7 @@ class Disassembler {
     comma();
     const bool negate = (flags & Operand::kNegate) != 0, absolute = (flags & Operand::kAbsolute) != 0;
     // A constant's own sign is told from the modifier's.
-    const bool enclosed = negate && !absolute && o.kind == Operand::Kind::constant;
+    const bool enclosed = negate && !absolute && o.kind == Operand::Kind::constant && !is_aperture(o);
     if (negate) out_ << (enclosed ? "neg(" : "-");
     if (absolute) out_ << "|";
     const unsigned count = words(type, target_.wave64 ? 2 : 1);
@@ -343,7 +347,7 @@ class Disassembler {
   bool two_forms = short_format;
   for (const std::string_view name : kOneForm)
     if (first.instruction->name == name) two_forms = false;
-  const std::string_view dpp = long_word ? "_e64_dpp" : e == Encoding::vopc ? "" : "_dpp";
+  const std::string_view dpp = long_word || e == Encoding::vop3p ? "_e64_dpp" : e == Encoding::vopc ? "" : "_dpp";
   const std::string_view suffix = first.has_dpp ? dpp : !two_forms ? "" : long_word ? "_e64" : "_e32";
   detail::Disassembler(first, target, text).write(suffix);
   if (e == Encoding::vopd) {

@@ -130,6 +130,7 @@ inline constexpr PackedModifiers kTile{0, 0, 7, 7, false}, kNarrowTile{4, 0, 7, 
                                             const PackedModifiers& heeded) noexcept {
   Semantics s = own_function(run, sum, factor, factor, sum).with_modifiers(heeded);
   s.matrix = true;
+  s.lane_permuted = false;
   s.vector_sources = 3;
   return s;
 }

@@ -92,8 +92,9 @@ template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
       for (unsigned i = 0; i < kLanes; ++i) widened[s].lane[i] = (in[i] & keep) ^ flip;
       return static_cast<const u32*>(widened[s].lane);
     });
+    const u32 active = d.has_dpp ? w.exec(half) & dpp_writes(w, d, half) : w.exec(half);
     if constexpr (kResult == MixResult::whole) {
-      factors.multiply_add(w, d, half, w.exec(half));
+      factors.multiply_add(w, d, half, active);
     } else {
       Lanes out;
       w.group->kernels.fma(factors.one, factors.source[0], factors.source[1], factors.source[2], out.lane);
@@ -101,13 +102,15 @@ template <MixResult kResult> Flow mix(Wave& w, const Decoded& d) noexcept {
       for (u32& l : out.lane) l = to_f16(lane::float_of(l)).bits;
       Operand dst = d.dst;
       dst.flags = kResult == MixResult::high_half ? Operand::kHighHalf : 0;
-      write_halves(w, dst, half, out.lane, w.exec(half));
+      write_halves(w, dst, half, out.lane, active);
     }
   }
   return Flow::next;
 }
 [[nodiscard]] constexpr Semantics mix_of(Execute run) noexcept {
-  return own_function(run, Type::f32, Type::f32, Type::f32, Type::f32).with_modifiers({7, 7, 7, 7, true});
+  Semantics s = own_function(run, Type::f32, Type::f32, Type::f32, Type::f32).with_modifiers({7, 7, 7, 7, true});
+  s.dpp_of_registers = true;
+  return s;
 }
 
 namespace detail {
@@ -120,6 +123,7 @@ template <auto F, class R, class... A> struct PackedFunction {
   static constexpr Semantics semantics() noexcept {
     Semantics s = semantics_of<R, A...>(&run);
     s.packed = true;
+    s.lane_permuted = false;
     constexpr u8 kAll = (1u << sizeof...(A)) - 1;
     constexpr u8 kSigns = std::is_same_v<R, f16> ? kAll : 0;
     return s.with_modifiers({kAll, kAll, kSigns, kSigns, std::is_same_v<R, f16>});
@@ -136,7 +140,8 @@ template <auto F, class R, class... A> struct PackedFunction {
       const u16 high = apply(F(value<A>(d, raw[I][i], I, d.op_sel_hi, d.neg_hi)...), d);
       out.lane[i] = lane::joined(low, high);
     }
-    write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+    const u32 active = d.has_dpp ? w.exec(half) & dpp_writes(w, d, half) : w.exec(half);
+    write_lanes(w, d.dst, half, 0, out.lane, active);
   }
   template <class T> static T value(const Decoded&, u32 raw, std::size_t source, u8 select, u8 negate) noexcept {
     auto bits = static_cast<u16>((select >> source & 1) != 0 ? raw >> 16 : raw);
@@ -213,7 +218,8 @@ template <class T> Flow pair_dot(Wave& w, const Decoded& d) noexcept {
       }
       out.lane[i] = lane::bits(d.clamp ? modified(d, sum) : sum);
     }
-    write_lanes(w, d.dst, half, 0, out.lane, w.exec(half));
+    const u32 active = d.has_dpp ? w.exec(half) & dpp_writes(w, d, half) : w.exec(half);
+    write_lanes(w, d.dst, half, 0, out.lane, active);
   }
   return Flow::next;
 }
@@ -222,13 +228,12 @@ inline constexpr PackedModifiers kPairDot{3, 3, 7, 3, true}, kMixedDot{0, 0, 3, 
 /// `factor` is what an inline constant is of: of floats of 16 bits it stands in the lower half.
 [[nodiscard]] constexpr Semantics dot_of(Execute run, Type sum, const PackedModifiers& heeded,
                                          Type factor = Type::u32) noexcept {
-  return own_function(run, sum, factor, factor, sum).with_modifiers(heeded);
+  return own_function(run, sum, factor, factor, sum).with_modifiers(heeded).without_lane_permutation();
 }
 /// A dot product of pairs that is added to its destination.
 [[nodiscard]] constexpr Semantics added_dot(Execute run, Type factor) noexcept {
   Semantics s = own_function(run, Type::f32, factor, factor, Type::f32).with_accumulator();
   s.packed = true;
-  s.lane_permuted = false;
   return s;
 }
 

@@ -76,17 +76,18 @@ struct Semantics {
   std::array<Type, 3> src{};
   Access access{};
   u8 sources = 0;
-  bool scalar_dst = false;    ///< a vector instruction whose result goes to scalar registers
-  bool accumulates = false;   ///< the last source is the destination
-  bool packed = false;        ///< both halves of each register, chosen by op_sel and op_sel_hi
-  bool writes_exec = false;   ///< v_cmpx
-  u8 literal = 0xff;          ///< the source that is always a literal (fmamk, fmaak)
-  u8 vector_sources = 0;      ///< the sources that must be vector registers, as bits
-  u8 scalar_sources = 0;      ///< the sources that cannot be vector registers, as bits
-  u8 selects = 0;             ///< bits of op_sel that mean something beside the halves of 16-bit operands
-  bool lane_permuted = true;  ///< DPP may stand before it
-  bool null_dst = false;      ///< the destination's field names the null register
-  u16 immediate = 0xffff;     ///< the bits of a scalar instruction's immediate that mean something
+  bool scalar_dst = false;        ///< a vector instruction whose result goes to scalar registers
+  bool accumulates = false;       ///< the last source is the destination
+  bool packed = false;            ///< both halves of each register, chosen by op_sel and op_sel_hi
+  bool writes_exec = false;       ///< v_cmpx
+  u8 literal = 0xff;              ///< the source that is always a literal (fmamk, fmaak)
+  u8 vector_sources = 0;          ///< the sources that must be vector registers, as bits
+  u8 scalar_sources = 0;          ///< the sources that cannot be vector registers, as bits
+  u8 selects = 0;                 ///< bits of op_sel that mean something beside the halves of 16-bit operands
+  bool lane_permuted = true;      ///< DPP may stand before it
+  bool dpp_of_registers = false;  ///< a second source beside DPP is a vector register on GFX12 too
+  bool null_dst = false;          ///< the destination's field names the null register
+  u16 immediate = 0xffff;         ///< the bits of a scalar instruction's immediate that mean something
   PackedModifiers modifiers{};
   bool matrix = false;     ///< its factors take twice the registers on GFX11
   bool reads_vcc = false;  ///< without a field that names it
@@ -126,6 +127,11 @@ struct Semantics {
     s.null_dst = true;
     return s;
   }
+  [[nodiscard]] constexpr Semantics with_lane_permutation() const noexcept {
+    Semantics s = *this;
+    s.lane_permuted = true;
+    return s;
+  }
   [[nodiscard]] constexpr Semantics without_lane_permutation() const noexcept {
     Semantics s = *this;
     s.lane_permuted = false;
@@ -142,6 +148,11 @@ struct Semantics {
     return s;
   }
 };
+
+/// Whether an inline constant of a float is, as this source, the word that it is of f32: that of a packed integer.
+[[nodiscard]] constexpr bool takes_single_constants(const Semantics& s, Type source) noexcept {
+  return s.packed && (source == Type::u16 || source == Type::i16);
+}
 
 /// One instruction of the list: its name as LLVM spells it, its format, its opcode in each instruction set.
 struct Instruction {

@@ -200,7 +200,7 @@ inline constexpr auto kVectorInstructions = std::to_array<Instruction>({
     {"v_min_f16", Encoding::vop2, 0x3a, kAbsent,
      kByIeeeMode<([]<class Rule>(Rule, f16 x, f16 y) { return Rule::min(x, y); })>},
     {"v_ldexp_f16", Encoding::vop2, 0x3b, 0x3b, kCalledOf<([](f16 a, i16 b) { return lane::ldexp(a, b); })>},
-    {"v_pk_fmac_f16", Encoding::vop2, 0x3c, 0x3c, kPackedOf<lane::fma_f16>.with_accumulator()},
+    {"v_pk_fmac_f16", Encoding::vop2, 0x3c, 0x3c, kPackedOf<lane::fma_f16>.with_accumulator().with_lane_permutation()},
 });
 
 }  // namespace zrt::inline ZRT_ABI::pm4::emulator
