@@ -3,15 +3,15 @@
 // stand before it.
 #pragma once
 
-/// The products of a wave's rows, of which there are 32 where `full`, with one token, whose chain stays in a register, or
-/// with several, whose chains are in local memory between blocks.
-ZRT_INLINE void take_rows(const bool full, const bool alone, Matrix m, Activations a, local float* chains,
-                          Result result) {
-  const uint lane = lane_id();
+/// The products of a wave's rows with one token, whose chain stays in a register, or with several, whose chains are in
+/// local memory between blocks. Lanes without a row have the last one again: nothing more is read, and no load waits for a
+/// branch.
+ZRT_INLINE void take_rows(const bool alone, Matrix m, Activations a, local float* chains, Result result) {
+  const uint lane = lane_id(), row = least(lane, result.rows.count - 1);
   float chain = 0.0f;
 #pragma unroll 1
   for (uint b = 0; b < a.blocks; ++b) {
-    const Block block = load_block(full || lane < result.rows.count, m, b);
+    const Block block = load_block(m, row, b);
     if (alone) {
       chain = multiply(block, a, 0, b, chain);
       continue;
@@ -28,10 +28,8 @@ ZRT_INLINE void take_rows(const bool full, const bool alone, Matrix m, Activatio
 }
 
 ZRT_INLINE void product(Matrix m, Activations a, local float* chains, Result result) {
-  if (result.rows.count < GROUP_ROWS)
-    take_rows(false, false, m, a, chains, result);
-  else if (a.tokens == 1)
-    take_rows(true, true, m, a, chains, result);
+  if (a.tokens == 1)
+    take_rows(true, m, a, chains, result);
   else
-    take_rows(true, false, m, a, chains, result);
+    take_rows(false, m, a, chains, result);
 }

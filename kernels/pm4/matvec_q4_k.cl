@@ -14,16 +14,16 @@ typedef struct {
   uint4 halves[8], head;
 } Block;
 
-/// Block `b` of this lane's row, zeros where it `has` none.
-ZRT_INLINE Block load_block(const bool has, Matrix m, uint b) {
+/// Block `b` of a row.
+ZRT_INLINE Block load_block(Matrix m, uint row, uint b) {
   global const char *q = m.q + (ulong)b * (8 * PIECES), *head = m.head + (ulong)b * PIECES;
-  uint offset = lane_id() * 16;
+  uint offset = row * 16;
   // Made beside the loads, which add 32 bits by themselves.
   __asm("" : "+v"(offset) : "s"(b));
   Block block;
 #pragma unroll
-  for (uint i = 0; i < 8; ++i) block.halves[i] = has ? *(global const uint4*)(q + offset + i * PIECES) : (uint4)0;
-  block.head = has ? *(global const uint4*)(head + offset) : (uint4)0;
+  for (uint i = 0; i < 8; ++i) block.halves[i] = *(global const uint4*)(q + offset + i * PIECES);
+  block.head = *(global const uint4*)(head + offset);
   return block;
 }
 

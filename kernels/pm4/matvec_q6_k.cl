@@ -16,20 +16,20 @@ typedef struct {
   half d;
 } Block;
 
-/// Block `b` of this lane's row, zeros where it `has` none.
-ZRT_INLINE Block load_block(const bool has, Matrix m, uint b) {
+/// Block `b` of a row.
+ZRT_INLINE Block load_block(Matrix m, uint row, uint b) {
   global const char *low = m.low + (ulong)b * (8 * PIECES), *top = m.top + (ulong)b * (4 * PIECES);
   global const char *scales = m.scales + (ulong)b * PIECES, *d = m.d + (ulong)b * (GROUP_ROWS * 2);
-  uint offset = lane_id() * 16, d_offset = lane_id() * 2;
+  uint offset = row * 16, d_offset = row * 2;
   // Made beside the loads, which add 32 bits by themselves.
   __asm("" : "+v"(offset), "+v"(d_offset) : "s"(b));
   Block block;
 #pragma unroll
-  for (uint i = 0; i < 8; ++i) block.low[i] = has ? *(global const uint4*)(low + offset + i * PIECES) : (uint4)0;
+  for (uint i = 0; i < 8; ++i) block.low[i] = *(global const uint4*)(low + offset + i * PIECES);
 #pragma unroll
-  for (uint i = 0; i < 4; ++i) block.top[i] = has ? *(global const uint4*)(top + offset + i * PIECES) : (uint4)0;
-  block.scales = has ? *(global const uint4*)(scales + offset) : (uint4)0;
-  block.d = has ? *(global const half*)(d + d_offset) : 0.0h;
+  for (uint i = 0; i < 4; ++i) block.top[i] = *(global const uint4*)(top + offset + i * PIECES);
+  block.scales = *(global const uint4*)(scales + offset);
+  block.d = *(global const half*)(d + d_offset);
   return block;
 }
 

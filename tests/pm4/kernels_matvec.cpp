@@ -110,6 +110,33 @@ TEST_P(MatvecKernels, EachWeightByteIsReadOnce) {
     }
 }
 
+/// A last workgroup takes as many instructions as a whole one: docs/kernel-abi.md says from which rows on the bound holds.
+TEST_P(MatvecKernels, FewRowsKeepTheBoundToo) {
+  std::mt19937 random(8);
+  struct Case {
+    DType dtype;
+    std::uint32_t cols;
+    std::vector<std::uint32_t> rows;  ///< of one workgroup, of two, ...: the fewest
+  };
+  const Case cases[] = {
+      {DType::f32, 256, {23, 45, 67, 97}},      {DType::f32, 768, {20, 39, 65}},  {DType::f32, 2048, {18, 36, 65}},
+      {DType::f16, 256, {25, 49, 73, 98, 129}}, {DType::f16, 768, {22, 43, 65}},  {DType::f16, 2048, {21, 41, 65}},
+      {DType::q8_0, 256, {13, 33, 65}},         {DType::q8_0, 768, {10, 33, 65}}, {DType::q8_0, 2048, {9, 33, 65}},
+      {DType::q4_0, 256, {17, 33, 65}},         {DType::q4_0, 768, {14, 33, 65}}, {DType::q4_0, 2048, {13, 33, 65}},
+      {DType::q4_k, 256, {16, 33, 65}},         {DType::q4_k, 768, {13, 33, 65}}, {DType::q4_k, 2048, {13, 33, 65}},
+      {DType::q6_k, 256, {24, 47, 70, 97}},     {DType::q6_k, 768, {21, 42, 65}}, {DType::q6_k, 2048, {20, 40, 65}},
+  };
+  EXPECT_EQ(std::size(cases), 3 * pm4::kUploads.size());
+  for (const Case& c : cases)
+    for (const std::uint32_t rows : c.rows) {
+      SCOPED_TRACE(testing::Message() << name(c.dtype) << " " << rows << " x " << c.cols);
+      const KernelMatrix w(random, c.dtype, rows, c.cols);
+      std::vector<float> y(rows);
+      const KernelMachine::Counters counters = run(GetParam(), w, reals(random, c.cols), {}, y);
+      EXPECT_LE(static_cast<double>(counters.wave_instructions) / (rows * c.cols), 0.08);
+    }
+}
+
 TEST_P(MatvecKernels, ALastWorkgroupReadsNoMoreThanItsRows) {
   std::mt19937 random(7);
   for (const pm4::UploadFunctions& type : pm4::kUploads)
