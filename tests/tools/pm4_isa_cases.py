@@ -775,6 +775,11 @@ CASES.append(("v_mov_b32_dpp", "v10, v2 row_shr:2 row_mask:0xf bank_mask:0xf bou
               {"v10": [V[2][i - 2] if i % 16 > 1 else 0 for i in range(LANES)]}))
 CASES.append(("v_add_nc_u32_dpp", "v10, v2, v4 row_xmask:1 row_mask:0x1 bank_mask:0x5", "int", 0,
               {"v10": [V[2][i ^ 1] + V[4][i] & M32 if i < 16 and i // 4 % 2 == 0 else 0x11111111 for i in range(LANES)]}))
+# A comparison: lanes that DPP leaves out have no bit.
+CASES.append(("v_cmp_le_u32_dpp", "vcc_lo, v2, v4 row_xmask:1 row_mask:0x1 bank_mask:0x5", "int", 0,
+              {"s106": sum(1 << i for i in range(LANES) if i < 16 and i // 4 % 2 == 0 and V[2][i ^ 1] <= V[4][i])}))
+CASES.append(("v_cmp_ne_u32_dpp", "vcc_lo, v2, v4 row_shl:2 row_mask:0xf bank_mask:0xf", "int", 0,
+              {"s106": sum(1 << i for i in range(LANES) if i % 16 < 14 and V[2][i + 2] != V[4][i])}))
 CASES.append(("v_mov_b32_dpp", "v10, v2 dpp8:[7,6,5,4,3,2,1,0]", "int", 0, {"v10": [V[2][i ^ 7] for i in range(LANES)]}))
 # modifiers and constants
 F = INPUTS["f32"][0]
@@ -1016,6 +1021,13 @@ for r in range(34, 50):
 INPUTS["halves"] = (HALF_V, dict(INPUTS["int"][1]))
 
 
+def repeated(name):
+    """The input set whose registers of A and B have every row in both halves of the wave, as GFX11 wants it."""
+    regs, scalars = INPUTS[name]
+    INPUTS[f"{name}_repeated"] = ({r: x[:16] * 2 if 2 <= r < 34 else x for r, x in regs.items()}, scalars)
+    return f"{name}_repeated"
+
+
 def element(regs, first, lane, k, bits):
     at = k * bits
     return regs[first + at // 32][lane] >> at % 32 & (1 << bits) - 1
@@ -1023,6 +1035,7 @@ def element(regs, first, lane, k, bits):
 
 def tile(isa, name, inputs, bits, depth, decode_a, decode_b, decode_c, encode, suffix=""):
     """Integers and small halves: every order of the sums gives the same bits."""
+    inputs = repeated(inputs) if isa == "gfx11" else inputs
     regs = INPUTS[inputs][0]
     a0, b0, c0, d0 = 2, 18, 34, 50
     per = depth // 2 if isa == "gfx12" else depth
@@ -1032,9 +1045,6 @@ def tile(isa, name, inputs, bits, depth, decode_a, decode_b, decode_c, encode, s
 
     def place(row, column):
         return (row % 8, column + 16 * (row // 8)) if isa == "gfx12" else (row // 2, column + 16 * (row % 2))
-    if isa == "gfx11":
-        # The upper lanes repeat the lower ones.
-        pass
     out = {f"v{d0 + k}": [0] * LANES for k in range(8)}
     for row in range(16):
         for column in range(16):

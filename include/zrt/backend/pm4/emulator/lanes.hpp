@@ -262,13 +262,14 @@ template <class F, class R, class... A> struct LanePass {
   ZRT_ALWAYS_INLINE static void pass(Wave& w, const Decoded& d, unsigned half, F f,
                                      std::index_sequence<I...>) noexcept {
     u32 active = w.exec(half);
+    // A lane that DPP leaves out is as one that is not active: no result is written, and its bit of a mask is 0.
+    if (d.has_dpp) active &= dpp_writes(w, d, half);
     if constexpr (std::is_same_v<R, bool>) {
       alignas(64) u8 bits[kLanes];
       compare(bits, f, Argument<A>(w, d, I, half)...);
       const u32 mask = pack_mask(bits) & active;
       w.write_sgpr(d.dst.index == sgpr::kNull ? d.dst.index : d.dst.index + half, mask);
     } else {
-      if (d.has_dpp) active &= dpp_writes(w, d, half);
       using Value = typename ResultOf<R>::Value;
       Lanes out[sizeof(Value) == 8 ? 2 : 1];
       if constexpr (ResultOf<R>::with_mask) {

@@ -10,18 +10,35 @@ namespace zrt::inline ZRT_ABI::pm4::emulator {
 /// Elements of the factors.
 enum class Element : u8 { half, brain, iu8, iu4 };
 
+template <Element kElement>
+inline constexpr unsigned kElementBits = kElement == Element::iu8   ? 8
+                                         : kElement == Element::iu4 ? 4
+                                                                    : 16;
+
 /// One element of a factor: the tile's row of A or column of B, and its place along the contraction.
 ///
 /// GFX12: lane l holds row l % 16, and of the depth the part l / 16. GFX11: a lane holds its row's whole depth; the
 /// upper lanes repeat the lower ones.
 template <Element kElement>
 [[nodiscard]] inline u32 factor_bits(const Wave& w, unsigned first, unsigned row, unsigned k, unsigned depth) noexcept {
-  constexpr unsigned kBits = kElement == Element::iu8 ? 8 : kElement == Element::iu4 ? 4 : 16;
+  constexpr unsigned kBits = kElementBits<kElement>;
   const unsigned parts = w.group->isa == Isa::gfx12 ? w.lanes() / 16 : 1;
   const unsigned per_lane = depth / parts;
   const unsigned lane = row + k / per_lane * 16;
   const unsigned bit = k % per_lane * kBits;
   return w.vgpr(lane / kLanes, first + bit / 32)[lane % kLanes] >> bit % 32 & ((u32{1} << kBits) - 1);
+}
+
+/// The first lane above 15 in which a factor of `words` registers is not what the lane 16 below has, or 0: GFX11 wants
+/// every row in all groups of 16 lanes (ISA reference of RDNA3, 7.9).
+[[nodiscard]] inline unsigned unrepeated_lane(const Wave& w, unsigned first, unsigned words) noexcept {
+  for (unsigned lane = 16; lane < w.lanes(); ++lane) {
+    const unsigned below = lane - 16;
+    for (unsigned word = 0; word < words; ++word)
+      if (w.vgpr(lane / kLanes, first + word)[lane % kLanes] != w.vgpr(below / kLanes, first + word)[below % kLanes])
+        return lane;
+  }
+  return 0;
 }
 
 /// Where an element of C and D is: register and lane.
@@ -41,6 +58,13 @@ template <Element kElement, class Sum, unsigned kDepth> Flow matrix_multiply(Wav
   const Isa isa = w.group->isa;
   if (isa == Isa::gfx12 && w.halves == 2)
     return fault(w, d, Errc::unimplemented, "matrix instructions of a wave64 are modelled on GFX11 alone");
+  if (isa == Isa::gfx11) {
+    for (unsigned source = 0; source < 2; ++source)
+      if (const unsigned lane = unrepeated_lane(w, d.src[source].index, kDepth * kElementBits<kElement> / 32);
+          lane != 0)
+        return fault(w, d, Errc::spec_violation, "lane ", lane, " of source ", source, " differs from lane ", lane - 16,
+                     ": the card wants every row in all groups of 16 lanes");
+  }
   constexpr bool kInteger = std::is_same_v<Sum, i32>;
   constexpr bool kNarrow = sizeof(Sum) == 2;
   const bool sign_a = (d.neg_lo & 1) != 0, sign_b = (d.neg_lo & 2) != 0;
