@@ -103,7 +103,6 @@ template <OneWord kOne>
                                                        u32 top_b, u32* d) noexcept {
   typedef u16 Halves __attribute__((vector_size(32)));
   typedef short Signed __attribute__((vector_size(32)));
-  typedef int Words __attribute__((vector_size(32)));
   typedef u32 Block __attribute__((vector_size(32)));
   const auto wide_a = static_cast<u16>(top_a), wide_b = static_cast<u16>(top_b);
   const Block word = Block{} + b[0];
@@ -111,7 +110,7 @@ template <OneWord kOne>
   Halves even_y = ((same & 0xff) ^ wide_b) - wide_b, odd_y = ((same >> 8) ^ wide_b) - wide_b;
   for (unsigned i = 0; i < kLanes; i += 8) {
     Halves x, y;
-    Words addend;
+    Block addend;
     __builtin_memcpy(&x, a + i, sizeof x);
     __builtin_memcpy(&addend, c + i, sizeof addend);
     if (!one) {
@@ -120,9 +119,10 @@ template <OneWord kOne>
       odd_y = ((y >> 8) ^ wide_b) - wide_b;
     }
     const Halves even_x = ((x & 0xff) ^ wide_a) - wide_a, odd_x = ((x >> 8) ^ wide_a) - wide_a;
-    const Words sum = addend +
-                      __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(even_x), reinterpret_cast<Signed>(even_y)) +
-                      __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(odd_x), reinterpret_cast<Signed>(odd_y));
+    const auto even = __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(even_x), reinterpret_cast<Signed>(even_y));
+    const auto odd = __builtin_ia32_pmaddwd256(reinterpret_cast<Signed>(odd_x), reinterpret_cast<Signed>(odd_y));
+    // The sum may wrap, which signed words must not.
+    const Block sum = addend + reinterpret_cast<Block>(even) + reinterpret_cast<Block>(odd);
     __builtin_memcpy(d + i, &sum, sizeof sum);
   }
 }
