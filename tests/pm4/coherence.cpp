@@ -195,6 +195,32 @@ TEST(Coherence, EachPacketThatIsLeftOutIsNamed) {
   leave_each_out<Gfx1100>();
 }
 
+/// The caches that no ACQUIRE_MEM of the stream empties, and what is then found.
+template <class Target> std::string without_caches(std::uint32_t bits) {
+  Machine<Target> m;
+  Words stream = join(m.barrier(), m.dispatch(0), m.dispatch(1), m.fence());
+  PacketReader reader(std::span<const std::uint32_t>(stream), kTargetFacts<Target>.generation);
+  while (!reader.done()) {
+    const auto packet = reader.next();
+    if (!packet) return "no packet";
+    if (packet->kind == &kAcquireMem) stream[packet->offset + 7] &= ~bits;
+  }
+  return m.run(stream);
+}
+
+TEST(Coherence, EachCacheThatIsNotEmptiedIsNamed) {
+  constexpr std::uint32_t gli = 3, glk = 1u << 7, glv = 1u << 8, gl1 = 1u << 9, gl2 = 1u << 14;
+  for (const std::uint32_t bits : {gli, gl2})
+    for (const std::string& found : {without_caches<Gfx1201>(bits), without_caches<Gfx1100>(bits)})
+      EXPECT_TRUE(holds(found, "dispatch 1 executes 0x100")) << found;
+  for (const std::string& found : {without_caches<Gfx1201>(glk), without_caches<Gfx1100>(glk)})
+    EXPECT_TRUE(holds(found, "which the host wrote: ACQUIRE_MEM with GLK_INV")) << found;
+  for (const std::string& found :
+       {without_caches<Gfx1201>(glv), without_caches<Gfx1100>(glv), without_caches<Gfx1100>(gl1)})
+    EXPECT_TRUE(holds(found, "ACQUIRE_MEM with GLV_INV")) << found;
+  EXPECT_EQ(without_caches<Gfx1201>(gl1), "") << "GFX12 has no such cache";
+}
+
 TEST(Coherence, AnAcquireCountsBehindTheFlushAlone) {
   Machine<Gfx1201> m;
   const Words second = m.dispatch(1);

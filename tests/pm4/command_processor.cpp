@@ -154,6 +154,32 @@ TEST(CommandProcessor, WritesCopiesAndWaits) {
   EXPECT_NE(page.run(WriteWaitRegister{1, 2}), "");
 }
 
+TEST(CommandProcessor, RefusesFieldsWhoseEffectIsNotModelled) {
+  Page page;
+  const auto run = [&](const auto& packet, std::size_t dword, std::uint32_t bits) {
+    const auto stream = stream_of<Gfx1201>(packet);
+    Words words(stream.words.begin(), stream.words.begin() + static_cast<std::ptrdiff_t>(stream.size));
+    words[dword] ^= bits;
+    CommandProcessor queue(page.space, kTargetFacts<Gfx1201>);
+    const auto ran = queue.run(words, kInterpret);
+    return ran ? std::string() : std::string(ran.error().text());
+  };
+  const auto refused = [](std::string_view packet, std::string_view field) {
+    return std::string(packet) + " has " + std::string(field) + " set, which is not modelled";
+  };
+  const AcquireMem acquire{};
+  EXPECT_EQ(run(acquire, 7, 0), "");
+  EXPECT_EQ(run(acquire, 7, 1u << 2), refused("ACQUIRE_MEM", "GL1_RANGE"));
+  EXPECT_EQ(run(acquire, 7, 1u << 10), refused("ACQUIRE_MEM", "GL2_US"));
+  EXPECT_EQ(run(acquire, 7, 1u << 11), refused("ACQUIRE_MEM", "GL2_RANGE"));
+  EXPECT_EQ(run(acquire, 7, 1u << 13), refused("ACQUIRE_MEM", "GL2_DISCARD"));
+  EXPECT_EQ(run(acquire, 7, 1u << 18), refused("ACQUIRE_MEM", "RANGE_IS_PA"));
+  EXPECT_EQ(run(acquire, 7, 3u), "ACQUIRE_MEM with a range of the instruction cache is not modelled");
+  const ReleaseMem release{.address = 0x10040, .value = 9};
+  EXPECT_EQ(run(release, 1, 0), "");
+  EXPECT_EQ(run(release, 1, 1u << 19), refused("RELEASE_MEM", "GL2_DISCARD"));
+}
+
 TEST(CommandProcessor, NeedsEveryRegisterOfADispatch) {
   Page page;
   Words words(64);

@@ -199,6 +199,27 @@ TEST(IsaInstructions, BothHalvesOfAWave64HaveTheResult) {
   EXPECT_GT(checked, 400u);
 }
 
+/// The lower lanes are not active: the upper ones, which read them, have 0, as have those that nobody sends to.
+TEST(IsaInstructions, PermutesTakeNothingFromInactiveLanes) {
+  for (const std::uint32_t opcode : {0xdac80000u, 0xdacc0000u}) {  // ds_permute_b32, ds_bpermute_b32
+    Snippet s;
+    s.words = {opcode, 0x0a000204};  // v10, v4, v2
+    s.vgprs.resize(std::size_t{kSnippetVgprs} * kLanes);
+    s.sgprs.resize(128);
+    s.sgprs[126] = 0xffff0000u;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      s.vgprs[4 * kLanes + i] = 4 * (i ^ 16);
+      s.vgprs[2 * kLanes + i] = 100 + i;
+      s.vgprs[10 * kLanes + i] = 7;
+    }
+    AddressSpace space;
+    const auto ran = zrt::test::run_snippet(s, space);
+    ASSERT_TRUE(ran.has_value()) << ran.error().text();
+    for (unsigned i = 0; i < kLanes; ++i)
+      EXPECT_EQ(s.vgprs[10 * kLanes + i], i < 16 ? 7 : 0) << s.name << ", lane " << i;
+  }
+}
+
 /// Lane `i` of a wave64 addresses the lane of the same number in the other half: GFX11 stays within a half, GFX12 does not.
 TEST(IsaInstructions, PermutesOfAWave64StayWithinAHalfOnGfx11Alone) {
   for (const Isa isa : {Isa::gfx11, Isa::gfx12})

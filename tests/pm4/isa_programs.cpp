@@ -167,6 +167,9 @@ constexpr Fault kFaults[] = {
     {"into_an_instruction", Errc::spec_violation, "middle of an instruction"},
     {"float_mode", Errc::unimplemented, "rounding to nearest"},
 };
+constexpr Fault kFaults11[] = {
+    {"lds_beside_scalar", Errc::spec_violation, "v_add_nc_u32: touches a register"},
+};
 constexpr Fault kFaults12[] = {
     {"wait_without_signal", Errc::spec_violation, "has not signaled"},
     {"signal_twice", Errc::spec_violation, "before it has waited"},
@@ -175,7 +178,10 @@ constexpr Fault kFaults12[] = {
 
 TEST_P(IsaPrograms, FaultsAreNamed) {
   std::vector<Fault> faults(std::begin(kFaults), std::end(kFaults));
-  if (GetParam() == std::string("gfx12")) faults.insert(faults.end(), std::begin(kFaults12), std::end(kFaults12));
+  if (GetParam() == std::string("gfx12"))
+    faults.insert(faults.end(), std::begin(kFaults12), std::end(kFaults12));
+  else
+    faults.insert(faults.end(), std::begin(kFaults11), std::end(kFaults11));
   for (const Fault& f : faults) {
     SCOPED_TRACE(f.program);
     Machine m(f.program, GetParam());

@@ -216,6 +216,17 @@ PROGRAMS = {
         s_round_mode 0x3
         s_endpgm""",
 }
+GFX11 = {
+    # One counter for both, and scalar loads end in any order: nothing is known before it is zero.
+    "lds_beside_scalar": """
+        v_lshlrev_b32 v1, 2, v0
+        ds_load_b32 v2, v1
+        ds_load_b32 v3, v1 offset:4
+        s_load_b32 s4, s[0:1], 0x0
+        s_waitcnt lgkmcnt(1)
+        v_add_nc_u32 v4, v2, v1
+        s_endpgm""",
+}
 GFX12 = {
     "wait_without_signal": "s_barrier_wait -1\ns_endpgm",
     "signal_twice": "s_barrier_signal -1\ns_barrier_signal -1\ns_endpgm",
@@ -233,9 +244,7 @@ GFX12 = {
 WORDS["gfx11"]["wait_one"] = "s_waitcnt lgkmcnt(1)"
 WORDS["gfx12"]["wait_one"] = "s_wait_dscnt 0x1"
 for isa, words in WORDS.items():
-    programs = dict(PROGRAMS)
-    if isa == "gfx12":
-        programs.update(GFX12)
+    programs = PROGRAMS | {"gfx11": GFX11, "gfx12": GFX12}[isa]
     for name, source in programs.items():
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)

@@ -5,6 +5,7 @@
 #include <zrt/backend/pm4/dispatch.hpp>
 #include <zrt/backend/pm4/emulator/coherence.hpp>
 #include <zrt/backend/pm4/emulator/compute_state.hpp>
+#include <zrt/backend/pm4/emulator/unmodelled_fields.hpp>
 #include <zrt/core/vector.hpp>
 
 #include <array>
@@ -224,6 +225,10 @@ class CommandProcessor {
   Result<void> acquire(const PacketView& packet) noexcept {
     if (packet.get("COHER_BASE") != 0 || (packet.get("COHER_SIZE") & 0xffffffffu) != 0xffffffffu)
       return fail(Errc::unimplemented, "ACQUIRE_MEM of some of memory is not modelled");
+    if (auto r = refuse_fields(packet, {"GL1_RANGE", "GL2_US", "GL2_RANGE", "GL2_DISCARD", "RANGE_IS_PA"}); !r)
+      return r;
+    if (packet.get("GLI_INV") > 1)
+      return fail(Errc::unimplemented, "ACQUIRE_MEM with a range of the instruction cache is not modelled");
     const auto empties = [&](std::string_view name) { return packet.get(name) != 0; };
     const bool vector = empties("GLV_INV") && (generation_ != Generation::gfx11 || empties("GL1_INV"));
     coherence_.acquire({{vector, empties("GLK_INV"), empties("GLI_INV")}, empties("GL2_INV")});
@@ -232,6 +237,7 @@ class CommandProcessor {
 
   Result<void> release(const PacketView& packet) noexcept {
     if (std::exchange(loses_fence_, false)) return {};
+    if (auto r = refuse_fields(packet, {"GL2_US", "GL2_RANGE", "GL2_DISCARD"}); !r) return r;
     ++counters_.fences;
     if (packet.get("INT_SEL") != 0) ++counters_.interrupts;
     if (auto r = coherence_.release(packet.get("GL2_WB") != 0); !r) return r;

@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/decode.hpp>
 #include <zrt/backend/pm4/emulator/dispatch.hpp>
+#include <zrt/backend/pm4/emulator/unmodelled_fields.hpp>
 #include <zrt/backend/pm4/preamble.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::emulator {
@@ -31,10 +32,10 @@ class ComputeState {
   /// workgroups; Errc::spec_violation for less scratch memory than TMPRING_SIZE parts.
   [[nodiscard]] Result<Dispatch> dispatch(const PacketView& packet, const std::array<std::uint32_t, 3>& groups,
                                           const AddressSpace& memory) const noexcept {
-    for (const std::string_view unsupported : {"PARTIAL_TG_EN", "USE_THREAD_DIMENSIONS", "ORDERED_APPEND_ENBL",
-                                               "TUNNEL_ENABLE", "RESTORE", "INTERLEAVE_2D_EN"})
-      if (packet.get(unsupported) != 0)
-        return fail(Errc::unimplemented, packet.kind->name, " has ", unsupported, " set, which is not modelled");
+    if (auto r = refuse_fields(packet, {"PARTIAL_TG_EN", "USE_THREAD_DIMENSIONS", "ORDERED_APPEND_ENBL",
+                                        "TUNNEL_ENABLE", "RESTORE", "INTERLEAVE_2D_EN"});
+        !r)
+      return pass(r);
     constexpr std::array needed{register_offset("COMPUTE_NUM_THREAD_X"), register_offset("COMPUTE_NUM_THREAD_Y"),
                                 register_offset("COMPUTE_NUM_THREAD_Z"), register_offset("COMPUTE_PGM_LO"),
                                 register_offset("COMPUTE_PGM_HI"),       register_offset("COMPUTE_PGM_RSRC1"),
