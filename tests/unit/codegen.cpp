@@ -453,6 +453,16 @@ TEST(Codegen, KernelsOfOnnxGiveWhatTheRunnerGives) {
   EXPECT_EQ(programs.failed, 7);
 }
 
+TEST(Codegen, KernelsOfOnnxTakeNoOtherAttributesThanTheyHave) {
+  const auto sin = ptir::parse(call_of("sin", "foo = 1", {"f32[2]"}, "f32[2]"));
+  ASSERT_TRUE(sin) << sin.error().text();
+  const std::vector<HostValue> inputs{value_of<float>(DType::f32, {2}, {1, 2})};
+  const auto refused = CCode().add("f", *sin, inputs);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::invalid_params);
+  EXPECT_EQ(refused.error().text(), "zrt.onnx.sin.v1 has no attribute foo");
+}
+
 TEST(Codegen, RefusesWhatItCannotSay) {
   const auto custom = ptir::parse(R"(spec_version = ptir.v0.4
 region @0 main(%0 x: f32[2]) {

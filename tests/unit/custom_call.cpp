@@ -3,6 +3,7 @@
 #include <zrt/backend/cpu.hpp>
 #include <zrt/backend/reference.hpp>
 #include <zrt/exec/program_runner.hpp>
+#include <zrt/ir/onnx/targets.hpp>
 #include <zrt/ir/ptir/builder.hpp>
 #include <zrt/ir/ptir/text.hpp>
 
@@ -46,7 +47,15 @@ struct Nothing {
   static void run(const HostCall<ops::CustomCall>&, const ExecutionContext&, const Worker&) noexcept {}
 };
 
-using Targets = boost::mp11::mp_list<Nothing, Affine>;
+/// Says which attributes it takes.
+struct Listed {
+  static constexpr std::string_view target = "test.listed.v1";
+  static constexpr auto attributes = std::to_array<ops::CustomAttributeField>(
+      {{"scale", ops::CustomKind::real}, {"axes", ops::CustomKind::integers, true}});
+  static void run(const HostCall<ops::CustomCall>&, const ExecutionContext&, const Worker&) noexcept {}
+};
+
+using Targets = boost::mp11::mp_append<boost::mp11::mp_list<Nothing, Affine, Listed>, ir::onnx::Targets>;
 // Tables of this one op: the rest of the catalog need not be compiled.
 using Only = boost::mp11::mp_list<ops::CustomCall>;
 using Reference = BasicReferenceBackend<Only, Targets>;
@@ -156,6 +165,36 @@ TYPED_TEST(CustomCall, ATargetRefusesWhatItDoesNotTake) {
   ASSERT_FALSE(runner);
   EXPECT_EQ(runner.error().code(), Errc::invalid_params);
   EXPECT_NE(runner.error().text().find("scale"), std::string_view::npos);
+}
+
+TYPED_TEST(CustomCall, ATargetThatListsItsAttributesTakesNoOthers) {
+  const auto found = [](const std::string& target, const std::string& attributes, const std::string& y = "f32[2]") {
+    const auto program =
+        ptir::parse("spec_version = ptir.v0.4\nregion @0 main(%0: f32[2]) {\n  %1 = custom_call(%0) {target = \"" +
+                    target + "\", attrs = {" + attributes + "}}: " + y + "\n  return %1: " + y + "\n}");
+    EXPECT_TRUE(program) << program.error().text();
+    const ptir::Shape shapes[]{{2}};
+    const auto runner = ProgramRunner<TypeParam, Only>::make(*program, shapes);
+    if (runner) return std::string("taken");
+    EXPECT_EQ(runner.error().code(), Errc::invalid_params);
+    return std::string(runner.error().text());
+  };
+  EXPECT_EQ(found("test.listed.v1", "scale = 1.0"), "taken");
+  EXPECT_EQ(found("test.listed.v1", "axes = [1], scale = 1.0"), "taken");
+  EXPECT_EQ(found("test.listed.v1", "scale = 1.0, scales = 1.0"), "test.listed.v1 has no attribute scales");
+  EXPECT_EQ(found("test.listed.v1", "scale = 1"), "test.listed.v1: attribute scale is an integer, expected a real");
+  EXPECT_EQ(found("test.listed.v1", "axes = 1, scale = 1.0"),
+            "test.listed.v1: attribute axes is an integer, expected a list of integers");
+  EXPECT_EQ(found("test.listed.v1", "axes = [1]"), "test.listed.v1 needs the attribute scale, a real");
+  EXPECT_EQ(found("test.nothing.v2", "foo = 1"), "taken") << "it lists none, and has no check";
+  EXPECT_EQ(found("zrt.onnx.sin.v1", ""), "taken");
+  EXPECT_EQ(found("zrt.onnx.sin.v1", "foo = 1"), "zrt.onnx.sin.v1 has no attribute foo");
+  const std::string flags = "nan = true, negative = true, positive = true";
+  EXPECT_EQ(found("zrt.onnx.classify.v1", flags, "i1[2]"), "taken");
+  EXPECT_EQ(found("zrt.onnx.classify.v1", "foo = true, " + flags, "i1[2]"),
+            "zrt.onnx.classify.v1 has no attribute foo");
+  EXPECT_EQ(found("zrt.onnx.classify.v1", "nan = true, negative = true", "i1[2]"),
+            "zrt.onnx.classify.v1 needs the attribute positive, a boolean");
 }
 
 TEST(CustomCallLimits, ResultsAndNamesThatDoNotFitAreRefused) {

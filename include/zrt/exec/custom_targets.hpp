@@ -2,7 +2,7 @@
 // zrt/exec/custom_targets.hpp: the targets of custom calls that a host gives to a backend.
 #pragma once
 
-#include <zrt/ops/custom_call.hpp>
+#include <zrt/ops/custom_signature.hpp>
 
 #include <array>
 #include <concepts>
@@ -18,8 +18,11 @@ concept RunsCustomCalls =
     };
 
 /// A kernel behind the name of a custom call: `target`, a name like acme.scale.v1, and `run`, which every
-/// worker of a step calls and which splits its outputs among them. May have, both noexcept:
+/// worker of a step calls and which splits its outputs among them. May have, the functions noexcept:
 ///
+/// - `attributes`, an array of ops::CustomAttributeField: the attributes that it takes. A call with another one, one of
+///   another kind, or without one that is needed is refused when the plan is bound. A target without this list
+///   takes any, and its `check` judges them;
 /// - `check(const HostCall<ops::CustomCall>&) -> Result<void>`: whether operands, results and attributes are
 ///   what it takes; asked when the plan is bound;
 /// - `scratch(const TypeCall<ops::CustomCall>&, const Extents&) -> CheckedSize`: bytes of its workspace.
@@ -38,12 +41,6 @@ struct CustomTargetRow {
 
 namespace detail {
 
-template <class T> Result<void> check_custom([[maybe_unused]] const HostCall<ops::CustomCall>& call) noexcept {
-  if constexpr (requires { T::check(call); })
-    return T::check(call);
-  else
-    return {};
-}
 template <class T>
 CheckedSize custom_scratch([[maybe_unused]] const TypeCall<ops::CustomCall>& call,
                            [[maybe_unused]] const Extents& bounds) noexcept {
@@ -70,7 +67,7 @@ template <class... T> struct CustomTargets<boost::mp11::mp_list<T...>> {
   static_assert(detail::targets_differ<T...>(), "zrt: two custom targets of a backend have one name");
 
   static constexpr std::array<CustomTargetRow, sizeof...(T)> kRows{
-      CustomTargetRow{T::target, &T::run, &detail::check_custom<T>, &detail::custom_scratch<T>}...};
+      CustomTargetRow{T::target, &T::run, &ops::check_custom_call<T>, &detail::custom_scratch<T>}...};
 
   [[nodiscard]] static const CustomTargetRow* find(const ops::CustomCallParams& params) noexcept {
     std::array<char, ops::CustomCallParams::kMaxTarget> storage{};
@@ -97,14 +94,11 @@ template <class... T> struct CustomTargets<boost::mp11::mp_list<T...>> {
 
   /// The target of a call that it takes.
   ///
-  /// Errors: Errc::unimplemented naming the target and the backend, Errc::invalid_params for bytes that are
-  /// no attributes, and the target's own.
+  /// Errors: Errc::unimplemented naming the target and the backend, and those of ops::check_custom_call.
   [[nodiscard]] static Result<const CustomTargetRow*> bind(const HostCall<ops::CustomCall>& call,
                                                            std::string_view backend) noexcept {
     if (auto r = check(call.params, backend); !r) return pass(r);
     const CustomTargetRow* row = find(call.params);
-    if (!ops::CustomCall::attributes(call).well_formed())
-      return fail(Errc::invalid_params, row->name, ": the attributes of the call are not well-formed");
     if (auto r = row->check(call); !r) return pass(r);
     return row;
   }

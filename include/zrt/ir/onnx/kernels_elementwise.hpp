@@ -7,7 +7,7 @@
 #include <zrt/core/cast.hpp>
 #include <zrt/core/map_elements.hpp>
 #include <zrt/ir/onnx/scalar_math.hpp>
-#include <zrt/ops/custom_call.hpp>
+#include <zrt/ops/custom_signature.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
@@ -45,6 +45,7 @@ struct ElementShare {
 /// y = F::apply(x) for floats x and y of one type.
 template <class F> struct FloatUnary {
   static constexpr std::string_view target = F::target;
+  static constexpr auto attributes = ops::kNoCustomAttributes;
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
     if (!is_float(c.in[0].type.dtype) || !(c.out[0].type == c.in[0].type))
@@ -67,6 +68,7 @@ template <class F> struct FloatUnary {
 /// y = F::apply(a, b) in the domain of a and b, which are of one type, as y is.
 template <class F> struct SameBinary {
   static constexpr std::string_view target = F::target;
+  static constexpr auto attributes = ops::kNoCustomAttributes;
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 2, 1); !r) return r;
     if (!(c.in[1].type == c.in[0].type) || !(c.out[0].type == c.in[0].type))
@@ -208,6 +210,7 @@ struct ShiftRight {
 /// x to the power of y: x and the result of one type, y of any; whole numbers by repeated squares.
 struct Pow {
   static constexpr std::string_view target = "zrt.onnx.pow.v1";
+  static constexpr auto attributes = ops::kNoCustomAttributes;
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 2, 1); !r) return r;
     if (!(c.in[1].type.shape == c.in[0].type.shape) || !(c.out[0].type == c.in[0].type))
@@ -244,22 +247,21 @@ struct Pow {
 /// Whether x is NaN (attribute infinite false), or infinite with a sign that `positive` and `negative` admit.
 struct Classify {
   static constexpr std::string_view target = "zrt.onnx.classify.v1";
+  static constexpr auto attributes = std::to_array<ops::CustomAttributeField>({{"nan", ops::CustomKind::boolean},
+                                                                               {"positive", ops::CustomKind::boolean},
+                                                                               {"negative", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
-    const auto attributes = ops::CustomCall::attributes(c);
-    for (const std::string_view key : {"nan", "positive", "negative"})
-      if (const auto a = attributes.find(key); !a || a->kind() != ops::CustomKind::boolean)
-        return bad_call(target, "nan, positive and negative must be booleans");
     if (!is_float(c.in[0].type.dtype) || c.out[0].type.dtype != DType::i1 ||
         !(c.out[0].type.shape == c.in[0].type.shape))
       return bad_call(target, "x must be floats and y i1 of the same shape");
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto attributes = ops::CustomCall::attributes(c);
-    const bool nan = attributes.find("nan")->boolean();
-    const bool positive = attributes.find("positive")->boolean();
-    const bool negative = attributes.find("negative")->boolean();
+    const auto given = ops::CustomCall::attributes(c);
+    const bool nan = given.find("nan")->boolean();
+    const bool positive = given.find("positive")->boolean();
+    const bool negative = given.find("negative")->boolean();
     const DType dtype = c.in[0].type.dtype;
     const ElementShare share = share_of(c.in[0].elements(step), worker);
     visit_domain(dtype, [&]<class T>(std::type_identity<T>) {

@@ -16,14 +16,11 @@ namespace zrt::inline ZRT_ABI::ir::onnx::kernels {
 inline void store_real(const HostTensor& x, std::uint64_t index, double value) noexcept {
   cast_elements(DType::f64, reinterpret_cast<const std::byte*>(&value), x.type.dtype, element(x, index), 0, 1);
 }
-[[nodiscard]] inline bool attribute_is(const CustomCallArgs& c, std::string_view key, ops::CustomKind kind) noexcept {
-  const auto a = ops::CustomCall::attributes(c).find(key);
-  return a && a->kind() == kind;
-}
 
 /// The determinants of x [count, n, n], by elimination with pivots, in f64. The first worker computes them all.
 struct Determinant {
   static constexpr std::string_view target = "zrt.onnx.det.v1";
+  static constexpr auto attributes = ops::kNoCustomAttributes;
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
     const TensorType& x = c.in[0].type;
@@ -68,6 +65,10 @@ struct Determinant {
 /// x1 y1 x2 y2, batches [R] si64; y [R, C, height, width]. A batch index outside x is an error of the data.
 struct RoiAlign {
   static constexpr std::string_view target = "zrt.onnx.roi_align.v1";
+  static constexpr auto attributes = std::to_array<ops::CustomAttributeField>({{"scale", ops::CustomKind::real},
+                                                                               {"samples", ops::CustomKind::integer},
+                                                                               {"half_pixel", ops::CustomKind::boolean},
+                                                                               {"maximum", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 3, 1); !r) return r;
     const TensorType& x = c.in[0].type;
@@ -79,18 +80,14 @@ struct RoiAlign {
         !(batches.shape[0] == rois.shape[0]) || y.dtype != x.dtype || y.shape.rank != 4 ||
         !(y.shape[0] == rois.shape[0]) || !(y.shape[1] == x.shape[1]))
       return bad_call(target, "operands must be x [N, C, H, W], rois [R, 4] and batches [R]");
-    if (!attribute_is(c, "scale", ops::CustomKind::real) || !attribute_is(c, "samples", ops::CustomKind::integer) ||
-        !attribute_is(c, "half_pixel", ops::CustomKind::boolean) ||
-        !attribute_is(c, "maximum", ops::CustomKind::boolean))
-      return bad_call(target, "scale, samples, half_pixel and maximum are needed");
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto attributes = ops::CustomCall::attributes(c);
-    const double scale = attributes.find("scale")->real();
-    const std::int64_t fixed = attributes.find("samples")->integer();
-    const bool half_pixel = attributes.find("half_pixel")->boolean();
-    const bool maximum = attributes.find("maximum")->boolean();
+    const auto given = ops::CustomCall::attributes(c);
+    const double scale = given.find("scale")->real();
+    const std::int64_t fixed = given.find("samples")->integer();
+    const bool half_pixel = given.find("half_pixel")->boolean();
+    const bool maximum = given.find("maximum")->boolean();
     const Shape& xs = c.in[0].type.shape;
     const Shape& ys = c.out[0].type.shape;
     const std::uint64_t h = xs[2].extent;
@@ -182,6 +179,10 @@ struct RoiAlign {
 /// `mode` nearest, bilinear or bicubic; `padding` zeros, border or reflection.
 struct GridSample {
   static constexpr std::string_view target = "zrt.onnx.grid_sample.v1";
+  static constexpr auto attributes =
+      std::to_array<ops::CustomAttributeField>({{"mode", ops::CustomKind::text},
+                                                {"padding", ops::CustomKind::text},
+                                                {"align_corners", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 2, 1); !r) return r;
     const TensorType& x = c.in[0].type;
@@ -192,16 +193,13 @@ struct GridSample {
         !(y.shape[0] == x.shape[0]) || !(y.shape[1] == x.shape[1]) || !(y.shape[2] == grid.shape[1]) ||
         !(y.shape[3] == grid.shape[2]) || x.shape[2].extent == 0 || x.shape[3].extent == 0)
       return bad_call(target, "operands must be x [N, C, H, W] and grid [N, h, w, 2]");
-    if (!attribute_is(c, "mode", ops::CustomKind::text) || !attribute_is(c, "padding", ops::CustomKind::text) ||
-        !attribute_is(c, "align_corners", ops::CustomKind::boolean))
-      return bad_call(target, "mode, padding and align_corners are needed");
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto attributes = ops::CustomCall::attributes(c);
-    const std::string_view mode = attributes.find("mode")->text();
-    const std::string_view padding = attributes.find("padding")->text();
-    const bool aligned = attributes.find("align_corners")->boolean();
+    const auto given = ops::CustomCall::attributes(c);
+    const std::string_view mode = given.find("mode")->text();
+    const std::string_view padding = given.find("padding")->text();
+    const bool aligned = given.find("align_corners")->boolean();
     const Shape& xs = c.in[0].type.shape;
     const Shape& ys = c.out[0].type.shape;
     const auto h = static_cast<std::int64_t>(xs[2].extent);

@@ -9,6 +9,7 @@ namespace zrt::inline ZRT_ABI::ir::onnx::kernels {
 /// The product of each row of x [rows, n]; one chain in index order in the domain of x.
 struct RowProduct {
   static constexpr std::string_view target = "zrt.onnx.row_product.v1";
+  static constexpr auto attributes = ops::kNoCustomAttributes;
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
     const TensorType& x = c.in[0].type;
@@ -39,20 +40,18 @@ struct RowProduct {
 /// Sums of x [outer, n, inner] along the middle axis up to each element, one chain in index order.
 struct CumSum {
   static constexpr std::string_view target = "zrt.onnx.cum_sum.v1";
+  static constexpr auto attributes = std::to_array<ops::CustomAttributeField>(
+      {{"exclusive", ops::CustomKind::boolean}, {"reverse", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
-    const auto attributes = ops::CustomCall::attributes(c);
-    for (const std::string_view key : {"exclusive", "reverse"})
-      if (const auto a = attributes.find(key); !a || a->kind() != ops::CustomKind::boolean)
-        return bad_call(target, "exclusive and reverse must be booleans");
     if (c.in[0].type.shape.rank != 3 || !(c.out[0].type == c.in[0].type))
       return bad_call(target, "x must be [outer, n, inner] and y of its type");
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext&, const Worker& worker) noexcept {
-    const auto attributes = ops::CustomCall::attributes(c);
-    const bool exclusive = attributes.find("exclusive")->boolean();
-    const bool backward = attributes.find("reverse")->boolean();
+    const auto given = ops::CustomCall::attributes(c);
+    const bool exclusive = given.find("exclusive")->boolean();
+    const bool backward = given.find("reverse")->boolean();
     const DType dtype = c.in[0].type.dtype;
     const Shape& shape = c.in[0].type.shape;
     const std::uint64_t n = shape[1].extent;

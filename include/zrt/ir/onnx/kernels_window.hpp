@@ -10,33 +10,37 @@ namespace zrt::inline ZRT_ABI::ir::onnx::kernels {
 /// all of x, row-major, or with the first spatial axis fastest.
 struct MaxPlace {
   static constexpr std::string_view target = "zrt.onnx.max_place.v1";
+  static constexpr auto attributes =
+      std::to_array<ops::CustomAttributeField>({{"size", ops::CustomKind::integers},
+                                                {"strides", ops::CustomKind::integers},
+                                                {"dilations", ops::CustomKind::integers},
+                                                {"low", ops::CustomKind::integers},
+                                                {"column_major", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
-    const auto attributes = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes(c);
     const TensorType& x = c.in[0].type;
     const TensorType& y = c.out[0].type;
     if (x.shape.rank < 3 || y.shape.rank != x.shape.rank || y.dtype != DType::si64 || !(x.shape[0] == y.shape[0]) ||
         !(x.shape[1] == y.shape[1]))
       return bad_call(target, "x must be [N, C, spatial...] and y si64 of [N, C, places...]");
     for (const std::string_view key : {"size", "strides", "dilations", "low"}) {
-      const auto a = attributes.find(key);
-      if (!a || a->kind() != ops::CustomKind::integers || a->size() + 2 != x.shape.rank)
+      const auto a = given.find(key);
+      if (a->size() + 2 != x.shape.rank)
         return bad_call(target, "size, strides, dilations and low must be integers, one for each spatial axis");
       for (std::uint32_t i = 0; i < a->size(); ++i)
         if (a->integer(i) < (key == "low" ? 0 : 1) || a->integer(i) > 0x7fffffff)
           return bad_call(target, "a window's number is out of range");
     }
-    if (const auto a = attributes.find("column_major"); !a || a->kind() != ops::CustomKind::boolean)
-      return bad_call(target, "column_major must be a boolean");
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto attributes = ops::CustomCall::attributes(c);
-    const auto size = *attributes.find("size");
-    const auto strides = *attributes.find("strides");
-    const auto dilations = *attributes.find("dilations");
-    const auto low = *attributes.find("low");
-    const bool column_major = attributes.find("column_major")->boolean();
+    const auto given = ops::CustomCall::attributes(c);
+    const auto size = *given.find("size");
+    const auto strides = *given.find("strides");
+    const auto dilations = *given.find("dilations");
+    const auto low = *given.find("low");
+    const bool column_major = given.find("column_major")->boolean();
     const Shape& xs = c.in[0].type.shape;
     const Shape& ys = c.out[0].type.shape;
     const std::uint32_t spatial = xs.rank - 2u;

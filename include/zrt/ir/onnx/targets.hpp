@@ -13,4 +13,13 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 using Targets = boost::mp11::mp_push_back<ElementwiseTargets, kernels::RowProduct, kernels::CumSum, kernels::MaxPlace,
                                           kernels::Determinant, kernels::RoiAlign, kernels::GridSample>;
 
+namespace detail {
+
+template <class... T> consteval bool list_attributes(boost::mp11::mp_list<T...>) {
+  return (ops::ListsAttributes<T> && ...);
+}
+static_assert(list_attributes(Targets{}));
+
+}  // namespace detail
+
 }  // namespace zrt::inline ZRT_ABI::ir::onnx

@@ -19,7 +19,7 @@ namespace detail {
 
 template <class... T> consteval auto custom_form_rows(boost::mp11::mp_list<T...>) {
   const auto row = []<class Target>(std::type_identity<Target>) {
-    CustomFormRow made{Target::target, &Target::check, nullptr, &CustomForm<Target>::emit};
+    CustomFormRow made{Target::target, &ops::check_custom_call<Target>, nullptr, &CustomForm<Target>::emit};
     if constexpr (requires { &Target::scratch; }) made.scratch = &Target::scratch;
     return made;
   };
@@ -79,8 +79,6 @@ template <> struct Emit<ops::CustomCall> {
     const auto row = find_custom_form(c.params);
     if (!row) return f.w.set(row.error());
     const ops::CustomAttributes attributes(f.attributes);
-    if (!attributes.well_formed())
-      return f.w.set(Error::of(Errc::invalid_params, (*row)->name, ": the attributes of the call are not well-formed"));
     HostCall<ops::CustomCall> types;
     const auto of = [](const Tensor& x) { return HostTensor{nullptr, x.type}; };
     fill(types.in, c.in, of);
