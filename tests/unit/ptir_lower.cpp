@@ -124,6 +124,16 @@ TEST(PtirLower, AnExtentThatNothingDeterminesIsRefused) {
   EXPECT_EQ(outputs(declared, {floats({4}, {1, 2, 3, 4})})[0].type.shape, Shape{8});
 }
 
+TEST(PtirLower, AnInferredExtentNeedsAMultipleOfTheOthers) {
+  const auto program = parsed(R"(region @0 main(%0 x: f32[?N, 3]) {
+  %1 = reshape(%0) {new_shape = [2, -1]}: f32[2, ?]
+  return %1: f32[2, ?]
+})");
+  EXPECT_EQ(outputs(program, {floats({2, 3}, {1, 2, 3, 4, 5, 6})})[0].type.shape, (Shape{2, 3}));
+  expect_text(refused(program, {{3, 3}}), Errc::shape_mismatch,
+              {"reshape: operand x has 9 elements, expected a multiple of 2"});
+}
+
 TEST(PtirLower, TheShapesDecideWhatTheVerifierLeftOpen) {
   const auto program = parsed(R"(region @0 main(%0: f32[?, ?], %1: f32[?, ?]) {
   %2 = dot_general(%0, %1) {batch_lhs = [], batch_rhs = [], contract_lhs = [-1], contract_rhs = [0]}: f32[?, ?]

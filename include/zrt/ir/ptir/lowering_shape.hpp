@@ -54,6 +54,9 @@ template <> struct Lowering<ops::Reshape> {
         ++open;
     }
     const CheckedSize elements = c.type(0).shape.elements({});
+    if (open == 1 && others.ok() && elements.ok() && others.raw() != 0 && elements.raw() % others.raw() != 0)
+      return fail(Errc::shape_mismatch, "reshape: operand x has ", elements.raw(), " elements, expected a multiple of ",
+                  others.raw());
     const auto shape = c.shape(kShape, [&](std::size_t axis) -> std::optional<std::uint32_t> {
       if (const auto extent = c.declared_extent(axis)) return extent;
       if (open != 1 || !others.ok() || !elements.ok() || others.raw() == 0 || elements.raw() % others.raw() != 0)
