@@ -7,6 +7,7 @@
 #include "tensor_program.hpp"
 #include <zrt/exec/fused_steps.hpp>
 #include <zrt/ir/fused/json.hpp>
+#include <zrt/ir/fused/output_name.hpp>
 #include <zrt/plan/fused_origins.hpp>
 
 #include <algorithm>
@@ -58,16 +59,11 @@ zrt::Result<std::vector<std::optional<Array>>> read_feeds(const fused::FusedProg
   return found;
 }
 
-/// The names of what leaves: the outputs, and state.ID for each state, which no output takes.
+/// The names of what leaves, in its order.
 std::vector<std::string> output_names(const fused::FusedProgram& program) {
-  std::vector<std::string> states;
-  for (const fused::StateUpdate& update : program.state_out) states.push_back("state." + std::to_string(update.state));
   std::vector<std::string> names;
-  for (const fused::Output& output : program.outputs) {
-    names.emplace_back(output.name.view());
-    if (std::ranges::find(states, names.back()) != states.end()) names.back() += ".output";
-  }
-  names.insert(names.end(), states.begin(), states.end());
+  for (std::size_t i = 0; i < program.outputs.size() + program.state_out.size(); ++i)
+    names.emplace_back(fused::output_name(program, i).view());
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <zrt/ir/fused/instantiate.hpp>
 #include <zrt/ir/fused/json.hpp>
 #include <zrt/ir/fused/optimise.hpp>
+#include <zrt/ir/fused/output_name.hpp>
 
 #include <gtest/gtest.h>
 
@@ -322,6 +323,23 @@ TEST(FusedInC, TheModeIsAnArgument) {
     EXPECT_FALSE(got[0].bytes == results);
     results = got[0].bytes;
   }
+}
+
+TEST(FusedInC, TellsWhatLeavesByItsNameInTheProgram) {
+  const auto program = parsed(R"({"version":1,"feeds":[0,1],"steps":[
+{"step_id":1,"op_name":"elementwise_unary","input_ids":[0],"attrs":{"op":"tanh"},"result_id":2,"mode_sensitive":false},
+{"step_id":4,"op_name":"elementwise_binary","input_ids":[1,2],"attrs":{"op":"add"},"result_id":3,"mode_sensitive":false}],
+"outputs":{"y":2,"state.1":3,"again":2},"state_in":[1],"state_out":[{"state":1,"value":3}]})");
+  const std::vector<fused::FeedType> types{{0, kVector}, {1, kVector}};
+  const auto code = engines::to_c(program, types, nullptr);
+  ASSERT_TRUE(code) << code.error().text();
+  const std::vector<std::string_view> names{"y", "state.1.output", "again", "state.1"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(fused::output_name(program, i).view(), names[i]);
+    const std::string line = " * outputs[" + std::to_string(i) + "]: f32[3] " + std::string(names[i]) + "\n";
+    EXPECT_NE(code->view().find(line), std::string_view::npos) << line << code->view().substr(0, 8000);
+  }
+  EXPECT_EQ(fused::output_name(program, names.size()).view(), "");
 }
 
 // The second of two calls has no form in C.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/fused/instantiate.hpp>
+#include <zrt/ir/fused/output_name.hpp>
 #include <zrt/ir/passes/pipeline.hpp>
 #include <zrt/plan/c/module.hpp>
 #include <zrt/plan/compile.hpp>
@@ -55,6 +56,8 @@ class FusedMode {
       if (auto r = shapes.push_back(parameter.type.shape); !r) return pass(r);
     auto made = plan_for_c(in_mode_, shapes.span(), options, false, &origins_.program);
     if (!made) return std::unexpected<Error>(told(made.error()));
+    for (std::size_t i = 0; i < made->plan.outputs.size(); ++i)
+      made->plan.outputs[i].name = ir::fused::output_name(program_, i);
     return made;
   }
   [[nodiscard]] Error told(const Error& error) noexcept { return at_step(program_, in_mode_, origins_, error, cut_); }
