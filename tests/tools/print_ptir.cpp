@@ -94,7 +94,11 @@ constexpr auto kConventions = std::to_array<Convention>({
      "  the key seed: its value depends on nothing else, on no backend. The uniform number is k / 2^p with the p "
      "upper\n"
      "  bits of the first word, p the precision of the type (f64: of the first two words); the normal one\n"
-     "  sqrt(-2 log u) cos(2 pi v) with u in (0, 1] from the first word and v from the second."},
+     "  sqrt(-2 log u) cos(2 pi v) with u = (k + 1) / 2^24 of the upper 24 bits k of the first word and v = m / 2^24 "
+     "of\n"
+     "  those of the second, computed in f32 and rounded to the type; in f64 with 53 bits and 2^53, u from the first "
+     "two\n"
+     "  words and v from the last two. Of two words the first is the upper half."},
     {"scatter_add, scatter_reduce",
      "Updates apply in row-major order of `updates`, from x, so that of several replacements the last one stays; sums\n"
      "  of floats are rounded to the type once. scatter_add has XLA's dimension numbers: axis index_vector_dim of the\n"
@@ -199,7 +203,9 @@ int main() {
       "declared output is\n"
       "authoritative: at most four results, whose extents the shapes of the inputs must determine. Attributes are\n"
       "bytes of the plan. A target that the backend does not have gives `unimplemented` when the plan is bound, also\n"
-      "where nobody reads what the call gives; nothing takes its place.\n"
+      "where nobody reads what the call gives; nothing takes its place. A target that lists its attributes, as those\n"
+      "of zrt.onnx do, takes no others, none of another kind and no call without one that it needs: `invalid_params`\n"
+      "when the plan is bound. One that lists none takes any, and its own check judges them.\n"
       "\n## Conversion\n\n"
       "`plan::kConversionTargets` (`zrt/plan/conversion.hpp`) lists what programs are converted to: `plan`, `dot`\n"
       "and `c`, of which [a page](codegen.md) tells. `check_program_legality` gives everything that stands in the "
