@@ -65,13 +65,17 @@ zrt::Result<ptir::Program> read_onnx(const std::string& bytes, std::vector<std::
       if (fed.bound) values.push_back({fed.name, fed.type, fed.array.data});
       types.push_back({fed.name, fed.type});
     }
-    zrt::Name needed;
+    zrt::Name needed, open;
     onnx::ReadOptions options;
     options.values = values;
     options.types = types;
     options.needed = &needed;
+    options.open_input = &open;
     auto program = onnx::read(std::as_bytes(std::span(bytes)), options);
     if (!program) {
+      if (!open.view().empty())
+        return zrt::fail(program.error().code(), "input ", open.view(),
+                         " has dynamic extents and no --feed: ", program.error().text());
       const auto fed =
           std::find_if(all.begin(), all.end(), [&](const Fed& f) { return !f.bound && f.name == needed.view(); });
       if (needed.view().empty() || fed == all.end()) return program;

@@ -2,6 +2,7 @@
 // tests/process/program_tensors.cpp: the commands for tensor programs, as a user or another program runs them.
 #include <cstring>
 #include <set>
+#include <support/onnx_file.hpp>
 #include <support/zrt_program.hpp>
 
 namespace zrt::test {
@@ -163,11 +164,18 @@ TEST_F(Program, SaysWhyATensorProgramDoesNotRun) {
   const std::string other = "x=" + file("other.npy", npy("<f4", "1, 3", elements<float>({1, 2, 3})));
   const std::string bad = file("bad.ptir", "spec_version = ptir.v0.5\n");
   const std::string model = std::string(ZRT_TEST_DATA_DIR) + "/onnx/conv_1d/model.onnx";
+  namespace onnx = zrt::test::onnx_file;
+  const std::string shape = onnx::field(1, onnx::field(2, "N"));
+  const std::string type = onnx::field(1, onnx::field(1, onnx::kFloat) + onnx::field(2, shape));
+  const std::string open = file("open.onnx", onnx::model(onnx::field(11, onnx::field(1, "x") + onnx::field(2, type)) +
+                                                         onnx::node("Shape", {"x"}, {"z"}) + onnx::output("z")));
   struct Case {
     std::vector<std::string> args;
     std::string said;
   };
   const std::vector<Case> cases{
+      {{open}, "unimplemented: input x has dynamic extents and no --feed: node 0  (Shape)"},
+      {{open, "--dump", "dot"}, "input x has dynamic extents and no --feed"},
       {{source, "--feed", y}, "input x has dynamic extents and no --feed"},
       {{source, "--feed", x}, "input %1 has no --feed"},
       {{source, "--feed", x, "--feed", y, "--feed", "z=" + source}, "not_found: the program has no input z"},

@@ -163,6 +163,30 @@ std::vector<std::int64_t> last_literal(const ir::ptir::Program& program) {
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
+// A caller learns from a name which input to give a type, whatever words it uses for that.
+TEST(OnnxReader, AnExtentThatMustBeKnownNamesTheInputThatLeavesItOpen) {
+  const auto open = [](std::string_view name) {
+    const std::string shape = field(1, field(1, std::int64_t{2})) + field(1, field(2, "N"));
+    return field(11, field(1, name) + field(2, field(1, field(1, kFloat) + field(2, shape))));
+  };
+  const std::string file = model(input("w", kFloat, {2, 3}) + open("x") + open("y") + node("Relu", {"x"}, {"r"}) +
+                                 node("Shape", {"r"}, {"z"}) + output("z"));
+  Name needed, found;
+  ir::onnx::ReadOptions options;
+  options.needed = &needed;
+  options.open_input = &found;
+  const auto program = read(file, options);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code(), Errc::unimplemented);
+  EXPECT_EQ(program.error().text(),
+            "node 1  (Shape): an extent must be known when the program is made, and input x leaves extents open");
+  EXPECT_EQ(found.view(), "x");
+  EXPECT_EQ(needed.view(), "");
+  const std::vector<ir::onnx::InputType> types{{"x", {DType::f32, {2, 5}}}};
+  options.types = types;
+  EXPECT_TRUE(read(file, options));
+}
+
 TEST(OnnxReader, RecurrentNodesSayWhichFunctionTheyLack) {
   const std::string graph =
       input("x", kFloat, {2, 1, 3}) + input("w", kFloat, {1, 8, 3}) + input("r", kFloat, {1, 8, 2}) + output("y");

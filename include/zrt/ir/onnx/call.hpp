@@ -106,6 +106,8 @@ class NodeCall {
   [[nodiscard]] bool failed() const noexcept { return builder_->failed(); }
   /// Refuses what is right but not computed.
   template <class... Pieces> void unsupported(Pieces... pieces) noexcept { fail(Errc::unimplemented, pieces...); }
+  /// Refuses an extent that is not known when the program is made.
+  void fail_dynamic() noexcept;
 
   [[nodiscard]] const Allocator& allocator() const noexcept;
   /// True when a table of `count` elements may be made; else an error.
@@ -147,7 +149,7 @@ class NodeCall {
   [[nodiscard]] IntList extents(const ptir::Shape& shape) noexcept {
     IntList list;
     for (const ptir::Dim dim : shape.view()) {
-      if (!dim.is_constant()) unsupported("an extent is dynamic; give it in ReadOptions::types");
+      if (!dim.is_constant()) fail_dynamic();
       const bool fits = dim.extent() <= std::uint64_t{kMaxExtent};
       if (!fits) fail(Errc::limit_exceeded, "an extent is ", dim.extent(), ", expected at most ", kMaxExtent);
       list.push(dim.is_constant() && fits ? static_cast<std::int64_t>(dim.extent()) : 1);

@@ -26,6 +26,8 @@ struct ReadOptions {
   Span<const InputType> types{};
   /// When reading fails because the value of an input must be known, its name is written here.
   Name* needed = nullptr;
+  /// When reading fails because an extent must be known, the first input that leaves extents open is written here.
+  Name* open_input = nullptr;
   Allocator allocator = system_allocator();
 };
 
@@ -130,6 +132,11 @@ class Reader {
   void need(std::string_view name) const noexcept {
     if (options_->needed != nullptr) *options_->needed = Name(name);
   }
+  /// The first input that leaves extents open; tells the caller that they must be known. Empty where there is none.
+  [[nodiscard]] std::string_view need_extents() const noexcept {
+    if (options_->open_input != nullptr) *options_->open_input = Name(open_input_);
+    return open_input_;
+  }
   [[nodiscard]] static Name named(std::string_view text) noexcept {
     const Name name(text);
     return name.fits() ? name : Name();
@@ -201,6 +208,7 @@ class Reader {
       if (dim.is_constant() && dim.extent() > std::uint64_t{kMaxExtent})
         return fail(Errc::limit_exceeded, "input ", input.name.substr(0, 80), " has an extent of ", dim.extent(),
                     ", expected at most ", kMaxExtent);
+    if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
     const Tensor x = builder_.parameter(*given, named(input.name));
     if (builder_.failed()) return std::unexpected<Error>(builder_.error());
     return scope.values.push_back({input.name, {*given, x, {}, false, input.name}});
@@ -211,6 +219,7 @@ class Reader {
   Builder builder_;
   Vector<Vector<std::byte>> kept_;
   Vector<Shared> shared_;
+  std::string_view open_input_;   ///< the first input with an extent that is not constant
   bool reshaped_ = false;         ///< an input has other extents than the file says
   std::optional<Error> located_;  ///< the first error, with the nodes that it is in
   std::size_t depth_ = 0;
@@ -220,6 +229,13 @@ class Reader {
 
 inline Tensor NodeCall::known_tensor(const Value& v) noexcept { return reader_->literal(v); }
 inline const Allocator& NodeCall::allocator() const noexcept { return reader_->allocator(); }
+
+inline void NodeCall::fail_dynamic() noexcept {
+  if (failed()) return;
+  const std::string_view open = reader_->need_extents();
+  fail(Errc::unimplemented, "an extent must be known when the program is made", open.empty() ? "" : ", and input ",
+       open.substr(0, 60), open.empty() ? "" : " leaves extents open");
+}
 
 inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view what) noexcept {
   if (v.known || failed()) return v.known && !failed();
