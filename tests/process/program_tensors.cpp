@@ -248,7 +248,7 @@ TEST_F(Program, RunsAFusedProgramInBothModes) {
   EXPECT_EQ(unbound.err,
             "step 1 (elementwise_binary): feed 4 is not bound\n  feed 4: not bound\n  input 0: bound, f32[4]\n"
             "  input 4: missing, a feed that is not bound, of no known type, declared as f32[4]\n"
-            "  result 2, of no known type, to state 4\n  backend inspected: cpu\n"
+            "  result 2, f32[4], to state 4\n  backend inspected: cpu\n"
             "zrt: invalid_argument: feed 4 is not bound\n");
   const std::string odd = std::string(kFusedProgram).replace(std::string(kFusedProgram).find("_binary"), 7, "_ternary");
   const Outcome unknown = run({"fused", "run", file("odd.json", odd), "--feed", x, "--feed", w});

@@ -64,7 +64,7 @@ TEST(FusedCutWire, TellsEveryFeedThatIsNotBound) {
   EXPECT_EQ(report(std::string(kSample), without(sample_types(), {1, 3})), R"(step 4 (batch_norm): feed 1 is not bound
   feed 1: not bound
   feed 3: not bound
-  input 5: produced, of no known type, from step 0 (dropout)
+  input 5: produced, f32[4, 3], from step 0 (dropout)
   input 1: missing, a feed that is not bound, of no known type
   input 2: bound, f32[3]
   input 3: missing, a feed that is not bound, of no known type
@@ -79,9 +79,50 @@ TEST(FusedCutWire, TellsEveryFeedThatIsNotBound) {
   feed 0: not bound
   feed 4: not bound
   input 0: missing, a feed that is not bound, of no known type, declared as f32[?N, 3] on cpu
-  result 5, of no known type, to step 4 (batch_norm)
+  result 5, f32[?N, 3], to step 4 (batch_norm)
   attribute rate is also read as p
 )");
+}
+
+// What meta declares of a feed that is not bound tells what the steps after it give; a named extent is the one that
+// another feed was bound with.
+TEST(FusedCutWire, WhatStepsGiveFollowsFromTheDeclarationOfAFeedThatIsNotBound) {
+  constexpr std::string_view kDeclared = R"({"version":1,"feeds":[0,1,2],"steps":[
+{"step_id":0,"op_name":"elementwise_binary","input_ids":[0,1],"attrs":{"op":"add"},"result_id":3,"mode_sensitive":false},
+{"step_id":1,"op_name":"cast","input_ids":[3],"attrs":{"dtype":"f64"},"result_id":4,"mode_sensitive":false},
+{"step_id":2,"op_name":"stop_gradient","input_ids":[2],"attrs":{},"result_id":5,"mode_sensitive":false},
+{"step_id":3,"op_name":"elementwise_binary","input_ids":[4,5],"attrs":{"op":"mul"},"result_id":6,"mode_sensitive":false}],
+"outputs":{"y":6},"meta":[{"id":0,"dtype":"f32","shape":["?N",3]},{"id":1,"dtype":"f32","shape":["?N",3]}]})";
+  const std::vector<fused::FeedType> types{{0, {DType::f32, {4, 3}}}, {2, {DType::f64, {4, 3}}}};
+  EXPECT_EQ(report(std::string(kDeclared), without(types, {0})), R"(step 0 (elementwise_binary): feed 0 is not bound
+  feed 0: not bound
+  feed 1: not bound
+  input 0: missing, a feed that is not bound, of no known type, declared as f32[?N, 3]
+  input 1: missing, a feed that is not bound, of no known type, declared as f32[?N, 3]
+  result 3, f32[?N, 3], to step 1 (cast)
+)");
+  EXPECT_EQ(report(std::string(kDeclared), types), R"(step 0 (elementwise_binary): feed 1 is not bound
+  feed 1: not bound
+  input 0: bound, f32[4, 3], declared as f32[?N, 3]
+  input 1: missing, a feed that is not bound, of no known type, declared as f32[?N, 3]
+  result 3, f32[4, 3], to step 1 (cast)
+)");
+  EXPECT_EQ(report(std::string(kDeclared), {{0, {DType::f32, {4, 3}}}, {1, {DType::f32, {4, 3}}}}),
+            R"(step 2 (stop_gradient): feed 2 is not bound
+  feed 2: not bound
+  input 2: missing, a feed that is not bound, of no known type
+  result 5, of no known type, to step 3 (elementwise_binary)
+)");
+  // Also past the step at which it is told: what it reads is known from declarations alone.
+  const std::string text(kDeclared);
+  const auto program = fused::parse_json(text);
+  ASSERT_TRUE(program) << program.error().text();
+  fused::CutWire cut;
+  ASSERT_FALSE(fused::instantiate(*program, types, true, &cut));
+  ASSERT_NE(cut.type_of(4), nullptr);
+  EXPECT_TRUE((*cut.type_of(4) == ptir::TensorType{DType::f64, {4, 3}}));
+  ASSERT_NE(cut.type_of(6), nullptr);
+  EXPECT_TRUE((*cut.type_of(6) == ptir::TensorType{DType::f64, {4, 3}}));
 }
 
 // Nobody binds feeds for `verify`, so none of them is missing.
@@ -174,7 +215,7 @@ TEST(FusedCutWire, MetaThatDoesNotHoldIsToldWithBothTypes) {
   expected f32[?N, 3]
   actual f32[4, 2]
   input 0: bound, f32[4, 2], declared as f32[?N, 3] on cpu
-  result 5, of no known type, to step 4 (batch_norm)
+  result 5, f32[4, 2], to step 4 (batch_norm)
   attribute rate is also read as p
 )");
   EXPECT_EQ(
@@ -194,12 +235,38 @@ TEST(FusedCutWire, MetaThatDoesNotHoldIsToldWithBothTypes) {
   attribute feature_axis is also read as axis
   attribute epsilon is also read as eps
 )");
-  EXPECT_EQ(report(edited("{\"state\":3,\"value\":8}", "{\"state\":3,\"value\":7}")),
-            R"(state 3 is updated with a value of another type
+  EXPECT_EQ(
+      report(edited("{\"state\":3,\"value\":8}", "{\"state\":3,\"value\":7}")),
+      R"(step 4 (batch_norm): state 3 is f32[3], read by step 4 (batch_norm); its next, value 7, from step 4 (batch_norm), is f32[4, 3]
   value 7, f32[4, 3], declared as f32[?N, 3] on gpu:0, from step 4 (batch_norm)
   expected f32[3]
   actual f32[4, 3]
+  input 5: produced, f32[4, 3], from step 0 (dropout)
+  input 1: bound, f32[3]
+  input 2: bound, f32[3]
+  input 3: bound, f32[3]
+  input 4: bound, f32[3]
+  result 7, f32[4, 3], declared as f32[?N, 3] on gpu:0, to output pred, to state 3
+  result 8, f32[3]
+  result 9, f32[3]
+  attribute feature_axis is also read as axis
+  attribute epsilon is also read as eps
 )");
+}
+
+// A state that no step reads is told by the step that gives its next value, one whose next is a feed by its reader.
+TEST(FusedCutWire, AStateOfAnotherDtypeThanItsNextNamesTheStepsAround) {
+  auto types = sample_types();
+  types[3].type.dtype = DType::f64;
+  const std::string unread = edited("\"input_ids\":[5,1,2,3,4]", "\"input_ids\":[5,1,2,1,4]");
+  EXPECT_TRUE(report(unread, types)
+                  .starts_with("step 4 (batch_norm): state 3 is f64[3]; its next, value 8, from step 4 (batch_norm), "
+                               "is f32[3]\n  value 8"))
+      << report(unread, types);
+  const std::string given = edited("{\"state\":1,\"value\":10}", "{\"state\":1,\"value\":0}");
+  EXPECT_TRUE(report(given).starts_with(
+      "step 4 (batch_norm): state 1 is f32[3], read by step 4 (batch_norm); its next, value 0, is f32[4, 3]\n"))
+      << report(given);
 }
 
 TEST(FusedCutWire, AttributesOutsideTheFormAreToldWithTheWires) {

@@ -150,7 +150,7 @@ class Graft {
   }
 
   [[nodiscard]] Result<void> begin(Span<const FeedType> feeds, CutWire& at) noexcept {
-    if (auto r = detail::bind_feeds(from_, feeds, at); !r) return r;
+    if (auto r = detail::bind_feeds(from_, feeds, true, at); !r) return r;
     const auto origins = detail::ValueOrigins::of(from_, at);
     if (!origins) return pass(origins);
     auto store = from_.store.clone();

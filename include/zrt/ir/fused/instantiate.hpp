@@ -14,12 +14,16 @@ namespace detail {
   return meta == nullptr || ptir::compatible(found, meta->type);
 }
 
+inline void sort_by_id(Vector<FeedType>& types) noexcept {
+  std::sort(types.begin(), types.end(), [](const FeedType& a, const FeedType& b) { return a.id < b.id; });
+}
+
 /// Notes in `cut` which feeds are bound, and as what. A feed that is bound twice has one of its types.
 [[nodiscard]] inline Result<void> note_feeds(const FusedProgram& p, Span<const FeedType> given, CutWire& cut) noexcept {
   cut.binds = true;
   Vector<FeedType> all(p.store.allocator);
   if (auto r = all.append(given); !r) return r;
-  std::sort(all.begin(), all.end(), [](const FeedType& a, const FeedType& b) { return a.id < b.id; });
+  sort_by_id(all);
   const FeedType* next = all.begin();
   for (const ValueId id : p.feeds) {
     while (next != all.end() && next->id < id) ++next;
@@ -64,15 +68,6 @@ namespace detail {
   return {};
 }
 
-/// Verifies the program for these feeds. `cut` has their types afterwards, in the order of the feeds.
-[[nodiscard]] inline Result<void> bind_feeds(const FusedProgram& p, Span<const FeedType> given, CutWire& cut) noexcept {
-  cut.clear();
-  if (auto r = ascending(p.feeds.span(), "feeds"); !r) return r;
-  if (auto r = note_feeds(p, given, cut); !r) return r;
-  if (auto r = verify_program(p, cut); !r) return r;
-  return check_feeds(p, given, cut);
-}
-
 /// Notes the types of the feeds and of the results so far, which `values` holds in the order of their ordinals.
 [[nodiscard]] inline Result<void> note_types(const FusedProgram& p, Span<const ptir::Tensor> values,
                                              CutWire& cut) noexcept {
@@ -86,7 +81,7 @@ namespace detail {
   for (const Step& step : p.steps)
     for (const ValueId id : p.results_of(step))
       if (auto r = note(id); !r) return r;
-  std::sort(cut.types.begin(), cut.types.end(), [](const FeedType& a, const FeedType& b) { return a.id < b.id; });
+  sort_by_id(cut.types);
   return {};
 }
 
@@ -176,6 +171,123 @@ inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, S
   return emitted;
 }
 
+/// What the named extents are that feeds were bound for, by symbol; extents that no feed tells stay themselves.
+[[nodiscard]] inline Result<Vector<ptir::Dim>> told_extents(const FusedProgram& p, const CutWire& cut) noexcept {
+  Vector<ptir::Dim> told(p.store.allocator);
+  for (std::uint32_t symbol = 0; symbol < p.store.symbols.size(); ++symbol)
+    if (auto r = told.push_back(ptir::Dim::of_symbol(symbol)); !r) return pass(r);
+  for (const FeedType& feed : cut.types) {
+    const Meta* meta = p.meta_of(feed.id);
+    if (meta == nullptr || !agrees(feed.type, meta)) continue;
+    for (std::size_t axis = 0; axis < meta->type.shape.size(); ++axis)
+      if (const ptir::Dim dim = meta->type.shape[axis]; dim.is_symbol() && dim.symbol() < told.size())
+        told[dim.symbol()] = feed.type.shape[axis];
+  }
+  return told;
+}
+
+/// Adds to `cut.types`, which has those of the bound feeds, what steps give, as far as that follows from them and from
+/// what meta declares of values that are not known.
+[[nodiscard]] inline Result<void> infer_results(const FusedProgram& p, const ValueOrigins& origins, bool training,
+                                                CutWire& cut) noexcept {
+  const auto told = told_extents(p, cut);
+  if (!told) return pass(told);
+  auto store = p.store.clone();
+  if (!store) return pass(store);
+  ptir::Builder b(std::move(*store));
+  RunSeed seed;
+  CutWire unasked(p.store.allocator);
+  Vector<ptir::Tensor> values(p.store.allocator), in(p.store.allocator);
+  Vector<std::uint8_t> known(p.store.allocator);
+  // A value that nothing is known of has a place all the same.
+  const auto add = [&](ValueId id) -> Result<void> {
+    const Meta* meta = p.meta_of(id);
+    ptir::TensorType type;
+    if (const ptir::TensorType* bound = cut.type_of(id)) {
+      type = *bound;
+    } else if (meta != nullptr) {
+      type = meta->type;
+      for (std::size_t axis = 0; axis < type.shape.size(); ++axis)
+        if (const ptir::Dim dim = type.shape[axis]; dim.is_symbol() && dim.symbol() < told->size())
+          type.shape.dims[axis] = (*told)[dim.symbol()];
+    }
+    if (auto r = known.push_back(meta != nullptr || cut.type_of(id) != nullptr ? 1 : 0); !r) return r;
+    return values.push_back(b.parameter(type));
+  };
+  for (const ValueId id : p.feeds)
+    if (auto r = add(id); !r) return r;
+  Vector<FeedType> found(p.store.allocator);
+  for (const Step& step : p.steps) {
+    in.clear();
+    bool whole = true;
+    for (const ValueId id : p.inputs_of(step)) {
+      const std::uint32_t ordinal = origins.find(id)->ordinal;
+      whole = whole && known[ordinal] != 0;
+      if (auto r = in.push_back(values[ordinal]); !r) return r;
+    }
+    const auto results = p.results_of(step);
+    if (!whole) {
+      for (const ValueId id : results)
+        if (auto r = add(id); !r) return r;
+      continue;
+    }
+    // What follows a step that refuses its operands is not known.
+    if (!emit_step(p, step, training, b, seed, in.span(), values, unasked)) break;
+    for (const ValueId id : results) {
+      const ptir::TensorType& type = values[known.size()].type();
+      if (auto r = known.push_back(1); !r) return r;
+      if (auto r = found.push_back({id, type}); !r) return r;
+    }
+  }
+  if (auto r = cut.types.append(found.span()); !r) return r;
+  sort_by_id(cut.types);
+  return {};
+}
+
+/// Verifies the program for these feeds. `cut` has their types afterwards, in the order of the feeds, and where they
+/// are refused the types of results that are known all the same.
+[[nodiscard]] inline Result<void> bind_feeds(const FusedProgram& p, Span<const FeedType> given, bool training,
+                                             CutWire& cut) noexcept {
+  cut.clear();
+  if (auto r = ascending(p.feeds.span(), "feeds"); !r) return r;
+  if (auto r = note_feeds(p, given, cut); !r) return r;
+  if (auto r = verify_program(p, cut); !r) return r;
+  const auto checked = check_feeds(p, given, cut);
+  if (checked) return checked;
+  // What is told of a break takes memory; without any, the error is all that there is.
+  if (const auto origins = ValueOrigins::of(p, cut)) (void)infer_results(p, *origins, training, cut);
+  return checked;
+}
+
+/// Notes the state whose next value is of another type, and the steps that read the one and give the other.
+inline std::unexpected<Error> refused_update(const FusedProgram& p, const StateUpdate& update,
+                                             const ptir::TensorType& expected, const ptir::TensorType& actual,
+                                             CutWire& cut) noexcept {
+  const std::size_t reader = first_reader_of(p, update.state);
+  const std::size_t maker = producer_of(p, update.value);
+  cut.step = maker != CutWire::kNone ? maker : reader;
+  cut.value = update.value;
+  cut.expected = expected;
+  cut.actual = actual;
+  Error error = Error::of(expected.dtype == actual.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, "state ",
+                          update.state, " is ");
+  ptir::append_type(error, p.store, expected);
+  const auto name_step = [&](std::string_view before, std::size_t step) {
+    if (step != CutWire::kNone)
+      error.append(before)
+          .append("step ")
+          .append(p.steps[step].step_id)
+          .append(" (")
+          .append(p.steps[step].op.view())
+          .append(')');
+  };
+  name_step(", read by ", reader);
+  error.append("; its next, value ").append(update.value);
+  name_step(", from ", maker);
+  error.append(", is ");
+  return std::unexpected<Error>(ptir::append_type(error, p.store, actual));
+}
+
 /// Drops the instructions of the main region that no result needs. Custom calls stay, since whether a backend has their
 /// targets shows only when it is asked.
 [[nodiscard]] inline Result<void> keep_needed(ptir::Program& program) noexcept {
@@ -218,7 +330,7 @@ inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, S
                                                        Vector<ptir::ValueId>* first_values = nullptr) noexcept {
   CutWire unasked(p.store.allocator);
   CutWire& at = cut != nullptr ? *cut : unasked;
-  if (auto r = detail::bind_feeds(p, feeds, at); !r) return pass(r);
+  if (auto r = detail::bind_feeds(p, feeds, training, at); !r) return pass(r);
   const auto origins = detail::ValueOrigins::of(p, at);
   if (!origins) return pass(origins);
   auto store = p.store.clone();
@@ -233,12 +345,7 @@ inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, S
   for (const StateUpdate& update : p.state_out) {
     const ptir::Tensor& state = values[origins->find(update.state)->ordinal];
     const ptir::Tensor& value = values[origins->find(update.value)->ordinal];
-    if (!(state.type() == value.type())) {
-      at.value = update.value;
-      at.expected = state.type();
-      at.actual = value.type();
-      return fail(Errc::shape_mismatch, "state ", update.state, " is updated with a value of another type");
-    }
+    if (!(state.type() == value.type())) return detail::refused_update(p, update, state.type(), value.type(), at);
     b.result(training ? value : state);
   }
   auto made = b.finish();
