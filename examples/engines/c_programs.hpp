@@ -8,7 +8,8 @@ namespace engines {
 
 /// zrt::plan::c::to_c, of either kind.
 [[nodiscard]] zrt::Result<zrt::String> to_c(const zrt::ir::ptir::Program& program,
-                                            std::span<const zrt::ir::ptir::Shape> shapes);
+                                            std::span<const zrt::ir::ptir::Shape> shapes,
+                                            const zrt::plan::c::Options& options = {});
 [[nodiscard]] zrt::Result<zrt::String> to_c(const zrt::ir::fused::FusedProgram& program,
                                             std::span<const zrt::ir::fused::FeedType> feeds,
                                             zrt::ir::fused::CutWire* cut);

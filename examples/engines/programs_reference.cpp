@@ -13,8 +13,9 @@ namespace engines {
 
 using namespace zrt;
 
-Result<String> to_c(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes) {
-  return plan::c::to_c(program, shapes);
+Result<String> to_c(const ir::ptir::Program& program, std::span<const ir::ptir::Shape> shapes,
+                    const plan::c::Options& options) {
+  return plan::c::to_c(program, shapes, options);
 }
 Result<String> to_c(const ir::fused::FusedProgram& program, std::span<const ir::fused::FeedType> feeds,
                     ir::fused::CutWire* cut) {

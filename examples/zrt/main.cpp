@@ -256,10 +256,18 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
       ->check(CLI::Range(1u, 1024u))
       ->envname("ZRT_THREADS")
       ->capture_default_str();
-  app.add_option("--ordering", o.ordering, "Order of the instructions: the program's, or one that mostly needs less memory")
+  app.add_option("--ordering", o.ordering,
+                 "Order of the instructions: the program's, or one that mostly needs less memory")
       ->check(names_of(zrt::plan::kOrderings))
       ->capture_default_str();
   add_fit(app, o.fit);
+  app.add_option("--trip-limit", o.trip_limit,
+                 "Trips that a loop makes at most, one more ends the run; 2^32 unless given")
+      ->check(kDecimal);
+  app.add_option(
+         "--unrolled-trips", o.unrolled_trips,
+         "Trips of an ONNX Loop with scan outputs, each of which becomes instructions, at most; 256 unless given")
+      ->check(kDecimal);
   app.add_option("--dump", o.dump, "Show the plan, the program for Graphviz, or the program as C, and do not run")
       ->check(CLI::IsMember({"plan", "dot", "c"}));
   app.add_option("--out", o.out, "Folder, made if need be, for the outputs as .npy files; without it they are printed");

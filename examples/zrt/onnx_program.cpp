@@ -46,7 +46,8 @@ zrt::Result<Fed> read_fed(const onnx::GraphView& graph, const std::string& feed)
 
 }  // namespace
 
-zrt::Result<ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds) {
+zrt::Result<ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds,
+                                     std::optional<std::int64_t> unrolled_trips) {
   const auto model = onnx::read_model(bytes);
   if (!model) return zrt::pass(model);
   const auto graph = onnx::read_graph(model->graph, zrt::system_allocator());
@@ -71,6 +72,7 @@ zrt::Result<ptir::Program> read_onnx(const std::string& bytes, std::vector<std::
     options.types = types;
     options.needed = &needed;
     options.open_input = &open;
+    if (unrolled_trips) options.unrolled_trips = *unrolled_trips;
     auto program = onnx::read(std::as_bytes(std::span(bytes)), options);
     if (!program) {
       if (!open.view().empty())

@@ -4,6 +4,7 @@
 
 #include <zrt/ir/ptir/program.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@ namespace program {
 /// and one whose value decides a shape becomes a constant and is taken off `feeds`.
 ///
 /// Errors: those of the reader; Errc::invalid_argument for a feed that is no NAME=FILE, Errc::not_found for one
-/// that names no input, and the errors of reading a .npy file.
-[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds);
+/// that names no input, and the errors of reading a .npy file. `unrolled_trips` is zrt::ir::onnx::ReadOptions', where
+/// it is given.
+[[nodiscard]] zrt::Result<zrt::ir::ptir::Program> read_onnx(const std::string& bytes, std::vector<std::string>& feeds,
+                                                            std::optional<std::int64_t> unrolled_trips);
 
 }  // namespace program

@@ -74,6 +74,8 @@ struct PtirOptions {
   std::uint32_t threads = 1;
   std::string ordering = "program";
   std::string fit = "least";
+  std::optional<std::uint64_t> trip_limit;     ///< absent: the library's own
+  std::optional<std::int64_t> unrolled_trips;  ///< absent: the reader's own
   std::string dump;
   std::string out;
   bool json = false;

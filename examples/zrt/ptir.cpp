@@ -21,10 +21,11 @@ namespace ptir = zrt::ir::ptir;
 using Json = nlohmann::ordered_json;
 
 /// The program in a file; of `feeds`, those that became part of it are taken off.
-zrt::Result<ptir::Program> read_program(const std::string& path, std::vector<std::string>& feeds) {
+zrt::Result<ptir::Program> read_program(const PtirOptions& o, std::vector<std::string>& feeds) {
+  const std::string& path = o.file;
   const auto text = read_file(path);
   if (!text) return zrt::pass(text);
-  if (path.ends_with(".onnx")) return read_onnx(*text, feeds);
+  if (path.ends_with(".onnx")) return read_onnx(*text, feeds, o.unrolled_trips);
   auto program = path.ends_with(".json") ? ptir::parse_json(*text) : ptir::parse(*text);
   if (!program) return program;
   if (auto r = ptir::verify(*program); !r) return zrt::pass(r);
@@ -87,7 +88,7 @@ zrt::Result<std::vector<ptir::Shape>> shapes_of(const ptir::Program& source,
 
 int ptir_run(const PtirOptions& o) {
   std::vector<std::string> feeds = o.feeds;
-  const auto source = read_program(o.file, feeds);
+  const auto source = read_program(o, feeds);
   if (!source) return failed(source.error());
   if (o.dump == "dot") {
     const auto dot = ptir::to_dot(*source);
@@ -99,11 +100,11 @@ int ptir_run(const PtirOptions& o) {
   const auto shapes = shapes_of(*source, *arrays);
   if (!shapes) return failed(shapes.error());
   if (o.dump == "c") {
-    const auto code = c_source(*source, *shapes);
+    const auto code = c_source(*source, *shapes, o.trip_limit);
     if (!code) return failed(code.error());
     return print(code->view()) ? kOk : cannot_write("stdout");
   }
-  const auto ready = ready_program(*source, *shapes, {o.backend, o.threads, o.ordering, o.fit});
+  const auto ready = ready_program(*source, *shapes, {o.backend, o.threads, o.ordering, o.fit, nullptr, o.trip_limit});
   if (!ready) return failed(ready.error());
   TensorProgram& program = **ready;
   const zrt::plan::ExecutionPlan& plan = program.plan().plan;

@@ -45,6 +45,7 @@ ReadyProgram ready_on(const zrt::ir::ptir::Program& source, std::span<const zrt:
   options.optimise = choices.origins == nullptr;
   options.origins = choices.origins;
   options.compile.ordering = named(zrt::plan::kOrderings, choices.ordering);
+  if (choices.trip_limit) options.lower.trip_limit = *choices.trip_limit;
   options.fit = named(zrt::plan::kFits, choices.fit);
   options.threads = choices.threads;
   auto runner = zrt::ProgramRunner<B>::make(source, shapes, options);
@@ -65,8 +66,11 @@ zrt::Result<zrt::String> c_source(const zrt::ir::fused::FusedProgram& source,
                                   std::span<const zrt::ir::fused::FeedType> feeds, zrt::ir::fused::CutWire& cut) {
   return engines::to_c(source, feeds, &cut);
 }
-zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes) {
-  return engines::to_c(source, shapes);
+zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::span<const zrt::ir::ptir::Shape> shapes,
+                                  std::optional<std::uint64_t> trip_limit) {
+  zrt::plan::c::Options options;
+  if (trip_limit) options.lower.trip_limit = *trip_limit;
+  return engines::to_c(source, shapes, options);
 }
 
 }  // namespace program

@@ -9,6 +9,7 @@
 #include <zrt/plan/program_origins.hpp>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -40,6 +41,7 @@ struct ProgramChoices {
   std::string_view fit = "least";
   /// Where these are asked for, the instructions stay as they stand, without the passes.
   zrt::plan::ProgramOrigins* origins = nullptr;
+  std::optional<std::uint64_t> trip_limit{};  ///< trips that a loop makes at most, where not the library's own limit
 };
 
 /// Makes `source` ready for inputs of `shapes`.
@@ -50,8 +52,10 @@ struct ProgramChoices {
 [[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::fused::FusedProgram& source,
                                                 std::span<const zrt::ir::fused::FeedType> feeds,
                                                 zrt::ir::fused::CutWire& cut);
-/// A file of C99 with `source` as its one function, for inputs of `shapes`.
+/// A file of C99 with `source` as its one function, for inputs of `shapes`; its loops make at most `trip_limit` trips,
+/// where that is given.
 [[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source,
-                                                std::span<const zrt::ir::ptir::Shape> shapes);
+                                                std::span<const zrt::ir::ptir::Shape> shapes,
+                                                std::optional<std::uint64_t> trip_limit);
 
 }  // namespace program

@@ -66,6 +66,52 @@ TEST_F(Program, PlansATensorProgramsMemoryAsAsked) {
   EXPECT_EQ(run({"ptir", "run", source, "--ordering", "any"}).status, 2);
 }
 
+// Trips until the sum is 10 or more, in steps of what comes in.
+constexpr const char* kLoopProgram = R"(spec_version = ptir.v0.4
+region @0 main(%0 step: si64[]) {
+  %1 = constant() {value = si64[] {0}}: si64[]
+  %2 = while_loop(%1, %0) {cond_region = @1, body_region = @2}: (si64[], si64[])
+  return %2.0: si64[]
+}
+region @1 condition(%0: si64[], %1: si64[]) {
+  %2 = compare(%0, si64[] {10}) {op = lt}: i1[]
+  return %2: i1[], %0: si64[], %1: si64[]
+}
+region @2 body(%0: si64[], %1: si64[]) {
+  %2 = elementwise_binary(%0, %1) {op = add}: si64[]
+  return %2: si64[], %1: si64[]
+}
+)";
+
+TEST_F(Program, LoopsMakeAsManyTripsAsAsked) {
+  const std::string step = "step=" + file("step.npy", npy("<i8", "", elements<std::int64_t>({1})));
+  const auto loop = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"ptir", "run", file("loop.ptir", kLoopProgram), "--feed", step};
+    words.insert(words.end(), options.begin(), options.end());
+    return run(words);
+  };
+  EXPECT_EQ(loop({}).out, "result.0: si64 [] = 10\n");
+  EXPECT_EQ(loop({"--trip-limit", "10"}).out, "result.0: si64 [] = 10\n");
+  const Outcome past = loop({"--trip-limit", "9"});
+  EXPECT_EQ(past.status, 1);
+  EXPECT_TRUE(past.err.starts_with("zrt: limit_exceeded: ")) << past.err;
+  EXPECT_NE(loop({"--trip-limit", "9", "--dump", "c"}).out.find(" == 9"), std::string::npos);
+  EXPECT_EQ(loop({"--trip-limit", "-1"}).status, 2);
+  EXPECT_EQ(loop({"--trip-limit", "many"}).status, 2);
+
+  using namespace onnx_file;
+  const std::string body = node("Identity", {"c"}, {"d"}) + node("Identity", {"i"}, {"s"}) + input("i", kInt64, {}) +
+                           input("c", kBool, {}) + output("d") + output("s");
+  const std::string model = file(
+      "loop.onnx",
+      onnx_file::model(numbers("n", {}, {3}) + node("Loop", {"n", ""}, {"z"}, {graph_in("body", body)}) + output("z")));
+  EXPECT_EQ(run({"ptir", "run", model}).out, "z: si64 [3] = [0,1,2]\n");
+  EXPECT_EQ(run({"ptir", "run", model, "--unrolled-trips", "3"}).out, "z: si64 [3] = [0,1,2]\n");
+  EXPECT_EQ(
+      run({"ptir", "run", model, "--unrolled-trips", "2"}).err,
+      "zrt: unimplemented: node 0  (Loop): 3 trips with scan outputs, at most 2 by ReadOptions::unrolled_trips\n");
+}
+
 TEST_F(Program, RunsATensorProgram) {
   const std::string source = file("twice.ptir", kTensorProgram);
   const std::string x = "x=" + file("x.npy", npy("<f4", "2, 2", elements<float>({1, 2, 0.1f, -4})));

@@ -123,6 +123,35 @@ TEST(OnnxReader, LoopsWithinLoopsEnd) {
   EXPECT_EQ(error.code(), Errc::limit_exceeded) << error.text();
 }
 
+TEST(OnnxReader, TheCallerSaysHowManyTripsAreReadOneAfterTheOther) {
+  const auto trips = [](std::int64_t count) {
+    return model(numbers("n", {}, {count}) + node("Cast", {"n"}, {"yes"}, {integer("to", kBool)}) + loop_around("", 0) +
+                 output("out0"));
+  };
+  EXPECT_TRUE(read(trips(256)));
+  EXPECT_EQ(error_of(trips(257)).text(),
+            "node 1  (Loop): 257 trips with scan outputs, at most 256 by ReadOptions::unrolled_trips");
+  ir::onnx::ReadOptions options;
+  options.unrolled_trips = 1000;
+  EXPECT_TRUE(read(trips(1000), options));
+  EXPECT_FALSE(read(trips(1001), options));
+  // However many are asked for, what is read stays bounded.
+  options.unrolled_trips = kMost;
+  const auto endless = read(trips(kMost), options);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code(), Errc::limit_exceeded) << endless.error().text();
+}
+
+TEST(OnnxReader, AnInputOrAnOutputBeyondAllBoundsIsNamed) {
+  const Error error =
+      error_of(model(input("wide", kFloat, {kExtent, kExtent, kExtent}) + node("Relu", {"wide"}, {"z"}) + output("z")));
+  EXPECT_EQ(error.text(), "input wide: the size of a parameter does not fit 63 bits");
+  const std::string far =
+      field(5, field(1, std::int64_t{1} << 40) + field(1, std::int64_t{0}) + field(2, kFloat) + field(8, "far"));
+  EXPECT_EQ(error_of(model(far + output("far"))).text(),
+            "output far: the model: a tensor is f32[1099511627776, 0], more than a graph holds");
+}
+
 TEST(OnnxReader, WhatEachTripReadsIsInTheProgramOnce) {
   std::string table = field(1, std::int64_t{1} << 14) + field(2, kInt64) + field(8, "table");
   table += field(9, std::string(std::size_t{8} << 14, '\1'));

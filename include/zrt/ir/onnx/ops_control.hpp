@@ -8,9 +8,6 @@
 
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
-/// Trips of a loop that are read one after the other, when their number is known.
-inline constexpr std::int64_t kMaxUnrolledTrips = 256;
-
 /// The graph in an attribute.
 [[nodiscard]] inline std::optional<GraphView> graph_of(NodeCall& n, std::string_view key) noexcept {
   const AttributeView* a = n.node().find(key);
@@ -243,7 +240,8 @@ inline void loop(NodeCall& n) noexcept {
   const std::int64_t trips = n.int_in(0, "the number of trips");
   if (n.has(1) && !n.need_known(n.value(1), 1, "the condition")) return;
   if (n.failed()) return;
-  if (trips > kMaxUnrolledTrips) return n.unsupported(trips, " trips with scan outputs, at most ", kMaxUnrolledTrips);
+  if (const std::int64_t most = n.reader().unrolled_trips(); trips > most)
+    return n.unsupported(trips, " trips with scan outputs, at most ", most, " by ReadOptions::unrolled_trips");
   unroll(n, *body, trips);
 }
 

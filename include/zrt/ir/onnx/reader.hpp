@@ -24,6 +24,9 @@ struct ReadOptions {
   Span<const BoundInput> values{};
   /// Types of inputs, in place of those in the file.
   Span<const InputType> types{};
+  /// Trips of a Loop with scan outputs, whose body is read once for each of them. Of loops that stay loops a run makes
+  /// at most ptir::LowerOptions::trip_limit.
+  std::int64_t unrolled_trips = 256;
   /// When reading fails because the value of an input must be known, its name is written here.
   Name* needed = nullptr;
   /// When reading fails because an extent must be known, the first input that leaves extents open is written here.
@@ -54,6 +57,7 @@ class Reader {
   [[nodiscard]] Builder& b() noexcept { return builder_; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return options_->allocator; }
   [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
+  [[nodiscard]] std::int64_t unrolled_trips() const noexcept { return options_->unrolled_trips; }
 
   /// Reads the graph of a model into the builder's first region.
   [[nodiscard]] Result<void> read_main(std::string_view message) noexcept {
@@ -69,7 +73,9 @@ class Reader {
       if (v == nullptr)
         return fail(Errc::dangling_value, "output ", output.name.substr(0, 80), " is computed by no node");
       if (auto r = expect_declared(output, v->type); !r) return r;
+      check_size(v->type, "the model");
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
+      if (builder_.failed()) return about("output ", output.name);
       // What is an input keeps that name.
       builder_.result(builder_.is_parameter(x) ? x : builder_.name(x, named(output.name)));
     }
@@ -96,8 +102,11 @@ class Reader {
       if (++nodes_ > kMaxNodes)
         return fail(Errc::limit_exceeded, "more than ", kMaxNodes,
                     " nodes are read, those of a body once for each trip");
+      const std::size_t built = builder_.instructions().size(), bound = scope.values.size();
       NodeCall call(*this, scope, builder_, node, opset_);
       translate(call);
+      if (!builder_.failed()) check_sizes(built);
+      for (std::size_t v = bound; v < scope.values.size(); ++v) check_size(scope.values[v].value.type, node.op);
       if (!builder_.failed()) continue;
       // The error of a node within this one names that node already.
       const Error inner = located_ ? *located_ : builder_.error();
@@ -151,6 +160,41 @@ class Reader {
     Tensor literal;
   };
 
+  /// The builder's error, with what it is about before its text.
+  [[nodiscard]] std::unexpected<Error> about(std::string_view what, std::string_view name) const noexcept {
+    Error error = Error::of(builder_.error().code(), what, name.substr(0, 80), ": ");
+    return std::unexpected<Error>(error.append(builder_.error().text()));
+  }
+  /// Refuses, while it is known which node it is, what a graph cannot hold of the instructions from `first` on: numbers
+  /// of more than 32 bits, and tensors of more bytes than 64 bits count.
+  void check_sizes(std::size_t first) noexcept {
+    const ptir::Program& p = builder_.program();
+    for (const ptir::Instruction& i : builder_.instructions().subspan(first)) {
+      const ptir::OpInfo& op = *ptir::find_op(i.opcode);
+      const auto attributes = p.attributes_of(i);
+      const auto check = [&](std::size_t f, std::int64_t number) {
+        if (number > std::int64_t{0xffffffff})
+          builder_.set(Error::of(Errc::limit_exceeded, op.name, ": ", op.fields()[f].name, " holds ", number,
+                                 ", which does not fit 32 bits"));
+      };
+      for (std::size_t f = 0; f < attributes.size() && f < op.field_count; ++f) {
+        const ptir::AttributeKind kind = attributes[f].kind;
+        if (kind == ptir::AttributeKind::integer) check(f, attributes[f].as_integer());
+        if (kind == ptir::AttributeKind::integers || kind == ptir::AttributeKind::shape)
+          for (const std::int64_t number : p.words_of(attributes[f])) check(f, number);
+      }
+      for (const ptir::Operand& operand : p.operands_of(i))
+        if (operand.kind == ptir::Operand::Kind::literal) check_size(p.literals[operand.id].type, op.name);
+      for (const ptir::TensorType& type : p.types_of(i.output)) check_size(type, op.name);
+    }
+  }
+  void check_size(const ptir::TensorType& type, std::string_view what) noexcept {
+    bool fits = ptir::literal_bytes(type).ok();
+    for (const ptir::Dim dim : type.shape.view()) fits = fits && dim.extent() <= 0xffffffff;
+    if (fits) return;
+    Error error = Error::of(Errc::limit_exceeded, what, ": a tensor is ");
+    builder_.set(ptir::append_type(error, builder_.program(), type).append(", more than a graph holds"));
+  }
   /// Compares a result with the type that the model declares for it. Where the caller gave an input other extents,
   /// element type and rank must agree; a name agrees with any extent.
   [[nodiscard]] Result<void> expect_declared(const ValueView& output, const ptir::TensorType& found) const noexcept {
@@ -210,7 +254,7 @@ class Reader {
                     ", expected at most ", kMaxExtent);
     if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
     const Tensor x = builder_.parameter(*given, named(input.name));
-    if (builder_.failed()) return std::unexpected<Error>(builder_.error());
+    if (builder_.failed()) return about("input ", input.name);
     return scope.values.push_back({input.name, {*given, x, {}, false, input.name}});
   }
 

@@ -135,6 +135,13 @@ class Builder {
   }
   /// The id that the next value of the region under construction gets; ids ascend.
   [[nodiscard]] ValueId next_value() const noexcept { return region_ < next_ids_.size() ? next_ids_[region_] : 0; }
+  /// What is built so far, to look at: nothing has verified it.
+  [[nodiscard]] const Program& program() const noexcept { return program_; }
+  /// The instructions of the region under construction.
+  [[nodiscard]] Span<const Instruction> instructions() const noexcept {
+    return region_ < program_.regions.size() ? program_.regions[region_].instructions.span()
+                                             : Span<const Instruction>();
+  }
   /// Gives the value of `x` a name, which text, JSON and drawings show.
   Tensor name(const Tensor& x, const Name& name) noexcept {
     if (!belongs(x) || x.operand_.kind == Operand::Kind::literal) return x;

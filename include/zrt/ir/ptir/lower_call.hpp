@@ -122,10 +122,11 @@ class LowerCall {
       const Dim dim = written[axis];
       std::optional<std::uint32_t> found = extent(dim);
       if (!found && dim.is_constant())
-        return fail(Errc::size_overflow, op_.fields_[f].name, " holds ", dim.code(), ", which does not fit 32 bits");
+        return fail(Errc::size_overflow, op_.name, ": ", op_.fields_[f].name, " holds ", dim.code(),
+                    ", which does not fit 32 bits");
       if (!found) found = infer(axis);
       if (!found)
-        return fail(Errc::invalid_argument, "axis ", axis, " of ", op_.fields_[f].name, " is ?",
+        return fail(Errc::invalid_argument, op_.name, ": axis ", axis, " of ", op_.fields_[f].name, " is ?",
                     program_.symbol_name(dim), ", which the shapes of the inputs do not determine");
       known = known.appended(*found);
     }
@@ -147,7 +148,8 @@ class LowerCall {
   }
   [[nodiscard]] Result<std::uint32_t> fits(std::size_t f, std::int64_t value) const noexcept {
     if (value < 0 || value > std::int64_t{0xffffffff})
-      return fail(Errc::size_overflow, op_.fields_[f].name, " holds ", value, ", which does not fit 32 bits");
+      return fail(Errc::size_overflow, op_.name, ": ", op_.fields_[f].name, " holds ", value,
+                  ", which does not fit 32 bits");
     return static_cast<std::uint32_t>(value);
   }
 
