@@ -162,6 +162,19 @@ const std::vector<Case>& cases() {
        [](Function& f) {
          f.result(f.b().scatter_reduce(3, f.fixed({3, 2}, -1, 1), f.whole({2, 2}, {2, 0, 2, 1}), f.real({2, 2}), 0));
        }},
+      {"scatter_reduce",
+       [](Function& f) {
+         f.result(f.b().scatter_reduce(1, f.real({2, 4}), f.whole({2, 3}, {3, 3, 0, 1, 2, 1}), f.real({2, 3}), -1));
+       }},
+      {"scatter_reduce",
+       [](Function& f) {
+         f.result(
+             f.b().scatter_reduce(2, f.real({3, 2}), f.whole({4, 2}, {2, 0, 2, 1, 0, 1, 2, 1}), f.real({4, 2}), 0));
+       }},
+      {"scatter_reduce",  // nothing is as large as what stands there
+       [](Function& f) {
+         f.result(f.b().scatter_reduce(1, f.fixed({3}, 4, 5), f.whole({2}, {1, 1}), f.real({2}), 0));
+       }},
       {"dynamic_slice",
        [](Function& f) { f.result(f.b().dynamic_slice(f.real({4, 3}), f.whole({2}, {1, 5}), {2, 2})); }},
       {"dynamic_update_slice",
@@ -367,6 +380,24 @@ TEST(Gradient, OfScattersIsPyTorchs) {
   expect_gradients(add.run(true, 0, {}), {{1, 2, 3, 4, 5, 6, 7, 8, 9}, {4, 5, 7, 8, 2, 3, 5, 6}});
 }
 
+// What is equal shares: PyTorch 1.13's scatter_reduce of amax and amin with include_self.
+TEST(Gradient, OfExtremesThatAreScatteredIsPyTorchs) {
+  for (const std::uint64_t kind : {1u, 2u}) {
+    const double sign = kind == 1 ? 1 : -1;
+    const auto signed_of = [&](std::vector<double> numbers) {
+      for (double& x : numbers) x *= sign;
+      return numbers;
+    };
+    Function f(1);
+    const Tensor x = f.real({2, 3}, signed_of({1, 5, 2, 0, 7, 3}));
+    const Tensor u = f.real({2, 4}, signed_of({1, 5, 5, 4, 0, 8, 8, 3}));
+    f.result(f.b().scatter_reduce(kind, x, f.whole({2, 4}, {0, 1, 1, 2, 0, 1, 1, 2}), u, 1), {1, 3, -3, 4, 0.5, -0.25});
+    f.finish();
+    EXPECT_EQ(f.refused, "");
+    expect_gradients(f.run(true, 0, {}), {{0.5, 1, 0, 2, 0, -0.125}, {0.5, 1, 1, -3, 2, 0.25, 0.25, -0.125}});
+  }
+}
+
 TEST(Gradient, OfRandomFunctionsIsTheSlope) {
   const char* more = std::getenv("ZRT_TEST_PROGRAMS");
   const unsigned count = more != nullptr ? static_cast<unsigned>(std::atoi(more)) : 20;
@@ -449,9 +480,6 @@ TEST(Gradient, RefusesByNameWhatIsNotBuilt) {
     f.result(b.scan(body, 1, 0, {f.real({}), f.real({3})})[0]);
   });
   EXPECT_TRUE(has(text, "unimplemented") && has(text, "(scan)") && has(text, "(while_loop)")) << text;
-  text = refusal(
-      [](Function& f) { f.result(f.b().scatter_reduce(1, f.real({4}), f.whole({2}, {1, 1}), f.real({2}), 0)); });
-  EXPECT_TRUE(has(text, "unimplemented") && has(text, "scatter_reduce")) << text;
 }
 
 }  // namespace

@@ -52,6 +52,11 @@ struct Numbers {
 [[nodiscard]] inline Tensor zeros(ptir::Builder& b, const ptir::TensorType& type) noexcept {
   return b.broadcast_to(b.scalar(type.dtype, 0), type.shape);
 }
+/// Ones where `mask` holds, of `dtype`.
+[[nodiscard]] inline Tensor ones_where(const Tensor& mask, DType dtype) noexcept {
+  ptir::Builder& b = mask.builder();
+  return b.select(mask, b.scalar(dtype, 1), b.scalar(dtype, 0));
+}
 [[nodiscard]] inline Tensor sum(const Tensor& x, const Numbers& axes, bool keepdims) noexcept {
   ptir::Builder& b = x.builder();
   if (axes.count == 0) return x;

@@ -15,12 +15,6 @@ namespace detail {
   return g.dtype() == c.in_type(0).dtype ? g : c.builder().cast(g, c.in_type(0).dtype);
 }
 
-/// Ones where `mask` holds, of `dtype`.
-[[nodiscard]] inline Tensor ones_where(const Tensor& mask, DType dtype) noexcept {
-  ptir::Builder& b = mask.builder();
-  return b.select(mask, b.scalar(dtype, 1), b.scalar(dtype, 0));
-}
-
 }  // namespace detail
 
 /// What is the largest or smallest shares the gradient in equal parts.
@@ -38,7 +32,7 @@ inline void reduce(GradientCall& c) noexcept {
   if (c.choice(ptir::field_index("reduce", "kind")) == "sum") return c.give(0, spread(g));
   const Tensor extreme = c.out().dtype() == type.dtype ? c.out() : b.cast(c.out(), type.dtype);
   const Tensor mask = b.eq(c.in(0), spread(extreme));
-  const Tensor share = reshape(g, kept) / sum(detail::ones_where(mask, type.dtype), axes, true);
+  const Tensor share = reshape(g, kept) / sum(ones_where(mask, type.dtype), axes, true);
   c.give(0, b.select(mask, spread(share), b.scalar(type.dtype, 0)));
 }
 
@@ -48,7 +42,7 @@ inline void segment_reduce(GradientCall& c) noexcept {
   if (c.choice(ptir::field_index("segment_reduce", "kind")) == "sum") return c.give(0, b.take(g, ids));
   const Tensor mask = b.eq(c.in(0), b.take(c.out(), ids));
   const Tensor count =
-      b.segment_reduce(ptir::choice_index("segment_reduce", "kind", "sum"), detail::ones_where(mask, g.dtype()), ids,
+      b.segment_reduce(ptir::choice_index("segment_reduce", "kind", "sum"), ones_where(mask, g.dtype()), ids,
                        c.integer(ptir::field_index("segment_reduce", "num_segments")));
   c.give(0, b.select(mask, b.take(g, ids) / b.take(count, ids), b.scalar(g.dtype(), 0)));
 }

@@ -103,7 +103,8 @@ inline void scatter_add(GradientCall& c) noexcept {
   c.give(2, b.take(b.reshape(g, {product(g.shape(), 0, g.shape().size())}), scattered_places(c)));
 }
 
-/// What replace writes gets what came back where it stayed: of several at one place that is the last.
+/// What replace writes gets what came back where it stayed: of several at one place that is the last. What is the largest
+/// or smallest at its place, x's element among it, shares it in equal parts.
 inline void scatter_reduce(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   const std::string_view kind = c.choice(ptir::field_index("scatter_reduce", "reduce"));
@@ -121,7 +122,13 @@ inline void scatter_reduce(GradientCall& c) noexcept {
     const Tensor last = b.scatter_reduce(detail::kReplace, zeros(b, {DType::si64, x.shape}), c.in(1), order, axis);
     c.give(2, b.select(b.eq(b.gather(last, c.in(1), axis), order), b.gather(g, c.in(1), axis), none));
   } else {
-    c.unimplemented(kind);
+    const Tensor none = b.scalar(c.in_type(0).dtype, 0);
+    const Tensor stayed = b.eq(c.in(0), c.out()), came = b.eq(c.in(2), b.gather(c.out(), c.in(1), axis));
+    const Tensor sharers =
+        b.scatter_reduce(detail::kAdd, ones_where(stayed, g.dtype()), c.in(1), ones_where(came, g.dtype()), axis);
+    const Tensor share = g / sharers;
+    if (c.wants(0)) c.give(0, b.select(stayed, share, none));
+    if (c.wants(2)) c.give(2, b.select(came, b.gather(share, c.in(1), axis), none));
   }
 }
 
