@@ -70,8 +70,8 @@ TEST_F(Program, PlansATensorProgramsMemoryAsAsked) {
 constexpr const char* kLoopProgram = R"(spec_version = ptir.v0.4
 region @0 main(%0 step: si64[]) {
   %1 = constant() {value = si64[] {0}}: si64[]
-  %2 = while_loop(%1, %0) {cond_region = @1, body_region = @2}: (si64[], si64[])
-  return %2.0: si64[]
+  %2 = while_loop(%1, %0) {cond_region = @1, body_region = @2}: tuple<si64[], si64[]>
+  return %2[0]: si64[]
 }
 region @1 condition(%0: si64[], %1: si64[]) {
   %2 = compare(%0, si64[] {10}) {op = lt}: i1[]

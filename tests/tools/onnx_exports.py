@@ -47,12 +47,28 @@ def scores_logical_not(s):
     return s.masked_fill(hidden, torch.finfo(s.dtype).min)
 
 
+def scores_max_lowest(s):
+    """OPT: a mask of the lowest number, lest a sum of two becomes -infinity."""
+    mask = torch.triu(torch.full((TOKENS, TOKENS), torch.finfo(s.dtype).min), diagonal=1)
+    return torch.max(s + mask, torch.tensor(torch.finfo(s.dtype).min))
+
+
+def scores_clamp_lowest(s):
+    mask = torch.triu(torch.full((TOKENS, TOKENS), float("-inf")), diagonal=1)
+    return torch.clamp(s + mask, min=torch.finfo(s.dtype).min)
+
+
 def scores_all(s):
     return s
 
 
 def softmax_op(s):
     return F.softmax(s, dim=-1)
+
+
+def softmax_views(s):
+    """OPT: heads put together for the softmax, as they are for its products."""
+    return F.softmax(s.view(BATCH * HEADS, TOKENS, TOKENS), dim=-1).view(s.shape)
 
 
 def softmax_by_hand(s):
@@ -480,6 +496,10 @@ CASES = [
     ("block_einsum", 14, ROWS, lambda: Block(qkv="three", mask=scores_triu_added, act=gelu_erf_cdf, scale="einsum")),
     ("block_gelu_cubed", 16, ROWS, lambda: Block(qkv="slice", mask=scores_where_lowest, softmax=softmax_by_hand,
                                                  act=gelu_cubed)),
+    ("block_max_lowest", 13, ROWS, lambda: Block(qkv="three", mask=scores_max_lowest, scale="query", act=F.relu)),
+    ("block_max_views", 16, ROWS, lambda: Block(qkv="three", mask=scores_max_lowest, softmax=softmax_views,
+                                                scale="query", act=F.relu)),
+    ("block_clamp_lowest", 17, ROWS, lambda: Block(qkv="one", mask=scores_clamp_lowest, act=F.relu)),
     ("multihead", 14, (TOKENS, BATCH, WIDTH), lambda: Multihead(False)),
     ("multihead_causal", 17, (TOKENS, BATCH, WIDTH), lambda: Multihead(True)),
     ("encoder_relu", 13, (TOKENS, BATCH, WIDTH), lambda: TransformerLayer("relu", False)),

@@ -14,6 +14,7 @@ using In = std::vector<T>;
 using Ops = std::vector<std::string>;
 
 constexpr double kBound = 1e-5;
+constexpr double kLowest = std::numeric_limits<float>::lowest();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Heads [2, 3], 4 queries, 5 keys, 8 elements of a key and 6 of a value.
@@ -237,6 +238,86 @@ TEST(FuseAttention, FiniteScoresThatHideKeysBesideAMask) {
     const T masked =
         scores(b, in[0], in[1]) * b.constant({4, 4}, lower_ones(4)) - b.constant({1, 1, 4, 4}, upper(4, 1e10f));
     return values(b, b.softmax(masked + in[3]), in[2]);
+  });
+}
+
+/// The larger one of each score and the lowest number: a query without keys weighs all of them alike.
+TEST(FuseAttention, ScoresThatAreLiftedToTheLowestNumber) {
+  const auto lifted = [](B& b, const T& s, double lowest = kLowest) {
+    return b.maximum(s, b.scalar(DType::f32, lowest));
+  };
+  const auto none_hidden = [](const char* what, const FusionResult& r) {
+    for (const float y : r.values) EXPECT_FALSE(std::isnan(y)) << what;
+  };
+  const auto with = [&](const char* what, const std::vector<Shape>& shapes, const Ops& ops,
+                        const BuildProgram& masked) {
+    SCOPED_TRACE(what);
+    const FusionResult r = fuse(shapes, [&](B& b, const In& in) { return values(b, b.softmax(masked(b, in)), in[2]); });
+    EXPECT_EQ(r.ops, ops);
+    EXPECT_LE(r.worst, kBound);
+    none_hidden(what, r);
+  };
+  for (const float hides : {-kInfinity, std::numeric_limits<float>::lowest()})
+    with("a causal mask", kSquare, {"attention"}, [&](B& b, const In& in) {
+      return lifted(b, scores(b, in[0], in[1]) * 0.35 + b.constant({4, 4}, upper(4, hides)));
+    });
+  with("a causal choice, and the maximum's operands changed over", kSquare, {"attention"}, [&](B& b, const In& in) {
+    const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 4});
+    const T seen = b.broadcast_to(triangle(b, true), {2, 3, 4, 4});
+    return b.maximum(b.scalar(DType::f32, kLowest), b.select(seen, scores(b, in[0], in[1]), hidden));
+  });
+  with("no mask", kHeads, {"attention"}, [&](B& b, const In& in) { return lifted(b, scores(b, in[0], in[1])); });
+  // The second query sees nothing, the third one key.
+  std::vector<float> rows(20);
+  for (std::size_t j = 0; j < 5; ++j) rows[5 + j] = -kInfinity;
+  for (std::size_t j = 1; j < 5; ++j) rows[10 + j] = -kInfinity;
+  with("a constant mask that hides all keys of a query", kHeads, {"constant", "attention"},
+       [&](B& b, const In& in) { return lifted(b, scores(b, in[0], in[1]) * 0.35 + b.constant({4, 5}, rows)); });
+  std::vector<Shape> shapes = kHeads;
+  shapes.push_back({2, 1, 4, 5});
+  with(
+      "a mask of the step that does", shapes,
+      {"constant", "broadcast_to", "elementwise_binary", "constant", "broadcast_to", "elementwise_binary", "attention"},
+      [&](B& b, const In& in) {
+        return lifted(b, scores(b, in[0], in[1]) * 0.35 + (in[3] + b.constant({4, 5}, rows)));
+      });
+  shapes.back() = {2, 3, 4, 5};
+  with("a choice that does", shapes,
+       {"constant", "broadcast_to", "constant", "broadcast_to", "elementwise_binary", "compare", "constant",
+        "broadcast_to", "select", "attention"},
+       [&](B& b, const In& in) {
+         const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 5});
+         const T seen = b.gt(in[3] + b.constant({4, 5}, rows), b.broadcast_to(b.scalar(DType::f32, 0), {2, 3, 4, 5}));
+         return lifted(b, b.select(seen, scores(b, in[0], in[1]), hidden));
+       });
+  // OPT's: heads taken apart for the mask, and put together for the softmax.
+  shapes = {{6, 4, 8}, {6, 5, 8}, {6, 5, 6}, {2, 1, 4, 5}};
+  expect_attention(
+      "between products and a softmax of rank 3", shapes,
+      {"constant", "broadcast_to", "elementwise_binary", "reshape", "reshape", "reshape", "attention", "reshape"},
+      [&](B& b, const In& in) {
+        const T s =
+            b.dot_general(in[0], in[1], {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {2}});
+        const T p = b.softmax(b.reshape(lifted(b, b.reshape(s, {2, 3, 4, 5}) + in[3]), {6, 4, 5}));
+        return b.dot_general(p, in[2], {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {1}});
+      });
+  // What would weigh other keys, or other scores.
+  shapes = kSquare;
+  shapes.push_back({2, 1, 4, 4});
+  expect_none("a mask within a causal choice", shapes, [&](B& b, const In& in) {
+    const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 4});
+    const T seen = b.broadcast_to(triangle(b, true), {2, 3, 4, 4});
+    return values(b, b.softmax(lifted(b, b.select(seen, scores(b, in[0], in[1]) + in[3], hidden))), in[2]);
+  });
+  expect_none("a mask outside", shapes, [&](B& b, const In& in) {
+    const T masked = lifted(b, scores(b, in[0], in[1]) + b.constant({4, 4}, upper(4, -kInfinity)));
+    return values(b, b.softmax(masked + in[3]), in[2]);
+  });
+  expect_none("a number that scores may be below", shapes, [&](B& b, const In& in) {
+    return values(b, b.softmax(lifted(b, scores(b, in[0], in[1]) + in[3], -1e4)), in[2]);
+  });
+  expect_none("the smaller one", shapes, [&](B& b, const In& in) {
+    return values(b, b.softmax(b.minimum(scores(b, in[0], in[1]) + in[3], b.scalar(DType::f32, kLowest))), in[2]);
   });
 }
 

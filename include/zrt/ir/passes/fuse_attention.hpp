@@ -21,6 +21,7 @@ struct AttentionParts {
   bool inverted = false;
   bool causal = false;
   bool finite = false;  ///< what hides later keys is a finite score: nothing else may hide keys beside it
+  bool lifted = false;  ///< what the mask or the choice hides has the lowest score, not -infinity
 };
 
 /// True while neither a mask nor a choice hides keys.
@@ -58,7 +59,7 @@ struct AttentionParts {
   const Dim keys = parts.scores.last();
   const auto again = [&](std::uint32_t inner) {
     parts = before;
-    return depth < 2 && attention_scores(p, inner, parts, depth + 1);
+    return depth < 3 && attention_scores(p, inner, parts, depth + 1);
   };
   const auto product = [&] {
     parts = before;
@@ -109,7 +110,16 @@ struct AttentionParts {
     std::uint32_t shift = 0;
     return p.binary(v, ops::BinaryKind::sub, masked, shift) && masked_product(masked, shift, -1.0f);
   };
+  // The larger one of each score and the lowest number, as which -infinity alone is another: a query that sees no key
+  // then sees all alike, also those that a causal choice hides, which is why nothing may stand beside one.
+  const auto lifted = [&](std::uint32_t scores, std::uint32_t lowest) {
+    if (p.splat(lowest) != double{std::numeric_limits<float>::lowest()} || !again(scores)) return false;
+    parts.lifted = !is_open(parts);
+    parts.finite = parts.finite || parts.causal;
+    return !(parts.causal && parts.lifted);
+  };
   return p.attempt(product) || p.attempt(choice) || p.attempt(shifted) ||
+         p.commutes(v, ops::BinaryKind::maximum, lifted) ||
          p.commutes(v, ops::BinaryKind::add,
                     [&](std::uint32_t masked, std::uint32_t shift) { return masked_product(masked, shift, 1.0f); }) ||
          p.commutes(v, ops::BinaryKind::add, [&](std::uint32_t scores, std::uint32_t mask) {
@@ -133,8 +143,9 @@ struct AttentionParts {
   const std::uint32_t probabilities = with_other_leads(p, in[0]);
   Span<const std::uint32_t> scores;
   if (!p.made_by<ops::Softmax>(probabilities, scores)) return false;
-  parts.scores = p.type(scores[0]).shape;
-  return parts.scores.rank >= 2 && attention_scores(p, scores[0], parts) && parts.dot[0].batch_count == batches;
+  const std::uint32_t masked = with_other_leads(p, scores[0]);
+  parts.scores = p.type(masked).shape;
+  return parts.scores.rank >= 2 && attention_scores(p, masked, parts) && parts.dot[0].batch_count == batches;
 }
 
 /// `v` with its axes in the order batch, then `second`, then `last`, before node `at`; where `v` is a
@@ -184,24 +195,35 @@ struct AttentionParts {
   return fits ? narrow : mask;
 }
 
-/// 0 where `choice`, of i1, takes a score and -infinity where it hides one, before node `at`.
-[[nodiscard]] inline Result<ValueId> mask_of_choice(Rewriter& r, std::uint32_t at, std::uint32_t choice,
-                                                    bool inverted) noexcept {
+/// A tensor of one number, before node `at`.
+[[nodiscard]] inline Result<ValueId> filled(Rewriter& r, std::uint32_t at, const Shape& shape, float number) noexcept {
+  const auto weight = r.constant(as_bytes(Span(&number, 1)), DType::f32, Shape{});
+  if (!weight) return pass(weight);
+  const auto one = r.insert<ops::Constant>(at, {}, {*weight}, {ops::ConstantForm::stored});
+  if (!one || !one->present()) return one;
+  return r.insert<ops::BroadcastTo>(at, {one->index}, {}, {ShapeParams::of(shape)});
+}
+
+/// 0 where `choice`, of i1, takes a score and `hides` where it hides one, before node `at`.
+[[nodiscard]] inline Result<ValueId> mask_of_choice(Rewriter& r, std::uint32_t at, std::uint32_t choice, bool inverted,
+                                                    float hides) noexcept {
   const Shape shape = r.type(choice).shape;
-  const auto filled = [&](float number) -> Result<ValueId> {
-    const auto weight = r.constant(as_bytes(Span(&number, 1)), DType::f32, Shape{});
-    if (!weight) return pass(weight);
-    const auto one = r.insert<ops::Constant>(at, {}, {*weight}, {ops::ConstantForm::stored});
-    if (!one || !one->present()) return one;
-    return r.insert<ops::BroadcastTo>(at, {one->index}, {}, {ShapeParams::of(shape)});
-  };
-  const auto taken = filled(0.0f);
+  const auto taken = filled(r, at, shape, 0.0f);
   if (!taken || !taken->present()) return taken;
-  const auto hidden = filled(-std::numeric_limits<float>::infinity());
+  const auto hidden = filled(r, at, shape, hides);
   if (!hidden || !hidden->present()) return hidden;
   const auto yes = inverted ? hidden->index : taken->index;
   const auto no = inverted ? taken->index : hidden->index;
   return r.insert<ops::Select>(at, {choice, yes, no}, {}, {});
+}
+
+/// `mask` with `lowest` in the place of -infinity, before node `at`. What is added to it is lost beside it, so that the
+/// sum with a score is what the larger one of `lowest` and their sum was.
+[[nodiscard]] inline Result<ValueId> lifted_mask(Rewriter& r, std::uint32_t at, std::uint32_t mask,
+                                                 float lowest) noexcept {
+  const auto least = filled(r, at, r.type(mask).shape, lowest);
+  if (!least || !least->present()) return least;
+  return r.insert<ops::ElementwiseBinary>(at, {mask, least->index}, {}, {ops::BinaryKind::maximum});
 }
 
 /// Puts attention of these parts in place of the root.
@@ -226,8 +248,11 @@ struct AttentionParts {
   // A mask that is the same for all leading axes fits whatever these are, else they must be those of the scores.
   Shape leads = r.type(in[0].index).shape;
   std::uint32_t mask = narrow_mask(r, parts.mask != kNone ? parts.mask : parts.choice, parts.scores);
-  if (parts.choice != kNone) {
-    const auto made = mask_of_choice(r, node, mask, parts.inverted);
+  if (parts.choice != kNone || parts.lifted) {
+    constexpr float kLowest = std::numeric_limits<float>::lowest();
+    const float hides = parts.lifted ? kLowest : -std::numeric_limits<float>::infinity();
+    const auto made = parts.choice != kNone ? mask_of_choice(r, node, mask, parts.inverted, hides)
+                                            : lifted_mask(r, node, mask, kLowest);
     if (!made) return pass(made);
     if (!made->present()) return {};
     mask = made->index;
