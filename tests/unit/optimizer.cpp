@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/optimizer.cpp: SGD, Adam and AdamW against PyTorch's (tests/tools/optimizer_vectors.py).
 // test-set: full
+#include <zrt/exec/fused_runner.hpp>
 #include <zrt/ir/gradient/differentiate.hpp>
 #include <zrt/ir/train/optimizer.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <programs.hpp>
 #include <support/run_program.hpp>
 
 namespace optimizer_test {
@@ -109,6 +113,101 @@ TEST(Optimizer, AFeedMayBeTheRate) {
 
 TEST(Optimizer, EvaluationLeavesEveryStateAsItWas) {
   EXPECT_EQ(after_five_steps(train::AdamW{}, false, false), (std::vector<double>{0.5, -1.5, 2.0}));
+}
+
+/// AdamW's program as a host resumes it: from slots that it kept, or that it lost.
+class Resumed : public ::testing::Test {
+ protected:
+  using Runner = FusedRunner<engines::ReferencePrograms>;
+
+  void SetUp() override {
+    program_ = trained(train::AdamW{}, types_, false);
+    // The parameter, the two corrections, which count the steps, and the two moments.
+    ASSERT_EQ(types_.size(), 5u);
+    for (const fused::FeedType& feed : types_) data_.emplace_back(feed.type.shape.rank == 0 ? 1u : 3u, 0.5);
+  }
+  static Shape shape_of(const ir::ptir::TensorType& type) { return type.shape.rank == 0 ? Shape{} : Shape{3}; }
+
+  /// What `make` says of feeds of these types.
+  std::string made(const std::vector<fused::FeedType>& types) {
+    fused::CutWire cut;
+    const auto runner = Runner::make(program_, types, {}, &cut);
+    return runner ? "made" : told(cut, runner.error());
+  }
+  /// What a step in training says of these feeds; the states are updated in place.
+  std::string ran(const std::vector<BoundFeed>& feeds) {
+    auto runner = Runner::make(program_, types_);
+    EXPECT_TRUE(runner) << runner.error().text();
+    if (!runner) return {};
+    std::vector<TensorView> outputs{{DType::f64, {}, std::as_writable_bytes(std::span(&loss_, 1))}};
+    for (const fused::StateUpdate& update : program_.state_out)
+      for (std::size_t i = 0; i < types_.size(); ++i)
+        if (types_[i].id == update.state)
+          outputs.push_back({DType::f64, shape_of(types_[i].type), std::as_writable_bytes(std::span(data_[i]))});
+    fused::CutWire cut;
+    const auto done = runner->run(feeds, outputs, true, 0, {}, &cut);
+    return done ? "ran" : told(cut, done.error());
+  }
+  std::vector<BoundFeed> feeds() const {
+    std::vector<BoundFeed> all;
+    for (std::size_t i = 0; i < types_.size(); ++i)
+      all.push_back({types_[i].id, {DType::f64, shape_of(types_[i].type), std::as_bytes(std::span(data_[i]))}});
+    return all;
+  }
+  /// The code, and the first line of the report.
+  std::string told(const fused::CutWire& cut, const Error& error) const {
+    String report;
+    EXPECT_TRUE(fused::append_report(report, program_, cut, error));
+    return std::string(name(error.code())) + ": " + std::string(report.view().substr(0, report.view().find('\n')));
+  }
+
+  fused::FusedProgram program_;
+  std::vector<fused::FeedType> types_;
+  std::vector<std::vector<double>> data_;
+  double loss_ = 0;
+};
+
+TEST_F(Resumed, SlotsOfAnotherTypeAreNamedWithTheStepThatReadsThem) {
+  EXPECT_EQ(made(types_), "made");
+  auto types = types_;
+  types.erase(types.begin() + 1);
+  const std::string counter = std::to_string(types_[1].id), moment = std::to_string(types_[3].id);
+  EXPECT_TRUE(made(types).ends_with("): feed " + counter + " is not bound")) << made(types);
+  EXPECT_TRUE(made(types).starts_with("invalid_argument: step ")) << made(types);
+  for (const ir::ptir::TensorType& wrong :
+       {ir::ptir::TensorType{DType::f32, {3}}, ir::ptir::TensorType{DType::f64, {4}},
+        ir::ptir::TensorType{DType::f64, {}}, ir::ptir::TensorType{DType::si64, {3}}}) {
+    types = types_;
+    types[3].type = wrong;
+    const std::string text = made(types);
+    EXPECT_NE(text.find("_mismatch: step "), std::string::npos) << text;
+    EXPECT_NE(text.find("feed " + moment + " is bound to another type than its meta"), std::string::npos) << text;
+  }
+  types = types_;
+  types.push_back(types_[0]);
+  EXPECT_TRUE(made(types).starts_with("duplicate_name: ")) << made(types);
+}
+
+TEST_F(Resumed, StepsWithoutTheirSlotsAreRefused) {
+  auto lost = feeds();
+  lost.erase(lost.begin() + 2);
+  EXPECT_TRUE(ran(lost).ends_with("): feed " + std::to_string(types_[2].id) + " is not bound")) << ran(lost);
+  auto wide = feeds();
+  const std::vector<double> four(4);
+  wide[4].tensor = {DType::f64, {4}, std::as_bytes(std::span(four))};
+  EXPECT_TRUE(ran(wide).starts_with("shape_mismatch: step ")) << ran(wide);
+  wide[4].tensor = {DType::f32, {3}, std::as_bytes(std::span(four)).first(12)};
+  EXPECT_TRUE(ran(wide).starts_with("dtype_mismatch: step ")) << ran(wide);
+  wide[4].tensor = {DType::f64, {3}, std::as_bytes(std::span(four)).first(8)};
+  EXPECT_TRUE(ran(wide).starts_with("shape_mismatch: step ")) << ran(wide);
+}
+
+// NaN is a number as others are: it spreads, and the next step runs too.
+TEST_F(Resumed, NaNSpreadsToWhatItIsComputedInto) {
+  data_[0][1] = std::numeric_limits<double>::quiet_NaN();
+  for (int step = 0; step < 2; ++step) EXPECT_EQ(ran(feeds()), "ran");
+  EXPECT_TRUE(std::isnan(loss_) && std::isnan(data_[0][1]) && std::isnan(data_[3][1]));
+  EXPECT_FALSE(std::isnan(data_[0][0]) || std::isnan(data_[0][2]));
 }
 
 }  // namespace

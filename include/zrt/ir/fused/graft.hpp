@@ -42,6 +42,10 @@ class Graft {
     builder_.set(Error::of(Errc::dangling_value, "value ", id, " is given by nothing"));
     return {};
   }
+  /// True for a feed of the program or of the graft.
+  [[nodiscard]] bool is_feed(ValueId id) const noexcept {
+    return std::find(to_.feeds.begin(), to_.feeds.end(), id) != to_.feeds.end();
+  }
   /// A value of the program as a tensor.
   [[nodiscard]] ptir::Tensor value(ValueId id) noexcept {
     for (const Standing& row : standing_)

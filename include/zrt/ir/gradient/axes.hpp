@@ -42,13 +42,18 @@ struct Numbers {
 [[nodiscard]] constexpr std::int64_t extent(const Shape& shape, std::size_t axis) noexcept {
   return static_cast<std::int64_t>(shape[axis].extent());
 }
-/// The product of the extents of axes first..last-1.
+/// The product of the extents of axes first..last-1, of a tensor that is not empty: then it fits.
 [[nodiscard]] constexpr std::int64_t product(const Shape& shape, std::size_t first, std::size_t last) noexcept {
   std::int64_t all = 1;
   for (std::size_t axis = first; axis < last; ++axis) all *= extent(shape, axis);
   return all;
 }
 
+[[nodiscard]] inline bool is_empty(const Shape& shape) noexcept {
+  for (const ptir::Dim dim : shape.view())
+    if (dim.is_constant(0)) return true;
+  return false;
+}
 [[nodiscard]] inline Tensor zeros(ptir::Builder& b, const ptir::TensorType& type) noexcept {
   return b.broadcast_to(b.scalar(type.dtype, 0), type.shape);
 }
@@ -112,8 +117,8 @@ struct Numbers {
 [[nodiscard]] inline Tensor every(Tensor x, const Numbers& steps) noexcept {
   for (std::size_t axis = 0; axis < steps.count; ++axis) {
     const std::int64_t step = steps[axis];
-    if (step == 1) continue;
     const Shape shape = x.shape();
+    if (step == 1 || shape[axis].is_constant(1)) continue;
     const std::int64_t kept = (extent(shape, axis) - 1) / step + 1;
     Numbers none = Numbers::all(shape.size(), 0), high = none;
     high[axis] = step - 1;

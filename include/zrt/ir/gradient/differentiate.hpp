@@ -76,16 +76,22 @@ class WayBack {
     Vector<std::optional<Tensor>> cotangents(allocator), given(allocator);
     Vector<std::uint8_t> wanted(allocator);
     bool came = false;
+    // What has no elements brings nothing back, and nothing comes back to it.
     for (const fused::ValueId id : program_.results_of(step)) {
-      came = came || row(id).cotangent;
+      came = came || (row(id).cotangent && !is_empty(graft_.type_of(id).shape));
       if (auto r = cotangents.push_back(row(id).cotangent); !r) return r;
     }
     if (!came || passage(step) == Passage::stops || !reads_active(step)) return {};
     if (passage(step) == Passage::unimplemented)
       return fail(Errc::unimplemented, "step ", step.step_id, " (", step.op.view(),
                   "): it has no gradient: ", find_gradient(step.op.view())->why);
-    for (const fused::ValueId id : inputs)
-      if (auto r = wanted.push_back(row(id).active); !r) return r;
+    bool any = false;
+    for (const fused::ValueId id : inputs) {
+      const bool wants = row(id).active != 0 && !is_empty(graft_.type_of(id).shape);
+      any = any || wants;
+      if (auto r = wanted.push_back(std::uint8_t{wants}); !r) return r;
+    }
+    if (!any) return {};
     if (auto r = given.resize(inputs.size()); !r) return r;
     GradientCall call(&find_gradient, graft_, s, cotangents.span(), wanted.span(), given);
     find_gradient(step.op.view())->apply(call);
@@ -96,7 +102,7 @@ class WayBack {
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       Row& to = row(inputs[i]);
-      if (given[i] && to.active != 0) to.cotangent = to.cotangent ? *to.cotangent + *given[i] : *given[i];
+      if (given[i] && wanted[i] != 0) to.cotangent = to.cotangent ? *to.cotangent + *given[i] : *given[i];
     }
     return {};
   }

@@ -118,7 +118,7 @@ class RegionWay {
     bool came = false;
     bool active = false;
     for (std::size_t e = first; e < first + count; ++e) {
-      came = came || values_[e].cotangent;
+      came = came || (values_[e].cotangent && !is_empty(values_[e].tensor.shape()));
       active = active || values_[e].active != 0;
       if (auto r = cotangents.push_back(values_[e].cotangent); !r) return r;
       if (auto r = out.push_back(values_[e].tensor); !r) return r;
@@ -128,17 +128,22 @@ class RegionWay {
     const GradientRule& rule = *call_->find()(op);
     if (rule.passage == Passage::unimplemented)
       return fail(Errc::unimplemented, "value %", i.id, " of its region (", op, "): it has no gradient: ", rule.why);
+    // What has no elements brings nothing back, and nothing comes back to it.
+    bool any = false;
     for (const ptir::Operand& operand : operands) {
       if (auto r = in.push_back(tensor(operand)); !r) return r;
-      if (auto r = wanted.push_back(std::uint8_t{is_active(operand)}); !r) return r;
+      const bool wants = is_active(operand) && !is_empty(in.back().shape());
+      any = any || wants;
+      if (auto r = wanted.push_back(std::uint8_t{wants}); !r) return r;
     }
+    if (!any) return {};
     if (auto r = given.resize(operands.size()); !r) return r;
     GradientCall call(*call_, EmittedAgain{op, store().attributes_of(i), in.span(), out.span()}, cotangents.span(),
                       wanted.span(), given);
     rule.apply(call);
     if (builder().failed()) return std::unexpected<Error>(builder().error());
     for (std::size_t k = 0; k < operands.size(); ++k)
-      if (given[k]) add(operands[k], *given[k]);
+      if (given[k] && wanted[k] != 0) add(operands[k], *given[k]);
     return {};
   }
 

@@ -47,14 +47,13 @@ inline void pad(GradientCall& c) noexcept {
   const auto low = c.words(ptir::field_index("pad", "low")), interior = c.words(ptir::field_index("pad", "interior"));
   Numbers starts, steps;
   Shape spread;
-  bool empty = false;
   for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    const bool one = type.shape[axis].is_constant(1);  // and no hole to step over
     starts.append(low[axis]);
-    steps.append(interior[axis] + 1);
-    empty = empty || extent(type.shape, axis) == 0;
+    steps.append(one ? 1 : interior[axis] + 1);
     spread.append(ptir::Dim((extent(type.shape, axis) - 1) * steps[axis] + 1));
   }
-  c.give(0, empty ? zeros(c.builder(), type) : every(gradient::slice(c.cotangent(), starts, spread), steps));
+  c.give(0, every(gradient::slice(c.cotangent(), starts, spread), steps));
 }
 
 inline void tile(GradientCall& c) noexcept {

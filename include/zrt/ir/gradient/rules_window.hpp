@@ -22,15 +22,32 @@ struct WindowAxis {
   }
   [[nodiscard]] constexpr std::int64_t span() const noexcept { return (window - 1) * dilation + 1; }
   [[nodiscard]] constexpr std::int64_t reach() const noexcept { return (out - 1) * stride + 1; }
+  /// True when sums of two of these fit 64 bits.
+  [[nodiscard]] constexpr bool fits() const noexcept {
+    const auto spread = [](std::int64_t n, std::int64_t step) {
+      return n == 0 ? CheckedSize(0)
+                    : CheckedSize(static_cast<std::uint64_t>(n - 1)) * CheckedSize(static_cast<std::uint64_t>(step)) +
+                          CheckedSize(1);
+    };
+    const CheckedSize padded_in =
+        spread(in, base) + CheckedSize(static_cast<std::uint64_t>(low)) + CheckedSize(static_cast<std::uint64_t>(high));
+    for (const CheckedSize size : {padded_in, spread(window, dilation), spread(out, stride)})
+      if (!size.ok() || size.raw() >= std::uint64_t{1} << 62) return false;
+    return true;
+  }
 };
+
+/// Elements of a window whose gradient is one term for each of them.
+inline constexpr std::int64_t kMaxTaps = 4096;
 
 struct Windows {
   std::array<WindowAxis, kMaxRank> axes{};
   std::size_t count = 0;
 
+  /// Elements of a window, beyond kMaxTaps one more than that.
   [[nodiscard]] std::int64_t taps() const noexcept {
     std::int64_t all = 1;
-    for (std::size_t a = 0; a < count; ++a) all *= axes[a].window;
+    for (std::size_t a = 0; a < count; ++a) all = axes[a].window > kMaxTaps / all ? kMaxTaps + 1 : all * axes[a].window;
     return all;
   }
   /// Where tap number `tap`, counted row-major, stands over the padded input.
@@ -61,11 +78,24 @@ struct Windows {
   }
 };
 
-[[nodiscard]] inline bool is_empty(const Shape& shape) noexcept { return product(shape, 0, shape.size()) == 0; }
+/// True when the rules may compute with these sizes; else an error.
+[[nodiscard]] inline bool fits(const GradientCall& c, const Windows& w) noexcept {
+  for (std::size_t a = 0; a < w.count; ++a) {
+    if (w.axes[a].fits()) continue;
+    c.builder().set(Error::of(Errc::size_overflow, c.op(), ": on axis ", a,
+                              " the padded extent, the window or the places are beyond 62 bits"));
+    return false;
+  }
+  return true;
+}
 
-}  // namespace detail
-
-namespace detail {
+/// True when the window may have a term for each of its elements; else an error.
+[[nodiscard]] inline bool fits_taps(const GradientCall& c, const Windows& w) noexcept {
+  if (w.taps() <= kMaxTaps) return true;
+  c.builder().set(Error::of(Errc::limit_exceeded, c.op(), " has a gradient for windows of at most ", kMaxTaps,
+                            " elements, this one has more"));
+  return false;
+}
 
 /// The windows of a reduce_window.
 [[nodiscard]] inline Windows windows_of(const GradientCall& c) noexcept {
@@ -133,11 +163,12 @@ namespace detail {
 inline void reduce_window(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   const ptir::TensorType type = c.in_type(0);
-  if (detail::is_empty(type.shape) || detail::is_empty(c.out_type().shape)) return c.give(0, zeros(b, type));
   const detail::Windows w = detail::windows_of(c);
+  if (!detail::fits(c, w)) return;
   const std::string_view kind = c.choice(ptir::field_index("reduce_window", "kind"));
   const Tensor g = detail::cotangent_as_input(c);
   if (kind == "sum") return c.give(0, detail::of_window_sums(w, g));
+  if (!detail::fits_taps(c, w)) return;
   const Tensor y = c.out().dtype() == type.dtype ? c.out() : b.cast(c.out(), type.dtype);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   c.give(0, detail::of_window_extremes(w, g, c.in(0), y, kind == "max" ? -kInfinity : kInfinity));
@@ -145,10 +176,8 @@ inline void reduce_window(GradientCall& c) noexcept {
 
 /// Each element gets the sum of what came back for its copies.
 inline void extract_patches(GradientCall& c) noexcept {
-  ptir::Builder& b = c.builder();
   const ptir::TensorType type = c.in_type(0);
   const Shape places = c.out_type().shape;
-  if (detail::is_empty(type.shape) || detail::is_empty(places)) return c.give(0, zeros(b, type));
   detail::Windows w;
   w.count = type.shape.size();
   for (std::size_t a = 0; a < w.count; ++a) {
@@ -161,6 +190,7 @@ inline void extract_patches(GradientCall& c) noexcept {
     w.axes[a].high = c.words(ptir::field_index("extract_patches", "pad_high"))[a - 1];
     w.axes[a].dilation = c.words(ptir::field_index("extract_patches", "dilation"))[a - 1];
   }
+  if (!detail::fits(c, w) || !detail::fits_taps(c, w)) return;
   const Tensor g = c.cotangent();
   Shape part = places;
   part.dims[w.count - 1] = type.shape[w.count - 1];

@@ -5,6 +5,8 @@
 #include <zrt/ir/fused/graft.hpp>
 
 #include <concepts>
+#include <initializer_list>
+#include <limits>
 
 namespace zrt::inline ZRT_ABI::ir::train {
 
@@ -44,6 +46,31 @@ class UpdateCall {
   Tensor rate_;
 };
 
+namespace detail {
+
+/// A number of an optimizer as its user wrote it.
+struct Hyper {
+  std::string_view name;
+  double value;
+};
+/// Errors: Errc::invalid_argument for a number below 0, NaN or infinite, naming it.
+[[nodiscard]] inline Result<void> check_hyper(std::initializer_list<Hyper> numbers) noexcept {
+  for (const Hyper& number : numbers)
+    if (!(number.value >= 0 && number.value <= std::numeric_limits<double>::max()))
+      return fail(Errc::invalid_argument, number.name, " is ", number.value < 0 ? "below 0" : "no finite number",
+                  ", expected one of 0 or more");
+  return {};
+}
+/// Errors: also for a share that an average keeps of 1 or more, with which it has no correction.
+[[nodiscard]] inline Result<void> check_shares(std::initializer_list<Hyper> shares) noexcept {
+  if (auto r = check_hyper(shares); !r) return r;
+  for (const Hyper& share : shares)
+    if (share.value >= 1) return fail(Errc::invalid_argument, share.name, " is 1 or more, expected less");
+  return {};
+}
+
+}  // namespace detail
+
 /// Stochastic gradient descent: g += weight_decay · p, v = momentum · v + g, p -= rate · v, and with
 /// `nesterov` p -= rate · (g + momentum · v). Without momentum v is g and has no slot.
 struct Sgd {
@@ -53,6 +80,9 @@ struct Sgd {
   bool nesterov = false;
 
   struct Shared {};
+  [[nodiscard]] Result<void> check() const noexcept {
+    return detail::check_hyper({{"rate", rate}, {"momentum", momentum}, {"weight_decay", weight_decay}});
+  }
   [[nodiscard]] Shared begin(UpdateCall&, DType) const noexcept { return {}; }
   void step(UpdateCall& c, const Shared&, const Tensor& p, const Tensor& gradient) const noexcept {
     const Tensor g = weight_decay != 0 ? gradient + p * weight_decay : gradient;
@@ -74,6 +104,10 @@ struct Moments {
   struct Shared {
     Tensor c1, c2;
   };
+  [[nodiscard]] Result<void> check(double rate, double weight_decay) const noexcept {
+    if (auto r = check_shares({{"beta1", beta1}, {"beta2", beta2}}); !r) return r;
+    return check_hyper({{"rate", rate}, {"epsilon", epsilon}, {"weight_decay", weight_decay}});
+  }
   [[nodiscard]] Shared begin(UpdateCall& c, DType dtype) const noexcept {
     const auto correction = [&](double beta) {
       const Tensor slot = c.slot({dtype, {}}), next = slot * beta + (1.0 - beta);
@@ -107,6 +141,7 @@ struct Adam {
   double weight_decay = 0;
 
   using Shared = detail::Moments::Shared;
+  [[nodiscard]] Result<void> check() const noexcept { return moments().check(rate, weight_decay); }
   [[nodiscard]] Shared begin(UpdateCall& c, DType dtype) const noexcept { return moments().begin(c, dtype); }
   void step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& g) const noexcept {
     moments().step(c, shared, p, p, weight_decay != 0 ? g + p * weight_decay : g);
@@ -123,6 +158,7 @@ struct AdamW {
   double weight_decay = 1e-2;
 
   using Shared = detail::Moments::Shared;
+  [[nodiscard]] Result<void> check() const noexcept { return moments().check(rate, weight_decay); }
   [[nodiscard]] Shared begin(UpdateCall& c, DType dtype) const noexcept { return moments().begin(c, dtype); }
   void step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& g) const noexcept {
     const Tensor kept = c.builder().scalar(p.dtype(), 1) - c.rate() * weight_decay;
@@ -135,17 +171,50 @@ struct AdamW {
 template <class O>
 concept Optimizer = requires(const O& o, UpdateCall& c, const Tensor& x) {
   { o.rate } -> std::convertible_to<double>;
+  { o.check() } noexcept -> std::same_as<Result<void>>;
   { o.begin(c, DType::f32) } noexcept -> std::same_as<typename O::Shared>;
   { o.step(c, o.begin(c, DType::f32), x, x) } noexcept -> std::same_as<void>;
 };
 static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
 
+namespace detail {
+
+[[nodiscard]] inline Result<void> expect_type(const ptir::Builder& b, const Name& what, const ptir::TensorType& found,
+                                              const ptir::TensorType& expected) noexcept {
+  if (found == expected) return {};
+  Error error =
+      Error::of(found.dtype == expected.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, what.view(), " is ");
+  ptir::append_type(error, b.program(), found).append(", expected ");
+  return std::unexpected<Error>(ptir::append_type(error, b.program(), expected));
+}
+
+/// Parameter `i` is a feed of `dtype`, a float, that stands in the list once, and `gradient` is of its type.
+[[nodiscard]] inline Result<void> check_parameter(fused::Graft& graft, Span<const fused::ValueId> parameters,
+                                                  std::size_t i, const Tensor& gradient, DType dtype) noexcept {
+  const fused::ValueId id = parameters[i];
+  const ptir::TensorType type = graft.type_of(id);
+  const ptir::Builder& b = graft.builder();
+  if (b.failed()) return std::unexpected<Error>(b.error());
+  if (!is_float(type.dtype))
+    return fail(Errc::dtype_mismatch, "parameter ", id, " is ", name(type.dtype), ", expected a float");
+  if (type.dtype != dtype)
+    return fail(Errc::dtype_mismatch, "parameter ", id, " is ", name(type.dtype), ", the first is ", name(dtype));
+  if (!graft.is_feed(id)) return fail(Errc::invalid_argument, "parameter ", id, " is no feed");
+  for (std::size_t before = 0; before < i; ++before)
+    if (parameters[before] == id) return fail(Errc::invalid_argument, "parameter ", id, " is given twice");
+  return expect_type(b, Name::of("the gradient of parameter ", id), gradient.type(), type);
+}
+
+}  // namespace detail
+
 /// Adds the steps that a run in training updates `parameters` by, feeds all of one dtype, from their
 /// `gradients` in the same order. `rate`, a scalar of that dtype, takes the place of the optimizer's own, so
 /// that a feed can make a schedule. Gives the slots.
 ///
-/// Errors: those of the graft; Errc::invalid_argument for lists of unequal length, Errc::dtype_mismatch for
-/// parameters of several dtypes.
+/// Errors: those of the graft; Errc::invalid_argument for lists of unequal length, numbers of the optimizer that its
+/// rule does not have, and a parameter that is no feed or is given twice; Errc::dtype_mismatch and shape_mismatch for a
+/// parameter that is no float, parameters of several dtypes, a gradient that is not of its parameter's type, and a rate
+/// that is not one number of theirs.
 template <Optimizer O>
 [[nodiscard]] Result<Vector<Slot>> update(fused::Graft& graft, const O& optimizer,
                                           Span<const fused::ValueId> parameters, Span<const Tensor> gradients,
@@ -155,15 +224,17 @@ template <Optimizer O>
   ptir::Builder& b = graft.builder();
   Vector<Slot> slots(b.allocator());
   if (b.failed()) return std::unexpected<Error>(b.error());
+  if (auto r = optimizer.check(); !r) return pass(r);
   if (parameters.empty()) return slots;
   const DType dtype = graft.type_of(parameters[0]).dtype;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (auto r = detail::check_parameter(graft, parameters, i, gradients[i], dtype); !r) return pass(r);
+  if (rate)
+    if (auto r = detail::expect_type(b, "the rate", rate->type(), {dtype, {}}); !r) return pass(r);
   UpdateCall call(graft, slots, rate ? *rate : b.scalar(dtype, optimizer.rate));
   const auto shared = optimizer.begin(call, dtype);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor p = graft.value(parameters[i]);
-    if (!b.failed() && p.dtype() != dtype)
-      return fail(Errc::dtype_mismatch, "parameter ", parameters[i], " is ", name(p.dtype()), ", the first is ",
-                  name(dtype));
     optimizer.step(call, shared, p, gradients[i]);
   }
   if (b.failed()) return std::unexpected<Error>(b.error());
