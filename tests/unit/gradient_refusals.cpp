@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gradient_refusals.cpp: training of what has no gradient, no elements, or sizes beyond all bounds ends in typed errors.
-// test-set: full
 #include <zrt/ir/fused/json.hpp>
 #include <zrt/ir/gradient/differentiate.hpp>
 #include <zrt/ir/train/optimizer.hpp>

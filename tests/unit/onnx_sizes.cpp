@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/onnx_sizes.cpp: every ONNX operator with sizes beyond all bounds: what is refused names node and operator.
+// test-set: full
 #include <zrt/ir/expand.hpp>
 #include <zrt/ir/onnx.hpp>
 #include <zrt/ir/ptir/lower.hpp>
