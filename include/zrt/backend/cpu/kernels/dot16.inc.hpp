@@ -77,12 +77,50 @@ inline constexpr std::uint32_t kKeptTiles = 16;
 /// that a short axis brings these from the second level once for several tiles, and outputs are written in longer runs.
 inline constexpr std::uint32_t kPanelTiles = 8;
 
-/// All tiles of activation rows first_t..last_t-1; a tile at an edge repeats its last row. Where the axis is longer
-/// than kTileDepth they are at most kKeptTiles.
+/// Weight rows first..last-1 and activation rows first_t..last_t-1; y[t * stride] is the product of row t with the first.
+struct TileRows {
+  std::uint32_t first, last, first_t, last_t;
+  float* y;
+  std::uint64_t stride;
+};
+
+/// All tiles of `rows`, whose weights stand in `weights`, over elements k..end-1 of the axis; a tile at an edge repeats
+/// its last row. Where the axis is longer, the lanes of each tile are in `lanes` before and behind.
+template <class W, std::size_t kT, std::size_t kN>
+ZRT_ALWAYS_INLINE void dot16_part(const TileRows& rows, const std::byte* const* weights, const Activations& x,
+                                  std::uint32_t k, std::uint32_t end, F32* lanes) noexcept {
+  const bool begins = k == 0, ends = end == x.cols;
+  for (std::uint32_t t = rows.first_t; t < rows.last_t; t += kT) {
+    const float* activations[kT];
+    for (std::size_t i = 0; i < kT; ++i) {
+      const std::uint32_t row = t + i < rows.last_t ? t + static_cast<std::uint32_t>(i) : rows.last_t - 1u;
+      activations[i] = x.x + std::uint64_t{row} * x.cols;
+    }
+    for (std::uint32_t n = rows.first; n < rows.last; n += static_cast<std::uint32_t>(kN)) {
+      F32 sum[kT * kN];
+      if (begins)
+        unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
+      else
+        unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = lanes[i]; });
+      dot16_add<W, kT, kN>(activations, weights + (n - rows.first), k, end, sum);
+      if (ends) {
+        float out[kT * kN];
+        reduce_all(sum, out);
+        write_tile<kT, kN>(out, rows.last_t - t, rows.last - n, rows.y + t * rows.stride + (n - rows.first),
+                           rows.stride);
+      } else {
+        unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { lanes[i] = sum[i]; });
+      }
+      lanes += begins && ends ? 0 : kT * kN;
+    }
+  }
+}
+
+/// All tiles of activation rows first_t..last_t-1. Where the axis is longer than kTileDepth they are at most kKeptTiles.
 template <class W, std::size_t kT, std::size_t kN>
 void dot16_tiles(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
                  std::uint32_t first_t, std::uint32_t last_t, float* y, std::uint64_t stride) noexcept {
-  F32 kept[kKeptTiles][kT * kN];
+  F32 kept[kKeptTiles * kT * kN];
   // 24 KiB of f32 with AVX-512, half of the first-level cache.
   const std::uint32_t fit = kTileDepth * 2 / (x.cols == 0 ? 1 : x.cols);
   const std::uint32_t beside = fit == 0 ? 1 : fit < kPanelTiles ? fit : kPanelTiles;
@@ -91,33 +129,11 @@ void dot16_tiles(const HostWeight& w, std::uint32_t first, std::uint32_t last, c
     const std::uint32_t panel_end = last - panel <= panel_rows ? last : panel + panel_rows;
     const std::byte* weights[kPanelTiles * kN];
     for (std::uint32_t i = 0; i < panel_rows; ++i) weights[i] = w.row(panel + i < last ? panel + i : last - 1u);
+    const TileRows rows{panel, panel_end, first_t, last_t, y + (panel - first), stride};
     std::uint32_t k = 0;
     do {
       const std::uint32_t end = x.cols - k <= kTileDepth ? x.cols : k + kTileDepth;
-      F32* lanes = kept[0];
-      for (std::uint32_t t = first_t; t < last_t; t += kT) {
-        const float* activations[kT];
-        for (std::size_t i = 0; i < kT; ++i)
-          activations[i] =
-              x.x + std::uint64_t{t + i < last_t ? t + static_cast<std::uint32_t>(i) : last_t - 1u} * x.cols;
-        for (std::uint32_t n = panel; n < panel_end; n += static_cast<std::uint32_t>(kN)) {
-          F32 sum[kT * kN];
-          if (k == 0)
-            unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
-          else
-            unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { sum[i] = lanes[i]; });
-          dot16_add<W, kT, kN>(activations, weights + (n - panel), k, end, sum);
-          if (end != x.cols) {
-            unroll<kT * kN>([&](std::size_t i) ZRT_UNROLLED { lanes[i] = sum[i]; });
-            lanes += kT * kN;
-            continue;
-          }
-          float out[kT * kN];
-          reduce_all(sum, out);
-          write_tile<kT, kN>(out, last_t - t, last - n, y + t * stride + (n - first), stride);
-          lanes += k == 0 ? 0 : kT * kN;
-        }
-      }
+      dot16_part<W, kT, kN>(rows, weights, x, k, end, kept);
       k = end;
     } while (k < x.cols);
   }
