@@ -437,5 +437,22 @@ TEST(FusedOptimise, GivesANewProgramWithoutRepeatsAndWithoutWhatNothingNeeds) {
   EXPECT_TRUE(fused::verify(*made));
 }
 
+// What a host's kernel does is its host's: of two equal calls both are made.
+TEST(FusedOptimise, CustomCallsAreNotMerged) {
+  const auto call = [](int id, int result) {
+    return "{\"step_id\":" + std::to_string(id) +
+           R"(,"op_name":"custom_call","input_ids":[0],"attrs":{"target":"acme.scale.v1","attrs":{}},"result_id":)" +
+           std::to_string(result) + ",\"mode_sensitive\":false}";
+  };
+  const auto program = parsed(R"({"version":1,"feeds":[0],"steps":[)" + call(0, 1) + "," + call(1, 2) +
+                              R"(],"outputs":{"a":1,"b":2},"meta":[{"id":1,"dtype":"f32","shape":[3]},)" +
+                              R"({"id":2,"dtype":"f32","shape":[3]}]})");
+  const auto made = fused::optimise(program);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->steps.size(), 2u);
+  EXPECT_EQ(made->outputs[0].id, 1u);
+  EXPECT_EQ(made->outputs[1].id, 2u);
+}
+
 }  // namespace
 }  // namespace fused_program_test

@@ -431,6 +431,15 @@ TEST(AbsorbScale, NearMisses) {
   EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * vector_of(b, 5, 3); }), 1u)
       << "a vector, not a number";
   EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * 3e38; }), 1u) << "weights overflow";
+  EXPECT_EQ(products([](B& b, const In& in) { return projected(b, in[0], 1) * 1e-37; }), 1u)
+      << "weights lose digits next to zero";
+  EXPECT_EQ(products([](B& b, const In& in) {
+              const T w = b.constant({5, 8}, random_floats(40, 1));
+              const auto tied = [&](const T& x) { return b.dot(x, b.transpose(w, {1, 0})); };
+              return b.concat({tied(in[0]) * 0.3, tied(b.exp(in[0]))}, 0);
+            }),
+            1u)
+      << "the weight is read elsewhere";
 }
 
 TEST(AbsorbAlpha, ItsForms) {

@@ -137,6 +137,12 @@ TEST(FuseRope, NearMisses) {
     const T c = part(b, in[0], kHalf, kHalf);
     return b.concat({a * t.cos + c * t.sin, c * t.cos + a * t.sin}, -1);
   });
+  expect_none("halves of two tensors", [](B& b, const In& in) {
+    const Tables t = tables(b, 1);
+    const T a = part(b, in[0], 0, kHalf);
+    const T c = part(b, b.exp(in[0]), kHalf, kHalf);
+    return b.concat({a * t.cos - c * t.sin, t.cos * c + a * t.sin}, -1);
+  });
   expect_none("positions from 1 on", [](B& b, const In& in) {
     const Tables t = tables(b, 1);
     const T c = b.concat({b.slice(t.cos, {1, 0}, {kTokens - 1, kHalf}), b.slice(t.cos, {0, 0}, {1, kHalf})}, 0);
