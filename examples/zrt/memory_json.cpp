@@ -27,7 +27,8 @@ Json arena_json(const zrt::plan::PhysicalMapping& mapping) {
   Json buffers = Json::array();
   std::vector<Json> registers(mapping.physical_specs.size(), Json::array());
   for (std::size_t r = 0; r < mapping.register_to_physical.size(); ++r)
-    registers[mapping.register_to_physical[r]].push_back(r);
+    if (mapping.outside_of(static_cast<zrt::plan::RegisterRef>(r)) == zrt::plan::kNoRegister)
+      registers[mapping.register_to_physical[r]].push_back(r);
   for (std::size_t i = 0; i < mapping.physical_specs.size(); ++i)
     buffers.push_back({{"offset", mapping.physical_specs[i].offset},
                        {"bytes", mapping.physical_specs[i].size},

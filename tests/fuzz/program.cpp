@@ -198,6 +198,7 @@ void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint3
   for (const plan::PlanPort& port : compiled->plan.inputs) outside[plan::index(port.reg)] = 1;
   const auto apart = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit, outside});
   demand(apart.has_value() || apart.error().code() != Errc::ok);
+  demand(!apart || plan::check_memory(compiled->plan, *kOps.table, {}, *apart, outside).has_value());
   for (; edits > 0; --edits) edit(*mapping, bytes);
   (void)plan::check_memory(compiled->plan, *kOps.table, {}, *mapping);
 }

@@ -244,7 +244,7 @@ TEST(PlanMemory, ReuseAndOrderChangeNoBit) {
       StepData run = random_step(plan.plan, bounds, actual, random);
       const auto apart = run_apart(plan, graph->weights.source(), run);
       ASSERT_TRUE(apart) << apart.error().text();
-      run.memory.fit = kFits[seed % kFits.size()];
+      run.fit = kFits[seed % kFits.size()];
       for (const plan::CompiledPlan* p : {&plan, &reordered}) {
         const auto planned = run_planned(*p, graph->weights.source(), run);
         ASSERT_TRUE(planned) << planned.error().text();

@@ -69,7 +69,7 @@ struct StepData {
   std::vector<Bytes> inputs;
   Extents bounds{};  ///< memory is planned at these
   Extents actual{};
-  plan::MemoryOptions memory{};
+  plan::Fit fit = plan::Fit::least;
 };
 
 /// Inputs of random values for `plan` with its symbols at `actual`.

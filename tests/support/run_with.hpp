@@ -15,7 +15,7 @@ Result<std::vector<Bytes>> run_with(const plan::CompiledPlan& compiled, const ex
   if (!weights) return pass(weights);
   auto states = exec::StateStore<B>::make(compiled.plan, device, 0, 0);
   if (!states) return pass(states);
-  auto bound = exec::bind<B>(compiled, *catalog_ops().table, *weights, *states, {run.bounds, 1, run.memory}, device);
+  auto bound = exec::bind<B>(compiled, *catalog_ops().table, *weights, *states, {run.bounds, 1, run.fit}, device);
   if (!bound) return pass(bound);
   for (std::size_t i = 0; i < compiled.plan.inputs.size(); ++i) {
     if (auto r = device.write(bound->tensor(compiled.plan.inputs[i].reg), run.inputs[i]); !r) return pass(r);

@@ -286,6 +286,47 @@ TEST(Memory, TheProofFindsAViewThatIsNotThere) {
   EXPECT_NE(r.error().text().find("registers 2 and 1 share memory"), std::string_view::npos) << r.error().text();
 }
 
+TEST(Memory, WhatLiesOutsideTakesNoneOfTheArenaAndIsNotWritten) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {4, 32}});
+  const auto y = g.input("y", {DType::f32, {4, 32}});
+  const auto row = rows_of(g, x, 1, 1);
+  const auto negative = g.emit<ops::ElementwiseUnary>({.in = {row}})[0];
+  g.output("sum", g.emit<ops::ElementwiseBinary>({.in = {x, y}})[0]);
+  g.output("negative", negative);
+  const auto p = compiled(g);
+  const std::vector<std::uint64_t> scratch(3);
+  const std::vector<std::uint8_t> outside{1, 0, 0, 0, 0};
+  const OpTable& table = *catalog_ops().table;
+  const auto place = [&] {
+    auto mapping = plan::plan_memory(p.plan, p.liveness, table, {}, scratch, {.outside = outside});
+    EXPECT_TRUE(mapping);
+    return std::move(*mapping);
+  };
+  const plan::PhysicalMapping whole = place();
+  EXPECT_EQ(whole.arena_bytes, 512u + 128u) << "y with the sum over it, and the row";
+  EXPECT_EQ(whole.outside_of(RegisterRef{2}), RegisterRef{0}) << "a view of what lies outside";
+  EXPECT_EQ(whole.of(RegisterRef{2}).offset, 128u);
+  EXPECT_EQ(whole.outside_of(RegisterRef{3}), plan::kNoRegister);
+  const auto proof = plan::check_memory(p.plan, table, {}, whole, outside);
+  EXPECT_TRUE(proof) << proof.error().text();
+
+  const auto refused = [&](std::string_view text, std::span<const std::uint8_t> marks, auto harm) {
+    plan::PhysicalMapping mapping = place();
+    harm(mapping);
+    const auto r = plan::check_memory(p.plan, table, {}, mapping, marks);
+    ASSERT_FALSE(r) << text;
+    EXPECT_NE(r.error().text().find(text), std::string_view::npos) << r.error().text();
+  };
+  using M = plan::PhysicalMapping&;
+  refused("memory of register 0, which lies in the arena", {}, [](M) {});
+  refused("register 3 is written into the memory of register 0", outside,
+          [](M m) { m.outside[3] = RegisterRef{0}, m.register_to_physical[3] = m.register_to_physical[2]; });
+  refused("in whose memory it lies, has 512", outside,
+          [](M m) { m.physical_specs[m.register_to_physical[2]].offset = 448; });
+  refused("not of this plan", outside, [](M m) { m.outside.pop_back(); });
+}
+
 TEST(Memory, TheProofFindsTwoOperandsThatAreOneMemory) {
   // Both are read, and each alone could be written over.
   ir::Builder g(*catalog_ops().table);

@@ -329,6 +329,70 @@ TEST(FuseLinear, NearMisses) {
   EXPECT_EQ(r.worst, 0.0);
 }
 
+T columns_of(B& b, const T& x, std::int64_t cols) {
+  return b.dot(x, matrix_of(b, 8, cols, 1)) + vector_of(b, static_cast<std::uint32_t>(cols), 2);
+}
+
+TEST(SplitLinear, ItsForms) {
+  const std::vector<Shape> shapes{{2, 3, 8}};
+  expect_fused(
+      "columns", shapes, {"linear", "linear", "elementwise_binary"},
+      [](B& b, const In& in) {
+        const T y = columns_of(b, in[0], 40);
+        return b.slice(y, {0, 0, 0}, {2, 3, 20}) * b.slice(y, {0, 0, 20}, {2, 3, 20});
+      },
+      0.0);
+  expect_fused(
+      "columns in any order, some of them read by nobody", shapes, {"linear", "linear", "elementwise_binary"},
+      [](B& b, const In& in) {
+        const T y = columns_of(b, in[0], 64);
+        return b.slice(y, {0, 0, 30}, {2, 3, 20}) - b.slice(y, {0, 0, 1}, {2, 3, 20});
+      },
+      0.0);
+  expect_fused(
+      "parts of the heads, brought forward first", shapes,
+      {"linear", "reshape", "transpose", "reshape", "linear", "reshape", "transpose", "reshape", "elementwise_binary"},
+      [](B& b, const In& in) {
+        const T y = b.transpose(b.reshape(columns_of(b, in[0], 48), {2, 3, 2, 3, 8}), {2, 0, 3, 1, 4});
+        const auto part = [&](std::int64_t i) {
+          return b.reshape(b.slice(y, {i, 0, 0, 0, 0}, {1, 2, 3, 3, 8}), {6, 3, 8});
+        };
+        return part(0) + part(1);
+      },
+      0.0);
+}
+
+TEST(SplitLinear, NearMisses) {
+  const auto whole = [](const char* what, const std::vector<Shape>& shapes, const BuildProgram& build) {
+    SCOPED_TRACE(what);
+    const FusionResult r = fuse(shapes, build);
+    EXPECT_EQ(r.count("linear"), 1u);
+    EXPECT_GE(r.count("slice"), 1u);
+    EXPECT_EQ(r.worst, 0.0);
+  };
+  const auto parts = [](B& b, const T& y, std::int64_t cols) {
+    return b.slice(y, {0, 0}, {6, cols}) + b.slice(y, {0, cols}, {6, cols});
+  };
+  whole("few columns", {{6, 8}}, [&](B& b, const In& in) { return parts(b, columns_of(b, in[0], 30), 15); });
+  whole("columns twice", {{6, 8}}, [](B& b, const In& in) {
+    const T y = columns_of(b, in[0], 40);
+    return b.slice(y, {0, 0}, {6, 24}) + b.slice(y, {0, 16}, {6, 24});
+  });
+  whole("read whole, too", {{6, 8}}, [&](B& b, const In& in) {
+    const T y = columns_of(b, in[0], 40);
+    return b.concat({y, parts(b, y, 20)}, 1);
+  });
+  whole("rows", {{6, 8}}, [](B& b, const In& in) { return b.slice(columns_of(b, in[0], 40), {1, 2}, {4, 20}); });
+  whole("one row, of which parts are views", {{1, 8}}, [](B& b, const In& in) {
+    const T y = columns_of(b, in[0], 40);
+    return b.slice(y, {0, 0}, {1, 16}) + b.slice(y, {0, 16}, {1, 16});
+  });
+  whole("of each head a part", {{6, 8}}, [](B& b, const In& in) {
+    const T y = b.reshape(columns_of(b, in[0], 64), {6, 2, 32});
+    return b.slice(y, {0, 0, 0}, {6, 2, 16}) + b.slice(y, {0, 0, 16}, {6, 2, 16});
+  });
+}
+
 T relu(B& b, const T& x) { return b.maximum(x, b.scalar(DType::f32, 0.0)); }
 
 TEST(FuseBiasAct, ItsForms) {

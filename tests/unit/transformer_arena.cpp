@@ -4,6 +4,7 @@
 // The bounds are those of the graph runtime's design log ("Memory-Aware Topological Ordering"), for
 // attention whose scratch is a few rows instead of a matrix of scores.
 #include "../../bench/graph/rows.hpp"
+#include <zrt/ir/onnx.hpp>
 #include <zrt/ops/attention.hpp>
 #include <zrt/ops/constant.hpp>
 #include <zrt/ops/embedding.hpp>
@@ -12,14 +13,18 @@
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/reshape.hpp>
 #include <zrt/ops/residual_add.hpp>
+#include <zrt/ops/slice.hpp>
 #include <zrt/ops/transpose.hpp>
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/memory.hpp>
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <programs.hpp>
 #include <random>
+#include <support/fusion_program.hpp>
 #include <support/run_plan.hpp>
 #include <vector>
 
@@ -155,6 +160,88 @@ TEST(TransformerArena, OneBlockInPrimitivesOnTheCpu) {
     const auto runner = ProgramRunner<engines::CpuPrograms>::make(*program, shapes);
     ASSERT_TRUE(runner) << runner.error().text();
     EXPECT_LE(static_cast<double>(runner->mapping().arena_bytes), row.bound) << row.name;
+  }
+}
+
+/// How the projections to queries, keys and values are written: three, one whose columns are split, one whose parts are
+/// brought forward before one is taken after the other.
+enum class Projections : std::uint8_t { three, split, permuted };
+
+/// The block as PyTorch writes it, whose norms begin alike: their weights become one constant for both.
+Result<ir::ptir::Program> exported_block(const Size& size, Projections how) {
+  PtirBuilder b;
+  const std::int64_t d = size.dim, tokens = size.tokens, heads = size.heads;
+  std::mt19937 random(1);
+  const auto weights = [&](std::int64_t rows, std::int64_t cols) {
+    std::vector<float> data(static_cast<std::size_t>(rows * cols));
+    for (float& w : data) w = static_cast<float>(random() % 4001) / 40000.0f;
+    return b.constant({rows, cols}, data);
+  };
+  const auto linear = [&](const PtirTensor& x, std::int64_t from, std::int64_t to) {
+    const auto y = b.dot(x, weights(from, to));
+    return b.add(y, b.reshape(weights(1, to), {to}));
+  };
+  const auto norm = [&](const PtirTensor& x) {
+    const auto all = [&](float value) { return b.constant({d}, std::vector<float>(size.dim, value)); };
+    const auto gamma = all(1.0f);
+    return b.layer_norm(x, gamma, all(0.0f));
+  };
+  const auto x = b.parameter({DType::f32, {1, tokens, d}}, "x");
+  const auto normed = norm(x);
+  const auto turned = [&](const PtirTensor& part) {
+    return b.transpose(b.reshape(part, {1, tokens, heads, d / heads}), {0, 2, 1, 3});
+  };
+  std::vector<PtirTensor> qkv;
+  if (how == Projections::three) {
+    for (int i = 0; i < 3; ++i) qkv.push_back(turned(linear(normed, d, d)));
+  } else {
+    const auto all = linear(normed, d, 3 * d);
+    const auto forward = b.transpose(b.reshape(all, {1, tokens, 3, heads, d / heads}), {2, 0, 3, 1, 4});
+    for (std::int64_t i = 0; i < 3; ++i)
+      qkv.push_back(how == Projections::split
+                        ? turned(b.slice(all, {0, 0, i * d}, {1, tokens, d}))
+                        : b.reshape(b.slice(forward, {i, 0, 0, 0, 0}, {1, 1, heads, tokens, d / heads}),
+                                    {1, heads, tokens, d / heads}));
+  }
+  const auto scores = b.dot_general(
+      qkv[0], qkv[1], {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {3}});
+  const auto p = b.softmax(b.mul(scores, b.scalar(DType::f32, 0.25)));
+  const auto mixed =
+      b.dot_general(p, qkv[2], {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {2}});
+  const auto mid = b.add(x, linear(b.reshape(b.transpose(mixed, {0, 2, 1, 3}), {1, tokens, d}), d, d));
+  const auto wide = bench::relu(b, linear(norm(mid), d, 4 * d));
+  b.result(b.add(mid, linear(wide, 4 * d, d)));
+  return b.finish();
+}
+
+/// The arena on either backend is within `bound`, and nothing is left that copies columns.
+void expect_within(const Result<ir::ptir::Program>& program, const Size& size, double bound) {
+  ASSERT_TRUE(program) << program.error().text();
+  const ir::ptir::Shape shapes[]{{1, size.tokens, size.dim}};
+  const auto expect = [&](const auto& runner) {
+    ASSERT_TRUE(runner) << runner.error().text();
+    EXPECT_LE(static_cast<double>(runner->mapping().arena_bytes), bound);
+    for (const plan::InstructionRecord& insn : runner->compiled().plan.instructions)
+      EXPECT_NE(insn.opcode, ops::Slice::opcode);
+  };
+  expect(ProgramRunner<engines::CpuPrograms>::make(*program, shapes));
+  expect(ProgramRunner<engines::ReferencePrograms>::make(*program, shapes));
+}
+
+TEST(TransformerArena, OneBlockWithAProjectionForAllOrForEach) {
+  for (const BoundedBlock& row : kBlocks)
+    for (const Projections how : {Projections::three, Projections::split, Projections::permuted}) {
+      SCOPED_TRACE(std::string(row.name) + ", projections " + std::to_string(static_cast<int>(how)));
+      expect_within(exported_block(row.size, how), row.size, row.bound);
+    }
+}
+
+TEST(TransformerArena, TheSmallestBlockAsPyTorchExportedIt) {
+  for (const char* const name : {"block_toy_separate", "block_toy_fused"}) {
+    SCOPED_TRACE(name);
+    std::ifstream file(std::string(ZRT_TEST_DATA_DIR "/onnx/") + name + "/model.onnx", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    expect_within(ir::onnx::read(std::as_bytes(std::span(bytes))), kBlocks[0].size, kBlocks[0].bound);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <boost/mp11/algorithm.hpp>
 
 #include <concepts>
+#include <optional>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI {
@@ -122,6 +123,13 @@ concept ReservesSteps = requires(typename B::Recorder& recorder, const exec::Ste
 template <class B>
 concept ExpectsWeights = requires(typename B::Device& device, const WeightView& weight) {
   { device.expect(weight) } -> std::same_as<Result<void>>;
+};
+/// A backend whose device shows a weight as a tensor where it lies, and none where it cannot be read so. Such a tensor is
+/// of the weight's type and begins at a byte of it; it is never written.
+template <class B>
+concept ReadsWeights = requires(typename B::Device& device, const typename B::Weight& weight, std::uint64_t offset,
+                                const TensorType& type) {
+  { device.value(weight, offset, type) } -> std::same_as<std::optional<typename B::Tensor>>;
 };
 /// A backend whose empty programs are made of a device alone, and recorders of both.
 template <class B>

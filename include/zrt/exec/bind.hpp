@@ -8,6 +8,7 @@
 #include <zrt/exec/state_store.hpp>
 #include <zrt/exec/step_bounds.hpp>
 #include <zrt/exec/weights.hpp>
+#include <zrt/ops/constant.hpp>
 #include <zrt/plan/compiled_plan.hpp>
 
 namespace zrt::inline ZRT_ABI::exec {
@@ -18,7 +19,7 @@ namespace zrt::inline ZRT_ABI::exec {
 struct BindSizes {
   Extents bounds{};
   std::uint32_t batch_slots = 1;
-  plan::MemoryOptions memory{};
+  plan::Fit fit = plan::Fit::least;
   std::uint32_t batch_tokens = 0;
   std::uint32_t pages_per_slot = 0;
 };
@@ -28,10 +29,11 @@ namespace detail {
 /// Where everything of a plan lies before anything is recorded. A region lies in the workspace of its
 /// instruction, so whoever plans memory knows nothing of control flow.
 struct PlanLayout {
-  explicit PlanLayout(Allocator a) noexcept : mapping(a), kernel_scratch(a), regions(a) {}
+  explicit PlanLayout(Allocator a) noexcept : mapping(a), kernel_scratch(a), weight_of(a), regions(a) {}
 
   plan::PhysicalMapping mapping;
   Vector<std::uint64_t> kernel_scratch;  ///< workspace of each instruction's own kernel; its regions follow
+  Vector<plan::WeightRef> weight_of;     ///< by register: the weight that it is, where it lies; else kNoWeight
   Vector<PlanLayout> regions;
 };
 
@@ -41,13 +43,14 @@ template <class B> class Binder {
   Binder(const Ops<B>& ops, const BindSizes& sizes, bool checked, typename B::Device& device) noexcept
       : ops_(ops), sizes_(sizes), checked_(checked), device_(device) {}
 
-  /// Checks every instruction and plans memory.
-  [[nodiscard]] Result<PlanLayout> layout(const plan::ExecutionPlan& plan, const plan::LivenessMap& live) noexcept {
+  /// Checks every instruction and plans memory. Constants that the device reads where they lie take none.
+  [[nodiscard]] Result<PlanLayout> layout(const plan::ExecutionPlan& plan, const plan::LivenessMap& live,
+                                          const WeightSet<B>& weights) noexcept {
     PlanLayout out(plan.allocator);
-    for (const plan::ExecutionPlan& region : plan.regions) {
-      auto inner_live = plan::liveness(region);
+    for (std::size_t i = 0; i < plan.regions.size(); ++i) {
+      auto inner_live = plan::liveness(plan.regions[i]);
       if (!inner_live) return pass(inner_live);
-      auto inner = layout(region, *inner_live);
+      auto inner = layout(plan.regions[i], *inner_live, weights.regions[i]);
       if (!inner) return pass(inner);
       if (auto r = out.regions.push_back(std::move(*inner)); !r) return pass(r);
     }
@@ -66,10 +69,15 @@ template <class B> class Binder {
       if (auto r = out.kernel_scratch.push_back(*own); !r) return pass(r);
       if (auto r = scratch.push_back(*total); !r) return pass(r);
     }
-    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, scratch.span(), sizes_.memory);
+    if (auto r = find_stored(plan, weights, out.weight_of); !r) return pass(r);
+    Vector<std::uint8_t> outside(plan.allocator);
+    for (plan::WeightRef weight : out.weight_of)
+      if (auto r = outside.push_back(weight != plan::kNoWeight ? 1 : 0); !r) return pass(r);
+    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, scratch.span(),
+                                     {.fit = sizes_.fit, .outside = outside.span()});
     if (!mapping) return pass(mapping);
     if (checked_)
-      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping); !r) return pass(r);
+      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping, outside.span()); !r) return pass(r);
     out.mapping = std::move(*mapping);
     return out;
   }
@@ -87,7 +95,13 @@ template <class B> class Binder {
       const plan::RegisterRef reg{static_cast<std::uint16_t>(i)};
       const auto view = contiguous_view(plan.registers[i], sizes_.bounds);
       if (!view) return pass(view);
-      const typename B::Tensor tensor = device_.tensor(arena, base + mapping.of(reg).offset, plan.registers[i]);
+      typename B::Tensor tensor{};
+      if constexpr (ReadsWeights<B>)
+        if (const plan::RegisterRef in = mapping.outside_of(reg); in != plan::kNoRegister)
+          tensor = *device_.value(weights.own[plan::index(layout.weight_of[plan::index(in)])], mapping.of(reg).offset,
+                                  plan.registers[i]);
+      if (mapping.outside_of(reg) == plan::kNoRegister)
+        tensor = device_.tensor(arena, base + mapping.of(reg).offset, plan.registers[i]);
       if (auto r = recording.registers.push_back({reg, tensor, *view}); !r) return pass(r);
     }
     for (const plan::PlanPort& port : plan.inputs)
@@ -101,8 +115,8 @@ template <class B> class Binder {
     Vector<Footprint> footprints(plan.allocator);
     for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
       const plan::Instruction insn = plan.instruction(i);
-      const bool view = plan::is_view(plan, insn, *ops_.row(insn.opcode), mapping);
-      if (auto r = footprints.push_back(view ? Footprint{} : footprint(plan, mapping, i)); !r) return pass(r);
+      const bool idle = plan::is_view(plan, insn, *ops_.row(insn.opcode), mapping) || is_stored(insn, mapping);
+      if (auto r = footprints.push_back(idle ? Footprint{} : footprint(plan, mapping, i)); !r) return pass(r);
       RecordSite<typename B::Scratch> site;
       site.instruction = static_cast<std::uint32_t>(i);
       site.opcode = insn.opcode;
@@ -127,10 +141,10 @@ template <class B> class Binder {
           regions[k] = device_.region((*region)->program, (*region)->params.span(), (*region)->results.span());
         if (auto r = recording.regions.push_back(std::move(*region)); !r) return pass(r);
       }
-      if (!view)
+      if (!idle)
         if (auto r = recorder.begin(site); !r) return at(i, insn, r.error());
       if (auto r = record_one(plan, insn, recording, weights, states, {regions.data(), insn.regions},
-                              view ? nullptr : &recorder);
+                              idle ? nullptr : &recorder);
           !r)
         return at(i, insn, r.error());
     }
@@ -139,6 +153,26 @@ template <class B> class Binder {
   }
 
  private:
+  /// Finds the registers that are weights of their own type, which the device shows as tensors.
+  [[nodiscard]] Result<void> find_stored(const plan::ExecutionPlan& plan, const WeightSet<B>& weights,
+                                         Vector<plan::WeightRef>& weight_of) const noexcept {
+    if (auto r = weight_of.resize(plan.registers.size()); !r) return r;
+    for (plan::WeightRef& weight : weight_of) weight = plan::kNoWeight;
+    if constexpr (ReadsWeights<B>)
+      for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+        const plan::Instruction insn = plan.instruction(i);
+        if (insn.opcode != ops::Constant::opcode || insn.weights[0] == plan::kNoWeight) continue;
+        const TensorType& type = plan.registers[plan::index(insn.outputs[0])];
+        const std::uint32_t weight = plan::index(insn.weights[0]);
+        if (type.dtype == plan.weights[weight].dtype && device_.value(weights.own[weight], 0, type))
+          weight_of[plan::index(insn.outputs[0])] = insn.weights[0];
+      }
+    return {};
+  }
+  /// True where the result of `insn` is a weight where it lies.
+  [[nodiscard]] static bool is_stored(const plan::Instruction& insn, const plan::PhysicalMapping& mapping) noexcept {
+    return !insn.outputs.empty() && mapping.outside_of(insn.outputs[0]) == insn.outputs[0];
+  }
   [[nodiscard]] StepBounds step_bounds(const plan::ExecutionPlan& plan) const noexcept {
     StepBounds step{sizes_.bounds, sizes_.batch_tokens, sizes_.batch_slots, sizes_.pages_per_slot, 0};
     for (const StateDescriptor& state : plan.states)
@@ -236,7 +270,7 @@ template <class B>
         return bad(Error::of(Errc::stage_handoff, "port ", port.name.view(), " is ", name(port.layout),
                              ", a bound plan's are contiguous"));
   detail::Binder<B> binder(ops, sizes, compiled.validation != Validation::none, device);
-  auto layout = binder.layout(plan, compiled.liveness);
+  auto layout = binder.layout(plan, compiled.liveness, weights);
   if (!layout) return bad(layout.error());
   auto arena = device.allocate(layout->mapping.arena_bytes);
   if (!arena) return bad(arena.error());

@@ -36,9 +36,14 @@ struct Footprint {
                                          std::size_t i) noexcept {
   const plan::Instruction insn = plan.instruction(i);
   Footprint f;
+  // What lies outside of the arena is written by no instruction.
+  const auto in_arena = [&mapping](plan::RegisterRef r) {
+    return r != plan::kNoRegister && mapping.outside_of(r) == plan::kNoRegister;
+  };
   for (plan::RegisterRef r : insn.inputs)
-    if (r != plan::kNoRegister) f.add(mapping.of(r), mapping.of(r).size, false);
-  for (plan::RegisterRef r : insn.outputs) f.add(mapping.of(r), mapping.of(r).size, true);
+    if (in_arena(r)) f.add(mapping.of(r), mapping.of(r).size, false);
+  for (plan::RegisterRef r : insn.outputs)
+    if (in_arena(r)) f.add(mapping.of(r), mapping.of(r).size, true);
   if (const std::uint16_t s = mapping.scratch_to_physical[i]; s != plan::PhysicalMapping::kNoScratch)
     f.add(mapping.physical_specs[s], mapping.physical_specs[s].size, true);
   if (insn.state_block_id) f.state = *insn.state_block_id;

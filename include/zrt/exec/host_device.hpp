@@ -7,6 +7,7 @@
 #include <zrt/quant/types.hpp>
 
 #include <cstring>
+#include <optional>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -61,6 +62,16 @@ class HostDevice {
     if (reinterpret_cast<std::uintptr_t>(view.data.data()) % 4 != 0)
       return fail(Errc::invalid_argument, "weight ", view.name, " lies at an address that is not a multiple of 4");
     return HostWeight{view.data.data(), view.dtype, static_cast<std::uint32_t>(rows), last.extent, row_bytes};
+  }
+
+  /// The elements of `weight` from byte `offset` on as a tensor that is only read; none where it has no data, or lies
+  /// at an address that its type does not allow.
+  [[nodiscard]] std::optional<HostTensor> value(const HostWeight& weight, std::uint64_t offset,
+                                                const TensorType& type) const noexcept {
+    if (!weight.present() || reinterpret_cast<std::uintptr_t>(weight.data) % info(type.dtype).block_bytes != 0)
+      return std::nullopt;
+    // Kernels have one type of tensor for what they read and what they write; the planner lets none write here.
+    return HostTensor{const_cast<std::byte*>(weight.data) + offset, type};
   }
 
   [[nodiscard]] HostState state(Buffer& memory, const StateDescriptor& descriptor, std::uint32_t units) const noexcept {

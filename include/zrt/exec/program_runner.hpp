@@ -149,7 +149,7 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
   auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
   if (!states) return pass(states);
   auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states,
-                             {.bounds = {}, .memory = {.fit = options.fit}}, device);
+                             {.bounds = {}, .fit = options.fit}, device);
   if (!bound) return pass(bound);
   return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);
 }

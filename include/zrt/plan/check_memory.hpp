@@ -13,9 +13,15 @@ namespace detail {
 /// Walks a plan and keeps what lives. Believes nothing that the planner was told.
 class MemoryCheck {
  public:
-  MemoryCheck(const ExecutionPlan& plan, const OpTable& table, const PhysicalMapping& mapping,
-              const LivenessMap& live) noexcept
-      : plan_(plan), table_(table), mapping_(mapping), live_(live), ranges_(plan.allocator), alive_(plan.allocator) {}
+  MemoryCheck(const ExecutionPlan& plan, const OpTable& table, const PhysicalMapping& mapping, const LivenessMap& live,
+              Span<const std::uint8_t> outside) noexcept
+      : plan_(plan),
+        table_(table),
+        mapping_(mapping),
+        live_(live),
+        outside_(outside),
+        ranges_(plan.allocator),
+        alive_(plan.allocator) {}
 
   [[nodiscard]] Result<void> run(const Extents& bounds) noexcept {
     if (auto r = measure(bounds); !r) return r;
@@ -30,7 +36,12 @@ class MemoryCheck {
       const Instruction insn = plan_.instruction(i);
       const OpRow& row = *table_[number(insn.opcode)];
       // A view writes nothing, and what it shows was live and whole a moment ago.
-      if (!is_view(plan_, insn, row, mapping_))
+      const bool view = is_view(plan_, insn, row, mapping_);
+      for (RegisterRef r : insn.outputs)
+        if (const RegisterRef in = mapping_.outside_of(r); in != kNoRegister && in != r && !view)
+          return bad(i, Errc::overlapping_writers, "register ", index(r), " is written into the memory of register ",
+                     index(in), " outside of the arena");
+      if (!view)
         for (std::size_t o = 0; o < insn.outputs.size(); ++o)
           if (auto r = check_write(i, insn, row, o); !r) return r;
       for (RegisterRef r : insn.outputs)
@@ -69,7 +80,8 @@ class MemoryCheck {
   [[nodiscard]] Result<void> measure(const Extents& bounds) noexcept {
     if (mapping_.register_to_physical.size() != plan_.registers.size() ||
         mapping_.scratch_to_physical.size() != plan_.instructions.size() ||
-        mapping_.scratch_bytes.size() != plan_.instructions.size())
+        mapping_.scratch_bytes.size() != plan_.instructions.size() ||
+        (!mapping_.outside.empty() && mapping_.outside.size() != plan_.registers.size()))
       return fail(Errc::invalid_plan, "the mapping is not of this plan");
     for (std::size_t reg = 0; reg < plan_.registers.size(); ++reg) {
       if (mapping_.register_to_physical[reg] >= mapping_.physical_specs.size())
@@ -80,6 +92,12 @@ class MemoryCheck {
       if (*bytes > spec.size || spec.align == 0 || spec.offset % spec.align != 0)
         return fail(Errc::invalid_plan, "register ", reg, " has ", *bytes, " bytes, its range ", spec.size,
                     " at offset ", spec.offset, ", a multiple of ", unsigned{spec.align}, " expected");
+      if (const RegisterRef in = mapping_.outside_of(static_cast<RegisterRef>(reg)); in != kNoRegister) {
+        if (auto r = measure_outside(reg, spec.offset, *bytes, in, bounds); !r) return r;
+        // It shares no byte with anything of the arena.
+        if (auto r = ranges_.push_back({}); !r) return r;
+        continue;
+      }
       if (!inside(spec.offset, *bytes))
         return fail(Errc::invalid_plan, "register ", reg, " lies outside the arena of ", mapping_.arena_bytes,
                     " bytes");
@@ -94,6 +112,19 @@ class MemoryCheck {
         return bad(i, Errc::invalid_plan, "the scratch of instruction ", i, " lies outside the arena of ",
                    mapping_.arena_bytes, " bytes");
     }
+    return {};
+  }
+  /// `reg` lies in the memory of `in`, which the caller placed outside of the arena.
+  [[nodiscard]] Result<void> measure_outside(std::size_t reg, std::uint64_t offset, std::uint64_t bytes, RegisterRef in,
+                                             const Extents& bounds) const noexcept {
+    if (index(in) >= outside_.size() || index(in) >= plan_.registers.size() || outside_[index(in)] == 0)
+      return fail(Errc::invalid_plan, "register ", reg, " lies in the memory of register ", index(in),
+                  ", which lies in the arena");
+    const auto room = register_bytes(plan_.registers[index(in)], bounds);
+    if (!room) return pass(room);
+    if (offset > *room || bytes > *room - offset || (index(in) == reg && offset != 0))
+      return fail(Errc::invalid_plan, "register ", reg, " has ", bytes, " bytes at ", offset, ", register ", index(in),
+                  ", in whose memory it lies, has ", *room);
     return {};
   }
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -145,6 +176,7 @@ class MemoryCheck {
   const OpTable& table_;
   const PhysicalMapping& mapping_;
   const LivenessMap& live_;
+  Span<const std::uint8_t> outside_;
   Vector<Range> ranges_;
   Vector<std::uint16_t> alive_;
 };
@@ -153,14 +185,16 @@ class MemoryCheck {
 
 /// Proves that no two registers (or scratch) that live at the same time share a byte, by comparing byte
 /// ranges. Excepted are a result in place of an input that dies, where the op allows it, and a view,
-/// where the op says that its result lies there. What lives when is found anew from the instructions.
+/// where the op says that its result lies there. What lives when is found anew from the instructions. Only what
+/// `outside` marks, as for plan_memory, and its views lie outside of the arena, and no other register is written there.
 ///
 /// Errors: Errc::overlapping_writers and Errc::invalid_plan naming registers and instruction.
 [[nodiscard]] inline Result<void> check_memory(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
-                                               const PhysicalMapping& mapping) noexcept {
+                                               const PhysicalMapping& mapping,
+                                               Span<const std::uint8_t> outside = {}) noexcept {
   const auto live = liveness(plan);
   if (!live) return pass(live);
-  return detail::MemoryCheck(plan, table, mapping, *live).run(bounds);
+  return detail::MemoryCheck(plan, table, mapping, *live, outside).run(bounds);
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan

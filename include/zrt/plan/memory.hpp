@@ -115,6 +115,13 @@ class RangeNumbers {
   auto placement = detail::place(*storage, options.fit, plan.allocator);
   if (!placement) return pass(placement);
   mapping.arena_bytes = placement->arena_bytes;
+  if (!options.outside.empty()) {
+    if (auto r = mapping.outside.resize(bytes.size()); !r) return pass(r);
+    for (std::size_t reg = 0; reg < bytes.size(); ++reg) {
+      const std::uint32_t block = storage->block_of[reg];
+      mapping.outside[reg] = block == detail::Storage::kNone ? kNoRegister : storage->blocks[block].outside;
+    }
+  }
   const auto at_once =
       detail::blocks_at_once(*storage, plan.registers.size(), plan.instructions.size(), plan.allocator);
   if (!at_once) return pass(at_once);

@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kArenaAlign = 64;
 /// registers with the same range have the same number, and there may be more ranges than physical registers.
 struct PhysicalMapping {
   explicit PhysicalMapping(Allocator a = system_allocator()) noexcept
-      : register_to_physical(a), scratch_to_physical(a), scratch_bytes(a), physical_specs(a) {}
+      : register_to_physical(a), scratch_to_physical(a), scratch_bytes(a), physical_specs(a), outside(a) {}
 
   static constexpr std::uint16_t kNoScratch = 0xffff;
 
@@ -29,6 +29,7 @@ struct PhysicalMapping {
   Vector<std::uint16_t> scratch_to_physical;  ///< per instruction, or kNoScratch
   Vector<std::uint64_t> scratch_bytes;        ///< per instruction
   Vector<PhysicalSpec> physical_specs;        ///< by offset, then by size
+  Vector<RegisterRef> outside;                ///< see outside_of; empty where all registers lie in the arena
   std::uint64_t arena_bytes = 0;
   /// Buffers that would do in place of the arena, each for one register after the other with what shares its
   /// bytes: so many hold values at the same time. Never more than registers live at once (peak_registers).
@@ -36,6 +37,11 @@ struct PhysicalMapping {
 
   [[nodiscard]] const PhysicalSpec& of(RegisterRef r) const noexcept {
     return physical_specs[register_to_physical[index(r)]];
+  }
+  /// The register in whose memory outside of the arena `r` lies, which is `r` itself or what it is a view of, and of
+  /// which `of(r)` is a range then; kNoRegister for one in the arena.
+  [[nodiscard]] RegisterRef outside_of(RegisterRef r) const noexcept {
+    return outside.empty() ? kNoRegister : outside[index(r)];
   }
 };
 
@@ -68,6 +74,7 @@ struct PhysicalMapping {
 [[nodiscard]] inline bool is_view(const ExecutionPlan& plan, const Instruction& insn, const OpRow& row,
                                   const PhysicalMapping& mapping) noexcept {
   if (row.view == nullptr || insn.inputs[0] == kNoRegister) return false;
+  if (mapping.outside_of(insn.inputs[0]) != mapping.outside_of(insn.outputs[0])) return false;
   const PhysicalSpec& from = mapping.of(insn.inputs[0]);
   const PhysicalSpec& to = mapping.of(insn.outputs[0]);
   if (to.offset < from.offset || to.offset + to.size > from.offset + from.size) return false;

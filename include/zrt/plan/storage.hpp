@@ -25,7 +25,8 @@ struct Piece {
 struct Block {
   std::uint64_t bytes = 0;  ///< a multiple of kArenaAlign
   std::uint32_t pieces = 0;
-  std::uint32_t members = 0;  ///< registers that may still live; see Sharing
+  std::uint32_t members = 0;          ///< registers that may still live; see Sharing
+  RegisterRef outside = kNoRegister;  ///< whose memory it is, for a block without pieces
 };
 
 /// Blocks in order of birth. Items are the registers, then the scratch of each instruction.
@@ -99,7 +100,7 @@ class Sharing {
     storage_.block_of[item] = static_cast<std::uint32_t>(storage_.blocks.size());
     const auto piece = static_cast<std::uint32_t>(storage_.pieces.size());
     if (auto r = storage_.pieces.push_back({0, *rounded, first, last, Storage::kNone}); !r) return r;
-    return storage_.blocks.push_back({*rounded, piece, Storage::kNone});
+    return storage_.blocks.push_back({*rounded, piece, Storage::kNone, kNoRegister});
   }
 
   [[nodiscard]] Result<void> place_apart(std::size_t reg, std::uint32_t now) noexcept {
@@ -108,7 +109,8 @@ class Sharing {
     last_[reg] = last_of(reg, now);
     if (!outside_.empty() && outside_[reg] != 0) {
       storage_.block_of[reg] = static_cast<std::uint32_t>(storage_.blocks.size());
-      if (auto r = storage_.blocks.push_back({0, Storage::kNone, Storage::kNone}); !r) return r;
+      if (auto r = storage_.blocks.push_back({0, Storage::kNone, Storage::kNone, static_cast<RegisterRef>(reg)}); !r)
+        return r;
     } else if (auto r = add_block(reg, bytes_[reg], now, last_[reg]); !r) {
       return r;
     }

@@ -16,6 +16,7 @@
 #include <zrt/ir/passes/fuse_softmax.hpp>
 #include <zrt/ir/passes/matmul_absorption.hpp>
 #include <zrt/ir/passes/scale_absorption.hpp>
+#include <zrt/ir/passes/split_linear.hpp>
 
 #include <string_view>
 
@@ -28,7 +29,8 @@ struct NamedPass {
 
 /// The passes in the order that they run in. Identities go first, since no pattern has them; absorption goes before folding, which would write out the
 /// transposes that it takes in; layer_norm before rms_norm, which its second half looks like; attention
-/// after softmax, which it contains; linear before bias_act, which takes the biases that linear left.
+/// after softmax, which it contains; linear before bias_act, which takes the biases that linear left, and before
+/// split_linear, which splits its biases too.
 inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"drop_identities", &drop_identities},
     {"absorb_into_matmul", &absorb_into_matmul},
@@ -41,6 +43,7 @@ inline constexpr auto kPasses = std::to_array<NamedPass>({
     {"fuse_gated_act", &fuse_gated_act},
     {"fuse_convolve", &fuse_convolve},
     {"fuse_linear", &fuse_linear},
+    {"split_linear", &split_linear},
     {"fuse_bias_act", &fuse_bias_act},
     {"absorb_scale", &absorb_scale},
     {"absorb_alpha", &absorb_alpha},

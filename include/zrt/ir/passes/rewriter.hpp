@@ -65,6 +65,16 @@ class Rewriter {
     record.name = constant_name();
     return add(record);
   }
+  /// Rows [first, first + count) of weight `of`, a matrix or a vector of whole bytes that the graph carries.
+  [[nodiscard]] Result<WeightId> rows(std::uint32_t of, std::uint64_t first, std::uint64_t count) noexcept {
+    Weight record = g_->weights[of];
+    const std::uint64_t row_bytes = record.data_bytes / record.shape[0].extent;
+    record.shape.dims[0] = static_cast<std::uint32_t>(count);
+    record.data_offset += first * row_bytes;
+    record.data_bytes = count * row_bytes;
+    record.name = constant_name();
+    return add(record);
+  }
 
   /// Puts a node of O before node `at`. The result is absent where the op's shape rule or the backend refuses it.
   template <class O>
