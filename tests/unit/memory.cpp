@@ -362,10 +362,26 @@ TEST(Memory, SizesThatDoNotFitAreErrors) {
                                    std::vector<std::uint64_t>(1));
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::size_overflow);
+  EXPECT_EQ(r.error().text(),
+            "register 0, input x, f32 [2147483648*s1, 2147483648*s1]: the size of a register does not fit 64 bits");
   const auto huge = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, extents(1, 1),
                                       std::vector<std::uint64_t>{~std::uint64_t{0}});
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().code(), Errc::size_overflow);
+}
+
+TEST(Memory, AResultThatIsTooLargeIsNamedWithItsInstruction) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {1, 1}});
+  const auto y = g.emit<ops::ElementwiseUnary>({.in = {x}})[0];
+  g.output("y",
+           g.emit<ops::BroadcastTo>({.in = {y}, .params = {ShapeParams::of({0x20000, 0x20000, 0x20000, 0x20000})}})[0]);
+  const auto p = compiled(g);
+  const auto r = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, {}, std::vector<std::uint64_t>(2));
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().text().find("register 2, result y of instruction 1 (broadcast_to), f32 [131072, 131072, "),
+            std::string_view::npos)
+      << r.error().text();
 }
 
 TEST(Memory, TheProofFindsBrokenMappings) {

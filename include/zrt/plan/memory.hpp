@@ -54,6 +54,27 @@ class RangeNumbers {
   Vector<Range> ranges_;
 };
 
+/// `found`, with the register that it is about: which input or which result of which instruction, and its shape.
+[[nodiscard]] inline std::unexpected<Error> unsized(const ExecutionPlan& plan, const OpTable& table, std::size_t reg,
+                                                    const Error& found) noexcept {
+  Error error = Error::of(found.code(), "register ", reg);
+  for (const PlanPort& port : plan.inputs)
+    if (index(port.reg) == reg) error.append(", input ").append(port.name.view());
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    const Instruction insn = plan.instruction(i);
+    const OpRow& row = *table[number(insn.opcode)];
+    for (std::size_t o = 0; o < insn.outputs.size(); ++o) {
+      if (index(insn.outputs[o]) != reg) continue;
+      error.append(", result ").append(row.output(o).name).append(" of instruction ").append(i);
+      error.append(" (").append(row.name).append(")");
+      error.at_instruction(static_cast<std::uint32_t>(i), number(insn.opcode));
+    }
+  }
+  error.append(", ").append(name(plan.registers[reg].dtype)).append(' ');
+  append_shape(error, plan.registers[reg].shape).append(": ").append(found.text());
+  return std::unexpected<Error>(error.at_tensor(static_cast<std::uint32_t>(reg)));
+}
+
 /// The most blocks of registers (not of scratch, whose items follow the registers) that live at the same time.
 [[nodiscard]] inline Result<std::uint16_t> blocks_at_once(const Storage& storage, std::size_t registers,
                                                           std::size_t instructions, Allocator allocator) noexcept {
@@ -94,7 +115,8 @@ class RangeNumbers {
 /// start to their last read, outputs to the end. A register that lies outside of the arena takes none of it, and
 /// nothing is written over it; `of` gives its views the place within it.
 ///
-/// Errors: Errc::size_overflow, Errc::limit_exceeded, out_of_memory.
+/// Errors: Errc::size_overflow naming the register and the instruction or input that it is of, Errc::limit_exceeded,
+/// out_of_memory.
 [[nodiscard]] inline Result<PhysicalMapping> plan_memory(const ExecutionPlan& plan, const LivenessMap& live,
                                                          const OpTable& table, const Extents& bounds,
                                                          Span<const std::uint64_t> scratch,
@@ -107,7 +129,7 @@ class RangeNumbers {
   if (auto r = bytes.resize(plan.registers.size()); !r) return pass(r);
   for (std::size_t i = 0; i < plan.registers.size(); ++i) {
     auto size = register_bytes(plan.registers[i], bounds);
-    if (!size) return pass(size);
+    if (!size) return detail::unsized(plan, table, i, size.error());
     bytes[i] = *size;
   }
   auto storage = detail::Sharing(plan, live, table, bytes.span(), options.outside).run(scratch);
