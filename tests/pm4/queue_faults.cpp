@@ -143,6 +143,42 @@ TYPED_TEST(QueueFaults, AKernelTouchesMemoryThatIsNotMapped) {
   b.go_on();
 }
 
+TYPED_TEST(QueueFaults, AFaultLikeTheOneBeforeIsToldOrThoughtOf) {
+  Bench<TypeParam> b;
+  const auto faulted = [&](std::uint64_t at) {
+    b.set_arguments(at);
+    const auto fence = b.transport->submit(b.step());
+    EXPECT_TRUE(fence);
+    return fence ? b.transport->wait(*fence, kSecond) : zrt::Result<void>{};
+  };
+  const auto expect_told = [](const zrt::Result<void>& waited, std::string_view page) {
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().code(), Errc::spec_violation) << text(waited);
+    EXPECT_TRUE(text(waited).starts_with("the GPU touched memory at " + std::string(page))) << text(waited);
+  };
+  const auto reopen = [&] {
+    b.transport.reset();
+    b.open();
+  };
+  expect_told(faulted(0x7000'0000'1230), "0x700000001000 ");
+  reopen();
+  if (const auto again = faulted(0x7000'0000'1230); std::is_same_v<TypeParam, Umq>) {
+    // The driver tells a file's last fault, and not when it was.
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code(), Errc::limit_exceeded) << text(again);
+    EXPECT_NE(text(again).find(", perhaps a fault at 0x700000001000 again, next "), std::string::npos) << text(again);
+  } else {
+    expect_told(again, "0x700000001000 ");
+  }
+  reopen();
+  expect_told(faulted(0x7000'0000'2230), "0x700000002000 ");
+  b.close();
+  b.begin();
+  // Whoever opens the device anew is told of his own.
+  expect_told(faulted(0x7000'0000'2230), "0x700000002000 ");
+  b.go_on();
+}
+
 TYPED_TEST(QueueFaults, AKernelLoadsWordsThatAreNotAligned) {
   Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");

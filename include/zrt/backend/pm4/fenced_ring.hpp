@@ -31,7 +31,8 @@ struct TransportOptions {
 /// that never repeat, so a fence that was passed says how much of the ring is free. submit() and wait() make no system
 /// call while all goes well; `Losses` is a function object that asks the kernel: losses(fence) is the error of what it
 /// knows about the queue, spec_violation where the GPU touched memory that it may not, unsupported_device where it was
-/// reset, or nothing. Where it has `sleep` too, a long wait sleeps: losses.interrupt() is the packet that wakes it.
+/// reset, or nothing. Where it has `sleep` too, a long wait sleeps: losses.interrupt() is the packet that wakes it. Where
+/// it has `old_fault`, that is the page of a fault whose like it cannot tell from no fault, where there is one.
 template <OperatingSystem Os, class Losses> class FencedRing {
  public:
   struct Parts {
@@ -161,6 +162,7 @@ template <OperatingSystem Os, class Losses> class FencedRing {
                     .read = __atomic_load_n(parts_.read_pointer, __ATOMIC_ACQUIRE),
                     .size = parts_.ring.size(),
                     .passed = last_passed()};
+    if constexpr (requires { losses_.old_fault(); }) state.old_fault = losses_.old_fault();
     // The device model knows why, which no card tells.
     if constexpr (requires { os_->complaint(); }) state.complaint = os_->complaint();
     TimeOut error(state);

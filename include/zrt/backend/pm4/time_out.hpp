@@ -4,28 +4,35 @@
 
 #include <zrt/backend/pm4/decode.hpp>
 
+#include <optional>
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// Where a ring stands whose fence has not come.
 struct RingState {
   std::uint32_t queue = 0;
-  std::uint64_t fence = 0;    ///< that is waited for
-  std::uint64_t timeout = 0;  ///< nanoseconds
-  std::uint64_t written = 0;  ///< dwords, published
-  std::uint64_t read = 0;     ///< as the queue reports it: modulo the ring, and late
-  std::uint64_t size = 0;     ///< of the ring, in dwords
-  std::uint64_t passed = 0;   ///< the last fence
+  std::uint64_t fence = 0;                   ///< that is waited for
+  std::uint64_t timeout = 0;                 ///< nanoseconds
+  std::uint64_t written = 0;                 ///< dwords, published
+  std::uint64_t read = 0;                    ///< as the queue reports it: modulo the ring, and late
+  std::uint64_t size = 0;                    ///< of the ring, in dwords
+  std::uint64_t passed = 0;                  ///< the last fence
+  std::optional<std::uint64_t> old_fault{};  ///< a page: one more fault there would look like what is known already
   std::string_view complaint{};
 };
 
-/// The text of such an error: pointers, fences, and the packets that have not passed a fence, the first of them, which may
-/// be the one that hangs, with its address; or that one alone, and what the device model complains of.
+/// The text of such an error: pointers, fences, a fault that may have come again, and the packets that have not passed a
+/// fence, the first of them, which may be the one that hangs, with its address; or that one alone, and what the device
+/// model complains of.
 class TimeOut {
  public:
   explicit TimeOut(const RingState& s) noexcept
       : error_(Error::of(Errc::limit_exceeded, "queue ", s.queue, ": no fence ", s.fence, " in ", s.timeout / 1'000'000,
                          " ms, written ", s.written, ", read ", s.read, " of ", s.size, ", passed ", s.passed)),
-        complaint_(s.complaint) {}
+        complaint_(s.complaint) {
+    if (s.old_fault)
+      error_.append(", perhaps a fault at ").append(std::string_view(Hex(*s.old_fault))).append(" again");
+  }
 
   /// Takes the packets one after the other; an Error is one that cannot be read.
   void operator()(const PacketView& packet) noexcept { add(packet.kind->name, address_of(packet)); }

@@ -7,12 +7,14 @@
 #include <zrt/backend/pm4/umq/memory.hpp>
 #include <zrt/backend/pm4/umq/queue.hpp>
 
+#include <optional>
+
 namespace zrt::inline ZRT_ABI::pm4::umq {
 
 using pm4::TransportOptions;
 
-/// What the driver knows of a queue that does not go on. It tells of a file's last fault for ever: one that was there
-/// before the queue was another's.
+/// What the driver knows of a queue that does not go on. It tells of a file's last fault for ever, without its time: one
+/// that was there before the queue was another's, and one more like it is not seen. A new device has none.
 template <OperatingSystem Os> struct Losses {
   const Device<Os>* device = nullptr;
   std::uint32_t lost_before = 0;
@@ -37,6 +39,11 @@ template <OperatingSystem Os> struct Losses {
     if (const auto asked = device->ask_for(InfoQuery::vram_lost_counter, lost); asked && lost != lost_before)
       return fail(Errc::unsupported_device, "the GPU was reset; fence ", fence, " is lost");
     return {};
+  }
+
+  /// The page of the fault that was there before the queue.
+  [[nodiscard]] std::optional<std::uint64_t> old_fault() const noexcept {
+    return fault_before.status != 0 ? std::optional(fault_before.addr) : std::nullopt;
   }
 };
 
