@@ -90,6 +90,7 @@ template <class Target> class Machine {
   }
   std::vector<std::byte>& in() { return in_; }
   std::vector<std::byte>& bar() { return bar_; }
+  std::vector<std::byte>& block() { return arguments_; }
 
  private:
   KernelDescriptor descriptor_{};
@@ -339,6 +340,50 @@ TEST(Coherence, WhatTheHostWritesIsSeenBehindAnAcquire) {
   const std::string scalar = m.run(Words(again.begin() + acquire, again.end()));
   EXPECT_TRUE(holds(scalar, "dispatch 6 reads 0x200040, which the host wrote: ACQUIRE_MEM with GLK_INV is missing"))
       << scalar;
+}
+
+/// What dispatch 2 meets that the host wrote by the BAR since dispatch 1, behind the flush of the host data path and an
+/// ACQUIRE_MEM that does `caches` alone: new inputs, or new arguments.
+enum class New { inputs, arguments };
+std::string behind_an_acquire(New what, const CacheActions& caches) {
+  Machine<Gfx1201> m;
+  m.arguments(0, kOut, kBar + 1024, kIn);
+  std::memcpy(m.bar().data(), m.block().data(), 64);
+  Launch launch = m.launch(0);
+  launch.arguments = kBar;
+  const Words dispatch = m.words([&](auto& w) { write_dispatch(w, launch); });
+  EXPECT_EQ(m.run(join(m.barrier(), dispatch, m.fence())), "");
+  m.bar()[what == New::inputs ? 1024 + 4 : 24] ^= std::byte{1};
+  constexpr std::ptrdiff_t flush = 7, acquire = 8;
+  const Words barrier = m.barrier();
+  const std::string found =
+      m.run(join(Words(barrier.begin(), barrier.begin() + flush), m.words([&](auto& w) { w.add(AcquireMem{caches}); }),
+                 Words(dispatch.begin() + acquire, dispatch.end()), m.fence()));
+  // Without the instruction that found it, and the word.
+  const std::size_t at = found.find("dispatch 2 "), end = found.find(", which ");
+  return at == std::string::npos || end == std::string::npos ? found : found.substr(at, 18) + found.substr(end);
+}
+
+TEST(Coherence, WhatTheHostWritesByTheBarIsSeenBehindItsCacheAndTheL2) {
+  struct Case {
+    New what;
+    bool CacheActions::* cache;
+    std::string found;
+  };
+  const std::string missing = ", which the host wrote: ACQUIRE_MEM with ";
+  const std::vector<Case> cases{
+      {New::inputs, &CacheActions::glv_inv, "dispatch 2 reads 0" + missing + "GLV_INV and GL2_INV"},
+      {New::arguments, &CacheActions::glk_inv, "dispatch 2 reads 0" + missing + "GLK_INV and GL2_INV"}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.found);
+    CacheActions with_l2{.gl2_inv = true}, without_l2 = kAcquireAll, without_own = kAcquireAll;
+    with_l2.*c.cache = true;
+    without_l2.gl2_inv = false;
+    without_own.*c.cache = false;
+    EXPECT_EQ(behind_an_acquire(c.what, with_l2), "") << "of one cache and the L2 nothing else is wanted";
+    EXPECT_EQ(behind_an_acquire(c.what, without_l2), c.found + " is missing between them");
+    EXPECT_EQ(behind_an_acquire(c.what, without_own), c.found + " is missing between them");
+  }
 }
 
 TEST(Coherence, WhatTheHostWritesOverTheGpusWordsIsTheHosts) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/recorder.cpp: what adapters record: barriers where they belong, counts of the step, and what is refused.
+#include <zrt/backend/pm4/decode.hpp>
 #include <zrt/backend/pm4/recorder.hpp>
 #include <zrt/backend/pm4/step_memory.hpp>
+#include <zrt/backend/pm4/step_packets.hpp>
 
 #include <gtest/gtest.h>
 
@@ -152,6 +154,32 @@ TEST(Pm4Recorder, AStepSaysAtWhichLaunchItStands) {
                 "262143 of 262144, passed 1234567866, next WAIT_REG_MEM ACQUIRE_MEM x2 INDIRECT_BUFFER RELEASE_MEM");
   const std::string whole(at_launch(hung, launches, position_before(998)).error().text());
   EXPECT_TRUE(whole.ends_with(" RELEASE_MEM")) << whole;
+}
+
+TEST(Pm4Recorder, AStepWaitsBetweenItsLaunchesAndForTheLastBeforeItSaysSo) {
+  const Kernel norm{.name = "rms_norm"};
+  const std::vector<RecordedLaunch> launches{
+      {.kernel = &norm}, {.kernel = &norm, .barrier = true}, {.kernel = &norm}, {.kernel = &norm, .barrier = true}};
+  std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
+  PacketWriter<Gfx1201> writer(words);
+  write_step(writer, launches, 0x10000, 0x20000, 0x30000);
+  ASSERT_TRUE(writer.finish());
+  std::vector<std::string> order;
+  words.resize(writer.size());
+  PacketReader reader(words, Generation::gfx12);
+  while (!reader.done()) {
+    const auto packet = reader.next();
+    ASSERT_TRUE(packet) << packet.error().text();
+    if (packet->kind == &kWriteData) {
+      EXPECT_EQ(packet->get("ADDRESS"), 0x30000u);
+      order.push_back("tell " + std::to_string(packet->words.back() - position_before(0)));
+    } else if (packet->kind != &kSetShReg) {
+      order.emplace_back(packet->kind->name);
+    }
+  }
+  const std::string flush = "EVENT_WRITE", acquire = "ACQUIRE_MEM", run = "DISPATCH_INDIRECT";
+  EXPECT_EQ(order, (std::vector<std::string>{"tell 0", run, flush, "tell 1", acquire, run, run, flush, "tell 3",
+                                             acquire, run, flush, "tell 4"}));
 }
 
 TEST(Pm4Recorder, TablesAreKeptOnce) {

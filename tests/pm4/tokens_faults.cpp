@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <data/models/tiny_models.hpp>
+#include <functional>
 #include <pm4/engine_card.hpp>
 #include <support/two_workers.hpp>
 #include <tools/gguf_counting_allocator.hpp>
@@ -335,6 +336,94 @@ TEST_P(EngineFaults, AKernelThatDoesNotEndIsNamedWithItsInstruction) {
     EXPECT_NE(text.find("unknown encoding"), std::string::npos) << text;
     EXPECT_EQ(hung.error().instruction(), launches[at].instruction);
     EXPECT_EQ(hung.error().opcode(), number(launches[at].opcode));
+  }
+}
+
+TEST_P(EngineFaults, AStepThatDoesNotBeginIsToldSoBehindOneThatEnded) {
+  Machine machine(GetParam());
+  {
+    auto engine = machine.open({.kernels = engines::kernels(), .step_timeout = 1'000'000'000});
+    ASSERT_TRUE(engine) << engine.error().text();
+    std::size_t tokens = 0;
+    const auto count = [&](RequestId, const Token& token) {
+      tokens += token.id != kNoToken;
+      return true;
+    };
+    ASSERT_TRUE(engine->submit(greedy(kPrompt, 9)));
+    // The second one comes of a step without the prompt.
+    while (tokens < 2) ASSERT_TRUE(engine->step(count));
+    machine.card.model().hold_queues(2'000'000'000);
+    const auto hung = engine->step(count);
+    ASSERT_FALSE(hung);
+    EXPECT_EQ(hung.error().code(), Errc::limit_exceeded);
+    EXPECT_TRUE(hung.error().text().starts_with("the step has not begun: queue ")) << hung.error().text();
+  }
+  machine.expect_empty();
+}
+
+TEST_P(EngineFaults, ATokenOutsideTheTableIsItsOwnStepsFaultAlone) {
+  Machine machine(GetParam());
+  auto engine = machine.open();
+  ASSERT_TRUE(engine) << engine.error().text();
+  // As the engine never does: it looks at tokens before.
+  const auto step = [&](std::uint32_t token) {
+    const std::uint32_t zero = 0;
+    const std::vector<std::uint32_t> pages(64, 0);
+    const std::vector<ops::SampleRequest> requests(1);
+    exec::Batch batch;
+    batch.tokens = {&token, 1};
+    batch.slots = batch.positions = batch.rows = {&zero, 1};
+    batch.requests = requests;
+    batch.pages = pages.data();
+    return engine->executor().step(batch);
+  };
+  ASSERT_TRUE(step(1)) << step(1).error().text();
+  for (const std::uint32_t outside : {0x7fffffffu, 0xffffffffu}) {
+    const auto violated = step(outside);
+    ASSERT_FALSE(violated);
+    EXPECT_EQ(violated.error().code(), Errc::spec_violation) << violated.error().text();
+    EXPECT_EQ(violated.error().instruction(), engine->executor().decode_plan().program().launches()[0].instruction);
+    const auto next = step(1);
+    EXPECT_TRUE(next) << next.error().text();
+  }
+}
+
+TEST_P(EngineFaults, TheGpuMayNotWriteWhatItOnlyReads) {
+  const auto packets = [](Engine<Pm4Backend>& engine) {
+    return static_cast<std::uint64_t>(
+        reinterpret_cast<std::uintptr_t>(engine.executor().decode_plan().program().packets().data()));
+  };
+  const auto kernels = [](Engine<Pm4Backend>& engine) {
+    return engine.executor().decode_plan().program().launches()[0].kernel->program.code;
+  };
+  const auto weights = [](Engine<Pm4Backend>& engine) {
+    const std::vector<float> data(32);
+    const WeightView view{"norm", DType::f32, Shape{32}, std::as_bytes(std::span(data))};
+    EXPECT_TRUE(engine.device().expect(view));
+    const auto weight = engine.device().weight(view);
+    EXPECT_TRUE(weight) << weight.error().text();
+    return weight ? weight->parts[0] : 0;
+  };
+  const std::vector<std::pair<std::string, std::function<std::uint64_t(Engine<Pm4Backend>&)>>> places{
+      {"packets", packets}, {"kernels", kernels}, {"weights", weights}};
+  for (const auto& [name, place] : places) {
+    SCOPED_TRACE(name);
+    Machine machine(GetParam());
+    auto engine = machine.open();
+    ASSERT_TRUE(engine) << engine.error().text();
+    const std::uint64_t address = place(*engine);
+    const std::array<std::uint32_t, 1> data{};
+    const auto write = pm4::stream_of<pm4::Gfx1201>(pm4::WriteData{address, data});
+    auto& queue = engine->device().transport();
+    const auto fence = queue.submit(write.span());
+    ASSERT_TRUE(fence) << fence.error().text();
+    const auto waited = queue.wait(*fence, 1'000'000'000);
+    ASSERT_FALSE(waited) << "it was written";
+    EXPECT_EQ(waited.error().code(), Errc::spec_violation) << waited.error().text();
+    const pm4::emulator::AccessFault& access = machine.card.model().queues().fault().access;
+    EXPECT_EQ(access.address, address);
+    EXPECT_EQ(access.wanted, pm4::emulator::Permission::write);
+    EXPECT_TRUE(access.mapped);
   }
 }
 
