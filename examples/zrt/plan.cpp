@@ -17,8 +17,15 @@ std::string registers_text(const Json& operands) {
   return out;
 }
 
-std::string instruction_text(const Json& insn, const Json& registers) {
-  std::string out = insn["index"].dump() + ": ";
+std::string list_text(const Json& registers) {
+  std::string out;
+  for (const Json& reg : registers) out += (out.empty() ? "r" : ", r") + reg.dump();
+  return out;
+}
+
+/// An instruction, and indented below it those of its regions, whose registers are their own.
+std::string instruction_text(const Json& insn, const Json& registers, const std::string& indent = "  ") {
+  std::string out = indent + insn["index"].dump() + ": ";
   for (const auto& [role, reg] : insn["outputs"].items())
     out += "r" + reg.dump() + " " + registers[reg.get<std::size_t>()]["type"].get<std::string>() + ", ";
   out.replace(out.size() - 2, 2, " = ");
@@ -27,9 +34,19 @@ std::string instruction_text(const Json& insn, const Json& registers) {
   if (insn.contains("state")) out += " state=" + insn["state"].dump();
   if (insn.contains("params"))
     for (const auto& [field, value] : insn["params"].items()) out += " ." + field + "=" + value.dump();
-  if (!insn["dies"].empty()) out += "  dies:";
-  for (const Json& reg : insn["dies"]) out += " r" + reg.dump();
-  return out + "\n";
+  if (insn.contains("dies") && !insn["dies"].empty()) {
+    out += "  dies:";
+    for (const Json& reg : insn["dies"]) out += " r" + reg.dump();
+  }
+  out += "\n";
+  if (!insn.contains("regions")) return out;
+  for (const Json& region : insn["regions"]) {
+    out += indent + "  region(" + list_text(region["inputs"]) + ")\n";
+    for (const Json& inner : region["instructions"])
+      out += instruction_text(inner, region["registers"], indent + "    ");
+    out += indent + "  gives " + list_text(region["outputs"]) + "\n";
+  }
+  return out;
 }
 
 }  // namespace
@@ -45,7 +62,7 @@ std::string plan_text(const Json& plan) {
     out += "  r" + reg.dump() + " " + plan["registers"][reg.get<std::size_t>()]["type"].get<std::string>() + "  " +
            port + "\n";
   out += "\ninstructions\n";
-  for (const Json& insn : plan["instructions"]) out += "  " + instruction_text(insn, plan["registers"]);
+  for (const Json& insn : plan["instructions"]) out += instruction_text(insn, plan["registers"]);
   out += "\noutputs\n  " + registers_text(plan["outputs"]) + "\n\nregisters: first write, last read\n";
   for (const Json& r : plan["registers"])
     out += "  r" + r["index"].dump() + " " + r["type"].get<std::string>() + ": " + r["first_write"].dump() + ", " +

@@ -79,8 +79,21 @@ Json operands_json(std::span<const zrt::Role> roles, bool repeats, zrt::Span<con
   return out;
 }
 
-Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
-  const ExecutionPlan& plan = compiled.plan;
+Json ports_json(const zrt::Vector<zrt::plan::PlanPort>& ports) {
+  Json out = Json::object();
+  for (const zrt::plan::PlanPort& port : ports) out[text_of(port.name.view())] = index(port.reg);
+  return out;
+}
+
+template <class List, class Write> Json list_json(const List& list, Write write) {
+  Json out = Json::array();
+  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(write(i));
+  return out;
+}
+
+Json region_json(const ExecutionPlan& region);
+
+Json instruction_json(const ExecutionPlan& plan, std::size_t i) {
   const zrt::plan::Instruction insn = plan.instruction(i);
   const zrt::OpRow& row = *op_table()[number(insn.opcode)];
   const auto reg = [](zrt::plan::RegisterRef r) { return index(r); };
@@ -91,6 +104,28 @@ Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
   out["weights"] = operands_json(row.weights, false, insn.weights, zrt::plan::kNoWeight, weight);
   if (insn.state_block_id) out["state"] = *insn.state_block_id;
   if (insn.param_block_id) out["params"] = params_json(row, plan.param_block(*insn.param_block_id));
+  const auto& record = plan.instructions[i];
+  for (std::size_t r = 0; r < record.regions; ++r)
+    out["regions"].push_back(region_json(plan.regions[record.first_region + r]));
+  return out;
+}
+
+/// The body of a loop or a branch, whose registers are its own.
+Json region_json(const ExecutionPlan& region) {
+  const auto registers = [](const auto& ports) {
+    return list_json(ports, [&](std::size_t i) { return index(ports[i].reg); });
+  };
+  return {{"inputs", registers(region.inputs)},
+          {"outputs", registers(region.outputs)},
+          {"instructions", list_json(region.instructions, [&](std::size_t i) { return instruction_json(region, i); })},
+          {"registers", list_json(region.registers, [&](std::size_t i) {
+             return Json{{"index", i}, {"type", type_text(region, region.registers[i])}};
+           })}};
+}
+
+/// An instruction of the plan itself, with the registers that nobody reads behind it.
+Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
+  Json out = instruction_json(compiled.plan, i);
   Json dies = Json::array();
   for (const zrt::plan::RegisterRef r : compiled.liveness.kill_after_instruction(i)) dies.push_back(index(r));
   out["dies"] = std::move(dies);
@@ -117,12 +152,6 @@ Json diagnostic_json(const zrt::plan::PlanDiagnostic& d, const zrt::plan::Execut
           {"text", text_of(zrt::plan::finding(d, plan, op_table()).error.text())}};
 }
 
-Json ports_json(const zrt::Vector<zrt::plan::PlanPort>& ports) {
-  Json out = Json::object();
-  for (const zrt::plan::PlanPort& port : ports) out[text_of(port.name.view())] = index(port.reg);
-  return out;
-}
-
 Json state_json(const zrt::StateDescriptor& d) {
   const bool paged = d.lifecycle == zrt::StateLifecycle::kv_paged;
   return {{"id", d.id},
@@ -130,12 +159,6 @@ Json state_json(const zrt::StateDescriptor& d) {
           {"type", text_of(name(d.info.dtype))},
           {"unit", paged ? "page of 16 positions" : "slot"},
           {"unit_bytes", d.size_bytes}};
-}
-
-template <class List, class Write> Json list_json(const List& list, Write write) {
-  Json out = Json::array();
-  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(write(i));
-  return out;
 }
 
 }  // namespace

@@ -96,6 +96,9 @@ TEST_F(Program, LoopsMakeAsManyTripsAsAsked) {
   EXPECT_EQ(past.status, 1);
   EXPECT_TRUE(past.err.starts_with("zrt: limit_exceeded: ")) << past.err;
   EXPECT_NE(loop({"--trip-limit", "9", "--dump", "c"}).out.find(" == 9"), std::string::npos);
+  const std::string plan = loop({"--dump", "plan"}).out;
+  EXPECT_NE(plan.find("    region(r0, r1)\n      0: r2 i1 [] = compare("), std::string::npos) << plan;
+  EXPECT_NE(plan.find("si64 [] = elementwise_binary("), std::string::npos) << plan;
   EXPECT_EQ(loop({"--trip-limit", "-1"}).status, 2);
   EXPECT_EQ(loop({"--trip-limit", "many"}).status, 2);
 
