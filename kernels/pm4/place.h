@@ -21,9 +21,17 @@ ZRT_INLINE uint float_to_bits(float x) { return __builtin_astype(x, uint); }
 ZRT_INLINE uint least(uint a, uint b) { return a < b ? a : b; }
 
 /// Waits for all lanes of the workgroup; what they wrote to local memory is then seen by each. Only local memory is
-/// ordered: no kernel here passes data between lanes through global memory.
+/// ordered: no kernel here passes data between lanes through global memory. Where one writes what another has read there,
+/// let_read() stands in its place.
 ZRT_INLINE void meet(void) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
+}
+
+/// Waits until all lanes of the workgroup have what they read of global memory before it.
+ZRT_INLINE void let_read(void) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
 }

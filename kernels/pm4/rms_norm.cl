@@ -26,7 +26,7 @@ rms_norm(global const float* x, global const float* weight, global float* y, uin
   for (uint i = lane_id() % 16; i < dim; i += 16) chain = __builtin_fmaf(x[i], x[i], chain);
   const float scale = scale_of(chain, dim, eps);
   // The other waves still read what this one is about to write, where y is x.
-  meet();
+  let_read();
   for (uint i = lane_id(); i < dim; i += LANES) y[i] = weighted(x[i] * scale, weight, i, weight_offset);
 }
 
@@ -42,7 +42,7 @@ residual_rms_norm(global const float* x, global const float* branch, global cons
     chain = __builtin_fmaf(value, value, chain);
   }
   const float scale = scale_of(chain, dim, eps);
-  meet();
+  let_read();
   for (uint i = lane_id(); i < dim; i += LANES) {
     const float value = __builtin_fmaf(branch_scale, branch[i], x[i]);
     sum[i] = value;
