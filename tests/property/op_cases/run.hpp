@@ -81,7 +81,7 @@ inline zrt::ThreadHook one_after_the_other(std::uint32_t workers) {
 /// Binds `compiled` on B, runs one step of batch `b`, and reads everything back.
 ///
 /// The state's contents are drawn from `seed`. The step runs twice from the same inputs and state, so
-/// that what the first leaves in the arena must not reach the second. Before each launch every register
+/// that what the first leaves in the arena must not reach the second. Before each launch every register of the arena
 /// is filled with `soil`: of two runs with different soil, one that leaves elements unwritten shows.
 template <class B>
 zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::CompiledPlan& compiled,
@@ -123,6 +123,7 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
       const zrt::TensorType& type = compiled.plan.registers[i];
       const std::vector<std::byte> filled(zrt::bytes_of(type.dtype, elements(type.shape, b)), soil);
       const auto reg = zrt::plan::RegisterRef(static_cast<std::uint32_t>(i));
+      if (bound->mapping().outside_of(reg) != zrt::plan::kNoRegister) continue;
       if (auto w = device.write(bound->tensor(reg), filled); !w) return zrt::pass(w);
     }
     for (std::size_t i = 0; i < c.in.size(); ++i) {
