@@ -116,6 +116,26 @@ template <class Tier> class QueueFaults : public testing::Test {};
 using Tiers = testing::Types<Kfd, Umq>;
 TYPED_TEST_SUITE(QueueFaults, Tiers);
 
+/// What a wait asks the system about a queue that hangs fails with each errno: the wait still ends when its time is over.
+TYPED_TEST(QueueFaults, NoAnswerAboutAQueueThatHangs) {
+  for (const SystemError& known : kSystemErrors) {
+    SCOPED_TRACE(known.name);
+    Bench<TypeParam> b;
+    const auto fence = b.transport->submit(words_of(WaitMemory{.address = b.page->address(), .reference = ~0u}));
+    ASSERT_TRUE(fence) << text(fence);
+    const std::uint64_t began = b.os.now(), calls = b.os.calls();
+    b.os.fail_request(TypeParam::asked_in_waits, known.number);
+    const auto waited = b.transport->wait(*fence, kSecond / 10);
+    b.os.fail_request(0, 0);
+    ASSERT_FALSE(waited);
+    EXPECT_EQ(waited.error().code(), Errc::limit_exceeded) << text(waited);
+    EXPECT_NE(text(waited).find(": no fence "), std::string::npos) << text(waited);
+    EXPECT_LE(b.os.now() - began, kSecond / 5);
+    EXPECT_GT(b.os.calls(), calls) << "nothing was asked";
+    b.close();
+  }
+}
+
 TYPED_TEST(QueueFaults, AKernelTouchesMemoryThatIsNotMapped) {
   Bench<TypeParam> b;
   ASSERT_EQ(b.run(), "");

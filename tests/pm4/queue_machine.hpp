@@ -29,6 +29,7 @@ struct Kfd {
   static constexpr std::string_view forbidden_write = "that is not writable";
   static constexpr std::string_view first_queue = "queue 0";
   static constexpr auto calls = pm4::kfd::kCalls;
+  static constexpr std::uint32_t asked_in_waits = pm4::kfd::kWaitEvents;
   // The buffers are the queue's six and three more. What is mapped cannot be freed.
   static constexpr GivingBack giving_back[]{{pm4::kfd::kDestroyQueue, {.queues = 1}},
                                             {pm4::kfd::kDestroyEvent, {.events = 3}},
@@ -43,6 +44,7 @@ struct Umq {
   static constexpr std::string_view forbidden_write = "that it may not write (status 0x00040010)";
   static constexpr std::string_view first_queue = "queue 1";
   static constexpr auto calls = pm4::umq::kCalls;
+  static constexpr std::uint32_t asked_in_waits = pm4::umq::kInfo;
   // The buffers are the queue's five, its doorbells and three more. Those of a queue that stays are only its doorbells.
   static constexpr GivingBack giving_back[]{{pm4::umq::kUserQueue, {.buffers = 1, .queues = 1}},
                                             {pm4::umq::kGemVa, {.ranges = 8, .buffers = 8}},
