@@ -335,6 +335,13 @@ TEST(FuseAttention, NearMisses) {
     expect_none("scales whose product is no factor of f32", kSquare, [=](B& b, const In& in) {
       return values(b, b.softmax(scores(b, in[0] * scale, in[1] * scale)), in[2]);
     });
+  expect_none("queries of two heads in a row of softmax's", {{6, 4, 8}, {6, 5, 8}, {6, 5, 6}}, [](B& b, const In& in) {
+    const T s =
+        b.dot_general(in[0], in[1], {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {2}});
+    const T p = b.softmax(b.reshape(s, {3, 8, 5}));
+    return b.dot_general(b.reshape(p, {6, 4, 5}), in[2],
+                         {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {1}});
+  });
   expect_none("the values contracted over the queries", kSquare, [](B& b, const In& in) {
     return b.dot_general(b.softmax(scores(b, in[0], in[1])), in[2],
                          {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {2}, .contract_rhs = {2}});
