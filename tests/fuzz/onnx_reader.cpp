@@ -97,11 +97,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::array<std::vector<std::byte>, names.size()> elements;
   std::vector<onnx::BoundInput> bound;
   for (std::size_t round = 0; round <= names.size(); ++round) {
-    Name needed;
+    Name needed, open;
     onnx::ReadOptions options;
     options.values = bound;
     if (wider) options.types = types;
     options.needed = &needed;
+    options.open_input = &open;
     options.allocator = small_blocks();
     const auto program = onnx::read(file, options);
     if (program) {

@@ -185,7 +185,7 @@ template <class T, std::size_t N> T named(const std::array<T, N>& all, std::size
 
 void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint32_t edits, Bytes& bytes) {
   demand(ir::verify(graph, *kOps.table).has_value());
-  const auto compiled = plan::compile(graph, kOps, kClaims, options);
+  auto compiled = plan::compile(graph, kOps, kClaims, options);
   if (!compiled) return demand(compiled.error().code() != Errc::ok);
   std::vector<std::uint64_t> scratch(compiled->plan.instructions.size());
   for (std::size_t i = 0; i < scratch.size(); ++i) scratch[i] = i % 3 == 0 ? 96 * i : 0;
@@ -201,6 +201,12 @@ void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint3
   demand(!apart || plan::check_memory(compiled->plan, *kOps.table, {}, *apart, outside).has_value());
   for (; edits > 0; --edits) edit(*mapping, bytes);
   (void)plan::check_memory(compiled->plan, *kOps.table, {}, *mapping);
+  // A register that no memory holds.
+  auto& registers = compiled->plan.registers;
+  if (registers.empty()) return;
+  registers[bytes() % registers.size()].shape = Shape{0x80000000u, 0x80000000u, 0x80000000u};
+  const auto huge = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit});
+  demand(!huge && huge.error().code() == Errc::size_overflow);
 }
 
 }  // namespace

@@ -287,7 +287,8 @@ TEST(FuseAttention, ScoresThatAreLiftedToTheLowestNumber) {
         "broadcast_to", "select", "attention"},
        [&](B& b, const In& in) {
          const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 5});
-         const T seen = b.gt(in[3] + b.constant({4, 5}, rows), b.broadcast_to(b.scalar(DType::f32, 0), {2, 3, 4, 5}));
+         const T zero = b.broadcast_to(b.scalar(DType::f32, 0), {2, 3, 4, 5});
+         const T seen = b.gt(in[3] + b.constant({4, 5}, rows), zero);
          return lifted(b, b.select(seen, scores(b, in[0], in[1]), hidden));
        });
   // OPT's: heads taken apart for the mask, and put together for the softmax.
