@@ -56,7 +56,6 @@ class Reader {
 
   [[nodiscard]] Builder& b() noexcept { return builder_; }
   [[nodiscard]] const Allocator& allocator() const noexcept { return options_->allocator; }
-  [[nodiscard]] std::int64_t opset() const noexcept { return opset_; }
   [[nodiscard]] std::int64_t unrolled_trips() const noexcept { return options_->unrolled_trips; }
 
   /// Reads the graph of a model into the builder's first region.
