@@ -167,6 +167,7 @@ TEST(Bind, ThePlannedMemoryIsProvenAsTheLevelSays) {
 TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
   const Weights weights = weights_of(DType::q8_0, 64, 32);
   std::uint64_t failed = 0;
+  int of_arena = 0;
   for (std::uint64_t at = 0;; ++at) {
     CountingAllocator allocator;
     allocator.fail_at = at;
@@ -195,6 +196,7 @@ TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
       done = r.has_value();
       if (!r) {
         EXPECT_EQ(r.error().code(), Errc::out_of_memory) << r.error().text();
+        of_arena += r.error().text().find("; most of the arena is ") != std::string_view::npos ? 1 : 0;
         ++failed;
       }
     }
@@ -202,6 +204,7 @@ TEST(Bind, EveryAllocationFromGraphToProgramMayFail) {
     if (done) break;
   }
   EXPECT_GE(failed, 40u);
+  EXPECT_EQ(of_arena, 1);
 }
 
 }  // namespace

@@ -146,6 +146,27 @@ TEST(EntryPoints, HaveOneNameForOneProgram) {
   for (const char c : long_name->view()) EXPECT_TRUE((std::isalnum(c) != 0) || c == '_') << long_name->view();
 }
 
+TEST(PlanBuffers, ConstantsTakeNoneOfTheArena) {
+  const auto sized = [](const std::string& regions) {
+    const auto buffers = plan::plan_buffers(parsed(regions), std::vector<ptir::Shape>{{4}});
+    EXPECT_TRUE(buffers) << buffers.error().text();
+    return buffers ? std::pair<std::uint64_t, std::uint64_t>(buffers->constant_bytes, buffers->arena_bytes)
+                   : std::pair<std::uint64_t, std::uint64_t>();
+  };
+  const auto plain = sized(R"(region @0 main(%0: f32[4]) {
+  %1 = elementwise_unary(%0) {op = neg}: f32[4]
+  return %1: f32[4]
+})");
+  const auto with = sized(R"(region @0 main(%0: f32[4]) {
+  %1 = constant() {value = f32[4] {1, 2, 3, 4}}: f32[4]
+  %2 = elementwise_binary(%0, %1) {op = add}: f32[4]
+  return %2: f32[4]
+})");
+  EXPECT_EQ(plain.first, 0u);
+  EXPECT_EQ(with.first, 16u);
+  EXPECT_EQ(with.second, plain.second);
+}
+
 TEST(PlanBuffers, SizesWhatAProgramNeeds) {
   const auto program = parsed(kLoop);
   const std::vector<ptir::Shape> shapes{{1000}};

@@ -364,10 +364,38 @@ TEST(Memory, SizesThatDoNotFitAreErrors) {
   EXPECT_EQ(r.error().code(), Errc::size_overflow);
   EXPECT_EQ(r.error().text(),
             "register 0, input x, f32 [2147483648*s1, 2147483648*s1]: the size of a register does not fit 64 bits");
-  const auto huge = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, extents(1, 1),
-                                      std::vector<std::uint64_t>{~std::uint64_t{0}});
-  ASSERT_FALSE(huge);
-  EXPECT_EQ(huge.error().code(), Errc::size_overflow);
+}
+
+TEST(Memory, AWorkspaceThatIsTooLargeIsNamedWithItsInstruction) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {8}});
+  const auto y = g.emit<ops::ElementwiseUnary>({.in = {x}})[0];
+  g.output("y", g.emit<ops::Softmax>({.in = {y}})[0]);
+  const auto p = compiled(g);
+  const std::vector<std::uint64_t> scratch{std::uint64_t{1} << 63, (std::uint64_t{1} << 63) + 64};
+  const auto r = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, {}, scratch);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), Errc::size_overflow);
+  EXPECT_EQ(r.error().text(),
+            "the size of the arena does not fit 64 bits; most of the arena is 9223372036854775872 bytes of workspace of "
+            "instruction 1 (softmax)");
+}
+
+TEST(Memory, AnArenaThatIsTooLargeNamesTheLargestOfItsRegisters) {
+  ir::Builder g(*catalog_ops().table);
+  const auto x = g.input("x", {DType::f32, {1}});
+  auto y = x;
+  for (const std::uint32_t rows : {0x7ffffffeu, 0x7fffffffu, 0x7ffffffeu}) {
+    y = g.emit<ops::BroadcastTo>({.in = {x}, .params = {ShapeParams::of({rows, 0x40000000})}})[0];
+    g.output(rows == 0x7fffffffu ? "most" : "more", y);
+  }
+  const auto p = compiled(g);
+  const auto r = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, {}, std::vector<std::uint64_t>(3));
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), Errc::size_overflow);
+  EXPECT_EQ(r.error().text(),
+            "the size of the arena does not fit 64 bits; most of the arena is 9223372032559808512 bytes of register 2, "
+            "result y of instruction 1 (broadcast_to), f32 [2147483647, 1073741824]");
 }
 
 TEST(Memory, AResultThatIsTooLargeIsNamedWithItsInstruction) {

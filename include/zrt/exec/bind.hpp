@@ -273,7 +273,13 @@ template <class B>
   auto layout = binder.layout(plan, compiled.liveness, weights);
   if (!layout) return bad(layout.error());
   auto arena = device.allocate(layout->mapping.arena_bytes);
-  if (!arena) return bad(arena.error());
+  if (!arena)
+    return bad(plan::too_large(
+        plan, *ops.rows, sizes.bounds, layout->mapping.scratch_bytes.span(),
+        [&](std::size_t reg) {
+          return layout->mapping.outside_of(static_cast<plan::RegisterRef>(reg)) == plan::kNoRegister;
+        },
+        arena.error()));
   auto recording = binder.record(plan, std::move(*layout), weights, &states, *arena, 0);
   if (!recording) return bad(recording.error());
   return BoundPlan<B>(std::move(*recording), std::move(*arena));

@@ -54,10 +54,9 @@ class RangeNumbers {
   Vector<Range> ranges_;
 };
 
-/// `found`, with the register that it is about: which input or which result of which instruction, and its shape.
-[[nodiscard]] inline std::unexpected<Error> unsized(const ExecutionPlan& plan, const OpTable& table, std::size_t reg,
-                                                    const Error& found) noexcept {
-  Error error = Error::of(found.code(), "register ", reg);
+/// Appends what a register is: an input, or which result of which instruction; its type and shape.
+inline void append_register(Error& error, const ExecutionPlan& plan, const OpTable& table, std::size_t reg) noexcept {
+  error.append("register ").append(reg);
   for (const PlanPort& port : plan.inputs)
     if (index(port.reg) == reg) error.append(", input ").append(port.name.view());
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
@@ -71,8 +70,17 @@ class RangeNumbers {
     }
   }
   error.append(", ").append(name(plan.registers[reg].dtype)).append(' ');
-  append_shape(error, plan.registers[reg].shape).append(": ").append(found.text());
-  return std::unexpected<Error>(error.at_tensor(static_cast<std::uint32_t>(reg)));
+  append_shape(error, plan.registers[reg].shape);
+  error.at_tensor(static_cast<std::uint32_t>(reg));
+}
+
+/// `found`, with the register that it is about.
+[[nodiscard]] inline std::unexpected<Error> unsized(const ExecutionPlan& plan, const OpTable& table, std::size_t reg,
+                                                    const Error& found) noexcept {
+  Error error = Error::of(found.code());
+  append_register(error, plan, table, reg);
+  error.append(": ").append(found.text());
+  return std::unexpected<Error>(error);
 }
 
 /// The most blocks of registers (not of scratch, whose items follow the registers) that live at the same time.
@@ -106,6 +114,33 @@ class RangeNumbers {
 
 }  // namespace detail
 
+/// `found`, which says that the arena of `plan` is too large, with what takes most of it: one of the registers for which
+/// `in_arena(i)` holds, or the workspace of an instruction, whose bytes are `scratch`.
+template <class InArena>
+[[nodiscard]] Error too_large(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
+                              Span<const std::uint64_t> scratch, const InArena& in_arena, const Error& found) noexcept {
+  std::size_t largest = 0;
+  std::uint64_t most = 0;
+  const auto meet = [&](std::size_t item, std::uint64_t bytes) {
+    if (bytes <= most) return;
+    most = bytes;
+    largest = item;
+  };
+  for (std::size_t i = 0; i < plan.registers.size(); ++i)
+    if (const auto bytes = register_bytes(plan.registers[i], bounds); bytes && in_arena(i)) meet(i, *bytes);
+  for (std::size_t i = 0; i < scratch.size(); ++i) meet(plan.registers.size() + i, scratch[i]);
+  if (most == 0) return found;
+  Error error = Error::of(found.code(), found.text(), "; most of the arena is ", most, " bytes of ");
+  if (largest < plan.registers.size()) {
+    detail::append_register(error, plan, table, largest);
+    return error;
+  }
+  const std::size_t i = largest - plan.registers.size();
+  const Opcode opcode = plan.instruction(i).opcode;
+  error.append("workspace of instruction ").append(i).append(" (").append(table[number(opcode)]->name).append(")");
+  return error.at_instruction(static_cast<std::uint32_t>(i), number(opcode));
+}
+
 /// Plans views, results in place and scratch in one pass, then places everything in one arena.
 ///
 /// `bounds` are the symbols' upper bounds; `scratch` the workspace bytes of each instruction. A result
@@ -135,6 +170,10 @@ class RangeNumbers {
   auto storage = detail::Sharing(plan, live, table, bytes.span(), options.outside).run(scratch);
   if (!storage) return pass(storage);
   auto placement = detail::place(*storage, options.fit, plan.allocator);
+  if (!placement && placement.error().code() == Errc::size_overflow) {
+    const auto in_arena = [&](std::size_t reg) { return options.outside.empty() || options.outside[reg] == 0; };
+    return std::unexpected<Error>(too_large(plan, table, bounds, scratch, in_arena, placement.error()));
+  }
   if (!placement) return pass(placement);
   mapping.arena_bytes = placement->arena_bytes;
   if (!options.outside.empty()) {

@@ -128,7 +128,7 @@ class Module {
   /// The statements of a function, from its instructions to its outputs; `arena` grows to what they need.
   [[nodiscard]] Result<String> function_text(const ExecutionPlan& plan, std::uint64_t& arena) noexcept {
     constexpr const OpTable& kTable = kOpTable<ops::Catalog>;
-    const auto layout = lay_out(plan, kTable, detail::kScratchRows);
+    const auto layout = lay_out(plan, kTable, detail::kScratchRows, InputsLie::with_caller);
     if (!layout) return pass(layout);
     Source w(allocator_);
     Context context{w, constants_};

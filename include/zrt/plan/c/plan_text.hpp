@@ -2,6 +2,8 @@
 // zrt/plan/c/plan_text.hpp: the instructions of a plan as statements of C.
 #pragma once
 
+#include <zrt/plan/arena_layout.hpp>
+#include <zrt/plan/c/claims.hpp>
 #include <zrt/plan/c/custom_forms.hpp>
 #include <zrt/plan/c/emit_elementwise.hpp>
 #include <zrt/plan/c/emit_fold.hpp>
@@ -11,7 +13,6 @@
 #include <zrt/plan/c/emit_random.hpp>
 #include <zrt/plan/c/emit_region.hpp>
 #include <zrt/plan/c/emit_window.hpp>
-#include <zrt/plan/c/layout.hpp>
 
 namespace zrt::inline ZRT_ABI::plan::c {
 
@@ -41,6 +42,13 @@ template <class O> ZRT_COLD void emit_node(Context& context, const EmitArgs& arg
   Emit<O>::emit(context, call);
 }
 
+/// Bytes that the reference of an op wants, which its form in C wants too.
+template <class O> ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands) noexcept {
+  TypeCall<O> call;
+  if (auto r = fill_type_call<O>(operands, call); !r) return pass(r);
+  return O::reference_scratch(call, Extents{}).get(O::name);
+}
+
 template <class O> consteval EmitRow emit_row() {
   EmitRow row;
   // A constant is data and no code.
@@ -61,7 +69,7 @@ template <class... O> consteval auto emit_rows(boost::mp11::mp_list<O...>) {
 
 inline constexpr auto kEmitRows = emit_rows(boost::mp11::mp_append<Claims, Unsupported>{});
 inline constexpr auto kScratchRows = [] {
-  std::array<ScratchFn, 256> rows{};
+  ScratchTable rows{};
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kEmitRows[i].scratch;
   return rows;
 }();
@@ -73,8 +81,8 @@ class PlanText {
  public:
   /// `base` is where the plan's arena begins in the function's. A plan that is no region has its inputs where
   /// the caller has them.
-  PlanText(const ExecutionPlan& plan, const Layout& layout, const OpTable& table, std::uint64_t base, bool is_region,
-           Context& context) noexcept
+  PlanText(const ExecutionPlan& plan, const ArenaLayout& layout, const OpTable& table, std::uint64_t base,
+           bool is_region, Context& context) noexcept
       : plan_(plan), layout_(layout), table_(table), base_(base), registers_(plan.allocator), context_(context) {
     if (auto r = place(is_region); !r) context.w.set(r.error());
   }
@@ -181,7 +189,7 @@ class PlanText {
     Result<void> kept = texts.reserve(insn.regions);
     for (std::size_t k = 0; k < insn.regions && kept; ++k) {
       const ExecutionPlan& region = plan_.regions[insn.first_region + k];
-      const Layout& layout = layout_.regions[insn.first_region + k];
+      const ArenaLayout& layout = layout_.regions[insn.first_region + k];
       scratch = align_up(scratch, kArenaAlign);
       kept = texts.push_back(PlanText(region, layout, table_, scratch, true, context_));
       scratch += layout.mapping.arena_bytes;
@@ -207,7 +215,7 @@ class PlanText {
   }
 
   const ExecutionPlan& plan_;
-  const Layout& layout_;
+  const ArenaLayout& layout_;
   const OpTable& table_;
   std::uint64_t base_;
   Vector<Tensor> registers_;

@@ -1,45 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/plan/c/layout.hpp: where a plan and its regions lie in the one arena of a generated function.
+// zrt/plan/arena_layout.hpp: where a plan and its regions lie in one arena.
 #pragma once
 
-#include <zrt/plan/c/claims.hpp>
+#include <zrt/ops/constant.hpp>
 #include <zrt/plan/memory.hpp>
 
-namespace zrt::inline ZRT_ABI::plan::c {
+namespace zrt::inline ZRT_ABI::plan {
 
 /// A plan's memory with that of its regions.
-struct Layout {
-  explicit Layout(const Allocator& allocator) noexcept : mapping(allocator), regions(allocator) {}
+struct ArenaLayout {
+  explicit ArenaLayout(const Allocator& allocator) noexcept : mapping(allocator), regions(allocator) {}
 
   PhysicalMapping mapping;
-  Vector<Layout> regions;  ///< in the order of the plan's
+  Vector<ArenaLayout> regions;  ///< in the order of the plan's
 };
 
-namespace detail {
-
-/// Bytes that the reference of an op wants, which its form in C wants too.
-template <class O> ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands) noexcept {
-  TypeCall<O> call;
-  if (auto r = fill_type_call<O>(operands, call); !r) return pass(r);
-  return O::reference_scratch(call, Extents{}).get(O::name);
-}
-
-}  // namespace detail
-
-/// Bytes of the workspace of an op whose operands are these; null where it wants none.
+/// Bytes of the workspace of an op whose operands are these.
 using ScratchFn = Result<std::uint64_t> (*)(const OperandInfo& operands) noexcept;
+/// By opcode; null where an op wants no workspace.
+using ScratchTable = std::array<ScratchFn, 256>;
+
+/// Where the inputs of a plan lie; those of its regions lie in the arena.
+enum class InputsLie : std::uint8_t { in_arena, with_caller };
 
 /// Plans the memory of `plan`, whose extents are constants. The workspace of an instruction holds the arenas
-/// of its regions one after the other, from multiples of kArenaAlign on. Constants take none of the arena, nor do the
-/// inputs of a plan that is no region: they lie in the file and with the caller.
+/// of its regions one after the other, from multiples of kArenaAlign on. Constants take none of the arena: they are
+/// read where the plan holds them.
 ///
 /// Errors: those of plan_memory.
-[[nodiscard]] inline Result<Layout> lay_out(const ExecutionPlan& plan, const OpTable& table,
-                                            const std::array<ScratchFn, 256>& scratch_of,
-                                            bool is_region = false) noexcept {
-  Layout layout(plan.allocator);
+[[nodiscard]] inline Result<ArenaLayout> lay_out(const ExecutionPlan& plan, const OpTable& table,
+                                                 const ScratchTable& scratch_of, InputsLie inputs) noexcept {
+  ArenaLayout layout(plan.allocator);
   for (const ExecutionPlan& region : plan.regions) {
-    auto inner = lay_out(region, table, scratch_of, true);
+    auto inner = lay_out(region, table, scratch_of, InputsLie::in_arena);
     if (!inner) return inner;
     if (auto r = layout.regions.push_back(std::move(*inner)); !r) return pass(r);
   }
@@ -63,7 +56,7 @@ using ScratchFn = Result<std::uint64_t> (*)(const OperandInfo& operands) noexcep
   if (!live) return pass(live);
   Vector<std::uint8_t> outside(plan.allocator);
   if (auto r = outside.resize(plan.registers.size()); !r) return pass(r);
-  if (!is_region)
+  if (inputs == InputsLie::with_caller)
     for (const PlanPort& port : plan.inputs) outside[index(port.reg)] = 1;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     if (const Instruction insn = plan.instruction(i); insn.opcode == ops::Constant::opcode)
@@ -74,4 +67,4 @@ using ScratchFn = Result<std::uint64_t> (*)(const OperandInfo& operands) noexcep
   return layout;
 }
 
-}  // namespace zrt::inline ZRT_ABI::plan::c
+}  // namespace zrt::inline ZRT_ABI::plan
