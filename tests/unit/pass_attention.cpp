@@ -343,6 +343,10 @@ TEST(FuseAttention, NearMisses) {
     return b.dot_general(b.reshape(p, {6, 4, 5}), in[2],
                          {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {1}});
   });
+  expect_none("values of other heads", {{2, 2, 4, 8}, {2, 2, 5, 8}, {2, 2, 5, 6}}, [](B& b, const In& in) {
+    return b.dot_general(b.softmax(scores(b, in[0], in[1])), in[2],
+                         {.batch_lhs = {1, 0}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {2}});
+  });
   expect_none("the values contracted over the queries", kSquare, [](B& b, const In& in) {
     return b.dot_general(b.softmax(scores(b, in[0], in[1])), in[2],
                          {.batch_lhs = {0, 1}, .batch_rhs = {0, 1}, .contract_lhs = {2}, .contract_rhs = {2}});

@@ -193,6 +193,14 @@ TEST(FuseLayerNorm, NearMisses) {
     const T c = centred(b, in[0], 8.0);
     return c * b.rsqrt(b.reduce_sum(c * c, {-1}, true) / 8.0 + 1e-5) + in[1];
   });
+  // Rows of equal numbers give zeros, whose signs are those of the scale.
+  const FusionResult sign = fuse({{2, 8}}, [](B& b, const In& in) {
+    const T c = centred(b, in[0] * 0.0 + 3.0, 8.0);
+    const T y = c * b.rsqrt(b.reduce_sum(c * c, {-1}, true) / 8.0 + 1e-5) * vector_of(b, 8, 1);
+    return b.select(b.lt(b.reciprocal(y), b.scalar(DType::f32, 0)), b.scalar(DType::f32, -1), b.scalar(DType::f32, 1));
+  });
+  EXPECT_EQ(sign.count("layer_norm"), 1u);
+  EXPECT_EQ(sign.worst, 0.0);
   // A shift that differs from row to row stays a sum.
   EXPECT_EQ(shift.ops, (Ops{"constant", "constant", "layer_norm", "elementwise_binary"}));
   EXPECT_EQ(shift.worst, 0.0);

@@ -107,6 +107,18 @@ TEST(FuseRope, TakesInWhatDoesNotTurn) {
   });
 }
 
+TEST(FuseRope, LeavesWhatDoesNotTurnBesideFeaturesThatDoNotBeginTheHead) {
+  const FusionResult r = fuse(kHeads, [](B& b, const In& in) {
+    const Tables t = tables(b, 2, kHalf / 2);
+    const T x = part(b, in[0], kHalf / 2, kHalf);
+    const T turned = b.concat({-part(b, x, kHalf / 2, kHalf / 2), part(b, x, 0, kHalf / 2)}, -1);
+    return b.concat({x * t.cos + turned * t.sin, part(b, in[0], kHalf, kHalf)}, -1);
+  });
+  EXPECT_EQ(r.count("rope"), 1u);
+  EXPECT_EQ(r.count("concat"), 1u);
+  EXPECT_LE(r.worst, kBound);
+}
+
 TEST(FuseRope, NearMisses) {
   expect_none("the other half negated", [](B& b, const In& in) {
     const Tables t = tables(b, 2);

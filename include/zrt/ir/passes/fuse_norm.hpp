@@ -6,6 +6,9 @@
 #include <zrt/ops/layer_norm.hpp>
 #include <zrt/ops/rms_norm.hpp>
 
+#include <bit>
+#include <optional>
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -59,6 +62,13 @@ namespace detail {
          of == x;
 }
 
+/// What changes no bit: a sum with +0 would make -0 of it.
+inline constexpr float kNoScale = 1.0f, kNoShift = -0.0f;
+
+[[nodiscard]] constexpr bool is_bits_of(const std::optional<double>& found, double wanted) noexcept {
+  return found && std::bit_cast<std::uint64_t>(*found) == std::bit_cast<std::uint64_t>(wanted);
+}
+
 /// A value of `count` numbers, all `number`, before node `at`.
 [[nodiscard]] inline Result<ValueId> uniform(Rewriter& r, std::uint32_t at, std::uint32_t count,
                                              float number) noexcept {
@@ -80,7 +90,7 @@ namespace detail {
 
 /// Replaces (x - mean) / sqrt(mean((x - mean)²) + eps) over the last axis by layer_norm, and takes the scale
 /// and the shift behind it into the op. The same bits where the mean is a quotient and the root rsqrt; else
-/// within 2e-6 of max(1, |y|).
+/// within 2e-6 of max(1, |y|) · (1 + |mean| / spread): means of a last place more or less, divided by the spread.
 [[nodiscard]] inline Result<bool> fuse_layer_norm(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto binary = r.params<ops::ElementwiseBinary>(node);
@@ -97,9 +107,9 @@ namespace detail {
           return detail::root_mean_square(p, result, middle, eps) && detail::centred(p, middle, x) && p.closed();
         })) {
       if (features.symbol != 0 || !r.claims(ops::LayerNorm::opcode)) return {};
-      const auto gamma = detail::uniform(r, node, features.extent, 1.0f);
+      const auto gamma = detail::uniform(r, node, features.extent, detail::kNoScale);
       if (!gamma) return pass(gamma);
-      const auto beta = detail::uniform(r, node, features.extent, 0.0f);
+      const auto beta = detail::uniform(r, node, features.extent, detail::kNoShift);
       if (!beta) return pass(beta);
       const ops::LayerNormParams params{eps, p.type(result).shape.rank - 1u, 0};
       return settle(r.replace<ops::LayerNorm>(node, {x, gamma->index, beta->index}, {}, params));
@@ -112,8 +122,9 @@ namespace detail {
     std::uint32_t vector = 0;
     const bool found = p.commutes(result, binary->kind, [&](std::uint32_t a, std::uint32_t b) {
       params = p.made_by<ops::LayerNorm>(a, norm);
-      return params && params->feature_axis + 1u == p.type(a).shape.rank && p.is_splat(norm[2], 0.0) &&
-             (!scales || p.is_splat(norm[1], 1.0)) && p.spread_columns(b, vector);
+      return params && params->feature_axis + 1u == p.type(a).shape.rank &&
+             detail::is_bits_of(p.splat(norm[2]), detail::kNoShift) &&
+             (!scales || detail::is_bits_of(p.splat(norm[1]), detail::kNoScale)) && p.spread_columns(b, vector);
     });
     if (!found || !p.closed()) return {};
     const std::array<std::uint32_t, 3> in{norm[0], norm[1], norm[2]};

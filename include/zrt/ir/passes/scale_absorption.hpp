@@ -41,8 +41,8 @@ namespace detail {
 }  // namespace detail
 
 /// Multiplies the constant weights of linear, and a bias, by the number that its result is multiplied with or divided
-/// by, and the weights by the one of its input. Weights that others read stay as they are. Within 2^-22 of the sum of
-/// the magnitudes of the products and the bias: each weight is rounded once more.
+/// by, and the weights by the one of its input. Weights that others read stay as they are. Within (K / 16 + 6) · 2^-23
+/// of the sum of the magnitudes of the K products and the bias: weights and partial sums round anew, a lane has K / 16.
 [[nodiscard]] inline Result<bool> absorb_scale(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const bool behind = r.params<ops::ElementwiseBinary>(node).has_value();

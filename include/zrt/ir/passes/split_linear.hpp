@@ -207,8 +207,8 @@ class LinearParts {
 }  // namespace detail
 
 /// Replaces slices that each take some columns of a projection, straight or behind reshapes and transposes, by
-/// projections to those columns: rows of the weights where they lie. Made where nothing else reads the projection, no
-/// column is computed twice, each part has at least 16 columns, and the elements would have to be copied on their way. The same bits:
+/// projections to those columns: rows of the weights where they lie. Made where nothing else reads the projection, the
+/// parts have no more columns than it, each part has at least 16 columns, and the elements would have to be copied on their way. The same bits:
 /// each column is a sum of its own. A fused projection of queries, keys and values then takes no more memory at once than
 /// three.
 [[nodiscard]] inline Result<bool> split_linear(Graph& g, const PassContext& context) noexcept {
