@@ -80,9 +80,10 @@ constexpr auto kConventions = std::to_array<Convention>({
      "bit."},
     {"sums of floats",
      "reduce, reduce_window and dot_general add in 16 lanes and then halves of them (dot16 of the\n"
-     "  [numerics](numerics.md)), products unrounded, and round once to accum_dtype, then to out_dtype. Left out,\n"
-     "  accum_dtype is f32 for narrower floats and the type itself for others, out_dtype the operand's type. Integers\n"
-     "  wrap. max and min ignore NaN; of NaN alone they give the end of the range that no element passes."},
+     "  [numerics](numerics.md)), and round once to accum_dtype, then to out_dtype. dot_general leaves its products\n"
+     "  unrounded; reduce, reduce_window and segment_reduce, which adds row by row, cast each element to accum_dtype\n"
+     "  first, which takes an integer beyond its range to the end. Left out, accum_dtype is f32 for narrower floats and the type itself for others, out_dtype the operand's\n"
+     "  type. Sums of integers wrap. max and min ignore NaN; of NaN alone they give the end of the range that no element passes."},
     {"quantize",
      "`q = saturate(round_to_even(x / scale) + zero_point)`: the quotient is rounded to f32 (f64 for f64) before it "
      "is\n"
@@ -205,7 +206,7 @@ int main() {
       "bytes of the plan. A target that the backend does not have gives `unimplemented` when the plan is bound, also\n"
       "where nobody reads what the call gives; nothing takes its place. A target that lists its attributes, as those\n"
       "of zrt.onnx do, takes no others, none of another kind and no call without one that it needs: `invalid_params`\n"
-      "when the plan is bound. One that lists none takes any, and its own check judges them.\n"
+      "when the plan is bound, of calls that something reads. One that lists none takes any, and its own check judges them.\n"
       "\n## Conversion\n\n"
       "`plan::kConversionTargets` (`zrt/plan/conversion.hpp`) lists what programs are converted to: `plan`, `dot`\n"
       "and `c`, of which [a page](codegen.md) tells. `check_program_legality` gives everything that stands in the "

@@ -271,7 +271,7 @@ TEST(FusedCutWire, AStateOfAnotherDtypeThanItsNextNamesTheStepsAround) {
 
 TEST(FusedCutWire, AttributesOutsideTheFormAreToldWithTheWires) {
   EXPECT_EQ(report(edited("\"op\":\"mul\"", "\"op\":\"pow\"")),
-            R"(step 9 (elementwise_binary): expected one of the names of op, found "pow"
+            R"(step 9 (elementwise_binary): attribute op: expected one of the names of op, found "pow"
   input 10: produced, of no known type, from step 6 (elementwise_binary)
   input 4: a feed, of no known type
   result 11, of no known type
@@ -284,7 +284,7 @@ TEST(FusedCutWire, AttributesOutsideTheFormAreToldWithTheWires) {
   // Without room for what was read, the error names the step.
   const auto program = fused::parse_json(edited("\"op\":\"mul\"", "\"op\":\"pow\""));
   ASSERT_FALSE(program);
-  EXPECT_EQ(program.error().text(), "step 9 (elementwise_binary): expected one of the names of op, found \"pow\"");
+  EXPECT_EQ(program.error().text(), "step 9 (elementwise_binary): attribute op: expected one of the names of op, found \"pow\"");
 }
 
 TEST(FusedCutWire, StepsWhoseOpOrNumberOfOperandsIsWrongAreToldWithTheWires) {

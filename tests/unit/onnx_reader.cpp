@@ -297,6 +297,30 @@ TEST(OnnxReader, ListsThatExportersComputeAreKnown) {
   EXPECT_FALSE(unequal);
 }
 
+TEST(OnnxReader, EveryOutputHasItsOwnName) {
+  const std::string graph = input("x", kFloat, {4}) + input("past", kFloat, {4}) + numbers("k", {1}, {2}) +
+                            node("Neg", {"x"}, {"t"}) + node("Identity", {"t"}, {"y"}) +
+                            node("Identity", {"t"}, {"z"}) + node("Identity", {"past"}, {"present"}) +
+                            node("TopK", {"x", "k"}, {"values", "indices"});
+  const std::vector<std::string> outputs{"t", "y", "z", "present", "past", "values", "indices", "k"};
+  std::string all = graph;
+  for (const std::string& name : outputs) all += output(name);
+  const auto program = read(model(all));
+  ASSERT_TRUE(program) << program.error().text();
+  const ir::ptir::Region& main = program->regions[0];
+  ASSERT_EQ(main.results.size(), outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const ir::ptir::Operand& operand = main.results[i].operand;
+    ASSERT_TRUE(operand.kind == ir::ptir::Operand::Kind::value) << outputs[i];
+    std::string_view found;
+    for (const auto& p : main.parameters)
+      if (p.id == operand.id) found = p.name.view();
+    for (const auto& made : main.instructions)
+      if (made.id == operand.id) found = made.name.view();
+    EXPECT_EQ(found, outputs[i]);
+  }
+}
+
 TEST(OnnxReader, ResultsAreWhatTheModelDeclares) {
   const std::string relu = input("x", kFloat, {2, 3}) + node("Relu", {"x"}, {"y"});
   EXPECT_TRUE(read(model(relu + output("y", kFloat, {2, 3}))));

@@ -299,6 +299,34 @@ region @1 twice(%0: f32[?K]) {
   const auto out = outputs(program, {truth(true), floats({2}, {1, 2}), floats({3}, {3, 4, 5})});
   EXPECT_EQ(elements_of<float>(out[0]), (std::vector<float>{6}));
   EXPECT_EQ(elements_of<float>(out[1]), (std::vector<float>{24}));
+  // What leaves a region has the extents of what entered it, not its names.
+  const auto sized = parsed(R"(region @0 main(%0 p: i1[], %1 a: f32[?N], %2 b: f32[3], %3 c: f32[?T, ?N]) {
+  %4 = cond(%0, %1) {true_region = @1, false_region = @1}: f32[?N]
+  %5 = cond(%0, %2) {true_region = @1, false_region = @1}: f32[3]
+  %6 = while_loop(%2) {cond_region = @2, body_region = @1}: f32[3]
+  %7 = scan(%1, %3) {body_region = @3, carry_count = 1, scan_output_count = 1}: tuple<f32[?N], f32[?T, ?N]>
+  return %4: f32[?N], %5: f32[3], %6: f32[3], %7[0]: f32[?N], %7[1]: f32[?T, ?N]
+}
+region @1 twice(%0: f32[?K]) {
+  %1 = elementwise_binary(%0, %0) {op = add}: f32[?K]
+  return %1: f32[?K]
+}
+region @2 small(%0: f32[?K]) {
+  %1 = reduce(%0) {kind = sum, axes = [0], keepdims = false}: f32[]
+  %2 = compare(%1, f32[] {100}) {op = lt}: i1[]
+  return %2: i1[], %0: f32[?K]
+}
+region @3 add(%0: f32[?K], %1: f32[?K]) {
+  %2 = elementwise_binary(%0, %1) {op = add}: f32[?K]
+  return %2: f32[?K], %0: f32[?K]
+})");
+  const auto all =
+      outputs(sized, {truth(true), floats({2}, {1, 2}), floats({3}, {3, 4, 5}), floats({2, 2}, {10, 20, 30, 40})});
+  EXPECT_EQ(elements_of<float>(all[0]), (std::vector<float>{2, 4}));
+  EXPECT_EQ(elements_of<float>(all[1]), (std::vector<float>{6, 8, 10}));
+  EXPECT_EQ(elements_of<float>(all[2]), (std::vector<float>{48, 64, 80}));
+  EXPECT_EQ(elements_of<float>(all[3]), (std::vector<float>{41, 62}));
+  EXPECT_EQ(elements_of<float>(all[4]), (std::vector<float>{1, 2, 11, 22}));
   const auto bound = parsed(R"(region @0 main(%0 p: i1[], %1 a: f32[?K], %2 b: f32[?]) {
   %3 = cond(%0, %2) {true_region = @1, false_region = @1}: f32[?K]
   return %3: f32[?K]

@@ -100,7 +100,7 @@ const std::vector<Case>& cases() {
       {"reduce", "%0: f16[2, 3]", "%0", "kind = sum, axes = [1, -1], keepdims = false", "", invalid_params,
        "axes names axis 1 twice"},
       {"reduce", "%0: f16[2, 3]", "%0", "kind = sum, axes = [2], keepdims = false", "", invalid_params,
-       "axes is 2, expected an axis of 2"},
+       "axes is 2, expected an axis of 2 axes"},
       {"reduce", "%0: f16[2, 3]", "%0", "kind = sum, axes = [-3], keepdims = false", "", invalid_params, "axes is -3"},
       {"reduce", "%0: i1[2]", "%0", "kind = sum, axes = [0], keepdims = false", "", dtype_mismatch,
        "accumulates in i1"},
@@ -155,7 +155,7 @@ const std::vector<Case>& cases() {
       {"broadcast_to", "%0: f32[3, 1, ?N]", "%0", "result_shape = [2, 3, 5, ?N]", "f32[2, 3, 5, ?N]"},
       {"broadcast_to", "%0: f32[3]", "%0", "result_shape = [?]", "f32[3]"},
       {"broadcast_to", "%0: f32[2]", "%0", "result_shape = [3]", "", shape_mismatch, "1 or 3 on axis 0"},
-      {"broadcast_to", "%0: f32[2]", "%0", "result_shape = [1]", "", shape_mismatch, "1 or 1 on axis 0"},
+      {"broadcast_to", "%0: f32[2]", "%0", "result_shape = [1]", "", shape_mismatch, "expected 1 on axis 0"},
       {"broadcast_to", "%0: f32[2, 3]", "%0", "result_shape = [3]", "", shape_mismatch, "at most 1 axes"},
       {"broadcast_to", "%0: f32[1]", "%0", "result_shape = [-1]", "", invalid_params, "extent of -1"},
 

@@ -102,7 +102,7 @@ struct Features {
     }
     std::int64_t axis = c.attributes[0].as_integer();
     if (axis < -x.rank() || axis >= x.rank())
-      return fail(Errc::invalid_params, name, ": feature_axis is ", axis, ", expected an axis of ", x.rank());
+      return fail(Errc::invalid_params, name, ": feature_axis is ", axis, ", expected an axis of ", x.rank(), " axes");
     if (axis < 0) axis += x.rank();
     const ptir::Shape features{x.shape()[static_cast<std::size_t>(axis)]};
     for (std::int64_t a = 0; a < x.rank(); ++a) {

@@ -75,10 +75,24 @@ class Reader {
       check_size(v->type, "the model");
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
       if (builder_.failed()) return about("output ", output.name);
-      // What is an input keeps that name.
-      builder_.result(builder_.is_parameter(x) ? x : builder_.name(x, named(output.name)));
+      const Name name = named(output.name);
+      // Names belong to values, so what bears another name, or can bear none, leaves as a value of its own.
+      builder_.result(may_be_named(x, name) ? builder_.name(x, name)
+                                            : builder_.name(builder_.reshape(x, x.shape()), name));
     }
     return {};
+  }
+
+  /// True for a value that is no input of another name, no output yet and no element of a tuple.
+  [[nodiscard]] bool may_be_named(const Tensor& x, const Name& name) const noexcept {
+    const ptir::Operand& operand = x.operand();
+    const ptir::Region& main = builder_.program().regions[0];
+    if (operand.kind != ptir::Operand::Kind::value) return false;
+    for (const ptir::Parameter& p : main.parameters)
+      if (p.id == operand.id) return p.name == name;
+    for (const ptir::RegionResult& result : main.results)
+      if (result.operand.kind == operand.kind && result.operand.id == operand.id) return false;
+    return true;
   }
 
   /// Reads the initialisers of a graph into `scope`.

@@ -126,13 +126,6 @@ class Builder {
     region_ = outer;
     return made;
   }
-  /// True for a parameter of the region under construction.
-  [[nodiscard]] bool is_parameter(const Tensor& x) noexcept {
-    if (!belongs(x) || x.operand_.kind == Operand::Kind::literal) return false;
-    for (const Parameter& p : current().parameters)
-      if (p.id == x.operand_.id) return true;
-    return false;
-  }
   /// The id that the next value of the region under construction gets; ids ascend.
   [[nodiscard]] ValueId next_value() const noexcept { return region_ < next_ids_.size() ? next_ids_[region_] : 0; }
   /// What is built so far, to look at: nothing has verified it.

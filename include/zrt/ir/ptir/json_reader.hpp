@@ -176,7 +176,10 @@ class JsonReader : protected JsonValues {
       while (f < op.field_count && op.fields_[f].name != key) ++f;
       if (f == op.field_count)
         return fault(Errc::invalid_file, op.name, " has no attribute ", std::string_view(key).substr(0, 40));
-      if (!attribute(op.fields_[f], op.fields_[f].kind, value, values[f])) return false;
+      attribute_ = op.fields_[f].name;
+      const bool read = attribute(op.fields_[f], op.fields_[f].kind, value, values[f]);
+      attribute_ = {};
+      if (!read) return false;
     }
     for (std::size_t f = 0; f < op.field_count; ++f)
       if (!values[f].present() && !op.fields_[f].optional)

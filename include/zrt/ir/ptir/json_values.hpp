@@ -18,7 +18,7 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 namespace detail {
 
 /// Reads what programs are made of from JSON. Every member tells whether it succeeded; the first error stays and says
-/// at which region and instruction.
+/// at which region, instruction and attribute.
 class JsonValues {
  protected:
   explicit JsonValues(const Allocator& allocator) : program_(allocator) {}
@@ -28,6 +28,7 @@ class JsonValues {
     if (region_ >= 0) error_.append("region ").append(region_);
     if (instruction_ >= 0) error_.append(region_ >= 0 ? ", instruction " : "step ").append(instruction_);
     if (region_ >= 0 || instruction_ >= 0) error_.append(": ");
+    if (!attribute_.empty()) error_.append("attribute ").append(attribute_).append(": ");
     (error_.append(pieces), ...);
     return false;
   }
@@ -199,6 +200,7 @@ class JsonValues {
   Program program_;
   std::int64_t region_ = -1;
   std::int64_t instruction_ = -1;
+  std::string_view attribute_;  ///< whose value is being read; may be empty
   Error error_{};
 };
 

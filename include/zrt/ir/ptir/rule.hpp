@@ -74,7 +74,8 @@ struct RuleCall {
   /// "reduce: operand x is f32[2], expected " and the pieces.
   template <class... Pieces>
   [[nodiscard]] std::unexpected<Error> wrong(Errc code, std::size_t operand, const Pieces&... expected) const noexcept {
-    Error error = Error::of(code, op.name, ": operand ", op.operand(operand));
+    Error error = Error::of(code, op.name, ": operand");
+    if (op.operand(operand) != "operand") error.append(' ').append(op.operand(operand));
     if (op.repeats && operand + 1 >= op.operand_names) error.append(' ').append(operand);
     append_type(error.append(" is "), program, in[operand]).append(", expected ");
     (error.append(expected), ...);
@@ -140,7 +141,7 @@ struct RuleCall {
                                                  std::size_t rank) noexcept {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
-    return c.no(Errc::invalid_params, what, " is ", axis, ", expected an axis of ", rank);
+    return c.no(Errc::invalid_params, what, " is ", axis, ", expected an axis of ", rank, " axes");
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 

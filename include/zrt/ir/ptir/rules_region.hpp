@@ -45,6 +45,28 @@ template <class... Pieces>
   return {};
 }
 
+/// `type`, of a value of the region of `field`, as whoever calls the region with `arguments` knows it: an extent that a
+/// parameter names is what the argument has in its place. Other names are those of the regions around.
+[[nodiscard]] inline TensorType seen_outside(const RuleCall& c, std::size_t field, Span<const TensorType> arguments,
+                                             TensorType type) noexcept {
+  const auto parameters = c.region(field).parameters.span();
+  const auto outside = [&](Dim named) {
+    Dim known = Dim::any();
+    bool found = false;
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      for (std::size_t axis = 0; axis < arguments[i].shape.size(); ++axis)
+        if (parameters[i].type.shape[axis] == named) {
+          // Extents that differ are found when the program is lowered.
+          (void)unify(known, arguments[i].shape[axis], known);
+          found = true;
+        }
+    return found ? known : named;
+  };
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis)
+    if (type.shape[axis].is_symbol()) type.shape.dims[axis] = outside(type.shape[axis]);
+  return type;
+}
+
 /// One value leaves as a tensor, any other number as a tuple.
 inline void close(RuleCall& c) noexcept { c.tuple = c.out.size() != 1; }
 
@@ -61,9 +83,10 @@ inline void close(RuleCall& c) noexcept { c.tuple = c.out.size() != 1; }
   for (std::size_t i = 0; i < yes.size(); ++i) {
     if (!compatible(no[i].type, yes[i].type)) return bad_entry(c, kFalse, "result", i, no[i].type, yes[i].type);
     // Either region may run: only what both say is known.
-    TensorType either = yes[i].type;
+    TensorType either = seen_outside(c, kTrue, c.in.subspan(1), yes[i].type);
+    const TensorType other = seen_outside(c, kFalse, c.in.subspan(1), no[i].type);
     for (std::size_t axis = 0; axis < either.shape.size(); ++axis)
-      if (either.shape[axis] != no[i].type.shape[axis]) either.shape.dims[axis] = Dim::any();
+      if (either.shape[axis] != other.shape[axis]) either.shape.dims[axis] = Dim::any();
     if (auto r = c.give(either); !r) return r;
   }
   close(c);
@@ -86,7 +109,7 @@ inline void close(RuleCall& c) noexcept { c.tuple = c.out.size() != 1; }
   if (auto r = feeds(c, kBody, 0, c.in.size(), condition); !r) return r;
   // What the loop returns is a carry of the condition.
   for (std::size_t i = 0; i < c.in.size(); ++i)
-    if (auto r = c.give(condition.results[i + 1].type); !r) return r;
+    if (auto r = c.give(seen_outside(c, kCond, c.in, condition.results[i + 1].type)); !r) return r;
   close(c);
   return {};
 }
@@ -107,6 +130,7 @@ inline void close(RuleCall& c) noexcept { c.tuple = c.out.size() != 1; }
   if (body.parameters.size() != c.in.size())
     return bad_count(c, kBody, "parameter", body.parameters.size(), c.in.size());
   Dim steps = Dim::any();
+  Vector<TensorType> arguments(c.program.allocator);
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     TensorType slice = c.in[i];
     if (i >= carry_count) {
@@ -117,14 +141,16 @@ inline void close(RuleCall& c) noexcept { c.tuple = c.out.size() != 1; }
     }
     if (!compatible(body.parameters[i].type, slice))
       return bad_entry(c, kBody, "parameter", i, body.parameters[i].type, slice);
+    if (auto r = arguments.push_back(slice); !r) return r;
   }
   if (auto r = feeds(c, kBody, 0, carry_count, body); !r) return r;
   // Without a step the carries leave as they came, so their types are those of the parameters.
   for (std::size_t i = 0; i < carry_count; ++i)
-    if (auto r = c.give(body.parameters[i].type); !r) return r;
+    if (auto r = c.give(seen_outside(c, kBody, arguments.span(), body.parameters[i].type)); !r) return r;
   for (std::size_t i = carry_count; i < body.results.size(); ++i) {
-    TensorType stacked{body.results[i].type.dtype, {steps}};
-    for (const Dim dim : body.results[i].type.shape.view()) stacked.shape.append(dim);
+    const TensorType one = seen_outside(c, kBody, arguments.span(), body.results[i].type);
+    TensorType stacked{one.dtype, {steps}};
+    for (const Dim dim : one.shape.view()) stacked.shape.append(dim);
     if (auto r = c.give(stacked); !r) return r;
   }
   close(c);

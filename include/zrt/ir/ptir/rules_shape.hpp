@@ -87,7 +87,8 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
     const Dim wanted = to[lead + axis];
     Dim both;
     if (!unify(from[axis], wanted, both))
-      return c.wrong(Errc::shape_mismatch, 0, "1 or ", wanted.code(), " on axis ", axis);
+      return wanted.is_constant(1) ? c.wrong(Errc::shape_mismatch, 0, "1 on axis ", axis)
+                                   : c.wrong(Errc::shape_mismatch, 0, "1 or ", wanted.code(), " on axis ", axis);
     // The result's own word stands; a dynamic one is only made more exact by a constant.
     if (wanted.is_any()) result.dims[lead + axis] = from[axis].is_constant() ? from[axis] : wanted;
   }
