@@ -92,6 +92,16 @@ TEST(FusedJson, AttributesMayBearOtherNames) {
   EXPECT_TRUE(parsed(edited("\"rate\":0.5", "\"p\":0.5")) == program);
   EXPECT_TRUE(parsed(edited("\"feature_axis\":-1,\"epsilon\"", "\"axis\":-1,\"eps\"")) == program);
   EXPECT_EQ(fused::parse_json(edited("\"rate\":0.5", "\"p\":0.5,\"rate\":0.5")).error().code(), Errc::duplicate_name);
+  const auto sum_over = [](std::string_view axes) {
+    return R"({"version":1,"feeds":[0],"steps":[{"step_id":0,"op_name":"reduce","input_ids":[0],"attrs":{"kind":"sum",)" +
+           std::string(axes) + R"(,"keepdim":false},"result_id":1,"mode_sensitive":false}],"outputs":{"y":1}})";
+  };
+  EXPECT_TRUE(parsed(sum_over("\"dim\":-1")) == parsed(sum_over("\"axes\":[-1]")));
+  const auto refused = fused::parse_json(sum_over("\"dim\":true"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("step 0 (reduce): attribute axes: expected a list, found true"),
+            std::string_view::npos)
+      << refused.error().text();
 }
 
 // The specification has sets of feeds and states, and types by id; what is optional may be null.
@@ -280,6 +290,49 @@ TEST(FusedInstantiate, RandomProgramsComeBack) {
     EXPECT_EQ(back->regions.size(), program.regions.size());
     EXPECT_GE(back->regions[0].instructions.size(), program.regions[0].instructions.size());
   }
+}
+
+constexpr std::string_view kNamedExtents = R"({"version":1,"feeds":[0,1],"steps":[
+{"step_id":0,"op_name":"broadcast_to","input_ids":[0],"attrs":{"result_shape":["?N",3]},"result_id":2,"mode_sensitive":false},
+{"step_id":1,"op_name":"elementwise_binary","input_ids":[1,2],"attrs":{"op":"mul"},"result_id":3,"mode_sensitive":false}],
+"outputs":{"y":3},"meta":[{"id":0,"dtype":"f64","shape":[3]},{"id":1,"dtype":"f64","shape":["?N",3]},
+{"id":3,"dtype":"f64","shape":["?N",3]}]})";
+const ptir::TensorType kRow{DType::f64, {3}}, kTwoRows{DType::f64, {2, 3}};
+
+TEST(FusedInstantiate, FeedsTellTheExtentsThatAreNamed) {
+  const auto program = parsed(kNamedExtents);
+  const auto ready = fused::instantiate(program, std::vector<fused::FeedType>{{0, kRow}, {1, kTwoRows}}, false);
+  ASSERT_TRUE(ready) << ready.error().text();
+  ASSERT_EQ(ready->regions[0].results.size(), 1u);
+  EXPECT_TRUE(ready->regions[0].results[0].type == kTwoRows);
+  // The program itself keeps the name, and takes another extent.
+  EXPECT_TRUE(program == parsed(kNamedExtents));
+  EXPECT_TRUE(fused::instantiate(program, std::vector<fused::FeedType>{{0, kRow}, {1, {DType::f64, {5, 3}}}}, false));
+}
+
+TEST(FusedInstantiate, FeedsThatDisagreeOnAnExtentAreRefused) {
+  const auto program = parsed(R"({"version":1,"feeds":[0,1],"steps":[],"outputs":{"y":0,"z":1},
+"meta":[{"id":0,"dtype":"f32","shape":["?N"]},{"id":1,"dtype":"f32","shape":["?N"]}]})");
+  const std::vector<fused::FeedType> types{{0, {DType::f32, {2}}}, {1, {DType::f32, {3}}}};
+  fused::CutWire cut;
+  const auto refused = fused::instantiate(program, types, false, &cut);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::shape_mismatch);
+  EXPECT_EQ(refused.error().text(), "feed 1: ?N is 3, feed 0 has it as 2");
+  EXPECT_EQ(cut.value, 1u);
+  EXPECT_TRUE((cut.expected == ptir::TensorType{DType::f32, {2}}));
+  EXPECT_TRUE((cut.actual == ptir::TensorType{DType::f32, {3}}));
+}
+
+TEST(FusedGraft, FeedsTellTheExtentsThatAreNamed) {
+  const auto program = parsed(kNamedExtents);
+  const std::vector<fused::FeedType> types{{0, kRow}, {1, kTwoRows}};
+  fused::Graft graft(program, types);
+  EXPECT_TRUE(graft.type_of(3) == kTwoRows);
+  graft.output("twice", graft.value(3) + graft.value(3));
+  const auto made = graft.finish();
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_TRUE(fused::instantiate(*made, types, true));
 }
 
 HostValue values(const Shape& shape, const std::vector<double>& data) {

@@ -15,17 +15,20 @@ namespace zrt::inline ZRT_ABI::ir::fused {
 /// it began with stays until `finish`.
 class Graft {
  public:
-  /// Begins with `onto` for feeds of these types, whose extents are constants.
+  /// Begins with `onto` for feeds of these types, whose extents are constants; what it names by extents that they tell
+  /// is made for these.
   ///
   /// Errors: those of `instantiate`; Errc::unimplemented for a dynamic extent. `cut`, where given, tells the
   /// place.
   Graft(const FusedProgram& onto, Span<const FeedType> feeds, CutWire* cut = nullptr) noexcept
-      : from_(onto),
-        store_(onto.store.clone()),
+      : told_(with_told_extents(onto, feeds)),
+        from_(told_ ? *told_ : onto),
+        store_(from_.store.clone()),
         builder_(store_ ? std::move(*store_) : ptir::Program(onto.store.allocator)) {
     CutWire unasked(onto.store.allocator);
+    keep(told_);
     keep(store_);
-    if (store_) keep(begin(feeds, cut != nullptr ? *cut : unasked));
+    if (told_ && store_) keep(begin(onto, feeds, cut != nullptr ? *cut : unasked));
   }
   Graft(const Graft&) = delete;
   Graft& operator=(const Graft&) = delete;
@@ -153,8 +156,8 @@ class Graft {
     return id_of(made);
   }
 
-  [[nodiscard]] Result<void> begin(Span<const FeedType> feeds, CutWire& at) noexcept {
-    if (auto r = detail::bind_feeds(from_, feeds, true, at); !r) return r;
+  [[nodiscard]] Result<void> begin(const FusedProgram& onto, Span<const FeedType> feeds, CutWire& at) noexcept {
+    if (auto r = detail::bind_feeds(onto, feeds, true, at); !r) return r;
     const auto origins = detail::ValueOrigins::of(from_, at);
     if (!origins) return pass(origins);
     auto store = from_.store.clone();
@@ -188,6 +191,7 @@ class Graft {
     return {};
   }
 
+  Result<FusedProgram> told_;
   const FusedProgram& from_;
   Result<ptir::Program> store_;
   ptir::Builder builder_;

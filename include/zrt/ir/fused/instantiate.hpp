@@ -2,6 +2,7 @@
 // zrt/ir/fused/instantiate.hpp: a fused program for one mode and one set of feeds, as a PTIR program.
 #pragma once
 
+#include <zrt/ir/fused/tell_extents.hpp>
 #include <zrt/ir/fused/verify.hpp>
 #include <zrt/ir/ptir/builder.hpp>
 
@@ -64,6 +65,17 @@ inline void sort_by_id(Vector<FeedType>& types) noexcept {
     cut.actual = feed.type;
     return fail(meta->type.dtype == feed.type.dtype ? Errc::shape_mismatch : Errc::dtype_mismatch, "feed ", feed.id,
                 " is bound to another type than its meta");
+  }
+  ToldExtents told(p.store.allocator);
+  if (auto r = told.read(p, cut.types.span()); !r) return r;
+  if (const auto& other = told.disagreement()) {
+    cut.value = other->feed;
+    cut.step = first_reader_of(p, other->feed);
+    cut.expected = p.meta_of(other->feed)->type;
+    told.tell(*cut.expected);
+    cut.actual = *cut.type_of(other->feed);
+    return fail(Errc::shape_mismatch, "feed ", other->feed, ": ?", p.store.symbol_name(other->symbol), " is ",
+                other->told.extent(), ", feed ", other->earlier, " has it as ", other->earlier_told.extent());
   }
   return {};
 }
@@ -171,27 +183,13 @@ inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, S
   return emitted;
 }
 
-/// What the named extents are that feeds were bound for, by symbol; extents that no feed tells stay themselves.
-[[nodiscard]] inline Result<Vector<ptir::Dim>> told_extents(const FusedProgram& p, const CutWire& cut) noexcept {
-  Vector<ptir::Dim> told(p.store.allocator);
-  for (std::uint32_t symbol = 0; symbol < p.store.symbols.size(); ++symbol)
-    if (auto r = told.push_back(ptir::Dim::of_symbol(symbol)); !r) return pass(r);
-  for (const FeedType& feed : cut.types) {
-    const Meta* meta = p.meta_of(feed.id);
-    if (meta == nullptr || !agrees(feed.type, meta)) continue;
-    for (std::size_t axis = 0; axis < meta->type.shape.size(); ++axis)
-      if (const ptir::Dim dim = meta->type.shape[axis]; dim.is_symbol() && dim.symbol() < told.size())
-        told[dim.symbol()] = feed.type.shape[axis];
-  }
-  return told;
-}
-
 /// Adds to `cut.types`, which has those of the bound feeds, what steps give, as far as that follows from them and from
 /// what meta declares of values that are not known.
-[[nodiscard]] inline Result<void> infer_results(const FusedProgram& p, const ValueOrigins& origins, bool training,
+[[nodiscard]] inline Result<void> infer_results(const FusedProgram& named, const ValueOrigins& origins, bool training,
                                                 CutWire& cut) noexcept {
-  const auto told = told_extents(p, cut);
+  const auto told = with_told_extents(named, cut.types.span());
   if (!told) return pass(told);
+  const FusedProgram& p = *told;
   auto store = p.store.clone();
   if (!store) return pass(store);
   ptir::Builder b(std::move(*store));
@@ -207,9 +205,6 @@ inline std::unexpected<Error> refused(const FusedProgram& p, const Step& step, S
       type = *bound;
     } else if (meta != nullptr) {
       type = meta->type;
-      for (std::size_t axis = 0; axis < type.shape.size(); ++axis)
-        if (const ptir::Dim dim = type.shape[axis]; dim.is_symbol() && dim.symbol() < told->size())
-          type.shape.dims[axis] = (*told)[dim.symbol()];
     }
     if (auto r = known.push_back(meta != nullptr || cut.type_of(id) != nullptr ? 1 : 0); !r) return r;
     return values.push_back(b.parameter(type));
@@ -315,8 +310,9 @@ inline std::unexpected<Error> refused_update(const FusedProgram& p, const StateU
 
 }  // namespace detail
 
-/// Makes the PTIR program that `p` is in one mode: parameters are the feeds in ascending order, instructions
-/// follow the steps, results are the outputs and then the values of state_out. In evaluation these are the
+/// Makes the PTIR program that `named` is in one mode: parameters are the feeds in ascending order, instructions
+/// follow the steps, results are the outputs and then the values of state_out. An extent that meta names is what its
+/// feeds are bound with, wherever the name stands. In evaluation these are the
 /// states as they came, and steps that only an update needs are left out.
 ///
 /// Where a step draws without a seed of its own, the last parameter is the run's: `seed`, a scalar of si64.
@@ -325,12 +321,15 @@ inline std::unexpected<Error> refused_update(const FusedProgram& p, const StateU
 /// exactly once; Errc::shape_mismatch and Errc::dtype_mismatch where types break a step's rule or disagree
 /// with meta; those of the ops' type rules. `cut`, where given, tells the place. `first_values`, where given, takes
 /// for each step the first id of what it becomes.
-[[nodiscard]] inline Result<ptir::Program> instantiate(const FusedProgram& p, Span<const FeedType> feeds, bool training,
-                                                       CutWire* cut = nullptr,
+[[nodiscard]] inline Result<ptir::Program> instantiate(const FusedProgram& named, Span<const FeedType> feeds,
+                                                       bool training, CutWire* cut = nullptr,
                                                        Vector<ptir::ValueId>* first_values = nullptr) noexcept {
-  CutWire unasked(p.store.allocator);
+  CutWire unasked(named.store.allocator);
   CutWire& at = cut != nullptr ? *cut : unasked;
-  if (auto r = detail::bind_feeds(p, feeds, training, at); !r) return pass(r);
+  if (auto r = detail::bind_feeds(named, feeds, training, at); !r) return pass(r);
+  const auto told = with_told_extents(named, feeds);
+  if (!told) return pass(told);
+  const FusedProgram& p = *told;
   const auto origins = detail::ValueOrigins::of(p, at);
   if (!origins) return pass(origins);
   auto store = p.store.clone();

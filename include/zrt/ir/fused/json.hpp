@@ -134,16 +134,23 @@ class JsonReader : ptir::detail::JsonReader {
     name = Name(json.get_ref<const std::string&>());
     return name.fits() || fault(Errc::limit_exceeded, what, " is longer than ", Name::kCapacity, " characters");
   }
-  /// The object with the names that the op's table has.
+  /// The object with the names that the op's table has. One number where a list belongs is a list of it.
   bool canonical(const ptir::OpInfo& op, const Json& json, Json& made) {
     if (!json.is_object()) return expected(json, "attrs as an object");
     for (const auto& [key, value] : json.items()) {
       const std::string_view known = field_name(op, key);
       const std::string name(known.empty() ? std::string_view(key) : known);
       if (made.contains(name)) return fault(Errc::duplicate_name, op.name, " has the attribute ", name, " twice");
-      made[name] = value;
+      const bool one = value.is_number_integer() && !known.empty() && is_list(op, known);
+      made[name] = one ? Json::array({value}) : value;
     }
     return true;
+  }
+  [[nodiscard]] static bool is_list(const ptir::OpInfo& op, std::string_view name) {
+    for (const ptir::AttributeField& field : op.fields())
+      if (field.name == name)
+        return field.kind == ptir::AttributeKind::integers || field.kind == ptir::AttributeKind::shape;
+    return false;
   }
   /// The first step's error with the step before it.
   [[nodiscard]] Error step_error() const {
