@@ -366,6 +366,31 @@ TEST(Gradient, OfBatchNormIsPyTorchs) {
                                      {2.25, 0.375}});
 }
 
+// In f16 the sum of these squares leaves the range of the type, and the statistics are f32's all the same.
+TEST(Gradient, OfANarrowLayerNormIsThatOfItsWideStatistics) {
+  const auto gradients = [](DType type) {
+    Function f(7);
+    const auto as = [&](const Tensor& x) { return type == DType::f64 ? x : f.b().cast(x, type); };
+    const Tensor x = f.real({2, 768}, -40, 40), gamma = f.real({768}), beta = f.real({768});
+    f.result(f.b().layer_norm(as(x), as(gamma), as(beta)));
+    f.finish();
+    EXPECT_EQ(f.refused, "");
+    return f.run(true, 0, {});
+  };
+  const auto exact = gradients(DType::f64);
+  for (const auto& [type, bound] : {std::pair(DType::f16, 2e-3), std::pair(DType::bf16, 2e-2)}) {
+    const auto found = gradients(type);
+    ASSERT_EQ(found.size(), exact.size());
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      double most = 0;
+      for (const double x : exact[i]) most = std::max(most, std::abs(x));
+      ASSERT_GT(most, 0.01);
+      for (std::size_t e = 0; e < found[i].size(); ++e)
+        ASSERT_NEAR(found[i][e], exact[i][e], bound * most) << name(type) << ", element " << e << " of gradient " << i;
+    }
+  }
+}
+
 TEST(Gradient, OfScattersIsPyTorchs) {
   Function replace(1), add(2);
   const Tensor x = replace.real({2, 3}), u = replace.real({2, 2});

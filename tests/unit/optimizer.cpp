@@ -111,6 +111,41 @@ TEST(Optimizer, AFeedMayBeTheRate) {
               {0.73350213080211613, -1.2180815210682545, 1.7065289991219208});
 }
 
+// A gradient of 0 leaves its element alone: the epsilon below it is no 0 in the type of the steps.
+TEST(Optimizer, StepsOfNarrowParametersAreWide) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32}) {
+    const ir::ptir::TensorType type{dtype, {2}};
+    fused::FusedProgram bare;
+    const fused::ValueId id = 0;
+    ASSERT_TRUE(bare.feeds.push_back(id));
+    std::vector<fused::FeedType> feeds{{id, type}};
+    fused::Graft graft(bare, feeds);
+    const float numbers[]{0.0f, 1.0f};
+    const auto gradient =
+        graft.builder().cast(graft.builder().constant({DType::f32, {2}}, std::as_bytes(std::span(numbers))), dtype);
+    const auto slots = train::update(graft, train::Adam{.rate = 0.25}, {&id, 1}, {&gradient, 1});
+    ASSERT_TRUE(slots) << slots.error().text();
+    for (const train::Slot& slot : *slots) EXPECT_EQ(slot.type.dtype, DType::f32);
+    const auto made = graft.finish();
+    ASSERT_TRUE(made) << made.error().text();
+    for (const train::Slot& slot : *slots) feeds.push_back({slot.id, slot.type});
+    const auto ready = fused::instantiate(*made, feeds, true);
+    ASSERT_TRUE(ready) << ready.error().text();
+    std::vector<HostValue> inputs{{{dtype, {2}}, std::vector<std::byte>(dtype == DType::f32 ? 8 : 4)}};
+    for (const train::Slot& slot : *slots) {
+      const bool scalar = slot.type.shape.rank == 0;
+      inputs.push_back({{DType::f32, scalar ? Shape{} : Shape{2}}, std::vector<std::byte>(scalar ? 4 : 8)});
+    }
+    const ProgramRun ran = run_program(*ready, inputs, 1, 1, false);
+    ASSERT_TRUE(!ran.refused && !ran.failed);
+    // From 0, -0.25 is held by every type.
+    std::vector<std::byte> expected(inputs[0].bytes.size());
+    const std::uint32_t quarter = dtype == DType::f32 ? 0xbe800000u : dtype == DType::f16 ? 0xb400u : 0xbe80u;
+    std::memcpy(expected.data() + expected.size() / 2, &quarter, expected.size() / 2);
+    EXPECT_EQ(ran.outputs.back().bytes, expected) << name(dtype);
+  }
+}
+
 TEST(Optimizer, EvaluationLeavesEveryStateAsItWas) {
   EXPECT_EQ(after_five_steps(train::AdamW{}, false, false), (std::vector<double>{0.5, -1.5, 2.0}));
 }

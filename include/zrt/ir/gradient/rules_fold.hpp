@@ -98,10 +98,14 @@ inline void dot_general(GradientCall& c) noexcept {
 }
 
 /// With n = (x - mean) / sqrt(variance + epsilon) and h = g · gamma:
-/// dx = (h - mean(h) - n · mean(h · n)) / sqrt(variance + epsilon), dgamma = sum(g · n), dbeta = sum(g).
+/// dx = (h - mean(h) - n · mean(h · n)) / sqrt(variance + epsilon), dgamma = sum(g · n), dbeta = sum(g), all in f32 where
+/// the type is narrower, as layer_norm itself: sums of squares of f16 leave its range.
 inline void layer_norm(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
-  const Tensor g = c.cotangent(), x = c.in(0);
+  const DType type = c.in_type(0).dtype, wide = type == DType::f64 ? DType::f64 : DType::f32;
+  const auto widened = [&](const Tensor& v) { return v.dtype() == wide ? v : b.cast(v, wide); };
+  const auto give = [&](std::size_t i, const Tensor& v) { c.give(i, type == wide ? v : b.cast(v, type)); };
+  const Tensor g = widened(c.cotangent()), x = widened(c.in(0));
   const auto axis = c.from_first(c.integer(ptir::field_index("layer_norm", "feature_axis")), x.rank());
   const auto at = static_cast<std::size_t>(axis);
   Numbers feature, others;
@@ -113,11 +117,11 @@ inline void layer_norm(GradientCall& c) noexcept {
   const Tensor scale = b.rsqrt(mean(centred * centred) + epsilon);
   const Tensor normal = centred * scale;
   if (c.wants(0)) {
-    const Tensor h = g * along(c.in(1), at, x.shape());
-    c.give(0, (h - mean(h) - normal * mean(h * normal)) * scale);
+    const Tensor h = g * along(widened(c.in(1)), at, x.shape());
+    give(0, (h - mean(h) - normal * mean(h * normal)) * scale);
   }
-  if (c.wants(1)) c.give(1, sum(g * normal, others, false));
-  if (c.wants(2)) c.give(2, sum(g, others, false));
+  if (c.wants(1)) give(1, sum(g * normal, others, false));
+  if (c.wants(2)) give(2, sum(g, others, false));
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient::rules

@@ -18,7 +18,8 @@ struct Slot {
   ptir::TensorType type{};
 };
 
-/// What an optimizer builds with: one parameter at a time, and slots that it makes itself.
+/// What an optimizer builds with: one parameter at a time, and slots that it makes itself. All are f64 where the
+/// parameters are, else f32: in a narrower type an epsilon of 1e-8 is 0, and a share of 0.999 may be 1.
 class UpdateCall {
  public:
   UpdateCall(fused::Graft& graft, Vector<Slot>& slots, const Tensor& rate) noexcept
@@ -33,8 +34,8 @@ class UpdateCall {
     if (auto r = slots_.push_back({graft_.id_of(made), type}); !r) builder().set(r.error());
     return made;
   }
-  /// What a slot or a parameter is after the step.
-  void update(const Tensor& state, const Tensor& next) noexcept { graft_.update(state, next); }
+  /// What a slot is after the step.
+  void update(const Tensor& slot, const Tensor& next) noexcept { graft_.update(slot, next); }
   /// x moved towards `to` by (1 - keep).
   [[nodiscard]] static Tensor decayed(const Tensor& x, double keep, const Tensor& to) noexcept {
     return x * keep + to * (1.0 - keep);
@@ -84,13 +85,13 @@ struct Sgd {
     return detail::check_hyper({{"rate", rate}, {"momentum", momentum}, {"weight_decay", weight_decay}});
   }
   [[nodiscard]] Shared begin(UpdateCall&, DType) const noexcept { return {}; }
-  void step(UpdateCall& c, const Shared&, const Tensor& p, const Tensor& gradient) const noexcept {
+  [[nodiscard]] Tensor step(UpdateCall& c, const Shared&, const Tensor& p, const Tensor& gradient) const noexcept {
     const Tensor g = weight_decay != 0 ? gradient + p * weight_decay : gradient;
-    if (momentum == 0) return c.update(p, p - g * c.rate());
+    if (momentum == 0) return p - g * c.rate();
     const Tensor velocity = c.slot(p.type());
     const Tensor next = velocity * momentum + g;
     c.update(velocity, next);
-    c.update(p, p - (nesterov ? g + next * momentum : next) * c.rate());
+    return p - (nesterov ? g + next * momentum : next) * c.rate();
   }
 };
 
@@ -117,16 +118,16 @@ struct Moments {
     const Tensor c1 = correction(beta1);
     return {c1, correction(beta2)};
   }
-  void step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& decayed,
-            const Tensor& g) const noexcept {
+  [[nodiscard]] Tensor step(UpdateCall& c, const Shared& shared, const Tensor& decayed,
+                            const Tensor& g) const noexcept {
     ptir::Builder& b = c.builder();
-    const Tensor first = c.slot(p.type()), second = c.slot(p.type());
+    const Tensor first = c.slot(g.type()), second = c.slot(g.type());
     const Tensor m = c.decayed(first, beta1, g), v = c.decayed(second, beta2, g * g);
     c.update(first, m);
     c.update(second, v);
     // Through rsqrt, whose reciprocal is 0 at 0.
     const Tensor root = b.reciprocal(b.rsqrt(v / shared.c2));
-    c.update(p, decayed - m / shared.c1 / (root + epsilon) * c.rate());
+    return decayed - m / shared.c1 / (root + epsilon) * c.rate();
   }
 };
 
@@ -143,8 +144,8 @@ struct Adam {
   using Shared = detail::Moments::Shared;
   [[nodiscard]] Result<void> check() const noexcept { return moments().check(rate, weight_decay); }
   [[nodiscard]] Shared begin(UpdateCall& c, DType dtype) const noexcept { return moments().begin(c, dtype); }
-  void step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& g) const noexcept {
-    moments().step(c, shared, p, p, weight_decay != 0 ? g + p * weight_decay : g);
+  [[nodiscard]] Tensor step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& g) const noexcept {
+    return moments().step(c, shared, p, weight_decay != 0 ? g + p * weight_decay : g);
   }
   [[nodiscard]] constexpr detail::Moments moments() const noexcept { return {beta1, beta2, epsilon}; }
 };
@@ -160,20 +161,20 @@ struct AdamW {
   using Shared = detail::Moments::Shared;
   [[nodiscard]] Result<void> check() const noexcept { return moments().check(rate, weight_decay); }
   [[nodiscard]] Shared begin(UpdateCall& c, DType dtype) const noexcept { return moments().begin(c, dtype); }
-  void step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& g) const noexcept {
+  [[nodiscard]] Tensor step(UpdateCall& c, const Shared& shared, const Tensor& p, const Tensor& g) const noexcept {
     const Tensor kept = c.builder().scalar(p.dtype(), 1) - c.rate() * weight_decay;
-    moments().step(c, shared, p, p * kept, g);
+    return moments().step(c, shared, p * kept, g);
   }
   [[nodiscard]] constexpr detail::Moments moments() const noexcept { return {beta1, beta2, epsilon}; }
 };
 
-/// A rule that moves parameters by their gradients.
+/// A rule that moves parameters by their gradients: `step` gives what a parameter is after it.
 template <class O>
 concept Optimizer = requires(const O& o, UpdateCall& c, const Tensor& x) {
   { o.rate } -> std::convertible_to<double>;
   { o.check() } noexcept -> std::same_as<Result<void>>;
   { o.begin(c, DType::f32) } noexcept -> std::same_as<typename O::Shared>;
-  { o.step(c, o.begin(c, DType::f32), x, x) } noexcept -> std::same_as<void>;
+  { o.step(c, o.begin(c, DType::f32), x, x) } noexcept -> std::same_as<Tensor>;
 };
 static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
 
@@ -208,13 +209,13 @@ namespace detail {
 }  // namespace detail
 
 /// Adds the steps that a run in training updates `parameters` by, feeds all of one dtype, from their
-/// `gradients` in the same order. `rate`, a scalar of that dtype, takes the place of the optimizer's own, so
-/// that a feed can make a schedule. Gives the slots.
+/// `gradients` in the same order. The steps and their slots are f64 where the parameters are, else f32. `rate`, a scalar of
+/// that dtype, takes the place of the optimizer's own, so that a feed can make a schedule. Gives the slots.
 ///
 /// Errors: those of the graft; Errc::invalid_argument for lists of unequal length, numbers of the optimizer that its
 /// rule does not have, and a parameter that is no feed or is given twice; Errc::dtype_mismatch and shape_mismatch for a
 /// parameter that is no float, parameters of several dtypes, a gradient that is not of its parameter's type, and a rate
-/// that is not one number of theirs.
+/// that is not one number of the steps' dtype.
 template <Optimizer O>
 [[nodiscard]] Result<Vector<Slot>> update(fused::Graft& graft, const O& optimizer,
                                           Span<const fused::ValueId> parameters, Span<const Tensor> gradients,
@@ -229,13 +230,15 @@ template <Optimizer O>
   const DType dtype = graft.type_of(parameters[0]).dtype;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (auto r = detail::check_parameter(graft, parameters, i, gradients[i], dtype); !r) return pass(r);
+  const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
   if (rate)
-    if (auto r = detail::expect_type(b, "the rate", rate->type(), {dtype, {}}); !r) return pass(r);
-  UpdateCall call(graft, slots, rate ? *rate : b.scalar(dtype, optimizer.rate));
-  const auto shared = optimizer.begin(call, dtype);
+    if (auto r = detail::expect_type(b, "the rate", rate->type(), {wide, {}}); !r) return pass(r);
+  const auto cast = [&](const Tensor& x, DType to) { return x.dtype() == to ? x : b.cast(x, to); };
+  UpdateCall call(graft, slots, rate ? *rate : b.scalar(wide, optimizer.rate));
+  const auto shared = optimizer.begin(call, wide);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor p = graft.value(parameters[i]);
-    optimizer.step(call, shared, p, gradients[i]);
+    graft.update(p, cast(optimizer.step(call, shared, cast(p, wide), cast(gradients[i], wide)), dtype));
   }
   if (b.failed()) return std::unexpected<Error>(b.error());
   return slots;
