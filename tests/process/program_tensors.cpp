@@ -312,10 +312,10 @@ TEST_F(Program, RunsAFusedProgramInBothModes) {
   const Outcome attribute = run({"fused", "run", file("power.json", power), "--feed", x, "--feed", w});
   EXPECT_EQ(attribute.status, 1);
   EXPECT_EQ(attribute.err,
-            "step 1 (elementwise_binary): expected one of the names of op, found \"pow\"\n"
+            "step 1 (elementwise_binary): attribute op: expected one of the names of op, found \"pow\"\n"
             "  input 0: a feed, of no known type\n  input 4: a feed, of no known type, declared as f32[4]\n"
             "  result 2, of no known type, to state 4\n  backend inspected: cpu\n"
-            "zrt: invalid_file: expected one of the names of op, found \"pow\"\n");
+            "zrt: invalid_file: attribute op: expected one of the names of op, found \"pow\"\n");
   const std::string wide = "0=" + file("wide.npy", npy("<f4", "3,", elements<float>({1, 2, 3})));
   const Outcome broken = run({"fused", "run", source, "--feed", wide, "--feed", w});
   EXPECT_EQ(broken.status, 1);

@@ -201,6 +201,11 @@ TEST(FuseAttention, MasksThatAreNotCausal) {
            {"one key later", upper(4, -kInfinity, 2)}, {"a finite number", upper(4, -100.0f)}})
     expect_attention(what, kSquare, {"constant", "attention"},
                      with([&](B& b, const T& s) { return s + b.constant({4, 4}, mask); }));
+  // Of three heads only the first hides what comes later.
+  std::vector<float> of_heads = upper(4, -kInfinity);
+  of_heads.resize(3 * 16);
+  expect_attention("of one head alone", kSquare, {"constant", "attention"},
+                   with([&](B& b, const T& s) { return s + b.constant({1, 3, 4, 4}, of_heads); }));
   expect_none("hidden by a finite number in its place", kSquare, with([](B& b, const T& s) {
                 return b.select(b.broadcast_to(triangle(b, true), {2, 3, 4, 4}), s,
                                 b.broadcast_to(b.scalar(DType::f32, -100.0), {2, 3, 4, 4}));
@@ -314,6 +319,11 @@ TEST(FuseAttention, ScoresThatAreLiftedToTheLowestNumber) {
     const T masked = lifted(b, scores(b, in[0], in[1]) + b.constant({4, 4}, upper(4, -kInfinity)));
     return values(b, b.softmax(masked + in[3]), in[2]);
   });
+  expect_none("a mask outside a causal choice", shapes, [&](B& b, const In& in) {
+    const T hidden = b.broadcast_to(b.scalar(DType::f32, -kInfinity), {2, 3, 4, 4});
+    const T seen = b.broadcast_to(triangle(b, true), {2, 3, 4, 4});
+    return values(b, b.softmax(lifted(b, b.select(seen, scores(b, in[0], in[1]), hidden)) + in[3]), in[2]);
+  });
   expect_none("a number that scores may be below", shapes, [&](B& b, const In& in) {
     return values(b, b.softmax(lifted(b, scores(b, in[0], in[1]) + in[3], -1e4)), in[2]);
   });
@@ -343,6 +353,11 @@ TEST(FuseAttention, NearMisses) {
     return b.dot_general(b.reshape(p, {6, 4, 5}), in[2],
                          {.batch_lhs = {0}, .batch_rhs = {0}, .contract_lhs = {2}, .contract_rhs = {1}});
   });
+  const FusionResult nothing = fuse({{2, 3, 4, 8}, {2, 3, 0, 8}, {2, 3, 0, 6}}, [](B& b, const In& in) {
+    return values(b, b.softmax(scores(b, in[0], in[1])), in[2]);
+  });
+  EXPECT_EQ(nothing.count("attention"), 0u) << "there are no keys";
+  EXPECT_EQ(nothing.values, std::vector<float>(2 * 3 * 4 * 6));
   expect_none("values of other heads", {{2, 2, 4, 8}, {2, 2, 5, 8}, {2, 2, 5, 6}}, [](B& b, const In& in) {
     return b.dot_general(b.softmax(scores(b, in[0], in[1])), in[2],
                          {.batch_lhs = {1, 0}, .batch_rhs = {0, 1}, .contract_lhs = {3}, .contract_rhs = {2}});

@@ -120,6 +120,19 @@ TEST(FuseRmsNorm, ItsForms) {
     const T t = b.reduce_sum(in[0] * in[0], {-1}, true) / 8.0 + 1e-5;
     return in[0] / (t * b.rsqrt(t));
   });
+  // More products than lanes: the op adds squares that nothing rounded.
+  expect_fused("a row of 100", {{3, 100}}, {"rms_norm"}, [](B& b, const In& in) {
+    const T mean = b.reduce_sum(in[0] * in[0], {-1}, true) / 100.0;
+    return in[0] * b.rsqrt(mean + 1e-5) * vector_of(b, 100, 1);
+  });
+  const FusionResult sign = fuse({{2, 8}}, [](B& b, const In& in) {
+    const T x = in[0] * in[0] + 1.0;
+    const T y =
+        x * b.rsqrt(b.reduce_sum(x * x, {-1}, true) / 8.0 + 1e-5) * b.constant({8}, std::vector<float>(8, -0.0f));
+    return b.select(b.lt(b.reciprocal(y), b.scalar(DType::f32, 0)), b.scalar(DType::f32, -1), b.scalar(DType::f32, 1));
+  });
+  EXPECT_EQ(sign.count("rms_norm"), 1u);
+  EXPECT_EQ(sign.worst, 0.0);
   // A scale that only the step knows stays a product.
   expect_fused(
       "a scale of the step", {{3, 8}, {8}}, {"rms_norm", "broadcast_to", "elementwise_binary"},
@@ -193,6 +206,22 @@ TEST(FuseLayerNorm, NearMisses) {
     const T c = centred(b, in[0], 8.0);
     return c * b.rsqrt(b.reduce_sum(c * c, {-1}, true) / 8.0 + 1e-5) + in[1];
   });
+  // A norm has one shift, and its scale goes before it.
+  const auto norm = [](B& b, const T& x, ir::ptir::FoldTypes types = {}) {
+    const T c = centred(b, x, 8.0);
+    return c * b.rsqrt(b.reduce_sum(c * c, {-1}, true, types) / 8.0 + 1e-5);
+  };
+  for (const bool scaled : {false, true}) {
+    const FusionResult second = fuse({{3, 8}}, [&](B& b, const In& in) {
+      const T shifted = norm(b, in[0]) + vector_of(b, 8, 1);
+      return scaled ? shifted * vector_of(b, 8, 2) : shifted + vector_of(b, 8, 2);
+    });
+    EXPECT_EQ(second.count("layer_norm"), 1u);
+    EXPECT_EQ(second.count("elementwise_binary"), 1u);
+    EXPECT_EQ(second.worst, 0.0);
+  }
+  expect_kept("squares added in f64", shapes, "layer_norm",
+              [&](B& b, const In& in) { return norm(b, in[0], {DType::f64, DType::f32}); });
   // Rows of equal numbers give zeros, whose signs are those of the scale.
   const FusionResult sign = fuse({{2, 8}}, [](B& b, const In& in) {
     const T c = centred(b, in[0] * 0.0 + 3.0, 8.0);
@@ -389,6 +418,11 @@ TEST(SplitLinear, NearMisses) {
   whole("read whole, too", {{6, 8}}, [&](B& b, const In& in) {
     const T y = columns_of(b, in[0], 40);
     return b.concat({y, parts(b, y, 20)}, 1);
+  });
+  whole("given out, too", {{6, 8}}, [&](B& b, const In& in) {
+    const T y = columns_of(b, in[0], 40);
+    b.result(y);
+    return parts(b, y, 20);
   });
   whole("rows", {{6, 8}}, [](B& b, const In& in) { return b.slice(columns_of(b, in[0], 40), {1, 2}, {4, 20}); });
   whole("one row, of which parts are views", {{1, 8}}, [](B& b, const In& in) {

@@ -297,14 +297,16 @@ struct AttentionParts {
 
 /// Replaces softmax(scale · q kᵀ + mask) v by attention: for heads that are batched over in any order of the
 /// axes, scales on either side of the product, masks that are added, and choices that put -infinity in the
-/// place of scores. Within 1e-5 of the largest magnitude among the values, for
-/// scores up to 64: the products are summed in another order.
+/// place of scores. Within 1e-5 + T · 2^-26 of the largest magnitude among the
+/// values, for T keys and scores up to 64: products and exponentials are summed in another order.
 [[nodiscard]] inline Result<bool> fuse_attention(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     if (!r.params<ops::DotGeneral>(node) || !r.claims(ops::Attention::opcode)) return {};
     Pattern p(r, node);
     detail::AttentionParts parts;
     if (!detail::attention(p, parts) || !p.closed()) return {};
+    // Sums over no keys are 0, where attention has no weights to give.
+    if (parts.scores.last() == Dim(0)) return {};
     return detail::replace_by_attention(r, node, parts);
   });
 }

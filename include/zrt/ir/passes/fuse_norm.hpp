@@ -137,8 +137,7 @@ inline constexpr float kNoScale = 1.0f, kNoShift = -0.0f;
 }
 
 /// Replaces x / sqrt(mean(x²) + eps) over the last axis by rms_norm, and takes a constant scale behind it
-/// into the op. The same bits where the mean is a quotient and the root rsqrt; else within
-/// 2e-6 of max(1, |y|).
+/// into the op. Within 2e-6 of max(1, |y|): the op does not round the squares.
 [[nodiscard]] inline Result<bool> fuse_rms_norm(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     if (!r.params<ops::ElementwiseBinary>(node)) return {};
@@ -150,7 +149,7 @@ inline constexpr float kNoScale = 1.0f, kNoShift = -0.0f;
     std::uint32_t x = 0;
     double eps = 0;
     if (p.attempt([&] { return detail::root_mean_square(p, result, x, eps) && p.closed(); })) {
-      const ops::RmsNormParams params{static_cast<float>(eps), 0.0f, features.extent};
+      const ops::RmsNormParams params{static_cast<float>(eps), detail::kNoShift, features.extent};
       return settle(r.replace<ops::RmsNorm>(node, {x}, {WeightId{}}, params));
     }
     Span<const std::uint32_t> norm;

@@ -275,9 +275,9 @@ namespace detail {
   return size >= double{std::numeric_limits<float>::min()} && size <= double{std::numeric_limits<float>::max()};
 }
 
-/// Steps from `v` through products with numbers, which multiply `scale`.
+/// Steps from `v` through at most 64 products with numbers, which multiply `scale`.
 [[nodiscard]] inline std::uint32_t unscaled(Pattern& p, std::uint32_t v, double& scale) noexcept {
-  for (;;) {
+  for (int hops = 0; hops < 64; ++hops) {
     std::uint32_t x = 0;
     std::uint32_t by = 0;
     if (p.splat(v)) return v;
@@ -295,6 +295,7 @@ namespace detail {
     }
     v = x;
   }
+  return v;
 }
 
 }  // namespace detail
