@@ -201,6 +201,10 @@ void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint3
   demand(!apart || plan::check_memory(compiled->plan, *kOps.table, {}, *apart, outside).has_value());
   for (; edits > 0; --edits) edit(*mapping, bytes);
   (void)plan::check_memory(compiled->plan, *kOps.table, {}, *mapping);
+  // Workspaces that no arena holds.
+  std::fill(scratch.begin(), scratch.end(), std::uint64_t{1} << 62);
+  const auto wide = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit});
+  demand(scratch.size() < 4 || (!wide && wide.error().code() == Errc::size_overflow));
   // A register that no memory holds.
   auto& registers = compiled->plan.registers;
   if (registers.empty()) return;
