@@ -11,12 +11,20 @@
 namespace zrt::test {
 
 struct Outcome {
-  /// `lacking`: read, and refused by a backend that does not run one of its ops.
-  enum Kind { pass, unsupported, lacking, wrong };
+  /// `lacking`: read, and refused by a backend that does not run one of its ops. `failed`: ran and ended in an error.
+  /// `wrong`: ran, and gave something else.
+  enum Kind { pass, unsupported, lacking, failed, wrong };
   Kind kind = unsupported;
   std::string text;
   std::map<std::string, std::size_t> ops{};  ///< how many instructions of each op the plan has, regions apart
-  double worst = 0;                          ///< the largest distance of a float from what was expected
+  double worst = 0;  ///< of a run that gave something: the largest distance from what was expected
+
+  [[nodiscard]] bool is_fault() const { return kind == failed || kind == wrong; }
+  /// True when something was given, and all of it lies within `bound` of what was expected.
+  [[nodiscard]] bool is_within(double bound) const {
+    // What is wrong at no distance is no number that differs.
+    return (kind == pass || (kind == wrong && worst > 0)) && worst <= bound;
+  }
 };
 
 /// The bytes of a test: the model, and each of its first data set's messages in order.

@@ -3,7 +3,7 @@
 // and CpuBackend, each against the outcome that a list names: passes, or is unsupported with its reason.
 //
 //   onnx_node_tests LIST [SHARD SHARDS]     fails on any difference from the list
-//   onnx_node_tests LIST --write            writes the list anew; fails on a wrong result
+//   onnx_node_tests LIST --write            writes the list anew; fails on a wrong result and on a failed run
 //   onnx_node_tests --c                    those that call kernels of ONNX, as C (in_c.cpp)
 //   onnx_node_tests --exports FOLDER LIST [--write]   the models of FOLDER, which PyTorch exported (exports.cpp)
 //
@@ -86,7 +86,7 @@ int main(int count, char** arguments) {
     lacking += cpu.kind == Outcome::lacking;
     const std::string line = line_of(name, reference, cpu);
     lines += line + "\n";
-    if (reference.kind == Outcome::wrong || cpu.kind == Outcome::wrong) {
+    if (reference.is_fault() || cpu.is_fault()) {
       ++bad;
       std::printf("WRONG %s\n", line.c_str());
     } else if (const std::string& listed = expected[name]; !write && listed != line) {

@@ -5,10 +5,10 @@
 #include <zrt/exec/program_runner.hpp>
 #include <zrt/ir/onnx.hpp>
 
-#include <cmath>
 #include <expected>
 #include <onnx/node_case.hpp>
 #include <set>
+#include <support/agreement.hpp>
 
 namespace zrt::test {
 
@@ -30,11 +30,15 @@ struct CaseTensor {
   return outcome;
 }
 
-/// The tensors of `messages` under the names of the model's values.
+/// The tensors of `messages` under the names of the model's values, of which the last may have no message.
+///
+/// Errors: those of reading a tensor; Errc::shape_mismatch when there are more messages than values.
 [[nodiscard]] inline Result<std::vector<CaseTensor>> case_tensors(const std::vector<std::string>& messages,
                                                                   const Vector<onnx::ValueView>& values) {
+  if (messages.size() > values.size())
+    return fail(Errc::shape_mismatch, "% tensors for the % values of the model", messages.size(), values.size());
   std::vector<CaseTensor> tensors;
-  for (std::size_t i = 0; i < messages.size() && i < values.size(); ++i) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
     const auto data = onnx::read_tensor(messages[i], system_allocator());
     if (!data) return pass(data);
     CaseTensor t;
@@ -54,36 +58,9 @@ struct CaseTensor {
   return tensors;
 }
 
-/// Empty when `found` is `expected` within the data set's tolerance: 1e-3 relative, 1e-7 absolute; for bf16, to
-/// which the data set cuts f32 where the standard rounds it, one unit in the last place.
-/// The largest distance of a float is kept in `worst`.
-[[nodiscard]] inline std::string difference(const CaseTensor& expected, const std::vector<std::byte>& found,
-                                            double& worst) {
-  const std::uint64_t count = expected.type.shape.elements({}).raw();
-  const double relative = expected.type.dtype == DType::bf16 ? 0x1p-7 : 1e-3;
-  std::string differs;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::size_t width = info(expected.type.dtype).block_bytes;
-    if (!is_float(expected.type.dtype)) {
-      if (!std::equal(expected.bytes.begin() + static_cast<std::ptrdiff_t>(i * width),
-                      expected.bytes.begin() + static_cast<std::ptrdiff_t>((i + 1) * width),
-                      found.begin() + static_cast<std::ptrdiff_t>(i * width)))
-        return "element " + std::to_string(i) + " differs";
-      continue;
-    }
-    double wanted = 0;
-    double got = 0;
-    cast_elements(expected.type.dtype, expected.bytes.data() + i * width, DType::f64,
-                  reinterpret_cast<std::byte*>(&wanted), 0, 1);
-    cast_elements(expected.type.dtype, found.data() + i * width, DType::f64, reinterpret_cast<std::byte*>(&got), 0, 1);
-    if ((std::isnan(wanted) && std::isnan(got)) || wanted == got) continue;
-    worst = std::abs(wanted - got) <= worst ? worst : std::abs(wanted - got);  // a NaN stays
-    if (std::abs(wanted - got) <= 1e-7 + relative * std::abs(wanted)) continue;
-    if (differs.empty())
-      differs = "element " + std::to_string(i) + " is " + std::to_string(got) + ", expected " + std::to_string(wanted);
-  }
-  return differs;
-}
+/// The data set's tolerance: 1e-3 relative, 1e-7 absolute; for bf16, to which the data set cuts f32 where the standard
+/// rounds it, one unit in the last place.
+[[nodiscard]] constexpr Tolerance tolerance_of(DType dtype) { return {dtype == DType::bf16 ? 0x1p-7 : 1e-3, 1e-7}; }
 
 /// The op of an instruction; of attention, whether its mask is a causal one, of an activation, which it is.
 [[nodiscard]] inline std::string name_of(const plan::ExecutionPlan& plan, const plan::Instruction& instruction) {
@@ -171,14 +148,15 @@ template <class B> [[nodiscard]] Outcome run_case(const NodeCase& test, std::uin
   std::vector<TensorView> to;
   for (const CaseTensor& t : outputs) results.emplace_back(t.bytes.size());
   for (std::size_t i = 0; i < results.size(); ++i)
-    to.push_back({(outputs)[i].type.dtype, (outputs)[i].type.shape, results[i]});
+    to.push_back({outputs[i].type.dtype, outputs[i].type.shape, results[i]});
   if (const auto done = runner->run(from, to); !done)
-    return {Outcome::wrong, "wrong: " + std::string(done.error().text())};
+    return {Outcome::failed, "failed: " + std::string(done.error().text())};
   Outcome outcome{Outcome::pass, "pass"};
   const plan::ExecutionPlan& plan = runner->compiled().plan;
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) ++outcome.ops[name_of(plan, plan.instruction(i))];
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (const std::string differs = difference((outputs)[i], results[i], outcome.worst);
+    if (const std::string differs = difference(outputs[i].type, outputs[i].bytes, results[i],
+                                               tolerance_of(outputs[i].type.dtype), outcome.worst);
         !differs.empty() && outcome.kind == Outcome::pass) {
       outcome.kind = Outcome::wrong;
       outcome.text = "wrong: output " + std::to_string(i) + ": " + differs;
