@@ -39,7 +39,7 @@ template <std::size_t kKind> void binary(Function& f) {
 }
 constexpr std::array<std::int64_t, 2> kWindow{2, 3}, kStrides{2, 1}, kLow{1, 0}, kHigh{0, 2}, kBase{1, 2},
     kDilated{2, 1};
-constexpr std::array<std::int64_t, 2> kFar{4, 5}, kOnes{1, 1};
+constexpr std::array<std::int64_t, 2> kFar{4, 5}, kOnes{1, 1}, kZeros{0, 0};
 constexpr std::array<std::int64_t, 3> kPool{1, 2, 2}, kNone{}, kOnce{1, 1, 1};
 
 /// x y + tanh x where `first`, else y^3, by a cond; x is not read in the second branch.
@@ -182,6 +182,8 @@ const std::vector<Case>& cases() {
       {"layer_norm", [](Function& f) { f.result(f.b().layer_norm(f.real({2, 3, 4}), f.real({4}), f.real({4}))); }},
       {"layer_norm", [](Function& f) { f.result(f.b().layer_norm(f.real({2, 3}), f.real({2}), f.real({2}), 0.1, 0)); }},
       {"clamp", [](Function& f) { f.result(f.b().clamp(f.real({12}), f.real({12}, -1, 0), f.real({12}, 0.1, 1))); }},
+      {"clamp",  // the upper bound below the lower one: it is what leaves
+       [](Function& f) { f.result(f.b().clamp(f.real({12}), f.real({12}, 0.1, 1), f.real({12}, -1, 0))); }},
       {"reduce_window",
        [](Function& f) {
          f.result(f.b().reduce_window(0, f.real({5, 4}), {kWindow, kStrides, kLow, kHigh, kBase, kDilated}));
@@ -471,6 +473,42 @@ TEST(Gradient, StopsAtWhatIsNoFunctionToDifferentiate) {
   ASSERT_EQ(out.size(), 3u);
   EXPECT_NE(out[1], std::vector<double>(3));
   EXPECT_EQ(out[2], std::vector<double>(3));
+}
+
+TEST(Gradient, StopsWithinARegionToo) {
+  Function f(1);
+  ptir::Builder& b = f.b();
+  const auto body = b.region("body", [&] {
+    const Tensor h = b.parameter({DType::f64, {}}), x = b.parameter({DType::f64, {}});
+    b.result(h + x * b.stop_gradient(x * h));
+  });
+  // h: 2, then 2 + 1 * 2 = 4, then 4 + -3 * -12 = 40
+  f.result(b.scan(body, 1, 0, {f.real({}, {2}), f.real({2}, {1, -3})})[0], {1});
+  f.finish();
+  ASSERT_EQ(f.refused, "");
+  expect_gradients(f.run(true, 0, {}), {{1}, {2, -12}});
+}
+
+// Of a fold that gives another type than it takes, gradients are of the type that it takes.
+TEST(Gradient, OfAFoldIntoAnotherTypeIsOfTheTypeThatIsFolded) {
+  constexpr ptir::FoldTypes kNarrow{.result = DType::f32};
+  const auto expect = [](const auto& fold, const std::vector<std::vector<double>>& wanted) {
+    Function f(1);
+    const Tensor x = f.real({2, 3}, {1, 4, -2, 8, 0.5, 8});  // f32 has them all
+    f.result(fold(f, x), {3, 5});
+    f.finish();
+    ASSERT_EQ(f.refused, "");
+    expect_gradients(f.run(true, 0, {}), wanted);
+  };
+  const std::vector<double> of_sum{3, 3, 3, 5, 5, 5}, of_max{0, 3, 0, 2.5, 0, 2.5};
+  constexpr std::array<std::int64_t, 2> kRow{1, 3};
+  const ptir::Window rows{kRow, kOnes, kZeros, kZeros, kOnes, kOnes};
+  expect([&](Function& f, const Tensor& x) { return f.b().reduce_sum(x, {1}, false, kNarrow); }, {of_sum});
+  expect([&](Function& f, const Tensor& x) { return f.b().reduce_max(x, {1}, false, kNarrow); }, {of_max});
+  expect([&](Function& f, const Tensor& x) { return f.b().reduce_window(0, x, rows, kNarrow); }, {of_sum});
+  expect([&](Function& f, const Tensor& x) { return f.b().reduce_window(1, x, rows, kNarrow); }, {of_max});
+  expect([&](Function& f, const Tensor& x) { return f.b().dot(x, f.real({3}, {1, 2, -1}), kNarrow); },
+         {{3, 6, -3, 5, 10, -5}, {43, 14.5, 34}});
 }
 
 TEST(Gradient, RefusesByNameWhatIsNotBuilt) {
