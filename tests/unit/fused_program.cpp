@@ -148,7 +148,7 @@ TEST(FusedVerify, NamesTheFault) {
     EXPECT_EQ(name(verified.error().code()), name(code)) << verified.error().text();
     EXPECT_NE(verified.error().text().find(piece), std::string_view::npos) << verified.error().text();
   };
-  refused("\"feeds\":[0,1,2,", "\"feeds\":[0,1,1,2,", Errc::invalid_argument, "feeds holds 1 after 1");
+  refused("\"feeds\":[0,1,2,", "\"feeds\":[0,1,1,2,", Errc::invalid_argument, "feeds holds 1 twice");
   refused("\"dropout\"", "\"drop\"", Errc::unsupported_opcode, "drop is no operation");
   refused("\"result_id\":6", "\"result_id\":5", Errc::duplicate_name, "value 5 has two origins");
   refused("\"result_id\":6", "\"result_id\":2", Errc::duplicate_name, "value 2 has two origins");
@@ -163,6 +163,11 @@ TEST(FusedVerify, NamesTheFault) {
   refused("\"state\":1,", "\"state\":2,", Errc::invalid_state, "updates 2");
   refused("\"state\":1,", "\"state\":3,", Errc::duplicate_name, "updates 3 twice");
   refused("{\"id\":7,", "{\"id\":70,", Errc::dangling_value, "meta names value 70");
+  auto unsorted = parsed(kSample);
+  std::swap(unsorted.feeds[0], unsorted.feeds[1]);
+  const auto verified = fused::verify(unsorted);
+  ASSERT_FALSE(verified);
+  EXPECT_EQ(verified.error().text(), "feeds holds 0 after 1, expected ascending ids");
 }
 
 TEST(FusedVerify, AnyStepMayBeToldOfTheMode) {

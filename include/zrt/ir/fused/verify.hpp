@@ -55,9 +55,11 @@ class ValueOrigins {
 };
 
 inline Result<void> ascending(Span<const ValueId> ids, std::string_view what) noexcept {
-  for (std::size_t i = 1; i < ids.size(); ++i)
-    if (ids[i - 1] >= ids[i])
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i - 1] == ids[i]) return fail(Errc::invalid_argument, what, " holds ", ids[i], " twice");
+    if (ids[i - 1] > ids[i])
       return fail(Errc::invalid_argument, what, " holds ", ids[i], " after ", ids[i - 1], ", expected ascending ids");
+  }
   return {};
 }
 

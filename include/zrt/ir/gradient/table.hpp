@@ -48,7 +48,7 @@ inline constexpr auto kGradientRules = [] {
       {"scan", rule, &rules::scan},
       {"reduce_window", rule, &rules::reduce_window},
       {"extract_patches", rule, &rules::extract_patches},
-      {"custom_call", unimplemented, nullptr, "what it computes is the host's"},
+      {"custom_call", unimplemented, nullptr, "custom targets state none"},
       {"rng_uniform", stops},
       {"rng_normal", stops},
       {"top_k", rule, &rules::top_k},
