@@ -82,8 +82,10 @@ constexpr auto kConventions = std::to_array<Convention>({
      "reduce, reduce_window and dot_general add in 16 lanes and then halves of them (dot16 of the\n"
      "  [numerics](numerics.md)), and round once to accum_dtype, then to out_dtype. dot_general leaves its products\n"
      "  unrounded; reduce, reduce_window and segment_reduce, which adds row by row, cast each element to accum_dtype\n"
-     "  first, which takes an integer beyond its range to the end. Left out, accum_dtype is f32 for narrower floats and the type itself for others, out_dtype the operand's\n"
-     "  type. Sums of integers wrap. max and min ignore NaN; of NaN alone they give the end of the range that no element passes."},
+     "  first, which takes an integer beyond its range to the end. Left out, accum_dtype is f32 for narrower floats "
+     "and the type itself for others, out_dtype the operand's\n"
+     "  type. Sums of integers wrap. max and min ignore NaN; of NaN alone they give the end of the range that no "
+     "element passes."},
     {"quantize",
      "`q = saturate(round_to_even(x / scale) + zero_point)`: the quotient is rounded to f32 (f64 for f64) before it "
      "is\n"
@@ -122,6 +124,7 @@ constexpr auto kConventions = std::to_array<Convention>({
     {"take, gather", "An index outside the axis ends the run with `spec_violation`; none is clamped or wrapped."},
     {"dynamic_slice, dynamic_update_slice", "The start is clamped so that the window lies in x."},
     {"maximum, minimum, clamp", "NaN where an operand is NaN. clamp gives hi where the bounds cross."},
+    {"iota", "Numbers that an integer type does not have wrap: si4 counts ..., 7, -8, -7, ..."},
     {"arg_max, top_k",
      "The smaller index stands first among equals. For arg_max NaN never wins; for top_k NaN is larger than every\n"
      "  number, as torch.topk has it."},
@@ -195,8 +198,9 @@ int main() {
       "region once for each call, and its plan 65535 values; an instruction has at most 64 operands and results (concat\n"
       "any number), a region that is called at most 64 parameters and results, and regions nest at most 64 deep.\n\n"
       "What only data can break (an index out of range, a division of integers by zero) ends a run with\n"
-      "`spec_violation`, naming the instruction of the plan, a while_loop past its trip limit (2^32, or\n"
-      "`LowerOptions::trip_limit`) with `limit_exceeded`; outputs are then left alone.\n"
+      "`spec_violation`, naming the instruction of the plan (for what stands in a region, the one that calls it), a\n"
+      "while_loop past its trip limit (2^32, or `LowerOptions::trip_limit`) with `limit_exceeded`; outputs are then\n"
+      "left alone.\n"
       "\n`zrt ptir run` ([the program](program.md)) does this with files.\n"
       "\n## Custom calls\n\n"
       "The target of a custom_call is a type of the host's, given to the backend in a list and found by its name,\n"
@@ -206,7 +210,8 @@ int main() {
       "bytes of the plan. A target that the backend does not have gives `unimplemented` when the plan is bound, also\n"
       "where nobody reads what the call gives; nothing takes its place. A target that lists its attributes, as those\n"
       "of zrt.onnx do, takes no others, none of another kind and no call without one that it needs: `invalid_params`\n"
-      "when the plan is bound, of calls that something reads. One that lists none takes any, and its own check judges them.\n"
+      "when the plan is bound, of calls that something reads. One that lists none takes any, and its own check judges "
+      "them.\n"
       "\n## Conversion\n\n"
       "`plan::kConversionTargets` (`zrt/plan/conversion.hpp`) lists what programs are converted to: `plan`, `dot`\n"
       "and `c`, of which [a page](codegen.md) tells. `check_program_legality` gives everything that stands in the "
