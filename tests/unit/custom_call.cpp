@@ -55,7 +55,33 @@ struct Listed {
   static void run(const HostCall<ops::CustomCall>&, const ExecutionContext&, const Worker&) noexcept {}
 };
 
-using Targets = boost::mp11::mp_append<boost::mp11::mp_list<Nothing, Affine, Listed>, ir::onnx::Targets>;
+/// Takes these lists and no others.
+struct Lists {
+  static constexpr std::string_view target = "test.lists.v1";
+  static constexpr std::array<std::string_view, 3> kTexts{"a", "", "b\"c"};
+  static constexpr std::array<bool, 2> kFlags{false, true};
+  static constexpr std::array<double, 2> kReals{-0.5, 1e300};
+  static Result<void> check(const HostCall<ops::CustomCall>& c) noexcept {
+    const auto attributes = ops::CustomCall::attributes(c);
+    const auto texts = attributes.find("texts"), flags = attributes.find("flags"), reals = attributes.find("reals");
+    const auto holds = [](const auto& found, ops::CustomKind kind, std::size_t count, const auto& same) {
+      if (!found || found->kind() != kind || found->size() != count) return false;
+      for (std::uint32_t i = 0; i < count; ++i)
+        if (!same(i)) return false;
+      return true;
+    };
+    if (!holds(texts, ops::CustomKind::texts, kTexts.size(), [&](auto i) { return texts->text(i) == kTexts[i]; }))
+      return fail(Errc::invalid_params, "texts");
+    if (!holds(flags, ops::CustomKind::booleans, kFlags.size(), [&](auto i) { return flags->boolean(i) == kFlags[i]; }))
+      return fail(Errc::invalid_params, "flags");
+    if (!holds(reals, ops::CustomKind::reals, kReals.size(), [&](auto i) { return reals->real(i) == kReals[i]; }))
+      return fail(Errc::invalid_params, "reals");
+    return {};
+  }
+  static void run(const HostCall<ops::CustomCall>&, const ExecutionContext&, const Worker&) noexcept {}
+};
+
+using Targets = boost::mp11::mp_append<boost::mp11::mp_list<Nothing, Affine, Listed, Lists>, ir::onnx::Targets>;
 // Tables of this one op: the rest of the catalog need not be compiled.
 using Only = boost::mp11::mp_list<ops::CustomCall>;
 using Reference = BasicReferenceBackend<Only, Targets>;
@@ -165,6 +191,17 @@ TYPED_TEST(CustomCall, ATargetRefusesWhatItDoesNotTake) {
   ASSERT_FALSE(runner);
   EXPECT_EQ(runner.error().code(), Errc::invalid_params);
   EXPECT_NE(runner.error().text().find("scale"), std::string_view::npos);
+}
+
+TYPED_TEST(CustomCall, ATargetReadsListsAsTheProgramHasThem) {
+  ptir::Builder b;
+  const auto x = b.parameter({DType::f32, {3, 2}}, "x");
+  b.result(b.custom_call(Lists::target, {x},
+                         {b.entry("texts", b.strings(Lists::kTexts)), b.entry("flags", b.booleans(Lists::kFlags)),
+                          b.entry("reals", b.reals(Lists::kReals))},
+                         {x.type()}, false)[0]);
+  const auto done = ready<TypeParam>(b.finish());
+  EXPECT_TRUE(done) << done.error().text();
 }
 
 TYPED_TEST(CustomCall, ATargetThatListsItsAttributesTakesNoOthers) {
