@@ -494,7 +494,7 @@ TEST(Gradient, OfAFoldIntoAnotherTypeIsOfTheTypeThatIsFolded) {
   constexpr ptir::FoldTypes kNarrow{.result = DType::f32};
   const auto expect = [](const auto& fold, const std::vector<std::vector<double>>& wanted) {
     Function f(1);
-    const Tensor x = f.real({2, 3}, {1, 4, -2, 8, 0.5, 8});  // f32 has them all
+    const Tensor x = f.real({2, 3}, {0.1, 0.4, -0.2, 0.8, 0.05, 0.8});  // none of f32's
     f.result(fold(f, x), {3, 5});
     f.finish();
     ASSERT_EQ(f.refused, "");
@@ -507,8 +507,19 @@ TEST(Gradient, OfAFoldIntoAnotherTypeIsOfTheTypeThatIsFolded) {
   expect([&](Function& f, const Tensor& x) { return f.b().reduce_max(x, {1}, false, kNarrow); }, {of_max});
   expect([&](Function& f, const Tensor& x) { return f.b().reduce_window(0, x, rows, kNarrow); }, {of_sum});
   expect([&](Function& f, const Tensor& x) { return f.b().reduce_window(1, x, rows, kNarrow); }, {of_max});
+  // Rows here are columns there, so that each id has elements of both.
+  expect(
+      [&](Function& f, const Tensor& x) {
+        const Tensor ids = f.whole({3}, {0, 1, 0}), columns = f.b().transpose(x, {1, 0});
+        const ptir::Attribute narrow = ptir::Attribute::dtype(DType::f32), sorted = ptir::Attribute::boolean(false);
+        const std::array<Tensor, 2> in{columns, ids};
+        const Tensor y = f.b().emit(
+            "segment_reduce", in, {ptir::Attribute::choice(1), ptir::Attribute::integer(2), narrow, sorted, sorted})[0];
+        return f.b().reduce_sum(y, {0});
+      },
+      {{3, 3, 0, 2.5, 5, 2.5}});
   expect([&](Function& f, const Tensor& x) { return f.b().dot(x, f.real({3}, {1, 2, -1}), kNarrow); },
-         {{3, 6, -3, 5, 10, -5}, {43, 14.5, 34}});
+         {{3, 6, -3, 5, 10, -5}, {4.3, 1.45, 3.4}});
 }
 
 TEST(Gradient, RefusesByNameWhatIsNotBuilt) {

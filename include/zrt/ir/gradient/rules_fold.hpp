@@ -15,6 +15,24 @@ namespace detail {
   return g.dtype() == c.in_type(0).dtype ? g : c.builder().cast(g, c.in_type(0).dtype);
 }
 
+/// What a fold of one operand, or of rows and their ids, found as largest or smallest. Where its attributes name another
+/// type than input 0 has, it is found anew in that: of what was rounded, no element is the equal.
+[[nodiscard]] inline Tensor extreme_as_input(const GradientCall& c) noexcept {
+  const auto fields = fused::find_op(c.op())->fields();
+  std::array<ptir::Attribute, ptir::OpInfo::kMaxFields> attributes{};
+  bool rounds = false;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const ptir::Attribute given = c.attributes()[f];
+    const bool names_type = fields[f].name == "accum_dtype" || fields[f].name == "out_dtype";
+    if (!names_type) attributes[f] = given;
+    rounds = rounds || (names_type && given.kind == ptir::AttributeKind::dtype &&
+                        static_cast<DType>(given.bits) != c.in_type(0).dtype);
+  }
+  if (!rounds) return c.out();
+  const std::array<Tensor, 2> in{c.in(0), c.in(c.inputs() - 1)};
+  return c.builder().apply(c.op(), {in.data(), c.inputs()}, {attributes.data(), fields.size()})[0];
+}
+
 }  // namespace detail
 
 /// What is the largest or smallest shares the gradient in equal parts.
@@ -30,7 +48,7 @@ inline void reduce(GradientCall& c) noexcept {
   const auto spread = [&](const Tensor& x) { return b.broadcast_to(reshape(x, kept), type.shape); };
   const Tensor g = detail::cotangent_as_input(c);
   if (c.choice(ptir::field_index("reduce", "kind")) == "sum") return c.give(0, spread(g));
-  const Tensor extreme = c.out().dtype() == type.dtype ? c.out() : b.cast(c.out(), type.dtype);
+  const Tensor extreme = detail::extreme_as_input(c);
   const Tensor mask = b.eq(c.in(0), spread(extreme));
   const Tensor share = reshape(g, kept) / sum(ones_where(mask, type.dtype), axes, true);
   c.give(0, b.select(mask, spread(share), b.scalar(type.dtype, 0)));
@@ -40,7 +58,7 @@ inline void segment_reduce(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   const Tensor g = c.cotangent(), ids = c.in(1);
   if (c.choice(ptir::field_index("segment_reduce", "kind")) == "sum") return c.give(0, b.take(g, ids));
-  const Tensor mask = b.eq(c.in(0), b.take(c.out(), ids));
+  const Tensor mask = b.eq(c.in(0), b.take(detail::extreme_as_input(c), ids));
   const Tensor count =
       b.segment_reduce(ptir::choice_index("segment_reduce", "kind", "sum"), ones_where(mask, g.dtype()), ids,
                        c.integer(ptir::field_index("segment_reduce", "num_segments")));

@@ -161,15 +161,13 @@ struct Windows {
 }  // namespace detail
 
 inline void reduce_window(GradientCall& c) noexcept {
-  ptir::Builder& b = c.builder();
-  const ptir::TensorType type = c.in_type(0);
   const detail::Windows w = detail::windows_of(c);
   if (!detail::fits(c, w)) return;
   const std::string_view kind = c.choice(ptir::field_index("reduce_window", "kind"));
   const Tensor g = detail::cotangent_as_input(c);
   if (kind == "sum") return c.give(0, detail::of_window_sums(w, g));
   if (!detail::fits_taps(c, w)) return;
-  const Tensor y = c.out().dtype() == type.dtype ? c.out() : b.cast(c.out(), type.dtype);
+  const Tensor y = detail::extreme_as_input(c);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   c.give(0, detail::of_window_extremes(w, g, c.in(0), y, kind == "max" ? -kInfinity : kInfinity));
 }
