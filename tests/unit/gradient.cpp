@@ -483,7 +483,7 @@ TEST(Gradient, StopsWithinARegionToo) {
     b.result(h + x * b.stop_gradient(x * h));
   });
   // h: 2, then 2 + 1 * 2 = 4, then 4 + -3 * -12 = 40
-  f.result(b.scan(body, 1, 0, {f.real({}, {2}), f.real({2}, {1, -3})})[0], {1});
+  f.result(b.scan(body, 1, 0, {f.real({}, std::vector<double>{2}), f.real({2}, {1, -3})})[0], {1});
   f.finish();
   ASSERT_EQ(f.refused, "");
   expect_gradients(f.run(true, 0, {}), {{1}, {2, -12}});
