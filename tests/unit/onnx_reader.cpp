@@ -321,6 +321,39 @@ TEST(OnnxReader, EveryOutputHasItsOwnName) {
   }
 }
 
+TEST(OnnxReader, AGraphGivesEachNameOnce) {
+  const std::string x = input("x", kFloat, {4}) + output("y");
+  const std::string neg = node("Neg", {"x"}, {"y"});
+  const std::string expected = " already, expected each name once in a graph";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {x + neg + node("Abs", {"x"}, {"y"}), "node 1  (Abs): value y is given by node 0" + expected},
+      {x + node("Split", {"x"}, {"y", "y"}), "node 0  (Split): value y is given by node 0" + expected},
+      {x + node("Neg", {"x"}, {"x"}) + node("Abs", {"x"}, {"y"}),
+       "node 0  (Neg): value x is given by input 0" + expected},
+      {x + neg + numbers("y", {1}, {1}), "node 0  (Neg): value y is given by initializer 0" + expected},
+      {x + neg + numbers("k", {1}, {1}) + numbers("k", {1}, {2}),
+       "initializer 1: value k is given by initializer 0" + expected},
+      {x + neg + input("x", kFloat, {4}), "input 1: value x is given by input 0" + expected},
+  };
+  for (const auto& [graph, error] : cases) {
+    const Error found = error_of(model(graph));
+    EXPECT_EQ(found.code(), Errc::invalid_file);
+    EXPECT_EQ(found.text(), error);
+  }
+  // A graph within a node may use the names of the graph around it, each once of its own.
+  const auto branch = [](const std::string& nodes) { return nodes + output("y"); };
+  const auto either = [&](const std::string& nodes) {
+    return model(
+        x + input("p", kBool, {}) +
+        node("If", {"p"}, {"y"}, {graph_in("then_branch", branch(nodes)), graph_in("else_branch", branch(neg))}));
+  };
+  EXPECT_TRUE(read(either(node("Abs", {"x"}, {"y"}))));
+  EXPECT_EQ(error_of(either(neg + neg)).text(), "node 0  (If): node 1  (Neg): value y is given by node 0" + expected);
+  // An input with an initializer has a value where the caller gives none; results without a name are none.
+  EXPECT_TRUE(read(model(input("k", kInt64, {1}) + numbers("k", {1}, {2}) + input("x", kFloat, {4}) + output("v") +
+                         node("TopK", {"x", "k"}, {"v", ""}) + node("TopK", {"x", "k"}, {"w", ""}))));
+}
+
 TEST(OnnxReader, ResultsAreWhatTheModelDeclares) {
   const std::string relu = input("x", kFloat, {2, 3}) + node("Relu", {"x"}, {"y"});
   EXPECT_TRUE(read(model(relu + output("y", kFloat, {2, 3}))));

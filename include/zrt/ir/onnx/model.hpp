@@ -7,6 +7,8 @@
 #include <zrt/core/vector.hpp>
 #include <zrt/ir/onnx/wire.hpp>
 
+#include <algorithm>
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// AttributeProto.AttributeType, of those that operators have.
@@ -122,6 +124,55 @@ template <class F> [[nodiscard]] Result<void> each_field(std::string_view messag
   return {};
 }
 
+/// What gives a value of a graph its name.
+struct NameGiver {
+  enum class Kind : std::uint8_t { initializer, input, node };
+  std::string_view name;
+  Kind kind;
+  std::size_t index;  ///< among those of its kind
+};
+inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "input", "node"};
+
+/// Refuses a graph that gives a name twice: what reads it could mean either value. An input may have an initializer,
+/// its value where the caller gives none.
+[[nodiscard]] inline Result<void> expect_names_once(const GraphView& graph, const Allocator& a) noexcept {
+  Vector<NameGiver> givers(a);
+  for (std::size_t i = 0; i < graph.initializers.size(); ++i) {
+    std::string_view name;
+    auto read = each_field(graph.initializers[i], [&](const WireField& f) -> Result<void> {
+      if (f.number == 8) name = f.bytes;
+      return {};
+    });
+    if (!read) return read;
+    if (auto r = givers.push_back({name, NameGiver::Kind::initializer, i}); !r) return r;
+  }
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    if (auto r = givers.push_back({graph.inputs[i].name, NameGiver::Kind::input, i}); !r) return r;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const std::string_view name : graph.nodes[i].outputs)
+      if (auto r = givers.push_back({name, NameGiver::Kind::node, i}); !r) return r;
+  std::sort(givers.begin(), givers.end(), [](const NameGiver& p, const NameGiver& q) {
+    if (p.name != q.name) return p.name < q.name;
+    return p.kind != q.kind ? p.kind < q.kind : p.index < q.index;
+  });
+  for (std::size_t i = 1; i < givers.size(); ++i) {
+    const NameGiver& first = givers[i - 1];
+    const NameGiver& second = givers[i];
+    const bool is_default = first.kind == NameGiver::Kind::initializer && second.kind == NameGiver::Kind::input;
+    if (first.name != second.name || second.name.empty() || is_default) continue;
+    Error error = Error::of(Errc::invalid_file, kNameGivers[static_cast<std::size_t>(second.kind)], " ", second.index);
+    if (second.kind == NameGiver::Kind::node) {
+      const NodeView& node = graph.nodes[second.index];
+      error.append(" ").append(node.name.substr(0, 60)).append(" (").append(node.op.substr(0, 40)).append(")");
+    }
+    const Error had = Error::of(Errc::invalid_file, ": value ", second.name.substr(0, 80), " is given by ",
+                                kNameGivers[static_cast<std::size_t>(first.kind)], " ", first.index,
+                                " already, expected each name once in a graph");
+    return std::unexpected<Error>(error.append(had.text()));
+  }
+  return {};
+}
+
 }  // namespace detail
 
 [[nodiscard]] inline Result<AttributeView> read_attribute(std::string_view message, const Allocator& a) noexcept {
@@ -205,6 +256,7 @@ template <class F> [[nodiscard]] Result<void> each_field(std::string_view messag
   return value;
 }
 
+/// Errors: those of the messages; Errc::invalid_file where a name is given twice, Errc::unimplemented for sparse data.
 [[nodiscard]] inline Result<GraphView> read_graph(std::string_view message, const Allocator& a) noexcept {
   GraphView graph(a);
   auto r = detail::each_field(message, [&](const WireField& f) -> Result<void> {
@@ -235,6 +287,7 @@ template <class F> [[nodiscard]] Result<void> each_field(std::string_view messag
     }
   });
   if (!r) return pass(r);
+  if (auto names = detail::expect_names_once(graph, a); !names) return pass(names);
   return graph;
 }
 
