@@ -87,15 +87,38 @@ using ptir::Dim;
 [[nodiscard]] inline Tensor tile(const Tensor& x, const IntList& repeats) noexcept {
   return emit1(x.builder(), "tile", x, {x.builder().ints(repeats.view())});
 }
-/// Kind is an index of reduce's choices.
-[[nodiscard]] inline Tensor reduce(std::uint64_t kind, const Tensor& x, const IntList& axes, bool keep) noexcept {
+
+/// The type in which sums that are worked on further are taken: f32 for f16, whose sums leave its range, and for bf16,
+/// whose sums lose their last places; every other type is its own.
+[[nodiscard]] constexpr DType wide_type(DType dtype) noexcept {
+  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+}
+/// x as it is where it is of that type, else cast.
+[[nodiscard]] inline Tensor as_type(const Tensor& x, DType dtype) noexcept {
+  return x.dtype() == dtype ? x : x.builder().cast(x, dtype);
+}
+[[nodiscard]] inline Tensor widened(const Tensor& x) noexcept { return as_type(x, wide_type(x.dtype())); }
+
+/// A fold of x accumulates in `result` and gives it where that is another type than x's; else both are x's own.
+[[nodiscard]] inline ptir::FoldTypes fold_types(const Tensor& x, std::optional<DType> result) noexcept {
+  if (result == x.dtype()) result = {};
+  return {result, result};
+}
+/// Kind is an index of reduce's choices; the result is of x's type or of `result`.
+[[nodiscard]] inline Tensor reduce(std::uint64_t kind, const Tensor& x, const IntList& axes, bool keep,
+                                   std::optional<DType> result = {}) noexcept {
   Builder& b = x.builder();
-  return emit1(b, "reduce", x,
-               {Attribute::choice(kind), b.ints(axes.view()), Attribute::boolean(keep), Attribute{}, Attribute{}});
+  const std::optional<DType> given = fold_types(x, result).result;
+  const Attribute type = given ? Attribute::dtype(*given) : Attribute{};
+  return emit1(b, "reduce", x, {Attribute::choice(kind), b.ints(axes.view()), Attribute::boolean(keep), type, type});
 }
 inline constexpr std::uint64_t kSum = choice_index("reduce", "kind", "sum");
 inline constexpr std::uint64_t kMax = choice_index("reduce", "kind", "max");
 inline constexpr std::uint64_t kMin = choice_index("reduce", "kind", "min");
+/// The sum of x in its wide type, of which a mean or a root is made before it is cast back.
+[[nodiscard]] inline Tensor wide_sum(const Tensor& x, const IntList& axes, bool keep) noexcept {
+  return reduce(kSum, x, axes, keep, wide_type(x.dtype()));
+}
 
 /// Contracts the listed axes; results are batch, free lhs, free rhs.
 [[nodiscard]] inline Tensor dot(const Tensor& lhs, const Tensor& rhs, const IntList& batch_lhs,

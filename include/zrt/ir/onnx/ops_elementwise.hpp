@@ -77,9 +77,9 @@ template <class F> void kernel_binary(NodeCall& n) noexcept {
 }
 
 inline void mean(NodeCall& n) noexcept {
-  Tensor all = n.in(0);
-  for (std::size_t i = 1; i < n.inputs(); ++i) all = n.b().add(all, n.in(i));
-  n.out(0, all / static_cast<double>(n.inputs()));
+  Tensor all = widened(n.in(0));
+  for (std::size_t i = 1; i < n.inputs(); ++i) all = n.b().add(all, widened(n.in(i)));
+  n.out(0, as_type(all / static_cast<double>(n.inputs()), n.dtype(0)));
 }
 inline void mod(NodeCall& n) noexcept {
   n.integer("fmod", 0) != 0 ? kernel_binary<kernels::Fmod>(n) : kernel_binary<kernels::Mod>(n);

@@ -7,9 +7,9 @@
 
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
-/// Folds what lies under the window, over all axes of x.
-[[nodiscard]] inline Tensor fold_window(NodeCall& n, std::uint64_t kind, const Tensor& x,
-                                        const SlidingWindow& w) noexcept {
+/// Folds what lies under the window, over all axes of x; the result is of x's type or of `result`.
+[[nodiscard]] inline Tensor fold_window(NodeCall& n, std::uint64_t kind, const Tensor& x, const SlidingWindow& w,
+                                        std::optional<DType> result = {}) noexcept {
   IntList size{1, 1}, strides{1, 1}, dilations{1, 1}, low{0, 0}, high{0, 0};
   for (std::size_t i = 0; i < w.size.size(); ++i) {
     size.push(w.size[i]);
@@ -25,7 +25,8 @@ namespace zrt::inline ZRT_ABI::ir::onnx::translate {
                               .low = low.view(),
                               .high = high.view(),
                               .base_dilation = base.view(),
-                              .dilation = dilations.view()});
+                              .dilation = dilations.view()},
+                             fold_types(x, result));
 }
 inline constexpr std::uint64_t kWindowSum = choice_index("reduce_window", "kind", "sum");
 inline constexpr std::uint64_t kWindowMax = choice_index("reduce_window", "kind", "max");
@@ -36,7 +37,7 @@ inline void average_pool(NodeCall& n) noexcept {
   const IntList places = places_of(n, w);
   if (n.failed()) return;
   // How many elements each place counts is a product over the axes.
-  const Tensor sum = fold_window(n, kWindowSum, x, w);
+  const Tensor sum = fold_window(n, kWindowSum, x, w, wide_type(x.dtype()));
   const bool padding = n.integer("count_include_pad", 0) != 0;
   Tensor mean = sum;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -56,9 +57,9 @@ inline void average_pool(NodeCall& n) noexcept {
     IntList along = IntList::of(places.size() + 2, 1);
     along[i + 2] = places[i];
     const Tensor divisor = n.b().literal({DType::f32, shape_of(n.b(), along)}, as_bytes(counts.span()));
-    mean = mean / (x.dtype() == DType::f32 ? divisor : n.b().cast(divisor, x.dtype()));
+    mean = mean / as_type(divisor, mean.dtype());
   }
-  n.out(0, mean);
+  n.out(0, as_type(mean, x.dtype()));
 }
 inline void max_pool(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
@@ -85,7 +86,8 @@ inline void max_pool(NodeCall& n) noexcept {
 inline void global_average_pool(NodeCall& n) noexcept {
   const IntList axes = spatial_axes(n);
   const IntList shape = n.shape(0);
-  n.out(0, reduce(kSum, n.in(0), axes, true) / static_cast<double>(product(shape, 2, shape.size())));
+  const Tensor mean = wide_sum(n.in(0), axes, true) / static_cast<double>(product(shape, 2, shape.size()));
+  n.out(0, as_type(mean, n.dtype(0)));
 }
 inline void global_max_pool(NodeCall& n) noexcept { n.out(0, reduce(kMax, n.in(0), spatial_axes(n), true)); }
 
@@ -130,7 +132,7 @@ inline void max_unpool(NodeCall& n) noexcept {
 /// x over a power of the sum of squares of its neighbours along the channels.
 inline void lrn(NodeCall& n) noexcept {
   Builder& b = n.b();
-  const Tensor x = n.in(0);
+  const Tensor x = widened(n.in(0));
   const IntList xs = n.shape(0);
   const std::int64_t size = n.integer("size", 1);
   if (xs.size() < 2 || size < 1 || size > kMaxExtent) return n.fail(Errc::invalid_params, "size is ", size);
@@ -149,7 +151,7 @@ inline void lrn(NodeCall& n) noexcept {
                                       .base_dilation = ones.view(),
                                       .dilation = ones.view()});
   const Tensor base = sum * (n.real("alpha", 0.0001) / static_cast<double>(size)) + n.real("bias", 1);
-  n.out(0, x / b.exp(b.log(base) * n.real("beta", 0.75)));
+  n.out(0, as_type(x / b.exp(b.log(base) * n.real("beta", 0.75)), n.dtype(0)));
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate

@@ -46,33 +46,38 @@ template <std::uint64_t kKind> void reduce_order(NodeCall& n) noexcept {
 }
 inline void reduce_mean(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
-  n.out(0, reduce(kSum, a.x, a.axes, a.keep) / elements_of(n, a));
+  n.out(0, as_type(wide_sum(a.x, a.axes, a.keep) / elements_of(n, a), a.x.dtype()));
 }
 inline void reduce_l1(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
   n.out(0, reduce(kSum, n.b().abs(a.x), a.axes, a.keep));
 }
+[[nodiscard]] inline Tensor sum_of_squares(const ReduceArgs& a) noexcept {
+  const Tensor x = widened(a.x);
+  return reduce(kSum, x * x, a.axes, a.keep);
+}
 inline void reduce_sum_square(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
-  n.out(0, reduce(kSum, a.x * a.x, a.axes, a.keep));
+  n.out(0, as_type(sum_of_squares(a), a.x.dtype()));
 }
 inline void reduce_l2(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
-  n.out(0, sqrt_of(n, reduce(kSum, a.x * a.x, a.axes, a.keep)));
+  n.out(0, as_type(sqrt_of(n, sum_of_squares(a)), a.x.dtype()));
 }
 inline void reduce_log_sum(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
-  n.out(0, n.b().log(reduce(kSum, a.x, a.axes, a.keep)));
+  n.out(0, as_type(n.b().log(wide_sum(a.x, a.axes, a.keep)), a.x.dtype()));
 }
 /// The maximum is taken out, so that nothing overflows.
 inline void reduce_log_sum_exp(NodeCall& n) noexcept {
   const ReduceArgs a = reduce_args(n, false);
-  const Tensor greatest = reduce(kMax, a.x, a.axes, true);
+  const Tensor x = widened(a.x);
+  const Tensor greatest = reduce(kMax, x, a.axes, true);
   // Infinities stay where they are: inf - inf is no number.
   const Tensor finite = n.b().eq(greatest - greatest, scalar_like(greatest, 0));
   const Tensor most = n.b().select(finite, greatest, scalar_like(greatest, 0));
-  const Tensor sum = reduce(kSum, n.b().exp(a.x - most), a.axes, a.keep);
-  n.out(0, n.b().log(sum) + (a.keep ? most : reshape(most, n.shape(sum))));
+  const Tensor sum = reduce(kSum, n.b().exp(x - most), a.axes, a.keep);
+  n.out(0, as_type(n.b().log(sum) + (a.keep ? most : reshape(most, n.shape(sum))), a.x.dtype()));
 }
 /// The reduced axes are moved to the end and multiplied by a kernel.
 inline void reduce_prod(NodeCall& n) noexcept {
@@ -101,16 +106,18 @@ inline void reduce_prod(NodeCall& n) noexcept {
   return static_cast<std::int64_t>(n.axis("axis", -1, n.rank(0)));
 }
 inline void softmax(NodeCall& n) noexcept {
-  const Tensor x = n.in(0);
+  const Tensor x = widened(n.in(0));
   const std::int64_t axis = softmax_axis(n);
   const Tensor e = n.b().exp(x - reduce(kMax, x, {axis}, true));
-  n.out(0, e / reduce(kSum, e, {axis}, true));
+  n.out(0, as_type(e / reduce(kSum, e, {axis}, true), n.dtype(0)));
 }
 [[nodiscard]] inline Tensor log_softmax_of(NodeCall& n, const Tensor& x, std::int64_t axis) noexcept {
   const Tensor shifted = x - reduce(kMax, x, {axis}, true);
   return shifted - n.b().log(reduce(kSum, n.b().exp(shifted), {axis}, true));
 }
-inline void log_softmax(NodeCall& n) noexcept { n.out(0, log_softmax_of(n, n.in(0), softmax_axis(n))); }
+inline void log_softmax(NodeCall& n) noexcept {
+  n.out(0, as_type(log_softmax_of(n, widened(n.in(0)), softmax_axis(n)), n.dtype(0)));
+}
 inline void hardmax(NodeCall& n) noexcept {
   const Tensor x = n.in(0);
   const std::int64_t axis = softmax_axis(n);
