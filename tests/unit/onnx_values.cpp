@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/onnx_values.cpp: what ONNX nodes compute where no node test asks: sums of narrow floats.
+// tests/unit/onnx_values.cpp: what ONNX nodes compute where no node test asks: sums of narrow floats, einsums that
+// broadcast.
 #include <zrt/core/cast.hpp>
 #include <zrt/ir/onnx.hpp>
 
@@ -18,6 +19,7 @@ using namespace zrt;
 using namespace zrt::test;
 using namespace zrt::test::onnx_file;
 using zrt::test::onnx_file::model;
+using zrt::test::onnx_file::text;
 
 constexpr std::int64_t kHalf = 10, kBFloat = 16;
 
@@ -195,6 +197,72 @@ TEST(OnnxValues, ABatchNormHasParametersOfOtherTypesThanX) {
   const auto refused = ir::onnx::read(std::as_bytes(std::span(odd)));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text(), "node 0  (BatchNormalization): input 3 is of si64, expected a float");
+}
+
+/// Extents of two operands of at most four axes, and those that both are expanded to.
+struct Product {
+  const char* equation;
+  std::vector<std::int64_t> x, y, whole_x, whole_y;
+};
+std::string list(std::string_view name, const std::vector<std::int64_t>& values) {
+  std::string bytes = field(1, static_cast<std::int64_t>(values.size())) + field(2, kInt64) + field(8, name);
+  for (const std::int64_t value : values) bytes += field(7, value);
+  return field(5, bytes);
+}
+std::string input_of(std::string_view name, const std::vector<std::int64_t>& extents) {
+  std::string shape;
+  for (const std::int64_t extent : extents) shape += field(1, field(1, extent));
+  return field(11, field(1, name) + field(2, field(1, field(1, kFloat) + field(2, shape))));
+}
+
+TEST(OnnxValues, AnEinsumBroadcastsAxesOfOne) {
+  const std::vector<Product> products{
+      {"...ij,...jk->...ik", {1, 2, 3}, {5, 3, 4}, {5, 2, 3}, {5, 3, 4}},
+      {"bij,bjk->bik", {5, 2, 3}, {1, 3, 4}, {5, 2, 3}, {5, 3, 4}},
+      {"bhqd,bhkd->bhqk", {2, 1, 3, 4}, {2, 5, 6, 4}, {2, 5, 3, 4}, {2, 5, 6, 4}},
+      {"bhqd,bhkd->bhqk", {1, 5, 3, 1}, {2, 1, 6, 4}, {2, 5, 3, 4}, {2, 5, 6, 4}},
+      {"ij,jk->ik", {2, 1}, {3, 4}, {2, 3}, {3, 4}},
+      {"ij,jk", {2, 3}, {1, 4}, {2, 3}, {3, 4}},
+      {"i...,...->i...", {2, 3}, {1}, {2, 3}, {3}},
+      {"ii,ij->ij", {3, 3}, {1, 4}, {3, 3}, {3, 4}},
+  };
+  for (const Product& p : products) {
+    SCOPED_TRACE(p.equation);
+    const auto value = [](const std::vector<std::int64_t>& extents, float step) {
+      HostValue v{{DType::f32, {}}, {}};
+      std::vector<float> values{0};
+      std::size_t count = 1;
+      for (const std::int64_t extent : extents) count *= static_cast<std::size_t>(extent);
+      values.resize(count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(step * static_cast<float>(i + 1));
+      v = host(values, DType::f32, {});
+      for (const std::int64_t extent : extents)
+        v.type.shape = v.type.shape.appended(static_cast<std::uint32_t>(extent));
+      return v;
+    };
+    const std::vector<HostValue> inputs{value(p.x, 0.7f), value(p.y, 1.3f)};
+    const std::string ends = input_of("x", p.x) + input_of("y", p.y) + output("z");
+    const std::vector<std::string> equation{text("equation", p.equation)};
+    const auto found = runs(model(ends + node("Einsum", {"x", "y"}, {"z"}, equation)), inputs);
+    const auto wanted =
+        runs(model(ends + list("wx", p.whole_x) + list("wy", p.whole_y) + node("Expand", {"x", "wx"}, {"ex"}) +
+                   node("Expand", {"y", "wy"}, {"ey"}) + node("Einsum", {"ex", "ey"}, {"z"}, equation)),
+             inputs);
+    ASSERT_EQ(found.size(), 2u);
+    ASSERT_EQ(wanted.size(), 2u);
+    for (const std::size_t run : {0u, 1u}) {
+      EXPECT_EQ(found[run].outputs[0].type.shape, wanted[run].outputs[0].type.shape);
+      const std::vector<float> got = floats(found[run].outputs[0]), expected = floats(wanted[run].outputs[0]);
+      ASSERT_EQ(got.size(), expected.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-5) << i;
+    }
+  }
+  const std::string odd = model(input("x", kFloat, {2, 2}) + input("y", kFloat, {3, 4}) +
+                                node("Einsum", {"x", "y"}, {"z"}, {text("equation", "ij,jk->ik")}) + output("z"));
+  const auto refused = ir::onnx::read(std::as_bytes(std::span(odd)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(),
+            "node 0  (Einsum): equation: axes of one label have 2 and 3 elements, expected as many or 1");
 }
 
 }  // namespace

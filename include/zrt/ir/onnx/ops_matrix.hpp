@@ -140,6 +140,26 @@ using Labels = IntList;
   labels = left;
   return axes.empty() ? x : reduce(kSum, x, axes, false);
 }
+/// An axis of one element that the other operand has with more broadcasts: it is left out, and so stands for each of
+/// the other's.
+inline void drop_ones(NodeCall& n, Tensor& x, Labels& labels, const IntList& other, const Labels& others) noexcept {
+  const IntList shape = n.shape(x);
+  IntList kept;
+  Labels left;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::int64_t extent = shape[i];
+    for (std::size_t k = 0; k < others.size(); ++k)
+      if (others[k] == labels[i]) extent = other[k];
+    if (shape[i] != extent && shape[i] != 1 && extent != 1)
+      return n.fail(Errc::shape_mismatch, "equation: axes of one label have ", shape[i], " and ", extent,
+                    " elements, expected as many or 1");
+    if (shape[i] != extent && shape[i] == 1) continue;
+    kept.push(shape[i]);
+    left.push(labels[i]);
+  }
+  x = reshape(x, kept);
+  labels = left;
+}
 inline void einsum(NodeCall& n) noexcept {
   std::string_view equation = n.text("equation", "");
   const std::size_t arrow = equation.find("->");
@@ -178,6 +198,12 @@ inline void einsum(NodeCall& n) noexcept {
   } else {
     Tensor y = diagonal(n, n.in(1), labels[1]);
     Labels right = labels[1];
+    const IntList rows = n.shape(x);
+    const IntList columns = n.shape(y);
+    if (n.failed()) return;
+    drop_ones(n, x, left, columns, labels[1]);
+    drop_ones(n, y, right, rows, labels[0]);
+    if (n.failed()) return;
     x = sum_unused(x, left, right, result);
     y = sum_unused(y, right, left, result);
     IntList batch_x, batch_y, contract_x, contract_y;
