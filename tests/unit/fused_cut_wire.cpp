@@ -284,7 +284,8 @@ TEST(FusedCutWire, AttributesOutsideTheFormAreToldWithTheWires) {
   // Without room for what was read, the error names the step.
   const auto program = fused::parse_json(edited("\"op\":\"mul\"", "\"op\":\"pow\""));
   ASSERT_FALSE(program);
-  EXPECT_EQ(program.error().text(), "step 9 (elementwise_binary): attribute op: expected one of the names of op, found \"pow\"");
+  EXPECT_EQ(program.error().text(),
+            "step 9 (elementwise_binary): attribute op: expected one of the names of op, found \"pow\"");
 }
 
 TEST(FusedCutWire, StepsWhoseOpOrNumberOfOperandsIsWrongAreToldWithTheWires) {
