@@ -376,9 +376,10 @@ TEST(Memory, AWorkspaceThatIsTooLargeIsNamedWithItsInstruction) {
   const auto r = plan::plan_memory(p.plan, p.liveness, *catalog_ops().table, {}, scratch);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::size_overflow);
-  EXPECT_EQ(r.error().text(),
-            "the size of the arena does not fit 64 bits; most of the arena is 9223372036854775872 bytes of workspace of "
-            "instruction 1 (softmax)");
+  EXPECT_EQ(
+      r.error().text(),
+      "the size of the arena does not fit 64 bits; most of the arena is 9223372036854775872 bytes of workspace of "
+      "instruction 1 (softmax)");
 }
 
 TEST(Memory, AnArenaThatIsTooLargeNamesTheLargestOfItsRegisters) {
