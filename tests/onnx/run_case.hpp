@@ -36,7 +36,7 @@ struct CaseTensor {
 [[nodiscard]] inline Result<std::vector<CaseTensor>> case_tensors(const std::vector<std::string>& messages,
                                                                   const Vector<onnx::ValueView>& values) {
   if (messages.size() > values.size())
-    return fail(Errc::shape_mismatch, "% tensors for the % values of the model", messages.size(), values.size());
+    return fail(Errc::shape_mismatch, messages.size(), " tensors for the ", values.size(), " values of the model");
   std::vector<CaseTensor> tensors;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const auto data = onnx::read_tensor(messages[i], system_allocator());

@@ -311,9 +311,9 @@ inline std::unexpected<Error> refused_update(const FusedProgram& p, const StateU
 }  // namespace detail
 
 /// Makes the PTIR program that `named` is in one mode: parameters are the feeds in ascending order, instructions
-/// follow the steps, results are the outputs and then the values of state_out. An extent that meta names is what its
-/// feeds are bound with, wherever the name stands. In evaluation these are the
-/// states as they came, and steps that only an update needs are left out.
+/// follow the steps, results are the outputs and then the values of state_out. In evaluation these are the
+/// states as they came, and steps that only an update needs are left out. An extent that meta names is what its feeds
+/// are bound with, wherever the name stands.
 ///
 /// Where a step draws without a seed of its own, the last parameter is the run's: `seed`, a scalar of si64.
 ///

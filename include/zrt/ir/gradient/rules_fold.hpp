@@ -2,6 +2,7 @@
 // zrt/ir/gradient/rules_fold.hpp: gradients of sums, extremes, contractions and layer norms.
 #pragma once
 
+#include <zrt/core/accumulator.hpp>
 #include <zrt/ir/gradient/axes.hpp>
 #include <zrt/ir/gradient/call.hpp>
 
@@ -120,7 +121,7 @@ inline void dot_general(GradientCall& c) noexcept {
 /// the type is narrower, as layer_norm itself: sums of squares of f16 leave its range.
 inline void layer_norm(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
-  const DType type = c.in_type(0).dtype, wide = type == DType::f64 ? DType::f64 : DType::f32;
+  const DType type = c.in_type(0).dtype, wide = default_accumulator(type);
   const auto widened = [&](const Tensor& v) { return v.dtype() == wide ? v : b.cast(v, wide); };
   const auto give = [&](std::size_t i, const Tensor& v) { c.give(i, type == wide ? v : b.cast(v, type)); };
   const Tensor g = widened(c.cotangent()), x = widened(c.in(0));

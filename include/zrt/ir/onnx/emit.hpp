@@ -2,6 +2,7 @@
 // zrt/ir/onnx/emit.hpp: instructions of the portable tensor IR with lists of any length.
 #pragma once
 
+#include <zrt/core/accumulator.hpp>
 #include <zrt/ir/onnx/call.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::onnx {
@@ -88,16 +89,13 @@ using ptir::Dim;
   return emit1(x.builder(), "tile", x, {x.builder().ints(repeats.view())});
 }
 
-/// The type in which sums that are worked on further are taken: f32 for f16, whose sums leave its range, and for bf16,
-/// whose sums lose their last places; every other type is its own.
-[[nodiscard]] constexpr DType wide_type(DType dtype) noexcept {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
 /// x as it is where it is of that type, else cast.
 [[nodiscard]] inline Tensor as_type(const Tensor& x, DType dtype) noexcept {
   return x.dtype() == dtype ? x : x.builder().cast(x, dtype);
 }
-[[nodiscard]] inline Tensor widened(const Tensor& x) noexcept { return as_type(x, wide_type(x.dtype())); }
+/// x in the type in which sums that are worked on further are taken: f32 for f16, whose sums leave its range, and for
+/// bf16, whose sums lose their last places.
+[[nodiscard]] inline Tensor widened(const Tensor& x) noexcept { return as_type(x, default_accumulator(x.dtype())); }
 
 /// A fold of x accumulates in `result` and gives it where that is another type than x's; else both are x's own.
 [[nodiscard]] inline ptir::FoldTypes fold_types(const Tensor& x, std::optional<DType> result) noexcept {
@@ -117,7 +115,7 @@ inline constexpr std::uint64_t kMax = choice_index("reduce", "kind", "max");
 inline constexpr std::uint64_t kMin = choice_index("reduce", "kind", "min");
 /// The sum of x in its wide type, of which a mean or a root is made before it is cast back.
 [[nodiscard]] inline Tensor wide_sum(const Tensor& x, const IntList& axes, bool keep) noexcept {
-  return reduce(kSum, x, axes, keep, wide_type(x.dtype()));
+  return reduce(kSum, x, axes, keep, default_accumulator(x.dtype()));
 }
 
 /// Contracts the listed axes; results are batch, free lhs, free rhs.

@@ -37,7 +37,7 @@ inline void average_pool(NodeCall& n) noexcept {
   const IntList places = places_of(n, w);
   if (n.failed()) return;
   // How many elements each place counts is a product over the axes.
-  const Tensor sum = fold_window(n, kWindowSum, x, w, wide_type(x.dtype()));
+  const Tensor sum = fold_window(n, kWindowSum, x, w, default_accumulator(x.dtype()));
   const bool padding = n.integer("count_include_pad", 0) != 0;
   Tensor mean = sum;
   for (std::size_t i = 0; i < places.size(); ++i) {

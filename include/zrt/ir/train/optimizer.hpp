@@ -2,6 +2,7 @@
 // zrt/ir/train/optimizer.hpp: SGD, Adam and AdamW as steps that take state in and give it out.
 #pragma once
 
+#include <zrt/core/accumulator.hpp>
 #include <zrt/ir/fused/graft.hpp>
 
 #include <concepts>
@@ -230,7 +231,7 @@ template <Optimizer O>
   const DType dtype = graft.type_of(parameters[0]).dtype;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (auto r = detail::check_parameter(graft, parameters, i, gradients[i], dtype); !r) return pass(r);
-  const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const DType wide = default_accumulator(dtype);
   if (rate)
     if (auto r = detail::expect_type(b, "the rate", rate->type(), {wide, {}}); !r) return pass(r);
   const auto cast = [&](const Tensor& x, DType to) { return x.dtype() == to ? x : b.cast(x, to); };
