@@ -19,7 +19,8 @@ template <class B> class Admission {
       : active_(allocator), waiting_(allocator), sequences_(allocator) {}
 
   /// Slots of `context` positions each for an executor's states, which must outlive this.
-  [[nodiscard]] Result<void> open(exec::Executor<B>& executor, std::uint32_t context,
+  template <class O>
+  [[nodiscard]] Result<void> open(exec::Executor<B, O>& executor, std::uint32_t context,
                                   const Allocator& allocator) noexcept {
     context_ = context;
     const exec::ExecutorSizes& sizes = executor.sizes();

@@ -46,34 +46,37 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
 ///
 /// Nothing that goes wrong ends the process: every call that can fail returns a typed error, and the
 /// engine stays usable.
-template <class B, class Families = AllFamilies> class Engine {
+///
+/// `O` watches what the engine does: a type such as trace::TimelineObserver, whose handle `open` takes. Without one the
+/// engine holds no code for it.
+template <class B, class Families = AllFamilies, class O = exec::NoObserver> class Engine {
   static_assert(detail::FamiliesAreDefined<Families>,
                 "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
   using Ops = ModelOps<B, Families>;
   static_assert(detail::CheckFamilies<B, typename Families::List>::kOk && CheckBackend<B, Ops>::kOk);
-  using Core = detail::EngineCore<B, Families, Ops>;
+  using Core = detail::EngineCore<B, Families, Ops, O>;
 
  public:
   /// Opens a GGUF file by path; weights are used where they are mapped. `device` is what the backend wants to know of
   /// the device that it opens, if anything.
   [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {},
-                                           const DeviceOptionsOf<B>& device = {}) noexcept {
-    return open_file(ModelLoader<B, Families>::open(path, options.allocator), options, device);
+                                           const DeviceOptionsOf<B>& device = {}, O observer = {}) noexcept {
+    return open_file(ModelLoader<B, Families>::open(path, options.allocator), options, device, observer);
   }
   /// Opens a GGUF file in memory, which must outlive the engine and begin at a multiple of kMemoryAlignment bytes.
   ///
   /// Errors: also Errc::invalid_argument for memory that begins elsewhere.
   [[nodiscard]] static Result<Engine> open(Span<const std::byte> memory, const EngineOptions& options = {},
-                                           const DeviceOptionsOf<B>& device = {}) noexcept {
+                                           const DeviceOptionsOf<B>& device = {}, O observer = {}) noexcept {
     if (const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % kMemoryAlignment; past != 0)
       return fail(Errc::invalid_argument, "the model's memory begins ", past, " bytes past a multiple of ",
                   kMemoryAlignment, ", expected a multiple: weights are used where they lie");
-    return open_file(ModelLoader<B, Families>::open(memory, options.allocator), options, device);
+    return open_file(ModelLoader<B, Families>::open(memory, options.allocator), options, device, observer);
   }
   /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
   [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader, const EngineOptions& options = {},
-                                           const DeviceOptionsOf<B>& device = {}) noexcept {
-    return open_file(ModelLoader<B, Families>::open(reader, options.allocator), options, device);
+                                           const DeviceOptionsOf<B>& device = {}, O observer = {}) noexcept {
+    return open_file(ModelLoader<B, Families>::open(reader, options.allocator), options, device, observer);
   }
 
   /// Runs one request to its end. `on_token(const Token&) -> bool` says whether to go on.
@@ -164,8 +167,8 @@ template <class B, class Families = AllFamilies> class Engine {
   [[nodiscard]] plan::ModelPlans plans() const noexcept {
     return {nullptr, nullptr, &core_->model().plan(), &core_->model().plan()};
   }
-  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return core_->model().executor(); }
-  [[nodiscard]] exec::Executor<B>& executor() noexcept { return core_->model().executor(); }
+  [[nodiscard]] const exec::Executor<B, O>& executor() const noexcept { return core_->model().executor(); }
+  [[nodiscard]] exec::Executor<B, O>& executor() noexcept { return core_->model().executor(); }
   [[nodiscard]] typename B::Device& device() noexcept { return core_->model().device(); }
   [[nodiscard]] std::uint32_t context() const noexcept { return core_->model().context(); }
 
@@ -175,16 +178,18 @@ template <class B, class Families = AllFamilies> class Engine {
   // Defined outside the class, so that it is not inline and `extern template` keeps all that opening a
   // model instantiates out of a host's other translation units.
   [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options,
-                                                const DeviceOptionsOf<B>& device) noexcept;
+                                                const DeviceOptionsOf<B>& device, O observer) noexcept;
 
   Owned<Core> core_;
 };
 
-template <class B, class Families>
-Result<Engine<B, Families>> Engine<B, Families>::open_file(Result<model::GgufFile> file, const EngineOptions& options,
-                                                           const DeviceOptionsOf<B>& device) noexcept {
+template <class B, class Families, class O>
+Result<Engine<B, Families, O>> Engine<B, Families, O>::open_file(Result<model::GgufFile> file,
+                                                                 const EngineOptions& options,
+                                                                 const DeviceOptionsOf<B>& device,
+                                                                 O observer) noexcept {
   if (!file) return pass(file);
-  auto core = Owned<Core>::make(options.allocator, std::move(*file), options, device);
+  auto core = Owned<Core>::make(options.allocator, std::move(*file), options, device, observer);
   if (!core) return pass(core);
   if (auto r = (*core)->load(); !r) return pass(r);
   return Engine(std::move(*core));

@@ -21,10 +21,10 @@ namespace zrt::inline ZRT_ABI::detail {
 /// runs it and hands every sampled token to its request (delivery.hpp), until one ends it.
 ///
 /// `Catalog` is a parameter so that including this header does not instantiate every op's functions.
-template <class B, class Families, class Catalog> class EngineCore {
+template <class B, class Families, class Catalog, class O> class EngineCore {
  public:
-  EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device) noexcept
-      : model_(std::move(file), options, device),
+  EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device, O observer) noexcept
+      : model_(std::move(file), options, device, observer),
         mailbox_(options.allocator),
         admission_(options.allocator),
         cancelled_(options.allocator),
@@ -48,8 +48,8 @@ template <class B, class Families, class Catalog> class EngineCore {
     return {};
   }
 
-  [[nodiscard]] const OpenModel<B, Families, Catalog>& model() const noexcept { return model_; }
-  [[nodiscard]] OpenModel<B, Families, Catalog>& model() noexcept { return model_; }
+  [[nodiscard]] const OpenModel<B, Families, Catalog, O>& model() const noexcept { return model_; }
+  [[nodiscard]] OpenModel<B, Families, Catalog, O>& model() noexcept { return model_; }
 
   // --- requests, from any thread ---------------------------------------------------------------------
 
@@ -71,6 +71,7 @@ template <class B, class Families, class Catalog> class EngineCore {
     if (!call) return call.refusal();
     if (auto r = mailbox_.collect(admission_.waiting(), cancelled_); !r) return pass(r);
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
+    show_queue();
     if (auto r = admission_.admit(); !r) return pass(r);
     if (admission_.running() != 0)
       if (auto r = run_step(on_token, exec::StopPoll{}); !r) return pass(r);
@@ -153,7 +154,7 @@ template <class B, class Families, class Catalog> class EngineCore {
   }
 
  private:
-  [[nodiscard]] Evaluation<B> evaluation() noexcept {
+  [[nodiscard]] Evaluation<B, O> evaluation() noexcept {
     return {model_.executor(), admission_.slots(), *planner_,
             logits_.span(),    model_.context(),   model_.options().allocator};
   }
@@ -183,6 +184,7 @@ template <class B, class Families, class Catalog> class EngineCore {
     }
     finish_those_at_their_limit(on_token);
     if (admission_.running() == 0) return {};
+    show_slots();
     const exec::Batch batch = planner_->plan(admission_.sequences(), admission_.slots().pages());
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
@@ -239,9 +241,38 @@ template <class B, class Families, class Catalog> class EngineCore {
     return nullptr;
   }
 
+  // --- what an observer sees of requests; nothing without one -------------------------------------------
+
+  void show([[maybe_unused]] const ActiveRequest& a, [[maybe_unused]] exec::RequestPhase phase,
+            [[maybe_unused]] std::string_view finish = {}) const noexcept {
+    if constexpr (exec::WatchesRequests<O>) {
+      const serve::Sequence& s = a.sequence;
+      const std::uint32_t slot = phase == exec::RequestPhase::queued ? exec::ObservedRequest::kNoSlot : s.slot;
+      model_.observer().request(
+          {static_cast<std::uint64_t>(a.id), phase, slot, s.prompt_tokens, s.processed, a.generated, finish});
+    }
+  }
+  void show_queue() noexcept {
+    if constexpr (exec::WatchesRequests<O>)
+      for (const Owned<ActiveRequest>& waiting : admission_.waiting()) show(*waiting, exec::RequestPhase::queued);
+  }
+  void show_slots() noexcept {
+    if constexpr (exec::WatchesRequests<O>) {
+      for (const Owned<ActiveRequest>& active : admission_.active())
+        if (active)
+          show(*active, active->sequence.prompt_left() != 0 ? exec::RequestPhase::prefill : exec::RequestPhase::decode);
+      const exec::ExecutorSizes& sizes = model_.executor().sizes();
+      const auto running = static_cast<std::uint32_t>(admission_.running());
+      const auto waiting = static_cast<std::uint32_t>(admission_.waiting().size());
+      const std::uint64_t used = sizes.pages - admission_.slots().free_pages();
+      model_.observer().load({running, waiting, sizes.slots, used, sizes.pages});
+    }
+  }
+
   template <class F> void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
     const Owned<ActiveRequest> ended = admission_.end(index);
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
+    show(*ended, exec::RequestPhase::ended, name(reason));
     // A callable that said no is not called again.
     if (reason != FinishReason::callback) (void)on_token(ended->id, Token{.text = last_text(*ended), .finish = reason});
   }
@@ -265,12 +296,13 @@ template <class B, class Families, class Catalog> class EngineCore {
       return finish(static_cast<std::size_t>(running - admission_.active().data()), FinishReason::cancelled, on_token);
     for (std::size_t i = 0; i < admission_.waiting().size(); ++i) {
       if (admission_.waiting()[i]->id != id) continue;
+      show(*admission_.waiting()[i], exec::RequestPhase::ended, name(FinishReason::cancelled));
       (void)on_token(id, Token{.finish = FinishReason::cancelled});
       return admission_.remove_waiting(i);
     }
   }
 
-  OpenModel<B, Families, Catalog> model_;
+  OpenModel<B, Families, Catalog, O> model_;
   Mailbox mailbox_;
   Admission<B> admission_;
   std::optional<serve::BatchPlanner> planner_;

@@ -12,10 +12,10 @@
 namespace zrt::inline ZRT_ABI::detail {
 
 /// Borrows an engine's parts for one evaluation. `logits` holds one row.
-template <class B> class Evaluation {
+template <class B, class O> class Evaluation {
  public:
-  Evaluation(exec::Executor<B>& executor, serve::SlotTable<B>& slots, serve::BatchPlanner& planner, Span<float> logits,
-             std::uint32_t context, const Allocator& allocator) noexcept
+  Evaluation(exec::Executor<B, O>& executor, serve::SlotTable<B>& slots, serve::BatchPlanner& planner,
+             Span<float> logits, std::uint32_t context, const Allocator& allocator) noexcept
       : executor_(executor),
         slots_(slots),
         planner_(planner),
@@ -95,7 +95,7 @@ template <class B> class Evaluation {
     }
   }
 
-  exec::Executor<B>& executor_;
+  exec::Executor<B, O>& executor_;
   serve::SlotTable<B>& slots_;
   serve::BatchPlanner& planner_;
   Span<float> logits_;

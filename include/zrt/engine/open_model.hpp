@@ -14,11 +14,13 @@
 namespace zrt::inline ZRT_ABI::detail {
 
 /// What stays as it is while an engine lives. Its address must not change once it is loaded.
-template <class B, class Families, class Catalog> class OpenModel {
+template <class B, class Families, class Catalog, class O> class OpenModel {
  public:
-  OpenModel(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device_options) noexcept
+  OpenModel(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device_options,
+            O observer) noexcept
       : options_(options),
         device_options_(device_options),
+        observer_(observer),
         loaded_(std::move(file), options.allocator),
         copies_(options.allocator) {}
 
@@ -61,8 +63,9 @@ template <class B, class Families, class Catalog> class OpenModel {
   /// Bytes of the longest token.
   [[nodiscard]] std::size_t longest_token() const noexcept { return loaded_.vocabulary.longest; }
   [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return loaded_.compiled; }
-  [[nodiscard]] exec::Executor<B>& executor() noexcept { return *executor_; }
-  [[nodiscard]] const exec::Executor<B>& executor() const noexcept { return *executor_; }
+  [[nodiscard]] exec::Executor<B, O>& executor() noexcept { return *executor_; }
+  [[nodiscard]] const exec::Executor<B, O>& executor() const noexcept { return *executor_; }
+  [[nodiscard]] const O& observer() const noexcept { return observer_; }
   [[nodiscard]] typename B::Device& device() noexcept { return device_; }
   /// Positions per slot.
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
@@ -93,9 +96,9 @@ template <class B, class Families, class Catalog> class OpenModel {
     sizes.pages_per_slot = pages_per_slot;
     if (!file().has_data())
       if (auto r = copies_.read(file(), plan().plan); !r) return r;
-    auto executor =
-        exec::Executor<B>::make(plan::ModelPlans::of(plan()), exec::Ops<B>::template with_rows<Catalog>(*loaded_.ops),
-                                weights(), sizes, device_);
+    auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
+                                               exec::Ops<B>::template with_rows<Catalog>(*loaded_.ops), weights(),
+                                               sizes, device_, observer_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     return {};
@@ -107,11 +110,12 @@ template <class B, class Families, class Catalog> class OpenModel {
 
   EngineOptions options_;
   [[no_unique_address]] DeviceOptionsOf<B> device_options_;
+  [[no_unique_address]] O observer_;
   LoadedModel loaded_;
   TensorCopies copies_;
   Owned<exec::ThreadPool> pool_;
   typename B::Device device_{};
-  std::optional<exec::Executor<B>> executor_;
+  std::optional<exec::Executor<B, O>> executor_;
   std::uint32_t context_ = 0;
 };
 

@@ -144,6 +144,17 @@ concept Replays = requires(typename B::Program& program, typename B::Device& dev
   { program.launch(device, step, stop) } -> std::same_as<Result<bool>>;
 };
 
+/// A backend whose programs an observer can be bound with.
+template <class B, class O>
+concept Observes = requires(typename B::Program& program, typename B::Device& device, const ExecutionContext& step,
+                            const exec::StopPoll& stop, O observer) {
+  { program.launch(device, step, stop, observer) } -> std::same_as<Result<bool>>;
+};
+/// A backend whose device times each launch for an observer. Its recorder is told so before the first instruction, and
+/// its program hands the times to exec::WatchesDevice::device_calls.
+template <class B>
+concept TimesLaunches = requires(typename B::Recorder& recorder) { recorder.time_launches(); };
+
 /// A policy type that runs plans. See docs/adding-a-backend.md for what each part must do.
 template <class B>
 concept Backend = NamesItsTypes<B> && ListsItsOps<B> && MakesDevices<B> && DeviceServes<B> && Replays<B> && Records<B>;

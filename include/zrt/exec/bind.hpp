@@ -40,8 +40,8 @@ struct PlanLayout {
 /// Binds one plan and its regions.
 template <class B> class Binder {
  public:
-  Binder(const Ops<B>& ops, const BindSizes& sizes, bool checked, typename B::Device& device) noexcept
-      : ops_(ops), sizes_(sizes), checked_(checked), device_(device) {}
+  Binder(const Ops<B>& ops, const BindSizes& sizes, bool checked, typename B::Device& device, bool timed) noexcept
+      : ops_(ops), sizes_(sizes), checked_(checked), device_(device), timed_(timed) {}
 
   /// Checks every instruction and plans memory. Constants that the device reads where they lie take none.
   [[nodiscard]] Result<PlanLayout> layout(const plan::ExecutionPlan& plan, const plan::LivenessMap& live,
@@ -110,6 +110,8 @@ template <class B> class Binder {
       if (auto r = recording.results.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return pass(r);
 
     typename B::Recorder recorder(recording.program, device_);
+    if constexpr (TimesLaunches<B>)
+      if (timed_) recorder.time_launches();
     if constexpr (ReservesSteps<B>)
       if (auto r = recorder.reserve(step_bounds(plan)); !r) return pass(r);
     Vector<Footprint> footprints(plan.allocator);
@@ -237,22 +239,18 @@ template <class B> class Binder {
   const BindSizes& sizes_;
   bool checked_;
   typename B::Device& device_;
+  bool timed_;
 };
 
 }  // namespace detail
 
-/// Plans memory at `sizes`, then records every instruction that has something to do: a result that is a
-/// view of an input in this memory is checked, but handed to no adapter. Unless the plan's validation level is
-/// `none`, the planned memory is proven first, and what each adapter is handed is checked.
-///
-/// Errors: Errc::unsupported_opcode (not claimed), invalid_param_block_abi, batch_unsupported (an
-/// adapter's max_batch_size is below sizes.batch_slots), invalid_state (states of another plan), stage_handoff (a port
-/// that is not contiguous), out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
-/// instruction's index and op.
+namespace detail {
+
+/// See bind; where `timed`, a device that can times each launch.
 template <class B>
-[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
-                                        const WeightSet<B>& weights, const StateStore<B>& states,
-                                        const BindSizes& sizes, typename B::Device& device) noexcept {
+[[nodiscard]] Result<BoundPlan<B>> bind_plan(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+                                             const WeightSet<B>& weights, const StateStore<B>& states,
+                                             const BindSizes& sizes, typename B::Device& device, bool timed) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
   auto bad = [](Error error) { return std::unexpected<Error>(error.in_phase(Phase::bind)); };
   if (weights.own.size() != plan.weights.size() || weights.regions.size() != plan.regions.size() ||
@@ -269,7 +267,7 @@ template <class B>
       if (port.layout != Layout::contiguous)
         return bad(Error::of(Errc::stage_handoff, "port ", port.name.view(), " is ", name(port.layout),
                              ", a bound plan's are contiguous"));
-  detail::Binder<B> binder(ops, sizes, compiled.validation != Validation::none, device);
+  Binder<B> binder(ops, sizes, compiled.validation != Validation::none, device, timed);
   auto layout = binder.layout(plan, compiled.liveness, weights);
   if (!layout) return bad(layout.error());
   auto arena = device.allocate(layout->mapping.arena_bytes);
@@ -283,6 +281,52 @@ template <class B>
   auto recording = binder.record(plan, std::move(*layout), weights, &states, *arena, 0);
   if (!recording) return bad(recording.error());
   return BoundPlan<B>(std::move(*recording), std::move(*arena));
+}
+
+/// What an observer is told of a program.
+template <class B>
+[[nodiscard]] ObservedProgram observed_program(const plan::CompiledPlan& compiled, const typename B::Program& program,
+                                               const typename B::Device& device) noexcept {
+  ObservedProgram seen{&compiled, 1, compiled.plan.instructions.size(), TimesLaunches<B>};
+  if constexpr (requires { program.size(); }) seen.calls = program.size();
+  if constexpr (requires { device.threads().workers; })
+    if (device.threads().run != nullptr) seen.workers = device.threads().workers;
+  return seen;
+}
+
+}  // namespace detail
+
+/// Plans memory at `sizes`, then records every instruction that has something to do: a result that is a
+/// view of an input in this memory is checked, but handed to no adapter. Unless the plan's validation level is
+/// `none`, the planned memory is proven first, and what each adapter is handed is checked.
+///
+/// Errors: Errc::unsupported_opcode (not claimed), invalid_param_block_abi, batch_unsupported (an
+/// adapter's max_batch_size is below sizes.batch_slots), invalid_state (states of another plan), stage_handoff (a port
+/// that is not contiguous), out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
+/// instruction's index and op.
+template <class B>
+[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+                                        const WeightSet<B>& weights, const StateStore<B>& states,
+                                        const BindSizes& sizes, typename B::Device& device) noexcept {
+  return detail::bind_plan<B>(compiled, ops, weights, states, sizes, device, false);
+}
+
+/// The same with an observer, which is told of the program and may allocate. A device that times launches does so in
+/// this program alone.
+///
+/// Errors: also those of the observer's `bind`.
+template <class B, Observer O>
+[[nodiscard]] Result<BoundPlan<B, O>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+                                           const WeightSet<B>& weights, const StateStore<B>& states,
+                                           const BindSizes& sizes, typename B::Device& device, O observer) noexcept {
+  static_assert(Observes<B, O>,
+                "zrt: this backend's programs take no observer; add one to Program::launch as its last parameter");
+  constexpr bool kTimed = TimesLaunches<B> && WatchesDevice<O>;
+  auto plain = detail::bind_plan<B>(compiled, ops, weights, states, sizes, device, kTimed);
+  if (!plain) return pass(plain);
+  if (auto r = observer.bind(detail::observed_program<B>(compiled, plain->program(), device)); !r)
+    return pass(r, Phase::bind);
+  return BoundPlan<B, O>(std::move(*plain), observer);
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec

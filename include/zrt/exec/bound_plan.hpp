@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/owned.hpp>
+#include <zrt/exec/observer.hpp>
 #include <zrt/exec/operands.hpp>
 #include <zrt/plan/memory.hpp>
 
@@ -23,11 +24,27 @@ template <class B> struct Recording {
   Vector<Owned<Recording>> regions;
 };
 
-/// A plan recorded on a device, with the memory that it runs in.
-template <class B> class BoundPlan {
+/// A plan recorded on a device, with the memory that it runs in and, if it is bound with one, its observer.
+template <class B, class O = NoObserver> class BoundPlan {
  public:
-  BoundPlan(Owned<Recording<B>> recording, typename B::Memory arena) noexcept
-      : recording_(std::move(recording)), arena_(std::move(arena)) {}
+  BoundPlan(Owned<Recording<B>> recording, typename B::Memory arena, O observer = {}) noexcept
+      : recording_(std::move(recording)), arena_(std::move(arena)), observer_(observer) {}
+  BoundPlan(BoundPlan<B>&& plain, O observer) noexcept
+    requires(!std::is_same_v<O, NoObserver>)
+      : recording_(std::move(plain.recording_)), arena_(std::move(plain.arena_)), observer_(observer) {}
+
+  /// Runs one step; see the backend's Program.
+  [[nodiscard]] Result<bool> launch(typename B::Device& device, const ExecutionContext& step,
+                                    const StopPoll& stop) noexcept {
+    if constexpr (std::is_same_v<O, NoObserver>) {
+      return program().launch(device, step, stop);
+    } else {
+      observer_.begin_step(step);
+      auto completed = program().launch(device, step, stop, observer_);
+      observer_.end_step(completed && *completed);
+      return completed;
+    }
+  }
 
   [[nodiscard]] typename B::Program& program() noexcept { return recording_->program; }
   [[nodiscard]] const typename B::Program& program() const noexcept { return recording_->program; }
@@ -38,8 +55,11 @@ template <class B> class BoundPlan {
   [[nodiscard]] const typename B::Tensor& tensor(plan::RegisterRef r) const noexcept { return handle(r).tensor; }
 
  private:
+  template <class, class> friend class BoundPlan;
+
   Owned<Recording<B>> recording_;
   typename B::Memory arena_;
+  [[no_unique_address]] O observer_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

@@ -23,8 +23,9 @@ struct ExecutorSizes {
 
 /// Runs a decoder on backend B. A decode step allocates nothing, locks nothing, counts nothing.
 ///
-/// One caller at a time. The plan, the ops table and the weights' data must outlive it.
-template <class B> class Executor {
+/// One caller at a time. The plan, the ops table and the weights' data must outlive it. Both programs are bound with the
+/// observer, if there is one.
+template <class B, class O = NoObserver> class Executor {
  public:
   Executor(Executor&&) noexcept = default;
   Executor& operator=(Executor&&) noexcept = default;
@@ -36,7 +37,7 @@ template <class B> class Executor {
   /// is missing.
   [[nodiscard]] static Result<Executor> make(const plan::ModelPlans& stages, const Ops<B>& ops,
                                              const WeightSource& source, const ExecutorSizes& sizes,
-                                             typename B::Device& device) noexcept {
+                                             typename B::Device& device, O observer = {}) noexcept {
     if (auto r = plan::check_stages(stages); !r) return pass(r, Phase::bind);
     const plan::CompiledPlan& compiled = *stages.decoder_decode;
     const plan::ExecutionPlan& plan = compiled.plan;
@@ -55,9 +56,9 @@ template <class B> class Executor {
     };
     const BindSizes prefill = bind_sizes(sizes.prefill_tokens, sizes.prefill_rows);
     const BindSizes decode = bind_sizes(sizes.slots, sizes.slots);
-    auto large = exec::bind<B>(compiled, ops, *weights, *states, prefill, device);
+    auto large = bind_with(observer, compiled, ops, *weights, *states, prefill, device);
     if (!large) return pass(large);
-    auto small = exec::bind<B>(compiled, ops, *weights, *states, decode, device);
+    auto small = bind_with(observer, compiled, ops, *weights, *states, decode, device);
     if (!small) return pass(small);
     return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*large),
                     std::move(*small));
@@ -79,7 +80,7 @@ template <class B> class Executor {
       if (batch.slots[t] >= sizes_.slots || batch.positions[t] / kPageTokens >= sizes_.pages_per_slot)
         return fail(Errc::invalid_argument, "row ", t, " is position ", batch.positions[t], " of slot ", batch.slots[t],
                     ", outside ", sizes_.slots, " slots of ", sizes_.pages_per_slot, " pages");
-    BoundPlan<B>& bound = prefill ? prefill_ : decode_;
+    BoundPlan<B, O>& bound = prefill ? prefill_ : decode_;
     zrt::ExecutionContext step;
     step.extents = bounds(compiled_->plan, static_cast<std::uint32_t>(batch.tokens.size()),
                           static_cast<std::uint32_t>(batch.rows.size()));
@@ -102,7 +103,7 @@ template <class B> class Executor {
                     " bytes of the batch");
       if (auto r = device_->write(bound.tensor(inputs_[i]), data[i]); !r) return pass(r);
     }
-    auto completed = bound.program().launch(*device_, step, stop);
+    auto completed = bound.launch(*device_, step, stop);
     if (!completed) return pass(completed);
     last_ = prefill;
     if (*completed) ++(prefill ? prefill_steps_ : decode_steps_);
@@ -126,8 +127,8 @@ template <class B> class Executor {
   [[nodiscard]] const StateStore<B>& states() const noexcept { return states_; }
   [[nodiscard]] typename B::Device& device() noexcept { return *device_; }
   [[nodiscard]] const ExecutorSizes& sizes() const noexcept { return sizes_; }
-  [[nodiscard]] const BoundPlan<B>& prefill_plan() const noexcept { return prefill_; }
-  [[nodiscard]] const BoundPlan<B>& decode_plan() const noexcept { return decode_; }
+  [[nodiscard]] const BoundPlan<B, O>& prefill_plan() const noexcept { return prefill_; }
+  [[nodiscard]] const BoundPlan<B, O>& decode_plan() const noexcept { return decode_; }
 
   /// What the completed steps have dispatched so far; a step that was ended early counts nothing.
   [[nodiscard]] DispatchCounters counters() const noexcept {
@@ -139,7 +140,7 @@ template <class B> class Executor {
 
  private:
   Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device,
-           WeightSet<B> weights, StateStore<B> states, BoundPlan<B> prefill, BoundPlan<B> decode) noexcept
+           WeightSet<B> weights, StateStore<B> states, BoundPlan<B, O> prefill, BoundPlan<B, O> decode) noexcept
       : compiled_(&compiled),
         sizes_(sizes),
         device_(&device),
@@ -153,6 +154,16 @@ template <class B> class Executor {
   /// In the order in which `step` writes them.
   static constexpr auto kInputPorts = std::to_array(
       {port::kTokens, port::kPositions, port::kRows, port::kRequests, port::kHistory, port::kBiasIds, port::kBias});
+
+  [[nodiscard]] static Result<BoundPlan<B, O>> bind_with(O observer, const plan::CompiledPlan& compiled,
+                                                         const Ops<B>& ops, const WeightSet<B>& weights,
+                                                         const StateStore<B>& states, const BindSizes& sizes,
+                                                         typename B::Device& device) noexcept {
+    if constexpr (std::is_same_v<O, NoObserver>)
+      return exec::bind<B>(compiled, ops, weights, states, sizes, device);
+    else
+      return exec::bind<B>(compiled, ops, weights, states, sizes, device, observer);
+  }
 
   /// What a step writes has the types that it is written with, whoever made the plan.
   [[nodiscard]] static Result<void> check_ports(const plan::ExecutionPlan& plan) noexcept {
@@ -185,8 +196,8 @@ template <class B> class Executor {
   typename B::Device* device_;
   WeightSet<B> weights_;
   StateStore<B> states_;
-  BoundPlan<B> prefill_;
-  BoundPlan<B> decode_;
+  BoundPlan<B, O> prefill_;
+  BoundPlan<B, O> decode_;
   std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};
   std::uint64_t prefill_steps_ = 0;
   std::uint64_t decode_steps_ = 0;

@@ -113,9 +113,10 @@ class HostBackendProgram {
   explicit HostBackendProgram(const HostDevice& device) noexcept
       : allocator_(device.allocator()), program_(device.allocator()), tables_(device.allocator()) {}
 
-  [[nodiscard]] Result<bool> launch(const HostDevice& device, const ExecutionContext& step,
-                                    const StopPoll& stop) noexcept {
-    return program_.launch(step, device.threads(), stop);
+  template <class O = NoObserver>
+  [[nodiscard]] Result<bool> launch(const HostDevice& device, const ExecutionContext& step, const StopPoll& stop,
+                                    O observer = {}) noexcept {
+    return program_.launch(step, device.threads(), stop, observer);
   }
   [[nodiscard]] const HostProgram& host_program() const noexcept { return program_; }
   /// Kernel calls per step.

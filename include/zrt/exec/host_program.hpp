@@ -5,6 +5,7 @@
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/rounding_mode.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/exec/observer.hpp>
 #include <zrt/exec/shares.hpp>
 #include <zrt/ops/execution_context.hpp>
 
@@ -38,24 +39,28 @@ class HostProgram {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
   /// Runs every call in order, its shares divided among the workers of `threads`; false when `stop` ended it
-  /// early. Whichever worker is the last at a fence asks `stop`.
-  [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads, const StopPoll& stop) noexcept {
+  /// early. Whichever worker is the last at a fence asks `stop`. Each observer has an instance of its own.
+  template <class O = NoObserver>
+  [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads, const StopPoll& stop,
+                            O observer = {}) noexcept {
     ExecutionContext step = context;
     step.stop = &stop;
     if (segments_.empty()) return true;
-    if (threads.run == nullptr || threads.workers <= 1) return run_alone(step, kOwnInstruction);
+    if (threads.run == nullptr || threads.workers <= 1) return run_alone(step, kOwnInstruction, observer);
     Shares shares(threads.workers, static_cast<std::uint32_t>(segments_.size()));
-    Replay replay{this, &step, &shares};
-    threads.run(threads.context, &run_shares, &replay);
+    Replay<O> replay{this, &step, &shares, observer};
+    threads.run(threads.context, &run_shares<O>, &replay);
     return !shares.halted();
   }
 
   /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a
-  /// HostProgram. What its instructions report counts for `instruction`. A stop ends it early
+  /// HostProgram. What its instructions report counts for `instruction`, whose call is all that an observer sees of it.
+  /// A stop ends it early
   /// with Errc::cancelled in the step's status.
   static void run_region(const void* program, const ExecutionContext& step, std::uint32_t instruction) noexcept {
     const auto* self = static_cast<const HostProgram*>(program);
-    if (!self->run_alone(step, instruction)) step.violated(Worker{0, 1, instruction, {}}, Errc::cancelled);
+    if (!self->run_alone(step, instruction, NoObserver{}))
+      step.violated(Worker{0, 1, instruction, {}}, Errc::cancelled);
   }
 
  private:
@@ -69,10 +74,11 @@ class HostProgram {
     std::uint32_t instruction;
   };
 
-  struct Replay {
+  template <class O> struct Replay {
     const HostProgram* program;
     const ExecutionContext* step;
     Shares* shares;
+    [[no_unique_address]] O observer;
   };
 
   /// One function for the arguments of all kernels.
@@ -96,37 +102,42 @@ class HostProgram {
   }
 
   /// Runs every call on the calling thread; false when a stop ended it early.
-  [[nodiscard]] bool run_alone(const ExecutionContext& step, std::uint32_t instruction) const noexcept {
+  template <class O>
+  [[nodiscard]] bool run_alone(const ExecutionContext& step, std::uint32_t instruction, O observer) const noexcept {
     const RoundingMode rounding;
     for (std::uint32_t segment = 0; segment < segments_.size(); ++segment) {
       if (segment != 0 && step.stopped()) return false;
-      replay_entries({segment, 0}, 1, step, instruction);
+      replay_entries({segment, 0}, 1, step, instruction, CallWatch<O>(observer, 0));
     }
     return true;
   }
 
   /// What one worker of several does of a step.
-  static void run_shares(void* argument, std::uint32_t index, std::uint32_t) noexcept {
+  template <class O> static void run_shares(void* argument, std::uint32_t index, std::uint32_t) noexcept {
     const RoundingMode rounding;
-    const Replay& replay = *static_cast<const Replay*>(argument);
+    const Replay<O>& replay = *static_cast<const Replay<O>*>(argument);
     Shares::Claimant worker{index};
     for (Share share; replay.shares->claim(worker, share);) {
-      replay.program->replay_entries(share, replay.shares->count(), *replay.step, kOwnInstruction);
+      replay.program->replay_entries(share, replay.shares->count(), *replay.step, kOwnInstruction,
+                                     CallWatch<O>(replay.observer, index));
       replay.shares->finish(share, [&] { return replay.step->stopped(); });
     }
   }
 
   /// Calls what no fence divides, as worker `share.index` of `count`.
-  void replay_entries(const Share& share, std::uint32_t count, const ExecutionContext& step,
-                      std::uint32_t instruction) const noexcept {
+  template <class O>
+  void replay_entries(const Share& share, std::uint32_t count, const ExecutionContext& step, std::uint32_t instruction,
+                      CallWatch<O> watch) const noexcept {
     Worker worker{share.index, count, 0, {}};
     const std::size_t next = std::size_t{share.segment} + 1;
     const std::size_t end = next < segments_.size() ? segments_[next] : entries_.size();
+    watch.begin();
     for (std::size_t i = segments_[share.segment]; i < end; ++i) {
       const Entry& entry = entries_[i];
       worker.instruction = instruction == kOwnInstruction ? entry.instruction : instruction;
       worker.scratch = entry.scratch;
       entry.call(entry.kernel, args_.data() + entry.args, step, worker);
+      watch.end(share.index, entry.instruction);
     }
   }
 

@@ -164,7 +164,7 @@ Result<void> ProgramRunner<B, Catalog>::run(Span<const ConstTensorView> inputs, 
   StepStatus status;
   ExecutionContext step;
   step.status = &status;
-  const auto completed = bound_.program().launch(*device_, step, stop);
+  const auto completed = bound_.launch(*device_, step, stop);
   if (!completed) return pass(completed);
   if (auto fault = exec::step_fault(status, plan(), ir::Ops::of<Catalog>().table); !fault) return fault;
   if (!*completed) return fail(Errc::cancelled, "the program was stopped");
