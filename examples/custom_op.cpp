@@ -49,7 +49,8 @@ int main() {
   Backend::Device device;
   const std::array in{1.0f, 2.0f, 3.0f, 4.0f};
   std::array<float, 4> out{};
-  if (auto r = example::run_once<Backend>(*plan, zrt::exec::Ops<Backend>::of<Ops>(), device, in, out); !r) return 1;
+  if (auto r = example::run_once<Backend>(*plan, zrt::exec::OpAdapters<Backend>::of<Ops>(), device, in, out); !r)
+    return 1;
   for (const float y : out) std::cout << y << ' ';  // x + 2 x²
   return out == std::array{3.0f, 10.0f, 21.0f, 36.0f} ? 0 : 1;
 }

@@ -8,7 +8,7 @@ namespace example {
 
 /// Binds `compiled` on `device`, copies `x` in, runs it and copies `y` out.
 template <class B>
-[[nodiscard]] zrt::Result<void> run_once(const zrt::plan::CompiledPlan& compiled, const zrt::exec::Ops<B>& ops,
+[[nodiscard]] zrt::Result<void> run_once(const zrt::plan::CompiledPlan& compiled, const zrt::exec::OpAdapters<B>& ops,
                                          typename B::Device& device, std::span<const float> x, std::span<float> y) {
   const auto weights = zrt::exec::bind_weights<B>(compiled.plan, {}, device);
   if (!weights) return zrt::pass(weights);

@@ -2,10 +2,10 @@
 // examples/zrt/kernel_cases.cpp: launches of pm4's kernels on random operands, with the results of the ops' references.
 #include "kernel_cases.hpp"
 #include <zrt/backend/pm4/upload/types.hpp>
-#include <zrt/ops/argmax.hpp>
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/projection.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
@@ -237,11 +237,11 @@ class Cases {
     // Few values, so that the largest comes often: the first counts.
     for (float& x : logits) x = small(4);
     std::vector<std::int32_t> first(rows);
-    reference(zrt::HostCall<zrt::ops::Argmax>{{tensor(logits, zrt::DType::f32, zrt::Shape{rows, cols})},
-                                              {tensor(first, zrt::DType::si32, zrt::Shape{rows})},
-                                              {},
-                                              {},
-                                              {}});
+    reference(zrt::HostCall<zrt::ops::GreedyToken>{{tensor(logits, zrt::DType::f32, zrt::Shape{rows, cols})},
+                                                   {tensor(first, zrt::DType::si32, zrt::Shape{rows})},
+                                                   {},
+                                                   {},
+                                                   {}});
     cases_.push_back({"argmax", {reads(logits), gives(first)}, {cols}, {rows, 1, 1}});
   }
 

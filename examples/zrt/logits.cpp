@@ -101,7 +101,7 @@ class LogitsFile {
   std::ofstream file_;
 };
 
-/// The first of the largest; NaN never wins, as in the op argmax.
+/// The first of the largest; NaN never wins, as in the op greedy_token.
 std::int32_t argmax(std::span<const float> logits) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < logits.size(); ++i)

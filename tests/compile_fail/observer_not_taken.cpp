@@ -25,7 +25,7 @@ struct DeafBackend : zrt::ReferenceBackend {
 #endif
 };
 
-[[maybe_unused]] static auto bind_it(const zrt::plan::CompiledPlan& plan, const zrt::exec::Ops<DeafBackend>& ops,
+[[maybe_unused]] static auto bind_it(const zrt::plan::CompiledPlan& plan, const zrt::exec::OpAdapters<DeafBackend>& ops,
                                      const zrt::exec::WeightSet<DeafBackend>& weights,
                                      const zrt::exec::StateStore<DeafBackend>& states,
                                      zrt::reference::Device& device) noexcept {

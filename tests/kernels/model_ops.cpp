@@ -316,7 +316,7 @@ TEST(CpuKernels, Attention) {
   }
 }
 
-TEST(CpuKernels, SoftmaxAndArgmax) {
+TEST(CpuKernels, SoftmaxAndGreedyToken) {
   for (const std::uint32_t cols : {1u, 15u, 16u, 64u, 333u}) {
     Case c(cols, 4);
     const Shape shape{Dim(1, kRows), cols};
@@ -329,7 +329,7 @@ TEST(CpuKernels, SoftmaxAndArgmax) {
       for (std::uint32_t i = 0; i < cols; ++i) x[3 * cols + i] = i < 3 ? x[0] : -std::numeric_limits<float>::infinity();
     }
     c.check(s);
-    HostCall<ops::Argmax> a{{s.in[0]}, {c.tensor(DType::si32, Shape{Dim(1, kRows)})}, {}, {}, {}};
+    HostCall<ops::GreedyToken> a{{s.in[0]}, {c.tensor(DType::si32, Shape{Dim(1, kRows)})}, {}, {}, {}};
     c.check(a);
   }
 }

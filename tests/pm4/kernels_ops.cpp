@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/kernels_ops.cpp: the kernels of kernels/ that are no matrix products, against the ops' own references.
-#include <zrt/ops/argmax.hpp>
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/residual_rms_norm.hpp>
@@ -205,7 +205,7 @@ TEST_P(OpKernels, GatedActivations) {
     }
 }
 
-TEST_P(OpKernels, ArgmaxTakesTheFirstOfEqualsAndNoNan) {
+TEST_P(OpKernels, GreedyTokenTakesTheFirstOfEqualsAndNoNan) {
   std::mt19937 random(4);
   constexpr std::uint32_t kRows = 6;
   for (const std::uint32_t cols : {1u, 33u, 1024u, 2500u}) {
@@ -225,7 +225,7 @@ TEST_P(OpKernels, ArgmaxTakesTheFirstOfEqualsAndNoNan) {
     m.output(got);
     m.push(cols);
     m.run(kRows);
-    reference(HostCall<ops::Argmax>{
+    reference(HostCall<ops::GreedyToken>{
         {tensor(logits, DType::f32, Shape{kRows, cols})}, {tensor(want, DType::si32, Shape{kRows})}, {}, {}, {}});
     EXPECT_EQ(got, want);
   }

@@ -25,7 +25,7 @@ static_assert(is<RmsNormFusedRopeKvWrite>(36, "rms_norm_fused_rope_kv_write", fu
 static_assert(is<FlashAttnBatched>(38, "flash_attn_batched", fused));
 static_assert(is<ResidualRmsNorm>(47, "residual_rms_norm", fused));
 static_assert(is<LmHead>(48, "lm_head", fused));
-static_assert(is<Argmax>(49, "argmax", fused));
+static_assert(is<GreedyToken>(49, "greedy_token", fused));
 static_assert(is<Sample>(50, "sample", fused));
 static_assert(is<KvWriteBatched>(51, "kv_write_batched", fused));
 static_assert(is<GatedAct>(62, "gated_act", fused));

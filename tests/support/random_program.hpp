@@ -103,7 +103,7 @@ template <class Random = std::mt19937> class RandomProgram {
       }
       case 5: {
         const Tensor x = value();
-        const bool complex = ir::ptir::is_complex(x.dtype());
+        const bool complex = is_complex(x.dtype());
         return keep(b_.cast(x, complex ? DType::cf64 : any_dtype()));
       }
       case 6: {

@@ -6,11 +6,11 @@
 #include <zrt/core/buffer.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/backend.hpp>
-#include <zrt/ops/argmax.hpp>
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/reduce.hpp>
@@ -295,13 +295,13 @@ struct Backend {
       boost::mp11::mp_list<zrt::ops::ElementwiseUnary, zrt::ops::ElementwiseBinary, zrt::ops::Reshape, zrt::ops::Concat,
                            zrt::ops::Slice, zrt::ops::Linear, zrt::ops::RmsNorm, zrt::ops::ResidualAdd,
                            zrt::ops::Softmax, zrt::ops::Reduce, zrt::ops::GatedAct, zrt::ops::KvWriteBatched>;
-  using Unsupported = boost::mp11::mp_list<zrt::ops::Argmax>;
+  using Unsupported = boost::mp11::mp_list<zrt::ops::GreedyToken>;
 };
 
 /// The ops that the toy knows of: what it claims, one that runs through its expansion
 /// (ResidualRmsNorm), and one that it leaves out.
 using Catalog =
-    boost::mp11::mp_append<Backend::Claims, boost::mp11::mp_list<zrt::ops::ResidualRmsNorm, zrt::ops::Argmax>>;
+    boost::mp11::mp_append<Backend::Claims, boost::mp11::mp_list<zrt::ops::ResidualRmsNorm, zrt::ops::GreedyToken>>;
 
 /// The device's "kernel" of O: resolves the handles, then computes as the reference does.
 template <class O> struct KernelOf {

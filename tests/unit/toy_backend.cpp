@@ -19,7 +19,7 @@ constexpr OpSet kToyClaims = OpSet::of(toy::Backend::Claims{});
 static_assert(Backend<toy::Backend>);
 static_assert(Runs<toy::Backend, ops::Linear>);
 static_assert(Runs<toy::Backend, ops::ResidualRmsNorm>, "by its expansion");
-static_assert(!Runs<toy::Backend, ops::Argmax>);
+static_assert(!Runs<toy::Backend, ops::GreedyToken>);
 static_assert(boost::mp11::mp_size<OpsNotRun<toy::Backend, toy::Catalog>>::value == 1);
 
 /// x [tokens, 32] -> softmax(rms_norm(x) + x) -> y.
@@ -197,7 +197,7 @@ TEST(ToyBackend, BatchCapabilityIsDecidedAtBind) {
 TEST(ToyBackend, UnsupportedOpsFailBeforeAnythingRuns) {
   ir::Builder g(*catalog_ops().table);
   const auto x = g.input("x", {DType::f32, {4, 32}});
-  g.output("ids", g.emit<ops::Argmax>({.in = {x}})[0]);
+  g.output("ids", g.emit<ops::GreedyToken>({.in = {x}})[0]);
   const auto graph = g.finish();
   ASSERT_TRUE(graph);
   // When the plan is compiled for the toy ...

@@ -2,8 +2,8 @@
 // tests/unit/verify.cpp: one graph per rule of ir::verify that breaks it, and graphs that keep them all.
 // test-set: smoke brief
 #include <zrt/ir/verify.hpp>
-#include <zrt/ops/argmax.hpp>
 #include <zrt/ops/broadcast_to.hpp>
+#include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/plan/compile.hpp>
 

@@ -39,7 +39,7 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTar
   using Claims =
       boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
                            ops::RmsNormFusedMlpGateUp, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
-                           ops::ResidualRmsNorm, ops::LmHead, ops::Argmax, ops::Sample, ops::GatedAct, ops::Take>;
+                           ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::GatedAct, ops::Take>;
   using Unsupported =
       boost::mp11::mp_list<ops::Rope, ops::KvWriteBatched, ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary,
                            ops::Compare, ops::Select, ops::Cast, ops::StopGradient, ops::Reduce, ops::ArgMax,
@@ -56,7 +56,7 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTar
 using Pm4Backend = BasicPm4Backend<pm4::AnyTransport<pm4::ChosenOs>>;
 
 template <pm4::PacketTransport Transport, pm4::TargetChoice Target, class O>
-  requires pm4::Records<O>
+  requires pm4::RecordsDispatches<O>
 struct Adapter<BasicPm4Backend<Transport, Target>, O> {
   using Backend = BasicPm4Backend<Transport, Target>;
 

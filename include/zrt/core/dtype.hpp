@@ -142,6 +142,15 @@ inline constexpr std::array<std::int8_t, 256> kDTypeRow = [] {
 [[nodiscard]] constexpr std::string_view name(DType dtype) noexcept { return info(dtype).name; }
 [[nodiscard]] constexpr bool is_block(DType dtype) noexcept { return info(dtype).kind == DTypeKind::block; }
 [[nodiscard]] constexpr bool is_float(DType dtype) noexcept { return info(dtype).kind == DTypeKind::floating; }
+[[nodiscard]] constexpr bool is_complex(DType dtype) noexcept { return info(dtype).kind == DTypeKind::complex; }
+[[nodiscard]] constexpr bool is_boolean(DType dtype) noexcept { return info(dtype).kind == DTypeKind::boolean; }
+[[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
+  return info(dtype).kind == DTypeKind::signed_integer || info(dtype).kind == DTypeKind::unsigned_integer;
+}
+/// The types that operands of indices have.
+[[nodiscard]] constexpr bool is_index(DType dtype) noexcept { return dtype == DType::si32 || dtype == DType::si64; }
+/// A cast is defined for every pair but from complex to real.
+[[nodiscard]] constexpr bool is_castable(DType from, DType to) noexcept { return !is_complex(from) || is_complex(to); }
 
 /// Bytes of `elems` elements of `dtype`, a multiple of its block; the caller has bounded the product.
 [[nodiscard]] constexpr std::uint64_t bytes_of(DType dtype, std::uint64_t elems) noexcept {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/core/hash.hpp>
-#include <zrt/exec/bind.hpp>
+#include <zrt/exec/weights.hpp>
 #include <zrt/model/config.hpp>
 
 #include <bit>

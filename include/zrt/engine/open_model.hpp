@@ -97,8 +97,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     if (!file().has_data())
       if (auto r = copies_.read(file(), plan().plan); !r) return r;
     auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
-                                               exec::Ops<B>::template with_rows<Catalog>(*loaded_.ops), weights(),
-                                               sizes, device_, observer_);
+                                               exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
+                                               weights(), sizes, device_, observer_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     return {};

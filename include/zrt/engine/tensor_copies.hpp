@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/core/buffer.hpp>
-#include <zrt/exec/bind.hpp>
+#include <zrt/exec/weights.hpp>
 #include <zrt/model/gguf.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {

@@ -85,29 +85,30 @@ template <class B> struct AllAdapters {
 template <class B> const AdapterTable<B>& AllAdapters<B>::table() noexcept { return kAdapterTable<B>; }
 
 /// A list of ops as binding sees it: their rows, and the adapters of backend B.
-template <class B> struct Ops {
+template <class B> struct OpAdapters {
   const OpTable* rows;
   const AdapterTable<B>* adapters;
 
   /// Rows of some list, with all adapters that B has.
-  Ops(const OpTable& table) noexcept : rows(&table), adapters(&AllAdapters<B>::table()) {}
+  OpAdapters(const OpTable& table) noexcept : rows(&table), adapters(&AllAdapters<B>::table()) {}
   /// Rows of a list, with B's adapters of its ops.
-  template <class List> [[nodiscard]] static constexpr Ops of() noexcept {
+  template <class List> [[nodiscard]] static constexpr OpAdapters of() noexcept {
     // A list of all that B claims takes the table that may be compiled elsewhere.
     if constexpr (OpSet::of(List{}).contains(OpSet::of(typename B::Claims{})))
-      return Ops(kOpTable<List>);
+      return OpAdapters(kOpTable<List>);
     else
       return with_rows<List>(kOpTable<List>);
   }
   /// Rows that may be compiled elsewhere, with B's adapters of a list of ops.
-  template <class List> [[nodiscard]] static constexpr Ops with_rows(const OpTable& table) noexcept {
-    return Ops(table, kAdapterTable<B, List>);
+  template <class List> [[nodiscard]] static constexpr OpAdapters with_rows(const OpTable& table) noexcept {
+    return OpAdapters(table, kAdapterTable<B, List>);
   }
   [[nodiscard]] const OpRow* row(Opcode opcode) const noexcept { return (*rows)[number(opcode)]; }
   [[nodiscard]] const BindEntry<B>& adapter(Opcode opcode) const noexcept { return (*adapters)[number(opcode)]; }
 
  private:
-  constexpr Ops(const OpTable& table, const AdapterTable<B>& entries) noexcept : rows(&table), adapters(&entries) {}
+  constexpr OpAdapters(const OpTable& table, const AdapterTable<B>& entries) noexcept
+      : rows(&table), adapters(&entries) {}
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec

@@ -133,8 +133,8 @@ concept ReadsWeights = requires(typename B::Device& device, const typename B::We
 };
 /// A backend whose empty programs are made of a device alone, and recorders of both.
 template <class B>
-concept Records = std::constructible_from<typename B::Program, typename B::Device&> &&
-                  std::constructible_from<typename B::Recorder, typename B::Program&, typename B::Device&>;
+concept MakesPrograms = std::constructible_from<typename B::Program, typename B::Device&> &&
+                        std::constructible_from<typename B::Recorder, typename B::Program&, typename B::Device&>;
 template <class B>
 concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
                            const exec::RecordSite<typename B::Scratch>& site, const ExecutionContext& step,
@@ -157,7 +157,8 @@ concept TimesLaunches = requires(typename B::Recorder& recorder) { recorder.time
 
 /// A policy type that runs plans. See docs/adding-a-backend.md for what each part must do.
 template <class B>
-concept Backend = NamesItsTypes<B> && ListsItsOps<B> && MakesDevices<B> && DeviceServes<B> && Replays<B> && Records<B>;
+concept Backend =
+    NamesItsTypes<B> && ListsItsOps<B> && MakesDevices<B> && DeviceServes<B> && Replays<B> && MakesPrograms<B>;
 
 template <class B, class O>
 concept HasAdapter = requires(typename B::Recorder& recorder, const Call<B, O>& call) {

@@ -40,7 +40,8 @@ struct PlanLayout {
 /// Binds one plan and its regions.
 template <class B> class Binder {
  public:
-  Binder(const Ops<B>& ops, const BindSizes& sizes, bool checked, typename B::Device& device, bool timed) noexcept
+  Binder(const OpAdapters<B>& ops, const BindSizes& sizes, bool checked, typename B::Device& device,
+         bool timed) noexcept
       : ops_(ops), sizes_(sizes), checked_(checked), device_(device), timed_(timed) {}
 
   /// Checks every instruction and plans memory. Constants that the device reads where they lie take none.
@@ -235,7 +236,7 @@ template <class B> class Binder {
     return ops_.adapter(insn.opcode).record(*recorder, operands);
   }
 
-  const Ops<B>& ops_;
+  const OpAdapters<B>& ops_;
   const BindSizes& sizes_;
   bool checked_;
   typename B::Device& device_;
@@ -248,7 +249,7 @@ namespace detail {
 
 /// See bind; where `timed`, a device that can times each launch.
 template <class B>
-[[nodiscard]] Result<BoundPlan<B>> bind_plan(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+[[nodiscard]] Result<BoundPlan<B>> bind_plan(const plan::CompiledPlan& compiled, const OpAdapters<B>& ops,
                                              const WeightSet<B>& weights, const StateStore<B>& states,
                                              const BindSizes& sizes, typename B::Device& device, bool timed) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
@@ -305,7 +306,7 @@ template <class B>
 /// that is not contiguous), out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
 /// instruction's index and op.
 template <class B>
-[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+[[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const OpAdapters<B>& ops,
                                         const WeightSet<B>& weights, const StateStore<B>& states,
                                         const BindSizes& sizes, typename B::Device& device) noexcept {
   return detail::bind_plan<B>(compiled, ops, weights, states, sizes, device, false);
@@ -316,7 +317,7 @@ template <class B>
 ///
 /// Errors: also those of the observer's `bind`.
 template <class B, Observer O>
-[[nodiscard]] Result<BoundPlan<B, O>> bind(const plan::CompiledPlan& compiled, const Ops<B>& ops,
+[[nodiscard]] Result<BoundPlan<B, O>> bind(const plan::CompiledPlan& compiled, const OpAdapters<B>& ops,
                                            const WeightSet<B>& weights, const StateStore<B>& states,
                                            const BindSizes& sizes, typename B::Device& device, O observer) noexcept {
   static_assert(Observes<B, O>,

@@ -35,7 +35,7 @@ template <class B, class O = NoObserver> class Executor {
   ///
   /// Errors: those of plan::check_stages, bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port
   /// is missing.
-  [[nodiscard]] static Result<Executor> make(const plan::ModelPlans& stages, const Ops<B>& ops,
+  [[nodiscard]] static Result<Executor> make(const plan::ModelPlans& stages, const OpAdapters<B>& ops,
                                              const WeightSource& source, const ExecutorSizes& sizes,
                                              typename B::Device& device, O observer = {}) noexcept {
     if (auto r = plan::check_stages(stages); !r) return pass(r, Phase::bind);
@@ -156,7 +156,7 @@ template <class B, class O = NoObserver> class Executor {
       {port::kTokens, port::kPositions, port::kRows, port::kRequests, port::kHistory, port::kBiasIds, port::kBias});
 
   [[nodiscard]] static Result<BoundPlan<B, O>> bind_with(O observer, const plan::CompiledPlan& compiled,
-                                                         const Ops<B>& ops, const WeightSet<B>& weights,
+                                                         const OpAdapters<B>& ops, const WeightSet<B>& weights,
                                                          const StateStore<B>& states, const BindSizes& sizes,
                                                          typename B::Device& device) noexcept {
     if constexpr (std::is_same_v<O, NoObserver>)

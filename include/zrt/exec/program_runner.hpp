@@ -148,7 +148,7 @@ Result<ProgramRunner<B, Catalog>> ProgramRunner<B, Catalog>::make(const ir::ptir
   if (!weights) return pass(weights);
   auto states = exec::StateStore<B>::make(compiled->plan, device, 0, 0);
   if (!states) return pass(states);
-  auto bound = exec::bind<B>(*compiled, exec::Ops<B>::template of<Catalog>(), *weights, *states,
+  auto bound = exec::bind<B>(*compiled, exec::OpAdapters<B>::template of<Catalog>(), *weights, *states,
                              {.bounds = {}, .fit = options.fit}, device);
   if (!bound) return pass(bound);
   return ProgramRunner(std::move(*compiled), std::move(*weights), std::move(*bound), device);

@@ -2,7 +2,7 @@
 // zrt/model/weights.hpp: a model file as the weight lookup and the weight source of the floors below.
 #pragma once
 
-#include <zrt/exec/bind.hpp>
+#include <zrt/exec/weights.hpp>
 #include <zrt/ir/builder.hpp>
 #include <zrt/model/gguf.hpp>
 

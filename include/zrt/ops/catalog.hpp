@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zrt/ops/arg_max.hpp>
-#include <zrt/ops/argmax.hpp>
 #include <zrt/ops/attention.hpp>
 #include <zrt/ops/bias_act.hpp>
 #include <zrt/ops/broadcast_to.hpp>
@@ -27,6 +26,7 @@
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
 #include <zrt/ops/gather.hpp>
+#include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/iota.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/layer_norm.hpp>
@@ -71,12 +71,12 @@ namespace zrt::inline ZRT_ABI::ops {
 using Catalog =
     boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
                          RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
-                         ResidualRmsNorm, LmHead, Argmax, Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary,
-                         ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape,
-                         Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
-                         ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
-                         WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK,
-                         SegmentReduce, Quantize, Dequantize, Requantize, Convolve, BiasAct>;
+                         ResidualRmsNorm, LmHead, GreedyToken, Sample, KvWriteBatched, GatedAct, Constant,
+                         ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax,
+                         DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather,
+                         ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax,
+                         Attention, Cond, WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform,
+                         RngNormal, TopK, SegmentReduce, Quantize, Dequantize, Requantize, Convolve, BiasAct>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -37,7 +37,7 @@ struct Compare {
     const TensorType& lhs = c.in[0].type;
     if (auto r = expect_same_dtype<Compare>(c.in[1], "rhs", lhs.dtype, "lhs"); !r) return r;
     if (!(lhs.shape == c.in[1].type.shape)) return bad_shape<Compare>("rhs", "the shape of lhs", c.in[1].type.shape);
-    if (kind != CompareKind::eq && kind != CompareKind::ne && info(lhs.dtype).kind == DTypeKind::complex)
+    if (kind != CompareKind::eq && kind != CompareKind::ne && is_complex(lhs.dtype))
       return bad_dtype<Compare>("lhs", "a type with an order", lhs.dtype);
     if (auto r = expect_computed<Compare>(c.in[0], "lhs"); !r) return r;
     out[0] = {DType::i1, lhs.shape};

@@ -44,8 +44,7 @@ struct ElementwiseBinary {
     if (!(lhs.shape == c.in[1].type.shape))
       return bad_shape<ElementwiseBinary>("rhs", "the shape of lhs", c.in[1].type.shape);
     const bool orders = kind == BinaryKind::maximum || kind == BinaryKind::minimum;
-    if (orders && info(lhs.dtype).kind == DTypeKind::complex)
-      return bad_dtype<ElementwiseBinary>("lhs", "a type with an order", lhs.dtype);
+    if (orders && is_complex(lhs.dtype)) return bad_dtype<ElementwiseBinary>("lhs", "a type with an order", lhs.dtype);
     if (auto r = expect_computed<ElementwiseBinary>(c.in[0], "lhs"); !r) return r;
     if (lhs.dtype == DType::i1 && !orders && kind != BinaryKind::mul)
       return bad_dtype<ElementwiseBinary>("lhs", "a type of numbers", lhs.dtype);

@@ -41,7 +41,7 @@ struct ElementwiseUnary {
     if (static_cast<std::uint8_t>(kind) >= kUnaryKinds) return bad_params<ElementwiseUnary>("kind is not known");
     if (auto r = expect_plain<ElementwiseUnary>(c.in[0], "x"); !r) return r;
     const DType dtype = c.in[0].type.dtype;
-    const bool complex = info(dtype).kind == DTypeKind::complex;
+    const bool complex = is_complex(dtype);
     if ((kind == UnaryKind::abs || kind == UnaryKind::erf) && complex)
       return bad_dtype<ElementwiseUnary>("x", "real", dtype);
     if (auto r = expect_computed<ElementwiseUnary>(c.in[0], "x"); !r) return r;

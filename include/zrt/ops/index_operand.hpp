@@ -7,8 +7,6 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-[[nodiscard]] constexpr bool is_index(DType dtype) noexcept { return dtype == DType::si32 || dtype == DType::si64; }
-
 /// Demands a tensor of indices.
 template <class O>
 [[nodiscard]] constexpr Result<void> expect_indices(const InputInfo& input, std::string_view name) noexcept {

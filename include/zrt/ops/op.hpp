@@ -49,7 +49,7 @@ inline constexpr std::array<Alias, 0> kNoAlias{};
 inline constexpr std::size_t kMaxOperands = 64;
 /// Regions that one node may have.
 inline constexpr std::size_t kMaxRegions = 2;
-/// How deep regions may lie within each other.
+/// How deep regions may lie within each other; the graph or program itself counts 0.
 inline constexpr std::size_t kMaxRegionDepth = 64;
 
 /// Operands of an op whose last role repeats: as many as its node has, at most kMaxOperands.

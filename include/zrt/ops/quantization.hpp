@@ -22,11 +22,6 @@ struct QuantizationParams {
       Member{&QuantizationParams::axis, "axis"}, Member{&QuantizationParams::reserved, "reserved"});
 };
 
-[[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
-  const DTypeKind kind = info(dtype).kind;
-  return kind == DTypeKind::signed_integer || kind == DTypeKind::unsigned_integer;
-}
-
 /// Demands that x and the output are integers or floats, as said.
 template <class O>
 [[nodiscard]] constexpr Result<void> expect_quantized(const QuantizationParams& p, const InputInfo& x,

@@ -31,7 +31,7 @@ template <class O>
 template <class O>
 [[nodiscard]] constexpr Result<void> expect_computed(const InputInfo& input, std::string_view name) noexcept {
   if (auto r = expect_plain<O>(input, name); !r) return r;
-  if (info(input.type.dtype).kind == DTypeKind::complex)
+  if (is_complex(input.type.dtype))
     return fail(Errc::unimplemented, O::name, ": input ", name, " is ", zrt::name(input.type.dtype),
                 ", and complex numbers are not computed");
   return {};

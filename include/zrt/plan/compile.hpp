@@ -20,13 +20,13 @@ struct CompileOptions {
 namespace detail {
 
 /// A graph of the ops that `claims` holds, its regions too. Each step down is a diagnostic.
-[[nodiscard]] inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
-                                             Vector<PlanDiagnostic>& diagnostics) noexcept;
+[[nodiscard]] inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                                                        Vector<PlanDiagnostic>& diagnostics) noexcept;
 
 /// Rebuilds `from` with every node outside `claims` replaced by its expansion, one step down.
-class Lowering {
+class Expander {
  public:
-  Lowering(const ir::Graph& from, const ir::Ops& ops, const OpSet& claims, Vector<PlanDiagnostic>& diagnostics) noexcept
+  Expander(const ir::Graph& from, const ir::Ops& ops, const OpSet& claims, Vector<PlanDiagnostic>& diagnostics) noexcept
       : from_(from),
         ops_(ops),
         claims_(claims),
@@ -71,7 +71,7 @@ class Lowering {
     std::array<ir::RegionId, kMaxRegions> region_ids;
     const auto regions = from_.node_regions(n);
     for (std::size_t i = 0; i < regions.size(); ++i) {
-      auto region = lower(from_.regions[regions[i]], ops_, claims_, diagnostics_);
+      auto region = expand_to_claims(from_.regions[regions[i]], ops_, claims_, diagnostics_);
       if (!region) return pass(region);
       region_ids[i] = builder_.region(std::move(*region));
     }
@@ -111,14 +111,14 @@ class Lowering {
   Vector<ir::ValueId> values_;
 };
 
-inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
-                               Vector<PlanDiagnostic>& diagnostics) noexcept {
+inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                                          Vector<PlanDiagnostic>& diagnostics) noexcept {
   ir::Graph lowered(graph.allocator);
   const ir::Graph* from = &graph;
   // The catalog bounds the ladder's depth, so this ends.
   for (bool done = false; !done;) {
     ir::Graph next(graph.allocator);
-    auto step = Lowering(*from, ops, claims, diagnostics).run(next);
+    auto step = Expander(*from, ops, claims, diagnostics).run(next);
     if (!step) return pass(step);
     done = *step;
     lowered = std::move(next);
@@ -242,7 +242,7 @@ inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const
   if (auto r = ir::verify(graph, *ops.table, options.validation); !r) return pass(r);
   CompiledPlan compiled(graph.allocator);
   compiled.validation = options.validation;
-  auto lowered = detail::lower(graph, ops, claims, compiled.diagnostics);
+  auto lowered = detail::expand_to_claims(graph, ops, claims, compiled.diagnostics);
   if (!lowered) return pass(lowered, Phase::plan);
   if (auto r = detail::emit_plan(*lowered, ops, options, compiled.plan, compiled.diagnostics); !r)
     return pass(r, Phase::plan);

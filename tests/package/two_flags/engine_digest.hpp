@@ -39,7 +39,7 @@ class EngineDigest {
     if (!compiled) return 0;
     const exec::ExecutorSizes sizes{
         .slots = 2, .prefill_tokens = 32, .prefill_rows = 2, .pages = 4, .pages_per_slot = 2};
-    auto executor = exec::Executor<B>::make(plan::ModelPlans::of(*compiled), exec::Ops<B>::template of<Met>(),
+    auto executor = exec::Executor<B>::make(plan::ModelPlans::of(*compiled), exec::OpAdapters<B>::template of<Met>(),
                                             model::weight_source(file_), sizes, device);
     if (!executor) return 0;
     auto logits = Buffer::zeroed(options.allocator, std::size_t{2} * config->vocabulary * sizeof(float));

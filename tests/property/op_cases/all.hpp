@@ -5,7 +5,6 @@
 #include <zrt/ops/catalog.hpp>
 
 #include <property/op_cases/arg_max.hpp>
-#include <property/op_cases/argmax.hpp>
 #include <property/op_cases/attention.hpp>
 #include <property/op_cases/bias_act.hpp>
 #include <property/op_cases/broadcast_to.hpp>
@@ -27,6 +26,7 @@
 #include <property/op_cases/flash_attn_batched.hpp>
 #include <property/op_cases/gated_act.hpp>
 #include <property/op_cases/gather.hpp>
+#include <property/op_cases/greedy_token.hpp>
 #include <property/op_cases/iota.hpp>
 #include <property/op_cases/kv_write_batched.hpp>
 #include <property/op_cases/layer_norm.hpp>

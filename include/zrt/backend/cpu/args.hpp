@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zrt/backend/cpu/split.hpp>
-#include <zrt/ops/argmax.hpp>
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/reshape.hpp>
@@ -130,8 +130,8 @@ struct GatedActArgs {
 struct SoftmaxArgs {
   HostCall<ops::Softmax> call{};
 };
-struct ArgmaxArgs {
-  HostCall<ops::Argmax> call{};
+struct GreedyTokenArgs {
+  HostCall<ops::GreedyToken> call{};
 };
 struct SampleArgs {
   HostCall<ops::Sample> call{};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zrt/backend/cpu/adapters/arg_max.hpp>
-#include <zrt/backend/cpu/adapters/argmax.hpp>
 #include <zrt/backend/cpu/adapters/attention.hpp>
 #include <zrt/backend/cpu/adapters/bias_act.hpp>
 #include <zrt/backend/cpu/adapters/boxes.hpp>
@@ -24,6 +23,7 @@
 #include <zrt/backend/cpu/adapters/flash_attn_batched.hpp>
 #include <zrt/backend/cpu/adapters/gated_act.hpp>
 #include <zrt/backend/cpu/adapters/gather.hpp>
+#include <zrt/backend/cpu/adapters/greedy_token.hpp>
 #include <zrt/backend/cpu/adapters/iota.hpp>
 #include <zrt/backend/cpu/adapters/kv_write_batched.hpp>
 #include <zrt/backend/cpu/adapters/layer_norm.hpp>
@@ -62,7 +62,7 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// The ops that have an adapter.
 using Claims = boost::mp11::mp_list<
     ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv, ops::RmsNormFusedMlpGateUp,
-    ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::Argmax,
+    ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken,
     ops::Sample, ops::KvWriteBatched, ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax, ops::ElementwiseUnary,
     ops::ElementwiseBinary, ops::Compare, ops::Select, ops::Cast, ops::Clamp, ops::Reduce, ops::DotGeneral,
     ops::LayerNorm, ops::Attention, ops::Convolve, ops::BiasAct, ops::Constant, ops::ArgMax, ops::BroadcastTo,

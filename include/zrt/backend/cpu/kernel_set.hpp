@@ -41,7 +41,7 @@ struct KernelSet {
   exec::HostKernel<KvWriteArgs> kv_write = nullptr;
   exec::HostKernel<FlashAttnArgs> flash_attn = nullptr;
   exec::HostKernel<SoftmaxArgs> softmax = nullptr;
-  exec::HostKernel<ArgmaxArgs> argmax = nullptr;
+  exec::HostKernel<GreedyTokenArgs> greedy_token = nullptr;
   exec::HostKernel<SampleArgs> sample = nullptr;
   exec::HostKernel<TakeArgs> take = nullptr;
   exec::HostKernel<ReshapeArgs> reshape = nullptr;

@@ -13,7 +13,7 @@ namespace zrt::inline ZRT_ABI::ir::gradient::rules {
 namespace detail {
 
 /// The window of a call along one axis of its input.
-struct WindowAxis {
+struct PlacedWindow {
   std::int64_t window = 1, stride = 1, low = 0, high = 0, base = 1, dilation = 1, in = 0, out = 0;
 
   /// Extent with padding and holes.
@@ -41,7 +41,7 @@ struct WindowAxis {
 inline constexpr std::int64_t kMaxTaps = 4096;
 
 struct Windows {
-  std::array<WindowAxis, kMaxRank> axes{};
+  std::array<PlacedWindow, kMaxRank> axes{};
   std::size_t count = 0;
 
   /// Elements of a window, beyond kMaxTaps one more than that.

@@ -90,7 +90,7 @@ inline void whole_range(NodeCall& n, DType dtype) noexcept {
 /// start, start + delta, ... below limit, all known when the program is made.
 inline void range(NodeCall& n) noexcept {
   const DType dtype = n.dtype(0);
-  if (ptir::is_integer(dtype)) return whole_range(n, dtype);
+  if (is_integer(dtype)) return whole_range(n, dtype);
   const double start = n.real_in(0, 0, "start");
   const double limit = n.real_in(1, 0, "limit");
   const double delta = n.real_in(2, 0, "delta");

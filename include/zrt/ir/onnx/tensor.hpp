@@ -68,7 +68,7 @@ struct TensorData {
   const CheckedSize expected = ptir::literal_bytes(tensor.type);
   const std::size_t width = info(*dtype).block_bytes;
   // Lists of numbers hold an element, or half of a complex one, in each entry.
-  const std::size_t part = is_float(*dtype) || info(*dtype).kind != DTypeKind::complex ? width : width / 2;
+  const std::size_t part = is_float(*dtype) || !is_complex(*dtype) ? width : width / 2;
   const auto put = [&](std::uint64_t bits, std::size_t size) -> Result<void> {
     for (std::size_t i = 0; i < size; ++i)
       if (auto r = tensor.bytes.push_back(static_cast<std::byte>(bits >> 8 * i & 0xff)); !r) return r;

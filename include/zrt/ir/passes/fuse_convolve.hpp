@@ -13,7 +13,7 @@ namespace zrt::inline ZRT_ABI::ir {
 namespace detail {
 
 /// Axes of a tensor in some order.
-struct AxisList {
+struct AxisOrder {
   std::array<std::uint8_t, kMaxRank> at{};
   std::uint32_t count = 0;
 
@@ -23,7 +23,7 @@ struct AxisList {
     at[count++] = static_cast<std::uint8_t>(axis);
     return true;
   }
-  [[nodiscard]] constexpr bool append(const AxisList& more) noexcept {
+  [[nodiscard]] constexpr bool append(const AxisOrder& more) noexcept {
     bool fits = true;
     for (std::uint32_t i = 0; i < more.count; ++i) fits = fits && push(more.at[i]);
     return fits;
@@ -37,7 +37,7 @@ struct PatchRows {
   Shape rows{};                  ///< the shape of the patches
   std::array<DType, 4> casts{};  ///< types that they were cast to, the last one first
   std::size_t cast_count = 0;
-  std::array<AxisList, kMaxRank> of{};  ///< by axis of the operand: the axes of `rows` that it joins
+  std::array<AxisOrder, kMaxRank> of{};  ///< by axis of the operand: the axes of `rows` that it joins
 
   /// Notes a cast on the way; false when there is no room for one more.
   [[nodiscard]] bool add_cast(const std::optional<ops::CastParams>& cast) noexcept {
@@ -50,7 +50,7 @@ struct PatchRows {
 
 /// For each axis of `joined`, those of `apart` that it joins; false where an axis of `apart` is cut.
 [[nodiscard]] inline bool parts_of(const Shape& joined, const Shape& apart,
-                                   std::array<AxisList, kMaxRank>& of) noexcept {
+                                   std::array<AxisOrder, kMaxRank>& of) noexcept {
   std::size_t next = 0;
   for (std::size_t axis = 0; axis < joined.rank; ++axis) {
     std::uint64_t extent = 1;
@@ -93,7 +93,7 @@ struct PatchRows {
     }
     node = r.producer(v);
     if (node == kNone) return false;
-    std::array<AxisList, kMaxRank> parts{};
+    std::array<AxisOrder, kMaxRank> parts{};
     const std::uint32_t from =
         r.graph().node_inputs(r.graph().nodes[node]).empty() ? kNone : r.graph().node_inputs(r.graph().nodes[node])[0];
     if (const auto transpose = r.params<ops::Transpose>(node)) {
@@ -104,8 +104,8 @@ struct PatchRows {
     } else {
       return false;
     }
-    for (AxisList& list : found.of) {
-      AxisList now;
+    for (AxisOrder& list : found.of) {
+      AxisOrder now;
       for (std::uint32_t i = 0; i < list.count; ++i)
         if (!now.append(parts[list.at[i]])) return false;
       list = now;
@@ -134,11 +134,11 @@ struct ConvolveForm {
   const auto& w_batch = second ? dot.batch_lhs : dot.batch_rhs;
   const auto& w_contract = second ? dot.contract_lhs : dot.contract_rhs;
   const Shape from = r.type(w).shape;
-  AxisList batches, contracted, order;
+  AxisOrder batches, contracted, order;
   Shape batch_dims, free_dims, depth_dims;
   CheckedSize depth = 1;
   for (std::uint32_t i = 0; i < dot.batch_count; ++i) {
-    const AxisList& list = patches.of[batch[i]];
+    const AxisOrder& list = patches.of[batch[i]];
     if (!batches.append(list) || !order.push(w_batch[i])) return false;
     for (std::uint32_t k = 0; k < list.count; ++k) batch_dims = batch_dims.appended(patches.rows[list.at[k]]);
   }
@@ -148,7 +148,7 @@ struct ConvolveForm {
     free_dims = free_dims.appended(from[axis]);
   }
   for (std::uint32_t i = 0; i < dot.contract_count; ++i) {
-    const AxisList& list = patches.of[contract[i]];
+    const AxisOrder& list = patches.of[contract[i]];
     if (!contracted.append(list) || !order.push(w_contract[i])) return false;
     for (std::uint32_t k = 0; k < list.count; ++k) {
       const Dim dim = patches.rows[list.at[k]];
@@ -185,7 +185,7 @@ struct ConvolveForm {
     (second ? p.contract_lhs : p.contract_rhs)[i] = static_cast<std::uint8_t>(form.w.rank - contracted.count + i);
 
   // The convolution's free axes are those of the patches in their order, the product's in that of the operand.
-  AxisList wanted;
+  AxisOrder wanted;
   for (std::uint8_t axis = 0; axis < kMaxRank; ++axis)
     if (!ops::DotGeneral::listed(dot, !second, axis) && !wanted.append(patches.of[axis])) return false;
   const std::size_t rank = std::size_t{batches.count} + wanted.count + free_dims.rank;

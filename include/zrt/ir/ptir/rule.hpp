@@ -119,15 +119,6 @@ struct RuleCall {
   return a.dtype == b.dtype && unify(a.shape, b.shape, both);
 }
 
-[[nodiscard]] constexpr bool is_complex(DType dtype) noexcept { return info(dtype).kind == DTypeKind::complex; }
-[[nodiscard]] constexpr bool is_boolean(DType dtype) noexcept { return info(dtype).kind == DTypeKind::boolean; }
-[[nodiscard]] constexpr bool is_integer(DType dtype) noexcept {
-  return info(dtype).kind == DTypeKind::signed_integer || info(dtype).kind == DTypeKind::unsigned_integer;
-}
-[[nodiscard]] constexpr bool is_index(DType dtype) noexcept { return dtype == DType::si32 || dtype == DType::si64; }
-/// A cast is defined for every pair but from complex to real.
-[[nodiscard]] constexpr bool is_castable(DType from, DType to) noexcept { return !is_complex(from) || is_complex(to); }
-
 /// Operands `first` and `second` have the same dtype and shapes that may agree; gives the shape.
 [[nodiscard]] inline Result<Shape> same_type(const RuleCall& c, std::size_t first, std::size_t second) noexcept {
   if (c.in[first].dtype != c.in[second].dtype) return c.differs(Errc::dtype_mismatch, second, first);

@@ -4,11 +4,9 @@
 
 #include <zrt/ir/ptir/infer.hpp>
 #include <zrt/ir/ptir/values.hpp>
+#include <zrt/ops/op.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
-
-/// Regions nest at most this deep, the program itself counting 0.
-inline constexpr std::uint32_t kMaxRegionDepth = 64;
 
 namespace detail {
 

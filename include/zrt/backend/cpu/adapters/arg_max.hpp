@@ -10,7 +10,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// si32 indices over the last axis of f32, constant and so never empty, are those of argmax.
+/// si32 indices over the last axis of f32, constant and so never empty, are those of greedy_token.
 template <> struct Adapter<ops::ArgMax> {
   static constexpr Loops loops = Loops::typed;
 
@@ -19,7 +19,7 @@ template <> struct Adapter<ops::ArgMax> {
     const bool rows = x.dtype == DType::f32 && c.params.axis + 1u == x.shape.rank && x.shape.last().symbol == 0 &&
                       c.params.index_dtype == DType::si32;
     if (!rows) return r.push(&lines, c);
-    return r.push(r.kernels().argmax, ArgmaxArgs{{{c.in[0]}, {c.out[0]}, {}, {}, {}, {}}});
+    return r.push(r.kernels().greedy_token, GreedyTokenArgs{{{c.in[0]}, {c.out[0]}, {}, {}, {}, {}}});
   }
 
  private:

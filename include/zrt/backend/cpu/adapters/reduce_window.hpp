@@ -27,13 +27,13 @@ template <> struct Adapter<ops::ReduceWindow> {
   static constexpr std::uint64_t kWidth = 32;
 
   /// The elements of an axis under the window at one place: `count` of them, `step` apart from `first` on.
-  struct Span {
+  struct Covered {
     std::uint64_t first = 0;
     std::uint64_t step = 0;
     std::uint64_t count = 0;
 
-    Span() = default;
-    Span(const ops::WindowAxis& axis, std::uint64_t at, std::uint64_t extent) noexcept {
+    Covered() = default;
+    Covered(const ops::WindowAxis& axis, std::uint64_t at, std::uint64_t extent) noexcept {
       for (std::uint32_t w = 0; w < axis.window; ++w) {
         const std::uint64_t element = axis.source(at, w, extent);
         if (element == ops::WindowAxis::kPadding) continue;
@@ -43,7 +43,7 @@ template <> struct Adapter<ops::ReduceWindow> {
       }
     }
   };
-  using Spans = std::array<Span, kMaxRank>;
+  using CoveredAxes = std::array<Covered, kMaxRank>;
 
   /// Elements are split.
   static void widen(const HostCall<ops::ReduceWindow>& c, const ExecutionContext& step, const Worker& worker) noexcept {
@@ -58,14 +58,14 @@ template <> struct Adapter<ops::ReduceWindow> {
 
   /// Folds the elements under the window for `width` neighbouring results into y.
   template <ops::ReduceKind kKind, class T>
-  static void under(const T* values, const Spans& spans, const ops::RowMajor& x, T start, std::uint64_t width,
+  static void under(const T* values, const CoveredAxes& covered, const ops::RowMajor& x, T start, std::uint64_t width,
                     T* y) noexcept {
     T lanes[16][kWidth];
     std::uint64_t base = 0;
     std::uint64_t count = 1;
     for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      base += spans[axis].first * x.stride[axis];
-      count *= spans[axis].count;
+      base += covered[axis].first * x.stride[axis];
+      count *= covered[axis].count;
     }
     const std::uint64_t used = std::min<std::uint64_t>(count, 16);
     for (std::uint64_t n = 0; n < std::max<std::uint64_t>(used, 1); ++n) std::fill_n(lanes[n], width, start);
@@ -75,11 +75,11 @@ template <> struct Adapter<ops::ReduceWindow> {
       const T* from = values + base;
       for (std::uint64_t i = 0; i < width; ++i) lane[i] = ops::fold(kKind, lane[i], from[i]);
       for (std::size_t axis = x.rank; axis-- > 0;) {
-        const std::uint64_t stride = spans[axis].step * x.stride[axis];
+        const std::uint64_t stride = covered[axis].step * x.stride[axis];
         base += stride;
-        if (++at[axis] != spans[axis].count) break;
+        if (++at[axis] != covered[axis].count) break;
         at[axis] = 0;
-        base -= stride * spans[axis].count;
+        base -= stride * covered[axis].count;
       }
     }
     // Lanes without elements hold the identity, which changes nothing.
@@ -102,8 +102,9 @@ template <> struct Adapter<ops::ReduceWindow> {
     };
     const bool wide = x.rank != 0 && whole(x.rank - 1u);
     ops::ElementIndex at = ops::ElementIndex::of(y, part.first);
-    Spans spans;
-    for (std::size_t axis = 0; axis < x.rank; ++axis) spans[axis] = Span(p.axis(axis), at.at[axis], x.extent[axis]);
+    CoveredAxes covered;
+    for (std::size_t axis = 0; axis < x.rank; ++axis)
+      covered[axis] = Covered(p.axis(axis), at.at[axis], x.extent[axis]);
     visit_domain(p.accum_dtype, [&]<class T>(std::type_identity<T>) {
       const T* values = reinterpret_cast<const T*>(worker.scratch.data());
       const T start = ops::identity<T>(p.kind, p.accum_dtype);
@@ -116,7 +117,7 @@ template <> struct Adapter<ops::ReduceWindow> {
             const std::uint64_t in_row = y.extent[x.rank - 1u] - at.at[x.rank - 1u];
             width = std::min({in_row, kWidth, kTypedRun - in_run, part.last - i});
           }
-          under<decltype(kind)::value>(values, spans, x, start, width, results + in_run);
+          under<decltype(kind)::value>(values, covered, x, start, width, results + in_run);
           i += width;
           if (in_run + width == kTypedRun || i == part.last)
             write_accumulated(p.accum_dtype, results, in_run + width, p.out_dtype,
@@ -125,7 +126,7 @@ template <> struct Adapter<ops::ReduceWindow> {
             at.at[axis] += width;
             const bool wraps = at.at[axis] == y.extent[axis];
             if (wraps) at.at[axis] = 0;
-            spans[axis] = Span(p.axis(axis), at.at[axis], x.extent[axis]);
+            covered[axis] = Covered(p.axis(axis), at.at[axis], x.extent[axis]);
             if (!wraps) break;
           }
         }

@@ -35,7 +35,7 @@ inline void softmax(const SoftmaxArgs& a, const ExecutionContext& step, const Wo
 }
 
 /// Rows are split.
-inline void argmax(const ArgmaxArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
+inline void greedy_token(const GreedyTokenArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint32_t cols = a.call.in[0].cols(step);
   const Range part = split(a.call.in[0].rows(step), 1, worker);
   for (std::uint64_t row = part.first; row < part.last; ++row)

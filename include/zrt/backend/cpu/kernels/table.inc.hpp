@@ -48,7 +48,7 @@ inline constexpr KernelSet kKernels{
     .kv_write = &kv_write,
     .flash_attn = &flash_attn,
     .softmax = &softmax,
-    .argmax = &argmax,
+    .greedy_token = &greedy_token,
     .sample = &sample,
     .take = &take,
     .reshape = &reshape,

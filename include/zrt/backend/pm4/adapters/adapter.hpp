@@ -11,7 +11,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 template <class O> struct Adapter;
 
 template <class O>
-concept Records = requires(Recorder& recorder, const Call<Operands, O>& call) {
+concept RecordsDispatches = requires(Recorder& recorder, const Call<Operands, O>& call) {
   { Adapter<O>::record(recorder, call) } noexcept -> std::same_as<Result<void>>;
 };
 template <class O>

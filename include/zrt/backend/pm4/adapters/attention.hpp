@@ -43,7 +43,7 @@ template <> struct Adapter<ops::RmsNormFusedRopeKvWrite> {
     return recorder.push(call.grid(StepCount(heads + 2 * p.kv.kv_heads), StepCount::rows(c.in[0].type.shape)));
   }
 };
-static_assert(Records<ops::RmsNormFusedRopeKvWrite>);
+static_assert(RecordsDispatches<ops::RmsNormFusedRopeKvWrite>);
 
 template <> struct Adapter<ops::FlashAttnBatched> {
   static Result<void> record(Recorder& recorder, const Call<Operands, ops::FlashAttnBatched>& c) noexcept {
@@ -58,6 +58,6 @@ template <> struct Adapter<ops::FlashAttnBatched> {
     return recorder.push(call.grid(p.heads, StepCount::rows(c.in[0].type.shape)));
   }
 };
-static_assert(Records<ops::FlashAttnBatched>);
+static_assert(RecordsDispatches<ops::FlashAttnBatched>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

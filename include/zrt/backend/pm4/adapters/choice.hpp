@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/adapters/adapter.hpp>
-#include <zrt/ops/argmax.hpp>
+#include <zrt/ops/greedy_token.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -15,12 +15,12 @@ namespace zrt::inline ZRT_ABI::pm4 {
   return recorder.push(call.grid(StepCount::rows(shape)));
 }
 
-template <> struct Adapter<ops::Argmax> {
-  static Result<void> record(Recorder& recorder, const Call<Operands, ops::Argmax>& c) noexcept {
+template <> struct Adapter<ops::GreedyToken> {
+  static Result<void> record(Recorder& recorder, const Call<Operands, ops::GreedyToken>& c) noexcept {
     return record_argmax(recorder, c.in[0], c.out[0]);
   }
 };
-static_assert(Records<ops::Argmax>);
+static_assert(RecordsDispatches<ops::GreedyToken>);
 
 /// The card takes the most likely token of every row; the host samples behind the fence for requests that ask for more.
 /// So logits leave the card only for those.
@@ -34,6 +34,6 @@ template <> struct Adapter<ops::Sample> {
     return record_argmax(recorder, c.in[0], c.out[0]);
   }
 };
-static_assert(Records<ops::Sample>);
+static_assert(RecordsDispatches<ops::Sample>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

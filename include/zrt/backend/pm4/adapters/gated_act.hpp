@@ -12,6 +12,6 @@ template <> struct Adapter<ops::GatedAct> {
                              StepCount::elements(c.in[0].type.shape));
   }
 };
-static_assert(Records<ops::GatedAct>);
+static_assert(RecordsDispatches<ops::GatedAct>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -22,6 +22,6 @@ template <> struct Adapter<ops::Linear> {
     return project(recorder, c.w[0], c.w[1], *rows, c.out[0].address, false);
   }
 };
-static_assert(Records<ops::Linear> && HasScratch<ops::Linear>);
+static_assert(RecordsDispatches<ops::Linear> && HasScratch<ops::Linear>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -27,6 +27,6 @@ template <> struct Adapter<ops::LmHead> {
     return recorder.push(call.grid(elements.over(256)));
   }
 };
-static_assert(Records<ops::LmHead> && HasScratch<ops::LmHead>);
+static_assert(RecordsDispatches<ops::LmHead> && HasScratch<ops::LmHead>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -15,7 +15,7 @@ template <> struct Adapter<ops::ResidualAdd> {
     return recorder.push(call.grid(elements.over(256)));
   }
 };
-static_assert(Records<ops::ResidualAdd>);
+static_assert(RecordsDispatches<ops::ResidualAdd>);
 
 template <> struct Adapter<ops::ResidualRmsNorm> {
   static Result<void> record(Recorder& recorder, const Call<Operands, ops::ResidualRmsNorm>& c) noexcept {
@@ -26,6 +26,6 @@ template <> struct Adapter<ops::ResidualRmsNorm> {
     return recorder.push(call.grid(StepCount::elements(c.in[0].type.shape).over(norm.dim)));
   }
 };
-static_assert(Records<ops::ResidualRmsNorm>);
+static_assert(RecordsDispatches<ops::ResidualRmsNorm>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -12,6 +12,6 @@ template <> struct Adapter<ops::RmsNorm> {
                        StepCount::elements(c.in[0].type.shape));
   }
 };
-static_assert(Records<ops::RmsNorm>);
+static_assert(RecordsDispatches<ops::RmsNorm>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -33,6 +33,6 @@ template <> struct Adapter<ops::RmsNormFusedMlpGateUp> {
  private:
   static constexpr std::array<quant::Act, 2> acts(const O::Params& p) noexcept { return {p.act_gate, p.act_up}; }
 };
-static_assert(Records<ops::RmsNormFusedMlpGateUp> && HasScratch<ops::RmsNormFusedMlpGateUp>);
+static_assert(RecordsDispatches<ops::RmsNormFusedMlpGateUp> && HasScratch<ops::RmsNormFusedMlpGateUp>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -28,6 +28,6 @@ template <> struct Adapter<ops::RmsNormFusedQkv> {
  private:
   static constexpr std::array<quant::Act, 3> acts(const O::Params& p) noexcept { return {p.act_q, p.act_k, p.act_v}; }
 };
-static_assert(Records<ops::RmsNormFusedQkv> && HasScratch<ops::RmsNormFusedQkv>);
+static_assert(RecordsDispatches<ops::RmsNormFusedQkv> && HasScratch<ops::RmsNormFusedQkv>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -17,7 +17,7 @@ template <> struct Adapter<ops::Embedding> {
     return recorder.push(call.grid(StepCount(c.w[0].cols).over(256), StepCount::elements(c.in[0].type.shape)));
   }
 };
-static_assert(Records<ops::Embedding>);
+static_assert(RecordsDispatches<ops::Embedding>);
 
 /// Errors: Errc::unimplemented for anything but f32 rows and si32 indices.
 template <> struct Adapter<ops::Take> {
@@ -31,6 +31,6 @@ template <> struct Adapter<ops::Take> {
     return recorder.push(call.grid(StepCount(x[1].extent).over(256), StepCount::elements(c.in[1].type.shape)));
   }
 };
-static_assert(Records<ops::Take>);
+static_assert(RecordsDispatches<ops::Take>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

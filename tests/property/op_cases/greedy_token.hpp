@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/property/op_cases/argmax.hpp: random cases of argmax.
+// tests/property/op_cases/greedy_token.hpp: random cases of greedy_token.
 #pragma once
 
-#include <zrt/ops/argmax.hpp>
+#include <zrt/ops/greedy_token.hpp>
 
 #include <property/op_cases/op_case.hpp>
 
 namespace op_cases {
 
-template <> struct OpCases<zrt::ops::Argmax> {
-  using Op = zrt::ops::Argmax;
+template <> struct OpCases<zrt::ops::GreedyToken> {
+  using Op = zrt::ops::GreedyToken;
   static constexpr Tolerance tolerance{0, 0};
 
   static Typed<Op> make(Random& r, const Batch& b) {
