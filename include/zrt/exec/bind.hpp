@@ -37,6 +37,18 @@ struct PlanLayout {
   Vector<PlanLayout> regions;
 };
 
+/// What one plan is recorded from, and into.
+template <class B> struct RecordTask {
+  const plan::ExecutionPlan& plan;
+  PlanLayout& layout;
+  const WeightSet<B>& weights;
+  const StateStore<B>* states;  ///< null for a region
+  typename B::Memory& arena;
+  std::uint64_t base;  ///< byte of the arena at which the plan's memory begins
+  Recording<B>& recording;
+  Vector<Footprint> footprints;  ///< of the instructions so far
+};
+
 /// Binds one plan and its regions.
 template <class B> class Binder {
  public:
@@ -48,38 +60,15 @@ template <class B> class Binder {
   [[nodiscard]] Result<PlanLayout> layout(const plan::ExecutionPlan& plan, const plan::LivenessMap& live,
                                           const WeightSet<B>& weights) noexcept {
     PlanLayout out(plan.allocator);
-    for (std::size_t i = 0; i < plan.regions.size(); ++i) {
-      auto inner_live = plan::liveness(plan.regions[i]);
-      if (!inner_live) return pass(inner_live);
-      auto inner = layout(plan.regions[i], *inner_live, weights.regions[i]);
-      if (!inner) return pass(inner);
-      if (auto r = out.regions.push_back(std::move(*inner)); !r) return pass(r);
-    }
-    Vector<std::uint64_t> scratch(plan.allocator);
-    OperandStorage storage;
+    if (auto r = layout_regions(plan, weights, out); !r) return pass(r);
+    Vector<std::uint64_t> workspaces(plan.allocator);
     for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
       const plan::Instruction insn = plan.instruction(i);
       if (auto r = check_claim(plan, insn); !r) return at(i, insn, r.error());
-      auto own = ops_.adapter(insn.opcode).scratch(plan.operand_info(insn, storage), sizes_.bounds);
-      if (!own) return at(i, insn, own.error());
-      CheckedSize bytes = *own;
-      for (std::size_t k = 0; k < insn.regions; ++k)
-        bytes = bytes.aligned(64) + out.regions[insn.first_region + k].mapping.arena_bytes;
-      const auto total = bytes.get("an instruction's workspace");
-      if (!total) return at(i, insn, total.error());
-      if (auto r = out.kernel_scratch.push_back(*own); !r) return pass(r);
-      if (auto r = scratch.push_back(*total); !r) return pass(r);
+      if (auto r = size_workspace(plan, insn, out, workspaces); !r) return at(i, insn, r.error());
     }
     if (auto r = find_stored(plan, weights, out.weight_of); !r) return pass(r);
-    Vector<std::uint8_t> outside(plan.allocator);
-    for (plan::WeightRef weight : out.weight_of)
-      if (auto r = outside.push_back(weight != plan::kNoWeight ? 1 : 0); !r) return pass(r);
-    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, scratch.span(),
-                                     {.fit = sizes_.fit, .outside = outside.span()});
-    if (!mapping) return pass(mapping);
-    if (checked_)
-      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping, outside.span()); !r) return pass(r);
-    out.mapping = std::move(*mapping);
+    if (auto r = place(plan, live, workspaces.span(), out); !r) return pass(r);
     return out;
   }
 
@@ -90,72 +79,50 @@ template <class B> class Binder {
     auto made = Owned<Recording<B>>::make(plan.allocator, typename B::Program(device_), std::move(layout.mapping),
                                           plan.allocator);
     if (!made) return pass(made);
-    Recording<B>& recording = **made;
-    const plan::PhysicalMapping& mapping = recording.mapping;
-    for (std::size_t i = 0; i < plan.registers.size(); ++i) {
-      const plan::RegisterRef reg{static_cast<std::uint16_t>(i)};
-      const auto view = contiguous_view(plan.registers[i], sizes_.bounds);
-      if (!view) return pass(view);
-      typename B::Tensor tensor{};
-      if constexpr (ReadsWeights<B>)
-        if (const plan::RegisterRef in = mapping.outside_of(reg); in != plan::kNoRegister)
-          tensor = *device_.value(weights.own[plan::index(layout.weight_of[plan::index(in)])], mapping.of(reg).offset,
-                                  plan.registers[i]);
-      if (mapping.outside_of(reg) == plan::kNoRegister)
-        tensor = device_.tensor(arena, base + mapping.of(reg).offset, plan.registers[i]);
-      if (auto r = recording.registers.push_back({reg, tensor, *view}); !r) return pass(r);
-    }
-    for (const plan::PlanPort& port : plan.inputs)
-      if (auto r = recording.params.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return pass(r);
-    for (const plan::PlanPort& port : plan.outputs)
-      if (auto r = recording.results.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return pass(r);
-
-    typename B::Recorder recorder(recording.program, device_);
+    RecordTask<B> task{plan, layout, weights, states, arena, base, **made, Vector<Footprint>(plan.allocator)};
+    if (auto r = show_registers(task); !r) return pass(r);
+    if (auto r = show_ports(task); !r) return pass(r);
+    typename B::Recorder recorder((*made)->program, device_);
     if constexpr (TimesLaunches<B>)
       if (timed_) recorder.time_launches();
     if constexpr (ReservesSteps<B>)
       if (auto r = recorder.reserve(step_bounds(plan)); !r) return pass(r);
-    Vector<Footprint> footprints(plan.allocator);
-    for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
-      const plan::Instruction insn = plan.instruction(i);
-      const bool idle = plan::is_view(plan, insn, *ops_.row(insn.opcode), mapping) || is_stored(insn, mapping);
-      if (auto r = footprints.push_back(idle ? Footprint{} : footprint(plan, mapping, i)); !r) return pass(r);
-      RecordSite<typename B::Scratch> site;
-      site.instruction = static_cast<std::uint32_t>(i);
-      site.opcode = insn.opcode;
-      for (std::size_t k = i; k-- > 0 && site.wait_for == site.kNoWait;)
-        if (footprints[k].conflicts(footprints[i])) site.wait_for = static_cast<std::uint32_t>(k);
-      std::uint64_t workspace = 0;
-      if (const std::uint16_t s = mapping.scratch_to_physical[i]; s != plan::PhysicalMapping::kNoScratch) {
-        workspace = base + mapping.physical_specs[s].offset;
-        site.scratch = device_.scratch(arena, workspace, layout.kernel_scratch[i]);
-      }
-      std::array<RegionOf<B>, kMaxRegions> regions{};
-      workspace += layout.kernel_scratch[i];
-      for (std::size_t k = 0; k < insn.regions; ++k) {
-        const std::size_t id = insn.first_region + k;
-        workspace = align_up(workspace, 64);
-        const std::uint64_t region_bytes = layout.regions[id].mapping.arena_bytes;
-        auto region =
-            record(plan.regions[id], std::move(layout.regions[id]), weights.regions[id], nullptr, arena, workspace);
-        if (!region) return at(i, insn, region.error());
-        workspace += region_bytes;
-        if constexpr (RunsRegions<B>)
-          regions[k] = device_.region((*region)->program, (*region)->params.span(), (*region)->results.span());
-        if (auto r = recording.regions.push_back(std::move(*region)); !r) return pass(r);
-      }
-      if (!idle)
-        if (auto r = recorder.begin(site); !r) return at(i, insn, r.error());
-      if (auto r = record_one(plan, insn, recording, weights, states, {regions.data(), insn.regions},
-                              idle ? nullptr : &recorder);
-          !r)
-        return at(i, insn, r.error());
-    }
+    for (std::size_t i = 0; i < plan.instructions.size(); ++i)
+      if (auto r = record_instruction(task, i, recorder); !r) return at(i, plan.instruction(i), r.error());
     if (auto r = recorder.finish(); !r) return pass(r);
     return std::move(*made);
   }
 
  private:
+  // Layout.
+
+  [[nodiscard]] Result<void> layout_regions(const plan::ExecutionPlan& plan, const WeightSet<B>& weights,
+                                            PlanLayout& out) noexcept {
+    for (std::size_t i = 0; i < plan.regions.size(); ++i) {
+      auto live = plan::liveness(plan.regions[i]);
+      if (!live) return pass(live);
+      auto inner = layout(plan.regions[i], *live, weights.regions[i]);
+      if (!inner) return pass(inner);
+      if (auto r = out.regions.push_back(std::move(*inner)); !r) return r;
+    }
+    return {};
+  }
+
+  /// Adds what the kernel of `insn` and the regions behind it take.
+  [[nodiscard]] Result<void> size_workspace(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
+                                            PlanLayout& out, Vector<std::uint64_t>& workspaces) noexcept {
+    OperandStorage storage;
+    auto own = ops_.adapter(insn.opcode).scratch(plan.operand_info(insn, storage), sizes_.bounds);
+    if (!own) return pass(own);
+    CheckedSize bytes = *own;
+    for (std::size_t k = 0; k < insn.regions; ++k)
+      bytes = bytes.aligned(64) + out.regions[insn.first_region + k].mapping.arena_bytes;
+    const auto total = bytes.get("an instruction's workspace");
+    if (!total) return pass(total);
+    if (auto r = out.kernel_scratch.push_back(*own); !r) return r;
+    return workspaces.push_back(*total);
+  }
+
   /// Finds the registers that are weights of their own type, which the device shows as tensors.
   [[nodiscard]] Result<void> find_stored(const plan::ExecutionPlan& plan, const WeightSet<B>& weights,
                                          Vector<plan::WeightRef>& weight_of) const noexcept {
@@ -172,10 +139,164 @@ template <class B> class Binder {
       }
     return {};
   }
-  /// True where the result of `insn` is a weight where it lies.
-  [[nodiscard]] static bool is_stored(const plan::Instruction& insn, const plan::PhysicalMapping& mapping) noexcept {
-    return !insn.outputs.empty() && mapping.outside_of(insn.outputs[0]) == insn.outputs[0];
+
+  /// Plans the arena around what lies outside of it, and proves the plan where plans are checked.
+  [[nodiscard]] Result<void> place(const plan::ExecutionPlan& plan, const plan::LivenessMap& live,
+                                   Span<const std::uint64_t> workspaces, PlanLayout& out) const noexcept {
+    Vector<std::uint8_t> outside(plan.allocator);
+    for (plan::WeightRef weight : out.weight_of)
+      if (auto r = outside.push_back(weight != plan::kNoWeight ? 1 : 0); !r) return r;
+    auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, workspaces,
+                                     {.fit = sizes_.fit, .outside = outside.span()});
+    if (!mapping) return pass(mapping);
+    if (checked_)
+      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping, outside.span()); !r) return r;
+    out.mapping = std::move(*mapping);
+    return {};
   }
+
+  [[nodiscard]] Result<void> check_claim(const plan::ExecutionPlan& plan, const plan::Instruction& insn) noexcept {
+    const BindEntry<B>& entry = ops_.adapter(insn.opcode);
+    const OpRow* row = ops_.row(insn.opcode);
+    if (row == nullptr || entry.record == nullptr)
+      return fail(Errc::unsupported_opcode, B::name, " does not claim opcode ", unsigned{number(insn.opcode)});
+    if (insn.regions != 0 && !RunsRegions<B>)
+      return fail(Errc::unsupported_opcode, B::name, " runs no regions, ", row->name, " has ", unsigned{insn.regions});
+    if (auto r = check_batch(entry.capability, row->name); !r) return r;
+    if ((row->lifecycle != StateLifecycle::none) != insn.state_block_id.has_value() ||
+        (insn.state_block_id &&
+         (*insn.state_block_id >= plan.states.size() || plan.states[*insn.state_block_id].lifecycle != row->lifecycle)))
+      return fail(Errc::invalid_state, row->name, ": the state's lifecycle is not the op's");
+    return {};
+  }
+  [[nodiscard]] Result<void> check_batch(const AdapterCapability& capability, std::string_view op) const noexcept {
+    if (!capability.supports_batch && sizes_.batch_slots > 1)
+      return fail(Errc::batch_unsupported, B::name, " runs ", op, " for one slot in a step, ", sizes_.batch_slots,
+                  " were asked for");
+    if (capability.max_batch_size != 0 && sizes_.batch_slots > capability.max_batch_size)
+      return fail(Errc::batch_unsupported, B::name, " runs ", op, " for at most ", capability.max_batch_size,
+                  " slots in a step, ", sizes_.batch_slots, " were asked for");
+    return {};
+  }
+
+  // Recording.
+
+  /// A tensor and a view for each register: in the arena, or where the weight lies that it is.
+  [[nodiscard]] Result<void> show_registers(RecordTask<B>& task) noexcept {
+    for (std::size_t i = 0; i < task.plan.registers.size(); ++i) {
+      const plan::RegisterRef reg{static_cast<std::uint16_t>(i)};
+      const auto view = contiguous_view(task.plan.registers[i], sizes_.bounds);
+      if (!view) return pass(view);
+      if (auto r = task.recording.registers.push_back({reg, tensor_of(task, reg), *view}); !r) return r;
+    }
+    return {};
+  }
+  [[nodiscard]] typename B::Tensor tensor_of(RecordTask<B>& task, plan::RegisterRef reg) noexcept {
+    const plan::PhysicalMapping& mapping = task.recording.mapping;
+    const TensorType& type = task.plan.registers[plan::index(reg)];
+    const std::uint64_t offset = mapping.of(reg).offset;
+    const plan::RegisterRef in = mapping.outside_of(reg);
+    if (in == plan::kNoRegister) return device_.tensor(task.arena, task.base + offset, type);
+    if constexpr (ReadsWeights<B>)
+      return *device_.value(task.weights.own[plan::index(task.layout.weight_of[plan::index(in)])], offset, type);
+    else
+      return {};
+  }
+
+  [[nodiscard]] static Result<void> show_ports(RecordTask<B>& task) noexcept {
+    Recording<B>& recording = task.recording;
+    for (const plan::PlanPort& port : task.plan.inputs)
+      if (auto r = recording.params.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return r;
+    for (const plan::PlanPort& port : task.plan.outputs)
+      if (auto r = recording.results.push_back(recording.registers[plan::index(port.reg)].tensor); !r) return r;
+    return {};
+  }
+
+  /// The regions of instruction `i`, then the instruction, unless it has nothing to do.
+  [[nodiscard]] Result<void> record_instruction(RecordTask<B>& task, std::size_t i,
+                                                typename B::Recorder& recorder) noexcept {
+    const plan::Instruction insn = task.plan.instruction(i);
+    const bool idle = is_idle(task, insn);
+    if (auto r = task.footprints.push_back(idle ? Footprint{} : footprint(task.plan, task.recording.mapping, i)); !r)
+      return r;
+    const auto site = site_of(task, i, insn.opcode);
+    std::array<RegionOf<B>, kMaxRegions> regions{};
+    if (auto r = record_regions(task, i, insn, regions); !r) return r;
+    if (!idle)
+      if (auto r = recorder.begin(site); !r) return r;
+    return record_call(task, insn, {regions.data(), insn.regions}, idle ? nullptr : &recorder);
+  }
+
+  /// True where the result of `insn` lies in an input, or is a weight where that lies.
+  [[nodiscard]] bool is_idle(const RecordTask<B>& task, const plan::Instruction& insn) const noexcept {
+    const plan::PhysicalMapping& mapping = task.recording.mapping;
+    return plan::is_view(task.plan, insn, *ops_.row(insn.opcode), mapping) ||
+           (!insn.outputs.empty() && mapping.outside_of(insn.outputs[0]) == insn.outputs[0]);
+  }
+
+  /// Where instruction `i` stands: its workspace, and the latest instruction before it whose memory it touches.
+  [[nodiscard]] RecordSite<typename B::Scratch> site_of(RecordTask<B>& task, std::size_t i, Opcode opcode) noexcept {
+    RecordSite<typename B::Scratch> site;
+    site.instruction = static_cast<std::uint32_t>(i);
+    site.opcode = opcode;
+    for (std::size_t k = i; k-- > 0 && site.wait_for == site.kNoWait;)
+      if (task.footprints[k].conflicts(task.footprints[i])) site.wait_for = static_cast<std::uint32_t>(k);
+    if (task.recording.mapping.scratch_to_physical[i] != plan::PhysicalMapping::kNoScratch)
+      site.scratch = device_.scratch(task.arena, workspace_of(task, i), task.layout.kernel_scratch[i]);
+    return site;
+  }
+  /// Byte of the arena at which the workspace of instruction `i` begins; 0 where it has none.
+  [[nodiscard]] static std::uint64_t workspace_of(const RecordTask<B>& task, std::size_t i) noexcept {
+    const plan::PhysicalMapping& mapping = task.recording.mapping;
+    const std::uint16_t s = mapping.scratch_to_physical[i];
+    return s == plan::PhysicalMapping::kNoScratch ? 0 : task.base + mapping.physical_specs[s].offset;
+  }
+
+  /// Records the regions of instruction `i` in its workspace, behind its kernel's part.
+  [[nodiscard]] Result<void> record_regions(RecordTask<B>& task, std::size_t i, const plan::Instruction& insn,
+                                            std::array<RegionOf<B>, kMaxRegions>& regions) noexcept {
+    std::uint64_t workspace = workspace_of(task, i) + task.layout.kernel_scratch[i];
+    for (std::size_t k = 0; k < insn.regions; ++k) {
+      const std::size_t id = insn.first_region + k;
+      workspace = align_up(workspace, 64);
+      const std::uint64_t bytes = task.layout.regions[id].mapping.arena_bytes;
+      auto region = record(task.plan.regions[id], std::move(task.layout.regions[id]), task.weights.regions[id], nullptr,
+                           task.arena, workspace);
+      if (!region) return pass(region);
+      workspace += bytes;
+      if constexpr (RunsRegions<B>)
+        regions[k] = device_.region((*region)->program, (*region)->params.span(), (*region)->results.span());
+      if (auto r = task.recording.regions.push_back(std::move(*region)); !r) return r;
+    }
+    return {};
+  }
+
+  /// Checks the operands of an instruction and hands them to its adapter; without a recorder, which an
+  /// instruction that has nothing to do needs not, checks them alone.
+  [[nodiscard]] Result<void> record_call(const RecordTask<B>& task, const plan::Instruction& insn,
+                                         Span<const RegionOf<B>> regions, typename B::Recorder* recorder) noexcept {
+    std::array<TensorHandle<B>, kMaxOperands> inputs{};
+    std::array<TensorHandle<B>, kMaxOperands> outputs{};
+    std::array<typename B::Weight, kMaxOperands> bound{};
+    for (std::size_t k = 0; k < insn.inputs.size(); ++k)
+      if (insn.inputs[k] != plan::kNoRegister) inputs[k] = task.recording.registers[plan::index(insn.inputs[k])];
+    for (std::size_t k = 0; k < insn.outputs.size(); ++k)
+      outputs[k] = task.recording.registers[plan::index(insn.outputs[k])];
+    for (std::size_t k = 0; k < insn.weights.size(); ++k)
+      if (insn.weights[k] != plan::kNoWeight) bound[k] = task.weights.own[plan::index(insn.weights[k])];
+    BoundOperands<B> operands{{inputs.data(), insn.inputs.size()},
+                              {outputs.data(), insn.outputs.size()},
+                              {bound.data(), insn.weights.size()},
+                              insn.state_block_id ? &task.states->handle(*insn.state_block_id) : nullptr,
+                              {},
+                              regions};
+    if (insn.param_block_id) operands.params = task.plan.param_block(*insn.param_block_id);
+    if (checked_)
+      if (auto r = check_operands<B>(task.plan, insn, *ops_.row(insn.opcode), operands, sizes_.bounds); !r) return r;
+    if (recorder == nullptr) return {};
+    return ops_.adapter(insn.opcode).record(*recorder, operands);
+  }
+
   [[nodiscard]] StepBounds step_bounds(const plan::ExecutionPlan& plan) const noexcept {
     StepBounds step{sizes_.bounds, sizes_.batch_tokens, sizes_.batch_slots, sizes_.pages_per_slot, 0};
     for (const StateDescriptor& state : plan.states)
@@ -188,54 +309,6 @@ template <class B> class Binder {
     return std::unexpected<Error>(error.at_instruction(static_cast<std::uint32_t>(i), number(insn.opcode)));
   }
 
-  [[nodiscard]] Result<void> check_claim(const plan::ExecutionPlan& plan, const plan::Instruction& insn) noexcept {
-    const BindEntry<B>& entry = ops_.adapter(insn.opcode);
-    const OpRow* row = ops_.row(insn.opcode);
-    if (row == nullptr || entry.record == nullptr)
-      return fail(Errc::unsupported_opcode, B::name, " does not claim opcode ", unsigned{number(insn.opcode)});
-    if (insn.regions != 0 && !RunsRegions<B>)
-      return fail(Errc::unsupported_opcode, B::name, " runs no regions, ", row->name, " has ", unsigned{insn.regions});
-    if (!entry.capability.supports_batch && sizes_.batch_slots > 1)
-      return fail(Errc::batch_unsupported, B::name, " runs ", row->name, " for one slot in a step, ",
-                  sizes_.batch_slots, " were asked for");
-    if (entry.capability.max_batch_size != 0 && sizes_.batch_slots > entry.capability.max_batch_size)
-      return fail(Errc::batch_unsupported, B::name, " runs ", row->name, " for at most ",
-                  entry.capability.max_batch_size, " slots in a step, ", sizes_.batch_slots, " were asked for");
-    if ((row->lifecycle != StateLifecycle::none) != insn.state_block_id.has_value() ||
-        (insn.state_block_id &&
-         (*insn.state_block_id >= plan.states.size() || plan.states[*insn.state_block_id].lifecycle != row->lifecycle)))
-      return fail(Errc::invalid_state, row->name, ": the state's lifecycle is not the op's");
-    return {};
-  }
-
-  /// Checks the operands of an instruction and hands them to its adapter; without a recorder, which an
-  /// instruction that has nothing to do needs not, checks them alone.
-  [[nodiscard]] Result<void> record_one(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
-                                        const Recording<B>& recording, const WeightSet<B>& weights,
-                                        const StateStore<B>* states, Span<const RegionOf<B>> regions,
-                                        typename B::Recorder* recorder) noexcept {
-    std::array<TensorHandle<B>, kMaxOperands> inputs{};
-    std::array<TensorHandle<B>, kMaxOperands> outputs{};
-    std::array<typename B::Weight, kMaxOperands> bound{};
-    for (std::size_t k = 0; k < insn.inputs.size(); ++k)
-      if (insn.inputs[k] != plan::kNoRegister) inputs[k] = recording.registers[plan::index(insn.inputs[k])];
-    for (std::size_t k = 0; k < insn.outputs.size(); ++k)
-      outputs[k] = recording.registers[plan::index(insn.outputs[k])];
-    for (std::size_t k = 0; k < insn.weights.size(); ++k)
-      if (insn.weights[k] != plan::kNoWeight) bound[k] = weights.own[plan::index(insn.weights[k])];
-    BoundOperands<B> operands{{inputs.data(), insn.inputs.size()},
-                              {outputs.data(), insn.outputs.size()},
-                              {bound.data(), insn.weights.size()},
-                              insn.state_block_id ? &states->handle(*insn.state_block_id) : nullptr,
-                              {},
-                              regions};
-    if (insn.param_block_id) operands.params = plan.param_block(*insn.param_block_id);
-    if (checked_)
-      if (auto r = check_operands<B>(plan, insn, *ops_.row(insn.opcode), operands, sizes_.bounds); !r) return r;
-    if (recorder == nullptr) return {};
-    return ops_.adapter(insn.opcode).record(*recorder, operands);
-  }
-
   const OpAdapters<B>& ops_;
   const BindSizes& sizes_;
   bool checked_;
@@ -243,9 +316,25 @@ template <class B> class Binder {
   bool timed_;
 };
 
-}  // namespace detail
-
-namespace detail {
+/// Weights and states are as many as the plan's, states of its kinds, and ports are contiguous.
+template <class B>
+[[nodiscard]] Result<void> check_bindable(const plan::ExecutionPlan& plan, const WeightSet<B>& weights,
+                                          const StateStore<B>& states) noexcept {
+  if (weights.own.size() != plan.weights.size() || weights.regions.size() != plan.regions.size() ||
+      states.descriptors().size() != plan.states.size())
+    return fail(Errc::invalid_argument, "the plan has ", plan.weights.size(), " weights and ", plan.states.size(),
+                " states, ", weights.own.size(), " and ", states.descriptors().size(), " were given");
+  for (std::size_t i = 0; i < plan.states.size(); ++i)
+    if (!(states.descriptors()[i] == plan.states[i]))
+      return fail(Errc::invalid_state, "state ", i,
+                  " was made for another plan: its class, type, size or group differs");
+  for (const Vector<plan::PlanPort>* ports : {&plan.inputs, &plan.outputs})
+    for (const plan::PlanPort& port : *ports)
+      if (port.layout != Layout::contiguous)
+        return fail(Errc::stage_handoff, "port ", port.name.view(), " is ", name(port.layout),
+                    ", a bound plan's are contiguous");
+  return {};
+}
 
 /// See bind; where `timed`, a device that can times each launch.
 template <class B>
@@ -254,20 +343,7 @@ template <class B>
                                              const BindSizes& sizes, typename B::Device& device, bool timed) noexcept {
   const plan::ExecutionPlan& plan = compiled.plan;
   auto bad = [](Error error) { return std::unexpected<Error>(error.in_phase(Phase::bind)); };
-  if (weights.own.size() != plan.weights.size() || weights.regions.size() != plan.regions.size() ||
-      states.descriptors().size() != plan.states.size())
-    return bad(Error::of(Errc::invalid_argument, "the plan has ", plan.weights.size(), " weights and ",
-                         plan.states.size(), " states, ", weights.own.size(), " and ", states.descriptors().size(),
-                         " were given"));
-  for (std::size_t i = 0; i < plan.states.size(); ++i)
-    if (!(states.descriptors()[i] == plan.states[i]))
-      return bad(Error::of(Errc::invalid_state, "state ", i,
-                           " was made for another plan: its class, type, size or group differs"));
-  for (const Vector<plan::PlanPort>* ports : {&plan.inputs, &plan.outputs})
-    for (const plan::PlanPort& port : *ports)
-      if (port.layout != Layout::contiguous)
-        return bad(Error::of(Errc::stage_handoff, "port ", port.name.view(), " is ", name(port.layout),
-                             ", a bound plan's are contiguous"));
+  if (auto r = check_bindable(plan, weights, states); !r) return bad(r.error());
   Binder<B> binder(ops, sizes, compiled.validation != Validation::none, device, timed);
   auto layout = binder.layout(plan, compiled.liveness, weights);
   if (!layout) return bad(layout.error());

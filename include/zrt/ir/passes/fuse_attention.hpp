@@ -2,151 +2,11 @@
 // zrt/ir/passes/fuse_attention.hpp: attention from two products with a softmax between them.
 #pragma once
 
-#include <zrt/ir/passes/causal_mask.hpp>
-#include <zrt/ops/dot_general.hpp>
-#include <zrt/ops/select.hpp>
+#include <zrt/ir/passes/attention_pattern.hpp>
 
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
-
-/// What a pattern of attention is made of.
-struct AttentionParts {
-  std::array<std::uint32_t, 3> operand{};      ///< q, k and v as the products read them
-  std::array<ops::DotGeneralParams, 2> dot{};  ///< of the scores, and of the values
-  Shape scores{};                              ///< of what the softmax sees
-  double scale = 1;
-  std::uint32_t mask = kNone;    ///< what is added
-  std::uint32_t choice = kNone;  ///< of i1: which scores are taken, or which are hidden if `inverted`
-  bool inverted = false;
-  bool causal = false;
-  bool finite = false;  ///< what hides later keys is a finite score: nothing else may hide keys beside it
-  bool lifted = false;  ///< what the mask or the choice hides has the lowest score, not -infinity
-};
-
-/// True while neither a mask nor a choice hides keys.
-[[nodiscard]] inline bool is_open(const AttentionParts& parts) noexcept {
-  return parts.mask == kNone && parts.choice == kNone;
-}
-
-/// Steps from `v` through reshapes that leave the last two axes as they are.
-[[nodiscard]] inline std::uint32_t with_other_leads(Pattern& p, std::uint32_t v) noexcept {
-  for (;;) {
-    Span<const std::uint32_t> in;
-    const Shape to = p.type(v).shape;
-    const std::uint32_t at = p.mark();
-    if (!p.made_by<ops::Reshape>(v, in)) return v;
-    const Shape from = p.type(in[0]).shape;
-    if (from.rank < 2 || to.rank < 2 || from.last() != to.last() || from[from.rank - 2u] != to[to.rank - 2u]) {
-      p.back(at);
-      return v;
-    }
-    v = in[0];
-  }
-}
-
-/// A product of f32 that contracts one axis of each operand and batches over all others but one.
-[[nodiscard]] inline bool is_batched_matmul(const Pattern& p, const ops::DotGeneralParams& dot, std::uint32_t lhs,
-                                            std::uint32_t rhs) noexcept {
-  return dot.contract_count == 1 && dot.accum_dtype == DType::f32 && dot.out_dtype == DType::f32 && p.is_f32(lhs) &&
-         p.type(lhs).shape.rank == dot.batch_count + 2 && p.type(rhs).shape.rank == dot.batch_count + 2;
-}
-
-/// `v` is scale · q kᵀ, to which a mask may be added, and in which a choice may hide keys.
-[[nodiscard]] inline bool attention_scores(Pattern& p, std::uint32_t v, AttentionParts& parts, int depth = 0) noexcept {
-  const AttentionParts before = parts;
-  const Dim queries = parts.scores[parts.scores.rank - 2u];
-  const Dim keys = parts.scores.last();
-  const auto again = [&](std::uint32_t inner) {
-    parts = before;
-    return depth < 3 && attention_scores(p, inner, parts, depth + 1);
-  };
-  const auto product = [&] {
-    parts = before;
-    double scale = 1;
-    Span<const std::uint32_t> in;
-    const auto dot = p.made_by<ops::DotGeneral>(with_other_leads(p, unscaled(p, v, scale)), in);
-    if (!dot || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
-    parts.dot[0] = *dot;
-    for (std::size_t i = 0; i < 2; ++i) parts.operand[i] = unscaled(p, in[i], scale);
-    parts.scale = scale * double{dot->alpha};
-    return is_f32_factor(parts.scale);
-  };
-  const auto choice = [&] {
-    Span<const std::uint32_t> in;
-    if (!p.made_by<ops::Select>(v, in)) return false;
-    for (const bool inverted : {false, true}) {
-      const auto fill = p.splat(in[inverted ? 1 : 2]);
-      const std::uint32_t at = p.mark();
-      if (fill && *fill <= double{kHidden} && again(in[inverted ? 2 : 1])) {
-        const bool finite = *fill != -std::numeric_limits<double>::infinity();
-        if (is_causal_choice(p, in[0], queries, keys, inverted) && (!finite || is_open(parts))) {
-          parts.causal = true;
-          parts.finite = parts.finite || finite;
-          return true;
-        }
-        // A query that sees no key gives NaN in both forms only if nothing finite hides its keys.
-        if (!finite && !parts.finite && is_open(parts)) {
-          parts.choice = in[0];
-          parts.inverted = inverted;
-          return true;
-        }
-      }
-      p.back(at);
-    }
-    return false;
-  };
-  // scores · taken + shift, and with a difference.
-  const auto masked_product = [&](std::uint32_t masked, std::uint32_t shift, float sign) {
-    return p.commutes(masked, ops::BinaryKind::mul, [&](std::uint32_t scores, std::uint32_t taken) {
-      if (!is_causal_product(p, taken, shift, sign, queries, keys) || !again(scores) || !is_open(parts)) return false;
-      parts.causal = true;
-      parts.finite = true;
-      return true;
-    });
-  };
-  const auto shifted = [&] {
-    std::uint32_t masked = 0;
-    std::uint32_t shift = 0;
-    return p.binary(v, ops::BinaryKind::sub, masked, shift) && masked_product(masked, shift, -1.0f);
-  };
-  // The larger one of each score and the lowest number, as which -infinity alone is another: a query that sees no key
-  // then sees all alike, also those that a causal choice hides, which is why nothing may stand beside one.
-  const auto lifted = [&](std::uint32_t scores, std::uint32_t lowest) {
-    if (p.splat(lowest) != double{std::numeric_limits<float>::lowest()} || !again(scores)) return false;
-    parts.lifted = !is_open(parts);
-    parts.finite = parts.finite || parts.causal;
-    return !(parts.causal && parts.lifted);
-  };
-  return p.attempt(product) || p.attempt(choice) || p.attempt(shifted) ||
-         p.commutes(v, ops::BinaryKind::maximum, lifted) ||
-         p.commutes(v, ops::BinaryKind::add,
-                    [&](std::uint32_t masked, std::uint32_t shift) { return masked_product(masked, shift, 1.0f); }) ||
-         p.commutes(v, ops::BinaryKind::add, [&](std::uint32_t scores, std::uint32_t mask) {
-           if (!again(scores) || parts.finite || !is_open(parts)) return false;
-           parts.mask = mask;
-           return true;
-         });
-}
-
-/// The root is softmax(scores) v.
-[[nodiscard]] inline bool attention(Pattern& p, AttentionParts& parts) noexcept {
-  Span<const std::uint32_t> in;
-  const auto dot = p.made_by<ops::DotGeneral>(p.result(), in);
-  if (!dot || dot->alpha != 1.0f || !is_batched_matmul(p, *dot, in[0], in[1])) return false;
-  parts.dot[1] = *dot;
-  parts.operand[2] = in[1];
-  const std::uint32_t batches = dot->batch_count;
-  if (batches + 2 > kMaxActivationRank || dot->contract_lhs[0] != batches + 1) return false;
-  for (std::uint32_t i = 0; i < batches; ++i)
-    if (dot->batch_lhs[i] != i) return false;
-  const std::uint32_t probabilities = with_other_leads(p, in[0]);
-  Span<const std::uint32_t> scores;
-  if (!p.made_by<ops::Softmax>(probabilities, scores)) return false;
-  const std::uint32_t masked = with_other_leads(p, scores[0]);
-  parts.scores = p.type(masked).shape;
-  return parts.scores.rank >= 2 && attention_scores(p, masked, parts) && parts.dot[0].batch_count == batches;
-}
 
 /// `v` with its axes in the order batch, then `second`, then `last`, before node `at`; where `v` is a
 /// transpose, what it was made of is put into that order.
@@ -226,72 +86,105 @@ struct AttentionParts {
   return r.insert<ops::ElementwiseBinary>(at, {mask, least->index}, {}, {ops::BinaryKind::maximum});
 }
 
-/// Puts attention of these parts in place of the root.
-[[nodiscard]] inline Result<void> replace_by_attention(Rewriter& r, std::uint32_t node, AttentionParts parts) noexcept {
-  const auto batch = [&](const std::array<std::uint8_t, kMaxRank>& list) {
-    return Span<const std::uint8_t>(list.data(), parts.dot[0].batch_count);
-  };
-  const auto& scores = parts.dot[0];
-  const auto& values = parts.dot[1];
-  std::array<ValueId, 3> in;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const bool lhs = i == 0;
-    const auto& dot = i == 2 ? values : scores;
-    const std::uint8_t contract = lhs ? dot.contract_lhs[0] : dot.contract_rhs[0];
-    const std::uint8_t free = free_axis(dot, lhs);
-    const auto made = in_order(r, node, parts.operand[i], batch(lhs ? dot.batch_lhs : dot.batch_rhs),
-                               i == 2 ? contract : free, i == 2 ? free : contract);
-    if (!made) return pass(made);
-    if (!made->present()) return {};
-    in[i] = *made;
-  }
-  // A mask that is the same for all leading axes fits whatever these are, else they must be those of the scores.
-  Shape leads = r.type(in[0].index).shape;
-  std::uint32_t mask = narrow_mask(r, parts.mask != kNone ? parts.mask : parts.choice, parts.scores);
-  if (parts.choice != kNone || parts.lifted) {
-    constexpr float kLowest = std::numeric_limits<float>::lowest();
-    const float hides = parts.lifted ? kLowest : -std::numeric_limits<float>::infinity();
-    const auto made = parts.choice != kNone ? mask_of_choice(r, node, mask, parts.inverted, hides)
-                                            : lifted_mask(r, node, mask, kLowest);
-    if (!made) return pass(made);
-    if (!made->present()) return {};
-    mask = made->index;
-  }
-  if (mask != kNone) {
-    const Dim queries = parts.scores[parts.scores.rank - 2u];
-    bool plain = true;
-    const Shape shape = r.type(mask).shape;
-    for (std::size_t axis = 0; axis + 2 < shape.rank; ++axis) plain = plain && shape[axis] == Dim(1);
-    if (!plain) leads = parts.scores;
-    if (leads.rank > kMaxActivationRank) return {};
-    if (plain && shape.rank > leads.rank) {
-      const auto made = r.insert<ops::Reshape>(node, {mask}, {}, {ShapeParams::of(Shape{queries, shape.last()})});
-      if (!made) return pass(made);
-      if (!made->present()) return {};
-      mask = made->index;
+/// Puts attention of some parts in place of the root. Each step gives false where the backend or a shape refuses a
+/// node; then nothing is replaced.
+class AttentionWriter {
+ public:
+  AttentionWriter(Rewriter& r, std::uint32_t node, const AttentionParts& parts) noexcept
+      : r_(r), node_(node), parts_(parts) {}
+
+  [[nodiscard]] Result<void> run() noexcept {
+    for (const auto step : {&AttentionWriter::order_operands, &AttentionWriter::make_mask, &AttentionWriter::fit_mask,
+                            &AttentionWriter::share_leads}) {
+      const auto done = (this->*step)();
+      if (!done) return pass(done);
+      if (!*done) return {};
     }
+    return moved_ ? replace_with_reshape() : replace();
   }
-  bool moved = false;
-  for (ValueId& value : in) {
-    const auto made = with_leads(r, node, value.index, leads);
+
+ private:
+  /// Keeps a node that was inserted.
+  [[nodiscard]] static Result<bool> keep(const Result<ValueId>& made, std::uint32_t& value) noexcept {
     if (!made) return pass(made);
-    if (!made->present()) return {};
-    moved = moved || *made != value;
-    value = *made;
+    value = made->index;
+    return made->present();
   }
-  const ops::AttentionParams params{
-      static_cast<float>(parts.scale), static_cast<std::uint8_t>(parts.causal ? 1 : 0), {}};
-  if (!moved) {
-    const auto done = r.replace<ops::Attention>(node, {in[0].index, in[1].index, in[2].index, mask}, {}, params);
+
+  /// q and k as [batch, token, feature], v as [batch, key, feature].
+  [[nodiscard]] Result<bool> order_operands() noexcept {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const bool lhs = i == 0;
+      const ops::DotGeneralParams& dot = parts_.dot[i == 2 ? 1 : 0];
+      const Span<const std::uint8_t> batch((lhs ? dot.batch_lhs : dot.batch_rhs).data(), dot.batch_count);
+      const std::uint8_t contract = lhs ? dot.contract_lhs[0] : dot.contract_rhs[0];
+      const std::uint8_t free = free_axis(dot, lhs);
+      const auto made =
+          in_order(r_, node_, parts_.operand[i], batch, i == 2 ? contract : free, i == 2 ? free : contract);
+      if (auto kept = keep(made, in_[i]); !kept || !*kept) return kept;
+    }
+    return true;
+  }
+
+  /// The mask that is added, or one made of the choice.
+  [[nodiscard]] Result<bool> make_mask() noexcept {
+    constexpr float kLowest = std::numeric_limits<float>::lowest();
+    mask_ = narrow_mask(r_, parts_.mask != kNone ? parts_.mask : parts_.choice, parts_.scores);
+    if (parts_.choice != kNone) {
+      const float hides = parts_.lifted ? kLowest : -std::numeric_limits<float>::infinity();
+      return keep(mask_of_choice(r_, node_, mask_, parts_.inverted, hides), mask_);
+    }
+    return parts_.lifted ? keep(lifted_mask(r_, node_, mask_, kLowest), mask_) : true;
+  }
+
+  /// A mask that is the same for all leading axes fits whatever these are, else they must be those of the scores.
+  [[nodiscard]] Result<bool> fit_mask() noexcept {
+    leads_ = r_.type(in_[0]).shape;
+    if (mask_ == kNone) return true;
+    const Shape shape = r_.type(mask_).shape;
+    bool plain = true;
+    for (std::size_t axis = 0; axis + 2 < shape.rank; ++axis) plain = plain && shape[axis] == Dim(1);
+    if (!plain) leads_ = parts_.scores;
+    if (leads_.rank > kMaxActivationRank) return false;
+    if (!plain || shape.rank <= leads_.rank) return true;
+    const Shape matrix{parts_.scores[parts_.scores.rank - 2u], shape.last()};
+    return keep(r_.insert<ops::Reshape>(node_, {mask_}, {}, {ShapeParams::of(matrix)}), mask_);
+  }
+
+  [[nodiscard]] Result<bool> share_leads() noexcept {
+    for (std::uint32_t& value : in_) {
+      const std::uint32_t before = value;
+      if (auto kept = keep(with_leads(r_, node_, value, leads_), value); !kept || !*kept) return kept;
+      moved_ = moved_ || value != before;
+    }
+    return true;
+  }
+
+  [[nodiscard]] ops::AttentionParams params() const noexcept {
+    return {static_cast<float>(parts_.scale), static_cast<std::uint8_t>(parts_.causal ? 1 : 0), {}};
+  }
+  [[nodiscard]] Result<void> replace() noexcept {
+    const auto done = r_.replace<ops::Attention>(node_, {in_[0], in_[1], in_[2], mask_}, {}, params());
     return done ? Result<void>() : pass(done);
   }
-  const auto made = r.insert<ops::Attention>(node, {in[0].index, in[1].index, in[2].index, mask}, {}, params);
-  if (!made) return pass(made);
-  if (!made->present()) return {};
-  const Shape shape = r.type(r.graph().node_outputs(r.graph().nodes[node])[0]).shape;
-  const auto done = r.replace<ops::Reshape>(node, {made->index}, {}, {ShapeParams::of(shape)});
-  return done ? Result<void>() : pass(done);
-}
+  /// Where the operands were reshaped, so is the result.
+  [[nodiscard]] Result<void> replace_with_reshape() noexcept {
+    const auto made = r_.insert<ops::Attention>(node_, {in_[0], in_[1], in_[2], mask_}, {}, params());
+    if (!made) return pass(made);
+    if (!made->present()) return {};
+    const Shape shape = r_.type(r_.graph().node_outputs(r_.graph().nodes[node_])[0]).shape;
+    const auto done = r_.replace<ops::Reshape>(node_, {made->index}, {}, {ShapeParams::of(shape)});
+    return done ? Result<void>() : pass(done);
+  }
+
+  Rewriter& r_;
+  std::uint32_t node_;
+  const AttentionParts& parts_;
+  std::array<std::uint32_t, 3> in_{};  ///< q, k and v as attention takes them
+  std::uint32_t mask_ = kNone;
+  Shape leads_{};       ///< the leading axes of all operands, and two more
+  bool moved_ = false;  ///< an operand was given other leading axes
+};
 
 }  // namespace detail
 
@@ -307,7 +200,7 @@ struct AttentionParts {
     if (!detail::attention(p, parts) || !p.closed()) return {};
     // Sums over no keys are 0, where attention has no weights to give.
     if (parts.scores.last() == Dim(0)) return {};
-    return detail::replace_by_attention(r, node, parts);
+    return detail::AttentionWriter(r, node, parts).run();
   });
 }
 

@@ -38,104 +38,146 @@ namespace detail {
   return std::unexpected<Error>(append_type(error, program, expected));
 }
 
+/// Operands, attributes and declared types lie within the program, and one type is declared unless a tuple is.
+[[nodiscard]] inline Result<void> verify_form(const Program& program, const Instruction& i) noexcept {
+  const std::size_t declared = program.types_of(i.output).size();
+  if (program.operands_of(i).size() != i.operands.count || program.attributes_of(i).size() != i.attributes.count ||
+      declared != i.output.elements.count)
+    return fail(Errc::dangling_value, "operands, attributes or types lie outside the program");
+  if (!i.output.tuple && declared != 1)
+    return fail(Errc::invalid_params, "the output has ", declared, " types, expected 1 or a tuple");
+  return {};
+}
+
+/// The type of an operand that is read at `position`, whose literal, if it is one, is right.
+[[nodiscard]] inline Result<TensorType> operand_type(const Program& program, const ValueTable& values,
+                                                     const Operand& operand, std::size_t position) noexcept {
+  if (operand.kind == Operand::Kind::literal)
+    if (auto r = check_literal(program, operand.id); !r) return pass(r);
+  return values.type(operand, position);
+}
+
+/// What `i` declares is what the rule of its op gives.
+[[nodiscard]] inline Result<void> verify_declared(const Program& program, const Instruction& i,
+                                                  const InferredType& inferred) noexcept {
+  const auto declared = program.types_of(i.output);
+  if (inferred.tuple != i.output.tuple || inferred.elements.size() != declared.size())
+    return fail(Errc::shape_mismatch, "the output is declared as ", declared.size(),
+                i.output.tuple ? " elements of a tuple" : " tensor", ", expected ", inferred.elements.size(),
+                inferred.tuple ? " elements of a tuple" : " tensor");
+  for (std::size_t e = 0; e < declared.size(); ++e) {
+    if (auto r = check_type(program, declared[e], "the output"); !r) return r;
+    if (!declares(inferred.elements[e], declared[e]))
+      return declared_wrong(program, "the output", declared[e], inferred.elements[e]);
+  }
+  return {};
+}
+
+/// Checks the instruction at `position`; `types` is memory that is used again.
 [[nodiscard]] inline Result<void> verify_instruction(const Program& program, const ValueTable& values,
                                                      const Instruction& i, std::size_t position,
                                                      Vector<TensorType>& types) noexcept {
-  const auto operands = program.operands_of(i);
-  const auto declared = program.types_of(i.output);
-  if (operands.size() != i.operands.count || program.attributes_of(i).size() != i.attributes.count ||
-      declared.size() != i.output.elements.count)
-    return fail(Errc::dangling_value, "operands, attributes or types lie outside the program");
-  if (!i.output.tuple && declared.size() != 1)
-    return fail(Errc::invalid_params, "the output has ", declared.size(), " types, expected 1 or a tuple");
+  if (auto r = verify_form(program, i); !r) return r;
   types.clear();
-  for (const Operand& operand : operands) {
-    if (operand.kind == Operand::Kind::literal)
-      if (auto r = check_literal(program, operand.id); !r) return r;
-    const auto type = values.type(operand, position);
+  for (const Operand& operand : program.operands_of(i)) {
+    const auto type = operand_type(program, values, operand, position);
     if (!type) return pass(type);
     if (auto r = types.push_back(*type); !r) return r;
   }
   const auto inferred = infer(program, i, types.span());
   if (!inferred) return pass(inferred);
-  if (inferred->tuple != i.output.tuple || inferred->elements.size() != declared.size())
-    return fail(Errc::shape_mismatch, "the output is declared as ", declared.size(),
-                i.output.tuple ? " elements of a tuple" : " tensor", ", expected ", inferred->elements.size(),
-                inferred->tuple ? " elements of a tuple" : " tensor");
-  for (std::size_t e = 0; e < declared.size(); ++e) {
-    if (auto r = check_type(program, declared[e], "the output"); !r) return r;
-    if (!declares(inferred->elements[e], declared[e]))
-      return declared_wrong(program, "the output", declared[e], inferred->elements[e]);
-  }
+  return verify_declared(program, i, *inferred);
+}
+
+/// Checks a result that is read behind the last instruction, at `position`.
+[[nodiscard]] inline Result<void> verify_result(const Program& program, const ValueTable& values,
+                                                const RegionResult& result, std::size_t position) noexcept {
+  const auto type = operand_type(program, values, result.operand, position);
+  if (!type) return pass(type);
+  if (auto r = check_type(program, result.type, "a result"); !r) return r;
+  if (!declares(*type, result.type)) return declared_wrong(program, "a result", result.type, *type);
   return {};
 }
 
 [[nodiscard]] inline Result<void> verify_region(const Program& program, std::size_t index) noexcept {
   const Region& region = program.regions[index];
-  const auto at = [&](const Result<void>& r, const Instruction* i, std::size_t n) {
-    return std::unexpected<Error>(located(r.error(), index, i, n));
+  const auto at = [&](const Error& error, const Instruction* i = nullptr, std::size_t n = 0) {
+    return std::unexpected<Error>(located(error, index, i, n));
   };
   for (const Parameter& p : region.parameters)
-    if (auto r = check_type(program, p.type, "a parameter"); !r) return at(r, nullptr, 0);
+    if (auto r = check_type(program, p.type, "a parameter"); !r) return at(r.error());
   const auto values = ValueTable::of(program, region);
-  if (!values) return std::unexpected<Error>(located(values.error(), index, nullptr, 0));
+  if (!values) return at(values.error());
   const std::size_t parameters = region.parameters.size();
   Vector<TensorType> types(program.allocator);
   for (std::size_t n = 0; n < region.instructions.size(); ++n) {
     const Instruction& i = region.instructions[n];
-    if (auto r = verify_instruction(program, *values, i, parameters + n, types); !r) return at(r, &i, n);
+    if (auto r = verify_instruction(program, *values, i, parameters + n, types); !r) return at(r.error(), &i, n);
   }
-  for (const RegionResult& result : region.results) {
-    if (result.operand.kind == Operand::Kind::literal)
-      if (auto r = check_literal(program, result.operand.id); !r) return at(r, nullptr, 0);
-    const auto type = values->type(result.operand, parameters + region.instructions.size());
-    if (!type) return std::unexpected<Error>(located(type.error(), index, nullptr, 0));
-    if (auto r = check_type(program, result.type, "a result"); !r) return at(r, nullptr, 0);
-    if (!declares(*type, result.type)) return at(declared_wrong(program, "a result", result.type, *type), nullptr, 0);
-  }
+  for (const RegionResult& result : region.results)
+    if (auto r = verify_result(program, *values, result, parameters + region.instructions.size()); !r)
+      return at(r.error());
   return {};
 }
 
-/// Calls `visit` with each region that an instruction of `region` names.
-template <class F> void each_region(const Program& program, const Region& region, const F& visit) noexcept {
-  for (const Instruction& i : region.instructions)
-    for (const Attribute& a : program.attributes_of(i))
-      if (a.kind == AttributeKind::region) visit(static_cast<std::size_t>(a.bits));
-}
+/// Takes regions in an order in which each follows all that name it, so that none contains itself and the depth of
+/// each is known.
+class NestingVerifier {
+ public:
+  explicit NestingVerifier(const Program& program) noexcept
+      : program_(program), places_(program.allocator), ready_(program.allocator) {}
 
-/// No region contains itself, and none lies deeper than kMaxRegionDepth: regions are taken in an order
-/// in which each follows all that name it.
-[[nodiscard]] inline Result<void> verify_nesting(const Program& program) noexcept {
+  [[nodiscard]] Result<void> run() noexcept {
+    if (auto r = places_.resize(program_.regions.size()); !r) return r;
+    if (auto r = ready_.resize(program_.regions.size()); !r) return r;
+    find_outermost();
+    for (std::size_t next = 0; next < count_; ++next)
+      if (auto r = enter(ready_[next]); !r) return r;
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      if (places_[i].callers != 0) return fail(Errc::invalid_params, "region @", i, " lies within itself");
+    return {};
+  }
+
+ private:
   struct Place {
-    std::uint32_t callers = 0;
+    std::uint32_t callers = 0;  ///< instructions that name the region and were not met yet
     std::uint32_t depth = 0;
   };
-  Vector<Place> places(program.allocator);
-  Vector<std::size_t> ready(program.allocator);
-  if (auto r = places.resize(program.regions.size()); !r) return r;
-  if (auto r = ready.reserve(program.regions.size()); !r) return r;
-  for (const Region& region : program.regions)
-    each_region(program, region, [&](std::size_t to) { ++places[to].callers; });
-  Result<void> kept;
-  const auto add = [&](std::size_t region) {
-    if (auto r = ready.push_back(region); !r) kept = r;
-  };
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (places[i].callers == 0) add(i);
-  for (std::size_t next = 0; next < ready.size(); ++next) {
-    const std::uint32_t depth = places[ready[next]].depth;
-    if (depth > kMaxRegionDepth)
-      return fail(Errc::limit_exceeded, "region @", ready[next], " lies ", depth, " regions deep, at most ",
-                  kMaxRegionDepth, " expected");
-    each_region(program, program.regions[ready[next]], [&](std::size_t to) {
-      if (places[to].depth <= depth) places[to].depth = depth + 1;
-      if (--places[to].callers == 0) add(to);
-    });
+
+  void find_outermost() noexcept {
+    for (const Region& region : program_.regions) each_inner(region, [this](std::size_t to) { ++places_[to].callers; });
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      if (places_[i].callers == 0) ready_[count_++] = i;
   }
-  if (!kept) return kept;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (places[i].callers != 0) return fail(Errc::invalid_params, "region @", i, " lies within itself");
-  return {};
+
+  /// The regions within `region` lie one deeper; those that nobody else names follow.
+  [[nodiscard]] Result<void> enter(std::size_t region) noexcept {
+    const std::uint32_t depth = places_[region].depth;
+    if (depth > kMaxRegionDepth)
+      return fail(Errc::limit_exceeded, "region @", region, " lies ", depth, " regions deep, at most ", kMaxRegionDepth,
+                  " expected");
+    each_inner(program_.regions[region], [this, depth](std::size_t to) {
+      if (places_[to].depth <= depth) places_[to].depth = depth + 1;
+      if (--places_[to].callers == 0) ready_[count_++] = to;
+    });
+    return {};
+  }
+
+  /// Calls `visit` with each region that an instruction of `region` names.
+  template <class F> void each_inner(const Region& region, const F& visit) const noexcept {
+    for (const Instruction& i : region.instructions)
+      for (const Attribute& a : program_.attributes_of(i))
+        if (a.kind == AttributeKind::region) visit(static_cast<std::size_t>(a.bits));
+  }
+
+  const Program& program_;
+  Vector<Place> places_;
+  Vector<std::size_t> ready_;  ///< the first `count_` are regions whose callers were all met
+  std::size_t count_ = 0;
+};
+
+[[nodiscard]] inline Result<void> verify_nesting(const Program& program) noexcept {
+  return NestingVerifier(program).run();
 }
 
 }  // namespace detail
