@@ -81,7 +81,7 @@ class Session {
   }
   static zrt::Shape shape(const Variable& v) {
     zrt::Shape shape;
-    for (const auto dim : v.feed.type.shape.view()) shape = shape.appended(static_cast<std::uint32_t>(dim.extent()));
+    for (const auto dim : v.feed.type.shape.view()) shape = shape.appended(static_cast<std::uint32_t>(dim.constant()));
     return shape;
   }
 

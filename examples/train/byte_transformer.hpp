@@ -106,7 +106,7 @@ class TransformerBuilder {
     return variable(shape, [&] { return draws_.real(scale); });
   }
   Tensor project(const Tensor& x, std::int64_t cols) {
-    const auto rows = static_cast<std::int64_t>(x.shape()[x.shape().size() - 1].extent());
+    const auto rows = static_cast<std::int64_t>(x.shape()[x.shape().size() - 1].constant());
     return graft_.builder().dot(x, parameter({rows, cols}, 1.0f / std::sqrt(static_cast<float>(rows))));
   }
   Tensor norm(const Tensor& x) {

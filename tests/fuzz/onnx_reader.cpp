@@ -90,8 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (wider)
     for (onnx::InputType& input : types)
       for (std::uint8_t axis = 0; axis < input.type.shape.rank; ++axis)
-        if (input.type.shape[axis].extent() < 64)
-          input.type.shape.dims[axis] = static_cast<std::int64_t>(input.type.shape[axis].extent()) + 1;
+        if (input.type.shape[axis].constant() < 64)
+          input.type.shape.dims[axis] = static_cast<std::int64_t>(input.type.shape[axis].constant()) + 1;
   // Inputs whose values must be known are bound, one after the other.
   std::array<Name, 4> names;
   std::array<std::vector<std::byte>, names.size()> elements;

@@ -51,7 +51,7 @@ struct CaseTensor {
       t.program_type.dtype = DType::bf16;
     t.type.dtype = t.program_type.dtype;
     for (const ir::ptir::Dim dim : data->type.shape.view())
-      t.type.shape = t.type.shape.appended(static_cast<std::uint32_t>(dim.extent()));
+      t.type.shape = t.type.shape.appended(static_cast<std::uint32_t>(dim.constant()));
     t.bytes.assign(data->bytes.begin(), data->bytes.end());
     tensors.push_back(std::move(t));
   }

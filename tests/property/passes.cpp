@@ -24,7 +24,7 @@ std::vector<HostValue> random_inputs(const ptir::Program& program, std::uint32_t
     HostValue value{{p.type.dtype, {}}, {}};
     for (const ptir::Dim dim : p.type.shape.view())
       value.type.shape =
-          value.type.shape.appended(dim.is_constant() ? static_cast<std::uint32_t>(dim.extent())
+          value.type.shape.appended(dim.is_constant() ? static_cast<std::uint32_t>(dim.constant())
                                     : dim.is_symbol() ? static_cast<std::uint32_t>(1 + (dim.symbol() + seed) % 4)
                                                       : static_cast<std::uint32_t>(random() % 5));
     value.bytes.resize(bytes_of(value.type.dtype, value.type.shape.elements({}).raw()));

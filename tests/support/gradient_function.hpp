@@ -94,7 +94,7 @@ class GradientFunction {
     for (std::size_t i = 0; i < feeds_.size(); ++i) {
       TensorType type{feeds_[i].type.dtype, {}};
       for (const ptir::Dim dim : feeds_[i].type.shape.view())
-        type.shape = type.shape.appended(static_cast<std::uint32_t>(dim.extent()));
+        type.shape = type.shape.appended(static_cast<std::uint32_t>(dim.constant()));
       inputs.push_back({type, data_[i]});
       if (h == 0 || std::find(reals_.begin(), reals_.end(), i) == reals_.end()) continue;
       for (std::size_t e = 0; e < data_[i].size(); e += sizeof(double)) {

@@ -34,7 +34,7 @@ class RandomFunction {
     return shapes[pick(shapes.size())];
   }
   [[nodiscard]] static std::int64_t extent(const Tensor& x, std::int64_t axis) {
-    return static_cast<std::int64_t>(x.shape()[static_cast<std::size_t>(axis)].extent());
+    return static_cast<std::int64_t>(x.shape()[static_cast<std::size_t>(axis)].constant());
   }
   [[nodiscard]] static std::uint64_t elements(const Tensor& x) { return x.shape().constant_elements().raw(); }
   [[nodiscard]] Tensor flat(const Tensor& x) { return b_.reshape(x, {-1}); }

@@ -94,7 +94,7 @@ std::vector<HostValue> random_inputs(const ptir::Program& program, std::uint32_t
   for (const ptir::Parameter& p : program.regions[0].parameters) {
     HostValue value{{p.type.dtype, {}}, {}};
     for (const ptir::Dim dim : p.type.shape.view()) {
-      const std::uint64_t extent = dim.is_constant() ? dim.extent()
+      const std::uint64_t extent = dim.is_constant() ? dim.constant()
                                    : dim.is_symbol() ? 1u + (dim.symbol() + seed) % 4
                                                      : random() % 5;
       value.type.shape = value.type.shape.appended(static_cast<std::uint32_t>(extent));

@@ -253,7 +253,7 @@ std::vector<std::int64_t> extents_of(const std::string& graph) {
   std::vector<std::int64_t> extents;
   if (!program) return extents;
   for (const ir::ptir::Dim dim : program->regions[0].results[0].type.shape.view())
-    extents.push_back(static_cast<std::int64_t>(dim.extent()));
+    extents.push_back(static_cast<std::int64_t>(dim.constant()));
   return extents;
 }
 

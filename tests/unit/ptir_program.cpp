@@ -37,7 +37,7 @@ TEST(PtirProgram, ListsEveryOperationOnce) {
 
 TEST(PtirProgram, DimsAreConstantsSymbolsOrUnknown) {
   EXPECT_TRUE(Dim(0).is_constant() && Dim(INT64_MAX).is_constant());
-  EXPECT_EQ(Dim(INT64_MAX).extent(), static_cast<std::uint64_t>(INT64_MAX));
+  EXPECT_EQ(Dim(INT64_MAX).constant(), static_cast<std::uint64_t>(INT64_MAX));
   EXPECT_TRUE(Dim(-1).is_inferred() && !Dim(-1).is_dynamic() && !Dim(-1).is_constant());
   EXPECT_TRUE(Dim::any().is_any() && Dim::any().is_dynamic() && !Dim::any().is_symbol());
   EXPECT_EQ(Dim::of_symbol(7).symbol(), 7u);

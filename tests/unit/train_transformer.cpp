@@ -18,7 +18,7 @@ using namespace zrt::test;
 
 zrt::Shape constant(const ir::ptir::Shape& shape) {
   zrt::Shape made;
-  for (const auto dim : shape.view()) made = made.appended(static_cast<std::uint32_t>(dim.extent()));
+  for (const auto dim : shape.view()) made = made.appended(static_cast<std::uint32_t>(dim.constant()));
   return made;
 }
 

@@ -4,8 +4,11 @@
 
 #include <zrt/core/checked.hpp>
 #include <zrt/core/dtype.hpp>
+#include <zrt/core/error.hpp>
+#include <zrt/core/span.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -31,7 +34,7 @@ static_assert(!bytes_of(DType::f32, CheckedSize((std::uint64_t{1} << 62) + 128))
 /// Names an extent that is data of the step; 0 names none.
 using SymbolId = std::uint8_t;
 
-/// One extent: a constant, or `extent` times the step's value of `symbol`.
+/// One extent of a graph: a constant, or `extent` times the step's value of `symbol`.
 struct Dim {
   std::uint32_t extent = 0;
   SymbolId symbol = 0;
@@ -39,8 +42,38 @@ struct Dim {
   constexpr Dim() = default;
   constexpr Dim(std::uint32_t constant) noexcept : extent(constant) {}  // NOLINT: a number is a constant dim
   constexpr Dim(std::uint32_t factor, SymbolId of) noexcept : extent(factor), symbol(of) {}
+
+  [[nodiscard]] constexpr bool is_constant() const noexcept { return symbol == 0; }
+  [[nodiscard]] constexpr bool is_constant(std::uint64_t number) const noexcept {
+    return symbol == 0 && extent == number;
+  }
+  /// The constant; 0 when the dim is none.
+  [[nodiscard]] constexpr std::uint64_t constant() const noexcept { return symbol == 0 ? extent : 0; }
   friend constexpr bool operator==(Dim, Dim) = default;
 };
+
+/// Extents of a graph agree where they are the same: what a symbol is shows in every step anew.
+[[nodiscard]] constexpr bool unify(Dim a, Dim b, Dim& both) noexcept {
+  both = a;
+  return a == b;
+}
+/// Appends "2" or "3*s1" to an error's text.
+constexpr void append_extent(Error& error, Dim dim) noexcept {
+  error.append(dim.extent);
+  if (dim.symbol != 0) error.append("*s").append(unsigned{dim.symbol});
+}
+
+/// One extent of a shape: a number, or a name for one that is known later. Its models are the graph's Dim and that
+/// of the portable tensor IR, ir::ptir::Dim.
+template <class D>
+concept Dimension =
+    std::regular<D> && std::convertible_to<std::uint32_t, D> && requires(const D dim, std::uint64_t number, D& both) {
+      { dim.is_constant() } -> std::same_as<bool>;
+      { dim.is_constant(number) } -> std::same_as<bool>;
+      { dim.constant() } -> std::same_as<std::uint64_t>;
+      { unify(dim, dim, both) } -> std::same_as<bool>;
+    };
+static_assert(Dimension<Dim>);
 
 /// Values of all symbols: upper bounds while planning, actual extents within a step.
 struct Extents {
@@ -49,75 +82,122 @@ struct Extents {
   [[nodiscard]] constexpr std::uint32_t of(Dim dim) const noexcept {
     return dim.symbol == 0 ? dim.extent : dim.extent * value[dim.symbol];
   }
+  /// The same, or not ok when it overflows.
+  [[nodiscard]] constexpr CheckedSize checked(Dim dim) const noexcept {
+    return dim.symbol == 0 ? CheckedSize(dim.extent) : CheckedSize(dim.extent) * CheckedSize(value[dim.symbol]);
+  }
 };
 
-/// An ordered tuple of at most kMaxRank extents, row-major.
-struct Shape {
+/// An ordered tuple of extents, row-major. Only the first kMaxRank of a longer one are kept; its rank stays as it was,
+/// so that whoever checks it sees it.
+template <Dimension D> struct BasicShape {
   std::uint8_t rank = 0;
-  std::array<Dim, kMaxRank> dims{};
+  std::array<D, kMaxRank> dims{};
 
-  constexpr Shape() = default;
-  constexpr Shape(std::initializer_list<Dim> list) noexcept {
-    for (Dim dim : list)
-      if (rank < kMaxRank) dims[rank++] = dim;
+  constexpr BasicShape() = default;
+  constexpr BasicShape(std::initializer_list<D> list) noexcept {
+    for (const D dim : list) append(dim);
   }
-  [[nodiscard]] constexpr Dim operator[](std::size_t axis) const noexcept { return dims[axis]; }
+  constexpr void append(D dim) noexcept {
+    if (rank < kMaxRank) dims[rank] = dim;
+    if (rank < 0xff) ++rank;
+  }
+  [[nodiscard]] constexpr BasicShape appended(D dim) const noexcept {
+    BasicShape shape = *this;
+    shape.append(dim);
+    return shape;
+  }
+  /// How many extents there are to read.
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return rank < kMaxRank ? rank : kMaxRank; }
+  [[nodiscard]] constexpr Span<const D> view() const noexcept { return Span(dims).first(size()); }
+  [[nodiscard]] constexpr D operator[](std::size_t axis) const noexcept { return dims[axis]; }
   /// The extent of the last axis; rank 0 counts as one element.
-  [[nodiscard]] constexpr Dim last() const noexcept { return rank == 0 ? Dim(1) : dims[rank - 1u]; }
+  [[nodiscard]] constexpr D last() const noexcept { return rank == 0 ? D(1) : dims[size() - 1]; }
   /// The same shape with another last axis.
-  [[nodiscard]] constexpr Shape with_last(Dim dim) const noexcept {
-    Shape shape = *this;
+  [[nodiscard]] constexpr BasicShape with_last(D dim) const noexcept {
+    BasicShape shape = *this;
     if (shape.rank == 0) shape.rank = 1;
-    shape.dims[shape.rank - 1u] = dim;
+    shape.dims[shape.size() - 1] = dim;
     return shape;
   }
-  [[nodiscard]] constexpr Shape appended(Dim dim) const noexcept {
-    Shape shape = *this;
-    if (shape.rank < kMaxRank) shape.dims[shape.rank++] = dim;
-    return shape;
+  [[nodiscard]] constexpr bool is_constant() const noexcept {
+    for (const D dim : view())
+      if (!dim.is_constant()) return false;
+    return true;
   }
-  /// Number of elements with the symbols at `extents`, or not ok when it overflows.
-  [[nodiscard]] constexpr CheckedSize elements(const Extents& extents) const noexcept {
+  /// The product of the constant extents, 0 if one of them is; not ok when it overflows.
+  [[nodiscard]] constexpr CheckedSize constant_elements() const noexcept {
     CheckedSize count = 1;
-    for (std::uint8_t axis = 0; axis < rank; ++axis) {
-      CheckedSize extent = dims[axis].extent;
-      if (dims[axis].symbol != 0) extent *= CheckedSize(extents.value[dims[axis].symbol]);
-      count *= extent;
+    for (const D dim : view()) {
+      if (dim.is_constant(0)) return 0;
+      if (dim.is_constant()) count *= CheckedSize(dim.constant());
     }
     return count;
   }
-  friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
+  /// Number of elements with the symbols at `extents`, or not ok when it overflows.
+  [[nodiscard]] constexpr CheckedSize elements(const Extents& extents) const noexcept
+    requires std::same_as<D, Dim>
+  {
+    CheckedSize count = 1;
+    for (const D dim : view()) count *= extents.checked(dim);
+    return count;
+  }
+  friend constexpr bool operator==(const BasicShape& a, const BasicShape& b) noexcept {
     if (a.rank != b.rank) return false;
-    for (std::uint8_t axis = 0; axis < a.rank; ++axis)
+    for (std::size_t axis = 0; axis < a.size(); ++axis)
       if (a.dims[axis] != b.dims[axis]) return false;
     return true;
   }
 };
 
-/// Appends "[2, 3*s1]" to an error's text.
-constexpr Error& append_shape(Error& error, const Shape& shape) noexcept {
+/// The shape that both are where their extents agree; false when they do not.
+template <Dimension D>
+[[nodiscard]] constexpr bool unify(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>& both) noexcept {
+  if (a.rank != b.rank) return false;
+  both = a;
+  for (std::size_t axis = 0; axis < a.size(); ++axis)
+    if (!unify(a[axis], b[axis], both.dims[axis])) return false;
+  return true;
+}
+
+/// Appends "[2, 3*s1]" to an error's text; `append(error, dim)` writes one extent.
+template <Dimension D, class Append>
+constexpr Error& append_shape(Error& error, const BasicShape<D>& shape, const Append& append) noexcept {
   error.append('[');
-  for (std::uint8_t axis = 0; axis < shape.rank; ++axis) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (axis != 0) error.append(", ");
-    error.append(shape.dims[axis].extent);
-    if (shape.dims[axis].symbol != 0) error.append("*s").append(unsigned{shape.dims[axis].symbol});
+    append(error, shape[axis]);
   }
   return error.append(']');
 }
 
-/// True when `shape` can be stored as a weight of `dtype`: constant extents, rows of whole blocks.
-[[nodiscard]] constexpr bool whole_blocks(DType dtype, const Shape& shape) noexcept {
-  for (std::uint8_t axis = 0; axis < shape.rank; ++axis)
-    if (shape[axis].symbol != 0) return false;
-  return !is_block(dtype) || shape.last().extent % info(dtype).block_elems == 0;
+/// Element type and shape of a value.
+template <Dimension D> struct BasicTensorType {
+  DType dtype = DType::f32;
+  BasicShape<D> shape{};
+  friend constexpr bool operator==(const BasicTensorType&, const BasicTensorType&) = default;
+};
+
+/// True when both dtypes are the same and the shapes may agree.
+template <Dimension D>
+[[nodiscard]] constexpr bool compatible(const BasicTensorType<D>& a, const BasicTensorType<D>& b) noexcept {
+  BasicShape<D> both;
+  return a.dtype == b.dtype && unify(a.shape, b.shape, both);
 }
 
-/// Element type and shape of a value.
-struct TensorType {
-  DType dtype = DType::f32;
-  Shape shape{};
-  friend constexpr bool operator==(const TensorType&, const TensorType&) = default;
-};
+/// A shape and a tensor type of a graph.
+using Shape = BasicShape<Dim>;
+using TensorType = BasicTensorType<Dim>;
+
+/// Appends "[2, 3*s1]" to an error's text.
+constexpr Error& append_shape(Error& error, const Shape& shape) noexcept {
+  return append_shape(error, shape, append_extent);
+}
+
+/// True when `shape` can be stored as a weight of `dtype`: constant extents, rows of whole blocks.
+[[nodiscard]] constexpr bool whole_blocks(DType dtype, const Shape& shape) noexcept {
+  return shape.is_constant() && (!is_block(dtype) || shape.last().extent % info(dtype).block_elems == 0);
+}
 
 /// How a view's elements lie.
 enum class Layout : std::uint8_t { contiguous, strided, backend_native };
@@ -171,7 +251,7 @@ struct TensorViewDesc {
   CheckedSize stride = 1;
   for (std::size_t axis = type.shape.rank; axis-- > 0;) {
     const Dim dim = type.shape[axis];
-    const CheckedSize extent = CheckedSize(dim.extent) * CheckedSize(dim.symbol == 0 ? 1u : bounds.value[dim.symbol]);
+    const CheckedSize extent = bounds.checked(dim);
     if (!extent.ok() || !stride.ok() || extent.raw() > 0xffffffffu || stride.raw() > 0xffffffffu) {
       Error error = Error::of(Errc::size_overflow, "an extent or stride does not fit 32 bits: ");
       return std::unexpected<Error>(append_shape(error, type.shape));

@@ -118,16 +118,36 @@ template <class O>
 
 namespace detail {
 
+/// Operands and results have at most kMaxRank axes: an op's rule reads and gives them without looking.
+[[nodiscard]] constexpr Result<void> check_rank(std::string_view op, std::string_view what,
+                                                const Shape& shape) noexcept {
+  if (shape.rank <= kMaxRank) return {};
+  return fail(Errc::unsupported_tensor_rank, op, ": ", what, " has ", unsigned{shape.rank}, " axes, at most ",
+              unsigned{kMaxRank}, " expected");
+}
+
+[[nodiscard]] constexpr Result<void> check_ranks(std::string_view op, const OperandInfo& operands) noexcept {
+  for (const InputInfo& input : operands.inputs)
+    if (auto r = check_rank(op, "an input", input.type.shape); !r) return r;
+  for (const WeightInfo& weight : operands.weights)
+    if (auto r = check_rank(op, "a weight", weight.shape); !r) return r;
+  return {};
+}
+
 template <class O>
 ZRT_COLD Result<std::uint32_t> infer_row(const OperandInfo& operands, Span<TensorType> outputs) noexcept {
   TypeCall<O> call;
+  if (auto r = check_ranks(O::name, operands); !r) return pass(r);
   if (auto r = fill_type_call<O>(operands, call); !r) return pass(r);
   if constexpr (RepeatsInputs<O>)
     for (const InputInfo& input : operands.inputs)
       if (!input.present()) return fail(Errc::dangling_value, O::name, ": an input is required");
   OutputTypes<O> types{};
   if (auto r = O::infer(call, types); !r) return pass(r);
-  for (std::size_t i = 0; i < types.size(); ++i) outputs[i] = types[i];
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (auto r = check_rank(O::name, "a result", types[i].shape); !r) return pass(r);
+    outputs[i] = types[i];
+  }
   return static_cast<std::uint32_t>(types.size());
 }
 

@@ -12,7 +12,7 @@ namespace detail {
 
 /// True when a type may be what meta declares.
 [[nodiscard]] constexpr bool agrees(const ptir::TensorType& found, const Meta* meta) noexcept {
-  return meta == nullptr || ptir::compatible(found, meta->type);
+  return meta == nullptr || compatible(found, meta->type);
 }
 
 inline void sort_by_id(Vector<FeedType>& types) noexcept {
@@ -75,7 +75,7 @@ inline void sort_by_id(Vector<FeedType>& types) noexcept {
     told.tell(*cut.expected);
     cut.actual = *cut.type_of(other->feed);
     return fail(Errc::shape_mismatch, "feed ", other->feed, ": ?", p.store.symbol_name(other->symbol), " is ",
-                other->told.extent(), ", feed ", other->earlier, " has it as ", other->earlier_told.extent());
+                other->told.constant(), ", feed ", other->earlier, " has it as ", other->earlier_told.constant());
   }
   return {};
 }

@@ -112,7 +112,7 @@ struct Features {
     }
     for (std::size_t i = operand + 1; i < c.in.size(); ++i) {
       ptir::Shape both;
-      if (c.in[i].dtype() == type && ptir::unify(c.in[i].shape(), features, both)) continue;
+      if (c.in[i].dtype() == type && unify(c.in[i].shape(), features, both)) continue;
       c.mismatch = {i, ptir::TensorType{type, features}, {}};
       return fail(c.in[i].dtype() == type ? Errc::shape_mismatch : Errc::dtype_mismatch, name, ": operand ", i,
                   " is not a vector of x's dtype over feature_axis");

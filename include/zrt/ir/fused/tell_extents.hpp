@@ -29,7 +29,7 @@ class ToldExtents {
     for (std::uint32_t symbol = 0; symbol < told_.size(); ++symbol) told_[symbol].dim = ptir::Dim::of_symbol(symbol);
     for (const FeedType& feed : feeds) {
       const Meta* meta = p.meta_of(feed.id);
-      if (meta == nullptr || !ptir::compatible(feed.type, meta->type)) continue;
+      if (meta == nullptr || !compatible(feed.type, meta->type)) continue;
       for (std::size_t axis = 0; axis < meta->type.shape.size(); ++axis)
         if (const ptir::Dim dim = meta->type.shape[axis]; is_known(dim)) tell(dim, feed.id, feed.type.shape[axis]);
     }

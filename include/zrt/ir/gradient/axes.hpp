@@ -40,7 +40,7 @@ struct Numbers {
 };
 
 [[nodiscard]] constexpr std::int64_t extent(const Shape& shape, std::size_t axis) noexcept {
-  return static_cast<std::int64_t>(shape[axis].extent());
+  return static_cast<std::int64_t>(shape[axis].constant());
 }
 /// The product of the extents of axes first..last-1, of a tensor that is not empty: then it fits.
 [[nodiscard]] constexpr std::int64_t product(const Shape& shape, std::size_t first, std::size_t last) noexcept {

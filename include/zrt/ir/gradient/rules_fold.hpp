@@ -129,7 +129,7 @@ inline void layer_norm(GradientCall& c) noexcept {
   const auto at = static_cast<std::size_t>(axis);
   Numbers feature, others;
   for (std::int64_t a = 0; a < x.rank(); ++a) (a == axis ? feature : others).append(a);
-  const auto n = static_cast<double>(x.shape()[at].extent());
+  const auto n = static_cast<double>(x.shape()[at].constant());
   const auto mean = [&](const Tensor& v) { return sum(v, feature, true) / n; };
   const Tensor centred = x - mean(x);
   const double epsilon = c.attributes()[ptir::field_index("layer_norm", "epsilon")].as_real();

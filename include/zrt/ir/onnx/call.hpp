@@ -150,9 +150,9 @@ class NodeCall {
     IntList list;
     for (const ptir::Dim dim : shape.view()) {
       if (!dim.is_constant()) fail_dynamic();
-      const bool fits = dim.extent() <= std::uint64_t{kMaxExtent};
-      if (!fits) fail(Errc::limit_exceeded, "an extent is ", dim.extent(), ", expected at most ", kMaxExtent);
-      list.push(dim.is_constant() && fits ? static_cast<std::int64_t>(dim.extent()) : 1);
+      const bool fits = dim.constant() <= std::uint64_t{kMaxExtent};
+      if (!fits) fail(Errc::limit_exceeded, "an extent is ", dim.constant(), ", expected at most ", kMaxExtent);
+      list.push(dim.is_constant() && fits ? static_cast<std::int64_t>(dim.constant()) : 1);
     }
     return list;
   }

@@ -29,7 +29,7 @@ struct RecurrentPart {
   std::array<Tensor (*)(const Tensor&) noexcept, 3> act;  ///< f, g and h of the specification
 
   [[nodiscard]] Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) const noexcept {
-    const auto width = static_cast<std::int64_t>(x.shape().size() == 2 ? x.shape()[1].extent() : 0);
+    const auto width = static_cast<std::int64_t>(x.shape().size() == 2 ? x.shape()[1].constant() : 0);
     return x.shape().size() == 2 ? slice(x, {first * hidden, 0}, {count * hidden, width})
                                  : slice(x, {first * hidden}, {count * hidden});
   }

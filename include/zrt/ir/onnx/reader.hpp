@@ -203,7 +203,7 @@ class Reader {
   }
   void check_size(const ptir::TensorType& type, std::string_view what) noexcept {
     bool fits = ptir::literal_bytes(type).ok();
-    for (const ptir::Dim dim : type.shape.view()) fits = fits && dim.extent() <= 0xffffffff;
+    for (const ptir::Dim dim : type.shape.view()) fits = fits && dim.constant() <= 0xffffffff;
     if (fits) return;
     Error error = Error::of(Errc::limit_exceeded, what, ": a tensor is ");
     builder_.set(ptir::append_type(error, builder_.program(), type).append(", more than a graph holds"));
@@ -231,8 +231,8 @@ class Reader {
       const ptir::Dim said = declared->shape[i];
       const ptir::Dim is = found.shape[i];
       if (said.is_constant() && is.is_constant() && !(said == is))
-        return fail(Errc::shape_mismatch, "output ", name, " has an extent of ", is.extent(), " on axis ", unsigned{i},
-                    ", the model declares ", said.extent());
+        return fail(Errc::shape_mismatch, "output ", name, " has an extent of ", is.constant(), " on axis ",
+                    unsigned{i}, ", the model declares ", said.constant());
     }
     return {};
   }
@@ -262,8 +262,8 @@ class Reader {
       given = *type;
     }
     for (const ptir::Dim dim : given->shape.view())
-      if (dim.is_constant() && dim.extent() > std::uint64_t{kMaxExtent})
-        return fail(Errc::limit_exceeded, "input ", input.name.substr(0, 80), " has an extent of ", dim.extent(),
+      if (dim.is_constant() && dim.constant() > std::uint64_t{kMaxExtent})
+        return fail(Errc::limit_exceeded, "input ", input.name.substr(0, 80), " has an extent of ", dim.constant(),
                     ", expected at most ", kMaxExtent);
     if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
     const Tensor x = builder_.parameter(*given, named(input.name));

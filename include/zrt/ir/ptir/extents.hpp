@@ -54,8 +54,8 @@ class SymbolExtents {
   /// The extent of a constant that fits 32 bits or of a known symbol.
   [[nodiscard]] std::optional<std::uint32_t> find(Dim dim) const noexcept {
     if (dim.is_symbol()) return rows_[static_cast<std::size_t>(dim.symbol())].extent;
-    if (!dim.is_constant() || dim.extent() > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-    return static_cast<std::uint32_t>(dim.extent());
+    if (!dim.is_constant() || dim.constant() > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    return static_cast<std::uint32_t>(dim.constant());
   }
 
   /// How many symbols are known; `forget` goes back to as many.

@@ -276,10 +276,10 @@ class ProgramLowerer {
       if (!dim.is_constant())
         return bad(Errc::invalid_argument, "was given extent ", dim.code(), " on axis ", axis,
                    ", expected a number of 0 or more");
-      if (dim.extent() > std::numeric_limits<std::uint32_t>::max())
+      if (dim.constant() > std::numeric_limits<std::uint32_t>::max())
         return bad(Errc::size_overflow, "was given extent ", dim.code(), " on axis ", axis,
                    ", which does not fit 32 bits");
-      type.shape = type.shape.appended(static_cast<std::uint32_t>(dim.extent()));
+      type.shape = type.shape.appended(static_cast<std::uint32_t>(dim.constant()));
     }
     if (auto r = types.push_back(type); !r) return pass(r);
   }

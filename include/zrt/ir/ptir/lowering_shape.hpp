@@ -22,9 +22,9 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
                                                 LoweredValues& out) noexcept {
   zrt::Shape shape;
   for (const Dim dim : literal.type.shape.view()) {
-    if (dim.extent() > std::numeric_limits<std::uint32_t>::max())
-      return fail(Errc::size_overflow, "a literal has an extent of ", dim.extent(), ", which does not fit 32 bits");
-    shape = shape.appended(static_cast<std::uint32_t>(dim.extent()));
+    if (dim.constant() > std::numeric_limits<std::uint32_t>::max())
+      return fail(Errc::size_overflow, "a literal has an extent of ", dim.constant(), ", which does not fit 32 bits");
+    shape = shape.appended(static_cast<std::uint32_t>(dim.constant()));
   }
   const ir::WeightId weight = builder.constant(program.bytes_of(literal), literal.type.dtype, shape);
   append_node<ops::Constant>(builder, {}, {&weight, 1}, {}, {ops::ConstantForm::stored}, out);

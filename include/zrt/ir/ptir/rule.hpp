@@ -12,16 +12,13 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// Appends "f32[2, ?N]" to an error's text.
 inline Error& append_type(Error& error, const Program& program, const TensorType& type) noexcept {
-  error.append(is_ptir_dtype(type.dtype) ? zrt::name(type.dtype) : "?dtype").append('[');
-  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
-    if (axis != 0) error.append(", ");
-    const Dim dim = type.shape[axis];
+  error.append(is_ptir_dtype(type.dtype) ? zrt::name(type.dtype) : "?dtype");
+  return append_shape(error, type.shape, [&program](Error& to, Dim dim) {
     if (dim.is_dynamic())
-      error.append('?').append(program.symbol_name(dim));
+      to.append('?').append(program.symbol_name(dim));
     else
-      error.append(dim.code());
-  }
-  return error.append(']');
+      to.append(dim.code());
+  });
 }
 
 /// An operand that a type rule refuses, and what it must be: a type, or words where several are right.
@@ -93,31 +90,6 @@ struct RuleCall {
     return std::unexpected<Error>(append_type(error, program, in[from]));
   }
 };
-
-/// The extent of two axes that must agree when the program runs; false when they cannot. A dynamic
-/// extent agrees with any; the better known of the two is the result.
-[[nodiscard]] constexpr bool unify(Dim a, Dim b, Dim& both) noexcept {
-  if (a.is_constant() && b.is_constant()) {
-    both = a;
-    return a == b;
-  }
-  both = a.is_constant() ? a : b.is_constant() ? b : a.is_symbol() ? a : b;
-  return true;
-}
-
-[[nodiscard]] constexpr bool unify(const Shape& a, const Shape& b, Shape& both) noexcept {
-  if (a.rank != b.rank) return false;
-  both = a;
-  for (std::size_t axis = 0; axis < a.size(); ++axis)
-    if (!unify(a[axis], b[axis], both.dims[axis])) return false;
-  return true;
-}
-
-/// True when both dtypes are the same and the shapes may agree.
-[[nodiscard]] constexpr bool compatible(const TensorType& a, const TensorType& b) noexcept {
-  Shape both;
-  return a.dtype == b.dtype && unify(a.shape, b.shape, both);
-}
 
 /// Operands `first` and `second` have the same dtype and shapes that may agree; gives the shape.
 [[nodiscard]] inline Result<Shape> same_type(const RuleCall& c, std::size_t first, std::size_t second) noexcept {

@@ -73,7 +73,7 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
     for (std::size_t i = 0; i < l.count; ++i) {
       Dim both;
       if (!unify(lhs.shape[l.axes[i]], rhs.shape[r.axes[i]], both))
-        return c.wrong(Errc::shape_mismatch, 1, lhs.shape[l.axes[i]].extent(), " on axis ", r.axes[i],
+        return c.wrong(Errc::shape_mismatch, 1, lhs.shape[l.axes[i]].constant(), " on axis ", r.axes[i],
                        ", as lhs on axis ", l.axes[i]);
       if (batch) result.append(both);
     }
@@ -109,8 +109,9 @@ struct WindowAxis {
     const bool whole = w.window == 1 && w.stride == 1 && w.low == 0 && w.high == 0 && w.base_dilation == 1;
     return whole ? in : Dim::any();
   }
-  const CheckedSize spread =
-      in.extent() == 0 ? CheckedSize(0) : CheckedSize(in.extent() - 1) * CheckedSize(w.base_dilation) + CheckedSize(1);
+  const CheckedSize spread = in.constant() == 0
+                                 ? CheckedSize(0)
+                                 : CheckedSize(in.constant() - 1) * CheckedSize(w.base_dilation) + CheckedSize(1);
   const CheckedSize padded = CheckedSize(w.low) + CheckedSize(w.high) + spread;
   const CheckedSize span = CheckedSize(w.window - 1) * CheckedSize(w.window_dilation) + CheckedSize(1);
   if (!padded.ok() || !span.ok()) return c.no(Errc::size_overflow, "a padded extent does not fit 64 bits");
@@ -173,7 +174,7 @@ struct WindowAxis {
     elements *= CheckedSize(at(kWindow));
   }
   Dim& channel = shape.dims[spatial + 1];
-  const auto patch = extent_of(c, elements * CheckedSize(channel.is_constant() ? channel.extent() : 1));
+  const auto patch = extent_of(c, elements * CheckedSize(channel.is_constant() ? channel.constant() : 1));
   if (!patch) return pass(patch);
   if (channel.is_constant())
     channel = *patch;
@@ -191,7 +192,7 @@ struct WindowAxis {
   if (k < 0) return c.no(Errc::invalid_params, "k is ", k, ", expected 0 or more");
   if (!is_index(index)) return c.no(Errc::dtype_mismatch, "indices_dtype is ", name(index), ", expected si32 or si64");
   if (is_complex(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
-  if (shape[*axis].is_constant() && shape[*axis].extent() < static_cast<std::uint64_t>(k))
+  if (shape[*axis].is_constant() && shape[*axis].constant() < static_cast<std::uint64_t>(k))
     return c.wrong(Errc::shape_mismatch, 0, "at least k = ", k, " on axis ", *axis);
   shape.dims[*axis] = Dim(k);
   c.tuple = true;

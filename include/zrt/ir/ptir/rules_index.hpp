@@ -76,7 +76,7 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
   const Dim depth = vector == indices.rank ? Dim(1) : indices[vector];
   if (depth.is_constant() && !depth.is_constant(places->count))
     return c.no(Errc::invalid_params, "scatter_dims_to_operand_dims has ", places->count, " entries, expected ",
-                depth.extent());
+                depth.constant());
   for (std::size_t i = 1; i < window->count; ++i)
     if (window->axes[i - 1] > window->axes[i]) return c.no(Errc::invalid_params, "update_window_dims must ascend");
   if (window->count + inserted->count != x.rank)
@@ -90,14 +90,14 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
     if (window->has(axis)) {
       while (inserted->has(in_x)) ++in_x;
       const Dim extent = x[in_x];
-      if (updates[axis].is_constant() && extent.is_constant() && updates[axis].extent() > extent.extent())
-        return c.wrong(Errc::shape_mismatch, 2, "at most ", extent.extent(), " on axis ", axis);
+      if (updates[axis].is_constant() && extent.is_constant() && updates[axis].constant() > extent.constant())
+        return c.wrong(Errc::shape_mismatch, 2, "at most ", extent.constant(), " on axis ", axis);
       ++in_x;
     } else {
       if (in_indices == vector) ++in_indices;
       Dim both;
       if (!unify(updates[axis], indices[in_indices], both))
-        return c.wrong(Errc::shape_mismatch, 2, indices[in_indices].extent(), " on axis ", axis);
+        return c.wrong(Errc::shape_mismatch, 2, indices[in_indices].constant(), " on axis ", axis);
       ++in_indices;
     }
   }
@@ -114,8 +114,8 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
   if (sizes.rank != x.rank)
     return c.no(Errc::invalid_params, "sizes has ", unsigned{sizes.rank}, " entries, expected ", unsigned{x.rank});
   for (std::size_t axis = 0; axis < x.size(); ++axis)
-    if (sizes[axis].is_constant() && x[axis].is_constant() && sizes[axis].extent() > x[axis].extent())
-      return c.wrong(Errc::shape_mismatch, 0, "at least ", sizes[axis].extent(), " on axis ", axis);
+    if (sizes[axis].is_constant() && x[axis].is_constant() && sizes[axis].constant() > x[axis].constant())
+      return c.wrong(Errc::shape_mismatch, 0, "at least ", sizes[axis].constant(), " on axis ", axis);
   return {};
 }
 

@@ -135,7 +135,8 @@ inline void close(RuleCall& c) noexcept { c.tuple = c.out.size() != 1; }
     TensorType slice = c.in[i];
     if (i >= carry_count) {
       if (slice.shape.rank == 0) return c.wrong(Errc::shape_mismatch, i, "a leading time axis");
-      if (!unify(steps, slice.shape[0], steps)) return c.wrong(Errc::shape_mismatch, i, steps.extent(), " time steps");
+      if (!unify(steps, slice.shape[0], steps))
+        return c.wrong(Errc::shape_mismatch, i, steps.constant(), " time steps");
       slice.shape = {};
       for (std::size_t axis = 1; axis < c.in[i].shape.size(); ++axis) slice.shape.append(c.in[i].shape[axis]);
     }

@@ -106,9 +106,9 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
     if (!from[axis].is_constant()) continue;
     // A dynamic size is at least 0, so the start alone may already be past the end.
-    const CheckedSize end = CheckedSize(static_cast<std::uint64_t>(starts[axis])) + CheckedSize(sizes[axis].extent());
-    if (!end.ok() || end.raw() > from[axis].extent())
-      return c.wrong(Errc::shape_mismatch, 0, "start + size = ", starts[axis], " + ", sizes[axis].extent(),
+    const CheckedSize end = CheckedSize(static_cast<std::uint64_t>(starts[axis])) + CheckedSize(sizes[axis].constant());
+    if (!end.ok() || end.raw() > from[axis].constant())
+      return c.wrong(Errc::shape_mismatch, 0, "start + size = ", starts[axis], " + ", sizes[axis].constant(),
                      " or more on axis ", axis);
   }
   return c.give(c.in[0].dtype, sizes);
@@ -127,7 +127,7 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
       if (d != *axis && !unify(all[d], c.in[i].shape[d], all.dims[d])) return c.differs(Errc::shape_mismatch, i, 0);
     const Dim along = c.in[i].shape[*axis];
     dynamic = dynamic || along.is_dynamic();
-    sum += CheckedSize(along.extent());
+    sum += CheckedSize(along.constant());
   }
   if (c.in.size() > 1) {
     const auto extent = extent_of(c, sum);
@@ -159,8 +159,8 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
       if (low != 0 || high != 0 || interior != 0) dim = Dim::any();
       continue;
     }
-    const std::uint64_t gaps = dim.extent() == 0 ? 0 : dim.extent() - 1;
-    const auto extent = extent_of(c, CheckedSize(low) + CheckedSize(dim.extent()) + CheckedSize(high) +
+    const std::uint64_t gaps = dim.constant() == 0 ? 0 : dim.constant() - 1;
+    const auto extent = extent_of(c, CheckedSize(low) + CheckedSize(dim.constant()) + CheckedSize(high) +
                                          CheckedSize(gaps) * CheckedSize(interior));
     if (!extent) return pass(extent);
     dim = *extent;
@@ -176,7 +176,7 @@ namespace zrt::inline ZRT_ABI::ir::ptir::rules {
     const auto repeats = static_cast<std::uint64_t>(c.words(kRepeats)[axis]);
     Dim& dim = shape.dims[axis];
     if (repeats == 1) continue;
-    const auto extent = extent_of(c, CheckedSize(dim.extent()) * CheckedSize(repeats));
+    const auto extent = extent_of(c, CheckedSize(dim.constant()) * CheckedSize(repeats));
     if (!extent) return pass(extent);
     dim = dim.is_dynamic() && repeats != 0 ? Dim::any() : *extent;
   }

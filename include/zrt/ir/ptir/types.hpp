@@ -5,11 +5,8 @@
 #include <zrt/core/checked.hpp>
 #include <zrt/core/dims.hpp>
 #include <zrt/core/dtype.hpp>
-#include <zrt/core/span.hpp>
 
-#include <array>
 #include <cstdint>
-#include <initializer_list>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -39,7 +36,7 @@ class Dim {
   [[nodiscard]] constexpr bool is_dynamic() const noexcept { return code_ < -1; }
 
   /// The constant; 0 when the dim is none.
-  [[nodiscard]] constexpr std::uint64_t extent() const noexcept {
+  [[nodiscard]] constexpr std::uint64_t constant() const noexcept {
     return code_ < 0 ? 0 : static_cast<std::uint64_t>(code_);
   }
   /// Index into Program::symbols; meaningful only for a symbol.
@@ -54,51 +51,21 @@ class Dim {
   std::int64_t code_ = 0;
 };
 
-/// An ordered tuple of extents, row-major. Only the first kMaxRank of a longer one are kept; its rank
-/// stays as it was, so that the verifier sees it.
-struct Shape {
-  std::uint8_t rank = 0;
-  std::array<Dim, kMaxRank> dims{};
+/// The extent of two axes that must agree when the program runs; false when they cannot. A dynamic
+/// extent agrees with any; the better known of the two is the result.
+[[nodiscard]] constexpr bool unify(Dim a, Dim b, Dim& both) noexcept {
+  if (a.is_constant() && b.is_constant()) {
+    both = a;
+    return a == b;
+  }
+  both = a.is_constant() ? a : b.is_constant() ? b : a.is_symbol() ? a : b;
+  return true;
+}
+static_assert(Dimension<Dim>);
 
-  constexpr Shape() = default;
-  constexpr Shape(std::initializer_list<Dim> list) noexcept {
-    for (const Dim dim : list) append(dim);
-  }
-  constexpr void append(Dim dim) noexcept {
-    if (rank < kMaxRank) dims[rank] = dim;
-    if (rank < 0xff) ++rank;
-  }
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return rank < kMaxRank ? rank : kMaxRank; }
-  [[nodiscard]] constexpr Span<const Dim> view() const noexcept { return Span(dims).first(size()); }
-  [[nodiscard]] constexpr Dim operator[](std::size_t axis) const noexcept { return dims[axis]; }
-  [[nodiscard]] constexpr bool is_constant() const noexcept {
-    for (const Dim dim : view())
-      if (!dim.is_constant()) return false;
-    return true;
-  }
-  /// The product of the constant extents, 0 if one of them is; not ok when it overflows.
-  [[nodiscard]] constexpr CheckedSize constant_elements() const noexcept {
-    CheckedSize count = 1;
-    for (const Dim dim : view()) {
-      if (dim.is_constant(0)) return 0;
-      if (dim.is_constant()) count *= CheckedSize(dim.extent());
-    }
-    return count;
-  }
-  friend constexpr bool operator==(const Shape& a, const Shape& b) noexcept {
-    if (a.rank != b.rank) return false;
-    for (std::size_t axis = 0; axis < a.size(); ++axis)
-      if (a.dims[axis] != b.dims[axis]) return false;
-    return true;
-  }
-};
-
-/// Element type and shape of one tensor.
-struct TensorType {
-  DType dtype = DType::f32;
-  Shape shape{};
-  friend constexpr bool operator==(const TensorType&, const TensorType&) = default;
-};
+/// A shape and a tensor type of a program.
+using Shape = BasicShape<Dim>;
+using TensorType = BasicTensorType<Dim>;
 
 /// True for the element types of the portable tensor IR: all but the block types of weights.
 [[nodiscard]] constexpr bool is_ptir_dtype(DType dtype) noexcept {
