@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 
 namespace program {
 namespace {
@@ -34,15 +35,18 @@ zrt::Request request_of(const GenerateOptions& o, std::string_view prompt, std::
   return request;
 }
 
+bool print_line(const Json& line) { return print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"); }
+
 /// What the callable of a run has seen, and how far the model is in the prompt.
 struct Progress {
-  bool whole = false;           ///< keep the text instead of printing it
+  bool json = false;            ///< an object for each token instead of the text alone
   std::size_t prompt = 0;       ///< tokens
   std::size_t prompt_read = 0;  ///< those of them that the model has read
-  std::string text;             ///< if it is kept
+  std::string text;             ///< all of it, for the last object
   std::vector<std::int32_t> tokens;
   Clock::time_point first{};
   zrt::FinishReason finish = zrt::FinishReason::none;
+  std::optional<zrt::Error> error;  ///< of a request that failed alone
   bool writable = true;
 
   bool take(const zrt::Token& token) {
@@ -52,10 +56,16 @@ struct Progress {
       tokens.push_back(token.id);
     }
     if (token.finish != zrt::FinishReason::none) finish = token.finish;
-    if (whole)
-      text += token.text;
-    else
+    if (token.error != nullptr) error = *token.error;
+    if (!json) {
       writable = writable && print(token.text);
+    } else {
+      text += token.text;
+      if (token.id != zrt::kNoToken)
+        writable = writable && print_line({{"token", token.id}, {"text", token.text}});
+      else if (!token.text.empty())
+        writable = writable && print_line({{"text", token.text}});
+    }
     if (!writable) finish = zrt::FinishReason::callback;
     return writable;
   }
@@ -86,10 +96,10 @@ void report(const Progress& p, const Speeds& speeds) {
                why.data());
 }
 
-bool print_json(Model& model, const GenerateOptions& o, const Progress& p, const Speeds& speeds) {
-  const Json out{{"text", p.text},
+bool print_last(Model& model, const GenerateOptions& o, const Progress& p, const Speeds& speeds) {
+  const Json out{{"finish", name(p.finish)},
+                 {"text", p.text},
                  {"tokens", p.tokens},
-                 {"finish", name(p.finish)},
                  {"prompt_tokens", p.prompt},
                  {"prompt_tokens_read", p.prompt_read},
                  {"generated_tokens", p.tokens.size()},
@@ -99,7 +109,7 @@ bool print_json(Model& model, const GenerateOptions& o, const Progress& p, const
                  {"isa", model.isa()},
                  {"kv", o.kv},
                  {"threads", o.model.threads}};
-  return print(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return print_line(out);
 }
 
 zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view prompt) {
@@ -112,20 +122,24 @@ zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view promp
 }  // namespace
 
 int generate(const GenerateOptions& o) {
-  std::string prompt = o.prompt;
-  if (o.prompt_file) {
-    auto text = read_file(*o.prompt_file);
-    if (!text) return failed(text.error());
-    prompt = std::move(*text);
-  }
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());
+  std::string prompt = o.prompt;
+  if (o.prompt_file || (prompt.empty() && input_waits())) {
+    auto text = read_file(o.prompt_file.value_or("-"));
+    if (!text) return failed(text.error());
+    prompt = std::move(*text);
+  }
   const auto prompt_tokens = count_tokens(**model, prompt);
   if (!prompt_tokens) return failed(prompt_tokens.error());
+  if (*prompt_tokens > (*model)->context())
+    return failed(zrt::Error::of(zrt::Errc::capacity_exceeded, "the prompt has ", *prompt_tokens,
+                                 " tokens, the context holds ", (*model)->context(), ": --context ", *prompt_tokens + 1,
+                                 " or more makes room, the model was trained for ", (*model)->config().context));
 
   const std::vector<std::string_view> stops(o.stop.begin(), o.stop.end());
   (void)std::signal(SIGINT, &on_interrupt);
@@ -133,7 +147,7 @@ int generate(const GenerateOptions& o) {
   const auto id = (*model)->submit(request_of(o, prompt, stops));
   if (!id) return failed(id.error());
   Progress progress;
-  progress.whole = o.json;
+  progress.json = o.json;
   progress.prompt = *prompt_tokens;
   for (std::size_t left = 1; left != 0;) {
     const auto result = (*model)->step([&](zrt::RequestId, const zrt::Token& token) { return progress.take(token); });
@@ -145,9 +159,10 @@ int generate(const GenerateOptions& o) {
     }
     if (interrupted != 0) (*model)->cancel(*id);
   }
+  if (progress.error) return failed(*progress.error);
   const Speeds speeds(progress, start, Clock::now());
   report(progress, speeds);
-  const bool written = o.json ? print_json(**model, o, progress, speeds) : progress.writable;
+  const bool written = o.json ? progress.writable && print_last(**model, o, progress, speeds) : progress.writable;
   return written ? kOk : cannot_write("stdout");
 }
 

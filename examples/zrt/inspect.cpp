@@ -150,7 +150,7 @@ std::string inspect_text(const Json& file) {
 
 int inspect(const InspectOptions& o) {
   const auto file = GgufFile::open(o.path);
-  if (!file) return failed(file.error());
+  if (!file) return failed(of_file(file.error(), o.path));
   const Json found = inspect_json(o.path, *file);
   const std::string text =
       o.json ? found.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : inspect_text(found);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/main.cpp: the command line of zrt. The only file that sees CLI11.
+#include "cli_table.hpp"
 #include "commands.hpp"
+#include "cores.hpp"
 #include "output.hpp"
 #include <zrt/backend/pm4/target.hpp>
 #include <zrt/engine/check_sampling.hpp>
@@ -11,7 +13,9 @@
 
 #include <charconv>
 #include <exception>
+#include <initializer_list>
 #include <limits>
+#include <new>
 #include <set>
 
 namespace program {
@@ -24,13 +28,28 @@ template <class N> bool read_decimal(std::string_view text, N& number) {
   return code == std::errc() && stopped == text.data() + text.size();
 }
 
+// What is checked before main may not allocate: nothing catches what fails there. So these become validators where
+// they are used.
+
 /// CLI11 would take 010 for octal, and a number above 2^64 for the largest.
-const CLI::Validator kDecimal(
-    [](const std::string& text) {
-      std::uint64_t number = 0;
-      return read_decimal(text, number) ? std::string() : "'" + text + "' is no decimal number from 0 to 2^64 - 1";
-    },
-    "");
+struct Decimal {
+  operator CLI::Validator() const {  // NOLINT: it stands for one
+    return CLI::Validator(
+        [](const std::string& text) {
+          std::uint64_t number = 0;
+          return read_decimal(text, number) ? std::string() : "'" + text + "' is no decimal number from 0 to 2^64 - 1";
+        },
+        "");
+  }
+};
+constexpr Decimal kDecimal;
+
+struct OneOf {
+  std::initializer_list<const char*> names;
+  operator CLI::Validator() const {  // NOLINT: it stands for one
+    return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+  }
+};
 /// Asks the library whether a request may sample by this number.
 CLI::Validator sampling_number(float zrt::Sampling::* field) {
   return CLI::Validator(
@@ -70,12 +89,27 @@ CLI::Option* add_ids(CLI::App& app, const char* name, std::vector<std::int32_t>&
   return add_list(app, name, ids, 0, std::numeric_limits<std::int32_t>::max(), purpose);
 }
 
-const CLI::IsMember kBackends({"cpu", "reference"});
-const CLI::IsMember kKvTypes({"f32", "f16", "bf16"});
-const CLI::IsMember kRoundings({"none", "plan"});
+constexpr auto kBackendNames = {"cpu", "reference"};
+constexpr auto kKvTypeNames = {"f32", "f16", "bf16"};
+constexpr auto kRoundingNames = {"none", "plan"};
+constexpr OneOf kBackends{kBackendNames};
+constexpr OneOf kKvTypes{kKvTypeNames};
+constexpr OneOf kRoundings{kRoundingNames};
+
+/// How an option that takes a file is shown, and told to shells.
+constexpr const char* kFile = "FILE";
 
 void add_path(CLI::App& app, std::string& path) {
-  app.add_option("-m,--model", path, "GGUF file")->required()->envname("ZRT_MODEL");
+  app.add_option("-m,--model", path, "GGUF file")->required()->envname("ZRT_MODEL")->type_name(kFile);
+}
+
+void add_threads(CLI::App& app, std::uint32_t& threads, const char* purpose) {
+  threads = default_threads();
+  app.add_option("-t,--threads", threads, purpose)
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 1024u))
+      ->envname("ZRT_THREADS")
+      ->default_str("one for each physical core that the process may use");
 }
 
 CLI::Option* add_device(CLI::App& app, CardChoice& card) {
@@ -100,11 +134,7 @@ void add_model(CLI::App& app, ModelOptions& model) {
       if (option->count() != 0 && !has_devices(model.backend))
         throw CLI::ValidationError(option->get_name(), "backend " + model.backend + " has no devices");
   });
-  app.add_option("-t,--threads", model.threads, "Workers of a step")
-      ->check(kDecimal)
-      ->check(CLI::Range(1u, 1024u))
-      ->envname("ZRT_THREADS")
-      ->capture_default_str();
+  add_threads(app, model.threads, "Workers of a step");
 }
 
 void add_kv(CLI::App& app, std::string& kv) {
@@ -163,7 +193,10 @@ void add_sampling(CLI::App& app, zrt::Sampling& s) {
 void add_generate(CLI::App& app, GenerateOptions& o) {
   add_model(app, o.model);
   const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to continue");
-  app.add_option("-f,--prompt-file", o.prompt_file, "File with the text to continue")->excludes(prompt);
+  app.add_option("-f,--prompt-file", o.prompt_file,
+                 "File with the text to continue; - is standard input, which is read without it too if it is a pipe")
+      ->excludes(prompt)
+      ->type_name(kFile);
   app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
@@ -174,7 +207,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  app.add_flag("--json", o.json, "One JSON object at the end instead of the text as it comes");
+  app.add_flag("--json", o.json, "A JSON object in a line for each token, and one about the whole at the end");
   add_sampling(app, o.sampling);
 }
 
@@ -184,7 +217,8 @@ void add_logits(CLI::App& app, LogitsOptions& o) {
   const auto decode = app.add_option("--decode", o.decode, "Greedy steps after the prompt")->check(kDecimal);
   add_ids(app, "--feed", o.feed, "Ids to feed one by one after the prompt")->excludes(decode);
   app.add_option("-o,--out", o.out, "File to write: ZRTL, version, n_vocab, n_rows; per row the id fed and its logits")
-      ->required();
+      ->required()
+      ->type_name(kFile);
   add_act(app, o.act);
   add_kv(app, o.kv);
   add_context(app, o.context, "without it, the model's context_length");
@@ -195,7 +229,7 @@ void add_tokenize(CLI::App& app, TokenizeOptions& o) {
   add_path(app, o.path);
   const auto source = app.add_option_group("Input");
   source->add_option("--text", o.text, "Text, or ids with --decode");
-  source->add_option("--file", o.file, "File with the text, or with the ids");
+  source->add_option("--file", o.file, "File with the text, or with the ids")->type_name(kFile);
   source->require_option(1);
   app.add_flag("--decode", o.decode, "From ids to text");
   app.add_flag("--special", o.special, "Add BOS and EOS as the model wants; read and write control tokens as text");
@@ -225,7 +259,7 @@ void add_plan(CLI::App& app, PlanOptions& o) {
 
 void add_perplexity(CLI::App& app, PerplexityOptions& o) {
   add_model(app, o.model);
-  app.add_option("-f,--file", o.file, "Text to score")->required();
+  app.add_option("-f,--file", o.file, "Text to score")->required()->type_name(kFile);
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_act(app, o.act);
@@ -246,16 +280,12 @@ void add_fit(CLI::App& app, std::string& fit) {
 }
 
 void add_ptir_run(CLI::App& app, PtirOptions& o) {
-  app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required();
+  app.add_option("file", o.file, "Program: .json, .onnx, or text under any other name")->required()->type_name(kFile);
   app.add_option("--feed", o.feeds, "An input, by name or as %id, from a .npy file; may be given several times")
       ->type_name("NAME=FILE")
       ->take_all();
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
-  app.add_option("-t,--threads", o.threads, "Workers")
-      ->check(kDecimal)
-      ->check(CLI::Range(1u, 1024u))
-      ->envname("ZRT_THREADS")
-      ->capture_default_str();
+  add_threads(app, o.threads, "Workers");
   app.add_option("--ordering", o.ordering,
                  "Order of the instructions: the program's, or one that mostly needs less memory")
       ->check(names_of(zrt::plan::kOrderings))
@@ -275,16 +305,12 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
 }
 
 void add_fused_run(CLI::App& app, FusedOptions& o) {
-  app.add_option("file", o.file, "Fused program as JSON")->required();
+  app.add_option("file", o.file, "Fused program as JSON")->required()->type_name(kFile);
   app.add_option("--feed", o.feeds, "A feed, by its id, from a .npy file; may be given several times")
       ->type_name("ID=FILE")
       ->take_all();
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
-  app.add_option("-t,--threads", o.threads, "Workers")
-      ->check(kDecimal)
-      ->check(CLI::Range(1u, 1024u))
-      ->envname("ZRT_THREADS")
-      ->capture_default_str();
+  add_threads(app, o.threads, "Workers");
   add_fit(app, o.fit);
   app.add_flag("--training", o.training, "Run in training: dropout drops, states leave as they are updated");
   app.add_option("--seed", o.seed, "Key of the draws that have none of their own")
@@ -303,7 +329,7 @@ std::set<std::string> pm4_targets() {
 }
 
 void add_pm4_decode(CLI::App& app, Pm4DecodeOptions& o) {
-  app.add_option("file", o.file, "Packet stream: dwords, little-endian")->required();
+  app.add_option("file", o.file, "Packet stream: dwords, little-endian")->required()->type_name(kFile);
   app.add_option("--target", o.target, "Processor that the stream is for")
       ->check(CLI::IsMember(pm4_targets()))
       ->capture_default_str();
@@ -312,13 +338,15 @@ void add_pm4_decode(CLI::App& app, Pm4DecodeOptions& o) {
 }
 
 void add_pm4_pack(CLI::App& app, Pm4PackOptions& o) {
-  app.add_option("file", o.file, "Code object for RDNA3 or RDNA4, as clang writes it (.hsaco)")->required();
+  app.add_option("file", o.file, "Code object for RDNA3 or RDNA4, as clang writes it (.hsaco)")
+      ->required()
+      ->type_name(kFile);
   app.add_option("--kernel", o.kernel, "Kernel to take; without it the only one");
   app.add_option("--constant", o.constants,
                  "A constant and the dword that stands for it in the code; may be given several times")
       ->type_name("NAME=0xHEX")
       ->take_all();
-  app.add_option("-o,--out", o.out, "File to write (.zrt)")->required();
+  app.add_option("-o,--out", o.out, "File to write (.zrt)")->required()->type_name(kFile);
 }
 
 void add_pm4_run(CLI::App& app, Pm4RunOptions& o) {
@@ -382,8 +410,146 @@ void add(CLI::App& app, const char* name, const char* purpose, void (*describe)(
   command->callback([options, run, &status] { status = run(*options); });
 }
 
+/// What a list of values is shown as: "{a,b}" -> a and b.
+std::vector<std::string> choices_of(const std::string& type) {
+  std::vector<std::string> choices;
+  const std::size_t open = type.find('{');
+  const std::size_t close = type.find('}');
+  if (open == std::string::npos || close == std::string::npos) return choices;
+  for (std::size_t at = open + 1; at < close;) {
+    const std::size_t end = std::min(type.find(',', at), close);
+    choices.push_back(type.substr(at, end - at));
+    at = end + 1;
+  }
+  return choices;
+}
+
+OptionRow row_of(const CLI::Option& option) {
+  OptionRow row;
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  row.is_argument = row.names.empty();
+  if (row.is_argument) row.names.push_back(option.get_name());
+  row.purpose = option.get_description();
+  if (option.get_items_expected_max() != 0) {
+    const std::string type = option.get_type_name();
+    row.choices = choices_of(type);
+    row.type = type.substr(0, type.find_first_of(":{ "));
+    if (row.type.empty()) row.type = "TEXT";
+    row.is_file = row.type == kFile;
+  }
+  row.standard = option.get_default_str();
+  row.variable = option.get_envname();
+  return row;
+}
+
+/// The options of a command; those of a group of options are a nameless command's.
+void add_rows(const CLI::App& app, std::vector<OptionRow>& rows) {
+  for (const CLI::Option* option : app.get_options()) rows.push_back(row_of(*option));
+  for (const CLI::App* group : app.get_subcommands(nullptr))
+    if (group->get_name().empty()) add_rows(*group, rows);
+}
+
+void add_rows(const CLI::App& app, const std::string& before, std::vector<CommandRow>& rows) {
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name().empty()) continue;
+    const std::string name = before + command->get_name();
+    const std::size_t known = rows.size();
+    add_rows(*command, name + " ", rows);
+    if (rows.size() != known) continue;
+    rows.push_back({name, command->get_description(), {}});
+    add_rows(*command, rows.back().options);
+  }
+}
+
+CliTable table_of(const CLI::App& app) {
+  CliTable table;
+  table.purpose = app.get_description();
+  add_rows(app, table.options);
+  add_rows(app, "", table.commands);
+  return table;
+}
+
+/// Changes of a letter that make one text of the other.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// ": did you mean X?" for the nearest of `names`, empty if none is near.
+std::string suggestion(const std::string& typed, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t least = 3;
+  for (const std::string& name : names)
+    if (const std::size_t changes = distance(typed, name); changes < least) least = changes, best = name;
+  return best.empty() ? "" : "; did you mean " + best + "?";
+}
+
+/// The command that was being read.
+const CLI::App& last_command(const CLI::App& app) {
+  const auto called = app.get_subcommands();
+  return called.empty() ? app : last_command(*called.back());
+}
+
+std::string name_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "zrt" : name_of(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+/// What is wrong with a call, without CLI11's words.
+std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = last_command(app);
+  const std::string name = name_of(command);
+  const std::string help = "; " + name + " --help lists what there is";
+  std::vector<OptionRow> options;
+  add_rows(command, options);
+  std::vector<std::string> commands;
+  for (const CLI::App* one : command.get_subcommands(nullptr))
+    if (!one->get_name().empty()) commands.push_back(one->get_name());
+  std::string what = error.what();
+  const auto extras = command.remaining(true);
+  if (!extras.empty() && !commands.empty())
+    return "'" + extras.front() + "' is no command of " + name + suggestion(extras.front(), commands) + help;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
+    if (!extras.front().starts_with("-")) return "'" + extras.front() + "' is one word too many for " + name + help;
+    std::vector<std::string> names;
+    for (const OptionRow& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
+    return name + " has no option " + extras.front() + suggestion(extras.front(), names) + help;
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    if (!commands.empty()) return name + " needs a command" + help;
+    return name + " needs " + replaced(what, " is required", "") + help;
+  }
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return replaced(what, " excludes ", " and ") + " exclude each other: give one of them" + help;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return what.substr(0, what.find(':')) + " needs a value" + help;
+  what = replaced(what, " not in {", " is none of {");
+  what = replaced(what, "Value ", "");
+  what = replaced(what, " not in range ", " is outside ");
+  what = replaced(what, "Could not convert: ", "cannot read the number of ");
+  return what + help;
+}
+
+int print_page(const std::string& page) { return print(page) ? kOk : cannot_write("stdout"); }
+
 int run(int argc, char** argv) {
   CLI::App app("Runs language models from GGUF files.", "zrt");
+  app.set_version_flag("--version", "zrt " ZRT_PROGRAM_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   int status = kOk;
   add(app, "generate", "Continue a text", &add_generate, &generate, status);
@@ -409,12 +575,16 @@ int run(int argc, char** argv) {
   add(*pm4, "selftest", "Packets and kernels once on a card, held to what they should do", &add_pm4_tier, &pm4_selftest,
       status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
+  std::string shell;
+  const auto completion = app.add_subcommand("completion", "Print a script that completes commands and options");
+  completion->add_option("shell", shell, "For which shell")->required()->check(CLI::IsMember(shells()));
+  completion->callback([&] { status = print_page(completion_script(table_of(app), shell)); });
+  const auto man = app.add_subcommand("man", "Print this program's manual page: zrt man | man -l -");
+  man->callback([&] { status = print_page(man_page(table_of(app), ZRT_PROGRAM_VERSION)); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0 && app.get_subcommands().empty() && app.remaining_size() != 0)
-      return usage("'" + app.remaining().front() + "' is no command; zrt --help lists them");
-    return error.get_exit_code() == 0 ? app.exit(error) : usage(std::string(error.what()) + "; --help lists what is");
+    return error.get_exit_code() == 0 ? app.exit(error) : usage(in_plain_words(app, error));
   }
   return status;
 }
@@ -425,6 +595,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return program::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return program::failed(zrt::Error::of(zrt::Errc::out_of_memory, "the system gives this process no more memory"));
   } catch (const std::exception& error) {
     return program::failed(error.what());
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/model.cpp: the choice of a backend by name.
 #include "model.hpp"
+#include "output.hpp"
 
 namespace program {
 namespace {
@@ -33,9 +34,14 @@ bool has_devices(std::string_view name) {
 
 Opened open_model(const ModelOptions& model, zrt::EngineOptions options) {
   options.threads = model.threads;
+  options.log = {nullptr, [](void*, zrt::LogLevel level, std::string_view text) noexcept {
+                   if (level == zrt::LogLevel::warn) warn(text);
+                 }};
   for (const BackendRow& backend : kBackendRows) {
     if (backend.name != model.backend) continue;
-    return backend.open(model.path, options, model.card);
+    auto opened = backend.open(model.path, options, model.card);
+    if (!opened) return std::unexpected(of_file(opened.error(), model.path));
+    return opened;
   }
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
 }

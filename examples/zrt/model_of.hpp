@@ -55,14 +55,39 @@ template <class B> class ModelOf final : public Model {
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
   std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
-  zrt::Result<std::size_t> step(const OnToken& on_token) override { return engine_.step(on_token); }
+  zrt::Result<std::size_t> step(const OnToken& on_token) override {
+    bool out_of_memory = false;
+    auto left = engine_.step([&](zrt::RequestId id, const zrt::Token& token) {
+      return without_throwing(out_of_memory, false, [&] { return on_token(id, token); });
+    });
+    if (out_of_memory) return no_memory();
+    return left;
+  }
   zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                    const Choose& choose) override {
-    return engine_.evaluate_steps(tokens, steps, choose);
+    bool out_of_memory = false;
+    auto done = engine_.evaluate_steps(tokens, steps, [&](std::uint32_t position, std::span<const float> logits) {
+      return without_throwing(out_of_memory, zrt::kNoToken, [&] { return choose(position, logits); });
+    });
+    if (out_of_memory) return no_memory();
+    return done;
   }
   zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
 
  private:
+  /// Calls a callable of the program's from within the library, which nothing may leave by throwing.
+  template <class T, class F> static T without_throwing(bool& out_of_memory, T otherwise, const F& call) noexcept {
+    try {
+      return call();
+    } catch (...) {
+      out_of_memory = true;
+      return otherwise;
+    }
+  }
+  static std::unexpected<zrt::Error> no_memory() {
+    return zrt::fail(zrt::Errc::out_of_memory, "no memory for what the engine tells");
+  }
+
   std::unique_ptr<CountingAllocator> counter_;  // outlives the engine, as does the machine
   std::shared_ptr<void> machine_;
   Engine engine_;

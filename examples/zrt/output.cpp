@@ -5,11 +5,32 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace program {
+namespace {
+
+/// Whether stderr is a terminal whose user has not asked for plain text (no-color.org).
+bool coloured() {
+  const char* const plain = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && (plain == nullptr || *plain == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+/// One line on stderr, its head in `colour` (of ANSI's "select graphic rendition").
+void say(const char* head, const char* colour, std::string_view what) {
+  const bool in_colour = coloured();
+  std::fprintf(stderr, "%s%s%s%s%s %.*s\n", in_colour ? "\033[1;" : "", in_colour ? colour : "", in_colour ? "m" : "",
+               head, in_colour ? "\033[0m" : "", static_cast<int>(what.size()), what.data());
+}
+
+}  // namespace
 
 std::string describe(const zrt::Error& error) {
   std::string line(name(error.code()));
@@ -20,8 +41,24 @@ std::string describe(const zrt::Error& error) {
 }
 
 int failed(std::string_view what) {
-  std::fprintf(stderr, "zrt: %.*s\n", static_cast<int>(what.size()), what.data());
+  say("zrt:", "31", what);
   return kFailed;
+}
+
+zrt::Error of_file(const zrt::Error& error, std::string_view path) {
+  const zrt::Errc code = error.code();
+  if (code == zrt::Errc::invalid_argument || code == zrt::Errc::out_of_memory ||
+      code == zrt::Errc::unsupported_device || error.text().find(path) != std::string_view::npos)
+    return error;
+  zrt::Error named = zrt::Error::of(code, path, ": ", error.text());
+  return named.at_offset(error.offset());
+}
+
+void warn(std::string_view what) { say("zrt: warning:", "33", what); }
+
+bool input_waits() {
+  struct stat status{};
+  return fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
 }
 
 int failed(const zrt::Error& error) { return failed(describe(error)); }
@@ -38,7 +75,21 @@ int usage(std::string_view what) {
   return kUsage;
 }
 
+namespace {
+
+zrt::Result<std::string> read_input() {
+  std::string text;
+  std::array<char, 65536> part{};
+  errno = 0;
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), stdin)) text.append(part.data(), count);
+  if (std::ferror(stdin) == 0) return text;
+  return zrt::fail(zrt::Errc::io_error, "cannot read standard input: ", std::string_view(std::strerror(errno)));
+}
+
+}  // namespace
+
 zrt::Result<std::string> read_file(const std::string& path) {
+  if (path == "-") return read_input();
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return zrt::fail(zrt::Errc::io_error, "cannot open ", std::string_view(path), ": ",

@@ -23,12 +23,18 @@ inline constexpr int kUsage = 2;
 /// An io_error about `target`, with errno's reason where that is not 0.
 [[nodiscard]] zrt::Error write_error(std::string_view target, int reason);
 [[nodiscard]] int usage(std::string_view what);
+/// The error with the path of the file that it is about, unless it names the path or is not about a file.
+[[nodiscard]] zrt::Error of_file(const zrt::Error& error, std::string_view path);
+/// Prints "zrt: warning: what" on stderr.
+void warn(std::string_view what);
 
 /// The error as one line, without a name in front.
 [[nodiscard]] std::string describe(const zrt::Error& error);
 
-/// The whole file, byte for byte.
+/// The whole file, byte for byte; "-" is standard input.
 [[nodiscard]] zrt::Result<std::string> read_file(const std::string& path);
+/// Whether standard input is a pipe or a file, not a terminal or nothing.
+[[nodiscard]] bool input_waits();
 /// Makes `path` a file of these bytes. Where that fails it leaves no part of a file.
 [[nodiscard]] zrt::Result<void> write_file(const std::string& path, std::string_view bytes);
 

@@ -51,7 +51,7 @@ int tokenize(const TokenizeOptions& o) {
     input = std::move(*text);
   }
   auto file = zrt::model::GgufFile::open(o.path);
-  if (!file) return failed(file.error());
+  if (!file) return failed(of_file(file.error(), o.path));
   auto vocabulary = zrt::read_vocabulary(*file, zrt::system_allocator());
   if (!vocabulary) return failed(vocabulary.error());
   auto tokenizer = zrt::text::Tokenizer::make(vocabulary->spec);
