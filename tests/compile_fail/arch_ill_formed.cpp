@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/compile_fail/arch_ill_formed.cpp: an arch program lists the ops that it names and keeps their rules.
-// expect-error: zrt: an arch program is not well-formed: state, op list, shape or output
+// tests/compile_fail/arch_ill_formed.cpp: an arch program keeps the rules of its ops.
+// expect-error: zrt: an arch program is not well-formed: state, shape or output
 // expect-error: IsWellFormed
 // expect-error: Crooked
 // expect-error: LmHeadLogits

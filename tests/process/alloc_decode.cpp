@@ -277,7 +277,8 @@ bool trace(pid_t child, std::vector<Window>& windows, int& status) {
   }
 }
 
-/// However many workers there are and whatever else runs: a worker waits by pauses alone.
+/// However many workers there are: a worker waits by pauses. Where something else runs on the cores too, as it may here,
+/// a worker that has waited beyond SpinWait's bound yields; there is no other call, and a single worker makes none.
 TEST(AllocDecode, ADecodeStepMakesNoSystemCall) {
   for (const Case& c : kCases) {
     const pid_t child = fork();
@@ -293,10 +294,16 @@ TEST(AllocDecode, ADecodeStepMakesNoSystemCall) {
     }
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << c.name << ", status " << status;
     EXPECT_EQ(seen.size(), std::size_t{kWindows});
+    int yields = 0;
     for (const Window& window : seen)
-      for (const auto& [number, count] : window.calls)
-        ADD_FAILURE() << c.name << ": system call " << number << ", " << count << " times";
-    std::printf("%-23s %d windows of %d steps: no system call\n", c.name, kWindows, kSteps);
+      for (const auto& [number, count] : window.calls) {
+        if (number == SYS_sched_yield && c.threads > 1)
+          yields += count;
+        else
+          ADD_FAILURE() << c.name << ": system call " << number << ", " << count << " times";
+      }
+    std::printf("%-23s %d windows of %d steps: no system call, but %d times a yield\n", c.name, kWindows, kSteps,
+                yields);
   }
 }
 
@@ -320,12 +327,14 @@ TEST(AllocDecode, AStepAfterAPauseMakesOneCallToWakeItsWorkers) {
   int wakes = 0, most = 0;
   for (const Window& window : seen) {
     for (const auto& [number, count] : window.of_the_host) {
+      if (number == SYS_sched_yield) continue;
       EXPECT_EQ(number, std::uint64_t{SYS_futex}) << count << " times";
       EXPECT_LE(count, 1);
       wakes += count;
       most = std::max(most, count);
     }
-    for (const auto& [number, count] : window.calls) EXPECT_EQ(number, std::uint64_t{SYS_futex}) << count << " times";
+    for (const auto& [number, count] : window.calls)
+      EXPECT_TRUE(number == std::uint64_t{SYS_futex} || number == std::uint64_t{SYS_sched_yield}) << count << " times";
   }
   EXPECT_GT(wakes, kWakes / 2) << "the workers did not sleep";
   std::printf("%-23s %d steps: %d calls of the host, at most %d in one\n", c.name, kWakes, wakes, most);

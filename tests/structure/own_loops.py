@@ -34,7 +34,7 @@ SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::f
           "ElementwiseUnary::apply", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
           "RmsNormFusedRopeKvWrite::norm", "RngNormal::angle", "RngNormal::from_polar", "RngNormal::radius_draw",
           "RngNormal::number64", "RngUniform::number32",
-          "RngUniform::number64", "RngUniform::precision", "Take::granule", "sampling::uniform",
+          "RngUniform::number64", "RngUniform::precision", "Sample::check_choice", "Take::granule", "sampling::uniform",
           "Whole::of",
           # of no op in particular
           "combine", "domain_bytes", "fold", "identity", "index_at", "keyed", "plus", "random_counter", "random_key",

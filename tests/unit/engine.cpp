@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/engine.cpp: how requests begin and end, and what an engine refuses.
 // test-set: smoke brief
+#include <zrt/exec/cores.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -720,6 +722,105 @@ TEST_F(EngineTest, TheLogHearsWhatWasOpened) {
   const auto engine = open(options);
   EXPECT_NE(heard.find("opened on cpu"), std::string::npos) << heard;
   EXPECT_NE(heard.find("1 slots of"), std::string::npos) << heard;
+}
+
+TEST_F(EngineTest, AContextBeyondTheModelsAndWorkersBeyondTheCoresAreWarnedOf) {
+  std::string heard;
+  EngineOptions options;
+  options.log = {&heard, [](void* context, zrt::LogLevel level, std::string_view text) noexcept {
+                   if (level == LogLevel::warn) static_cast<std::string*>(context)->append(text).append("\n");
+                 }};
+  options.context = 128;
+  (void)open(options);
+  EXPECT_EQ(heard, "");
+  options.context = 129;
+  (void)open(options);
+  EXPECT_EQ(heard,
+            "a context of 129 positions, the model was trained for 128: what it writes beyond them may make no "
+            "sense\n");
+  heard.clear();
+  options.context = 0;
+  options.threads = 1024;
+  const auto many = open(options);
+  const std::string cores = std::to_string(exec::usable_cores());
+  EXPECT_EQ(heard, "1024 workers were asked for, the process may use " + cores + " cores: " + cores + " run\n");
+  EXPECT_EQ(run(*many, talk(20)).ids, run(*open(), talk(20)).ids);
+  heard.clear();
+  // A host's own threads are its own choice; that they are many is said all the same.
+  options.threads = 1;
+  options.thread_hook = two_in_turn();
+  options.thread_hook.workers = 1000;
+  options.thread_hook.run = [](void*, ThreadHook::Work work, void* argument) noexcept { work(argument, 0, 1000); };
+  (void)open(options);
+  EXPECT_EQ(heard, "1000 workers were asked for, the process may use " + cores +
+                       " cores: 1000 run and wait for each other; fewer are faster\n");
+}
+
+/// A model in which token 9 stands for NaNs, so that a prompt with it has logits without a number.
+test::ModelFile model_with_a_bad_token() {
+  const test::ModelFile good = test::tiny_model({});
+  std::vector<std::byte> bytes(good.bytes().begin(), good.bytes().end());
+  const auto opened = model::GgufFile::open(good.bytes(), system_allocator());
+  EXPECT_TRUE(opened);
+  const std::span<const std::byte> table = opened->data(*opened->find_tensor("token_embd.weight"));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(&bytes[static_cast<std::size_t>(table.data() - good.bytes().data()) + 9 * 32 * sizeof nan], &nan,
+              sizeof nan);
+  return test::ModelFile(bytes);
+}
+
+TEST_F(EngineTest, ARequestWhoseDataBreaksAContractFailsAlone) {
+  const test::ModelFile file = model_with_a_bad_token();
+  std::vector<std::int32_t> prompts[]{test::tiny_prompt(64, 20, 3), test::tiny_prompt(64, 33, 4), {1, 9, 2}};
+  for (std::int32_t& id : prompts[0]) id = id == 9 ? 10 : id;
+  for (std::int32_t& id : prompts[1]) id = id == 9 ? 10 : id;
+  std::vector<Request> requests(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    requests[i].tokens = prompts[i];
+    requests[i].max_tokens = 12;
+    // A token that is chosen must not be the bad one.
+    static constexpr TokenBias kNever[] = {{9, -std::numeric_limits<float>::infinity()}};
+    requests[i].sampling.bias = kNever;
+  }
+  requests[1].sampling.temperature = 1.0f;
+  for (const On on : {On::cpu, On::reference})
+    for (const float temperature : {0.0f, 0.7f}) {
+      requests[2].sampling.temperature = temperature;
+      const auto engine = test::open_engine(on, file.bytes(), {.slots = 3, .context = 64, .chunk = 16});
+      ASSERT_TRUE(engine);
+      const std::vector<std::int32_t> solo[]{run(**engine, requests[0]).ids, run(**engine, requests[1]).ids};
+      ASSERT_EQ(solo[0].size(), 12u);
+      std::map<RequestId, std::vector<std::int32_t>> heard;
+      std::vector<Error> failures;
+      const auto listen = [&](RequestId id, const Token& token) {
+        if (token.id != kNoToken) heard[id].push_back(token.id);
+        EXPECT_EQ(token.error != nullptr, token.finish == FinishReason::failed);
+        if (token.error != nullptr) failures.push_back(*token.error);
+        return true;
+      };
+      const auto submit = [&](std::size_t i) { return *(*engine)->submit(requests[i]); };
+      const RequestId first = submit(0);
+      ASSERT_TRUE((*engine)->step(listen));
+      const RequestId bad = submit(2);
+      const RequestId second = submit(1);
+      for (std::size_t left = 1; left != 0;) {
+        const auto r = (*engine)->step(listen);
+        ASSERT_TRUE(r) << r.error().text();
+        left = *r;
+      }
+      EXPECT_EQ(heard[first], solo[0]);
+      EXPECT_EQ(heard[second], solo[1]);
+      EXPECT_FALSE(heard.contains(bad));
+      ASSERT_EQ(failures.size(), 1u);
+      EXPECT_EQ(failures[0].code(), Errc::spec_violation);
+      EXPECT_NE(failures[0].text().find("(sample) met data outside its contract"), std::string_view::npos)
+          << failures[0].text();
+      // Its pages are clean for whoever comes next, and alone it is an error of the call.
+      const auto alone = (*engine)->generate(requests[2], [](const Token&) { return true; });
+      ASSERT_FALSE(alone);
+      EXPECT_EQ(alone.error().text(), failures[0].text());
+      EXPECT_EQ(run(**engine, requests[1]).ids, solo[1]);
+    }
 }
 
 /// As peers count it: windows of the context, each begun anew and scored over its second half.

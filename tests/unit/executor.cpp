@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
 #include <support/random_graph.hpp>
 #include <support/toy_backend.hpp>
+#include <vector>
 
 namespace executor_test {
 namespace {
@@ -26,6 +28,24 @@ plan::CompiledPlan twice_negated() {
   const auto bias = g.input(exec::port::kBias, {DType::f32, {Dim(1, rows), 4}});
   const auto negated = g.emit<ops::ElementwiseUnary>({.in = {bias}})[0];
   g.output(exec::port::kLogits, g.emit<ops::ElementwiseUnary>({.in = {negated}})[0]);
+  auto compiled = plan::compile(*g.finish(), catalog_ops(), OpSet::of(toy::Backend::Claims{}));
+  EXPECT_TRUE(compiled) << compiled.error().text();
+  return compiled ? std::move(*compiled) : plan::CompiledPlan();
+}
+
+/// The same, and two numbers of each token into pages.
+plan::CompiledPlan with_pages() {
+  ir::Builder g(*catalog_ops().table);
+  const SymbolId tokens = g.symbol(exec::port::kTokens, 64);
+  const SymbolId rows = g.symbol(exec::port::kRows, 64);
+  (void)g.input(exec::port::kTokens, {DType::ui32, {Dim(1, tokens)}});
+  (void)g.input(exec::port::kPositions, {DType::ui32, {Dim(1, tokens)}});
+  (void)g.input(exec::port::kRows, {DType::ui32, {Dim(1, rows)}});
+  const auto k = g.input("k", {DType::f32, {Dim(1, tokens), 2}});
+  const auto state = g.state({StateLifecycle::kv_paged, DType::f32, 0, 0, {1, 2, 2, 0}});
+  (void)g.emit<ops::KvWriteBatched>({.in = {k, k}, .state = state, .params = {1, 2, 2}});
+  const auto bias = g.input(exec::port::kBias, {DType::f32, {Dim(1, rows), 4}});
+  g.output(exec::port::kLogits, g.emit<ops::ElementwiseUnary>({.in = {bias}})[0]);
   auto compiled = plan::compile(*g.finish(), catalog_ops(), OpSet::of(toy::Backend::Claims{}));
   EXPECT_TRUE(compiled) << compiled.error().text();
   return compiled ? std::move(*compiled) : plan::CompiledPlan();
@@ -129,6 +149,83 @@ TEST_F(ExecutorTest, ABatchAboveTheSizesIsRefused) {
   b = batch(false);
   b.bias = wide;
   EXPECT_EQ(executor_->step(b).error().code(), Errc::invalid_argument) << "one row of four";
+}
+
+TEST_F(ExecutorTest, ARowOfTheHeadThatTheBatchDoesNotHaveIsRefused) {
+  std::array<std::uint32_t, 1> second{1};
+  exec::Batch b = batch(false);
+  b.rows = second;
+  const auto r = executor_->step(b);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().code(), Errc::invalid_argument);
+  EXPECT_EQ(r.error().text(), "row 0 of the LM head is row 1 of a batch of 1");
+}
+
+/// Two slots of two pages each, of four pages.
+class PagedExecutorTest : public testing::Test {
+ protected:
+  PagedExecutorTest() {
+    auto made = exec::Executor<toy::Backend>::make(plan::ModelPlans::of(plan_), *catalog_ops().table, {},
+                                                   {2, 32, 2, 4, 2}, device_);
+    EXPECT_TRUE(made) << made.error().text();
+    executor_.emplace(std::move(*made));
+  }
+  /// A step over rows of the given slots and positions.
+  Result<bool> step(std::initializer_list<std::array<std::uint32_t, 2>> rows, std::array<std::uint32_t, 4> pages) {
+    std::vector<std::uint32_t> slots, positions;
+    for (const auto& [slot, position] : rows) {
+      slots.push_back(slot);
+      positions.push_back(position);
+    }
+    exec::Batch b;
+    b.tokens = b.slots = slots;
+    b.positions = positions;
+    b.pages = pages.data();
+    b.prefill = true;
+    return executor_->step(b);
+  }
+  void refused(const Result<bool>& r, Errc code, std::string_view text) {
+    ASSERT_FALSE(r) << text;
+    EXPECT_EQ(r.error().code(), code) << r.error().text();
+    EXPECT_EQ(r.error().text(), text);
+  }
+
+  plan::CompiledPlan plan_ = with_pages();
+  toy::Device device_;
+  std::optional<exec::Executor<toy::Backend>> executor_;
+};
+
+TEST_F(PagedExecutorTest, PageIdsAreCheckedAsFarAsAStepReads) {
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  EXPECT_TRUE(step({{0, 0}, {1, 0}}, {0, none, 3, none}));
+  EXPECT_TRUE(step({{0, 15}, {0, 16}, {1, 31}}, {0, 1, 2, 3}));
+  refused(step({{0, 0}}, {4, 0, 0, 0}), Errc::invalid_argument,
+          "page 0 of slot 0 in cache group 0 is 4, expected an id below 4");
+  refused(step({{1, 16}}, {0, 1, none, 3}), Errc::invalid_argument,
+          "page 0 of slot 1 in cache group 0 is 4294967295, expected an id below 4");
+  refused(step({{1, 15}, {1, 16}}, {0, 1, 2, 9}), Errc::invalid_argument,
+          "page 1 of slot 1 in cache group 0 is 9, expected an id below 4");
+}
+
+TEST_F(PagedExecutorTest, APageThatIsWrittenBelongsToOneSlot) {
+  refused(step({{0, 0}, {1, 0}}, {2, 1, 2, 3}), Errc::overlapping_writers,
+          "page id 2 of cache group 0 is page 0 of slot 0, which writes it; slot 1 writes it as page 0");
+  refused(step({{0, 3}, {1, 16}}, {2, 1, 2, 3}), Errc::overlapping_writers,
+          "page id 2 of cache group 0 is page 0 of slot 0, which writes it; slot 1 reads it as page 0");
+  refused(step({{0, 16}}, {1, 1, 2, 3}), Errc::overlapping_writers,
+          "page id 1 of cache group 0 is page 1 of slot 0, which writes it; slot 0 reads it as page 0");
+  // Forked sequences read full pages together, and a slot that is not in the batch does not count.
+  EXPECT_TRUE(step({{0, 16}, {1, 17}}, {2, 1, 2, 3}));
+  EXPECT_TRUE(step({{0, 0}}, {2, 1, 2, 3}));
+}
+
+TEST_F(PagedExecutorTest, ABatchWithoutPageIdsIsRefused) {
+  std::array<std::uint32_t, 1> zero{};
+  exec::Batch b;
+  b.tokens = b.slots = b.positions = zero;
+  const auto r = executor_->step(b);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().text(), "the batch has no page ids, expected those of 2 slots");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/snapshot.cpp: a saved request goes on as if nothing had happened; bytes from anywhere are checked.
+#include <zrt/core/checksum.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,6 +17,15 @@ namespace {
 using namespace zrt;
 using test::HostEngine;
 using test::On;
+
+constexpr std::size_t kChecksumBytes = 8;
+
+/// Makes the checksum fit the bytes again, as who forges a snapshot would.
+void seal(std::span<std::byte> bytes) {
+  const std::uint64_t sum = checksum(bytes.first(bytes.size() - kChecksumBytes));
+  for (std::size_t b = 0; b < kChecksumBytes; ++b)
+    bytes[bytes.size() - kChecksumBytes + b] = static_cast<std::byte>(sum >> 8 * b);
+}
 
 class SnapshotTest : public testing::Test {
  protected:
@@ -175,6 +186,7 @@ TEST_F(SnapshotTest, EveryTruncationAndEveryLieIsAnErrorAndTheEngineWorksOn) {
   for (std::size_t at = 0; at < 40 + 4 * 50; ++at)
     for (const int value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
       changed[at] = static_cast<std::byte>(value);
+      seal(changed);
       try_bytes(changed);
       changed[at] = good[at];
     }
@@ -182,6 +194,7 @@ TEST_F(SnapshotTest, EveryTruncationAndEveryLieIsAnErrorAndTheEngineWorksOn) {
   // Everything processed and nothing left to feed.
   std::vector<std::byte> done(good.begin(), good.end());
   for (std::size_t b = 0; b < 4; ++b) done[28 + b] = done[36 + b];
+  seal(done);
   const auto r = engine_->restore(done, request_);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::invalid_file);
@@ -282,6 +295,7 @@ TEST_F(SnapshotText, MoreTextHeldBackThanThereIsIsALie) {
   const Saved saved = run(*engine, r);
   std::vector<std::byte> lie(saved.bytes[3].begin(), saved.bytes[3].end());
   lie[33] = std::byte{1};
+  seal(lie);
   const auto restored = engine->restore(lie, r);
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code(), Errc::invalid_file) << restored.error().text();
@@ -325,6 +339,45 @@ TEST_F(SnapshotTest, AnotherEngineRefusesIt) {
           {"model", "expected"});
 }
 
+TEST_F(SnapshotTest, EverySingleBitThatFlipsIsDamage) {
+  const test::ModelFile file = test::tiny_model({.layers = 1, .kv_heads = 1});
+  const auto opened = test::open_engine(On::cpu, file.bytes(), {.context = 32, .chunk = 16});
+  ASSERT_TRUE(opened);
+  HostEngine& engine = **opened;
+  prompt_.resize(5);
+  Request request = request_;
+  request.tokens = prompt_;
+  request.max_tokens = 4;
+  const auto id = engine.submit(request);
+  ASSERT_TRUE(id && engine.step(listen()) && engine.step(listen()));
+  const auto good = engine.save(*id);
+  ASSERT_TRUE(good);
+  while (*engine.step(listen()) != 0) {
+  }
+  std::vector<std::byte> changed(good->begin(), good->end());
+  for (std::size_t bit = 0; bit < 8 * changed.size(); ++bit) {
+    changed[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    const auto r = engine.restore(changed, request);
+    ASSERT_FALSE(r) << "bit " << bit;
+    ASSERT_EQ(r.error().code(), Errc::invalid_file) << "bit " << bit << ": " << r.error().text();
+    changed[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+  }
+  EXPECT_NE(engine.restore(std::span(changed).first(changed.size() - 1), request)
+                .error()
+                .text()
+                .find("the snapshot is damaged: its bytes have the checksum"),
+            std::string_view::npos);
+  // Other versions are whole: the ones before the checksum, and one that is still to come.
+  for (const int version : {1, 2, 5}) {
+    changed[4] = static_cast<std::byte>(version);
+    seal(changed);
+    const auto r = engine.restore(changed, request);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code(), Errc::unsupported_version) << r.error().text();
+  }
+  EXPECT_TRUE(engine.restore(good->span(), request));
+}
+
 /// No truncation and no single byte does worse than an error or other tokens, all the way to the end.
 TEST_F(SnapshotTest, EveryByteMayBeWrong) {
   const test::ModelFile file = test::tiny_model({.layers = 1, .kv_heads = 1});
@@ -362,9 +415,10 @@ TEST_F(SnapshotTest, EveryByteMayBeWrong) {
   for (std::size_t size = 0; size < good->size(); ++size) try_bytes(good->span().first(size));
   EXPECT_EQ(ran, 0) << "no truncation is whole";
   std::vector<std::byte> changed(good->begin(), good->end());
-  for (std::size_t at = 0; at < changed.size(); ++at)
+  for (std::size_t at = 0; at + kChecksumBytes < changed.size(); ++at)
     for (const int flip : {0xff, 0x01, 0x80}) {
       changed[at] ^= static_cast<std::byte>(flip);
+      seal(changed);
       try_bytes(changed);
       changed[at] ^= static_cast<std::byte>(flip);
     }

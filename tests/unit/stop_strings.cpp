@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/stop_strings.cpp: stop strings across pieces of text; nothing of a match or after it gets out.
+#include <zrt/core/error_stream.hpp>
 #include <zrt/engine/stop_strings.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <data/models/tiny_models.hpp>
+#include <list>
+#include <set>
+#include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -156,6 +163,44 @@ TEST(StopStrings, FailureToAllocateIsAnError) {
   const auto r = s.set(stops);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code(), Errc::out_of_memory);
+}
+
+/// What a request's stop strings may be given as.
+TEST(StringList, ViewsAnyRangeOfStrings) {
+  const auto joined = [](const StringList& list) {
+    std::string all;
+    const auto done = list.each([&](std::string_view text) noexcept -> Result<void> {
+      all += std::string(text) + "|";
+      return {};
+    });
+    EXPECT_TRUE(done);
+    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(all, '|')), list.size());
+    return all;
+  };
+  const std::vector<std::string> strings{"a", "bc"};
+  const std::vector<const char*> pointers{"a", "bc"};
+  const std::array<std::string_view, 2> views{"a", "bc"};
+  const char* array[] = {"a", "bc"};
+  const std::string_view view_array[] = {"a", "bc"};
+  const std::list<std::string> list{"a", "bc"};
+  const std::set<std::string> set{"bc", "a"};
+  for (const std::string& all : {joined(strings), joined(pointers), joined(views), joined(array), joined(view_array),
+                                 joined(list), joined(set), joined(std::span(views)), joined(std::span(strings))})
+    EXPECT_EQ(all, "a|bc|");
+  EXPECT_TRUE(StringList().empty());
+  EXPECT_EQ(joined({}), "");
+  const auto first_fails =
+      StringList(list).each([](std::string_view) noexcept -> Result<void> { return fail(Errc::not_found, "no more"); });
+  ASSERT_FALSE(first_fails);
+  static_assert(!std::is_constructible_v<StringList, const std::vector<int>&>);
+  static_assert(!std::is_constructible_v<StringList, const std::string&>, "one string is no list of strings");
+}
+
+TEST(ErrorStream, WritesCodeTextAndPlace) {
+  std::ostringstream out;
+  out << Error::of(Errc::invalid_file, "a block is cut").at_offset(12) << '\n'
+      << Error::of(Errc::spec_violation, "an index").at_instruction(3, 7);
+  EXPECT_EQ(out.str(), "invalid_file: a block is cut (at byte 12)\nspec_violation: an index (instruction 3)");
 }
 
 }  // namespace

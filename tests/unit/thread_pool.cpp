@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/thread_pool.cpp: every share of each round is done once, whoever comes, after a sleep too.
 // test-set: smoke threads
+#include <zrt/exec/cores.hpp>
 #include <zrt/exec/shares.hpp>
 #include <zrt/exec/thread_pool.hpp>
 
@@ -44,13 +45,13 @@ void run_rounds(std::uint32_t workers, int rounds, std::chrono::microseconds pau
   ThreadPool pool(zrt::system_allocator());
   ASSERT_TRUE(pool.start(workers));
   const zrt::ThreadHook hook = pool.hook();
-  EXPECT_EQ(hook.workers, workers);
+  EXPECT_EQ(hook.workers, std::min(workers, zrt::exec::usable_cores()));
   for (int i = 0; i < rounds; ++i) {
-    Round round(workers);
+    Round round(hook.workers);
     hook.run(hook.context, &work, &round);
     EXPECT_FALSE(round.shares.halted());
     const std::uint32_t shares = round.shares.count();
-    EXPECT_EQ(shares, std::min(workers, Shares::kMost));
+    EXPECT_EQ(shares, std::min(hook.workers, Shares::kMost));
     for (std::uint32_t share = 0; share < shares; ++share) {
       ASSERT_EQ(round.done[share], 3) << "share " << share;
       ASSERT_EQ(round.sums[share], static_cast<int>(shares) * (1 + 2 + 3)) << "share " << share;
@@ -62,7 +63,7 @@ void run_rounds(std::uint32_t workers, int rounds, std::chrono::microseconds pau
 TEST(ThreadPool, OneWorkerIsTheCaller) { run_rounds(1, 100, {}); }
 TEST(ThreadPool, TwoWorkersShareEveryRound) { run_rounds(2, 500, {}); }
 TEST(ThreadPool, MoreWorkersThanCoresFinish) { run_rounds(5, 200, {}); }
-TEST(ThreadPool, MoreWorkersThanSharesFinish) { run_rounds(Shares::kMost + 3, 2, {}); }
+TEST(ThreadPool, ManyMoreWorkersThanCoresFinish) { run_rounds(Shares::kMost + 3, 2, {}); }
 /// Longer than the workers spin: they sleep and are woken.
 TEST(ThreadPool, SleepingWorkersAreWoken) { run_rounds(2, 20, std::chrono::microseconds(3000)); }
 TEST(ThreadPool, WorkersThatFallAsleepAsWorkComesMissNothing) { run_rounds(2, 100, std::chrono::microseconds(1000)); }
@@ -95,6 +96,20 @@ TEST(ThreadPool, WorkersComeAfterEveryPauseAndAreWaitedFor) {
     ASSERT_EQ(visit.come.load(), 1u) << "round " << i << ": nobody came";
     EXPECT_EQ(visit.left.load(), 1u);
     std::this_thread::sleep_for(std::chrono::microseconds(i % 2 == 0 ? 0 : 2500));
+  }
+}
+
+/// Threads of the host's, more than there are cores, each at all its segments: whoever waits gives its core away, so
+/// that those who have none get one.
+TEST(Shares, WorkersThatShareACoreFinish) {
+  for (const std::uint32_t workers : {2u, 5u, 16u}) {
+    for (int i = 0; i < 20; ++i) {
+      Round round(workers);
+      std::vector<std::jthread> threads;
+      for (std::uint32_t w = 0; w < workers; ++w) threads.emplace_back([&, w] { work(&round, w, workers); });
+      threads.clear();
+      EXPECT_EQ(round.done, std::vector<int>(workers, 3));
+    }
   }
 }
 

@@ -55,4 +55,12 @@ template <std::integral T> class Atomic {
   alignas(sizeof(T)) T value_;
 };
 
+/// Lowers a number that other threads lower at the same time to `value`, if it is greater. Orders nothing.
+template <std::integral T> void lower_to(T& number, T value) noexcept {
+  T seen = __atomic_load_n(&number, __ATOMIC_RELAXED);
+  while (value < seen &&
+         !__atomic_compare_exchange_n(&number, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
 }  // namespace zrt::inline ZRT_ABI

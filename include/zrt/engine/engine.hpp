@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/engine/active_request.hpp>
+#include <zrt/engine/callables.hpp>
 #include <zrt/engine/engine_core.hpp>
 
 #include <concepts>
@@ -86,11 +87,17 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   /// Errors: those of `submit` and `step`; Errc::invalid_argument while other requests run.
   template <class F, StopToken S = NeverStops>
   [[nodiscard]] Result<Completion> generate(const Request& request, F&& on_token, const S& stop = {}) noexcept {
+    static_assert(
+        HearsTokens<F>,
+        "zrt: the callable of generate must be bool(const zrt::Token&): true goes on, false ends the request");
     if (core_->has_requests())
       return fail(Errc::invalid_argument, "generate runs alone; use submit and step for several requests");
     const exec::StopPoll poll{
         &stop, [](const void* context) noexcept { return static_cast<const S*>(context)->stop_requested(); }};
-    auto heard = [&](RequestId, const Token& token) -> bool { return on_token(token); };
+    auto heard = [&]([[maybe_unused]] RequestId id, [[maybe_unused]] const Token& token) -> bool {
+      if constexpr (HearsTokens<F>) return on_token(token);
+      return false;
+    };
     return core_->generate(request, heard, poll);
   }
 
@@ -111,8 +118,19 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool`
   /// for what they generated. Returns how many requests are left, queued ones included.
   ///
-  /// Errors: the device's, or Errc::spec_violation; the requests of the step then end as `failed`.
-  template <class F> [[nodiscard]] Result<std::size_t> step(F&& on_token) noexcept { return core_->step(on_token); }
+  /// A request whose data breaks an op's contract (its logits hold no number, say) ends alone as `failed`, with the
+  /// error in its last Token; the others go on with the same bits as without it.
+  /// Errors: the device's, and Errc::spec_violation where nothing tells whose data it was; all requests of the step
+  /// then end as `failed`.
+  template <class F> [[nodiscard]] Result<std::size_t> step([[maybe_unused]] F&& on_token) noexcept {
+    static_assert(HearsTokensOfRequests<F>,
+                  "zrt: the callable of step must be bool(zrt::RequestId, const zrt::Token&): "
+                  "true goes on, false ends the request");
+    if constexpr (HearsTokensOfRequests<F>)
+      return core_->step(on_token);
+    else
+      return 0;
+  }
 
   /// Feeds `tokens` from position 0 in an own slot and calls `on_logits(position, logits)` for each
   /// prompt position; then feeds `decode` one by one, as decode steps.
@@ -121,8 +139,10 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   template <class F>
   [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, Span<const std::int32_t> decode,
                                       F&& on_logits) noexcept {
-    auto next = [&](std::uint32_t position, Span<const float> logits) -> std::int32_t {
-      on_logits(position, logits);
+    static_assert(HearsLogits<F>,
+                  "zrt: the callable of evaluate must take (std::uint32_t position, zrt::Span<const float> logits)");
+    auto next = [&](std::uint32_t position, [[maybe_unused]] Span<const float> logits) -> std::int32_t {
+      if constexpr (HearsLogits<F>) on_logits(position, logits);
       const std::size_t read = std::size_t{position} + 1;
       return read < tokens.size() || read - tokens.size() >= decode.size() ? kNoToken : decode[read - tokens.size()];
     };
@@ -135,8 +155,15 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   ///
   /// Errors: those of `evaluate`; Errc::invalid_argument for a chosen token outside the vocabulary.
   template <class F>
-  [[nodiscard]] Result<void> evaluate_steps(Span<const std::int32_t> tokens, std::size_t steps, F&& choose) noexcept {
-    return core_->evaluate(tokens, steps, choose);
+  [[nodiscard]] Result<void> evaluate_steps(Span<const std::int32_t> tokens, std::size_t steps,
+                                            [[maybe_unused]] F&& choose) noexcept {
+    static_assert(ChoosesTokens<F>,
+                  "zrt: the callable of evaluate_steps must be std::int32_t(std::uint32_t position, "
+                  "zrt::Span<const float> logits), which says what token follows");
+    if constexpr (ChoosesTokens<F>)
+      return core_->evaluate(tokens, steps, choose);
+    else
+      return {};
   }
 
   /// exp of the mean negative log-likelihood of a text's tokens, in windows of the context length that
@@ -150,9 +177,9 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   /// without the break, whatever was held back included. If it has `request.max_tokens` tokens already, the next
   /// step ends it with FinishReason::length and gives out what was held back.
   ///
-  /// The bytes may come from anywhere. Errors: Errc::invalid_file, truncated_file or unsupported_version
-  /// for what is no snapshot; Errc::dtype_mismatch or invalid_argument, saying what is expected and found,
-  /// for one of another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
+  /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for what is damaged or no
+  /// snapshot; Errc::unsupported_version for one of another version; Errc::dtype_mismatch or invalid_argument, saying
+  /// what is expected and found, for one of another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
   /// `submit`.
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept {
     return core_->restore(snapshot, request);

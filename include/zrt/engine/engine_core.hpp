@@ -28,6 +28,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
         mailbox_(options.allocator),
         admission_(options.allocator),
         cancelled_(options.allocator),
+        faults_(options.allocator),
         logits_(options.allocator) {}
 
   /// Opens the model and makes room for its requests.
@@ -41,6 +42,9 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
         {sizes.slots, o.chunk, sizes.prefill_rows, o.penalty_window, o.bias_entries}, o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
+    auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
+    if (!faults) return pass(faults);
+    faults_ = std::move(*faults);
     if (auto r = mailbox_.reserve(16); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
     if (auto r = logits_.resize(model_.config().vocabulary); !r) return r;
@@ -90,6 +94,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     if (*slot == Admission<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
     while (admission_.active()[*slot])
       if (auto r = run_step(on_token, stop); !r) return pass(r);
+    if (last_completion_.finish == FinishReason::failed) return std::unexpected<Error>(last_error_);
     return last_completion_;
   }
 
@@ -189,14 +194,16 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
     // Only a step that belongs to one request alone may be left half done.
-    auto completed = model_.executor().step(batch, admission_.running() == 1 ? stop : exec::StopPoll{});
+    auto completed = model_.executor().step(batch, admission_.running() == 1 ? stop : exec::StopPoll{}, &faults_);
     if (batch.prefill && completed && *completed) planner_->took(clock() - began);
     if (!completed) {
       model_.options().log(LogLevel::error, completed.error().text());
+      last_error_ = completed.error();
       finish_all(FinishReason::failed, on_token);
       return pass(completed);
     }
     if (!*completed) return run_step(on_token, stop);  // the poll still says stop: the request ends as cancelled
+    finish_those_at_fault(on_token);
     const auto origins = planner_->origins();
     Result<void> taken{};
     // One request's failure never costs another its token: every row is taken before the error goes up.
@@ -204,7 +211,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
       const std::size_t index = origins[row].sequence;
       if (!admission_.active()[index]) continue;
       if (auto r = take_token(index, row, on_token); !r) {
-        finish(index, FinishReason::failed, on_token);
+        fail_request(index, r.error(), on_token);
         if (taken) taken = r;
       }
     }
@@ -217,7 +224,10 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     std::int32_t id = kNoToken;
     const auto token_bytes = as_writable_bytes(Span(&id, 1));
     if (auto r = model_.executor().read(exec::port::kToken, row * sizeof id, token_bytes); !r) return r;
-    if (id < 0) return fail(Errc::spec_violation, "the sampler chose no token");
+    if (id < 0) {
+      fail_request(index, Error::of(Errc::spec_violation, "the sampler chose no token"), on_token);
+      return {};
+    }
     if (!a.best.empty()) {
       const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
       const auto row_bytes = as_writable_bytes(logits_.span());
@@ -274,7 +284,26 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
     show(*ended, exec::RequestPhase::ended, name(reason));
     // A callable that said no is not called again.
-    if (reason != FinishReason::callback) (void)on_token(ended->id, Token{.text = last_text(*ended), .finish = reason});
+    if (reason == FinishReason::callback) return;
+    Token last{.text = last_text(*ended), .finish = reason};
+    if (reason == FinishReason::failed) last.error = &last_error_;
+    (void)on_token(ended->id, static_cast<const Token&>(last));
+  }
+
+  /// Ends a request with its own error, which no other request hears of.
+  template <class F> void fail_request(std::size_t index, const Error& error, F& on_token) noexcept {
+    model_.options().log(LogLevel::error, error.text());
+    last_error_ = error;
+    finish(index, FinishReason::failed, on_token);
+  }
+
+  /// Ends the requests in whose rows of the last step an op found data outside its contract.
+  template <class F> void finish_those_at_fault(F& on_token) noexcept {
+    for (std::size_t i = 0; i < admission_.active().size(); ++i) {
+      if (!admission_.active()[i]) continue;
+      if (auto fault = faults_.of(static_cast<std::uint32_t>(i), model_.plan().plan, &model_.op_rows()); !fault)
+        fail_request(i, fault.error(), on_token);
+    }
   }
 
   template <class F> void finish_all(FinishReason reason, F& on_token) noexcept {
@@ -307,8 +336,10 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
   Admission<B> admission_;
   std::optional<serve::BatchPlanner> planner_;
   Vector<RequestId> cancelled_;  ///< notes of the step
+  exec::SlotFaults faults_;      ///< of the step
   Vector<float> logits_;         ///< one row
   Completion last_completion_{};
+  Error last_error_{};  ///< of the request that failed last
   bool in_call_ = false;
 };
 

@@ -46,6 +46,11 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     message.append(options_.slots).append(" slots of ").append(context_).append(" positions, ");
     message.append(executor_->states().bytes()).append(" bytes of state");
     options_.log(LogLevel::info, message.text());
+    if (context_ > config().context)
+      options_.log(LogLevel::warn,
+                   Error::of(Errc::ok, "a context of ", context_, " positions, the model was trained for ",
+                             config().context, ": what it writes beyond them may make no sense")
+                       .text());
     for (const plan::PlanDiagnostic& d : plan().diagnostics) {
       if (d.level != Severity::warning) continue;
       const Finding warning = plan::finding(d, plan().plan, *loaded_.ops);
@@ -63,6 +68,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   /// Bytes of the longest token.
   [[nodiscard]] std::size_t longest_token() const noexcept { return loaded_.vocabulary.longest; }
   [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return loaded_.compiled; }
+  /// Rows of all ops that the plan can hold.
+  [[nodiscard]] const OpTable& op_rows() const noexcept { return *loaded_.ops; }
   [[nodiscard]] exec::Executor<B, O>& executor() noexcept { return *executor_; }
   [[nodiscard]] const exec::Executor<B, O>& executor() const noexcept { return *executor_; }
   [[nodiscard]] const O& observer() const noexcept { return observer_; }
@@ -80,6 +87,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
       if (auto r = pool_->start(options_.threads); !r) return r;
       threads = pool_->hook();
     }
+    warn_of_workers(options_.thread_hook.run != nullptr ? threads.workers : options_.threads, threads.workers);
     device_ = make_device<B>(options_.allocator, threads, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
@@ -102,6 +110,11 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     return {};
+  }
+
+  void warn_of_workers(std::uint32_t asked, std::uint32_t run) const noexcept {
+    const std::uint32_t cores = exec::usable_cores();
+    if (asked > cores) options_.log(LogLevel::warn, exec::too_many_workers(asked, cores, run).text());
   }
 
   [[nodiscard]] exec::WeightSource weights() const noexcept {

@@ -2,7 +2,9 @@
 // zrt/engine/request.hpp: what a request asks for, and what comes back.
 #pragma once
 
+#include <zrt/core/error.hpp>
 #include <zrt/core/span.hpp>
+#include <zrt/engine/string_list.hpp>
 #include <zrt/serve/sequence.hpp>
 
 #include <array>
@@ -38,7 +40,7 @@ struct Request {
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
-  Span<const std::string_view> stop_strings{};
+  StringList stop_strings{};  ///< of any range of strings
   bool ignore_eos = false;
   std::uint32_t log_probabilities = 0;  ///< of the k best tokens, with each token
   /// How long a step that holds prompt tokens, of whichever request, should take while this one runs: prompts
@@ -57,7 +59,7 @@ enum class FinishReason : std::uint8_t {
   stop_string,  ///< one of the request's stop strings
   cancelled,    ///< cancel() or the stop token
   callback,     ///< the callable returned false
-  failed,       ///< the step failed; step() returned the error
+  failed,       ///< its data broke an op's contract, or the step failed: Token::error says which
 };
 
 [[nodiscard]] constexpr std::string_view name(FinishReason reason) noexcept {
@@ -78,6 +80,7 @@ struct Token {
   std::string_view text{};                   ///< whole UTF-8 characters that are now sure; often none
   Span<const TokenProbability> best{};       ///< most likely first, if asked for
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
+  const Error* error = nullptr;              ///< why, with FinishReason::failed
 };
 
 /// How a request ended.

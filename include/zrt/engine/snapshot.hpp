@@ -2,6 +2,7 @@
 // zrt/engine/snapshot.hpp: a sequence with its state as bytes.
 #pragma once
 
+#include <zrt/core/checksum.hpp>
 #include <zrt/engine/model_identity.hpp>
 #include <zrt/serve/sequence.hpp>
 #include <zrt/serve/slot_table.hpp>
@@ -24,7 +25,7 @@ struct Snapshot {
   Span<const std::byte> state{};
 };
 
-/// The words at the beginning, u32 little-endian; token ids and state follow.
+/// The words at the beginning, u32 little-endian; token ids, state and the checksum of all before it (u64) follow.
 enum class SnapshotWord : std::uint8_t {
   magic,             ///< "ZRTS"
   version,           ///< kSnapshotVersion
@@ -39,7 +40,10 @@ enum class SnapshotWord : std::uint8_t {
 };
 inline constexpr std::size_t kSnapshotWords = 10;
 inline constexpr std::uint32_t kSnapshotMagic = 0x5354525au;
-inline constexpr std::uint32_t kSnapshotVersion = 2;
+/// Versions 1 and 2 ended without a checksum. No single bit makes one of them of this number.
+inline constexpr std::uint32_t kSnapshotVersion = 4;
+inline constexpr std::uint32_t kLastWithoutChecksum = 2;
+inline constexpr std::size_t kChecksumBytes = 8;
 
 [[nodiscard]] inline std::uint32_t read_word(Span<const std::byte> bytes, std::size_t index) noexcept {
   std::uint32_t word = 0;
@@ -58,7 +62,8 @@ template <class B>
   Vector<std::byte> out(allocator);
   const std::size_t head = (kSnapshotWords + sequence.tokens.size()) * 4;
   const std::uint64_t state = slots.snapshot_bytes(sequence.processed);
-  if (auto r = out.resize(head + static_cast<std::size_t>(state)); !r) return pass(r);
+  const std::size_t end = head + static_cast<std::size_t>(state);
+  if (auto r = out.resize(end + kChecksumBytes); !r) return pass(r);
   std::size_t at = 0;
   auto put = [&](std::uint32_t word) {
     for (int b = 0; b < 4; ++b) out[at++] = static_cast<std::byte>(word >> 8 * b & 0xffu);
@@ -75,8 +80,34 @@ template <class B>
                                                         static_cast<std::uint32_t>(sequence.tokens.size())};
   for (std::uint32_t word : words) put(word);
   for (std::uint32_t token : sequence.tokens) put(token);
-  if (auto r = slots.save(sequence.slot, sequence.processed, out.span().subspan(head)); !r) return pass(r);
+  if (auto r = slots.save(sequence.slot, sequence.processed, out.span().subspan(head, end - head)); !r) return pass(r);
+  const std::uint64_t sum = checksum(out.span().first(end));
+  at = end;
+  put(static_cast<std::uint32_t>(sum));
+  put(static_cast<std::uint32_t>(sum >> 32));
   return out;
+}
+
+/// Tells a whole snapshot of this version from damage and from other versions. Errors: Errc::truncated_file for fewer
+/// bytes than any has, Errc::invalid_file for damage or other bytes, Errc::unsupported_version.
+[[nodiscard]] inline Result<void> check_whole(Span<const std::byte> bytes) noexcept {
+  constexpr std::size_t kLeast = kSnapshotWords * 4 + kChecksumBytes;
+  if (bytes.size() < kLeast)
+    return fail(Errc::truncated_file, "the snapshot has ", bytes.size(), " bytes, expected at least ", kLeast);
+  if (const std::uint32_t magic = read_word(bytes, SnapshotWord::magic); magic != kSnapshotMagic)
+    return fail(Errc::invalid_file, "a snapshot begins with the word ", kSnapshotMagic, ", found ", magic);
+  const std::uint32_t version = read_word(bytes, SnapshotWord::version);
+  if (version == 0 || version > kLastWithoutChecksum) {
+    const std::size_t end = bytes.size() - kChecksumBytes;
+    const Span<const std::byte> tail = bytes.subspan(end);
+    const std::uint64_t found = std::uint64_t{read_word(tail, std::size_t{1})} << 32 | read_word(tail, std::size_t{0});
+    if (const std::uint64_t sum = checksum(bytes.first(end)); sum != found)
+      return fail(Errc::invalid_file, "the snapshot is damaged: its bytes have the checksum ", sum, ", expected ",
+                  found);
+  }
+  if (version != kSnapshotVersion)
+    return fail(Errc::unsupported_version, "the snapshot has version ", version, ", expected ", kSnapshotVersion);
+  return {};
 }
 
 /// Refuses a snapshot of another engine. Errors: Errc::dtype_mismatch for the type of keys and values,
@@ -106,23 +137,18 @@ template <class B>
 
 /// Reads a snapshot from anywhere, for an engine of identity `own`.
 ///
-/// Errors: Errc::invalid_file, truncated_file or unsupported_version; those of check_identity.
+/// Errors: those of check_whole and check_identity; Errc::invalid_file and truncated_file for bytes that cannot be.
 [[nodiscard]] inline Result<Snapshot> read_snapshot(Span<const std::byte> bytes, const ModelIdentity& own,
                                                     const Allocator& allocator) noexcept {
-  if (bytes.size() < kSnapshotWords * 4)
-    return fail(Errc::truncated_file, "the snapshot has ", bytes.size(), " bytes, expected at least ",
-                kSnapshotWords * 4);
-  if (const std::uint32_t magic = read_word(bytes, SnapshotWord::magic); magic != kSnapshotMagic)
-    return fail(Errc::invalid_file, "a snapshot begins with the word ", kSnapshotMagic, ", found ", magic);
-  if (const std::uint32_t version = read_word(bytes, SnapshotWord::version); version != kSnapshotVersion)
-    return fail(Errc::unsupported_version, "the snapshot has version ", version, ", expected ", kSnapshotVersion);
+  if (auto r = check_whole(bytes); !r) return pass(r);
   if (auto r = check_identity(bytes, own); !r) return pass(r);
   Snapshot snapshot(allocator);
   snapshot.prompt_tokens = read_word(bytes, SnapshotWord::prompt_tokens);
   snapshot.processed = read_word(bytes, SnapshotWord::processed);
   snapshot.held = read_word(bytes, SnapshotWord::held);
   const std::size_t count = read_word(bytes, SnapshotWord::tokens);
-  if (count > bytes.size() / 4 - kSnapshotWords)
+  const std::size_t end = bytes.size() - kChecksumBytes;
+  if (count > end / 4 - kSnapshotWords)
     return fail(Errc::truncated_file, "the snapshot announces ", count, " tokens and has ", bytes.size(), " bytes");
   if (snapshot.prompt_tokens == 0 || snapshot.prompt_tokens > count || snapshot.processed >= count)
     return fail(Errc::invalid_file, "the snapshot has ", snapshot.prompt_tokens, " prompt tokens and ",
@@ -130,7 +156,7 @@ template <class B>
   for (std::size_t i = 0; i < count; ++i)
     if (auto r = snapshot.tokens.push_back(static_cast<std::int32_t>(read_word(bytes, kSnapshotWords + i))); !r)
       return pass(r);
-  snapshot.state = bytes.subspan((kSnapshotWords + count) * 4);
+  snapshot.state = bytes.first(end).subspan((kSnapshotWords + count) * 4);
   return snapshot;
 }
 

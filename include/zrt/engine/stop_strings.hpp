@@ -4,6 +4,7 @@
 
 #include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
+#include <zrt/engine/string_list.hpp>
 #include <zrt/text/detail/unicode.hpp>
 
 #include <string_view>
@@ -19,8 +20,8 @@ class StopStrings {
   ///
   /// Errors: Errc::invalid_argument for an empty one, and for one that is not whole UTF-8 characters: it would cut
   /// the stream inside a character.
-  [[nodiscard]] Result<void> set(Span<const std::string_view> stops, std::size_t longest_text = 256) noexcept {
-    for (std::string_view stop : stops) {
+  [[nodiscard]] Result<void> set(const StringList& stops, std::size_t longest_text = 256) noexcept {
+    auto added = stops.each([&](std::string_view stop) noexcept -> Result<void> {
       if (stop.empty()) return fail(Errc::invalid_argument, "a stop string is empty");
       for (std::size_t at = 0; at < stop.size();) {
         const text::detail::CodePoint c = text::detail::decode(stop, at);
@@ -31,8 +32,9 @@ class StopStrings {
       auto copy = String::of(stop, stops_.allocator());
       if (!copy) return pass(copy);
       longest_ = stop.size() > longest_ ? stop.size() : longest_;
-      if (auto r = stops_.push_back(std::move(*copy)); !r) return r;
-    }
+      return stops_.push_back(std::move(*copy));
+    });
+    if (!added) return added;
     longest_text_ = longest_text;
     if (auto r = held_.reserve(longest_ + longest_text); !r) return r;
     return ready_.reserve(longest_ + longest_text);

@@ -57,8 +57,15 @@ ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo& operands,
   }
 }
 
+/// The entry of an op that B claims; the assertion names both in every compiler's message.
 template <class B, class O> consteval BindEntry<B> entry() {
-  return {&record_row<B, O>, &scratch_row<B, O>, capability_of<B, O>()};
+  static_assert(HasAdapter<B, O>,
+                "zrt: a list of ops holds one that the backend claims and has no adapter for; "
+                "specialise its Adapter, for the CPU zrt::cpu::Adapter<Op>");
+  if constexpr (HasAdapter<B, O>)
+    return {&record_row<B, O>, &scratch_row<B, O>, capability_of<B, O>()};
+  else
+    return {};
 }
 
 template <class B, class... O> consteval std::array<BindEntry<B>, 256> entries(boost::mp11::mp_list<O...>) {

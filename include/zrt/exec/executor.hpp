@@ -4,8 +4,9 @@
 
 #include <zrt/exec/batch.hpp>
 #include <zrt/exec/bind.hpp>
+#include <zrt/exec/check_pages.hpp>
 #include <zrt/exec/counters.hpp>
-#include <zrt/exec/step_fault.hpp>
+#include <zrt/exec/slot_faults.hpp>
 #include <zrt/plan/stages.hpp>
 
 #include <utility>
@@ -51,6 +52,8 @@ template <class B, class O = NoObserver> class Executor {
     if (!weights) return pass(weights);
     auto states = StateStore<B>::make(plan, device, sizes.pages, sizes.slots);
     if (!states) return pass(states);
+    auto pages = PageCheck::make(states->descriptors(), sizes.pages, sizes.slots, sizes.pages_per_slot, plan.allocator);
+    if (!pages) return pass(pages);
     auto bind_sizes = [&](std::uint32_t tokens, std::uint32_t rows) {
       return BindSizes{bounds(plan, tokens, rows), sizes.slots, {}, tokens, sizes.pages_per_slot};
     };
@@ -60,26 +63,20 @@ template <class B, class O = NoObserver> class Executor {
     if (!large) return pass(large);
     auto small = bind_with(observer, compiled, ops, *weights, *states, decode, device);
     if (!small) return pass(small);
-    return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*large),
-                    std::move(*small));
+    return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*pages),
+                    std::move(*large), std::move(*small));
   }
 
   /// Runs one step; false in the result when `stop` ended it early (its results are then undefined).
   ///
-  /// Errors: Errc::invalid_argument for a batch above the sizes; Errc::spec_violation with the
-  /// instruction when data broke an op's contract; the device's own.
-  [[nodiscard]] Result<bool> step(const Batch& batch, const StopPoll& stop = {}) noexcept {
+  /// Where `faults` is given, it takes the faults of single slots, and the step succeeds for all others.
+  ///
+  /// Errors: those of check(batch); Errc::spec_violation with the instruction when data broke an op's contract; the
+  /// device's own.
+  [[nodiscard]] Result<bool> step(const Batch& batch, const StopPoll& stop = {},
+                                  SlotFaults* faults = nullptr) noexcept {
     const bool prefill = batch.prefill;
-    const std::uint32_t most_tokens = prefill ? sizes_.prefill_tokens : sizes_.slots;
-    const std::uint32_t most_rows = prefill ? sizes_.prefill_rows : sizes_.slots;
-    if (batch.tokens.size() > most_tokens || batch.rows.size() > most_rows ||
-        batch.slots.size() != batch.tokens.size() || batch.positions.size() != batch.tokens.size())
-      return fail(Errc::invalid_argument, "a batch of ", batch.tokens.size(), " tokens and ", batch.rows.size(),
-                  " rows, at most ", most_tokens, " and ", most_rows, " expected");
-    for (std::size_t t = 0; t < batch.tokens.size(); ++t)
-      if (batch.slots[t] >= sizes_.slots || batch.positions[t] / kPageTokens >= sizes_.pages_per_slot)
-        return fail(Errc::invalid_argument, "row ", t, " is position ", batch.positions[t], " of slot ", batch.slots[t],
-                    ", outside ", sizes_.slots, " slots of ", sizes_.pages_per_slot, " pages");
+    if (auto r = check(batch); !r) return pass(r);
     BoundPlan<B, O>& bound = prefill ? prefill_ : decode_;
     zrt::ExecutionContext step;
     step.extents = bounds(compiled_->plan, static_cast<std::uint32_t>(batch.tokens.size()),
@@ -90,7 +87,14 @@ template <class B, class O = NoObserver> class Executor {
     step.pages = batch.pages;
     step.pages_per_slot = sizes_.pages_per_slot;
     step.slot_count = sizes_.slots;
+    step.token_symbol = compiled_->plan.symbol(port::kTokens);
+    step.head_symbol = compiled_->plan.symbol(port::kRows);
+    step.head_rows = batch.rows.data();
     StepStatus status;
+    if (faults != nullptr) {
+      faults->clear();
+      status.of_slots = faults->words().data();
+    }
     step.status = &status;
     const std::array<Span<const std::byte>, kInputPorts.size()> data{
         as_bytes(batch.tokens),  as_bytes(batch.positions), as_bytes(batch.rows), as_bytes(batch.requests),
@@ -109,6 +113,27 @@ template <class B, class O = NoObserver> class Executor {
     if (*completed) ++(prefill ? prefill_steps_ : decode_steps_);
     if (auto fault = step_fault(status, compiled_->plan); !fault) return pass(fault);
     return *completed;
+  }
+
+  /// Checks what a step takes for granted of its batch: its sizes, slots, positions, rows and page ids.
+  ///
+  /// Errors: Errc::invalid_argument, Errc::overlapping_writers (see PageCheck).
+  [[nodiscard]] Result<void> check(const Batch& batch) noexcept {
+    const std::uint32_t most_tokens = batch.prefill ? sizes_.prefill_tokens : sizes_.slots;
+    const std::uint32_t most_rows = batch.prefill ? sizes_.prefill_rows : sizes_.slots;
+    if (batch.tokens.size() > most_tokens || batch.rows.size() > most_rows ||
+        batch.slots.size() != batch.tokens.size() || batch.positions.size() != batch.tokens.size())
+      return fail(Errc::invalid_argument, "a batch of ", batch.tokens.size(), " tokens and ", batch.rows.size(),
+                  " rows, at most ", most_tokens, " and ", most_rows, " expected");
+    for (std::size_t t = 0; t < batch.tokens.size(); ++t)
+      if (batch.slots[t] >= sizes_.slots || batch.positions[t] / kPageTokens >= sizes_.pages_per_slot)
+        return fail(Errc::invalid_argument, "row ", t, " is position ", batch.positions[t], " of slot ", batch.slots[t],
+                    ", outside ", sizes_.slots, " slots of ", sizes_.pages_per_slot, " pages");
+    for (std::size_t r = 0; r < batch.rows.size(); ++r)
+      if (batch.rows[r] >= batch.tokens.size())
+        return fail(Errc::invalid_argument, "row ", r, " of the LM head is row ", batch.rows[r], " of a batch of ",
+                    batch.tokens.size());
+    return pages_(batch);
   }
 
   /// Reads `to.size()` bytes of an output of the last step, from byte `offset` of it.
@@ -140,12 +165,14 @@ template <class B, class O = NoObserver> class Executor {
 
  private:
   Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device,
-           WeightSet<B> weights, StateStore<B> states, BoundPlan<B, O> prefill, BoundPlan<B, O> decode) noexcept
+           WeightSet<B> weights, StateStore<B> states, PageCheck pages, BoundPlan<B, O> prefill,
+           BoundPlan<B, O> decode) noexcept
       : compiled_(&compiled),
         sizes_(sizes),
         device_(&device),
         weights_(std::move(weights)),
         states_(std::move(states)),
+        pages_(std::move(pages)),
         prefill_(std::move(prefill)),
         decode_(std::move(decode)) {
     for (std::size_t i = 0; i < kInputPorts.size(); ++i) inputs_[i] = compiled.plan.input(kInputPorts[i]);
@@ -196,6 +223,7 @@ template <class B, class O = NoObserver> class Executor {
   typename B::Device* device_;
   WeightSet<B> weights_;
   StateStore<B> states_;
+  PageCheck pages_;
   BoundPlan<B, O> prefill_;
   BoundPlan<B, O> decode_;
   std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};

@@ -21,7 +21,7 @@ struct Share {
 ///
 /// Each worker begins with the share of its own number. One that has done its own does what others
 /// have not begun, so nobody is waited for who has not come: of the workers that a step is made for, one is
-/// enough. What is waited for is a share that somebody is at, by pauses alone: no system call.
+/// enough. What is waited for is a share that somebody is at, by pauses up to SpinWait's bound.
 class Shares {
  public:
   static constexpr std::uint32_t kMost = 1024;
@@ -48,15 +48,15 @@ class Shares {
   /// Claims a share of the open segment, waiting while others are at all that is left of it; false when the
   /// step is over.
   [[nodiscard]] bool claim(Claimant& worker, Share& share) noexcept {
-    for (std::uint32_t waited = 0;; ++waited) {
+    for (SpinWait waiting;;) {
       const std::uint32_t open = open_.load(MemoryOrder::acquire);
       if (open >= kHalted) return false;
       if (take(worker.own, open)) {
-        if (waited != 0) worker.patience = kPatience;
+        if (waiting.pauses() != 0) worker.patience = kPatience;
         share = {open, worker.own};
         return true;
       }
-      if (waited >= worker.patience) {
+      if (waiting.pauses() >= worker.patience) {
         for (std::uint32_t k = 1; k <= count_; ++k) {
           const std::uint32_t other = (worker.own + k) % count_;
           if (!take(other, open)) continue;
@@ -66,7 +66,7 @@ class Shares {
           return true;
         }
       }
-      spin_pause();
+      waiting.wait();
     }
   }
 

@@ -13,12 +13,12 @@ namespace zrt::inline ZRT_ABI::exec {
                                         : "met data outside its contract";
 }
 
-/// The first fault of a step of `plan`, or none. Where the rows of its ops are given, the op is named.
+/// The fault that a word of a StepStatus tells of a step of `plan`, or none. Where the rows of its ops are given, the
+/// op is named.
 ///
 /// Errors: Errc::spec_violation, limit_exceeded or cancelled, with the instruction and its op.
-[[nodiscard]] inline Result<void> step_fault(const StepStatus& status, const plan::ExecutionPlan& plan,
-                                             const OpTable* rows = nullptr) noexcept {
-  const std::uint64_t word = status.word.load(MemoryOrder::relaxed);
+[[nodiscard]] inline Result<void> fault_of(std::uint64_t word, const plan::ExecutionPlan& plan,
+                                           const OpTable* rows) noexcept {
   if (word == StepStatus::kClean) return {};
   const auto code = static_cast<Errc>(word & 0xffffu);
   const auto instruction = static_cast<std::uint32_t>(word >> 32);
@@ -29,6 +29,12 @@ namespace zrt::inline ZRT_ABI::exec {
                     ? Error::of(code, "instruction ", instruction, " (", row->name, ") ", what)
                     : Error::of(code, "instruction ", instruction, " (opcode ", unsigned{number(opcode)}, ") ", what);
   return std::unexpected<Error>(error.in_phase(Phase::step).at_instruction(instruction, number(opcode)));
+}
+
+/// The first fault of a step of `plan` that no slot's word has; errors as those of fault_of.
+[[nodiscard]] inline Result<void> step_fault(const StepStatus& status, const plan::ExecutionPlan& plan,
+                                             const OpTable* rows = nullptr) noexcept {
+  return fault_of(status.word.load(MemoryOrder::relaxed), plan, rows);
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec

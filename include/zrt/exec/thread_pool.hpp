@@ -5,10 +5,10 @@
 #include <zrt/core/atomic.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/exec/cores.hpp>
 #include <zrt/exec/spin_pause.hpp>
 
 #include <pthread.h>
-#include <sched.h>
 
 namespace zrt::inline ZRT_ABI::exec {
 
@@ -24,14 +24,13 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() { stop(); }
 
-  /// Starts a thread for each worker but the first, as long as there is a core for it. What is split among more
-  /// workers than there are threads is done by those there are.
+  /// Starts a thread for each of `workers` but the first, as long as there is a core for it: more workers than cores
+  /// split the work finer than anybody runs it, and wait for each other.
   ///
   /// Errors: Errc::out_of_memory, Errc::io_error when the system has no more threads.
   [[nodiscard]] Result<void> start(std::uint32_t workers) noexcept {
     if (auto r = threads_.reserve(workers); !r) return r;
-    workers_ = workers;
-    const std::uint32_t most = cores();
+    const std::uint32_t most = usable_cores();
     for (std::uint32_t i = 1; i < workers && i < most; ++i) {
       if (auto r = threads_.push_back({this, i, {}}); !r) return r;
       Thread& thread = threads_.back();
@@ -41,6 +40,7 @@ class ThreadPool {
         return fail(Errc::io_error, "starting worker ", i, " failed with error ", code);
       }
     }
+    workers_ = static_cast<std::uint32_t>(threads_.size()) + 1;
     return {};
   }
 
@@ -65,7 +65,7 @@ class ThreadPool {
     if (pool.asleep_.load(MemoryOrder::seq_cst)) pool.wake();
     work(argument, 0, pool.workers_);
     pool.gate_.fetch_add(kClosed, MemoryOrder::acq_rel);
-    while (pool.gate_.load(MemoryOrder::acquire) != kClosed) spin_pause();
+    for (SpinWait waiting; pool.gate_.load(MemoryOrder::acquire) != kClosed;) waiting.wait();
   }
 
   static void* main(void* argument) noexcept {
@@ -122,14 +122,6 @@ class ThreadPool {
     wake();
     for (Thread& thread : threads_) (void)pthread_join(thread.handle, nullptr);
     threads_.clear();
-  }
-
-  /// Cores that the process may use, as its affinity mask says; all when there is no telling.
-  [[nodiscard]] static std::uint32_t cores() noexcept {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return ~std::uint32_t{0};
-    return static_cast<std::uint32_t>(CPU_COUNT(&set));
   }
 
   Vector<Thread> threads_;

@@ -14,7 +14,6 @@ enum class ArchFault : std::uint8_t {
   value_not_produced,  ///< an op reads a value before it is produced
   role_not_bound,      ///< a required weight role of an op is not bound
   state_not_declared,  ///< a stateful op has no state
-  op_not_listed,       ///< an op is not in the program's Ops list
   shape,               ///< an op's shape rule refuses its operands
   no_output,           ///< the program names no output
 };
@@ -24,6 +23,10 @@ struct ArchReport {
   ArchFault fault = ArchFault::none;
   Opcode opcode{};
 };
+
+// The op is an argument of the concept, so that a compiler that rejects it names arch and op.
+template <class Arch, class O>
+concept ListsOp = boost::mp11::mp_contains<typename Arch::Ops, O>::value;
 
 /// A builder that only checks: a host of `Call` that runs at compile time.
 template <class Arch> class CheckBuilder {
@@ -59,7 +62,7 @@ template <class Arch> class CheckBuilder {
   }
 
   template <class O> constexpr std::array<Tensor, kOutputs<O>> emit(const Call<CheckBuilder, O>& call) noexcept {
-    if constexpr (!boost::mp11::mp_contains<typename Arch::Ops, O>::value) report(ArchFault::op_not_listed, O::opcode);
+    static_assert(ListsOp<Arch, O>, "zrt: an arch program emits an op that is not in its list Ops; add it there");
     TypeCall<O> typed;
     for (std::size_t i = 0; i < kInputs<O>; ++i) {
       if (call.in[i].index < count_)
@@ -125,7 +128,6 @@ template <class Arch, Opcode kOpcode> struct OpOfReport {
 
 }  // namespace detail
 
-// The op is an argument of the concept, so that a compiler that rejects it names arch and op.
 template <class Arch, class O, ArchFault kFault>
 concept ReadsOnlyProducedValues = kFault != ArchFault::value_not_produced;
 template <class Arch, class O, ArchFault kFault>
@@ -139,7 +141,7 @@ template <class Arch, class O, ArchFault kFault> struct CheckArchReport {
   static_assert(BindsEveryWeightRole<Arch, O, kFault>, "zrt: an arch program leaves a required weight role unbound");
   static_assert(IsWellFormed<Arch, O, kFault> || kFault == ArchFault::value_not_produced ||
                     kFault == ArchFault::role_not_bound,
-                "zrt: an arch program is not well-formed: state, op list, shape or output");
+                "zrt: an arch program is not well-formed: state, shape or output");
   static constexpr bool kOk = kFault == ArchFault::none;
 };
 

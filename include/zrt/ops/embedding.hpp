@@ -44,7 +44,7 @@ struct Embedding {
     for (std::uint64_t t = 0; t < c.in[0].elements(step); ++t) {
       auto id = static_cast<std::uint32_t>(c.in[0].as<std::int32_t>()[t]);
       if (id >= c.w[0].rows) {
-        step.violated(worker);
+        step.violated_row(worker, c.in[0].type.shape[0], t);
         id = 0;
       }
       float* y = c.out[0].as<float>() + t * cols;

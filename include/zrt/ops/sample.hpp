@@ -11,6 +11,9 @@ namespace zrt::inline ZRT_ABI::ops {
 
 /// logits f32 [R, V], requests ui32 [R, 16], history si32 [R, H], bias_ids si32 [R, K], bias f32 [R, K]
 /// -> si32 [R]; a row whose request is not active gives -1. All samplers, one algorithm.
+///
+/// A row of logits without a number, and one whose request asks for more history or biases than there are, reports
+/// Errc::spec_violation.
 struct Sample {
   using Params = NoParams;
   static constexpr Opcode opcode{50};
@@ -56,7 +59,7 @@ struct Sample {
     const std::uint32_t histories = c.in[2].cols(step);
     const std::uint32_t biases = c.in[3].cols(step);
     if (request.history > histories || request.biases > biases) {
-      step.violated(worker);
+      step.violated_row(worker, c.out[0].type.shape[0], at);
       return;
     }
     auto* logits = reinterpret_cast<float*>(scratch.data());
@@ -66,6 +69,15 @@ struct Sample {
         sampling::sample(request, {logits, vocabulary}, {c.in[2].as<std::int32_t>() + at * histories, request.history},
                          {c.in[3].as<std::int32_t>() + at * biases, request.biases},
                          {c.in[4].as<float>() + at * biases, request.biases}, {list, vocabulary});
+    check_choice(c, step, at, worker);
+  }
+
+  /// Reports a row whose token was chosen for want of a number: a NaN is chosen from NaNs alone.
+  static void check_choice(const HostCall<Sample>& c, const ExecutionContext& step, std::uint64_t at,
+                           const Worker& worker) noexcept {
+    const std::int32_t token = c.out[0].as<std::int32_t>()[at];
+    const float logit = c.in[0].as<float>()[at * c.in[0].cols(step) + static_cast<std::uint32_t>(token)];
+    if (logit != logit) step.violated_row(worker, c.out[0].type.shape[0], at);
   }
 
   static void reference(const HostCall<Sample>& c, const ExecutionContext& step, const Worker& worker) noexcept {

@@ -15,14 +15,17 @@ namespace zrt::inline ZRT_ABI::pm4 {
 }
 
 /// Writes the tokens of all other rows, from logits that the host sees; rows with a plainly greedy request keep what the
-/// argmax kernel wrote. `scratch` holds what Sample::reference_scratch asks for.
+/// argmax kernel wrote. Rows without a number are reported. `scratch` holds what Sample::reference_scratch asks for.
 inline void sample_on_host(const HostCall<ops::Sample>& call, const ExecutionContext& step,
                            Span<std::byte> scratch) noexcept {
   const RoundingMode rounding;
   for (std::uint64_t row = 0; row < call.out[0].elements(step); ++row) {
     ops::SampleRequest request;
     std::memcpy(&request, call.in[1].data + row * sizeof request, sizeof request);
-    if (!is_plainly_greedy(request)) ops::Sample::row(call, step, row, Worker{}, scratch);
+    if (is_plainly_greedy(request))
+      ops::Sample::check_choice(call, step, row, Worker{});
+    else
+      ops::Sample::row(call, step, row, Worker{}, scratch);
   }
 }
 

@@ -240,11 +240,14 @@ inline void sample(const SampleArgs& a, const ExecutionContext& step, const Work
     std::int32_t& token = a.call.out[0].as<std::int32_t>()[row];
     token = -1;
     if (request.active == 0) continue;
-    if (request.history > a.call.in[2].cols(step) || request.biases > a.call.in[3].cols(step))
-      step.violated(worker);
-    else if (request.temperature <= 0.0f && request.history == 0 && request.biases == 0)
+    if (request.history > a.call.in[2].cols(step) || request.biases > a.call.in[3].cols(step)) {
+      step.violated_row(worker, a.call.out[0].type.shape[0], row);
+      continue;
+    }
+    if (request.temperature <= 0.0f && request.history == 0 && request.biases == 0)
       token = index_of_largest(a.call.in[0].as<float>() + row * cols, cols);
     else
       token = sample_row(a.call, request, step, row, sample_scratch(worker.scratch.data(), cols, worker.index));
+    ops::Sample::check_choice(a.call, step, row, worker);
   }
 }

@@ -70,7 +70,7 @@ inline void embedding(const EmbeddingArgs& a, const ExecutionContext& step, cons
   for (std::uint64_t t = part.first; t < part.last; ++t) {
     auto id = static_cast<std::uint32_t>(ids[t]);
     if (id >= table.rows) {
-      step.violated(worker);
+      step.violated_row(worker, a.call.in[0].type.shape[0], t);
       id = 0;
     }
     a.widen(table.row(id), table.cols, a.call.params.scale, a.call.out[0].as<float>() + t * table.cols);

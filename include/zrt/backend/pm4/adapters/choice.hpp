@@ -23,7 +23,7 @@ template <> struct Adapter<ops::GreedyToken> {
 static_assert(RecordsDispatches<ops::GreedyToken>);
 
 /// The card takes the most likely token of every row; the host samples behind the fence for requests that ask for more.
-/// So logits leave the card only for those.
+/// So logits leave the card only for those, and of each other row the one that was taken.
 template <> struct Adapter<ops::Sample> {
   static Result<void> record(Recorder& recorder, const Call<Operands, ops::Sample>& c) noexcept {
     HostCall<ops::Sample> call;
