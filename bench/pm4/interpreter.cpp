@@ -6,9 +6,9 @@
 //
 // A loop of arithmetic alone, then the matrix-vector kernels of a folder, a matrix of 1024 x 2048 each.
 #include <zrt/backend/pm4/adapters/product_kernels.hpp>
-#include <zrt/backend/pm4/emulator/run_dispatch.hpp>
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
 #include <zrt/backend/pm4/upload/types.hpp>
+#include <zrt/emulator/run_dispatch.hpp>
 #include <zrt/quant/types.hpp>
 
 #include <array>
@@ -24,7 +24,7 @@
 namespace {
 
 namespace pm4 = zrt::pm4;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 
 /// A loop of wave32 vector code for gfx1201, assembled by llvm-mc-19; the comment gives its instructions.
 // s_mov_b32 s4, 0x4000; loop: v_add_f32, v_fmac_f32, v_mul_f32, v_lshlrev_b32, v_and_b32, v_add_nc_u32, v_cvt_f32_i32,

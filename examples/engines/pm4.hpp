@@ -3,7 +3,7 @@
 #pragma once
 
 #include "pm4_model.hpp"
-#include <zrt/backend/pm4.hpp>
+#include <zrt/emulator/pm4_backend.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
@@ -14,4 +14,4 @@ namespace engines {
 
 }  // namespace engines
 
-extern template class zrt::Engine<zrt::Pm4Backend>;
+extern template class zrt::Engine<zrt::emulator::Pm4Backend>;

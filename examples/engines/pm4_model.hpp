@@ -2,8 +2,8 @@
 // examples/engines/pm4_model.hpp: a modelled card that runs kernels; its interpreter is compiled elsewhere (pm4_model.cpp).
 #pragma once
 
-#include <zrt/backend/pm4/chosen_os.hpp>
-#include <zrt/backend/pm4/emulator/counters.hpp>
+#include <zrt/emulator/chosen_os.hpp>
+#include <zrt/emulator/counters.hpp>
 
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace engines {
 namespace pm4 = zrt::pm4;
 
 /// Runs a grid of the device model on the interpreter.
-[[nodiscard]] zrt::Result<pm4::emulator::Counters> run_grid(const pm4::emulator::Dispatch& dispatch,
-                                                            const pm4::emulator::AddressSpace& memory,
+[[nodiscard]] zrt::Result<zrt::emulator::Counters> run_grid(const zrt::emulator::Dispatch& dispatch,
+                                                            const zrt::emulator::AddressSpace& memory,
                                                             const zrt::ThreadHook& threads = {}) noexcept;
 
 /// What one grid of a modelled card has done.
@@ -26,11 +26,11 @@ struct GridWork {
 /// it is made. What it computes does not depend on the workers.
 class ModelledCard {
  public:
-  explicit ModelledCard(const pm4::emulator::Card& card, const zrt::ThreadHook& threads = {}) noexcept
+  explicit ModelledCard(const zrt::emulator::Card& card, const zrt::ThreadHook& threads = {}) noexcept
       : threads_(threads), model_(card, {this, &ModelledCard::run}), os_(model_) {}
 
-  [[nodiscard]] pm4::emulator::EmulatedOs& model() noexcept { return model_; }
-  [[nodiscard]] pm4::ChosenOs& os() noexcept { return os_; }
+  [[nodiscard]] zrt::emulator::EmulatedOs& model() noexcept { return model_; }
+  [[nodiscard]] zrt::emulator::ChosenOs& os() noexcept { return os_; }
   /// The grids since forget(), in their order.
   [[nodiscard]] const std::vector<GridWork>& grids() const noexcept { return grids_; }
   /// Doorbells that were rung before forget().
@@ -41,12 +41,12 @@ class ModelledCard {
   }
 
  private:
-  static zrt::Result<void> run(void* self, const pm4::emulator::Dispatch& dispatch,
-                               const pm4::emulator::AddressSpace& memory) noexcept;
+  static zrt::Result<void> run(void* self, const zrt::emulator::Dispatch& dispatch,
+                               const zrt::emulator::AddressSpace& memory) noexcept;
 
   zrt::ThreadHook threads_;
-  pm4::emulator::EmulatedOs model_;
-  pm4::ChosenOs os_;
+  zrt::emulator::EmulatedOs model_;
+  zrt::emulator::ChosenOs os_;
   std::vector<GridWork> grids_{};
   std::uint64_t doorbells_before_ = 0;
 };

@@ -16,7 +16,7 @@ namespace program {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using CardEngine = zrt::Engine<zrt::Pm4Backend>;
+using CardEngine = zrt::Engine<zrt::emulator::Pm4Backend>;
 
 /// A card that is sold, with the memory bandwidth of its data sheet.
 struct NamedCard {

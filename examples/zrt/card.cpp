@@ -35,7 +35,7 @@ std::vector<std::string> tiers() {
 
 std::vector<std::string> modelled_kernels() {
   std::vector<std::string> names;
-  for (const zrt::pm4::emulator::KernelVersion& kernel : zrt::pm4::emulator::kKernels) names.emplace_back(kernel.name);
+  for (const zrt::emulator::KernelVersion& kernel : zrt::emulator::kKernels) names.emplace_back(kernel.name);
   return names;
 }
 
@@ -51,18 +51,18 @@ zrt::Result<std::unique_ptr<CardSystem>> CardSystem::make(const CardChoice& choi
   if (choice.device.empty()) return system;
   const auto target = modelled_target(choice.device);
   if (!target) return zrt::pass(target);
-  for (const zrt::pm4::emulator::KernelVersion& kernel : zrt::pm4::emulator::kKernels)
+  for (const zrt::emulator::KernelVersion& kernel : zrt::emulator::kKernels)
     if (kernel.name == choice.kernel)
-      system->model_.emplace(zrt::pm4::emulator::Card{.target = *target,
-                                                      .video_bytes = video_bytes,
-                                                      .kernel = kernel,
-                                                      .follows_workgroups = choice.finds_races},
+      system->model_.emplace(zrt::emulator::Card{.target = *target,
+                                                 .video_bytes = video_bytes,
+                                                 .kernel = kernel,
+                                                 .follows_workgroups = choice.finds_races},
                              threads);
   if (auto r = system->model_->started; !r) return zrt::pass(r);
   return system;
 }
 
-zrt::Pm4Backend::DeviceOptions card_options(CardSystem& system, const CardChoice& choice) {
+zrt::emulator::Pm4Backend::DeviceOptions card_options(CardSystem& system, const CardChoice& choice) {
   return {.os = &system.os(), .kernels = engines::kernels(), .tier = forced_tier(choice)};
 }
 

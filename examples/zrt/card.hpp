@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kModelledBytes = std::uint64_t{16} << 30;
 
 /// A modelled card, and the threads that run its workgroups.
 struct CardWithWorkers {
-  CardWithWorkers(const zrt::pm4::emulator::Card& described, std::uint32_t threads)
+  CardWithWorkers(const zrt::emulator::Card& described, std::uint32_t threads)
       : started(threads > 1 ? workers.start(threads) : zrt::Result<void>{}),
         card(described, threads > 1 ? workers.hook() : zrt::ThreadHook{}) {}
 
@@ -39,13 +39,13 @@ class CardSystem {
                                                                      std::uint64_t video_bytes = kModelledBytes,
                                                                      std::uint32_t threads = 1);
 
-  [[nodiscard]] zrt::pm4::ChosenOs& os() noexcept { return model_ ? model_->card.os() : own_; }
+  [[nodiscard]] zrt::emulator::ChosenOs& os() noexcept { return model_ ? model_->card.os() : own_; }
   /// Null for a card of the machine.
   [[nodiscard]] engines::ModelledCard* modelled() noexcept { return model_ ? &model_->card : nullptr; }
 
  private:
   std::optional<CardWithWorkers> model_{};
-  zrt::pm4::ChosenOs own_{};
+  zrt::emulator::ChosenOs own_{};
 };
 
 /// A model on the card of `system`, which lives as long as the model.
@@ -53,7 +53,7 @@ class CardSystem {
                              const std::string& path, const zrt::EngineOptions& options);
 
 /// What an engine on that card takes.
-[[nodiscard]] zrt::Pm4Backend::DeviceOptions card_options(CardSystem& system, const CardChoice& choice);
+[[nodiscard]] zrt::emulator::Pm4Backend::DeviceOptions card_options(CardSystem& system, const CardChoice& choice);
 
 /// An error of an engine on that card, with what the device model says of it, or how to do without a card.
 [[nodiscard]] zrt::Error explained(const zrt::Error& error, CardSystem& system);

@@ -13,7 +13,7 @@ Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, cons
 
 Opened open_on(const std::shared_ptr<CardSystem>& system, const CardChoice& choice, const std::string& path,
                const zrt::EngineOptions& options) {
-  auto model = ModelOf<zrt::Pm4Backend>::open(path, options, card_options(*system, choice), system);
+  auto model = ModelOf<zrt::emulator::Pm4Backend>::open(path, options, card_options(*system, choice), system);
   if (!model) return std::unexpected<zrt::Error>(explained(model.error(), *system));
   return model;
 }

@@ -6,8 +6,8 @@
 
 namespace program {
 
-using CardDevice = zrt::pm4::AnyDevice<zrt::pm4::ChosenOs>;
-using CardMemory = zrt::pm4::AnyMemory<zrt::pm4::ChosenOs>;
-using CardQueue = zrt::pm4::AnyTransport<zrt::pm4::ChosenOs>;
+using CardDevice = zrt::pm4::AnyDevice<zrt::emulator::ChosenOs>;
+using CardMemory = zrt::pm4::AnyMemory<zrt::emulator::ChosenOs>;
+using CardQueue = zrt::pm4::AnyTransport<zrt::emulator::ChosenOs>;
 
 }  // namespace program

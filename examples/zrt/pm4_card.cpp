@@ -115,7 +115,7 @@ int pm4_memtest(const Pm4CardOptions& o) {
            " times out of memory; every byte of video memory is back\n";
   }
   if ((*card)->modelled() != nullptr) {
-    const zrt::pm4::emulator::EmulatedOs& model = (*card)->modelled()->model();
+    const zrt::emulator::EmulatedOs& model = (*card)->modelled()->model();
     if (!model.live().none()) return failed("the modelled process still holds something");
     if (const auto report = model.queues(); !report.stopped().empty())
       return failed("a modelled queue stopped: " + std::string(report.stopped()));

@@ -3,8 +3,8 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "ring_case.hpp"
-#include <zrt/backend/pm4/emulator/command_processor.hpp>
-#include <zrt/backend/pm4/emulator/run_dispatch.hpp>
+#include <zrt/emulator/command_processor.hpp>
+#include <zrt/emulator/run_dispatch.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -51,8 +51,8 @@ std::optional<Difference> first_difference(const RingCase& c, std::size_t index,
 }
 
 zrt::Result<Json> run_case(RingCase& c) {
-  pm4::emulator::AddressSpace space;
-  using pm4::emulator::Permission;
+  zrt::emulator::AddressSpace space;
+  using zrt::emulator::Permission;
   for (CaseRegion& region : c.regions) {
     const Permission permission =
         region.name == "code" ? Permission::read | Permission::execute : Permission::read | Permission::write;
@@ -60,10 +60,10 @@ zrt::Result<Json> run_case(RingCase& c) {
   }
   if (auto r = space.map(c.ring_address, c.ring, Permission::read, "ring"); !r) return zrt::pass(r);
   std::uint64_t instructions = 0;
-  pm4::emulator::CommandProcessor queue(space, *c.target);
+  zrt::emulator::CommandProcessor queue(space, *c.target);
   queue.follow_workgroups();
   const auto ran = queue.run(c.packets, [&](const auto& dispatch, const auto& memory) -> zrt::Result<void> {
-    const auto counters = pm4::emulator::run(dispatch, memory);
+    const auto counters = zrt::emulator::run(dispatch, memory);
     if (!counters) return zrt::pass(counters);
     instructions += counters->wave_instructions;
     return {};

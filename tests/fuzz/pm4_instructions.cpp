@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/pm4_instructions.cpp: any words as machine code: decoded and printed; or all of them, and run for a while.
-// covers: zrt/backend/pm4/emulator/decode.hpp 90
-// covers: zrt/backend/pm4/emulator/program.hpp 80
-// covers: zrt/backend/pm4/emulator/disassemble.hpp 90
+// covers: zrt/emulator/decode.hpp 90
+// covers: zrt/emulator/program.hpp 80
+// covers: zrt/emulator/disassemble.hpp 90
 // max-len: 256
 //
 // Byte 0: bit 0 the instruction set, bit 1 wave64, bit 2 scratch; where it is 8 or more, or ZRT_FUZZ_DECODE_ONLY is set,
 // the first instruction is decoded and no more, which costs a hundredth of a dispatch. Words follow.
-#include <zrt/backend/pm4/emulator/run_dispatch.hpp>
+#include <zrt/emulator/run_dispatch.hpp>
 
 #include <array>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 namespace {
 
 using namespace zrt;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 
 void demand(bool condition) {
   if (!condition) __builtin_trap();

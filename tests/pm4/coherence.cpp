@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/coherence.cpp: each packet that orders two dispatches, or a dispatch and the host, is left out in turn.
-#include <zrt/backend/pm4/emulator/command_processor.hpp>
+#include <zrt/emulator/command_processor.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace coherence_test {
 namespace {
 
 using namespace zrt::pm4;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 using zrt::Result;
 using zrt::test::Words;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/command_processor.cpp: whole rings on the device model: the golden cases from ring to fence, and what a
 // queue refuses.
-#include <zrt/backend/pm4/emulator/command_processor.hpp>
 #include <zrt/backend/pm4/preamble.hpp>
+#include <zrt/emulator/command_processor.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace command_processor_test {
 namespace {
 
 using namespace zrt::pm4;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 using zrt::Errc;
 using zrt::Result;
 using zrt::test::Words;

@@ -30,12 +30,12 @@ struct OnCard {
   OnCard(const CardWay& way, const std::string& path, const EngineOptions& options, const ThreadHook& threads = {},
          bool runs_at_doorbell = false)
       : card({.target = pm4::find_target(way.target),
-              .kernel = pm4::emulator::kLinux6_16,
+              .kernel = zrt::emulator::kLinux6_16,
               .follows_workgroups = true,
               .runs_at_doorbell = runs_at_doorbell},
              threads),
-        engine(Engine<Pm4Backend>::open(path, options,
-                                        {.os = &card.os(), .kernels = engines::kernels(), .tier = way.tier})) {}
+        engine(Engine<zrt::emulator::Pm4Backend>::open(
+            path, options, {.os = &card.os(), .kernels = engines::kernels(), .tier = way.tier})) {}
 
   [[nodiscard]] std::string why(const Error& error) {
     return std::string(error.text()) + " / " + std::string(card.model().refusal()) + " / " +
@@ -43,7 +43,7 @@ struct OnCard {
   }
 
   engines::ModelledCard card;
-  Result<Engine<Pm4Backend>> engine;
+  Result<Engine<zrt::emulator::Pm4Backend>> engine;
 };
 
 inline EngineOptions small(std::uint32_t slots = 1) {

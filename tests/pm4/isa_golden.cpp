@@ -16,7 +16,7 @@ namespace isa_golden_test {
 namespace {
 
 using namespace zrt;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 namespace fs = std::filesystem;
 
 const fs::path kFolder = fs::path(ZRT_SHARED_DIR) / "golden" / "pm4";

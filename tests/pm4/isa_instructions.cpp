@@ -21,7 +21,7 @@ namespace isa_instructions_test {
 namespace {
 
 using namespace zrt;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 using zrt::test::kSnippetVgprs;
 using zrt::test::Snippet;
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/pm4/isa_interpreter.cpp: compiles the interpreter once for the suite.
 // test-set: smoke
-#include <zrt/backend/pm4/emulator/disassemble.hpp>
-#include <zrt/backend/pm4/emulator/run_dispatch.hpp>
+#include <zrt/emulator/disassemble.hpp>
+#include <zrt/emulator/run_dispatch.hpp>
+
+#include <gtest/gtest.h>
 
 #include <pm4/isa_interpreter.hpp>
 
 namespace zrt::test {
 
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 
 Result<Counters> run_dispatch(const Dispatch& dispatch, const AddressSpace& memory, const ThreadHook& threads) {
   return run(dispatch, memory, threads);
@@ -49,7 +51,7 @@ Result<void> run_snippet(Snippet& s, const AddressSpace& memory) {
   for (std::size_t i = 0; i < sgpr::kCount; ++i) w.sgpr[i] = s.sgprs[i];
   if (program->vgprs() > kSnippetVgprs) return fail(Errc::invalid_argument, "a snippet has 64 vector registers");
   const RoundingMode nearest;
-  const Flow flow = pm4::emulator::detail::run_wave(w, program->slots(), 1000, 1000);
+  const Flow flow = zrt::emulator::detail::run_wave(w, program->slots(), 1000, 1000);
   if (flow == Flow::fault) return std::unexpected<Error>(w.error);
   for (std::size_t i = 0; i < sgpr::kCount; ++i) s.sgprs[i] = w.sgpr[i];
   s.scc = w.scc;

@@ -14,7 +14,7 @@ namespace isa_programs_test {
 namespace {
 
 using namespace zrt;
-using namespace zrt::pm4::emulator;
+using namespace zrt::emulator;
 
 constexpr std::uint64_t kCode = 0x100000, kData = 0x200000, kScratch = 0x300000;
 constexpr Permission kReadWrite = Permission::read | Permission::write;

@@ -16,8 +16,8 @@ namespace zrt::test {
 /// One kernel and the memory of its launches. A launch that reads or writes a byte outside the buffers fails.
 class KernelMachine {
  public:
-  using Counters = pm4::emulator::Counters;
-  using Permission = pm4::emulator::Permission;
+  using Counters = zrt::emulator::Counters;
+  using Permission = zrt::emulator::Permission;
 
   KernelMachine(const std::string& target, const std::string& name)
       : file_(file_bytes(std::string(ZRT_SOURCE_DIR) + "/kernels/" + target + "/" + name + ".zrt")) {
@@ -35,7 +35,7 @@ class KernelMachine {
                                                  : pm4::program_registers<pm4::Gfx1201>(kernel->descriptor(), kCode);
     EXPECT_TRUE(registers.has_value());
     EXPECT_EQ(kernel->descriptor().scratch_bytes, 0u) << "registers are spilled";
-    dispatch_.isa = target == "gfx1201" ? pm4::emulator::Isa::gfx12 : pm4::emulator::Isa::gfx11;
+    dispatch_.isa = target == "gfx1201" ? zrt::emulator::Isa::gfx12 : zrt::emulator::Isa::gfx11;
     dispatch_.wave64 = header_.subgroup_size == 64;
     dispatch_.threads = {header_.workgroup_size_x, header_.workgroup_size_y, header_.workgroup_size_z};
     dispatch_.code = registers->code;
@@ -104,8 +104,8 @@ class KernelMachine {
 
   std::vector<std::byte> file_, code_, arguments_;
   pm4::KernelFileHeader header_{};
-  pm4::emulator::AddressSpace memory_;
-  pm4::emulator::Dispatch dispatch_;
+  zrt::emulator::AddressSpace memory_;
+  zrt::emulator::Dispatch dispatch_;
   std::uint32_t regions_ = 0;
 };
 

@@ -2,24 +2,24 @@
 // tests/pm4/kfd_machine.hpp: a modelled machine, and what the tests of its queues submit.
 #pragma once
 
-#include <zrt/backend/pm4/emulator/os.hpp>
 #include <zrt/backend/pm4/kfd/transport.hpp>
+#include <zrt/emulator/os.hpp>
 
 #include <pm4/isa_interpreter.hpp>
 #include <pm4/stream_cases.hpp>
 
 namespace zrt::test {
 
-using EmulatedOs = pm4::emulator::EmulatedOs;
+using EmulatedOs = zrt::emulator::EmulatedOs;
 using KfdDevice = pm4::kfd::Device<EmulatedOs>;
 using KfdMemory = pm4::kfd::Memory<EmulatedOs>;
 using KfdTransport = pm4::kfd::Transport<EmulatedOs>;
 
 /// Runs grids on the interpreter.
-inline constexpr pm4::emulator::GridHook kInterpreter{
+inline constexpr zrt::emulator::GridHook kInterpreter{
     nullptr,
-    [](void*, const pm4::emulator::Dispatch& dispatch,
-       const pm4::emulator::AddressSpace& memory) noexcept -> Result<void> {
+    [](void*, const zrt::emulator::Dispatch& dispatch,
+       const zrt::emulator::AddressSpace& memory) noexcept -> Result<void> {
       const auto ran = run_dispatch(dispatch, memory);
       if (!ran) return pass(ran);
       return {};

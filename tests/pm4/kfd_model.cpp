@@ -11,10 +11,10 @@ namespace {
 
 using namespace zrt::pm4;
 using namespace zrt::test;
-using emulator::Card;
 using kfd::Access;
 using kfd::Heap;
 using zrt::Errc;
+using zrt::emulator::Card;
 
 /// A queue's buffers, and the arguments that make it.
 struct Parts {
@@ -102,7 +102,7 @@ TEST(KfdModel, RefusesAQueueWithOneFieldWrong) {
 
 TEST(KfdModel, ComparesSizesSinceLinux6_12) {
   // The save area without the debugger's part, which kernels before took.
-  for (const auto& version : {emulator::kLinux6_8, emulator::kLinux6_12}) {
+  for (const auto& version : {zrt::emulator::kLinux6_8, zrt::emulator::kLinux6_12}) {
     EmulatedOs os({.compute_units = 64, .kernel = version});
     auto parts = Parts::make(os);
     ASSERT_TRUE(parts);
@@ -120,7 +120,7 @@ TEST(KfdModel, ComparesSizesSinceLinux6_12) {
 /// Where the topology tells of a save area, that is the one: a kernel may count otherwise than kernels did.
 TEST(KfdModel, TakesTheSaveAreaThatTheTopologyTells) {
   for (const bool tells : {true, false}) {
-    emulator::KernelVersion kernel = emulator::kLinux6_16;
+    zrt::emulator::KernelVersion kernel = zrt::emulator::kLinux6_16;
     kernel.tells_save_sizes = tells;
     EmulatedOs os({.kernel = kernel,
                    .other_save_area = {.ctl_stack_bytes = 0x2000, .save_bytes = 0x1d7000, .mapping_bytes = 0x1d8000}});
@@ -138,16 +138,16 @@ using Listing = zrt::test::ListingOs<zrt::test::Kfd>;
 TEST(KfdModel, TriesTheOtherSaveAreaOfGfx1151Once) {
   const struct {
     const TargetFacts* target;
-    emulator::KernelVersion kernel;
+    zrt::emulator::KernelVersion kernel;
     std::uint32_t units, areas;
     bool opens;
-  } cases[] = {{&kTargetFacts<Gfx1151>, emulator::kLinux6_8, 40, 1, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 40, 2, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 4, 1, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_17, 40, 1, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_16, 40, 1, true},
-               {&kTargetFacts<Gfx1151>, emulator::kLinux6_12, 41, 2, false},
-               {&kTargetFacts<Gfx1100>, emulator::kLinux6_12, 41, 1, false}};
+  } cases[] = {{&kTargetFacts<Gfx1151>, zrt::emulator::kLinux6_8, 40, 1, true},
+               {&kTargetFacts<Gfx1151>, zrt::emulator::kLinux6_12, 40, 2, true},
+               {&kTargetFacts<Gfx1151>, zrt::emulator::kLinux6_17, 4, 1, true},
+               {&kTargetFacts<Gfx1151>, zrt::emulator::kLinux6_17, 40, 1, true},
+               {&kTargetFacts<Gfx1151>, zrt::emulator::kLinux6_16, 40, 1, true},
+               {&kTargetFacts<Gfx1151>, zrt::emulator::kLinux6_12, 41, 2, false},
+               {&kTargetFacts<Gfx1100>, zrt::emulator::kLinux6_12, 41, 1, false}};
   for (const auto& c : cases) {
     SCOPED_TRACE(std::string(c.target->name) + ' ' + std::string(c.kernel.name) + ' ' + std::to_string(c.units));
     Listing os({.target = c.target, .compute_units = c.units, .kernel = c.kernel});
@@ -429,7 +429,7 @@ TEST(KfdModel, MakesEachCallThatAQueueNeeds) {
 }
 
 TEST(KfdTopology, IsReadAsItIsWritten) {
-  const Card card{.target = &kTargetFacts<Gfx1100>, .compute_units = 96, .kernel = emulator::kLinux6_16};
+  const Card card{.target = &kTargetFacts<Gfx1100>, .compute_units = 96, .kernel = zrt::emulator::kLinux6_16};
   EmulatedOs os(card);
   const auto node = kfd::find_node(os);
   ASSERT_TRUE(node) << text(node);

@@ -16,7 +16,7 @@ template <class Tier> class ListingOs : public EmulatedOs {
 
   pm4::SystemValue ioctl(int file, std::uint32_t request, void* argument) noexcept {
     std::string call(pm4::call_name(Tier::calls, request));
-    const auto add = [&](std::uint64_t value) { call += ' ' + std::string(pm4::emulator::hex(value).view()); };
+    const auto add = [&](std::uint64_t value) { call += ' ' + std::string(zrt::emulator::hex(value).view()); };
     if constexpr (std::is_same_v<Tier, Kfd>) {
       if (request == pm4::kfd::kAllocMemory) add(static_cast<const pm4::kfd::AllocMemory*>(argument)->flags);
     } else {

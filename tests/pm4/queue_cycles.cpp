@@ -157,7 +157,7 @@ TYPED_TEST(QueueCycles, LeaveWithTheProcessOnlyWhatTheKernelKeeps) {
       {
         const auto device = Transport::Device::open(os);
         ASSERT_TRUE(device) << text(device);
-        emulator::LiveHandles expected = kept;
+        zrt::emulator::LiveHandles expected = kept;
         expected.files = os.live().files;
         Held<Transport> held;
         ASSERT_TRUE(held.take(*device)) << os.refusal();

@@ -19,10 +19,11 @@ using zrt::pm4::Access;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 /// Grids whose waves hang after ten thousand instructions.
-constexpr emulator::GridHook kImpatient{
+constexpr zrt::emulator::GridHook kImpatient{
     nullptr,
-    [](void*, const emulator::Dispatch& dispatch, const emulator::AddressSpace& memory) noexcept -> zrt::Result<void> {
-      emulator::Dispatch limited = dispatch;
+    [](void*, const zrt::emulator::Dispatch& dispatch,
+       const zrt::emulator::AddressSpace& memory) noexcept -> zrt::Result<void> {
+      zrt::emulator::Dispatch limited = dispatch;
       limited.instruction_limit = 10000;
       const auto ran = run_dispatch(limited, memory);
       if (!ran) return zrt::pass(ran);
@@ -149,9 +150,9 @@ TYPED_TEST(QueueFaults, AKernelTouchesMemoryThatIsNotMapped) {
   EXPECT_EQ(text(waited), "the GPU touched memory at 0x700000001000 " + std::string(TypeParam::unmapped_read) +
                               "; fence " + std::to_string(*fence) + " is lost");
   EXPECT_LT(b.os.now() - start, kSecond) << "the event is asked for long before the timeout";
-  const emulator::QueueFault& fault = b.os.queues().fault();
+  const zrt::emulator::QueueFault& fault = b.os.queues().fault();
   EXPECT_EQ(fault.access.address, 0x7000'0000'1230u);
-  EXPECT_EQ(fault.access.wanted, emulator::Permission::read);
+  EXPECT_EQ(fault.access.wanted, zrt::emulator::Permission::read);
   EXPECT_FALSE(fault.access.mapped);
   EXPECT_EQ(fault.dispatch, 2u);
   // The next queue is not blamed for it, however long a wait takes.

@@ -15,13 +15,13 @@ using UmqTransport = pm4::umq::Transport<EmulatedOs>;
 /// A call that gives something back, and what a queue and three memories leave with the process where it always fails.
 struct GivingBack {
   std::uint32_t request;
-  pm4::emulator::LiveHandles kept;
+  zrt::emulator::LiveHandles kept;
 };
 
 /// A way, with the oldest kernel that has all of its checks.
 struct Kfd {
   using Transport = KfdTransport;
-  static constexpr pm4::emulator::KernelVersion kernel = pm4::emulator::kLinux6_12;
+  static constexpr zrt::emulator::KernelVersion kernel = zrt::emulator::kLinux6_12;
   /// Video memory that random cycles fill.
   static constexpr std::uint64_t little_video = 32 << 20;
   /// What errors say: of a load from memory that is not mapped, of a write to what is mapped to be read, of a queue.
@@ -38,7 +38,7 @@ struct Kfd {
 };
 struct Umq {
   using Transport = UmqTransport;
-  static constexpr pm4::emulator::KernelVersion kernel = pm4::emulator::kLinux6_16;
+  static constexpr zrt::emulator::KernelVersion kernel = zrt::emulator::kLinux6_16;
   static constexpr std::uint64_t little_video = 12 << 20;
   static constexpr std::string_view unmapped_read = "that it may not read (status 0x00000010)";
   static constexpr std::string_view forbidden_write = "that it may not write (status 0x00040010)";

@@ -14,14 +14,14 @@
 #include <vector>
 
 // One transport and one processor, named when a program is compiled.
-using StaticBackend = zrt::BasicPm4Backend<zrt::pm4::kfd::Transport<zrt::pm4::emulator::EmulatedOs>, zrt::pm4::Gfx1100>;
+using StaticBackend = zrt::BasicPm4Backend<zrt::pm4::kfd::Transport<zrt::emulator::EmulatedOs>, zrt::pm4::Gfx1100>;
 static_assert(zrt::CheckBackend<StaticBackend, zrt::ops::Catalog>::kOk);
 template class zrt::pm4::StepProgram<zrt::pm4::UmqTransport<zrt::pm4::LinuxOs>, zrt::pm4::Gfx1201>;
 
 namespace zrt::test::tokens_test {
 namespace {
 
-using Card = pm4::emulator::Card;
+using Card = zrt::emulator::Card;
 
 const std::string kBard = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
 
@@ -254,7 +254,8 @@ TEST(Pm4Backend, WeightsOfATypeLieTogether) {
 TEST(Pm4Backend, GivesEverythingBackAlsoAfterAReset) {
   engines::ModelledCard card(Card{});
   {
-    auto engine = Engine<Pm4Backend>::open(kBard, small(), {.os = &card.os(), .kernels = engines::kernels()});
+    auto engine =
+        Engine<zrt::emulator::Pm4Backend>::open(kBard, small(), {.os = &card.os(), .kernels = engines::kernels()});
     ASSERT_TRUE(engine) << engine.error().text();
     std::vector<FinishReason> ends;
     const auto heard = [&](RequestId, const Token& token) {
@@ -278,9 +279,10 @@ TEST(Pm4Backend, GivesEverythingBackAlsoAfterAReset) {
 
 TEST(Pm4Backend, AForcedWayIsTheOneOrNone) {
   // A user queue is tried first; the kernel of the second card has none.
-  engines::ModelledCard both({.kernel = pm4::emulator::kLinux6_16}), old({.kernel = pm4::emulator::kLinux6_12});
+  engines::ModelledCard both({.kernel = zrt::emulator::kLinux6_16}), old({.kernel = zrt::emulator::kLinux6_12});
   const auto open = [](engines::ModelledCard& card, std::optional<pm4::Tier> tier) {
-    return Engine<Pm4Backend>::open(kBard, small(), {.os = &card.os(), .kernels = engines::kernels(), .tier = tier});
+    return Engine<zrt::emulator::Pm4Backend>::open(kBard, small(),
+                                                   {.os = &card.os(), .kernels = engines::kernels(), .tier = tier});
   };
   const auto way = [](auto& engine) { return engine->device().transport().device().tier(); };
   auto probed = open(both, {}), probed_old = open(old, {});
@@ -294,17 +296,17 @@ TEST(Pm4Backend, AForcedWayIsTheOneOrNone) {
 }
 
 TEST(Pm4Backend, SaysWhatItLacks) {
-  const auto nothing = Engine<Pm4Backend>::open(kBard, small());
+  const auto nothing = Engine<zrt::emulator::Pm4Backend>::open(kBard, small());
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().code(), Errc::invalid_argument) << nothing.error().text();
   engines::ModelledCard card(Card{});
-  const auto without_kernels = Engine<Pm4Backend>::open(kBard, small(), {.os = &card.os()});
+  const auto without_kernels = Engine<zrt::emulator::Pm4Backend>::open(kBard, small(), {.os = &card.os()});
   ASSERT_FALSE(without_kernels);
   EXPECT_EQ(without_kernels.error().code(), Errc::not_found) << without_kernels.error().text();
   EXPECT_TRUE(card.model().live().none());
   // The machine that runs the tests has no card; one that has finds no kernels.
-  pm4::ChosenOs machine;
-  const auto real = Engine<Pm4Backend>::open(kBard, small(), {.os = &machine});
+  zrt::emulator::ChosenOs machine;
+  const auto real = Engine<zrt::emulator::Pm4Backend>::open(kBard, small(), {.os = &machine});
   ASSERT_FALSE(real);
   EXPECT_NE(real.error().code(), Errc::invalid_argument) << real.error().text();
 }

@@ -14,7 +14,7 @@
 namespace zrt::test::tokens_faults_test {
 namespace {
 
-using pm4::emulator::KernelVersion;
+using zrt::emulator::KernelVersion;
 
 const ModelFile& model() {
   static const ModelFile file = tiny_model(
@@ -26,13 +26,14 @@ constexpr std::string_view kPrompt = "the king of the north, and his son";
 /// A machine whose card is reached by the way that its kernel has.
 struct Machine {
   explicit Machine(const KernelVersion& kernel, const ThreadHook& threads = {}) : card({.kernel = kernel}, threads) {}
-  explicit Machine(const pm4::emulator::Card& described) : card(described) {}
+  explicit Machine(const zrt::emulator::Card& described) : card(described) {}
 
-  [[nodiscard]] Result<Engine<Pm4Backend>> open(DeviceOptionsOf<Pm4Backend> device = {.kernels = engines::kernels()}) {
+  [[nodiscard]] Result<Engine<zrt::emulator::Pm4Backend>> open(DeviceOptionsOf<zrt::emulator::Pm4Backend> device = {
+                                                                   .kernels = engines::kernels()}) {
     device.os = &card.os();
     EngineOptions options = small();
     options.allocator = allocator.hook();
-    return Engine<Pm4Backend>::open(model().bytes(), options, device);
+    return Engine<zrt::emulator::Pm4Backend>::open(model().bytes(), options, device);
   }
   /// That nothing is left of an engine.
   void expect_empty() {
@@ -46,7 +47,7 @@ struct Machine {
   engines::ModelledCard card;
 };
 
-std::vector<std::int32_t> tokens_of(Engine<Pm4Backend>& engine, const Request& request) {
+std::vector<std::int32_t> tokens_of(Engine<zrt::emulator::Pm4Backend>& engine, const Request& request) {
   std::vector<std::int32_t> tokens;
   const auto done = engine.generate(request, [&](const Token& token) {
     if (token.id != kNoToken) tokens.push_back(token.id);
@@ -61,7 +62,7 @@ constexpr std::uint32_t kTokens = 30, kFew = 4;
 /// What an engine with the usual ring gives.
 const std::vector<std::int32_t>& expected_tokens() {
   static const std::vector<std::int32_t> tokens = [] {
-    Machine machine(pm4::emulator::kLinux6_12);
+    Machine machine(zrt::emulator::kLinux6_12);
     auto engine = machine.open();
     EXPECT_TRUE(engine) << engine.error().text();
     return engine ? tokens_of(*engine, greedy(kPrompt, kTokens)) : std::vector<std::int32_t>();
@@ -85,7 +86,7 @@ void Machine::expect_usable() {
 }
 
 class EngineFaults : public testing::TestWithParam<KernelVersion> {};
-INSTANTIATE_TEST_SUITE_P(Ways, EngineFaults, testing::Values(pm4::emulator::kLinux6_12, pm4::emulator::kLinux6_16),
+INSTANTIATE_TEST_SUITE_P(Ways, EngineFaults, testing::Values(zrt::emulator::kLinux6_12, zrt::emulator::kLinux6_16),
                          [](const auto& kernel) { return kernel.param.user_queues ? "UserQueue" : "Kfd"; });
 
 TEST_P(EngineFaults, TokensAreRightWhereverTheRingEnds) {
@@ -389,14 +390,14 @@ TEST_P(EngineFaults, ATokenOutsideTheTableIsItsOwnStepsFaultAlone) {
 }
 
 TEST_P(EngineFaults, TheGpuMayNotWriteWhatItOnlyReads) {
-  const auto packets = [](Engine<Pm4Backend>& engine) {
+  const auto packets = [](Engine<zrt::emulator::Pm4Backend>& engine) {
     return static_cast<std::uint64_t>(
         reinterpret_cast<std::uintptr_t>(engine.executor().decode_plan().program().packets().data()));
   };
-  const auto kernels = [](Engine<Pm4Backend>& engine) {
+  const auto kernels = [](Engine<zrt::emulator::Pm4Backend>& engine) {
     return engine.executor().decode_plan().program().launches()[0].kernel->program.code;
   };
-  const auto weights = [](Engine<Pm4Backend>& engine) {
+  const auto weights = [](Engine<zrt::emulator::Pm4Backend>& engine) {
     const std::vector<float> data(32);
     const WeightView view{"norm", DType::f32, Shape{32}, std::as_bytes(std::span(data))};
     EXPECT_TRUE(engine.device().expect(view));
@@ -404,7 +405,7 @@ TEST_P(EngineFaults, TheGpuMayNotWriteWhatItOnlyReads) {
     EXPECT_TRUE(weight) << weight.error().text();
     return weight ? weight->parts[0] : 0;
   };
-  const std::vector<std::pair<std::string, std::function<std::uint64_t(Engine<Pm4Backend>&)>>> places{
+  const std::vector<std::pair<std::string, std::function<std::uint64_t(Engine<zrt::emulator::Pm4Backend>&)>>> places{
       {"packets", packets}, {"kernels", kernels}, {"weights", weights}};
   for (const auto& [name, place] : places) {
     SCOPED_TRACE(name);
@@ -420,9 +421,9 @@ TEST_P(EngineFaults, TheGpuMayNotWriteWhatItOnlyReads) {
     const auto waited = queue.wait(*fence, 1'000'000'000);
     ASSERT_FALSE(waited) << "it was written";
     EXPECT_EQ(waited.error().code(), Errc::spec_violation) << waited.error().text();
-    const pm4::emulator::AccessFault& access = machine.card.model().queues().fault().access;
+    const zrt::emulator::AccessFault& access = machine.card.model().queues().fault().access;
     EXPECT_EQ(access.address, address);
-    EXPECT_EQ(access.wanted, pm4::emulator::Permission::write);
+    EXPECT_EQ(access.wanted, zrt::emulator::Permission::write);
     EXPECT_TRUE(access.mapped);
   }
 }

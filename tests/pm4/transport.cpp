@@ -73,7 +73,7 @@ template <class Target, class Tier> void run_scaled_add(EmulatedOs& os) {
 }
 
 TEST(KfdTransport, RunsAKernelOnEachCardAndKernelVersion) {
-  for (const auto& version : {emulator::kLinux6_8, emulator::kLinux6_12, emulator::kLinux6_16}) {
+  for (const auto& version : {zrt::emulator::kLinux6_8, zrt::emulator::kLinux6_12, zrt::emulator::kLinux6_16}) {
     SCOPED_TRACE(version.name);
     EmulatedOs rdna4({.target = &kTargetFacts<Gfx1201>, .kernel = version}, kInterpreter);
     run_scaled_add<Gfx1201, Kfd>(rdna4);
@@ -353,9 +353,9 @@ TYPED_TEST(Transports, TellOfAMemoryFault) {
   EXPECT_EQ(text(waited), "the GPU touched memory at " + std::string(Hex(page->address())) + ' ' +
                               std::string(TypeParam::forbidden_write) + "; fence " + std::to_string(*fence) +
                               " is lost");
-  const emulator::QueueFault& fault = q.os.queues().fault();
+  const zrt::emulator::QueueFault& fault = q.os.queues().fault();
   EXPECT_EQ(fault.access.address, page->address());
-  EXPECT_EQ(fault.access.wanted, emulator::Permission::write);
+  EXPECT_EQ(fault.access.wanted, zrt::emulator::Permission::write);
   EXPECT_TRUE(fault.access.mapped);
   EXPECT_EQ(fault.dispatch, 0u) << "a packet wrote";
 }

@@ -16,7 +16,7 @@ using namespace zrt::test;
 using zrt::Errc;
 using zrt::pm4::Access;
 
-constexpr emulator::Card kCard{.kernel = Umq::kernel};
+constexpr zrt::emulator::Card kCard{.kernel = Umq::kernel};
 
 template <class Arguments> int call(EmulatedOs& os, const UmqDevice& device, std::uint32_t request, Arguments a) {
   return static_cast<int>(-os.ioctl(device.render_file(), request, &a));
@@ -211,7 +211,7 @@ TEST(UmqModel, MapsWhatSomebodyWaitedFor) {
 /// The firmware's own size, where the kernel tells it; and what a queue of a smaller buffer gets.
 TEST(UmqModel, WantsTheEopBufferOfTheFirmware) {
   for (const bool tells : {true, false}) {
-    emulator::KernelVersion kernel = Umq::kernel;
+    zrt::emulator::KernelVersion kernel = Umq::kernel;
     kernel.tells_eop_size = tells;
     EmulatedOs os({.kernel = kernel, .eop_bytes = 10000});
     const auto device = UmqDevice::open(os);
@@ -224,14 +224,14 @@ TEST(UmqModel, WantsTheEopBufferOfTheFirmware) {
 
 TEST(UmqModel, AnswersAsOlderKernelsDo) {
   const struct {
-    emulator::Card card;
+    zrt::emulator::Card card;
     Errc code;
     std::string_view error;
   } cases[] = {
-      {{.kernel = emulator::kLinux6_8},
+      {{.kernel = zrt::emulator::kLinux6_8},
        Errc::unsupported_version,
        "amdgpu of renderD128 has version 3.56, 3.64 (Linux 6.16) or a later minor version expected"},
-      {{.kernel = emulator::kLinux6_12}, Errc::unsupported_version, "amdgpu of renderD128 has version 3.59"},
+      {{.kernel = zrt::emulator::kLinux6_12}, Errc::unsupported_version, "amdgpu of renderD128 has version 3.59"},
       {{.user_queues = false, .kernel = Umq::kernel},
        Errc::unsupported_device,
        "renderD128 takes no user queues for compute: user_queue is not 1 or 2"},
@@ -324,10 +324,10 @@ template <class... Forced> zrt::Result<Tier> chosen(EmulatedOs& os, Forced... fo
 
 TEST(Tier, IsTheFirstThatWorks) {
   const struct {
-    emulator::Card card;
+    zrt::emulator::Card card;
     Tier tier;
-  } cases[] = {{{.kernel = emulator::kLinux6_8}, Tier::kfd},
-               {{.kernel = emulator::kLinux6_12}, Tier::kfd},
+  } cases[] = {{{.kernel = zrt::emulator::kLinux6_8}, Tier::kfd},
+               {{.kernel = zrt::emulator::kLinux6_12}, Tier::kfd},
                {{.kernel = Umq::kernel}, Tier::user_queue},
                {{.user_queues = false, .kernel = Umq::kernel}, Tier::kfd},
                {{.has_kfd = false, .kernel = Umq::kernel}, Tier::user_queue}};
@@ -343,7 +343,7 @@ TEST(Tier, IsTheFirstThatWorks) {
 }
 
 TEST(Tier, ErrorSaysWhatFailedOnEachWay) {
-  EmulatedOs os({.has_kfd = false, .kernel = emulator::kLinux6_12});
+  EmulatedOs os({.has_kfd = false, .kernel = zrt::emulator::kLinux6_12});
   EXPECT_EQ(text(chosen(os)),
             "user queue: amdgpu of renderD128 has version 3.59, 3.64 (Linux 6.16) or a later minor version expected; "
             "/dev/kfd: opening /dev/kfd failed with ENOENT; cpu and reference need no card");
@@ -370,7 +370,7 @@ TEST(Tier, ErrorIsWholeWithTheLongestCauses) {
     return device.has_value();
   };
   for (std::size_t i = 0; i < kTiers.size(); ++i) {
-    const emulator::KernelVersion kernel = i == 0 ? Umq::kernel : Kfd::kernel;
+    const zrt::emulator::KernelVersion kernel = i == 0 ? Umq::kernel : Kfd::kernel;
     const zrt::Span<const IoctlCall> calls = i == 0 ? zrt::Span<const IoctlCall>(umq::kCalls) : kfd::kCalls;
     std::uint64_t made = 0;
     {
@@ -391,10 +391,11 @@ TEST(Tier, ErrorIsWholeWithTheLongestCauses) {
         os.fail_request(0, 0);
       }
     }
-    for (const emulator::Card& card :
-         {emulator::Card{.video_bytes = 1 << 16, .kernel = kernel}, emulator::Card{.has_kfd = false, .kernel = kernel},
-          emulator::Card{.user_queues = false, .kernel = kernel}, emulator::Card{.kernel = emulator::kLinux6_8},
-          emulator::Card{.kernel = {.name = "old", .minor = 13}}}) {
+    for (const zrt::emulator::Card& card : {zrt::emulator::Card{.video_bytes = 1 << 16, .kernel = kernel},
+                                            zrt::emulator::Card{.has_kfd = false, .kernel = kernel},
+                                            zrt::emulator::Card{.user_queues = false, .kernel = kernel},
+                                            zrt::emulator::Card{.kernel = zrt::emulator::kLinux6_8},
+                                            zrt::emulator::Card{.kernel = {.name = "old", .minor = 13}}}) {
       EmulatedOs os(card);
       hear(i, os);
     }

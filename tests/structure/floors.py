@@ -16,6 +16,10 @@ FLOOR = {folder: number for number, folders in enumerate(FLOORS) for folder in f
 BACKEND_MAY = {"core", "quant", "ops", "plan", "exec"}
 TRACE_MAY = {"core", "quant", "ops", "ir", "plan", "exec", "trace"}
 MAY_TRACE = {"serve", "engine"}
+# The device model speaks the packets, registers and system calls of the pm4 backend, and nothing includes the model.
+EMULATOR_MAY = {"core", "emulator"}
+EMULATED = "pm4"
+SIDES = {"backend", "trace", "emulator"}
 
 
 def place(path):
@@ -34,14 +38,18 @@ def fault(includer, included):
     """Why `includer` may not include `included`, or None."""
     folder, backend = place(includer)
     to_folder, to_backend = place(included)
-    if to_folder and to_folder not in FLOOR and to_folder not in ("backend", "trace"):
+    if to_folder and to_folder not in FLOOR and to_folder not in SIDES:
         return f"there is no folder {to_folder} in the floor table"
     if folder == "":
-        if to_folder == "backend":
-            return "an umbrella header includes no backend"
+        if to_folder in ("backend", "emulator"):
+            return f"an umbrella header includes no {to_folder}"
         return None
     if to_folder == "":
         return "only a host includes an umbrella header"
+    if folder == "emulator":
+        return None if to_folder in EMULATOR_MAY or to_backend == EMULATED else f"emulator/ includes {included}"
+    if to_folder == "emulator":
+        return f"{folder}/ includes emulator/, which only a host includes"
     if folder == "backend":
         if to_folder == "backend":
             return None if backend == to_backend else f"backend {backend} includes backend {to_backend}"
@@ -64,7 +72,7 @@ def problems(include):
     for header in source.headers(include):
         name = header.relative_to(include).as_posix()
         folder, _ = place(name)
-        if folder and folder not in FLOOR and folder not in ("backend", "trace"):
+        if folder and folder not in FLOOR and folder not in SIDES:
             found.append(f"{name}: there is no folder {folder} in the floor table")
             continue
         for line, included, angled in source.includes(header.read_text(encoding="utf-8")):
@@ -92,7 +100,8 @@ def self_test():
         "engine/engine.hpp": ["model/a.hpp", "trace/a.hpp"], "trace/a.hpp": ["exec/a.hpp"],
         "backend/cpu.hpp": ["backend/cpu/a.hpp", "exec/a.hpp"],
         "backend/cpu/a.hpp": ["backend/cpu.hpp", "core/a.hpp"],
-        "backend/pm4.hpp": [],
+        "backend/pm4.hpp": ["backend/pm4/a.hpp"], "backend/pm4/a.hpp": ["core/a.hpp"],
+        "emulator/a.hpp": ["backend/pm4.hpp", "backend/pm4/a.hpp", "emulator/b.hpp"], "emulator/b.hpp": ["core/a.hpp"],
     }
     bad = [
         ("core/x.hpp", "exec/a.hpp"), ("model/x.hpp", "text/a.hpp"), ("text/x.hpp", "model/a.hpp"),
@@ -101,6 +110,8 @@ def self_test():
         ("backend/pm4/x.hpp", "backend/cpu/a.hpp"), ("engine/x.hpp", "backend/cpu.hpp"),
         ("zrt_all.hpp", "backend/cpu.hpp"), ("core/x.hpp", "zrt.hpp"), ("exec/x.hpp", "trace/a.hpp"),
         ("trace/x.hpp", "engine/engine.hpp"), ("core/x.hpp", "core/missing.hpp"),
+        ("backend/pm4/x.hpp", "emulator/a.hpp"), ("emulator/x.hpp", "backend/cpu/a.hpp"),
+        ("emulator/x.hpp", "exec/a.hpp"), ("engine/x.hpp", "emulator/a.hpp"), ("zrt_all.hpp", "emulator/a.hpp"),
         ("attic/x.hpp", "core/a.hpp"),
     ]
     failures = []

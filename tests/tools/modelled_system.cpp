@@ -32,7 +32,7 @@ struct Range {
 
 /// The card and what the process has of it; the model has one thread, which is the program's.
 struct System {
-  explicit System(const pm4::TargetFacts* target) : card({.target = target, .kernel = pm4::emulator::kLinux6_16}) {}
+  explicit System(const pm4::TargetFacts* target) : card({.target = target, .kernel = zrt::emulator::kLinux6_16}) {}
 
   engines::ModelledCard card;
   std::vector<Range> mapped{};
@@ -60,7 +60,7 @@ class Entered {
   }
   explicit operator bool() const { return system_ != nullptr; }
   System& operator*() const { return *system_; }
-  pm4::emulator::EmulatedOs* operator->() const { return &system_->card.model(); }
+  zrt::emulator::EmulatedOs* operator->() const { return &system_->card.model(); }
 
  private:
   System* system_;

@@ -13,7 +13,7 @@
 #include <zrt/backend/pm4/adapters/rms_norm_fused_qkv.hpp>
 #include <zrt/backend/pm4/adapters/rows_of.hpp>
 #include <zrt/backend/pm4/any_transport.hpp>
-#include <zrt/backend/pm4/chosen_os.hpp>
+#include <zrt/backend/pm4/linux_os.hpp>
 #include <zrt/backend/pm4/step_program.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/ops/catalog.hpp>
@@ -23,8 +23,8 @@ namespace zrt::inline ZRT_ABI {
 /// A card behind `Transport`, whose packets are written for `Target`: a processor, or pm4::AnyTarget for whatever is
 /// there when an engine is opened.
 ///
-/// A host hands Engine::open a pm4::DeviceOptions: the operating system, or the device model in its place, and the
-/// kernels. It computes what dense decoders reach.
+/// A host hands Engine::open a pm4::DeviceOptions: the operating system and the kernels. It computes what dense decoders
+/// reach. A host that wants a modelled card names emulator::Pm4Backend.
 template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct BasicPm4Backend {
   static constexpr std::string_view name = "pm4";
   using Tensor = pm4::Tensor;
@@ -51,9 +51,8 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTar
                            ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve, ops::BiasAct>;
 };
 
-/// Whatever card a machine has, by the first way to its queues that works, or a modelled one: chosen when an engine is
-/// opened.
-using Pm4Backend = BasicPm4Backend<pm4::AnyTransport<pm4::ChosenOs>>;
+/// Whatever card a machine has, by the first way to its queues that works: chosen when an engine is opened.
+using Pm4Backend = BasicPm4Backend<pm4::AnyTransport<pm4::LinuxOs>>;
 
 template <pm4::PacketTransport Transport, pm4::TargetChoice Target, class O>
   requires pm4::RecordsDispatches<O>
