@@ -3,3 +3,4 @@
 #include <engines.hpp>
 
 template class zrt::Engine<zrt::CpuBackend>;
+template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;

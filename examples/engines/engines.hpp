@@ -10,9 +10,13 @@
 #include <zrt/backend/cpu.hpp>
 #include <zrt/backend/reference.hpp>
 #include <zrt/models.hpp>
+#include <zrt/trace/timeline.hpp>
 #include <zrt/zrt.hpp>
 
 extern template class zrt::cpu::BasicDevice<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants>;
 extern template struct zrt::ModelLoader<zrt::CpuBackend>;
 extern template class zrt::Engine<zrt::CpuBackend>;
 extern template class zrt::Engine<zrt::ReferenceBackend>;
+// The same engines under an observer of times.
+extern template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+extern template class zrt::Engine<zrt::ReferenceBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;

@@ -20,6 +20,8 @@ namespace program {
 [[nodiscard]] int pm4_probe(const Pm4CardOptions& options);
 [[nodiscard]] int pm4_memtest(const Pm4CardOptions& options);
 [[nodiscard]] int pm4_selftest(const Pm4CardOptions& options);
+[[nodiscard]] int trace(const TraceOptions& options);
+[[nodiscard]] int top(const TopOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 [[nodiscard]] int bench_card(const BenchOptions& options);
 

@@ -4,8 +4,8 @@
 
 namespace program {
 
-Opened open_cpu(const std::string& path, const zrt::EngineOptions& options) {
-  return ModelOf<zrt::CpuBackend>::open(path, options);
+Opened open_cpu(const std::string& path, const zrt::EngineOptions& options, zrt::trace::Timeline* timeline) {
+  return open_watched<zrt::CpuBackend>(path, options, timeline);
 }
 
 const zrt::OpTable& op_table() { return zrt::kOpTable<zrt::ops::Catalog>; }

@@ -4,8 +4,8 @@
 
 namespace program {
 
-Opened open_reference(const std::string& path, const zrt::EngineOptions& options) {
-  return ModelOf<zrt::ReferenceBackend>::open(path, options);
+Opened open_reference(const std::string& path, const zrt::EngineOptions& options, zrt::trace::Timeline* timeline) {
+  return open_watched<zrt::ReferenceBackend>(path, options, timeline);
 }
 
 }  // namespace program

@@ -369,6 +369,44 @@ void add_pm4_memtest(CLI::App& app, Pm4CardOptions& o) {
   app.add_option("--cycles", o.cycles, "How many")->check(kDecimal)->capture_default_str();
 }
 
+void add_watch(CLI::App& app, WatchOptions& o) {
+  add_model(app, o.model);
+  app.add_option("-p,--prompt", o.prompt, "Text to continue");
+  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate per request")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, ~0u))
+      ->capture_default_str();
+  app.add_option("-r,--requests", o.requests, "Requests with the same prompt, each with a seed of its own")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 65536u))
+      ->capture_default_str();
+  app.add_option("--slots", o.slots, "Requests at the same time, at most; the others wait")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, 4096u))
+      ->capture_default_str();
+  app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
+  app.add_option("--seed", o.seed, "Seed of the first request")->check(kDecimal)->capture_default_str();
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
+}
+
+void add_trace(CLI::App& app, TraceOptions& o) {
+  add_watch(app, o.watch);
+  app.add_option("-o,--out", o.out, "File to write: Chrome trace events as JSON, for ui.perfetto.dev")->required();
+  app.add_option("--buffer", o.buffer_mib, "MiB for the times of calls; steps that do not fit are dropped, and counted")
+      ->check(kDecimal)
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{65536}))
+      ->capture_default_str();
+}
+
+void add_top(CLI::App& app, TopOptions& o) {
+  add_watch(app, o.watch);
+  app.add_option("--interval", o.interval_ms, "Milliseconds from one view to the next")
+      ->check(kDecimal)
+      ->check(CLI::Range(10u, 60000u))
+      ->capture_default_str();
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -574,6 +612,8 @@ int run(int argc, char** argv) {
   add(*pm4, "memtest", "Make and give back queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
   add(*pm4, "selftest", "Packets and kernels once on a card, held to what they should do", &add_pm4_tier, &pm4_selftest,
       status);
+  add(app, "trace", "Run requests and write what ran when, for Perfetto", &add_trace, &trace, status);
+  add(app, "top", "Run requests and show live where the time goes", &add_top, &top, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   std::string shell;
   const auto completion = app.add_subcommand("completion", "Print a script that completes commands and options");

@@ -7,6 +7,7 @@
 #include <zrt/model/config.hpp>
 #include <zrt/plan/memory.hpp>
 #include <zrt/text/tokenizer.hpp>
+#include <zrt/trace/timeline.hpp>
 
 #include <functional>
 #include <memory>
@@ -76,9 +77,13 @@ class Model {
 
 using Opened = zrt::Result<std::unique_ptr<Model>>;
 
-[[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options);
-[[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options);
-[[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card);
+// Each is watched by `timeline` unless that is null.
+[[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options,
+                              zrt::trace::Timeline* timeline);
+[[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options,
+                                    zrt::trace::Timeline* timeline);
+[[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
+                              zrt::trace::Timeline* timeline);
 
 /// The backends of this program, by name.
 [[nodiscard]] std::vector<std::string> backends();
@@ -91,8 +96,10 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// The kernels that a modelled card can have: 6.12 and the like.
 [[nodiscard]] std::vector<std::string> modelled_kernels();
 
-/// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says.
-[[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options);
+/// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by `timeline` unless that
+/// is null.
+[[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options,
+                                zrt::trace::Timeline* timeline = nullptr);
 
 /// The catalog by number: names, roles and parameter fields of the ops in a plan.
 [[nodiscard]] const zrt::OpTable& op_table();

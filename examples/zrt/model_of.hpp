@@ -9,17 +9,17 @@
 
 namespace program {
 
-template <class B> class ModelOf final : public Model {
+template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public Model {
  public:
-  using Engine = zrt::Engine<B>;
+  using Engine = zrt::Engine<B, zrt::AllFamilies, O>;
 
-  /// `machine` is what the device stands on, if it is not the process's own.
+  /// `machine` is what the device stands on, if it is not the process's own; `observer` watches the engine.
   [[nodiscard]] static Opened open(const std::string& path, zrt::EngineOptions options,
-                                   const zrt::DeviceOptionsOf<B>& device = {},
-                                   std::shared_ptr<void> machine = nullptr) {
+                                   const zrt::DeviceOptionsOf<B>& device = {}, std::shared_ptr<void> machine = nullptr,
+                                   O observer = {}) {
     auto counter = std::make_unique<CountingAllocator>();
     options.allocator = counter->hook();
-    auto engine = Engine::open(path, options, device);
+    auto engine = Engine::open(path, options, device, observer);
     if (!engine) return zrt::pass(engine);
     return std::make_unique<ModelOf>(std::move(counter), std::move(machine), std::move(*engine));
   }
@@ -92,5 +92,14 @@ template <class B> class ModelOf final : public Model {
   std::shared_ptr<void> machine_;
   Engine engine_;
 };
+
+/// A model, watched by `timeline` unless that is null.
+template <class B>
+[[nodiscard]] Opened open_watched(const std::string& path, const zrt::EngineOptions& options,
+                                  zrt::trace::Timeline* timeline, const zrt::DeviceOptionsOf<B>& device = {},
+                                  const std::shared_ptr<void>& machine = nullptr) {
+  if (timeline == nullptr) return ModelOf<B>::open(path, options, device, machine);
+  return ModelOf<B, zrt::trace::TimelineObserver>::open(path, options, device, machine, {timeline});
+}
 
 }  // namespace program

@@ -119,6 +119,30 @@ struct Pm4CardOptions {
   std::uint64_t cycles = 10000;
 };
 
+/// Requests that an engine is watched with.
+struct WatchOptions {
+  ModelOptions model;
+  std::string prompt = "ROMEO:\n";
+  std::uint32_t requests = 1;
+  std::uint32_t slots = 16;
+  std::uint32_t max_tokens = 128;
+  std::uint32_t context = 0;
+  std::uint64_t seed = 0;
+  std::string kv = "f16";
+  bool ignore_eos = false;
+};
+
+struct TraceOptions {
+  WatchOptions watch;
+  std::uint64_t buffer_mib = 64;
+  std::string out;
+};
+
+struct TopOptions {
+  WatchOptions watch;
+  std::uint32_t interval_ms = 500;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

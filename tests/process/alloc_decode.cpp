@@ -70,6 +70,7 @@ struct Case {
   std::uint32_t threads = 1;
   bool text = false;
   bool sampled = false;
+  bool watched = false;  ///< by a timeline that is full before the run ends
 };
 
 constexpr Case kCases[] = {
@@ -77,14 +78,16 @@ constexpr Case kCases[] = {
     {.name = "text", .weights = DType::q8_0, .text = true, .sampled = true},
     {.name = "batch", .weights = DType::q8_0, .slots = 4, .text = true, .sampled = true},
     {.name = "two workers", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .sampled = true},
+    {.name = "watched", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .watched = true},
     {.name = "more workers than cores", .weights = DType::f32, .slots = 2, .threads = 5, .text = true}};
 
 /// An engine whose slots all decode.
 struct Decoding {
   explicit Decoding(const Case& c) {
     file = test::tiny_model({.weights = c.weights, .text = c.text, .context = 4096});
-    engine = test::open_engine(On::cpu, file.bytes(),
-                               {.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads});
+    const EngineOptions options{.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads};
+    engine = c.watched ? test::open_watched_engine(On::cpu, file.bytes(), options, timeline)
+                       : test::open_engine(On::cpu, file.bytes(), options);
     if (!engine) return;
     for (std::uint32_t slot = 0; slot < c.slots; ++slot) {
       Request request;
@@ -124,6 +127,7 @@ struct Decoding {
     return true;
   };
   test::ModelFile file;
+  trace::Timeline timeline{{.bytes = 400 << 10}};
   test::AnyEngine engine = fail(Errc::not_found, "");
   bool ok = false;
 };
@@ -182,6 +186,11 @@ TEST(AllocDecode, ADecodeStepAllocatesNothing) {
     EXPECT_TRUE(ok);
     EXPECT_EQ(decoding.tokens - before, static_cast<std::uint64_t>(kSteps) * c.slots);
     EXPECT_EQ(calls.load(), 0u) << c.name;
+    if (c.watched) {
+      EXPECT_GT(decoding.timeline.steps().size(), 150u) << "some steps of the run are kept";
+      EXPECT_GT(decoding.timeline.dropped().steps, 0u) << "and some are not";
+      EXPECT_EQ(decoding.timeline.steps().size() + decoding.timeline.dropped().steps, 150u + kSteps);
+    }
     std::printf("%-23s %d steps, %llu calls for memory\n", c.name, kSteps,
                 static_cast<unsigned long long>(calls.load()));
   }

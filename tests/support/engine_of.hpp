@@ -4,14 +4,15 @@
 
 #include <zrt/engine/engine.hpp>
 #include <zrt/models.hpp>
+#include <zrt/trace/timeline.hpp>
 
 #include <support/engines.hpp>
 
 namespace zrt::test {
 
-template <class B> class EngineOf final : public HostEngine {
+template <class B, class O = exec::NoObserver> class EngineOf final : public HostEngine {
  public:
-  explicit EngineOf(Engine<B> engine) : engine_(std::move(engine)) {}
+  explicit EngineOf(Engine<B, AllFamilies, O> engine) : engine_(std::move(engine)) {}
 
   Result<Completion> generate(const Request& request, const OnToken& on_token, const Stop& stop) override {
     return engine_.generate(request, on_token, stop);
@@ -33,15 +34,28 @@ template <class B> class EngineOf final : public HostEngine {
   const plan::CompiledPlan& plan() const override { return engine_.plan(); }
   exec::DispatchCounters counters() const override { return engine_.executor().counters(); }
   std::uint32_t context() const override { return engine_.context(); }
+  EngineBytes bytes() const override {
+    const auto& executor = engine_.executor();
+    return {executor.prefill_plan().mapping().arena_bytes, executor.decode_plan().mapping().arena_bytes,
+            executor.states().bytes()};
+  }
 
  private:
-  Engine<B> engine_;
+  Engine<B, AllFamilies, O> engine_;
 };
 
 template <class B, class Source> AnyEngine open_on(const Source& source, const EngineOptions& options) {
   auto engine = Engine<B>::open(source, options);
   if (!engine) return pass(engine);
   return std::make_unique<EngineOf<B>>(std::move(*engine));
+}
+
+template <class B, class Source>
+AnyEngine open_watched(const Source& source, const EngineOptions& options, trace::Timeline& timeline) {
+  using O = trace::TimelineObserver;
+  auto engine = Engine<B, AllFamilies, O>::open(source, options, {}, {&timeline});
+  if (!engine) return pass(engine);
+  return std::make_unique<EngineOf<B, O>>(std::move(*engine));
 }
 
 }  // namespace zrt::test

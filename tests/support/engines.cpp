@@ -22,4 +22,10 @@ AnyEngine open_engine(On on, const model::GgufReader& reader, const EngineOption
   return open_either(on, reader, options);
 }
 
+AnyEngine open_watched_engine(On on, std::span<const std::byte> file, const EngineOptions& options,
+                              trace::Timeline& timeline) {
+  return on == On::cpu ? open_watched<CpuBackend>(file, options, timeline)
+                       : open_watched<ReferenceBackend>(file, options, timeline);
+}
+
 }  // namespace zrt::test

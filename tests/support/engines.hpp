@@ -7,6 +7,7 @@
 #include <zrt/exec/counters.hpp>
 #include <zrt/model/gguf.hpp>
 #include <zrt/text/tokenizer.hpp>
+#include <zrt/trace/timeline.hpp>
 
 #include <functional>
 #include <memory>
@@ -34,6 +35,13 @@ struct Stop {
   std::function<bool()> ask;
 };
 
+/// Memory of an engine that its plan decides.
+struct EngineBytes {
+  std::uint64_t prefill_arena = 0;
+  std::uint64_t decode_arena = 0;
+  std::uint64_t states = 0;
+};
+
 /// Calls of zrt::Engine. A test that includes this compiles neither an engine nor a backend.
 class HostEngine {
  public:
@@ -56,6 +64,7 @@ class HostEngine {
   [[nodiscard]] virtual const plan::CompiledPlan& plan() const = 0;
   [[nodiscard]] virtual exec::DispatchCounters counters() const = 0;
   [[nodiscard]] virtual std::uint32_t context() const = 0;
+  [[nodiscard]] virtual EngineBytes bytes() const = 0;
 };
 
 using AnyEngine = Result<std::unique_ptr<HostEngine>>;
@@ -64,5 +73,9 @@ using AnyEngine = Result<std::unique_ptr<HostEngine>>;
 [[nodiscard]] AnyEngine open_engine(On on, std::string_view path, const EngineOptions& options = {});
 [[nodiscard]] AnyEngine open_engine(On on, std::span<const std::byte> file, const EngineOptions& options = {});
 [[nodiscard]] AnyEngine open_engine(On on, const model::GgufReader& reader, const EngineOptions& options = {});
+
+/// The same under an observer of times.
+[[nodiscard]] AnyEngine open_watched_engine(On on, std::span<const std::byte> file, const EngineOptions& options,
+                                            trace::Timeline& timeline);
 
 }  // namespace zrt::test

@@ -73,9 +73,12 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
   template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    [[maybe_unused]] const std::size_t known = admission_.waiting().size();
     if (auto r = mailbox_.collect(admission_.waiting(), cancelled_); !r) return pass(r);
+    if constexpr (exec::WatchesRequests<O>)
+      for (std::size_t i = known; i < admission_.waiting().size(); ++i)
+        show(*admission_.waiting()[i], exec::RequestPhase::queued);
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
-    show_queue();
     if (auto r = admission_.admit(); !r) return pass(r);
     if (admission_.running() != 0)
       if (auto r = run_step(on_token, exec::StopPoll{}); !r) return pass(r);
@@ -261,10 +264,6 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
       model_.observer().request(
           {static_cast<std::uint64_t>(a.id), phase, slot, s.prompt_tokens, s.processed, a.generated, finish});
     }
-  }
-  void show_queue() noexcept {
-    if constexpr (exec::WatchesRequests<O>)
-      for (const Owned<ActiveRequest>& waiting : admission_.waiting()) show(*waiting, exec::RequestPhase::queued);
   }
   void show_slots() noexcept {
     if constexpr (exec::WatchesRequests<O>) {

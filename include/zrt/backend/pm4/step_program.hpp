@@ -7,6 +7,7 @@
 #include <zrt/backend/pm4/recorder.hpp>
 #include <zrt/backend/pm4/step_memory.hpp>
 #include <zrt/core/buffer.hpp>
+#include <zrt/exec/observer.hpp>
 
 #include <type_traits>
 
@@ -47,7 +48,9 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
   /// Runs one step; false when `stop` asked for its end before it began. What the ring has cannot be taken back.
   ///
   /// Errors: those of Transport::submit and wait, the latter with the launch that has not ended; see at_launch().
-  [[nodiscard]] Result<bool> launch(Device& device, const ExecutionContext& step, const StopPoll& stop) noexcept {
+  template <class O = exec::NoObserver>
+  [[nodiscard]] Result<bool> launch(Device& device, const ExecutionContext& step, const StopPoll& stop,
+                                    [[maybe_unused]] O observer = {}) noexcept {
     if (stop()) return false;
     if (record_.launches.empty()) return true;
     std::byte* const memory = memory_.span().data();
