@@ -82,8 +82,8 @@ TEST_F(Program, TracesARunOfBard) {
 }
 
 TEST_F(Program, SaysWhichStepsATraceHasNoRoomFor) {
-  const Outcome done = run(
-      {"trace", "--model", kModel, "--out", path("t.json"), "--max-tokens", "1000", "--buffer", "1", "--ignore-eos"});
+  const Outcome done = run({"trace", "--model", kModel, "--out", path("t.json"), "--requests", "3", "--slots", "1",
+                            "--max-tokens", "240", "--buffer", "1", "--ignore-eos"});
   ASSERT_EQ(done.status, 0) << done.err;
   EXPECT_NE(done.err.find("zrt: warning: the last "), std::string::npos) << done.err;
   const json trace = json::parse(contents(path("t.json")), nullptr, false);
@@ -114,7 +114,7 @@ TEST_F(Program, TracesACardByItsOwnSteps) {
 
 TEST_F(Program, TopFallsBackToLines) {
   const Outcome done =
-      run({"top", "--model", kModel, "--max-tokens", "400", "--interval", "20", "--requests", "2", "--ignore-eos"});
+      run({"top", "--model", kModel, "--max-tokens", "200", "--interval", "20", "--requests", "2", "--ignore-eos"});
   ASSERT_EQ(done.status, 0) << done.err;
   EXPECT_EQ(done.out.find('\x1b'), std::string::npos) << "no escapes where no terminal is";
   std::size_t lines = 0;
@@ -127,7 +127,7 @@ TEST_F(Program, TopFallsBackToLines) {
     at += line.size() + 1;
   }
   EXPECT_GE(lines, 2u);
-  EXPECT_NE(done.err.find("800 tokens in "), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("400 tokens in "), std::string::npos) << done.err;
   EXPECT_EQ(run({"top", "--model", kModel, "--interval", "0"}).status, 2);
 }
 
