@@ -12,18 +12,18 @@ namespace pm4_step_costs_test {
 namespace {
 
 using namespace zrt;
-using Observed = Engine<Pm4Backend, AllFamilies, trace::TimelineObserver>;
+using Observed = Engine<emulator::Pm4Backend, AllFamilies, trace::TimelineObserver>;
 
 /// Beside what the plan says, what the card did for one token: waves' instructions, bytes that its memory moved, and
 /// doorbells.
 template <class Source> void check(const std::string& row, const Source& source) {
   SCOPED_TRACE(row);
-  engines::ModelledCard card({.target = pm4::find_target("gfx1201"), .kernel = pm4::emulator::kLinux6_16});
+  engines::ModelledCard card({.target = pm4::find_target("gfx1201"), .kernel = emulator::kLinux6_16});
   trace::Timeline timeline({.bytes = 1 << 20});
   auto engine = Observed::open(source, {.context = 64, .chunk = 16}, {.os = &card.os(), .kernels = engines::kernels()},
                                {&timeline});
   ASSERT_TRUE(engine) << engine.error().text() << " / " << card.model().refusal();
-  test::EngineOf<Pm4Backend, trace::TimelineObserver> any(std::move(*engine));
+  test::EngineOf<emulator::Pm4Backend, trace::TimelineObserver> any(std::move(*engine));
   test::StepTable found = test::measure_costs(any, timeline, [&] { card.forget(); });
   std::uint64_t instructions = 0;
   std::uint64_t bytes = 0;
