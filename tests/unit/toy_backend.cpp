@@ -241,7 +241,13 @@ TEST(ToyBackend, StateIsReachedByHandle) {
   ASSERT_TRUE(device.write(in, std::as_bytes(std::span(rows))));
   const std::array<std::uint32_t, 2> slots{0, 0}, positions{0, 1};
   const std::array<std::uint32_t, 1> pages{2};
-  ExecutionContext step{extents(2, 1), 2, slots.data(), positions.data(), pages.data(), 1, 1, nullptr};
+  const ExecutionContext step{.extents = extents(2, 1),
+                              .tokens = 2,
+                              .slots = slots.data(),
+                              .positions = positions.data(),
+                              .pages = pages.data(),
+                              .pages_per_slot = 1,
+                              .slot_count = 1};
   ASSERT_TRUE(bound->program().launch(device, step, {}));
   std::array<float, 64> page{};
   ASSERT_TRUE(device.read_unit(states->state(0), 2, std::as_writable_bytes(std::span(page))));

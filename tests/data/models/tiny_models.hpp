@@ -57,7 +57,7 @@ class ModelFile {
   ModelFile() = default;
   explicit ModelFile(std::span<const std::byte> bytes)
       : size_(bytes.size()), lines_((bytes.size() + sizeof(Line) - 1) / sizeof(Line)) {
-    if (!bytes.empty()) std::memcpy(lines_.data(), bytes.data(), bytes.size());
+    if (!lines_.empty()) std::memcpy(lines_.data(), bytes.data(), bytes.size());
   }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {lines_.empty() ? nullptr : lines_[0].bytes, size_};
