@@ -22,7 +22,7 @@ namespace ptir = zrt::ir::ptir;
 struct Affine {
   static constexpr std::string_view target = "test.affine.v1";
   static Result<void> check(const HostCall<ops::CustomCall>& c) noexcept {
-    const auto scale = ops::CustomCall::attributes(c).find("scale");
+    const auto scale = ops::CustomCall::attributes_of(c).find("scale");
     if (!scale || scale->kind() != ops::CustomKind::real)
       return fail(Errc::invalid_params, "test.affine.v1: scale must be a real");
     if (c.in.size() != 1 || c.out.size() != 2 || c.in[0].type.dtype != DType::f32)
@@ -31,8 +31,8 @@ struct Affine {
   }
   static CheckedSize scratch(const TypeCall<ops::CustomCall>&, const Extents&) noexcept { return 64; }
   static void run(const HostCall<ops::CustomCall>& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto scale = static_cast<float>(ops::CustomCall::attributes(c).find("scale")->real());
-    const auto offsets = ops::CustomCall::attributes(c).find("offsets");
+    const auto scale = static_cast<float>(ops::CustomCall::attributes_of(c).find("scale")->real());
+    const auto offsets = ops::CustomCall::attributes_of(c).find("offsets");
     const float offset = offsets ? static_cast<float>(offsets->integer(0)) : 0.0f;
     const std::uint64_t count = c.in[0].elements(step);
     for (std::uint64_t i = worker.index; i < count; i += worker.count) {
@@ -62,7 +62,7 @@ struct Lists {
   static constexpr std::array<bool, 2> kFlags{false, true};
   static constexpr std::array<double, 2> kReals{-0.5, 1e300};
   static Result<void> check(const HostCall<ops::CustomCall>& c) noexcept {
-    const auto attributes = ops::CustomCall::attributes(c);
+    const auto attributes = ops::CustomCall::attributes_of(c);
     const auto texts = attributes.find("texts"), flags = attributes.find("flags"), reals = attributes.find("reals");
     const auto holds = [](const auto& found, ops::CustomKind kind, std::size_t count, const auto& same) {
       if (!found || found->kind() != kind || found->size() != count) return false;

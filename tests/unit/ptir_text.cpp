@@ -115,7 +115,7 @@ TEST(PtirText, EqualityNoticesEveryDifference) {
     EXPECT_FALSE(sample == parsed(edited(from, to))) << from << " " << to;
   }
   auto other = parsed(kSample);
-  other.regions[0].instructions[4].opcode = ptir::op_named("scan");
+  other.regions[0].instructions[4].opcode = ops::Scan::opcode;
   EXPECT_FALSE(sample == other);
   EXPECT_TRUE(sample == parsed(edited("k = [1.0, 2.5]", "k = [1.00, 25e-1]")));
 }

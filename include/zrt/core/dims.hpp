@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI {
@@ -49,6 +50,15 @@ struct Dim {
   }
   /// The constant; 0 when the dim is none.
   [[nodiscard]] constexpr std::uint64_t constant() const noexcept { return symbol == 0 ? extent : 0; }
+
+  /// The largest constant.
+  static constexpr std::uint64_t largest = 0xffffffff;
+  [[nodiscard]] static constexpr Dim of(std::uint64_t constant) noexcept {
+    return Dim(static_cast<std::uint32_t>(constant));
+  }
+  /// An extent of which nothing is known: a graph has none.
+  [[nodiscard]] static constexpr std::optional<Dim> open() noexcept { return std::nullopt; }
+  [[nodiscard]] constexpr bool is_open() const noexcept { return false; }
   friend constexpr bool operator==(Dim, Dim) = default;
 };
 
@@ -56,6 +66,20 @@ struct Dim {
 [[nodiscard]] constexpr bool unify(Dim a, Dim b, Dim& both) noexcept {
   both = a;
   return a == b;
+}
+/// Two parts side by side; nothing where they follow different symbols or do not fit.
+[[nodiscard]] constexpr std::optional<Dim> plus(Dim a, Dim b) noexcept {
+  if (b == Dim(0)) return a;
+  if (a == Dim(0)) return b;
+  Dim sum = a;
+  if (a.symbol != b.symbol || !add_fits(a.extent, b.extent, sum.extent)) return std::nullopt;
+  return sum;
+}
+/// `factor` parts of one extent side by side; nothing where they do not fit.
+[[nodiscard]] constexpr std::optional<Dim> times(Dim dim, std::uint64_t factor) noexcept {
+  const CheckedSize product = CheckedSize(dim.extent) * CheckedSize(factor);
+  if (!product.ok() || product.raw() > Dim::largest) return std::nullopt;
+  return factor == 0 ? Dim(0) : Dim(static_cast<std::uint32_t>(product.raw()), dim.symbol);
 }
 /// Appends "2" or "3*s1" to an error's text.
 constexpr void append_extent(Error& error, Dim dim) noexcept {
@@ -71,7 +95,13 @@ concept Dimension =
       { dim.is_constant() } -> std::same_as<bool>;
       { dim.is_constant(number) } -> std::same_as<bool>;
       { dim.constant() } -> std::same_as<std::uint64_t>;
+      { dim.is_open() } -> std::same_as<bool>;
+      { D::largest } -> std::convertible_to<std::uint64_t>;
+      { D::of(number) } -> std::same_as<D>;
+      { D::open() } -> std::same_as<std::optional<D>>;
       { unify(dim, dim, both) } -> std::same_as<bool>;
+      { plus(dim, dim) } -> std::same_as<std::optional<D>>;
+      { times(dim, number) } -> std::same_as<std::optional<D>>;
     };
 static_assert(Dimension<Dim>);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/model/config.hpp>
+#include <zrt/ops/infer_types.hpp>
 #include <zrt/ops/op.hpp>
 
 #include <array>
@@ -78,7 +79,7 @@ template <class Arch> class CheckBuilder {
     if (typed.state.lifecycle != O::lifecycle) report(ArchFault::state_not_declared, O::opcode);
     typed.params = call.params;
     OutputTypes<O> types{};
-    if (report_.fault == ArchFault::none && !O::infer(typed, types)) report(ArchFault::shape, O::opcode);
+    if (report_.fault == ArchFault::none && !infer_types<O>(typed, types)) report(ArchFault::shape, O::opcode);
     std::array<Tensor, kOutputs<O>> out{};
     for (std::size_t i = 0; i < kOutputs<O>; ++i) out[i] = add(types[i]);
     return out;

@@ -10,7 +10,9 @@
 namespace zrt::inline ZRT_ABI::ops {
 
 enum class ReduceKind : std::uint8_t { sum, maximum, minimum };
-inline constexpr std::uint8_t kReduceKinds = 3;
+/// As programs name them.
+inline constexpr auto kReduceNames = std::to_array<std::string_view>({"sum", "max", "min"});
+inline constexpr std::uint8_t kReduceKinds = kReduceNames.size();
 
 /// Bytes of an element of a computed type in its domain.
 [[nodiscard]] constexpr std::uint64_t domain_bytes(DType dtype) noexcept {
@@ -38,20 +40,21 @@ template <DomainValue T> [[nodiscard]] constexpr T fold(ReduceKind kind, T accum
   return (kind == ReduceKind::maximum ? x > accumulated : x < accumulated) ? x : accumulated;
 }
 
-/// Demands types of a fold: known ones, a sum not in i1, nothing complex.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_fold(ReduceKind kind, DType accumulator, DType result) noexcept {
-  if (static_cast<std::uint8_t>(kind) >= kReduceKinds) return bad_params<O>("kind is not known");
-  for (const DType dtype : {accumulator, result}) {
-    if (!is_dtype(static_cast<std::uint8_t>(dtype)) || is_block(dtype))
-      return bad_params<O>("accum_dtype or out_dtype is no plain type");
-    if (!is_computed(dtype))
-      return fail(Errc::unimplemented, O::name, ": ", zrt::name(dtype),
-                  " is complex, and complex numbers are not computed");
-  }
-  if (kind == ReduceKind::sum && accumulator == DType::i1)
-    return fail(Errc::dtype_mismatch, O::name, ": a sum accumulates in i1, expected a dtype of numbers");
-  return {};
+/// The types of a fold of operand 0: max and min need an order, a sum needs numbers to accumulate in.
+template <class D>
+[[nodiscard]] constexpr Result<void> check_fold(const RuleCall<D>& c, ReduceKind kind, DType accumulator,
+                                                DType result) noexcept {
+  const DType dtype = c.in[0].dtype;
+  if (is_complex(dtype) && kind != ReduceKind::sum)
+    return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
+  if (is_boolean(accumulator) && kind == ReduceKind::sum)
+    return c.no(Errc::dtype_mismatch, "a sum accumulates in i1, expected a dtype of numbers");
+  if (!is_castable(dtype, accumulator) || !is_castable(accumulator, result))
+    return c.no(Errc::dtype_mismatch, zrt::name(dtype), " is accumulated in ", zrt::name(accumulator), " and given as ",
+                zrt::name(result), ", expected no cast from complex to real");
+  if (auto r = c.computed(0); !r) return r;
+  if (auto r = c.computed(accumulator, "accum_dtype"); !r) return r;
+  return c.computed(result, "out_dtype");
 }
 
 /// Calls `f(i, value)` for elements i of a tensor of `count` elements at `src`, each cast to `accumulator`.

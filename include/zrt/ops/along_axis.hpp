@@ -7,17 +7,19 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// Demands indices with the axes of `x`, and its extents on all of them but `axis`.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_indices_along(const InputInfo& indices, const Shape& x,
-                                                          std::uint32_t axis) noexcept {
-  if (auto r = expect_indices<O>(indices, "indices"); !r) return r;
-  if (axis >= x.rank) return bad_params<O>("axis is none of x");
-  const Shape& found = indices.type.shape;
-  Shape expected = x;
-  expected.dims[axis] = found.rank > axis ? found[axis] : Dim(0);
-  if (!(found == expected)) return bad_shape<O>("indices", "the extents of x on all axes but one", found);
-  return {};
+/// The shape of operand `indices`, which is that of x but on the axis that attribute `field` names, with what x knows
+/// better.
+template <class D>
+[[nodiscard]] constexpr Result<BasicShape<D>> shape_along(const RuleCall<D>& c, std::size_t field,
+                                                          std::size_t indices) noexcept {
+  const BasicShape<D>& x = c.in[0].shape;
+  const auto axis = c.axis(field, x.rank);
+  if (!axis) return pass(axis);
+  BasicShape<D> shape = c.in[indices].shape;
+  bool agree = shape.rank == x.rank;
+  for (std::size_t d = 0; agree && d < shape.size(); ++d) agree = d == *axis || unify(shape[d], x[d], shape.dims[d]);
+  if (!agree) return c.wrong(Errc::shape_mismatch, indices, "but on axis ", *axis, " the extents of x, ", c.in[0]);
+  return shape;
 }
 
 /// Calls `f(i, place)` for the indices i of [first, last) in row-major order, `place` being the element of x

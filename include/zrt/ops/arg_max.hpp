@@ -2,9 +2,9 @@
 // zrt/ops/arg_max.hpp: index of the largest element along an axis.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/index_space.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -39,23 +39,21 @@ struct ArgMax {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ArgMax>& c, OutputTypes<ArgMax>& out) noexcept {
-    const ArgMaxParams& p = c.params;
-    if (auto r = expect_plain<ArgMax>(c.in[0], "x"); !r) return r;
-    const TensorType& x = c.in[0].type;
-    if (p.keep_dims > 1 || p.axis >= x.shape.rank) return bad_params<ArgMax>("keep_dims or axis is out of range");
-    if (p.index_dtype != DType::si32 && p.index_dtype != DType::si64)
-      return fail(Errc::dtype_mismatch, "arg_max: index_dtype is neither si32 nor si64");
-    if (!is_computed(x.dtype)) return bad_dtype<ArgMax>("x", "a type with an order", x.dtype);
-    if (x.shape[p.axis].extent == 0) return bad_shape<ArgMax>("x", "an axis that is not empty", x.shape);
-    out[0] = {p.index_dtype, {}};
-    for (std::size_t axis = 0; axis < x.shape.rank; ++axis) {
-      if (axis != p.axis)
-        out[0].shape = out[0].shape.appended(x.shape[axis]);
-      else if (p.keep_dims != 0)
-        out[0].shape = out[0].shape.appended(1);
-    }
-    return {};
+  static constexpr auto attributes =
+      attribute_list(attribute::axis("axis", &Params::axis), attribute::boolean("keepdims", &Params::keep_dims),
+                     attribute::dtype("output_dtype", &Params::index_dtype));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const auto axis = c.axis(at<ArgMax>("axis"), c.in[0].shape.rank);
+    if (!axis) return pass(axis);
+    const DType index = c.dtype(at<ArgMax>("output_dtype"));
+    if (!is_index(index))
+      return c.no(Errc::dtype_mismatch, "output_dtype is ", zrt::name(index), ", expected si32 or si64");
+    if (is_complex(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
+    if (c.in[0].shape[*axis].is_constant(0)) return c.wrong(Errc::shape_mismatch, 0, "1 or more on axis ", *axis);
+    AxisList one;
+    one.axes[one.count++] = *axis;
+    return c.give(index, c.reduced(c.in[0].shape, one, c.boolean(at<ArgMax>("keepdims"))));
   }
 
   static void reference(const HostCall<ArgMax>& c, const ExecutionContext& step, const Worker& worker) noexcept {

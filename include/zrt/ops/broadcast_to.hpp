@@ -2,9 +2,9 @@
 // zrt/ops/broadcast_to.hpp: repetition of axes of extent 1.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_params.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -29,19 +29,25 @@ struct BroadcastTo {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<BroadcastTo>& c, OutputTypes<BroadcastTo>& out) noexcept {
-    if (auto r = expect_plain<BroadcastTo>(c.in[0], "x"); !r) return r;
-    if (!c.params.shape.valid()) return bad_params<BroadcastTo>("the shape's rank or symbols are out of range");
-    const Shape& from = c.in[0].type.shape;
-    const Shape to = c.params.shape.shape();
-    if (from.rank > to.rank) return bad_shape<BroadcastTo>("x", "at most as many axes as the result", from);
-    for (std::uint8_t axis = 0; axis < from.rank; ++axis) {
-      const Dim target = to[static_cast<std::size_t>(to.rank - from.rank) + axis];
-      if (from[axis] != target && from[axis] != Dim(1))
-        return bad_shape<BroadcastTo>("x", "extents equal to the result's or 1", from);
+  static constexpr auto attributes = attribute_list(attribute::shape("result_shape", &Params::shape));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& to = c.shape(at<BroadcastTo>("result_shape"));
+    const BasicShape<D>& from = c.in[0].shape;
+    if (from.rank > to.rank) return c.wrong(Errc::shape_mismatch, 0, "at most ", unsigned{to.rank}, " axes");
+    const std::size_t lead = to.size() - from.size();
+    BasicShape<D> result = to;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      if (from[axis].is_constant(1)) continue;
+      const D wanted = to[lead + axis];
+      D both;
+      if (!unify(from[axis], wanted, both))
+        return wanted.is_constant(1) ? c.wrong(Errc::shape_mismatch, 0, "1 on axis ", axis)
+                                     : c.wrong(Errc::shape_mismatch, 0, "1 or ", wanted, " on axis ", axis);
+      // The result's own word stands; one that says nothing is made more exact by a constant.
+      if (wanted.is_open() && from[axis].is_constant()) result.dims[lead + axis] = from[axis];
     }
-    out[0] = {c.in[0].type.dtype, to};
-    return {};
+    return c.give(c.in[0].dtype, result);
   }
 
   /// Where nothing but axes of one element comes to x, nothing is repeated.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/core/cast.hpp>
-#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/attributes.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -26,16 +26,14 @@ struct Cast {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Cast>& c, OutputTypes<Cast>& out) noexcept {
-    const DType to = c.params.dtype;
-    if (!is_dtype(static_cast<std::uint8_t>(to)) || is_block(to)) return bad_params<Cast>("dtype is not a plain type");
-    if (auto r = expect_plain<Cast>(c.in[0], "x"); !r) return r;
-    const DType from = c.in[0].type.dtype;
-    if (!is_computed(from) && is_computed(to)) return bad_dtype<Cast>("x", "real for a cast to a real type", from);
-    if (!is_computed(to))
-      return fail(Errc::unimplemented, "cast: to ", zrt::name(to), ", and complex numbers are not computed");
-    out[0] = {to, c.in[0].type.shape};
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::dtype("dtype", &Params::dtype));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const DType to = c.dtype(at<Cast>("dtype"));
+    if (!is_castable(c.in[0].dtype, to))
+      return c.wrong(Errc::dtype_mismatch, 0, "a real dtype to cast to ", zrt::name(to));
+    if (auto r = c.computed(to, "the result"); !r) return r;
+    return c.give(to, c.in[0].shape);
   }
 
   /// A type to itself keeps every bit, but for i1, of which any byte but 0 is a 1.

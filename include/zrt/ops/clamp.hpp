@@ -2,6 +2,7 @@
 // zrt/ops/clamp.hpp: every element held between two bounds.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -20,17 +21,17 @@ struct Clamp {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<ElementwiseBinary>;
 
-  static constexpr Result<void> infer(const TypeCall<Clamp>& c, OutputTypes<Clamp>& out) noexcept {
-    if (auto r = expect_plain<Clamp>(c.in[0], "x"); !r) return r;
-    const TensorType& x = c.in[0].type;
-    for (std::size_t i = 1; i < 3; ++i) {
-      const std::string_view bound = input_roles[i].name;
-      if (auto r = expect_same_dtype<Clamp>(c.in[i], bound, x.dtype, "x"); !r) return r;
-      if (!(x.shape == c.in[i].type.shape)) return bad_shape<Clamp>(bound, "the shape of x", c.in[i].type.shape);
-    }
-    if (!is_computed(x.dtype)) return bad_dtype<Clamp>("x", "a type with an order", x.dtype);
-    out[0] = x;
-    return {};
+  static constexpr auto attributes = kNoAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const auto low = c.same_type(0, 1);
+    if (!low) return pass(low);
+    const auto high = c.same_type(0, 2);
+    if (!high) return pass(high);
+    BasicShape<D> all;
+    if (!unify(*low, *high, all)) return c.differs(Errc::shape_mismatch, 2, 1);
+    if (is_complex(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
+    return c.give(c.in[0].dtype, all);
   }
 
   template <DomainValue T> [[nodiscard]] static T apply(T x, T low, T high) noexcept {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <zrt/core/map_elements.hpp>
-#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/attributes.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 enum class CompareKind : std::uint8_t { lt, le, eq, ge, gt, ne };
-inline constexpr std::uint8_t kCompareKinds = 6;
+/// As programs name them.
+inline constexpr auto kCompareNames = std::to_array<std::string_view>({"lt", "le", "eq", "ge", "gt", "ne"});
+inline constexpr std::uint8_t kCompareKinds = kCompareNames.size();
 
 struct CompareParams {
   CompareKind kind = CompareKind::lt;
@@ -30,18 +32,16 @@ struct Compare {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Compare>& c, OutputTypes<Compare>& out) noexcept {
-    const CompareKind kind = c.params.kind;
-    if (static_cast<std::uint8_t>(kind) >= kCompareKinds) return bad_params<Compare>("kind is not known");
-    if (auto r = expect_plain<Compare>(c.in[0], "lhs"); !r) return r;
-    const TensorType& lhs = c.in[0].type;
-    if (auto r = expect_same_dtype<Compare>(c.in[1], "rhs", lhs.dtype, "lhs"); !r) return r;
-    if (!(lhs.shape == c.in[1].type.shape)) return bad_shape<Compare>("rhs", "the shape of lhs", c.in[1].type.shape);
-    if (kind != CompareKind::eq && kind != CompareKind::ne && is_complex(lhs.dtype))
-      return bad_dtype<Compare>("lhs", "a type with an order", lhs.dtype);
-    if (auto r = expect_computed<Compare>(c.in[0], "lhs"); !r) return r;
-    out[0] = {DType::i1, lhs.shape};
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::choice("op", &Params::kind, kCompareNames));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const auto kind = c.template choice<CompareKind>(at<Compare>("op"));
+    const auto shape = c.same_type(0, 1);
+    if (!shape) return pass(shape);
+    if (is_complex(c.in[0].dtype) && kind != CompareKind::eq && kind != CompareKind::ne)
+      return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
+    if (auto r = c.computed(0); !r) return r;
+    return c.give(DType::i1, *shape);
   }
 
   template <DomainValue T> [[nodiscard]] static bool apply(CompareKind kind, T a, T b) noexcept {

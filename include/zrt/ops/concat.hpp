@@ -2,8 +2,8 @@
 // zrt/ops/concat.hpp: tensors one after the other along an axis.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -35,30 +35,26 @@ struct Concat {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Concat>& c, OutputTypes<Concat>& out) noexcept {
-    if (c.in.size() == 0) return fail(Errc::invalid_argument, "concat: there is no input, expected one or more");
-    if (auto r = expect_plain<Concat>(c.in[0], "x"); !r) return r;
-    const TensorType& first = c.in[0].type;
-    if (c.params.axis >= first.shape.rank) return bad_params<Concat>("axis is none of x");
-    Dim total(0);
-    for (const InputInfo& x : c.in) {
-      if (auto r = expect_same_dtype<Concat>(x, "x", first.dtype, "the first x"); !r) return r;
-      const Dim along = x.type.shape[c.params.axis];
-      Shape all = first.shape;
-      all.dims[c.params.axis] = along;
-      if (!(x.type.shape == all))
-        return bad_shape<Concat>("x", "the first x's extents on all other axes", x.type.shape);
-      if (along == Dim(0)) continue;
-      if (total == Dim(0)) total.symbol = along.symbol;
-      if (total.symbol != along.symbol)
-        return bad_shape<Concat>("x", "an extent along the axis that follows the same symbol as the others",
-                                 x.type.shape);
-      if (!add_fits(total.extent, along.extent, total.extent))
-        return bad_shape<Concat>("y", "an extent within 32 bits", x.type.shape);
+  static constexpr auto attributes = attribute_list(attribute::axis("axis", &Params::axis));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const auto axis = c.axis(at<Concat>("axis"), c.in[0].shape.rank);
+    if (!axis) return pass(axis);
+    BasicShape<D> all = c.in[0].shape;
+    D along = all[*axis];
+    for (std::size_t i = 1; i < c.in.size(); ++i) {
+      if (c.in[i].dtype != c.in[0].dtype) return c.differs(Errc::dtype_mismatch, i, 0);
+      const BasicShape<D>& shape = c.in[i].shape;
+      bool agree = shape.rank == all.rank;
+      for (std::size_t d = 0; agree && d < all.size(); ++d) agree = d == *axis || unify(all[d], shape[d], all.dims[d]);
+      if (!agree) return c.differs(Errc::shape_mismatch, i, 0);
+      const auto sum = plus(along, shape[*axis]);
+      if (!sum && along.is_constant() && shape[*axis].is_constant()) return c.too_large();
+      if (!sum) return c.wrong(Errc::shape_mismatch, i, "an extent on axis ", *axis, " that adds up with ", along);
+      along = *sum;
     }
-    out[0] = first;
-    out[0].shape.dims[c.params.axis] = total;
-    return {};
+    all.dims[*axis] = along;
+    return c.give(c.in[0].dtype, all);
   }
 
   /// Where the other inputs have no elements, the first is the whole.

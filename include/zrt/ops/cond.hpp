@@ -2,6 +2,7 @@
 // zrt/ops/cond.hpp: one of two regions, chosen by a truth value.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/region.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
@@ -14,7 +15,7 @@ struct Cond {
   static constexpr Opcode opcode{90};
   static constexpr std::string_view name = "cond";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr auto input_roles = std::to_array({Role{"pred"}, Role{"args"}});
+  static constexpr auto input_roles = std::to_array({Role{"pred"}, Role{"argument"}});
   static constexpr bool repeats_inputs = true;
   static constexpr auto output_roles = std::to_array({Role{"results"}});
   static constexpr bool repeats_outputs = true;
@@ -22,6 +23,8 @@ struct Cond {
   static constexpr auto region_roles = std::to_array<std::string_view>({"on_true", "on_false"});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  static constexpr auto attributes =
+      attribute_list(attribute::region("true_region"), attribute::region("false_region"));
 
   static constexpr Result<void> infer(const TypeCall<Cond>& c, OutputTypes<Cond>& out) noexcept {
     if (auto r = expect_input<Cond>(c.in[0], "pred", DType::i1, 0); !r) return r;

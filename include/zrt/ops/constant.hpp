@@ -2,6 +2,7 @@
 // zrt/ops/constant.hpp: a tensor literal or a weight read as a value.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/shape_rule.hpp>
 #include <zrt/quant/types.hpp>
 
@@ -39,6 +40,7 @@ struct Constant {
   static constexpr auto weight_roles = std::to_array({Role{"literal"}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  static constexpr auto attributes = attribute_list(attribute::apart("value", AttributeKind::literal));
 
   static constexpr Result<void> infer(const TypeCall<Constant>& c, OutputTypes<Constant>& out) noexcept {
     if (!c.w[0].present()) return fail(Errc::missing_weight, "constant: weight literal is not bound");

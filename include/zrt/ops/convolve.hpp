@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ops/dot_general.hpp>
+#include <zrt/ops/infer_types.hpp>
 #include <zrt/ops/patches.hpp>
 #include <zrt/ops/reshape.hpp>
 
@@ -44,7 +45,7 @@ struct Convolve {
     c.in[0] = {true, x};
     c.params = p.patches;
     OutputTypes<ExtractPatches> out{};
-    (void)ExtractPatches::infer(c, out);
+    (void)infer_types<ExtractPatches>(c, out);
     return out[0];
   }
 
@@ -55,19 +56,19 @@ struct Convolve {
     extract.in = {c.in[0]};
     extract.params = p.patches;
     OutputTypes<ExtractPatches> patches{};
-    if (auto r = ExtractPatches::infer(extract, patches); !r) return r;
+    if (auto r = infer_types<ExtractPatches>(extract, patches); !r) return r;
     TypeCall<Reshape> shaped;
     shaped.in[0] = c.in[0];
     shaped.in[0].type = patches[0];
     shaped.params = {p.rows};
     OutputTypes<Reshape> rows{};
-    if (auto r = Reshape::infer(shaped, rows); !r) return r;
+    if (auto r = infer_types<Reshape>(shaped, rows); !r) return r;
     TypeCall<DotGeneral> product;
     product.in[p.patches_rhs] = c.in[0];
     product.in[p.patches_rhs].type = rows[0];
     product.in[1 - p.patches_rhs] = c.in[1];
     product.params = p.dot;
-    if (auto r = DotGeneral::infer(product, out); !r) return r;
+    if (auto r = infer_types<DotGeneral>(product, out); !r) return r;
     const auto& batch = p.patches_rhs == 0 ? p.dot.batch_rhs : p.dot.batch_lhs;
     const auto& contract = p.patches_rhs == 0 ? p.dot.contract_rhs : p.dot.contract_lhs;
     const Shape& w = c.in[1].type.shape;

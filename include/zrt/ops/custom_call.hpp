@@ -2,6 +2,7 @@
 // zrt/ops/custom_call.hpp: a kernel that the backend's host provides, by name.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/custom_attributes.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
@@ -83,19 +84,22 @@ struct CustomCall {
   static constexpr Opcode opcode{95};
   static constexpr std::string_view name = "custom_call";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr auto input_roles = std::to_array({Role{"operands"}});
+  static constexpr auto input_roles = std::to_array({Role{"operand"}});
   static constexpr bool repeats_inputs = true;
   static constexpr auto output_roles = std::to_array({Role{"results"}});
   static constexpr bool repeats_outputs = true;
   static constexpr auto weight_roles = std::to_array({Role{"attributes", true}});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  static constexpr std::size_t least_inputs = 0;
+  static constexpr auto attributes =
+      attribute_list(attribute::apart("target", AttributeKind::string), attribute::apart("attrs", AttributeKind::map));
   static constexpr bool defined_by_host = true;
 
   static constexpr Result<void> infer(const TypeCall<CustomCall>& c, OutputTypes<CustomCall>& out) noexcept {
     const CustomCallParams& p = c.params;
     for (const InputInfo& operand : c.in)
-      if (auto r = expect_plain<CustomCall>(operand, "operands"); !r) return r;
+      if (auto r = expect_plain<CustomCall>(operand, "operand"); !r) return r;
     if (c.w[0].present() && (c.w[0].dtype != DType::ui8 || c.w[0].shape.rank != 1))
       return bad_dtype<CustomCall>("attributes", "ui8 along one axis", c.w[0].dtype);
     std::array<char, CustomCallParams::kMaxTarget> storage{};
@@ -114,7 +118,7 @@ struct CustomCall {
   }
 
   /// The attributes of a call.
-  [[nodiscard]] static CustomAttributes attributes(const HostCall<CustomCall>& c) noexcept {
+  [[nodiscard]] static CustomAttributes attributes_of(const HostCall<CustomCall>& c) noexcept {
     return c.w[0].present() ? CustomAttributes({c.w[0].data, c.w[0].cols}) : CustomAttributes();
   }
 };

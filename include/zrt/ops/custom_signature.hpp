@@ -76,7 +76,7 @@ concept ListsAttributes = requires {
 /// Errors: Errc::invalid_params for bytes that are no attributes, those of check_attributes, and the target's own.
 template <class T>
 [[nodiscard]] Result<void> check_custom_call([[maybe_unused]] const HostCall<CustomCall>& call) noexcept {
-  const CustomAttributes given = CustomCall::attributes(call);
+  const CustomAttributes given = CustomCall::attributes_of(call);
   if (!given.well_formed())
     return fail(Errc::invalid_params, T::target, ": the attributes of the call are not well-formed");
   if constexpr (ListsAttributes<T>)

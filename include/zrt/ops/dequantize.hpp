@@ -2,6 +2,7 @@
 // zrt/ops/dequantize.hpp: integers to floats by scales and zero points.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/quantization.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -22,11 +23,14 @@ struct Dequantize {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Dequantize>& c, OutputTypes<Dequantize>& out) noexcept {
-    if (auto r = expect_quantized<Dequantize>(c.params, c.in[0], true, false); !r) return r;
-    if (auto r = expect_scaling<Dequantize>(c, 1); !r) return r;
-    out[0] = {c.params.output_dtype, c.in[0].type.shape};
-    return {};
+  static constexpr auto attributes = kQuantizationAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const DType to = c.dtype(at<Dequantize>("output_dtype"));
+    if (!is_integer(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "an integer dtype");
+    if (!is_float(to)) return c.no(Errc::dtype_mismatch, "output_dtype is ", zrt::name(to), ", expected a float dtype");
+    if (auto r = check_scaling(c, at<Dequantize>("axis"), 1); !r) return r;
+    return c.give(to, c.in[0].shape);
   }
 
   /// The number of one element.

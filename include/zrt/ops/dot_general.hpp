@@ -2,10 +2,10 @@
 // zrt/ops/dot_general.hpp: contraction of two tensors over any axes, with batch axes.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/fold.hpp>
 #include <zrt/ops/index_space.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -59,40 +59,41 @@ struct DotGeneral {
     return false;
   }
 
-  static constexpr Result<void> infer(const TypeCall<DotGeneral>& c, OutputTypes<DotGeneral>& out) noexcept {
-    const DotGeneralParams& p = c.params;
-    if (!c.in[0].present()) return fail(Errc::dangling_value, "dot_general: input lhs is required");
-    if (auto r = expect_same_dtype<DotGeneral>(c.in[1], "rhs", c.in[0].type.dtype, "lhs"); !r) return r;
-    if (auto r = expect_computed<DotGeneral>(c.in[0], "lhs"); !r) return r;
-    if (auto r = expect_fold<DotGeneral>(ReduceKind::sum, p.accum_dtype, p.out_dtype); !r) return r;
-    if (p.alpha != 1.0f && (p.accum_dtype != DType::f32 || p.out_dtype != DType::f32))
+  static constexpr auto attributes =
+      attribute_list(attribute::axes("batch_lhs", &Params::batch_lhs, &Params::batch_count, 0),
+                     attribute::axes("batch_rhs", &Params::batch_rhs, &Params::batch_count, 1),
+                     attribute::axes("contract_lhs", &Params::contract_lhs, &Params::contract_count, 0),
+                     attribute::axes("contract_rhs", &Params::contract_rhs, &Params::contract_count, 1),
+                     attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
+                     attribute::dtype("out_dtype", &Params::out_dtype, attribute::DTypeDefault::operand));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicTensorType<D>& lhs = c.in[0];
+    const BasicTensorType<D>& rhs = c.in[1];
+    if (lhs.dtype != rhs.dtype) return c.differs(Errc::dtype_mismatch, 1, 0);
+    const auto batch_lhs = c.axes(at<DotGeneral>("batch_lhs"), lhs.shape.rank);
+    if (!batch_lhs) return pass(batch_lhs);
+    const auto batch_rhs = c.axes(at<DotGeneral>("batch_rhs"), rhs.shape.rank);
+    if (!batch_rhs) return pass(batch_rhs);
+    const auto contract_lhs = c.axes(at<DotGeneral>("contract_lhs"), lhs.shape.rank);
+    if (!contract_lhs) return pass(contract_lhs);
+    const auto contract_rhs = c.axes(at<DotGeneral>("contract_rhs"), rhs.shape.rank);
+    if (!contract_rhs) return pass(contract_rhs);
+    BasicShape<D> result;
+    if (auto r = pair_axes(c, *batch_lhs, *batch_rhs, "batch", &result); !r) return r;
+    if (auto r = pair_axes<D>(c, *contract_lhs, *contract_rhs, "contract", nullptr); !r) return r;
+    if (auto r = append_free(c, lhs.shape, *batch_lhs, *contract_lhs, "lhs", result); !r) return r;
+    if (auto r = append_free(c, rhs.shape, *batch_rhs, *contract_rhs, "rhs", result); !r) return r;
+    const DType accumulator = c.dtype_or(at<DotGeneral>("accum_dtype"), default_accumulator(lhs.dtype));
+    const DType given = c.dtype_or(at<DotGeneral>("out_dtype"), lhs.dtype);
+    if (auto r = check_fold(c, ReduceKind::sum, accumulator, given); !r) return r;
+    return c.give(given, result);
+  }
+
+  /// What a graph alone says.
+  static constexpr Result<void> check(const TypeCall<DotGeneral>& c) noexcept {
+    if (c.params.alpha != 1.0f && (c.params.accum_dtype != DType::f32 || c.params.out_dtype != DType::f32))
       return bad_params<DotGeneral>("alpha multiplies a sum that is not f32");
-    const Shape& a = c.in[0].type.shape;
-    const Shape& b = c.in[1].type.shape;
-    if (p.batch_count > kMaxRank || p.contract_count > kMaxRank) return bad_params<DotGeneral>("too many axes");
-    std::uint32_t seen_lhs = 0;
-    std::uint32_t seen_rhs = 0;
-    auto pair = [&](std::uint8_t l, std::uint8_t r) noexcept {
-      if (l >= a.rank || r >= b.rank || a[l] != b[r]) return false;
-      if ((seen_lhs >> l & 1u) != 0 || (seen_rhs >> r & 1u) != 0) return false;
-      seen_lhs |= 1u << l;
-      seen_rhs |= 1u << r;
-      return true;
-    };
-    for (std::uint32_t i = 0; i < p.batch_count; ++i)
-      if (!pair(p.batch_lhs[i], p.batch_rhs[i])) return bad_shape<DotGeneral>("rhs", "the batch extents of lhs", b);
-    for (std::uint32_t i = 0; i < p.contract_count; ++i)
-      if (!pair(p.contract_lhs[i], p.contract_rhs[i]))
-        return bad_shape<DotGeneral>("rhs", "the contracted extents of lhs", b);
-    const std::uint32_t rank = a.rank + b.rank - p.batch_count - 2 * p.contract_count;
-    if (rank > kMaxRank)
-      return fail(Errc::unsupported_tensor_rank, "dot_general: the output would have ", rank, " axes");
-    out[0] = {p.out_dtype, {}};
-    for (std::uint32_t i = 0; i < p.batch_count; ++i) out[0].shape = out[0].shape.appended(a[p.batch_lhs[i]]);
-    for (std::uint8_t axis = 0; axis < a.rank; ++axis)
-      if (!listed(p, true, axis)) out[0].shape = out[0].shape.appended(a[axis]);
-    for (std::uint8_t axis = 0; axis < b.rank; ++axis)
-      if (!listed(p, false, axis)) out[0].shape = out[0].shape.appended(b[axis]);
     return {};
   }
 
@@ -153,6 +154,35 @@ struct DotGeneral {
         pack_from(p.accum_dtype, sum, p.out_dtype, result.data, y);
       }
     });
+  }
+
+ private:
+  /// Axes that run together agree; those of a batch are axes of the result.
+  template <class D>
+  static constexpr Result<void> pair_axes(const RuleCall<D>& c, const AxisList& lhs, const AxisList& rhs,
+                                          std::string_view what, BasicShape<D>* result) noexcept {
+    if (lhs.count != rhs.count)
+      return c.no(Errc::invalid_params, what, "_lhs has ", lhs.count, " axes, ", what, "_rhs ", rhs.count);
+    for (std::size_t i = 0; i < lhs.count; ++i) {
+      const D expected = c.in[0].shape[lhs.axes[i]];
+      D both;
+      if (!unify(expected, c.in[1].shape[rhs.axes[i]], both))
+        return c.wrong(Errc::shape_mismatch, 1, expected, " on axis ", rhs.axes[i], ", as lhs on axis ", lhs.axes[i]);
+      if (result != nullptr) result->append(both);
+    }
+    return {};
+  }
+  /// Appends the axes of one side that are neither batched nor contracted.
+  template <class D>
+  static constexpr Result<void> append_free(const RuleCall<D>& c, const BasicShape<D>& shape, const AxisList& batch,
+                                            const AxisList& contract, std::string_view side,
+                                            BasicShape<D>& result) noexcept {
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (batch.has(axis) && contract.has(axis))
+        return c.no(Errc::invalid_params, "axis ", axis, " of ", side, " is both batched and contracted");
+      if (!batch.has(axis) && !contract.has(axis)) result.append(shape[axis]);
+    }
+    return {};
   }
 };
 static_assert(Op<DotGeneral>);

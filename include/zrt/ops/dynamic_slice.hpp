@@ -2,6 +2,7 @@
 // zrt/ops/dynamic_slice.hpp: a window of a tensor at a place that is data.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/dynamic_window.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -21,11 +22,12 @@ struct DynamicSlice {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<DynamicSlice>& c, OutputTypes<DynamicSlice>& out) noexcept {
-    if (auto r = expect_plain<DynamicSlice>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_window<DynamicSlice>(c.in[0].type.shape, c.in[1], c.params); !r) return r;
-    out[0] = {c.in[0].type.dtype, c.params.sizes.shape()};
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::shape("sizes", &Params::sizes));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& sizes = c.shape(at<DynamicSlice>("sizes"));
+    if (auto r = check_window(c, sizes, 1); !r) return r;
+    return c.give(c.in[0].dtype, sizes);
   }
 
   /// Which element of x each of y is; none where a size is larger than x.

@@ -2,6 +2,7 @@
 // zrt/ops/dynamic_update_slice.hpp: a tensor with a window overwritten at a place that is data.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/dynamic_window.hpp>
 
 #include <utility>
@@ -23,15 +24,15 @@ struct DynamicUpdateSlice {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<DynamicUpdateSlice>& c,
-                                      OutputTypes<DynamicUpdateSlice>& out) noexcept {
-    if (auto r = expect_plain<DynamicUpdateSlice>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_same_dtype<DynamicUpdateSlice>(c.in[1], "update", c.in[0].type.dtype, "x"); !r) return r;
-    if (auto r = expect_window<DynamicUpdateSlice>(c.in[0].type.shape, c.in[2], c.params); !r) return r;
-    if (!(c.in[1].type.shape == c.params.sizes.shape()))
-      return bad_shape<DynamicUpdateSlice>("update", "the extents of sizes", c.in[1].type.shape);
-    out[0] = c.in[0].type;
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::shape("sizes", &Params::sizes));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& sizes = c.shape(at<DynamicUpdateSlice>("sizes"));
+    if (auto r = check_window(c, sizes, 2); !r) return r;
+    if (c.in[1].dtype != c.in[0].dtype) return c.differs(Errc::dtype_mismatch, 1, 0);
+    BasicShape<D> both;
+    if (!unify(c.in[1].shape, sizes, both)) return c.wrong(Errc::shape_mismatch, 1, "the extents of sizes");
+    return c.give(c.in[0]);
   }
 
   /// Where the elements of `update` are in y; none where it is larger than x.

@@ -19,19 +19,20 @@ struct DynamicWindowParams {
   static constexpr auto fields = field_list(Member{&DynamicWindowParams::sizes, "sizes"});
 };
 
-/// Demands sizes that fit x where both are constants, and a start for every axis.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_window(const Shape& x, const InputInfo& start,
-                                                   const DynamicWindowParams& params) noexcept {
-  if (auto r = expect_indices<O>(start, "start"); !r) return r;
-  if (!(start.type.shape == Shape{x.rank}))
-    return bad_shape<O>("start", "one axis with an entry for each axis of x", start.type.shape);
-  if (!params.sizes.valid()) return bad_params<O>("the rank or symbols of sizes are out of range");
-  const Shape sizes = params.sizes.shape();
-  if (sizes.rank != x.rank) return bad_shape<O>("x", "as many axes as there are sizes", x);
-  for (std::size_t axis = 0; axis < x.rank; ++axis)
-    if (x[axis].symbol == 0 && sizes[axis].symbol == 0 && sizes[axis].extent > x[axis].extent)
-      return bad_shape<O>("x", "axes that hold the window", x);
+/// Operand `start` holds one index for each axis of x, and no size is larger than x.
+template <class D>
+[[nodiscard]] constexpr Result<void> check_window(const RuleCall<D>& c, const BasicShape<D>& sizes,
+                                                  std::size_t start) noexcept {
+  const BasicShape<D>& x = c.in[0].shape;
+  if (auto r = c.indices(start); !r) return r;
+  D both;
+  if (c.in[start].shape.rank != 1 || !unify(c.in[start].shape[0], D(x.rank), both))
+    return c.wrong(Errc::shape_mismatch, start, "one entry for each of ", unsigned{x.rank}, " axes");
+  if (sizes.rank != x.rank)
+    return c.no(Errc::invalid_params, "sizes has ", unsigned{sizes.rank}, " entries, expected ", unsigned{x.rank});
+  for (std::size_t axis = 0; axis < x.size(); ++axis)
+    if (sizes[axis].is_constant() && x[axis].is_constant() && sizes[axis].constant() > x[axis].constant())
+      return c.wrong(Errc::shape_mismatch, 0, "at least ", sizes[axis], " on axis ", axis);
   return {};
 }
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <zrt/core/map_elements.hpp>
-#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/attributes.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 enum class BinaryKind : std::uint8_t { add, sub, mul, div, maximum, minimum };
-inline constexpr std::uint8_t kBinaryKinds = 6;
+/// As programs name them.
+inline constexpr auto kBinaryNames =
+    std::to_array<std::string_view>({"add", "sub", "mul", "div", "maximum", "minimum"});
+inline constexpr std::uint8_t kBinaryKinds = kBinaryNames.size();
 
 struct ElementwiseBinaryParams {
   BinaryKind kind = BinaryKind::add;
@@ -34,22 +37,20 @@ struct ElementwiseBinary {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}, Alias{0, 1}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ElementwiseBinary>& c,
-                                      OutputTypes<ElementwiseBinary>& out) noexcept {
-    const BinaryKind kind = c.params.kind;
-    if (static_cast<std::uint8_t>(kind) >= kBinaryKinds) return bad_params<ElementwiseBinary>("kind is not known");
-    if (auto r = expect_plain<ElementwiseBinary>(c.in[0], "lhs"); !r) return r;
-    const TensorType& lhs = c.in[0].type;
-    if (auto r = expect_same_dtype<ElementwiseBinary>(c.in[1], "rhs", lhs.dtype, "lhs"); !r) return r;
-    if (!(lhs.shape == c.in[1].type.shape))
-      return bad_shape<ElementwiseBinary>("rhs", "the shape of lhs", c.in[1].type.shape);
+  static constexpr auto attributes = attribute_list(attribute::choice("op", &Params::kind, kBinaryNames));
+
+  /// On i1 only mul (and), maximum (or) and minimum (and); on complex numbers no maximum and minimum.
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr std::size_t kOp = at<ElementwiseBinary>("op");
+    const auto kind = c.template choice<BinaryKind>(kOp);
+    const auto shape = c.same_type(0, 1);
+    if (!shape) return pass(shape);
     const bool orders = kind == BinaryKind::maximum || kind == BinaryKind::minimum;
-    if (orders && is_complex(lhs.dtype)) return bad_dtype<ElementwiseBinary>("lhs", "a type with an order", lhs.dtype);
-    if (auto r = expect_computed<ElementwiseBinary>(c.in[0], "lhs"); !r) return r;
-    if (lhs.dtype == DType::i1 && !orders && kind != BinaryKind::mul)
-      return bad_dtype<ElementwiseBinary>("lhs", "a type of numbers", lhs.dtype);
-    out[0] = lhs;
-    return {};
+    const DType dtype = c.in[0].dtype;
+    if ((is_complex(dtype) && orders) || (is_boolean(dtype) && !orders && kind != BinaryKind::mul))
+      return c.wrong(Errc::dtype_mismatch, 0, "a dtype that ", c.chosen(kOp), " is defined for");
+    if (auto r = c.computed(0); !r) return r;
+    return c.give(dtype, *shape);
   }
 
   template <DomainValue T> [[nodiscard]] static T apply(BinaryKind kind, T a, T b, bool& divided_by_zero) noexcept {

@@ -5,13 +5,16 @@
 #include <zrt/core/elementary.hpp>
 #include <zrt/core/elementary64.hpp>
 #include <zrt/core/map_elements.hpp>
-#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/attributes.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
 /// PTIR's eight kinds; sin and cos are zrt's own, so that rope has a form in primitives.
 enum class UnaryKind : std::uint8_t { neg, abs, exp, log, tanh, erf, rsqrt, reciprocal, sin, cos };
 inline constexpr std::uint8_t kUnaryKinds = 10;
+/// As programs name them.
+inline constexpr auto kUnaryNames =
+    std::to_array<std::string_view>({"neg", "abs", "exp", "log", "tanh", "erf", "rsqrt", "reciprocal"});
 
 struct ElementwiseUnaryParams {
   UnaryKind kind = UnaryKind::neg;
@@ -35,23 +38,20 @@ struct ElementwiseUnary {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ElementwiseUnary>& c,
-                                      OutputTypes<ElementwiseUnary>& out) noexcept {
-    const UnaryKind kind = c.params.kind;
-    if (static_cast<std::uint8_t>(kind) >= kUnaryKinds) return bad_params<ElementwiseUnary>("kind is not known");
-    if (auto r = expect_plain<ElementwiseUnary>(c.in[0], "x"); !r) return r;
-    const DType dtype = c.in[0].type.dtype;
-    const bool complex = is_complex(dtype);
-    if ((kind == UnaryKind::abs || kind == UnaryKind::erf) && complex)
-      return bad_dtype<ElementwiseUnary>("x", "real", dtype);
-    if (auto r = expect_computed<ElementwiseUnary>(c.in[0], "x"); !r) return r;
-    if (kind == UnaryKind::neg || kind == UnaryKind::abs) {
-      if (dtype == DType::i1) return bad_dtype<ElementwiseUnary>("x", "a type of numbers", dtype);
-    } else if (!is_float(dtype)) {
-      return bad_dtype<ElementwiseUnary>("x", "a float", dtype);
-    }
-    out[0] = c.in[0].type;
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::choice("op", &Params::kind, kUnaryNames, kUnaryKinds));
+
+  /// neg: not i1; abs: not i1, not complex; erf: floats; the others: floats, and in programs complex numbers.
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr std::size_t kOp = at<ElementwiseUnary>("op");
+    const auto kind = c.template choice<UnaryKind>(kOp);
+    const DType dtype = c.in[0].dtype;
+    const bool fits = kind == UnaryKind::neg   ? !is_boolean(dtype)
+                      : kind == UnaryKind::abs ? !is_boolean(dtype) && !is_complex(dtype)
+                      : kind == UnaryKind::erf ? is_float(dtype)
+                                               : is_float(dtype) || is_complex(dtype);
+    if (!fits) return c.wrong(Errc::dtype_mismatch, 0, "a dtype that ", c.chosen(kOp), " is defined for");
+    if (auto r = c.computed(0); !r) return r;
+    return c.give(c.in[0]);
   }
 
   template <std::floating_point T> [[nodiscard]] static T apply(UnaryKind kind, T x) noexcept {

@@ -2,9 +2,9 @@
 // zrt/ops/extract_patches.hpp: the elements under a sliding window as rows (im2col).
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/element_value.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/window.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -47,26 +47,36 @@ struct ExtractPatches {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ExtractPatches>& c, OutputTypes<ExtractPatches>& out) noexcept {
-    if (auto r = expect_plain<ExtractPatches>(c.in[0], "x"); !r) return r;
-    const Params& p = c.params;
-    const Shape& x = c.in[0].type.shape;
-    if (x.rank < 3 || p.spatial != x.rank - 2u)
-      return bad_shape<ExtractPatches>("x", "[N, spatial..., C] with the window's spatial axes", x);
-    out[0] = c.in[0].type;
+  static constexpr auto attributes = attribute_list(attribute::numbers("window", &Params::window, &Params::spatial),
+                                                    attribute::numbers("strides", &Params::strides, &Params::spatial),
+                                                    attribute::numbers("pad_low", &Params::pad_low, &Params::spatial),
+                                                    attribute::numbers("pad_high", &Params::pad_high, &Params::spatial),
+                                                    attribute::numbers("dilation", &Params::dilation, &Params::spatial),
+                                                    attribute::element("pad_value", &Params::pad_value, true));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr WindowFields kFields{at<ExtractPatches>("window"),  at<ExtractPatches>("strides"),
+                                   at<ExtractPatches>("pad_low"), at<ExtractPatches>("pad_high"),
+                                   WindowFields::kNone,           at<ExtractPatches>("dilation")};
+    constexpr std::size_t kValue = at<ExtractPatches>("pad_value");
+    BasicShape<D> shape = c.in[0].shape;
+    if (shape.rank < 3) return c.wrong(Errc::shape_mismatch, 0, "[N, spatial..., C]");
+    const std::size_t spatial = shape.size() - 2;
+    if (auto r = check_windows(c, kFields, spatial); !r) return r;
+    if (c.has(kValue) && !(c.literal(kValue) == BasicTensorType<D>{c.in[0].dtype, {}}))
+      return c.no(Errc::dtype_mismatch, "pad_value must be a scalar of ", zrt::name(c.in[0].dtype));
     CheckedSize elements = 1;
-    for (std::size_t i = 0; i < p.spatial; ++i) {
-      const auto places = window_places<ExtractPatches>(x[i + 1], p.axis(i));
+    for (std::size_t i = 0; i < spatial; ++i) {
+      const auto places = window_places(c, kFields, i, shape[i + 1]);
       if (!places) return pass(places);
-      out[0].shape.dims[i + 1] = *places;
-      elements *= CheckedSize(p.window[i]);
+      shape.dims[i + 1] = *places;
+      elements *= CheckedSize(c.number(kFields.window, i));
     }
-    const auto patch = elements.get("a patch");
-    if (!patch) return pass(patch);
-    const auto channel = times<ExtractPatches>(x.last(), *patch);
-    if (!channel) return pass(channel);
-    out[0].shape.dims[x.rank - 1u] = *channel;
-    return {};
+    if (!elements.ok()) return c.too_large();
+    const auto patch = times(shape[spatial + 1], elements.raw());
+    if (!patch) return c.too_large();
+    shape.dims[spatial + 1] = *patch;
+    return c.give(c.in[0].dtype, shape);
   }
 
   static void reference(const HostCall<ExtractPatches>& c, const ExecutionContext& step, const Worker&) noexcept {

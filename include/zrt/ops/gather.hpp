@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ops/along_axis.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/element_value.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -29,11 +30,13 @@ struct Gather {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Gather>& c, OutputTypes<Gather>& out) noexcept {
-    if (auto r = expect_plain<Gather>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_indices_along<Gather>(c.in[1], c.in[0].type.shape, c.params.axis); !r) return r;
-    out[0] = {c.in[0].type.dtype, c.in[1].type.shape};
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::axis("axis", &Params::axis));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    if (auto r = c.indices(1); !r) return r;
+    const auto shape = shape_along(c, at<Gather>("axis"), 1);
+    if (!shape) return pass(shape);
+    return c.give(c.in[0].dtype, *shape);
   }
 
   static void reference(const HostCall<Gather>& c, const ExecutionContext& step, const Worker& worker) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ops/arg_max.hpp>
+#include <zrt/ops/infer_types.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -21,7 +22,7 @@ struct GreedyToken {
 
   static constexpr Result<void> infer(const TypeCall<GreedyToken>& c, OutputTypes<GreedyToken>& out) noexcept {
     if (auto r = expect_input<GreedyToken>(c.in[0], "logits", DType::f32, 2); !r) return r;
-    return ArgMax::infer({c.in, {}, {}, {}, ArgMaxParams::last_axis(c.in[0].type.shape.rank)}, out);
+    return infer_types<ArgMax>({c.in, {}, {}, {}, ArgMaxParams::last_axis(c.in[0].type.shape.rank)}, out);
   }
 
   static void reference(const HostCall<GreedyToken>& c, const ExecutionContext& step, const Worker& worker) noexcept {

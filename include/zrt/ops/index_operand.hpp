@@ -7,14 +7,6 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// Demands a tensor of indices.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_indices(const InputInfo& input, std::string_view name) noexcept {
-  if (!input.present()) return fail(Errc::dangling_value, O::name, ": input ", name, " is required");
-  if (!is_index(input.type.dtype)) return bad_dtype<O>(name, "si32 or si64", input.type.dtype);
-  return {};
-}
-
 /// Index `i` of a tensor of indices. A negative one comes out larger than every extent.
 [[nodiscard]] inline std::uint64_t index_at(const HostTensor& indices, std::uint64_t i) noexcept {
   if (indices.type.dtype == DType::si64) return read_little<std::uint64_t>(indices.data + i * 8);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zrt/core/accumulator.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_params.hpp>
-#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -34,17 +34,17 @@ struct Iota {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Iota>& c, OutputTypes<Iota>& out) noexcept {
-    const IotaParams& p = c.params;
-    if (!p.shape.valid()) return bad_params<Iota>("the shape's rank or symbols are out of range");
-    if (p.axis >= p.shape.rank) return bad_params<Iota>("axis is none of the shape");
-    if (!is_dtype(static_cast<std::uint8_t>(p.dtype)) || is_block(p.dtype))
-      return bad_params<Iota>("dtype is not a plain type");
-    if (p.dtype == DType::i1) return fail(Errc::dtype_mismatch, "iota: dtype is i1, expected a type of numbers");
-    if (!is_computed(p.dtype))
-      return fail(Errc::unimplemented, "iota: ", zrt::name(p.dtype), ", and complex numbers are not computed");
-    out[0] = {p.dtype, p.shape.shape()};
-    return {};
+  static constexpr auto attributes =
+      attribute_list(attribute::shape("shape", &Params::shape), attribute::dtype("dtype", &Params::dtype),
+                     attribute::axis_of_shape("axis", &Params::axis, &Params::shape));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& shape = c.shape(at<Iota>("shape"));
+    const DType dtype = c.dtype(at<Iota>("dtype"));
+    if (auto r = c.axis(at<Iota>("axis"), shape.rank); !r) return pass(r);
+    if (is_boolean(dtype)) return c.no(Errc::dtype_mismatch, "dtype is i1, expected a dtype of numbers");
+    if (auto r = c.computed(dtype, "dtype"); !r) return r;
+    return c.give(dtype, shape);
   }
 
   static void reference(const HostCall<Iota>& c, const ExecutionContext& step, const Worker&) noexcept {

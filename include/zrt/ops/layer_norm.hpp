@@ -2,6 +2,7 @@
 // zrt/ops/layer_norm.hpp: mean and variance of an axis taken out, then scale and shift.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/cast.hpp>
 #include <zrt/ops/constant.hpp>
@@ -41,22 +42,24 @@ struct LayerNorm {
   using expands_to =
       boost::mp11::mp_list<Cast, Constant, BroadcastTo, Reshape, Reduce, ElementwiseUnary, ElementwiseBinary>;
 
-  static constexpr Result<void> infer(const TypeCall<LayerNorm>& c, OutputTypes<LayerNorm>& out) noexcept {
-    if (auto r = expect_plain<LayerNorm>(c.in[0], "x"); !r) return r;
-    const TensorType& x = c.in[0].type;
-    if (!is_float(x.dtype)) return bad_dtype<LayerNorm>("x", "a float", x.dtype);
-    if (c.params.feature_axis >= x.shape.rank) return bad_params<LayerNorm>("feature_axis is out of range");
+  static constexpr auto attributes = attribute_list(attribute::real("epsilon", &Params::epsilon),
+                                                    attribute::axis("feature_axis", &Params::feature_axis));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& shape = c.in[0].shape;
+    const auto axis = c.axis(at<LayerNorm>("feature_axis"), shape.rank);
+    if (!axis) return pass(axis);
+    if (!is_float(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a float dtype");
     // Written so that NaN is refused too.
-    if (!(c.params.epsilon >= 0)) return bad_params<LayerNorm>("epsilon is negative or NaN");
+    if (!(c.real(at<LayerNorm>("epsilon")) >= 0))
+      return c.no(Errc::invalid_params, "epsilon is negative or NaN, expected 0 or more");
     for (std::size_t i = 1; i < 3; ++i) {
-      const std::string_view role = input_roles[i].name;
-      if (auto r = expect_same_dtype<LayerNorm>(c.in[i], role, x.dtype, "x"); !r) return r;
-      const Shape& shape = c.in[i].type.shape;
-      if (shape.rank != 1 || shape[0] != x.shape[c.params.feature_axis])
-        return bad_shape<LayerNorm>(role, "one entry per feature of x", shape);
+      if (c.in[i].dtype != c.in[0].dtype) return c.differs(Errc::dtype_mismatch, i, 0);
+      D both;
+      if (c.in[i].shape.rank != 1 || !unify(c.in[i].shape[0], shape[*axis], both))
+        return c.wrong(Errc::shape_mismatch, i, "one entry for each feature on axis ", *axis, " of x");
     }
-    out[0] = x;
-    return {};
+    return c.give(c.in[0]);
   }
 
   /// The type that x is computed in.

@@ -7,6 +7,7 @@
 #include <zrt/ops/execution_context.hpp>
 #include <zrt/ops/host.hpp>
 #include <zrt/ops/params.hpp>
+#include <zrt/ops/rule_call.hpp>
 #include <zrt/ops/state.hpp>
 #include <zrt/quant/activation.hpp>
 
@@ -226,10 +227,19 @@ concept StatesItsOperands = requires {
   O::may_alias.size();
   { O::lifecycle } -> std::convertible_to<StateLifecycle>;
 };
+/// An op with a rule of its own for graphs.
 template <class O>
-concept HasShapeRule = requires(const TypeCall<O>& call, OutputTypes<O>& out) {
+concept HasGraphRule = requires(const TypeCall<O>& call, OutputTypes<O>& out) {
   { O::infer(call, out) } noexcept -> std::same_as<Result<void>>;
 };
+/// An operation of programs with one rule for graphs and programs; see rule_call.hpp.
+template <class O>
+concept HasTypeRule = requires(RuleCall<Dim>& call) {
+  { O::infer(call) } noexcept -> std::same_as<Result<void>>;
+  O::attributes.items;
+};
+template <class O>
+concept HasShapeRule = HasGraphRule<O> || HasTypeRule<O>;
 /// An op whose meaning is not the catalog's: what it runs is listed in the backend by the host.
 template <class O>
 concept DefinedByHost = requires { requires O::defined_by_host; };

@@ -4,6 +4,7 @@
 
 #include <zrt/core/span.hpp>
 #include <zrt/ops/catalog_rules.hpp>
+#include <zrt/ops/infer_types.hpp>
 #include <zrt/ops/op.hpp>
 #include <zrt/quant/types.hpp>
 
@@ -143,7 +144,7 @@ ZRT_COLD Result<std::uint32_t> infer_row(const OperandInfo& operands, Span<Tenso
     for (const InputInfo& input : operands.inputs)
       if (!input.present()) return fail(Errc::dangling_value, O::name, ": an input is required");
   OutputTypes<O> types{};
-  if (auto r = O::infer(call, types); !r) return pass(r);
+  if (auto r = infer_types<O>(call, types); !r) return pass(r);
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (auto r = check_rank(O::name, "a result", types[i].shape); !r) return pass(r);
     outputs[i] = types[i];

@@ -2,9 +2,9 @@
 // zrt/ops/pad.hpp: a tensor with a value around it and between its elements.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/element_value.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -35,23 +35,40 @@ struct Pad {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Pad>& c, OutputTypes<Pad>& out) noexcept {
-    if (auto r = expect_plain<Pad>(c.in[0], "x"); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    const Params& p = c.params;
-    if (p.rank != x.rank) return bad_shape<Pad>("x", "as many axes as are padded", x);
-    out[0] = c.in[0].type;
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      if (p.low[axis] == 0 && p.high[axis] == 0 && p.interior[axis] == 0) continue;
-      if (x[axis].symbol != 0) return bad_shape<Pad>("x", "a constant extent where it is padded", x);
-      const std::uint64_t gaps = x[axis].extent == 0 ? 0 : x[axis].extent - 1u;
-      const CheckedSize extent = CheckedSize(p.low[axis]) + CheckedSize(x[axis].extent) + CheckedSize(p.high[axis]) +
-                                 CheckedSize(gaps) * CheckedSize(p.interior[axis]);
-      if (!extent.ok() || extent.raw() > 0xffffffffu)
-        return fail(Errc::size_overflow, "pad: an extent of the result does not fit 32 bits");
-      out[0].shape.dims[axis] = Dim(static_cast<std::uint32_t>(extent.raw()));
+  static constexpr auto attributes = attribute_list(attribute::numbers("low", &Params::low, &Params::rank),
+                                                    attribute::numbers("high", &Params::high, &Params::rank),
+                                                    attribute::numbers("interior", &Params::interior, &Params::rank),
+                                                    attribute::element("pad_value", &Params::value));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr std::size_t kLow = at<Pad>("low");
+    constexpr std::size_t kHigh = at<Pad>("high");
+    constexpr std::size_t kInterior = at<Pad>("interior");
+    BasicShape<D> shape = c.in[0].shape;
+    for (const std::size_t field : {kLow, kHigh, kInterior})
+      if (auto r = c.per_axis(field, shape.rank, 0); !r) return r;
+    const auto value = c.literal(at<Pad>("pad_value"));
+    const BasicTensorType<D> scalar{c.in[0].dtype, {}};
+    if (!(value == scalar)) return c.no(Errc::dtype_mismatch, "pad_value is ", value, ", expected ", scalar);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const std::uint64_t low = c.number(kLow, axis);
+      const std::uint64_t high = c.number(kHigh, axis);
+      const std::uint64_t interior = c.number(kInterior, axis);
+      D& dim = shape.dims[axis];
+      if (low == 0 && high == 0 && interior == 0) continue;
+      if (!dim.is_constant()) {
+        if (!D::open())
+          return c.wrong(Errc::shape_mismatch, 0, "a constant extent on axis ", axis, ", which is padded");
+        dim = *D::open();
+        continue;
+      }
+      const std::uint64_t gaps = dim.constant() == 0 ? 0 : dim.constant() - 1;
+      const auto extent = c.extent(CheckedSize(low) + CheckedSize(dim.constant()) + CheckedSize(high) +
+                                   CheckedSize(gaps) * CheckedSize(interior));
+      if (!extent) return pass(extent);
+      dim = *extent;
     }
-    return {};
+    return c.give(c.in[0].dtype, shape);
   }
 
   /// Where there is no padding.

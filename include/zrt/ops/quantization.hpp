@@ -5,8 +5,8 @@
 #include <zrt/core/elementary.hpp>
 #include <zrt/core/elementary64.hpp>
 #include <zrt/core/map_elements.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -22,35 +22,24 @@ struct QuantizationParams {
       Member{&QuantizationParams::axis, "axis"}, Member{&QuantizationParams::reserved, "reserved"});
 };
 
-/// Demands that x and the output are integers or floats, as said.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_quantized(const QuantizationParams& p, const InputInfo& x,
-                                                      bool from_integer, bool to_integer) noexcept {
-  if (!is_dtype(static_cast<std::uint8_t>(p.output_dtype)) || is_block(p.output_dtype))
-    return bad_params<O>("output_dtype is not a plain type");
-  if (auto r = expect_plain<O>(x, "x"); !r) return r;
-  const auto fits = [](DType dtype, bool integer) { return integer ? is_integer(dtype) : is_float(dtype); };
-  if (!fits(x.type.dtype, from_integer))
-    return bad_dtype<O>("x", from_integer ? "an integer type" : "a float", x.type.dtype);
-  if (!fits(p.output_dtype, to_integer))
-    return fail(Errc::dtype_mismatch, O::name, ": output_dtype is ", zrt::name(p.output_dtype), ", expected ",
-                to_integer ? "an integer type" : "a float");
-  if (p.per_axis > 1 || (p.per_axis == 0 ? p.axis != 0 : p.axis >= x.type.shape.rank))
-    return bad_params<O>("per_axis or axis is out of range");
-  return {};
-}
+inline constexpr auto kQuantizationAttributes =
+    attribute_list(attribute::dtype("output_dtype", &QuantizationParams::output_dtype),
+                   attribute::optional_axis("axis", &QuantizationParams::per_axis, &QuantizationParams::axis));
 
-/// Demands f32 scales in input `scale` and si32 zero points in the one after it.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_scaling(const TypeCall<O>& c, std::size_t scale) noexcept {
-  Shape shape;
-  if (c.params.per_axis != 0) shape = shape.appended(c.in[0].type.shape[c.params.axis]);
-  for (std::size_t i = scale; i < scale + 2; ++i) {
-    const std::string_view role = O::input_roles[i].name;
-    if (auto r = expect_input<O>(c.in[i], role, i == scale ? DType::f32 : DType::si32, 0); !r) return r;
-    if (!(c.in[i].type.shape == shape))
-      return bad_shape<O>(role, shape.rank == 0 ? "no axes" : "one entry for each place on the axis",
-                          c.in[i].type.shape);
+/// Operand `scale` (f32) and the zero point after it (si32) are scalars, or vectors over the axis.
+template <class D>
+[[nodiscard]] constexpr Result<void> check_scaling(const RuleCall<D>& c, std::size_t axis_field,
+                                                   std::size_t scale) noexcept {
+  BasicTensorType<D> expected{DType::f32, {}};
+  if (c.has(axis_field)) {
+    const auto axis = c.axis(axis_field, c.in[0].shape.rank);
+    if (!axis) return pass(axis);
+    expected.shape.append(c.in[0].shape[*axis]);
+  }
+  for (const std::size_t i : {scale, scale + 1}) {
+    expected.dtype = i == scale ? DType::f32 : DType::si32;
+    if (!compatible(c.in[i], expected))
+      return c.wrong(c.in[i].dtype != expected.dtype ? Errc::dtype_mismatch : Errc::shape_mismatch, i, expected);
   }
   return {};
 }

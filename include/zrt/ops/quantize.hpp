@@ -2,6 +2,7 @@
 // zrt/ops/quantize.hpp: floats to integers by scales and zero points.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/quantization.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -22,11 +23,15 @@ struct Quantize {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Quantize>& c, OutputTypes<Quantize>& out) noexcept {
-    if (auto r = expect_quantized<Quantize>(c.params, c.in[0], false, true); !r) return r;
-    if (auto r = expect_scaling<Quantize>(c, 1); !r) return r;
-    out[0] = {c.params.output_dtype, c.in[0].type.shape};
-    return {};
+  static constexpr auto attributes = kQuantizationAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const DType to = c.dtype(at<Quantize>("output_dtype"));
+    if (!is_float(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a float dtype");
+    if (!is_integer(to))
+      return c.no(Errc::dtype_mismatch, "output_dtype is ", zrt::name(to), ", expected an integer dtype");
+    if (auto r = check_scaling(c, at<Quantize>("axis"), 1); !r) return r;
+    return c.give(to, c.in[0].shape);
   }
 
   /// The whole number of one element, not yet saturated.

@@ -6,8 +6,8 @@
 #include <zrt/core/elementary64.hpp>
 #include <zrt/core/map_elements.hpp>
 #include <zrt/core/philox.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/shape_params.hpp>
-#include <zrt/ops/shape_rule.hpp>
 
 #include <cstring>
 
@@ -27,22 +27,21 @@ struct RandomParams {
                  Member{&RandomParams::reserved, "reserved"});
 };
 
-/// The shape rule of both: any shape of floats; where there is a seed, it is a scalar of si64.
-template <class O>
-[[nodiscard]] constexpr Result<void> infer_random(const TypeCall<O>& c, OutputTypes<O>& out) noexcept {
-  const RandomParams& p = c.params;
-  if (c.in[0].present()) {
-    if (auto r = expect_input<O>(c.in[0], "seed", DType::si64, 0); !r) return r;
-    if (c.in[0].type.shape.rank != 0) return bad_shape<O>("seed", "a scalar", c.in[0].type.shape);
-    if (p.seed != 0) return bad_params<O>("seed is both an operand and a parameter");
+inline constexpr auto kRandomAttributes =
+    attribute_list(attribute::shape("shape", &RandomParams::shape), attribute::dtype("dtype", &RandomParams::dtype),
+                   attribute::optional_number("seed", &RandomParams::seed),
+                   attribute::optional_number("stream", &RandomParams::stream));
+
+/// The type rule of both: any shape of floats; where there is a seed, it is a scalar of si64.
+template <class O, class D> [[nodiscard]] constexpr Result<void> infer_random(RuleCall<D>& c) noexcept {
+  if (!c.in.empty()) {
+    if (c.in[0].dtype != DType::si64) return c.wrong(Errc::dtype_mismatch, 0, "a scalar of si64");
+    if (c.in[0].shape.rank != 0) return c.wrong(Errc::shape_mismatch, 0, "a scalar of si64");
+    if (c.has(at<O>("seed"))) return c.no(Errc::invalid_params, "seed is both an operand and an attribute");
   }
-  if (!p.shape.valid()) return bad_params<O>("the shape's rank or symbols are out of range");
-  if (!is_dtype(static_cast<std::uint8_t>(p.dtype)) || is_block(p.dtype))
-    return bad_params<O>("dtype is not a plain type");
-  if (!is_float(p.dtype))
-    return fail(Errc::dtype_mismatch, O::name, ": dtype is ", zrt::name(p.dtype), ", expected a float");
-  out[0] = {p.dtype, p.shape.shape()};
-  return {};
+  const DType dtype = c.dtype(at<O>("dtype"));
+  if (!is_float(dtype)) return c.no(Errc::dtype_mismatch, "dtype is ", zrt::name(dtype), ", expected a float dtype");
+  return c.give(dtype, c.shape(at<O>("shape")));
 }
 
 /// The parameters of a call with its seed, which may be an operand.

@@ -2,10 +2,10 @@
 // zrt/ops/reduce.hpp: sum, maximum or minimum over any axes.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/fold.hpp>
 #include <zrt/ops/index_space.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -43,23 +43,22 @@ struct Reduce {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Reduce>& c, OutputTypes<Reduce>& out) noexcept {
-    const ReduceParams& p = c.params;
-    if (auto r = expect_plain<Reduce>(c.in[0], "x"); !r) return r;
-    if (!is_computed(c.in[0].type.dtype) && p.kind != ReduceKind::sum)
-      return bad_dtype<Reduce>("x", "a type with an order", c.in[0].type.dtype);
-    if (auto r = expect_computed<Reduce>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_fold<Reduce>(p.kind, p.accum_dtype, p.out_dtype); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    if (p.keep_dims > 1 || p.axes >> x.rank != 0) return bad_params<Reduce>("keep_dims or axes are out of range");
-    out[0] = {p.out_dtype, {}};
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      if (!reduced(p, axis))
-        out[0].shape = out[0].shape.appended(x[axis]);
-      else if (p.keep_dims != 0)
-        out[0].shape = out[0].shape.appended(1);
-    }
-    return {};
+  static constexpr auto attributes =
+      attribute_list(attribute::choice("kind", &Params::kind, kReduceNames), attribute::axis_set("axes", &Params::axes),
+                     attribute::boolean("keepdims", &Params::keep_dims),
+                     attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
+                     attribute::dtype("out_dtype", &Params::out_dtype, attribute::DTypeDefault::operand));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const auto axes = c.axes(at<Reduce>("axes"), c.in[0].shape.rank);
+    if (!axes) return pass(axes);
+    const DType dtype = c.in[0].dtype;
+    const DType result = c.dtype_or(at<Reduce>("out_dtype"), dtype);
+    if (auto r = check_fold(c, c.template choice<ReduceKind>(at<Reduce>("kind")),
+                            c.dtype_or(at<Reduce>("accum_dtype"), default_accumulator(dtype)), result);
+        !r)
+      return r;
+    return c.give(result, c.reduced(c.in[0].shape, *axes, c.boolean(at<Reduce>("keepdims"))));
   }
 
   [[nodiscard]] static constexpr bool reduced(const ReduceParams& p, std::size_t axis) noexcept {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zrt/ops/accumulate.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/window.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -52,22 +52,38 @@ struct ReduceWindow {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ReduceWindow>& c, OutputTypes<ReduceWindow>& out) noexcept {
-    if (auto r = expect_computed<ReduceWindow>(c.in[0], "x"); !r) return r;
-    const Params& p = c.params;
-    if (auto r = expect_fold<ReduceWindow>(p.kind, p.accum_dtype, p.out_dtype); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    if (p.rank != x.rank) return bad_shape<ReduceWindow>("x", "as many axes as the window", x);
-    out[0] = {p.out_dtype, x};
+  static constexpr auto attributes =
+      attribute_list(attribute::choice("kind", &Params::kind, kReduceNames),
+                     attribute::numbers("window", &Params::window, &Params::rank),
+                     attribute::numbers("strides", &Params::strides, &Params::rank),
+                     attribute::numbers("pad_low", &Params::pad_low, &Params::rank),
+                     attribute::numbers("pad_high", &Params::pad_high, &Params::rank),
+                     attribute::numbers("base_dilation", &Params::base_dilation, &Params::rank),
+                     attribute::numbers("window_dilation", &Params::window_dilation, &Params::rank),
+                     attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
+                     attribute::dtype("out_dtype", &Params::out_dtype, attribute::DTypeDefault::operand));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr WindowFields kFields{at<ReduceWindow>("window"),        at<ReduceWindow>("strides"),
+                                   at<ReduceWindow>("pad_low"),       at<ReduceWindow>("pad_high"),
+                                   at<ReduceWindow>("base_dilation"), at<ReduceWindow>("window_dilation")};
+    BasicShape<D> shape = c.in[0].shape;
+    if (auto r = check_windows(c, kFields, shape.rank); !r) return r;
     CheckedSize elements = 1;
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      const auto places = window_places<ReduceWindow>(x[axis], p.axis(axis));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto places = window_places(c, kFields, axis, shape[axis]);
       if (!places) return pass(places);
-      out[0].shape.dims[axis] = *places;
-      elements *= CheckedSize(p.window[axis]);
+      shape.dims[axis] = *places;
+      elements *= CheckedSize(c.number(kFields.window, axis));
     }
-    if (!elements.ok()) return fail(Errc::size_overflow, "reduce_window: the elements of a window do not fit 64 bits");
-    return {};
+    if (!elements.ok()) return c.no(Errc::size_overflow, "the elements of a window do not fit 64 bits");
+    const DType dtype = c.in[0].dtype;
+    const DType result = c.dtype_or(at<ReduceWindow>("out_dtype"), dtype);
+    if (auto r = check_fold(c, c.template choice<ReduceKind>(at<ReduceWindow>("kind")),
+                            c.dtype_or(at<ReduceWindow>("accum_dtype"), default_accumulator(dtype)), result);
+        !r)
+      return r;
+    return c.give(result, shape);
   }
 
   static constexpr CheckedSize steps_per_element(const TypeCall<ReduceWindow>& c) noexcept {

@@ -2,6 +2,7 @@
 // zrt/ops/requantize.hpp: integers of one scale and zero point to those of another.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/dequantize.hpp>
 #include <zrt/ops/quantize.hpp>
 
@@ -23,12 +24,16 @@ struct Requantize {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Requantize>& c, OutputTypes<Requantize>& out) noexcept {
-    if (auto r = expect_quantized<Requantize>(c.params, c.in[0], true, true); !r) return r;
-    if (auto r = expect_scaling<Requantize>(c, 1); !r) return r;
-    if (auto r = expect_scaling<Requantize>(c, 3); !r) return r;
-    out[0] = {c.params.output_dtype, c.in[0].type.shape};
-    return {};
+  static constexpr auto attributes = kQuantizationAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const DType to = c.dtype(at<Requantize>("output_dtype"));
+    if (!is_integer(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "an integer dtype");
+    if (!is_integer(to))
+      return c.no(Errc::dtype_mismatch, "output_dtype is ", zrt::name(to), ", expected an integer dtype");
+    for (const std::size_t scale : {std::size_t{1}, std::size_t{3}})
+      if (auto r = check_scaling(c, at<Requantize>("axis"), scale); !r) return r;
+    return c.give(to, c.in[0].shape);
   }
 
   /// The whole number of one element, not yet saturated.

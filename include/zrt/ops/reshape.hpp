@@ -2,6 +2,7 @@
 // zrt/ops/reshape.hpp: another shape over the same elements in the same order.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_params.hpp>
 #include <zrt/ops/shape_rule.hpp>
@@ -14,6 +15,15 @@ struct ReshapeParams {
   static constexpr std::uint8_t version = 1;
   static constexpr auto fields = field_list(Member{&ReshapeParams::shape, "shape"});
 };
+
+/// The result of a reshape in a graph: as many elements as x in every step. A program says more; see
+/// ir/ptir/reshaped.hpp.
+[[nodiscard]] constexpr Result<Shape> reshaped(const RuleCall<Dim>& c, std::size_t new_shape) noexcept {
+  const Shape& to = c.shape(new_shape);
+  if (!same_size(to, c.in[0].shape))
+    return c.wrong(Errc::shape_mismatch, 0, "as many elements as ", TensorType{c.in[0].dtype, to});
+  return to;
+}
 
 /// Gives x, of any plain type, the shape of the parameters; the element count is the same for every
 /// step (PTIR `Reshape`).
@@ -28,13 +38,12 @@ struct Reshape {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Reshape>& c, OutputTypes<Reshape>& out) noexcept {
-    if (auto r = expect_plain<Reshape>(c.in[0], "x"); !r) return r;
-    if (!c.params.shape.valid()) return bad_params<Reshape>("the shape's rank or symbols are out of range");
-    out[0] = {c.in[0].type.dtype, c.params.shape.shape()};
-    if (!same_size(out[0].shape, c.in[0].type.shape))
-      return bad_shape<Reshape>("x", "as many elements as the new shape", c.in[0].type.shape);
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::shape("new_shape", &Params::shape));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const auto result = reshaped(c, at<Reshape>("new_shape"));
+    if (!result) return pass(result);
+    return c.give(c.in[0].dtype, *result);
   }
 
   static constexpr std::optional<std::uint64_t> view(const TypeCall<Reshape>&) noexcept { return 0; }

@@ -2,6 +2,7 @@
 // zrt/ops/rng_normal.hpp: normally distributed random numbers, each a function of seed, stream and its index.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/random.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -24,9 +25,9 @@ struct RngNormal {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<RngNormal>& c, OutputTypes<RngNormal>& out) noexcept {
-    return infer_random<RngNormal>(c, out);
-  }
+  static constexpr auto attributes = kRandomAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept { return infer_random<RngNormal>(c); }
 
   /// u, and 2 pi v, of an element in f32 and narrower types.
   [[nodiscard]] static float radius_draw(std::uint32_t a) noexcept {

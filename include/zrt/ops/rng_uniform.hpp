@@ -2,6 +2,7 @@
 // zrt/ops/rng_uniform.hpp: random numbers in [0, 1), each a function of seed, stream and its index.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/random.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -24,8 +25,10 @@ struct RngUniform {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<RngUniform>& c, OutputTypes<RngUniform>& out) noexcept {
-    return infer_random<RngUniform>(c, out);
+  static constexpr auto attributes = kRandomAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    return infer_random<RngUniform>(c);
   }
 
   /// Bits of the significand of a float, the leading one included.

@@ -2,6 +2,7 @@
 // zrt/ops/scan.hpp: a region applied along a leading axis, with values carried from step to step.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/region.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
@@ -24,7 +25,7 @@ struct Scan {
   static constexpr Opcode opcode{92};
   static constexpr std::string_view name = "scan";
   static constexpr Rung rung = Rung::primitive;
-  static constexpr auto input_roles = std::to_array({Role{"operands"}});
+  static constexpr auto input_roles = std::to_array({Role{"operand"}});
   static constexpr bool repeats_inputs = true;
   static constexpr auto output_roles = std::to_array({Role{"results"}});
   static constexpr bool repeats_outputs = true;
@@ -32,6 +33,9 @@ struct Scan {
   static constexpr auto region_roles = std::to_array<std::string_view>({"body"});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  static constexpr auto attributes =
+      attribute_list(attribute::region("body_region"), attribute::number("carry_count", &Params::carry_count),
+                     attribute::number("scan_output_count", &Params::output_count));
 
   static constexpr Result<void> infer(const TypeCall<Scan>& c, OutputTypes<Scan>& out) noexcept {
     const std::size_t carries = c.params.carry_count;

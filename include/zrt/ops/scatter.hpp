@@ -8,6 +8,8 @@
 namespace zrt::inline ZRT_ABI::ops {
 
 enum class ScatterKind : std::uint8_t { add, maximum, minimum, replace };
+/// As programs name them.
+inline constexpr auto kScatterNames = std::to_array<std::string_view>({"add", "max", "min", "replace"});
 
 /// Memory for a tensor of `type` in its domain.
 [[nodiscard]] constexpr CheckedSize scatter_scratch(const TensorType& type, const Extents& bounds) noexcept {

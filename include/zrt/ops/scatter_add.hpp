@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ops/along_axis.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/scatter.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -48,51 +49,61 @@ struct ScatterAdd {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ScatterAdd>& c, OutputTypes<ScatterAdd>& out) noexcept {
-    if (auto r = expect_computed<ScatterAdd>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_indices<ScatterAdd>(c.in[1], "indices"); !r) return r;
-    if (c.in[0].type.dtype == DType::i1) return bad_dtype<ScatterAdd>("x", "a type of numbers", DType::i1);
-    if (auto r = expect_same_dtype<ScatterAdd>(c.in[2], "updates", c.in[0].type.dtype, "x"); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    const Shape& indices = c.in[1].type.shape;
-    const Shape& updates = c.in[2].type.shape;
-    const Params& p = c.params;
-    unsigned window = 0;
-    unsigned inserted = 0;
-    unsigned places = 0;
-    if (!axes(p.update_window_dims, p.update_window_count, updates.rank, window))
-      return bad_params<ScatterAdd>("update_window_dims names an axis twice or one that updates lack");
-    if (!axes(p.inserted_window_dims, p.inserted_window_count, x.rank, inserted))
-      return bad_params<ScatterAdd>("inserted_window_dims names an axis twice or one that x lacks");
-    if (!axes(p.scatter_dims_to_operand_dims, p.scatter_dims_count, x.rank, places))
-      return bad_params<ScatterAdd>("scatter_dims_to_operand_dims names an axis twice or one that x lacks");
-    for (std::size_t i = 1; i < p.update_window_count; ++i)
-      if (p.update_window_dims[i - 1] > p.update_window_dims[i])
-        return bad_params<ScatterAdd>("update_window_dims must ascend");
-    if (p.update_window_count + p.inserted_window_count != x.rank)
-      return bad_params<ScatterAdd>("update_window_dims and inserted_window_dims do not make up the axes of x");
-    if (p.index_vector_dim > indices.rank) return bad_params<ScatterAdd>("index_vector_dim is no axis of indices");
-    const bool whole = p.index_vector_dim == indices.rank;
-    if ((whole ? Dim(1) : indices[p.index_vector_dim]) != Dim(p.scatter_dims_count))
-      return bad_shape<ScatterAdd>("indices", "places of as many numbers as scatter_dims_to_operand_dims", indices);
-    if (updates.rank != indices.rank - (whole ? 0 : 1) + p.update_window_count)
-      return bad_shape<ScatterAdd>("updates", "axes for the places and the window", updates);
+  static constexpr auto attributes = attribute_list(
+      attribute::axes("update_window_dims", &Params::update_window_dims, &Params::update_window_count, 2),
+      attribute::axes("inserted_window_dims", &Params::inserted_window_dims, &Params::inserted_window_count, 0),
+      attribute::axes("scatter_dims_to_operand_dims", &Params::scatter_dims_to_operand_dims,
+                      &Params::scatter_dims_count, 0),
+      attribute::axis_or_rank("index_vector_dim", &Params::index_vector_dim, 1));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& x = c.in[0].shape;
+    const BasicShape<D>& indices = c.in[1].shape;
+    const BasicShape<D>& updates = c.in[2].shape;
+    if (auto r = c.indices(1); !r) return r;
+    if (c.in[2].dtype != c.in[0].dtype) return c.differs(Errc::dtype_mismatch, 2, 0);
+    if (is_boolean(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a dtype of numbers");
+    if (auto r = c.computed(0); !r) return r;
+    const auto window = c.axes(at<ScatterAdd>("update_window_dims"), updates.rank);
+    if (!window) return pass(window);
+    const auto inserted = c.axes(at<ScatterAdd>("inserted_window_dims"), x.rank);
+    if (!inserted) return pass(inserted);
+    const auto places = c.axes(at<ScatterAdd>("scatter_dims_to_operand_dims"), x.rank);
+    if (!places) return pass(places);
+    constexpr std::size_t kVector = at<ScatterAdd>("index_vector_dim");
+    std::size_t vector = indices.rank;
+    if (c.has(kVector) && c.integer(kVector) != static_cast<std::int64_t>(indices.rank)) {
+      const auto axis = c.axis(kVector, indices.rank);
+      if (!axis) return pass(axis);
+      vector = *axis;
+    }
+    const D depth = vector == indices.rank ? D(1) : indices[vector];
+    D both;
+    if (!unify(depth, D::of(places->count), both))
+      return c.no(Errc::invalid_params, "scatter_dims_to_operand_dims has ", places->count, " entries, expected ",
+                  depth);
+    for (std::size_t i = 1; i < window->count; ++i)
+      if (window->axes[i - 1] > window->axes[i]) return c.no(Errc::invalid_params, "update_window_dims must ascend");
+    if (window->count + inserted->count != x.rank)
+      return c.no(Errc::invalid_params, "update_window_dims and inserted_window_dims have ",
+                  window->count + inserted->count, " entries, expected ", unsigned{x.rank});
+    const std::size_t outer = indices.rank - (vector == indices.rank ? 0u : 1u);
+    if (updates.rank != outer + window->count) return c.wrong(Errc::shape_mismatch, 2, outer + window->count, " axes");
     std::size_t in_x = 0;
     std::size_t in_indices = 0;
-    for (std::size_t axis = 0; axis < updates.rank; ++axis) {
-      if ((window >> axis & 1u) == 0) {
-        if (in_indices == p.index_vector_dim) ++in_indices;
-        if (updates[axis] != indices[in_indices++])
-          return bad_shape<ScatterAdd>("updates", "the extents of the places", updates);
-        continue;
+    for (std::size_t axis = 0; axis < updates.size(); ++axis) {
+      if (window->has(axis)) {
+        while (inserted->has(in_x)) ++in_x;
+        const D extent = x[in_x++];
+        if (updates[axis].is_constant() && extent.is_constant() && updates[axis].constant() > extent.constant())
+          return c.wrong(Errc::shape_mismatch, 2, "at most ", extent, " on axis ", axis);
+      } else {
+        if (in_indices == vector) ++in_indices;
+        const D extent = indices[in_indices++];
+        if (!unify(updates[axis], extent, both)) return c.wrong(Errc::shape_mismatch, 2, extent, " on axis ", axis);
       }
-      while ((inserted >> in_x & 1u) != 0) ++in_x;
-      const Dim extent = x[in_x++];
-      if (updates[axis].symbol == 0 && extent.symbol == 0 && updates[axis].extent > extent.extent)
-        return bad_shape<ScatterAdd>("updates", "a window no larger than x", updates);
     }
-    out[0] = c.in[0].type;
-    return {};
+    return c.give(c.in[0]);
   }
 
   static constexpr CheckedSize reference_scratch(const TypeCall<ScatterAdd>& c, const Extents& bounds) noexcept {

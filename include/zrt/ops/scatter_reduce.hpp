@@ -4,6 +4,7 @@
 
 #include <zrt/core/copy_elements.hpp>
 #include <zrt/ops/along_axis.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/scatter.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -38,22 +39,25 @@ struct ScatterReduce {
   static constexpr auto may_alias = std::to_array({Alias{0, 0}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<ScatterReduce>& c, OutputTypes<ScatterReduce>& out) noexcept {
-    const ScatterKind kind = c.params.reduce;
-    if (kind > ScatterKind::replace) return bad_params<ScatterReduce>("reduce is not known");
-    if (auto r = kind == ScatterKind::replace ? expect_plain<ScatterReduce>(c.in[0], "x")
-                                              : expect_computed<ScatterReduce>(c.in[0], "x");
-        !r)
-      return r;
-    const TensorType& x = c.in[0].type;
-    if (kind == ScatterKind::add && x.dtype == DType::i1)
-      return bad_dtype<ScatterReduce>("x", "a type of numbers", x.dtype);
-    if (auto r = expect_same_dtype<ScatterReduce>(c.in[2], "updates", x.dtype, "x"); !r) return r;
-    if (auto r = expect_indices_along<ScatterReduce>(c.in[1], x.shape, c.params.axis); !r) return r;
-    if (!(c.in[2].type.shape == c.in[1].type.shape))
-      return bad_shape<ScatterReduce>("updates", "the extents of indices", c.in[2].type.shape);
-    out[0] = x;
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::axis("axis", &Params::axis),
+                                                    attribute::choice("reduce", &Params::reduce, kScatterNames));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr std::size_t kReduce = at<ScatterReduce>("reduce");
+    if (auto r = c.indices(1); !r) return r;
+    if (c.in[2].dtype != c.in[0].dtype) return c.differs(Errc::dtype_mismatch, 2, 0);
+    const auto shape = shape_along(c, at<ScatterReduce>("axis"), 1);
+    if (!shape) return pass(shape);
+    BasicShape<D> both;
+    if (!unify(*shape, c.in[2].shape, both)) return c.differs(Errc::shape_mismatch, 2, 1);
+    const auto kind = c.template choice<ScatterKind>(kReduce);
+    const bool orders = kind == ScatterKind::maximum || kind == ScatterKind::minimum;
+    const DType dtype = c.in[0].dtype;
+    if ((is_complex(dtype) && orders) || (is_boolean(dtype) && kind == ScatterKind::add))
+      return c.wrong(Errc::dtype_mismatch, 0, "a dtype that ", c.chosen(kReduce), " is defined for");
+    if (kind != ScatterKind::replace)
+      if (auto r = c.computed(0); !r) return r;
+    return c.give(c.in[0]);
   }
 
   static constexpr CheckedSize reference_scratch(const TypeCall<ScatterReduce>& c, const Extents& bounds) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ops/accumulate.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/index_operand.hpp>
 #include <zrt/ops/row_major.hpp>
 
@@ -40,19 +41,28 @@ struct SegmentReduce {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<SegmentReduce>& c, OutputTypes<SegmentReduce>& out) noexcept {
-    if (auto r = expect_computed<SegmentReduce>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_indices<SegmentReduce>(c.in[1], "segment_ids"); !r) return r;
-    const TensorType& x = c.in[0].type;
-    if (auto r = expect_fold<SegmentReduce>(c.params.kind, c.params.accum_dtype, x.dtype); !r) return r;
-    if (c.params.indices_are_sorted > 1 || c.params.unique > 1)
-      return bad_params<SegmentReduce>("indices_are_sorted or unique is neither 0 nor 1");
-    if (x.shape.rank == 0) return bad_shape<SegmentReduce>("x", "at least one axis", x.shape);
-    if (!(c.in[1].type.shape == Shape{x.shape[0]}))
-      return bad_shape<SegmentReduce>("segment_ids", "one id for each row of x", c.in[1].type.shape);
-    out[0] = x;
-    out[0].shape.dims[0] = Dim(c.params.num_segments);
-    return {};
+  static constexpr auto attributes = attribute_list(
+      attribute::choice("kind", &Params::kind, kReduceNames), attribute::number("num_segments", &Params::num_segments),
+      attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
+      attribute::boolean("indices_are_sorted", &Params::indices_are_sorted),
+      attribute::boolean("unique", &Params::unique));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    BasicShape<D> shape = c.in[0].shape;
+    const std::int64_t segments = c.integer(at<SegmentReduce>("num_segments"));
+    if (auto r = c.indices(1); !r) return r;
+    if (shape.rank == 0) return c.wrong(Errc::shape_mismatch, 0, "at least one axis");
+    D both;
+    if (c.in[1].shape.rank != 1 || !unify(c.in[1].shape[0], shape[0], both))
+      return c.wrong(Errc::shape_mismatch, 1, "one id for each row of x");
+    if (segments < 0) return c.no(Errc::invalid_params, "num_segments is ", segments, ", expected 0 or more");
+    const DType dtype = c.in[0].dtype;
+    if (auto r = check_fold(c, c.template choice<ReduceKind>(at<SegmentReduce>("kind")),
+                            c.dtype_or(at<SegmentReduce>("accum_dtype"), default_accumulator(dtype)), dtype);
+        !r)
+      return r;
+    shape.dims[0] = D::of(static_cast<std::uint64_t>(segments));
+    return c.give(dtype, shape);
   }
 
   static constexpr CheckedSize reference_scratch(const TypeCall<SegmentReduce>& c, const Extents& bounds) noexcept {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/core/copy_elements.hpp>
-#include <zrt/ops/shape_rule.hpp>
+#include <zrt/ops/attributes.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 
@@ -20,17 +20,15 @@ struct Select {
   static constexpr auto may_alias = std::to_array({Alias{0, 1}, Alias{0, 2}});
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Select>& c, OutputTypes<Select>& out) noexcept {
-    if (auto r = expect_input<Select>(c.in[0], "pred", DType::i1, 0); !r) return r;
-    if (auto r = expect_plain<Select>(c.in[1], "on_true"); !r) return r;
-    const TensorType& type = c.in[1].type;
-    if (auto r = expect_same_dtype<Select>(c.in[2], "on_false", type.dtype, "on_true"); !r) return r;
-    if (!(type.shape == c.in[2].type.shape))
-      return bad_shape<Select>("on_false", "the shape of on_true", c.in[2].type.shape);
-    if (!(type.shape == c.in[0].type.shape))
-      return bad_shape<Select>("pred", "the shape of on_true", c.in[0].type.shape);
-    out[0] = type;
-    return {};
+  static constexpr auto attributes = kNoAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    if (c.in[0].dtype != DType::i1) return c.wrong(Errc::dtype_mismatch, 0, "i1");
+    const auto shape = c.same_type(1, 2);
+    if (!shape) return pass(shape);
+    BasicShape<D> all;
+    if (!unify(*shape, c.in[0].shape, all)) return c.differs(Errc::shape_mismatch, 0, 1);
+    return c.give(c.in[1].dtype, all);
   }
 
   static void reference(const HostCall<Select>& c, const ExecutionContext& step, const Worker&) noexcept {

@@ -2,9 +2,9 @@
 // zrt/ops/slice.hpp: a window of a tensor at a place known beforehand.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
 #include <zrt/ops/shape_params.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -41,21 +41,25 @@ struct Slice {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Slice>& c, OutputTypes<Slice>& out) noexcept {
-    if (auto r = expect_plain<Slice>(c.in[0], "x"); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    if (!c.params.sizes.valid()) return bad_params<Slice>("the rank or symbols of sizes are out of range");
-    const Shape sizes = c.params.sizes.shape();
-    if (sizes.rank != x.rank) return bad_shape<Slice>("x", "as many axes as there are sizes", x);
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      if (x[axis].symbol != 0) continue;
-      // A size that follows the step is at least 0, so the start alone may already be past the end.
-      const CheckedSize size = sizes[axis].symbol == 0 ? sizes[axis].extent : 0u;
-      if ((CheckedSize(c.params.starts[axis]) + size).raw() > x[axis].extent)
-        return bad_shape<Slice>("x", "axes that hold the window", x);
+  static constexpr auto attributes =
+      attribute_list(attribute::numbers_per_axis("starts", &Params::starts), attribute::shape("sizes", &Params::sizes));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr std::size_t kStarts = at<Slice>("starts");
+    const BasicShape<D>& sizes = c.shape(at<Slice>("sizes"));
+    const BasicShape<D>& from = c.in[0].shape;
+    if (auto r = c.per_axis(kStarts, from.rank, 0); !r) return r;
+    if (sizes.rank != from.rank)
+      return c.no(Errc::invalid_params, "sizes has ", unsigned{sizes.rank}, " entries, expected ", unsigned{from.rank});
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      if (!from[axis].is_constant()) continue;
+      // A size that is not known is at least 0, so the start alone may already be past the end.
+      const CheckedSize end = CheckedSize(c.number(kStarts, axis)) + CheckedSize(sizes[axis].constant());
+      if (!end.ok() || end.raw() > from[axis].constant())
+        return c.wrong(Errc::shape_mismatch, 0, "start + size = ", c.number(kStarts, axis), " + ",
+                       sizes[axis].constant(), " or more on axis ", axis);
     }
-    out[0] = {c.in[0].type.dtype, sizes};
-    return {};
+    return c.give(c.in[0].dtype, sizes);
   }
 
   /// The window is one run of x where it takes all of every axis behind the first that it cuts, and one

@@ -2,6 +2,7 @@
 // zrt/ops/stop_gradient.hpp: a value from which no gradient flows back.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/reshape.hpp>
 #include <zrt/ops/row_major.hpp>
 
@@ -20,11 +21,9 @@ struct StopGradient {
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
   using expands_to = boost::mp11::mp_list<Reshape>;
 
-  static constexpr Result<void> infer(const TypeCall<StopGradient>& c, OutputTypes<StopGradient>& out) noexcept {
-    if (auto r = expect_plain<StopGradient>(c.in[0], "x"); !r) return r;
-    out[0] = c.in[0].type;
-    return {};
-  }
+  static constexpr auto attributes = kNoAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept { return c.give(c.in[0]); }
 
   static constexpr std::optional<std::uint64_t> view(const TypeCall<StopGradient>&) noexcept { return 0; }
 

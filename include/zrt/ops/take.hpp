@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/copy_elements.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/element_value.hpp>
 #include <zrt/ops/index_operand.hpp>
 #include <zrt/ops/row_major.hpp>
@@ -23,17 +24,14 @@ struct Take {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Take>& c, OutputTypes<Take>& out) noexcept {
-    if (auto r = expect_plain<Take>(c.in[0], "x"); !r) return r;
-    if (auto r = expect_indices<Take>(c.in[1], "indices"); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    if (x.rank == 0) return bad_shape<Take>("x", "at least one axis", x);
-    Shape y = c.in[1].type.shape;
-    if (y.rank + x.rank - 1 > kMaxRank)
-      return fail(Errc::unsupported_tensor_rank, "take: the output has too many axes");
-    for (std::uint8_t axis = 1; axis < x.rank; ++axis) y = y.appended(x[axis]);
-    out[0] = {c.in[0].type.dtype, y};
-    return {};
+  static constexpr auto attributes = kNoAttributes;
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    if (auto r = c.indices(1); !r) return r;
+    if (c.in[0].shape.rank == 0) return c.wrong(Errc::shape_mismatch, 0, "at least one axis");
+    BasicShape<D> shape = c.in[1].shape;
+    for (std::size_t axis = 1; axis < c.in[0].shape.size(); ++axis) shape.append(c.in[0].shape[axis]);
+    return c.give(c.in[0].dtype, shape);
   }
 
   /// How many rows a worker takes at least, so that none shares a byte with another's.

@@ -2,8 +2,8 @@
 // zrt/ops/tile.hpp: a tensor repeated along its axes.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -28,17 +28,18 @@ struct Tile {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Tile>& c, OutputTypes<Tile>& out) noexcept {
-    if (auto r = expect_plain<Tile>(c.in[0], "x"); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    if (c.params.rank != x.rank) return bad_shape<Tile>("x", "as many axes as there are repeats", x);
-    out[0] = c.in[0].type;
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      const auto dim = times<Tile>(x[axis], c.params.repeats[axis]);
-      if (!dim) return pass(dim);
-      out[0].shape.dims[axis] = c.params.repeats[axis] == 0 ? Dim(0) : *dim;
+  static constexpr auto attributes = attribute_list(attribute::numbers("repeats", &Params::repeats, &Params::rank));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    constexpr std::size_t kRepeats = at<Tile>("repeats");
+    BasicShape<D> shape = c.in[0].shape;
+    if (auto r = c.per_axis(kRepeats, shape.rank, 0); !r) return r;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto repeated = times(shape[axis], c.number(kRepeats, axis));
+      if (!repeated) return c.too_large();
+      shape.dims[axis] = *repeated;
     }
-    return {};
+    return c.give(c.in[0].dtype, shape);
   }
 
   /// Where each axis is there once.

@@ -4,6 +4,7 @@
 
 #include <zrt/core/copy_elements.hpp>
 #include <zrt/core/scalar.hpp>
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/index_operand.hpp>
 #include <zrt/ops/row_major.hpp>
 
@@ -40,21 +41,25 @@ struct TopK {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<TopK>& c, OutputTypes<TopK>& out) noexcept {
-    if (auto r = expect_plain<TopK>(c.in[0], "x"); !r) return r;
-    const TensorType& x = c.in[0].type;
-    if (!is_computed(x.dtype)) return bad_dtype<TopK>("x", "a type that has an order", x.dtype);
-    if (c.params.axis >= x.shape.rank) return bad_params<TopK>("axis is none of x");
-    if (c.params.largest > 1) return bad_params<TopK>("largest is neither 0 nor 1");
-    if (!is_index(c.params.indices_dtype))
-      return fail(Errc::dtype_mismatch, "top_k: indices_dtype is neither si32 nor si64");
-    const Dim along = x.shape[c.params.axis];
-    if (along.symbol == 0 && along.extent < c.params.k)
-      return bad_shape<TopK>("x", "at least k elements along the axis", x.shape);
-    out[0] = x;
-    out[0].shape.dims[c.params.axis] = Dim(c.params.k);
-    out[1] = {c.params.indices_dtype, out[0].shape};
-    return {};
+  static constexpr auto attributes = attribute_list(
+      attribute::number("k", &Params::k), attribute::axis("axis", &Params::axis),
+      attribute::boolean("largest", &Params::largest), attribute::dtype("indices_dtype", &Params::indices_dtype));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    BasicShape<D> shape = c.in[0].shape;
+    const std::int64_t k = c.integer(at<TopK>("k"));
+    const DType index = c.dtype(at<TopK>("indices_dtype"));
+    const auto axis = c.axis(at<TopK>("axis"), shape.rank);
+    if (!axis) return pass(axis);
+    if (k < 0) return c.no(Errc::invalid_params, "k is ", k, ", expected 0 or more");
+    if (!is_index(index))
+      return c.no(Errc::dtype_mismatch, "indices_dtype is ", zrt::name(index), ", expected si32 or si64");
+    if (is_complex(c.in[0].dtype)) return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
+    if (shape[*axis].is_constant() && shape[*axis].constant() < static_cast<std::uint64_t>(k))
+      return c.wrong(Errc::shape_mismatch, 0, "at least k = ", k, " on axis ", *axis);
+    shape.dims[*axis] = D::of(static_cast<std::uint64_t>(k));
+    if (auto r = c.give(c.in[0].dtype, shape); !r) return r;
+    return c.give(index, shape);
   }
 
   /// An element of a line and its place on it.

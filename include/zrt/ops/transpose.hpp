@@ -2,8 +2,8 @@
 // zrt/ops/transpose.hpp: the axes of a tensor in another order.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/row_major.hpp>
-#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/strided_copy.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
@@ -29,19 +29,17 @@ struct Transpose {
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
 
-  static constexpr Result<void> infer(const TypeCall<Transpose>& c, OutputTypes<Transpose>& out) noexcept {
-    if (auto r = expect_plain<Transpose>(c.in[0], "x"); !r) return r;
-    const Shape& x = c.in[0].type.shape;
-    if (c.params.rank != x.rank) return bad_shape<Transpose>("x", "as many axes as perm has entries", x);
-    out[0] = {c.in[0].type.dtype, {}};
-    unsigned seen = 0;
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      const unsigned from = c.params.perm[axis];
-      if (from >= x.rank || (seen >> from & 1u) != 0) return bad_params<Transpose>("perm names an axis twice or none");
-      seen |= 1u << from;
-      out[0].shape = out[0].shape.appended(x[from]);
-    }
-    return {};
+  static constexpr auto attributes = attribute_list(attribute::axes("perm", &Params::perm, &Params::rank));
+
+  template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
+    const BasicShape<D>& from = c.in[0].shape;
+    const auto perm = c.axes(at<Transpose>("perm"), from.rank);
+    if (!perm) return pass(perm);
+    if (perm->count != from.rank)
+      return c.no(Errc::invalid_params, "perm has ", perm->count, " entries, expected ", unsigned{from.rank});
+    BasicShape<D> to;
+    for (std::size_t axis = 0; axis < perm->count; ++axis) to.append(from[perm->axes[axis]]);
+    return c.give(c.in[0].dtype, to);
   }
 
   /// Where all axes but those of one element keep their order, no element moves.

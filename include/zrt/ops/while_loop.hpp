@@ -2,6 +2,7 @@
 // zrt/ops/while_loop.hpp: a region repeated for as long as another says so.
 #pragma once
 
+#include <zrt/ops/attributes.hpp>
 #include <zrt/ops/region.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
@@ -31,6 +32,7 @@ struct WhileLoop {
   static constexpr auto region_roles = std::to_array<std::string_view>({"proceed", "body"});
   static constexpr auto may_alias = kNoAlias;
   static constexpr StateLifecycle lifecycle = StateLifecycle::none;
+  static constexpr auto attributes = attribute_list(attribute::region("cond_region"), attribute::region("body_region"));
 
   static constexpr Result<void> infer(const TypeCall<WhileLoop>& c, OutputTypes<WhileLoop>& out) noexcept {
     const Repeated<TensorType> carry = types_from(c.in, 0);

@@ -30,22 +30,48 @@ struct WindowAxis {
   }
 };
 
-/// How many places the window has along an axis of extent `in`: (padded - span) / stride + 1, or 0 where
-/// it does not fit. An extent that follows the step must be left as it is.
-template <class O> [[nodiscard]] constexpr Result<Dim> window_places(Dim in, const WindowAxis& w) noexcept {
-  if (w.window == 0 || w.stride == 0 || w.base_dilation == 0 || w.dilation == 0)
-    return bad_params<O>("a window, stride or dilation is 0, expected 1 or more");
-  if (in.symbol != 0) {
-    if (w.window == 1 && w.stride == 1 && w.low == 0 && w.high == 0 && w.base_dilation == 1) return in;
-    return bad_shape<O>("x", "a constant extent where a window slides", Shape{in});
+/// Where the attributes of an op's window stand in its list.
+struct WindowFields {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::size_t window, strides, low, high;
+  std::size_t base_dilation;  ///< kNone: 1
+  std::size_t dilation;
+};
+
+/// Each list has an entry for each of `axes` axes; windows, strides and dilations are 1 or more.
+template <class D>
+[[nodiscard]] constexpr Result<void> check_windows(const RuleCall<D>& c, const WindowFields& f,
+                                                   std::size_t axes) noexcept {
+  for (const std::size_t field : {f.window, f.strides, f.base_dilation, f.dilation})
+    if (field != WindowFields::kNone)
+      if (auto r = c.per_axis(field, axes, 1); !r) return r;
+  for (const std::size_t field : {f.low, f.high})
+    if (auto r = c.per_axis(field, axes, 0); !r) return r;
+  return {};
+}
+
+/// How many places window `i` has along an axis of extent `in`: (padded - span) / stride + 1, or 0 where it does not
+/// fit. An extent that is not known is left as it is, or becomes one of which nothing is known.
+template <class D>
+[[nodiscard]] constexpr Result<D> window_places(const RuleCall<D>& c, const WindowFields& f, std::size_t i,
+                                                D in) noexcept {
+  const std::uint64_t window = c.number(f.window, i);
+  const std::uint64_t stride = c.number(f.strides, i);
+  const std::uint64_t low = c.number(f.low, i);
+  const std::uint64_t high = c.number(f.high, i);
+  const std::uint64_t base = f.base_dilation == WindowFields::kNone ? 1 : c.number(f.base_dilation, i);
+  if (!in.is_constant()) {
+    if (window == 1 && stride == 1 && low == 0 && high == 0 && base == 1) return in;
+    if (!D::open()) return c.wrong(Errc::shape_mismatch, 0, "a constant extent where a window slides");
+    return *D::open();
   }
-  const std::uint64_t spread = in.extent == 0 ? 0 : (in.extent - std::uint64_t{1}) * w.base_dilation + 1;
-  const std::uint64_t span = (w.window - std::uint64_t{1}) * w.dilation + 1;
-  const CheckedSize padded = CheckedSize(spread) + CheckedSize(w.low) + CheckedSize(w.high);
-  const std::uint64_t places = padded.raw() < span ? 0 : (padded.raw() - span) / w.stride + 1;
-  if (!padded.ok() || places > 0xffffffffu)
-    return fail(Errc::size_overflow, O::name, ": an extent of the result does not fit 32 bits");
-  return Dim(static_cast<std::uint32_t>(places));
+  const CheckedSize spread =
+      in.constant() == 0 ? CheckedSize(0) : CheckedSize(in.constant() - 1) * CheckedSize(base) + CheckedSize(1);
+  const CheckedSize padded = CheckedSize(low) + CheckedSize(high) + spread;
+  const CheckedSize span = CheckedSize(window - 1) * CheckedSize(c.number(f.dilation, i)) + CheckedSize(1);
+  if (!padded.ok() || !span.ok()) return c.no(Errc::size_overflow, "a padded extent does not fit 64 bits");
+  return c.extent(padded.raw() < span.raw() ? 0 : (padded.raw() - span.raw()) / stride + 1);
 }
 
 }  // namespace zrt::inline ZRT_ABI::ops

@@ -298,7 +298,7 @@ inline std::unexpected<Error> refused_update(const FusedProgram& p, const StateU
   for (const ptir::RegionResult& result : main.results) mark(result.operand);
   for (std::size_t i = main.instructions.size(); i-- > 0;) {
     const ptir::Instruction& instruction = main.instructions[i];
-    if (instruction.opcode == ptir::op_named("custom_call")) needed[instruction.id] = 1;
+    if (instruction.opcode == ops::CustomCall::opcode) needed[instruction.id] = 1;
     if (needed[instruction.id] == 0) continue;
     for (const ptir::Operand& operand : program.operands_of(instruction)) mark(operand);
   }

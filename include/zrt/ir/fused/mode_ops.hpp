@@ -210,18 +210,17 @@ inline void batch_norm_statistics_gradient(ModeCall& c) noexcept {
 /// Every op whose meaning depends on `training`. All others are operations of the portable tensor IR.
 inline constexpr auto kModeOps = [] {
   using enum ptir::AttributeKind;
-  using ptir::detail::op;
   return std::to_array<ModeOp>({
-      {op(0, "dropout", {{"x"}}, {{"rate", real}, {"seed", integer, true}, {"stream", integer, true}}), 1,
+      {ptir::OpInfo::of("dropout", {"x"}, {{"rate", real}, {"seed", integer, true}, {"stream", integer, true}}), 1,
        &detail::dropout},
-      {op(0, "batch_norm", {{"x", "gamma", "beta", "mean", "variance"}},
-          {{"feature_axis", integer}, {"epsilon", real}, {"momentum", real}}),
+      {ptir::OpInfo::of("batch_norm", {"x", "gamma", "beta", "mean", "variance"},
+                        {{"feature_axis", integer}, {"epsilon", real}, {"momentum", real}}),
        3, &detail::batch_norm},
-      {op(0, "batch_norm_gradient", {{"dy", "x", "gamma", "mean", "variance"}},
-          {{"feature_axis", integer}, {"epsilon", real}}),
+      {ptir::OpInfo::of("batch_norm_gradient", {"dy", "x", "gamma", "mean", "variance"},
+                        {{"feature_axis", integer}, {"epsilon", real}}),
        5, &detail::batch_norm_gradient},
-      {op(0, "batch_norm_statistics_gradient", {{"x", "dmean", "dvariance"}},
-          {{"feature_axis", integer}, {"momentum", real}}),
+      {ptir::OpInfo::of("batch_norm_statistics_gradient", {"x", "dmean", "dvariance"},
+                        {{"feature_axis", integer}, {"momentum", real}}),
        3, &detail::batch_norm_statistics_gradient},
   });
 }();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/ir/fused/program.hpp>
-#include <zrt/ir/ptir/rule.hpp>
+#include <zrt/ir/ptir/program_rule.hpp>
 
 #include <optional>
 

@@ -258,7 +258,7 @@ struct Classify {
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto given = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes_of(c);
     const bool nan = given.find("nan")->boolean();
     const bool positive = given.find("positive")->boolean();
     const bool negative = given.find("negative")->boolean();

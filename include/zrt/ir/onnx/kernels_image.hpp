@@ -83,7 +83,7 @@ struct RoiAlign {
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto given = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes_of(c);
     const double scale = given.find("scale")->real();
     const std::int64_t fixed = given.find("samples")->integer();
     const bool half_pixel = given.find("half_pixel")->boolean();
@@ -196,7 +196,7 @@ struct GridSample {
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto given = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes_of(c);
     const std::string_view mode = given.find("mode")->text();
     const std::string_view padding = given.find("padding")->text();
     const bool aligned = given.find("align_corners")->boolean();

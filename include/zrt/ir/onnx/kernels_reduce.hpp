@@ -49,7 +49,7 @@ struct CumSum {
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext&, const Worker& worker) noexcept {
-    const auto given = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes_of(c);
     const bool exclusive = given.find("exclusive")->boolean();
     const bool backward = given.find("reverse")->boolean();
     const DType dtype = c.in[0].type.dtype;

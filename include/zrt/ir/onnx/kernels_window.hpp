@@ -18,7 +18,7 @@ struct MaxPlace {
                                                 {"column_major", ops::CustomKind::boolean}});
   static Result<void> check(const CustomCallArgs& c) noexcept {
     if (auto r = expect_counts(target, c, 1, 1); !r) return r;
-    const auto given = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes_of(c);
     const TensorType& x = c.in[0].type;
     const TensorType& y = c.out[0].type;
     if (x.shape.rank < 3 || y.shape.rank != x.shape.rank || y.dtype != DType::si64 || !(x.shape[0] == y.shape[0]) ||
@@ -35,7 +35,7 @@ struct MaxPlace {
     return {};
   }
   static void run(const CustomCallArgs& c, const ExecutionContext& step, const Worker& worker) noexcept {
-    const auto given = ops::CustomCall::attributes(c);
+    const auto given = ops::CustomCall::attributes_of(c);
     const auto size = *given.find("size");
     const auto strides = *given.find("strides");
     const auto dilations = *given.find("dilations");

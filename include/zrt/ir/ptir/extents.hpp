@@ -2,7 +2,7 @@
 // zrt/ir/ptir/extents.hpp: what the dynamic extents of a program are for one set of input shapes.
 #pragma once
 
-#include <zrt/ir/ptir/rule.hpp>
+#include <zrt/ir/ptir/program_rule.hpp>
 
 #include <limits>
 #include <optional>

@@ -3,12 +3,8 @@
 #pragma once
 
 #include <zrt/ir/ptir/numbers.hpp>
-#include <zrt/ir/ptir/rules_elementwise.hpp>
-#include <zrt/ir/ptir/rules_extension.hpp>
-#include <zrt/ir/ptir/rules_fold.hpp>
-#include <zrt/ir/ptir/rules_index.hpp>
+#include <zrt/ir/ptir/reshaped.hpp>
 #include <zrt/ir/ptir/rules_region.hpp>
-#include <zrt/ir/ptir/rules_shape.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -20,60 +16,47 @@ struct InferredType {
 
 namespace detail {
 
-struct TypeRule {
-  std::string_view op;
-  Result<void> (*infer)(RuleCall&) noexcept;
-};
+using TypeRule = Result<void> (*)(ProgramCall&) noexcept;
 
-inline constexpr auto kTypeRules = std::to_array<TypeRule>({
-    {"constant", &rules::constant},
-    {"elementwise_unary", &rules::elementwise_unary},
-    {"elementwise_binary", &rules::elementwise_binary},
-    {"compare", &rules::compare},
-    {"select", &rules::select},
-    {"cast", &rules::cast},
-    {"stop_gradient", &rules::stop_gradient},
-    {"reduce", &rules::reduce},
-    {"arg_max", &rules::arg_max},
-    {"dot_general", &rules::dot_general},
-    {"reshape", &rules::reshape},
-    {"transpose", &rules::transpose},
-    {"broadcast_to", &rules::broadcast_to},
-    {"slice", &rules::slice},
-    {"concat", &rules::concat},
-    {"pad", &rules::pad},
-    {"tile", &rules::tile},
-    {"iota", &rules::iota},
-    {"take", &rules::take},
-    {"gather", &rules::gather},
-    {"scatter_add", &rules::scatter_add},
-    {"scatter_reduce", &rules::scatter_reduce},
-    {"dynamic_slice", &rules::dynamic_slice},
-    {"dynamic_update_slice", &rules::dynamic_update_slice},
-    {"layer_norm", &rules::layer_norm},
-    {"clamp", &rules::clamp},
-    {"cond", &rules::cond},
-    {"while_loop", &rules::while_loop},
-    {"scan", &rules::scan},
-    {"reduce_window", &rules::reduce_window},
-    {"extract_patches", &rules::extract_patches},
-    {"custom_call", &rules::custom_call},
-    {"rng_uniform", &rules::rng_uniform},
-    {"rng_normal", &rules::rng_normal},
-    {"top_k", &rules::top_k},
-    {"segment_reduce", &rules::segment_reduce},
-    {"quantize", &rules::quantize},
-    {"dequantize", &rules::dequantize},
-    {"requantize", &rules::requantize},
-});
-
-consteval bool every_op_has_its_rule() {
-  if (kTypeRules.size() != kOps.size()) return false;
-  for (std::size_t i = 0; i < kOps.size(); ++i)
-    if (kTypeRules[i].op != kOps[i].name) return false;
-  return true;
+/// Whoever has neither a rule that graphs share nor one of programs does not compile.
+template <class O> ZRT_COLD Result<void> infer_as(ProgramCall& c) noexcept {
+  if constexpr (HasTypeRule<O>) {
+    if (auto r = O::infer(c.rule); !r) return r;
+    for (std::size_t i = 0; i < c.rule.results; ++i)
+      if (auto r = c.give(c.rule.out[i]); !r) return r;
+    c.tuple = kOutputs<O> != 1;
+    return {};
+  } else {
+    static_assert(HasProgramRule<O>,
+                  "zrt: an operation of programs needs one infer for both dims in its header, or a ProgramRule");
+    return ProgramRule<O>::infer(c);
+  }
 }
-static_assert(every_op_has_its_rule(), "type rules stand in the order of the operations");
+
+template <class... O> consteval auto type_rules(boost::mp11::mp_list<O...>) {
+  return std::array<TypeRule, sizeof...(O)>{&infer_as<O>...};
+}
+/// In the order of kOps.
+inline constexpr auto kTypeRules = type_rules(Operations{});
+
+/// An attribute as a rule reads it. It is checked, so what it refers to is there.
+[[nodiscard]] inline AttributeValue<Dim> value_of(const Program& program, const Attribute& a) noexcept {
+  AttributeValue<Dim> value;
+  value.present = a.present();
+  value.number = a.as_integer();
+  if (a.kind == AttributeKind::integers) {
+    const auto words = program.words_of(a);
+    value.count = words.size();
+    for (std::size_t i = 0; i < words.size() && i < value.list.size(); ++i) value.list[i] = words[i];
+  } else if (a.kind == AttributeKind::shape) {
+    value.shape = program.shape_of(a);
+  } else if (a.kind == AttributeKind::literal) {
+    const TensorType& type = program.literal(a.bits)->type;
+    value.number = static_cast<std::int64_t>(type.dtype);
+    value.shape = type.shape;
+  }
+  return value;
+}
 
 }  // namespace detail
 
@@ -156,7 +139,7 @@ static_assert(every_op_has_its_rule(), "type rules stand in the order of the ope
                     " axes, at most ", unsigned{kMaxRank}, " expected");
       Shape held = program.shape_of(a);
       // The one extent that reshape leaves open counts as 1 here.
-      if (op.opcode == op_named("reshape"))
+      if (op.opcode == ops::Reshape::opcode)
         for (Dim& dim : held.dims)
           if (dim.is_inferred()) dim = Dim(1);
       return check_type(program, {DType::i1, held}, row.name);
@@ -216,10 +199,19 @@ static_assert(every_op_has_its_rule(), "type rules stand in the order of the ope
   for (std::size_t f = 0; f < attributes.size(); ++f)
     if (auto r = check_attribute(program, *op, f, attributes[f]); !r) return pass(r);
   InferredType result{false, Vector<TensorType>(program.allocator)};
-  RuleCall call{program, *op, operands, attributes, instruction.output, result.elements};
-  call.mismatch = mismatch;
-  const auto index = static_cast<std::size_t>(number(instruction.opcode) - kFirstOp);
-  if (auto r = detail::kTypeRules[index].infer(call); !r) return pass(r);
+  std::array<AttributeValue<Dim>, OpInfo::kMaxFields> values{};
+  for (std::size_t f = 0; f < attributes.size(); ++f) values[f] = detail::value_of(program, attributes[f]);
+  const auto append = [](Error& error, Dim dim, const void* names) noexcept {
+    append_extent(error, dim, *static_cast<const Program*>(names));
+  };
+  ProgramCall call{
+      program,
+      {*op, operands, Span<const AttributeValue<Dim>>(values.data(), attributes.size()), append, &program, mismatch},
+      attributes,
+      instruction.output,
+      result.elements};
+  const auto row = static_cast<std::size_t>(op - kOps.data());
+  if (auto r = detail::kTypeRules[row](call); !r) return pass(r);
   result.tuple = call.tuple;
   for (const TensorType& type : result.elements)
     if (auto r = check_type(program, type, op->name); !r) return pass(r);

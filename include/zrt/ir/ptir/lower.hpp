@@ -3,10 +3,6 @@
 #pragma once
 
 #include <zrt/ir/ptir/lowering_custom.hpp>
-#include <zrt/ir/ptir/lowering_elementwise.hpp>
-#include <zrt/ir/ptir/lowering_extension.hpp>
-#include <zrt/ir/ptir/lowering_fold.hpp>
-#include <zrt/ir/ptir/lowering_index.hpp>
 #include <zrt/ir/ptir/lowering_region.hpp>
 #include <zrt/ir/ptir/lowering_shape.hpp>
 #include <zrt/ir/ptir/verify.hpp>
@@ -43,24 +39,22 @@ template <class O> ZRT_COLD Result<void> lower_as(const LowerCall& c, LoweredVal
   if constexpr (LowersByItself<O>) {
     return Lowering<O>::lower(c, out);
   } else {
-    const auto params = Lowering<O>::params(c);
+    const auto params = params_of<O>(c);
     if (!params) return pass(params);
-    append_node<O>(c.builder(), c.in(), {}, {}, *params, out);
+    // Operands that are left out stand last.
+    std::array<ir::ValueId, kInputs<O>> in{};
+    for (std::size_t i = 0; i < c.in().size(); ++i) in[i] = c.in()[i];
+    append_node<O>(c.builder(), in, {}, {}, *params, out);
     return {};
   }
 }
 
 template <class... O> consteval auto lower_fns(boost::mp11::mp_list<O...>) {
-  std::array<LowerFn, kOps.size()> table{};
-  const auto add = [&]<class Op>(std::type_identity<Op>) {
-    if constexpr (Lowers<Op>) table[static_cast<std::size_t>(number(Op::opcode) - kFirstOp)] = &lower_as<Op>;
-  };
-  (add(std::type_identity<O>{}), ...);
-  return table;
+  return std::array<LowerFn, sizeof...(O)>{&lower_as<O>...};
 }
 
-/// Lowerings in the order of kOps; null where an operation has none.
-inline constexpr auto kLowerings = lower_fns(ops::Catalog{});
+/// Lowerings in the order of kOps.
+inline constexpr auto kLowerings = lower_fns(Operations{});
 
 /// Lowers one program for one set of input shapes.
 class ProgramLowerer {
@@ -215,8 +209,7 @@ class ProgramLowerer {
       return fail(Errc::limit_exceeded, "the program has more than ", kMaxLoweredInstructions,
                   " instructions, those of regions counted at each call");
     const OpInfo& op = *find_op(i.opcode);
-    const LowerFn lower = kLowerings[static_cast<std::size_t>(number(i.opcode) - kFirstOp)];
-    if (lower == nullptr) return fail(Errc::unimplemented, op.name, " is not lowered in this build");
+    const LowerFn lower = kLowerings[static_cast<std::size_t>(&op - kOps.data())];
     Vector<ir::ValueId> in(program_.allocator);
     for (const Operand& operand : program_.operands_of(i)) {
       const auto value = value_of(scope, operand);

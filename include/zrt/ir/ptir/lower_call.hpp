@@ -11,11 +11,6 @@
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
-/// Where an attribute of op O stands in the table of attributes; any other name does not compile.
-template <class O> [[nodiscard]] consteval std::size_t field_of(std::string_view name) {
-  return field_index(O::name, name);
-}
-
 /// The first `count` entries of a list of axes.
 struct LoweredAxes {
   std::array<std::uint8_t, kMaxRank> axes{};

@@ -6,7 +6,8 @@
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
-/// How operation O of the catalog comes from an instruction; one specialisation per operation, with one of:
+/// How operation O comes from an instruction where that is more than its list of attributes says; a specialisation has
+/// one of:
 ///
 /// - `static Result<typename O::Params> params(const LowerCall&) noexcept`: a node of O over the operands as
 ///   they stand;
@@ -18,11 +19,6 @@ template <class O> struct Lowering;
 /// The values that an instruction gives.
 using LoweredValues = Repeated<ir::ValueId>;
 
-/// What the Lowering of an operation without attributes inherits.
-struct LowersWithoutParams {
-  [[nodiscard]] static Result<NoParams> params(const LowerCall&) noexcept { return NoParams{}; }
-};
-
 template <class O>
 concept LowersByParams = requires(const LowerCall& c) {
   { Lowering<O>::params(c) } noexcept -> std::same_as<Result<typename O::Params>>;
@@ -31,9 +27,27 @@ template <class O>
 concept LowersByItself = requires(const LowerCall& c, LoweredValues& out) {
   { Lowering<O>::lower(c, out) } noexcept -> std::same_as<Result<void>>;
 };
-/// An operation that has a lowering.
-template <class O>
-concept Lowers = LowersByParams<O> || LowersByItself<O>;
+
+/// The parameters of a node of O, attribute by attribute.
+template <class O> [[nodiscard]] Result<typename O::Params> params_of(const LowerCall& c) noexcept {
+  typename O::Params params{};
+  if constexpr (LowersByParams<O>) {
+    return Lowering<O>::params(c);
+  } else {
+    Result<void> read;
+    const auto one = [&](const auto& attribute, std::size_t f) {
+      if (read) read = attribute.lower(c, f, params);
+    };
+    std::apply(
+        [&](const auto&... attributes) {
+          [[maybe_unused]] std::size_t f = 0;
+          (one(attributes, f++), ...);
+        },
+        O::attributes.items);
+    if (!read) return pass(read);
+    return params;
+  }
+}
 
 /// Appends a node of O; what is wrong with it is the builder's error.
 template <class O>

@@ -62,7 +62,7 @@ namespace detail {
 template <> struct Lowering<ops::CustomCall> {
   using O = ops::CustomCall;
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
-    const std::string_view target = c.program().text(c.attribute(field_of<O>("target")).range);
+    const std::string_view target = c.program().text(c.attribute(at<O>("target")).range);
     Vector<zrt::TensorType> results(c.program().allocator);
     for (const TensorType& declared : c.declared()) {
       zrt::TensorType type{declared.dtype, {}};
@@ -78,7 +78,7 @@ template <> struct Lowering<ops::CustomCall> {
     const auto params = ops::CustomCallParams::of(target, results.span());
     if (!params) return pass(params);
     ir::WeightId attributes;
-    const auto entries = c.program().entries_of(c.attribute(field_of<O>("attrs")));
+    const auto entries = c.program().entries_of(c.attribute(at<O>("attrs")));
     if (!entries.empty()) {
       ops::CustomAttributesWriter writer(c.program().allocator);
       for (const MapEntry& entry : entries)

@@ -35,25 +35,24 @@ template <class O>
 template <> struct Lowering<ops::Cond> {
   using O = ops::Cond;
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
-    return lower_with_regions<O>(c, {field_of<O>("true_region"), field_of<O>("false_region")}, operand_types(c, 1), {},
-                                 out);
+    return lower_with_regions<O>(c, {at<O>("true_region"), at<O>("false_region")}, operand_types(c, 1), {}, out);
   }
 };
 
 template <> struct Lowering<ops::WhileLoop> {
   using O = ops::WhileLoop;
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
-    return lower_with_regions<O>(c, {field_of<O>("cond_region"), field_of<O>("body_region")}, operand_types(c, 0),
-                                 {c.trip_limit()}, out);
+    return lower_with_regions<O>(c, {at<O>("cond_region"), at<O>("body_region")}, operand_types(c, 0), {c.trip_limit()},
+                                 out);
   }
 };
 
 template <> struct Lowering<ops::Scan> {
   using O = ops::Scan;
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
-    const auto carries = c.number(field_of<O>("carry_count"));
+    const auto carries = c.number(at<O>("carry_count"));
     if (!carries) return pass(carries);
-    const auto outputs = c.number(field_of<O>("scan_output_count"));
+    const auto outputs = c.number(at<O>("scan_output_count"));
     if (!outputs) return pass(outputs);
     Repeated<zrt::TensorType> arguments = operand_types(c, 0);
     for (std::size_t i = *carries; i < arguments.size(); ++i) {
@@ -62,7 +61,7 @@ template <> struct Lowering<ops::Scan> {
       for (std::size_t axis = 1; axis < scanned.rank; ++axis)
         arguments[i].shape = arguments[i].shape.appended(scanned[axis]);
     }
-    return lower_with_regions<O>(c, {field_of<O>("body_region")}, arguments, {*carries, *outputs}, out);
+    return lower_with_regions<O>(c, {at<O>("body_region")}, arguments, {*carries, *outputs}, out);
   }
 };
 

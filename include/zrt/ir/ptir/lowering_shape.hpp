@@ -6,12 +6,8 @@
 #include <zrt/ops/broadcast_to.hpp>
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/constant.hpp>
-#include <zrt/ops/iota.hpp>
-#include <zrt/ops/pad.hpp>
+#include <zrt/ops/dynamic_update_slice.hpp>
 #include <zrt/ops/reshape.hpp>
-#include <zrt/ops/slice.hpp>
-#include <zrt/ops/tile.hpp>
-#include <zrt/ops/transpose.hpp>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -33,14 +29,14 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 
 template <> struct Lowering<ops::Constant> {
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
-    const std::uint64_t literal = c.bits(field_of<ops::Constant>("value"));
+    const std::uint64_t literal = c.bits(at<ops::Constant>("value"));
     return lower_literal(c.program(), *c.program().literal(literal), c.builder(), out);
   }
 };
 
 template <> struct Lowering<ops::Reshape> {
   [[nodiscard]] static Result<ops::ReshapeParams> params(const LowerCall& c) noexcept {
-    constexpr std::size_t kShape = field_of<ops::Reshape>("new_shape");
+    constexpr std::size_t kShape = at<ops::Reshape>("new_shape");
     const Shape written = c.program().shape_of(c.attribute(kShape));
     // One extent that is not known is what the others leave of the elements.
     CheckedSize others = 1;
@@ -70,16 +66,9 @@ template <> struct Lowering<ops::Reshape> {
   }
 };
 
-template <> struct Lowering<ops::Transpose> {
-  [[nodiscard]] static Result<ops::TransposeParams> params(const LowerCall& c) noexcept {
-    const LoweredAxes perm = c.axes(field_of<ops::Transpose>("perm"), c.rank(0));
-    return ops::TransposeParams{perm.axes, perm.count};
-  }
-};
-
 template <> struct Lowering<ops::BroadcastTo> {
   [[nodiscard]] static Result<ops::BroadcastToParams> params(const LowerCall& c) noexcept {
-    constexpr std::size_t kShape = field_of<ops::BroadcastTo>("result_shape");
+    constexpr std::size_t kShape = at<ops::BroadcastTo>("result_shape");
     const zrt::Shape from = c.type(0).shape;
     const std::size_t lead = c.length(kShape) - from.rank;
     const auto shape = c.shape(kShape, [&](std::size_t axis) -> std::optional<std::uint32_t> {
@@ -93,21 +82,20 @@ template <> struct Lowering<ops::BroadcastTo> {
   }
 };
 
-template <> struct Lowering<ops::Slice> {
-  [[nodiscard]] static Result<ops::SliceParams> params(const LowerCall& c) noexcept {
-    ops::SliceParams p;
-    if (auto r = c.numbers(field_of<ops::Slice>("starts"), p.starts); !r) return pass(r);
-    const auto sizes = c.result_shape(field_of<ops::Slice>("sizes"));
+template <> struct Lowering<ops::DynamicUpdateSlice> {
+  [[nodiscard]] static Result<ops::DynamicWindowParams> params(const LowerCall& c) noexcept {
+    const zrt::Shape update = c.type(1).shape;
+    const auto sizes = c.shape(at<ops::DynamicUpdateSlice>("sizes"),
+                               [&](std::size_t axis) { return std::optional<std::uint32_t>(update[axis].extent); });
     if (!sizes) return pass(sizes);
-    p.sizes = *sizes;
-    return p;
+    return ops::DynamicWindowParams{*sizes};
   }
 };
 
 template <> struct Lowering<ops::Concat> {
   /// A node joins kMaxOperands tensors at most; of more it takes what those before it joined first.
   [[nodiscard]] static Result<void> lower(const LowerCall& c, LoweredValues& out) noexcept {
-    const ops::ConcatParams params{c.axis(field_of<ops::Concat>("axis"), c.rank(0))};
+    const ops::ConcatParams params{c.axis(at<ops::Concat>("axis"), c.rank(0))};
     Span<const ir::ValueId> rest = c.in();
     std::array<ir::ValueId, kMaxOperands> group{};
     for (std::size_t count = 0; !c.builder().failed();) {
@@ -118,38 +106,6 @@ template <> struct Lowering<ops::Concat> {
       count = 1;
     }
     return {};
-  }
-};
-
-template <> struct Lowering<ops::Pad> {
-  using O = ops::Pad;
-  [[nodiscard]] static Result<ops::PadParams> params(const LowerCall& c) noexcept {
-    ops::PadParams p;
-    if (auto r = c.numbers(field_of<O>("low"), p.low); !r) return pass(r);
-    if (auto r = c.numbers(field_of<O>("high"), p.high); !r) return pass(r);
-    if (auto r = c.numbers(field_of<O>("interior"), p.interior); !r) return pass(r);
-    p.value = c.element(field_of<O>("pad_value"));
-    p.rank = c.rank(0);
-    return p;
-  }
-};
-
-template <> struct Lowering<ops::Tile> {
-  [[nodiscard]] static Result<ops::TileParams> params(const LowerCall& c) noexcept {
-    ops::TileParams p;
-    if (auto r = c.numbers(field_of<ops::Tile>("repeats"), p.repeats); !r) return pass(r);
-    p.rank = c.rank(0);
-    return p;
-  }
-};
-
-template <> struct Lowering<ops::Iota> {
-  using O = ops::Iota;
-  [[nodiscard]] static Result<ops::IotaParams> params(const LowerCall& c) noexcept {
-    const auto shape = c.result_shape(field_of<O>("shape"));
-    if (!shape) return pass(shape);
-    const auto rank = static_cast<std::uint8_t>(shape->rank);
-    return ops::IotaParams{*shape, c.axis(field_of<O>("axis"), rank), c.dtype(field_of<O>("dtype")), {}};
   }
 };
 

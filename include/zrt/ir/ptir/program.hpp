@@ -7,7 +7,7 @@
 #include <zrt/core/string.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/ir/ptir/types.hpp>
-#include <zrt/ops/opcode.hpp>
+#include <zrt/ops/op_info.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -58,24 +58,9 @@ struct Literal {
   std::uint64_t bytes = 0;
 };
 
-/// What an attribute holds; `none` is an optional attribute left out.
-enum class AttributeKind : std::uint8_t {
-  none,
-  integer,
-  real,
-  boolean,
-  dtype,
-  choice,  ///< one of the names that the op's field lists
-  string,
-  integers,
-  reals,
-  booleans,
-  strings,
-  shape,
-  literal,
-  region,
-  map,  ///< custom_call's named values: the first four, strings, and lists of them
-};
+using zrt::AttributeField;
+using zrt::AttributeKind;
+using zrt::OpInfo;
 
 /// One attribute's value: a scalar in `bits`, or a range of the pool that belongs to its kind.
 struct Attribute {

@@ -7,6 +7,8 @@
 #include <zrt/core/dtype.hpp>
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -45,6 +47,15 @@ class Dim {
     return static_cast<std::uint64_t>(-(code_ + 3));
   }
   [[nodiscard]] constexpr std::int64_t code() const noexcept { return code_; }
+
+  /// The largest constant.
+  static constexpr std::uint64_t largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  [[nodiscard]] static constexpr Dim of(std::uint64_t constant) noexcept {
+    return Dim(static_cast<std::int64_t>(constant));
+  }
+  /// An extent of which nothing is known.
+  [[nodiscard]] static constexpr std::optional<Dim> open() noexcept { return any(); }
+  [[nodiscard]] constexpr bool is_open() const noexcept { return is_any(); }
   friend constexpr bool operator==(Dim, Dim) = default;
 
  private:
@@ -60,6 +71,18 @@ class Dim {
   }
   both = a.is_constant() ? a : b.is_constant() ? b : a.is_symbol() ? a : b;
   return true;
+}
+/// Two parts side by side: unknown where one is; nothing where they do not fit.
+[[nodiscard]] constexpr std::optional<Dim> plus(Dim a, Dim b) noexcept {
+  if (a.is_dynamic() || b.is_dynamic()) return Dim::any();
+  const CheckedSize sum = CheckedSize(a.constant()) + CheckedSize(b.constant());
+  return sum.ok() && sum.raw() <= Dim::largest ? std::optional(Dim::of(sum.raw())) : std::nullopt;
+}
+/// `factor` parts of one extent side by side; nothing where they do not fit.
+[[nodiscard]] constexpr std::optional<Dim> times(Dim dim, std::uint64_t factor) noexcept {
+  if (dim.is_dynamic()) return factor == 0 ? Dim(0) : factor == 1 ? dim : Dim::any();
+  const CheckedSize product = CheckedSize(dim.constant()) * CheckedSize(factor);
+  return product.ok() && product.raw() <= Dim::largest ? std::optional(Dim::of(product.raw())) : std::nullopt;
 }
 static_assert(Dimension<Dim>);
 

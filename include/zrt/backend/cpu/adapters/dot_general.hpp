@@ -4,6 +4,7 @@
 
 #include <zrt/backend/cpu/fixed_shapes.hpp>
 #include <zrt/backend/cpu/typed_dot.hpp>
+#include <zrt/ops/infer_types.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
@@ -16,7 +17,7 @@ template <> struct Adapter<ops::DotGeneral> {
     for (std::size_t i = 0; i < 2; ++i) shapes.in[i].type = c.in[i].type;
     shapes.params = c.params;
     OutputTypes<ops::DotGeneral> y;
-    if (!ops::DotGeneral::infer(c, y)) return 0;
+    if (!infer_types<ops::DotGeneral>(c, y)) return 0;
     shapes.out[0].type = y[0];
     return is_direct(shapes) ? CheckedSize(0) : TypedDot::scratch(c, y[0].shape, bounds);
   }
