@@ -25,37 +25,6 @@ template <class O>
   return {};
 }
 
-/// Demands an input of a plain type that is computed with.
-///
-/// Errors: Errc::unimplemented for the complex types.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_computed(const InputInfo& input, std::string_view name) noexcept {
-  if (auto r = expect_plain<O>(input, name); !r) return r;
-  if (is_complex(input.type.dtype))
-    return fail(Errc::unimplemented, O::name, ": input ", name, " is ", zrt::name(input.type.dtype),
-                ", and complex numbers are not computed");
-  return {};
-}
-
-/// Demands the dtype of another input, named `as`.
-template <class O>
-[[nodiscard]] constexpr Result<void> expect_same_dtype(const InputInfo& input, std::string_view name, DType dtype,
-                                                       std::string_view as) noexcept {
-  if (!input.present()) return fail(Errc::dangling_value, O::name, ": input ", name, " is required");
-  if (input.type.dtype != dtype)
-    return fail(Errc::dtype_mismatch, O::name, ": ", name, " is ", zrt::name(input.type.dtype), ", expected ",
-                zrt::name(dtype), " as ", as);
-  return {};
-}
-
-/// `dim` times a constant, or Errc::size_overflow.
-template <class O> [[nodiscard]] constexpr Result<Dim> times(Dim dim, std::uint64_t factor) noexcept {
-  const CheckedSize extent = CheckedSize(dim.extent) * CheckedSize(factor);
-  if (!extent.ok() || extent.raw() > 0xffffffffu)
-    return fail(Errc::size_overflow, O::name, ": an extent of the result does not fit 32 bits");
-  return Dim(static_cast<std::uint32_t>(extent.raw()), dim.symbol);
-}
-
 /// Demands a bound weight [rows, cols] of a computed type.
 template <class O>
 [[nodiscard]] constexpr Result<void> expect_matrix(const WeightInfo& weight, std::string_view name,

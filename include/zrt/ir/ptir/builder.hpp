@@ -162,7 +162,7 @@ class Builder {
     return literal({dtype, {}}, data);
   }
   [[nodiscard]] Tensor constant(const TensorType& type, Span<const std::byte> data) noexcept {
-    return single("constant", {}, {Attribute::literal(pool(type, data))});
+    return single<ops::Constant>({}, {Attribute::literal(pool(type, data))});
   }
   [[nodiscard]] Tensor constant(float value) noexcept { return constant({DType::f32, {}}, bytes_of(value)); }
   [[nodiscard]] Tensor constant(double value) noexcept { return constant({DType::f64, {}}, bytes_of(value)); }
@@ -173,116 +173,108 @@ class Builder {
     return constant({DType::f32, shape}, as_bytes(data));
   }
   [[nodiscard]] Tensor iota(const Shape& shape, DType dtype, std::int64_t axis) noexcept {
-    return single("iota", {}, {extents(shape), Attribute::dtype(dtype), Attribute::integer(axis)});
+    return single<ops::Iota>({}, {extents(shape), Attribute::dtype(dtype), Attribute::integer(axis)});
   }
   [[nodiscard]] Tensor rng_uniform(const Shape& shape, DType dtype, std::int64_t seed, std::int64_t stream) noexcept {
-    return single("rng_uniform", {},
-                  {extents(shape), Attribute::dtype(dtype), Attribute::integer(seed), Attribute::integer(stream)});
+    return single<ops::RngUniform>(
+        {}, {extents(shape), Attribute::dtype(dtype), Attribute::integer(seed), Attribute::integer(stream)});
   }
   [[nodiscard]] Tensor rng_normal(const Shape& shape, DType dtype, std::int64_t seed, std::int64_t stream) noexcept {
-    return single("rng_normal", {},
-                  {extents(shape), Attribute::dtype(dtype), Attribute::integer(seed), Attribute::integer(stream)});
+    return single<ops::RngNormal>(
+        {}, {extents(shape), Attribute::dtype(dtype), Attribute::integer(seed), Attribute::integer(stream)});
   }
   /// The same numbers under a seed that the program computes or takes in: a scalar of si64.
   [[nodiscard]] Tensor rng_uniform(const Shape& shape, DType dtype, const Tensor& seed, std::int64_t stream) noexcept {
-    return single("rng_uniform", {seed}, {extents(shape), Attribute::dtype(dtype), {}, Attribute::integer(stream)});
+    return single<ops::RngUniform>({seed}, {extents(shape), Attribute::dtype(dtype), {}, Attribute::integer(stream)});
   }
   [[nodiscard]] Tensor rng_normal(const Shape& shape, DType dtype, const Tensor& seed, std::int64_t stream) noexcept {
-    return single("rng_normal", {seed}, {extents(shape), Attribute::dtype(dtype), {}, Attribute::integer(stream)});
+    return single<ops::RngNormal>({seed}, {extents(shape), Attribute::dtype(dtype), {}, Attribute::integer(stream)});
   }
 
   // --- elementwise ---
 
-  Tensor neg(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "neg"), x); }
-  Tensor abs(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "abs"), x); }
-  Tensor exp(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "exp"), x); }
-  Tensor log(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "log"), x); }
-  Tensor tanh(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "tanh"), x); }
-  Tensor erf(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "erf"), x); }
-  Tensor rsqrt(const Tensor& x) noexcept { return unary(choice_index("elementwise_unary", "op", "rsqrt"), x); }
-  Tensor reciprocal(const Tensor& x) noexcept {
-    return unary(choice_index("elementwise_unary", "op", "reciprocal"), x);
-  }
+  Tensor neg(const Tensor& x) noexcept { return unary(ops::UnaryKind::neg, x); }
+  Tensor abs(const Tensor& x) noexcept { return unary(ops::UnaryKind::abs, x); }
+  Tensor exp(const Tensor& x) noexcept { return unary(ops::UnaryKind::exp, x); }
+  Tensor log(const Tensor& x) noexcept { return unary(ops::UnaryKind::log, x); }
+  Tensor tanh(const Tensor& x) noexcept { return unary(ops::UnaryKind::tanh, x); }
+  Tensor erf(const Tensor& x) noexcept { return unary(ops::UnaryKind::erf, x); }
+  Tensor rsqrt(const Tensor& x) noexcept { return unary(ops::UnaryKind::rsqrt, x); }
+  Tensor reciprocal(const Tensor& x) noexcept { return unary(ops::UnaryKind::reciprocal, x); }
 
-  Tensor add(Tensor a, Tensor b) noexcept { return binary(choice_index("elementwise_binary", "op", "add"), a, b); }
-  Tensor sub(Tensor a, Tensor b) noexcept { return binary(choice_index("elementwise_binary", "op", "sub"), a, b); }
-  Tensor mul(Tensor a, Tensor b) noexcept { return binary(choice_index("elementwise_binary", "op", "mul"), a, b); }
-  Tensor div(Tensor a, Tensor b) noexcept { return binary(choice_index("elementwise_binary", "op", "div"), a, b); }
-  Tensor maximum(Tensor a, Tensor b) noexcept {
-    return binary(choice_index("elementwise_binary", "op", "maximum"), a, b);
-  }
-  Tensor minimum(Tensor a, Tensor b) noexcept {
-    return binary(choice_index("elementwise_binary", "op", "minimum"), a, b);
-  }
+  Tensor add(Tensor a, Tensor b) noexcept { return binary(ops::BinaryKind::add, a, b); }
+  Tensor sub(Tensor a, Tensor b) noexcept { return binary(ops::BinaryKind::sub, a, b); }
+  Tensor mul(Tensor a, Tensor b) noexcept { return binary(ops::BinaryKind::mul, a, b); }
+  Tensor div(Tensor a, Tensor b) noexcept { return binary(ops::BinaryKind::div, a, b); }
+  Tensor maximum(Tensor a, Tensor b) noexcept { return binary(ops::BinaryKind::maximum, a, b); }
+  Tensor minimum(Tensor a, Tensor b) noexcept { return binary(ops::BinaryKind::minimum, a, b); }
 
-  Tensor lt(Tensor a, Tensor b) noexcept { return compare(choice_index("compare", "op", "lt"), a, b); }
-  Tensor le(Tensor a, Tensor b) noexcept { return compare(choice_index("compare", "op", "le"), a, b); }
-  Tensor eq(Tensor a, Tensor b) noexcept { return compare(choice_index("compare", "op", "eq"), a, b); }
-  Tensor ge(Tensor a, Tensor b) noexcept { return compare(choice_index("compare", "op", "ge"), a, b); }
-  Tensor gt(Tensor a, Tensor b) noexcept { return compare(choice_index("compare", "op", "gt"), a, b); }
-  Tensor ne(Tensor a, Tensor b) noexcept { return compare(choice_index("compare", "op", "ne"), a, b); }
+  Tensor lt(Tensor a, Tensor b) noexcept { return compare(ops::CompareKind::lt, a, b); }
+  Tensor le(Tensor a, Tensor b) noexcept { return compare(ops::CompareKind::le, a, b); }
+  Tensor eq(Tensor a, Tensor b) noexcept { return compare(ops::CompareKind::eq, a, b); }
+  Tensor ge(Tensor a, Tensor b) noexcept { return compare(ops::CompareKind::ge, a, b); }
+  Tensor gt(Tensor a, Tensor b) noexcept { return compare(ops::CompareKind::gt, a, b); }
+  Tensor ne(Tensor a, Tensor b) noexcept { return compare(ops::CompareKind::ne, a, b); }
 
   Tensor select(Tensor pred, Tensor on_true, Tensor on_false) noexcept {
     align({&pred, &on_true, &on_false});
-    return single("select", {pred, on_true, on_false});
+    return single<ops::Select>({pred, on_true, on_false});
   }
   Tensor clamp(Tensor x, Tensor lo, Tensor hi) noexcept {
     align({&x, &lo, &hi});
-    return single("clamp", {x, lo, hi});
+    return single<ops::Clamp>({x, lo, hi});
   }
-  Tensor cast(const Tensor& x, DType dtype) noexcept { return single("cast", {x}, {Attribute::dtype(dtype)}); }
-  Tensor stop_gradient(const Tensor& x) noexcept { return single("stop_gradient", {x}); }
+  Tensor cast(const Tensor& x, DType dtype) noexcept { return single<ops::Cast>({x}, {Attribute::dtype(dtype)}); }
+  Tensor stop_gradient(const Tensor& x) noexcept { return single<ops::StopGradient>({x}); }
 
   // --- folds ---
 
   Tensor reduce_sum(const Tensor& x, std::initializer_list<std::int64_t> axes, bool keepdims = false,
                     FoldTypes types = {}) noexcept {
-    return reduce(choice_index("reduce", "kind", "sum"), x, axes, keepdims, types);
+    return reduce(ops::ReduceKind::sum, x, axes, keepdims, types);
   }
   Tensor reduce_max(const Tensor& x, std::initializer_list<std::int64_t> axes, bool keepdims = false,
                     FoldTypes types = {}) noexcept {
-    return reduce(choice_index("reduce", "kind", "max"), x, axes, keepdims, types);
+    return reduce(ops::ReduceKind::maximum, x, axes, keepdims, types);
   }
   Tensor reduce_min(const Tensor& x, std::initializer_list<std::int64_t> axes, bool keepdims = false,
                     FoldTypes types = {}) noexcept {
-    return reduce(choice_index("reduce", "kind", "min"), x, axes, keepdims, types);
+    return reduce(ops::ReduceKind::minimum, x, axes, keepdims, types);
   }
   Tensor arg_max(const Tensor& x, std::int64_t axis, bool keepdims = false, DType dtype = DType::si32) noexcept {
-    return single("arg_max", {x}, {Attribute::integer(axis), Attribute::boolean(keepdims), Attribute::dtype(dtype)});
+    return single<ops::ArgMax>({x}, {Attribute::integer(axis), Attribute::boolean(keepdims), Attribute::dtype(dtype)});
   }
   Tensor dot_general(const Tensor& lhs, const Tensor& rhs, const DotAxes& axes, FoldTypes types = {}) noexcept {
-    return single("dot_general", {lhs, rhs},
-                  {ints(axes.batch_lhs), ints(axes.batch_rhs), ints(axes.contract_lhs), ints(axes.contract_rhs),
-                   optional(types.accumulator), optional(types.result)});
+    return single<ops::DotGeneral>(
+        {lhs, rhs}, {ints(axes.batch_lhs), ints(axes.batch_rhs), ints(axes.contract_lhs), ints(axes.contract_rhs),
+                     optional(types.accumulator), optional(types.result)});
   }
   /// Contracts the last axis of `lhs` with the first of `rhs`.
   Tensor dot(const Tensor& lhs, const Tensor& rhs, FoldTypes types = {}) noexcept {
     return dot_general(lhs, rhs, {.contract_lhs = {-1}, .contract_rhs = {0}}, types);
   }
   Tensor reduce_window(std::uint64_t kind, const Tensor& x, const Window& w, FoldTypes types = {}) noexcept {
-    return single("reduce_window", {x},
-                  {Attribute::choice(kind), ints(w.size), ints(w.strides), ints(w.low), ints(w.high),
-                   ints(w.base_dilation), ints(w.dilation), optional(types.accumulator), optional(types.result)});
+    return single<ops::ReduceWindow>(
+        {x}, {Attribute::choice(kind), ints(w.size), ints(w.strides), ints(w.low), ints(w.high), ints(w.base_dilation),
+              ints(w.dilation), optional(types.accumulator), optional(types.result)});
   }
   Tensor extract_patches(const Tensor& x, const Window& w) noexcept {
-    return single("extract_patches", {x},
-                  {ints(w.size), ints(w.strides), ints(w.low), ints(w.high), ints(w.dilation), Attribute{}});
+    return single<ops::ExtractPatches>(
+        {x}, {ints(w.size), ints(w.strides), ints(w.low), ints(w.high), ints(w.dilation), Attribute{}});
   }
   /// Values and indices.
   Results top_k(const Tensor& x, std::int64_t k, std::int64_t axis = -1, bool largest = true,
                 DType indices = DType::si32) noexcept {
-    return emit(
-        "top_k", {x},
-        {Attribute::integer(k), Attribute::integer(axis), Attribute::boolean(largest), Attribute::dtype(indices)});
+    return emit<ops::TopK>(
+        {x}, {Attribute::integer(k), Attribute::integer(axis), Attribute::boolean(largest), Attribute::dtype(indices)});
   }
   Tensor segment_reduce(std::uint64_t kind, const Tensor& x, const Tensor& ids, std::int64_t segments) noexcept {
-    return single("segment_reduce", {x, ids},
-                  {Attribute::choice(kind), Attribute::integer(segments), Attribute{}, Attribute::boolean(false),
-                   Attribute::boolean(false)});
+    return single<ops::SegmentReduce>({x, ids}, {Attribute::choice(kind), Attribute::integer(segments), Attribute{},
+                                                 Attribute::boolean(false), Attribute::boolean(false)});
   }
   Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double epsilon = 1e-5,
                     std::int64_t axis = -1) noexcept {
-    return single("layer_norm", {x, gamma, beta}, {Attribute::real(epsilon), Attribute::integer(axis)});
+    return single<ops::LayerNorm>({x, gamma, beta}, {Attribute::real(epsilon), Attribute::integer(axis)});
   }
   /// The specification's stable softmax over the last axis.
   Tensor softmax(const Tensor& x) noexcept {
@@ -293,52 +285,52 @@ class Builder {
   // --- shape ---
 
   /// One entry may be -1.
-  Tensor reshape(const Tensor& x, const Shape& shape) noexcept { return single("reshape", {x}, {extents(shape)}); }
+  Tensor reshape(const Tensor& x, const Shape& shape) noexcept { return single<ops::Reshape>({x}, {extents(shape)}); }
   Tensor transpose(const Tensor& x, std::initializer_list<std::int64_t> perm) noexcept {
-    return single("transpose", {x}, {ints(perm)});
+    return single<ops::Transpose>({x}, {ints(perm)});
   }
   Tensor broadcast_to(const Tensor& x, const Shape& shape) noexcept {
-    return single("broadcast_to", {x}, {extents(shape)});
+    return single<ops::BroadcastTo>({x}, {extents(shape)});
   }
   Tensor slice(const Tensor& x, std::initializer_list<std::int64_t> starts, const Shape& sizes) noexcept {
-    return single("slice", {x}, {ints(starts), extents(sizes)});
+    return single<ops::Slice>({x}, {ints(starts), extents(sizes)});
   }
   Tensor concat(std::initializer_list<Tensor> xs, std::int64_t axis) noexcept {
-    return single("concat", xs, {Attribute::integer(axis)});
+    return single<ops::Concat>(xs, {Attribute::integer(axis)});
   }
   /// `value` must be a literal, as `scalar` makes one.
   Tensor pad(const Tensor& x, std::initializer_list<std::int64_t> low, std::initializer_list<std::int64_t> high,
              std::initializer_list<std::int64_t> interior, const Tensor& value) noexcept {
     if (value.operand_.kind != Operand::Kind::literal)
       set(Error::of(Errc::invalid_argument, "pad: value is computed, expected a literal"));
-    return single("pad", {x}, {ints(low), ints(high), ints(interior), Attribute::literal(value.operand_.id)});
+    return single<ops::Pad>({x}, {ints(low), ints(high), ints(interior), Attribute::literal(value.operand_.id)});
   }
   Tensor tile(const Tensor& x, std::initializer_list<std::int64_t> repeats) noexcept {
-    return single("tile", {x}, {ints(repeats)});
+    return single<ops::Tile>({x}, {ints(repeats)});
   }
 
   // --- indexing ---
 
-  Tensor take(const Tensor& x, const Tensor& indices) noexcept { return single("take", {x, indices}); }
+  Tensor take(const Tensor& x, const Tensor& indices) noexcept { return single<ops::Take>({x, indices}); }
   Tensor gather(const Tensor& x, const Tensor& indices, std::int64_t axis) noexcept {
-    return single("gather", {x, indices}, {Attribute::integer(axis)});
+    return single<ops::Gather>({x, indices}, {Attribute::integer(axis)});
   }
   Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& updates,
                      std::initializer_list<std::int64_t> window, std::initializer_list<std::int64_t> inserted,
                      std::initializer_list<std::int64_t> places,
                      std::optional<std::int64_t> index_vector_dim = {}) noexcept {
-    return single("scatter_add", {x, indices, updates},
-                  {ints(window), ints(inserted), ints(places), optional(index_vector_dim)});
+    return single<ops::ScatterAdd>({x, indices, updates},
+                                   {ints(window), ints(inserted), ints(places), optional(index_vector_dim)});
   }
   Tensor scatter_reduce(std::uint64_t kind, const Tensor& x, const Tensor& indices, const Tensor& updates,
                         std::int64_t axis) noexcept {
-    return single("scatter_reduce", {x, indices, updates}, {Attribute::integer(axis), Attribute::choice(kind)});
+    return single<ops::ScatterReduce>({x, indices, updates}, {Attribute::integer(axis), Attribute::choice(kind)});
   }
   Tensor dynamic_slice(const Tensor& x, const Tensor& start, const Shape& sizes) noexcept {
-    return single("dynamic_slice", {x, start}, {extents(sizes)});
+    return single<ops::DynamicSlice>({x, start}, {extents(sizes)});
   }
   Tensor dynamic_update_slice(const Tensor& x, const Tensor& update, const Tensor& start) noexcept {
-    return single("dynamic_update_slice", {x, update, start}, {extents(update.shape())});
+    return single<ops::DynamicUpdateSlice>({x, update, start}, {extents(update.shape())});
   }
 
   // --- control flow ---
@@ -348,30 +340,32 @@ class Builder {
     Vector<Tensor> all(program_.allocator);
     keep(all.push_back(pred));
     for (const Tensor& argument : arguments) keep(all.push_back(argument));
-    return emit("cond", all.span(), {Attribute::region(on_true), Attribute::region(on_false)});
+    return emit<ops::Cond>(all.span(), {Attribute::region(on_true), Attribute::region(on_false)});
   }
   Results while_loop(RegionId condition, RegionId body, std::initializer_list<Tensor> carry) noexcept {
-    return emit("while_loop", carry, {Attribute::region(condition), Attribute::region(body)});
+    return emit<ops::WhileLoop>(carry, {Attribute::region(condition), Attribute::region(body)});
   }
   /// The first `carries` of `operands` are carried, the others are scanned along their first axis.
   Results scan(RegionId body, std::int64_t carries, std::int64_t outputs,
                std::initializer_list<Tensor> operands) noexcept {
-    return emit("scan", operands, {Attribute::region(body), Attribute::integer(carries), Attribute::integer(outputs)});
+    return emit<ops::Scan>(operands,
+                           {Attribute::region(body), Attribute::integer(carries), Attribute::integer(outputs)});
   }
 
   // --- quantisation ---
 
   Tensor quantize(const Tensor& x, const Tensor& scale, const Tensor& zero, DType to,
                   std::optional<std::int64_t> axis = {}) noexcept {
-    return single("quantize", {x, scale, zero}, {Attribute::dtype(to), optional(axis)});
+    return single<ops::Quantize>({x, scale, zero}, {Attribute::dtype(to), optional(axis)});
   }
   Tensor dequantize(const Tensor& x, const Tensor& scale, const Tensor& zero, DType to,
                     std::optional<std::int64_t> axis = {}) noexcept {
-    return single("dequantize", {x, scale, zero}, {Attribute::dtype(to), optional(axis)});
+    return single<ops::Dequantize>({x, scale, zero}, {Attribute::dtype(to), optional(axis)});
   }
   Tensor requantize(const Tensor& x, const Tensor& from_scale, const Tensor& from_zero, const Tensor& to_scale,
                     const Tensor& to_zero, DType to, std::optional<std::int64_t> axis = {}) noexcept {
-    return single("requantize", {x, from_scale, from_zero, to_scale, to_zero}, {Attribute::dtype(to), optional(axis)});
+    return single<ops::Requantize>({x, from_scale, from_zero, to_scale, to_zero},
+                                   {Attribute::dtype(to), optional(axis)});
   }
 
   // --- custom calls ---
@@ -410,7 +404,7 @@ class Builder {
     const Attribute map{AttributeKind::map, 0,
                         kept(program_.add(program_.entries, Span(attributes.begin(), attributes.size())))};
     const ValueType declared{tuple, kept(program_.add(program_.types, outputs))};
-    return emit("custom_call", operands, {string(target), map}, declared);
+    return emit<ops::CustomCall>(operands, {string(target), map}, declared);
   }
   Results custom_call(std::string_view target, std::initializer_list<Tensor> operands,
                       std::initializer_list<MapEntry> attributes, std::initializer_list<TensorType> outputs,
@@ -420,6 +414,17 @@ class Builder {
   }
 
   // --- any op ---
+
+  /// Applies op O; `attributes` are one for each that it lists, in its order. Only a custom call has `declared` types.
+  template <ProgramOp O>
+  Results emit(Tensors operands, std::initializer_list<Attribute> attributes, const ValueType& declared = {}) noexcept {
+    return emit(O::name, operands, Span(attributes.begin(), attributes.size()), declared);
+  }
+  template <ProgramOp O>
+  Results emit(std::initializer_list<Tensor> operands, std::initializer_list<Attribute> attributes = {},
+               const ValueType& declared = {}) noexcept {
+    return emit<O>(Tensors(operands.begin(), operands.size()), attributes, declared);
+  }
 
   /// Applies an op by name; `attributes` are one for each of its fields, in the order of the table.
   Results emit(std::string_view op, Tensors operands, std::initializer_list<Attribute> attributes,
@@ -558,30 +563,25 @@ class Builder {
     return {*this, region_, i.id, i.output.tuple, i.output.elements};
   }
 
-  Tensor single(std::string_view op, std::initializer_list<Tensor> operands,
-                std::initializer_list<Attribute> attributes = {}) noexcept {
-    return emit(op, Tensors(operands.begin(), operands.size()), attributes)[0];
+  template <ProgramOp O>
+  Tensor single(std::initializer_list<Tensor> operands, std::initializer_list<Attribute> attributes = {}) noexcept {
+    return emit<O>(operands, attributes)[0];
   }
-  Results emit(std::string_view op, std::initializer_list<Tensor> operands, std::initializer_list<Attribute> attributes,
-               const ValueType& declared = {}) noexcept {
-    return emit(op, Tensors(operands.begin(), operands.size()), attributes, declared);
+  Tensor unary(ops::UnaryKind kind, const Tensor& x) noexcept {
+    return single<ops::ElementwiseUnary>({x}, {Attribute::choice(kind)});
   }
-  Tensor unary(std::uint64_t kind, const Tensor& x) noexcept {
-    return single("elementwise_unary", {x}, {Attribute::choice(kind)});
-  }
-  Tensor binary(std::uint64_t kind, Tensor a, Tensor b) noexcept {
+  Tensor binary(ops::BinaryKind kind, Tensor a, Tensor b) noexcept {
     align({&a, &b});
-    return single("elementwise_binary", {a, b}, {Attribute::choice(kind)});
+    return single<ops::ElementwiseBinary>({a, b}, {Attribute::choice(kind)});
   }
-  Tensor compare(std::uint64_t kind, Tensor a, Tensor b) noexcept {
+  Tensor compare(ops::CompareKind kind, Tensor a, Tensor b) noexcept {
     align({&a, &b});
-    return single("compare", {a, b}, {Attribute::choice(kind)});
+    return single<ops::Compare>({a, b}, {Attribute::choice(kind)});
   }
-  Tensor reduce(std::uint64_t kind, const Tensor& x, std::initializer_list<std::int64_t> axes, bool keepdims,
+  Tensor reduce(ops::ReduceKind kind, const Tensor& x, std::initializer_list<std::int64_t> axes, bool keepdims,
                 FoldTypes types) noexcept {
-    return single("reduce", {x},
-                  {Attribute::choice(kind), ints(axes), Attribute::boolean(keepdims), optional(types.accumulator),
-                   optional(types.result)});
+    return single<ops::Reduce>({x}, {Attribute::choice(kind), ints(axes), Attribute::boolean(keepdims),
+                                     optional(types.accumulator), optional(types.result)});
   }
 
   /// Brings tensors to their common shape. Extents that cannot agree are left to the op's type rule.

@@ -85,6 +85,12 @@ struct Attribute {
   [[nodiscard]] static constexpr Attribute choice(std::uint64_t index) noexcept {
     return {AttributeKind::choice, index, {}};
   }
+  /// A choice by the op's enumerator.
+  template <class Kind>
+    requires std::is_enum_v<Kind>
+  [[nodiscard]] static constexpr Attribute choice(Kind kind) noexcept {
+    return choice(static_cast<std::uint64_t>(kind));
+  }
   [[nodiscard]] static constexpr Attribute literal(std::uint32_t index) noexcept {
     return {AttributeKind::literal, index, {}};
   }
