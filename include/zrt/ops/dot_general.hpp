@@ -64,8 +64,8 @@ struct DotGeneral {
                      attribute::axes("batch_rhs", &Params::batch_rhs, &Params::batch_count, 1),
                      attribute::axes("contract_lhs", &Params::contract_lhs, &Params::contract_count, 0),
                      attribute::axes("contract_rhs", &Params::contract_rhs, &Params::contract_count, 1),
-                     attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
-                     attribute::dtype("out_dtype", &Params::out_dtype, attribute::DTypeDefault::operand));
+                     attribute::dtype("accum_dtype", &Params::accum_dtype, DTypeDefault::accumulator),
+                     attribute::dtype("out_dtype", &Params::out_dtype, DTypeDefault::operand));
 
   template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
     const BasicTensorType<D>& lhs = c.in[0];

@@ -236,7 +236,7 @@ concept HasGraphRule = requires(const TypeCall<O>& call, OutputTypes<O>& out) {
 template <class O>
 concept HasTypeRule = requires(RuleCall<Dim>& call) {
   { O::infer(call) } noexcept -> std::same_as<Result<void>>;
-  O::attributes.items;
+  O::attributes.size();
 };
 template <class O>
 concept HasShapeRule = HasGraphRule<O> || HasTypeRule<O>;

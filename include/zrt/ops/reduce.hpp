@@ -46,8 +46,8 @@ struct Reduce {
   static constexpr auto attributes =
       attribute_list(attribute::choice("kind", &Params::kind, kReduceNames), attribute::axis_set("axes", &Params::axes),
                      attribute::boolean("keepdims", &Params::keep_dims),
-                     attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
-                     attribute::dtype("out_dtype", &Params::out_dtype, attribute::DTypeDefault::operand));
+                     attribute::dtype("accum_dtype", &Params::accum_dtype, DTypeDefault::accumulator),
+                     attribute::dtype("out_dtype", &Params::out_dtype, DTypeDefault::operand));
 
   template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
     const auto axes = c.axes(at<Reduce>("axes"), c.in[0].shape.rank);

@@ -60,8 +60,8 @@ struct ReduceWindow {
                      attribute::numbers("pad_high", &Params::pad_high, &Params::rank),
                      attribute::numbers("base_dilation", &Params::base_dilation, &Params::rank),
                      attribute::numbers("window_dilation", &Params::window_dilation, &Params::rank),
-                     attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
-                     attribute::dtype("out_dtype", &Params::out_dtype, attribute::DTypeDefault::operand));
+                     attribute::dtype("accum_dtype", &Params::accum_dtype, DTypeDefault::accumulator),
+                     attribute::dtype("out_dtype", &Params::out_dtype, DTypeDefault::operand));
 
   template <class D> static constexpr Result<void> infer(RuleCall<D>& c) noexcept {
     constexpr WindowFields kFields{at<ReduceWindow>("window"),        at<ReduceWindow>("strides"),

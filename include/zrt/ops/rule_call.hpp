@@ -110,7 +110,7 @@ template <Dimension D> struct RuleCall {
 
   /// "reduce: " and the pieces.
   template <class... Pieces>
-  [[nodiscard]] constexpr std::unexpected<Error> no(Errc code, const Pieces&... pieces) const noexcept {
+  [[nodiscard]] constexpr std::unexpected<Error> no(Errc code, Pieces... pieces) const noexcept {
     Error error = Error::of(code, op.name, ": ");
     (append(error, pieces), ...);
     return std::unexpected<Error>(error.at_instruction(Error::kNoIndex, zrt::number(op.opcode)));
@@ -118,7 +118,7 @@ template <Dimension D> struct RuleCall {
   /// "reduce: operand x is f32[2], expected " and the pieces.
   template <class... Pieces>
   [[nodiscard]] constexpr std::unexpected<Error> wrong(Errc code, std::size_t operand,
-                                                       const Pieces&... expected) const noexcept {
+                                                       Pieces... expected) const noexcept {
     Error error = Error::of(code, op.name, ": operand");
     if (op.operand(operand) != "operand") error.append(' ').append(op.operand(operand));
     if (op.repeats && operand + 1 >= op.operand_names) error.append(' ').append(operand);

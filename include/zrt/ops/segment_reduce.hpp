@@ -43,7 +43,7 @@ struct SegmentReduce {
 
   static constexpr auto attributes = attribute_list(
       attribute::choice("kind", &Params::kind, kReduceNames), attribute::number("num_segments", &Params::num_segments),
-      attribute::dtype("accum_dtype", &Params::accum_dtype, attribute::DTypeDefault::accumulator),
+      attribute::dtype("accum_dtype", &Params::accum_dtype, DTypeDefault::accumulator),
       attribute::boolean("indices_are_sorted", &Params::indices_are_sorted),
       attribute::boolean("unique", &Params::unique));
 

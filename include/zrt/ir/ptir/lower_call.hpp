@@ -58,10 +58,6 @@ class LowerCall {
   [[nodiscard]] DType dtype_or(std::size_t f, DType absent) const noexcept { return has(f) ? dtype(f) : absent; }
   /// The bits of an integer, 0 for one left out.
   [[nodiscard]] std::uint64_t bits(std::size_t f) const noexcept { return attributes_[f].bits; }
-  /// A choice as the enumeration of the op, whose order is that of the names.
-  template <class Kind> [[nodiscard]] Kind choice(std::size_t f) const noexcept {
-    return static_cast<Kind>(attributes_[f].bits);
-  }
   /// An axis of a tensor of `rank` axes, counted from 0.
   [[nodiscard]] std::uint8_t axis(std::size_t f, std::uint8_t rank) const noexcept {
     return from_first(attributes_[f].as_integer(), rank);

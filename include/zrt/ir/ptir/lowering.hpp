@@ -3,6 +3,9 @@
 #pragma once
 
 #include <zrt/ir/ptir/lower_call.hpp>
+#include <zrt/ops/attributes.hpp>
+
+#include <cstring>
 
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
@@ -28,23 +31,106 @@ concept LowersByItself = requires(const LowerCall& c, LoweredValues& out) {
   { Lowering<O>::lower(c, out) } noexcept -> std::same_as<Result<void>>;
 };
 
+namespace detail {
+
+/// Writes one attribute to its place in parameters, as they lie in memory.
+[[nodiscard]] inline Result<void> lower_attribute(const LowerCall& c, const AttributeSpec& a, std::size_t f,
+                                                  Span<std::byte> params) noexcept {
+  using enum AttributePlace;
+  const auto store = [&](std::uint64_t value) -> Result<void> {
+    store_member(params, a.member, value);
+    return {};
+  };
+  const auto store_axes = [&](const LoweredAxes& axes) -> Result<void> {
+    for (std::size_t i = 0; i < axes.axes.size(); ++i) store_member(params, entry_of(a.member, i, 1), axes.axes[i]);
+    return {};
+  };
+  const auto store_numbers = [&]() -> Result<void> {
+    std::array<std::uint32_t, kMaxRank> numbers{};
+    const std::size_t entries = a.member.size / sizeof(std::uint32_t);
+    if (auto r = c.numbers(f, numbers); !r) return r;
+    for (std::size_t i = 0; i < entries && i < numbers.size(); ++i)
+      store_member(params, entry_of(a.member, i, sizeof(std::uint32_t)), numbers[i]);
+    return {};
+  };
+  switch (a.place) {
+    case apart:
+      return {};
+    case number: {
+      if (a.member.size == sizeof(std::uint64_t)) return store(c.bits(f));
+      const auto value = c.number(f);
+      return value ? store(*value) : Result<void>(pass(value));
+    }
+    case real:
+      return store(c.bits(f));
+    case axis:
+      return store(c.axis(f, c.rank(a.operand)));
+    case axis_of_shape: {
+      ShapeParams of;
+      std::memcpy(&of, params.data() + a.other.offset, sizeof of);
+      return store(c.axis(f, static_cast<std::uint8_t>(of.rank)));
+    }
+    case optional_axis:
+      store_member(params, a.other, c.has(f) ? 1 : 0);
+      return store(c.has(f) ? c.axis(f, c.rank(0)) : 0u);
+    case axis_or_rank:
+      return store(c.has(f) ? c.axis(f, c.rank(a.operand)) : c.rank(a.operand));
+    case boolean:
+      return store(c.boolean(f));
+    case dtype: {
+      if (a.absent == DTypeDefault::none || c.has(f)) return store(static_cast<std::uint64_t>(c.dtype(f)));
+      const DType x = c.dtype_of(0);
+      return store(static_cast<std::uint64_t>(a.absent == DTypeDefault::operand ? x : default_accumulator(x)));
+    }
+    case choice:
+      return store(c.bits(f));
+    case axes: {
+      const LoweredAxes list = c.axes(f, c.rank(a.operand));
+      store_member(params, a.other, list.count);
+      return store_axes(list);
+    }
+    case axis_set: {
+      const LoweredAxes list = c.axes(f, c.rank(0));
+      std::uint64_t set = 0;
+      for (std::size_t i = 0; i < list.count; ++i) set |= std::uint64_t{1} << list.axes[i];
+      return store(set);
+    }
+    case numbers:
+      store_member(params, a.other, c.length(f));
+      return store_numbers();
+    case per_axis:
+      return store_numbers();
+    case shape: {
+      const auto shape = c.result_shape(f);
+      if (!shape) return pass(shape);
+      std::memcpy(params.data() + a.member.offset, &*shape, sizeof(ShapeParams));
+      return {};
+    }
+    case element: {
+      const ElementValue value = c.element(f);
+      std::memcpy(params.data() + a.member.offset, value.data(), value.size());
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
 /// The parameters of a node of O, attribute by attribute.
 template <class O> [[nodiscard]] Result<typename O::Params> params_of(const LowerCall& c) noexcept {
-  typename O::Params params{};
+  using P = typename O::Params;
   if constexpr (LowersByParams<O>) {
     return Lowering<O>::params(c);
   } else {
-    Result<void> read;
-    const auto one = [&](const auto& attribute, std::size_t f) {
-      if (read) read = attribute.lower(c, f, params);
-    };
-    std::apply(
-        [&](const auto&... attributes) {
-          [[maybe_unused]] std::size_t f = 0;
-          (one(attributes, f++), ...);
-        },
-        O::attributes.items);
-    if (!read) return pass(read);
+    P params{};
+    if constexpr (!std::is_empty_v<P>) {
+      std::array<std::byte, sizeof(P)> bytes{};
+      std::memcpy(bytes.data(), &params, sizeof(P));
+      for (std::size_t f = 0; f < O::attributes.size(); ++f)
+        if (auto r = detail::lower_attribute(c, O::attributes[f], f, bytes); !r) return pass(r);
+      std::memcpy(&params, bytes.data(), sizeof(P));
+    }
     return params;
   }
 }
