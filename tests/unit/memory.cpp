@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 #include <support/random_graph.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 
@@ -45,6 +46,29 @@ TEST(Memory, AChainOfInPlaceOpsLivesInOneBuffer) {
   const auto mapping = planned(p, extents(8, 1), scratch);
   EXPECT_EQ(mapping.physical_count, 1u);
   EXPECT_EQ(mapping.arena_bytes, 8u * 32u * 4u);
+}
+
+TEST(Memory, KeptValuesLieApartAndTheProofHoldsThemTo) {
+  ir::Builder g(*catalog_ops().table);
+  auto x = g.input("x", {DType::f32, {Dim(1, g.symbol("tokens", 8)), 32}});
+  for (int i = 0; i < 10; ++i) x = g.emit<ops::ElementwiseUnary>({.in = {x}})[0];
+  g.output("y", x);
+  const plan::CompiledPlan p = compiled(g);
+  const std::vector<std::uint64_t> scratch(10, 64);
+  const Extents bounds = extents(8, 1);
+  const OpTable& table = *catalog_ops().table;
+  const auto mapping = plan::plan_memory(p.plan, p.liveness, table, bounds, scratch, {.keep_values = true});
+  ASSERT_TRUE(mapping) << mapping.error().text();
+  EXPECT_TRUE(plan::check_memory(p.plan, table, bounds, *mapping, {}, true));
+  std::set<std::uint64_t> places;
+  for (std::uint16_t reg = 0; reg < p.plan.register_count(); ++reg) places.insert(mapping->of(RegisterRef{reg}).offset);
+  EXPECT_EQ(places.size(), 11u);
+  EXPECT_GE(mapping->arena_bytes, 11u * 8u * 32u * 4u);
+  // A plan in one buffer is right, and keeps nothing.
+  const auto in_place = planned(p, bounds, scratch);
+  const auto found = plan::check_memory(p.plan, table, bounds, in_place, {}, true);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), Errc::overlapping_writers) << found.error().text();
 }
 
 TEST(Memory, OneChainWithoutAliasesNeedsTwoPlaces) {

@@ -102,6 +102,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     sizes.prefill_rows = options_.logit_rows > options_.slots ? options_.logit_rows : options_.slots;
     sizes.pages = *pages;
     sizes.pages_per_slot = pages_per_slot;
+    sizes.keep_values = options_.keep_values;
     if (!file().has_data())
       if (auto r = copies_.read(file(), plan().plan); !r) return r;
     auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),

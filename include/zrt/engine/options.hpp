@@ -27,6 +27,7 @@ struct EngineOptions {
   Validation validation = Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at
   std::uint32_t bias_entries = 64;    ///< most logit biases of a request
+  bool keep_values = false;           ///< every value of a step can be read behind it; takes more memory
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
   ClockHook clock = monotonic_clock();  ///< read twice in a step that holds prompt tokens

@@ -22,6 +22,7 @@ struct BindSizes {
   plan::Fit fit = plan::Fit::least;
   std::uint32_t batch_tokens = 0;
   std::uint32_t pages_per_slot = 0;
+  bool keep_values = false;  ///< see plan::MemoryOptions
 };
 
 namespace detail {
@@ -147,10 +148,12 @@ template <class B> class Binder {
     for (plan::WeightRef weight : out.weight_of)
       if (auto r = outside.push_back(weight != plan::kNoWeight ? 1 : 0); !r) return r;
     auto mapping = plan::plan_memory(plan, live, *ops_.rows, sizes_.bounds, workspaces,
-                                     {.fit = sizes_.fit, .outside = outside.span()});
+                                     {.fit = sizes_.fit, .outside = outside.span(), .keep_values = sizes_.keep_values});
     if (!mapping) return pass(mapping);
     if (checked_)
-      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping, outside.span()); !r) return r;
+      if (auto r = plan::check_memory(plan, *ops_.rows, sizes_.bounds, *mapping, outside.span(), sizes_.keep_values);
+          !r)
+        return r;
     out.mapping = std::move(*mapping);
     return {};
   }

@@ -20,6 +20,7 @@ struct ExecutorSizes {
   std::uint32_t prefill_rows = 1;    ///< rows of such a step that reach the LM head
   std::uint32_t pages = 1;           ///< pages of each kv_paged state
   std::uint32_t pages_per_slot = 1;
+  bool keep_values = false;  ///< every register can be read after a step; see plan::MemoryOptions
 };
 
 /// Runs a decoder on backend B. A decode step allocates nothing, locks nothing, counts nothing.
@@ -55,7 +56,7 @@ template <class B, class O = NoObserver> class Executor {
     auto pages = PageCheck::make(states->descriptors(), sizes.pages, sizes.slots, sizes.pages_per_slot, plan.allocator);
     if (!pages) return pass(pages);
     auto bind_sizes = [&](std::uint32_t tokens, std::uint32_t rows) {
-      return BindSizes{bounds(plan, tokens, rows), sizes.slots, {}, tokens, sizes.pages_per_slot};
+      return BindSizes{bounds(plan, tokens, rows), sizes.slots, {}, tokens, sizes.pages_per_slot, sizes.keep_values};
     };
     const BindSizes prefill = bind_sizes(sizes.prefill_tokens, sizes.prefill_rows);
     const BindSizes decode = bind_sizes(sizes.slots, sizes.slots);
@@ -140,10 +141,17 @@ template <class B, class O = NoObserver> class Executor {
   [[nodiscard]] Result<void> read(std::string_view output, std::uint64_t offset, Span<std::byte> to) noexcept {
     const plan::RegisterRef reg = compiled_->plan.output(output);
     if (reg == plan::kNoRegister) return fail(Errc::not_found, "the plan has no output ", output);
+    return read(reg, offset, to);
+  }
+  /// The same of any register. What is no output of the plan holds its value where ExecutorSizes::keep_values says so.
+  [[nodiscard]] Result<void> read(plan::RegisterRef reg, std::uint64_t offset, Span<std::byte> to) noexcept {
+    if (plan::index(reg) >= compiled_->plan.registers.size())
+      return fail(Errc::not_found, "the plan has no register ", plan::index(reg));
     const TensorHandle<B>& handle = (last_ ? prefill_ : decode_).handle(reg);
     const CheckedSize room = handle.view.bytes();
     if (!room.ok() || offset > room.raw() || to.size() > room.raw() - offset)
-      return fail(Errc::invalid_argument, "output ", output, " has fewer than ", offset + to.size(), " bytes");
+      return fail(Errc::invalid_argument, "register ", plan::index(reg), " has fewer than ", offset + to.size(),
+                  " bytes");
     return device_->read(handle.tensor, offset, to);
   }
 

@@ -187,12 +187,14 @@ class MemoryCheck {
 /// ranges. Excepted are a result in place of an input that dies, where the op allows it, and a view,
 /// where the op says that its result lies there. What lives when is found anew from the instructions. Only what
 /// `outside` marks, as for plan_memory, and its views lie outside of the arena, and no other register is written there.
+/// With `keep_values` every register lives from its write to the end.
 ///
 /// Errors: Errc::overlapping_writers and Errc::invalid_plan naming registers and instruction.
 [[nodiscard]] inline Result<void> check_memory(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
-                                               const PhysicalMapping& mapping,
-                                               Span<const std::uint8_t> outside = {}) noexcept {
-  const auto live = liveness(plan);
+                                               const PhysicalMapping& mapping, Span<const std::uint8_t> outside = {},
+                                               bool keep_values = false) noexcept {
+  auto live = liveness(plan);
+  if (live && keep_values) live = kept_to_the_end(*live);
   if (!live) return pass(live);
   return detail::MemoryCheck(plan, table, mapping, *live, outside).run(bounds);
 }

@@ -77,4 +77,13 @@ struct LivenessMap {
   return static_cast<std::uint16_t>(peak);
 }
 
+/// Lives of the same registers in which each is read after the end. Kill sets are left out.
+[[nodiscard]] inline Result<LivenessMap> kept_to_the_end(const LivenessMap& live) noexcept {
+  LivenessMap map(live.register_last_read.allocator());
+  if (auto r = map.register_first_write.append(live.register_first_write.span()); !r) return pass(r);
+  if (auto r = map.register_last_read.resize(live.register_last_read.size()); !r) return pass(r);
+  for (std::uint32_t& last : map.register_last_read) last = LivenessMap::kReadAfterEnd;
+  return map;
+}
+
 }  // namespace zrt::inline ZRT_ABI::plan

@@ -12,6 +12,8 @@ struct MemoryOptions {
   Fit fit = Fit::least;
   /// By register, not 0 where its bytes are somewhere else; empty for none. A view of such a register is there too.
   Span<const std::uint8_t> outside{};
+  /// Keeps every register's memory to the end of the step, so that all values can be read behind it.
+  bool keep_values = false;
 };
 
 namespace detail {
@@ -147,7 +149,7 @@ template <class InArena>
 /// lies in its input where the op says that it is there already (`view`); it takes over an input that
 /// dies with the instruction where the op's may_alias allows it, the sizes are equal and nobody else
 /// holds those bytes; everything else shares no byte with anything that lives. Inputs live from the
-/// start to their last read, outputs to the end. A register that lies outside of the arena takes none of it, and
+/// start to their last read, outputs to the end; with `keep_values` everything but scratch lives to the end. A register that lies outside of the arena takes none of it, and
 /// nothing is written over it; `of` gives its views the place within it.
 ///
 /// Errors: Errc::size_overflow naming the register and the instruction or input that it is of, Errc::limit_exceeded,
@@ -167,7 +169,11 @@ template <class InArena>
     if (!size) return detail::unsized(plan, table, i, size.error());
     bytes[i] = *size;
   }
-  auto storage = detail::Sharing(plan, live, table, bytes.span(), options.outside).run(scratch);
+  Result<LivenessMap> kept{LivenessMap(plan.allocator)};
+  if (options.keep_values) kept = kept_to_the_end(live);
+  if (!kept) return pass(kept);
+  const LivenessMap& lives = options.keep_values ? *kept : live;
+  auto storage = detail::Sharing(plan, lives, table, bytes.span(), options.outside).run(scratch);
   if (!storage) return pass(storage);
   auto placement = detail::place(*storage, options.fit, plan.allocator);
   if (!placement && placement.error().code() == Errc::size_overflow) {
