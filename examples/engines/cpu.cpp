@@ -4,3 +4,4 @@
 
 template class zrt::Engine<zrt::CpuBackend>;
 template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::RunObserver>;

@@ -10,6 +10,7 @@
 #include <zrt/backend/cpu.hpp>
 #include <zrt/backend/reference.hpp>
 #include <zrt/models.hpp>
+#include <zrt/trace/recorder.hpp>
 #include <zrt/trace/timeline.hpp>
 #include <zrt/zrt.hpp>
 
@@ -17,6 +18,8 @@ extern template class zrt::cpu::BasicDevice<zrt::cpu::AllWeightTypes, zrt::cpu::
 extern template struct zrt::ModelLoader<zrt::CpuBackend>;
 extern template class zrt::Engine<zrt::CpuBackend>;
 extern template class zrt::Engine<zrt::ReferenceBackend>;
-// The same engines under an observer of times.
+// The same engines under an observer of times, and under one that records runs.
 extern template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+extern template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::RunObserver>;
 extern template class zrt::Engine<zrt::ReferenceBackend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+extern template class zrt::Engine<zrt::ReferenceBackend, zrt::AllFamilies, zrt::trace::RunObserver>;

@@ -5,6 +5,7 @@
 #include "pm4_model.hpp"
 #include <zrt/emulator/pm4_backend.hpp>
 #include <zrt/models.hpp>
+#include <zrt/trace/recorder.hpp>
 #include <zrt/trace/timeline.hpp>
 #include <zrt/zrt.hpp>
 
@@ -17,3 +18,4 @@ namespace engines {
 
 extern template class zrt::Engine<zrt::emulator::Pm4Backend>;
 extern template class zrt::Engine<zrt::emulator::Pm4Backend, zrt::AllFamilies, zrt::trace::TimelineObserver>;
+extern template class zrt::Engine<zrt::emulator::Pm4Backend, zrt::AllFamilies, zrt::trace::RunObserver>;

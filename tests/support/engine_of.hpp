@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/engine/engine.hpp>
+#include <zrt/engine/replay.hpp>
 #include <zrt/models.hpp>
 #include <zrt/trace/timeline.hpp>
 
@@ -39,6 +40,8 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
     return {executor.prefill_plan().mapping().arena_bytes, executor.decode_plan().mapping().arena_bytes,
             executor.states().bytes()};
   }
+  Result<trace::RunHeader> run_header() const override { return zrt::run_header(engine_); }
+  trace::ValidatedExecutor validated() override { return trace::ValidatedExecutor::of(engine_.executor()); }
 
  private:
   Engine<B, AllFamilies, O> engine_;
@@ -50,12 +53,16 @@ template <class B, class Source> AnyEngine open_on(const Source& source, const E
   return std::make_unique<EngineOf<B>>(std::move(*engine));
 }
 
-template <class B, class Source>
-AnyEngine open_watched(const Source& source, const EngineOptions& options, trace::Timeline& timeline) {
-  using O = trace::TimelineObserver;
-  auto engine = Engine<B, AllFamilies, O>::open(source, options, {}, {&timeline});
+template <class B, class O, class Source>
+AnyEngine open_with(const Source& source, const EngineOptions& options, const O& observer) {
+  auto engine = Engine<B, AllFamilies, O>::open(source, options, {}, observer);
   if (!engine) return pass(engine);
   return std::make_unique<EngineOf<B, O>>(std::move(*engine));
+}
+
+template <class B, class Source>
+AnyEngine open_watched(const Source& source, const EngineOptions& options, trace::Timeline& timeline) {
+  return open_with<B>(source, options, trace::TimelineObserver{&timeline});
 }
 
 }  // namespace zrt::test

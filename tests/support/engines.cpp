@@ -28,4 +28,9 @@ AnyEngine open_watched_engine(On on, std::span<const std::byte> file, const Engi
                        : open_watched<ReferenceBackend>(file, options, timeline);
 }
 
+AnyEngine open_recorded_engine(On on, std::span<const std::byte> file, const EngineOptions& options,
+                               const trace::RunObserver& run) {
+  return on == On::cpu ? open_with<CpuBackend>(file, options, run) : open_with<ReferenceBackend>(file, options, run);
+}
+
 }  // namespace zrt::test

@@ -7,7 +7,9 @@
 #include <zrt/exec/counters.hpp>
 #include <zrt/model/gguf.hpp>
 #include <zrt/text/tokenizer.hpp>
+#include <zrt/trace/recorder.hpp>
 #include <zrt/trace/timeline.hpp>
+#include <zrt/trace/validation.hpp>
 
 #include <functional>
 #include <memory>
@@ -65,6 +67,9 @@ class HostEngine {
   [[nodiscard]] virtual exec::DispatchCounters counters() const = 0;
   [[nodiscard]] virtual std::uint32_t context() const = 0;
   [[nodiscard]] virtual EngineBytes bytes() const = 0;
+  [[nodiscard]] virtual Result<trace::RunHeader> run_header() const = 0;
+  /// For an engine that keeps values.
+  [[nodiscard]] virtual trace::ValidatedExecutor validated() = 0;
 };
 
 using AnyEngine = Result<std::unique_ptr<HostEngine>>;
@@ -77,5 +82,9 @@ using AnyEngine = Result<std::unique_ptr<HostEngine>>;
 /// The same under an observer of times.
 [[nodiscard]] AnyEngine open_watched_engine(On on, std::span<const std::byte> file, const EngineOptions& options,
                                             trace::Timeline& timeline);
+
+/// The same under an observer that records a run or holds it to a recording.
+[[nodiscard]] AnyEngine open_recorded_engine(On on, std::span<const std::byte> file, const EngineOptions& options,
+                                             const trace::RunObserver& run);
 
 }  // namespace zrt::test

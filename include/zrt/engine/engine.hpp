@@ -187,6 +187,14 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
 
   /// The tokenizer, or null when the file has no vocabulary.
   [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept { return core_->model().tokenizer(); }
+  /// What tells the model from others: a hash of its sizes, constants, tokens and pieces of every tensor. Snapshots and
+  /// recordings bear it.
+  [[nodiscard]] Result<std::uint64_t> fingerprint() const noexcept {
+    const auto identity = core_->model().identity();
+    if (!identity) return pass(identity);
+    return identity->fingerprint;
+  }
+  [[nodiscard]] const EngineOptions& options() const noexcept { return core_->model().options(); }
   [[nodiscard]] const model::GgufFile& file() const noexcept { return core_->model().file(); }
   [[nodiscard]] const model::Config& config() const noexcept { return core_->model().config(); }
   [[nodiscard]] const plan::CompiledPlan& plan() const noexcept { return core_->model().plan(); }

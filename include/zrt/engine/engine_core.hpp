@@ -11,6 +11,7 @@
 #include <zrt/engine/one_call.hpp>
 #include <zrt/engine/open_model.hpp>
 #include <zrt/engine/snapshot.hpp>
+#include <zrt/exec/run_observer.hpp>
 #include <zrt/serve/batch_planner.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -75,9 +76,11 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     if (!call) return call.refusal();
     [[maybe_unused]] const std::size_t known = admission_.waiting().size();
     if (auto r = mailbox_.collect(admission_.waiting(), cancelled_); !r) return pass(r);
-    if constexpr (exec::WatchesRequests<O>)
-      for (std::size_t i = known; i < admission_.waiting().size(); ++i)
+    if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>)
+      for (std::size_t i = known; i < admission_.waiting().size(); ++i) {
+        show_taken(*admission_.waiting()[i]);
         show(*admission_.waiting()[i], exec::RequestPhase::queued);
+      }
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
     if (auto r = admission_.admit(); !r) return pass(r);
     if (admission_.running() != 0)
@@ -95,6 +98,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     auto slot = admission_.start(*active);
     if (!slot) return pass(slot);
     if (*slot == Admission<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
+    show_taken(*admission_.active()[*slot]);
     while (admission_.active()[*slot])
       if (auto r = run_step(on_token, stop); !r) return pass(r);
     if (last_completion_.finish == FinishReason::failed) return std::unexpected<Error>(last_error_);
@@ -140,6 +144,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     if (auto r = replay_text(active, snapshot->held, allocator); !r) return pass(r);
     const RequestId id = active.id;
     if (auto r = admission_.resume(*made, snapshot->state); !r) return pass(r);
+    show_taken(*find_running(id)->get());
     return id;
   }
 
@@ -193,12 +198,13 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     finish_those_at_their_limit(on_token);
     if (admission_.running() == 0) return {};
     show_slots();
-    const exec::Batch batch = planner_->plan(admission_.sequences(), admission_.slots().pages());
+    const exec::Batch batch = plan_batch();
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
     // Only a step that belongs to one request alone may be left half done.
     auto completed = model_.executor().step(batch, admission_.running() == 1 ? stop : exec::StopPoll{}, &faults_);
     if (batch.prefill && completed && *completed) planner_->took(clock() - began);
+    if (!completed || !*completed) show_stepped(false);
     if (!completed) {
       model_.options().log(LogLevel::error, completed.error().text());
       last_error_ = completed.error();
@@ -218,6 +224,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
         if (taken) taken = r;
       }
     }
+    show_stepped(true);
     return taken;
   }
 
@@ -231,12 +238,14 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
       fail_request(index, Error::of(Errc::spec_violation, "the sampler chose no token"), on_token);
       return {};
     }
-    if (!a.best.empty()) {
+    if (exec::WatchesRuns<O> || !a.best.empty()) {
       const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
       const auto row_bytes = as_writable_bytes(logits_.span());
       if (auto r = model_.executor().read(exec::port::kLogits, offset, row_bytes); !r) return r;
+      if constexpr (exec::WatchesRuns<O>)
+        model_.observer().sampled(static_cast<std::uint32_t>(row), id, logits_.span());
       const RoundingMode rounding;
-      log_probabilities(logits_.span(), a.best.span());
+      if (!a.best.empty()) log_probabilities(logits_.span(), a.best.span());
     }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
@@ -278,8 +287,49 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     }
   }
 
+  void show_taken([[maybe_unused]] const ActiveRequest& a) const noexcept {
+    if constexpr (exec::WatchesRuns<O>) {
+      const serve::Sequence& s = a.sequence;
+      exec::TakenRequest taken{.id = static_cast<std::uint64_t>(a.id),
+                               .prompt = s.tokens.span().first(s.prompt_tokens),
+                               .sampling = s.sampling,
+                               .bias = s.biases.span(),
+                               .stop_tokens = a.stop_tokens,
+                               .stop_strings = a.stops.strings()};
+      taken.max_tokens = a.max_tokens;
+      taken.log_probabilities = static_cast<std::uint32_t>(a.best.size());
+      taken.ignore_eos = a.ignore_eos;
+      taken.restored = s.processed != 0;
+      taken.step_latency_ns = s.step_latency_ns;
+      model_.observer().taken(taken);
+    }
+  }
+  void show_ended([[maybe_unused]] RequestId id, [[maybe_unused]] FinishReason reason) const noexcept {
+    if constexpr (exec::WatchesRuns<O>) {
+      if (reason == FinishReason::cancelled)
+        model_.observer().ended(static_cast<std::uint64_t>(id), exec::EndedBy::cancel);
+      if (reason == FinishReason::callback)
+        model_.observer().ended(static_cast<std::uint64_t>(id), exec::EndedBy::callable);
+    }
+  }
+  void show_stepped([[maybe_unused]] bool completed) const noexcept {
+    if constexpr (exec::WatchesRuns<O>) model_.observer().stepped(completed);
+  }
+  [[nodiscard]] exec::Batch plan_batch() noexcept {
+    const auto plan = [&] {
+      if constexpr (exec::DictatesCuts<O>)
+        if (const Span<const std::uint32_t> cuts = model_.observer().cuts(); !cuts.empty())
+          return planner_->plan(admission_.sequences(), admission_.slots().pages(), cuts);
+      return planner_->plan(admission_.sequences(), admission_.slots().pages());
+    };
+    const exec::Batch batch = plan();
+    if constexpr (exec::WatchesRuns<O>) model_.observer().planned(batch);
+    return batch;
+  }
+
   template <class F> void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
     const Owned<ActiveRequest> ended = admission_.end(index);
+    show_ended(ended->id, reason);
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
     show(*ended, exec::RequestPhase::ended, name(reason));
     // A callable that said no is not called again.
@@ -325,6 +375,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     for (std::size_t i = 0; i < admission_.waiting().size(); ++i) {
       if (admission_.waiting()[i]->id != id) continue;
       show(*admission_.waiting()[i], exec::RequestPhase::ended, name(FinishReason::cancelled));
+      show_ended(id, FinishReason::cancelled);
       (void)on_token(id, Token{.finish = FinishReason::cancelled});
       return admission_.remove_waiting(i);
     }

@@ -54,6 +54,7 @@ class StopStrings {
   /// Takes the last text and returns all that is left up to a match: a mere beginning is none.
   [[nodiscard]] Result<std::string_view> finish(std::string_view text) noexcept { return advance(text, false); }
 
+  [[nodiscard]] Span<const String> strings() const noexcept { return stops_.span(); }
   /// Text that was fed and has not come out.
   [[nodiscard]] std::string_view held() const noexcept { return matched_ ? std::string_view{} : held_.view(); }
   [[nodiscard]] bool matched() const noexcept { return matched_; }

@@ -26,6 +26,9 @@ template <class B, class O> [[nodiscard]] consteval AdapterCapability capability
     return {};
 }
 
+/// What a backend's adapters state about themselves, by op number.
+using CapabilityTable = std::array<AdapterCapability, 256>;
+
 namespace detail {
 
 template <class B, class O>
@@ -74,7 +77,16 @@ template <class B, class... O> consteval std::array<BindEntry<B>, 256> entries(b
   return table;
 }
 
+template <class B, class... O> consteval CapabilityTable capabilities(boost::mp11::mp_list<O...>) {
+  CapabilityTable table{};
+  ((table[number(O::opcode)] = capability_of<B, O>()), ...);
+  return table;
+}
+
 }  // namespace detail
+
+/// Of all that B claims; compiles no adapter.
+template <class B> inline constexpr CapabilityTable kCapabilities = detail::capabilities<B>(typename B::Claims{});
 
 /// Entries by op number.
 template <class B> using AdapterTable = std::array<BindEntry<B>, 256>;

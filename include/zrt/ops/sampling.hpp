@@ -17,6 +17,12 @@ struct Candidate {
   std::int32_t id;
 };
 
+/// What is added to one token's logit.
+struct TokenBias {
+  std::int32_t token = 0;
+  float bias = 0.0f;
+};
+
 /// What one request asks of the sampler; a row of the sample op's `requests` input.
 struct SampleRequest {
   std::uint32_t active = 0;  ///< 0: the row's token is -1

@@ -48,36 +48,16 @@ class BatchPlanner {
   /// Plans a step over at most BatchLimits::slots `sequences`; null entries are skipped. Marks what it
   /// takes as processed.
   [[nodiscard]] exec::Batch plan(Span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
-    for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
-    origins_.clear();
-    requests_.clear();
-    ZRT_ASSERT(sequences.size() <= shares_.size());
-    bool prefill = false;
-    std::uint64_t latency = 0;
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-      if (sequences[i] == nullptr) continue;
-      Sequence& s = *sequences[i];
-      if (s.step_latency_ns != 0 && (latency == 0 || s.step_latency_ns < latency)) latency = s.step_latency_ns;
-      if (s.prompt_left() == 0) take(s, i, 1);
-    }
+    const std::uint64_t latency = begin(sequences);
     share(sequences, prefill_room(latency));
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-      if (shares_[i] == 0) continue;
-      prefill = true;
-      take(*sequences[i], i, shares_[i]);
-    }
-    exec::Batch batch;
-    batch.tokens = tokens_.span();
-    batch.slots = slots_.span();
-    batch.positions = positions_.span();
-    batch.rows = rows_.span();
-    batch.requests = requests_.span();
-    batch.history = history_.span().first(rows_.size() * limits_.history);
-    batch.bias_ids = bias_ids_.span().first(rows_.size() * limits_.biases);
-    batch.bias = bias_.span().first(rows_.size() * limits_.biases);
-    batch.pages = pages;
-    batch.prefill = prefill;
-    return batch;
+    return finish(sequences, pages);
+  }
+  /// The same with prompts cut as `cuts` says, by sequence, as far as the limits allow.
+  [[nodiscard]] exec::Batch plan(Span<Sequence* const> sequences, const std::uint32_t* pages,
+                                 Span<const std::uint32_t> cuts) noexcept {
+    (void)begin(sequences);
+    follow(sequences, cuts);
+    return finish(sequences, pages);
   }
 
   /// Learns how long the step of the last plan took, which held prompt tokens.
@@ -101,6 +81,61 @@ class BatchPlanner {
         history_(a),
         bias_ids_(a),
         bias_(a) {}
+
+  /// Begins a batch with the generated tokens; gives the strictest latency, or 0.
+  [[nodiscard]] std::uint64_t begin(Span<Sequence* const> sequences) noexcept {
+    for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
+    origins_.clear();
+    requests_.clear();
+    ZRT_ASSERT(sequences.size() <= shares_.size());
+    std::uint64_t latency = 0;
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      if (sequences[i] == nullptr) continue;
+      Sequence& s = *sequences[i];
+      if (s.step_latency_ns != 0 && (latency == 0 || s.step_latency_ns < latency)) latency = s.step_latency_ns;
+      if (s.prompt_left() == 0) take(s, i, 1);
+    }
+    return latency;
+  }
+
+  /// Appends each sequence's share of prompt tokens.
+  [[nodiscard]] exec::Batch finish(Span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
+    bool prefill = false;
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      if (shares_[i] == 0) continue;
+      prefill = true;
+      take(*sequences[i], i, shares_[i]);
+    }
+    exec::Batch batch;
+    batch.tokens = tokens_.span();
+    batch.slots = slots_.span();
+    batch.positions = positions_.span();
+    batch.rows = rows_.span();
+    batch.requests = requests_.span();
+    batch.history = history_.span().first(rows_.size() * limits_.history);
+    batch.bias_ids = bias_ids_.span().first(rows_.size() * limits_.biases);
+    batch.bias = bias_.span().first(rows_.size() * limits_.biases);
+    batch.pages = pages;
+    batch.prefill = prefill;
+    return batch;
+  }
+
+  /// Gives each sequence the prompt tokens that `cuts` says, within what it has left and what a step has room for.
+  void follow(Span<Sequence* const> sequences, Span<const std::uint32_t> cuts) noexcept {
+    for (std::uint32_t& tokens : shares_) tokens = 0;
+    std::uint32_t room = limits_.chunk;
+    std::size_t rows = limits_.prefill_rows > rows_.size() ? limits_.prefill_rows - rows_.size() : 0;
+    for (std::size_t i = 0; i < sequences.size() && i < cuts.size(); ++i) {
+      if (sequences[i] == nullptr || rows == 0) continue;
+      const std::uint32_t left = sequences[i]->prompt_left();
+      std::uint32_t share = cuts[i] < left ? cuts[i] : left;
+      share = share < room ? share : room;
+      if (sequences[i]->every_row && share > rows) share = static_cast<std::uint32_t>(rows);
+      rows -= share == 0 ? 0 : sequences[i]->every_row ? share : 1;
+      room -= share;
+      shares_[i] = share;
+    }
+  }
 
   /// Prompt tokens that the step has room for beside the generated ones that it already holds.
   [[nodiscard]] std::uint32_t prefill_room(std::uint64_t latency) const noexcept {

@@ -7,11 +7,7 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
-/// What is added to one token's logit.
-struct TokenBias {
-  std::int32_t token = 0;
-  float bias = 0.0f;
-};
+using ops::TokenBias;
 
 /// A sequence that the batch planner feeds to the model.
 struct Sequence {
