@@ -50,8 +50,7 @@ class CardSystem {
 
 /// A model on the card of `system`, which lives as long as the model.
 [[nodiscard]] Opened open_on(const std::shared_ptr<CardSystem>& system, const CardChoice& choice,
-                             const std::string& path, const zrt::EngineOptions& options,
-                             zrt::trace::Timeline* timeline = nullptr);
+                             const std::string& path, const zrt::EngineOptions& options, const Watchers& watchers = {});
 
 /// What an engine on that card takes.
 [[nodiscard]] zrt::emulator::Pm4Backend::DeviceOptions card_options(CardSystem& system, const CardChoice& choice);

@@ -22,6 +22,9 @@ namespace program {
 [[nodiscard]] int pm4_selftest(const Pm4CardOptions& options);
 [[nodiscard]] int trace(const TraceOptions& options);
 [[nodiscard]] int top(const TopOptions& options);
+[[nodiscard]] int record(const RecordOptions& options);
+[[nodiscard]] int replay(const ReplayOptions& options);
+[[nodiscard]] int validate(const ValidateOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 [[nodiscard]] int bench_card(const BenchOptions& options);
 

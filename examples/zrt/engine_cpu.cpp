@@ -4,8 +4,8 @@
 
 namespace program {
 
-Opened open_cpu(const std::string& path, const zrt::EngineOptions& options, zrt::trace::Timeline* timeline) {
-  return open_watched<zrt::CpuBackend>(path, options, timeline);
+Opened open_cpu(const std::string& path, const zrt::EngineOptions& options, const Watchers& watchers) {
+  return open_watched<zrt::CpuBackend>(path, options, watchers);
 }
 
 const zrt::OpTable& op_table() { return zrt::kOpTable<zrt::ops::Catalog>; }

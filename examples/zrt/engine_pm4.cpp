@@ -6,15 +6,15 @@
 namespace program {
 
 Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const CardChoice& choice,
-                zrt::trace::Timeline* timeline) {
+                const Watchers& watchers) {
   auto made = CardSystem::make(choice, kModelledBytes, options.threads);
   if (!made) return zrt::pass(made);
-  return open_on(std::move(*made), choice, path, options, timeline);
+  return open_on(std::move(*made), choice, path, options, watchers);
 }
 
 Opened open_on(const std::shared_ptr<CardSystem>& system, const CardChoice& choice, const std::string& path,
-               const zrt::EngineOptions& options, zrt::trace::Timeline* timeline) {
-  auto model = open_watched<zrt::emulator::Pm4Backend>(path, options, timeline, card_options(*system, choice), system);
+               const zrt::EngineOptions& options, const Watchers& watchers) {
+  auto model = open_watched<zrt::emulator::Pm4Backend>(path, options, watchers, card_options(*system, choice), system);
   if (!model) return std::unexpected<zrt::Error>(explained(model.error(), *system));
   return model;
 }

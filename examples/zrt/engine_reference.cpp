@@ -4,8 +4,8 @@
 
 namespace program {
 
-Opened open_reference(const std::string& path, const zrt::EngineOptions& options, zrt::trace::Timeline* timeline) {
-  return open_watched<zrt::ReferenceBackend>(path, options, timeline);
+Opened open_reference(const std::string& path, const zrt::EngineOptions& options, const Watchers& watchers) {
+  return open_watched<zrt::ReferenceBackend>(path, options, watchers);
 }
 
 }  // namespace program

@@ -407,6 +407,51 @@ void add_top(CLI::App& app, TopOptions& o) {
       ->capture_default_str();
 }
 
+void add_record(CLI::App& app, RecordOptions& o) {
+  add_watch(app, o.watch);
+  app.add_option("-o,--out", o.out, "File to write (.zrtr)")->required()->type_name(kFile);
+  app.add_option("--stagger", o.stagger, "Steps from one request to the next; 0 submits all before the first step")
+      ->check(kDecimal)
+      ->capture_default_str();
+  app.add_option("--chunk", o.chunk, "Most prompt tokens in a step, a multiple of 16")
+      ->check(kDecimal)
+      ->check(CLI::Range(16u, 8192u))
+      ->capture_default_str();
+  app.add_option("--step-latency", o.step_latency_ms,
+                 "Milliseconds that a step with prompt tokens should take at most: prompts are cut by the clock")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+}
+
+void add_replay(CLI::App& app, ReplayOptions& o) {
+  app.add_option("file", o.file, "Recording, as zrt record writes it")->required()->type_name(kFile);
+  add_model(app, o.model);
+}
+
+void add_validate(CLI::App& app, ValidateOptions& o) {
+  add_path(app, o.path);
+  app.add_option("--backends", o.backends, "Two of cpu, reference and pm4; the first chooses the tokens")
+      ->required()
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->type_name("NAME,NAME");
+  add_device(app, o.card);
+  add_tier(app, o.card);
+  add_threads(app, o.threads, "Workers of a step");
+  const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to read")->capture_default_str();
+  add_ids(app, "--tokens", o.tokens, "Prompt as ids: 1,2,3")->excludes(prompt);
+  app.add_option("--steps", o.steps, "Decode steps behind the prompt, greedy")->check(kDecimal)->capture_default_str();
+  app.add_option("--chunk", o.chunk, "Most prompt tokens in a step, a multiple of 16")
+      ->check(kDecimal)
+      ->check(CLI::Range(16u, 8192u))
+      ->capture_default_str();
+  app.add_flag("--layers", o.layers, "Go on past a difference, and show how each layer agrees");
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
+  add_act(app, o.act);
+  app.add_flag("--json", o.json, "Machine-readable output");
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -614,6 +659,10 @@ int run(int argc, char** argv) {
       status);
   add(app, "trace", "Run requests and write what ran when, for Perfetto", &add_trace, &trace, status);
   add(app, "top", "Run requests and show live where the time goes", &add_top, &top, status);
+  add(app, "record", "Run requests and write down what the engine did, for zrt replay", &add_record, &record, status);
+  add(app, "replay", "Run a recording again, up to the first difference", &add_replay, &replay, status);
+  add(app, "validate", "Run two backends on the same tokens and compare what every instruction writes", &add_validate,
+      &validate, status);
   add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   std::string shell;
   const auto completion = app.add_subcommand("completion", "Print a script that completes commands and options");

@@ -9,14 +9,15 @@ namespace {
 struct BackendRow {
   std::string_view name;
   Opened (*open)(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
-                 zrt::trace::Timeline* timeline);
+                 const Watchers& watchers);
   bool has_devices = false;
 };
 
 constexpr BackendRow kBackendRows[] = {
-    {"cpu", [](const auto& path, const auto& options, const auto&, auto* t) { return open_cpu(path, options, t); }},
-    {"reference",
-     [](const auto& path, const auto& options, const auto&, auto* t) { return open_reference(path, options, t); }},
+    {"cpu",
+     [](const auto& path, const auto& options, const auto&, const Watchers& w) { return open_cpu(path, options, w); }},
+    {"reference", [](const auto& path, const auto& options, const auto&,
+                     const Watchers& w) { return open_reference(path, options, w); }},
     {"pm4", open_pm4, true},
 };
 
@@ -34,14 +35,14 @@ bool has_devices(std::string_view name) {
   return false;
 }
 
-Opened open_model(const ModelOptions& model, zrt::EngineOptions options, zrt::trace::Timeline* timeline) {
+Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers) {
   options.threads = model.threads;
   options.log = {nullptr, [](void*, zrt::LogLevel level, std::string_view text) noexcept {
                    if (level == zrt::LogLevel::warn) warn(text);
                  }};
   for (const BackendRow& backend : kBackendRows) {
     if (backend.name != model.backend) continue;
-    auto opened = backend.open(model.path, options, model.card, timeline);
+    auto opened = backend.open(model.path, options, model.card, watchers);
     if (!opened) return std::unexpected(of_file(opened.error(), model.path));
     return opened;
   }

@@ -7,7 +7,9 @@
 #include <zrt/model/config.hpp>
 #include <zrt/plan/memory.hpp>
 #include <zrt/text/tokenizer.hpp>
+#include <zrt/trace/recorder.hpp>
 #include <zrt/trace/timeline.hpp>
+#include <zrt/trace/validation.hpp>
 
 #include <functional>
 #include <memory>
@@ -73,17 +75,25 @@ class Model {
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;
   [[nodiscard]] virtual zrt::Result<double> perplexity(std::string_view text) = 0;
+  [[nodiscard]] virtual zrt::Result<zrt::trace::RunHeader> run_header() const = 0;
+  /// For an engine that keeps values; it views this model.
+  [[nodiscard]] virtual zrt::trace::ValidatedExecutor validated() = 0;
+};
+
+/// Who watches an engine: at most one of them.
+struct Watchers {
+  zrt::trace::Timeline* timeline = nullptr;
+  zrt::trace::RunObserver run{};
 };
 
 using Opened = zrt::Result<std::unique_ptr<Model>>;
 
-// Each is watched by `timeline` unless that is null.
-[[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options,
-                              zrt::trace::Timeline* timeline);
+// Each is watched by whom `watchers` names.
+[[nodiscard]] Opened open_cpu(const std::string& path, const zrt::EngineOptions& options, const Watchers& watchers);
 [[nodiscard]] Opened open_reference(const std::string& path, const zrt::EngineOptions& options,
-                                    zrt::trace::Timeline* timeline);
+                                    const Watchers& watchers);
 [[nodiscard]] Opened open_pm4(const std::string& path, const zrt::EngineOptions& options, const CardChoice& card,
-                              zrt::trace::Timeline* timeline);
+                              const Watchers& watchers);
 
 /// The backends of this program, by name.
 [[nodiscard]] std::vector<std::string> backends();
@@ -96,10 +106,9 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// The kernels that a modelled card can have: 6.12 and the like.
 [[nodiscard]] std::vector<std::string> modelled_kernels();
 
-/// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by `timeline` unless that
-/// is null.
-[[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options,
-                                zrt::trace::Timeline* timeline = nullptr);
+/// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
+/// `watchers` names.
+[[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
 
 /// The catalog by number: names, roles and parameter fields of the ops in a plan.
 [[nodiscard]] const zrt::OpTable& op_table();

@@ -4,6 +4,7 @@
 
 #include "counting_allocator.hpp"
 #include "model.hpp"
+#include <zrt/engine/replay.hpp>
 
 #include <engines.hpp>
 
@@ -73,6 +74,8 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
     return done;
   }
   zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
+  zrt::Result<zrt::trace::RunHeader> run_header() const override { return zrt::run_header(engine_); }
+  zrt::trace::ValidatedExecutor validated() override { return zrt::trace::ValidatedExecutor::of(engine_.executor()); }
 
  private:
   /// Calls a callable of the program's from within the library, which nothing may leave by throwing.
@@ -93,13 +96,16 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   Engine engine_;
 };
 
-/// A model, watched by `timeline` unless that is null.
+/// A model, watched by whom `watchers` names.
 template <class B>
-[[nodiscard]] Opened open_watched(const std::string& path, const zrt::EngineOptions& options,
-                                  zrt::trace::Timeline* timeline, const zrt::DeviceOptionsOf<B>& device = {},
+[[nodiscard]] Opened open_watched(const std::string& path, const zrt::EngineOptions& options, const Watchers& watchers,
+                                  const zrt::DeviceOptionsOf<B>& device = {},
                                   const std::shared_ptr<void>& machine = nullptr) {
-  if (timeline == nullptr) return ModelOf<B>::open(path, options, device, machine);
-  return ModelOf<B, zrt::trace::TimelineObserver>::open(path, options, device, machine, {timeline});
+  if (watchers.timeline != nullptr)
+    return ModelOf<B, zrt::trace::TimelineObserver>::open(path, options, device, machine, {watchers.timeline});
+  if (watchers.run.recorder != nullptr || watchers.run.replay != nullptr)
+    return ModelOf<B, zrt::trace::RunObserver>::open(path, options, device, machine, watchers.run);
+  return ModelOf<B>::open(path, options, device, machine);
 }
 
 }  // namespace program

@@ -138,6 +138,36 @@ struct TraceOptions {
   std::string out;
 };
 
+struct RecordOptions {
+  WatchOptions watch;
+  std::uint32_t stagger = 0;
+  std::uint32_t chunk = 512;
+  double step_latency_ms = 0.0;
+  std::string out;
+};
+
+struct ReplayOptions {
+  ModelOptions model;
+  std::string file;
+};
+
+/// Two backends on the same tokens.
+struct ValidateOptions {
+  std::string path;
+  std::vector<std::string> backends;
+  CardChoice card{};
+  std::uint32_t threads = 1;
+  std::string prompt = "ROMEO:\n";
+  std::vector<std::int32_t> tokens;
+  std::size_t steps = 8;
+  std::uint32_t context = 0;
+  std::uint32_t chunk = 64;
+  std::string kv = "f16";
+  std::string act = "plan";
+  bool layers = false;
+  bool json = false;
+};
+
 struct TopOptions {
   WatchOptions watch;
   std::uint32_t interval_ms = 500;

@@ -25,7 +25,7 @@ zrt::EngineOptions watched_options(const WatchOptions& o) {
 }
 
 zrt::Result<RequestsRun> run_requests(Model& model, const WatchOptions& o,
-                                      const std::function<bool(const RequestsRun&)>& stepped) {
+                                      const std::function<bool(const RequestsRun&)>& stepped, std::uint32_t stagger) {
   if (model.tokenizer() == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
   const auto ids = model.tokenizer()->encode(o.prompt, {.add_special = true, .parse_special = false});
   if (!ids) return zrt::pass(ids);
@@ -33,20 +33,23 @@ zrt::Result<RequestsRun> run_requests(Model& model, const WatchOptions& o,
   run.prompt_tokens = ids->size();
   (void)std::signal(SIGINT, &interrupt_run);
   const auto start = std::chrono::steady_clock::now();
-  for (std::uint32_t i = 0; i < o.requests; ++i) {
+  const auto submit = [&](std::uint32_t i) {
     zrt::Request request;
     request.prompt = o.prompt;
     request.max_tokens = o.max_tokens;
     request.ignore_eos = o.ignore_eos;
     request.sampling = {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
     request.sampling.seed = o.seed + i;
-    if (const auto id = model.submit(request); !id) return zrt::pass(id);
-  }
+    return model.submit(request);
+  };
   const auto count = [&](zrt::RequestId, const zrt::Token& token) {
     run.generated_tokens += token.id != zrt::kNoToken ? 1 : 0;
     return true;
   };
-  for (std::size_t left = o.requests; left != 0;) {
+  std::uint32_t submitted = 0;
+  for (std::uint64_t step = 0, left = 0; left != 0 || submitted < o.requests; ++step) {
+    for (; submitted < o.requests && std::uint64_t{submitted} * stagger <= step; ++submitted)
+      if (const auto id = submit(submitted); !id) return zrt::pass(id);
     const auto result = model.step(count);
     if (!result) return zrt::pass(result);
     left = *result;

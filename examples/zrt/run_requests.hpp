@@ -20,8 +20,9 @@ struct RequestsRun {
 [[nodiscard]] zrt::EngineOptions watched_options(const WatchOptions& options);
 
 /// Submits the requests and steps until none is left, or until the program is interrupted. `stepped` is called between
-/// steps with the tokens generated so far; it says whether to go on.
+/// steps with the tokens generated so far; it says whether to go on. From one request to the next lie `stagger` steps.
 [[nodiscard]] zrt::Result<RequestsRun> run_requests(Model& model, const WatchOptions& options,
-                                                    const std::function<bool(const RequestsRun&)>& stepped);
+                                                    const std::function<bool(const RequestsRun&)>& stepped,
+                                                    std::uint32_t stagger = 0);
 
 }  // namespace program

@@ -104,7 +104,7 @@ constexpr std::string_view kHome = "\x1b[H\x1b[2J";
 
 int top(const TopOptions& o) {
   zrt::trace::Timeline timeline;
-  auto model = open_model(o.watch.model, watched_options(o.watch), &timeline);
+  auto model = open_model(o.watch.model, watched_options(o.watch), {.timeline = &timeline});
   if (!model) return failed(model.error());
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   double shown = 0.0;

@@ -13,7 +13,7 @@ namespace program {
 
 int trace(const TraceOptions& o) {
   zrt::trace::Timeline timeline({.bytes = o.buffer_mib << 20});
-  auto model = open_model(o.watch.model, watched_options(o.watch), &timeline);
+  auto model = open_model(o.watch.model, watched_options(o.watch), {.timeline = &timeline});
   if (!model) return failed(model.error());
   const auto run = run_requests(**model, o.watch, [](const RequestsRun&) { return true; });
   if (!run) return failed(run.error());
