@@ -11,6 +11,7 @@
 #include <pm4/engine_card.hpp>
 #include <string>
 #include <support/engines.hpp>
+#include <support/validated.hpp>
 #include <vector>
 
 // One transport and one processor, named when a program is compiled.
@@ -112,6 +113,17 @@ class Pm4Steps : public testing::TestWithParam<CardWay> {};
 INSTANTIATE_TEST_SUITE_P(Ways, Pm4Steps,
                          testing::ValuesIn(std::span(kCardWays).first(long_form() ? kCardWays.size() : 2)),
                          [](const auto& way) { return way.param.name(); });
+
+TEST_P(Pm4Steps, EveryValueOfBardIsTheReferences) {
+  EngineOptions options = small();
+  options.keep_values = true;
+  OnCard on(GetParam(), kBard, options);
+  ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+  const auto reference = open_engine(On::reference, kBard, options);
+  ASSERT_TRUE(reference) << reference.error().text();
+  const std::vector<std::int32_t> prompt{1, 1855, 1993}, decode{13};
+  expect_validated(trace::ValidatedExecutor::of(on.engine->executor()), (*reference)->validated(), prompt, decode, 16);
+}
 
 TEST_P(Pm4Steps, RequestsJoinAndLeaveWithoutANewRecord) {
   constexpr std::uint32_t kSlots = 3;
