@@ -33,17 +33,36 @@ inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcep
   g.output(exec::port::kToken, g.emit<ops::Sample>({.in = {logits, requests, history, bias_ids, bias}})[0]);
 }
 
-template <class Arch> bool build_if(std::string_view architecture, ir::Builder& g, model::Config& config) noexcept {
-  if (architecture != Arch::name) return false;
+/// Reads the keys of the family's own and writes its program.
+template <class Arch>
+Result<void> build_arch(const model::GgufFile& file, ir::Builder& g, model::Config& config) noexcept {
   config.rope.style = Arch::rope_style;
-  Arch::build(g, config);
-  return true;
+  if constexpr (model::ReadsKeys<Arch>) {
+    model::ConfigOf<Arch> own;
+    static_cast<model::Config&>(own) = config;
+    if (auto r = Arch::read_keys(model::ConfigReader(file, Arch::name), own); !r) return r;
+    config = own;
+    Arch::build(g, own);
+  } else {
+    Arch::build(g, config);
+  }
+  return {};
 }
 
 template <class... Arch>
-void build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, ir::Builder& g,
-                  model::Config& config) noexcept {
-  (void)(build_if<Arch>(architecture, g, config) || ...);
+Result<void> build_family(boost::mp11::mp_list<Arch...>, std::string_view architecture, const model::GgufFile& file,
+                          ir::Builder& g, model::Config& config) noexcept {
+  Result<void> done;
+  (void)((architecture == Arch::name && (done = build_arch<Arch>(file, g, config), true)) || ...);
+  return done;
+}
+
+/// The keys that the family of `architecture` reads itself.
+template <class... Arch>
+Span<const std::string_view> keys_of(boost::mp11::mp_list<Arch...>, std::string_view architecture) noexcept {
+  Span<const std::string_view> keys;
+  (void)((architecture == Arch::name && (keys = model::kOwnKeys<Arch>, true)) || ...);
+  return keys;
 }
 
 template <class... Arch>
@@ -99,7 +118,7 @@ template <class Families> [[nodiscard]] Result<void> check_family(const model::G
 
 /// Compiles the model of `file` for a backend's claims.
 ///
-/// Errors: those of check_family, read_config and expect_neutral_keys, of the builder (missing_weight,
+/// Errors: those of check_family, expect_neutral_keys and the family's read_keys, of the builder (missing_weight,
 /// shape_mismatch, unsupported_weight_type, naming the tensor) and of plan::compile; Errc::unimplemented
 /// for a tensor that the family's program has no place for.
 template <class Families>
@@ -108,11 +127,12 @@ template <class Families>
                                                        const EngineOptions& options) noexcept {
   if (auto r = check_family<Families>(file); !r) return pass(r);
   const std::string_view architecture = *file.get<std::string_view>("general.architecture");
-  if (auto r = model::expect_neutral_keys(file, architecture, config.key_dim, positions_per_slot(options, config)); !r)
-    return pass(r);
+  const Span<const std::string_view> own = detail::keys_of(typename Families::List{}, architecture);
+  const std::uint32_t context = positions_per_slot(options, config);
+  if (auto r = model::expect_neutral_keys(file, architecture, config.key_dim, context, own); !r) return pass(r);
   config.kv_dtype = options.kv_type;
   ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
-  detail::build_family(typename Families::List{}, architecture, g, config);
+  if (auto r = detail::build_family(typename Families::List{}, architecture, file, g, config); !r) return pass(r);
   detail::append_sampler(g, options);
   auto graph = g.finish();
   if (!graph) return pass(graph);

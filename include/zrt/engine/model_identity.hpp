@@ -31,12 +31,12 @@ class Fingerprint {
   std::uint64_t value_ = 0;
 };
 
-/// Hashes a model's sizes and constants, the texts of its tokens, and of each tensor the name, the type,
-/// the shape and pieces from its first byte to its last: enough to tell models apart that were trained
-/// apart, if only in some layers, without reading them whole.
+/// Hashes a model's sizes and constants, `own_keys` for those that only its family reads, the texts of its tokens, and
+/// of each tensor the name, type, shape and pieces from its first byte to its last. That tells models apart that were
+/// trained apart, if only in some layers, without reading them whole.
 ///
 /// Errors: those of `weights`.
-[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c,
+[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c, std::uint64_t own_keys,
                                                              Span<const std::string_view> tokens,
                                                              const plan::ExecutionPlan& plan,
                                                              const exec::WeightSource& weights) noexcept {
@@ -49,6 +49,7 @@ class Fingerprint {
   hash.add(std::bit_cast<std::uint32_t>(c.norm_eps));
   static_assert(NoPadding<ops::RopeParams>);
   hash.add({reinterpret_cast<const char*>(&c.rope), sizeof c.rope});
+  if (own_keys != 0) hash.add(own_keys);
   for (const std::string_view token : tokens) hash.add(token);
   for (const plan::PlanWeight& w : plan.weights) {
     if (w.inline_data()) continue;

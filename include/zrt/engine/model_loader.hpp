@@ -2,6 +2,7 @@
 // zrt/engine/model_loader.hpp: a model file, read and compiled for a backend, before any of it is bound to a device.
 #pragma once
 
+#include <zrt/core/hash.hpp>
 #include <zrt/engine/loaded_model.hpp>
 
 #include <optional>
@@ -11,6 +12,38 @@ namespace zrt::inline ZRT_ABI {
 /// The families of <zrt/models.hpp>.
 struct AllFamilies;
 
+namespace detail {
+
+/// A hash of the values of some keys "<architecture>.<key>"; 0 for no keys.
+[[nodiscard]] inline std::uint64_t hash_values(const model::GgufFile& file, std::string_view architecture,
+                                               Span<const std::string_view> keys) noexcept {
+  std::uint64_t hash = 0;
+  for (const std::string_view key : keys) {
+    const model::GgufValue* value = file.find(Name::of(architecture, ".", key).view());
+    if (value == nullptr) continue;
+    const Span<const std::byte> bytes = model::detail::GgufValueAccess::payload(*value);
+    hash = hash * 31 + hash_bytes(key) + hash_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  return hash;
+}
+
+template <class Families> consteval Span<const text::PreTokenizerEntry> own_pre_tokenizers() {
+  if constexpr (requires { typename Families::PreTokenizers; }) {
+    constexpr auto& rows = text::kPreTokenizersOf<typename Families::PreTokenizers>;
+    static_assert(text::detail::names_are_unique(rows, false),
+                  "zrt: a pre-tokenizer of the host's families bears a name that is taken");
+    return rows;
+  } else {
+    return {};
+  }
+}
+
+}  // namespace detail
+
+/// Pre-tokenizers that a host adds in its families: `using PreTokenizers = text::PreTokenizerList<...>;`.
+template <class Families>
+inline constexpr Span<const text::PreTokenizerEntry> kOwnPreTokenizers = detail::own_pre_tokenizers<Families>();
+
 /// A model file, and what its reading gave. Move it freely.
 struct LoadedModel {
   LoadedModel(model::GgufFile opened, const Allocator& a) noexcept
@@ -18,6 +51,7 @@ struct LoadedModel {
 
   model::GgufFile file;
   model::Config config{};
+  std::uint64_t own_keys = 0;  ///< hash of the values of keys that the family reads itself; 0 without such keys
   Vocabulary vocabulary;
   std::optional<text::Tokenizer> tokenizer;  ///< none when the file has no vocabulary
   plan::CompiledPlan compiled;
@@ -60,15 +94,18 @@ Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOpti
   using Ops = ModelOps<B, Families>;
   if (auto r = check(options); !r) return r;
   if (auto r = check_family<Families>(model.file); !r) return r;
-  auto config = model::read_config(model.file);
+  const std::string_view architecture = *model.file.get<std::string_view>("general.architecture");
+  const Span<const std::string_view> own = detail::keys_of(typename Families::List{}, architecture);
+  auto config = model::read_config(model.file, own);
   if (!config) return pass(config);
   model.config = *config;
+  model.own_keys = detail::hash_values(model.file, architecture, own);
   auto vocabulary = read_vocabulary(model.file, options.allocator);
   if (!vocabulary) return pass(vocabulary);
   model.vocabulary = std::move(*vocabulary);
   if (!model.vocabulary.tokens.empty()) {
     if (auto r = expect_rows(model.vocabulary, model.config.vocabulary); !r) return r;
-    auto tokenizer = text::Tokenizer::make(model.vocabulary.spec, options.allocator);
+    auto tokenizer = text::Tokenizer::make(model.vocabulary.spec, options.allocator, kOwnPreTokenizers<Families>);
     if (!tokenizer) return pass(tokenizer);
     model.tokenizer.emplace(std::move(*tokenizer));
   }

@@ -13,7 +13,7 @@
 
 namespace zrt::inline ZRT_ABI::detail {
 
-/// What stays as it is while an engine lives. Its address must not change once it is loaded.
+/// The part of an engine that never changes after loading. Its address must not change either.
 template <class B, class Families, class Catalog, class O> class OpenModel {
  public:
   OpenModel(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device_options,
@@ -30,16 +30,17 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     return bind();
   }
 
-  /// What a sequence's state belongs to. Reads the beginning of every tensor.
+  /// Returns the identity that a sequence's state belongs to. Reads pieces of every tensor.
   [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
-    auto fingerprint = model_fingerprint(config(), loaded_.vocabulary.tokens.span(), plan().plan, weights());
+    auto fingerprint =
+        model_fingerprint(config(), loaded_.own_keys, loaded_.vocabulary.tokens.span(), plan().plan, weights());
     if (!fingerprint) return pass(fingerprint);
     return ModelIdentity{config().kv_dtype, options_.numerics.act, *fingerprint};
   }
 
-  /// Tells the host's log what was opened, and which registers the plan computes for nobody.
+  /// Logs what was opened, and the plan's warnings.
   void log_opened() const noexcept {
-    // An error's inline text is the library's way to build a short message without memory.
+    // An Error holds its text inline, so it builds a short message without memory.
     Error message = Error::of(Errc::ok, "opened on ", B::name);
     if constexpr (requires { name(device_.isa()); }) message.append(" (").append(name(device_.isa())).append(")");
     message.append(": ").append(plan().plan.instructions.size()).append(" instructions, ");

@@ -6,6 +6,8 @@
 #include <zrt/model/gguf.hpp>
 #include <zrt/ops/rope_frequencies.hpp>
 
+#include <concepts>
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Sizes and constants of a decoder. Filled from the file; the KV type is the host's choice.
@@ -24,16 +26,21 @@ struct Config {
   DType kv_dtype = DType::f16;
 };
 
-namespace detail {
-
-/// Reads "<architecture>.<key>" with a bound that keeps every later product within 64 bits.
+/// Reads the keys "<architecture>.<key>" of a file.
+///
+/// Errors, of every call: Errc::missing_metadata or invalid_metadata, naming the key. A call with a fallback takes it
+/// where the file lacks the key.
 class ConfigReader {
  public:
   explicit ConfigReader(const GgufFile& file, std::string_view architecture) noexcept
       : file_(file), architecture_(architecture) {}
 
+  /// The key as the file spells it.
   [[nodiscard]] Name name_of(std::string_view key) const noexcept { return Name::of(architecture_, ".", key); }
+  /// The file, for keys that the calls below do not read.
+  [[nodiscard]] const GgufFile& file() const noexcept { return file_; }
 
+  /// A number from 1 to `most`. Choose `most` so that every product of sizes fits 64 bits.
   [[nodiscard]] Result<std::uint32_t> count(std::string_view key, std::uint32_t most) const noexcept {
     const Name full = name_of(key);
     auto value = file_.get<std::uint32_t>(full.view());
@@ -47,7 +54,7 @@ class ConfigReader {
     if (file_.find(name_of(key).view()) == nullptr) return fallback;
     return count(key, most);
   }
-  /// How many there are, which may be none.
+  /// A number that may be 0, as it is where the file lacks the key.
   [[nodiscard]] Result<std::uint32_t> number_of(std::string_view key) const noexcept {
     const Name full = name_of(key);
     if (file_.find(full.view()) == nullptr) return 0u;
@@ -65,16 +72,18 @@ class ConfigReader {
     if (file_.find(name_of(key).view()) == nullptr) return fallback;
     return number(key);
   }
+  /// Any number, negative ones included.
   [[nodiscard]] Result<float> any_number_or(std::string_view key, float fallback) const noexcept {
     const Name full = name_of(key);
     if (file_.find(full.view()) == nullptr) return fallback;
     return file_.get<float>(full.view());
   }
-  /// A positive number, or 0 for 1.
+  /// A positive factor; 0 in the file means 1.
   [[nodiscard]] Result<float> scale_or(std::string_view key, float fallback) const noexcept {
     auto value = file_.get<float>(name_of(key).view());
     return value && *value == 0.0f ? 1.0f : number_or(key, fallback);
   }
+  /// A text.
   [[nodiscard]] Result<std::string_view> text_or(std::string_view key, std::string_view fallback) const noexcept {
     const Name full = name_of(key);
     if (file_.find(full.view()) == nullptr) return fallback;
@@ -85,6 +94,47 @@ class ConfigReader {
   const GgufFile& file_;
   std::string_view architecture_;
 };
+
+/// A family with metadata of its own. It lists the keys, and reads them into a Config of its own, which `build` takes:
+///
+///   struct Config : model::Config { float logit_scale = 1; };
+///   static constexpr std::array<std::string_view, 1> keys{"logit_scale"};
+///   static Result<void> read_keys(const model::ConfigReader& meta, Config& c) noexcept;
+///
+/// zrt then neither reads nor refuses a key of the list; what the family makes of it is the family's.
+template <class Arch>
+concept ReadsKeys = requires(const ConfigReader& meta, typename Arch::Config& c) {
+  requires std::derived_from<typename Arch::Config, Config>;
+  { *Arch::keys.data() } -> std::convertible_to<std::string_view>;
+  { Arch::read_keys(meta, c) } noexcept -> std::same_as<Result<void>>;
+};
+
+namespace detail {
+
+template <class Arch> struct OwnKeys {
+  using Config = model::Config;
+  static constexpr Span<const std::string_view> list{};
+};
+template <ReadsKeys Arch> struct OwnKeys<Arch> {
+  using Config = typename Arch::Config;
+  static constexpr Span<const std::string_view> list{Arch::keys.data(), Arch::keys.size()};
+};
+
+}  // namespace detail
+
+/// What a family's `build` takes: a Config of its own, or zrt's.
+template <class Arch> using ConfigOf = typename detail::OwnKeys<Arch>::Config;
+
+/// The keys that a family reads itself.
+template <class Arch> inline constexpr Span<const std::string_view> kOwnKeys = detail::OwnKeys<Arch>::list;
+
+namespace detail {
+
+[[nodiscard]] inline bool is_own(Span<const std::string_view> own, std::string_view key) noexcept {
+  for (const std::string_view name : own)
+    if (name == key) return true;
+  return false;
+}
 
 [[nodiscard]] inline Result<void> read_rope(const ConfigReader& meta, Config& c) noexcept {
   ops::RopeParams& rope = c.rope;
@@ -139,13 +189,14 @@ class ConfigReader {
 
 }  // namespace detail
 
-/// Reads the keys that a dense decoder has.
+/// Reads the keys that a dense decoder has. `own` lists what the file's family reads itself: a count of experts and the
+/// epsilon of the norms are left to it if they stand there.
 ///
 /// Errors: Errc::missing_metadata or invalid_metadata naming the key; Errc::unimplemented for experts.
-[[nodiscard]] inline Result<Config> read_config(const GgufFile& file) noexcept {
+[[nodiscard]] inline Result<Config> read_config(const GgufFile& file, Span<const std::string_view> own = {}) noexcept {
   auto architecture = file.get<std::string_view>("general.architecture");
   if (!architecture) return pass(architecture);
-  const detail::ConfigReader meta(file, *architecture);
+  const ConfigReader meta(file, *architecture);
   Config c;
   struct Key {
     std::string_view name;
@@ -164,7 +215,7 @@ class ConfigReader {
   }
   auto experts = meta.number_of("expert_count");
   if (!experts) return pass(experts);
-  if (*experts != 0)
+  if (*experts != 0 && !detail::is_own(own, "expert_count"))
     return fail(Errc::unimplemented, *architecture, ".expert_count is ", *experts, ": experts are not computed");
   auto kv_heads = meta.count_or("attention.head_count_kv", c.heads, c.heads);
   if (!kv_heads) return pass(kv_heads);
@@ -179,9 +230,11 @@ class ConfigReader {
   if (!value_dim) return pass(value_dim);
   c.key_dim = *key_dim;
   c.value_dim = *value_dim;
-  auto eps = meta.number("attention.layer_norm_rms_epsilon");
-  if (!eps) return pass(eps);
-  c.norm_eps = *eps;
+  if (constexpr std::string_view key = "attention.layer_norm_rms_epsilon"; !detail::is_own(own, key)) {
+    auto eps = meta.number(key);
+    if (!eps) return pass(eps);
+    c.norm_eps = *eps;
+  }
   const GgufTensor* table = file.find_tensor("token_embd.weight");
   if (table == nullptr || table->rank != 2)
     return fail(Errc::missing_weight, "the model has no matrix token_embd.weight");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/model/neutral_keys.hpp: metadata that no family reads, and that must say what leaves a dense decoder as it is.
+// zrt/model/neutral_keys.hpp: metadata that changes the arithmetic is refused unless the family reads it.
 #pragma once
 
-#include <zrt/core/name.hpp>
-#include <zrt/model/gguf.hpp>
+#include <zrt/model/config.hpp>
 
 #include <array>
 
@@ -50,20 +49,20 @@ inline constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
 
 }  // namespace detail
 
-/// Refuses a file whose metadata asks for arithmetic that no family has: what kNeutralKeys lists (caps
-/// and scales of logits, scores, residuals and embeddings, biases by distance, layers that differ),
-/// attention to later tokens, or a window of attention shorter than `context`, the positions that a
-/// sequence may have here.
+/// Refuses a file whose metadata asks for arithmetic that its family does not compute: what kNeutralKeys lists (caps
+/// and scales of logits, scores, residuals and embeddings, biases by distance, layers that differ), attention to later
+/// tokens, or an attention window shorter than `context`, the positions of a sequence.
 ///
-/// A key whose value changes nothing is let pass. `key_dim` is the width of a head's keys, whose
-/// inverse root is the scale of scores.
+/// Passes a key whose value changes nothing, and every key of `own`, which the family reads itself. `key_dim` is the
+/// width of a head's keys; scores are scaled by its inverse root.
 /// Errors: Errc::unimplemented naming the key and what is expected; invalid_metadata for another type.
 [[nodiscard]] inline Result<void> expect_neutral_keys(const GgufFile& file, std::string_view architecture,
-                                                      std::uint32_t key_dim, std::uint32_t context) noexcept {
+                                                      std::uint32_t key_dim, std::uint32_t context,
+                                                      Span<const std::string_view> own = {}) noexcept {
   const auto expect = [&](std::string_view key, std::string_view expected, auto&& holds) noexcept -> Result<void> {
     const Name full = Name::of(architecture, ".", key);
     const GgufValue* value = file.find(full.view());
-    if (value == nullptr) return {};
+    if (value == nullptr || detail::is_own(own, key)) return {};
     auto number = detail::number_of(*value, full.view());
     if (!number) return pass(number);
     if (holds(*number)) return {};

@@ -7,6 +7,8 @@
 #include <zrt/core/little_endian.hpp>
 #include <zrt/quant/activation.hpp>
 
+#include <boost/mp11/list.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +17,15 @@ namespace zrt::inline ZRT_ABI::quant {
 
 /// Describes one weight type: its block, its dequantisation, its exact integer dot.
 ///
-/// A type has one header with one specialisation, followed by a static_assert of its concept, and
-/// one line in types.hpp.
+/// A type has one header with one specialisation, followed by a static_assert of its concept. zrt's types have a line
+/// in types.hpp; a host's stand in HostTypes.
 template <DType T> struct Layout;
+
+/// The weight types that a host adds to zrt's: specialise it for void in the header of the Layouts, and include that
+/// header first in every source of the program. docs/adding-a-weight-type.md shows one.
+template <class> struct HostTypes {
+  using List = boost::mp11::mp_list<>;
+};
 
 /// A type that can be stored in weights: block size and dequantisation.
 ///

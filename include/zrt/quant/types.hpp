@@ -16,9 +16,9 @@
 
 namespace zrt::inline ZRT_ABI::quant {
 
-/// Every weight type that can be read: one line per type.
+/// The weight types of zrt: one line per type.
 // clang-format off
-using Types = boost::mp11::mp_list<
+using OwnTypes = boost::mp11::mp_list<
     Layout<DType::f32>,
     Layout<DType::f16>,
     Layout<DType::bf16>,
@@ -28,6 +28,9 @@ using Types = boost::mp11::mp_list<
     Layout<DType::q5_k>,
     Layout<DType::q6_k>>;
 // clang-format on
+
+/// Every weight type that can be read: zrt's, then the host's.
+using Types = boost::mp11::mp_append<OwnTypes, HostTypes<void>::List>;
 
 /// What a plan needs to know of one weight type; names none of its functions, so that a program which
 /// narrows its types compiles no others.
@@ -59,32 +62,36 @@ template <class... L> consteval auto row_table(boost::mp11::mp_list<L...>) { ret
 
 }  // namespace detail
 
-/// Every type in Types, in its order.
-inline constexpr auto kTypeFacts = detail::fact_table(Types{});
+// The list is part of the tables' names, so that the linker never takes those of one list for another's.
+
+/// The facts of every type of a list, in its order.
+template <class List> inline constexpr auto kTypeFactsOf = detail::fact_table(List{});
 
 /// Returns the facts of `dtype`, or null when it is no type of the list.
-[[nodiscard]] constexpr const TypeFacts* facts(DType dtype) noexcept {
-  for (const TypeFacts& row : kTypeFacts)
+template <class List = Types> [[nodiscard]] constexpr const TypeFacts* facts(DType dtype) noexcept {
+  for (const TypeFacts& row : kTypeFactsOf<List>)
     if (row.dtype == dtype) return &row;
   return nullptr;
 }
 
-/// The row functions of every type in Types, in its order.
-inline constexpr auto kRowFunctions = detail::row_table(Types{});
+/// The row functions of every type of a list, in its order.
+template <class List> inline constexpr auto kRowFunctionsOf = detail::row_table(List{});
+/// Those of all types.
+inline constexpr auto& kRowFunctions = kRowFunctionsOf<Types>;
 
 /// Returns the row functions of `dtype`, or null when it is no type of the list.
-[[nodiscard]] constexpr const RowFunctions* find(DType dtype) noexcept {
-  for (const RowFunctions& row : kRowFunctions)
+template <class List = Types> [[nodiscard]] constexpr const RowFunctions* find(DType dtype) noexcept {
+  for (const RowFunctions& row : kRowFunctionsOf<List>)
     if (row.dtype == dtype) return &row;
   return nullptr;
 }
 
 static_assert(
     [] {
-      for (const TypeFacts& row : kTypeFacts)
+      for (const TypeFacts& row : kTypeFactsOf<Types>)
         if (facts(row.dtype) != &row) return false;
       return true;
     }(),
-    "zrt: a weight type stands twice in quant/types.hpp");
+    "zrt: a weight type stands twice in quant/types.hpp and HostTypes");
 
 }  // namespace zrt::inline ZRT_ABI::quant

@@ -2,6 +2,7 @@
 // zrt/text/pre_tokenizers.hpp: the list of pre-tokenizers, and the table by name that is made from it.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/text/pre/deepseek_llm.hpp>
 #include <zrt/text/pre/gpt2.hpp>
 #include <zrt/text/pre/llama3.hpp>
@@ -15,13 +16,12 @@
 
 namespace zrt::inline ZRT_ABI::text {
 
-namespace detail {
+/// Lists pre-tokenizers. A host that adds some names such a list in its families; see docs/adding-a-family.md.
 template <pre::PreTokenizer... Pre> struct PreTokenizerList {};
-}  // namespace detail
 
-/// Every pre-tokenizer of this build. Adding one is a header under pre/ and a line here.
-using PreTokenizers = detail::PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
-                                               pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
+/// Every pre-tokenizer that zrt has. Adding one is a header under pre/ and a line here.
+using PreTokenizers = PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
+                                       pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
 
 /// Takes one piece of a text; false stops the cutting.
 struct PieceSink {
@@ -55,20 +55,34 @@ template <class... Pre> consteval auto table_of(PreTokenizerList<Pre...>) {
 
 }  // namespace detail
 
+/// The rows of a list, one for each name.
+template <class List> inline constexpr auto kPreTokenizersOf = detail::table_of(List{});
+
 inline constexpr auto kPreTokenizers = detail::table_of(PreTokenizers{});
 
-/// Returns the table row of `name`, or null when this build has none.
-[[nodiscard]] constexpr const PreTokenizerEntry* find_pre_tokenizer(std::string_view name) noexcept {
+/// Returns the row of `name` among a host's own, else among zrt's; null when neither has it.
+[[nodiscard]] constexpr const PreTokenizerEntry* find_pre_tokenizer(std::string_view name,
+                                                                    Span<const PreTokenizerEntry> own = {}) noexcept {
+  for (const PreTokenizerEntry& entry : own)
+    if (entry.name == name) return &entry;
   for (const PreTokenizerEntry& entry : kPreTokenizers)
     if (entry.name == name) return &entry;
   return nullptr;
 }
 
-// No two pre-tokenizers bear the same name.
-static_assert([] {
-  for (const auto& entry : kPreTokenizers)
-    if (find_pre_tokenizer(entry.name) != &entry) return false;
+namespace detail {
+
+/// True when every name of a table is there once, and none of zrt's stands in a host's.
+[[nodiscard]] constexpr bool names_are_unique(Span<const PreTokenizerEntry> rows, bool of_zrt) noexcept {
+  for (const PreTokenizerEntry& entry : rows) {
+    if (find_pre_tokenizer(entry.name, rows) != &entry) return false;
+    if (!of_zrt && find_pre_tokenizer(entry.name) != nullptr) return false;
+  }
   return true;
-}());
+}
+
+}  // namespace detail
+
+static_assert(detail::names_are_unique(kPreTokenizers, true));
 
 }  // namespace zrt::inline ZRT_ABI::text

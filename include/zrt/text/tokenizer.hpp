@@ -39,10 +39,12 @@ struct DecodeOptions {
 /// Keeps the views of the VocabularySpec, which must outlive it.
 class Tokenizer {
  public:
-  /// Checks `spec` and indexes it. Errors: unsupported_tokenizer for a model or pre-tokenizer that this
-  /// build does not have, invalid_metadata for a vocabulary that contradicts itself, out_of_memory.
-  [[nodiscard]] static Result<Tokenizer> make(const VocabularySpec& spec,
-                                              Allocator allocator = system_allocator()) noexcept;
+  /// Checks `spec` and indexes it. `own` lists pre-tokenizers that the host adds to zrt's (kPreTokenizersOf).
+  ///
+  /// Errors: unsupported_tokenizer for a model or pre-tokenizer that this build does not have, invalid_metadata for a
+  /// vocabulary that contradicts itself, out_of_memory.
+  [[nodiscard]] static Result<Tokenizer> make(const VocabularySpec& spec, Allocator allocator = system_allocator(),
+                                              Span<const PreTokenizerEntry> own = {}) noexcept;
 
   /// Returns the ids of `text`, which need not be valid UTF-8. Errors: size_overflow, out_of_memory.
   [[nodiscard]] Result<Vector<std::int32_t>> encode(std::string_view text, EncodeOptions options = {}) const noexcept {
@@ -116,7 +118,7 @@ class Tokenizer {
   [[nodiscard]] Result<void> read_ids(const VocabularySpec& spec) noexcept;
   [[nodiscard]] Result<void> read_switches(const VocabularySpec& spec, bool bos_by_default,
                                            bool prefix_by_default) noexcept;
-  [[nodiscard]] Result<void> build_model(const VocabularySpec& spec) noexcept;
+  [[nodiscard]] Result<void> build_model(const VocabularySpec& spec, Span<const PreTokenizerEntry> own) noexcept;
   void mark_known_tokens() noexcept;
 
   Allocator allocator_;
@@ -131,7 +133,8 @@ class Tokenizer {
   std::variant<detail::SentencePiece, detail::ByteBpe> model_;
 };
 
-inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator allocator) noexcept {
+inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator allocator,
+                                         Span<const PreTokenizerEntry> own) noexcept {
   Tokenizer tokenizer(allocator);
   if (spec.tokens.empty()) return fail(Errc::invalid_metadata, "the vocabulary has no tokens");
   if (spec.tokens.size() > 0x7fffffffu)
@@ -143,18 +146,18 @@ inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator a
   tokenizer.mark_known_tokens();
   const auto type_of = [&](std::size_t id) { return tokenizer.facts_[id].type; };
   if (auto r = tokenizer.specials_.build(spec.tokens, type_of); !r) return pass(r);
-  if (auto r = tokenizer.build_model(spec); !r) return pass(r);
+  if (auto r = tokenizer.build_model(spec, own); !r) return pass(r);
   return tokenizer;
 }
 
-inline Result<void> Tokenizer::build_model(const VocabularySpec& spec) noexcept {
+inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<const PreTokenizerEntry> own) noexcept {
   if (spec.model == "llama") {
     auto& model = model_.emplace<detail::SentencePiece>(allocator_);
     if (auto r = model.build(spec, index_, ids_.unk.value_or(detail::kNoToken)); !r) return r;
     return read_switches(spec, true, true);
   }
   if (spec.model == "gpt2") {
-    const PreTokenizerEntry* pre = find_pre_tokenizer(spec.pre);
+    const PreTokenizerEntry* pre = find_pre_tokenizer(spec.pre, own);
     if (pre == nullptr) return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", spec.pre, "' in this build");
     auto& model = model_.emplace<detail::ByteBpe>(allocator_);
     if (auto r = model.build(spec, *pre, index_); !r) return r;
