@@ -178,6 +178,7 @@ int main() {
   if (!print_example()) return 1;
   std::printf(
       "\n## Running\n\n"
+      "<!-- needs: programs -->\n"
       "```cpp\n"
       "const zrt::ir::ptir::Shape shapes[]{{2, 4}, {4, 3}};\n"
       "auto runner = zrt::ProgramRunner<zrt::ReferenceBackend>::make(*program, shapes);\n"

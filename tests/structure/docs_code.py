@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every ```cpp block of README.md and docs/*.md compiles.
+
+usage: docs_code.py [--self-test] -- COMPILER-COMMAND
+
+A block is one of three things:
+  part of a program  its lines stand as they are, but for indentation, in a source of examples/, tests/support/ or
+                     tests/unit/, which the build compiles. A block that begins with `// examples/FILE: ` stands in it
+  a fragment         the line before the block is `<!-- needs: NAME -->`; tests/data/docs/NAME.hpp says what stands around
+                     it: headers, then, after the line `// around each block:`, a frame with NAME and BLOCK in it
+  a program          anything else: it compiles alone; `<!-- needs: the block before -->` makes two blocks one program
+
+Fragments of one frame compile together, each in a namespace of its own.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import source
+
+FRAMES = source.ROOT / "tests" / "data" / "docs"
+PROGRAMS = ("examples", "tests/support", "tests/unit")
+BEFORE = "the block before"
+SPLIT = "// around each block:\n"
+
+
+def blocks(page):
+    """(line of the first line of code, frame or None, code) of each ```cpp block of a page."""
+    text = page.read_text(encoding="utf-8")
+    for match in re.finditer(r"^```cpp\n(.*?)^```$", text, re.M | re.S):
+        before = text[:match.start()].splitlines()
+        needs = re.fullmatch(r"<!-- needs: ([\w ]+) -->", before[-1]) if before else None
+        yield len(before) + 2, needs and needs.group(1), match.group(1)
+
+
+def flat(text):
+    """Lines without the indentation of their place and without blank lines at the ends."""
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def programs():
+    return [flat(path.read_text(encoding="utf-8")) for folder in PROGRAMS
+            for path in sorted((source.ROOT / folder).rglob("*")) if path.suffix in (".cpp", ".hpp")]
+
+
+def is_part(code, sources):
+    wanted = "\n" + flat(code) + "\n"
+    return any(wanted in "\n" + text + "\n" for text in sources)
+
+
+def units(pages, sources):
+    """{name: source text}: one unit for each frame, one for each whole program. Problems are raised as text."""
+    framed, alone, problems = {}, {}, []
+    for page in pages:
+        name = page.relative_to(source.ROOT).as_posix() if page.is_relative_to(source.ROOT) else page.name
+        for line, frame, code in blocks(page):
+            place = f'#line {line} "{name}"\n'
+            if frame is None:
+                named = re.match(r"// (examples/[\w/]+\.[ch]pp): ", code)
+                if named and not is_part(code, [flat((source.ROOT / named.group(1)).read_text(encoding="utf-8"))]):
+                    problems.append(f"{name}:{line}: {named.group(1)} has other lines")
+                elif not is_part(code, sources):
+                    alone[f"{name}:{line}"] = place + code
+                continue
+            if frame == BEFORE and alone:
+                alone[next(reversed(alone))] += place + code
+                continue
+            path = FRAMES / (frame + ".hpp")
+            if not path.exists():
+                problems.append(f"{name}:{line}: there is no {path.relative_to(source.ROOT)}")
+                continue
+            head, around = path.read_text(encoding="utf-8").split(SPLIT)
+            unit = framed.setdefault(frame, head.replace("#pragma once\n", ""))
+            block = around.replace("NAME", f"block_{len(re.findall('^#line', unit, re.M))}")
+            framed[frame] = unit + block.replace("BLOCK\n", place + code)
+    return {**framed, **alone}, problems
+
+
+def compiles(command, name, text, folder):
+    path = folder / (re.sub(r"\W", "_", name) + ".cpp")
+    path.write_text(text, encoding="utf-8")
+    # Names that a page shows and does not use are no fault of it.
+    done = subprocess.run([*command, "-fsyntax-only", "-w", f"-I{source.ROOT / 'tests'}", f"-I{source.ROOT / 'examples'}",
+                           f"-I{source.ROOT / 'examples' / 'engines'}", str(path)],
+                          capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stderr
+
+
+def check(command, pages, sources):
+    made, problems = units(pages, sources)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in made.items():
+            good, errors = compiles(command, name, text, pathlib.Path(folder))
+            if not good:
+                first = [line for line in errors.splitlines() if "error" in line][:3]
+                problems.append(f"{name} does not compile, and stands in no program of {', '.join(PROGRAMS)}:\n  "
+                                + "\n  ".join(first))
+    return problems
+
+
+def self_test(command):
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.md"
+
+        def found(text):
+            page.write_text(text, encoding="utf-8")
+            return check(command, [page], ["int main() {\nreturn answer();\n}"])
+
+        assert not found("```cpp\nint whole();\n```\n")
+        assert not found("text\n```sh\nnot C++\n```\n")
+        assert not found("```cpp\n  return answer();\n```\n"), "part of a program"
+        assert found("```cpp\nreturn other();\n```\n"), "neither a program nor a part of one"
+        assert found("```cpp\nreturn answer()\n```\n"), "a line that is almost in a program"
+        assert found("```cpp\n// examples/embed.cpp: another program\nint main() {}\n```\n"), "a copy that differs"
+        assert "page.md:4" in found("\n\n```cpp\nint broken(;\n```\n")[0]
+        assert "there is no" in found("<!-- needs: nothing_of_this_name -->\n```cpp\nint x;\n```\n")[0]
+        assert not found("<!-- needs: statements -->\n```cpp\nint x = 0;\n++x;\n```\n"
+                         "<!-- needs: statements -->\n```cpp\nint x = 1;\n```\n"), "two blocks with one name"
+        assert found("<!-- needs: statements -->\n```cpp\nundeclared = 1;\n```\n")
+        two = "```cpp\nint one();\n```\n<!-- needs: the block before -->\n```cpp\nint two = one();\n```\n"
+        assert not found(two)
+        assert found(two.replace("= one", "= none"))
+
+
+def main():
+    command = sys.argv[sys.argv.index("--") + 1:]
+    if "--self-test" in sys.argv:
+        return self_test(command)
+    pages = [source.ROOT / "README.md", *sorted((source.ROOT / "docs").glob("*.md"))]
+    return source.report(check(command, pages, programs()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
