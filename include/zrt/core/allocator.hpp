@@ -9,11 +9,11 @@
 
 namespace zrt::inline ZRT_ABI {
 
-/// Two functions and a context that serve all memory of the library.
+/// Serves all memory of the library: two functions and a context.
 ///
-/// `allocate` returns null when it fails and then the call that needed it reports
-/// Errc::out_of_memory. Both may be called from any thread that calls into the library. A host sets
-/// both or none: those of an empty Allocator are the C library's aligned_alloc and free.
+/// `allocate` returns null when it fails; the call that needed the memory then returns Errc::out_of_memory. Any thread
+/// that calls into the library may call both. Set both or none: an empty Allocator takes the C library's aligned_alloc
+/// and free.
 struct Allocator {
   void* context = nullptr;
   void* (*allocate)(void* context, std::size_t bytes, std::size_t alignment) noexcept =

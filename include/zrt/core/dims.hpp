@@ -118,8 +118,8 @@ struct Extents {
   }
 };
 
-/// An ordered tuple of extents, row-major. Only the first kMaxRank of a longer one are kept; its rank stays as it was,
-/// so that whoever checks it sees it.
+/// An ordered tuple of extents, row-major. A tuple longer than kMaxRank keeps its rank and its first kMaxRank extents,
+/// so that a check of the rank can refuse it.
 template <Dimension D> struct BasicShape {
   std::uint8_t rank = 0;
   std::array<D, kMaxRank> dims{};
@@ -180,7 +180,7 @@ template <Dimension D> struct BasicShape {
   }
 };
 
-/// The shape that both are where their extents agree; false when they do not.
+/// Joins two shapes whose extents agree into one; false when they do not.
 template <Dimension D>
 [[nodiscard]] constexpr bool unify(const BasicShape<D>& a, const BasicShape<D>& b, BasicShape<D>& both) noexcept {
   if (a.rank != b.rank) return false;

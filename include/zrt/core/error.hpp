@@ -135,13 +135,13 @@ enum class Errc : std::uint16_t {
   return "unknown";
 }
 
-/// Where between a graph and its results something was met.
+/// The phase in which a fault was found.
 enum class Phase : std::uint8_t {
-  none,   ///< elsewhere: a model file, a request, a call's arguments
+  none,   ///< outside of a plan: a model file, a request, a call's arguments
   graph,  ///< ir::verify
   plan,   ///< plan::compile, plan::validate, plan::read_plan
   bind,   ///< exec::bind
-  step,   ///< a fault that data caused while a plan ran
+  step,   ///< a step: data broke an op's contract
 };
 
 /// Carries a code, inline text and the place of a failure. Trivially copyable; owns nothing.
@@ -150,7 +150,7 @@ enum class Phase : std::uint8_t {
 /// may come from files, so a control character becomes a question mark.
 class Error {
  public:
-  // Above 272 bytes GCC copies an Error by one instruction; below, by 32 in each of a thousand places.
+  // Above 272 bytes GCC copies an Error by one string instruction, below by 32 moves, in a thousand places.
   static constexpr std::size_t kTextCapacity = 248;
   static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
   static constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
@@ -182,7 +182,7 @@ class Error {
     opcode_ = opcode;
     return *this;
   }
-  /// Sets the phase, once: who met it first knows best.
+  /// Sets the phase. Only the first call counts: whoever found the fault knows it best.
   constexpr Error& in_phase(Phase phase) noexcept {
     if (phase_ == Phase::none) phase_ = phase;
     return *this;

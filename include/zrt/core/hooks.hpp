@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI {
 
 enum class LogLevel : std::uint8_t { info, warn, error };
 
-/// Receives the library's messages; without a function nothing is said.
+/// Receives the library's messages. Without a function the library is silent.
 struct LogSink {
   void* context = nullptr;
   void (*write)(void* context, LogLevel level, std::string_view text) noexcept = nullptr;
@@ -22,11 +22,11 @@ struct LogSink {
   }
 };
 
-/// Runs `work(argument, worker, workers)` for workers below `workers`, at least for one, and returns when all these
-/// calls have returned.
+/// Runs a step on the host's threads.
 ///
-/// Which of them run, and whether at the same time, is the hook's choice: a worker takes over what others have not
-/// begun, and waits only for what another is at.
+/// `run` calls `work(argument, i, workers)` for workers i below `workers`, at least for one of them, and returns when
+/// all these calls have returned. It may run them in parallel, in sequence, or leave some out: a worker claims any
+/// shard that nobody has started, and waits only for shards that another worker is running.
 struct ThreadHook {
   using Work = void (*)(void* argument, std::uint32_t worker, std::uint32_t workers) noexcept;
 
@@ -35,7 +35,7 @@ struct ThreadHook {
   std::uint32_t workers = 1;
 };
 
-/// Tells nanoseconds since an arbitrary start, never fewer than before; without a function times are zero.
+/// Returns nanoseconds since an arbitrary start, never fewer than before. Without a function all times are zero.
 struct ClockHook {
   void* context = nullptr;
   std::uint64_t (*now)(void* context) noexcept = nullptr;

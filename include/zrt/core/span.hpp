@@ -13,8 +13,8 @@ namespace zrt::inline ZRT_ABI {
 
 /// Views `size()` elements that another object owns; const of the view is not const of the elements.
 ///
-/// What std::span of dynamic extent is, to and from which it converts. Its constructors ask no iterator concepts, which
-/// for each element type anew took a quarter of what an engine's source costs before it is optimised.
+/// As std::span of dynamic extent, and converts to and from it. Its constructors ask no iterator concepts: these took a
+/// quarter of an engine's compile time at -O0, anew for each element type.
 template <class T> class Span {
  public:
   using element_type = T;

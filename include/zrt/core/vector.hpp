@@ -24,8 +24,7 @@ struct ElementLayout {
   void (*relocate)(void* to, void* from, std::size_t count) noexcept;
 };
 
-/// A vector's memory, whatever its elements: one function for all, so that each element type does not
-/// compile its own.
+/// A vector's memory, without the element type: growth compiles once, not once per type.
 struct VectorStorage {
   Allocator allocator;
   void* data = nullptr;
@@ -33,7 +32,7 @@ struct VectorStorage {
   std::size_t capacity = 0;
 
   explicit VectorStorage(const Allocator& a) noexcept : allocator(a) {}
-  // Moving and freeing are out of line as growing is: they happen in a thousand places, none of them in a step.
+  // Moving and freeing are out of line, as growing is: a thousand places do them, none of them in a step.
   ZRT_NOINLINE VectorStorage(VectorStorage&& other) noexcept
       : allocator(other.allocator),
         data(std::exchange(other.data, nullptr)),

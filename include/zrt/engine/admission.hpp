@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/engine/admission.hpp: which request runs in which slot, and which wait for one.
+// zrt/engine/admission.hpp: requests get slots, or wait for one.
 #pragma once
 
 #include <zrt/engine/active_request.hpp>
@@ -36,7 +36,7 @@ template <class B> class Admission {
   [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
   /// By slot; null where none runs.
   [[nodiscard]] Span<Owned<ActiveRequest>> active() noexcept { return active_.span(); }
-  /// Oldest first; what came from outside is appended here.
+  /// Waiting requests, oldest first. New ones are appended.
   [[nodiscard]] Vector<Owned<ActiveRequest>>& waiting() noexcept { return waiting_; }
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
   [[nodiscard]] std::size_t left() const noexcept { return running_ + waiting_.size(); }
@@ -105,7 +105,7 @@ template <class B> class Admission {
     ++running_;
   }
 
-  /// Positions that a request may come to use.
+  /// Returns the most positions that a request may use.
   [[nodiscard]] std::uint32_t positions_needed(const ActiveRequest& a) const noexcept {
     std::uint64_t most = std::uint64_t{a.sequence.prompt_tokens} + a.max_tokens;
     // A restored request may already have more tokens than it would be allowed now.

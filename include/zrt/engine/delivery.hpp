@@ -6,13 +6,13 @@
 
 namespace zrt::inline ZRT_ABI::detail {
 
-/// What a request's callable hears of a token, and why the request ends with it, if it does.
+/// A token for a request's callable, and the reason if the request ends with it.
 struct Delivery {
   Token token{};
   FinishReason finish = FinishReason::none;
 };
 
-/// Appends `id` to the request and finds what it completes. The views hold until the request's next token.
+/// Appends `id` to the request and finds the text that it completes. The views hold until the request's next token.
 ///
 /// `tokenizer` may be null; `context` is the number of positions of a slot.
 [[nodiscard]] inline Result<Delivery> deliver(ActiveRequest& a, std::int32_t id, const text::Tokenizer* tokenizer,
@@ -40,7 +40,7 @@ struct Delivery {
   return out;
 }
 
-/// What was held back and no further token can complete. The view holds while the request lives.
+/// Returns held-back text that no further token can complete. The view holds while the request lives.
 [[nodiscard]] inline std::string_view last_text(ActiveRequest& a) noexcept {
   if (!a.text) return {};
   if (auto tail = a.text->finish())
@@ -48,8 +48,8 @@ struct Delivery {
   return {};
 }
 
-/// Brings a request's text to where the engine that saved it had left it: its generated tokens have been
-/// read, and of their text the last `held` bytes have not come out.
+/// Restores the text state of a saved request: its tokens are read again, and the last `held` bytes of their text count
+/// as not delivered.
 ///
 /// Errors: Errc::invalid_file when there is less text than that, Errc::out_of_memory.
 [[nodiscard]] inline Result<void> replay_text(ActiveRequest& a, std::size_t held, const Allocator& allocator) noexcept {

@@ -12,9 +12,8 @@ namespace zrt::inline ZRT_ABI {
 
 /// Says whether to stop: a std::stop_token, or a type of the host's with the same member.
 ///
-/// Threads: any of the step's workers asks it, between instructions, while other threads may be changing the answer,
-/// so `stop_requested` must be callable from any thread at the same time as whatever sets it; an atomic flag is.
-/// Once true it stays true: one worker's answer ends the step for all. It lives until the call that took it returns.
+/// Workers of a step call `stop_requested` between instructions, from any thread, while other threads may set the
+/// answer; an atomic flag is enough. Once true it must stay true. It must live until the call that took it returns.
 template <class S>
 concept StopToken = requires(const S& stop) {
   { stop.stop_requested() } noexcept -> std::convertible_to<bool>;
@@ -24,7 +23,7 @@ struct NeverStops {
   [[nodiscard]] static constexpr bool stop_requested() noexcept { return false; }
 };
 
-/// What the address of a model in the host's memory must be a multiple of: weights are read as whole f32.
+/// Alignment of a model in the host's memory: kernels read weights in place, as whole f32.
 inline constexpr std::size_t kMemoryAlignment = 4;
 
 namespace detail {
@@ -41,15 +40,16 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
 
 }  // namespace detail
 
-/// A model on backend B. Movable; one thread at a time may call anything but `submit` and `cancel`,
-/// which any thread may call at any time. Callables of the host are called inside `generate`, `step` and `evaluate`
-/// and may call `submit` and `cancel` too; anything else refuses them with Errc::invalid_argument.
+/// A model on backend B, and the requests that run on it. Movable.
 ///
-/// Nothing that goes wrong ends the process: every call that can fail returns a typed error, and the
-/// engine stays usable.
+/// Threads: call an engine from one thread at a time. `submit` and `cancel` may come from any thread at any time, and
+/// from the callables that `generate`, `step` and `evaluate` call; all other calls refuse a callable with
+/// Errc::invalid_argument.
 ///
-/// `O` watches what the engine does: a type such as trace::TimelineObserver, whose handle `open` takes. Without one the
-/// engine holds no code for it.
+/// Errors: every call that can fail returns a typed error, and the engine stays usable. No failure ends the process.
+///
+/// `Families` lists the model families that it runs. `O` observes it: a type such as trace::TimelineObserver, whose
+/// handle `open` takes. An engine without an observer holds no code for one.
 template <class B, class Families = AllFamilies, class O = exec::NoObserver> class Engine {
   static_assert(detail::FamiliesAreDefined<Families>,
                 "zrt: no model families are known here; include <zrt/models.hpp> or give Engine a list of families");
@@ -58,15 +58,15 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   using Core = detail::EngineCore<B, Families, Ops, O>;
 
  public:
-  /// Opens a GGUF file by path; weights are used where they are mapped. `device` is what the backend wants to know of
-  /// the device that it opens, if anything.
+  /// Opens a GGUF file by path and maps it; weights are used in place. `device` holds the backend's own options, if it
+  /// has any.
   [[nodiscard]] static Result<Engine> open(std::string_view path, const EngineOptions& options = {},
                                            const DeviceOptionsOf<B>& device = {}, O observer = {}) noexcept {
     return open_file(ModelLoader<B, Families>::open(path, options.allocator), options, device, observer);
   }
-  /// Opens a GGUF file in memory, which must outlive the engine and begin at a multiple of kMemoryAlignment bytes.
+  /// Opens a GGUF file in memory. The memory must outlive the engine and be aligned to kMemoryAlignment bytes.
   ///
-  /// Errors: also Errc::invalid_argument for memory that begins elsewhere.
+  /// Errors: also Errc::invalid_argument for misaligned memory.
   [[nodiscard]] static Result<Engine> open(Span<const std::byte> memory, const EngineOptions& options = {},
                                            const DeviceOptionsOf<B>& device = {}, O observer = {}) noexcept {
     if (const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(memory.data()) % kMemoryAlignment; past != 0)
@@ -74,7 +74,7 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
                   kMemoryAlignment, ", expected a multiple: weights are used where they lie");
     return open_file(ModelLoader<B, Families>::open(memory, options.allocator), options, device, observer);
   }
-  /// Opens a GGUF file through the host's reader; tensors are copied into memory of the allocator.
+  /// Opens a GGUF file through the host's reader and copies its tensors into memory of the allocator.
   [[nodiscard]] static Result<Engine> open(const model::GgufReader& reader, const EngineOptions& options = {},
                                            const DeviceOptionsOf<B>& device = {}, O observer = {}) noexcept {
     return open_file(ModelLoader<B, Families>::open(reader, options.allocator), options, device, observer);
@@ -107,21 +107,21 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
   /// Errc::out_of_memory.
   [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept { return core_->submit(request); }
 
-  /// Asks for the end of a request; its last call says FinishReason::cancelled. Any thread. Where the allocator
-  /// has no memory for the note, the request runs on, and the host may ask again.
+  /// Asks for the end of a request; its last call then says FinishReason::cancelled. Any thread. If the allocator has
+  /// no memory to note it, the request runs on; ask again.
   void cancel(RequestId id) noexcept { core_->cancel(id); }
 
-  /// Tokens of a running request that the model has read, prompt and generated ones: how far a long prompt is.
-  /// 0 for a request that waits or has ended. From the thread that calls `step`.
+  /// Returns how many tokens of a running request the model has read, of prompt and generated text: the progress of a
+  /// long prompt. 0 for a request that waits or has ended. Call it from the thread that calls `step`.
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept { return core_->processed(id); }
 
-  /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool`
-  /// for what they generated. Returns how many requests are left, queued ones included.
+  /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool` for each token that
+  /// they generated. Returns how many requests are left, queued ones included.
   ///
-  /// A request whose data breaks an op's contract (its logits hold no number, say) ends alone as `failed`, with the
-  /// error in its last Token; the others go on with the same bits as without it.
-  /// Errors: the device's, and Errc::spec_violation where nothing tells whose data it was; all requests of the step
-  /// then end as `failed`.
+  /// A request whose data breaks an op's contract, such as logits without a number, ends alone as `failed`, with the
+  /// error in its last Token. All others go on with the same bits.
+  /// Errors: the device's, and Errc::spec_violation if the request at fault is not known. All requests of the step then
+  /// end as `failed`.
   template <class F> [[nodiscard]] Result<std::size_t> step([[maybe_unused]] F&& on_token) noexcept {
     static_assert(HearsTokensOfRequests<F>,
                   "zrt: the callable of step must be bool(zrt::RequestId, const zrt::Token&): "
@@ -132,8 +132,8 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
       return 0;
   }
 
-  /// Feeds `tokens` from position 0 in an own slot and calls `on_logits(position, logits)` for each
-  /// prompt position; then feeds `decode` one by one, as decode steps.
+  /// Feeds `tokens` from position 0 in a free slot and calls `on_logits(position, logits)` for each position. Then it
+  /// feeds `decode` one by one, as decode steps.
   ///
   /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
   template <class F>
@@ -149,9 +149,10 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
     return core_->evaluate(tokens, decode.size(), next);
   }
 
-  /// Feeds `tokens` as `evaluate` does, then `steps` tokens of the caller's choice, as decode steps:
-  /// `choose(position, logits) -> std::int32_t` says what follows `position`. Its answer counts from
-  /// the last of `tokens` on; the answer to the last step is not fed.
+  /// Feeds `tokens` as `evaluate` does, then `steps` tokens that the caller chooses, as decode steps.
+  ///
+  /// `choose(position, logits) -> std::int32_t` returns the token that follows `position`. Its answers count from the
+  /// last of `tokens` on; the answer to the last step is not fed.
   ///
   /// Errors: those of `evaluate`; Errc::invalid_argument for a chosen token outside the vocabulary.
   template <class F>
@@ -166,20 +167,21 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
       return {};
   }
 
-  /// exp of the mean negative log-likelihood of a text's tokens, in windows of the context length that
-  /// begin with BOS where the model does. Only the second half of a window is scored, so that every
-  /// scored token has half a window before it: the way in which peers' figures are made. Sums in f64.
+  /// Returns the perplexity of a text: exp of the mean negative log-likelihood of its tokens, summed in f64.
+  ///
+  /// The text runs in windows of the context length, with BOS first if the model adds it. Only the second half of a
+  /// window counts, so that every scored token has half a window before it. llama.cpp does the same; figures compare.
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept { return core_->perplexity(text); }
 
-  /// A running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
+  /// Returns a running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept { return core_->save(id); }
-  /// Continues a saved request as `request` says (its prompt is ignored): same bits and the same text as
-  /// without the break, whatever was held back included. If it has `request.max_tokens` tokens already, the next
-  /// step ends it with FinishReason::length and gives out what was held back.
+  /// Continues a saved request as `request` says; its prompt is ignored. Bits and text are those of an unbroken run,
+  /// text that was held back included. If the request has `request.max_tokens` tokens already, the next step ends it
+  /// with FinishReason::length.
   ///
-  /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for what is damaged or no
-  /// snapshot; Errc::unsupported_version for one of another version; Errc::dtype_mismatch or invalid_argument, saying
-  /// what is expected and found, for one of another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
+  /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for a damaged snapshot or other
+  /// bytes; Errc::unsupported_version for another version; Errc::dtype_mismatch or invalid_argument, saying what is
+  /// expected and found, for another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
   /// `submit`.
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept {
     return core_->restore(snapshot, request);
@@ -210,8 +212,7 @@ template <class B, class Families = AllFamilies, class O = exec::NoObserver> cla
  private:
   explicit Engine(Owned<Core> core) noexcept : core_(std::move(core)) {}
 
-  // Defined outside the class, so that it is not inline and `extern template` keeps all that opening a
-  // model instantiates out of a host's other translation units.
+  // Not inline: `extern template` then keeps all that opening a model instantiates out of a host's other sources.
   [[nodiscard]] static Result<Engine> open_file(Result<model::GgufFile> file, const EngineOptions& options,
                                                 const DeviceOptionsOf<B>& device, O observer) noexcept;
 

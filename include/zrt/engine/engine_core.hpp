@@ -88,7 +88,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     return admission_.left();
   }
 
-  /// Runs one request in a free slot until it leaves it, past the queue.
+  /// Runs one request in a free slot to its end, without the queue.
   template <class F>
   [[nodiscard]] Result<Completion> generate(const Request& request, F& on_token, const exec::StopPoll& stop) noexcept {
     const OneCall call(in_call_);
@@ -201,7 +201,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     const exec::Batch batch = plan_batch();
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
-    // Only a step that belongs to one request alone may be left half done.
+    // Only a step of a single request may stop halfway.
     auto completed = model_.executor().step(batch, admission_.running() == 1 ? stop : exec::StopPoll{}, &faults_);
     if (batch.prefill && completed && *completed) planner_->took(clock() - began);
     if (!completed || !*completed) show_stepped(false);
@@ -215,7 +215,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     finish_those_at_fault(on_token);
     const auto origins = planner_->origins();
     Result<void> taken{};
-    // One request's failure never costs another its token: every row is taken before the error goes up.
+    // A failing request must not cost others their tokens: all rows are taken before the error is returned.
     for (std::size_t row = 0; row < origins.size(); ++row) {
       const std::size_t index = origins[row].sequence;
       if (!admission_.active()[index]) continue;
@@ -332,21 +332,21 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     show_ended(ended->id, reason);
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
     show(*ended, exec::RequestPhase::ended, name(reason));
-    // A callable that said no is not called again.
+    // A callable that returned false is not called again.
     if (reason == FinishReason::callback) return;
     Token last{.text = last_text(*ended), .finish = reason};
     if (reason == FinishReason::failed) last.error = &last_error_;
     (void)on_token(ended->id, static_cast<const Token&>(last));
   }
 
-  /// Ends a request with its own error, which no other request hears of.
+  /// Ends a request with its own error; other requests are not affected.
   template <class F> void fail_request(std::size_t index, const Error& error, F& on_token) noexcept {
     model_.options().log(LogLevel::error, error.text());
     last_error_ = error;
     finish(index, FinishReason::failed, on_token);
   }
 
-  /// Ends the requests in whose rows of the last step an op found data outside its contract.
+  /// Ends the requests whose data broke an op's contract in the last step.
   template <class F> void finish_those_at_fault(F& on_token) noexcept {
     for (std::size_t i = 0; i < admission_.active().size(); ++i) {
       if (!admission_.active()[i]) continue;
@@ -360,8 +360,8 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
       if (admission_.active()[i]) finish(i, reason, on_token);
   }
 
-  /// Ends requests that may not have another token: those that may have none at all, and restored ones that have
-  /// as many as they may have now. All others end with the token that is their last.
+  /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
+  /// max_tokens. All others end with their last token.
   template <class F> void finish_those_at_their_limit(F& on_token) noexcept {
     for (std::size_t i = 0; i < admission_.active().size(); ++i)
       if (const auto& active = admission_.active()[i]; active && active->generated >= active->max_tokens)

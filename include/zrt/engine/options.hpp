@@ -9,8 +9,8 @@
 
 namespace zrt::inline ZRT_ABI {
 
-/// The arithmetic that a host chooses: the plan's numerics policy. All else is no choice: the order of every sum is
-/// its op's, and whether a backend keeps to the reference's bits (canonical) stands in its adapters' capabilities.
+/// The arithmetic that a host chooses. Nothing else can be chosen: each op fixes the order of its sums, and each
+/// adapter's capability says whether it keeps the reference's bits.
 struct Numerics {
   ActPolicy act = ActPolicy::weight;  ///< rounding of activations that meet quantised weights
 };
@@ -20,7 +20,7 @@ struct EngineOptions {
   std::uint32_t slots = 1;            ///< requests that run at the same time
   std::uint32_t context = 0;          ///< positions per slot; 0: the model's own, at most 4096
   std::uint32_t chunk = 512;          ///< most prompt tokens in one step, a multiple of 16
-  std::uint64_t step_latency_ns = 0;  ///< for requests that name none; see Request::step_latency_ns
+  std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   Numerics numerics{};

@@ -25,7 +25,7 @@ struct Sampling {
   float presence_penalty = 0.0f;
   std::uint32_t penalty_window = 64;  ///< last tokens that penalties look at
   std::uint64_t seed = 0;
-  Span<const TokenBias> bias{};  ///< finite, or -infinity: the token is never chosen while there is another
+  Span<const TokenBias> bias{};  ///< finite, or -infinity to forbid a token
 };
 
 inline constexpr std::size_t kMaxStopTokens = 8;
@@ -36,15 +36,15 @@ struct Request {
   std::string_view prompt{};          ///< text; ignored when `tokens` is not empty
   Span<const std::int32_t> tokens{};  ///< ids as they are: nothing is added
   bool parse_special = false;         ///< control tokens written in the prompt count as such
-  std::uint32_t max_tokens = 128;     ///< of generated ones; 0 ends the request before the model reads it
+  std::uint32_t max_tokens = 128;     ///< generated tokens; 0 ends the request before the model reads it
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
   StringList stop_strings{};  ///< of any range of strings
   bool ignore_eos = false;
-  std::uint32_t log_probabilities = 0;  ///< of the k best tokens, with each token
-  /// How long a step that holds prompt tokens, of whichever request, should take while this one runs: prompts
-  /// are cut to fit at the rate measured so far, to 16 tokens at the least. 0: as the engine's options say.
+  std::uint32_t log_probabilities = 0;  ///< report this many most likely tokens with each token
+  /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at
+  /// the rate measured so far, but to no fewer than 16 tokens. 0: the engine's option.
   std::uint64_t step_latency_ns = 0;
 };
 
@@ -74,10 +74,10 @@ struct TokenProbability {
   float log_probability = 0.0f;
 };
 
-/// What a callable hears of one generated token. Views hold until it returns.
+/// One generated token, as a callable receives it. Views hold until the callable returns.
 struct Token {
-  std::int32_t id = kNoToken;                ///< kNoToken for text that was held back and comes with the finish
-  std::string_view text{};                   ///< whole UTF-8 characters that are now sure; often none
+  std::int32_t id = kNoToken;                ///< kNoToken for held-back text that comes with the finish
+  std::string_view text{};                   ///< whole UTF-8 characters that no stop string can take back; often none
   Span<const TokenProbability> best{};       ///< most likely first, if asked for
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
   const Error* error = nullptr;              ///< why, with FinishReason::failed

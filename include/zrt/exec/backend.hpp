@@ -20,8 +20,8 @@ namespace zrt::inline ZRT_ABI {
 /// kernel needs workspace, `static CheckedSize scratch(const TypeCall<O>&, const Extents&) noexcept`.
 template <class B, class O> struct Adapter;
 
-/// Whether results equal the reference's bits, or stay within a bound of them. Either way they depend on neither
-/// batch, cut nor workers.
+/// Whether results have the reference's bits, or stay within a bound of them. Either way, batch, prompt chunks and
+/// workers never change them.
 enum class NumericsClass : std::uint8_t { canonical, relaxed };
 
 /// What an adapter can do (runtime contract, AdapterCapability).
@@ -79,7 +79,7 @@ concept RunsRegions =
       typename B::Region;
       { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
     };
-/// A backend of whose device a host chooses something.
+/// A backend with device options of its own.
 template <class B>
 concept TakesDeviceOptions = requires { typename B::DeviceOptions; };
 namespace detail {
@@ -91,12 +91,12 @@ template <TakesDeviceOptions B> struct DeviceOptionsChoice<B> {
   using type = typename B::DeviceOptions;
 };
 }  // namespace detail
-/// What a host says about the device that an engine on B opens, in B's own terms: `B::DeviceOptions`, which B's device
-/// then takes as its third argument. An empty type where B names none.
+/// The options of B's device: `B::DeviceOptions`, the third argument of the device's constructor. An empty type if B
+/// names none.
 template <class B> using DeviceOptionsOf = typename detail::DeviceOptionsChoice<B>::type;
 
-/// A backend whose device an engine can make: one without anything first, and then one of the host's allocator, threads
-/// and options in its place, before anything is asked of it.
+/// A backend whose device an engine can make: an empty one first, then, in its place, one with the host's allocator,
+/// threads and options, before any other call.
 template <class B>
 concept MakesDevices =
     std::default_initializable<typename B::Device> && std::assignable_from<typename B::Device&, typename B::Device> &&
@@ -118,20 +118,20 @@ template <class B>
 concept ReservesSteps = requires(typename B::Recorder& recorder, const exec::StepBounds& bounds) {
   { recorder.reserve(bounds) } -> std::same_as<Result<void>>;
 };
-/// A backend whose device is told of every weight of a plan before it is handed the first, so that it can place them
+/// A backend whose device hears of every weight of a plan before it takes the first, so that it can place them
 /// together.
 template <class B>
 concept ExpectsWeights = requires(typename B::Device& device, const WeightView& weight) {
   { device.expect(weight) } -> std::same_as<Result<void>>;
 };
-/// A backend whose device shows a weight as a tensor where it lies, and none where it cannot be read so. Such a tensor is
-/// of the weight's type and begins at a byte of it; it is never written.
+/// A backend whose device can name a weight, or a part of it, as a read-only tensor in place. It returns none if the
+/// weight cannot be read that way.
 template <class B>
 concept ReadsWeights = requires(typename B::Device& device, const typename B::Weight& weight, std::uint64_t offset,
                                 const TensorType& type) {
   { device.value(weight, offset, type) } -> std::same_as<std::optional<typename B::Tensor>>;
 };
-/// A backend whose empty programs are made of a device alone, and recorders of both.
+/// A backend that makes an empty program from a device, and a recorder from both.
 template <class B>
 concept MakesPrograms = std::constructible_from<typename B::Program, typename B::Device&> &&
                         std::constructible_from<typename B::Recorder, typename B::Program&, typename B::Device&>;
@@ -150,8 +150,8 @@ concept Observes = requires(typename B::Program& program, typename B::Device& de
                             const exec::StopPoll& stop, O observer) {
   { program.launch(device, step, stop, observer) } -> std::same_as<Result<bool>>;
 };
-/// A backend whose device times each launch for an observer. Its recorder is told so before the first instruction, and
-/// its program hands the times to exec::WatchesDevice::device_calls.
+/// A backend whose device can time each launch for an observer. `time_launches` comes before the first instruction; the
+/// program hands the times to exec::WatchesDevice::device_calls.
 template <class B>
 concept TimesLaunches = requires(typename B::Recorder& recorder) { recorder.time_launches(); };
 
@@ -238,8 +238,8 @@ template <class B> struct DoesNotRunOf {
 /// True when B claims O, or runs everything that O expands to.
 template <class B, class O> inline constexpr bool Runs = detail::runs<B, O>();
 
-/// The ops of a list, and those that they become on their way down to what B claims: all that a plan
-/// for B can meet. A program that makes tables of these alone does not compile the rest of the catalog.
+/// The ops of a list and all that they expand to on B: every op that a plan for B can hold. A program with tables of
+/// these alone does not compile the rest of the catalog.
 template <class B, class List> using ReachedOps = detail::ReachedOpsOf<B, List>;
 /// The ops of a list that must step down on B.
 template <class B, class List> using UnclaimedOps = boost::mp11::mp_remove_if_q<List, detail::ClaimedBy<B>>;

@@ -13,9 +13,8 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// How large a plan is bound, symbols at their upper bounds and slots in one step, and how its memory is
-/// planned, that of regions too. A program that is run with batches says how many tokens one has, and how long a slot's
-/// page lists are.
+/// The size at which a plan is bound: upper bounds of its symbols and slots in one step, and how its memory is planned,
+/// regions included. A program that runs batches also states their most tokens and the length of a slot's page lists.
 struct BindSizes {
   Extents bounds{};
   std::uint32_t batch_slots = 1;
@@ -27,8 +26,8 @@ struct BindSizes {
 
 namespace detail {
 
-/// Where everything of a plan lies before anything is recorded. A region lies in the workspace of its
-/// instruction, so whoever plans memory knows nothing of control flow.
+/// The memory of a plan, before any instruction is recorded. A region's memory is workspace of its instruction, so the
+/// memory planner knows nothing of control flow.
 struct PlanLayout {
   explicit PlanLayout(Allocator a) noexcept : mapping(a), kernel_scratch(a), weight_of(a), regions(a) {}
 
@@ -38,7 +37,7 @@ struct PlanLayout {
   Vector<PlanLayout> regions;
 };
 
-/// What one plan is recorded from, and into.
+/// What recording one plan reads and fills.
 template <class B> struct RecordTask {
   const plan::ExecutionPlan& plan;
   PlanLayout& layout;
@@ -57,7 +56,7 @@ template <class B> class Binder {
          bool timed) noexcept
       : ops_(ops), sizes_(sizes), checked_(checked), device_(device), timed_(timed) {}
 
-  /// Checks every instruction and plans memory. Constants that the device reads where they lie take none.
+  /// Checks every instruction and plans memory. Constants that the device reads in place take none.
   [[nodiscard]] Result<PlanLayout> layout(const plan::ExecutionPlan& plan, const plan::LivenessMap& live,
                                           const WeightSet<B>& weights) noexcept {
     PlanLayout out(plan.allocator);
@@ -109,7 +108,7 @@ template <class B> class Binder {
     return {};
   }
 
-  /// Adds what the kernel of `insn` and the regions behind it take.
+  /// Adds the workspace of `insn`'s kernel and of its regions.
   [[nodiscard]] Result<void> size_workspace(const plan::ExecutionPlan& plan, const plan::Instruction& insn,
                                             PlanLayout& out, Vector<std::uint64_t>& workspaces) noexcept {
     OperandStorage storage;
@@ -141,7 +140,7 @@ template <class B> class Binder {
     return {};
   }
 
-  /// Plans the arena around what lies outside of it, and proves the plan where plans are checked.
+  /// Plans the arena, without the registers that lie outside of it, and proves the result unless validation is `none`.
   [[nodiscard]] Result<void> place(const plan::ExecutionPlan& plan, const plan::LivenessMap& live,
                                    Span<const std::uint64_t> workspaces, PlanLayout& out) const noexcept {
     Vector<std::uint8_t> outside(plan.allocator);
@@ -184,7 +183,7 @@ template <class B> class Binder {
 
   // Recording.
 
-  /// A tensor and a view for each register: in the arena, or where the weight lies that it is.
+  /// Makes a tensor and a view for each register, in the arena or in place of its weight.
   [[nodiscard]] Result<void> show_registers(RecordTask<B>& task) noexcept {
     for (std::size_t i = 0; i < task.plan.registers.size(); ++i) {
       const plan::RegisterRef reg{static_cast<std::uint16_t>(i)};
@@ -215,7 +214,7 @@ template <class B> class Binder {
     return {};
   }
 
-  /// The regions of instruction `i`, then the instruction, unless it has nothing to do.
+  /// Records the regions of instruction `i`, then the instruction itself unless it is a view.
   [[nodiscard]] Result<void> record_instruction(RecordTask<B>& task, std::size_t i,
                                                 typename B::Recorder& recorder) noexcept {
     const plan::Instruction insn = task.plan.instruction(i);
@@ -230,14 +229,14 @@ template <class B> class Binder {
     return record_call(task, insn, {regions.data(), insn.regions}, idle ? nullptr : &recorder);
   }
 
-  /// True where the result of `insn` lies in an input, or is a weight where that lies.
+  /// True when `insn` needs no kernel: its result is a view of an input, or a weight in place.
   [[nodiscard]] bool is_idle(const RecordTask<B>& task, const plan::Instruction& insn) const noexcept {
     const plan::PhysicalMapping& mapping = task.recording.mapping;
     return plan::is_view(task.plan, insn, *ops_.row(insn.opcode), mapping) ||
            (!insn.outputs.empty() && mapping.outside_of(insn.outputs[0]) == insn.outputs[0]);
   }
 
-  /// Where instruction `i` stands: its workspace, and the latest instruction before it whose memory it touches.
+  /// Returns the workspace of instruction `i` and the latest earlier instruction that it must wait for.
   [[nodiscard]] RecordSite<typename B::Scratch> site_of(RecordTask<B>& task, std::size_t i, Opcode opcode) noexcept {
     RecordSite<typename B::Scratch> site;
     site.instruction = static_cast<std::uint32_t>(i);
@@ -274,8 +273,7 @@ template <class B> class Binder {
     return {};
   }
 
-  /// Checks the operands of an instruction and hands them to its adapter; without a recorder, which an
-  /// instruction that has nothing to do needs not, checks them alone.
+  /// Checks the operands of an instruction and hands them to its adapter. Without a recorder it only checks them.
   [[nodiscard]] Result<void> record_call(const RecordTask<B>& task, const plan::Instruction& insn,
                                          Span<const RegionOf<B>> regions, typename B::Recorder* recorder) noexcept {
     std::array<TensorHandle<B>, kMaxOperands> inputs{};
@@ -319,7 +317,7 @@ template <class B> class Binder {
   bool timed_;
 };
 
-/// Weights and states are as many as the plan's, states of its kinds, and ports are contiguous.
+/// Checks that weights and states are those of the plan, and that its ports are contiguous.
 template <class B>
 [[nodiscard]] Result<void> check_bindable(const plan::ExecutionPlan& plan, const WeightSet<B>& weights,
                                           const StateStore<B>& states) noexcept {
@@ -376,14 +374,15 @@ template <class B>
 
 }  // namespace detail
 
-/// Plans memory at `sizes`, then records every instruction that has something to do: a result that is a
-/// view of an input in this memory is checked, but handed to no adapter. Unless the plan's validation level is
-/// `none`, the planned memory is proven first, and what each adapter is handed is checked.
+/// Does everything that can fail, once: plans memory at `sizes` and records every instruction. A result that is a view
+/// of an input needs no adapter and is only checked.
+///
+/// Unless the plan's validation is `none`, it first proves the planned memory, and checks what each adapter receives.
 ///
 /// Errors: Errc::unsupported_opcode (not claimed), invalid_param_block_abi, batch_unsupported (an
 /// adapter's max_batch_size is below sizes.batch_slots), invalid_state (states of another plan), stage_handoff (a port
-/// that is not contiguous), out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with the
-/// instruction's index and op.
+/// that is not contiguous), out_of_memory, those of plan::check_memory and check_operands, and the adapters' own, with
+/// the instruction's index and op.
 template <class B>
 [[nodiscard]] Result<BoundPlan<B>> bind(const plan::CompiledPlan& compiled, const OpAdapters<B>& ops,
                                         const WeightSet<B>& weights, const StateStore<B>& states,
@@ -391,8 +390,8 @@ template <class B>
   return detail::bind_plan<B>(compiled, ops, weights, states, sizes, device, false);
 }
 
-/// The same with an observer, which is told of the program and may allocate. A device that times launches does so in
-/// this program alone.
+/// The same with an observer. The observer hears of the program and may allocate. A device that can time launches times
+/// those of this program only.
 ///
 /// Errors: also those of the observer's `bind`.
 template <class B, Observer O>

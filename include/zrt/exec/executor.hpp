@@ -23,17 +23,16 @@ struct ExecutorSizes {
   bool keep_values = false;  ///< every register can be read after a step; see plan::MemoryOptions
 };
 
-/// Runs a decoder on backend B. A decode step allocates nothing, locks nothing, counts nothing.
+/// Runs a decoder on backend B, step by step. A decode step allocates nothing, locks nothing and counts nothing.
 ///
-/// One caller at a time. The plan, the ops table and the weights' data must outlive it. Both programs are bound with the
-/// observer, if there is one.
+/// One caller at a time. The plan, the op table and the weights' data must outlive it.
 template <class B, class O = NoObserver> class Executor {
  public:
   Executor(Executor&&) noexcept = default;
   Executor& operator=(Executor&&) noexcept = default;
 
-  /// Checks what the stages hand to each other, and binds the decoder at the prefill and the decode size. The stages
-  /// before it are run by whoever has them.
+  /// Checks what the stages hand to each other, and binds the decoder twice, at the prefill and at the decode size. It
+  /// does not run the stages before the decoder.
   ///
   /// Errors: those of plan::check_stages, bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port
   /// is missing.
@@ -68,9 +67,9 @@ template <class B, class O = NoObserver> class Executor {
                     std::move(*large), std::move(*small));
   }
 
-  /// Runs one step; false in the result when `stop` ended it early (its results are then undefined).
+  /// Runs one step. Returns false when `stop` ended it early; its results are then undefined.
   ///
-  /// Where `faults` is given, it takes the faults of single slots, and the step succeeds for all others.
+  /// With `faults`, faults of single slots are reported there, and the step succeeds for all other slots.
   ///
   /// Errors: those of check(batch); Errc::spec_violation with the instruction when data broke an op's contract; the
   /// device's own.
@@ -116,7 +115,7 @@ template <class B, class O = NoObserver> class Executor {
     return *completed;
   }
 
-  /// Checks what a step takes for granted of its batch: its sizes, slots, positions, rows and page ids.
+  /// Checks a batch before a step: sizes, slots, positions, rows and page ids.
   ///
   /// Errors: Errc::invalid_argument, Errc::overlapping_writers (see PageCheck).
   [[nodiscard]] Result<void> check(const Batch& batch) noexcept {
@@ -163,7 +162,7 @@ template <class B, class O = NoObserver> class Executor {
   [[nodiscard]] const BoundPlan<B, O>& prefill_plan() const noexcept { return prefill_; }
   [[nodiscard]] const BoundPlan<B, O>& decode_plan() const noexcept { return decode_; }
 
-  /// What the completed steps have dispatched so far; a step that was ended early counts nothing.
+  /// Returns what the completed steps have dispatched. A step that ended early does not count.
   [[nodiscard]] DispatchCounters counters() const noexcept {
     DispatchCounters counters;
     counters.add(compiled_->plan, prefill_.program().size(), prefill_steps_);
@@ -200,7 +199,7 @@ template <class B, class O = NoObserver> class Executor {
       return exec::bind<B>(compiled, ops, weights, states, sizes, device, observer);
   }
 
-  /// What a step writes has the types that it is written with, whoever made the plan.
+  /// Checks that the plan's ports have the types that a step writes and reads.
   [[nodiscard]] static Result<void> check_ports(const plan::ExecutionPlan& plan) noexcept {
     for (std::string_view name : kInputPorts) {
       const plan::RegisterRef reg = plan.input(name);

@@ -64,13 +64,13 @@ class HostDevice {
     return HostWeight{view.data.data(), view.dtype, static_cast<std::uint32_t>(rows), last.extent, row_bytes};
   }
 
-  /// The elements of `weight` from byte `offset` on as a tensor that is only read; none where it has no data, or lies
-  /// at an address that its type does not allow.
+  /// Returns the elements of `weight` from byte `offset` on as a read-only tensor; none if it has no data or is
+  /// misaligned for its type.
   [[nodiscard]] std::optional<HostTensor> value(const HostWeight& weight, std::uint64_t offset,
                                                 const TensorType& type) const noexcept {
     if (!weight.present() || reinterpret_cast<std::uintptr_t>(weight.data) % info(type.dtype).block_bytes != 0)
       return std::nullopt;
-    // Kernels have one type of tensor for what they read and what they write; the planner lets none write here.
+    // Kernels use one tensor type to read and to write; the planner lets none write here.
     return HostTensor{const_cast<std::byte*>(weight.data) + offset, type};
   }
 

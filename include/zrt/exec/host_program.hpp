@@ -38,8 +38,8 @@ class HostProgram {
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
-  /// Runs every call in order, its shares divided among the workers of `threads`; false when `stop` ended it
-  /// early. Whichever worker is the last at a fence asks `stop`. Each observer has an instance of its own.
+  /// Runs every call in order and splits it among the workers of `threads`. False when `stop` ended it early; the last
+  /// worker at a fence asks `stop`. Each observer type has an instance of its own.
   template <class O = NoObserver>
   [[nodiscard]] bool launch(const ExecutionContext& context, const ThreadHook& threads, const StopPoll& stop,
                             O observer = {}) noexcept {
@@ -53,10 +53,9 @@ class HostProgram {
     return !shares.halted();
   }
 
-  /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a
-  /// HostProgram. What its instructions report counts for `instruction`, whose call is all that an observer sees of it.
-  /// A stop ends it early
-  /// with Errc::cancelled in the step's status.
+  /// Runs a recorded region within a call of another program, on the calling worker alone; `program` is a HostProgram.
+  /// Faults in it count for `instruction`, the call that runs it, and an observer sees that call alone. A stop ends it
+  /// early, with Errc::cancelled in the step's status.
   static void run_region(const void* program, const ExecutionContext& step, std::uint32_t instruction) noexcept {
     const auto* self = static_cast<const HostProgram*>(program);
     if (!self->run_alone(step, instruction, NoObserver{}))
@@ -85,7 +84,7 @@ class HostProgram {
   [[nodiscard]] Result<void> append(Entry entry, Span<const std::byte> args, bool fence) noexcept {
     entry.args = (args_.size() + 15) / 16 * 16;
     const std::size_t end = entry.args + args.size();
-    // By steps of a half, so that a long plan is not copied at every call.
+    // Grows by half, so that a long plan is not copied at every call.
     if (end > args_.capacity())
       if (auto r = args_.reserve(end + end / 2); !r) return r;
     if (auto r = args_.resize(end); !r) return r;
@@ -112,7 +111,7 @@ class HostProgram {
     return true;
   }
 
-  /// What one worker of several does of a step.
+  /// Runs one worker's part of a step.
   template <class O> static void run_shares(void* argument, std::uint32_t index, std::uint32_t) noexcept {
     const RoundingMode rounding;
     const Replay<O>& replay = *static_cast<const Replay<O>*>(argument);
@@ -124,7 +123,7 @@ class HostProgram {
     }
   }
 
-  /// Calls what no fence divides, as worker `share.index` of `count`.
+  /// Runs the calls of one segment, as worker `share.index` of `count`.
   template <class O>
   void replay_entries(const Share& share, std::uint32_t count, const ExecutionContext& step, std::uint32_t instruction,
                       CallWatch<O> watch) const noexcept {

@@ -9,7 +9,7 @@ namespace zrt::inline ZRT_ABI::exec {
 
 /// A register in the memory of backend B (runtime contract, TensorHandle with its TensorViewDesc).
 ///
-/// Only B's device and adapters look into `tensor`; whoever else wants to know what lies there asks `view`.
+/// Only B's device and adapters look into `tensor`. All other code reads `view`.
 template <class B> struct TensorHandle {
   plan::RegisterRef reg = plan::kNoRegister;
   typename B::Tensor tensor{};
@@ -50,7 +50,7 @@ template <class B> struct BoundOperands {
   Span<const RegionOf<B>> regions{};
 };
 
-/// Compares what lies in a register with what an op needs there.
+/// Checks that a register holds what an op needs.
 ///
 /// Errors: Errc::dtype_mismatch, Errc::unsupported_tensor_rank and Errc::shape_mismatch (extents,
 /// strides or layout), naming op, operand and register.
@@ -94,9 +94,8 @@ template <class B>
   return {};
 }
 
-/// Checks what an adapter is about to be handed for `insn` against what its op needs, once, at bind:
-/// inputs, weights, state and parameters by the op's shape rule, and every register and state in
-/// memory against what the rule and the plan say of it. `row` is the op's.
+/// Checks the operands of `insn` once, at bind, before its adapter receives them: inputs, weights, state and parameters
+/// by the op's shape rule, and the memory of every register and state by rule and plan. `row` is the op's row.
 ///
 /// Errors: those of check_view, check_state and of the op's rule.
 template <class B>

@@ -25,11 +25,11 @@ struct ProgramOptions {
   plan::CompileOptions compile{};
   plan::Fit fit = plan::Fit::least;         ///< of what lies in the arena, in regions too
   bool optimise = true;                     ///< run the passes of ir/passes/ before compiling
-  plan::ProgramOrigins* origins = nullptr;  ///< where given, takes what became of the program's instructions
+  plan::ProgramOrigins* origins = nullptr;  ///< if set, receives what became of each instruction
 };
 
-/// A program on backend B, for one set of input shapes: its dynamic extents are part of the plan, so other
-/// shapes take another runner. `run` allocates nothing.
+/// Runs a tensor program on backend B, for one set of input shapes. Dynamic extents are part of the plan, so other
+/// shapes need another runner. `run` allocates nothing.
 ///
 /// One caller at a time. The program need not outlive it.
 template <class B, class Catalog = ops::Catalog> class ProgramRunner {
@@ -37,7 +37,7 @@ template <class B, class Catalog = ops::Catalog> class ProgramRunner {
   ProgramRunner(ProgramRunner&&) noexcept = default;
   ProgramRunner& operator=(ProgramRunner&&) noexcept = default;
 
-  /// The same on a device of its own, with the options' memory and threads.
+  /// Makes a runner with a device of its own, which uses the options' memory and threads; else as below.
   ///
   /// Errors: also Errc::invalid_argument for threads outside 1..1024, and the device's own.
   [[nodiscard]] static Result<ProgramRunner> make(const ir::ptir::Program& program, Span<const ir::ptir::Shape> shapes,

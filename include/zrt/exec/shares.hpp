@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/exec/shares.hpp: who of a step's workers does which share of the calls between two fences.
+// zrt/exec/shares.hpp: the workers of a step claim shards of the calls between two fences.
 #pragma once
 
 #include <zrt/core/atomic.hpp>
@@ -11,31 +11,31 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// One share of one segment, claimed by one worker.
+/// A shard of one segment, claimed by one worker. A segment is the calls between two fences.
 struct Share {
   std::uint32_t segment = 0;
   std::uint32_t index = 0;
 };
 
-/// The shares of a step: as many as workers in each segment, one segment open at a time.
+/// The shards of a step: one per worker in each segment, one segment open at a time.
 ///
-/// Each worker begins with the share of its own number. One that has done its own does what others
-/// have not begun, so nobody is waited for who has not come: of the workers that a step is made for, one is
-/// enough. What is waited for is a share that somebody is at, by pauses up to SpinWait's bound.
+/// Each worker starts with the shard of its own number, then claims any shard that nobody has started. So workers that
+/// arrive late are not waited for, and one worker can do the whole step. A worker waits only for shards that another
+/// worker is running: it spins, and yields its core beyond SpinWait's bound.
 class Shares {
  public:
   static constexpr std::uint32_t kMost = 1024;
-  /// Pauses before a worker takes the share of another that is late: a few microseconds, about what it costs
-  /// to fetch the weights that the other has in its cache.
+  /// Pauses before a worker claims the shard of a late worker: a few microseconds, about the cost of fetching the
+  /// weights that the late worker has in its cache.
   static constexpr std::uint32_t kPatience = 64;
 
-  /// What a worker remembers from share to share.
+  /// What a worker remembers from shard to shard.
   struct Claimant {
     std::uint32_t own = 0;
     std::uint32_t patience = kPatience;
   };
 
-  /// Opens the first of `segments`, which are not none. At most kMost workers have shares of their own.
+  /// Opens the first of `segments`, at least one. At most kMost workers have shards of their own.
   Shares(std::uint32_t workers, std::uint32_t segments) noexcept
       : count_(workers < kMost ? workers : kMost),
         stride_(kMost / count_ < kLine ? kMost / count_ : kLine),
@@ -45,7 +45,7 @@ class Shares {
   /// True once a segment was the last because of `stopped`.
   [[nodiscard]] bool halted() const noexcept { return open_.load(MemoryOrder::acquire) == kHalted; }
 
-  /// Claims a share of the open segment, waiting while others are at all that is left of it; false when the
+  /// Claims a shard of the open segment. While other workers run all that is left of it, this one waits. False when the
   /// step is over.
   [[nodiscard]] bool claim(Claimant& worker, Share& share) noexcept {
     for (SpinWait waiting;;) {
@@ -60,7 +60,7 @@ class Shares {
         for (std::uint32_t k = 1; k <= count_; ++k) {
           const std::uint32_t other = (worker.own + k) % count_;
           if (!take(other, open)) continue;
-          // Whoever was late once is late again, until this worker has had to wait for it.
+          // A worker that was late once counts as late, until this worker has had to wait for it.
           worker.patience = 0;
           share = {open, other};
           return true;
@@ -70,8 +70,8 @@ class Shares {
     }
   }
 
-  /// Ends a share. The last of a segment asks `stopped` before it opens the next, so that a stop ends the
-  /// step between two segments for all.
+  /// Ends a shard. The last shard of a segment asks `stopped`, then opens the next segment, so that a stop ends the
+  /// step for all workers between two segments.
   template <class Stopped> void finish(const Share& share, const Stopped& stopped) noexcept {
     if (done_.fetch_add(1, MemoryOrder::acq_rel) + 1 != count_) return;
     done_.store(0, MemoryOrder::relaxed);
@@ -84,8 +84,7 @@ class Shares {
   static constexpr std::uint32_t kOver = ~std::uint32_t{0};
   static constexpr std::uint32_t kLine = 64 / sizeof(std::uint32_t);
 
-  /// A share of segment `open` that nobody has claimed keeps that segment open, so a late look at
-  /// `open_` claims nothing that is done.
+  /// An unclaimed shard of segment `open` keeps that segment open, so a stale `open_` never claims finished work.
   [[nodiscard]] bool take(std::uint32_t index, std::uint32_t open) noexcept {
     if (index >= count_) return false;
     Atomic<std::uint32_t>& claimed = claimed_[std::size_t{index} * stride_];
@@ -98,7 +97,7 @@ class Shares {
   std::uint32_t segments_;
   alignas(64) Atomic<std::uint32_t> open_{0};
   alignas(64) Atomic<std::uint32_t> done_{0};
-  /// Per share: the first segment in which it is not claimed.
+  /// Per shard: the first segment in which it is not claimed.
   alignas(64) std::array<Atomic<std::uint32_t>, kMost> claimed_{};
 };
 

@@ -12,10 +12,10 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// Threads that help the caller, who is worker 0, with a step; no more of them than the process has cores.
+/// Helps the calling thread, which is worker 0, with a step. The pool has no more workers than the process has cores.
 ///
-/// A thread that has not come by the time that the caller is done is not waited for. Between steps they spin
-/// for about a millisecond, so that the next decode step starts without a system call, then sleep.
+/// The caller does not wait for a thread that arrives after the work is done. Between steps threads spin for about a
+/// millisecond, so that the next decode step starts without a system call; then they sleep.
 /// Neither copyable nor movable; hold it by Owned.
 class ThreadPool {
  public:
@@ -24,8 +24,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() { stop(); }
 
-  /// Starts a thread for each of `workers` but the first, as long as there is a core for it: more workers than cores
-  /// split the work finer than anybody runs it, and wait for each other.
+  /// Starts a thread for each of `workers` but the first, while there is a core for it. More workers than cores would
+  /// only wait for each other.
   ///
   /// Errors: Errc::out_of_memory, Errc::io_error when the system has no more threads.
   [[nodiscard]] Result<void> start(std::uint32_t workers) noexcept {
@@ -96,8 +96,8 @@ class ThreadPool {
   void sleep_until_after(std::uint32_t seen) noexcept {
     (void)pthread_mutex_lock(&mutex_);
     while (round_.load(MemoryOrder::seq_cst) == seen) {
-      // Announced anew before each last look at the round: run() looks at `asleep_` after raising it, and wake()
-      // may have been for an earlier round than the one that this worker waits for.
+      // Set before every last look at the round: run() reads `asleep_` after it has raised the round, and a wake() may
+      // have been for an earlier round than this worker waits for.
       asleep_.store(true, MemoryOrder::seq_cst);
       if (round_.load(MemoryOrder::seq_cst) != seen) break;
       (void)pthread_cond_wait(&wake_, &mutex_);
@@ -105,10 +105,10 @@ class ThreadPool {
     (void)pthread_mutex_unlock(&mutex_);
   }
 
-  /// Wakes all who sleep, by one system call, or by none if nobody does.
+  /// Wakes all sleeping threads by one system call; makes none if no thread sleeps.
   ///
-  /// Nobody is between the last look at the round and the sleep once the lock was had. It is given back before the
-  /// call: a worker that wakes while it is held would have to be woken a second time.
+  /// After the lock was taken once, no thread is between its last look at the round and its sleep. The lock is released
+  /// before the call: a thread that woke while it is held would need a second wake-up.
   void wake() noexcept {
     (void)pthread_mutex_lock(&mutex_);
     asleep_.store(false, MemoryOrder::relaxed);
@@ -129,9 +129,9 @@ class ThreadPool {
   ThreadHook::Work work_ = nullptr;
   void* argument_ = nullptr;
   alignas(64) Atomic<std::uint32_t> round_{0};
-  /// Threads at work or about to look, and kClosed while there is nothing to do.
+  /// Threads that work or are about to look for work, and kClosed while there is none.
   alignas(64) Atomic<std::uint32_t> gate_{kClosed};
-  Atomic<bool> asleep_{false};  ///< somebody may be asleep since the last wake()
+  Atomic<bool> asleep_{false};  ///< a thread may have gone to sleep since the last wake()
   Atomic<bool> stopping_{false};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;

@@ -11,7 +11,7 @@
 
 namespace zrt::inline ZRT_ABI::ir {
 
-/// Looks a weight up by name: what the model file says of it, `bound` false when it has none.
+/// Looks up a weight by name in the model file; `bound` is false when the file lacks it.
 struct WeightLookup {
   const void* context = nullptr;
   WeightInfo (*find)(const void* context, std::string_view name) noexcept = nullptr;
@@ -19,8 +19,8 @@ struct WeightLookup {
 
 /// Builds a graph op by op and keeps the first error, which `finish` returns.
 ///
-/// It is a host of `Call`: its tensors are values, so `expand` and arch programs are templates over
-/// it. After an error every call does nothing and returns absent handles.
+/// Its tensors are graph values. Expansions and arch programs are templates over a builder, so they run on this one and
+/// on model::CheckBuilder. After an error every call does nothing and returns absent handles.
 class Builder {
  public:
   using Tensor = ValueId;
@@ -56,20 +56,20 @@ class Builder {
     (void)keep(graph_.outputs.push_back({name, value}));
   }
 
-  /// A tensor of the model that must be there with this shape.
+  /// Names a tensor that the model must have with this shape.
   [[nodiscard]] WeightId weight(const Name& name, const Shape& shape) noexcept { return bind(name, shape, true); }
 
-  /// A tensor of the model, or an absent handle when the model has none of this name.
+  /// Names a tensor that the model may lack; the handle is then absent.
   [[nodiscard]] WeightId optional_weight(const Name& name, const Shape& shape) noexcept {
     return bind(name, shape, false);
   }
 
-  /// A vector of f32 that the graph itself carries.
+  /// Adds a vector of f32 as a constant of the graph.
   [[nodiscard]] WeightId constant(Span<const float> data) noexcept {
     return constant(as_bytes(data), DType::f32, Shape{static_cast<std::uint32_t>(data.size())});
   }
 
-  /// Data that the graph itself carries, row-major and little-endian.
+  /// Adds data, row-major and little-endian, as a constant of the graph.
   [[nodiscard]] WeightId constant(Span<const std::byte> data, DType dtype, const Shape& shape) noexcept {
     if (error_) return {};
     const std::uint64_t offset = align_up(graph_.constants.size(), 64);
@@ -158,7 +158,7 @@ class Builder {
     const auto count = row->infer(graph_.operand_info(node, storage), types);
     if (!count) {
       Error error = count.error();
-      // A shape rule knows roles; whoever reads the message has a file with tensors.
+      // A shape rule names roles; the reader of the message needs the file's tensor names.
       if (error.code() == Errc::unsupported_weight_type)
         for (WeightId weight : w)
           if (weight.present() && quant::facts(graph_.weights[weight.index].dtype) == nullptr)
@@ -184,7 +184,7 @@ class Builder {
   /// Sets the op whose expansion is being built, so that its `expands_to` bounds what is appended.
   void expanding(const OpRow* row) noexcept { expanding_ = row; }
 
-  /// Records an error as if a call had met it; the first one counts.
+  /// Records an error as if a call had met it. Only the first counts.
   void set(const Error& error) noexcept {
     if (!error_) first_ = error;
     error_ = true;
@@ -195,7 +195,7 @@ class Builder {
   [[nodiscard]] const OpTable& table() const noexcept { return *table_; }
   [[nodiscard]] bool failed() const noexcept { return error_; }
 
-  /// Gives the graph away, or returns the first error.
+  /// Returns the graph, or the first error.
   [[nodiscard]] Result<Graph> finish() noexcept {
     if (error_) return std::unexpected<Error>(first_);
     return std::move(graph_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ir/verify.hpp: says whether a graph is well-formed, whoever built it, and what in it is odd.
+// zrt/ir/verify.hpp: checks that a graph is well-formed, whoever built it, and warns of unused values.
 #pragma once
 
 #include <zrt/core/finding.hpp>
@@ -38,7 +38,7 @@ struct NodeSite {
   }
 };
 
-/// A node has as many operands as its op takes, all of them within the graph's pools.
+/// Checks that a node has as many operands as its op takes, all within the graph's pools.
 [[nodiscard]] inline Result<void> verify_arity(const Graph& g, const NodeSite& at) noexcept {
   const Node& n = at.node;
   if (!at.row->takes_inputs(n.inputs) || !at.row->gives_outputs(n.outputs) || n.weights != at.row->weights.size() ||
@@ -51,7 +51,7 @@ struct NodeSite {
   return {};
 }
 
-/// Weights, regions, state and in-place marks of a node name what there is.
+/// Checks that weights, regions, state and in-place marks of a node exist.
 [[nodiscard]] inline Result<void> verify_ids(const Graph& g, const NodeSite& at) noexcept {
   const Node& n = at.node;
   for (std::uint32_t w : g.node_weights(n))
@@ -68,7 +68,7 @@ struct NodeSite {
   return {};
 }
 
-/// Ids in range, arity and parameters as the op says: what every later check relies on.
+/// Checks ids, arity and parameters. All later checks rely on it.
 [[nodiscard]] inline Result<void> verify_node_form(const Graph& g, const OpTable& table, std::size_t index) noexcept {
   const Node& n = g.nodes[index];
   const OpRow* row = table[number(n.opcode)];
@@ -80,7 +80,8 @@ struct NodeSite {
   return verify_ids(g, at);
 }
 
-/// A weight has a known type, rows of whole blocks, and, where it is inline, as many bytes as its shape says.
+/// Checks that a weight has a known type and rows of whole blocks, and, if it is inline, as many bytes as its shape
+/// says.
 [[nodiscard]] inline Result<void> verify_weight(const Graph& g, const Weight& w) noexcept {
   if (!is_dtype(static_cast<std::uint8_t>(w.dtype)) || w.shape.rank > kMaxRank)
     return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " has an unknown type");
@@ -124,7 +125,7 @@ class GraphVerifier {
   static constexpr std::uint32_t kGraphInput = kNone - 1;
   using Types = std::array<TensorType, kMaxOperands>;
 
-  /// Symbols within their limit, no state within a region, and regions that fit this graph.
+  /// Checks that symbols keep their limit, that no region has state, and that regions fit this graph.
   [[nodiscard]] Result<void> check_border(std::size_t depth) noexcept {
     if (g_.symbols.size() >= kMaxSymbols)
       return fail(Errc::limit_exceeded, "a graph has at most ", kMaxSymbols - 1, " symbols");
@@ -166,7 +167,7 @@ class GraphVerifier {
     return {};
   }
 
-  /// Form, reads, regions, the op's own rule, then what the node gives.
+  /// Checks one node: form, reads, regions, the op's shape rule, then its outputs.
   [[nodiscard]] Result<void> check_node(std::size_t index) noexcept {
     if (auto r = verify_node_form(g_, table_, index); !r) return r;
     const NodeSite at{g_.nodes[index], table_[number(g_.nodes[index].opcode)], index};
@@ -182,7 +183,7 @@ class GraphVerifier {
     return {};
   }
 
-  /// What input `i` reads was produced before, and nothing wrote over it since.
+  /// Checks that input `i` was produced before and not overwritten since.
   [[nodiscard]] Result<void> check_read(const NodeSite& at, std::size_t i) const noexcept {
     const std::uint32_t v = g_.node_inputs(at.node)[i];
     const Role& role = at.row->input(i);
@@ -197,7 +198,7 @@ class GraphVerifier {
     return of_value(v, error);
   }
 
-  /// A region belongs to one node.
+  /// Checks that each region belongs to one node.
   [[nodiscard]] Result<void> claim_regions(const NodeSite& at) noexcept {
     for (std::uint32_t region : g_.node_regions(at.node)) {
       if (region_used_[region] != 0) return at.bad(Errc::invalid_argument, "region ", region, " has two nodes");
@@ -206,7 +207,7 @@ class GraphVerifier {
     return {};
   }
 
-  /// What the op's rule gives for the node's operands.
+  /// Runs the op's shape rule on the node's operands.
   [[nodiscard]] Result<void> infer(const NodeSite& at, Types& types) const noexcept {
     OperandStorage storage;
     const auto count = at.row->infer(g_.operand_info(at.node, storage), types);
@@ -216,7 +217,7 @@ class GraphVerifier {
     return {};
   }
 
-  /// Output `i` is the value's only producer, and the type that is recorded for it is the op's.
+  /// Checks that output `i` is its value's only producer, and that the recorded type is the rule's.
   [[nodiscard]] Result<void> check_result(const NodeSite& at, std::size_t i, const TensorType& given) noexcept {
     const std::uint32_t v = g_.node_outputs(at.node)[i];
     const std::string_view role = at.row->output(i).name;
@@ -239,7 +240,7 @@ class GraphVerifier {
     return {};
   }
 
-  /// Where output `i` is written in place: the op allows it, and nothing else writes over that input.
+  /// Checks an in-place output: the op allows it, and nothing else overwrites that input.
   [[nodiscard]] Result<void> mark_overwritten(const NodeSite& at, std::size_t i) noexcept {
     const std::uint32_t mark = g_.node_in_place(at.node)[i];
     if (mark == 0) return {};
@@ -277,7 +278,7 @@ namespace detail {
   return list.push_back(finding);
 }
 
-/// By value of a graph whose form is right: 1 where a node or an output reads it.
+/// Returns, by value of a well-formed graph, 1 if a node or an output reads it.
 [[nodiscard]] inline Result<Vector<std::uint8_t>> values_read(const Graph& g) noexcept {
   Vector<std::uint8_t> read(g.allocator);
   if (auto r = read.resize(g.values.size()); !r) return pass(r);
@@ -288,7 +289,7 @@ namespace detail {
   return read;
 }
 
-/// Adds a warning for each value that a node gives and nobody reads.
+/// Adds a warning for each result that nobody reads.
 [[nodiscard]] inline Result<void> add_unread(const Graph& g, const OpTable& table, Vector<Finding>& list) noexcept {
   const auto read = values_read(g);
   if (!read) return pass(read);
@@ -305,7 +306,7 @@ namespace detail {
   return {};
 }
 
-/// Adds what is found in a graph after what is found in its regions; an error is the last.
+/// Adds the findings of a graph after those of its regions; an error is the last.
 [[nodiscard]] inline Result<void> add_findings(const Graph& g, const OpTable& table, std::size_t depth,
                                                Vector<Finding>& list) noexcept {
   if (depth > kMaxRegionDepth)
@@ -323,8 +324,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// What is wrong with a graph and with its regions (at most one error: the search ends there) and what is odd: a
-/// value that a node gives and nobody reads is a warning.
+/// Returns the findings about a graph and its regions: at most one error, where the search ends, and a warning for each
+/// result that nobody reads.
 ///
 /// Errors: Errc::out_of_memory.
 [[nodiscard]] inline Result<Vector<Finding>> findings(const Graph& g, const OpTable& table) noexcept {
@@ -333,7 +334,7 @@ namespace detail {
   return list;
 }
 
-/// Judges a graph; the error is the first finding that counts at that level.
+/// Verifies a graph. The error is the first finding that counts at the validation level.
 ///
 /// Errors: unsupported_opcode, invalid_param_block_abi, dangling_value (read before it is produced, or
 /// never), overlapping_writers (two producers, or two in-place writes of one value),

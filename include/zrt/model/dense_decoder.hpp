@@ -15,7 +15,7 @@ namespace zrt::inline ZRT_ABI::model {
 /// Whether a family's files hold a tensor.
 enum class Has : std::uint8_t { never, maybe, always };
 
-/// In what the families of this shape differ.
+/// What differs between the families of this shape.
 struct DenseTraits {
   Has qkv_bias = Has::never;
   Has output_bias = Has::never;
@@ -116,7 +116,7 @@ template <class G> constexpr void build_dense_decoder(G& g, const Config& c, con
          .params = {.norm_eps = c.norm_eps}})[0];
     x = g.template emit<ops::ResidualAdd>({.in = {x, fed}})[0];
   }
-  // Only rows that somebody asked for reach the head.
+  // Only the rows that the batch asks for reach the head.
   x = g.template emit<ops::Take>({.in = {x, wanted}})[0];
   auto head = g.optional_weight("output.weight", Shape{c.vocabulary, c.width});
   if (!head.present()) head = table;

@@ -10,7 +10,7 @@ namespace zrt::inline ZRT_ABI::plan {
 
 namespace detail {
 
-/// Walks a plan and keeps what lives. Believes nothing that the planner was told.
+/// Walks a plan and tracks what is live. It trusts nothing that the planner computed.
 class MemoryCheck {
  public:
   MemoryCheck(const ExecutionPlan& plan, const OpTable& table, const PhysicalMapping& mapping, const LivenessMap& live,
@@ -144,7 +144,7 @@ class MemoryCheck {
     bool in_place = false;
     for (std::uint16_t other : alive_) {
       if (!mine.overlaps(ranges_[other])) continue;
-      // Two inputs that share memory are one input that is read twice.
+      // Two inputs in the same memory are one input that is read twice.
       const bool same = ranges_[other].begin == mine.begin && ranges_[other].end == mine.end;
       if (in_place || !same || !may_overwrite(i, insn, row, o, other)) return share(other);
       in_place = true;
@@ -183,11 +183,12 @@ class MemoryCheck {
 
 }  // namespace detail
 
-/// Proves that no two registers (or scratch) that live at the same time share a byte, by comparing byte
-/// ranges. Excepted are a result in place of an input that dies, where the op allows it, and a view,
-/// where the op says that its result lies there. What lives when is found anew from the instructions. Only what
-/// `outside` marks, as for plan_memory, and its views lie outside of the arena, and no other register is written there.
-/// With `keep_values` every register lives from its write to the end.
+/// Proves that live registers and scratch never share a byte, by comparing byte ranges.
+///
+/// Two exceptions are allowed where the op allows them: a result in place of a dying input, and a view. Lifetimes are
+/// computed anew from the instructions. Only registers that `outside` marks, as for plan_memory, and their views may
+/// lie outside of the arena, and no other register may be written there. With `keep_values` every register
+/// lives from its write to the end.
 ///
 /// Errors: Errc::overlapping_writers and Errc::invalid_plan naming registers and instruction.
 [[nodiscard]] inline Result<void> check_memory(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,

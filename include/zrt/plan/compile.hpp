@@ -19,7 +19,7 @@ struct CompileOptions {
 
 namespace detail {
 
-/// A graph of the ops that `claims` holds, its regions too. Each step down is a diagnostic.
+/// Lowers a graph and its regions to the ops that `claims` holds. Each expansion is a diagnostic.
 [[nodiscard]] inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
                                                         Vector<PlanDiagnostic>& diagnostics) noexcept;
 
@@ -34,7 +34,7 @@ class Expander {
         builder_(*ops.table, from.allocator),
         values_(from.allocator) {}
 
-  /// One step down; true in the result when nothing was left to expand.
+  /// Expands each unclaimed op once; true when none was left.
   [[nodiscard]] Result<bool> run(ir::Graph& to) noexcept {
     ir::Graph& g = builder_.graph();
     if (auto r = values_.resize(from_.values.size()); !r) return pass(r);
@@ -233,9 +233,9 @@ inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops&
 
 /// Compiles a graph for a backend that claims `claims`.
 ///
-/// Judges the graph at `options.validation`, as the plan at the end. Walks down the ladder until every op is
-/// claimed, recording each step down as an `info` diagnostic; drops what nobody reads; orders what is left by
-/// `options.ordering`; sets activation rounding by `options.act` and the weights' types; computes liveness.
+/// It verifies the graph; expands ops until every one is claimed, each expansion an `info` diagnostic; drops nodes that
+/// nobody reads; orders the rest by `options.ordering`; sets activation rounding by `options.act` and the weights'
+/// types; computes liveness; validates the plan. `options.validation` says which findings are errors.
 /// Errors: those of ir::verify, Errc::unsupported_opcode, Errc::limit_exceeded.
 [[nodiscard]] inline Result<CompiledPlan> compile(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
                                                   const CompileOptions& options = {}) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/plan/compiled_plan.hpp: a plan with its liveness and what the compiler has to say.
+// zrt/plan/compiled_plan.hpp: a plan with its liveness and the compiler's diagnostics.
 #pragma once
 
 #include <zrt/core/finding.hpp>
@@ -13,7 +13,7 @@ enum class DiagnosticKind : std::uint8_t {
   rounding,    ///< activations of an instruction are rounded
 };
 
-/// One remark of the plan compiler (runtime contract, PlanDiagnostic), as a plan keeps it; `finding` puts it in words.
+/// A diagnostic of the plan compiler, kept as numbers (runtime contract, PlanDiagnostic); `finding` puts it in words.
 struct PlanDiagnostic {
   Severity level = Severity::info;  ///< info or warning
   DiagnosticKind kind = DiagnosticKind::expanded;
@@ -49,8 +49,8 @@ struct PlanDiagnostic {
   return out;
 }
 
-/// What `compile` gives (runtime contract, CompiledPlan). Query tokens, slots and context length are
-/// symbols, so nothing is compiled again when requests join or leave.
+/// The result of `compile` (runtime contract, CompiledPlan). Query tokens, slots and context length are symbols, so one
+/// plan serves every batch.
 struct CompiledPlan {
   explicit CompiledPlan(Allocator a = system_allocator()) noexcept : plan(a), liveness(a), diagnostics(a) {}
 

@@ -85,7 +85,8 @@ inline void append_register(Error& error, const ExecutionPlan& plan, const OpTab
   return std::unexpected<Error>(error);
 }
 
-/// The most blocks of registers (not of scratch, whose items follow the registers) that live at the same time.
+/// Returns the most blocks of registers that live at the same time. Scratch, whose items follow the registers, does not
+/// count.
 [[nodiscard]] inline Result<std::uint16_t> blocks_at_once(const Storage& storage, std::size_t registers,
                                                           std::size_t instructions, Allocator allocator) noexcept {
   Vector<std::int32_t> change(allocator);  // by the clock of Piece
@@ -116,8 +117,8 @@ inline void append_register(Error& error, const ExecutionPlan& plan, const OpTab
 
 }  // namespace detail
 
-/// `found`, which says that the arena of `plan` is too large, with what takes most of it: one of the registers for which
-/// `in_arena(i)` holds, or the workspace of an instruction, whose bytes are `scratch`.
+/// Adds to `found`, the error that the arena of `plan` is too large, what takes most of it: a register for which
+/// `in_arena(i)` holds, or an instruction's workspace of `scratch` bytes.
 template <class InArena>
 [[nodiscard]] Error too_large(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
                               Span<const std::uint64_t> scratch, const InArena& in_arena, const Error& found) noexcept {
@@ -143,14 +144,19 @@ template <class InArena>
   return error.at_instruction(static_cast<std::uint32_t>(i), number(opcode));
 }
 
-/// Plans views, results in place and scratch in one pass, then places everything in one arena.
+/// Plans one arena: eliminates views, reuses dying inputs in place, then packs the rest by lifetime.
 ///
-/// `bounds` are the symbols' upper bounds; `scratch` the workspace bytes of each instruction. A result
-/// lies in its input where the op says that it is there already (`view`); it takes over an input that
-/// dies with the instruction where the op's may_alias allows it, the sizes are equal and nobody else
-/// holds those bytes; everything else shares no byte with anything that lives. Inputs live from the
-/// start to their last read, outputs to the end; with `keep_values` everything but scratch lives to the end. A register that lies outside of the arena takes none of it, and
-/// nothing is written over it; `of` gives its views the place within it.
+/// - A view (the op's `view`) takes no memory.
+/// - A result replaces an input in place if the input dies with the instruction, the op's may_alias allows it, the
+///   sizes are equal, and no other register shares those bytes.
+/// - Anything else shares no byte with a live register. Inputs live to their last read, outputs to the end, scratch for
+///   one instruction.
+/// - A register outside of the arena takes none of it and is never written over; `of` gives its views their place in
+///   it.
+///
+/// With `keep_values` everything but scratch lives to the end.
+///
+/// `bounds` are the symbols' upper bounds, `scratch` the workspace bytes of each instruction.
 ///
 /// Errors: Errc::size_overflow naming the register and the instruction or input that it is of, Errc::limit_exceeded,
 /// out_of_memory.

@@ -8,9 +8,9 @@ namespace zrt::inline ZRT_ABI::plan {
 
 /// The stages of a model (runtime contract, ModelPlans). Vision stages are absent for text models.
 ///
-/// decoder_prefill and decoder_decode are one CompiledPlan bound at two sizes. What one stage hands to the next is
-/// an output of the one and an input of the other by the same name; it lives until the stage that gave it runs again,
-/// and the earlier program's end (Recorder::finish) is the border at which a device has written it.
+/// decoder_prefill and decoder_decode are one CompiledPlan bound at two sizes. A stage hands over a tensor as an output
+/// that the next stage has as an input of the same name. The tensor is complete at the end of the earlier program
+/// (Recorder::finish) and lives until that stage runs again.
 struct ModelPlans {
   const CompiledPlan* vision_encode = nullptr;
   const CompiledPlan* scatter = nullptr;
@@ -23,8 +23,8 @@ struct ModelPlans {
   }
 };
 
-/// Checks that what `producer` hands over under `name` is what `consumer` takes: element type, layout, and shape, with
-/// symbols compared by their names.
+/// Checks that `producer` and `consumer` agree on the tensor `name`: element type, layout and shape. Symbols are
+/// compared by name.
 ///
 /// Errors: Errc::stage_handoff naming the port and what stands on both sides.
 [[nodiscard]] inline Result<void> check_handoff(const ExecutionPlan& producer, const ExecutionPlan& consumer,

@@ -23,10 +23,11 @@ struct BatchLimits {
   std::uint32_t biases = 64;
 };
 
-/// Decode slots come first, prefill chunks fill the rest, in fair shares. Allocates once, when made.
+/// Plans the batch of each step. Decode tokens come first; prefill chunks share the rest fairly. It allocates once,
+/// when it is made.
 ///
-/// Prompts are cut so that a step stays within the strictest `step_latency_ns` of its sequences, as far
-/// as the rate measured so far tells; never below 16 tokens in a step.
+/// It cuts prompts so that a step should keep the strictest `step_latency_ns` of its sequences, at the rate measured so
+/// far, but never below 16 prompt tokens in a step.
 class BatchPlanner {
  public:
   [[nodiscard]] static Result<BatchPlanner> make(const BatchLimits& limits, const Allocator& allocator) noexcept {
@@ -60,7 +61,7 @@ class BatchPlanner {
     return finish(sequences, pages);
   }
 
-  /// Learns how long the step of the last plan took, which held prompt tokens.
+  /// Takes the measured time of the last step, which held prompt tokens.
   void took(std::uint64_t nanoseconds) noexcept {
     rate_.learn(static_cast<std::uint32_t>(tokens_.size()), nanoseconds);
   }
@@ -137,7 +138,7 @@ class BatchPlanner {
     }
   }
 
-  /// Prompt tokens that the step has room for beside the generated ones that it already holds.
+  /// Returns how many prompt tokens fit the step beside its decode tokens.
   [[nodiscard]] std::uint32_t prefill_room(std::uint64_t latency) const noexcept {
     const auto taken = static_cast<std::uint32_t>(tokens_.size());
     const std::uint32_t room = limits_.chunk;
@@ -147,8 +148,8 @@ class BatchPlanner {
     return timely < room ? static_cast<std::uint32_t>(timely) : room;
   }
 
-  /// Gives the sequences with prompt left `room` tokens, in turns of 16 or what is left of a prompt. Who
-  /// is next when the room ends begins the next step.
+  /// Divides `room` tokens among the sequences with prompt left, in turns of 16 or what is left of a prompt. The
+  /// sequence whose turn is next begins the next step.
   void share(Span<Sequence* const> sequences, std::uint32_t room) noexcept {
     for (std::uint32_t& tokens : shares_) tokens = 0;
     std::size_t rows = limits_.prefill_rows - rows_.size();

@@ -19,9 +19,8 @@ struct Sequence {
   std::uint32_t processed = 0;  ///< tokens whose state the slot holds
   ops::SampleRequest sampling{};
   Vector<TokenBias> biases;
-  bool every_row = false;  ///< logits of every prompt position are wanted
-  std::uint64_t step_latency_ns =
-      0;  ///< how long a step with prompt tokens should take at most; 0: as long as it likes
+  bool every_row = false;             ///< logits of every prompt position are wanted
+  std::uint64_t step_latency_ns = 0;  ///< target time of a step with prompt tokens; 0: none
 
   /// Tokens left to process that were part of the prompt.
   [[nodiscard]] std::uint32_t prompt_left() const noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/serve/slot_table.hpp: which slot owns which pages and blocks, by the lifecycle matrix.
+// zrt/serve/slot_table.hpp: the pages and blocks of each slot, by the lifecycle matrix.
 #pragma once
 
 #include <zrt/core/buffer.hpp>
@@ -53,7 +53,7 @@ template <class B> class SlotTable {
     return kNoSlot;
   }
 
-  /// Gives a slot up, whatever its request was doing.
+  /// Frees a slot, whatever its request was doing.
   [[nodiscard]] Result<void> release(std::uint32_t slot) noexcept {
     used_[slot] = 0;
     return apply(StateEvent::deinit, slot);
