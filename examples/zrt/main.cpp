@@ -115,10 +115,10 @@ void add_threads(CLI::App& app, std::uint32_t& threads, const char* purpose) {
 CLI::Option* add_device(CLI::App& app, CardChoice& card) {
   return app.add_option(
       "--device", card.device,
-      "AMD card: emulated-gfx1201, or another processor, is a modelled one; without it, the machine's own");
+      "AMD card; emulated-gfx1201 (or another processor) is a modelled one. Default: the machine's own");
 }
 CLI::Option* add_tier(CLI::App& app, CardChoice& card) {
-  return app.add_option("--tier", card.tier, "Way to the card's queues; without it, the first that works")
+  return app.add_option("--tier", card.tier, "Interface to the card's queues. Default: the first that works")
       ->check(CLI::IsMember(tiers()));
 }
 
@@ -144,7 +144,7 @@ void add_kv(CLI::App& app, std::string& kv) {
 }
 
 void add_act(CLI::App& app, std::string& act) {
-  app.add_option("--act", act, "Activations that meet quantised weights: rounded as the plan says, or none")
+  app.add_option("--act", act, "Rounding of activations that meet quantised weights: as the plan says, or none")
       ->check(kRoundings)
       ->capture_default_str();
 }
@@ -158,7 +158,7 @@ void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
       ->check(CLI::Range(1u, kMostContext));
 }
 
-constexpr const char* kOwnContext = "without it, the model's own, at most 4096";
+constexpr const char* kOwnContext = "default: the model's own, at most 4096";
 
 void add_sampling(CLI::App& app, zrt::Sampling& s) {
   const auto group = app.add_option_group("Sampling");
@@ -168,7 +168,7 @@ void add_sampling(CLI::App& app, zrt::Sampling& s) {
   group->add_option("--top-k", s.top_k, "Keep the k most likely tokens; 0 keeps all")
       ->check(kDecimal)
       ->capture_default_str();
-  group->add_option("--top-p", s.top_p, "Keep the most likely tokens up to this mass")
+  group->add_option("--top-p", s.top_p, "Keep the most likely tokens that add up to this probability")
       ->check(sampling_number(&zrt::Sampling::top_p))
       ->capture_default_str();
   group->add_option("--min-p", s.min_p, "Keep tokens at least this likely, relative to the best")
@@ -194,20 +194,20 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   add_model(app, o.model);
   const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to continue");
   app.add_option("-f,--prompt-file", o.prompt_file,
-                 "File with the text to continue; - is standard input, which is read without it too if it is a pipe")
+                 "File with the text to continue; - is standard input. A pipe is read without this option too")
       ->excludes(prompt)
       ->type_name(kFile);
   app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
       ->capture_default_str();
-  app.add_option("--stop", o.stop, "Ends before this string; may be given several times")
+  app.add_option("--stop", o.stop, "End before this text; may be given several times")
       ->check([](const std::string& text) { return text.empty() ? "an empty text stops nothing" : std::string(); })
       ->take_all();
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  app.add_flag("--json", o.json, "A JSON object in a line for each token, and one about the whole at the end");
+  app.add_flag("--json", o.json, "Print a line of JSON for each token, and one about the whole run at the end");
   add_sampling(app, o.sampling);
 }
 
@@ -221,8 +221,8 @@ void add_logits(CLI::App& app, LogitsOptions& o) {
       ->type_name(kFile);
   add_act(app, o.act);
   add_kv(app, o.kv);
-  add_context(app, o.context, "without it, the model's context_length");
-  app.add_flag("--json", o.json, "Say on stdout, machine-readable, what was written");
+  add_context(app, o.context, "default: the model's context_length");
+  app.add_flag("--json", o.json, "Print JSON about the file that was written");
 }
 
 void add_tokenize(CLI::App& app, TokenizeOptions& o) {
@@ -231,14 +231,14 @@ void add_tokenize(CLI::App& app, TokenizeOptions& o) {
   source->add_option("--text", o.text, "Text, or ids with --decode");
   source->add_option("--file", o.file, "File with the text, or with the ids")->type_name(kFile);
   source->require_option(1);
-  app.add_flag("--decode", o.decode, "From ids to text");
+  app.add_flag("--decode", o.decode, "Turn ids into text");
   app.add_flag("--special", o.special, "Add BOS and EOS as the model wants; read and write control tokens as text");
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_inspect(CLI::App& app, InspectOptions& o) {
   add_path(app, o.path);
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_plan(CLI::App& app, PlanOptions& o) {
@@ -247,7 +247,8 @@ void add_plan(CLI::App& app, PlanOptions& o) {
                           ->check(CLI::IsMember({"text", "dot", "json"}))
                           ->capture_default_str();
   app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json")->excludes(format);
-  app.add_flag("--memory", o.memory, "The map of weights, KV pages, state and arena instead of the instructions");
+  app.add_flag("--memory", o.memory,
+               "Print the memory map (weights, KV pages, state, arena) instead of the instructions");
   app.add_option("--slots", o.slots, "Sequences at the same time")
       ->check(kDecimal)
       ->check(CLI::Range(1u, 4096u))
@@ -263,7 +264,7 @@ void add_perplexity(CLI::App& app, PerplexityOptions& o) {
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_act(app, o.act);
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 /// The names of a list of enumerators.
@@ -274,7 +275,7 @@ template <class List> CLI::IsMember names_of(const List& list) {
 }
 void add_fit(CLI::App& app, std::string& fit) {
   app.add_option("--fit", fit,
-                 "How tensors get their places in the arena: in the first gap, in the best, or as needs least")
+                 "Packing of tensors in the arena: the first gap that fits, the best, or whichever needs least")
       ->check(names_of(zrt::plan::kFits))
       ->capture_default_str();
 }
@@ -287,21 +288,19 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
   add_threads(app, o.threads, "Workers");
   app.add_option("--ordering", o.ordering,
-                 "Order of the instructions: the program's, or one that mostly needs less memory")
+                 "Order of instructions: the program's, or one that usually needs less memory")
       ->check(names_of(zrt::plan::kOrderings))
       ->capture_default_str();
   add_fit(app, o.fit);
-  app.add_option("--trip-limit", o.trip_limit,
-                 "Trips that a loop makes at most, one more ends the run; 2^32 unless given")
+  app.add_option("--trip-limit", o.trip_limit, "Most trips of a loop; one more ends the run. Default: 2^32")
       ->check(kDecimal);
-  app.add_option(
-         "--unrolled-trips", o.unrolled_trips,
-         "Trips of an ONNX Loop with scan outputs, each of which becomes instructions, at most; 256 unless given")
+  app.add_option("--unrolled-trips", o.unrolled_trips,
+                 "Most trips of an ONNX Loop with scan outputs, which is unrolled. Default: 256")
       ->check(kDecimal);
-  app.add_option("--dump", o.dump, "Show the plan, the program for Graphviz, or the program as C, and do not run")
+  app.add_option("--dump", o.dump, "Print the plan, the program for Graphviz, or the program as C, and do not run it")
       ->check(CLI::IsMember({"plan", "dot", "c"}));
-  app.add_option("--out", o.out, "Folder, made if need be, for the outputs as .npy files; without it they are printed");
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_option("--out", o.out, "Folder for the outputs as .npy files, created if missing. Default: print them");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_fused_run(CLI::App& app, FusedOptions& o) {
@@ -312,14 +311,14 @@ void add_fused_run(CLI::App& app, FusedOptions& o) {
   app.add_option("--backend", o.backend, "cpu or reference")->check(kBackends)->capture_default_str();
   add_threads(app, o.threads, "Workers");
   add_fit(app, o.fit);
-  app.add_flag("--training", o.training, "Run in training: dropout drops, states leave as they are updated");
-  app.add_option("--seed", o.seed, "Key of the draws that have none of their own")
+  app.add_flag("--training", o.training, "Run in training mode: dropout drops, and states are updated");
+  app.add_option("--seed", o.seed, "Key of random draws without a key of their own")
       ->check(kDecimal)
       ->capture_default_str();
-  app.add_option("--dump", o.dump, "Show the program as C, with the mode as an argument, and do not run")
+  app.add_option("--dump", o.dump, "Print the program as C, with the mode as an argument, and do not run it")
       ->check(CLI::IsMember({"c"}));
-  app.add_option("--out", o.out, "Folder, made if need be, for the outputs as .npy files; without it they are printed");
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_option("--out", o.out, "Folder for the outputs as .npy files, created if missing. Default: print them");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 std::set<std::string> pm4_targets() {
@@ -333,17 +332,16 @@ void add_pm4_decode(CLI::App& app, Pm4DecodeOptions& o) {
   app.add_option("--target", o.target, "Processor that the stream is for")
       ->check(CLI::IsMember(pm4_targets()))
       ->capture_default_str();
-  app.add_flag("--indirect", o.indirect, "The stream is an indirect buffer's, not a ring's");
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_flag("--indirect", o.indirect, "The stream is an indirect buffer, not a ring");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_pm4_pack(CLI::App& app, Pm4PackOptions& o) {
   app.add_option("file", o.file, "Code object for RDNA3 or RDNA4, as clang writes it (.hsaco)")
       ->required()
       ->type_name(kFile);
-  app.add_option("--kernel", o.kernel, "Kernel to take; without it the only one");
-  app.add_option("--constant", o.constants,
-                 "A constant and the dword that stands for it in the code; may be given several times")
+  app.add_option("--kernel", o.kernel, "Kernel to pack. Default: the only one");
+  app.add_option("--constant", o.constants, "A constant and its placeholder in the code; may be given several times")
       ->type_name("NAME=0xHEX")
       ->take_all();
   app.add_option("-o,--out", o.out, "File to write (.zrt)")->required()->type_name(kFile);
@@ -351,12 +349,12 @@ void add_pm4_pack(CLI::App& app, Pm4PackOptions& o) {
 
 void add_pm4_run(CLI::App& app, Pm4RunOptions& o) {
   app.add_option("folder", o.folder, "Folder with case.json, the ring, and memory before and after")->required();
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_pm4_card(CLI::App& app, Pm4CardOptions& o) {
   add_device(app, o.card);
-  app.add_option("--kernel", o.card.kernel, "Linux of a modelled card")
+  app.add_option("--kernel", o.card.kernel, "Linux version of a modelled card")
       ->check(CLI::IsMember(modelled_kernels()))
       ->capture_default_str();
 }
@@ -366,7 +364,9 @@ void add_pm4_tier(CLI::App& app, Pm4CardOptions& o) {
 }
 void add_pm4_memtest(CLI::App& app, Pm4CardOptions& o) {
   add_pm4_tier(app, o);
-  app.add_option("--cycles", o.cycles, "How many")->check(kDecimal)->capture_default_str();
+  app.add_option("--cycles", o.cycles, "Cycles to run")
+      ->check(kDecimal)
+      ->capture_default_str();
 }
 
 void add_watch(CLI::App& app, WatchOptions& o) {
@@ -376,11 +376,11 @@ void add_watch(CLI::App& app, WatchOptions& o) {
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
       ->capture_default_str();
-  app.add_option("-r,--requests", o.requests, "Requests with the same prompt, each with a seed of its own")
+  app.add_option("-r,--requests", o.requests, "Requests with the same prompt, each with its own seed")
       ->check(kDecimal)
       ->check(CLI::Range(1u, 65536u))
       ->capture_default_str();
-  app.add_option("--slots", o.slots, "Requests at the same time, at most; the others wait")
+  app.add_option("--slots", o.slots, "Most requests at the same time; others wait")
       ->check(kDecimal)
       ->check(CLI::Range(1u, 4096u))
       ->capture_default_str();
@@ -393,7 +393,7 @@ void add_watch(CLI::App& app, WatchOptions& o) {
 void add_trace(CLI::App& app, TraceOptions& o) {
   add_watch(app, o.watch);
   app.add_option("-o,--out", o.out, "File to write: Chrome trace events as JSON, for ui.perfetto.dev")->required();
-  app.add_option("--buffer", o.buffer_mib, "MiB for the times of calls; steps that do not fit are dropped, and counted")
+  app.add_option("--buffer", o.buffer_mib, "MiB for recorded calls; steps that do not fit are dropped and counted")
       ->check(kDecimal)
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{65536}))
       ->capture_default_str();
@@ -401,7 +401,7 @@ void add_trace(CLI::App& app, TraceOptions& o) {
 
 void add_top(CLI::App& app, TopOptions& o) {
   add_watch(app, o.watch);
-  app.add_option("--interval", o.interval_ms, "Milliseconds from one view to the next")
+  app.add_option("--interval", o.interval_ms, "Milliseconds between two views")
       ->check(kDecimal)
       ->check(CLI::Range(10u, 60000u))
       ->capture_default_str();
@@ -472,14 +472,14 @@ void add_bench(CLI::App& app, BenchOptions& o) {
       ->check(kDecimal)
       ->check(CLI::Range(0u, kMostBenchTokens))
       ->capture_default_str();
-  of_rows(add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, a row each"))
+  of_rows(add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, one row of the table each"))
       ->default_str("1,4,16");
-  of_rows(app.add_option("-r,--repetitions", o.repetitions, "Times that a row is run, at least"))
+  of_rows(app.add_option("-r,--repetitions", o.repetitions, "Fewest runs of each row"))
       ->check(kDecimal)
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();
   add_kv(app, o.kv);
-  app.add_flag("--json", o.json, "Machine-readable output");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 template <class Options>
@@ -637,11 +637,12 @@ int run(int argc, char** argv) {
   int status = kOk;
   add(app, "generate", "Continue a text", &add_generate, &generate, status);
   add(app, "logits", "Write the logits of given tokens to a file", &add_logits, &logits, status);
-  add(app, "tokenize", "Text to token ids, or back", &add_tokenize, &tokenize, status);
-  add(app, "inspect", "Metadata and tensors of a file, and whether this build runs it", &add_inspect, &inspect, status);
-  add(app, "plan", "The instructions and the memory of a model on a backend", &add_plan, &plan, status);
-  add(app, "perplexity", "Perplexity of a text", &add_perplexity, &perplexity, status);
-  const auto ptir = app.add_subcommand("ptir", "Programs of the portable tensor IR");
+  add(app, "tokenize", "Turn text into token ids, or ids into text", &add_tokenize, &tokenize, status);
+  add(app, "inspect", "Show a file's metadata and tensors, and whether this build runs it", &add_inspect, &inspect,
+      status);
+  add(app, "plan", "Show a model's instructions or memory on a backend", &add_plan, &plan, status);
+  add(app, "perplexity", "Score a text by its perplexity", &add_perplexity, &perplexity, status);
+  const auto ptir = app.add_subcommand("ptir", "Tensor programs: portable tensor IR or ONNX");
   ptir->require_subcommand(1);
   add(*ptir, "run", "Run a program on tensors from files", &add_ptir_run, &ptir_run, status);
   const auto fused = app.add_subcommand("fused", "Fused programs: steps in order, in evaluation or training");
@@ -649,24 +650,25 @@ int run(int argc, char** argv) {
   add(*fused, "run", "Run a program on tensors from files", &add_fused_run, &fused_run, status);
   const auto pm4 = app.add_subcommand("pm4", "Packets of AMD's compute queues");
   pm4->require_subcommand(1);
-  add(*pm4, "decode", "Print a packet stream, as strictly as a queue takes it", &add_pm4_decode, &pm4_decode, status);
-  add(*pm4, "pack", "Make a .zrt file of a kernel of a code object", &add_pm4_pack, &pm4_pack, status);
+  add(*pm4, "decode", "Print a packet stream, and refuse what a queue would refuse", &add_pm4_decode, &pm4_decode,
+      status);
+  add(*pm4, "pack", "Pack a kernel of a code object as a .zrt file", &add_pm4_pack, &pm4_pack, status);
   add(*pm4, "run", "Run a recorded ring on the device model", &add_pm4_run, &pm4_run, status);
-  add(*pm4, "probe", "Which ways to a card's queues work, and why the others do not", &add_pm4_card, &pm4_probe,
+  add(*pm4, "probe", "Show which interfaces to a card's queues work, and why others do not", &add_pm4_card, &pm4_probe,
       status);
-  add(*pm4, "memtest", "Make and give back queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
-  add(*pm4, "selftest", "Packets and kernels once on a card, held to what they should do", &add_pm4_tier, &pm4_selftest,
-      status);
+  add(*pm4, "memtest", "Create and release queues and memory in random order", &add_pm4_memtest, &pm4_memtest, status);
+  add(*pm4, "selftest", "Run each packet and kernel once on a card and compare the results", &add_pm4_tier,
+      &pm4_selftest, status);
   add(app, "trace", "Run requests and write what ran when, for Perfetto", &add_trace, &trace, status);
   add(app, "top", "Run requests and show live where the time goes", &add_top, &top, status);
   add(app, "record", "Run requests and write down what the engine did, for zrt replay", &add_record, &record, status);
   add(app, "replay", "Run a recording again, up to the first difference", &add_replay, &replay, status);
   add(app, "validate", "Run two backends on the same tokens and compare what every instruction writes", &add_validate,
       &validate, status);
-  add(app, "bench", "Speed of prefill and decode, beside what the machine can do", &add_bench, &bench, status);
+  add(app, "bench", "Measure prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   std::string shell;
   const auto completion = app.add_subcommand("completion", "Print a script that completes commands and options");
-  completion->add_option("shell", shell, "For which shell")->required()->check(CLI::IsMember(shells()));
+  completion->add_option("shell", shell, "Shell")->required()->check(CLI::IsMember(shells()));
   completion->callback([&] { status = print_page(completion_script(table_of(app), shell)); });
   const auto man = app.add_subcommand("man", "Print this program's manual page: zrt man | man -l -");
   man->callback([&] { status = print_page(man_page(table_of(app), ZRT_PROGRAM_VERSION)); });

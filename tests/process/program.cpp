@@ -193,8 +193,8 @@ TEST_F(Program, InspectSpeaksOfTheUsualContext) {
     if (row["backend"] == "pm4") continue;  // no card
     EXPECT_EQ(row["runs"], false);
     EXPECT_EQ(row["why"],
-              "unimplemented: llama.attention.sliding_window changes what the model computes, and no family of this "
-              "build reads it; expected 0 or at least the 128 positions of a slot; a --context within the window runs "
+              "unimplemented: llama.attention.sliding_window changes what the model computes, but its family does "
+              "not read it; expected 0 or at least the 128 positions of a slot; a --context within the window runs "
               "it");
   }
   EXPECT_EQ(run({"plan", "--model", window, "--context", "64"}).status, 0);

@@ -241,7 +241,7 @@ TEST_F(ProgramShell, AContextBeyondTheModelsIsWarnedOfAndALongPromptIsToldTheWay
   EXPECT_EQ(shell(call).err.find("warning"), std::string::npos);
   const Outcome wide = shell(call + " --context 100000");
   EXPECT_EQ(wide.status, 0);
-  EXPECT_EQ(wide.err.find("zrt: warning: a context of 100000 positions, the model was trained for "), 0u) << wide.err;
+  EXPECT_EQ(wide.err.find("zrt: warning: the context has 100000 positions, but the model was trained for "), 0u) << wide.err;
   EXPECT_EQ(wide.out, shell(call).out);
   const Outcome narrow = shell(call + " --context 2");
   EXPECT_EQ(narrow.status, 1);
@@ -262,7 +262,7 @@ TEST_F(ProgramShell, WorkersAreAsManyAsCoresUnlessSaidOtherwise) {
     EXPECT_EQ(threads("taskset -c $(taskset -pc $$ | sed 's/.*[:,-] *//') ", ""), 1u) << "one core of the mask";
   }
   const Outcome many = shell("$Z generate -m $M -p a -n 1 --temp 0 -t 1024");
-  EXPECT_EQ(many.err.find("zrt: warning: 1024 workers were asked for, the process may use "), 0u) << many.err;
+  EXPECT_EQ(many.err.find("zrt: warning: 1024 workers on "), 0u) << many.err;
 }
 
 TEST_F(ProgramShell, QuotasOfControlGroupsAreCores) {

@@ -736,14 +736,13 @@ TEST_F(EngineTest, AContextBeyondTheModelsAndWorkersBeyondTheCoresAreWarnedOf) {
   options.context = 129;
   (void)open(options);
   EXPECT_EQ(heard,
-            "a context of 129 positions, the model was trained for 128: what it writes beyond them may make no "
-            "sense\n");
+            "the context has 129 positions, but the model was trained for 128: text beyond them may make no sense\n");
   heard.clear();
   options.context = 0;
   options.threads = 1024;
   const auto many = open(options);
   const std::string cores = std::to_string(exec::usable_cores());
-  EXPECT_EQ(heard, "1024 workers were asked for, the process may use " + cores + " cores: " + cores + " run\n");
+  EXPECT_EQ(heard, "1024 workers on " + cores + " usable cores: " + cores + " run\n");
   EXPECT_EQ(run(*many, talk(20)).ids, run(*open(), talk(20)).ids);
   heard.clear();
   // A host's own threads are its own choice; that they are many is said all the same.
@@ -752,8 +751,7 @@ TEST_F(EngineTest, AContextBeyondTheModelsAndWorkersBeyondTheCoresAreWarnedOf) {
   options.thread_hook.workers = 1000;
   options.thread_hook.run = [](void*, ThreadHook::Work work, void* argument) noexcept { work(argument, 0, 1000); };
   (void)open(options);
-  EXPECT_EQ(heard, "1000 workers were asked for, the process may use " + cores +
-                       " cores: 1000 run and wait for each other; fewer are faster\n");
+  EXPECT_EQ(heard, "1000 workers on " + cores + " usable cores: 1000 run and wait for each other; fewer are faster\n");
 }
 
 /// A model in which token 9 stands for NaNs, so that a prompt with it has logits without a number.

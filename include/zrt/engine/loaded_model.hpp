@@ -89,7 +89,7 @@ inline Result<void> check_tensors(const model::GgufFile& file, const plan::Execu
     const std::string_view name = tensors[i].name;
     if (read[i] != 0 || name.ends_with("rot_embd")) continue;
     return fail(Errc::unimplemented, "tensor ", name,
-                " is in the file, but the program of its architecture reads no such");
+                " is in the file, but its family does not read it");
   }
   return {};
 }

@@ -20,7 +20,7 @@ class OneCall {
 
   [[nodiscard]] static std::unexpected<Error> refusal() noexcept {
     return fail(Errc::invalid_argument,
-                "a callable calls the engine that is calling it; there it may call submit and cancel alone");
+                "a callable may call submit and cancel of the engine that calls it, and nothing else");
   }
 
  private:

@@ -49,8 +49,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     options_.log(LogLevel::info, message.text());
     if (context_ > config().context)
       options_.log(LogLevel::warn,
-                   Error::of(Errc::ok, "a context of ", context_, " positions, the model was trained for ",
-                             config().context, ": what it writes beyond them may make no sense")
+                   Error::of(Errc::ok, "the context has ", context_, " positions, but the model was trained for ",
+                             config().context, ": text beyond them may make no sense")
                        .text());
     for (const plan::PlanDiagnostic& d : plan().diagnostics) {
       if (d.level != Severity::warning) continue;

@@ -20,7 +20,7 @@ namespace zrt::inline ZRT_ABI::exec {
 
 /// A warning for the host's log that a step has `asked` workers on fewer `cores`, and `run` of them run.
 [[nodiscard]] inline Error too_many_workers(std::uint32_t asked, std::uint32_t cores, std::uint32_t run) noexcept {
-  return Error::of(Errc::ok, asked, " workers were asked for, the process may use ", cores, " cores: ", run, " run",
+  return Error::of(Errc::ok, asked, " workers on ", cores, " usable cores: ", run, " run",
                    run > cores ? " and wait for each other; fewer are faster" : "");
 }
 

@@ -66,8 +66,8 @@ inline constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
     auto number = detail::number_of(*value, full.view());
     if (!number) return pass(number);
     if (holds(*number)) return {};
-    return fail(Errc::unimplemented, full.view(), " changes what the model computes, and no family of this build ",
-                "reads it; expected ", expected);
+    return fail(Errc::unimplemented, full.view(), " changes what the model computes, but its family does not ",
+                "read it; expected ", expected);
   };
   for (const detail::NeutralKey& key : detail::kNeutralKeys) {
     const auto neutral = [&](double x) { return x == 0.0 || (key.scale && x == 1.0); };
