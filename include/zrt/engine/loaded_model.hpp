@@ -88,8 +88,7 @@ inline Result<void> check_tensors(const model::GgufFile& file, const plan::Execu
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string_view name = tensors[i].name;
     if (read[i] != 0 || name.ends_with("rot_embd")) continue;
-    return fail(Errc::unimplemented, "tensor ", name,
-                " is in the file, but its family does not read it");
+    return fail(Errc::unimplemented, "tensor ", name, " is in the file, but its family does not read it");
   }
   return {};
 }

@@ -40,6 +40,7 @@ class Fingerprint {
                                                              Span<const std::string_view> tokens,
                                                              const plan::ExecutionPlan& plan,
                                                              const exec::WeightSource& weights) noexcept {
+  // At most 16 pages of each tensor are touched, however large it is.
   static constexpr std::size_t kPieces = 16;
   static constexpr std::size_t kPieceBytes = 64;
   Fingerprint hash;

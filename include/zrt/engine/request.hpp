@@ -28,7 +28,9 @@ struct Sampling {
   Span<const TokenBias> bias{};  ///< finite, or -infinity to forbid a token
 };
 
+/// Stop tokens of one request, beside the model's own. The array is inline, so that a request needs no memory.
 inline constexpr std::size_t kMaxStopTokens = 8;
+/// No token's id.
 inline constexpr std::int32_t kNoToken = -1;
 
 /// One request. Everything it views is copied when it is submitted.

@@ -38,9 +38,9 @@ enum class SnapshotWord : std::uint8_t {
   held,
   tokens,
 };
-inline constexpr std::size_t kSnapshotWords = 10;
-inline constexpr std::uint32_t kSnapshotMagic = 0x5354525au;
-/// Versions 1 and 2 ended without a checksum. No single bit makes one of them of this number.
+inline constexpr std::size_t kSnapshotWords = 10;             ///< of the header
+inline constexpr std::uint32_t kSnapshotMagic = 0x5354525au;  ///< the bytes "ZRTS"
+/// 4 and not 3: versions 1 and 2 have no checksum, and one flipped bit must not make this version one of them.
 inline constexpr std::uint32_t kSnapshotVersion = 4;
 inline constexpr std::uint32_t kLastWithoutChecksum = 2;
 inline constexpr std::size_t kChecksumBytes = 8;

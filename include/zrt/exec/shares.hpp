@@ -24,6 +24,7 @@ struct Share {
 /// worker is running: it spins, and yields its core beyond SpinWait's bound.
 class Shares {
  public:
+  /// Workers with shards of their own: as many as EngineOptions::threads allows.
   static constexpr std::uint32_t kMost = 1024;
   /// Pauses before a worker claims the shard of a late worker: a few microseconds, about the cost of fetching the
   /// weights that the late worker has in its cache.
@@ -80,9 +81,10 @@ class Shares {
   }
 
  private:
+  // Values of `open_` beyond any segment: a stop ended the step; the step is over.
   static constexpr std::uint32_t kHalted = ~std::uint32_t{0} - 1;
   static constexpr std::uint32_t kOver = ~std::uint32_t{0};
-  static constexpr std::uint32_t kLine = 64 / sizeof(std::uint32_t);
+  static constexpr std::uint32_t kLine = 64 / sizeof(std::uint32_t);  ///< claims in a cache line
 
   /// An unclaimed shard of segment `open` keeps that segment open, so a stale `open_` never claims finished work.
   [[nodiscard]] bool take(std::uint32_t index, std::uint32_t open) noexcept {

@@ -18,10 +18,10 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// Waits for a thread that may have lost its core: pauses, and beyond a bound gives the core to whoever is ready.
+/// Waits for another thread: spins, and beyond a bound yields the core.
 ///
-/// On cores of their own, workers wait for each other a few microseconds, so a step makes no system call. On shared
-/// cores the one waited for may be off its core for a time slice of milliseconds, and gets this one sooner.
+/// Workers with cores of their own wait for each other a few microseconds, so a step makes no system call. On shared
+/// cores the other thread may have lost its core for a time slice of milliseconds; yielding lets it run here.
 class SpinWait {
  public:
   /// About 50 µs on Zen 3 and 100 µs on Skylake, whose pauses take 65 and 140 cycles.

@@ -53,7 +53,9 @@ class ThreadPool {
     pthread_t handle;
   };
 
+  /// How long idle threads spin: longer than a host's work between two decode steps.
   static constexpr std::uint64_t kSpinNanoseconds = 1'000'000;
+  /// Part of `gate_` while there is no work; the bits below count threads.
   static constexpr std::uint32_t kClosed = 1u << 31;
 
   static void run(void* context, ThreadHook::Work work, void* argument) noexcept {

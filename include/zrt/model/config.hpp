@@ -203,6 +203,8 @@ namespace detail {
     std::uint32_t Config::* field;
     std::uint32_t most;
   };
+  // The bounds keep every later product of sizes within 64 bits. Each block has a state, whose number is a byte of the
+  // plan, and 255 is none.
   constexpr Key required[] = {{"context_length", &Config::context, 1u << 28},
                               {"embedding_length", &Config::width, 1u << 20},
                               {"block_count", &Config::layers, 254},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/serve/prefill_rate.hpp: how long a token takes in a step that holds prompt tokens, as measured.
+// zrt/serve/prefill_rate.hpp: the measured time of a token in steps with prompt tokens.
 #pragma once
 
 #include <zrt/core/config.hpp>
@@ -8,13 +8,13 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
-/// Follows the machine, its load and the depth of the contexts. Moves nothing but where a prompt is
-/// cut, so it changes no bit of a result.
+/// Follows the machine, its load and the depth of the contexts. It only moves the cuts of prompts, so it changes no bit
+/// of a result.
 class PrefillRate {
  public:
   /// Takes in a step of `tokens` tokens that took `nanoseconds`.
   ///
-  /// Steps of fewer than 16 tokens count for nothing: what every step costs would pass for their rate.
+  /// Steps of fewer than 16 tokens do not count: the fixed cost of a step would pass for their rate.
   void learn(std::uint32_t tokens, std::uint64_t nanoseconds) noexcept {
     if (tokens < 16 || nanoseconds == 0) return;
     constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // four of them can be added
