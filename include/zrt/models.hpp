@@ -8,7 +8,8 @@
 
 namespace zrt::inline ZRT_ABI {
 
-/// The families that an engine runs unless it is given a list of its own.
+/// The families that an engine runs by default. A host gives Engine a type like this one to add its own families,
+/// pre-tokenizers and metadata keys, or to compile fewer: docs/adding-a-family.md.
 struct AllFamilies {
   using List = boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3>;
 };
