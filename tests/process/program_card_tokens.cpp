@@ -36,7 +36,7 @@ TEST_P(CardTokens, AreTheReferences) {
         std::vector<std::string> words{"generate", "--model", file, "--prompt",     prompt,  "--max-tokens",
                                        kTokens,    "--temp",  "0",  "--ignore-eos", "--json"};
         words.insert(words.end(), backend.begin(), backend.end());
-        return run_json(words)["tokens"];
+        return run_json_lines(words).back()["tokens"];
       };
       const auto wanted = tokens({"--backend", "reference"});
       EXPECT_EQ(std::to_string(wanted.size()), kTokens);

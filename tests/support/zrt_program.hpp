@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,6 +81,15 @@ class Program : public testing::Test {
     const Outcome done = run(args);
     EXPECT_EQ(done.status, 0) << done.err;
     return nlohmann::json::parse(done.out, nullptr, false);
+  }
+  /// The same of a command that prints one object per line.
+  [[nodiscard]] nlohmann::json run_json_lines(const std::vector<std::string>& args) const {
+    const Outcome done = run(args);
+    EXPECT_EQ(done.status, 0) << done.err;
+    nlohmann::json lines = nlohmann::json::array();
+    std::istringstream text(done.out);
+    for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line, nullptr, false));
+    return lines;
   }
 
  private:
