@@ -18,6 +18,9 @@ template <std::uint8_t Number, zrt::Rung R = zrt::Rung::fused, class P = zrt::No
   static constexpr auto may_alias = zrt::kNoAlias;
   static constexpr zrt::StateLifecycle lifecycle = zrt::StateLifecycle::none;
 
+  static constexpr zrt::Gradient gradient = zrt::Gradient::stops();
+  static constexpr zrt::NoForm emit_c{"it computes nothing"};
+
   template <class C, class Out> static zrt::Result<void> infer(const C& c, Out& out) noexcept {
     out[0] = c.in[0].type;
     return {};

@@ -153,7 +153,7 @@ TEST(AllocGraphs, MakingAProgramThatTrainsSurvivesEveryFailure) {
       b.result(h + row);
     });
     const ptir::Results cells = b.scan(body, 1, 1, {norm[0], y});
-    const ptir::Tensor loss = ir::gradient::sum(y * cells[1] + cells[0], axes, false);
+    const ptir::Tensor loss = ir::gradient::Expressions::sum(y * cells[1] + cells[0], axes, false);
     start.output("loss", loss);
     const fused::ValueId loss_id = start.id_of(loss), w_id = start.id_of(w), norm_id = start.id_of(norm[0]);
     const auto forward = start.finish();

@@ -61,7 +61,7 @@ class GradientFunction {
     const Tensor weighted = (y.dtype() == DType::f64 ? y : b().cast(y, DType::f64)) * w;
     gradient::Numbers axes;
     for (std::int64_t axis = 0; axis < y.rank(); ++axis) axes.append(axis);
-    const Tensor sum = gradient::sum(weighted, axes, false);
+    const Tensor sum = gradient::Expressions::sum(weighted, axes, false);
     loss_ = graft_.id_of(sum);
     graft_.output("loss", sum);
   }

@@ -42,7 +42,7 @@ std::string outcome(const std::vector<ptir::TensorType>& feeds,
   const Tensor y = build(forward.builder(), in);
   gradient::Numbers axes;
   for (std::int64_t axis = 0; axis < y.rank(); ++axis) axes.append(axis);
-  const Tensor loss = gradient::sum(y, axes, false);
+  const Tensor loss = gradient::Expressions::sum(y, axes, false);
   forward.output("loss", loss);
   const fused::ValueId loss_id = forward.id_of(loss);
   const auto program = forward.finish();
@@ -274,7 +274,9 @@ TEST(GradientRefusals, LossesAndValuesThatHaveNone) {
 }
 
 TEST(GradientRefusals, UpdatesOfWhatIsNoParameter) {
-  const auto ones = [](Model& m, const ptir::TensorType& type) { return gradient::zeros(m.graft().builder(), type); };
+  const auto ones = [](Model& m, const ptir::TensorType& type) {
+    return gradient::Expressions::zeros(m.graft().builder(), type);
+  };
   const auto refused = [&](const std::vector<fused::ValueId>& parameters,
                            const std::vector<ptir::TensorType>& gradients,
                            const std::optional<ptir::TensorType>& rate = {}) {
@@ -303,7 +305,7 @@ TEST(GradientRefusals, NumbersThatNoOptimizerHas) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const auto refused = [](const auto& optimizer) {
     Model m;
-    return m.update({0}, {gradient::zeros(m.graft().builder(), kVector)}, {}, optimizer);
+    return m.update({0}, {gradient::Expressions::zeros(m.graft().builder(), kVector)}, {}, optimizer);
   };
   EXPECT_EQ(refused(train::Sgd{.rate = 0}), "0 slots");
   EXPECT_EQ(refused(train::Sgd{.rate = nan}), "invalid_argument: rate is no finite number, expected one of 0 or more");

@@ -86,6 +86,30 @@ struct ArgMax {
       }
     });
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, ArgMax>& c) noexcept {
+    const auto& x = c.in[0];
+    const AxisSplit split = x.split(c.params.axis);
+    const Domain domain = domain_of(x.dtype());
+    f.w.loop({"o"}, split.outer);
+    f.w.loop({"r"}, split.inner);
+    f.w.line({"uint64_t best = 0;"});
+    f.w.line({E::c_type(domain), " largest = 0;"});
+    f.w.line({"int any = 0;"});
+    f.w.loop({"n"}, split.extent);
+    f.w.line(
+        {"const ", E::c_type(domain), " x = ", load(x, {"(o * ", split.extent, " + n) * ", split.inner, " + r"}), ";"});
+    f.w.line({"if (", is_float(x.dtype()) ? "x != x || " : "", "(any && !(x > largest))) continue;"});
+    f.w.line({"best = n;"});
+    f.w.line({"largest = x;"});
+    f.w.line({"any = 1;"});
+    f.w.close();
+    store(f.w, c.out[0], {"o * ", split.inner, " + r"}, {"(int64_t)best"});
+    f.w.close();
+    f.w.close();
+  }
 };
 static_assert(Op<ArgMax>);
 

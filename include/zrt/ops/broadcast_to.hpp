@@ -76,6 +76,22 @@ struct BroadcastTo {
   static void reference(const HostCall<BroadcastTo>& c, const ExecutionContext& step, const Worker&) noexcept {
     copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    c.give(0, c.unbroadcast(c.cotangent(), c.in_type(0).shape));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, BroadcastTo>& c) noexcept {
+    const RowMajor from = c.in[0].extents();
+    const RowMajor to = c.out[0].extents();
+    const std::size_t lead = std::size_t{to.rank} - from.rank;
+    std::array<CopyAxis, kMaxRank> axes;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      const bool repeated = axis < lead || from.extent[axis - lead] != to.extent[axis];
+      axes[axis] = {to.extent[axis], repeated ? 0 : from.stride[axis - lead], to.stride[axis]};
+    }
+    copy_box(f, c.in[0], 0, c.out[0], 0, Span(axes).first(to.rank));
+  }
 };
 static_assert(Op<BroadcastTo>);
 

@@ -45,6 +45,20 @@ struct Cast {
   static void reference(const HostCall<Cast>& c, const ExecutionContext& step, const Worker&) noexcept {
     cast_elements(c.in[0].type.dtype, c.in[0].data, c.params.dtype, c.out[0].data, 0, c.in[0].elements(step));
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    c.give(0, c.builder().cast(c.cotangent(), c.in_type(0).dtype));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Cast>& c) noexcept {
+    const DType from = c.in[0].dtype();
+    // A float keeps every bit, those of a NaN too.
+    if (from == c.params.dtype && is_float(from)) return copy_whole(f.w, c.in[0], c.out[0]);
+    f.w.loop({"i"}, c.out[0].elements());
+    f.w.line({"const ", E::c_type(from), " x = ", load(c.in[0], {"i"}), ";"});
+    store(f.w, c.out[0], {"i"}, E::cast({"x"}, from, c.params.dtype));
+    f.w.close();
+  }
 };
 static_assert(Op<Cast>);
 

@@ -111,6 +111,12 @@ template <class O> struct CheckOp {
   static_assert(Op<O>, "zrt: this type does not satisfy zrt::Op; see docs/adding-an-op.md");
   static_assert(detail::params_keep_rules<O>());
   static_assert(NumberFitsRung<O>, "zrt: this op's number lies outside the range of its rung");
+  static_assert(O::rung != Rung::primitive || SaysItsGradient<O>,
+                "zrt: this primitive says nothing of its gradient: a rule `gradient`, Gradient::stops() or "
+                "Gradient::none(\"because\"); see zrt/ops/statement.hpp");
+  static_assert(O::rung != Rung::primitive || SaysItsFormInC<O>,
+                "zrt: this primitive says nothing of its form in C: `emit_c`, an expansion, or "
+                "NoForm{\"because\"}; see zrt/ops/op.hpp");
   // An expansion that comes back to its op has no finite depth and does not compile.
   static constexpr std::size_t kDepth = detail::depth<O>();
 };

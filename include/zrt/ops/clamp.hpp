@@ -54,6 +54,16 @@ struct Clamp {
         g.template emit<ElementwiseBinary>({.in = {c.in[0], c.in[1]}, .params = {BinaryKind::maximum}})[0];
     return g.template emit<ElementwiseBinary>({.in = {raised, c.in[2]}, .params = {BinaryKind::minimum}});
   }
+
+  /// A value on a bound counts as inside.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const auto g = c.cotangent(), x = c.in(0), lo = c.in(1), hi = c.in(2), zero = b.scalar(g.dtype(), 0);
+    const auto below = b.lt(x, lo), above = b.gt(b.maximum(x, lo), hi);
+    if (c.wants(0)) c.give(0, b.select(above, zero, b.select(below, zero, g)));
+    if (c.wants(1)) c.give(1, b.select(above, zero, b.select(below, g, zero)));
+    if (c.wants(2)) c.give(2, b.select(above, g, zero));
+  }
 };
 static_assert(Op<Clamp> && HasReference<Clamp> && HasExpansion<Clamp>);
 

@@ -70,6 +70,18 @@ struct Compare {
           [&](T a, T b) { return std::uint64_t{apply(c.params.kind, a, b)}; }, c.in[0].data, c.in[1].data);
     });
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, Compare>& c) noexcept {
+    // In the order of CompareKind.
+    static constexpr auto kSigns = std::to_array<std::string_view>({" < ", " <= ", " == ", " >= ", " > ", " != "});
+    static_assert(kSigns.size() == kCompareKinds);
+    f.w.loop({"i"}, c.out[0].elements());
+    store(f.w, c.out[0], {"i"},
+          {load(c.in[0], {"i"}), kSigns[static_cast<std::size_t>(c.params.kind)], load(c.in[1], {"i"})});
+    f.w.close();
+  }
 };
 static_assert(Op<Compare>);
 

@@ -83,6 +83,30 @@ struct Concat {
       copy_strided(x.type.dtype, x.data, c.out[0].data, box);
     });
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    const auto g = c.cotangent();
+    const auto axis = static_cast<std::size_t>(c.from_first(c.integer("axis"), g.rank()));
+    auto starts = G::Numbers::all(g.shape().size(), 0);
+    for (std::size_t i = 0; i < c.inputs(); ++i) {
+      const auto part = c.in_type(i).shape;
+      if (c.wants(i)) c.give(i, c.slice(g, starts, part));
+      starts[axis] += c.extent(part, axis);
+    }
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Concat>& c) noexcept {
+    const RowMajor to = c.out[0].extents();
+    std::uint64_t first = 0;
+    for (const auto& x : c.in) {
+      const RowMajor from = x.extents();
+      std::array<CopyAxis, kMaxRank> axes;
+      for (std::size_t axis = 0; axis < to.rank; ++axis)
+        axes[axis] = {from.extent[axis], from.stride[axis], to.stride[axis]};
+      copy_box(f, x, 0, c.out[0], first, Span(axes).first(to.rank));
+      first += from.extent[c.params.axis] * to.stride[c.params.axis];
+    }
+  }
 };
 static_assert(Op<Concat>);
 

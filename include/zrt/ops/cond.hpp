@@ -45,6 +45,23 @@ struct Cond {
     chosen.run(step, worker);
     for (std::size_t i = 0; i < chosen.results.size(); ++i) pass_value(chosen.results[i], c.out[i], step);
   }
+
+  /// In ir/gradient/regions.hpp.
+  template <class G> static void gradient(G& c) noexcept { cond_gradient(c); }
+
+  template <class E> static void emit_c(E& f, const Call<E, Cond>& c) noexcept {
+    for (std::size_t i = 0; i < c.region.size(); ++i) {
+      if (i == 0)
+        f.w.open({"if (", load(c.in[0], {"0"}), " != 0)"});
+      else
+        f.w.open({"else"});
+      const auto& chosen = c.region[i];
+      for (std::size_t k = 0; k < chosen.params.size(); ++k) copy_whole(f.w, c.in[k + 1], chosen.params[k]);
+      chosen.write();
+      for (std::size_t k = 0; k < chosen.results.size(); ++k) copy_whole(f.w, chosen.results[k], c.out[k]);
+      f.w.close();
+    }
+  }
 };
 static_assert(Op<Cond>);
 

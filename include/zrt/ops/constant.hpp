@@ -67,6 +67,11 @@ struct Constant {
     for (std::uint64_t row = 0; row < w.rows; ++row)
       type->dequantise(w.row(row), w.cols, c.out[0].as<float>() + row * w.cols);
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  /// A constant is data and no code: a table of its own.
+  template <class E> static void emit_c(E&, const Call<E, Constant>&) noexcept {}
 };
 static_assert(Op<Constant>);
 

@@ -117,6 +117,9 @@ struct Convolve {
     if (c.params.patches_rhs != 0) return g.template emit<DotGeneral>({.in = {c.in[1], rows}, .params = c.params.dot});
     return g.template emit<DotGeneral>({.in = {rows, c.in[1]}, .params = c.params.dot});
   }
+
+  /// In plan/c/emit_window.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, Convolve>& c) noexcept { emit_convolve(f, c); }
 };
 static_assert(Op<Convolve> && HasReference<Convolve> && HasExpansion<Convolve>);
 

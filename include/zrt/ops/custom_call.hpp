@@ -121,6 +121,11 @@ struct CustomCall {
   [[nodiscard]] static CustomAttributes attributes_of(const HostCall<CustomCall>& c) noexcept {
     return c.w[0].present() ? CustomAttributes({c.w[0].data, c.w[0].cols}) : CustomAttributes();
   }
+
+  static constexpr Gradient gradient = Gradient::none("custom targets state none");
+
+  /// In plan/c/custom_forms.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, CustomCall>& c) noexcept { emit_custom_call(f, c); }
 };
 static_assert(Op<CustomCall>);
 

@@ -58,6 +58,18 @@ struct Dequantize {
       }
     });
   }
+
+  static constexpr Gradient gradient = Gradient::none("its gradient is not built");
+
+  template <class E> static void emit_c(E& f, const Call<E, Dequantize>& c) noexcept {
+    if (c.out[0].elements() == 0) return;
+    const Domain domain = domain_of(c.params.output_dtype);
+    open_channels(f.w, c.params, c.in[0]);
+    f.w.line({"const ", E::c_type(domain), " x = zrt_whole_to_", E::c_name(domain), "(",
+              above_zero_point(c.in[0], c.in[2]), ");"});
+    store(f.w, c.out[0], {"i"}, {"x * (", E::c_type(domain), ")", load(c.in[1], {"channel"})});
+    f.w.close();
+  }
 };
 static_assert(Op<Dequantize>);
 

@@ -156,6 +156,12 @@ struct DotGeneral {
     });
   }
 
+  /// In ir/gradient/dot_general.hpp.
+  template <class G> static void gradient(G& c) noexcept { dot_general_gradient(c); }
+
+  /// In plan/c/emit_fold.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, DotGeneral>& c) noexcept { emit_dot_general(f, c); }
+
  private:
   /// Axes that run together agree; those of a batch are axes of the result.
   template <class D>

@@ -41,6 +41,19 @@ struct DynamicSlice {
     clear(c.out[0], step);
     step.violated(worker);
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    c.give(0, b.dynamic_update_slice(c.zeros(b, c.in_type(0)), c.cotangent(), c.in(1)));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, DynamicSlice>& c) noexcept {
+    if (c.out[0].elements() == 0) return;
+    const auto axes = open_window(f.w, c.in[0], c.out[0], c.in[1]);
+    copy_box(f.w, c.in[0].dtype(), c.in[0].pointer(), {"first"}, c.out[0].pointer(), {"0"},
+             Span(axes).first(c.in[0].type.shape.rank));
+    f.w.close();
+  }
 };
 static_assert(Op<DynamicSlice>);
 

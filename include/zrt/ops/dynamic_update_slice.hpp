@@ -52,6 +52,23 @@ struct DynamicUpdateSlice {
     if (!window) return step.violated(worker);
     copy_strided(c.in[0].type.dtype, c.in[1].data, c.out[0].data, *window);
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const auto g = c.cotangent();
+    if (c.wants(0)) c.give(0, b.dynamic_update_slice(g, c.zeros(b, c.in_type(1)), c.in(2)));
+    if (c.wants(1)) c.give(1, b.dynamic_slice(g, c.in(2), c.in_type(1).shape));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, DynamicUpdateSlice>& c) noexcept {
+    copy_whole(f.w, c.in[0], c.out[0]);
+    if (c.in[1].elements() == 0) return;
+    auto axes = open_window(f.w, c.in[0], c.in[1], c.in[2]);
+    for (CopyAxis& axis : axes) std::swap(axis.from_stride, axis.to_stride);
+    copy_box(f.w, c.in[0].dtype(), c.in[1].pointer(), {"0"}, c.out[0].pointer(), {"first"},
+             Span(axes).first(c.in[0].type.shape.rank));
+    f.w.close();
+  }
 };
 static_assert(Op<DynamicUpdateSlice>);
 

@@ -94,6 +94,51 @@ struct ElementwiseBinary {
     });
     if (divided_by_zero) step.violated(worker);
   }
+
+  /// Where maximum and minimum find equals, each gets half.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const std::string_view op = c.choice("op");
+    const auto g = c.cotangent();
+    if (op == "add" || op == "sub") {
+      if (c.wants(0)) c.give(0, g);
+      if (c.wants(1)) c.give(1, op == "add" ? g : -g);
+    } else if (op == "mul") {
+      if (c.wants(0)) c.give(0, g * c.in(1));
+      if (c.wants(1)) c.give(1, g * c.in(0));
+    } else if (op == "div") {
+      const auto share = g / c.in(1);
+      if (c.wants(0)) c.give(0, share);
+      if (c.wants(1)) c.give(1, -(share * c.out()));
+    } else {
+      const auto x = c.in(0), y = c.in(1), zero = b.scalar(g.dtype(), 0);
+      const auto half = b.select(b.eq(x, y), g * 0.5, zero);
+      const auto first = op == "maximum" ? b.gt(x, y) : b.lt(x, y);
+      const auto second = op == "maximum" ? b.gt(y, x) : b.lt(y, x);
+      if (c.wants(0)) c.give(0, b.select(first, g, half));
+      if (c.wants(1)) c.give(1, b.select(second, g, half));
+    }
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, ElementwiseBinary>& c) noexcept {
+    // In the order of BinaryKind.
+    static constexpr auto kFloats =
+        std::to_array<std::string_view>({"x + y", "x - y", "x * y", "x / y", "x != x ? x : y > x || y != y ? y : x",
+                                         "x != x ? x : y < x || y != y ? y : x"});
+    static constexpr auto kI64 = std::to_array<std::string_view>(
+        {"(int64_t)((uint64_t)x + (uint64_t)y)", "(int64_t)((uint64_t)x - (uint64_t)y)",
+         "(int64_t)((uint64_t)x * (uint64_t)y)", "zrt_div_i64(x, y, &status)", "y > x ? y : x", "y < x ? y : x"});
+    static constexpr auto kU64 = std::to_array<std::string_view>(
+        {"x + y", "x - y", "x * y", "zrt_div_u64(x, y, &status)", "y > x ? y : x", "y < x ? y : x"});
+    static_assert(kFloats.size() == kBinaryKinds && kI64.size() == kBinaryKinds);
+    const Domain domain = domain_of(c.in[0].dtype());
+    const auto& forms = domain == Domain::i64 ? kI64 : domain == Domain::u64 ? kU64 : kFloats;
+    f.w.loop({"i"}, c.out[0].elements());
+    f.w.line({"const ", E::c_type(domain), " x = ", load(c.in[0], {"i"}), ";"});
+    f.w.line({"const ", E::c_type(domain), " y = ", load(c.in[1], {"i"}), ";"});
+    store(f.w, c.out[0], {"i"}, {forms[static_cast<std::size_t>(c.params.kind)]});
+    f.w.close();
+  }
 };
 static_assert(Op<ElementwiseBinary>);
 

@@ -121,6 +121,49 @@ struct ElementwiseUnary {
           c.in[0].data);
     });
   }
+
+  /// The slope of abs at 0 is 0.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const std::string_view op = c.choice("op");
+    const auto g = c.cotangent();
+    if (op == "neg") return c.give(0, -g);
+    if (op == "abs") {
+      const auto x = c.in(0), zero = b.scalar(x.dtype(), 0);
+      return c.give(0, b.select(b.gt(x, zero), g, b.select(b.lt(x, zero), -g, zero)));
+    }
+    if (op == "exp") return c.give(0, g * c.out());
+    if (op == "log") return c.give(0, g / c.in(0));
+    if (op == "tanh") return c.give(0, g * (b.scalar(g.dtype(), 1) - c.out() * c.out()));
+    if (op == "erf") {
+      constexpr double kTwoBySqrtPi = 0x1.20dd750429b6dp+0;
+      const auto x = c.in(0);
+      return c.give(0, g * (b.exp(-(x * x)) * kTwoBySqrtPi));
+    }
+    const auto y = c.out();
+    if (op == "rsqrt") return c.give(0, g * (y * y * y * -0.5));
+    if (op == "reciprocal") return c.give(0, -(g * (y * y)));
+    c.unimplemented(op);
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, ElementwiseUnary>& c) noexcept {
+    // In the order of UnaryKind.
+    static constexpr auto kF32 =
+        std::to_array<std::string_view>({"-x", "fabsf(x)", "expf(x)", "logf(x)", "tanhf(x)", "erff(x)",
+                                         "1.0f / sqrtf(x)", "1.0f / x", "sinf(x)", "cosf(x)"});
+    static constexpr auto kF64 = std::to_array<std::string_view>(
+        {"-x", "fabs(x)", "exp(x)", "log(x)", "tanh(x)", "erf(x)", "1.0 / sqrt(x)", "1.0 / x", "sin(x)", "cos(x)"});
+    static constexpr auto kI64 =
+        std::to_array<std::string_view>({"(int64_t)(0u - (uint64_t)x)", "x < 0 ? (int64_t)(0u - (uint64_t)x) : x"});
+    static constexpr auto kU64 = std::to_array<std::string_view>({"0u - x", "x"});
+    static_assert(kF32.size() == kUnaryKinds && kF64.size() == kUnaryKinds);
+    const std::array<const std::string_view*, 4> forms{kF32.data(), kF64.data(), kI64.data(), kU64.data()};
+    const Domain domain = domain_of(c.in[0].dtype());
+    f.w.loop({"i"}, c.out[0].elements());
+    f.w.line({"const ", E::c_type(domain), " x = ", load(c.in[0], {"i"}), ";"});
+    store(f.w, c.out[0], {"i"}, {forms[static_cast<std::size_t>(domain)][static_cast<std::size_t>(c.params.kind)]});
+    f.w.close();
+  }
 };
 static_assert(Op<ElementwiseUnary>);
 

@@ -110,6 +110,12 @@ struct ExtractPatches {
       at.advance(places);
     }
   }
+
+  /// In ir/gradient/windows.hpp.
+  template <class G> static void gradient(G& c) noexcept { extract_patches_gradient(c); }
+
+  /// In plan/c/emit_window.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, ExtractPatches>& c) noexcept { emit_extract_patches(f, c); }
 };
 static_assert(Op<ExtractPatches>);
 

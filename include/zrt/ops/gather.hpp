@@ -48,6 +48,15 @@ struct Gather {
       step.violated(worker);
     });
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    c.give(0,
+           c.builder().scatter_reduce(G::choice_of("scatter_reduce", "reduce", "add"),
+                                      c.zeros(c.builder(), c.in_type(0)), c.in(1), c.cotangent(), c.integer("axis")));
+  }
+
+  /// In plan/c/emit_index.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, Gather>& c) noexcept { emit_gather(f, c); }
 };
 static_assert(Op<Gather>);
 

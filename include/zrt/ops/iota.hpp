@@ -68,6 +68,22 @@ struct Iota {
       }
     });
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, Iota>& c) noexcept {
+    using Expr = typename E::Expr;
+    const auto& y = c.out[0];
+    const AxisSplit split = y.split(c.params.axis);
+    if (y.elements() == 0) return;
+    f.w.loop({"i"}, y.elements());
+    f.w.line({"const uint64_t n = i / ", split.inner, " % ", split.extent, ";"});
+    // Integers wrap, where a cast would saturate.
+    const Expr value =
+        is_float(y.dtype()) ? E::cast({"n"}, DType::ui64, y.dtype()) : Expr{"(", E::c_type(y.dtype()), ")n"};
+    store(f.w, y, {"i"}, value);
+    f.w.close();
+  }
 };
 static_assert(Op<Iota>);
 

@@ -157,6 +157,32 @@ struct LayerNorm {
     const auto scaled = binary(BinaryKind::mul, normed, along_axis(c.in[1]));
     return Outputs<G, LayerNorm>{cast(binary(BinaryKind::add, scaled, along_axis(c.in[2])), in, type.dtype)};
   }
+
+  /// With n = (x - mean) / sqrt(variance + epsilon) and h = g · gamma:
+  /// dx = (h - mean(h) - n · mean(h · n)) / sqrt(variance + epsilon), dgamma = sum(g · n), dbeta = sum(g), all in f32
+  /// where the type is narrower, as layer_norm itself: sums of squares of f16 leave its range.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const DType type = c.in_type(0).dtype, wide = default_accumulator(type);
+    const auto widened = [&](const auto& v) { return v.dtype() == wide ? v : b.cast(v, wide); };
+    const auto give = [&](std::size_t i, const auto& v) { c.give(i, type == wide ? v : b.cast(v, type)); };
+    const auto g = widened(c.cotangent()), x = widened(c.in(0));
+    const auto axis = c.from_first(c.integer("feature_axis"), x.rank());
+    const auto at = static_cast<std::size_t>(axis);
+    typename G::Numbers feature, others;
+    for (std::int64_t a = 0; a < x.rank(); ++a) (a == axis ? feature : others).append(a);
+    const auto n = static_cast<double>(x.shape()[at].constant());
+    const auto mean = [&](const auto& v) { return c.sum(v, feature, true) / n; };
+    const auto centred = x - mean(x);
+    const auto scale = b.rsqrt(mean(centred * centred) + c.attribute("epsilon").as_real());
+    const auto normal = centred * scale;
+    if (c.wants(0)) {
+      const auto h = g * c.along(widened(c.in(1)), at, x.shape());
+      give(0, (h - mean(h) - normal * mean(h * normal)) * scale);
+    }
+    if (c.wants(1)) give(1, c.sum(g * normal, others, false));
+    if (c.wants(2)) give(2, c.sum(g, others, false));
+  }
 };
 static_assert(Op<LayerNorm> && HasReference<LayerNorm> && HasExpansion<LayerNorm>);
 

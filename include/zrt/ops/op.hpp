@@ -9,6 +9,7 @@
 #include <zrt/ops/params.hpp>
 #include <zrt/ops/rule_call.hpp>
 #include <zrt/ops/state.hpp>
+#include <zrt/ops/statement.hpp>
 #include <zrt/quant/activation.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -208,6 +209,21 @@ template <class O> [[nodiscard]] consteval std::uint8_t max_rank() {
   else
     return O::rung == Rung::primitive ? kMaxRank : kMaxActivationRank;
 }
+
+/// An op that says how C computes it, in `template <class E> static void emit_c(E& f, const Call<E, O>& c) noexcept`:
+/// what its reference computes, in the same order; a result without elements is not asked for.
+///
+/// `f` is a plan::c::Context. `emit_c_scratch = true` asks for the bytes of `reference_scratch`, at `f.scratch`. A long
+/// form calls a function of plan/c, which `f` finds by its namespace.
+template <class O>
+concept HasFormInC = requires(TypeHost& f, const TypeCall<O>& call) { O::emit_c(f, call); };
+/// An op that says why C leaves it out.
+template <class O>
+concept HasNoFormInC = requires {
+  { O::emit_c } -> std::convertible_to<NoForm>;
+};
+template <class O>
+concept SaysItsFormInC = HasFormInC<O> || HasNoFormInC<O> || HasExpansion<O>;
 
 /// An op with projections whose activations may be rounded; see `assign_act` in the plan compiler.
 template <class O>

@@ -94,6 +94,36 @@ struct Pad {
     fill_with(c.params.value, c.out[0].type.dtype, c.out[0].data, 0, c.out[0].elements(step));
     copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    const auto x = c.in_type(0).shape;
+    const auto low = c.words("low"), interior = c.words("interior");
+    typename G::Numbers starts, steps;
+    typename G::Shape spread;
+    for (std::size_t axis = 0; axis < x.size(); ++axis) {
+      const bool one = x[axis].is_constant(1);  // and no hole to step over
+      starts.append(low[axis]);
+      steps.append(one ? 1 : interior[axis] + 1);
+      spread.append(typename G::Dim((c.extent(x, axis) - 1) * steps[axis] + 1));
+    }
+    c.give(0, c.every(c.slice(c.cotangent(), starts, spread), steps));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Pad>& c) noexcept {
+    const RowMajor from = c.in[0].extents();
+    const RowMajor to = c.out[0].extents();
+    f.w.loop({"i"}, to.elements);
+    copy(f.w, c.out[0].dtype(), c.out[0].pointer(), {"i"}, f.element(c.params.value, c.out[0].dtype()), {"0"}, {"1"});
+    f.w.close();
+    std::array<CopyAxis, kMaxRank> axes;
+    std::uint64_t first = 0;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      first += c.params.low[axis] * to.stride[axis];
+      axes[axis] = {from.extent[axis], from.stride[axis],
+                    (c.params.interior[axis] + std::uint64_t{1}) * to.stride[axis]};
+    }
+    copy_box(f, c.in[0], 0, c.out[0], first, Span(axes).first(to.rank));
+  }
 };
 static_assert(Op<Pad>);
 

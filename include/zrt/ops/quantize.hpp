@@ -60,6 +60,17 @@ struct Quantize {
       }
     });
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, Quantize>& c) noexcept {
+    if (c.out[0].elements() == 0) return;
+    const std::string_view type = E::c_type(c.in[0].dtype());
+    open_channels(f.w, c.params, c.in[0]);
+    f.w.line({"const ", type, " x = ", load(c.in[0], {"i"}), " / (", type, ")", load(c.in[1], {"channel"}), ";"});
+    store_whole(f.w, c.out[0], {"zrt_whole_plus(zrt_whole_f64(x), ", load(c.in[2], {"channel"}), ")"});
+    f.w.close();
+  }
 };
 static_assert(Op<Quantize>);
 

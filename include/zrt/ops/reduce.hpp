@@ -93,6 +93,28 @@ struct Reduce {
       }
     });
   }
+
+  /// What is the largest or smallest shares the gradient in equal parts.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const auto type = c.in_type(0);
+    typename G::Numbers axes;
+    auto kept = type.shape;
+    for (const std::int64_t word : c.words("axes")) {
+      axes.append(c.from_first(word, type.shape.rank));
+      kept.dims[static_cast<std::size_t>(axes[axes.count - 1])] = typename G::Dim(1);
+    }
+    const auto spread = [&](const auto& x) { return b.broadcast_to(c.reshape(x, kept), type.shape); };
+    const auto g = c.cotangent_as_input();
+    if (c.choice("kind") == "sum") return c.give(0, spread(g));
+    const auto extreme = c.extreme_as_input();
+    const auto mask = b.eq(c.in(0), spread(extreme));
+    const auto share = c.reshape(g, kept) / c.sum(c.ones_where(mask, type.dtype), axes, true);
+    c.give(0, b.select(mask, spread(share), b.scalar(type.dtype, 0)));
+  }
+
+  /// In plan/c/emit_fold.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, Reduce>& c) noexcept { emit_reduce(f, c); }
 };
 static_assert(Op<Reduce>);
 

@@ -118,6 +118,12 @@ struct ReduceWindow {
     });
   }
 
+  /// In ir/gradient/windows.hpp.
+  template <class G> static void gradient(G& c) noexcept { reduce_window_gradient(c); }
+
+  /// In plan/c/emit_window.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, ReduceWindow>& c) noexcept { emit_reduce_window(f, c); }
+
  private:
   /// The fold of what lies under the window at one place.
   template <class T>

@@ -58,6 +58,18 @@ struct Requantize {
       write_whole(c.params.output_dtype, q, first, run, c.out[0].data);
     }
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, Requantize>& c) noexcept {
+    if (c.out[0].elements() == 0) return;
+    open_channels(f.w, c.params, c.in[0]);
+    f.w.line({"const float x = zrt_whole_to_f32(", above_zero_point(c.in[0], c.in[2]), ") * ",
+              load(c.in[1], {"channel"}), ";"});
+    f.w.line({"const float y = x / ", load(c.in[3], {"channel"}), ";"});
+    store_whole(f.w, c.out[0], {"zrt_whole_plus(zrt_whole_f64(y), ", load(c.in[4], {"channel"}), ")"});
+    f.w.close();
+  }
 };
 static_assert(Op<Requantize>);
 

@@ -51,6 +51,12 @@ struct Reshape {
   static void reference(const HostCall<Reshape>& c, const ExecutionContext& step, const Worker&) noexcept {
     copy_value(c.in[0], c.out[0], step);
   }
+
+  template <class G> static void gradient(G& c) noexcept { c.give(0, c.reshape(c.cotangent(), c.in_type(0).shape)); }
+
+  template <class E> static void emit_c(E& f, const Call<E, Reshape>& c) noexcept {
+    copy_whole(f.w, c.in[0], c.out[0]);
+  }
 };
 static_assert(Op<Reshape>);
 

@@ -56,6 +56,12 @@ struct RngNormal {
       return from_polar(math::log(radius_draw(words[0])), math::cos(angle(words[1])));
     });
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, RngNormal>& c) noexcept {
+    fill_random(f, c, {"zrt_normal_", E::c_name(domain_of(c.params.dtype)), "(w)"});
+  }
 };
 static_assert(Op<RngNormal>);
 

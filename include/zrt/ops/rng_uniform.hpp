@@ -66,6 +66,16 @@ struct RngUniform {
     fill_random<float>(c, step,
                        [](const Params& p, const Words& words) { return number32(words[0], precision(p.dtype)); });
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, RngUniform>& c) noexcept {
+    const unsigned bits = RngUniform::precision(c.params.dtype);
+    if (c.params.dtype == DType::f64)
+      fill_random(f, c, {"(double)zrt_upper_53(w[0], w[1]) * 0x1p-53"});
+    else
+      fill_random(f, c, {"(float)(w[0] >> ", 32 - bits, ") * 0x1p-", bits, "f"});
+  }
 };
 static_assert(Op<RngUniform>);
 

@@ -96,6 +96,36 @@ struct Scan {
     }
   }
 
+  /// In ir/gradient/regions.hpp.
+  template <class G> static void gradient(G& c) noexcept { scan_gradient(c); }
+
+  template <class E> static void emit_c(E& f, const Call<E, Scan>& c) noexcept {
+    using Expr = typename E::Expr;
+    const auto& body = c.region[0];
+    const std::size_t carries = c.params.carry_count;
+    const Expr time{"time", f.depth};
+    for (std::size_t i = 0; i < carries; ++i) copy_whole(f.w, c.in[i], c.out[i]);
+    f.w.loop(time, c.in[carries].type.shape[0].extent);
+    for (std::size_t i = 0; i < body.params.size(); ++i) {
+      const std::uint64_t elements = body.params[i].elements();
+      if (i < carries)
+        copy_whole(f.w, c.out[i], body.params[i]);
+      else if (elements != 0)
+        copy(f.w, c.in[i].dtype(), body.params[i].pointer(), {"0"}, c.in[i].pointer(), {time, " * ", elements},
+             Expr{elements});
+    }
+    body.write();
+    for (std::size_t i = 0; i < body.results.size(); ++i) {
+      const std::uint64_t elements = body.results[i].elements();
+      if (i < carries)
+        copy_whole(f.w, body.results[i], c.out[i]);
+      else if (elements != 0)
+        copy(f.w, c.out[i].dtype(), c.out[i].pointer(), {time, " * ", elements}, body.results[i].pointer(), {"0"},
+             Expr{elements});
+    }
+    f.w.close();
+  }
+
  private:
   static constexpr Shape without_first(const Shape& shape) noexcept {
     Shape rest;

@@ -180,6 +180,14 @@ struct ScatterAdd {
     });
   }
 
+  /// In ir/gradient/scatter_add.hpp.
+  template <class G> static void gradient(G& c) noexcept { scatter_add_gradient(c); }
+
+  static constexpr bool emit_c_scratch = true;
+
+  /// In plan/c/emit_index.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, ScatterAdd>& c) noexcept { emit_scatter_add(f, c); }
+
  private:
   /// Collects distinct axes below `rank` as a mask.
   static constexpr bool axes(const std::array<std::uint8_t, kMaxRank>& list, std::uint8_t count, std::uint8_t rank,

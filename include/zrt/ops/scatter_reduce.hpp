@@ -80,6 +80,43 @@ struct ScatterReduce {
     }
     scatter(c.params.reduce, c.in[0], c.in[2], c.out[0], step, worker, each);
   }
+
+  /// What replace writes gets what came back where it stayed: of several at one place that is the last. What is the
+  /// largest or smallest at its place, x's element among it, shares it in equal parts.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    constexpr std::uint64_t kAdd = G::choice_of(name, "reduce", "add");
+    constexpr std::uint64_t kReplace = G::choice_of(name, "reduce", "replace");
+    const std::string_view kind = c.choice("reduce");
+    const std::int64_t axis = c.integer("axis");
+    const auto g = c.cotangent();
+    if (kind == "add") {
+      if (c.wants(0)) c.give(0, g);
+      if (c.wants(2)) c.give(2, b.gather(g, c.in(1), axis));
+    } else if (kind == "replace") {
+      const auto updates = c.in_type(2);
+      const auto none = c.zeros(b, updates);
+      if (c.wants(0)) c.give(0, b.scatter_reduce(kReplace, g, c.in(1), none, axis));
+      if (!c.wants(2)) return;
+      const auto order = b.iota(updates.shape, DType::si64, axis);
+      const auto nobody = c.zeros(b, {DType::si64, c.in_type(0).shape});
+      const auto last = b.scatter_reduce(kReplace, nobody, c.in(1), order, axis);
+      c.give(2, b.select(b.eq(b.gather(last, c.in(1), axis), order), b.gather(g, c.in(1), axis), none));
+    } else {
+      const auto none = b.scalar(c.in_type(0).dtype, 0);
+      const auto stayed = b.eq(c.in(0), c.out()), came = b.eq(c.in(2), b.gather(c.out(), c.in(1), axis));
+      const auto sharers =
+          b.scatter_reduce(kAdd, c.ones_where(stayed, g.dtype()), c.in(1), c.ones_where(came, g.dtype()), axis);
+      const auto share = g / sharers;
+      if (c.wants(0)) c.give(0, b.select(stayed, share, none));
+      if (c.wants(2)) c.give(2, b.select(came, b.gather(share, c.in(1), axis), none));
+    }
+  }
+
+  static constexpr bool emit_c_scratch = true;
+
+  /// In plan/c/emit_index.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, ScatterReduce>& c) noexcept { emit_scatter_reduce(f, c); }
 };
 static_assert(Op<ScatterReduce> && HasReferenceScratch<ScatterReduce>);
 

@@ -90,6 +90,22 @@ struct SegmentReduce {
       store_accumulated(p.accum_dtype, sums, elements, c.out[0].type.dtype, c.out[0].data);
     });
   }
+
+  /// What is the largest or smallest of its segment shares the gradient in equal parts.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const auto g = c.cotangent(), ids = c.in(1);
+    if (c.choice("kind") == "sum") return c.give(0, b.take(g, ids));
+    const auto mask = b.eq(c.in(0), b.take(c.extreme_as_input(), ids));
+    const auto count = b.segment_reduce(G::choice_of(name, "kind", "sum"), c.ones_where(mask, g.dtype()), ids,
+                                        c.integer("num_segments"));
+    c.give(0, b.select(mask, b.take(g, ids) / b.take(count, ids), b.scalar(g.dtype(), 0)));
+  }
+
+  static constexpr bool emit_c_scratch = true;
+
+  /// In plan/c/emit_fold.hpp.
+  template <class E> static void emit_c(E& f, const Call<E, SegmentReduce>& c) noexcept { emit_segment_reduce(f, c); }
 };
 static_assert(Op<SegmentReduce> && HasReferenceScratch<SegmentReduce>);
 

@@ -37,6 +37,31 @@ struct Select {
       if (chosen.data != c.out[0].data) copy_elements(c.out[0].type.dtype, chosen.data, i, c.out[0].data, i, 1);
     }
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const auto g = c.cotangent(), zero = b.scalar(g.dtype(), 0);
+    if (c.wants(1)) c.give(1, b.select(c.in(0), g, zero));
+    if (c.wants(2)) c.give(2, b.select(c.in(0), zero, g));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Select>& c) noexcept {
+    const auto& y = c.out[0];
+    if (c.in[1].place == y.place && c.in[2].place == y.place) return;
+    f.w.loop({"i"}, y.elements());
+    // The predicate may lie where the result goes, so that it is read once.
+    f.w.line({"const uint64_t chosen = ", load(c.in[0], {"i"}), ";"});
+    // What lies where it shall go already is left there.
+    const auto one = [&](std::size_t in, std::string_view test) {
+      if (c.in[in].place == y.place) return;
+      f.w.open({"if (chosen ", test, " 0)"});
+      copy(f.w, y.dtype(), y.pointer(), {"i"}, c.in[in].pointer(), {"i"}, {"1"});
+      f.w.close();
+    };
+    one(1, "!=");
+    one(2, "==");
+    f.w.close();
+  }
 };
 static_assert(Op<Select>);
 

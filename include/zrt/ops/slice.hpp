@@ -104,6 +104,29 @@ struct Slice {
     clear(c.out[0], step);
     step.violated(worker);
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    const auto whole = c.in_type(0).shape, part = c.out_type().shape;
+    const auto starts = c.words("starts");
+    typename G::Numbers low, high;
+    for (std::size_t axis = 0; axis < whole.size(); ++axis) {
+      low.append(starts[axis]);
+      high.append(c.extent(whole, axis) - starts[axis] - c.extent(part, axis));
+    }
+    c.give(0, c.pad(c.cotangent(), low, high, G::Numbers::all(whole.size(), 0), 0));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Slice>& c) noexcept {
+    const RowMajor from = c.in[0].extents();
+    const RowMajor to = c.out[0].extents();
+    std::array<CopyAxis, kMaxRank> axes;
+    std::uint64_t first = 0;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      first += c.params.starts[axis] * from.stride[axis];
+      axes[axis] = {to.extent[axis], from.stride[axis], to.stride[axis]};
+    }
+    copy_box(f, c.in[0], first, c.out[0], 0, Span(axes).first(to.rank));
+  }
 };
 static_assert(Op<Slice>);
 

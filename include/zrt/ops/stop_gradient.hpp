@@ -34,6 +34,12 @@ struct StopGradient {
   template <class G> static constexpr Result<Outputs<G, StopGradient>> expand(G& g, const Call<G, StopGradient>& c) {
     return g.template emit<Reshape>({.in = c.in, .params = {ShapeParams::of(g.type_of(c.in[0]).shape)}});
   }
+
+  static constexpr Gradient gradient = Gradient::stops();
+
+  template <class E> static void emit_c(E& f, const Call<E, StopGradient>& c) noexcept {
+    copy_whole(f.w, c.in[0], c.out[0]);
+  }
 };
 static_assert(Op<StopGradient> && HasReference<StopGradient> && HasExpansion<StopGradient>);
 

@@ -51,6 +51,36 @@ struct Take {
       }
     }
   }
+
+  /// The rows that were taken get what came back for them, summed where one was taken twice.
+  template <class G> static void gradient(G& c) noexcept {
+    auto& b = c.builder();
+    const std::int64_t places = c.in_type(1).shape.rank;
+    typename G::Numbers window;
+    for (std::int64_t axis = 1; axis < c.in_type(0).shape.rank; ++axis) window.append(places + axis - 1);
+    const auto first = G::Numbers::all(1, 0);
+    const std::array in{c.zeros(b, c.in_type(0)), c.in(1), c.cotangent()};
+    c.give(0, b.emit("scatter_add", in, {b.ints(window.span()), b.ints(first.span()), b.ints(first.span()), {}})[0]);
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Take>& c) noexcept {
+    using Expr = typename E::Expr;
+    const AxisSplit x = c.in[0].split(0);
+    const DType dtype = c.in[0].dtype();
+    const Expr y = c.out[0].pointer();
+    f.w.loop({"i"}, c.in[1].elements());
+    f.w.line({"const uint64_t index = ", load_index(c.in[1], {"i"}), ";"});
+    f.w.open({"if (", E::below("index", x.extent), ")"});
+    copy(f.w, dtype, y, {"i * ", x.inner}, c.in[0].pointer(), {"index * ", x.inner}, Expr{x.inner});
+    f.w.close();
+    f.w.open({"else"});
+    f.w.loop({"k"}, x.inner);
+    copy(f.w, dtype, y, {"i * ", x.inner, " + k"}, f.element({}, dtype), {"0"}, {"1"});
+    f.w.close();
+    f.fail();
+    f.w.close();
+    f.w.close();
+  }
 };
 static_assert(Op<Take>);
 

@@ -64,6 +64,32 @@ struct Tile {
   static void reference(const HostCall<Tile>& c, const ExecutionContext& step, const Worker&) noexcept {
     copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    const auto x = c.in_type(0).shape;
+    const auto repeats = c.words("repeats");
+    auto g = c.cotangent();
+    auto shape = g.shape();
+    for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
+      if (repeats[axis] == 1) continue;
+      const std::int64_t outer = c.product(shape, 0, axis), inner = c.product(shape, axis + 1, shape.size());
+      shape.dims[axis] = x[axis];
+      const auto parted = c.builder().reshape(g, {outer, repeats[axis], c.extent(shape, axis) * inner});
+      g = c.sum(parted, G::Numbers::all(1, 1), false);
+    }
+    c.give(0, c.reshape(g, x));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Tile>& c) noexcept {
+    const RowMajor from = c.in[0].extents();
+    const RowMajor to = c.out[0].extents();
+    std::array<CopyAxis, kMaxCopyAxes> axes;
+    for (std::size_t axis = 0; axis < to.rank; ++axis) {
+      axes[2 * axis] = {c.params.repeats[axis], 0, from.extent[axis] * to.stride[axis]};
+      axes[2 * axis + 1] = {from.extent[axis], from.stride[axis], to.stride[axis]};
+    }
+    copy_box(f, c.in[0], 0, c.out[0], 0, Span(axes).first(2u * to.rank));
+  }
 };
 static_assert(Op<Tile>);
 

@@ -111,6 +111,49 @@ struct TopK {
         }
     });
   }
+
+  /// The values' gradient goes back to where they stood.
+  template <class G> static void gradient(G& c) noexcept {
+    c.give(0,
+           c.builder().scatter_reduce(G::choice_of("scatter_reduce", "reduce", "add"),
+                                      c.zeros(c.builder(), c.in_type(0)), c.out(1), c.cotangent(), c.integer("axis")));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, TopK>& c) noexcept {
+    using Expr = typename E::Expr;
+    const auto& x = c.in[0];
+    const AxisSplit split = x.split(c.params.axis);
+    const Domain domain = domain_of(x.dtype());
+    const auto before = [&](const Expr& candidates) {
+      return Expr{"zrt_before_", E::c_name(domain), "(", candidates, ", ", unsigned{c.params.largest}, ")"};
+    };
+    f.w.loop({"o"}, split.outer);
+    f.w.loop({"r"}, split.inner);
+    f.w.line({"uint64_t last = 0;"});
+    f.w.line({E::c_type(domain), " last_value = 0;"});
+    f.w.loop({"rank"}, c.params.k);
+    f.w.line({"uint64_t best = 0;"});
+    f.w.line({E::c_type(domain), " value = 0;"});
+    f.w.line({"int found = 0;"});
+    f.w.loop({"n"}, split.extent);
+    f.w.line(
+        {"const ", E::c_type(domain), " x = ", load(x, {"(o * ", split.extent, " + n) * ", split.inner, " + r"}), ";"});
+    f.w.line({"if (rank != 0 && !", before({"last_value, last, x, n"}), ") continue;"});
+    f.w.line({"if (found && !", before({"x, n, value, best"}), ") continue;"});
+    f.w.line({"best = n;"});
+    f.w.line({"value = x;"});
+    f.w.line({"found = 1;"});
+    f.w.close();
+    const Expr to{"(o * ", c.params.k, " + rank) * ", split.inner, " + r"};
+    copy(f.w, x.dtype(), c.out[0].pointer(), to, x.pointer(),
+         {"(o * ", split.extent, " + best) * ", split.inner, " + r"}, {"1"});
+    store(f.w, c.out[1], to, {"(int64_t)best"});
+    f.w.line({"last = best;"});
+    f.w.line({"last_value = value;"});
+    f.w.close();
+    f.w.close();
+    f.w.close();
+  }
 };
 static_assert(Op<TopK>);
 

@@ -67,6 +67,24 @@ struct Transpose {
   static void reference(const HostCall<Transpose>& c, const ExecutionContext& step, const Worker&) noexcept {
     copy_strided(c.in[0].type.dtype, c.in[0].data, c.out[0].data, box(c, step));
   }
+
+  template <class G> static void gradient(G& c) noexcept {
+    const auto perm = c.words("perm");
+    auto back = G::Numbers::all(perm.size(), 0);
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      back[static_cast<std::size_t>(c.from_first(perm[i], static_cast<std::int64_t>(perm.size())))] =
+          static_cast<std::int64_t>(i);
+    c.give(0, c.transpose(c.cotangent(), back));
+  }
+
+  template <class E> static void emit_c(E& f, const Call<E, Transpose>& c) noexcept {
+    const RowMajor from = c.in[0].extents();
+    const RowMajor to = c.out[0].extents();
+    std::array<CopyAxis, kMaxRank> axes;
+    for (std::size_t axis = 0; axis < to.rank; ++axis)
+      axes[axis] = {to.extent[axis], from.stride[c.params.perm[axis]], to.stride[axis]};
+    copy_box(f, c.in[0], 0, c.out[0], 0, Span(axes).first(to.rank));
+  }
 };
 static_assert(Op<Transpose>);
 

@@ -71,6 +71,29 @@ struct WhileLoop {
     }
     for (std::size_t i = 0; i < c.out.size(); ++i) pass_value(proceed.results[i + 1], c.out[i], step);
   }
+
+  static constexpr Gradient gradient =
+      Gradient::none("only the run knows its trips; a scan has as many as its operands have rows");
+
+  template <class E> static void emit_c(E& f, const Call<E, WhileLoop>& c) noexcept {
+    using Expr = typename E::Expr;
+    const auto& proceed = c.region[0];
+    const auto& body = c.region[1];
+    const Expr trips{"trips", f.depth};
+    for (std::size_t i = 0; i < c.in.size(); ++i) copy_whole(f.w, c.in[i], proceed.params[i]);
+    f.w.open({"for (uint64_t ", trips, " = 0;; ++", trips, ")"});
+    proceed.write();
+    f.w.line({"if (", load(proceed.results[0], {"0"}), " == 0) break;"});
+    f.w.open({"if (", trips, " == ", E::literal(c.params.trip_limit), ")"});
+    f.fail(2);
+    f.w.line({"break;"});
+    f.w.close();
+    for (std::size_t i = 0; i < body.params.size(); ++i) copy_whole(f.w, proceed.results[i + 1], body.params[i]);
+    body.write();
+    for (std::size_t i = 0; i < body.results.size(); ++i) copy_whole(f.w, body.results[i], proceed.params[i]);
+    f.w.close();
+    for (std::size_t i = 0; i < c.out.size(); ++i) copy_whole(f.w, proceed.results[i + 1], c.out[i]);
+  }
 };
 static_assert(Op<WhileLoop>);
 

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <zrt/ir/ptir/builder.hpp>
+#include <zrt/ops/statement.hpp>
+
+#include <boost/mp11/list.hpp>
 
 #include <optional>
 
@@ -207,23 +210,85 @@ inline void batch_norm_statistics_gradient(ModeCall& c) noexcept {
 
 }  // namespace detail
 
+// Each op says its row, and its gradient as a catalog op does (ops/statement.hpp).
+
+struct Dropout {
+  static constexpr std::string_view name = "dropout";
+  static constexpr ModeOp row{ptir::OpInfo::of(name, {"x"},
+                                               {{"rate", ptir::AttributeKind::real},
+                                                {"seed", ptir::AttributeKind::integer, true},
+                                                {"stream", ptir::AttributeKind::integer, true}}),
+                              1, &detail::dropout};
+
+  /// Drops the same elements of the cotangent: a dropout on the stream of the first.
+  template <class G> static void gradient(G& c) noexcept {
+    const std::array attributes{c.attributes()[0], c.attributes()[1], dropout_stream(c.step(), c.attributes()[2])};
+    const ptir::Tensor g = c.cotangent();
+    Vector<ptir::Tensor> given(c.builder().allocator());
+    c.graft().mode_step(name, {&g, 1}, attributes, {&g.type(), 1}, given);
+    if (given.size() == 1) c.give(0, given[0]);
+  }
+};
+
+struct BatchNormGradient {
+  static constexpr std::string_view name = "batch_norm_gradient";
+  static constexpr ModeOp row{
+      ptir::OpInfo::of(name, {"dy", "x", "gamma", "mean", "variance"},
+                       {{"feature_axis", ptir::AttributeKind::integer}, {"epsilon", ptir::AttributeKind::real}}),
+      5, &detail::batch_norm_gradient};
+  static constexpr Gradient gradient = Gradient::none("its gradient is not built");
+};
+
+struct BatchNormStatisticsGradient {
+  static constexpr std::string_view name = "batch_norm_statistics_gradient";
+  static constexpr ModeOp row{
+      ptir::OpInfo::of(name, {"x", "dmean", "dvariance"},
+                       {{"feature_axis", ptir::AttributeKind::integer}, {"momentum", ptir::AttributeKind::real}}),
+      3, &detail::batch_norm_statistics_gradient};
+  static constexpr Gradient gradient = Gradient::none("its gradient is not built");
+};
+
+struct BatchNorm {
+  static constexpr std::string_view name = "batch_norm";
+  static constexpr ModeOp row{ptir::OpInfo::of(name, {"x", "gamma", "beta", "mean", "variance"},
+                                               {{"feature_axis", ptir::AttributeKind::integer},
+                                                {"epsilon", ptir::AttributeKind::real},
+                                                {"momentum", ptir::AttributeKind::real}}),
+                              3, &detail::batch_norm};
+
+  /// What came back for y goes to every operand, what came back for the next mean and variance to x and to those.
+  template <class G> static void gradient(G& c) noexcept {
+    const auto feature_axis = c.attributes()[0], epsilon = c.attributes()[1], momentum = c.attributes()[2];
+    Vector<ptir::Tensor> given(c.builder().allocator());
+    if (c.has_cotangent(0)) {
+      const std::array in{c.cotangent(), c.in(0), c.in(1), c.in(3), c.in(4)};
+      const std::array attributes{feature_axis, epsilon};
+      const std::array types{c.in_type(0), c.in_type(1), c.in_type(2), c.in_type(3), c.in_type(4)};
+      c.graft().mode_step(BatchNormGradient::name, in, attributes, types, given);
+    }
+    Vector<ptir::Tensor> moved(c.builder().allocator());
+    if (c.has_cotangent(1) || c.has_cotangent(2)) {
+      const std::array in{c.in(0), c.cotangent(1), c.cotangent(2)};
+      const std::array attributes{feature_axis, momentum};
+      const std::array types{c.in_type(0), c.in_type(3), c.in_type(4)};
+      c.graft().mode_step(BatchNormStatisticsGradient::name, in, attributes, types, moved);
+    }
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (c.wants(i)) c.give(i, given[i]);
+    constexpr std::array<std::size_t, 3> kMoved{0, 3, 4};
+    for (std::size_t i = 0; i < moved.size(); ++i)
+      if (const std::size_t to = kMoved[i]; c.wants(to)) c.give(to, given.empty() ? moved[i] : given[to] + moved[i]);
+  }
+};
+
 /// Every op whose meaning depends on `training`. All others are operations of the portable tensor IR.
-inline constexpr auto kModeOps = [] {
-  using enum ptir::AttributeKind;
-  return std::to_array<ModeOp>({
-      {ptir::OpInfo::of("dropout", {"x"}, {{"rate", real}, {"seed", integer, true}, {"stream", integer, true}}), 1,
-       &detail::dropout},
-      {ptir::OpInfo::of("batch_norm", {"x", "gamma", "beta", "mean", "variance"},
-                        {{"feature_axis", integer}, {"epsilon", real}, {"momentum", real}}),
-       3, &detail::batch_norm},
-      {ptir::OpInfo::of("batch_norm_gradient", {"dy", "x", "gamma", "mean", "variance"},
-                        {{"feature_axis", integer}, {"epsilon", real}}),
-       5, &detail::batch_norm_gradient},
-      {ptir::OpInfo::of("batch_norm_statistics_gradient", {"x", "dmean", "dvariance"},
-                        {{"feature_axis", integer}, {"momentum", real}}),
-       3, &detail::batch_norm_statistics_gradient},
-  });
-}();
+using ModeOps = boost::mp11::mp_list<Dropout, BatchNorm, BatchNormGradient, BatchNormStatisticsGradient>;
+
+/// Their rows.
+inline constexpr auto kModeOps = []<class... O>(boost::mp11::mp_list<O...>) {
+  static_assert((SaysItsGradient<O> && ...));
+  return std::to_array<ModeOp>({O::row...});
+}(ModeOps{});
 
 /// The row of an op whose meaning depends on `training`, or null.
 [[nodiscard]] constexpr const ModeOp* find_mode_op(std::string_view name) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/ir/fused/graft.hpp>
+#include <zrt/ir/gradient/axes.hpp>
 
 #include <optional>
 
@@ -23,7 +24,7 @@ struct GradientRule {
   std::string_view op;
   Passage passage = Passage::unimplemented;
   void (*apply)(GradientCall&) noexcept = nullptr;
-  std::string_view why = "its gradient is not built";  ///< of an unimplemented one
+  std::string_view why{};  ///< of an unimplemented one
 };
 /// Gives the row of an op by its name; null for a name that is none.
 using FindGradient = const GradientRule* (*)(std::string_view op) noexcept;
@@ -38,7 +39,7 @@ struct EmittedAgain {
 /// One step, or one instruction of a region, on the way back. A rule reads `in`, `out` and `cotangent`, builds with
 /// `builder()`, and gives each wanted input its share. Programs are verified and typed, so attributes have the kinds
 /// of the table, and every extent is a constant.
-class GradientCall {
+class GradientCall : public Expressions {
  public:
   GradientCall(FindGradient rules, fused::Graft& graft, std::size_t step, Span<const std::optional<Tensor>> cotangents,
                Span<const std::uint8_t> wanted, Vector<std::optional<Tensor>>& given) noexcept
@@ -89,6 +90,28 @@ class GradientCall {
     const ptir::TensorType type = out_type(i);
     return builder().broadcast_to(builder().scalar(type.dtype, 0), type.shape);
   }
+  /// The cotangent of result 0 in the dtype of input 0.
+  [[nodiscard]] Tensor cotangent_as_input() const noexcept {
+    const Tensor g = cotangent();
+    return g.dtype() == in_type(0).dtype ? g : builder().cast(g, in_type(0).dtype);
+  }
+  /// What a fold of one operand, or of rows and their ids, found as largest or smallest. Where its attributes name another
+  /// type than input 0 has, it is found anew in that: of what was rounded, no element is the equal.
+  [[nodiscard]] Tensor extreme_as_input() const noexcept {
+    const auto fields = fused::find_op(op())->fields();
+    std::array<ptir::Attribute, ptir::OpInfo::kMaxFields> exact{};
+    bool rounds = false;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      const ptir::Attribute given = attributes()[f];
+      const bool names_type = fields[f].name == "accum_dtype" || fields[f].name == "out_dtype";
+      if (!names_type) exact[f] = given;
+      rounds = rounds || (names_type && given.kind == ptir::AttributeKind::dtype &&
+                          static_cast<DType>(given.bits) != in_type(0).dtype);
+    }
+    if (!rounds) return out();
+    const std::array<Tensor, 2> from{in(0), in(inputs() - 1)};
+    return builder().apply(op(), {from.data(), inputs()}, {exact.data(), fields.size()})[0];
+  }
   [[nodiscard]] bool has_cotangent(std::size_t i) const noexcept { return cotangents_[i].has_value(); }
   /// True when the gradient of input `i` is asked for.
   [[nodiscard]] bool wants(std::size_t i) const noexcept { return wanted_[i] != 0; }
@@ -134,5 +157,40 @@ class GradientCall {
   Span<const std::uint8_t> wanted_;
   Vector<std::optional<Tensor>>& given_;
 };
+
+/// A call as the rule of op O takes it: attributes go by their names, which the compiler checks.
+template <class O> class CallOf : public GradientCall {
+ public:
+  explicit CallOf(const GradientCall& call) noexcept : GradientCall(call) {}
+
+  /// An attribute of O by its name.
+  struct Field {
+    std::size_t index;
+    consteval Field(const char* name) noexcept
+        : index(ptir::field_index(O::name, name)) {}  // NOLINT: a name is a field
+  };
+  [[nodiscard]] const ptir::Attribute& attribute(Field f) const noexcept { return attributes()[f.index]; }
+  [[nodiscard]] const ptir::Region& region(Field f) const noexcept { return GradientCall::region(f.index); }
+  [[nodiscard]] std::int64_t integer(Field f) const noexcept { return GradientCall::integer(f.index); }
+  [[nodiscard]] Span<const std::int64_t> words(Field f) const noexcept { return GradientCall::words(f.index); }
+  [[nodiscard]] std::string_view choice(Field f) const noexcept { return GradientCall::choice(f.index); }
+  /// What builders take for a choice of an operation.
+  [[nodiscard]] static consteval std::uint64_t choice_of(std::string_view op, std::string_view field,
+                                                         std::string_view choice) {
+    return ptir::choice_index(op, field, choice);
+  }
+};
+
+/// The row of what op O says: a catalog op, or one of fused::ModeOps.
+template <class O> [[nodiscard]] consteval GradientRule rule_of() {
+  if constexpr (HasGradientRule<O>)
+    return {O::name, Passage::rule, [](GradientCall& call) noexcept {
+              CallOf<O> c(call);
+              O::gradient(c);
+            }};
+  else
+    return {O::name, O::gradient.is_stopped() ? Passage::stops : Passage::unimplemented, nullptr,
+            O::gradient.because()};
+}
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient

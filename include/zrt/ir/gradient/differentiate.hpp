@@ -34,7 +34,9 @@ class WayBack {
       if (auto r = back(s); !r) return pass(r);
     Vector<Tensor> gradients(program_.store.allocator);
     for (const fused::ValueId id : of)
-      if (auto r = gradients.push_back(row(id).cotangent ? *row(id).cotangent : zeros(b, graft_.type_of(id))); !r)
+      if (auto r =
+              gradients.push_back(row(id).cotangent ? *row(id).cotangent : Expressions::zeros(b, graft_.type_of(id)));
+          !r)
         return pass(r);
     if (b.failed()) return std::unexpected<Error>(b.error());
     return gradients;
@@ -78,7 +80,7 @@ class WayBack {
     bool came = false;
     // What has no elements brings nothing back, and nothing comes back to it.
     for (const fused::ValueId id : program_.results_of(step)) {
-      came = came || (row(id).cotangent && !is_empty(graft_.type_of(id).shape));
+      came = came || (row(id).cotangent && !Expressions::is_empty(graft_.type_of(id).shape));
       if (auto r = cotangents.push_back(row(id).cotangent); !r) return r;
     }
     if (!came || passage(step) == Passage::stops || !reads_active(step)) return {};
@@ -87,7 +89,7 @@ class WayBack {
                   "): it has no gradient: ", find_gradient(step.op.view())->why);
     bool any = false;
     for (const fused::ValueId id : inputs) {
-      const bool wants = row(id).active != 0 && !is_empty(graft_.type_of(id).shape);
+      const bool wants = row(id).active != 0 && !Expressions::is_empty(graft_.type_of(id).shape);
       any = any || wants;
       if (auto r = wanted.push_back(std::uint8_t{wants}); !r) return r;
     }

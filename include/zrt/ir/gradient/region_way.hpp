@@ -2,7 +2,6 @@
 // zrt/ir/gradient/region_way.hpp: a region emitted once more, and the way back through it.
 #pragma once
 
-#include <zrt/ir/gradient/axes.hpp>
 #include <zrt/ir/gradient/call.hpp>
 #include <zrt/ir/ptir/values.hpp>
 
@@ -62,7 +61,7 @@ class RegionWay {
   /// What came back for a parameter, or zeros.
   [[nodiscard]] Tensor gradient(std::size_t parameter) noexcept {
     const Value& value = values_[parameter];
-    return value.cotangent ? *value.cotangent : zeros(builder(), value.tensor.type());
+    return value.cotangent ? *value.cotangent : Expressions::zeros(builder(), value.tensor.type());
   }
 
  private:
@@ -118,7 +117,7 @@ class RegionWay {
     bool came = false;
     bool active = false;
     for (std::size_t e = first; e < first + count; ++e) {
-      came = came || (values_[e].cotangent && !is_empty(values_[e].tensor.shape()));
+      came = came || (values_[e].cotangent && !Expressions::is_empty(values_[e].tensor.shape()));
       active = active || values_[e].active != 0;
       if (auto r = cotangents.push_back(values_[e].cotangent); !r) return r;
       if (auto r = out.push_back(values_[e].tensor); !r) return r;
@@ -132,7 +131,7 @@ class RegionWay {
     bool any = false;
     for (const ptir::Operand& operand : operands) {
       if (auto r = in.push_back(tensor(operand)); !r) return r;
-      const bool wants = is_active(operand) && !is_empty(in.back().shape());
+      const bool wants = is_active(operand) && !Expressions::is_empty(in.back().shape());
       any = any || wants;
       if (auto r = wanted.push_back(std::uint8_t{wants}); !r) return r;
     }

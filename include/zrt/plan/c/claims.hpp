@@ -7,19 +7,17 @@
 
 namespace zrt::inline ZRT_ABI::plan::c {
 
-/// What has an Emit. A plan for C is one of these; what expands into them runs too. constant is a table of its
-/// own and takes no code. Of custom_call the targets of custom_forms.hpp have a form.
-using Claims =
-    boost::mp11::mp_list<ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary, ops::Compare, ops::Select,
-                         ops::Cast, ops::StopGradient, ops::Reduce, ops::ArgMax, ops::DotGeneral, ops::Reshape,
-                         ops::Transpose, ops::BroadcastTo, ops::Slice, ops::Concat, ops::Pad, ops::Tile, ops::Iota,
-                         ops::Take, ops::Gather, ops::ScatterAdd, ops::ScatterReduce, ops::DynamicSlice,
-                         ops::DynamicUpdateSlice, ops::Cond, ops::WhileLoop, ops::Scan, ops::ReduceWindow,
-                         ops::ExtractPatches, ops::CustomCall, ops::RngUniform, ops::RngNormal, ops::TopK,
-                         ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve>;
+namespace detail {
+template <class O> using HasForm = boost::mp11::mp_bool<HasFormInC<O>>;
+template <class O> using IsLeftOut = boost::mp11::mp_bool<HasNoFormInC<O>>;
+}  // namespace detail
 
-/// Primitives that C leaves out.
-using Unsupported = boost::mp11::mp_list<>;
+/// The ops that say how they are written. A plan for C is one of these; what expands into them runs too. Of custom_call
+/// the targets of custom_forms.hpp have a form.
+using Claims = boost::mp11::mp_copy_if<ops::Catalog, detail::HasForm>;
+
+/// Those that say that C leaves them out.
+using Unsupported = boost::mp11::mp_copy_if<ops::Catalog, detail::IsLeftOut>;
 
 inline constexpr OpSet kClaims = OpSet::of(Claims{});
 
@@ -34,14 +32,5 @@ inline constexpr OpSet kClaims = OpSet::of(Claims{});
       return false;
   return true;
 }
-
-namespace detail {
-template <class O>
-using IsLeftOut = std::bool_constant<O::rung == Rung::primitive && !has_form(O::opcode) &&
-                                     !boost::mp11::mp_contains<Unsupported, O>::value>;
-}  // namespace detail
-
-/// The primitives without a form that nobody names.
-using Missing = boost::mp11::mp_copy_if<ops::Catalog, detail::IsLeftOut>;
 
 }  // namespace zrt::inline ZRT_ABI::plan::c

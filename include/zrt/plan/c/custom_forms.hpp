@@ -74,30 +74,29 @@ inline constexpr auto kCustomForms = custom_form_rows(ir::onnx::Targets{});
 }
 
 /// What a known target computes as its reference does; another's host alone knows what to write.
-template <> struct Emit<ops::CustomCall> {
-  static void emit(Context& f, const EmitCall<ops::CustomCall>& c) noexcept {
-    const auto row = find_custom_form(c.params);
-    if (!row) return f.w.set(row.error());
-    const ops::CustomAttributes attributes(f.attributes);
-    HostCall<ops::CustomCall> types;
-    const auto of = [](const Tensor& x) { return HostTensor{nullptr, x.type}; };
-    fill(types.in, c.in, of);
-    fill(types.out, c.out, of);
-    types.params = c.params;
-    if (!f.attributes.empty())
-      types.w[0] = {f.attributes.data(), DType::ui8, 1, static_cast<std::uint32_t>(f.attributes.size()),
-                    f.attributes.size()};
-    if (auto r = (*row)->check(types); !r) return f.w.set(r.error());
-    if (c.out[0].elements() != 0) (*row)->emit({f, c, attributes});
-  }
-  /// Bytes of the workspace of a call.
-  static Result<std::uint64_t> scratch(const OperandInfo& operands) noexcept {
-    TypeCall<ops::CustomCall> call;
-    if (auto r = fill_type_call<ops::CustomCall>(operands, call); !r) return pass(r);
-    const auto row = find_custom_form(call.params);
-    if (!row || (*row)->scratch == nullptr) return std::uint64_t{0};
-    return (*row)->scratch(call, Extents{}).get("a custom call's workspace");
-  }
-};
+inline void emit_custom_call(Context& f, const EmitCall<ops::CustomCall>& c) noexcept {
+  const auto row = find_custom_form(c.params);
+  if (!row) return f.w.set(row.error());
+  const ops::CustomAttributes attributes(f.attributes);
+  HostCall<ops::CustomCall> types;
+  const auto of = [](const Tensor& x) { return HostTensor{nullptr, x.type}; };
+  fill(types.in, c.in, of);
+  fill(types.out, c.out, of);
+  types.params = c.params;
+  if (!f.attributes.empty())
+    types.w[0] = {f.attributes.data(), DType::ui8, 1, static_cast<std::uint32_t>(f.attributes.size()),
+                  f.attributes.size()};
+  if (auto r = (*row)->check(types); !r) return f.w.set(r.error());
+  if (c.out[0].elements() != 0) (*row)->emit({f, c, attributes});
+}
+
+/// Bytes of the workspace of a call.
+[[nodiscard]] inline Result<std::uint64_t> custom_call_scratch(const OperandInfo& operands) noexcept {
+  TypeCall<ops::CustomCall> call;
+  if (auto r = fill_type_call<ops::CustomCall>(operands, call); !r) return pass(r);
+  const auto row = find_custom_form(call.params);
+  if (!row || (*row)->scratch == nullptr) return std::uint64_t{0};
+  return (*row)->scratch(call, Extents{}).get("a custom call's workspace");
+}
 
 }  // namespace zrt::inline ZRT_ABI::plan::c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/plan/c/emit.hpp: what an op says of its way into C.
+// zrt/plan/c/emit.hpp: what the form of an op in C is written with.
 #pragma once
 
 #include <zrt/ops/element_value.hpp>
@@ -8,8 +8,16 @@
 
 namespace zrt::inline ZRT_ABI::plan::c {
 
-/// Where an emitter writes.
+/// Where an op's `emit_c` writes, and the names that it takes from here: an op's header includes nothing of plan/c, and
+/// finds functions by the namespace of what it gives them.
 struct Context {
+  using Tensor = c::Tensor;
+  using Weight = WeightInfo;
+  using State = StateInfo;
+  using Region = c::Region;
+  using Expr = c::Expr;
+  using Nest = c::Nest;
+
   Source& w;
   Constants& constants;
   Expr scratch{};                      ///< a pointer to the bytes that the op's reference wants
@@ -25,16 +33,24 @@ struct Context {
   }
   /// Ends the function with a status, later; the first one counts.
   void fail(unsigned status = 1) noexcept { w.line({"zrt_fail(&status, ", status, ");"}); }
+
+  [[nodiscard]] static constexpr std::string_view c_type(Domain domain) noexcept { return c::c_type(domain); }
+  [[nodiscard]] static constexpr std::string_view c_type(DType dtype) noexcept { return c::c_type(dtype); }
+  [[nodiscard]] static constexpr std::string_view c_name(Domain domain) noexcept { return c::c_name(domain); }
+  [[nodiscard]] static Expr cast(const Expr& value, DType from, DType to) noexcept { return c::cast(value, from, to); }
+  template <class T> [[nodiscard]] static Expr literal(T value) noexcept { return c::literal(value); }
+  [[nodiscard]] static Expr below(std::string_view index, std::uint64_t extent) noexcept {
+    return c::below(index, extent);
+  }
 };
 
-/// How op O is written; one specialisation per op that C has a form for, with
-/// `static void emit(Context&, const EmitCall<O>&) noexcept`. It computes what O's reference computes, in the
-/// same order; a result with no elements is not asked for.
-template <class O> struct Emit;
+/// A call as `emit_c` of op O takes it.
+template <class O> using EmitCall = Call<Context, O>;
 
-template <class O>
-concept Emits = requires(Context& context, const EmitCall<O>& call) {
-  { Emit<O>::emit(context, call) } noexcept;
-};
+/// Copies a box of x into y, from element `from_first` to `to_first`.
+inline void copy_box(Context& f, const Tensor& x, std::uint64_t from_first, const Tensor& y, std::uint64_t to_first,
+                     Span<const ops::CopyAxis> axes) noexcept {
+  copy_box(f.w, x.dtype(), x.pointer(), Expr{from_first}, y.pointer(), Expr{to_first}, axes);
+}
 
 }  // namespace zrt::inline ZRT_ABI::plan::c

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/plan/c/emit_fold.hpp: sums, extrema and contractions in C, in the orders of the references.
+// zrt/plan/c/emit_fold.hpp: sums, extrema and contractions, in the orders of the references.
 #pragma once
 
-#include <zrt/ops/arg_max.hpp>
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/reduce.hpp>
 #include <zrt/ops/segment_reduce.hpp>
@@ -57,59 +56,33 @@ class FoldText {
   Domain domain_;
 };
 
-template <> struct Emit<ops::Reduce> {
-  static void emit(Context& f, const EmitCall<ops::Reduce>& c) noexcept {
-    const ops::RowMajor x = c.in[0].extents();
-    std::array<std::uint64_t, kMaxRank> y_stride{};
-    std::uint64_t y_elements = 1;
-    for (std::size_t axis = x.rank; axis-- > 0;) {
-      if (ops::Reduce::reduced(c.params, axis)) continue;
-      y_stride[axis] = y_elements;
-      y_elements *= x.extent[axis];
-    }
-    Nest outer('i');
-    Nest inner('k');
-    for (std::size_t axis = 0; axis < x.rank; ++axis) {
-      if (ops::Reduce::reduced(c.params, axis))
-        inner.add(x.extent[axis], {x.stride[axis]});
-      else
-        outer.add(x.extent[axis], {x.stride[axis], y_stride[axis]});
-    }
-    const FoldText fold(c.params.kind, c.params.accum_dtype);
-    outer.open(f.w);
-    fold.begin(f.w);
-    inner.open(f.w);
-    const Expr base = outer.at(0);
-    fold.take(f.w, c.in[0], inner.at(0, base));
-    inner.close(f.w);
-    store_from(f.w, c.params.accum_dtype, fold.result(), c.out[0], outer.at(1));
-    outer.close(f.w);
+inline void emit_reduce(Context& f, const EmitCall<ops::Reduce>& c) noexcept {
+  const ops::RowMajor x = c.in[0].extents();
+  std::array<std::uint64_t, kMaxRank> y_stride{};
+  std::uint64_t y_elements = 1;
+  for (std::size_t axis = x.rank; axis-- > 0;) {
+    if (ops::Reduce::reduced(c.params, axis)) continue;
+    y_stride[axis] = y_elements;
+    y_elements *= x.extent[axis];
   }
-};
-
-template <> struct Emit<ops::ArgMax> {
-  static void emit(Context& f, const EmitCall<ops::ArgMax>& c) noexcept {
-    const Tensor& x = c.in[0];
-    const ops::AxisSplit split = x.split(c.params.axis);
-    const Domain domain = domain_of(x.dtype());
-    f.w.loop({"o"}, split.outer);
-    f.w.loop({"r"}, split.inner);
-    f.w.line({"uint64_t best = 0;"});
-    f.w.line({c_type(domain), " largest = 0;"});
-    f.w.line({"int any = 0;"});
-    f.w.loop({"n"}, split.extent);
-    f.w.line(
-        {"const ", c_type(domain), " x = ", load(x, {"(o * ", split.extent, " + n) * ", split.inner, " + r"}), ";"});
-    f.w.line({"if (", is_float(x.dtype()) ? "x != x || " : "", "(any && !(x > largest))) continue;"});
-    f.w.line({"best = n;"});
-    f.w.line({"largest = x;"});
-    f.w.line({"any = 1;"});
-    f.w.close();
-    store(f.w, c.out[0], {"o * ", split.inner, " + r"}, {"(int64_t)best"});
-    f.w.close();
-    f.w.close();
+  Nest outer('i');
+  Nest inner('k');
+  for (std::size_t axis = 0; axis < x.rank; ++axis) {
+    if (ops::Reduce::reduced(c.params, axis))
+      inner.add(x.extent[axis], {x.stride[axis]});
+    else
+      outer.add(x.extent[axis], {x.stride[axis], y_stride[axis]});
   }
-};
+  const FoldText fold(c.params.kind, c.params.accum_dtype);
+  outer.open(f.w);
+  fold.begin(f.w);
+  inner.open(f.w);
+  const Expr base = outer.at(0);
+  fold.take(f.w, c.in[0], inner.at(0, base));
+  inner.close(f.w);
+  store_from(f.w, c.params.accum_dtype, fold.result(), c.out[0], outer.at(1));
+  outer.close(f.w);
+}
 
 /// Writes the loops of a product of operands of `dtype` laid out as a and b. `element(side, index, as)` declares what it
 /// needs and gives an element of an operand.
@@ -160,42 +133,36 @@ void contract(Context& f, const ops::DotGeneralParams& p, const ops::RowMajor& a
   outer.close(f.w);
 }
 
-template <> struct Emit<ops::DotGeneral> {
-  static void emit(Context& f, const EmitCall<ops::DotGeneral>& c) noexcept {
-    contract(f, c.params, c.in[0].extents(), c.in[1].extents(), c.in[0].dtype(), c.out[0],
-             [&](std::size_t side, const Expr& index, DType as) { return load_as(c.in[side], index, as); });
-  }
-};
+inline void emit_dot_general(Context& f, const EmitCall<ops::DotGeneral>& c) noexcept {
+  contract(f, c.params, c.in[0].extents(), c.in[1].extents(), c.in[0].dtype(), c.out[0],
+           [&](std::size_t side, const Expr& index, DType as) { return load_as(c.in[side], index, as); });
+}
 
-template <> struct Emit<ops::SegmentReduce> {
-  static constexpr bool kScratch = true;
-
-  static void emit(Context& f, const EmitCall<ops::SegmentReduce>& c) noexcept {
-    const ops::SegmentReduceParams& p = c.params;
-    const ops::AxisSplit rows = c.in[0].split(0);
-    const Domain domain = domain_of(p.accum_dtype);
-    const DType sums = dtype_of(domain);
-    f.w.loop({"i"}, c.out[0].elements());
-    store(f.w, sums, f.scratch, {"i"}, identity(p.kind, p.accum_dtype));
-    f.w.close();
-    f.w.loop({"row"}, rows.extent);
-    f.w.line({"const uint64_t segment = ", load_index(c.in[1], {"row"}), ";"});
-    f.w.open({"if (", below("segment", p.num_segments), ")"});
-    f.w.loop({"k"}, rows.inner);
-    f.w.line({"const ", c_type(domain), " x = ", load_as(c.in[0], {"row * ", rows.inner, " + k"}, p.accum_dtype), ";"});
-    f.w.line({c_type(domain), " sum = ", load(sums, f.scratch, {"segment * ", rows.inner, " + k"}), ";"});
-    fold_into(f.w, p.kind, domain, {"sum"}, {"x"});
-    store(f.w, sums, f.scratch, {"segment * ", rows.inner, " + k"}, {"sum"});
-    f.w.close();
-    f.w.close();
-    f.w.open({"else"});
-    f.fail();
-    f.w.close();
-    f.w.close();
-    f.w.loop({"i"}, c.out[0].elements());
-    store_from(f.w, p.accum_dtype, load(sums, f.scratch, {"i"}), c.out[0], {"i"});
-    f.w.close();
-  }
-};
+inline void emit_segment_reduce(Context& f, const EmitCall<ops::SegmentReduce>& c) noexcept {
+  const ops::SegmentReduceParams& p = c.params;
+  const ops::AxisSplit rows = c.in[0].split(0);
+  const Domain domain = domain_of(p.accum_dtype);
+  const DType sums = dtype_of(domain);
+  f.w.loop({"i"}, c.out[0].elements());
+  store(f.w, sums, f.scratch, {"i"}, identity(p.kind, p.accum_dtype));
+  f.w.close();
+  f.w.loop({"row"}, rows.extent);
+  f.w.line({"const uint64_t segment = ", load_index(c.in[1], {"row"}), ";"});
+  f.w.open({"if (", below("segment", p.num_segments), ")"});
+  f.w.loop({"k"}, rows.inner);
+  f.w.line({"const ", c_type(domain), " x = ", load_as(c.in[0], {"row * ", rows.inner, " + k"}, p.accum_dtype), ";"});
+  f.w.line({c_type(domain), " sum = ", load(sums, f.scratch, {"segment * ", rows.inner, " + k"}), ";"});
+  fold_into(f.w, p.kind, domain, {"sum"}, {"x"});
+  store(f.w, sums, f.scratch, {"segment * ", rows.inner, " + k"}, {"sum"});
+  f.w.close();
+  f.w.close();
+  f.w.open({"else"});
+  f.fail();
+  f.w.close();
+  f.w.close();
+  f.w.loop({"i"}, c.out[0].elements());
+  store_from(f.w, p.accum_dtype, load(sums, f.scratch, {"i"}), c.out[0], {"i"});
+  f.w.close();
+}
 
 }  // namespace zrt::inline ZRT_ABI::plan::c

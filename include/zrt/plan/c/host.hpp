@@ -55,14 +55,4 @@ struct Region {
   void write() const noexcept { write_text(*text); }
 };
 
-/// The host of emitters.
-struct Host {
-  using Tensor = c::Tensor;
-  using Weight = WeightInfo;
-  using State = StateInfo;
-  using Region = c::Region;
-};
-
-template <class O> using EmitCall = Call<Host, O>;
-
 }  // namespace zrt::inline ZRT_ABI::plan::c

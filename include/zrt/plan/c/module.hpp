@@ -105,7 +105,7 @@ class Module {
           return fail(Errc::invalid_argument, "a register has an extent that follows the step, expected constants");
     for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
       const Opcode opcode = plan.instructions[i].opcode;
-      if (opcode != ops::Constant::opcode && detail::kEmitRows[number(opcode)].emit == nullptr) {
+      if (detail::kEmitRows[number(opcode)].emit == nullptr) {
         Error error = Error::of(Errc::unsupported_opcode, "opcode ", unsigned{number(opcode)}, " has no form in C");
         return std::unexpected<Error>(error.at_instruction(static_cast<std::uint32_t>(i), number(opcode)));
       }

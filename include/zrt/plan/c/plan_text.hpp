@@ -5,13 +5,10 @@
 #include <zrt/plan/arena_layout.hpp>
 #include <zrt/plan/c/claims.hpp>
 #include <zrt/plan/c/custom_forms.hpp>
-#include <zrt/plan/c/emit_elementwise.hpp>
 #include <zrt/plan/c/emit_fold.hpp>
 #include <zrt/plan/c/emit_index.hpp>
-#include <zrt/plan/c/emit_movement.hpp>
 #include <zrt/plan/c/emit_quantize.hpp>
 #include <zrt/plan/c/emit_random.hpp>
-#include <zrt/plan/c/emit_region.hpp>
 #include <zrt/plan/c/emit_window.hpp>
 
 namespace zrt::inline ZRT_ABI::plan::c {
@@ -39,7 +36,7 @@ template <class O> ZRT_COLD void emit_node(Context& context, const EmitArgs& arg
   fill(call.in, args.in);
   fill(call.out, args.out);
   if constexpr (HasRegions<O>) fill(call.region, args.regions);
-  Emit<O>::emit(context, call);
+  O::emit_c(context, call);
 }
 
 /// Bytes that the reference of an op wants, which its form in C wants too.
@@ -50,14 +47,9 @@ template <class O> ZRT_COLD Result<std::uint64_t> scratch_row(const OperandInfo&
 }
 
 template <class O> consteval EmitRow emit_row() {
-  EmitRow row;
-  // A constant is data and no code.
-  if constexpr (!std::same_as<O, ops::Constant>) {
-    static_assert(Emits<O>);
-    row.emit = &emit_node<O>;
-  }
-  if constexpr (requires { Emit<O>::kScratch; }) row.scratch = &scratch_row<O>;
-  if constexpr (requires { &Emit<O>::scratch; }) row.scratch = &Emit<O>::scratch;
+  EmitRow row{&emit_node<O>};
+  if constexpr (requires { O::emit_c_scratch; }) row.scratch = &scratch_row<O>;
+  if constexpr (DefinedByHost<O>) row.scratch = &custom_call_scratch;
   return row;
 }
 
@@ -67,7 +59,7 @@ template <class... O> consteval auto emit_rows(boost::mp11::mp_list<O...>) {
   return rows;
 }
 
-inline constexpr auto kEmitRows = emit_rows(boost::mp11::mp_append<Claims, Unsupported>{});
+inline constexpr auto kEmitRows = emit_rows(Claims{});
 inline constexpr auto kScratchRows = [] {
   ScratchTable rows{};
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kEmitRows[i].scratch;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ir/gradient/rules_region.hpp: gradients of cond and scan, by regions that go back through theirs.
+// zrt/ir/gradient/regions.hpp: gradients of cond and scan, by regions that go back through theirs.
 #pragma once
 
 #include <zrt/ir/gradient/region_way.hpp>
 
-namespace zrt::inline ZRT_ABI::ir::gradient::rules {
+namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
 
 /// x with its first axis turned around.
 [[nodiscard]] inline Tensor turned(const Tensor& x) noexcept {
   ptir::Builder& b = x.builder();
-  const std::int64_t steps = extent(x.shape(), 0);
+  const std::int64_t steps = Expressions::extent(x.shape(), 0);
   const Tensor last = b.scalar(DType::si64, static_cast<double>(steps - 1));
   return b.take(x, b.sub(last, b.iota({ptir::Dim(steps)}, DType::si64, 0)));
 }
@@ -32,7 +32,7 @@ inline void keep(GradientCall& c, const Result<void>& r) noexcept {
 }  // namespace detail
 
 /// Gradients of the branch that was taken: each branch is computed again, and gone back through.
-inline void cond(GradientCall& c) noexcept {
+inline void cond_gradient(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   Vector<Tensor> operands(b.allocator());
   for (std::size_t i = 0; i < c.inputs(); ++i) detail::push(c, operands, c.in(i));
@@ -65,12 +65,12 @@ inline void cond(GradientCall& c) noexcept {
 }
 
 /// A scan forward that keeps the carries of each step, and one back over the steps, from the last.
-inline void scan(GradientCall& c) noexcept {
+inline void scan_gradient(GradientCall& c) noexcept {
   ptir::Builder& b = c.builder();
   constexpr std::size_t kBody = ptir::field_index("scan", "body_region");
   const auto carries = static_cast<std::size_t>(c.integer(ptir::field_index("scan", "carry_count")));
   const auto count = [](std::size_t n) { return ptir::Attribute::integer(static_cast<std::int64_t>(n)); };
-  if (extent(c.in_type(carries).shape, 0) == 0) {
+  if (c.extent(c.in_type(carries).shape, 0) == 0) {
     // Without a step the carries leave as they came.
     for (std::size_t i = 0; i < carries; ++i)
       if (c.wants(i)) c.give(i, c.cotangent(i));
@@ -146,4 +146,4 @@ inline void scan(GradientCall& c) noexcept {
   }
 }
 
-}  // namespace zrt::inline ZRT_ABI::ir::gradient::rules
+}  // namespace zrt::inline ZRT_ABI::ir::gradient

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/ir/gradient/rules_window.hpp: gradients of what slides a window.
+// zrt/ir/gradient/windows.hpp: gradients of what slides a window.
 #pragma once
 
-#include <zrt/ir/gradient/axes.hpp>
 #include <zrt/ir/gradient/call.hpp>
-#include <zrt/ir/gradient/rules_fold.hpp>
 
 #include <limits>
 
-namespace zrt::inline ZRT_ABI::ir::gradient::rules {
+namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
 
@@ -63,7 +61,7 @@ struct Windows {
       high.append(axes[a].padded() - low[a] - axes[a].reach());
       interior.append(axes[a].stride - 1);
     }
-    return gradient::pad(g, low, high, interior, 0);
+    return Expressions::pad(g, low, high, interior, 0);
   }
   /// The input's own elements of what lies over the padded one.
   [[nodiscard]] Tensor unpadded(const Tensor& x) const noexcept {
@@ -74,7 +72,7 @@ struct Windows {
       steps.append(axes[a].base);
       own.append(ptir::Dim((axes[a].in - 1) * axes[a].base + 1));
     }
-    return every(gradient::slice(x, low, own), steps);
+    return Expressions::every(Expressions::slice(x, low, own), steps);
   }
 };
 
@@ -109,8 +107,8 @@ struct Windows {
                  word(ptir::field_index("reduce_window", "pad_high")),
                  word(ptir::field_index("reduce_window", "base_dilation")),
                  word(ptir::field_index("reduce_window", "window_dilation")),
-                 extent(c.in_type(0).shape, a),
-                 extent(c.out_type().shape, a)};
+                 Expressions::extent(c.in_type(0).shape, a),
+                 Expressions::extent(c.out_type().shape, a)};
   }
   return w;
 }
@@ -146,12 +144,12 @@ struct Windows {
     strides.append(w.axes[a].stride);
     reach.append(ptir::Dim(w.axes[a].reach()));
   }
-  const Tensor padded = gradient::pad(x, low, high, holes, identity), zero = b.scalar(g.dtype(), 0);
+  const Tensor padded = Expressions::pad(x, low, high, holes, identity), zero = b.scalar(g.dtype(), 0);
   const auto found = [&](std::int64_t tap) {
-    return b.eq(every(gradient::slice(padded, w.offset(tap), reach), strides), y);
+    return b.eq(Expressions::every(Expressions::slice(padded, w.offset(tap), reach), strides), y);
   };
-  Tensor count = ones_where(found(0), g.dtype());
-  for (std::int64_t tap = 1; tap < w.taps(); ++tap) count = count + ones_where(found(tap), g.dtype());
+  Tensor count = Expressions::ones_where(found(0), g.dtype());
+  for (std::int64_t tap = 1; tap < w.taps(); ++tap) count = count + Expressions::ones_where(found(tap), g.dtype());
   const Tensor share = g / count;
   Tensor all = w.spread(b.select(found(0), share, zero), 0);
   for (std::int64_t tap = 1; tap < w.taps(); ++tap) all = all + w.spread(b.select(found(tap), share, zero), tap);
@@ -160,27 +158,27 @@ struct Windows {
 
 }  // namespace detail
 
-inline void reduce_window(GradientCall& c) noexcept {
+inline void reduce_window_gradient(GradientCall& c) noexcept {
   const detail::Windows w = detail::windows_of(c);
   if (!detail::fits(c, w)) return;
   const std::string_view kind = c.choice(ptir::field_index("reduce_window", "kind"));
-  const Tensor g = detail::cotangent_as_input(c);
+  const Tensor g = c.cotangent_as_input();
   if (kind == "sum") return c.give(0, detail::of_window_sums(w, g));
   if (!detail::fits_taps(c, w)) return;
-  const Tensor y = detail::extreme_as_input(c);
+  const Tensor y = c.extreme_as_input();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   c.give(0, detail::of_window_extremes(w, g, c.in(0), y, kind == "max" ? -kInfinity : kInfinity));
 }
 
 /// Each element gets the sum of what came back for its copies.
-inline void extract_patches(GradientCall& c) noexcept {
+inline void extract_patches_gradient(GradientCall& c) noexcept {
   const ptir::TensorType type = c.in_type(0);
   const Shape places = c.out_type().shape;
   detail::Windows w;
   w.count = type.shape.size();
   for (std::size_t a = 0; a < w.count; ++a) {
-    w.axes[a].in = extent(type.shape, a);
-    w.axes[a].out = a + 1 == w.count ? w.axes[a].in : extent(places, a);
+    w.axes[a].in = Expressions::extent(type.shape, a);
+    w.axes[a].out = a + 1 == w.count ? w.axes[a].in : Expressions::extent(places, a);
     if (a == 0 || a + 1 == w.count) continue;
     w.axes[a].window = c.words(ptir::field_index("extract_patches", "window"))[a - 1];
     w.axes[a].stride = c.words(ptir::field_index("extract_patches", "strides"))[a - 1];
@@ -195,11 +193,11 @@ inline void extract_patches(GradientCall& c) noexcept {
   Numbers starts = Numbers::all(w.count, 0);
   std::optional<Tensor> all;
   for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
-    const Tensor one = w.spread(gradient::slice(g, starts, part), tap);
+    const Tensor one = w.spread(Expressions::slice(g, starts, part), tap);
     all = all ? *all + one : one;
-    starts[w.count - 1] += extent(type.shape, w.count - 1);
+    starts[w.count - 1] += Expressions::extent(type.shape, w.count - 1);
   }
   c.give(0, w.unpadded(*all));
 }
 
-}  // namespace zrt::inline ZRT_ABI::ir::gradient::rules
+}  // namespace zrt::inline ZRT_ABI::ir::gradient
