@@ -25,7 +25,6 @@ struct SwappedParams {
   static constexpr auto fields = zrt::field_list(zrt::Member{&SwappedParams::cap, kFault ? "scale" : "cap"},
                                                  zrt::Member{&SwappedParams::scale, kFault ? "cap" : "scale"});
 };
-BOOST_HANA_ADAPT_STRUCT(SwappedParams, cap, scale);
 struct SwappedOp : compile_fail::SmallOp<120, zrt::Rung::fused, SwappedParams> {};
 static_assert(zrt::ParamsAudit<SwappedOp>::kOk);
 
@@ -37,7 +36,6 @@ struct MovedParams {
   static constexpr std::array fields{zrt::Field{"cap", kFault ? 4 : 0, 4, 1, zrt::FieldKind::floating},
                                      zrt::Field{"scale", kFault ? 0 : 4, 4, 1, zrt::FieldKind::floating}};
 };
-BOOST_HANA_ADAPT_STRUCT(MovedParams, cap, scale);
 struct MovedOp : compile_fail::SmallOp<120, zrt::Rung::fused, MovedParams> {};
 static_assert(zrt::ParamsAudit<MovedOp>::kOk);
 
@@ -48,7 +46,6 @@ struct RetypedParams {
   static constexpr std::array fields{
       zrt::Field{"kind", 0, 4, 1, kFault ? zrt::FieldKind::floating : zrt::FieldKind::unsigned_integer}};
 };
-BOOST_HANA_ADAPT_STRUCT(RetypedParams, kind);
 struct RetypedOp : compile_fail::SmallOp<120, zrt::Rung::fused, RetypedParams> {};
 static_assert(zrt::ParamsAudit<RetypedOp>::kOk);
 
@@ -64,6 +61,5 @@ struct MergedParams {
       zrt::field_list(zrt::Member{&MergedParams::low, "low"}, zrt::Member{&MergedParams::high, "high"});
 #endif
 };
-BOOST_HANA_ADAPT_STRUCT(MergedParams, low, high);
 struct MergedOp : compile_fail::SmallOp<120, zrt::Rung::fused, MergedParams> {};
 static_assert(zrt::ParamsAudit<MergedOp>::kOk);

@@ -5,97 +5,154 @@
 #include <zrt/ops/catalog.hpp>
 
 #include <boost/hana/accessors.hpp>
-#include <boost/hana/adapt_struct.hpp>
 #include <boost/hana/concept/struct.hpp>
+#include <boost/hana/core/when.hpp>
 #include <boost/hana/first.hpp>
+#include <boost/hana/pair.hpp>
 #include <boost/hana/second.hpp>
 #include <boost/hana/string.hpp>
+#include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
+
+#include <tuple>
+#include <utility>
 
 // Optional: but for the audit of parameter structs, nothing else of the library includes this header or Hana, which
 // costs seconds to compile.
-// A struct inside a struct is one member here and its own fields in P::fields.
-
-namespace boost::hana {
-
-/// No members; the macro below needs at least one.
-template <> struct accessors_impl<zrt::NoParams> {
-  template <class...> static constexpr auto apply() { return make_tuple(); }
-};
-
-}  // namespace boost::hana
-
-BOOST_HANA_ADAPT_STRUCT(zrt::ShapeParams, extent, symbol, rank);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ArgMaxParams, axis, keep_dims, index_dtype);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::AttentionParams, scale, causal, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::BiasActParams, act, axis);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::BroadcastToParams, shape);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::CastParams, dtype);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::CompareParams, kind);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConcatParams, axis);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConstantParams, form);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::CustomCallParams, extent, dtype, rank, target, outputs, target_bytes, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::DotGeneralParams, batch_lhs, batch_rhs, contract_lhs, contract_rhs, batch_count,
-                        contract_count, accum_dtype, out_dtype, reserved, alpha);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::DynamicWindowParams, sizes);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseBinaryParams, kind);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ElementwiseUnaryParams, kind);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::EmbeddingParams, scale);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ConvolveParams, patches, rows, dot, patches_rhs);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ExtractPatchesParams, window, strides, pad_low, pad_high, dilation, pad_value,
-                        spatial);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::FlashAttnBatchedParams, heads, kv_heads, key_dim, value_dim, scale, soft_cap, window);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatedActParams, act);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::GatherParams, axis);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::IotaParams, shape, axis, dtype, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::KvWriteBatchedParams, kv_heads, key_dim, value_dim);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::LayerNormParams, epsilon, feature_axis, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::LinearParams, act, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadLogitsParams, norm_eps, norm_weight_offset, scale, soft_cap);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::LmHeadParams, scale, soft_cap, act, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::MultiheadAttentionParams, attention, rope, norm_eps, norm_weight_offset);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::PadParams, low, high, interior, value, rank);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::QuantizationParams, output_dtype, per_axis, axis, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::RandomParams, seed, stream, shape, dtype, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceParams, kind, keep_dims, axes, accum_dtype, out_dtype);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReduceWindowParams, window, strides, pad_low, pad_high, base_dilation,
-                        window_dilation, kind, accum_dtype, out_dtype, rank);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ReshapeParams, shape);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualAddParams, scale);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ResidualRmsNormParams, add, norm);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedMlpGateUpParams, norm, gated, act_gate, act_up, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedQkvParams, norm, act_q, act_k, act_v, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormFusedRopeKvWriteParams, eps, weight_offset, kv, rope);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::RmsNormParams, eps, weight_offset, dim);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::RopeParams, head_dim, n_rot, base, factor, magnitude, beta_fast, beta_slow,
-                        original_context, style, scaling, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::SampleRequest, active, seed_low, seed_high, generated, temperature, top_k, top_p,
-                        min_p, repetition_penalty, frequency_penalty, presence_penalty, history, biases, min_keep,
-                        reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScanParams, carry_count, output_count);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScatterAddParams, update_window_dims, inserted_window_dims,
-                        scatter_dims_to_operand_dims, update_window_count, inserted_window_count, scatter_dims_count,
-                        index_vector_dim);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::ScatterReduceParams, axis, reduce, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::SegmentReduceParams, num_segments, kind, accum_dtype, indices_are_sorted, unique);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::SliceParams, starts, sizes);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::SwigluParams, norm_eps, norm_weight_offset, gated, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::TileParams, repeats, rank);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::TopKParams, k, axis, largest, indices_dtype, reserved);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::TransposeParams, perm, rank);
-BOOST_HANA_ADAPT_STRUCT(zrt::ops::WhileLoopParams, trip_limit);
+// Nothing here reads a field list. How many members a struct has says its aggregate initialisation, where they are and
+// of which type says a structured binding, and what they are called says the compiler, in the name of a function that
+// has a member's address as argument. A struct inside a struct is one member here and its own fields in P::fields.
 
 namespace zrt::inline ZRT_ABI {
 
 namespace detail {
 
-template <class... O> consteval bool params_are_adapted(boost::mp11::mp_list<O...>) {
-  return (boost::hana::Struct<typename O::Params>::value && ...);
+/// Stands for a member of any type.
+struct AnyMember {
+  template <class T> constexpr operator T() const noexcept;  // NOLINT: it is initialised as any member
+};
+template <class P, std::size_t... I> consteval bool takes_members(std::index_sequence<I...>) {
+  return requires { P{(static_cast<void>(I), AnyMember{})...}; };
+}
+
+/// Members of a parameter struct that `members` takes apart.
+inline constexpr std::size_t kMaxMembers = 16;
+
+/// How many members P has, which is an aggregate; kMaxMembers + 1 for more than that.
+template <class P>
+inline constexpr std::size_t kMembers = []<std::size_t... I>(std::index_sequence<I...>) {
+  std::size_t most = 0;
+  if constexpr (!std::is_empty_v<P>) ((most = takes_members<P>(std::make_index_sequence<I + 1>()) ? I + 1 : most), ...);
+  return most;
+}(std::make_index_sequence<kMaxMembers + 1>());
+
+/// References to the members of `s`, in the order of their declarations.
+template <class S> [[nodiscard]] constexpr auto members(S& s) noexcept {
+  static_assert(kMembers<S> <= kMaxMembers,
+                "zrt: a parameter struct has more members than zrt/ops/hana.hpp takes apart: add a row there");
+  if constexpr (kMembers<S> == 0) return std::tuple<>();
+  if constexpr (kMembers<S> == 1) {
+    auto& [a] = s;
+    return std::tie(a);
+  }
+  if constexpr (kMembers<S> == 2) {
+    auto& [a, b] = s;
+    return std::tie(a, b);
+  }
+  if constexpr (kMembers<S> == 3) {
+    auto& [a, b, c] = s;
+    return std::tie(a, b, c);
+  }
+  if constexpr (kMembers<S> == 4) {
+    auto& [a, b, c, d] = s;
+    return std::tie(a, b, c, d);
+  }
+  if constexpr (kMembers<S> == 5) {
+    auto& [a, b, c, d, e] = s;
+    return std::tie(a, b, c, d, e);
+  }
+  if constexpr (kMembers<S> == 6) {
+    auto& [a, b, c, d, e, f] = s;
+    return std::tie(a, b, c, d, e, f);
+  }
+  if constexpr (kMembers<S> == 7) {
+    auto& [a, b, c, d, e, f, g] = s;
+    return std::tie(a, b, c, d, e, f, g);
+  }
+  if constexpr (kMembers<S> == 8) {
+    auto& [a, b, c, d, e, f, g, h] = s;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+  if constexpr (kMembers<S> == 9) {
+    auto& [a, b, c, d, e, f, g, h, i] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i);
+  }
+  if constexpr (kMembers<S> == 10) {
+    auto& [a, b, c, d, e, f, g, h, i, j] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j);
+  }
+  if constexpr (kMembers<S> == 11) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
+  }
+  if constexpr (kMembers<S> == 12) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
+  }
+  if constexpr (kMembers<S> == 13) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+  }
+  if constexpr (kMembers<S> == 14) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  }
+  if constexpr (kMembers<S> == 15) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+  }
+  if constexpr (kMembers<S> == 16) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = s;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+  }
+}
+
+/// An object whose members' addresses carry their names.
+template <class P> inline constexpr P kSpecimen{};
+
+template <auto Address> [[nodiscard]] consteval auto function_of() { return std::string_view(__PRETTY_FUNCTION__); }
+
+/// What member I of P is called: the last word in the name of a function that takes its address.
+template <class P, std::size_t I> [[nodiscard]] consteval std::string_view member_name() {
+  constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  std::string_view text = function_of<&std::get<I>(members(kSpecimen<P>))>();
+  text = text.substr(0, text.find_last_of(kWord) + 1);
+  return text.substr(text.find_last_not_of(kWord) + 1);
+}
+
+/// Gives member I of a struct.
+template <std::size_t I> struct MemberAccess {
+  template <class S> constexpr auto& operator()(S& s) const noexcept { return std::get<I>(members(s)); }
+};
+
+template <class P, std::size_t I> [[nodiscard]] constexpr auto named_member() {
+  return [&]<std::size_t... C>(std::index_sequence<C...>) {
+    return boost::hana::make_pair(boost::hana::string_c<member_name<P, I>()[C]...>, MemberAccess<I>());
+  }(std::make_index_sequence<member_name<P, I>().size()>());
 }
 
 }  // namespace detail
 
-static_assert(detail::params_are_adapted(ops::Catalog{}),
-              "zrt: a parameter struct of the catalog has no BOOST_HANA_ADAPT_STRUCT line in zrt/ops/hana.hpp");
-
 }  // namespace zrt::inline ZRT_ABI
+
+namespace boost::hana {
+
+template <class P> struct accessors_impl<P, when<zrt::ParamStruct<P>>> {
+  template <class...> static constexpr auto apply() {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return make_tuple(zrt::detail::named_member<P, I>()...);
+    }(std::make_index_sequence<zrt::detail::kMembers<P>>());
+  }
+};
+
+}  // namespace boost::hana
