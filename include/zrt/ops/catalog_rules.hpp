@@ -18,7 +18,7 @@ namespace zrt::inline ZRT_ABI {
       return n == 0 || n == 7 || n == 8 || (n >= 32 && n < 64 && n != 52 && n != 53 && n != 54) ||
              (n >= 103 && n < 128);
     case Rung::primitive:
-      return n >= 64 && n < 103;
+      return (n >= 64 && n < 103) || (n >= 107 && n < 128);
   }
   return false;
 }
