@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tools/print_opcodes.cpp: prints docs/opcodes.md from the catalog.
+#include <zrt/backend/pm4/claims.hpp>
+#include <zrt/backend/reference.hpp>
 #include <zrt/ops/catalog.hpp>
 #include <zrt/ops/op_table.hpp>
 
@@ -142,6 +144,23 @@ void print_free() {
       text.c_str());
 }
 
+/// The names of the ops of a list, in the order of the catalog.
+template <class... O> std::string names(boost::mp11::mp_list<O...>) {
+  std::string text;
+  ((text += (text.empty() ? "" : ", ") + std::string(O::name)), ...);
+  return text.empty() ? "nothing" : text;
+}
+
+void print_left_out() {
+  std::printf(
+      "\n## What a backend leaves out\n\n"
+      "An op runs where a backend claims it, or all that it expands to. A model or program that reaches another\n"
+      "is refused when it is planned.\n\n"
+      "| backend | does not run |\n|---|---|\n");
+  std::printf("| cpu, reference | %s |\n| pm4 | %s |\n", names(zrt::ReferenceBackend::Unsupported{}).c_str(),
+              names(zrt::pm4::Unsupported{}).c_str());
+}
+
 }  // namespace
 
 int main() {
@@ -159,5 +178,6 @@ int main() {
              "What front doors without kernels of their own use.");
   print_statements();
   print_params();
+  print_left_out();
   print_free();
 }

@@ -13,6 +13,7 @@
 #include <zrt/backend/pm4/adapters/rms_norm_fused_qkv.hpp>
 #include <zrt/backend/pm4/adapters/rows_of.hpp>
 #include <zrt/backend/pm4/any_transport.hpp>
+#include <zrt/backend/pm4/claims.hpp>
 #include <zrt/backend/pm4/linux_os.hpp>
 #include <zrt/backend/pm4/step_program.hpp>
 #include <zrt/exec/adapter_table.hpp>
@@ -36,19 +37,8 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTar
   using Memory = typename Device::Memory;
   using Program = pm4::StepProgram<Transport, Target>;
   using Recorder = pm4::DeviceRecorder<Transport, Target>;
-  using Claims =
-      boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
-                           ops::RmsNormFusedMlpGateUp, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
-                           ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::GatedAct, ops::Take>;
-  using Unsupported =
-      boost::mp11::mp_list<ops::Rope, ops::KvWriteBatched, ops::Constant, ops::ElementwiseUnary, ops::ElementwiseBinary,
-                           ops::Compare, ops::Select, ops::Cast, ops::StopGradient, ops::Reduce, ops::ArgMax,
-                           ops::DotGeneral, ops::Reshape, ops::Transpose, ops::BroadcastTo, ops::Slice, ops::Concat,
-                           ops::Pad, ops::Tile, ops::Iota, ops::Gather, ops::ScatterAdd, ops::ScatterReduce,
-                           ops::DynamicSlice, ops::DynamicUpdateSlice, ops::LayerNorm, ops::Clamp, ops::Softmax,
-                           ops::Attention, ops::Cond, ops::WhileLoop, ops::Scan, ops::ReduceWindow, ops::ExtractPatches,
-                           ops::CustomCall, ops::RngUniform, ops::RngNormal, ops::TopK, ops::SegmentReduce,
-                           ops::Quantize, ops::Dequantize, ops::Requantize, ops::Convolve, ops::BiasAct>;
+  using Claims = pm4::Claims;
+  using Unsupported = pm4::Unsupported;
 };
 
 /// Whatever card a machine has, by the first way to its queues that works: chosen when an engine is opened.

@@ -180,18 +180,22 @@ template <class B> struct LacksAdapterOf {
   template <class O> using fn = LacksAdapter<B, O>;
 };
 
-template <class B, class O> consteval bool runs();
-template <class B, class... O> consteval bool runs_all(boost::mp11::mp_list<O...>) { return (runs<B, O>() && ...); }
-template <class B, class O> consteval bool runs() {
-  if constexpr (boost::mp11::mp_contains<typename B::Claims, O>::value)
+template <class Claims, class O> consteval bool runs();
+template <class Claims, class... O> consteval bool runs_all(boost::mp11::mp_list<O...>) {
+  return (runs<Claims, O>() && ...);
+}
+template <class Claims, class O> consteval bool runs() {
+  if constexpr (boost::mp11::mp_contains<Claims, O>::value)
     return true;
   else if constexpr (HasExpansion<O>)
-    return runs_all<B>(typename O::expands_to{});
+    return runs_all<Claims>(typename O::expands_to{});
   else
     return false;
 }
 
-template <class B, class O> struct RunsOp : std::bool_constant<runs<B, O>()> {};
+template <class Claims> struct LeftOutBy {
+  template <class O> using fn = boost::mp11::mp_bool<!runs<Claims, O>()>;
+};
 
 template <class B> struct ClaimedBy {
   template <class O> using fn = boost::mp11::mp_contains<typename B::Claims, O>;
@@ -214,8 +218,8 @@ struct OpAndBelow<B, O> {
   using type = boost::mp11::mp_set_push_front<ReachedOpsOf<B, typename O::expands_to>, O>;
 };
 template <class B, class O>
-struct IsUndeclared
-    : std::bool_constant<!runs<B, O>() && !boost::mp11::mp_contains<typename B::Unsupported, O>::value> {};
+struct IsUndeclared : std::bool_constant<!runs<typename B::Claims, O>() &&
+                                         !boost::mp11::mp_contains<typename B::Unsupported, O>::value> {};
 template <class B> struct IsUndeclaredOf {
   template <class O> using fn = IsUndeclared<B, O>;
 };
@@ -229,14 +233,11 @@ template <class B, class O> consteval bool bound_fits_numerics() {
 template <class B> struct MisstatesNumericsOf {
   template <class O> using fn = boost::mp11::mp_bool<!bound_fits_numerics<B, O>()>;
 };
-template <class B> struct DoesNotRunOf {
-  template <class O> using fn = boost::mp11::mp_bool<!runs<B, O>()>;
-};
 
 }  // namespace detail
 
 /// True when B claims O, or runs everything that O expands to.
-template <class B, class O> inline constexpr bool Runs = detail::runs<B, O>();
+template <class B, class O> inline constexpr bool Runs = detail::runs<typename B::Claims, O>();
 
 /// The ops of a list and all that they expand to on B: every op that a plan for B can hold. A program with tables of
 /// these alone does not compile the rest of the catalog.
@@ -251,7 +252,11 @@ template <class B, class Ops> using MisstatedNumerics = boost::mp11::mp_copy_if_
 /// The ops of a catalog that B neither runs nor names in its Unsupported list.
 template <class B, class Ops> using UndeclaredOps = boost::mp11::mp_copy_if_q<Ops, detail::IsUndeclaredOf<B>>;
 /// The ops of a list that B does not run.
-template <class B, class Ops> using OpsNotRun = boost::mp11::mp_copy_if_q<Ops, detail::DoesNotRunOf<B>>;
+template <class B, class Ops> using OpsNotRun = boost::mp11::mp_copy_if_q<Ops, detail::LeftOutBy<typename B::Claims>>;
+/// The ops of a catalog that have neither a claim nor an expansion into what is claimed: the Unsupported list of a
+/// backend that states its claims alone.
+template <class Catalog, class Claims>
+using OpsWithoutClaim = boost::mp11::mp_copy_if_q<Catalog, detail::LeftOutBy<Claims>>;
 
 // The list is the concept's argument, so that a compiler that rejects it prints the ops.
 template <class List>

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/pm4/claims.hpp: the ops that AMD's cards compute, and those that they leave out.
+#pragma once
+
+#include <zrt/exec/backend.hpp>
+#include <zrt/ops/catalog.hpp>
+
+namespace zrt::inline ZRT_ABI::pm4 {
+
+/// What dense decoders reach.
+using Claims =
+    boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
+                         ops::RmsNormFusedMlpGateUp, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
+                         ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::GatedAct, ops::Take>;
+
+/// All of the catalog that is neither claimed nor expands into what is; docs/opcodes.md lists it.
+using Unsupported = OpsWithoutClaim<ops::Catalog, Claims>;
+
+}  // namespace zrt::inline ZRT_ABI::pm4
