@@ -35,7 +35,10 @@ struct Program : zrt::reference::Program {
 /// Both backends' recorders over one program, of which all instructions use the same one.
 struct Recorder {
   Recorder(Program& program, const Device& device) noexcept
-      : use_reference(device.reference), reference(program, {}), cpu(device.kernels(), program.recorder()) {}
+      : use_reference(device.reference),
+        reference(program, {}),
+        cpu(device.kernels(), program.recorder()),
+        kernels(&device.kernels()) {}
 
   zrt::Result<void> begin(const zrt::exec::RecordSite<zrt::Span<std::byte>>& site) noexcept {
     return use_reference ? reference.begin(site) : cpu.begin(site);
@@ -45,11 +48,16 @@ struct Recorder {
   bool use_reference;
   zrt::reference::Recorder reference;
   zrt::cpu::Recorder cpu;
+  const zrt::cpu::KernelSet* kernels;
 };
 
-template <class O> using OnBoth = boost::mp11::mp_bool<zrt::cpu::Records<O>>;
+/// Whether Cpu records an op without kernels beside those of the device.
+template <class O>
+inline constexpr bool kOnBoth =
+    zrt::cpu::Records<O> && (!zrt::cpu::HasKernels<O> || boost::mp11::mp_contains<zrt::cpu::KernelSet::Ops, O>::value);
+template <class O> using OnBoth = boost::mp11::mp_bool<kOnBoth<O>>;
 
-/// What Cpu records without a second table of kernels, each with the adapters of both backends: one
+/// What Cpu records with the kernels of the device alone, each with the adapters of both backends: one
 /// engine to compile instead of two.
 struct Backend : zrt::exec::HostTypes {
   static constexpr std::string_view name = "chosen";
@@ -67,7 +75,7 @@ template <class B, class O> zrt::Call<B, O> call_of(const zrt::Call<Backend, O>&
 }  // namespace chosen
 
 template <class O>
-  requires zrt::cpu::Records<O>
+  requires chosen::kOnBoth<O>
 struct zrt::Adapter<chosen::Backend, O> {
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
     const CheckedSize cpu = Adapter<chosen::Cpu, O>::scratch(call, bounds);
@@ -76,7 +84,8 @@ struct zrt::Adapter<chosen::Backend, O> {
   }
   static Result<void> record(chosen::Recorder& r, const Call<chosen::Backend, O>& c) noexcept {
     if (r.use_reference) return Adapter<ReferenceBackend, O>::record(r.reference, chosen::call_of<ReferenceBackend>(c));
-    return cpu::Adapter<O>::record(r.cpu, {c.in, c.out, c.w, c.state, c.params, c.region});
+    return cpu::record<O, cpu::AllVariants>(r.cpu, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region},
+                                            *r.kernels);
   }
 };
 

@@ -4,8 +4,9 @@
 
 usage: adding_an_op.py -- COMPILER-COMMAND
 
-A step is a heading that ends in a file's name in backquotes; what follows is the whole of a new file in a ```cpp block, or
-lines of an edited one in a ```diff block: a `-` line is replaced by the `+` line below it, an `#include` is sorted in.
+A step is a heading that ends in a file's name in backquotes; what follows is the whole of a new file in a ```cpp block
+(```c++ where it does not compile without the other files), or lines of an edited one in a ```diff block: a `-` line is
+replaced by the `+` line below it, an `#include` is sorted in.
 The sources of tests/data/adding then compile against the copy, and those with a main run.
 """
 import pathlib
@@ -19,7 +20,9 @@ import source
 
 PAGE = source.ROOT / "docs" / "adding-an-op.md"
 # Section of the page: how many new files, edited files and printed pages it may take.
-LIMITS = {"A primitive, step by step": (2, 1, 2)}
+LIMITS = {"A primitive, step by step": (2, 1, 2),
+          "A fused op with a CPU kernel, step by step": (4, 2, 1),
+          "A second kernel, step by step": (1, 1, 0)}
 PRINTED = re.compile(r"`\./dev docs` prints (.*)")
 
 
@@ -32,7 +35,7 @@ def sections(text):
 
 def steps(body):
     """(kind, path, block) of each step."""
-    for match in re.finditer(r"^### .*?(new )?`([\w/.]+)`\n(.*?)^```(cpp|diff)\n(.*?)^```$", body, re.M | re.S):
+    for match in re.finditer(r"^### .*?(new )?`([\w/.]+)`\n(.*?)^```(cpp|c\+\+|diff)\n(.*?)^```$", body, re.M | re.S):
         yield ("new" if match.group(1) else "edited"), match.group(2), match.group(5)
 
 

@@ -4,7 +4,9 @@
 
 Line 1 is the licence (a generated file names its generator on line 1 and the licence on line 2);
 the next line of a header is its path and purpose; a header has #pragma once unless it is a textual
-fragment or says `No include guard` in its first lines; macros start with ZRT_.
+fragment or says `No include guard` in its first lines; macros start with ZRT_. A header of kernels has two parts
+(backend/cpu/simd/foreach_variant.hpp): what is there once, under a guard made from its path, which ends by including
+the header itself per variant; and what each variant has, which includes nothing.
 """
 import re
 import sys
@@ -12,7 +14,24 @@ import sys
 import source
 
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
+VARIANTS = "#include <zrt/backend/cpu/simd/foreach_variant.hpp>"
 problems = []
+
+
+def kernel_header_faults(own, text):
+    """What is wrong with the two parts of a header of kernels."""
+    guard = source.guard_of(own)
+    begin = f"#if !defined(ZRT_VARIANT) && !defined({guard})\n#define {guard}\n"
+    if begin not in text:
+        yield f"its first part must begin with {begin!r}"
+        return
+    once, _, repeated = text.partition("#elif defined(ZRT_VARIANT)\n")
+    if f"#define ZRT_KERNELS_FRAGMENT <{own}>\n{VARIANTS}\n" not in once:
+        yield f"its first part must name the header itself in ZRT_KERNELS_FRAGMENT and then {VARIANTS}"
+    if any(source.includes(repeated)):
+        yield "its second part, which is inside a namespace, includes something"
+
+
 for folder in ("include", "tests", "examples", "bench", "kernels"):
     for path in sorted((source.ROOT / folder).rglob("*")):
         if path.suffix not in (".hpp", ".cpp", ".h", ".py") or not path.is_file():
@@ -33,7 +52,9 @@ for folder in ("include", "tests", "examples", "bench", "kernels"):
         if len(head) < 2 or not head[1].startswith(own + ": "):
             problems.append(f"{name}: the line after the licence must be `// {own}: <purpose>`")
         code = source.without_comments(text, strings=False)
-        if not source.is_fragment(path) and not source.repeats(text) and not re.search(r"^#pragma once$", code, re.M):
+        if source.brings_kernels(text):
+            problems += [f"{name}: {fault}" for fault in kernel_header_faults(own, text)]
+        elif not source.is_fragment(path) and not source.repeats(text) and not re.search(r"^#pragma once$", code, re.M):
             problems.append(f"{name}: #pragma once is missing")
         for match in re.finditer(r"^\s*#\s*define\s+(\w+)", code, re.M):
             if not match.group(1).startswith("ZRT_"):

@@ -39,6 +39,16 @@ def repeats(text):
     return any("No include guard" in line for line in text.splitlines()[:6])
 
 
+def guard_of(name):
+    """The macro that a header which includes itself once per variant (simd/foreach_variant.hpp) has in place of #pragma once."""
+    return re.sub(r"\W", "_", name.removesuffix(".hpp").upper())
+
+
+def brings_kernels(text):
+    """A header of kernels includes itself once per variant, so that #pragma once is not for it."""
+    return re.search(r"^#elif defined\(ZRT_VARIANT\)$", text, re.M) is not None
+
+
 def includes(text):
     """(line number, file, whether in angle brackets) of every #include."""
     for number, line in enumerate(without_comments(text).splitlines(), 1):

@@ -4,7 +4,6 @@
 
 #include <zrt/backend/cpu/claims.hpp>
 #include <zrt/backend/cpu/device.hpp>
-#include <zrt/backend/cpu/primitives.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/custom_targets.hpp>
 #include <zrt/ops/catalog.hpp>
@@ -39,22 +38,8 @@ struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps, Targets>, O> {
     return cpu::scratch_bytes<O>(call, bounds);
   }
   ZRT_COLD static Result<void> record(cpu::DeviceRecorder& recorder, const Call<Backend, O>& c) noexcept {
-    return cpu::Adapter<O>::record(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region});
-  }
-};
-
-/// An op with kernels for tensor programs, which a host without such programs does not compile.
-template <class Types, class Variants, class ExtraOps, class Targets, class O>
-  requires cpu::RecordsPrimitive<O>
-struct Adapter<BasicCpuBackend<Types, Variants, ExtraOps, Targets>, O> {
-  using Backend = BasicCpuBackend<Types, Variants, ExtraOps, Targets>;
-
-  ZRT_COLD static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
-    return cpu::scratch_bytes<O>(call, bounds);
-  }
-  ZRT_COLD static Result<void> record(cpu::DeviceRecorder& recorder, const Call<Backend, O>& c) noexcept {
-    return cpu::Adapter<O>::record(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region},
-                                   cpu::primitives_for<Variants>(recorder.kernels().isa));
+    return cpu::record<O, Variants>(recorder, HostCall<O>{c.in, c.out, c.w, c.state, c.params, c.region},
+                                    recorder.kernels());
   }
 };
 

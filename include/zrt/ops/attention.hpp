@@ -9,6 +9,7 @@
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/iota.hpp>
 #include <zrt/ops/select.hpp>
+#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/softmax.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {

@@ -7,6 +7,7 @@
 #include <zrt/ops/constant.hpp>
 #include <zrt/ops/elementwise_binary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 

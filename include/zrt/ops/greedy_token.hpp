@@ -4,6 +4,7 @@
 
 #include <zrt/ops/arg_max.hpp>
 #include <zrt/ops/infer_types.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 

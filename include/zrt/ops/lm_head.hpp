@@ -5,6 +5,7 @@
 #include <zrt/core/elementary.hpp>
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/linear.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 

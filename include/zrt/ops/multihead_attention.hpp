@@ -6,6 +6,7 @@
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/rms_norm_fused_qkv.hpp>
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 

@@ -8,6 +8,7 @@
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/reduce.hpp>
 #include <zrt/ops/reshape.hpp>
+#include <zrt/ops/shape_rule.hpp>
 #include <zrt/quant/dot.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {

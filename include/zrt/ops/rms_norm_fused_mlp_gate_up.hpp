@@ -5,6 +5,7 @@
 #include <zrt/ops/gated_act.hpp>
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/rms_norm.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 

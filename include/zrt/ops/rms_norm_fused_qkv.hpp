@@ -4,6 +4,7 @@
 
 #include <zrt/ops/linear.hpp>
 #include <zrt/ops/rms_norm.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 namespace zrt::inline ZRT_ABI::ops {
 

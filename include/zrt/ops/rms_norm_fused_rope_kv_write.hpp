@@ -5,6 +5,7 @@
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/rms_norm.hpp>
 #include <zrt/ops/rope.hpp>
+#include <zrt/ops/shape_rule.hpp>
 
 #include <cstring>
 

@@ -11,6 +11,7 @@
 #include <zrt/ops/elementwise_unary.hpp>
 #include <zrt/ops/reshape.hpp>
 #include <zrt/ops/rope_frequencies.hpp>
+#include <zrt/ops/shape_rule.hpp>
 #include <zrt/ops/slice.hpp>
 
 #include <cstring>

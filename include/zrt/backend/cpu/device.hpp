@@ -82,6 +82,9 @@ class DeviceRecorder : public Recorder {
   DeviceRecorder(Program& program, const KernelDevice& device) noexcept
       : Recorder(device.kernels(), program.recorder()), device_(&device) {}
 
+  /// The kernels of the engine's variant.
+  [[nodiscard]] const KernelSet& kernels() const noexcept { return device_->kernels(); }
+
   /// Errors: those of KernelDevice::ready.
   [[nodiscard]] Result<void> begin(const exec::RecordSite<Span<std::byte>>& site) noexcept {
     if (auto r = device_->ready(); !r) return r;

@@ -1,97 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels.hpp: the kernels of every variant, and the choice among them.
-#pragma once
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS)
+#define ZRT_BACKEND_CPU_KERNELS
 
 #include <zrt/backend/cpu/kernel_set.hpp>
+#include <zrt/backend/cpu/kernels/weight_table.hpp>
 #include <zrt/backend/cpu/policies.hpp>
-#include <zrt/backend/cpu/scratch.hpp>
-#include <zrt/backend/cpu/simd/variants.hpp>
 
-#include <cstring>
-#include <limits>
-#include <utility>
+#include <array>
 
-/// Marks a lambda that is nothing but the body of an unrolled loop.
-#define ZRT_UNROLLED __attribute__((always_inline))
-
-// What differs between variants beyond simd/, and its tools: each namespace gets the same names.
-ZRT_FP_BEGIN
-
-// Each fragment needs the ones before it.
-// clang-format off
-#if ZRT_HAS_V1
-namespace zrt::inline ZRT_ABI::cpu::v1 {
-#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
-#include <zrt/backend/cpu/kernels/shuffles_portable.inc.hpp>
-#include <zrt/backend/cpu/kernels/block_rows_portable.inc.hpp>
-}  // namespace zrt::inline ZRT_ABI::cpu::v1
-#endif
-
-#if ZRT_HAS_V3
-ZRT_REGION_BEGIN(ZRT_TARGET_V3)
-namespace zrt::inline ZRT_ABI::cpu::v3 {
-#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
-#include <zrt/backend/cpu/kernels/shuffles_avx2.inc.hpp>
-#include <zrt/backend/cpu/kernels/block_rows_x86.inc.hpp>
-}  // namespace zrt::inline ZRT_ABI::cpu::v3
-ZRT_REGION_END
-#endif
-
-#if ZRT_HAS_V4
-ZRT_REGION_BEGIN(ZRT_TARGET_V4)
-namespace zrt::inline ZRT_ABI::cpu::v4 {
-#include <zrt/backend/cpu/kernels/unroll.inc.hpp>
-#include <zrt/backend/cpu/kernels/shuffles_avx512.inc.hpp>
-#include <zrt/backend/cpu/kernels/block_rows_x86.inc.hpp>
-}  // namespace zrt::inline ZRT_ABI::cpu::v4
-ZRT_REGION_END
-#endif
-// clang-format on
-
-ZRT_FP_END
-
-#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels.inc.hpp>
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels.hpp>
 #include <zrt/backend/cpu/simd/foreach_variant.hpp>
-
-#undef ZRT_UNROLLED
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// The lowest variant that this translation unit builds; its own baseline demands it of the processor.
-#if ZRT_HAS_V1
-inline constexpr Isa kLowestIsa = Isa::v1;
-#elif ZRT_HAS_V3
-inline constexpr Isa kLowestIsa = Isa::v3;
-#else
-inline constexpr Isa kLowestIsa = Isa::v4;
-#endif
-
 namespace detail {
 
-/// The kernels of variant `kIsa`; null where this translation unit builds none.
-template <Isa kIsa, DType... kTypes> consteval const KernelSet* kernels_of() noexcept {
-  if constexpr (kIsa < kLowestIsa) return kernels_of<kLowestIsa, kTypes...>();
+/// The tables of a variant; null where this translation unit does not build it.
+template <Isa> struct BuiltTables {
+  template <class O> static consteval const Kernels<O>* kernels() noexcept { return nullptr; }
+  template <DType...> static consteval const KernelSet* set() noexcept { return nullptr; }
+};
 #if ZRT_HAS_V1
-  if constexpr (kIsa == Isa::v1) return &v1::kKernels<kTypes...>;
+template <> struct BuiltTables<Isa::v1> : v1::Tables {};
 #endif
 #if ZRT_HAS_V3
-  if constexpr (kIsa == Isa::v3) return &v3::kKernels<kTypes...>;
+template <> struct BuiltTables<Isa::v3> : v3::Tables {};
 #endif
 #if ZRT_HAS_V4
-  if constexpr (kIsa == Isa::v4) return &v4::kKernels<kTypes...>;
+template <> struct BuiltTables<Isa::v4> : v4::Tables {};
 #endif
-  return nullptr;
-}
+template <Isa kIsa> using TablesOf = BuiltTables<(kIsa < kLowestIsa ? kLowestIsa : kIsa)>;
 
 template <class Types, class Set> struct KernelSets;
 template <DType... kTypes, Isa... kIsas> struct KernelSets<WeightTypes<kTypes...>, Variants<kIsas...>> {
   template <Isa kIsa> static consteval const KernelSet* of() noexcept {
     if constexpr (((kTypes == DType::f32) || ...))
-      return kernels_of<kIsa, kTypes...>();
+      return TablesOf<kIsa>::template set<kTypes...>();
     else
-      return kernels_of<kIsa, DType::f32, kTypes...>();
+      return TablesOf<kIsa>::template set<DType::f32, kTypes...>();
   }
   static constexpr std::array<const KernelSet*, sizeof...(kIsas)> kSets{of<kIsas>()...};
+};
+
+/// A variant and its kernels of one op; null where it is not built.
+template <class O> struct OpKernels {
+  Isa isa;
+  const Kernels<O>* kernels;
+};
+template <class O, class Set> struct OpKernelSets;
+template <class O, Isa... kIsas> struct OpKernelSets<O, Variants<kIsas...>> {
+  static constexpr std::array<OpKernels<O>, sizeof...(kIsas)> kSets{
+      OpKernels<O>{kIsas < kLowestIsa ? kLowestIsa : kIsas, TablesOf<kIsas>::template kernels<O>()}...};
 };
 
 }  // namespace detail
@@ -110,4 +70,42 @@ inline constexpr Span<const KernelSet* const> kKernelSets = detail::KernelSets<T
   return best;
 }
 
+/// The kernels of op O in the variant of `set`, which is one of the policies `Set`: those that the device carries, or
+/// else those of O alone, which are then compiled here.
+template <class O, class Set> [[nodiscard]] const Kernels<O>& kernels_of(const KernelSet& set) noexcept {
+  if constexpr (boost::mp11::mp_contains<KernelSet::Ops, O>::value) {
+    return set.of<O>();
+  } else {
+    const Kernels<O>* found = nullptr;
+    for (const detail::OpKernels<O>& each : detail::OpKernelSets<O, Set>::kSets)
+      if (each.kernels != nullptr && (found == nullptr || each.isa == set.isa)) found = each.kernels;
+    return *found;
+  }
+}
+
+/// Records a call of op O with the kernels of the variant of `set`, which is one of the policies `Set`.
+template <class O, class Set>
+[[nodiscard]] Result<void> record(Recorder& r, const HostCall<O>& c, const KernelSet& set) noexcept {
+  if constexpr (HasKernels<O>)
+    return Adapter<O>::record(r, c, kernels_of<O, Set>(set));
+  else
+    return Adapter<O>::record(r, c);
+}
+
 }  // namespace zrt::inline ZRT_ABI::cpu
+
+#elif defined(ZRT_VARIANT)
+
+template <DType... kTypes, class... O>
+[[nodiscard]] consteval KernelSet kernel_set(boost::mp11::mp_list<O...>) noexcept {
+  return {{kIsa, kWeightKernels<kTypes...>}, {kKernels<O>...}};
+}
+template <DType... kTypes> inline constexpr KernelSet kKernelSet = kernel_set<kTypes...>(KernelSet::Ops{});
+
+/// What may be used of this variant from outside.
+struct Tables {
+  template <class O> static consteval const Kernels<O>* kernels() noexcept { return &kKernels<O>; }
+  template <DType... kTypes> static consteval const KernelSet* set() noexcept { return &kKernelSet<kTypes...>; }
+};
+
+#endif

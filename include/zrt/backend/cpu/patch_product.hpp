@@ -2,18 +2,22 @@
 // zrt/backend/cpu/patch_product.hpp: products with the patches under a window, a block of them at a time.
 #pragma once
 
+#include <zrt/backend/cpu/kernels/dot_product.hpp>
 #include <zrt/backend/cpu/patch_rows.hpp>
-#include <zrt/backend/cpu/primitive_set.hpp>
 
 #include <algorithm>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
+/// Patches that a worker of a convolution gathers at a time, and workers that do so at the same time.
+inline constexpr std::uint32_t kPatchRows = 24;
+inline constexpr std::uint32_t kPatchLanes = 16;
+
 /// A product with patches in two stages with a fence between them: w is brought into the accumulator's domain where it
 /// is not of it, then each worker brings a block of rows of patches together and multiplies it.
 struct PatchProduct {
   HostCall<ops::Convolve> call{};
-  const PrimitiveSet* set = nullptr;
+  const DotKernels* kernels = nullptr;
 
   /// w in the domain, and for each of the workers that run at the same time a block of rows and of their sums.
   [[nodiscard]] static CheckedSize scratch(const TypeCall<ops::Convolve>& c, const Extents& bounds) noexcept {
@@ -96,7 +100,7 @@ struct PatchProduct {
   template <DomainValue T> class Typed {
    public:
     Typed(const PatchProduct& a, const ExecutionContext& step, const Worker& worker) noexcept
-        : c_(a.call), p_(a.call.params), set_(*a.set), step_(step), worker_(worker), patches_(a.call, step) {
+        : c_(a.call), p_(a.call.params), kernels_(*a.kernels), step_(step), worker_(worker), patches_(a.call, step) {
       const ops::RowMajor w(c_.in[1], step);
       columns_ = 1;
       for (std::uint32_t axis = p_.dot.batch_count; axis + p_.dot.contract_count < w.rank; ++axis)
@@ -157,7 +161,7 @@ struct PatchProduct {
         s.lhs_depth = s.rhs_depth = 1;
         s.alpha = p_.dot.alpha;
         Worker alone;
-        if (s.fits_tiles()) return set_.dot_product(s, block_, w, sums, alone);
+        if (s.fits_tiles()) return kernels_.product(s, block_, w, sums, alone);
       }
       for (std::uint64_t i = 0; i < count; ++i)
         for (std::uint64_t m = 0; m < columns_; ++m) {
@@ -165,7 +169,7 @@ struct PatchProduct {
           const T* row = w + m * depth;
           T& sum = sums[i * columns_ + m];
           if constexpr (std::same_as<T, double>) {
-            sum = set_.dot_f64(patch, row, depth);
+            sum = kernels_.f64(patch, row, depth);
           } else if constexpr (std::same_as<T, float>) {
             sum = quant::dot16(patch, row, depth) * p_.dot.alpha;
           } else {
@@ -192,7 +196,7 @@ struct PatchProduct {
 
     const HostCall<ops::Convolve>& c_;
     const ops::ConvolveParams& p_;
-    const PrimitiveSet& set_;
+    const DotKernels& kernels_;
     const ExecutionContext& step_;
     const Worker& worker_;
     PatchRows<T> patches_;

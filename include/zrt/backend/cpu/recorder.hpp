@@ -2,28 +2,25 @@
 // zrt/backend/cpu/recorder.hpp: what the CPU's adapters record into.
 #pragma once
 
-#include <zrt/backend/cpu/kernel_set.hpp>
-#include <zrt/backend/cpu/scratch.hpp>
+#include <zrt/backend/cpu/projection.hpp>
 #include <zrt/exec/host_recorder.hpp>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// A HostRecorder that knows the kernels of the engine's variant.
+/// A HostRecorder that knows the weight types of the engine's variant.
 class Recorder : public exec::HostRecorder {
  public:
-  Recorder(const KernelSet& kernels, exec::HostProgram& program, Vector<Buffer>& tables, Allocator allocator) noexcept
-      : HostRecorder(program, tables, allocator), kernels_(&kernels) {}
+  Recorder(const WeightTable& weights, exec::HostProgram& program, Vector<Buffer>& tables, Allocator allocator) noexcept
+      : HostRecorder(program, tables, allocator), weights_(&weights) {}
 
-  Recorder(const KernelSet& kernels, exec::HostRecorder recorder) noexcept
-      : HostRecorder(recorder), kernels_(&kernels) {}
-
-  [[nodiscard]] const KernelSet& kernels() const noexcept { return *kernels_; }
+  Recorder(const WeightTable& weights, exec::HostRecorder recorder) noexcept
+      : HostRecorder(recorder), weights_(&weights) {}
 
   /// Returns the kernels of a weight's type.
   ///
   /// Errors: Errc::unsupported_weight_type, naming the type.
   [[nodiscard]] Result<const WeightKernels*> kernels_of(const HostWeight& w) const noexcept {
-    const WeightKernels* row = kernels_->find(w.dtype);
+    const WeightKernels* row = weights_->find(w.dtype);
     if (row == nullptr)
       return fail(Errc::unsupported_weight_type, "cpu: weights of type ", name(w.dtype), " are not computed");
     return row;
@@ -42,19 +39,7 @@ class Recorder : public exec::HostRecorder {
   }
 
  private:
-  const KernelSet* kernels_;
+  const WeightTable* weights_;
 };
-
-/// Computes a rotation's angles per position, padded to whole lanes, in memory of the program.
-[[nodiscard]] inline Result<const float*> rope_table(Recorder& r, const ops::RopeParams& p,
-                                                     const HostWeight& factors) noexcept {
-  const std::uint32_t pairs = p.n_rot / 2;
-  if (pairs == 0) return nullptr;
-  auto memory = r.table(align_up(pairs, 16) * sizeof(float));
-  if (!memory) return pass(memory);
-  auto* frequency = reinterpret_cast<float*>(memory->data());
-  for (std::uint32_t i = 0; i < pairs; ++i) frequency[i] = ops::rope_frequency(p, factors.f32(), i);
-  return frequency;
-}
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -2,9 +2,10 @@
 // zrt/backend/cpu/scratch.hpp: how the ops with projections lay out the scratch of an instruction.
 #pragma once
 
-#include <zrt/backend/cpu/args.hpp>
+#include <zrt/backend/cpu/weight_kernels.hpp>
 
-#include <utility>
+#include <cstddef>
+#include <cstdint>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
@@ -65,41 +66,6 @@ template <class O> [[nodiscard]] constexpr RoundedForms rounded_forms(const type
   RowScratch s = rounded_scratch(memory + align_up(std::uint64_t{rows} * cols * sizeof(float), 64), rows, cols);
   s.normed = reinterpret_cast<float*>(memory);
   return s;
-}
-
-/// Candidates as keys and ids, and room for as many, into which an ordering moves them.
-struct Candidates {
-  std::int32_t* key = nullptr;
-  std::int32_t* id = nullptr;
-  std::int32_t* other_key = nullptr;
-  std::int32_t* other_id = nullptr;
-
-  void swap() noexcept {
-    std::swap(key, other_key);
-    std::swap(id, other_id);
-  }
-};
-
-/// The scratch of one sampled row, each part with room for the vocabulary in whole lanes.
-struct SampleScratch {
-  float* logits = nullptr;
-  Candidates candidates{};
-};
-inline constexpr std::uint32_t kSampleParts = 5;
-
-/// Sampling rows that may run at the same time, each with its own scratch.
-inline constexpr std::uint32_t kSampleLanes = 8;
-
-[[nodiscard]] constexpr CheckedSize sample_bytes(std::uint32_t vocabulary) noexcept {
-  return (CheckedSize(vocabulary) * sizeof(float)).aligned(64) * CheckedSize(kSampleParts);
-}
-/// Finds the scratch of one of the rows that are sampled at the same time.
-[[nodiscard]] inline SampleScratch sample_scratch(std::byte* memory, std::uint32_t vocabulary,
-                                                  std::uint32_t lane) noexcept {
-  const std::uint64_t part = align_up(std::uint64_t{vocabulary} * sizeof(float), 64);
-  memory += part * kSampleParts * lane;
-  const auto words = [&](std::uint32_t i) noexcept { return reinterpret_cast<std::int32_t*>(memory + part * i); };
-  return {reinterpret_cast<float*>(memory), {words(1), words(2), words(3), words(4)}};
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu

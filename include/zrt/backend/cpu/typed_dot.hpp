@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zrt/backend/cpu/box_copy.hpp>
-#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/kernels/dot_product.hpp>
 #include <zrt/backend/cpu/typed_lines.hpp>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// they lie, the first and the last have nothing to do.
 struct TypedDot {
   HostCall<ops::DotGeneral> call{};
-  const PrimitiveSet* set = nullptr;
+  const DotKernels* kernels = nullptr;
 
   /// Both operands and the result in the accumulator's domain.
   [[nodiscard]] static CheckedSize scratch(const TypeCall<ops::DotGeneral>& c, const Shape& y,
@@ -43,7 +43,7 @@ struct TypedDot {
     const Plan plan(a.call, step, worker);
     const DotShape& s = plan.shape;
     if (domain_of(a.call.params.accum_dtype) == Domain::f32 && s.fits_tiles())
-      return a.set->dot_product(s, reinterpret_cast<const float*>(plan.from[0]),
+      return a.kernels->product(s, reinterpret_cast<const float*>(plan.from[0]),
                                 reinterpret_cast<const float*>(plan.from[1]), reinterpret_cast<float*>(plan.sums),
                                 worker);
     const Range part = split(s.batch.elements() * s.rows * s.cols, 16, worker);
@@ -54,7 +54,7 @@ struct TypedDot {
         const T* rhs = reinterpret_cast<const T*>(plan.from[1]) + base[1] + i % s.cols * s.rhs_col;
         T& y = reinterpret_cast<T*>(plan.sums)[i];
         if constexpr (std::same_as<T, double>) {
-          y = a.set->dot_f64(lhs, rhs, s.depth);
+          y = a.kernels->f64(lhs, rhs, s.depth);
         } else if constexpr (std::same_as<T, float>) {
           y = quant::dot16(lhs, rhs, s.depth) * s.alpha;
         } else {

@@ -2,7 +2,8 @@
 // zrt/backend/cpu/typed_elements.hpp: functions of single elements of any type, split over workers.
 #pragma once
 
-#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/adapter.hpp>
+#include <zrt/backend/cpu/kernels/halves.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/backend/cpu/typed_runs.hpp>
 
@@ -39,6 +40,11 @@ void map_share(DType from, const HostTensor& y, const ExecutionContext& step, co
   }
 }
 
+/// The kernels of an op of single elements: for f32, and what brings narrower floats to f32 and back.
+template <class O> struct ElementKernels : HalfKernels {
+  exec::HostKernel<HostCall<O>> f32 = nullptr;
+};
+
 /// A call of elements in a float narrower than f32, and the kernel for f32.
 template <class O> struct NarrowArgs {
   HostCall<O> call{};
@@ -72,15 +78,14 @@ void narrow_elements(const NarrowArgs<O>& a, const ExecutionContext& step, const
   }
 }
 
-/// Records a function of single elements: by `kernel` where the operands, of `dtype`, are f32 or computed in it, else by
+/// Records a function of single elements: by its kernel where the operands, of `dtype`, are f32 or computed in it, else by
 /// `loops`.
 template <class O>
-[[nodiscard]] Result<void> push_elements(Recorder& r, const HostCall<O>& c, DType dtype, const PrimitiveSet& set,
-                                         exec::HostKernel<HostCall<O>> kernel,
+[[nodiscard]] Result<void> push_elements(Recorder& r, const HostCall<O>& c, DType dtype, const ElementKernels<O>& k,
                                          exec::HostKernel<HostCall<O>> loops) noexcept {
-  if (dtype == DType::f32) return r.push(kernel, c);
+  if (dtype == DType::f32) return r.push(k.f32, c);
   if (domain_of(dtype) != Domain::f32) return r.push(loops, c);
-  return r.push(&narrow_elements<O>, NarrowArgs<O>{c, kernel, &set.floats(dtype)});
+  return r.push(&narrow_elements<O>, NarrowArgs<O>{c, k.f32, &k.floats(dtype)});
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu

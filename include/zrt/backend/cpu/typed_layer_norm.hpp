@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zrt/backend/cpu/fold_run.hpp>
-#include <zrt/backend/cpu/primitive_set.hpp>
+#include <zrt/backend/cpu/split.hpp>
 #include <zrt/backend/cpu/typed_lines.hpp>
+#include <zrt/exec/host_program.hpp>
+#include <zrt/ops/layer_norm.hpp>
 
 #include <algorithm>
 
@@ -14,7 +16,7 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// Each line is brought into scratch, normed there, and put back; lines are split.
 struct TypedLayerNorm {
   HostCall<ops::LayerNorm> call{};
-  const PrimitiveSet* set = nullptr;
+  exec::HostKernel<HostCall<ops::LayerNorm>> rows = nullptr;
 
   /// A line, gamma and beta, for as many workers as run at the same time.
   [[nodiscard]] static constexpr CheckedSize scratch(const TypeCall<ops::LayerNorm>& c,
@@ -76,9 +78,8 @@ struct TypedLayerNorm {
     };
     const auto cols = static_cast<std::uint32_t>(features);
     const HostTensor row = vector(line, {1u, cols});
-    set->layer_norm(
-        {{row, vector(gamma, {cols}), vector(beta, {cols})}, {row}, {}, {}, {call.params.epsilon, 1, {}}, {}},
-        ExecutionContext{}, Worker{});
+    rows({{row, vector(gamma, {cols}), vector(beta, {cols})}, {row}, {}, {}, {call.params.epsilon, 1, {}}, {}},
+         ExecutionContext{}, Worker{});
   }
   void norm(double* line, const double* gamma, const double* beta, std::uint64_t features) const noexcept {
     const double count = integer_to_f64(features);

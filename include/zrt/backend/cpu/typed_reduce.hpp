@@ -6,6 +6,7 @@
 #include <zrt/backend/cpu/fold_run.hpp>
 #include <zrt/backend/cpu/typed_elements.hpp>
 #include <zrt/backend/cpu/typed_lines.hpp>
+#include <zrt/ops/reduce.hpp>
 
 #include <algorithm>
 

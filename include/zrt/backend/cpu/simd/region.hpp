@@ -27,10 +27,17 @@
 
 #define ZRT_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
-#define ZRT_REGION_BEGIN(target_text) \
-  ZRT_PRAGMA(clang attribute push(__attribute__((target(target_text))), apply_to = function))
+// A region may hold tables alone, which take no attribute.
+#define ZRT_REGION_BEGIN(target_text)                                                         \
+  ZRT_PRAGMA(clang diagnostic push)                                                           \
+  ZRT_PRAGMA(clang diagnostic ignored "-Wpragma-clang-attribute")                             \
+  ZRT_PRAGMA(clang attribute push(__attribute__((target(target_text))), apply_to = function)) \
+  ZRT_PRAGMA(clang diagnostic pop)
 #define ZRT_REGION_END ZRT_PRAGMA(clang attribute pop)
 #else
 #define ZRT_REGION_BEGIN(target_text) ZRT_PRAGMA(GCC push_options) ZRT_PRAGMA(GCC target(target_text))
 #define ZRT_REGION_END ZRT_PRAGMA(GCC pop_options)
 #endif
+
+/// Marks a lambda that is nothing but the body of an unrolled loop.
+#define ZRT_UNROLLED __attribute__((always_inline))

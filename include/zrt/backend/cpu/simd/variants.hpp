@@ -3,50 +3,26 @@
 #pragma once
 
 #include <zrt/backend/cpu/simd/isa.hpp>
-#include <zrt/backend/cpu/simd/region.hpp>
+#include <zrt/backend/cpu/simd/lanes_avx2.hpp>
+#include <zrt/backend/cpu/simd/lanes_avx512.hpp>
+#include <zrt/backend/cpu/simd/lanes_portable.hpp>
 #include <zrt/core/elementary_angle.hpp>
 #include <zrt/core/elementary_ops.hpp>
-#include <zrt/core/half.hpp>
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
+// The namespaces hold the same names, which have the same meaning and give the same bits
+// (NaN payloads apart); simd/lanes_portable.hpp describes them.
+#define ZRT_KERNELS_FRAGMENT <zrt/core/elementary.inc.hpp>
+#include <zrt/backend/cpu/simd/foreach_variant.hpp>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+namespace zrt::inline ZRT_ABI::cpu {
 
-// Each namespace below holds the same names, which have the same meaning and give the same bits
-// (NaN payloads apart); simd/lanes_portable.inc.hpp describes them.
-ZRT_FP_BEGIN
-
+/// The lowest variant that this translation unit builds; its own baseline demands it of the processor.
 #if ZRT_HAS_V1
-namespace zrt::inline ZRT_ABI::cpu::v1 {
-inline constexpr Isa kIsa = Isa::v1;
-#include <zrt/backend/cpu/simd/lanes_portable.inc.hpp>
-#include <zrt/core/elementary.inc.hpp>
-}  // namespace zrt::inline ZRT_ABI::cpu::v1
+inline constexpr Isa kLowestIsa = Isa::v1;
+#elif ZRT_HAS_V3
+inline constexpr Isa kLowestIsa = Isa::v3;
+#else
+inline constexpr Isa kLowestIsa = Isa::v4;
 #endif
 
-#if ZRT_HAS_V3
-ZRT_REGION_BEGIN(ZRT_TARGET_V3)
-namespace zrt::inline ZRT_ABI::cpu::v3 {
-inline constexpr Isa kIsa = Isa::v3;
-#include <zrt/backend/cpu/simd/lanes_avx2.inc.hpp>
-#include <zrt/core/elementary.inc.hpp>
-}  // namespace zrt::inline ZRT_ABI::cpu::v3
-ZRT_REGION_END
-#endif
-
-#if ZRT_HAS_V4
-ZRT_REGION_BEGIN(ZRT_TARGET_V4)
-namespace zrt::inline ZRT_ABI::cpu::v4 {
-inline constexpr Isa kIsa = Isa::v4;
-#include <zrt/backend/cpu/simd/lanes_avx512.inc.hpp>
-#include <zrt/core/elementary.inc.hpp>
-}  // namespace zrt::inline ZRT_ABI::cpu::v4
-ZRT_REGION_END
-#endif
-
-ZRT_FP_END
+}  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/ops/flash_attn_batched.hpp: attention with the loops of the pages' type.
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_OPS_FLASH_ATTN_BATCHED)
+#define ZRT_BACKEND_CPU_OPS_FLASH_ATTN_BATCHED
+
+#include <zrt/backend/cpu/adapter.hpp>
+#include <zrt/backend/cpu/kernels/activations.hpp>
+#include <zrt/backend/cpu/kernels/attention_pages.hpp>
+#include <zrt/backend/cpu/kernels/largest.hpp>
+#include <zrt/backend/cpu/split.hpp>
+#include <zrt/ops/flash_attn_batched.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+struct FlashAttnArgs {
+  HostCall<ops::FlashAttnBatched> call{};
+  PageKernels pages{};
+};
+
+template <> struct Kernels<ops::FlashAttnBatched> {
+  exec::HostKernel<FlashAttnArgs> bundles = nullptr;
+  std::array<PageKernels, 3> pages{};  ///< f32, f16, bf16
+
+  /// The kernels of a page type that KvPage stores.
+  [[nodiscard]] constexpr const PageKernels& pages_of(DType dtype) const noexcept {
+    return pages[dtype == DType::f32 ? 0 : dtype == DType::f16 ? 1 : 2];
+  }
+};
+
+template <> struct Adapter<ops::FlashAttnBatched> {
+  static constexpr Loops loops = Loops::vector;
+
+  static Result<void> record(Recorder& r, const HostCall<ops::FlashAttnBatched>& c,
+                             const Kernels<ops::FlashAttnBatched>& k) noexcept {
+    return r.push(k.bundles, FlashAttnArgs{c, k.pages_of(c.state.info.dtype)});
+  }
+};
+static_assert(Records<ops::FlashAttnBatched>);
+
+}  // namespace zrt::inline ZRT_ABI::cpu
+
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/ops/flash_attn_batched.hpp>
+#include <zrt/backend/cpu/simd/foreach_variant.hpp>
+
+#elif defined(ZRT_VARIANT)
+
+/// One query of one head while its keys pass: visible positions, running maximum and sum of a segment
+/// and of the segments before it.
+struct AttentionRow {
+  std::uint32_t first;
+  std::uint32_t last;
+  std::uint32_t head;
+  float* y;
+  float m;
+  float l;
+  float total_m;
+  float total_l;
+  bool any;
+};
+
+/// A bundle of rows that read the same keys; sums of values lie kHeadStride apart.
+struct AttentionBundle {
+  AttentionRow rows[kAttentionRows];
+  std::size_t count;
+  std::uint32_t kv_head;
+  const std::uint32_t* pages;
+  alignas(64) float q[kAttentionRows * kHeadStride];
+  alignas(64) float o[kAttentionRows * kHeadStride];
+  alignas(64) float total[kAttentionRows * kHeadStride];
+  alignas(64) float p[kAttentionRows * kScoreStride];
+};
+
+/// into = into merged with (m, l, o), as FlashAttnBatched::merge does; o null for a sink.
+ZRT_NOINLINE inline void merge_partial(float& into_m, float& into_l, float* into, float m, float l, const float* o,
+                                       std::uint32_t dims) noexcept {
+  const float top = m > into_m ? m : into_m;
+  float factors[16];
+  store(factors, exp(select(first_lanes(1), splat(into_m), splat(m)) - splat(top)));
+  into_l = __builtin_fmaf(into_l, factors[0], l * factors[1]);
+  const F32 a = splat(factors[0]);
+  const F32 b = splat(factors[1]);
+  for (std::uint32_t i = 0; i < dims; i += 16) {
+    const F32 next = o == nullptr ? splat(0.0f) : load(o + i);
+    store(into + i, fma(load(into + i), a, next * b));
+  }
+  into_m = top;
+}
+
+/// Turns the scores of tokens first..last-1 of a step into probabilities and rescales the row's sums.
+inline void weigh_step(AttentionRow& row, float* p, float* o, std::uint32_t first, std::uint32_t last, float soft_cap,
+                       std::uint32_t value_dim) noexcept {
+  Mask visible[kStepPages];
+  F32 score[kStepPages];
+  F32 top = splat(row.m);
+  for (std::uint32_t page = 0; page < kStepPages; ++page) {
+    const std::uint32_t begin = page * kPageTokens;
+    const std::uint32_t from = first > begin ? first - begin : 0;
+    const std::uint32_t to = last > begin ? last - begin : 0;
+    visible[page] = both(first_lanes(to < 16 ? to : 16), invert(first_lanes(from < 16 ? from : 16)));
+    score[page] = load(p + begin);
+    if (soft_cap != 0.0f) score[page] = soft_capped(score[page], soft_cap);
+    top = max(select(visible[page], score[page], splat(-std::numeric_limits<float>::infinity())), top);
+  }
+  const float m = largest_lane(top);
+  F32 sum = splat(0.0f);
+  for (std::uint32_t page = 0; page < kStepPages; ++page) {
+    const F32 probability = select(visible[page], exp(score[page] - splat(m)), splat(0.0f));
+    store(p + page * kPageTokens, probability);
+    sum = sum + probability;
+  }
+  float rescale[16];
+  store(rescale, exp(splat(row.m - m)));
+  row.l = __builtin_fmaf(row.l, rescale[0], reduce_tree(sum));
+  row.m = m;
+  // NaN is not 1.
+  if (rescale[0] == 1.0f) return;
+  for (std::uint32_t i = 0; i < value_dim; i += 16) store(o + i, load(o + i) * splat(rescale[0]));
+}
+
+/// One step of 64 positions from `begin`, for the rows that see some of it.
+inline void attend_step(const FlashAttnArgs& a, AttentionBundle& bundle, std::uint32_t begin) noexcept {
+  const ops::FlashAttnBatchedParams& params = a.call.params;
+  const KvPage page = KvPage::of(a.call.state.info);
+  const std::size_t size = page.dtype == DType::f32 ? 4 : 2;
+  std::uint32_t first[kAttentionRows];
+  std::uint32_t last[kAttentionRows];
+  bool alike = bundle.count > 2;
+  for (std::size_t r = 0; r < bundle.count; ++r) {
+    const AttentionRow& row = bundle.rows[r];
+    first[r] = row.first > begin ? row.first - begin : 0;
+    const std::uint32_t end = row.last >= begin ? row.last - begin + 1 : 0;
+    last[r] = end < kScoreStride ? end : static_cast<std::uint32_t>(kScoreStride);
+    alike = alike && first[r] == first[0] && last[r] == last[0];
+  }
+  const std::byte* keys[kStepPages];
+  const std::byte* values[kStepPages];
+  const auto find_pages = [&](std::uint32_t from, std::uint32_t to) noexcept {
+    for (std::uint32_t i = 0; i < kStepPages; ++i) {
+      keys[i] = values[i] = nullptr;
+      if (to <= i * kPageTokens || from >= (i + 1) * kPageTokens) continue;
+      const std::byte* at = a.call.state.unit(bundle.pages[begin / kPageTokens + i]);
+      keys[i] = at + page.key(bundle.kv_head, 0) * size;
+      values[i] = at + page.value(bundle.kv_head, 0) * size;
+    }
+  };
+  if (alike) {
+    if (first[0] >= last[0]) return;
+    find_pages(first[0], last[0]);
+    a.pages.scores_of_all(keys, bundle.q, params.key_dim, bundle.p);
+    for (std::size_t r = 0; r < bundle.count; ++r)
+      weigh_step(bundle.rows[r], bundle.p + r * kScoreStride, bundle.o + r * kHeadStride, first[r], last[r],
+                 params.soft_cap, params.value_dim);
+    a.pages.values_of_all(values, bundle.p, first[0], last[0], params.value_dim, bundle.o);
+    return;
+  }
+  for (std::size_t r = 0; r < bundle.count; ++r) {
+    if (first[r] >= last[r]) continue;
+    find_pages(first[r], last[r]);
+    float* p = bundle.p + r * kScoreStride;
+    float* o = bundle.o + r * kHeadStride;
+    a.pages.scores_of_one(keys, bundle.q + r * kHeadStride, params.key_dim, p);
+    weigh_step(bundle.rows[r], p, o, first[r], last[r], params.soft_cap, params.value_dim);
+    a.pages.values_of_one(values, p, first[r], last[r], params.value_dim, o);
+  }
+}
+
+/// All segments of a bundle, then the sink and the division.
+ZRT_NOINLINE inline void attend(const FlashAttnArgs& a, AttentionBundle& bundle) noexcept {
+  using Attention = ops::FlashAttnBatched;
+  const ops::FlashAttnBatchedParams& params = a.call.params;
+  const float lowest = -std::numeric_limits<float>::infinity();
+  std::uint32_t first = bundle.rows[0].first;
+  std::uint32_t last = bundle.rows[0].last;
+  for (std::size_t r = 0; r < bundle.count; ++r) {
+    bundle.rows[r].any = false;
+    first = bundle.rows[r].first < first ? bundle.rows[r].first : first;
+    last = bundle.rows[r].last > last ? bundle.rows[r].last : last;
+  }
+  for (std::uint32_t segment = first / Attention::kSegmentTokens; segment <= last / Attention::kSegmentTokens;
+       ++segment) {
+    for (std::size_t r = 0; r < bundle.count; ++r) {
+      bundle.rows[r].m = lowest;
+      bundle.rows[r].l = 0.0f;
+    }
+    std::memset(bundle.o, 0, sizeof bundle.o);
+    for (std::uint32_t s = 0; s < Attention::kSegmentTokens; s += Attention::kStepTokens) {
+      const std::uint32_t begin = segment * Attention::kSegmentTokens + s;
+      if (begin <= last && begin + Attention::kStepTokens > first) attend_step(a, bundle, begin);
+    }
+    for (std::size_t r = 0; r < bundle.count; ++r) {
+      AttentionRow& row = bundle.rows[r];
+      if (row.first / Attention::kSegmentTokens > segment || row.last / Attention::kSegmentTokens < segment) continue;
+      float* total = bundle.total + r * kHeadStride;
+      const float* o = bundle.o + r * kHeadStride;
+      if (row.any) {
+        merge_partial(row.total_m, row.total_l, total, row.m, row.l, o, params.value_dim);
+      } else {
+        std::memcpy(total, o, kHeadStride * sizeof(float));
+        row.total_m = row.m;
+        row.total_l = row.l;
+        row.any = true;
+      }
+    }
+  }
+  for (std::size_t r = 0; r < bundle.count; ++r) {
+    AttentionRow& row = bundle.rows[r];
+    float* total = bundle.total + r * kHeadStride;
+    if (a.call.w[0].present())
+      merge_partial(row.total_m, row.total_l, total, a.call.w[0].f32()[row.head], 1.0f, nullptr, params.value_dim);
+    const F32 divisor = splat(row.total_l);
+    map(total, row.y, 0, params.value_dim, [&](F32 v) noexcept { return v / divisor; });
+  }
+}
+
+/// Adds head `head` of row `t` to the bundle.
+ZRT_NOINLINE inline void add_row(const FlashAttnArgs& a, const ExecutionContext& step, AttentionBundle& bundle,
+                                 std::uint64_t t, std::uint32_t head) noexcept {
+  const ops::FlashAttnBatchedParams& p = a.call.params;
+  AttentionRow& row = bundle.rows[bundle.count];
+  row.last = step.positions[t];
+  row.first = p.window != 0 && row.last >= p.window ? row.last - p.window + 1 : 0;
+  row.head = head;
+  row.y = a.call.out[0].as<float>() + (t * p.heads + head) * p.value_dim;
+  const F32 scale = splat(p.scale);
+  map(a.call.in[0].as<float>() + (t * p.heads + head) * p.key_dim, bundle.q + bundle.count * kHeadStride, 0, p.key_dim,
+      [&](F32 v) noexcept { return v * scale; });
+  ++bundle.count;
+}
+
+/// Heads that share a key head go in bundles; where no heads share, neighbouring rows of a slot do.
+/// Bundles are split.
+inline void flash_attn(const FlashAttnArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
+  const ops::FlashAttnBatchedParams& p = a.call.params;
+  constexpr auto kRows = static_cast<std::uint32_t>(kAttentionRows);
+  const std::uint32_t rows = a.call.in[0].rows(step);
+  const std::uint32_t shared = p.heads / p.kv_heads;
+  const std::uint8_t group = a.call.state.info.group;
+  AttentionBundle bundle;
+  // A bundle may have fewer rows than its loops compute.
+  std::memset(bundle.q, 0, sizeof bundle.q);
+  std::memset(bundle.p, 0, sizeof bundle.p);
+  const auto start = [&](std::uint64_t t, std::uint32_t kv_head) noexcept {
+    bundle.count = 0;
+    bundle.kv_head = kv_head;
+    bundle.pages = step.page_list(group, step.slots[t]);
+  };
+  if (shared > 1) {
+    const std::uint32_t bundles = (shared + kRows - 1) / kRows;
+    const Range part = split(std::uint64_t{rows} * p.kv_heads * bundles, 1, worker);
+    for (std::uint64_t unit = part.first; unit < part.last; ++unit) {
+      // Rows go fastest, so that neighbours find the keys of one head in the cache.
+      const std::uint64_t t = unit % rows;
+      const auto which = static_cast<std::uint32_t>(unit / rows);
+      start(t, which / bundles);
+      const std::uint32_t from = which % bundles * kRows;
+      for (std::uint32_t i = from; i < shared && i < from + kRows; ++i)
+        add_row(a, step, bundle, t, bundle.kv_head * shared + i);
+      attend(a, bundle);
+    }
+    return;
+  }
+  const std::uint32_t bundles = (rows + kRows - 1) / kRows;
+  const Range part = split(std::uint64_t{bundles} * p.heads, 1, worker);
+  for (std::uint64_t unit = part.first; unit < part.last; ++unit) {
+    const auto head = static_cast<std::uint32_t>(unit / bundles);
+    const std::uint64_t from = unit % bundles * kRows;
+    for (std::uint64_t t = from; t < rows && t < from + kRows;) {
+      start(t, head);
+      const std::uint32_t slot = step.slots[t];
+      for (; t < rows && t < from + kRows && step.slots[t] == slot; ++t) add_row(a, step, bundle, t, head);
+      attend(a, bundle);
+    }
+  }
+}
+
+template <>
+inline constexpr Kernels<ops::FlashAttnBatched> kKernels<ops::FlashAttnBatched>{
+    .bundles = &flash_attn, .pages = {kPageKernels<F32Row>, kPageKernels<F16Row>, kPageKernels<Bf16Row>}};
+
+#endif

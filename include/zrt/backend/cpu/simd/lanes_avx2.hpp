@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/simd/lanes_avx2.hpp: sixteen f32 lanes in two AVX2 registers.
+//
+// The meaning of each operation stands in simd/lanes_portable.hpp.
+#pragma once
+
+#include <zrt/backend/cpu/simd/isa.hpp>
+#include <zrt/backend/cpu/simd/region.hpp>
+#include <zrt/core/half.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if ZRT_HAS_V3
+#include <immintrin.h>
+
+ZRT_FP_BEGIN
+ZRT_REGION_BEGIN(ZRT_TARGET_V3)
+namespace zrt::inline ZRT_ABI::cpu::v3 {
+
+inline constexpr Isa kIsa = Isa::v3;
+
+struct F32x16 {
+  __m256 low, high;
+};
+struct I32x16 {
+  __m256i low, high;
+};
+struct Mask16 {
+  __m256 low, high;
+};
+struct I8x64 {
+  __m256i low, high;
+};
+using F32 = F32x16;
+using I32 = I32x16;
+using Mask = Mask16;
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 sealed(F32 x) noexcept {
+  __asm__("" : "+x"(x.low), "+x"(x.high));
+  return x;
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 splat(float x) noexcept { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_i32(std::int32_t x) noexcept {
+  return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask first_lanes(std::size_t count) noexcept {
+  const __m256i wanted = _mm256_set1_epi32(static_cast<int>(count));
+  const __m256i low = _mm256_cmpgt_epi32(wanted, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  const __m256i high = _mm256_cmpgt_epi32(wanted, _mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15));
+  return {_mm256_castsi256_ps(low), _mm256_castsi256_ps(high)};
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load(const float* p) noexcept {
+  return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_first(const float* p, std::size_t count) noexcept {
+  const Mask m = first_lanes(count);
+  return {_mm256_maskload_ps(p, _mm256_castps_si256(m.low)),
+          count > 8 ? _mm256_maskload_ps(p + 8, _mm256_castps_si256(m.high)) : _mm256_setzero_ps()};
+}
+ZRT_ALWAYS_INLINE void store(float* p, F32 a) noexcept {
+  _mm256_storeu_ps(p, a.low);
+  _mm256_storeu_ps(p + 8, a.high);
+}
+ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept {
+  const Mask m = first_lanes(count);
+  _mm256_maskstore_ps(p, _mm256_castps_si256(m.low), a.low);
+  if (count > 8) _mm256_maskstore_ps(p + 8, _mm256_castps_si256(m.high), a.high);
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
+  const auto* h = static_cast<const __m128i*>(p);
+  return {_mm256_cvtph_ps(_mm_loadu_si128(h)), _mm256_cvtph_ps(_mm_loadu_si128(h + 1))};
+}
+/// The lower halves of the words that lie `at` bytes into each of eight rows.
+[[nodiscard]] ZRT_ALWAYS_INLINE __m128i halves_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  const auto* address = reinterpret_cast<const __m256i*>(rows);
+  const __m256i offset = _mm256_set1_epi64x(static_cast<long long>(at));
+  const __m128i low = _mm256_i64gather_epi32(nullptr, _mm256_add_epi64(_mm256_loadu_si256(address), offset), 1);
+  const __m128i high = _mm256_i64gather_epi32(nullptr, _mm256_add_epi64(_mm256_loadu_si256(address + 1), offset), 1);
+  const __m128i half = _mm_set1_epi32(0xffff);
+  return _mm_packus_epi32(_mm_and_si128(low, half), _mm_and_si128(high, half));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  return {_mm256_cvtph_ps(halves_of_rows(rows, at)), _mm256_cvtph_ps(halves_of_rows(rows + 8, at))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
+  const auto* h = static_cast<const __m128i*>(p);
+  const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(h));
+  const __m256i high = _mm256_cvtepu16_epi32(_mm_loadu_si128(h + 1));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
+}
+ZRT_ALWAYS_INLINE void store_f16(void* p, F32 a) noexcept {
+  auto* h = static_cast<__m128i*>(p);
+  _mm_storeu_si128(h, _mm256_cvtps_ph(a.low, _MM_FROUND_TO_NEAREST_INT));
+  _mm_storeu_si128(h + 1, _mm256_cvtps_ph(a.high, _MM_FROUND_TO_NEAREST_INT));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i bf16_bits(__m256 a) noexcept {
+  const __m256i bits = _mm256_castps_si256(a);
+  const __m256i upper = _mm256_srli_epi32(bits, 16);
+  const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+  const __m256i sum = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+  return _mm256_blendv_epi8(_mm256_srli_epi32(sum, 16), _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), nan);
+}
+ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
+  // The pack interleaves the halves of its operands; the permutation puts them in order.
+  const __m256i packed = _mm256_packus_epi32(bf16_bits(a.low), bf16_bits(a.high));
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm256_permute4x64_epi64(packed, 0xd8));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i8(const std::int8_t* p) noexcept {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm256_cvtepi8_epi32(bytes), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept {
+  const auto* words = static_cast<const __m256i*>(p);
+  return {_mm256_loadu_si256(words), _mm256_loadu_si256(words + 1)};
+}
+ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept {
+  auto* words = static_cast<__m256i*>(p);
+  _mm256_storeu_si256(words, a.low);
+  _mm256_storeu_si256(words + 1, a.high);
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
+  return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a, F32 b) noexcept {
+  return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator*(F32 a, F32 b) noexcept {
+  return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator/(F32 a, F32 b) noexcept {
+  return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a) noexcept {
+  return {_mm256_xor_ps(a.low, _mm256_set1_ps(-0.0f)), _mm256_xor_ps(a.high, _mm256_set1_ps(-0.0f))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
+  return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept {
+  return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.low), _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept { return {_mm256_sqrt_ps(a.low), _mm256_sqrt_ps(a.high)}; }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 min(F32 a, F32 b) noexcept {
+  return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 max(F32 a, F32 b) noexcept {
+  return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 copysign(F32 a, F32 b) noexcept {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  return {_mm256_or_ps(_mm256_andnot_ps(sign, a.low), _mm256_and_ps(sign, b.low)),
+          _mm256_or_ps(_mm256_andnot_ps(sign, a.high), _mm256_and_ps(sign, b.high))};
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask less(F32 a, F32 b) noexcept {
+  return {_mm256_cmp_ps(a.low, b.low, _CMP_LT_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_LT_OQ)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask less_equal(F32 a, F32 b) noexcept {
+  return {_mm256_cmp_ps(a.low, b.low, _CMP_LE_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_LE_OQ)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask equal(F32 a, F32 b) noexcept {
+  return {_mm256_cmp_ps(a.low, b.low, _CMP_EQ_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_EQ_OQ)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask is_nan(F32 a) noexcept {
+  return {_mm256_cmp_ps(a.low, a.low, _CMP_UNORD_Q), _mm256_cmp_ps(a.high, a.high, _CMP_UNORD_Q)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask both(Mask a, Mask b) noexcept {
+  return {_mm256_and_ps(a.low, b.low), _mm256_and_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask either(Mask a, Mask b) noexcept {
+  return {_mm256_or_ps(a.low, b.low), _mm256_or_ps(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask invert(Mask a) noexcept {
+  const __m256 ones = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+  return {_mm256_xor_ps(a.low, ones), _mm256_xor_ps(a.high, ones)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE bool any(Mask a) noexcept {
+  return _mm256_movemask_ps(_mm256_or_ps(a.low, a.high)) != 0;
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE std::uint32_t lane_bits(Mask a) noexcept {
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(a.low) | _mm256_movemask_ps(a.high) << 8);
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 select(Mask m, F32 a, F32 b) noexcept {
+  return {_mm256_blendv_ps(b.low, a.low, m.low), _mm256_blendv_ps(b.high, a.high, m.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 x) noexcept {
+  float lanes[16];
+  store(lanes, x);
+  for (float& lane : lanes) lane = function(lane);
+  return load(lanes);
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 as_i32(F32 x) noexcept {
+  return {_mm256_castps_si256(x.low), _mm256_castps_si256(x.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 as_f32(I32 x) noexcept {
+  return {_mm256_castsi256_ps(x.low), _mm256_castsi256_ps(x.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept {
+  return {_mm256_add_epi32(a.low, b.low), _mm256_add_epi32(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept {
+  return {_mm256_mullo_epi32(a.low, b.low), _mm256_mullo_epi32(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept {
+  return {_mm256_sub_epi32(a.low, b.low), _mm256_sub_epi32(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 iand(I32 a, I32 b) noexcept {
+  return {_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 ior(I32 a, I32 b) noexcept {
+  return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept {
+  return {_mm256_xor_si256(a.low, b.low), _mm256_xor_si256(a.high, b.high)};
+}
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
+  return {_mm256_slli_epi32(a.low, kBits), _mm256_slli_epi32(a.high, kBits)};
+}
+template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
+  return {_mm256_srai_epi32(a.low, kBits), _mm256_srai_epi32(a.high, kBits)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept {
+  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(a.low, b.low)),
+          _mm256_castsi256_ps(_mm256_cmpeq_epi32(a.high, b.high))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE Mask igreater(I32 a, I32 b) noexcept {
+  return {_mm256_castsi256_ps(_mm256_cmpgt_epi32(a.low, b.low)),
+          _mm256_castsi256_ps(_mm256_cmpgt_epi32(a.high, b.high))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 iselect(Mask m, I32 a, I32 b) noexcept {
+  return as_i32(select(m, as_f32(a), as_f32(b)));
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 round_even(F32 x) noexcept {
+  return {_mm256_round_ps(x.low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+          _mm256_round_ps(x.high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 to_i32(F32 x) noexcept {
+  return {_mm256_cvtps_epi32(x.low), _mm256_cvtps_epi32(x.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 to_f32(I32 x) noexcept {
+  return {_mm256_cvtepi32_ps(x.low), _mm256_cvtepi32_ps(x.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 scale_pow2(F32 x, I32 n) noexcept {
+  const I32 first = shift_right<1>(n);
+  const I32 second = isub(n, first);
+  const I32 bias = splat_i32(127);
+  const F32 scaled = x * as_f32(shift_left<23>(iadd(first, bias)));
+  return sealed(scaled * as_f32(shift_left<23>(iadd(second, bias))));
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE float reduce_tree(F32 a) noexcept {
+  a = sealed(a);
+  const __m256 eight = _mm256_add_ps(a.low, a.high);
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add8(__m256i a) noexcept {
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
+  return reduce_add8(_mm256_add_epi32(a.low, a.high));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
+  const __m256i eight = _mm256_max_epi32(a.low, a.high);
+  const __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  const __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE I8x64 load_i8x64(const void* p) noexcept {
+  const auto* bytes = static_cast<const __m256i*>(p);
+  return {_mm256_loadu_si256(bytes), _mm256_loadu_si256(bytes + 1)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I8x64 splat_i8x4(const void* p) noexcept {
+  std::int32_t four = 0;
+  std::memcpy(&four, p, 4);
+  return {_mm256_set1_epi32(four), _mm256_set1_epi32(four)};
+}
+// Pairs of u8 * s8 are summed in 16 bits with saturation. |a| <= 128 and |b| <= 127 give at most
+// 32512, and a <= 127 with any b at least -32512: neither saturates.
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_unsigned8(__m256i acc, __m256i a, __m256i b) noexcept {
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_8(__m256i acc, __m256i a, __m256i b) noexcept {
+  return dot4_unsigned8(acc, _mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
+  return {dot4_8(acc.low, a.low, b.low), dot4_8(acc.high, a.high, b.high)};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept {
+  return {dot4_unsigned8(acc.low, a.low, b.low), dot4_unsigned8(acc.high, a.high, b.high)};
+}
+
+[[nodiscard]] ZRT_ALWAYS_INLINE __m256i load_32(const void* p) noexcept {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
+  return reduce_add8(dot4_8(_mm256_setzero_si256(), load_32(a), load_32(b)));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
+  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(nibbles));
+  const __m256i both_halves = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
+  const __m256i values = _mm256_and_si256(both_halves, _mm256_set1_epi8(15));
+  const __m256i x = load_32(b);
+  // sum (v - 8) x = sum v x - sum 8 x, both exact.
+  const __m256i eights = dot4_unsigned8(_mm256_setzero_si256(), _mm256_set1_epi8(8), x);
+  const __m256i sums = dot4_unsigned8(_mm256_setzero_si256(), values, x);
+  return reduce_add8(_mm256_sub_epi32(sums, eights));
+}
+
+}  // namespace zrt::inline ZRT_ABI::cpu::v3
+ZRT_REGION_END
+ZRT_FP_END
+#endif
