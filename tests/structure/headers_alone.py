@@ -6,6 +6,8 @@ Each header becomes a module of its own, and all are compiled in one run. A modu
 
 Textual fragments (`*.inc.hpp`, meant for several inclusion) and headers without a guard are left out; line 2 of a fragment must call it so.
 """
+import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -17,23 +19,43 @@ import source
 compiler_call = sys.argv[sys.argv.index("--") + 1:]
 
 
-def compile_modules(root, names):
-    """What Clang says while it compiles the headers `names` below `root` as modules; empty if it accepts them."""
+def compile_modules(root, names, kernels=()):
+    """What Clang says while it compiles the headers `names` below `root` as modules; empty if it accepts them.
+
+    `kernels` include themselves once per variant and are no modules; each is compiled alone, with the others imported."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         modules = "".join(f'  module {re.sub(r"[^a-z0-9]", "_", name)} {{ header "{root / name}" export * }}\n'
                           for name in names)
         (folder / "module.modulemap").write_text(f"module headers {{\n{modules}}}\n", encoding="utf-8")
-        run = subprocess.run(
-            [*compiler_call, f"-I{root}", "-fmodules", f"-fmodule-map-file={folder / 'module.modulemap'}",
-             f"-fmodules-cache-path={folder / 'cache'}", "-Xclang", "-fmodules-local-submodule-visibility",
-             # The compiler's own headers warn when they become modules, and a module forgets what the
-             # language's version says of these two.
-             "-Wno-#warnings", "-Wno-invalid-constexpr", "-Wno-c++17-extensions",
-             "-fsyntax-only", "-x", "c++", "-"],
-            input=f"#include <{names[0]}>\n", text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            errors="replace")
-        return run.stdout or (f"exit code {run.returncode}" if run.returncode else "")
+
+        def include(name):
+            run = subprocess.run(
+                [*compiler_call, f"-I{root}", "-fmodules", f"-fmodule-map-file={folder / 'module.modulemap'}",
+                 f"-fmodules-cache-path={folder / 'cache'}", "-Xclang", "-fmodules-local-submodule-visibility",
+                 # The compiler's own headers warn when they become modules, and a module forgets what the
+                 # language's version says of these two.
+                 "-Wno-#warnings", "-Wno-invalid-constexpr", "-Wno-c++17-extensions",
+                 "-fsyntax-only", "-x", "c++", "-"],
+                input=f"#include <{name}>\n", text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                errors="replace", check=False)
+            return run.stdout or (f"exit code {run.returncode}" if run.returncode else "")
+
+        said = include(names[0])
+        if not said and kernels:
+            with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+                said = "".join(pool.map(include, kernels))
+        return said
+
+
+def reaches_kernels():
+    """The headers that include themselves once per variant, and those that include such a header."""
+    texts = {h.relative_to(source.INCLUDE).as_posix(): h.read_text(encoding="utf-8") for h in source.headers()}
+    includes = {name: {file for _, file, _ in source.includes(text)} for name, text in texts.items()}
+    found = {name for name, text in texts.items() if source.brings_kernels(text)}
+    while more := {name for name in texts if name not in found and includes[name] & found}:
+        found |= more
+    return found
 
 
 def self_test():
@@ -56,11 +78,15 @@ def self_test():
 
 
 def all_headers():
-    problems, alone = [], []
+    problems, alone, kernels = [], [], []
+    textual = reaches_kernels()
     for header in source.headers():
         name = header.relative_to(source.INCLUDE).as_posix()
         text = header.read_text(encoding="utf-8")
         if source.repeats(text):
+            continue
+        if name in textual:
+            kernels.append(name)
             continue
         if source.is_fragment(header):
             lines = text.splitlines()
@@ -70,8 +96,8 @@ def all_headers():
             alone.append(name)
     if not alone:
         return [*problems, "there is no header"]
-    said = compile_modules(source.INCLUDE, alone)
-    print(f"{len(alone)} headers")
+    said = compile_modules(source.INCLUDE, alone, kernels)
+    print(f"{len(alone) + len(kernels)} headers")
     return [*problems, said] if said else problems
 
 
