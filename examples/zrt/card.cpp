@@ -63,7 +63,10 @@ zrt::Result<std::unique_ptr<CardSystem>> CardSystem::make(const CardChoice& choi
 }
 
 zrt::emulator::Pm4Backend::DeviceOptions card_options(CardSystem& system, const CardChoice& choice) {
-  return {.os = &system.os(), .kernels = engines::kernels(), .tier = forced_tier(choice)};
+  return {.os = &system.os(),
+          .kernels = engines::kernels(),
+          .tier = forced_tier(choice),
+          .tested = system.tested().cache()};
 }
 
 zrt::Error explained(const zrt::Error& error, CardSystem& system) {

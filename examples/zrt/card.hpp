@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model.hpp"
+#include "tested_kernels.hpp"
 #include <zrt/exec/thread_pool.hpp>
 
 #include <memory>
@@ -40,12 +41,15 @@ class CardSystem {
                                                                      std::uint32_t threads = 1);
 
   [[nodiscard]] zrt::emulator::ChosenOs& os() noexcept { return model_ ? model_->card.os() : own_; }
+  /// Of the machine's card.
+  [[nodiscard]] TestedKernels& tested() noexcept { return tested_; }
   /// Null for a card of the machine.
   [[nodiscard]] engines::ModelledCard* modelled() noexcept { return model_ ? &model_->card : nullptr; }
 
  private:
   std::optional<CardWithWorkers> model_{};
   zrt::emulator::ChosenOs own_{};
+  TestedKernels tested_ = TestedKernels::of_user();
 };
 
 /// A model on the card of `system`, which lives as long as the model.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/pm4_selftest.cpp: each packet and each kernel, once on a card.
 #include "commands.hpp"
-#include "kernel_cases.hpp"
 #include "open_card.hpp"
 #include "output.hpp"
 #include "packet_cases.hpp"
 #include "packet_coverage.hpp"
+#include <zrt/backend/pm4/selftest/self_test.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 namespace program {
 namespace {
@@ -49,17 +48,16 @@ template <class Target> class Selftest {
     if (!code) return zrt::pass(code);
     pm4::KernelTable table(zrt::system_allocator());
     if (auto r = table.load<Target>(files, device_.target(), code->address(), code->span()); !r) return zrt::pass(r);
-    const std::vector<KernelCase> cases = kernel_cases();
+    Walk walk{this, &table, {}};
+    const auto visited = pm4::for_each_kernel_case(zrt::system_allocator(),
+                                                   {&walk, [](void* context, const pm4::KernelCase& c) noexcept {
+                                                      return static_cast<Walk*>(context)->visit(c);
+                                                    }});
+    if (!visited) return zrt::pass(visited);
     for (const pm4::Kernel& kernel : table.kernels())
-      if (std::ranges::find(cases, kernel.name.view(), &KernelCase::kernel) == cases.end())
+      if (std::ranges::find(walk.tried, kernel.name.view()) == walk.tried.end())
         return zrt::fail(zrt::Errc::unimplemented, "there is no case for kernel ", kernel.name.view());
-    for (const KernelCase& c : cases) {
-      const pm4::Kernel* const kernel = table.find(c.kernel);
-      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", std::string_view(c.kernel));
-      for (const bool indirect : {false, true})
-        if (auto r = launch(*kernel, c, indirect); !r) return named(c.kernel, r.error());
-    }
-    return cases.size();
+    return walk.tried.size();
   }
 
   /// Errors: a packet of the catalog, or a value of a field, that has not run and is not left out by name.
@@ -80,65 +78,24 @@ template <class Target> class Selftest {
     return queue_.wait(*fence, kSelftestTimeout);
   }
 
-  zrt::Result<void> launch(const pm4::Kernel& kernel, const KernelCase& c, bool indirect) {
-    if (kernel.buffers != c.buffers.size() || kernel.value_bytes != c.values.size() * 4)
-      return zrt::fail(zrt::Errc::invalid_file, "it has ", kernel.buffers, " buffers and ", kernel.value_bytes,
-                       " bytes of values, ", c.buffers.size(), " and ", c.values.size() * 4, " expected");
-    auto arguments = CardMemory::allocate(device_, pm4::Heap::bar, 4096, pm4::Access::read);
-    if (!arguments) return zrt::pass(arguments);
-    std::byte* to = arguments->span().data();
-    std::vector<CardMemory> memories;
-    for (const CaseBuffer& buffer : c.buffers) {
-      std::uint64_t address = 0;
-      if (!buffer.before.empty()) {
-        // What is read lies in video memory, what is written in the host's.
-        const bool written = !buffer.after.empty();
-        auto memory = CardMemory::allocate(device_, written ? pm4::Heap::host_visible : pm4::Heap::bar,
-                                           buffer.before.size(), written ? pm4::Access::read_write : pm4::Access::read);
-        if (!memory) return zrt::pass(memory);
-        std::memcpy(memory->span().data(), buffer.before.data(), buffer.before.size());
-        address = memory->address();
-        memories.push_back(std::move(*memory));
+  /// The cases, each by both kinds of launch.
+  struct Walk {
+    Selftest* test;
+    const pm4::KernelTable* table;
+    std::vector<std::string> tried;
+
+    zrt::Result<void> visit(const pm4::KernelCase& c) {
+      const pm4::Kernel* const kernel = table->find(c.kernel());
+      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel());
+      tried.emplace_back(c.kernel());
+      for (const pm4::GridSource grid : {pm4::GridSource::packet, pm4::GridSource::memory}) {
+        const auto run = [&](std::span<const std::uint32_t> packets) { return test->run(packets); };
+        if (auto r = pm4::run_case<Target, CardMemory>(test->device_, *kernel, c, grid, run); !r)
+          return named(c.kernel(), r.error());
       }
-      zrt::write_little(to, address);
-      to += 8;
+      return {};
     }
-    for (const std::uint32_t value : c.values) {
-      zrt::write_little(to, value);
-      to += 4;
-    }
-    // Counts of an indirect launch, behind the arguments.
-    constexpr std::size_t counts = 2048;
-    for (std::size_t i = 0; i < 3; ++i) zrt::write_little(arguments->span().data() + counts + i * 4, c.grid[i]);
-    std::array<std::uint32_t, 256> packets{};
-    pm4::PacketWriter<Target> writer(packets);
-    pm4::write_full_barrier(writer);
-    // An indirect launch takes the registers of one that starts nothing.
-    pm4::write_dispatch(writer, {.program = kernel.program,
-                                 .arguments = arguments->address(),
-                                 .workgroup = kernel.workgroup,
-                                 .grid = indirect ? std::array<std::uint32_t, 3>{0, 1, 1} : c.grid,
-                                 .wave32 = kernel.wave32});
-    if (indirect) {
-      writer.add(pm4::DispatchIndirect{arguments->address() + counts, {.wave32 = kernel.wave32}});
-      writer.add(pm4::PartialFlush{});
-    }
-    const auto stream = writer.finish();
-    if (!stream) return zrt::pass(stream);
-    if (auto r = run(*stream); !r) return r;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < c.buffers.size(); ++i) {
-      if (c.buffers[i].before.empty()) continue;
-      const std::span<const std::byte> found = memories[next++].span();
-      const std::vector<std::byte>& after = c.buffers[i].after;
-      const auto [wrong, expected] = std::ranges::mismatch(found.first(after.size()), after);
-      if (expected != after.end())
-        return zrt::fail(zrt::Errc::spec_violation, "byte ", static_cast<std::uint64_t>(expected - after.begin()),
-                         " of buffer ", i, " is ", static_cast<unsigned>(*wrong), ", ",
-                         static_cast<unsigned>(*expected), " expected", indirect ? " (indirect launch)" : "");
-    }
-    return {};
-  }
+  };
 
   const CardDevice& device_;
   CardQueue& queue_;

@@ -99,6 +99,7 @@ static_assert(offsetof(umq::Info, parameters) == offsetof(drm_amdgpu_info, query
 static_assert(sizeof(drm_amdgpu_info_device) <= sizeof(umq::DeviceInfo));
 ZRT_SAME_FIELD(umq::DeviceInfo, num_shader_engines, drm_amdgpu_info_device, num_shader_engines);
 ZRT_SAME_FIELD(umq::DeviceInfo, num_shader_arrays_per_engine, drm_amdgpu_info_device, num_shader_arrays_per_engine);
+ZRT_SAME_FIELD(umq::DeviceInfo, gpu_counter_freq, drm_amdgpu_info_device, gpu_counter_freq);
 ZRT_SAME_FIELD(umq::DeviceInfo, cu_active_number, drm_amdgpu_info_device, cu_active_number);
 ZRT_SAME_FIELD(umq::DeviceInfo, virtual_address_offset, drm_amdgpu_info_device, virtual_address_offset);
 ZRT_SAME_FIELD(umq::DeviceInfo, virtual_address_max, drm_amdgpu_info_device, virtual_address_max);

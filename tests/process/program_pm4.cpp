@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/process/program_pm4.cpp: the commands for packets, kernels and modelled cards, as a user or another program runs them.
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 #include <support/zrt_program.hpp>
@@ -272,6 +273,15 @@ TEST_F(Program, MeetsACardOfTheMachine) {
   const Outcome tokens = beside("gfx1100", with(generate, {"pm4"}));
   EXPECT_EQ(tokens.status, 0) << tokens.err;
   EXPECT_EQ(tokens.out, run(with(generate, {"cpu"})).out);
+  // Each kernel was tried once when the engine was opened; who has a place to remember that does not try it again.
+  const std::string cached = "gfx1201 XDG_CACHE_HOME=" + path("cache"), keys = path("cache/zrt/tested-kernels");
+  for (int run = 0; run < 2; ++run) {
+    const Outcome again = beside(cached.c_str(), with(generate, {"pm4"}));
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(again.out, tokens.out);
+    const std::string text = contents(keys);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 31) << "a key for each kernel";
+  }
   const Outcome probed = beside("gfx1201", {"pm4", "probe"});
   EXPECT_EQ(probed.status, 0) << probed.out;
   EXPECT_NE(probed.out.find("/dev/kfd: yes: gfx1201"), std::string::npos) << probed.out;

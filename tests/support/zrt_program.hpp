@@ -53,15 +53,19 @@ class Program : public testing::Test {
     return run_program("zrt", args, environment);
   }
 
-  /// `device` takes the place of stdout, which then is not read back.
+  /// `environment` is variables with values, parted by spaces. `device` takes the place of stdout, which then is not read
+  /// back.
   [[nodiscard]] Outcome run_program(const std::string& name, std::vector<std::string> args,
                                     const std::string& environment = {}, const std::string& device = {}) const {
     args.insert(args.begin(), ZRT_BIN_DIR "/" + name);
     std::vector<char*> argv;
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
-    std::string variable = environment;
-    std::array<char*, 2> env{variable.empty() ? nullptr : variable.data(), nullptr};
+    std::istringstream parted(environment);
+    std::vector<std::string> variables{std::istream_iterator<std::string>(parted), {}};
+    std::vector<char*> env;
+    for (std::string& variable : variables) env.push_back(variable.data());
+    env.push_back(nullptr);
     const std::string out = device.empty() ? path("stdout") : device;
     const std::string err = path("stderr");
     const pid_t child = fork();

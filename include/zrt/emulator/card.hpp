@@ -62,10 +62,11 @@ struct Card {
   bool has_kfd = true;         ///< the kernel has /dev/kfd and its topology
   bool user_queues = true;     ///< the driver's parameter user_queue allows them, where the kernel has them
   KernelVersion kernel = kLinux6_12;
-  std::uint32_t eop_bytes = 4096;   ///< that the firmware wants of a user queue's EOP buffer
-  bool follows_workgroups = false;  ///< workgroups of one dispatch that race are an error, at a price: see Coherence
-  bool runs_at_doorbell = false;    ///< queues execute once a doorbell rings, not when the process next waits
-  SaveArea other_save_area{};       ///< in place of that of kSaveAreas
+  std::uint32_t clock_rate = 100'000;  ///< ticks of its clock in a millisecond, as the driver tells them
+  std::uint32_t eop_bytes = 4096;      ///< that the firmware wants of a user queue's EOP buffer
+  bool follows_workgroups = false;     ///< workgroups of one dispatch that race are an error, at a price: see Coherence
+  bool runs_at_doorbell = false;       ///< queues execute once a doorbell rings, not when the process next waits
+  SaveArea other_save_area{};          ///< in place of that of kSaveAreas
 
   /// What the kernel compares; nothing for a card that kSaveAreas lacks.
   [[nodiscard]] constexpr SaveArea save_area() const noexcept {

@@ -46,6 +46,7 @@ class ChosenOs {
     return model_ != nullptr ? model_->complaint() : std::string_view{};
   }
 
+  [[nodiscard]] bool is_modelled() const noexcept { return model_ != nullptr; }
   /// The device model, or null.
   [[nodiscard]] EmulatedOs* model() const noexcept { return model_; }
 

@@ -247,6 +247,7 @@ class EmulatedOs {
   /// What the model found wrong with the packets of the last queue that stopped; a card would only hang.
   [[nodiscard]] std::string_view complaint() const noexcept { return queues().stopped(); }
 
+  [[nodiscard]] static constexpr bool is_modelled() noexcept { return true; }
   /// System calls so far.
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
   /// Why the last call was refused, in words.

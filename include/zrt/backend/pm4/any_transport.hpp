@@ -39,6 +39,11 @@ template <OperatingSystem Os> class AnyDevice {
     return is_kfd() ? kfd_->available_memory() : umq_->available_memory();
   }
 
+  [[nodiscard]] Name driver() const noexcept { return is_kfd() ? kfd_->driver() : umq_->driver(); }
+  [[nodiscard]] Result<std::uint32_t> clock_rate() const noexcept {
+    return is_kfd() ? kfd_->clock_rate() : umq_->clock_rate();
+  }
+
   /// The device by its way; the other is null.
   [[nodiscard]] const kfd::Device<Os>* kfd_device() const noexcept { return kfd_ ? &*kfd_ : nullptr; }
   [[nodiscard]] const umq::Device<Os>* umq_device() const noexcept { return umq_ ? &*umq_ : nullptr; }

@@ -5,10 +5,12 @@
 #include <zrt/backend/pm4/any_target.hpp>
 #include <zrt/backend/pm4/kernel_table.hpp>
 #include <zrt/backend/pm4/operands.hpp>
+#include <zrt/backend/pm4/selftest/self_test.hpp>
 #include <zrt/backend/pm4/tier.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
 #include <zrt/exec/backend.hpp>
+#include <zrt/plan/layer_of.hpp>
 
 #include <cstring>
 #include <optional>
@@ -33,6 +35,12 @@ template <PacketTransport Transport> struct DeviceOptions {
   [[no_unique_address]] TierChoice tier{};  ///< forced; without it the first that works
   TransportOptions queue{};
   std::uint64_t step_timeout = std::uint64_t{600} * 1'000'000'000;  ///< nanoseconds that a step may take
+  /// For the placeholders in kernels, as a model's shapes; read while the engine is opened.
+  Span<const KernelConstant> constants{};
+  SelfTest self_test = SelfTest::on_card;  ///< kernels are tried, each on a small case, before the engine opens
+  SelfTestCache tested{};
+  /// A step of more tokens is handed over in pieces, between which a stop ends it.
+  std::uint32_t whole_step_tokens = 64;
 };
 
 /// A card with its queue, opened by ready(). Everything lies where host and GPU have it at one address: arenas, state
@@ -47,10 +55,10 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
                          const DeviceOptions<Transport>& options = {}) noexcept
       : allocator_(allocator), options_(options) {}
 
-  /// Opens card and queue, and loads the kernels.
+  /// Opens card and queue, loads the kernels, and tries them where DeviceOptions::self_test says so.
   ///
   /// Errors: Errc::invalid_argument without an operating system; unsupported_device for a card that is not Target; those
-  /// of Device::open, Transport::open, KernelTable and Memory.
+  /// of Device::open, Transport::open, KernelTable, Memory and test_kernels().
   [[nodiscard]] Result<void> ready() noexcept {
     if (opened_) return {};
     if (options_.os == nullptr)
@@ -68,6 +76,14 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (!transport) return pass(transport);
     o.transport.emplace(std::move(*transport));
     if (auto r = load_kernels(o); !r) return r;
+    if (wants_self_test())
+      if (auto r = with_target<Target>(o.device.target(),
+                                       [&]<class T>(T) {
+                                         return test_kernels<T>(*o.transport, o.kernels, options_.tested,
+                                                                kSelfTestTimeout, allocator_);
+                                       });
+          !r)
+        return r;
     opened_ = std::move(*opened);
     return {};
   }
@@ -92,14 +108,17 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     return {memory.address(), d.size_bytes, units, d.info};
   }
 
-  /// Counts a weight that will come, so that all of its type lie in one allocation.
+  /// Counts a weight that will come, so that all of its class lie in one allocation: the same weight of every layer, in
+  /// their order, so that successive layers read at a constant stride; and per type what belongs to no layer.
   ///
-  /// Errors: Errc::unsupported_weight_type, shape_mismatch for data shorter than the shape, size_overflow.
+  /// Errors: Errc::unsupported_weight_type, shape_mismatch for data shorter than the shape, size_overflow, out_of_memory.
   [[nodiscard]] Result<void> expect(const WeightView& view) noexcept {
     const auto matrix = matrix_of(view);
     if (!matrix) return pass(matrix);
-    WeightClass& c = weight_class(view.dtype);
-    const auto bytes = (CheckedSize(c.expected) + matrix->places.bytes).get("all weights of a type");
+    const auto found = weight_class(view);
+    if (!found) return pass(found);
+    WeightClass& c = **found;
+    const auto bytes = (CheckedSize(c.expected) + matrix->places.bytes).get("all weights of a class");
     if (!bytes) return pass(bytes);
     c.expected = *bytes;
     return {};
@@ -111,7 +130,9 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
   [[nodiscard]] Result<Weight> weight(const WeightView& view) noexcept {
     const auto matrix = matrix_of(view);
     if (!matrix) return pass(matrix);
-    WeightClass& c = weight_class(view.dtype);
+    const auto found = weight_class(view);
+    if (!found) return pass(found);
+    WeightClass& c = **found;
     if (c.expected != 0) {
       auto pool = Pool::make(opened_->device, Heap::bar, c.expected, Access::read);
       if (!pool) return pass(pool);
@@ -156,19 +177,22 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
   [[nodiscard]] const KernelTable& kernels() const noexcept { return opened_->kernels; }
 
  private:
+  static constexpr std::uint64_t kSelfTestTimeout = std::uint64_t{30} * 1'000'000'000;
+
   struct WeightClass {
+    std::uint64_t key = 0;
     std::uint64_t expected = 0;  ///< bytes that no pool has room for yet
     std::size_t pool = 0;        ///< its number, from 1
   };
   struct Opened {
     Opened(typename Transport::Device opened, const Allocator& a) noexcept
-        : device(std::move(opened)), kernels(a), pools(a) {}
+        : device(std::move(opened)), kernels(a), pools(a), classes(a) {}
     typename Transport::Device device;
     std::optional<Transport> transport;
     Memory code;
     KernelTable kernels;
     Vector<Pool> pools;
-    std::array<WeightClass, kUploads.size()> classes{};
+    Vector<WeightClass> classes;
   };
   struct Matrix {
     const UploadFunctions* layout = nullptr;
@@ -190,9 +214,25 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     return Memory::allocate(opened_->device, Heap::bar, bytes == 0 ? 1 : bytes, access);
   }
 
-  /// Of a type that upload_of() knows.
-  [[nodiscard]] WeightClass& weight_class(DType dtype) noexcept {
-    return opened_->classes[static_cast<std::size_t>(upload_of(dtype) - kUploads.data())];
+  [[nodiscard]] bool wants_self_test() const noexcept {
+    return options_.self_test == SelfTest::always ||
+           (options_.self_test == SelfTest::on_card && !is_modelled(*options_.os));
+  }
+
+  /// The type, with the name behind the layer's number; two classes with one key would share an allocation, no more.
+  [[nodiscard]] static std::uint64_t class_key(const WeightView& view) noexcept {
+    std::string_view name{};
+    if (plan::layer_of(view.name) != plan::kNoLayer)
+      name = view.name.substr(view.name.find('.', view.name.find('.') + 1));
+    return hash_bytes(name) * 256 + static_cast<std::uint64_t>(view.dtype);
+  }
+  /// Errors: out_of_memory.
+  [[nodiscard]] Result<WeightClass*> weight_class(const WeightView& view) noexcept {
+    const std::uint64_t key = class_key(view);
+    for (WeightClass& known : opened_->classes)
+      if (known.key == key) return &known;
+    if (auto r = opened_->classes.push_back({.key = key}); !r) return pass(r);
+    return &opened_->classes.back();
   }
 
   [[nodiscard]] static Result<Matrix> matrix_of(const WeightView& view) noexcept {
@@ -231,7 +271,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (!code) return pass(code);
     o.code = std::move(*code);
     return with_target<Target>(target, [&]<class T>(T) {
-      return o.kernels.template load<T>(options_.kernels, target, o.code.address(), o.code.span());
+      return o.kernels.template load<T>(options_.kernels, target, o.code.address(), o.code.span(), options_.constants);
     });
   }
 

@@ -15,6 +15,8 @@ concept GpuDevice = requires(const D& device) {
   { device.compute_units() } noexcept -> std::same_as<std::uint32_t>;
   { device.shader_engines() } noexcept -> std::same_as<std::uint32_t>;
   { device.available_memory() } noexcept -> std::same_as<Result<std::uint64_t>>;
+  { device.clock_rate() } noexcept -> std::same_as<Result<std::uint32_t>>;
+  { device.driver() } noexcept -> std::same_as<Name>;
   { device.os() } noexcept;
 };
 

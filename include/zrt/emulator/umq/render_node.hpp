@@ -124,6 +124,7 @@ class RenderNode {
       case pm4::umq::InfoQuery::dev_info: {
         pm4::umq::DeviceInfo device{.num_shader_engines = card_.shader_engines,
                                     .num_shader_arrays_per_engine = 2,
+                                    .gpu_counter_freq = card_.clock_rate,
                                     .cu_active_number = card_.compute_units,
                                     .virtual_address_offset = std::uint64_t{1} << 21,
                                     .virtual_address_max = std::uint64_t{1} << 47};

@@ -10,7 +10,21 @@ namespace zrt::inline ZRT_ABI::pm4 {
 struct KernelConstant {
   std::string_view name;
   std::uint32_t value = 0;
+  std::string_view kernel{};  ///< whose it is where several kernels are loaded; empty: of each that has it
 };
+
+/// The value for a constant of `file`: the one that names the file's kernel, else the one for all kernels; null where
+/// neither is given.
+[[nodiscard]] inline const KernelConstant* find_constant(const KernelFile& file, std::string_view name,
+                                                         Span<const KernelConstant> given) noexcept {
+  const KernelConstant* found = nullptr;
+  for (const KernelConstant& constant : given) {
+    if (constant.name != name) continue;
+    if (constant.kernel == file.name()) return &constant;
+    if (constant.kernel.empty()) found = &constant;
+  }
+  return found;
+}
 
 /// Copies the blob of `file` into `to` and puts each constant where the file has a patch of its name.
 ///

@@ -4,6 +4,7 @@
 
 #include <zrt/backend/pm4/kfd/call.hpp>
 #include <zrt/backend/pm4/kfd/topology.hpp>
+#include <zrt/backend/pm4/umq/call.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
@@ -62,6 +63,13 @@ template <OperatingSystem Os> class Device {
     return node_.simd_arrays_per_engine == 0 ? 0 : node_.array_count / node_.simd_arrays_per_engine;
   }
   [[nodiscard]] std::uint32_t minor_version() const noexcept { return minor_; }
+  [[nodiscard]] Name driver() const noexcept { return Name::of("kfd ", kMajor, ".", minor_); }
+  /// Ticks of the GPU's clock in a millisecond. /dev/kfd has no call for it; the render node has.
+  [[nodiscard]] Result<std::uint32_t> clock_rate() const noexcept {
+    umq::DeviceInfo info;
+    if (auto r = umq::ask(*os_, render_, umq::InfoQuery::dev_info, info); !r) return pass(r);
+    return umq::checked_clock_rate(info);
+  }
   /// The file of the calls, and the one that memory is mapped from.
   [[nodiscard]] int calls_file() const noexcept { return calls_.number(); }
   [[nodiscard]] int render_file() const noexcept { return render_; }

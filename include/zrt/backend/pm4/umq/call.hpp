@@ -28,4 +28,11 @@ template <OperatingSystem Os, class Answer>
   return call(os, file, kInfo, info);
 }
 
+/// The rate of the GPU's clock among the driver's answers. Errors: Errc::unsupported_device where it is not told.
+[[nodiscard]] inline Result<std::uint32_t> checked_clock_rate(const DeviceInfo& info) noexcept {
+  if (info.gpu_counter_freq == 0)
+    return fail(Errc::unsupported_device, "the driver does not tell the rate of the GPU's clock");
+  return info.gpu_counter_freq;
+}
+
 }  // namespace zrt::inline ZRT_ABI::pm4::umq

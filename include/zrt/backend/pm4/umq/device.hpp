@@ -83,6 +83,9 @@ template <OperatingSystem Os> class Device {
   /// Of the driver; its major version is kMajor.
   [[nodiscard]] std::uint32_t minor_version() const noexcept { return minor_; }
   [[nodiscard]] int render_file() const noexcept { return file_.number(); }
+  [[nodiscard]] Name driver() const noexcept { return Name::of("amdgpu ", std::uint32_t{kMajor}, ".", minor_); }
+  /// Ticks of the GPU's clock in a millisecond.
+  [[nodiscard]] Result<std::uint32_t> clock_rate() const noexcept { return checked_clock_rate(info_); }
   /// Where addresses that the GPU takes end.
   [[nodiscard]] std::uint64_t address_end() const noexcept { return info_.virtual_address_max; }
 

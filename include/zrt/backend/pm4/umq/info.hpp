@@ -34,7 +34,8 @@ struct DeviceInfo {
   std::uint32_t before_engines[5]{};
   std::uint32_t num_shader_engines = 0;
   std::uint32_t num_shader_arrays_per_engine = 0;
-  std::uint32_t before_units[5]{};
+  std::uint32_t gpu_counter_freq = 0;  ///< of the clock that packets write, in kHz
+  std::uint32_t before_units[4]{};
   std::uint32_t cu_active_number = 0;
   std::uint32_t before_addresses[23]{};
   std::uint64_t virtual_address_offset = 0;
@@ -45,6 +46,7 @@ struct DeviceInfo {
 };
 static_assert(sizeof(DeviceInfo) == 448 && offsetof(DeviceInfo, num_shader_engines) == 20);
 static_assert(offsetof(DeviceInfo, cu_active_number) == 48 && offsetof(DeviceInfo, virtual_address_offset) == 144);
+static_assert(offsetof(DeviceInfo, gpu_counter_freq) == 28);
 static_assert(offsetof(DeviceInfo, virtual_address_max) == 152 && offsetof(DeviceInfo, userq_ip_mask) == 436);
 
 struct HwIpInfo {
