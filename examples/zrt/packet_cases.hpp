@@ -124,6 +124,10 @@ template <class Target> class PacketCases {
     });
     add_write("RELEASE_MEM of the clock", 0, Result::clock,
               [](std::uint64_t to) { return ReleaseMem{.address = to, .data = ReleaseData::gpu_clock}; });
+    add_write("RELEASE_MEM of the clock, caches left alone", 0, Result::clock, [](std::uint64_t to) {
+      return ReleaseMem{
+          .address = to, .data = ReleaseData::gpu_clock, .event = ReleaseEvent::bottom_of_pipe, .writes_back = false};
+    });
     add_write("RELEASE_MEM with an interrupt", kFence, Result::value, [](std::uint64_t to) {
       return ReleaseMem{.address = to, .value = kFence, .interrupt = ReleaseInterrupt::after_write};
     });

@@ -143,11 +143,21 @@ TEST(CommandProcessor, WritesCopiesAndWaits) {
   const std::array<std::uint32_t, 2> data{5, 6};
   EXPECT_EQ(page.run(WriteData{0x10008, data}, CopyMemory{0x10008, 0x10020, true}, CopyClock{0x10030},
                      WaitMemory{.address = 0x1000c, .reference = 6, .compare = Compare::equal},
-                     ReleaseMem{.address = 0x10040, .value = 9, .data = ReleaseData::low_32_bits}),
+                     ReleaseMem{.address = 0x10040, .value = 9, .data = ReleaseData::low_32_bits},
+                     ReleaseMem{.address = 0x10048,
+                                .data = ReleaseData::gpu_clock,
+                                .event = ReleaseEvent::bottom_of_pipe,
+                                .writes_back = false}),
             "");
   EXPECT_EQ(page.at(0x20), 0x6'0000'0005u);
-  EXPECT_EQ(page.at(0x30), 1u);
+  EXPECT_EQ(page.at(0x30), 3u) << "the clock has a tick for each packet";
   EXPECT_EQ(page.at(0x40), 9u);
+  EXPECT_EQ(page.at(0x48), 6u);
+  EXPECT_NE(
+      page.run(ReleaseMem{.address = 0x1004c, .data = ReleaseData::gpu_clock}).find("a multiple of 8 for 64 bits"),
+      std::string::npos);
+  EXPECT_EQ(page.run(ReleaseMem{.address = 0x11000, .data = ReleaseData::gpu_clock}),
+            "8 bytes at 0x11000 are not mapped");
   EXPECT_EQ(page.run(WaitMemory{.address = 0x10008, .reference = 6}),
             "WAIT_REG_MEM waits without end: 0x00010008 holds 0x00000005, reference 0x00000006");
   EXPECT_EQ(page.run(WriteData{0x10ffc, data}), "4 bytes at 0x11000 are not mapped");

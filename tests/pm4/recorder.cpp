@@ -162,8 +162,10 @@ TEST(Pm4Recorder, AStepWaitsBetweenItsLaunchesAndForTheLastBeforeItSaysSo) {
       {.kernel = &norm}, {.kernel = &norm, .barrier = true}, {.kernel = &norm}, {.kernel = &norm, .barrier = true}};
   std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
   PacketWriter<Gfx1201> writer(words);
-  write_step(writer, launches, 0x10000, 0x20000, 0x30000);
+  const StepPieces pieces = write_step(writer, launches, {.arguments = 0x10000, .grids = 0x20000, .progress = 0x30000});
   ASSERT_TRUE(writer.finish());
+  EXPECT_EQ(pieces.count, 1u) << "few launches are one piece";
+  EXPECT_EQ(pieces.ends[0], writer.size());
   std::vector<std::string> order;
   words.resize(writer.size());
   PacketReader reader(words, Generation::gfx12);
@@ -180,6 +182,58 @@ TEST(Pm4Recorder, AStepWaitsBetweenItsLaunchesAndForTheLastBeforeItSaysSo) {
   const std::string flush = "EVENT_WRITE", acquire = "ACQUIRE_MEM", run = "DISPATCH_INDIRECT";
   EXPECT_EQ(order, (std::vector<std::string>{"tell 0", run, flush, "tell 1", acquire, run, run, flush, "tell 3",
                                              acquire, run, flush, "tell 4"}));
+}
+
+/// The clock at the begin of the step and behind each launch; RELEASE_MEM writes it, and no cache is emptied for it.
+TEST(Pm4Recorder, ATimedStepWritesTheClockBehindEachLaunch) {
+  const Kernel norm{.name = "rms_norm"};
+  const std::vector<RecordedLaunch> launches{{.kernel = &norm}, {.kernel = &norm}, {.kernel = &norm, .barrier = true}};
+  std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
+  PacketWriter<Gfx1100> writer(words);
+  (void)write_step(writer, launches, {.progress = 0x30000, .times = 0x40000});
+  ASSERT_TRUE(writer.finish());
+  words.resize(writer.size());
+  std::vector<std::uint64_t> clocks;
+  bool dispatched = true;
+  PacketReader reader(words, Generation::gfx11);
+  while (!reader.done()) {
+    const auto packet = reader.next();
+    ASSERT_TRUE(packet) << packet.error().text();
+    if (packet->kind == &kDispatchIndirect) dispatched = true;
+    if (packet->kind != &kCopyData && packet->kind != &kReleaseMem) continue;
+    EXPECT_TRUE(dispatched) << "a launch lies between two readings";
+    dispatched = false;
+    const bool copies = packet->kind == &kCopyData;
+    clocks.push_back(packet->get(copies ? "DST" : "ADDRESS"));
+    if (copies) continue;
+    EXPECT_EQ(packet->get("DATA_SEL"), 3u);
+    EXPECT_EQ(packet->get("INT_SEL"), 0u);
+    EXPECT_EQ(packet->get("GL2_WB") + packet->get("GL2_INV") + packet->get("GLV_INV"), 0u);
+  }
+  EXPECT_EQ(clocks, (std::vector<std::uint64_t>{0x40000, 0x40008, 0x40010, 0x40018}));
+}
+
+/// Pieces are one after the other all packets, and each but the first begins with the barrier of a launch.
+TEST(Pm4Recorder, AStepIsCutWhereALaunchWaits) {
+  const Kernel norm{.name = "rms_norm"};
+  for (const std::size_t count : {15u, 40u, 400u}) {
+    std::vector<RecordedLaunch> launches(count, {.kernel = &norm, .barrier = true});
+    for (std::size_t i = 0; i < count; i += 3) launches[i].barrier = false;
+    std::vector<std::uint32_t> words((launches.size() + 1) * kLaunchDwords);
+    PacketWriter<Gfx1201> writer(words);
+    const StepPieces pieces = write_step(writer, launches, {.progress = 0x30000});
+    ASSERT_TRUE(writer.finish());
+    EXPECT_EQ(pieces.count, count < 16 ? 1u : count < 128 ? count / 8 : 16u);
+    EXPECT_EQ(pieces.ends[pieces.count - 1], writer.size());
+    for (std::size_t i = 0; i + 1 < pieces.count; ++i) {
+      EXPECT_LT(i == 0 ? 0 : pieces.ends[i - 1], pieces.ends[i]);
+      const auto rest = std::span(words).subspan(pieces.ends[i]);
+      PacketReader reader(rest, Generation::gfx12);
+      const auto packet = reader.next();
+      ASSERT_TRUE(packet) << packet.error().text();
+      EXPECT_EQ(packet->kind, &kEventWrite);
+    }
+  }
 }
 
 TEST(Pm4Recorder, TablesAreKeptOnce) {

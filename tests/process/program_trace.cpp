@@ -103,13 +103,34 @@ TEST_F(Program, TracesACardByItsOwnSteps) {
                             path("t.json"), "--max-tokens", "2", "--context", "64"});
   ASSERT_EQ(done.status, 0) << done.err;
   const json trace = json::parse(contents(path("t.json")), nullptr, false);
-  std::size_t steps = 0;
-  for (const json& event : trace["traceEvents"])
-    if (event["ph"] == "X" && event["cat"] == "step") {
-      ++steps;
-      EXPECT_FALSE(event["args"].contains("bandwidth_share")) << "the host's memory is not the card's";
-    }
-  EXPECT_EQ(steps, 2u);
+  std::vector<json> steps;
+  std::map<int, std::vector<json>> tracks;
+  int device = -1;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "M" && event["name"] == "thread_name" && event["args"]["name"] == "device")
+      device = event["tid"];
+    if (event["ph"] != "X") continue;
+    if (event["cat"] == "instruction") tracks[event["tid"]].push_back(event);
+    if (event["cat"] != "step") continue;
+    steps.push_back(event);
+    EXPECT_FALSE(event["args"].contains("bandwidth_share")) << "the host's memory is not the card's";
+  }
+  // Every launch of both steps, one behind the other by the card's clock.
+  ASSERT_EQ(tracks.size(), 1u) << "what the host does is no kernel";
+  const std::vector<json>& launches = tracks.at(device);
+  const json counted =
+      run_json({"bench", "--backend", "pm4", "-m", kModel, "--device", "emulated-gfx1201", "-n", "1", "--json"});
+  EXPECT_EQ(launches.size(), 2 * counted["launches_per_token"].get<std::size_t>());
+  double end = 0.0;
+  for (const json& event : launches) {
+    const double begins = event["ts"], lasts = event["dur"];
+    EXPECT_GT(lasts, 0.0) << event;
+    EXPECT_GE(begins, end - 2e-3) << event;
+    end = begins + lasts;
+    EXPECT_LT(end, steps[1]["ts"].get<double>() + steps[1]["dur"].get<double>());
+    EXPECT_TRUE(event["args"].contains("bytes"));
+  }
+  EXPECT_EQ(steps.size(), 2u);
 }
 
 TEST_F(Program, TopFallsBackToLines) {

@@ -154,6 +154,7 @@ class CommandProcessor {
     if (packets_left_-- == 0)
       return fail(Errc::limit_exceeded, "a queue has executed ", kMostPackets, " packets of one submission");
     ++counters_.packets;
+    ++clock_;
     if (kind == &pm4::kIndirectBuffer) {
       if (inherits_ && (packet.get("INHERIT_VMID_MQD") != 0) != *inherits_)
         return fail(Errc::invalid_packet, "INDIRECT_BUFFER has INHERIT_VMID_MQD ", packet.get("INHERIT_VMID_MQD"),
@@ -200,6 +201,7 @@ class CommandProcessor {
     described->coherence = &coherence_;
     described->any_address = any_address_;
     described->fault = &fault_.access;
+    described->clock = &clock_;
     fault_.dispatch = counters_.dispatches;
     if (auto r = dispatch(std::as_const(*described), memory_); !r) return r;
     fault_.dispatch = 0;
@@ -214,7 +216,9 @@ class CommandProcessor {
       const auto packet = reader.next();
       if (!packet) return false;
       if (is_partial_flush(*packet)) return true;
-      if (packet->kind != &pm4::kSetShReg && packet->kind != &pm4::kAcquireMem && packet->kind != &pm4::kNop)
+      // RELEASE_MEM writes once every dispatch has ended.
+      if (packet->kind != &pm4::kSetShReg && packet->kind != &pm4::kAcquireMem && packet->kind != &pm4::kNop &&
+          packet->kind != &pm4::kReleaseMem)
         return false;
     }
     return false;
@@ -252,7 +256,7 @@ class CommandProcessor {
     if (!at) return pass(at);
     const bool into_l2 = packet.get("DST_SEL") == 1;
     if (auto r = coherence_.release_writes(memory_, address, bytes, read(*at, bytes), into_l2); !r) return r;
-    write(*at, data == 3 ? ++clock_ : packet.get("DATA"), bytes);
+    write(*at, data == 3 ? clock_ : packet.get("DATA"), bytes);
     return {};
   }
 
@@ -322,7 +326,7 @@ class CommandProcessor {
     if (from == 0 || from == 4 || packet.get("DST_SEL") == 0)
       return fail(Errc::unimplemented, "COPY_DATA of a register or a performance counter");
     Result<std::uint64_t> value = packet.get("SRC");
-    if (from == 9) value = ++clock_;
+    if (from == 9) value = clock_;
     if (from == 1 || from == 2) {
       value = load(packet.get("SRC"), bytes);
       if (value)
@@ -385,7 +389,7 @@ class CommandProcessor {
   bool any_address_ = true;
   std::optional<bool> inherits_{};
   Error wait_{};
-  std::uint64_t clock_ = 0;
+  std::uint64_t clock_ = 0;  ///< a tick for each packet and for each instruction of a wave
   std::uint64_t packets_left_ = 0;
 };
 

@@ -35,6 +35,7 @@ struct Dispatch {
   bool any_address = true;               ///< vector accesses need no alignment: SH_MEM_CONFIG as the drivers set it
   Coherence* coherence = nullptr;        ///< of the queue that starts it; alone it sees all of memory
   AccessFault* fault = nullptr;          ///< where to tell of an access that ends it
+  u64* clock = nullptr;                  ///< of the queue: each instruction of a wave is a tick
 };
 
 /// Limits and places that follow from a dispatch's registers.

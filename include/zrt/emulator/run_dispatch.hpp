@@ -293,7 +293,9 @@ class DispatchRun {
       if (auto r = d.coherence->check_read(*code, d.code, program.slots().size() * 4, Cache::instruction); !r)
         return pass(r);
   detail::DispatchRun state(d, *shape, program, memory, allocator);
-  return state.run(threads);
+  auto counters = state.run(threads);
+  if (counters && d.clock != nullptr) *d.clock += counters->wave_instructions;
+  return counters;
 }
 
 /// Decodes the program at the dispatch's code address and runs it.

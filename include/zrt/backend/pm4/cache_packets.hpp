@@ -85,7 +85,8 @@ enum class ReleaseInterrupt : std::uint8_t {
   no_but_late,  ///< not at all; the data is written once all writes before it are confirmed
 };
 
-/// When everything before it is done and the caches are written back: writes a value, then may interrupt the host.
+/// When everything before it is done and, unless it leaves them alone, the caches are written back: writes a value,
+/// then may interrupt the host.
 struct ReleaseMem {
   static constexpr const Packet& kind = kReleaseMem;
   std::uint64_t address = 0;
@@ -96,12 +97,13 @@ struct ReleaseMem {
   std::uint32_t context = 0;
   ReleaseEvent event = ReleaseEvent::caches_flushed;
   bool to_l2 = false;  ///< the value goes into the L2, else to the memory controller
+  bool writes_back = true;
 
   constexpr void fill(Payload<kReleaseMem>& p) const noexcept {
     const auto type = static_cast<std::uint8_t>(event);
     p.put("EVENT_TYPE", type).put("EVENT_INDEX", event_index(type));
-    p.put("GLM_WB", 1).put("GLM_INV", 1).put("GLV_INV", 1).put("GL1_INV", 1).put("GL2_INV", 1).put("GL2_WB", 1);
-    p.put("SEQ", 1).put("DST_SEL", to_l2);
+    p.put("GLM_WB", writes_back).put("GLM_INV", writes_back).put("GLV_INV", writes_back).put("GL1_INV", writes_back);
+    p.put("GL2_INV", writes_back).put("GL2_WB", writes_back).put("SEQ", writes_back).put("DST_SEL", to_l2);
     p.put("INT_SEL", static_cast<std::uint64_t>(interrupt)).put("DATA_SEL", static_cast<std::uint64_t>(data));
     p.put("ADDRESS", address).put("DATA", value).put("INT_CTXID", context);
   }
@@ -119,5 +121,10 @@ static_assert(stream_of<Gfx12>(ReleaseMem{.address = 0x1000,
                   .is({0xc0064900, 0x0070462f, 0x62010000, 0x1000, 0, 0, 0, 9}));
 static_assert(stream_of<Gfx12>(ReleaseMem{.address = 0x1000, .value = 1, .event = ReleaseEvent::bottom_of_pipe})
                   .is({0xc0064900, 0x00704528, 0x40000000, 0x1000, 0, 1, 0, 0}));
+static_assert(stream_of<Gfx11>(ReleaseMem{.address = 0x1000,
+                                          .data = ReleaseData::gpu_clock,
+                                          .event = ReleaseEvent::bottom_of_pipe,
+                                          .writes_back = false})
+                  .is({0xc0064900, 0x528, 0x60000000, 0x1000, 0, 0, 0, 0}));
 
 }  // namespace zrt::inline ZRT_ABI::pm4

@@ -22,6 +22,9 @@ class Recorder {
     return {};
   }
 
+  /// An observer wants to know when each launch began and ended.
+  void time_launches() noexcept { record_->times_launches = true; }
+
   [[nodiscard]] Result<void> begin(const exec::RecordSite<Scratch>& site) noexcept {
     site_ = site;
     barrier_ = site.wait_for != site.kNoWait && site.wait_for >= unordered_from_;

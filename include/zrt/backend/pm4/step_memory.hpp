@@ -20,7 +20,7 @@ struct StepLayout {
   /// Errors: Errc::size_overflow.
   [[nodiscard]] static Result<StepLayout> of(const StepRecord& record) noexcept {
     StepLayout layout;
-    CheckedSize end = CheckedSize(record.launches.size()) * kLaunchDwords * 4 + 64;
+    CheckedSize end = CheckedSize(record.launches.size()) * kLaunchDwords * 4 + 128;
     auto part = [&end](std::uint64_t& at, CheckedSize size) {
       end = end.aligned(64);
       at = end.raw();
@@ -58,6 +58,23 @@ struct StepLayout {
         return faults + std::uint64_t{link.offset} * 4;
     }
     return 0;
+  }
+};
+
+/// Offsets in the memory that the GPU writes for the host: a fault word for each instruction that may have a fault, where
+/// the step stands, and the clock at the step's begin and behind each launch.
+struct StepAnswers {
+  std::uint64_t progress = 0;
+  std::uint64_t times = 0;
+  std::uint64_t bytes = 0;
+
+  /// Errors: Errc::size_overflow.
+  [[nodiscard]] static Result<StepAnswers> of(const StepRecord& record) noexcept {
+    const CheckedSize progress = CheckedSize(record.faults.size()) * 4, times = (progress + 4).aligned(8);
+    const auto bytes = (times + (record.times_launches ? (CheckedSize(record.launches.size()) + 1) * 8 : 0))
+                           .get("what a recorded step tells");
+    if (!bytes) return pass(bytes);
+    return StepAnswers{progress.raw(), record.times_launches ? times.raw() : 0, *bytes};
   }
 };
 

@@ -7,40 +7,77 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
-/// Dwords that the packets of one recorded launch have at most.
+/// Dwords that the packets of one recorded launch have at most, that of its time included.
 inline constexpr std::size_t kLaunchDwords = 64;
 /// Dwords of what starts a step from the ring.
 inline constexpr std::size_t kStepStartDwords = 24;
 /// Bytes from one grid in memory to the next: three counts and a gap.
 inline constexpr std::size_t kGridBytes = 16;
 
-/// Writes the launches: argument blocks lie from `arguments` on, grids from `grids` on.
+/// Where the GPU finds what a step's packets name.
+struct StepAddresses {
+  std::uint64_t arguments = 0;  ///< of the first argument block
+  std::uint64_t grids = 0;
+  std::uint64_t progress = 0;  ///< the word that says where the step stands; see at_launch()
+  std::uint64_t times = 0;     ///< 64 bits for the begin and for the end of each launch; 0: none are wanted
+};
+
+/// Where a step may be cut: every piece but the first begins with a launch that waits for all before it.
+struct StepPieces {
+  // A piece costs a doorbell and a fence; two are under way, so that the queue hardly notices. A stop is seen after two
+  // pieces at most.
+  static constexpr std::size_t kMost = 16, kLeastLaunches = 8;
+
+  std::array<std::size_t, kMost> ends{};  ///< in dwords of the packets
+  std::size_t count = 0;
+
+  /// Whether the launch of that number begins another of the pieces that so many launches make.
+  [[nodiscard]] constexpr bool begins(std::size_t launch, std::size_t launches) const noexcept {
+    const std::size_t whole = launches / kLeastLaunches, most = whole < kMost ? whole : kMost;
+    return count + 1 < most && launch * most >= (count + 1) * launches;
+  }
+  constexpr void end(std::size_t dwords) noexcept { ends[count++] = dwords; }
+};
+
+/// Writes the launches, and says where they may be parted.
 ///
 /// A launch that waits for earlier ones does so before its registers are set, and then sees what they wrote; between
 /// launches that need nothing of each other nothing stands. Grids are read from memory, because their sizes follow the
-/// step. The last flush waits for the last launch. Where the step stands is written to `progress`; see at_launch().
+/// step. The last flush waits for the last launch. Times are the clock at the begin of the step and behind each launch:
+/// RELEASE_MEM writes it once that launch and all before it have ended, and nothing waits for it.
 template <class Target>
-void write_step(PacketWriter<Target>& writer, Span<const RecordedLaunch> launches, std::uint64_t arguments,
-                std::uint64_t grids, std::uint64_t progress) noexcept {
+StepPieces write_step(PacketWriter<Target>& writer, Span<const RecordedLaunch> launches,
+                      const StepAddresses& at) noexcept {
+  StepPieces pieces;
   const auto tell = [&](std::size_t before) {
-    writer.add(WriteData{progress, std::array{position_before(before)}, false});
+    writer.add(WriteData{at.progress, std::array{position_before(before)}, false});
   };
   tell(0);
-  for (const RecordedLaunch& launch : launches) {
+  if (at.times != 0) writer.add(CopyClock{at.times});
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const RecordedLaunch& launch = launches[i];
     if (launch.barrier) {
+      if (pieces.begins(i, launches.size())) pieces.end(writer.size());
       writer.add(PartialFlush{});
-      tell(static_cast<std::size_t>(&launch - launches.data()));
+      tell(i);
       writer.add(AcquireMem{kAcquireWrites});
     }
     const Kernel& kernel = *launch.kernel;
     write_launch_registers(writer, {.program = kernel.program,
-                                    .arguments = arguments + launch.arguments,
+                                    .arguments = at.arguments + launch.arguments,
                                     .workgroup = kernel.workgroup,
                                     .wave32 = kernel.wave32});
-    writer.add(DispatchIndirect{grids + launch.grid * kGridBytes, {.wave32 = kernel.wave32}});
+    writer.add(DispatchIndirect{at.grids + launch.grid * kGridBytes, {.wave32 = kernel.wave32}});
+    if (at.times != 0)
+      writer.add(ReleaseMem{.address = at.times + (i + 1) * 8,
+                            .data = ReleaseData::gpu_clock,
+                            .event = ReleaseEvent::bottom_of_pipe,
+                            .writes_back = false});
   }
   writer.add(PartialFlush{});
   tell(launches.size());
+  pieces.end(writer.size());
+  return pieces;
 }
 
 /// Writes what a ring gets for a step: the GPU sees what the host wrote, then runs the buffer of packets.

@@ -25,6 +25,7 @@ struct StepRecord {
       : launches(a), arguments(a), tables(a), grids(a), links(a), faults(a), samples(a) {}
 
   exec::StepBounds bounds{};
+  bool times_launches = false;  ///< the packets write the GPU's clock behind each launch
   Vector<RecordedLaunch> launches;
   Vector<std::byte> arguments;  ///< blocks, each at a multiple of 16
   Vector<std::byte> tables;     ///< what adapters computed, each at a multiple of 16
