@@ -97,9 +97,9 @@ class ConfigReader {
 
 /// A family with metadata of its own. It lists the keys, and reads them into a Config of its own, which `build` takes:
 ///
-///   struct Config : model::Config { float logit_scale = 1; };
-///   static constexpr std::array<std::string_view, 1> keys{"logit_scale"};
-///   static Result<void> read_keys(const model::ConfigReader& meta, Config& c) noexcept;
+///       struct Config : model::Config { float logit_scale = 1; };
+///       static constexpr std::array<std::string_view, 1> keys{"logit_scale"};
+///       static Result<void> read_keys(const model::ConfigReader& meta, Config& c) noexcept;
 ///
 /// zrt then neither reads nor refuses a key of the list; what the family makes of it is the family's.
 template <class Arch>
