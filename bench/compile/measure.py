@@ -27,7 +27,10 @@ UNITS = [
     ("engine", "Engine<CpuBackend>, default weight types", ["-O2"], 40, 1500),
     ("narrow_engine", "Engine, Q8_0 on v3 alone, loader apart", ["-O2"], 12, None),
     ("narrow_loader", "its ModelLoader", ["-O2"], 12, None),
-    ("narrow", "the two as one unit", ["-O2"], None, None),
+    ("narrow", "the two as one unit", ["-O2"], 12, None),
+    ("compiled_cpu", "a host of zrt::cpu_compiled", ["-O2"], 5, 400),
+    ("compiled_reference", "a host of zrt::reference_compiled", ["-O2"], 5, 400),
+    ("compiled_pm4", "a host of zrt::pm4_compiled", ["-O2"], 5, 400),
 ]
 
 

@@ -2,8 +2,8 @@
 // examples/engines/adapters.hpp: the adapters of all ops on both backends and what folds constants, declared as compiled elsewhere (adapters_cpu.cpp, programs_reference.cpp).
 #pragma once
 
-#include <zrt/backend/cpu.hpp>
 #include <zrt/backend/reference.hpp>
+#include <zrt/compiled/cpu_backend.hpp>
 #include <zrt/ir/onnx/operators.hpp>
 #include <zrt/ir/passes/evaluate.hpp>
 
@@ -16,7 +16,6 @@ using ReferencePrograms = zrt::BasicReferenceBackend<zrt::ops::Catalog, zrt::ir:
 
 }  // namespace engines
 
-extern template class zrt::cpu::BasicDevice<zrt::cpu::AllWeightTypes, zrt::cpu::AllVariants>;
 extern template struct zrt::exec::AllAdapters<engines::CpuPrograms>;
 extern template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
 extern template struct zrt::ir::Evaluations<zrt::ops::Catalog>;

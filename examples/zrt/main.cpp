@@ -5,6 +5,7 @@
 #include "cores.hpp"
 #include "output.hpp"
 #include <zrt/backend/pm4/target.hpp>
+#include <zrt/core/version.hpp>
 #include <zrt/engine/check_sampling.hpp>
 #include <zrt/plan/order.hpp>
 #include <zrt/plan/placement.hpp>
@@ -632,7 +633,7 @@ int print_page(const std::string& page) { return print(page) ? kOk : cannot_writ
 
 int run(int argc, char** argv) {
   CLI::App app("Runs language models from GGUF files.", "zrt");
-  app.set_version_flag("--version", "zrt " ZRT_PROGRAM_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", "zrt " + std::string(zrt::version()), "Print the version and exit");
   app.require_subcommand(1);
   int status = kOk;
   add(app, "generate", "Continue a text", &add_generate, &generate, status);
@@ -671,7 +672,7 @@ int run(int argc, char** argv) {
   completion->add_option("shell", shell, "Shell")->required()->check(CLI::IsMember(shells()));
   completion->callback([&] { status = print_page(completion_script(table_of(app), shell)); });
   const auto man = app.add_subcommand("man", "Print this program's manual page: zrt man | man -l -");
-  man->callback([&] { status = print_page(man_page(table_of(app), ZRT_PROGRAM_VERSION)); });
+  man->callback([&] { status = print_page(man_page(table_of(app), std::string(zrt::version()))); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

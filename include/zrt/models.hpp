@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/models.hpp: all model families of this build.
+// zrt/models.hpp: all model families of this build, and the code of the engines that run them.
 #pragma once
 
+#include <zrt/engine/engine_members.hpp>
 #include <zrt/model/arch/llama.hpp>
 #include <zrt/model/arch/qwen2.hpp>
 #include <zrt/model/arch/qwen3.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/zrt.hpp: everything but backends and model families.
+// zrt/zrt.hpp: everything but backends, model families and tokenizers.
 #pragma once
 
+#include <zrt/core/version.hpp>
 #include <zrt/engine/engine.hpp>
 #include <zrt/ir/builder.hpp>
 #include <zrt/model/gguf.hpp>
 #include <zrt/plan/compile.hpp>
-#include <zrt/text/tokenizer.hpp>

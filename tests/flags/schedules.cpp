@@ -5,7 +5,7 @@
 // with what the requests give alone.
 #include "chosen_backend.hpp"
 #include "op_bits.hpp"
-#include <zrt/engine/engine.hpp>
+#include <zrt/engine/engine_members.hpp>
 #include <zrt/model/arch/llama.hpp>
 
 #include <cstdio>

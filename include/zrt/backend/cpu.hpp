@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/cpu/claims.hpp>
+#include <zrt/backend/cpu/declaration.hpp>
 #include <zrt/backend/cpu/device.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/custom_targets.hpp>
@@ -10,15 +11,7 @@
 
 namespace zrt::inline ZRT_ABI {
 
-/// The CPU with a host's own choices.
-///
-/// `Types` is a cpu::WeightTypes and `Variants` a cpu::Variants: kernels are compiled for these alone. A
-/// model with another type is refused when it is bound, a processor without any of the variants when the
-/// engine is opened. Each of `ExtraOps` is an op of the host's with a `cpu::Adapter`, each of `Targets` a
-/// CustomTarget, which custom_call runs.
-template <class Types = cpu::AllWeightTypes, class Variants = cpu::AllVariants, class ExtraOps = boost::mp11::mp_list<>,
-          class Targets = boost::mp11::mp_list<>>
-struct BasicCpuBackend : exec::HostTypes {
+template <class Types, class Variants, class ExtraOps, class Targets> struct BasicCpuBackend : exec::HostTypes {
   static constexpr std::string_view name = "cpu";
   using Device = cpu::BasicDevice<Types, Variants>;
   using Program = cpu::Program;
@@ -26,8 +19,6 @@ struct BasicCpuBackend : exec::HostTypes {
   using Claims = boost::mp11::mp_append<cpu::Claims, boost::mp11::mp_list<ops::CustomCall>, ExtraOps>;
   using Unsupported = cpu::Unsupported;
 };
-
-using CpuBackend = BasicCpuBackend<>;
 
 template <class Types, class Variants, class ExtraOps, class Targets, class O>
   requires cpu::Records<O>

@@ -12,21 +12,15 @@
 #include <zrt/backend/pm4/adapters/rms_norm_fused_mlp_gate_up.hpp>
 #include <zrt/backend/pm4/adapters/rms_norm_fused_qkv.hpp>
 #include <zrt/backend/pm4/adapters/rows_of.hpp>
-#include <zrt/backend/pm4/any_transport.hpp>
 #include <zrt/backend/pm4/claims.hpp>
-#include <zrt/backend/pm4/linux_os.hpp>
+#include <zrt/backend/pm4/declaration.hpp>
 #include <zrt/backend/pm4/step_program.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/ops/catalog.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
-/// A card behind `Transport`, whose packets are written for `Target`: a processor, or pm4::AnyTarget for whatever is
-/// there when an engine is opened.
-///
-/// A host hands Engine::open a pm4::DeviceOptions: the operating system and the kernels. It computes what dense decoders
-/// reach. A host that wants a modelled card names emulator::Pm4Backend.
-template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct BasicPm4Backend {
+template <pm4::PacketTransport Transport, pm4::TargetChoice Target> struct BasicPm4Backend {
   static constexpr std::string_view name = "pm4";
   using Tensor = pm4::Tensor;
   using Weight = pm4::Weight;
@@ -40,9 +34,6 @@ template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTar
   using Claims = pm4::Claims;
   using Unsupported = pm4::Unsupported;
 };
-
-/// Whatever card a machine has, by the first way to its queues that works: chosen when an engine is opened.
-using Pm4Backend = BasicPm4Backend<pm4::AnyTransport<pm4::LinuxOs>>;
 
 template <pm4::PacketTransport Transport, pm4::TargetChoice Target, class O>
   requires pm4::RecordsDispatches<O>

@@ -2,10 +2,10 @@
 // zrt/backend/reference.hpp: the oracle: every op that has a reference, by its plain loops, on one thread.
 #pragma once
 
+#include <zrt/backend/reference/declaration.hpp>
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/custom_targets.hpp>
 #include <zrt/exec/host_device.hpp>
-#include <zrt/ops/catalog.hpp>
 
 namespace zrt::inline ZRT_ABI {
 
@@ -27,9 +27,7 @@ struct Recorder : exec::HostRecorder {
 
 }  // namespace reference
 
-/// Claims exactly the ops of a catalog that have a reference, and runs nothing but their references. Each of
-/// `Targets` is a CustomTarget of the host's.
-template <class Catalog, class Targets = boost::mp11::mp_list<>> struct BasicReferenceBackend : exec::HostTypes {
+template <class Catalog, class Targets> struct BasicReferenceBackend : exec::HostTypes {
   static constexpr std::string_view name = "reference";
   using Device = reference::Device;
   using Program = reference::Program;
@@ -38,8 +36,6 @@ template <class Catalog, class Targets = boost::mp11::mp_list<>> struct BasicRef
   using Claims = boost::mp11::mp_copy_if<Catalog, reference::HasLoops>;
   using Unsupported = boost::mp11::mp_list<>;
 };
-
-using ReferenceBackend = BasicReferenceBackend<ops::Catalog>;
 
 /// Runs O's reference on the first worker.
 template <class Catalog, class Targets, class O>

@@ -35,6 +35,7 @@ static_assert(sizeof(1.0) == sizeof(double),
               "zrt: this translation unit is compiled with -fsingle-precision-constant; remove the flag for files that "
               "include zrt");
 
+// CMake, and all that packages zrt, read the version here.
 #define ZRT_VERSION_MAJOR 0
 #define ZRT_VERSION_MINOR 1
 #define ZRT_VERSION_PATCH 0
@@ -43,30 +44,43 @@ static_assert(sizeof(1.0) == sizeof(double),
 // baselines; the baseline is part of the namespace so that the linker never merges them.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && \
     defined(__AVX512VNNI__) && defined(__FMA__)
-#define ZRT_ABI v0_1_x86_64_v4
+#define ZRT_BASELINE_NAME x86_64_v4
 #define ZRT_BASELINE 4
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__AVX512F__)
-#define ZRT_ABI v0_1_x86_64_v3_avx512
+#define ZRT_BASELINE_NAME x86_64_v3_avx512
 #define ZRT_BASELINE 3
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#define ZRT_ABI v0_1_x86_64_v3
+#define ZRT_BASELINE_NAME x86_64_v3
 #define ZRT_BASELINE 3
 #elif defined(__x86_64__) && defined(__AVX__)
-#define ZRT_ABI v0_1_x86_64_avx
+#define ZRT_BASELINE_NAME x86_64_avx
 #define ZRT_BASELINE 1
 #elif defined(__x86_64__) && defined(__SSE4_2__)
-#define ZRT_ABI v0_1_x86_64_v2
+#define ZRT_BASELINE_NAME x86_64_v2
 #define ZRT_BASELINE 1
 #elif defined(__x86_64__)
-#define ZRT_ABI v0_1_x86_64
+#define ZRT_BASELINE_NAME x86_64
 #define ZRT_BASELINE 1
 #elif defined(__aarch64__)
-#define ZRT_ABI v0_1_aarch64
+#define ZRT_BASELINE_NAME aarch64
 #define ZRT_BASELINE 1
 #else
-#define ZRT_ABI v0_1_portable
+#define ZRT_BASELINE_NAME portable
 #define ZRT_BASELINE 1
 #endif
+
+// Options that change what inline functions do are part of the namespace too.
+#if defined(ZRT_DEBUG_CHECKS)
+#define ZRT_OPTIONS_NAME _checks
+#else
+#define ZRT_OPTIONS_NAME
+#endif
+
+// The inline namespace of everything: a source that was compiled against another version, baseline or set of options
+// does not link with this one.
+#define ZRT_ABI_JOIN(major, minor, patch, baseline, options) v##major##_##minor##_##patch##_##baseline##options
+#define ZRT_ABI_OF(major, minor, patch, baseline, options) ZRT_ABI_JOIN(major, minor, patch, baseline, options)
+#define ZRT_ABI ZRT_ABI_OF(ZRT_VERSION_MAJOR, ZRT_VERSION_MINOR, ZRT_VERSION_PATCH, ZRT_BASELINE_NAME, ZRT_OPTIONS_NAME)
 
 // Contraction happens only where fma is written. The lock is in the sources: a product never feeds
 // an addition. No pragma can replace that: an inline function takes the contraction mode of its

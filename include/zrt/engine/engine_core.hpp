@@ -4,6 +4,8 @@
 
 #include <zrt/core/rounding_mode.hpp>
 #include <zrt/engine/admission.hpp>
+#include <zrt/engine/callables.hpp>
+#include <zrt/engine/check_engine.hpp>
 #include <zrt/engine/delivery.hpp>
 #include <zrt/engine/evaluation.hpp>
 #include <zrt/engine/log_probabilities.hpp>
@@ -21,8 +23,11 @@ namespace zrt::inline ZRT_ABI::detail {
 /// A request goes from the mailbox (mailbox.hpp) to a slot (admission.hpp); each step plans one batch,
 /// runs it and hands every sampled token to its request (delivery.hpp), until one ends it.
 ///
-/// `Catalog` is a parameter so that including this header does not instantiate every op's functions.
-template <class B, class Families, class Catalog, class O> class EngineCore {
+/// Host callables come without their types, so that all of this is compiled once per backend.
+template <class B, class Families, class O> class EngineCore {
+  using Catalog = ModelOps<B, Families>;
+  static_assert(CheckEngine<B, Families>::kOk);
+
  public:
   EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device, O observer) noexcept
       : model_(std::move(file), options, device, observer),
@@ -71,7 +76,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
   /// Whether any request runs or waits; notes of cancellation do not count.
   [[nodiscard]] bool has_requests() noexcept { return admission_.left() != 0 || mailbox_.has_requests(); }
 
-  template <class F> [[nodiscard]] Result<std::size_t> step(F& on_token) noexcept {
+  [[nodiscard]] Result<std::size_t> step(const OnToken& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     [[maybe_unused]] const std::size_t known = admission_.waiting().size();
@@ -89,8 +94,8 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
   }
 
   /// Runs one request in a free slot to its end, without the queue.
-  template <class F>
-  [[nodiscard]] Result<Completion> generate(const Request& request, F& on_token, const exec::StopPoll& stop) noexcept {
+  [[nodiscard]] Result<Completion> generate(const Request& request, const OnToken& on_token,
+                                            const exec::StopPoll& stop) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     auto active = make_request(request);
@@ -150,8 +155,8 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
 
   // --- logits without requests -----------------------------------------------------------------------
 
-  template <class F>
-  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
+  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, std::size_t steps,
+                                      const ChooseToken& choose) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     return evaluation().run(tokens, steps, choose);
@@ -190,7 +195,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
   }
 
   /// One step over all running requests.
-  template <class F> [[nodiscard]] Result<void> run_step(F& on_token, const exec::StopPoll& stop) noexcept {
+  [[nodiscard]] Result<void> run_step(const OnToken& on_token, const exec::StopPoll& stop) noexcept {
     if (stop()) {
       finish_all(FinishReason::cancelled, on_token);
       return {};
@@ -229,7 +234,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
   }
 
   /// Hands the token of `row` to its request and ends the request if that was its last.
-  template <class F> [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, F& on_token) noexcept {
+  [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, const OnToken& on_token) noexcept {
     ActiveRequest& a = *admission_.active()[index];
     std::int32_t id = kNoToken;
     const auto token_bytes = as_writable_bytes(Span(&id, 1));
@@ -249,7 +254,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
-    if (!on_token(a.id, static_cast<const Token&>(delivery->token)))
+    if (!on_token(a.id, delivery->token))
       finish(index, FinishReason::callback, on_token);
     else if (delivery->finish != FinishReason::none)
       finish(index, delivery->finish, on_token);
@@ -327,7 +332,7 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     return batch;
   }
 
-  template <class F> void finish(std::size_t index, FinishReason reason, F& on_token) noexcept {
+  void finish(std::size_t index, FinishReason reason, const OnToken& on_token) noexcept {
     const Owned<ActiveRequest> ended = admission_.end(index);
     show_ended(ended->id, reason);
     last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
@@ -336,18 +341,18 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     if (reason == FinishReason::callback) return;
     Token last{.text = last_text(*ended), .finish = reason};
     if (reason == FinishReason::failed) last.error = &last_error_;
-    (void)on_token(ended->id, static_cast<const Token&>(last));
+    (void)on_token(ended->id, last);
   }
 
   /// Ends a request with its own error; other requests are not affected.
-  template <class F> void fail_request(std::size_t index, const Error& error, F& on_token) noexcept {
+  void fail_request(std::size_t index, const Error& error, const OnToken& on_token) noexcept {
     model_.options().log(LogLevel::error, error.text());
     last_error_ = error;
     finish(index, FinishReason::failed, on_token);
   }
 
   /// Ends the requests whose data broke an op's contract in the last step.
-  template <class F> void finish_those_at_fault(F& on_token) noexcept {
+  void finish_those_at_fault(const OnToken& on_token) noexcept {
     for (std::size_t i = 0; i < admission_.active().size(); ++i) {
       if (!admission_.active()[i]) continue;
       if (auto fault = faults_.of(static_cast<std::uint32_t>(i), model_.plan().plan, &model_.op_rows()); !fault)
@@ -355,21 +360,21 @@ template <class B, class Families, class Catalog, class O> class EngineCore {
     }
   }
 
-  template <class F> void finish_all(FinishReason reason, F& on_token) noexcept {
+  void finish_all(FinishReason reason, const OnToken& on_token) noexcept {
     for (std::size_t i = 0; i < admission_.active().size(); ++i)
       if (admission_.active()[i]) finish(i, reason, on_token);
   }
 
   /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
   /// max_tokens. All others end with their last token.
-  template <class F> void finish_those_at_their_limit(F& on_token) noexcept {
+  void finish_those_at_their_limit(const OnToken& on_token) noexcept {
     for (std::size_t i = 0; i < admission_.active().size(); ++i)
       if (const auto& active = admission_.active()[i]; active && active->generated >= active->max_tokens)
         finish(i, FinishReason::length, on_token);
   }
 
   /// Ends a request in its slot or in the queue; it may have ended already.
-  template <class F> void end_cancelled(RequestId id, F& on_token) noexcept {
+  void end_cancelled(RequestId id, const OnToken& on_token) noexcept {
     if (const Owned<ActiveRequest>* running = find_running(id); running != nullptr)
       return finish(static_cast<std::size_t>(running - admission_.active().data()), FinishReason::cancelled, on_token);
     for (std::size_t i = 0; i < admission_.waiting().size(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/elementary64.hpp>
+#include <zrt/engine/callables.hpp>
 #include <zrt/engine/log_probabilities.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/serve/batch_planner.hpp>
@@ -24,8 +25,8 @@ template <class B, class O> class Evaluation {
         allocator_(allocator) {}
 
   /// Feeds `tokens`, then `steps` tokens that `choose(position, logits)` names. See Engine::evaluate_steps.
-  template <class F>
-  [[nodiscard]] Result<void> run(Span<const std::int32_t> tokens, std::size_t steps, F& choose) noexcept {
+  [[nodiscard]] Result<void> run(Span<const std::int32_t> tokens, std::size_t steps,
+                                 const ChooseToken& choose) noexcept {
     if (tokens.empty()) return fail(Errc::invalid_argument, "there are no tokens to evaluate");
     if (tokens.size() > context_ || steps > context_ - tokens.size())
       return fail(Errc::capacity_exceeded, tokens.size(), " and ", steps, " tokens, the context holds ", context_);
@@ -62,7 +63,7 @@ template <class B, class O> class Evaluation {
         ++scored;
         return kNoToken;
       };
-      if (auto r = run(window, 0, score); !r) return pass(r);
+      if (auto r = run(window, 0, ChooseToken(score)); !r) return pass(r);
     }
     return math::exp64(total / static_cast<double>(scored));
   }
@@ -74,8 +75,8 @@ template <class B, class O> class Evaluation {
     return sequence.tokens.push_back(static_cast<std::uint32_t>(token));
   }
 
-  template <class F>
-  [[nodiscard]] Result<void> run_in_slot(serve::Sequence& sequence, std::size_t steps, F& choose) noexcept {
+  [[nodiscard]] Result<void> run_in_slot(serve::Sequence& sequence, std::size_t steps,
+                                         const ChooseToken& choose) noexcept {
     if (auto r = slots_.reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + steps)); !r)
       return r;
     serve::Sequence* const alone[] = {&sequence};

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <zrt/core/hash.hpp>
+#include <zrt/engine/engine.hpp>
 #include <zrt/engine/loaded_model.hpp>
 
 #include <optional>
 
 namespace zrt::inline ZRT_ABI {
-
-/// The families of <zrt/models.hpp>.
-struct AllFamilies;
 
 namespace detail {
 

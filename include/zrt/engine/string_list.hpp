@@ -5,7 +5,6 @@
 #include <zrt/core/error.hpp>
 #include <zrt/core/span.hpp>
 
-#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>

@@ -2,6 +2,7 @@
 // zrt/exec/backend.hpp: what a backend must provide, adapters, and the compile-time facts about both.
 #pragma once
 
+#include <zrt/exec/device_of.hpp>
 #include <zrt/exec/host_program.hpp>
 #include <zrt/exec/record_site.hpp>
 #include <zrt/exec/step_bounds.hpp>
@@ -79,22 +80,6 @@ concept RunsRegions =
       typename B::Region;
       { device.region(program, tensors, tensors) } -> std::same_as<typename B::Region>;
     };
-/// A backend with device options of its own.
-template <class B>
-concept TakesDeviceOptions = requires { typename B::DeviceOptions; };
-namespace detail {
-struct NoDeviceOptions {};
-template <class B> struct DeviceOptionsChoice {
-  using type = NoDeviceOptions;
-};
-template <TakesDeviceOptions B> struct DeviceOptionsChoice<B> {
-  using type = typename B::DeviceOptions;
-};
-}  // namespace detail
-/// The options of B's device: `B::DeviceOptions`, the third argument of the device's constructor. An empty type if B
-/// names none.
-template <class B> using DeviceOptionsOf = typename detail::DeviceOptionsChoice<B>::type;
-
 /// A backend whose device an engine can make: an empty one first, then, in its place, one with the host's allocator,
 /// threads and options, before any other call.
 template <class B>

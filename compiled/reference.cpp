@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// compiled/reference.cpp: the engines on the oracle.
+#include <zrt/backend/reference.hpp>
+#include <zrt/compiled/reference.hpp>
+#include <zrt/models.hpp>
+#include <zrt/trace/timeline.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+template class Engine<ReferenceBackend>;
+template class Engine<ReferenceBackend, AllFamilies, trace::TimelineObserver>;
+
+}  // namespace zrt::inline ZRT_ABI
