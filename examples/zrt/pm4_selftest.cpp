@@ -85,13 +85,13 @@ template <class Target> class Selftest {
     std::vector<std::string> tried;
 
     zrt::Result<void> visit(const pm4::KernelCase& c) {
-      const pm4::Kernel* const kernel = table->find(c.kernel());
-      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel());
-      tried.emplace_back(c.kernel());
+      const pm4::Kernel* const kernel = table->find(c.kernel_name());
+      if (kernel == nullptr) return zrt::fail(zrt::Errc::not_found, "there is no kernel ", c.kernel_name());
+      tried.emplace_back(c.kernel_name());
       for (const pm4::GridSource grid : {pm4::GridSource::packet, pm4::GridSource::memory}) {
         const auto run = [&](std::span<const std::uint32_t> packets) { return test->run(packets); };
         if (auto r = pm4::run_case<Target, CardMemory>(test->device_, *kernel, c, grid, run); !r)
-          return named(c.kernel(), r.error());
+          return named(c.kernel_name(), r.error());
       }
       return {};
     }

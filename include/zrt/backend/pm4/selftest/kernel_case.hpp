@@ -38,7 +38,7 @@ class KernelCase {
   }
   KernelCase& value(float number) noexcept { return value(std::bit_cast<std::uint32_t>(number)); }
 
-  [[nodiscard]] std::string_view kernel() const noexcept { return kernel_.view(); }
+  [[nodiscard]] std::string_view kernel_name() const noexcept { return kernel_.view(); }
   [[nodiscard]] Span<const CaseBuffer> buffers() const noexcept {
     return Span<const CaseBuffer>(buffers_).first(buffer_count_);
   }

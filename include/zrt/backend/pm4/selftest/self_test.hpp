@@ -65,7 +65,7 @@ template <class Target, PacketTransport Transport>
     std::uint64_t identity;
 
     Result<void> operator()(const KernelCase& c) const noexcept {
-      const Kernel* const kernel = table->find(c.kernel());
+      const Kernel* const kernel = table->find(c.kernel_name());
       if (kernel == nullptr) return {};
       const std::uint64_t key = (kernel->hash ^ identity) * 0x9e3779b97f4a7c15u;
       if (cache->has_passed != nullptr && cache->has_passed(cache->context, key)) return {};
@@ -76,7 +76,7 @@ template <class Target, PacketTransport Transport>
                                                          if (!fence) return pass(fence);
                                                          return transport->wait(*fence, timeout);
                                                        });
-      if (!ran) return fail(ran.error().code(), "self-test of kernel ", c.kernel(), ": ", ran.error().text());
+      if (!ran) return fail(ran.error().code(), "self-test of kernel ", c.kernel_name(), ": ", ran.error().text());
       if (cache->passed != nullptr) cache->passed(cache->context, key);
       return {};
     }
