@@ -73,7 +73,21 @@ concept EngineIsChecked = requires {
 /// Whether another source compiles an engine that this one declares, as the headers of compiled/ do.
 template <class B, class Families, class O> inline constexpr bool kCompiledElsewhere = false;
 
-/// A model on backend B, and the requests that run on it. Movable.
+namespace detail {
+
+/// Asks nothing of the families of an engine that is compiled elsewhere: they may be defined later in the same source.
+template <class B, class Families, class O> consteval bool engine_is_whole() {
+  if constexpr (kCompiledElsewhere<B, Families, O>)
+    return true;
+  else
+    return EngineIsChecked<B, Families>;
+}
+
+}  // namespace detail
+
+/// A model on backend B. Movable; one thread at a time may call anything but `submit` and `cancel`,
+/// which any thread may call at any time. Callables of the host are called inside `generate`, `step` and `evaluate`
+/// and may call `submit` and `cancel` too; anything else refuses them with Errc::invalid_argument.
 ///
 /// Threads: call an engine from one thread at a time. `submit` and `cancel` may come from any thread at any time, and
 /// from the callables that `generate`, `step` and `evaluate` call; all other calls refuse a callable with
@@ -84,7 +98,7 @@ template <class B, class Families, class O> inline constexpr bool kCompiledElsew
 /// `Families` lists the model families that it runs. `O` observes it: a type such as trace::TimelineObserver, whose
 /// handle `open` takes. An engine without an observer holds no code for one.
 template <class B, class Families = AllFamilies, class O = exec::NoObserver> class Engine {
-  static_assert(kCompiledElsewhere<B, Families, O> || detail::EngineIsChecked<B, Families>,
+  static_assert(detail::engine_is_whole<B, Families, O>(),
                 "zrt: no model families are known here; include <zrt/models.hpp>, for a list of your own too");
   using Core = detail::EngineCore<B, Families, O>;
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+static_assert(zrt::version() == PACKAGE_VERSION);
+
 namespace {
 
 template <class Engine> std::string text_of(zrt::Result<Engine> engine) {
