@@ -11,6 +11,11 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// A GPU by the first way that works; move-only. As kfd::Device and umq::Device.
 template <OperatingSystem Os> class AnyDevice {
  public:
+  /// Out of line: where it is inlined, GCC 12 warns that the device that is absent may be read.
+  ZRT_NOINLINE AnyDevice(AnyDevice&& other) noexcept = default;
+  AnyDevice& operator=(AnyDevice&& other) noexcept = default;
+  ~AnyDevice() = default;
+
   /// Tries the ways of kTiers, or the forced one alone; see try_tier().
   ///
   /// Errors: one that says for each way which step failed and why; its code is that of the last way.
