@@ -85,7 +85,7 @@ template <class O, class Set> [[nodiscard]] const Kernels<O>& kernels_of(const K
 
 /// Records a call of op O with the kernels of the variant of `set`, which is one of the policies `Set`.
 template <class O, class Set>
-[[nodiscard]] Result<void> record(Recorder& r, const HostCall<O>& c, const KernelSet& set) noexcept {
+[[nodiscard]] ZRT_COLD Result<void> record(Recorder& r, const HostCall<O>& c, const KernelSet& set) noexcept {
   if constexpr (HasKernels<O>)
     return Adapter<O>::record(r, c, kernels_of<O, Set>(set));
   else
