@@ -330,7 +330,6 @@ template <class O>
 struct zrt::Adapter<toy::Backend, O> {
   /// Softmax is a kernel for one slot at a time, so that routing has something to refuse; residual_add serves 16.
   static constexpr AdapterCapability capability{.supports_batch = !std::is_same_v<O, ops::Softmax>,
-                                                .supports_graph_emit = true,
                                                 .max_batch_size = std::is_same_v<O, ops::ResidualAdd> ? 16u : 0u};
   static CheckedSize scratch(const TypeCall<O>& call, const Extents& bounds) noexcept {
     if constexpr (HasReferenceScratch<O>)

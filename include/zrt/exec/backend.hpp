@@ -25,10 +25,10 @@ template <class B, class O> struct Adapter;
 /// workers never change them.
 enum class NumericsClass : std::uint8_t { canonical, relaxed };
 
-/// What an adapter can do (runtime contract, AdapterCapability).
+/// What an adapter can do (runtime contract, AdapterCapability). Every step is recorded once and replayed, so that there
+/// is no graph for an adapter to emit or not.
 struct AdapterCapability {
   bool supports_batch = true;
-  bool supports_graph_emit = false;
   std::uint32_t max_batch_size = 0;  ///< slots in one step; 0 for any
   NumericsClass numerics = NumericsClass::canonical;
   float bound = 0.0f;  ///< relative, above 0 for relaxed alone
