@@ -49,6 +49,8 @@ template <class B, class O = NoObserver> class BoundPlan {
   [[nodiscard]] typename B::Program& program() noexcept { return recording_->program; }
   [[nodiscard]] const typename B::Program& program() const noexcept { return recording_->program; }
   [[nodiscard]] const plan::PhysicalMapping& mapping() const noexcept { return recording_->mapping; }
+  /// The memory of registers and scratch.
+  [[nodiscard]] const typename B::Memory& arena() const noexcept { return arena_; }
   [[nodiscard]] const TensorHandle<B>& handle(plan::RegisterRef r) const noexcept {
     return recording_->registers[plan::index(r)];
   }

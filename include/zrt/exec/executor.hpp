@@ -162,6 +162,20 @@ template <class B, class O = NoObserver> class Executor {
   [[nodiscard]] const BoundPlan<B, O>& prefill_plan() const noexcept { return prefill_; }
   [[nodiscard]] const BoundPlan<B, O>& decode_plan() const noexcept { return decode_; }
 
+  /// Calls `visit(what, memory)` for each piece of memory that the device gave: its own, where it tells of it, then states,
+  /// both arenas, and the programs'.
+  template <class Visit> void for_each_memory(const Visit& visit) const {
+    if constexpr (requires { device_->for_each_memory(visit); }) device_->for_each_memory(visit);
+    for (std::size_t i = 0; i < states_.memory().size(); ++i) {
+      const bool paged = states_.descriptors()[i].lifecycle == StateLifecycle::kv_paged;
+      visit(paged ? std::string_view("keys and values") : std::string_view("states"), states_.memory()[i]);
+    }
+    visit(std::string_view("prefill arena"), prefill_.arena());
+    visit(std::string_view("decode arena"), decode_.arena());
+    for (const BoundPlan<B, O>* bound : {&prefill_, &decode_})
+      if constexpr (requires { bound->program().for_each_memory(visit); }) bound->program().for_each_memory(visit);
+  }
+
   /// Returns what the completed steps have dispatched. A step that ended early does not count.
   [[nodiscard]] DispatchCounters counters() const noexcept {
     DispatchCounters counters;

@@ -45,6 +45,8 @@ template <class B> class StateStore {
   [[nodiscard]] Span<const StateDescriptor> descriptors() const noexcept { return descriptors_.span(); }
   /// Bytes of all states together.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  /// The memory of each state, in their order.
+  [[nodiscard]] Span<const typename B::Memory> memory() const noexcept { return memory_.span(); }
 
  private:
   explicit StateStore(Allocator a) noexcept : memory_(a), handles_(a), descriptors_(a) {}

@@ -95,6 +95,7 @@ template <OperatingSystem Os> class AnyMemory {
 
   [[nodiscard]] std::uint64_t address() const noexcept { return kfd_.bytes() != 0 ? kfd_.address() : umq_.address(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return kfd_.bytes() != 0 ? kfd_.bytes() : umq_.bytes(); }
+  [[nodiscard]] Heap heap() const noexcept { return kfd_.bytes() != 0 ? kfd_.heap() : umq_.heap(); }
   [[nodiscard]] Span<std::byte> span() const noexcept { return kfd_.bytes() != 0 ? kfd_.span() : umq_.span(); }
 
  private:
@@ -142,6 +143,12 @@ template <OperatingSystem Os> class AnyTransport {
   }
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
   [[nodiscard]] const Ring& ring() const noexcept { return kfd_ ? kfd_->ring() : umq_->ring(); }
+  template <class Visit> void for_each_memory(const Visit& visit) const {
+    if (kfd_)
+      kfd_->for_each_memory(visit);
+    else
+      umq_->for_each_memory(visit);
+  }
 
  private:
   explicit AnyTransport(const Device& device) noexcept : device_(&device) {}

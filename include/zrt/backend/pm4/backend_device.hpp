@@ -176,6 +176,13 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
   [[nodiscard]] Transport& transport() noexcept { return *opened_->transport; }
   [[nodiscard]] const KernelTable& kernels() const noexcept { return opened_->kernels; }
 
+  /// Calls `visit(what, memory)` for each piece of memory that the device itself holds.
+  template <class Visit> void for_each_memory(const Visit& visit) const {
+    for (const Pool& pool : opened_->pools) visit(std::string_view("weights"), pool.memory());
+    visit(std::string_view("kernels"), opened_->code);
+    opened_->transport->for_each_memory([&visit](const auto& memory) { visit(std::string_view("queue"), memory); });
+  }
+
  private:
   static constexpr std::uint64_t kSelfTestTimeout = std::uint64_t{30} * 1'000'000'000;
 

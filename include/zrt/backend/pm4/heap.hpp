@@ -5,6 +5,7 @@
 #include <zrt/core/config.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -16,6 +17,18 @@ enum class Heap : std::uint8_t {
   bar,           ///< video memory that the host sees through the PCIe BAR
   host_visible,  ///< memory of the host, coherent
 };
+/// As drivers and their tools call it.
+[[nodiscard]] constexpr std::string_view name(Heap heap) noexcept {
+  switch (heap) {
+    case Heap::device_local:
+      return "VRAM";
+    case Heap::bar:
+      return "VRAM behind the BAR";
+    case Heap::host_visible:
+      break;
+  }
+  return "GTT";
+}
 
 /// What the GPU may do with memory beside reading it.
 enum class Access : std::uint8_t { read, read_write, execute };

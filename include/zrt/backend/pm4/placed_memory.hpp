@@ -15,6 +15,7 @@ template <OperatingSystem Os> class PlacedMemory {
   /// For the GPU, and for the host where it sees the memory.
   [[nodiscard]] std::uint64_t address() const noexcept { return place_.address(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return place_.bytes(); }
+  [[nodiscard]] Heap heap() const noexcept { return heap_; }
   /// The bytes for the host; none in Heap::device_local.
   [[nodiscard]] Span<std::byte> span() const noexcept {
     if (heap_ == Heap::device_local) return {};

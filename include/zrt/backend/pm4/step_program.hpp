@@ -94,6 +94,11 @@ template <PacketTransport Transport, TargetChoice Target> class StepProgram {
   [[nodiscard]] Span<const std::uint32_t> start() const noexcept { return start_.span(); }
   /// In how many pieces a long step is handed over.
   [[nodiscard]] std::size_t pieces() const noexcept { return pieces_.size(); }
+  /// Calls `visit(what, memory)` for each piece of the GPU's memory that the program holds.
+  template <class Visit> void for_each_memory(const Visit& visit) const {
+    visit(std::string_view("packets and arguments"), memory_);
+    visit(std::string_view("words that the host reads"), words_);
+  }
   /// How often the packets were written.
   [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_; }
 

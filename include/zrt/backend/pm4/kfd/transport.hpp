@@ -122,6 +122,12 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
 
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
 
+  /// Calls `visit(memory)` for each piece of memory that the queue holds.
+  template <class Visit> void for_each_memory(const Visit& visit) const {
+    for (const Memory* memory : {&ring_memory_, &write_pointer_, &read_pointer_, &fence_, &eop_, &saved_.save})
+      visit(*memory);
+  }
+
  private:
   static constexpr std::uint64_t kDoorbellBytes = 0x2000;
 

@@ -123,6 +123,11 @@ template <OperatingSystem Os> class Transport : public FencedRing<Os, Losses<Os>
 
   [[nodiscard]] const Device& device() const noexcept { return *device_; }
 
+  /// Calls `visit(memory)` for each piece of memory that the queue holds.
+  template <class Visit> void for_each_memory(const Visit& visit) const {
+    for (const Memory* memory : {&ring_, &write_pointer_, &read_pointer_, &fence_, &eop_}) visit(*memory);
+  }
+
  private:
   // Which of its page's doorbells the queue has.
   static constexpr std::uint32_t kDoorbell = 4;
