@@ -222,6 +222,7 @@ int bench_card(const BenchOptions& o) {
     auto work = modelled != nullptr ? counted(*engine, *modelled, o, steps) : recorded(*engine);
     if (!work) return failed(work.error());
     out = {{"target", std::string(engine->device().target().name)},
+           {"modelled", modelled != nullptr},
            {"tier", std::string(zrt::pm4::name(engine->device().transport().device().tier()))}};
     out.update(*work);
   }

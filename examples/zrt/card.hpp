@@ -45,6 +45,10 @@ class CardSystem {
   [[nodiscard]] TestedKernels& tested() noexcept { return tested_; }
   /// Null for a card of the machine.
   [[nodiscard]] engines::ModelledCard* modelled() noexcept { return model_ ? &model_->card : nullptr; }
+  /// "gfx1201", or "modelled gfx1201".
+  [[nodiscard]] std::string name_of(const zrt::pm4::TargetFacts& target) const {
+    return (model_ ? "modelled " : "") + std::string(target.name);
+  }
 
  private:
   std::optional<CardWithWorkers> model_{};

@@ -244,9 +244,10 @@ void add_inspect(CLI::App& app, InspectOptions& o) {
 
 void add_plan(CLI::App& app, PlanOptions& o) {
   add_model(app, o.model);
-  const auto format = app.add_option("--format", o.format, "text, dot or json")
-                          ->check(CLI::IsMember({"text", "dot", "json"}))
-                          ->capture_default_str();
+  const auto format =
+      app.add_option("--format", o.format, "text, json, dot for Graphviz, or html: a page that draws it")
+          ->check(CLI::IsMember({"text", "json", "dot", "html"}))
+          ->capture_default_str();
   app.add_flag_callback("--json", [&o] { o.format = "json"; }, "The same as --format json")->excludes(format);
   app.add_flag("--memory", o.memory,
                "Print the memory map (weights, KV pages, state, arena) instead of the instructions");
@@ -393,7 +394,9 @@ void add_watch(CLI::App& app, WatchOptions& o) {
 
 void add_trace(CLI::App& app, TraceOptions& o) {
   add_watch(app, o.watch);
-  app.add_option("-o,--out", o.out, "File to write: Chrome trace events as JSON, for ui.perfetto.dev")->required();
+  app.add_option("-o,--out", o.out, "File to write: Chrome trace events as JSON, for ui.perfetto.dev")
+      ->required()
+      ->type_name(kFile);
   app.add_option("--buffer", o.buffer_mib, "MiB for recorded calls; steps that do not fit are dropped and counted")
       ->check(kDecimal)
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{65536}))

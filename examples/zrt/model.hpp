@@ -38,6 +38,16 @@ struct ModelOptions {
   std::uint32_t threads = 1;
 };
 
+/// A piece of memory that an engine asked its device for.
+struct MemoryPart {
+  std::string_view heap;
+  std::string_view what;
+  std::uint64_t bytes = 0;
+};
+
+/// The heap of a device that computes in the process's own memory.
+inline constexpr std::string_view kHostHeap = "host memory";
+
 /// Memory that an open engine holds, from the engine itself.
 struct EngineMemory {
   std::uint64_t state_bytes = 0;  ///< all states together
@@ -47,6 +57,8 @@ struct EngineMemory {
   const zrt::plan::PhysicalMapping* prefill = nullptr;
   const zrt::plan::PhysicalMapping* decode = nullptr;
   std::uint64_t allocated_bytes = 0;  ///< everything that went through the allocator hook and still lives
+  std::uint32_t prefill_tokens = 0;   ///< of a step that reads prompts
+  std::vector<MemoryPart> parts{};    ///< each piece of the device's memory
 };
 
 /// An engine with its backend hidden, so that each subcommand is compiled once.

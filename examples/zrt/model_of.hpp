@@ -50,7 +50,9 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
             zrt::TakesDeviceOptions<B>,  // of a card: the CPU's device takes none
             &executor.prefill_plan().mapping(),
             &executor.decode_plan().mapping(),
-            counter_->bytes()};
+            counter_->bytes(),
+            executor.sizes().prefill_tokens,
+            parts()};
   }
 
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
@@ -78,6 +80,19 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   zrt::trace::ValidatedExecutor validated() override { return zrt::trace::ValidatedExecutor::of(engine_.executor()); }
 
  private:
+  /// Each piece of memory that the engine asked its device for, with the heap that it comes from.
+  [[nodiscard]] std::vector<MemoryPart> parts() {
+    std::vector<MemoryPart> out;
+    const auto add = [&out](std::string_view what, const auto& memory) {
+      if constexpr (requires { memory.heap(); })
+        out.push_back({name(memory.heap()), what, memory.bytes()});
+      else
+        out.push_back({kHostHeap, what, memory.size()});
+    };
+    engine_.executor().for_each_memory(add);
+    return out;
+  }
+
   /// Calls a callable of the program's from within the library, which nothing may leave by throwing.
   template <class T, class F> static T without_throwing(bool& out_of_memory, T otherwise, const F& call) noexcept {
     try {

@@ -56,6 +56,8 @@ zrt::Error of_file(const zrt::Error& error, std::string_view path) {
 
 void warn(std::string_view what) { say("zrt: warning:", "33", what); }
 
+void note(std::string_view what) { say("zrt: note:", "36", what); }
+
 bool input_waits() {
   struct stat status{};
   return fstat(STDIN_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));

@@ -27,6 +27,8 @@ inline constexpr int kUsage = 2;
 [[nodiscard]] zrt::Error of_file(const zrt::Error& error, std::string_view path);
 /// Prints "zrt: warning: what" on stderr.
 void warn(std::string_view what);
+/// Prints "zrt: note: what" on stderr.
+void note(std::string_view what);
 
 /// The error as one line, without a name in front.
 [[nodiscard]] std::string describe(const zrt::Error& error);

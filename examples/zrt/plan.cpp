@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/plan.cpp: the instructions and the memory of a model, for people, Graphviz and programs.
+// examples/zrt/plan.cpp: the instructions and the memory of a model, for people, browsers, Graphviz and programs.
 #include "commands.hpp"
 #include "output.hpp"
 #include "plan_json.hpp"
+#include "plan_page.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -101,8 +102,8 @@ std::string plan_dot(const Json& plan) {
   return out + "}\n";
 }
 
-std::string line(const std::string& what, const Json& bytes) {
-  return what + std::string(what.size() < 20 ? 20 - what.size() : 1, ' ') + bytes.dump() + " bytes (" +
+std::string line(const std::string& what, const Json& bytes, std::size_t width = 20) {
+  return what + std::string(what.size() < width ? width - what.size() : 1, ' ') + bytes.dump() + " bytes (" +
          bytes_text(bytes.get<std::uint64_t>()) + ")\n";
 }
 
@@ -116,6 +117,16 @@ std::string arena_text(const std::string& title, const Json& arena) {
   return out;
 }
 
+/// Each heap, and indented below it what lies there.
+std::string heaps_text(const Json& heaps) {
+  std::string out = "\nby heap\n";
+  for (const Json& heap : heaps) {
+    out += line(heap["heap"].get<std::string>(), heap["bytes"], 36);
+    for (const Json& part : heap["parts"]) out += line("  " + part["what"].get<std::string>(), part["bytes"], 36);
+  }
+  return out;
+}
+
 std::string memory_text(const Json& m) {
   std::string out = m["backend"].get<std::string>() + ", " + m["slots"].dump() + " slots of " + m["context"].dump() +
                     " positions\n\n";
@@ -125,10 +136,12 @@ std::string memory_text(const Json& m) {
   for (const Json& s : m["states"])
     out += "  state " + s["id"].dump() + ": " + s["units"].dump() + " units of " + s["unit_bytes"].dump() + " bytes\n";
   out += arena_text("prefill arena", m["prefill_arena"]) + arena_text("decode arena", m["decode_arena"]);
-  return out + line("other", m["other_allocated_bytes"]) + line("allocated in all", m["allocated_bytes"]);
+  return out + line("other", m["other_allocated_bytes"]) + line("allocated in all", m["allocated_bytes"]) +
+         heaps_text(m["heaps"]);
 }
 
 std::string render(Model& model, const PlanOptions& o) {
+  if (o.format == "html") return drawing::plan_page(plan_json(model), memory_json(model));
   const Json json = o.memory ? memory_json(model) : plan_json(model);
   if (o.format == "json") return json.dump(2) + "\n";
   if (o.memory) return memory_text(json);

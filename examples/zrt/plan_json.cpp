@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/plan_json.cpp: a compiled plan as JSON.
 #include "plan_json.hpp"
+#include <zrt/exec/batch.hpp>
+#include <zrt/plan/layer_of.hpp>
+#include <zrt/plan/traffic.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -91,6 +94,18 @@ template <class List, class Write> Json list_json(const List& list, Write write)
   return out;
 }
 
+std::string_view name_of(zrt::Rung rung) {
+  switch (rung) {
+    case zrt::Rung::macro:
+      return "macro";
+    case zrt::Rung::fused:
+      return "fused";
+    case zrt::Rung::primitive:
+      break;
+  }
+  return "primitive";
+}
+
 Json region_json(const ExecutionPlan& region);
 
 Json instruction_json(const ExecutionPlan& plan, std::size_t i) {
@@ -98,7 +113,8 @@ Json instruction_json(const ExecutionPlan& plan, std::size_t i) {
   const zrt::OpRow& row = *op_table()[number(insn.opcode)];
   const auto reg = [](zrt::plan::RegisterRef r) { return index(r); };
   const auto weight = [&](zrt::plan::WeightRef w) { return text_of(plan.weights[index(w)].name.view()); };
-  Json out{{"index", i}, {"op", text_of(row.name)}, {"opcode", number(insn.opcode)}};
+  Json out{
+      {"index", i}, {"op", text_of(row.name)}, {"opcode", number(insn.opcode)}, {"rung", text_of(name_of(row.rung))}};
   out["inputs"] = operands_json(row.inputs, row.repeats_inputs, insn.inputs, zrt::plan::kNoRegister, reg);
   out["outputs"] = operands_json(row.outputs, row.repeats_outputs, insn.outputs, zrt::plan::kNoRegister, reg);
   out["weights"] = operands_json(row.weights, false, insn.weights, zrt::plan::kNoWeight, weight);
@@ -123,9 +139,10 @@ Json region_json(const ExecutionPlan& region) {
            })}};
 }
 
-/// An instruction of the plan itself, with the registers that nobody reads behind it.
-Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i) {
+/// An instruction of the plan itself, with its layer and the registers that nobody reads behind it.
+Json instruction_json(const zrt::plan::CompiledPlan& compiled, std::size_t i, std::uint32_t layer) {
   Json out = instruction_json(compiled.plan, i);
+  if (layer != zrt::plan::kNoLayer) out["layer"] = layer;
   Json dies = Json::array();
   for (const zrt::plan::RegisterRef r : compiled.liveness.kill_after_instruction(i)) dies.push_back(index(r));
   out["dies"] = std::move(dies);
@@ -161,20 +178,51 @@ Json state_json(const zrt::StateDescriptor& d) {
           {"unit_bytes", d.size_bytes}};
 }
 
+Json weight_json(const ExecutionPlan& plan, const zrt::plan::PlanWeight& w) {
+  return {{"name", text_of(w.name.view())},
+          {"type", type_text(plan, {w.dtype, w.shape})},
+          {"bytes", zrt::plan::weight_bytes(w)}};
+}
+
+/// One token in each slot, with the cache full: the most that a step of generation moves.
+zrt::plan::StepWork full_decode(const ExecutionPlan& plan, std::uint32_t slots, std::uint32_t context) {
+  zrt::plan::StepWork step{.tokens = slots, .slots = slots, .cached = std::uint64_t{slots} * context};
+  for (std::size_t i = 0; i < plan.symbols.size(); ++i) step.extents.value[i + 1] = plan.symbols[i].bound;
+  for (const std::string_view symbol : {zrt::exec::port::kTokens, zrt::exec::port::kRows})
+    step.extents.value[plan.symbol(symbol)] = slots;
+  return step;
+}
+
 }  // namespace
 
-Json plan_json(Model& model) { return plan_json(model.plan(), model.backend(), model.isa()); }
+Json plan_json(Model& model) {
+  Json out = plan_json(model.plan(), model.backend(), model.isa());
+  const ExecutionPlan& plan = model.plan().plan;
+  const zrt::plan::StepWork step = full_decode(plan, model.memory().slots, model.context());
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+    const zrt::plan::Traffic t = zrt::plan::traffic(plan, plan.instruction(i), step);
+    out["instructions"][i]["bytes"] = {{"weights", t.weights}, {"pages", t.pages}, {"activations", t.activations}};
+  }
+  out["step"] = {{"tokens", step.tokens}, {"slots", step.slots}, {"cached", step.cached}};
+  out["model"] = {{"name", text_of(model.file().get<std::string_view>("general.name").value_or(""))},
+                  {"architecture", text_of(model.file().get<std::string_view>("general.architecture").value_or(""))}};
+  return out;
+}
 
 Json plan_json(const zrt::plan::CompiledPlan& compiled, std::string_view backend, std::string_view isa) {
   const ExecutionPlan& plan = compiled.plan;
+  const auto layers = zrt::plan::layers(plan);  // none where memory is short: then no instruction names one
+  const auto layer_of = [&](std::size_t i) { return layers ? (*layers)[i] : zrt::plan::kNoLayer; };
   return {{"backend", text_of(backend)},
           {"isa", text_of(isa)},
           {"peak_registers", compiled.peak_registers},
           {"inputs", ports_json(plan.inputs)},
           {"outputs", ports_json(plan.outputs)},
-          {"instructions", list_json(plan.instructions, [&](std::size_t i) { return instruction_json(compiled, i); })},
+          {"instructions",
+           list_json(plan.instructions, [&](std::size_t i) { return instruction_json(compiled, i, layer_of(i)); })},
           {"registers", list_json(plan.registers, [&](std::size_t i) { return register_json(compiled, i); })},
           {"states", list_json(plan.states, [&](std::size_t i) { return state_json(plan.states[i]); })},
+          {"weights", list_json(plan.weights, [&](std::size_t i) { return weight_json(plan, plan.weights[i]); })},
           {"diagnostics", list_json(compiled.diagnostics, [&](std::size_t i) {
              return diagnostic_json(compiled.diagnostics[i], compiled.plan);
            })}};

@@ -28,7 +28,7 @@ int pm4_probe(const Pm4CardOptions& o) {
       continue;
     }
     const auto memory = device->available_memory();
-    text += "yes: " + std::string(device->target().name) + ", " + std::to_string(device->compute_units()) +
+    text += "yes: " + (*card)->name_of(device->target()) + ", " + std::to_string(device->compute_units()) +
             " compute units in " + std::to_string(device->shader_engines()) + " shader engines, " +
             (memory ? bytes_text(*memory) : std::string(memory.error().text())) +
             " of video memory left; a queue has passed its fence\n";
@@ -109,10 +109,10 @@ int pm4_memtest(const Pm4CardOptions& o) {
     if (!device) return failed(device.error());
     const auto counts = cycle(*device, o.cycles, std::uint64_t{8} << 20);
     if (!counts) return failed(counts.error());
-    text = std::string(pm4::name(device->tier())) + ": " + std::to_string(o.cycles) + " cycles, " +
-           std::to_string(counts->memories) + " allocations, " + std::to_string(counts->queues) + " queues, " +
-           std::to_string(counts->submissions) + " submissions, " + std::to_string(counts->refused) +
-           " times out of memory; every byte of video memory is back\n";
+    text = (*card)->name_of(device->target()) + " by " + std::string(pm4::name(device->tier())) + ": " +
+           std::to_string(o.cycles) + " cycles, " + std::to_string(counts->memories) + " allocations, " +
+           std::to_string(counts->queues) + " queues, " + std::to_string(counts->submissions) + " submissions, " +
+           std::to_string(counts->refused) + " times out of memory; every byte of video memory is back\n";
   }
   if ((*card)->modelled() != nullptr) {
     const zrt::emulator::EmulatedOs& model = (*card)->modelled()->model();

@@ -102,7 +102,8 @@ template <class Target> class Selftest {
   PacketCoverage coverage_{Target::generation};
 };
 
-template <class Target> int selftest(const CardDevice& device) {
+/// `name` is what the card is called.
+template <class Target> int selftest(const CardDevice& device, const std::string& name) {
   auto queue = CardQueue::open(device);
   if (!queue) return failed(queue.error());
   Selftest<Target> test(device, *queue);
@@ -111,9 +112,8 @@ template <class Target> int selftest(const CardDevice& device) {
   const auto kernels = test.kernels(engines::kernels());
   if (!kernels) return failed(kernels.error());
   if (auto r = test.complete(); !r) return failed(r.error());
-  const std::string text = std::string(device.target().name) + " by " + std::string(pm4::name(device.tier())) + ": " +
-                           std::to_string(*packets) + " forms of packets, " + std::to_string(*kernels) +
-                           " kernels, each as it should be\n";
+  const std::string text = name + " by " + std::string(pm4::name(device.tier())) + ": " + std::to_string(*packets) +
+                           " forms of packets, " + std::to_string(*kernels) + " kernels, each as it should be\n";
   return print(text) ? kOk : cannot_write("stdout");
 }
 
@@ -126,8 +126,9 @@ int pm4_selftest(const Pm4CardOptions& o) {
   if (!card) return failed(card.error());
   const auto device = CardDevice::open((*card)->os(), forced_tier(o.card));
   if (!device) return failed(device.error());
-  if (device->target().generation == pm4::Generation::gfx11) return selftest<pm4::Gfx1100>(*device);
-  return selftest<pm4::Gfx1201>(*device);
+  const std::string name = (*card)->name_of(device->target());
+  if (device->target().generation == pm4::Generation::gfx11) return selftest<pm4::Gfx1100>(*device, name);
+  return selftest<pm4::Gfx1201>(*device, name);
 }
 
 }  // namespace program

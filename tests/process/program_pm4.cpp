@@ -2,6 +2,7 @@
 // tests/process/program_pm4.cpp: the commands for packets, kernels and modelled cards, as a user or another program runs them.
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <string_view>
 #include <support/zrt_program.hpp>
 
@@ -192,17 +193,36 @@ TEST_F(Program, MemoryOnACardIsNotTheHosts) {
   EXPECT_LT(card["allocated_bytes"], host["allocated_bytes"]);
   const Outcome text = run(with({"pm4", "--device", "emulated-gfx1201"}));
   EXPECT_NE(text.out.find("uploaded"), std::string::npos) << text.out;
+  const auto heap = [](const json& memory, const char* name) {
+    for (const json& h : memory["heaps"])
+      if (h["heap"] == name) return h;
+    return json();
+  };
+  // Everything that kernels touch lies in video memory, the kernels themselves included; rings and fences in the host's.
+  const json bar = heap(card, "VRAM behind the BAR");
+  std::map<std::string, std::uint64_t> parts;
+  for (const json& part : bar["parts"]) parts[part["what"]] = part["bytes"];
+  for (const char* what : {"weights", "kernels", "keys and values", "prefill arena", "decode arena"})
+    EXPECT_GT(parts[what], 0u) << what << ": " << bar;
+  EXPECT_GE(parts["weights"], card["weights_uploaded_bytes"].get<std::uint64_t>());
+  EXPECT_GE(parts["keys and values"], card["state_bytes"].get<std::uint64_t>());
+  EXPECT_GT(heap(card, "GTT")["bytes"], 0);
+  EXPECT_EQ(heap(card, "host memory")["bytes"], card["allocated_bytes"]);
+  EXPECT_TRUE(heap(host, "GTT").is_null());
+  EXPECT_EQ(heap(host, "mapped file")["bytes"], host["weights_mapped_bytes"]);
+  EXPECT_EQ(heap(host, "host memory")["bytes"], host["allocated_bytes"]);
+  EXPECT_NE(text.out.find("  kernels"), std::string::npos) << text.out;
 }
 
 TEST_F(Program, ProbesAModelledCard) {
   const Outcome both = run({"pm4", "probe", "--device", "emulated-gfx1201"});
   EXPECT_EQ(both.status, 0) << both.err;
-  EXPECT_TRUE(both.out.starts_with("user queue: yes: gfx1201, 4 compute units")) << both.out;
+  EXPECT_TRUE(both.out.starts_with("user queue: yes: modelled gfx1201, 4 compute units")) << both.out;
   EXPECT_TRUE(both.out.ends_with("\nchosen: user queue\n")) << both.out;
   const Outcome old = run({"pm4", "probe", "--device", "emulated-gfx1100", "--kernel", "6.12"});
   EXPECT_EQ(old.status, 0) << old.err;
   EXPECT_TRUE(old.out.starts_with("user queue: no: amdgpu of renderD128 has version 3.59, ")) << old.out;
-  EXPECT_NE(old.out.find("\n/dev/kfd: yes: gfx1100, "), std::string::npos) << old.out;
+  EXPECT_NE(old.out.find("\n/dev/kfd: yes: modelled gfx1100, "), std::string::npos) << old.out;
   EXPECT_TRUE(old.out.ends_with("\nchosen: /dev/kfd\n")) << old.out;
   EXPECT_EQ(run({"pm4", "probe", "--device", "emulated-gfx906"}).status, 1);
   EXPECT_EQ(run({"pm4", "probe", "--kernel", "5.4"}).status, 2);
@@ -214,6 +234,7 @@ TEST_F(Program, ProbesAModelledCard) {
     const char* const device = tier == std::string_view("kfd") ? "emulated-gfx1201" : "emulated-gfx1151";
     const Outcome tested = run({"pm4", "selftest", "--device", device, "--tier", tier});
     EXPECT_EQ(tested.status, 0) << tested.err;
+    EXPECT_TRUE(tested.out.starts_with(std::string(device).replace(0, 9, "modelled ") + " by ")) << tested.out;
     EXPECT_NE(tested.out.find(" forms of packets, "), std::string::npos) << tested.out;
     EXPECT_TRUE(tested.out.ends_with(" kernels, each as it should be\n")) << tested.out;
   }
@@ -226,6 +247,7 @@ TEST_F(Program, ForcesAWayToTheQueues) {
           {"bench", "--backend", "pm4", "-m", kModel, "--device", device, "--tier", tier, "-n", "1", "--json"});
       EXPECT_EQ(done["tier"], tier == "kfd" ? "/dev/kfd" : "user queue");
       EXPECT_EQ("emulated-" + done["target"].get<std::string>(), device);
+      EXPECT_EQ(done["modelled"], true);
       EXPECT_EQ(done["doorbells_per_token"], 1.0);
       EXPECT_EQ(done["system_calls_per_token"], 0.0);
     }
@@ -260,6 +282,7 @@ TEST_F(Program, MeetsACardOfTheMachine) {
   const json rows = json::parse(timed.out);
   EXPECT_EQ(rows["target"], "gfx1201");
   EXPECT_EQ(rows["tier"], "/dev/kfd");
+  EXPECT_EQ(rows["modelled"], false);
   EXPECT_EQ(rows["launches_per_token"], counted["launches_per_token"]) << "the same record";
   EXPECT_FALSE(rows.contains("doorbells_per_token")) << "the model alone counts";
   ASSERT_EQ(rows["rows"].size(), 2u);
@@ -282,6 +305,10 @@ TEST_F(Program, MeetsACardOfTheMachine) {
     const std::string text = contents(keys);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 31) << "a key for each kernel";
   }
+  EXPECT_EQ(tokens.err.find("modelled"), std::string::npos) << "the program takes it for the machine's: " << tokens.err;
+  const Outcome modelled = run(with(generate, {"pm4", "--device", "emulated-gfx1100"}));
+  EXPECT_EQ(modelled.out, tokens.out);
+  EXPECT_EQ(modelled.err.find("zrt: note: the card is modelled (emulated-gfx1100): "), 0u) << modelled.err;
   const Outcome probed = beside("gfx1201", {"pm4", "probe"});
   EXPECT_EQ(probed.status, 0) << probed.out;
   EXPECT_NE(probed.out.find("/dev/kfd: yes: gfx1201"), std::string::npos) << probed.out;
