@@ -366,9 +366,7 @@ void add_pm4_tier(CLI::App& app, Pm4CardOptions& o) {
 }
 void add_pm4_memtest(CLI::App& app, Pm4CardOptions& o) {
   add_pm4_tier(app, o);
-  app.add_option("--cycles", o.cycles, "Cycles to run")
-      ->check(kDecimal)
-      ->capture_default_str();
+  app.add_option("--cycles", o.cycles, "Cycles to run")->check(kDecimal)->capture_default_str();
 }
 
 void add_watch(CLI::App& app, WatchOptions& o) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/compile_fail/op_rule_of_graphs_alone.cpp: an op that programs have needs a type rule that programs can use.
 // expect-error: zrt: an operation of programs needs one infer for both dims in its header, or a ProgramRule
-#include <zrt/ir/ptir/infer.hpp>
-
 #include "small_ops.hpp"
+#include <zrt/ir/ptir/infer.hpp>
 
 struct ForGraphs : compile_fail::SmallOp<80, zrt::Rung::primitive> {
   static constexpr auto attributes = zrt::kNoAttributes;

@@ -241,7 +241,8 @@ TEST_F(ProgramShell, AContextBeyondTheModelsIsWarnedOfAndALongPromptIsToldTheWay
   EXPECT_EQ(shell(call).err.find("warning"), std::string::npos);
   const Outcome wide = shell(call + " --context 100000");
   EXPECT_EQ(wide.status, 0);
-  EXPECT_EQ(wide.err.find("zrt: warning: the context has 100000 positions, but the model was trained for "), 0u) << wide.err;
+  EXPECT_EQ(wide.err.find("zrt: warning: the context has 100000 positions, but the model was trained for "), 0u)
+      << wide.err;
   EXPECT_EQ(wide.out, shell(call).out);
   const Outcome narrow = shell(call + " --context 2");
   EXPECT_EQ(narrow.status, 1);

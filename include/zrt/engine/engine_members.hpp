@@ -94,8 +94,7 @@ Result<RequestId> Engine<B, Families, O>::restore(Span<const std::byte> snapshot
 template <class B, class Families, class O> const text::Tokenizer* Engine<B, Families, O>::tokenizer() const noexcept {
   return core_->model().tokenizer();
 }
-template <class B, class Families, class O>
-Result<std::uint64_t> Engine<B, Families, O>::fingerprint() const noexcept {
+template <class B, class Families, class O> Result<std::uint64_t> Engine<B, Families, O>::fingerprint() const noexcept {
   const auto identity = core_->model().identity();
   if (!identity) return pass(identity);
   return identity->fingerprint;
