@@ -4,7 +4,8 @@
 
 HEADER names what the file stands for, by default an engine on the CPU with all model families. A header with
 `#pragma once` is written once, where it is first included; a fragment is written wherever it is included, and so is the
-one that a macro names.
+one that a macro names. Of a header of kernels (backend/cpu/simd/foreach_variant.hpp) the first part is written once and
+the second wherever a macro names the header.
 """
 import pathlib
 import re
@@ -15,6 +16,8 @@ HEADERS = ["zrt/zrt.hpp", "zrt/models.hpp", "zrt/backend/cpu.hpp"]
 OWN = re.compile(r"\s*#\s*include\s*[<\"](zrt/[^>\"]+)[>\"]")
 NAMED = re.compile(r"\s*#\s*include\s+([A-Z_]+)\s*$")
 DEFINED = re.compile(r"\s*#\s*define\s+([A-Z_]+)\s+[<\"](zrt/[^>\"]+)[>\"]\s*$")
+KERNELS = re.compile(r"^(.*?)#if !defined\(ZRT_VARIANT\)[^\n]*\n#define \w+\n(.*)^#elif defined\(ZRT_VARIANT\)\n(.*)^#endif\n\Z",
+                     re.M | re.S)
 SYSTEM = re.compile(r"\s*#\s*include\s*<(?!zrt/)[^>]+>")
 
 
@@ -22,10 +25,15 @@ class Writer:
     def __init__(self):
         self.lines, self.once, self.system, self.named = [], set(), set(), {}
 
-    def add(self, name, conditional=False):
-        """Writes `name`; inside of an #if if `conditional`, where only fragments and system headers may stand."""
+    def add(self, name, conditional=False, named=False):
+        """Writes `name`, which a macro names if `named`; inside of an #if if `conditional`, where only fragments and system
+        headers may stand."""
         text = (INCLUDE / name).read_text(encoding="utf-8")
-        if "#pragma once" in text:
+        once = "#pragma once" in text
+        if kernels := KERNELS.match(text):
+            head, first, second = kernels.groups()
+            text, once = (second, False) if named else (head + first, True)
+        if once:
             if name in self.once:
                 return
             if conditional:
@@ -41,8 +49,8 @@ class Writer:
                 self.lines.append(f"#define {defined[1]}")
             elif included := OWN.match(line):
                 self.add(included[1], depth > 0)
-            elif (named := NAMED.match(line)) and named[1] in self.named:
-                self.add(self.named[named[1]], depth > 0)
+            elif (macro := NAMED.match(line)) and macro[1] in self.named:
+                self.add(self.named[macro[1]], depth > 0, True)
             elif depth == 0 and SYSTEM.match(line):
                 if line not in self.system:
                     self.lines.append(line)
