@@ -11,4 +11,4 @@ struct ForGraphs : compile_fail::SmallOp<80, zrt::Rung::primitive> {
 #endif
 };
 static_assert(zrt::ProgramOp<ForGraphs>);
-constexpr auto kRule = &zrt::ir::ptir::detail::infer_as<ForGraphs>;
+[[maybe_unused]] constexpr auto kRule = &zrt::ir::ptir::detail::infer_as<ForGraphs>;

@@ -302,8 +302,8 @@ TEST_F(Program, MeetsACardOfTheMachine) {
     const Outcome again = beside(cached.c_str(), with(generate, {"pm4"}));
     EXPECT_EQ(again.status, 0) << again.err;
     EXPECT_EQ(again.out, tokens.out);
-    const std::string text = contents(keys);
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 31) << "a key for each kernel";
+    const std::string kept = contents(keys);
+    EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 31) << "a key for each kernel";
   }
   EXPECT_EQ(tokens.err.find("modelled"), std::string::npos) << "the program takes it for the machine's: " << tokens.err;
   const Outcome modelled = run(with(generate, {"pm4", "--device", "emulated-gfx1100"}));
