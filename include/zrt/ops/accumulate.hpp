@@ -49,12 +49,13 @@ template <class D>
     return c.wrong(Errc::dtype_mismatch, 0, "a dtype that has an order");
   if (is_boolean(accumulator) && kind == ReduceKind::sum)
     return c.no(Errc::dtype_mismatch, "a sum accumulates in i1, expected a dtype of numbers");
+  if (auto r = c.computed(0); !r) return r;
+  if (auto r = c.computed(accumulator, "accum_dtype"); !r) return r;
+  if (auto r = c.computed(result, "out_dtype"); !r) return r;
   if (!is_castable(dtype, accumulator) || !is_castable(accumulator, result))
     return c.no(Errc::dtype_mismatch, zrt::name(dtype), " is accumulated in ", zrt::name(accumulator), " and given as ",
                 zrt::name(result), ", expected no cast from complex to real");
-  if (auto r = c.computed(0); !r) return r;
-  if (auto r = c.computed(accumulator, "accum_dtype"); !r) return r;
-  return c.computed(result, "out_dtype");
+  return {};
 }
 
 /// Calls `f(i, value)` for elements i of a tensor of `count` elements at `src`, each cast to `accumulator`.
