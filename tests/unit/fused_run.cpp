@@ -218,7 +218,7 @@ TYPED_TEST(FusedRun, NamesTheStepThatCannotBeLowered) {
   ASSERT_FALSE(runner);
   EXPECT_EQ(runner.error().code(), Errc::unimplemented);
   EXPECT_EQ(told(program, cut, runner.error()),
-            R"(step 4 (elementwise_unary): elementwise_unary: input x is cf32, and complex numbers are not computed
+            R"(step 4 (elementwise_unary): elementwise_unary: operand x is cf32, and complex numbers are not computed
   input 2: produced, cf32[2], from step 1 (transpose)
   result 3, cf32[2], to output y
   backend inspected: )" +

@@ -159,11 +159,13 @@ template <Dimension D> struct RuleCall {
 
   /// Errors: Errc::unimplemented for a complex operand of what a graph computes.
   [[nodiscard]] constexpr Result<void> computed(std::size_t operand) const noexcept {
-    return computed(in[operand].dtype, op.operand(operand));
+    if (!kRuns || !is_complex(in[operand].dtype)) return {};
+    return no(Errc::unimplemented, "operand ", op.operand(operand), " is ", zrt::name(in[operand].dtype),
+              ", and complex numbers are not computed");
   }
-  [[nodiscard]] constexpr Result<void> computed(DType dtype, std::string_view what) const noexcept {
+  [[nodiscard]] constexpr Result<void> computed(DType dtype, std::string_view attribute) const noexcept {
     if (!kRuns || !is_complex(dtype)) return {};
-    return no(Errc::unimplemented, what, " is ", zrt::name(dtype), ", and complex numbers are not computed");
+    return no(Errc::unimplemented, attribute, " is ", zrt::name(dtype), ", and complex numbers are not computed");
   }
 
   /// Operands `first` and `second` have the same dtype and shapes that may agree; gives the shape.
