@@ -127,7 +127,7 @@ struct Decoding {
     return true;
   };
   test::ModelFile file;
-  trace::Timeline timeline{{.bytes = 400 << 10}};
+  trace::Timeline timeline{{.bytes = 320 << 10}};
   test::AnyEngine engine = fail(Errc::not_found, "");
   bool ok = false;
 };
