@@ -18,6 +18,7 @@
 #include <limits>
 #include <new>
 #include <set>
+#include <unistd.h>
 
 namespace program {
 namespace {
@@ -686,6 +687,12 @@ int run(int argc, char** argv) {
 }  // namespace program
 
 int main(int argc, char** argv) {
+  // Where there is no memory even for the exception that says so, the runtime terminates.
+  std::set_terminate([] {
+    constexpr std::string_view kText = "zrt: out_of_memory: the system gives this process no more memory\n";
+    const auto written = write(STDERR_FILENO, kText.data(), kText.size());
+    _exit(written == static_cast<ssize_t>(kText.size()) ? 1 : 2);
+  });
   try {
     return program::run(argc, argv);
   } catch (const std::bad_alloc&) {

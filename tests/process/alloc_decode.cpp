@@ -127,7 +127,7 @@ struct Decoding {
     return true;
   };
   test::ModelFile file;
-  trace::Timeline timeline{{.bytes = 320 << 10}};
+  trace::Timeline timeline{{.bytes = 100 << 10}};
   test::AnyEngine engine = fail(Errc::not_found, "");
   bool ok = false;
 };
@@ -179,6 +179,7 @@ TEST(AllocDecode, ADecodeStepAllocatesNothing) {
     Decoding decoding(c);
     ASSERT_TRUE(decoding.ok) << c.name;
     const std::uint64_t before = decoding.tokens;
+    decoding.timeline.clear();
     calls = 0;
     watching = true;
     const bool ok = decoding.run(kSteps);
@@ -187,9 +188,9 @@ TEST(AllocDecode, ADecodeStepAllocatesNothing) {
     EXPECT_EQ(decoding.tokens - before, static_cast<std::uint64_t>(kSteps) * c.slots);
     EXPECT_EQ(calls.load(), 0u) << c.name;
     if (c.watched) {
-      EXPECT_GT(decoding.timeline.steps().size(), 150u) << "some steps of the run are kept";
+      EXPECT_GT(decoding.timeline.steps().size(), 0u) << "some steps of the run are kept";
       EXPECT_GT(decoding.timeline.dropped().steps, 0u) << "and some are not";
-      EXPECT_EQ(decoding.timeline.steps().size() + decoding.timeline.dropped().steps, 150u + kSteps);
+      EXPECT_EQ(decoding.timeline.steps().size() + decoding.timeline.dropped().steps, std::uint64_t{kSteps});
     }
     std::printf("%-23s %d steps, %llu calls for memory\n", c.name, kSteps,
                 static_cast<unsigned long long>(calls.load()));
