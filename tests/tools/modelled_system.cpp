@@ -47,12 +47,16 @@ System* find_system() {
   return system;
 }
 System* system_made = nullptr;
-bool inside = false;
+thread_local bool inside = false;
+/// The thread that opened the card. Workers, which look at the clock at any time, are not of the model.
+thread_local bool owns_card = false;
 
 /// The model, for the time of one call of it; what it does itself goes to the system.
 class Entered {
  public:
-  explicit Entered(System* system) : system_(inside ? nullptr : system) { inside = inside || system_ != nullptr; }
+  explicit Entered(System* system) : system_(inside || !owns_card ? nullptr : system) {
+    inside = inside || system_ != nullptr;
+  }
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
   ~Entered() {
@@ -82,11 +86,13 @@ bool is_of_card(std::string_view path) {
 extern "C" {
 
 int open(const char* path, int flags, ...) {
-  if (is_of_card(path))
+  if (is_of_card(path)) {
+    owns_card = true;
     if (Entered card{system_made = find_system()}) {
       const pm4::SystemValue file = card->open(path, (flags & O_ACCMODE) != O_RDONLY);
       return as_libc<int>(file < 0 ? file : file + kFirstFile);
     }
+  }
   std::va_list more;
   va_start(more, flags);
   const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(more, unsigned) : 0;
