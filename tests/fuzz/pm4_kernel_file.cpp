@@ -40,6 +40,12 @@ void read_kernel_file(std::span<const std::byte> bytes) {
     for (const KernelConstant& c : constants) known = known || c.name == file->patch_name(i);
     if (!known) constants.push_back({file->patch_name(i), i});
   }
+  for (KernelConstant& c : constants) {
+    demand(find_constant(*file, c.name, constants) == &c);
+    c.kernel = file->name();
+    demand(find_constant(*file, c.name, constants) == &c);
+  }
+  demand(find_constant(*file, "no constant, for it has spaces", constants) == nullptr);
   Bytes room(file->blob().size());
   demand(write_specialised(*file, constants, room).has_value());
   if (constants.empty()) return;

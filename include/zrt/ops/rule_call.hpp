@@ -148,7 +148,8 @@ template <Dimension D> struct RuleCall {
     if constexpr (std::same_as<Piece, D>) {
       append_extent(error, piece, names);
     } else if constexpr (std::same_as<Piece, Type>) {
-      error.append(zrt::name(piece.dtype));
+      // A region's types are those of the file until the region itself is verified.
+      error.append(is_dtype(static_cast<std::uint8_t>(piece.dtype)) ? zrt::name(piece.dtype) : "?dtype");
       append_shape(error, piece.shape, [this](Error& to, D dim) { append_extent(to, dim, names); });
     } else {
       error.append(piece);
