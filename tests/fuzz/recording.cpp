@@ -4,6 +4,7 @@
 // max-len: 4096
 #include <zrt/trace/recorder.hpp>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -98,11 +99,29 @@ void try_bytes(Span<const std::byte> bytes) {
   hold_to_itself(*recording);
 }
 
+/// What is written has its length: seven bits to a byte of a number, and nothing behind where it is cut.
+void write_parts(Span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data(), bytes.size() < sizeof value ? bytes.size() : sizeof value);
+  trace::detail::RecordingOut out(system_allocator());
+  out.number(value);
+  const std::size_t number = out.size();
+  demand(number == (value == 0 ? 1u : (static_cast<std::size_t>(std::bit_width(value)) + 6) / 7));
+  out.fixed64(value);
+  out.real(0.5f);
+  demand(out.size() == number + 12);
+  out.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  demand(out.state().has_value() && out.bytes().size() > number + 12 + bytes.size());
+  out.truncate(number);
+  demand(out.size() == number);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(data);
+  write_parts({bytes, size});
   try_bytes({bytes, size});
   std::vector<std::byte> file;
   for (const char c : {'Z', 'R', 'T', 'R', '\1'}) file.push_back(static_cast<std::byte>(c));
