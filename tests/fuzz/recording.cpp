@@ -102,7 +102,7 @@ void try_bytes(Span<const std::byte> bytes) {
 /// What is written has its length: seven bits to a byte of a number, and nothing behind where it is cut.
 void write_parts(Span<const std::byte> bytes) {
   std::uint64_t value = 0;
-  std::memcpy(&value, bytes.data(), bytes.size() < sizeof value ? bytes.size() : sizeof value);
+  if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size() < sizeof value ? bytes.size() : sizeof value);
   trace::detail::RecordingOut out(system_allocator());
   out.number(value);
   const std::size_t number = out.size();
