@@ -4,12 +4,11 @@
 // covers: zrt/ir/ptir/infer.hpp 90
 // covers: zrt/ir/ptir/lower.hpp 90
 // covers: zrt/ir/ptir/lower_call.hpp 90
-// covers: zrt/ir/ptir/rules_elementwise.hpp 90
-// covers: zrt/ir/ptir/rules_extension.hpp 90
-// covers: zrt/ir/ptir/rules_fold.hpp 90
-// covers: zrt/ir/ptir/rules_index.hpp 90
 // covers: zrt/ir/ptir/rules_region.hpp 90
-// covers: zrt/ir/ptir/rules_shape.hpp 90
+// covers: zrt/ir/ptir/lowering.hpp 90
+// covers: zrt/ir/ptir/reshaped.hpp 90
+// covers: zrt/ops/attributes.hpp 90
+// covers: zrt/ops/rule_call.hpp 90
 // covers: zrt/plan/liveness.hpp 90
 // covers: zrt/plan/memory.hpp 90
 // covers: zrt/plan/order.hpp 90
@@ -196,6 +195,11 @@ void plan_graph(const ir::Graph& graph, plan::CompileOptions options, std::uint3
   // With the inputs elsewhere, as in C.
   std::vector<std::uint8_t> outside(compiled->plan.registers.size());
   for (const plan::PlanPort& port : compiled->plan.inputs) outside[plan::index(port.reg)] = 1;
+  // A plan that keeps every value holds apart what lives to the end.
+  plan::MemoryOptions keeps{fit};
+  keeps.keep_values = true;
+  const auto kept = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, keeps);
+  demand(!kept || plan::check_memory(compiled->plan, *kOps.table, {}, *kept, {}, true).has_value());
   const auto apart = plan::plan_memory(compiled->plan, compiled->liveness, *kOps.table, {}, scratch, {fit, outside});
   demand(apart.has_value() || apart.error().code() != Errc::ok);
   demand(!apart || plan::check_memory(compiled->plan, *kOps.table, {}, *apart, outside).has_value());
