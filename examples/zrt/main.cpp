@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdlib>
 #include <exception>
 #include <initializer_list>
 #include <limits>
@@ -687,8 +688,9 @@ int run(int argc, char** argv) {
 }  // namespace program
 
 int main(int argc, char** argv) {
-  // Where there is no memory even for the exception that says so, the runtime terminates.
+  // Without memory even for the exception that says so, the runtime terminates with none; any other end is a fault.
   std::set_terminate([] {
+    if (std::current_exception() != nullptr) std::abort();
     constexpr std::string_view kText = "zrt: out_of_memory: the system gives this process no more memory\n";
     const auto written = write(STDERR_FILENO, kText.data(), kText.size());
     _exit(written == static_cast<ssize_t>(kText.size()) ? 1 : 2);
