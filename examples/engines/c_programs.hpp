@@ -22,4 +22,7 @@ namespace engines {
                                          const zrt::ir::fused::FusedProgram& program,
                                          std::span<const zrt::ir::fused::FeedType> feeds);
 
+/// zrt::plan::c::bound.
+[[nodiscard]] float c_bound(zrt::Opcode opcode) noexcept;
+
 }  // namespace engines

@@ -4,6 +4,7 @@
 // One source, because the passes on the way to C fold constants by the same references.
 #include <c_programs.hpp>
 #include <programs.hpp>
+#include <zrt/plan/c/bound.hpp>
 
 template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
 template struct zrt::ir::Evaluations<zrt::ops::Catalog>;
@@ -31,5 +32,7 @@ Result<void> add_to_c(plan::c::Module& module, std::string_view name, const ir::
                       std::span<const ir::fused::FeedType> feeds) {
   return plan::c::add_program(module, name, program, feeds);
 }
+
+float c_bound(Opcode opcode) noexcept { return plan::c::bound(opcode); }
 
 }  // namespace engines

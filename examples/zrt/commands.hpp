@@ -24,6 +24,7 @@ namespace program {
 [[nodiscard]] int top(const TopOptions& options);
 [[nodiscard]] int record(const RecordOptions& options);
 [[nodiscard]] int replay(const ReplayOptions& options);
+[[nodiscard]] int validate_program(const ValidateOptions& options);
 [[nodiscard]] int validate(const ValidateOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 [[nodiscard]] int bench_card(const BenchOptions& options);

@@ -433,8 +433,15 @@ void add_replay(CLI::App& app, ReplayOptions& o) {
 }
 
 void add_validate(CLI::App& app, ValidateOptions& o) {
-  add_path(app, o.path);
-  app.add_option("--backends", o.backends, "Two of cpu, reference and pm4; the first chooses the tokens")
+  app.add_option("-m,--model", o.path, "GGUF file")->envname("ZRT_MODEL")->type_name(kFile);
+  app.add_option("--ptir,--onnx", o.program, "Tensor program in place of a model: .json, .onnx, or text")
+      ->type_name(kFile);
+  app.add_option("--feed", o.feeds, "An input of the program, by name or as %id, from a .npy file")
+      ->type_name("NAME=FILE")
+      ->take_all();
+  app.add_option("--backends", o.backends,
+                 "Two of cpu, reference and pm4, of which the first chooses the tokens; of a program two of cpu, "
+                 "reference and c")
       ->required()
       ->delimiter(',')
       ->expected(1, 2)

@@ -154,6 +154,8 @@ struct ReplayOptions {
 /// Two backends on the same tokens.
 struct ValidateOptions {
   std::string path;
+  std::string program;  ///< a tensor program in place of a model
+  std::vector<std::string> feeds;
   std::vector<std::string> backends;
   CardChoice card{};
   std::uint32_t threads = 1;

@@ -21,6 +21,7 @@ template <class B> class On final : public TensorProgram {
   }
   const zrt::plan::CompiledPlan& plan() const override { return runner_.compiled(); }
   std::uint64_t arena_bytes() const override { return runner_.mapping().arena_bytes; }
+  float bound(zrt::Opcode opcode) const override { return zrt::exec::kCapabilities<B>[zrt::number(opcode)].bound; }
   zrt::Result<void> run(std::span<const zrt::ConstTensorView> inputs,
                         std::span<const zrt::TensorView> outputs) override {
     return runner_.run(inputs, outputs);
@@ -72,5 +73,10 @@ zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source, std::spa
   if (trip_limit) options.lower.trip_limit = *trip_limit;
   return engines::to_c(source, shapes, options);
 }
+zrt::Result<zrt::String> c_source_as_is(const zrt::ir::ptir::Program& source,
+                                        std::span<const zrt::ir::ptir::Shape> shapes, std::string_view name) {
+  return engines::to_c(source, shapes, {.name = name, .optimise = false, .lower = {}});
+}
+float c_bound(zrt::Opcode opcode) { return engines::c_bound(opcode); }
 
 }  // namespace program

@@ -27,6 +27,8 @@ class TensorProgram {
   [[nodiscard]] virtual std::string_view isa() const = 0;
   [[nodiscard]] virtual const zrt::plan::CompiledPlan& plan() const = 0;
   [[nodiscard]] virtual std::uint64_t arena_bytes() const = 0;
+  /// By how much the backend's op may be off the reference's bits, relative.
+  [[nodiscard]] virtual float bound(zrt::Opcode opcode) const = 0;
   [[nodiscard]] virtual zrt::Result<void> run(std::span<const zrt::ConstTensorView> inputs,
                                               std::span<const zrt::TensorView> outputs) = 0;
 };
@@ -57,5 +59,12 @@ struct ProgramChoices {
 [[nodiscard]] zrt::Result<zrt::String> c_source(const zrt::ir::ptir::Program& source,
                                                 std::span<const zrt::ir::ptir::Shape> shapes,
                                                 std::optional<std::uint64_t> trip_limit);
+
+/// `source` as it stands, as C under this name: no pass changes what an instruction computes.
+[[nodiscard]] zrt::Result<zrt::String> c_source_as_is(const zrt::ir::ptir::Program& source,
+                                                      std::span<const zrt::ir::ptir::Shape> shapes,
+                                                      std::string_view name);
+/// By how much an op in C may be off the reference's bits, relative.
+[[nodiscard]] float c_bound(zrt::Opcode opcode);
 
 }  // namespace program

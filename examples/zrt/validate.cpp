@@ -170,6 +170,8 @@ struct Report {
 }  // namespace
 
 int validate(const ValidateOptions& o) {
+  if (!o.program.empty()) return validate_program(o);
+  if (o.path.empty()) return usage("zrt validate needs --model or --ptir; zrt validate --help lists what there is");
   const std::vector<std::string> known = backends();
   for (const std::string& backend : o.backends)
     if (std::ranges::find(known, backend) == known.end()) return usage("no backend is called " + backend);

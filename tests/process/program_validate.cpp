@@ -44,6 +44,66 @@ TEST_F(Program, ValidateSaysWhatIsWrongWithACall) {
   EXPECT_EQ(run({"validate", "--model", path("none.gguf"), "--backends", "cpu,reference"}).status, 1);
 }
 
+/// Eight numbers from -1.5 on as a .npy file.
+std::string numbers() {
+  std::string npy("\x93NUMPY\x01\x00", 8);
+  std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }";
+  head.resize(117, ' ');
+  head += '\n';
+  npy += static_cast<char>(head.size());
+  npy += '\0';
+  npy += head;
+  for (int i = 0; i < 8; ++i) {
+    const float x = -1.5f + 0.37f * static_cast<float>(i);
+    npy.append(reinterpret_cast<const char*>(&x), 4);
+  }
+  return npy;
+}
+
+TEST_F(Program, ValidatesATensorProgramOnEveryBackendAndInC) {
+  const std::string feed = "x=" + file("x.npy", numbers());
+  const std::string exact = file("exact.ptir", R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[2, 4]) {
+  %1 = dot_general(%0, %0) {batch_lhs = [], batch_rhs = [], contract_lhs = [-1], contract_rhs = [-1]}: f32[2, 2]
+  %2 y = elementwise_binary(%1, %1) {op = mul}: f32[2, 2]
+  return %2: f32[2, 2]
+}
+)");
+  for (const char* backends : {"cpu,reference", "reference,cpu"}) {
+    const Outcome done = run({"validate", "--ptir", exact, "--feed", feed, "--backends", backends});
+    EXPECT_EQ(done.status, 0) << done.err << done.out;
+    EXPECT_NE(done.out.find(" agree: 8 values of 2 instructions, the same bits\n"), std::string::npos) << done.out;
+  }
+  const std::string search = "PATH=/usr/bin:/bin";
+  const Outcome in_c = run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,c"}, search);
+  EXPECT_EQ(in_c.status, 0) << in_c.err << in_c.out;
+  EXPECT_NE(in_c.out.find("cpu and c agree: 8 values of 2 instructions, "), std::string::npos) << in_c.out;
+  const std::string smooth = file("smooth.ptir", R"(spec_version = ptir.v0.4
+region @0 main(%0 x: f32[2, 4]) {
+  %1 = elementwise_unary(%0) {op = exp}: f32[2, 4]
+  return %1: f32[2, 4]
+}
+)");
+  const Outcome within = run({"validate", "--ptir", smooth, "--feed", feed, "--backends", "c,reference"}, search);
+  EXPECT_EQ(within.status, 0) << within.err << within.out;
+  EXPECT_EQ(run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,pm4"}).status, 2);
+  EXPECT_EQ(run({"validate", "--ptir", exact, "--backends", "cpu,reference"}).status, 1) << "an input without a feed";
+  const Outcome none = run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,c"}, "CC=/bin/false");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("the C compiler /bin/false built no program"), std::string::npos) << none.err;
+  // A compiler that computes something else is found out.
+  const std::string wrong = file("wrong", R"(#!/bin/sh
+PATH=/usr/bin:/bin
+export PATH
+for word; do case $word in *.c) sed -i 's/fmaf(x, y,/fmaf(x, 1.5f * y,/' "$word" ;; esac; done
+exec cc "$@"
+)");
+  std::filesystem::permissions(wrong, std::filesystem::perms::owner_all);
+  const Outcome found = run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,c"}, "CC=" + wrong);
+  EXPECT_EQ(found.status, 1) << found.err;
+  EXPECT_NE(found.out.find("difference in instruction 0: %1 = dot_general, element 0\n"), std::string::npos) << found.out;
+}
+
 TEST_F(Program, RecordsARunAndRunsItAgain) {
   const std::string recording = path("r.zrtr");
   const Outcome made = run({"record",

@@ -65,6 +65,35 @@ TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
   EXPECT_EQ(prompt.processed, 100u);
 }
 
+TEST(BatchPlanner, CutsThatAreDictatedAreMadeWithinTheLimits) {
+  BatchPlanner p = planner({.slots = 4, .chunk = 64, .prefill_rows = 3});
+  Sequence first = sequence(0, 100, 0, 0);
+  Sequence decode = sequence(1, 10, 3, 12);
+  Sequence second = sequence(2, 9, 0, 0);
+  Sequence third = sequence(3, 60, 0, 0);
+  const std::vector<Sequence*> all{&first, &decode, &second, &third};
+  const auto parts = [](const exec::Batch& batch) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+    for (const std::uint32_t slot : batch.slots) {
+      if (found.empty() || found.back().first != slot) found.emplace_back(slot, 0);
+      ++found.back().second;
+    }
+    return found;
+  };
+  using Parts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  // The planner of its own would give turns of 16.
+  EXPECT_EQ(parts(p.plan(all, nullptr, std::vector<std::uint32_t>{7, 1, 3, 0})), (Parts{{1, 1}, {0, 7}, {2, 3}}));
+  EXPECT_EQ(first.processed, 7u);
+  EXPECT_EQ(third.processed, 0u);
+  decode.processed = 12;
+  // No more than is left, than a step has room for, and than there are rows.
+  EXPECT_EQ(parts(p.plan(all, nullptr, std::vector<std::uint32_t>{62, 99, 50, 50})), (Parts{{1, 1}, {0, 62}, {2, 2}}));
+  decode.processed = 12;
+  EXPECT_EQ(parts(p.plan(all, nullptr, std::vector<std::uint32_t>{1, 1, 1, 60})), (Parts{{1, 1}, {0, 1}, {2, 1}}));
+  decode.processed = 12;
+  EXPECT_EQ(parts(p.plan(all, nullptr, std::vector<std::uint32_t>{0, 0, 9})), (Parts{{1, 1}, {2, 3}}));
+}
+
 TEST(BatchPlanner, PromptsShareTheRoomInTurns) {
   BatchPlanner p = planner({.slots = 3, .chunk = 64, .prefill_rows = 3});
   Sequence a = sequence(0, 400, 0, 0);

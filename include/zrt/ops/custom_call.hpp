@@ -124,6 +124,7 @@ struct CustomCall {
 
   static constexpr Gradient gradient = Gradient::none("custom targets state none");
 
+  static constexpr float bound_in_c = kLibmBound;  ///< of all kernels: some call libm
   /// In plan/c/custom_forms.hpp.
   template <class E> static void emit_c(E& f, const Call<E, CustomCall>& c) noexcept { emit_custom_call(f, c); }
 };

@@ -146,6 +146,7 @@ struct ElementwiseUnary {
     c.unimplemented(op);
   }
 
+  static constexpr float bound_in_c = kLibmBound;
   template <class E> static void emit_c(E& f, const Call<E, ElementwiseUnary>& c) noexcept {
     // In the order of UnaryKind.
     static constexpr auto kF32 =

@@ -217,6 +217,14 @@ template <class O> [[nodiscard]] consteval std::uint8_t max_rank() {
 /// form calls a function of plan/c, which `f` finds by its namespace.
 template <class O>
 concept HasFormInC = requires(TypeHost& f, const TypeCall<O>& call) { O::emit_c(f, call); };
+/// An op whose form in C may be off the reference's bits, by `bound_in_c` relative to the larger magnitude, because it
+/// calls libm. All others give the reference's bits.
+template <class O>
+concept StatesBoundInC = requires {
+  { O::bound_in_c } -> std::convertible_to<float>;
+};
+/// Eight units in the last place of f32: libm's functions and the library's own are each within a few of the exact number.
+inline constexpr float kLibmBound = 0x1p-20f;
 /// An op that says why C leaves it out.
 template <class O>
 concept HasNoFormInC = requires {

@@ -59,6 +59,7 @@ struct RngNormal {
 
   static constexpr Gradient gradient = Gradient::stops();
 
+  static constexpr float bound_in_c = kLibmBound;
   template <class E> static void emit_c(E& f, const Call<E, RngNormal>& c) noexcept {
     fill_random(f, c, {"zrt_normal_", E::c_name(domain_of(c.params.dtype)), "(w)"});
   }
