@@ -691,17 +691,29 @@ int run(int argc, char** argv) {
   return status;
 }
 
+/// Ends the program with a typed error where the system gave no memory, even for an exception that says so: the runtime
+/// then terminates without one. Any other end is a fault.
+void end_without_memory() {
+  if (std::current_exception() != nullptr) {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+    } catch (...) {
+      std::abort();
+    }
+  }
+  constexpr std::string_view kText = "zrt: out_of_memory: the system gives this process no more memory\n";
+  const auto written = write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(written == static_cast<ssize_t>(kText.size()) ? 1 : 2);
+}
+
+/// Before all other constructors, which ask for memory before main does.
+[[gnu::constructor(101)]] void expect_little_memory() { std::set_terminate(&end_without_memory); }
+
 }  // namespace
 }  // namespace program
 
 int main(int argc, char** argv) {
-  // Without memory even for the exception that says so, the runtime terminates with none; any other end is a fault.
-  std::set_terminate([] {
-    if (std::current_exception() != nullptr) std::abort();
-    constexpr std::string_view kText = "zrt: out_of_memory: the system gives this process no more memory\n";
-    const auto written = write(STDERR_FILENO, kText.data(), kText.size());
-    _exit(written == static_cast<ssize_t>(kText.size()) ? 1 : 2);
-  });
   try {
     return program::run(argc, argv);
   } catch (const std::bad_alloc&) {
