@@ -28,9 +28,11 @@ ZRT_FP_BEGIN
 
 #if ZRT_HAS_V1
 #define ZRT_VARIANT 1
+ZRT_PORTABLE_BEGIN
 namespace zrt::inline ZRT_ABI::cpu::v1 {
 #include ZRT_KERNELS_FRAGMENT
 }  // namespace zrt::inline ZRT_ABI::cpu::v1
+ZRT_PORTABLE_END
 #undef ZRT_VARIANT
 #endif
 

@@ -14,6 +14,7 @@
 
 #if ZRT_HAS_V1
 ZRT_FP_BEGIN
+ZRT_PORTABLE_BEGIN
 namespace zrt::inline ZRT_ABI::cpu::v1 {
 
 inline constexpr Isa kIsa = Isa::v1;
@@ -318,5 +319,6 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu::v1
+ZRT_PORTABLE_END
 ZRT_FP_END
 #endif
