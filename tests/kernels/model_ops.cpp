@@ -22,7 +22,7 @@ using zrt::HostCall;
 template <class O>
 using Stated =
     std::bool_constant<boost::mp11::mp_contains<cpu::Claims, O>::value +
-                           boost::mp11::mp_contains<cpu::Unsupported, O>::value +
+                           boost::mp11::mp_contains<zrt::CpuBackend::Unsupported, O>::value +
                            (zrt::Runs<zrt::CpuBackend, O> && !boost::mp11::mp_contains<cpu::Claims, O>::value) ==
                        1>;
 static_assert(boost::mp11::mp_all_of<ops::Catalog, Stated>::value);

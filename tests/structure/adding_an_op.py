@@ -84,7 +84,7 @@ def build(command, tree, folder):
     problems = []
     for path in sorted((tree / "tests" / "data" / "adding").glob("*.cpp")):
         made = folder / path.stem
-        done = subprocess.run([*command, "-O0", f"-I{tree / 'include'}", f"-I{tree / 'tests'}", str(path), "-o", str(made)],
+        done = subprocess.run([*command, "-O0", f"-I{tree / 'include'}", f"-I{tree / 'tests'}", str(path), "-o", str(made), "-lgtest"],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             first = [line for line in done.stderr.splitlines() if "error" in line][:4]
@@ -105,7 +105,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         tree = folder / "tree"
-        for part in ("include", "tests/property", "tests/data/adding"):
+        for part in ("include", "tests/property", "tests/support", "tests/data/adding"):
             shutil.copytree(source.ROOT / part, tree / part)
         found = set()
         for title, body in sections(text):

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <set>
+#include <property/op_cases/all.hpp>
 #include <string>
 #include <support/gradient_function.hpp>
 #include <support/random_function.hpp>
@@ -324,10 +325,21 @@ void expect_gradients(const std::vector<std::vector<double>>& outputs, const std
   }
 }
 
+/// The functions that the cases of ops bring.
+template <class... O> void add_cases_of(boost::mp11::mp_list<O...>, std::vector<Case>& all) {
+  const auto add = [&]<class Op>(std::type_identity<Op>) {
+    if constexpr (requires(Function& f) { op_cases::OpCases<Op>::differentiate(f); })
+      all.push_back({Op::name.data(), [](Function& f) { op_cases::OpCases<Op>::differentiate(f); }});
+  };
+  (add(std::type_identity<O>{}), ...);
+}
+
 TEST(Gradient, OfEveryOperationIsTheSlope) {
   std::set<std::string> seen;
   unsigned seed = 1;
-  for (const Case& c : cases()) {
+  std::vector<Case> all = cases();
+  add_cases_of(op_cases::CatalogWithCases{}, all);
+  for (const Case& c : all) {
     SCOPED_TRACE(std::string(c.op) + " " + std::to_string(seed));
     seen.insert(c.op);
     Function f(seed++);

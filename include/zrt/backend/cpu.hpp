@@ -17,7 +17,7 @@ template <class Types, class Variants, class ExtraOps, class Targets> struct Bas
   using Program = cpu::Program;
   using Recorder = cpu::DeviceRecorder;
   using Claims = boost::mp11::mp_append<cpu::Claims, boost::mp11::mp_list<ops::CustomCall>, ExtraOps>;
-  using Unsupported = cpu::Unsupported;
+  using Unsupported = OpsWithoutClaim<ops::Catalog, Claims>;
 };
 
 template <class Types, class Variants, class ExtraOps, class Targets, class O>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/data/adding/primitive.cpp: an op that was added by the page: in programs, in graphs, and as its cases have it.
+#include <zrt/backend/cpu.hpp>
 #include <zrt/ir/ptir/builder.hpp>
 #include <zrt/ir/ptir/lower.hpp>
 #include <zrt/ir/ptir/parse.hpp>
@@ -7,12 +8,15 @@
 
 #include <cstdio>
 #include <property/op_cases/cumsum.hpp>
+#include <support/gradient_function.hpp>
 
 using namespace zrt;
 using ir::ptir::Attribute;
 
 static_assert(boost::mp11::mp_contains<ops::Catalog, ops::Cumsum>::value);
 static_assert(boost::mp11::mp_contains<ir::ptir::Operations, ops::Cumsum>::value);
+static_assert(boost::mp11::mp_contains<CpuBackend::Unsupported, ops::Cumsum>::value);
+static_assert(op_cases::StatesNoVectors<ops::Cumsum>);
 static_assert(requires(op_cases::Random& r, const op_cases::Batch& b) { op_cases::OpCases<ops::Cumsum>::make(r, b); });
 
 namespace {
@@ -49,5 +53,9 @@ int main() {
   const auto graph = ir::ptir::lower(*again, shapes, kOpTable<ops::Catalog>);
   if (!graph) return failed("the program is not lowered");
   if (!sums(false, 1, 3, 6) || !sums(true, 6, 5, 3)) return failed("the sums are others");
+  test::GradientFunction f(1);
+  op_cases::OpCases<ops::Cumsum>::differentiate(f);
+  f.finish();
+  if (!f.refused.empty()) return failed("the gradient is refused");
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <string_view>
 #include <vector>
 
 namespace op_cases {
@@ -108,7 +109,10 @@ template <class O> struct Typed {
 /// The cases of one op. A specialisation has
 /// - `static Typed<O> make(Random&, const Batch&)`: a valid call;
 /// - `tolerance`, where the op has an expansion: how far its form in primitives may lie from the op;
-/// - `allows(const Mutation&)`, where a change of one operand still leaves a valid call.
+/// - `allows(const Mutation&)`, where a change of one operand still leaves a valid call;
+/// - `differentiate(F& f)`, where the op has a gradient that tests/unit/gradient.cpp has no case of: builds a function
+///   of `f.real(shape)` and hands its value to `f.result`;
+/// - `no_vectors`, of a primitive without vectors in tests/data/ptir: why.
 template <class O> struct OpCases;
 
 /// A change of one operand that a shape rule must notice.
@@ -116,6 +120,11 @@ struct Mutation {
   enum Kind : std::uint8_t { dtype, no_axes, more_axes, missing } kind;
   bool weight;
   std::size_t index;
+};
+
+template <class O>
+concept StatesNoVectors = requires {
+  { OpCases<O>::no_vectors } -> std::convertible_to<std::string_view>;
 };
 
 template <class O>
