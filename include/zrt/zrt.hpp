@@ -2,6 +2,7 @@
 // zrt/zrt.hpp: everything but backends, model families and tokenizers.
 #pragma once
 
+#include <zrt/core/error_stream.hpp>
 #include <zrt/core/version.hpp>
 #include <zrt/engine/engine.hpp>
 #include <zrt/ir/builder.hpp>

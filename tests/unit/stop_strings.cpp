@@ -188,12 +188,15 @@ TEST(StringList, ViewsAnyRangeOfStrings) {
                                  joined(list), joined(set), joined(std::span(views)), joined(std::span(strings))})
     EXPECT_EQ(all, "a|bc|");
   EXPECT_TRUE(StringList().empty());
+  EXPECT_EQ(joined({"a", "b"}), "a|b|");
+  EXPECT_EQ(joined({std::string("a")}), "a|");
+  EXPECT_EQ(joined("end"), "end|");
+  EXPECT_EQ(joined(std::string("end")), "end|");
   EXPECT_EQ(joined({}), "");
   const auto first_fails =
       StringList(list).each([](std::string_view) noexcept -> Result<void> { return fail(Errc::not_found, "no more"); });
   ASSERT_FALSE(first_fails);
   static_assert(!std::is_constructible_v<StringList, const std::vector<int>&>);
-  static_assert(!std::is_constructible_v<StringList, const std::string&>, "one string is no list of strings");
 }
 
 TEST(ErrorStream, WritesCodeTextAndPlace) {

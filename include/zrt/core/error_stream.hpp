@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/core/error_stream.hpp: an Error on a stream; an optional header, which a host includes beside <ostream>.
+// zrt/core/error_stream.hpp: an Error on a stream, which a host includes.
 #pragma once
 
 #include <zrt/core/error.hpp>

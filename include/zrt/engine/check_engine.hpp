@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/engine/check_engine.hpp: that a backend runs the families of an engine.
+// zrt/engine/check_engine.hpp: that a backend runs the families of an engine, and that these build.
 #pragma once
 
 #include <zrt/engine/engine.hpp>
 #include <zrt/engine/loaded_model.hpp>
+#include <zrt/model/check_arch.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -11,11 +12,10 @@ template <class B, class List> struct CheckFamilies;
 template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<Arch...>> {
   static_assert((NoOpLeftOut<OpsNotRun<B, typename Arch::Ops>> && ...),
                 "zrt: the backend does not run an op that a model family names");
-  static constexpr bool kOk = true;
+  static_assert((model::CheckArch<Arch>::kOk && ...));
 };
-template <class B, class Families> struct CheckEngine {
-  static constexpr bool kOk =
-      CheckFamilies<B, typename Families::List>::kOk && CheckBackend<B, ModelOps<B, Families>>::kOk;
-};
+template <class B, class Families>
+struct CheckEngine : CheckFamilies<B, typename Families::List>, CheckBackend<B, ModelOps<B, Families>> {};
+template <class Families> struct EngineCode {};
 
 }  // namespace zrt::inline ZRT_ABI::detail

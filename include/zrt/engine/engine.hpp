@@ -61,11 +61,13 @@ namespace detail {
 template <class B, class Families, class O> class EngineCore;
 /// Asserts that B runs the families; see check_engine.hpp.
 template <class B, class Families> struct CheckEngine;
+/// Complete where the code of engines is included.
+template <class Families> struct EngineCode;
 
-template <class B, class Families>
-concept EngineIsChecked = requires {
+template <class Families>
+concept FamiliesAreKnown = requires {
   typename Families::List;
-  requires CheckEngine<B, Families>::kOk;
+  sizeof(EngineCode<Families>);
 };
 
 }  // namespace detail
@@ -76,12 +78,18 @@ template <class B, class Families, class O> inline constexpr bool kCompiledElsew
 namespace detail {
 
 /// Asks nothing of the families of an engine that is compiled elsewhere: they may be defined later in the same source.
-template <class B, class Families, class O> consteval bool engine_is_whole() {
+template <class B, class Families, class O> consteval bool has_families() {
   if constexpr (kCompiledElsewhere<B, Families, O>)
     return true;
   else
-    return EngineIsChecked<B, Families>;
+    return FamiliesAreKnown<Families>;
 }
+
+/// A base of the engine: what is wrong with backend or families is said before anything uses them.
+struct Unchecked {};
+template <class B, class Families, class O>
+using EngineCheck = std::conditional_t<!kCompiledElsewhere<B, Families, O> && FamiliesAreKnown<Families>,
+                                       CheckEngine<B, Families>, Unchecked>;
 
 }  // namespace detail
 
@@ -97,8 +105,9 @@ template <class B, class Families, class O> consteval bool engine_is_whole() {
 ///
 /// `Families` lists the model families that it runs. `O` observes it: a type such as trace::TimelineObserver, whose
 /// handle `open` takes. An engine without an observer holds no code for one.
-template <class B, class Families = AllFamilies, class O = exec::NoObserver> class Engine {
-  static_assert(detail::engine_is_whole<B, Families, O>(),
+template <class B, class Families = AllFamilies, class O = exec::NoObserver>
+class Engine : detail::EngineCheck<B, Families, O> {
+  static_assert(detail::has_families<B, Families, O>(),
                 "zrt: no model families are known here; include <zrt/models.hpp>, for a list of your own too");
   using Core = detail::EngineCore<B, Families, O>;
 

@@ -26,7 +26,6 @@ namespace zrt::inline ZRT_ABI::detail {
 /// Host callables come without their types, so that all of this is compiled once per backend.
 template <class B, class Families, class O> class EngineCore {
   using Catalog = ModelOps<B, Families>;
-  static_assert(CheckEngine<B, Families>::kOk);
 
  public:
   EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device, O observer) noexcept

@@ -42,7 +42,7 @@ struct Request {
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
-  StringList stop_strings{};  ///< of any range of strings
+  StringList stop_strings{};  ///< any range of strings, or one
   bool ignore_eos = false;
   std::uint32_t log_probabilities = 0;  ///< report this many most likely tokens with each token
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/engine/string_list.hpp: a view of any range of strings.
+// zrt/engine/string_list.hpp: a view of a string or of any range of strings.
 #pragma once
 
 #include <zrt/core/error.hpp>
 #include <zrt/core/span.hpp>
 
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -12,7 +13,8 @@
 namespace zrt::inline ZRT_ABI {
 
 /// Views the strings of a range: an array, a span or a vector of std::string, std::string_view or const char*, or a
-/// list or set of these. A contiguous range's elements, and any other range itself, outlive the view.
+/// list or set of these; a braced list of strings; or one string. What it views outlives it: a contiguous range's
+/// elements, and any other range itself. A braced list lives to the end of the statement that it stands in.
 class StringList {
   template <class R> using Element = std::remove_cvref_t<decltype(*std::begin(std::declval<R&>()))>;
   template <class T> static constexpr bool kIsString = std::is_convertible_v<const T&, std::string_view>;
@@ -30,6 +32,12 @@ class StringList {
   template <class T, std::size_t N>
     requires(kIsString<T>)
   StringList(const T (&array)[N]) noexcept : StringList(static_cast<const T*>(array), N) {}  // NOLINT
+  StringList(std::initializer_list<std::string_view> list) noexcept  // NOLINT: a list in braces is one
+      : StringList(list.begin(), list.size()) {}
+  /// Views one string.
+  template <class S>
+    requires(kIsString<S>)
+  StringList(const S& string) noexcept : StringList(&string, 1) {}  // NOLINT: one string is a list of one
   /// Views a range that does not lie in one piece.
   template <class R>
     requires(!std::is_same_v<R, StringList>) && (!requires(const R& range) { range.data(); }) &&

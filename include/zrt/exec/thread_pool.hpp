@@ -8,6 +8,7 @@
 #include <zrt/exec/cores.hpp>
 #include <zrt/exec/spin_pause.hpp>
 
+#include <cerrno>
 #include <pthread.h>
 
 namespace zrt::inline ZRT_ABI::exec {
@@ -27,7 +28,7 @@ class ThreadPool {
   /// Starts a thread for each of `workers` but the first, while there is a core for it. More workers than cores would
   /// only wait for each other.
   ///
-  /// Errors: Errc::out_of_memory, Errc::io_error when the system has no more threads.
+  /// Errors: Errc::out_of_memory, also where the system has none for another thread.
   [[nodiscard]] Result<void> start(std::uint32_t workers) noexcept {
     if (auto r = threads_.reserve(workers); !r) return r;
     const std::uint32_t most = usable_cores();
@@ -37,7 +38,9 @@ class ThreadPool {
       if (const int code = pthread_create(&thread.handle, nullptr, &ThreadPool::main, &thread); code != 0) {
         threads_.pop_back();
         stop();
-        return fail(Errc::io_error, "starting worker ", i, " failed with error ", code);
+        // The system tells a limit of threads and want of memory for a stack by the same code.
+        return fail(code == EAGAIN || code == ENOMEM ? Errc::out_of_memory : Errc::io_error,
+                    "the system has no thread for worker ", i, ": error ", code);
       }
     }
     workers_ = static_cast<std::uint32_t>(threads_.size()) + 1;

@@ -66,7 +66,7 @@ class FileMapping {
 
   [[nodiscard]] static std::unexpected<Error> system_failure(std::string_view what, std::string_view path,
                                                              int code) noexcept {
-    auto error = Error::of(Errc::io_error, what, " '", shortened(path), "': ");
+    auto error = Error::of(code == ENOMEM ? Errc::out_of_memory : Errc::io_error, what, " '", shortened(path), "': ");
     switch (code) {
       case ENOENT:
         error.append("no such file");
@@ -76,6 +76,9 @@ class FileMapping {
         break;
       case EMFILE:
         error.append("too many open files");
+        break;
+      case ENOMEM:
+        error.append("no memory");
         break;
       default:
         error.append("system error ").append(code);
