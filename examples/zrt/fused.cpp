@@ -83,7 +83,7 @@ int fused_run(const FusedOptions& o) {
   const auto source = fused::parse_json(*text, zrt::system_allocator(), &read);
   read.cut.backend = zrt::Name(o.backend);
   if (!source && read.cut.step != fused::CutWire::kNone) return broken(read.program, read.cut, read.cause);
-  if (!source) return failed(source.error());
+  if (!source) return failed(of_file(source.error(), o.file));
   fused::CutWire cut;
   auto given = read_feeds(*source, o.feeds);
   if (!given) return failed(given.error());

@@ -583,7 +583,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 /// ": did you mean X?" for the nearest of `names`, empty if none is near.
 std::string suggestion(const std::string& typed, const std::vector<std::string>& names) {
   std::string best;
-  std::size_t least = 3;
+  std::size_t least = std::min<std::size_t>(3, typed.size() / 2 + 1);  // half of the letters stay
   for (const std::string& name : names)
     if (const std::size_t changes = distance(typed, name); changes < least) least = changes, best = name;
   return best.empty() ? "" : "; did you mean " + best + "?";
@@ -626,6 +626,8 @@ std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (!commands.empty()) return name + " needs a command" + help;
+    if (const auto list = what.find("Exactly 1 option from ["); list != std::string::npos)
+      return name + " needs one of " + replaced(what.substr(what.find('[') + 1), "]", "") + help;
     return name + " needs " + replaced(what, " is required", "") + help;
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)

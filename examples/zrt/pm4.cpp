@@ -95,7 +95,7 @@ int pm4_pack(const Pm4PackOptions& o) {
   const auto bytes = read_file(o.file);
   if (!bytes) return failed(bytes.error());
   const auto packed = pack_kernel(std::as_bytes(std::span(bytes->data(), bytes->size())), o.kernel, placeholders);
-  if (!packed) return failed(packed.error());
+  if (!packed) return failed(of_file(packed.error(), o.file));
   if (auto r = write_file(o.out, {reinterpret_cast<const char*>(packed->data()), packed->size()}); !r)
     return failed(r.error());
   return kOk;
@@ -122,7 +122,7 @@ int pm4_decode(const Pm4DecodeOptions& o) {
   }
   if (o.json) text = listed.dump(2) + "\n";
   if (!print(text)) return cannot_write("stdout");
-  return status ? kOk : failed(status.error());
+  return status ? kOk : failed(of_file(status.error(), o.file));
 }
 
 }  // namespace program

@@ -24,10 +24,12 @@ zrt::Result<ptir::Program> read_program(const std::string& path, std::vector<std
                                         std::optional<std::int64_t> unrolled_trips) {
   const auto text = read_file(path);
   if (!text) return zrt::pass(text);
-  if (path.ends_with(".onnx")) return read_onnx(*text, feeds, unrolled_trips);
-  auto program = path.ends_with(".json") ? ptir::parse_json(*text) : ptir::parse(*text);
-  if (!program) return program;
-  if (auto r = ptir::verify(*program); !r) return zrt::pass(r);
+  auto program = path.ends_with(".onnx")   ? read_onnx(*text, feeds, unrolled_trips)
+                 : path.ends_with(".json") ? ptir::parse_json(*text)
+                                           : ptir::parse(*text);
+  if (!program) return std::unexpected(of_file(program.error(), path));
+  if (path.ends_with(".onnx")) return program;
+  if (auto r = ptir::verify(*program); !r) return std::unexpected(of_file(r.error(), path));
   return program;
 }
 
@@ -49,10 +51,13 @@ zrt::Result<std::vector<std::optional<Array>>> read_feeds(const ptir::Program& s
     if (input == inputs.size())
       return zrt::fail(zrt::Errc::not_found, "the program has no input ", std::string_view(name));
     if (arrays[input]) return zrt::fail(zrt::Errc::duplicate_name, "input ", std::string_view(name), " is fed twice");
-    const auto bytes = read_file(feed.substr(equals + 1));
+    const std::string path = feed.substr(equals + 1);
+    const auto bytes = read_file(path);
     if (!bytes) return zrt::pass(bytes);
     auto array = read_npy(*bytes, inputs[input].type.dtype);
-    if (!array) return zrt::fail(array.error().code(), "input ", std::string_view(name), ": ", array.error().text());
+    if (!array)
+      return zrt::fail(array.error().code(), "input ", std::string_view(name), ": ", std::string_view(path), ": ",
+                       array.error().text());
     arrays[input] = std::move(*array);
   }
   return arrays;

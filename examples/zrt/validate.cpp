@@ -174,6 +174,8 @@ int validate(const ValidateOptions& o) {
   if (o.path.empty()) return usage("zrt validate needs --model or --ptir; zrt validate --help lists what there is");
   const std::vector<std::string> known = backends();
   for (const std::string& backend : o.backends)
+    if (backend == "c") return usage("a model's plan has no form in C; --ptir takes a tensor program, which has one");
+  for (const std::string& backend : o.backends)
     if (std::ranges::find(known, backend) == known.end()) return usage("no backend is called " + backend);
   if (o.backends.size() != 2) return usage("--backends needs two: cpu,reference");
   std::array<std::unique_ptr<Model>, 2> models;

@@ -9,6 +9,8 @@
 #include <zrt/ops/cond.hpp>
 #include <zrt/trace/value_pairs.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@
 #include <fstream>
 #include <limits>
 #include <spawn.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,8 +77,13 @@ class CProgram {
     std::ofstream(file, std::ios::binary) << source;
     const char* const named = std::getenv("CC");
     const std::string compiler = named != nullptr && *named != '\0' ? named : "cc";
-    std::vector<std::string> words{compiler, "-std=c99", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-o",
-                                   library,  file,       "-lm"};
+    std::vector<std::string> words;
+    std::istringstream in(compiler);  // a compiler with its options
+    for (std::string word; in >> word;) words.push_back(word);
+    for (const std::string& word :
+         {std::string("-std=c99"), std::string("-O1"), std::string("-ffp-contract=off"), std::string("-shared"),
+          std::string("-fPIC"), std::string("-o"), library, file, std::string("-lm")})
+      words.push_back(word);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -191,38 +199,75 @@ zrt::Result<std::vector<Array>> whole_feeds(const ptir::Program& program, std::v
   return inputs;
 }
 
-/// Compares output by output; the text of the first difference, or of the agreement.
-std::string compare(const EveryValue& all, const ValidateOptions& o, const Side& first, const Side& second,
-                    bool& differs) {
-  const std::vector<double> allowed = allowed_by(all.program, first, second);
+/// The first element outside its bound.
+struct Difference {
+  std::size_t instruction = 0;
+  std::uint64_t element = 0;
+  double first = 0, second = 0, allowed = 0;
+};
+
+/// What a comparison of every output found.
+struct Comparison {
   std::uint64_t values = 0, differing = 0;
+  std::optional<Difference> difference{};
+};
+
+/// Compares output by output, up to the first difference.
+Comparison compare(const EveryValue& all, const Side& first, const Side& second) {
+  const std::vector<double> allowed = allowed_by(all.program, first, second);
+  Comparison found;
   for (std::size_t out = 0; out < first.outputs.size(); ++out) {
     const zrt::TensorType& type = first.outputs[out].type;
     const std::size_t i = all.instructions[out];
     const double may = allowed[i] == 0.0 ? 0.0 : std::max(allowed[i], unit_of(type.dtype));
     const std::uint64_t elements = type.shape.elements({}).raw();
-    values += elements;
+    found.values += elements;
     for (std::uint64_t e = 0; e < elements; ++e) {
       const trace::Agreement seen =
           trace::agree(type.dtype, first.outputs[out].data.data(), second.outputs[out].data.data(), e, may);
-      differing += seen.differs ? 1 : 0;
+      found.differing += seen.differs ? 1 : 0;
       if (!seen.outside) continue;
-      differs = true;
-      const ptir::Instruction& insn = all.program.regions[0].instructions[i];
-      char text[512];
-      (void)std::snprintf(text, sizeof text,
-                          "difference in instruction %zu: %%%u = %s, element %llu\n  %s  %.17g (%a)\n  %s  %.17g (%a)\n"
-                          "  expected %s\n",
-                          i, insn.id, std::string(ptir::find_op(insn.opcode)->name).c_str(),
-                          static_cast<unsigned long long>(e), o.backends[0].c_str(), seen.first, seen.first,
-                          o.backends[1].c_str(), seen.second, seen.second,
-                          may == 0.0 ? "the same bits" : ("within " + std::to_string(may) + " of the larger").c_str());
-      return text;
+      found.difference = Difference{i, e, seen.first, seen.second, may};
+      return found;
     }
   }
-  return o.backends[0] + " and " + o.backends[1] + " agree: " + std::to_string(values) + " values of " +
-         std::to_string(allowed.size()) + " instructions, " +
-         (differing == 0 ? "the same bits" : std::to_string(differing) + " in other bits") + "\n";
+  return found;
+}
+
+std::string text_of(const EveryValue& all, const ValidateOptions& o, const Comparison& found) {
+  const auto& instructions = all.program.regions[0].instructions;
+  if (const auto& d = found.difference) {
+    const ptir::Instruction& insn = instructions[d->instruction];
+    char text[512];
+    (void)std::snprintf(
+        text, sizeof text,
+        "difference in instruction %zu: %%%u = %s, element %llu\n  %s  %.17g (%a)\n  %s  %.17g (%a)\n"
+        "  expected %s\n",
+        d->instruction, insn.id, std::string(ptir::find_op(insn.opcode)->name).c_str(),
+        static_cast<unsigned long long>(d->element), o.backends[0].c_str(), d->first, d->first, o.backends[1].c_str(),
+        d->second, d->second,
+        d->allowed == 0.0 ? "the same bits" : ("within " + std::to_string(d->allowed) + " of the larger").c_str());
+    return text;
+  }
+  return o.backends[0] + " and " + o.backends[1] + " agree: " + std::to_string(found.values) + " values of " +
+         std::to_string(instructions.size()) + " instructions, " +
+         (found.differing == 0 ? "the same bits" : std::to_string(found.differing) + " in other bits") + "\n";
+}
+
+std::string json_of(const EveryValue& all, const ValidateOptions& o, const Comparison& found) {
+  const auto& instructions = all.program.regions[0].instructions;
+  nlohmann::ordered_json out{{"program", o.program},         {"backends", o.backends},
+                             {"values", found.values},       {"instructions", instructions.size()},
+                             {"differing", found.differing}, {"difference", nullptr}};
+  if (const auto& d = found.difference)
+    out["difference"] = {{"instruction", d->instruction},
+                         {"value", instructions[d->instruction].id},
+                         {"op", ptir::find_op(instructions[d->instruction].opcode)->name},
+                         {"element", d->element},
+                         {"first", d->first},
+                         {"second", d->second},
+                         {"allowed", d->allowed}};
+  return out.dump(2) + "\n";
 }
 
 }  // namespace
@@ -232,6 +277,7 @@ int validate_program(const ValidateOptions& o) {
     if (backend != "cpu" && backend != "reference" && backend != "c")
       return usage("a tensor program runs on cpu, reference and c, not on " + backend);
   if (o.backends.size() != 2) return usage("--backends needs two: cpu,reference");
+  if (o.layers) return usage("a tensor program has no layers: --layers goes with --model");
   std::vector<std::string> feeds = o.feeds;
   const auto source = read_program(o.program, feeds, std::nullopt);
   if (!source) return failed(source.error());
@@ -247,9 +293,9 @@ int validate_program(const ValidateOptions& o) {
   if (!first) return failed(first.error());
   const auto second = run_on(o.backends[1], *all, *shapes, *inputs, o.threads);
   if (!second) return failed(second.error());
-  bool differs = false;
-  if (!print(compare(*all, o, *first, *second, differs))) return cannot_write("stdout");
-  return differs ? kFailed : kOk;
+  const Comparison found = compare(*all, *first, *second);
+  if (!print(o.json ? json_of(*all, o, found) : text_of(*all, o, found))) return cannot_write("stdout");
+  return found.difference ? kFailed : kOk;
 }
 
 }  // namespace program

@@ -196,6 +196,8 @@ TEST_F(ProgramShell, WrongUsageIsToldInPlainWords) {
   const std::vector<std::pair<std::string, std::string>> calls{
       {"", "zrt needs a command; zrt --help lists what there is"},
       {"generat", "'generat' is no command of zrt; did you mean generate?; zrt --help"},
+      {"foo", "'foo' is no command of zrt; zrt --help"},
+      {"tokenize -m x --decode 1", "zrt tokenize needs one of "},
       {"pm4 prob", "'prob' is no command of zrt pm4; did you mean probe?; zrt pm4 --help"},
       {"generate -p a", "zrt generate needs --model; zrt generate --help"},
       {"generate -m x --max-token 3", "zrt generate has no option --max-token; did you mean --max-tokens?"},
