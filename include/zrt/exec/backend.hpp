@@ -42,6 +42,7 @@ struct WeightView {
   Span<const std::byte> data;
 };
 
+/// A backend that names its types: what kernels take, where memory lies, what records and what runs.
 template <class B>
 concept NamesItsTypes = requires {
   typename B::Tensor;
@@ -53,12 +54,14 @@ concept NamesItsTypes = requires {
   typename B::Recorder;
   typename B::Program;
 };
+/// A backend that says its name, the ops that it runs and those that it leaves out.
 template <class B>
 concept ListsItsOps = requires {
   typename B::Claims;
   typename B::Unsupported;
   { B::name } -> std::convertible_to<std::string_view>;
 };
+/// A backend whose device allocates, places tensors, weights and states, and copies to and from the host.
 template <class B>
 concept DeviceServes = requires(typename B::Device& device, typename B::Memory& memory, const WeightView& weight,
                                 const TensorType& type, const StateDescriptor& state, const typename B::Tensor& tensor,
@@ -120,6 +123,7 @@ concept ReadsWeights = requires(typename B::Device& device, const typename B::We
 template <class B>
 concept MakesPrograms = std::constructible_from<typename B::Program, typename B::Device&> &&
                         std::constructible_from<typename B::Recorder, typename B::Program&, typename B::Device&>;
+/// A backend whose recorder takes instructions one by one and whose program runs them as a step.
 template <class B>
 concept Replays = requires(typename B::Program& program, typename B::Device& device, typename B::Recorder& recorder,
                            const exec::RecordSite<typename B::Scratch>& site, const ExecutionContext& step,
@@ -145,14 +149,17 @@ template <class B>
 concept Backend =
     NamesItsTypes<B> && ListsItsOps<B> && MakesDevices<B> && DeviceServes<B> && Replays<B> && MakesPrograms<B>;
 
+/// An op that a backend can record.
 template <class B, class O>
 concept HasAdapter = requires(typename B::Recorder& recorder, const Call<B, O>& call) {
   { Adapter<B, O>::record(recorder, call) } -> std::same_as<Result<void>>;
 };
+/// An op whose adapter asks for memory beyond the outputs.
 template <class B, class O>
 concept AdapterNeedsScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
   { Adapter<B, O>::scratch(call, bounds) } -> std::same_as<CheckedSize>;
 };
+/// An op whose adapter says what its results are: canonical bits, or a bound on how far they are off.
 template <class B, class O>
 concept AdapterStatesCapability = requires {
   { Adapter<B, O>::capability } -> std::convertible_to<AdapterCapability>;
@@ -244,12 +251,16 @@ template <class Catalog, class Claims>
 using OpsWithoutClaim = boost::mp11::mp_copy_if_q<Catalog, detail::LeftOutBy<Claims>>;
 
 // The list is the concept's argument, so that a compiler that rejects it prints the ops.
+/// True of the empty list of claimed ops without an adapter.
 template <class List>
 concept NoMissingAdapters = boost::mp11::mp_empty<List>::value;
+/// True of the empty list of ops whose adapters are relaxed without a bound, or canonical with one.
 template <class List>
 concept NoMisstatedNumerics = boost::mp11::mp_empty<List>::value;
+/// True of the empty list of ops that a backend neither runs nor names as unsupported.
 template <class List>
 concept NoUndeclaredOps = boost::mp11::mp_empty<List>::value;
+/// True of the empty list of ops that a family needs and a backend does not run.
 template <class List>
 concept NoOpLeftOut = boost::mp11::mp_empty<List>::value;
 

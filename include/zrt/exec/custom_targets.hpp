@@ -9,8 +9,10 @@
 
 namespace zrt::inline ZRT_ABI {
 
+/// A target whose name ends with its version.
 template <class T>
 concept HasVersionedTarget = requires { requires ops::is_versioned_name(T::target); };
+/// A target with the function that runs a call's shards.
 template <class T>
 concept RunsCustomCalls =
     requires(const HostCall<ops::CustomCall>& call, const ExecutionContext& step, const Worker& worker) {

@@ -25,7 +25,7 @@ struct ArchReport {
   Opcode opcode{};
 };
 
-// The op is an argument of the concept, so that a compiler that rejects it names arch and op.
+/// An op that an arch program lists. It is an argument, so that a compiler that rejects the concept names arch and op.
 template <class Arch, class O>
 concept ListsOp = boost::mp11::mp_contains<typename Arch::Ops, O>::value;
 
@@ -129,10 +129,13 @@ template <class Arch, Opcode kOpcode> struct OpOfReport {
 
 }  // namespace detail
 
+/// An arch program whose ops read only what an earlier op wrote.
 template <class Arch, class O, ArchFault kFault>
 concept ReadsOnlyProducedValues = kFault != ArchFault::value_not_produced;
+/// An arch program that names a weight for every role that its ops require.
 template <class Arch, class O, ArchFault kFault>
 concept BindsEveryWeightRole = kFault != ArchFault::role_not_bound;
+/// An arch program without a fault.
 template <class Arch, class O, ArchFault kFault>
 concept IsWellFormed = kFault == ArchFault::none;
 

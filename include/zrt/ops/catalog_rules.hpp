@@ -99,10 +99,13 @@ template <class O> consteval bool params_keep_rules() {
 }  // namespace detail
 
 // Each rule is a concept over the op (or the list), so that a compiler that rejects one names it.
+/// An op whose number lies in its rung's range.
 template <class O>
 concept NumberFitsRung = number_fits(number(O::opcode), O::rung);
+/// A list in which no two ops have one number.
 template <class Catalog>
 concept NumbersDiffer = detail::numbers_differ(Catalog{});
+/// A list that names no op twice.
 template <class Catalog>
 concept EachOpOnce = boost::mp11::mp_is_set<Catalog>::value;
 

@@ -230,6 +230,7 @@ template <class O>
 concept HasNoFormInC = requires {
   { O::emit_c } -> std::convertible_to<NoForm>;
 };
+/// An op with a form in C, an expansion, or the reason why C leaves it out.
 template <class O>
 concept SaysItsFormInC = HasFormInC<O> || HasNoFormInC<O> || HasExpansion<O>;
 
@@ -237,12 +238,14 @@ concept SaysItsFormInC = HasFormInC<O> || HasNoFormInC<O> || HasExpansion<O>;
 template <class O>
 concept RoundsActivations = requires { O::act_fields.size(); };
 
+/// An op that says its number, name and rung.
 template <class O>
 concept NamesItself = requires {
   { O::opcode } -> std::convertible_to<Opcode>;
   { O::name } -> std::convertible_to<std::string_view>;
   { O::rung } -> std::convertible_to<Rung>;
 };
+/// An op that says its inputs, outputs, weights, in-place rules and class of state.
 template <class O>
 concept StatesItsOperands = requires {
   O::input_roles.size();
@@ -262,6 +265,7 @@ concept HasTypeRule = requires(RuleCall<Dim>& call) {
   { O::infer(call) } noexcept -> std::same_as<Result<void>>;
   O::attributes.size();
 };
+/// An op that infers the types of its outputs.
 template <class O>
 concept HasShapeRule = HasGraphRule<O> || HasTypeRule<O>;
 /// An op whose meaning is not the catalog's: what it runs is listed in the backend by the host.

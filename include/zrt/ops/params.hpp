@@ -134,6 +134,7 @@ template <class P, std::size_t I> inline constexpr FieldName<P::fields[I].name.s
 /// True when the field list covers every byte of P in order, so that nothing is padding.
 template <class P>
 concept NoPadding = std::is_empty_v<P> || detail::described_bytes<P>() == sizeof(P);
+/// A struct that a multiple of eight bytes aligns.
 template <class P>
 concept NaturallyAligned = alignof(P) <= 8;
 

@@ -41,6 +41,7 @@ template <class O>
 concept HasNoGradientRule = requires {
   { O::gradient } -> std::convertible_to<Gradient>;
 };
+/// An op with a gradient rule, or the reason why it has none.
 template <class O>
 concept SaysItsGradient = HasGradientRule<O> || HasNoGradientRule<O>;
 

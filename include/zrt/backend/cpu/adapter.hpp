@@ -18,6 +18,7 @@ template <class O> struct Adapter;
 /// that have some, in ops/<op>.hpp; `Adapter<O>::record` then takes those of the processor's variant. They are never freed.
 template <class O> struct Kernels;
 
+/// An op whose header lists kernels, one for each variant and type.
 template <class O>
 concept HasKernels = requires { sizeof(Kernels<O>); };
 
@@ -29,14 +30,17 @@ enum class Loops : std::uint8_t {
   control,  ///< nothing is computed: regions are run
 };
 
+/// An adapter that records without a table of kernels.
 template <class O>
 concept RecordsAlone = requires(Recorder& recorder, const HostCall<O>& call) {
   { Adapter<O>::record(recorder, call) } noexcept -> std::same_as<Result<void>>;
 };
+/// An adapter that records kernels of its op's table.
 template <class O>
 concept RecordsKernels = requires(Recorder& recorder, const HostCall<O>& call, const Kernels<O>& kernels) {
   { Adapter<O>::record(recorder, call, kernels) } noexcept -> std::same_as<Result<void>>;
 };
+/// An op with an adapter of this backend: with kernels where its header lists some, else without.
 template <class O>
 concept Records = (HasKernels<O> && RecordsKernels<O>) || (!HasKernels<O> && RecordsAlone<O>);
 

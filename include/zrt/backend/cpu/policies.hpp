@@ -7,6 +7,7 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
+/// An element type that weights may have: quant/ knows its layout and its sums.
 template <DType T>
 concept WeightType = quant::facts(T) != nullptr;
 

@@ -9,6 +9,7 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
+/// A card as its driver describes it: what it is, what is free, how fast its clock ticks.
 template <class D>
 concept GpuDevice = requires(const D& device) {
   { device.target() } noexcept -> std::same_as<const TargetFacts&>;
@@ -20,6 +21,7 @@ concept GpuDevice = requires(const D& device) {
   { device.os() } noexcept;
 };
 
+/// A piece of memory that the card and, by `span`, the host can see. It frees itself.
 template <class M>
 concept GpuMemory = requires(const M& memory, const typename M::Device& device, Heap heap, Access access) {
   { M::allocate(device, heap, std::uint64_t{}, access) } noexcept -> std::same_as<Result<M>>;

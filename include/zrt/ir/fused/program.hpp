@@ -98,7 +98,8 @@ struct FusedProgram {
   [[nodiscard]] Result<Range> add_ids(Span<const ValueId> values) noexcept { return store.add(ids, values); }
 
   /// True when both say the same; where in the pools it lies does not count.
-  friend bool operator==(const FusedProgram& a, const FusedProgram& b) noexcept {
+  [[nodiscard]] bool operator==(const FusedProgram& b) const noexcept {
+    const FusedProgram& a = *this;
     const ptir::detail::SameProgram same{a.store, b.store};
     const auto equal = [](const auto& x, const auto& y) { return x == y; };
     // A store without regions and one whose only region is the empty first are alike.

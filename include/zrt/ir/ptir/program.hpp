@@ -287,7 +287,7 @@ struct Program {
 
   /// True when both say the same: ids, names, types, operands and attributes. Where in the pools it
   /// lies does not count, nor what nothing refers to. Empty lists of a map are alike, whatever of.
-  friend bool operator==(const Program& a, const Program& b) noexcept;
+  [[nodiscard]] bool operator==(const Program& other) const noexcept;
 
  private:
   template <class T> static Span<const T> part(const Vector<T>& pool, Range range) noexcept {
@@ -393,9 +393,9 @@ struct SameProgram {
 
 }  // namespace detail
 
-inline bool operator==(const Program& a, const Program& b) noexcept {
-  const detail::SameProgram same{a, b};
-  return same.all(a.regions.span(), b.regions.span(), [&](const auto& x, const auto& y) { return same.regions(x, y); });
+inline bool Program::operator==(const Program& other) const noexcept {
+  const detail::SameProgram same{*this, other};
+  return same.all(regions.span(), other.regions.span(), [&](const auto& x, const auto& y) { return same.regions(x, y); });
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir

@@ -19,6 +19,7 @@ namespace zrt::inline ZRT_ABI::cpu {
 
 using BoxOps = boost::mp11::mp_list<ops::BroadcastTo, ops::DynamicSlice, ops::Slice, ops::Tile, ops::Transpose>;
 
+/// An op that copies one box of its input.
 template <class O>
 concept BoxOp = boost::mp11::mp_contains<BoxOps, O>::value;
 

@@ -10,10 +10,12 @@ namespace zrt::inline ZRT_ABI::pm4 {
 /// they need memory beyond the op's outputs, `scratch` says how much, with the symbols at their bounds.
 template <class O> struct Adapter;
 
+/// An op with an adapter of this backend, which records its dispatches.
 template <class O>
 concept RecordsDispatches = requires(Recorder& recorder, const Call<Operands, O>& call) {
   { Adapter<O>::record(recorder, call) } noexcept -> std::same_as<Result<void>>;
 };
+/// An op whose kernels need memory beyond its outputs; sized with the symbols at their bounds.
 template <class O>
 concept HasScratch = requires(const TypeCall<O>& call, const Extents& bounds) {
   { Adapter<O>::scratch(call, bounds) } noexcept -> std::same_as<CheckedSize>;

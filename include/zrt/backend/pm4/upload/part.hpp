@@ -67,6 +67,7 @@ struct UploadPart {
 /// parts of a block have together its bytes.
 template <DType T> struct Upload;
 
+/// The parts of one weight type; together they have the bytes of a block.
 template <class U>
 concept UploadLayout = requires(const std::byte* block, std::byte* const* to) {
   { U::kDType } -> std::convertible_to<DType>;
