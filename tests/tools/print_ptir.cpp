@@ -72,55 +72,57 @@ struct Convention {
 };
 constexpr auto kConventions = std::to_array<Convention>({
     {"cast",
-     "Float to float rounds once, to nearest, ties to even; overflow gives infinity, in fp8_e4m3 NaN. Float to "
-     "integer\n"
-     "  truncates toward zero, what lies beyond the range becomes its end, NaN 0. Integer to float rounds once; "
-     "integer\n"
-     "  to integer takes the end of the range. To i1: `x != 0`, so that NaN gives 1. A type to itself keeps every "
-     "bit."},
+     "A type to itself keeps every bit.\n"
+     "  - float to float: rounds once, to nearest, ties to even; overflow gives infinity, in fp8_e4m3 NaN.\n"
+     "  - float to integer: truncates toward zero; what lies beyond the range becomes its end, NaN 0.\n"
+     "  - integer to float: rounds once. Integer to integer: takes the end of the range.\n"
+     "  - to i1: `x != 0`, so NaN gives 1."},
     {"sums of floats",
      "reduce, reduce_window and dot_general add in 16 lanes and then halves of them (dot16 of the\n"
-     "  [numerics](numerics.md)), and round once to accum_dtype, then to out_dtype. dot_general leaves its products\n"
-     "  unrounded; reduce, reduce_window and segment_reduce, which adds row by row, cast each element to accum_dtype\n"
-     "  first, which takes an integer beyond its range to the end. Left out, accum_dtype is f32 for narrower floats "
-     "and the type itself for others, out_dtype the operand's\n"
-     "  type. Sums of integers wrap. max and min ignore NaN; of NaN alone they give the end of the range that no "
-     "element passes."},
+     "  [numerics](numerics.md)), and round once to accum_dtype, then to out_dtype. segment_reduce adds row by row.\n"
+     "  - products: dot_general leaves them unrounded.\n"
+     "  - elements: reduce, reduce_window and segment_reduce cast them to accum_dtype first; an integer beyond its "
+     "range becomes its end.\n"
+     "  - defaults: accum_dtype is f32 for narrower floats and the type itself for others; out_dtype is the "
+     "operand's.\n"
+     "  - sums of integers wrap.\n"
+     "  - max and min ignore NaN; of NaN alone they give the end of the range that no element passes."},
     {"quantize",
-     "`q = saturate(round_to_even(x / scale) + zero_point)`: the quotient is rounded to f32 (f64 for f64) before it "
-     "is\n"
-     "  rounded to a whole number, NaN counts as 0. dequantize: `(q - zero_point) * scale`, the difference exact,\n"
-     "  difference and product rounded to f32 (f64 for an f64 result). requantize is quantize of dequantize in f32.\n"
-     "  Scales are f32 and zero points si32; both are scalars, or both vectors over `axis`."},
+     "`q = saturate(round_to_even(x / scale) + zero_point)`. The quotient is rounded to f32 (f64 for f64), then to a\n"
+     "  whole number; NaN counts as 0. Scales are f32 and zero points si32; both are scalars, or both vectors over "
+     "`axis`.\n"
+     "  - dequantize: `(q - zero_point) * scale`, the difference exact, both rounded to f32 (f64 for an f64 result).\n"
+     "  - requantize: quantize of dequantize, in f32."},
     {"rng_uniform, rng_normal",
-     "Philox4x32-10. Element i draws the four words of counter i (low words 0 and 1) and stream (words 2 and 3) under\n"
-     "  the key seed: its value depends on nothing else, on no backend. The uniform number is k / 2^p with the p "
-     "upper\n"
-     "  bits of the first word, p the precision of the type (f64: of the first two words); the normal one\n"
-     "  sqrt(-2 log u) cos(2 pi v) with u = (k + 1) / 2^24 of the upper 24 bits k of the first word and v = m / 2^24 "
-     "of\n"
-     "  those of the second, computed in f32 and rounded to the type; in f64 with 53 bits and 2^53, u from the first "
-     "two\n"
-     "  words and v from the last two. Of two words the first is the upper half."},
+     "Philox4x32-10. Element i draws four words under the key seed: words 0 and 1 of the counter are i, 2 and\n"
+     "  3 the stream. Its value depends on nothing else, on no backend. Of two words drawn the first is the upper "
+     "half.\n"
+     "  - uniform: k / 2^p. p is the precision of the type, k the upper p bits of the first word (f64: of the first "
+     "two).\n"
+     "  - normal: sqrt(-2 log u) cos(2 pi v) with u = (k + 1) / 2^24 and v = m / 2^24, computed in f32 and rounded to "
+     "the\n"
+     "    type. k is the upper 24 bits of the first word, m those of the second.\n"
+     "  - normal in f64: 53 bits and 2^53, u from the first two words and v from the last two."},
     {"scatter_add, scatter_reduce",
-     "Updates apply in row-major order of `updates`, from x, so that of several replacements the last one stays; sums\n"
-     "  of floats are rounded to the type once. scatter_add has XLA's dimension numbers: axis index_vector_dim of the\n"
-     "  indices holds a place (left out: each index is a place of one number). max and min give NaN where either is "
-     "NaN.\n"
-     "  A window or an index that leaves x ends the run with `spec_violation`."},
+     "Updates apply in row-major order of `updates`, from x: of several replacements the last one stays.\n"
+     "  A window or an index that leaves x ends the run with `spec_violation`.\n"
+     "  - sums of floats are rounded to the type once; max and min give NaN where either is NaN.\n"
+     "  - scatter_add has XLA's dimension numbers: axis index_vector_dim of the indices holds a place. Left out, each "
+     "index\n"
+     "    is a place of one number."},
     {"windows",
-     "An axis of e elements with base dilation b has b - 1 holes between its elements, so (e - 1) b + 1 places, then\n"
-     "  padding before and after; a window of w elements with dilation d spans (w - 1) d + 1 of them. Padding and "
-     "holes\n"
-     "  hold the identity of the fold (0, or the end of the range that no element passes). extract_patches\n"
-     "  slides over the axes between the first and the last one and gives the elements of the window first, the "
-     "channel\n"
-     "  last; its padding is pad_value, 0 where it is left out."},
+     "Padding and holes hold the identity of the fold: 0, or the end of the range that no element passes.\n"
+     "  - an axis of e elements with base dilation b has b - 1 holes between its elements, so (e - 1) b + 1 places, "
+     "then\n"
+     "    padding before and after.\n"
+     "  - a window of w elements with dilation d spans (w - 1) d + 1 places.\n"
+     "  - extract_patches slides over the axes between the first and the last one. It gives the elements of the "
+     "window\n"
+     "    first, the channel last; its padding is pad_value, by default 0."},
     {"segment_reduce",
-     "segment_ids count from 0 to num_segments; another id ends the run with `spec_violation`. A segment without rows\n"
-     "  holds the identity. Sums add up in the order of the rows; max and min ignore NaN. indices_are_sorted and "
-     "unique\n"
-     "  are promises: they change no result while they hold."},
+     "segment_ids count from 0 to num_segments; another id ends the run with `spec_violation`. A segment without\n"
+     "  rows holds the identity. Sums add up in the order of the rows; max and min ignore NaN. indices_are_sorted and\n"
+     "  unique are promises: they change no result while they hold."},
     {"take, gather", "An index outside the axis ends the run with `spec_violation`; none is clamped or wrapped."},
     {"dynamic_slice, dynamic_update_slice", "The start is clamped so that the window lies in x."},
     {"maximum, minimum, clamp", "NaN where an operand is NaN. clamp gives hi where the bounds cross."},
