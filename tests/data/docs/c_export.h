@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* tests/data/docs/c_export.h: what stands before an exported function. */
+// SPDX-License-Identifier: Apache-2.0
+// tests/data/docs/c_export.h: what stands before an exported function.
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
