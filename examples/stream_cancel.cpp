@@ -4,6 +4,7 @@
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <stop_token>
@@ -16,14 +17,16 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::stop_source stop;
-  std::jthread impatient([&stop] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::atomic<int> seen = 0;
+  std::jthread impatient([&](const std::stop_token& over) {
+    while (seen < 40 && !over.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop.request_stop();
   });
   const zrt::Request request{
       .prompt = "HAMLET:\n", .max_tokens = 200, .sampling = {.temperature = 0.8f, .seed = 1}, .ignore_eos = true};
-  const auto print = [](const zrt::Token& token) {
+  const auto print = [&seen](const zrt::Token& token) {
     std::cout << token.text << std::flush;
+    ++seen;
     return static_cast<bool>(std::cout);  // false ends the request, too
   };
   // Takes effect within one step, while the prompt is read as well; it is a finish reason, not an error.
@@ -33,5 +36,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::cerr << "\nfinish: " << name(done->finish) << ", " << done->generated_tokens << " tokens\n";
-  return 0;  // a fast machine reaches max_tokens first
+  return 0;
 }
