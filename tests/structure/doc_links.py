@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and docs/*.md point at exists: linked files, the headings behind anchors, and named files.
+"""What README.md, tests/README.md and docs/*.md point at exists: linked files, headings behind anchors, named files.
 
 usage: doc_links.py [--self-test]
 
@@ -66,7 +66,8 @@ def tracked():
 
 
 def pages():
-    return [source.ROOT / "README.md", *sorted((source.ROOT / "docs").glob("*.md"))]
+    return [source.ROOT / "README.md", source.ROOT / "tests" / "README.md",
+            *sorted((source.ROOT / "docs").glob("*.md"))]
 
 
 def self_test():
