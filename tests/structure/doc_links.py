@@ -8,9 +8,9 @@ A name in backticks that looks like a file with its folder (`dir/file.ext`) must
 repository. Three kinds of names are none: those with a placeholder (NAME), what lies in build/, and what the page has
 the reader write, which it calls new once (new `dir/file.ext`).
 """
+import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -59,10 +59,13 @@ def faults(path, files, root):
                 yield f"{place}: `{named}`: there is no such file"
 
 
-def tracked():
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=source.ROOT,
-                            capture_output=True, text=True, check=True).stdout.splitlines()
-    return [file for file in listed if (source.ROOT / file).exists()]
+def repository_files():
+    """All files but those of build folders and hidden ones, from the root."""
+    found = []
+    for folder, folders, files in os.walk(source.ROOT):
+        folders[:] = [name for name in folders if not name.startswith((".", "build"))]
+        found += [(pathlib.Path(folder) / name).relative_to(source.ROOT).as_posix() for name in files]
+    return found
 
 
 def pages():
@@ -95,5 +98,5 @@ def self_test():
 if __name__ == "__main__":
     if "--self-test" in sys.argv:
         sys.exit(self_test())
-    known = tracked()
+    known = repository_files()
     sys.exit(source.report([fault for page in pages() for fault in faults(page, known, source.ROOT)]))
