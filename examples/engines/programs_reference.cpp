@@ -2,9 +2,10 @@
 // examples/engines/programs_reference.cpp: the one place where the runner of tensor programs on the oracle is compiled, and their way to C.
 //
 // One source, because the passes on the way to C fold constants by the same references.
+#include <zrt/plan/c/bound.hpp>
+
 #include <c_programs.hpp>
 #include <programs.hpp>
-#include <zrt/plan/c/bound.hpp>
 
 template struct zrt::exec::AllAdapters<engines::ReferencePrograms>;
 template struct zrt::ir::Evaluations<zrt::ops::Catalog>;

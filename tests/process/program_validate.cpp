@@ -74,8 +74,7 @@ region @0 main(%0 x: f32[2, 4]) {
     EXPECT_EQ(done.status, 0) << done.err << done.out;
     EXPECT_NE(done.out.find(" agree: 8 values of 2 instructions, the same bits\n"), std::string::npos) << done.out;
   }
-  const json told =
-      run_json({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,reference", "--json"});
+  const json told = run_json({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,reference", "--json"});
   EXPECT_EQ(told["values"], 8);
   EXPECT_TRUE(told["difference"].is_null());
   EXPECT_EQ(run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,c", "--layers"}).status, 2);
@@ -111,9 +110,11 @@ for word; do case $word in *.c) sed -i 's/fmaf(x, y,/fmaf(x, 1.5f * y,/' "$word"
 exec cc "$@"
 )");
   std::filesystem::permissions(wrong, std::filesystem::perms::owner_all);
-  const Outcome found = run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,c"}, "CC=" + wrong + " -g0");
+  const Outcome found =
+      run({"validate", "--ptir", exact, "--feed", feed, "--backends", "cpu,c"}, "CC=" + wrong + " -g0");
   EXPECT_EQ(found.status, 1) << found.err;
-  EXPECT_NE(found.out.find("difference in instruction 0: %1 = dot_general, element 0\n"), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("difference in instruction 0: %1 = dot_general, element 0\n"), std::string::npos)
+      << found.out;
 }
 
 TEST_F(Program, RecordsARunAndRunsItAgain) {

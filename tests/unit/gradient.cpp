@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
-#include <set>
 #include <property/op_cases/all.hpp>
+#include <set>
 #include <string>
 #include <support/gradient_function.hpp>
 #include <support/random_function.hpp>

@@ -248,9 +248,7 @@ std::set<std::string_view> ops_without_vectors() {
       names.insert(O::name);
     }
   };
-  [&]<class... O>(boost::mp11::mp_list<O...>) {
-    (add(std::type_identity<O>{}), ...);
-  }(op_cases::CatalogWithCases{});
+  [&]<class... O>(boost::mp11::mp_list<O...>) { (add(std::type_identity<O>{}), ...); }(op_cases::CatalogWithCases{});
   return names;
 }
 

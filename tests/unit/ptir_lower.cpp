@@ -139,7 +139,8 @@ TEST(PtirLower, TheShapesDecideWhatTheVerifierLeftOpen) {
   %2 = dot_general(%0, %1) {batch_lhs = [], batch_rhs = [], contract_lhs = [-1], contract_rhs = [0]}: f32[?, ?]
   return %2: f32[?, ?]
 })");
-  expect_text(refused(program, {{2, 3}, {4, 5}}), Errc::shape_mismatch, {"region @0, %2", "dot_general", "rhs", "as lhs on axis 1"});
+  expect_text(refused(program, {{2, 3}, {4, 5}}), Errc::shape_mismatch,
+              {"region @0, %2", "dot_general", "rhs", "as lhs on axis 1"});
   EXPECT_EQ(outputs(program, {floats({1, 2}, {1, 2}), floats({2, 1}, {3, 4})})[0].type.shape, (Shape{1, 1}));
 }
 

@@ -87,9 +87,15 @@ template <class B, class Families, class O> consteval bool has_families() {
 
 /// A base of the engine: what is wrong with backend or families is said before anything uses them.
 struct Unchecked {};
-template <class B, class Families, class O>
-using EngineCheck = std::conditional_t<!kCompiledElsewhere<B, Families, O> && FamiliesAreKnown<Families>,
-                                       CheckEngine<B, Families>, Unchecked>;
+template <class B, class Families, class O> consteval auto engine_check() {
+  if constexpr (kCompiledElsewhere<B, Families, O>)
+    return std::type_identity<Unchecked>{};
+  else if constexpr (FamiliesAreKnown<Families>)
+    return std::type_identity<CheckEngine<B, Families>>{};
+  else
+    return std::type_identity<Unchecked>{};
+}
+template <class B, class Families, class O> using EngineCheck = typename decltype(engine_check<B, Families, O>())::type;
 
 }  // namespace detail
 

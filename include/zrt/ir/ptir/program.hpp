@@ -395,7 +395,8 @@ struct SameProgram {
 
 inline bool Program::operator==(const Program& other) const noexcept {
   const detail::SameProgram same{*this, other};
-  return same.all(regions.span(), other.regions.span(), [&](const auto& x, const auto& y) { return same.regions(x, y); });
+  return same.all(regions.span(), other.regions.span(),
+                  [&](const auto& x, const auto& y) { return same.regions(x, y); });
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
