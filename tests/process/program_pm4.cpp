@@ -44,8 +44,8 @@ TEST_F(Program, SaysWhatAQueueWouldRefuse) {
   EXPECT_EQ(found.status, 1);
   EXPECT_NE(found.out.find("EVENT_WRITE"), std::string::npos);
   EXPECT_EQ(found.err,
-            "zrt: invalid_packet: not_on_compute_queue: dword 2, SET_CONTEXT_REG belongs to the graphics queue "
-            "(at byte 8)\n");
+            "zrt: invalid_packet: " + bad +
+                ": not_on_compute_queue: dword 2, SET_CONTEXT_REG belongs to the graphics queue (at byte 8)\n");
   const Outcome as_json = run({"pm4", "decode", bad, "--json"});
   EXPECT_EQ(as_json.status, 1);
   EXPECT_EQ(json::parse(as_json.out)["finding"]["offset"], 8);
