@@ -15,6 +15,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <sys/resource.h>
 #include <tools/gguf_bad_files.hpp>
 #include <tools/gguf_counting_allocator.hpp>
 #include <tools/gguf_walk.hpp>
@@ -94,6 +95,17 @@ void open_short_of_memory(std::span<const std::byte> bytes, const zrt::Result<Gg
   demand(span.live == 0 && reader.live == 0);
 }
 
+// No file can be opened: the process may hold no more of them.
+void open_one_file_too_many() {
+  ::rlimit before{};
+  demand(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const ::rlimit none{0, before.rlim_max};
+  demand(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto file = GgufFile::open(".");
+  demand(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  demand(!file && file.error().text().find("too many open files") != std::string_view::npos);
+}
+
 // An index that would be too long to load through a reader.
 void open_beyond_the_limit() {
   zrt::test::GgufWriter::Marks marks;
@@ -116,6 +128,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   open_by_path(zrt::test::full_gguf().build());
   open_by_path({});
   open_beyond_the_limit();
+  open_one_file_too_many();
   demand(!GgufFile::open("no such file").has_value());
   demand(!GgufFile::open(".").has_value());
   demand(!GgufFile::open(std::string(100000, 'a')).has_value());
