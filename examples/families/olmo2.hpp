@@ -11,19 +11,24 @@ namespace host {
 /// OLMo 2: as llama, but each block's output is normalised instead of its input, and queries and keys are normalised
 /// over their full width before the rotation.
 struct Olmo2 {
-  static constexpr std::string_view name = "olmo2";  // general.architecture of the file
-  static constexpr zrt::ops::RopeStyle rope_style = zrt::ops::RopeStyle::neox;
+  static constexpr std::array<std::string_view, 1> names{"olmo2"};  // general.architecture of the file
+  using Config = zrt::model::DecoderConfig;
+  static constexpr auto neutral = zrt::model::kDecoderNeutral;
   /// Every op that `build` emits.
   using Ops = boost::mp11::mp_list<zrt::ops::Embedding, zrt::ops::Linear, zrt::ops::RmsNorm,
                                    zrt::ops::RmsNormFusedRopeKvWrite, zrt::ops::FlashAttnBatched, zrt::ops::Swiglu,
                                    zrt::ops::ResidualAdd, zrt::ops::Take, zrt::ops::LmHeadLogits>;
 
-  /// A small model, for the check at compile time.
-  [[nodiscard]] static constexpr zrt::model::Config canonical() noexcept {
-    return zrt::model::canonical_dense_config();
+  static void read(zrt::model::ConfigReader& meta, Config& c) noexcept {
+    zrt::model::read_plain_decoder(meta, c, zrt::ops::RopeStyle::neox);
   }
 
-  template <class G> static constexpr void build(G& g, const zrt::model::Config& c) {
+  /// Small models, for the check at compile time.
+  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept {
+    return {zrt::model::canonical_decoder()};
+  }
+
+  template <class G> static constexpr void build(G& g, const Config& c) {
     using namespace zrt;
     const Dim tokens(1, g.symbol("tokens", 0));
     const Dim rows(1, g.symbol("rows", 0));
@@ -39,9 +44,6 @@ struct Olmo2 {
       return g.template emit<ops::Linear>({.in = {x}, .w = {weight}})[0];
     };
     const std::uint32_t q_width = c.heads * c.key_dim;
-    const std::uint32_t k_width = c.kv_heads * c.key_dim;
-    const std::uint32_t v_width = c.kv_heads * c.value_dim;
-
     const decltype(table) no_norm{};
 
     auto x = g.template emit<ops::Embedding>({.in = {ids}, .w = {table}})[0];
@@ -49,7 +51,11 @@ struct Olmo2 {
       const auto w = [&](std::string_view name, const Shape& shape) {
         return g.weight(Name::of("blk.", layer, ".", name), shape);
       };
-      const auto cache = g.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {c.kv_heads, c.key_dim, c.value_dim, 0}});
+      const std::uint32_t kv_heads = c.kv_heads[layer];
+      const std::uint32_t ff = c.ff[layer];
+      const std::uint32_t k_width = kv_heads * c.key_dim;
+      const std::uint32_t v_width = kv_heads * c.value_dim;
+      const auto cache = g.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
       const auto q = norm(linear(x, w("attn_q.weight", Shape{q_width, c.width})),
                           w("attn_q_norm.weight", Shape{q_width}), q_width);
       const auto k = norm(linear(x, w("attn_k.weight", Shape{k_width, c.width})),
@@ -58,22 +64,21 @@ struct Olmo2 {
       const auto turned = g.template emit<ops::RmsNormFusedRopeKvWrite>(
           {.in = {q, k, v, positions},
            .state = cache,
-           .params = {.kv = {c.kv_heads, c.key_dim, c.value_dim}, .rope = c.rope}})[0];
-      const auto mixed =
-          g.template emit<ops::FlashAttnBatched>({.in = {turned},
-                                                  .state = cache,
-                                                  .params = {.heads = c.heads,
-                                                             .kv_heads = c.kv_heads,
-                                                             .key_dim = c.key_dim,
-                                                             .value_dim = c.value_dim,
-                                                             .scale = model::attention_scale(c.key_dim)}})[0];
+           .params = {.kv = {kv_heads, c.key_dim, c.value_dim}, .rope = c.rope}})[0];
+      const auto mixed = g.template emit<ops::FlashAttnBatched>({.in = {turned},
+                                                                 .state = cache,
+                                                                 .params = {.heads = c.heads,
+                                                                            .kv_heads = kv_heads,
+                                                                            .key_dim = c.key_dim,
+                                                                            .value_dim = c.value_dim,
+                                                                            .scale = c.attention_scale}})[0];
       const auto attended = norm(linear(mixed, w("attn_output.weight", Shape{c.width, c.heads * c.value_dim})),
                                  w("post_attention_norm.weight", Shape{c.width}), c.width);
       x = g.template emit<ops::ResidualAdd>({.in = {x, attended}})[0];
       const auto fed = g.template emit<ops::Swiglu>(
           {.in = {x},
-           .w = {no_norm, w("ffn_gate.weight", Shape{c.ff, c.width}), w("ffn_up.weight", Shape{c.ff, c.width}),
-                 w("ffn_down.weight", Shape{c.width, c.ff})}})[0];
+           .w = {no_norm, w("ffn_gate.weight", Shape{ff, c.width}), w("ffn_up.weight", Shape{ff, c.width}),
+                 w("ffn_down.weight", Shape{c.width, ff})}})[0];
       x = g.template emit<ops::ResidualAdd>(
           {.in = {x, norm(fed, w("post_ffw_norm.weight", Shape{c.width}), c.width)}})[0];
     }

@@ -8,6 +8,12 @@ Opened open_cpu(const std::string& path, const zrt::EngineOptions& options, cons
   return open_watched<zrt::CpuBackend>(path, options, watchers);
 }
 
+zrt::Result<void> expect_usual_context(const zrt::model::GgufFile& file) {
+  const auto facts = zrt::read_model<zrt::AllFamilies>(file, zrt::EngineOptions{});
+  if (!facts) return zrt::pass(facts);
+  return {};
+}
+
 const zrt::OpTable& op_table() { return zrt::kOpTable<zrt::ops::Catalog>; }
 
 }  // namespace program

@@ -2,8 +2,6 @@
 // examples/zrt/inspect.cpp: what a file holds, and whether this build runs it.
 #include "commands.hpp"
 #include "output.hpp"
-#include <zrt/engine/slot_context.hpp>
-#include <zrt/model/neutral_keys.hpp>
 #include <zrt/quant/types.hpp>
 
 #include <nlohmann/json.hpp>
@@ -74,15 +72,6 @@ Json types_json(const GgufFile& file) {
   return out;
 }
 
-/// Whether an engine with the usual number of positions computes what the metadata asks for.
-zrt::Result<void> expect_usual_context(const Model& model) {
-  const auto architecture = model.file().get<std::string_view>("general.architecture");
-  if (!architecture) return zrt::pass(architecture);
-  const zrt::model::Config& config = model.config();
-  return zrt::model::expect_neutral_keys(model.file(), *architecture, config.key_dim,
-                                         zrt::positions_per_slot(zrt::EngineOptions{}, config));
-}
-
 /// Opens the file on every backend, as small as it goes, and says what came of it.
 Json runs_json(const std::string& path) {
   zrt::EngineOptions small;
@@ -91,7 +80,7 @@ Json runs_json(const std::string& path) {
   Json out = Json::array();
   for (const std::string& backend : backends()) {
     const auto model = open_model({.path = path, .backend = backend}, small);
-    const auto usual = model ? expect_usual_context(**model) : zrt::Result<void>{};
+    const auto usual = model ? expect_usual_context((*model)->file()) : zrt::Result<void>{};
     Json row{{"backend", backend}, {"runs", model && usual}};
     if (!model)
       row["why"] = describe(model.error());

@@ -114,9 +114,9 @@ zrt::Result<std::uint32_t> context_of(const LogitsOptions& o) {
   if (o.context != 0) return o.context;
   auto file = zrt::model::GgufFile::open(o.model.path);
   if (!file) return zrt::pass(file);
-  auto config = zrt::model::read_config(*file);
-  if (!config) return zrt::pass(config);
-  return config->context;
+  auto architecture = file->get<std::string_view>("general.architecture");
+  if (!architecture) return zrt::pass(architecture);
+  return file->get<std::uint32_t>(zrt::Name::of(*architecture, ".context_length").view());
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
-#include <zrt/model/config.hpp>
+#include <zrt/model/family.hpp>
 #include <zrt/plan/memory.hpp>
 #include <zrt/text/tokenizer.hpp>
 #include <zrt/trace/recorder.hpp>
@@ -121,6 +121,9 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
 /// `watchers` names.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
+
+/// Whether an engine with the usual number of positions computes what the file's metadata asks for.
+[[nodiscard]] zrt::Result<void> expect_usual_context(const zrt::model::GgufFile& file);
 
 /// The catalog by number: names, roles and parameter fields of the ops in a plan.
 [[nodiscard]] const zrt::OpTable& op_table();

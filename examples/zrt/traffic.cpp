@@ -2,6 +2,7 @@
 // examples/zrt/traffic.cpp: bytes that a step must read and operations that it must do, from its plan.
 #include "traffic.hpp"
 #include <zrt/exec/batch.hpp>
+#include <zrt/ops/flash_attn_batched.hpp>
 
 #include <set>
 
@@ -25,11 +26,17 @@ void add_weight(const zrt::plan::PlanWeight& w, bool looked_up, double rows, Tra
   (zrt::is_block(w.dtype) ? t.int8_ops : t.f32_ops) += 2.0 * rows * static_cast<double>(elements(w));
 }
 
-void add_state(const zrt::StateDescriptor& d, const Model& model, const StepShape& step, Traffic& t) {
-  if (d.lifecycle != zrt::StateLifecycle::kv_paged) return;
-  t.kv_bytes += step.cached * static_cast<double>(d.size_bytes) / zrt::kPageTokens;
-  const auto& c = model.config();
-  t.f32_ops += 2.0 * step.visible * c.heads * (c.key_dim + c.value_dim);
+void add_state(const zrt::StateDescriptor& d, const StepShape& step, Traffic& t) {
+  if (d.lifecycle == zrt::StateLifecycle::kv_paged)
+    t.kv_bytes += step.cached * static_cast<double>(d.size_bytes) / zrt::kPageTokens;
+}
+
+/// Adds the products of queries with keys and of probabilities with values.
+void add_attention(const ExecutionPlan& plan, const zrt::plan::Instruction& insn, const StepShape& step, Traffic& t) {
+  using Attention = zrt::ops::FlashAttnBatched;
+  if (insn.opcode != Attention::opcode || !insn.param_block_id) return;
+  const auto params = zrt::decode_params<Attention>(plan.param_block(*insn.param_block_id));
+  if (params) t.f32_ops += 2.0 * step.visible * params->heads * (params->key_dim + params->value_dim);
 }
 
 }  // namespace
@@ -44,8 +51,9 @@ Traffic traffic(const Model& model, const StepShape& step) {
     const bool head = !insn.outputs.empty() && plan.registers[index(insn.outputs[0])].shape[0].symbol == rows_symbol;
     for (const zrt::plan::WeightRef w : insn.weights)
       if (w != zrt::plan::kNoWeight) add_weight(plan.weights[index(w)], looked_up, head ? step.rows : step.tokens, t);
+    add_attention(plan, insn, step, t);
   }
-  for (const zrt::StateDescriptor& d : plan.states) add_state(d, model, step, t);
+  for (const zrt::StateDescriptor& d : plan.states) add_state(d, step, t);
   return t;
 }
 

@@ -8,11 +8,14 @@
 #include <zrt/model/dense_decoder.hpp>
 
 struct Crooked {
-  static constexpr std::string_view name = "crooked";
+  static constexpr std::array<std::string_view, 1> names{"crooked"};
+  using Config = zrt::model::DecoderConfig;
+  static constexpr auto neutral = zrt::model::kDecoderNeutral;
+  static void read(zrt::model::ConfigReader&, Config&) noexcept {}
   using Ops = zrt::model::DenseOps;
-  static constexpr zrt::model::Config canonical() noexcept { return zrt::model::canonical_dense_config(); }
+  static constexpr std::array<Config, 1> canonical() noexcept { return {zrt::model::canonical_decoder()}; }
 
-  template <class G> static constexpr void build(G& g, const zrt::model::Config& c) {
+  template <class G> static constexpr void build(G& g, const Config& c) {
     const zrt::Dim tokens(1, g.symbol("tokens", 0));
     const auto ids = g.input("tokens", {zrt::DType::si32, zrt::Shape{tokens}});
     const auto table = g.weight("token_embd.weight", zrt::Shape{c.vocabulary, c.width});

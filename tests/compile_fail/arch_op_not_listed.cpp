@@ -8,16 +8,17 @@
 #include <zrt/model/dense_decoder.hpp>
 
 struct Sparing {
-  static constexpr std::string_view name = "sparing";
+  static constexpr std::array<std::string_view, 1> names{"sparing"};
+  using Config = zrt::model::DecoderConfig;
+  static constexpr auto neutral = zrt::model::kDecoderNeutral;
+  static void read(zrt::model::ConfigReader&, Config&) noexcept {}
 #ifdef ZRT_COMPILE_FAIL
   using Ops = boost::mp11::mp_remove<zrt::model::DenseOps, zrt::ops::Take>;
 #else
   using Ops = zrt::model::DenseOps;
 #endif
-  static constexpr zrt::model::Config canonical() noexcept { return zrt::model::canonical_dense_config(); }
+  static constexpr std::array<Config, 1> canonical() noexcept { return {zrt::model::canonical_decoder()}; }
 
-  template <class G> static constexpr void build(G& g, const zrt::model::Config& c) {
-    zrt::model::build_dense_decoder(g, c, {});
-  }
+  template <class G> static constexpr void build(G& g, const Config& c) { zrt::model::build_dense_decoder(g, c, {}); }
 };
 static_assert(zrt::model::CheckArch<Sparing>::kOk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/rope_scaling_keys.cpp: what the keys of a file say, of rope scaling above all, with llama.cpp's defaults.
-#include <zrt/model/config.hpp>
+#include <zrt/model/arch/llama.hpp>
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Keys {
   std::optional<std::uint32_t> experts{};
 };
 
-Result<model::Config> read(const Keys& keys) {
+Result<model::DecoderConfig> read(const Keys& keys) {
   test::GgufWriter w;
   w.add("general.architecture", "llama");
   for (const char* key : {"context_length", "embedding_length", "feed_forward_length"})
@@ -42,7 +42,10 @@ Result<model::Config> read(const Keys& keys) {
   const test::ModelFile bytes(w.build());
   auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
   if (!file) return pass(file);
-  return model::read_config(*file);
+  model::ConfigReader meta(*file, "llama");
+  model::DecoderConfig config;
+  if (auto r = model::read_config<model::Llama>(meta, config); !r) return pass(r);
+  return config;
 }
 
 void expect(const Keys& keys, RopeScaling scaling, float factor) {
@@ -95,6 +98,11 @@ TEST(RopeScalingKeys, YarnHasKeysOfItsOwn) {
   const auto mixed = read({.type = "yarn", .factor = 4.0f, .yarn = {{"yarn_ext_factor", 0.0f}}});
   ASSERT_FALSE(mixed);
   EXPECT_EQ(mixed.error().code(), Errc::unimplemented);
+}
+
+TEST(RopeScalingKeys, KeysOfYarnMeanNothingElsewhere) {
+  expect({.type = "linear", .factor = 4.0f, .yarn = {{"yarn_beta_fast", 16.0f}, {"yarn_ext_factor", 0.5f}}},
+         RopeScaling::linear, 4.0f);
 }
 
 TEST(RopeScalingKeys, TheTypeNoneScalesNothing) {

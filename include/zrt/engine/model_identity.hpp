@@ -4,9 +4,7 @@
 
 #include <zrt/core/hash.hpp>
 #include <zrt/exec/weights.hpp>
-#include <zrt/model/config.hpp>
-
-#include <bit>
+#include <zrt/model/family.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -31,12 +29,12 @@ class Fingerprint {
   std::uint64_t value_ = 0;
 };
 
-/// Hashes a model's sizes and constants, `own_keys` for those that only its family reads, the texts of its tokens, and
-/// of each tensor the name, type, shape and pieces from its first byte to its last. That tells models apart that were
+/// Hashes a model's sizes, `values`, a hash of the keys that its family reads, the texts of its tokens, and of each tensor
+/// the name, type, shape and pieces from its first byte to its last. That tells models apart that were
 /// trained apart, if only in some layers, without reading them whole.
 ///
 /// Errors: those of `weights`.
-[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c, std::uint64_t own_keys,
+[[nodiscard]] inline Result<std::uint64_t> model_fingerprint(const model::Config& c, std::uint64_t values,
                                                              Span<const std::string_view> tokens,
                                                              const plan::ExecutionPlan& plan,
                                                              const exec::WeightSource& weights) noexcept {
@@ -44,13 +42,8 @@ class Fingerprint {
   static constexpr std::size_t kPieces = 16;
   static constexpr std::size_t kPieceBytes = 64;
   Fingerprint hash;
-  for (const std::uint32_t size :
-       {c.vocabulary, c.context, c.width, c.layers, c.ff, c.heads, c.kv_heads, c.key_dim, c.value_dim})
-    hash.add(size);
-  hash.add(std::bit_cast<std::uint32_t>(c.norm_eps));
-  static_assert(NoPadding<ops::RopeParams>);
-  hash.add({reinterpret_cast<const char*>(&c.rope), sizeof c.rope});
-  if (own_keys != 0) hash.add(own_keys);
+  for (const std::uint32_t size : {c.vocabulary, c.context, c.width, c.layers}) hash.add(size);
+  hash.add(values);
   for (const std::string_view token : tokens) hash.add(token);
   for (const plan::PlanWeight& w : plan.weights) {
     if (w.inline_data()) continue;

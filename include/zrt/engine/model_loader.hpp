@@ -2,7 +2,6 @@
 // zrt/engine/model_loader.hpp: a model file, read and compiled for a backend, before any of it is bound to a device.
 #pragma once
 
-#include <zrt/core/hash.hpp>
 #include <zrt/engine/engine.hpp>
 #include <zrt/engine/loaded_model.hpp>
 
@@ -11,19 +10,6 @@
 namespace zrt::inline ZRT_ABI {
 
 namespace detail {
-
-/// A hash of the values of some keys "<architecture>.<key>"; 0 for no keys.
-[[nodiscard]] inline std::uint64_t hash_values(const model::GgufFile& file, std::string_view architecture,
-                                               Span<const std::string_view> keys) noexcept {
-  std::uint64_t hash = 0;
-  for (const std::string_view key : keys) {
-    const model::GgufValue* value = file.find(Name::of(architecture, ".", key).view());
-    if (value == nullptr) continue;
-    const Span<const std::byte> bytes = model::detail::GgufValueAccess::payload(*value);
-    hash = hash * 31 + hash_bytes(key) + hash_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
-  return hash;
-}
 
 template <class Families> consteval Span<const text::PreTokenizerEntry> own_pre_tokenizers() {
   if constexpr (requires { typename Families::PreTokenizers; }) {
@@ -48,8 +34,7 @@ struct LoadedModel {
       : file(std::move(opened)), vocabulary(a), compiled(a) {}
 
   model::GgufFile file;
-  model::Config config{};
-  std::uint64_t own_keys = 0;  ///< hash of the values of keys that the family reads itself; 0 without such keys
+  ModelFacts facts{};
   Vocabulary vocabulary;
   std::optional<text::Tokenizer> tokenizer;  ///< none when the file has no vocabulary
   plan::CompiledPlan compiled;
@@ -68,7 +53,7 @@ template <class B, class Families = AllFamilies> struct ModelLoader {
 
   /// Reads `model.file` and fills in the rest.
   ///
-  /// Errors: those of check(options), read_config, read_vocabulary, text::Tokenizer::make and compile_model.
+  /// Errors: those of check(options), read_model, read_vocabulary, text::Tokenizer::make and compile_model.
   [[nodiscard]] static Result<void> load(LoadedModel& model, const EngineOptions& options) noexcept;
 };
 
@@ -91,25 +76,20 @@ template <class B, class Families>
 Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOptions& options) noexcept {
   using Ops = ModelOps<B, Families>;
   if (auto r = check(options); !r) return r;
-  if (auto r = check_family<Families>(model.file); !r) return r;
-  const std::string_view architecture = *model.file.get<std::string_view>("general.architecture");
-  const Span<const std::string_view> own = detail::keys_of(typename Families::List{}, architecture);
-  auto config = model::read_config(model.file, own);
-  if (!config) return pass(config);
-  model.config = *config;
-  model.own_keys = detail::hash_values(model.file, architecture, own);
+  auto facts = read_model<Families>(model.file, options);
+  if (!facts) return pass(facts);
+  model.facts = *facts;
   auto vocabulary = read_vocabulary(model.file, options.allocator);
   if (!vocabulary) return pass(vocabulary);
   model.vocabulary = std::move(*vocabulary);
   if (!model.vocabulary.tokens.empty()) {
-    if (auto r = expect_rows(model.vocabulary, model.config.vocabulary); !r) return r;
+    if (auto r = expect_rows(model.vocabulary, model.facts.config.vocabulary); !r) return r;
     auto tokenizer = text::Tokenizer::make(model.vocabulary.spec, options.allocator, kOwnPreTokenizers<Families>);
     if (!tokenizer) return pass(tokenizer);
     model.tokenizer.emplace(std::move(*tokenizer));
   }
   constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
-  auto compiled =
-      compile_model<Families>(model.file, model.config, ir::Ops::of<Ops, UnclaimedOps<B, Ops>>(), kClaims, options);
+  auto compiled = compile_model<Families>(model.file, ir::Ops::of<Ops, UnclaimedOps<B, Ops>>(), kClaims, options);
   if (!compiled) return pass(compiled);
   model.compiled = std::move(*compiled);
   model.ops = &kOpTable<Ops>;

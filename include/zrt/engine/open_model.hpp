@@ -33,7 +33,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   /// Returns the identity that a sequence's state belongs to. Reads pieces of every tensor.
   [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
     auto fingerprint =
-        model_fingerprint(config(), loaded_.own_keys, loaded_.vocabulary.tokens.span(), plan().plan, weights());
+        model_fingerprint(config(), loaded_.facts.values, loaded_.vocabulary.tokens.span(), plan().plan, weights());
     if (!fingerprint) return pass(fingerprint);
     return ModelIdentity{config().kv_dtype, options_.numerics.act, *fingerprint};
   }
@@ -61,7 +61,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
 
   [[nodiscard]] const EngineOptions& options() const noexcept { return options_; }
   [[nodiscard]] const model::GgufFile& file() const noexcept { return loaded_.file; }
-  [[nodiscard]] const model::Config& config() const noexcept { return loaded_.config; }
+  [[nodiscard]] const model::Config& config() const noexcept { return loaded_.facts.config; }
   /// Null when the file has no vocabulary.
   [[nodiscard]] const text::Tokenizer* tokenizer() const noexcept {
     return loaded_.tokenizer ? &*loaded_.tokenizer : nullptr;
@@ -92,7 +92,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     device_ = make_device<B>(options_.allocator, threads, device_options_);
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
-    context_ = positions_per_slot(options_, config());
+    context_ = config().positions;
     const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
     const auto pages =
         narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");

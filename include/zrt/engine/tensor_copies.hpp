@@ -5,6 +5,7 @@
 #include <zrt/core/buffer.hpp>
 #include <zrt/exec/weights.hpp>
 #include <zrt/model/gguf.hpp>
+#include <zrt/model/tensor_rows.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
@@ -21,8 +22,9 @@ class TensorCopies {
     plan_ = &plan;
     for (const plan::PlanWeight& w : plan.weights) {
       Buffer memory;
-      if (!w.inline_data()) {
-        const model::GgufTensor* tensor = file.find_tensor(w.name.view());
+      const model::TensorRows rows = model::TensorRows::of(w.name.view());
+      if (!w.inline_data() && find_copy(rows.tensor) == nullptr) {
+        const model::GgufTensor* tensor = file.find_tensor(rows.tensor);
         if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", w.name.view());
         auto room = Buffer::zeroed(allocator_, static_cast<std::size_t>(tensor->bytes));
         if (!room) return pass(room);
@@ -39,11 +41,18 @@ class TensorCopies {
  private:
   [[nodiscard]] static Result<WeightView> find(const void* context, std::string_view name) noexcept {
     const auto& self = *static_cast<const TensorCopies*>(context);
-    for (std::size_t i = 0; i < self.tensors_.size(); ++i) {
-      const plan::PlanWeight& w = self.plan_->weights[i];
-      if (w.name.view() == name) return WeightView{name, w.dtype, w.shape, self.tensors_[i].span()};
-    }
+    const model::TensorRows rows = model::TensorRows::of(name);
+    const Buffer* copy = self.find_copy(rows.tensor);
+    for (const plan::PlanWeight& w : self.plan_->weights)
+      if (copy != nullptr && w.name.view() == name)
+        return WeightView{name, w.dtype, w.shape, rows.of_bytes(copy->span())};
     return fail(Errc::missing_weight, "the model has no tensor ", name);
+  }
+  /// The copy of a whole tensor, which lies with the first weight that names it; null before it is read.
+  [[nodiscard]] const Buffer* find_copy(std::string_view tensor) const noexcept {
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (model::TensorRows::of(plan_->weights[i].name.view()).tensor == tensor) return &tensors_[i];
+    return nullptr;
   }
 
   Allocator allocator_;

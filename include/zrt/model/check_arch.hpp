@@ -2,7 +2,7 @@
 // zrt/model/check_arch.hpp: builds an arch program at compile time and finds what it forgets.
 #pragma once
 
-#include <zrt/model/config.hpp>
+#include <zrt/model/family.hpp>
 #include <zrt/ops/infer_types.hpp>
 #include <zrt/ops/op.hpp>
 
@@ -112,10 +112,12 @@ namespace detail {
 
 template <class Arch> consteval ArchReport check_arch() {
   ArchReport worst{};
-  for (bool optional : {true, false}) {
-    CheckBuilder<Arch> builder(optional);
-    Arch::build(builder, Arch::canonical());
-    if (worst.fault == ArchFault::none) worst = builder.result();
+  for (const auto& config : Arch::canonical()) {
+    for (bool optional : {true, false}) {
+      CheckBuilder<Arch> builder(optional);
+      Arch::build(builder, config);
+      if (worst.fault == ArchFault::none) worst = builder.result();
+    }
   }
   return worst;
 }
@@ -149,8 +151,10 @@ template <class Arch, class O, ArchFault kFault> struct CheckArchReport {
   static constexpr bool kOk = kFault == ArchFault::none;
 };
 
-/// Asserts that an arch program builds, with and without its optional tensors.
+/// Asserts that a family is one, and that its program builds for each of its canonical configs, with and without the
+/// optional tensors.
 template <class Arch> struct CheckArch {
+  static_assert(Family<Arch>, "zrt: a model family lacks a member that docs/adding-a-family.md lists");
   static constexpr ArchReport kReport = detail::check_arch<Arch>();
   static constexpr bool kOk =
       CheckArchReport<Arch, typename detail::OpOfReport<Arch, kReport.opcode>::type, kReport.fault>::kOk;

@@ -5,6 +5,7 @@
 #include <zrt/exec/weights.hpp>
 #include <zrt/ir/builder.hpp>
 #include <zrt/model/gguf.hpp>
+#include <zrt/model/tensor_rows.hpp>
 
 namespace zrt::inline ZRT_ABI::model {
 
@@ -19,22 +20,32 @@ namespace zrt::inline ZRT_ABI::model {
   return info;
 }
 
-/// Lets a builder look tensors up in `file`, which must outlive it.
+/// What a file says of the weight `name`, a tensor or rows of one; `bound` is false when the tensor is not there or does
+/// not have as many rows as the name says.
+[[nodiscard]] inline WeightInfo find_weight(const GgufFile& file, std::string_view name) noexcept {
+  const TensorRows rows = TensorRows::of(name);
+  const GgufTensor* tensor = file.find_tensor(rows.tensor);
+  if (tensor == nullptr || !rows.fit(*tensor)) return {};
+  WeightInfo info = weight_info(*tensor);
+  if (rows.total != 0 && info.bound) info.shape.dims[0] = rows.count;
+  return info;
+}
+
+/// Lets a builder look weights up in `file`, which must outlive it.
 [[nodiscard]] inline ir::WeightLookup weight_lookup(const GgufFile& file) noexcept {
   return {&file, [](const void* context, std::string_view name) noexcept {
-            const GgufTensor* tensor = static_cast<const GgufFile*>(context)->find_tensor(name);
-            return tensor == nullptr ? WeightInfo{} : weight_info(*tensor);
+            return find_weight(*static_cast<const GgufFile*>(context), name);
           }};
 }
 
-/// Lets `bind` take tensors from where they lie in `file`, which must outlive every program.
+/// Lets `bind` take weights from where they lie in `file`, which must outlive every program.
 [[nodiscard]] inline exec::WeightSource weight_source(const GgufFile& file) noexcept {
   return {&file, [](const void* context, std::string_view name) noexcept -> Result<WeightView> {
             const auto& from = *static_cast<const GgufFile*>(context);
-            const GgufTensor* tensor = from.find_tensor(name);
-            if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", name);
-            const WeightInfo info = weight_info(*tensor);
-            return WeightView{name, info.dtype, info.shape, from.data(*tensor)};
+            const WeightInfo info = find_weight(from, name);
+            if (!info.bound) return fail(Errc::missing_weight, "the model has no tensor ", name);
+            const TensorRows rows = TensorRows::of(name);
+            return WeightView{name, info.dtype, info.shape, rows.of_bytes(from.data(*from.find_tensor(rows.tensor)))};
           }};
 }
 

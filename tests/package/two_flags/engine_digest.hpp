@@ -31,18 +31,18 @@ class EngineDigest {
     EngineOptions options;
     options.numerics.act = act;
     options.kv_type = kv;
-    auto config = model::read_config(file_);
-    if (!config) return 0;
+    const auto facts = read_model<OnlyLlama>(file_, options);
+    if (!facts) return 0;
     using Met = ModelOps<B, OnlyLlama>;
     constexpr OpSet claims = OpSet::of(typename B::Claims{});
-    auto compiled = compile_model<OnlyLlama>(file_, *config, ir::Ops::of<Met>(), claims, options);
+    auto compiled = compile_model<OnlyLlama>(file_, ir::Ops::of<Met>(), claims, options);
     if (!compiled) return 0;
     const exec::ExecutorSizes sizes{
         .slots = 2, .prefill_tokens = 32, .prefill_rows = 2, .pages = 4, .pages_per_slot = 2};
     auto executor = exec::Executor<B>::make(plan::ModelPlans::of(*compiled), exec::OpAdapters<B>::template of<Met>(),
                                             model::weight_source(file_), sizes, device);
     if (!executor) return 0;
-    auto logits = Buffer::zeroed(options.allocator, std::size_t{2} * config->vocabulary * sizeof(float));
+    auto logits = Buffer::zeroed(options.allocator, std::size_t{2} * facts->config.vocabulary * sizeof(float));
     if (!logits) return 0;
     digest_ = 0xcbf29ce484222325u;
     std::array<std::int32_t, 2> next{};
@@ -73,7 +73,7 @@ class EngineDigest {
       batch.prefill = prefill;
       if (!executor->step(batch)) return false;
       if (rows.empty()) return true;
-      const std::span<std::byte> bytes = logits->span().first(rows.size() * config->vocabulary * sizeof(float));
+      const std::span<std::byte> bytes = logits->span().first(rows.size() * facts->config.vocabulary * sizeof(float));
       if (!executor->read(exec::port::kLogits, 0, bytes)) return false;
       if (!executor->read(exec::port::kToken, 0, std::as_writable_bytes(std::span(next).first(rows.size()))))
         return false;

@@ -9,11 +9,16 @@ namespace zrt::inline ZRT_ABI::model {
 
 /// Llama 1 to 3 and what follows their shape; rope factors carry llama3 scaling.
 struct Llama {
-  static constexpr std::string_view name = "llama";
-  static constexpr ops::RopeStyle rope_style = ops::RopeStyle::interleaved;
+  static constexpr std::array<std::string_view, 1> names{"llama"};
+  using Config = DecoderConfig;
+  static constexpr auto neutral = kDecoderNeutral;
+  /// Tables of rotations, which only older programs read and which follow from the metadata.
+  static constexpr std::array<std::string_view, 1> ignored_tensors{"rot_embd"};
   using Ops = DenseOps;
 
-  [[nodiscard]] static constexpr Config canonical() noexcept { return canonical_dense_config(); }
+  static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::interleaved); }
+
+  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_decoder()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder(

@@ -9,11 +9,14 @@ namespace zrt::inline ZRT_ABI::model {
 
 /// Qwen 3: query and key heads are normalised before the rotation.
 struct Qwen3 {
-  static constexpr std::string_view name = "qwen3";
-  static constexpr ops::RopeStyle rope_style = ops::RopeStyle::neox;
+  static constexpr std::array<std::string_view, 1> names{"qwen3"};
+  using Config = DecoderConfig;
+  static constexpr auto neutral = kDecoderNeutral;
   using Ops = DenseOps;
 
-  [[nodiscard]] static constexpr Config canonical() noexcept { return canonical_dense_config(); }
+  static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::neox); }
+
+  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_decoder()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder(g, c, {.qk_norm = Has::always});

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/family.hpp: what a family of models states, and how a file finds the family that reads it.
+#pragma once
+
+#include <zrt/model/config_reader.hpp>
+
+#include <boost/mp11/list.hpp>
+
+#include <concepts>
+
+namespace zrt::inline ZRT_ABI::model {
+
+/// What an engine asks of every model. The config of each family derives from it.
+struct Config {
+  std::uint32_t vocabulary = 0;
+  std::uint32_t context = 0;  ///< positions that the model was trained for
+  std::uint32_t width = 0;
+  std::uint32_t layers = 0;
+  std::uint32_t positions = 0;  ///< of a slot: the host's choice
+  DType kv_dtype = DType::f16;  ///< the host's choice
+};
+
+/// The names by which files ask for a family.
+template <class F>
+concept NamesArchitectures = requires {
+  { *F::names.data() } -> std::convertible_to<std::string_view>;
+  requires F::names.size() > 0;
+};
+/// A family that reads its own config and says which other keys change nothing.
+template <class F>
+concept ReadsConfig = requires(ConfigReader& meta, typename F::Config& c) {
+  requires std::derived_from<typename F::Config, Config>;
+  { F::read(meta, c) } noexcept -> std::same_as<void>;
+  { *F::neutral.data() } -> std::convertible_to<const NeutralKey&>;
+};
+/// A family with small configs for the check at compile time, one for each way in which its program branches.
+template <class F>
+concept HasCanonicalConfigs = requires {
+  { *F::canonical().data() } -> std::convertible_to<const typename F::Config&>;
+};
+
+/// A family of models: names, a config and how it is read, and a program. docs/adding-a-family.md describes each member;
+/// `Ops` and `build` are held to account by CheckArch.
+///
+/// A family may also list `ignored_tensors`, endings of the names of tensors that its files hold for nothing.
+template <class F>
+concept Family = NamesArchitectures<F> && ReadsConfig<F> && HasCanonicalConfigs<F>;
+
+/// Whether files of `architecture` are the family's.
+template <class F> [[nodiscard]] constexpr bool is_named(std::string_view architecture) noexcept {
+  for (const std::string_view name : F::names)
+    if (name == architecture) return true;
+  return false;
+}
+
+/// Endings of names of tensors that the family's files hold for nothing.
+template <class F> [[nodiscard]] constexpr Span<const std::string_view> ignored_tensors() noexcept {
+  if constexpr (requires { F::ignored_tensors; })
+    return {F::ignored_tensors.data(), F::ignored_tensors.size()};
+  else
+    return {};
+}
+
+/// Joins lists of neutral keys.
+template <std::size_t... kSizes>
+[[nodiscard]] consteval auto neutral_keys(const std::array<NeutralKey, kSizes>&... lists) noexcept {
+  std::array<NeutralKey, (kSizes + ... + 0)> all{};
+  std::size_t at = 0;
+  const auto add = [&](const auto& list) {
+    for (const NeutralKey& key : list) all[at++] = key;
+  };
+  (add(lists), ...);
+  return all;
+}
+
+/// Reads the config of a file of family F.
+///
+/// Errors: those of ConfigReader and of the family, naming the key.
+template <Family F> [[nodiscard]] Result<void> read_config(ConfigReader& meta, typename F::Config& c) noexcept {
+  F::read(meta, c);
+  return meta.finish({F::neutral.data(), F::neutral.size()});
+}
+
+}  // namespace zrt::inline ZRT_ABI::model

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/family_keys.cpp: a family reads its keys, knows which others change nothing, and refuses the rest by name.
+#include <zrt/models.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <data/models/tiny_models.hpp>
+#include <families/granite.hpp>
+#include <string>
+#include <vector>
+
+namespace family_keys_test {
+namespace {
+
+using namespace zrt;
+
+/// A file of family F with heads of 64, three layers and what `change` adds, read for slots of 1,000 positions.
+template <class F, class Change>
+Result<model::DecoderConfig> read_file(Change change, std::uint64_t* values = nullptr) {
+  const std::string family(F::names[0]);
+  test::GgufWriter w;
+  w.add("general.architecture", family);
+  for (const auto& [key, value] : {std::pair{"context_length", 2048u}, std::pair{"embedding_length", 256u},
+                                   std::pair{"block_count", 3u}, std::pair{"attention.head_count", 4u}})
+    w.add(family + "." + key, value);
+  w.add(family + ".attention.layer_norm_rms_epsilon", 1e-5f);
+  w.add(family + "_not.of_this", 1u);
+  change(w, family);
+  w.add_f32("token_embd.weight", {256, 4}, std::vector<float>(1024, 0.5f));
+  const test::ModelFile bytes(w.build());
+  const auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
+  if (!file) return pass(file);
+  model::ConfigReader meta(*file, family, {.context = 1000});
+  model::DecoderConfig config;
+  if (auto r = model::read_config<F>(meta, config); !r) return pass(r);
+  if (values != nullptr) *values = meta.values();
+  return config;
+}
+
+/// The same with one more key.
+template <class F = model::Llama, class T> Result<model::DecoderConfig> judge(std::string_view key, const T& value) {
+  return read_file<F>([&](test::GgufWriter& w, const std::string& family) {
+    if (key != "feed_forward_length") w.add(family + ".feed_forward_length", 48u);
+    if constexpr (requires { value.begin(); })
+      w.add_array(family + "." + std::string(key), value);
+    else
+      w.add(family + "." + std::string(key), value);
+  });
+}
+
+template <class F = model::Llama, class T>
+void refused(std::string_view key, const T& value, std::string_view text = {}, Errc code = Errc::unimplemented) {
+  const auto judged = judge<F>(key, value);
+  ASSERT_FALSE(judged) << key;
+  EXPECT_EQ(judged.error().code(), code) << judged.error().text();
+  const std::string full = std::string(F::names[0]) + "." + std::string(key);
+  EXPECT_NE(judged.error().text().find(full), std::string_view::npos) << judged.error().text();
+  if (!text.empty()) {
+    EXPECT_EQ(judged.error().text(), full + std::string(text));
+  }
+}
+
+TEST(FamilyKeys, ANeutralValuePassesAndAnyOtherIsRefusedByName) {
+  for (const auto& [key, neutral] : model::kArithmeticKeys) {
+    EXPECT_EQ(judge(key, 0.0f).has_value(), neutral != model::Neutral::yes) << key;
+    EXPECT_EQ(judge(key, 1.0f).has_value(), neutral != model::Neutral::zero) << key;
+    if (neutral == model::Neutral::yes) continue;
+    refused(key, 30.0f);
+    refused(key, std::nanf(""));
+    refused(key, -1.0);
+    refused(key, std::vector<std::uint32_t>{1, 2, 3}, {}, Errc::invalid_metadata);
+  }
+  EXPECT_TRUE(judge("attention.causal", true));
+  refused("attention.causal", false);
+  refused("logit_scale", 0.0625f,
+          " is 0.0625, which changes what the model computes, but its family does not read it; expected 0 or 1");
+  refused("use_parallel_residual", true,
+          " is true, which changes what the model computes, but its family does not read it; expected 0");
+}
+
+TEST(FamilyKeys, InformationOfAnyValuePasses) {
+  for (const auto& [key, neutral] : model::kInformationKeys) {
+    EXPECT_EQ(neutral, model::Neutral::any);
+    EXPECT_TRUE(judge(key, 7u)) << key;
+    EXPECT_TRUE(judge(key, "text")) << key;
+  }
+}
+
+TEST(FamilyKeys, AnUnknownKeyIsRefusedByName) {
+  refused("warp", 3u, " is 3, but its family does not read it; expected no such key");
+  refused("warp", -3, " is -3, but its family does not read it; expected no such key");
+  refused("warp", -12.5, " is -12.5, but its family does not read it; expected no such key");
+  refused("warp", 1e30f, " is a number beyond 10^12, or none, but its family does not read it; expected no such key");
+  refused("warp", "fast", " is fast, but its family does not read it; expected no such key");
+  refused("warp", std::vector<float>{1, 2},
+          " is an array of 2 f32, but its family does not read it; expected no such key");
+}
+
+TEST(FamilyKeys, ScoresAreScaledByTheRootOfTheKeyLength) {
+  EXPECT_TRUE(judge("attention.scale", 0.125f));
+  EXPECT_TRUE(judge("attention.scale", 0.0f));
+  refused("attention.scale", 0.1251f);
+  refused("attention.scale", -0.125f);
+}
+
+TEST(FamilyKeys, AWindowMustHoldTheSlot) {
+  EXPECT_TRUE(judge("attention.sliding_window", std::uint32_t{0}));
+  EXPECT_TRUE(judge("attention.sliding_window", std::uint32_t{1000}));
+  EXPECT_TRUE(judge("attention.sliding_window", std::int32_t{-1}));
+  refused("attention.sliding_window", std::uint32_t{999});
+}
+
+TEST(FamilyKeys, AnArrayByLayerIsReadWhereLayersMayDiffer) {
+  const auto config = judge("attention.head_count_kv", std::vector<std::uint32_t>{4, 2, 1});
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->kv_heads[0], 4u);
+  EXPECT_EQ(config->kv_heads[1], 2u);
+  EXPECT_EQ(config->kv_heads[2], 1u);
+  const auto ff = judge("feed_forward_length", std::vector<std::int32_t>{32, 64, 96});
+  ASSERT_TRUE(ff) << ff.error().text();
+  EXPECT_EQ(ff->ff[2], 96u);
+  refused("attention.head_count_kv", std::vector<std::uint32_t>{4, 2},
+          " has 2 values, expected one for each of 3 layers", Errc::invalid_metadata);
+  refused("attention.head_count_kv", std::vector<std::uint32_t>{4, 0, 1}, " is 0, expected 1..4",
+          Errc::invalid_metadata);
+  EXPECT_EQ(judge("attention.head_count_kv", std::vector<std::uint32_t>{4, 3, 1}).error().code(),
+            Errc::invalid_metadata);
+}
+
+TEST(FamilyKeys, ElsewhereAnArrayMustSayTheSameOfAllLayers) {
+  const auto config = judge("attention.key_length", std::vector<std::uint32_t>{32, 32, 32});
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->key_dim, 32u);
+  refused("attention.key_length", std::vector<std::uint32_t>{32, 32, 64},
+          " is 32 and 64 in different layers, expected the same in all");
+}
+
+TEST(FamilyKeys, AKeyThatTheFamilyReadsIsItsOwn) {
+  EXPECT_FALSE(judge("residual_scale", 0.25f));
+  const auto config = judge<host::Granite>("residual_scale", 0.25f);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->residual_scale, 0.25f);
+  EXPECT_EQ(config->embedding_scale, 1.0f);
+  EXPECT_EQ(config->attention_scale, 0.125f);
+  const auto scale = judge<host::Granite>("attention.scale", 0.5f);
+  ASSERT_TRUE(scale) << scale.error().text();
+  EXPECT_EQ(scale->attention_scale, 0.5f);
+  refused<host::Granite>("logit_scale", "four", {}, Errc::invalid_metadata);
+  EXPECT_EQ(judge<host::Granite>("final_logit_softcapping", 30.0f).error().code(), Errc::unimplemented);
+}
+
+/// Two models that differ in nothing but a key that the family reads are two models to snapshots.
+TEST(FamilyKeys, ValuesTellModelsApart) {
+  const auto hash = [](auto family, std::string_view key, float value) {
+    std::uint64_t values = 0;
+    const auto config = read_file<typename decltype(family)::type>(
+        [&](test::GgufWriter& w, const std::string& name) {
+          w.add(name + ".feed_forward_length", 48u);
+          w.add(name + "." + std::string(key), value);
+        },
+        &values);
+    EXPECT_TRUE(config) << config.error().text();
+    return values;
+  };
+  constexpr std::type_identity<host::Granite> granite;
+  EXPECT_EQ(hash(granite, "logit_scale", 4.0f), hash(granite, "logit_scale", 4.0f));
+  EXPECT_NE(hash(granite, "logit_scale", 4.0f), hash(granite, "logit_scale", 2.0f));
+  constexpr std::type_identity<model::Llama> llama;
+  EXPECT_EQ(hash(llama, "logit_scale", 0.0f), hash(llama, "logit_scale", 1.0f)) << "llama does not read it";
+}
+
+TEST(FamilyKeys, TheHostChoosesPositions) {
+  const auto config = judge("vocab_size", 4u);
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->positions, 1000u);
+  EXPECT_EQ(config->context, 2048u);
+  EXPECT_EQ(config->vocabulary, 4u);
+}
+
+/// What a family lacks is told by the concept's part.
+struct Nameless : model::Llama {
+  static constexpr std::array<std::string_view, 0> names{};
+};
+struct Silent : model::Llama {
+  static void read(int) noexcept {}
+};
+static_assert(model::Family<model::Llama> && model::Family<host::Granite>);
+static_assert(!model::NamesArchitectures<Nameless> && !model::ReadsConfig<Silent>);
+
+}  // namespace
+}  // namespace family_keys_test
