@@ -3,7 +3,10 @@
 #pragma once
 
 #include <zrt/engine/engine_members.hpp>
+#include <zrt/model/arch/gemma2.hpp>
+#include <zrt/model/arch/gemma3.hpp>
 #include <zrt/model/arch/llama.hpp>
+#include <zrt/model/arch/phi3.hpp>
 #include <zrt/model/arch/qwen2.hpp>
 #include <zrt/model/arch/qwen3.hpp>
 
@@ -12,7 +15,8 @@ namespace zrt::inline ZRT_ABI {
 /// The families that an engine runs by default. A host gives Engine a type like this one to add its own families,
 /// pre-tokenizers and metadata keys, or to compile fewer: docs/adding-a-family.md.
 struct AllFamilies {
-  using List = boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3>;
+  using List =
+      boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3>;
 };
 
 }  // namespace zrt::inline ZRT_ABI

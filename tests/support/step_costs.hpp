@@ -22,9 +22,10 @@ namespace zrt::test {
 using StepTable = nlohmann::ordered_json;
 
 /// Models of shared data, one of each family, rope and weight type that the engine runs.
-inline constexpr auto kGoldenModels = std::to_array<std::string_view>(
-    {"llama", "llama-bias", "llama-linear", "llama-rope3", "llama-yarn", "llama-q4_0", "llama-q4_k_m", "llama-q8_0",
-     "qwen2", "qwen3", "qwen3-q4_0", "qwen3-q4_k_m", "qwen3-q8_0"});
+inline constexpr auto kGoldenModels =
+    std::to_array<std::string_view>({"llama", "llama-bias", "llama-linear", "llama-rope3", "llama-yarn", "llama-q4_0",
+                                     "llama-q4_k_m", "llama-q8_0", "qwen2", "qwen3", "qwen3-q4_0", "qwen3-q4_k_m",
+                                     "qwen3-q8_0", "gemma2", "gemma3", "phi3", "phi3-longrope", "phi3-shortrope"});
 
 /// One step: kernels, and the bytes that its instructions must move.
 inline StepTable step_costs(const trace::Timeline& timeline, const trace::TimedStep& step) {

@@ -550,6 +550,20 @@ TEST_F(EngineTest, AnEmptyAllocatorIsTheSystems) {
   EXPECT_EQ(run(**engine, talk(5)).ids.size(), 5u);
 }
 
+/// Reads a file of bytes that `bytes` views.
+model::GgufReader reader_of(const std::span<const std::byte>& bytes) {
+  model::GgufReader reader;
+  reader.context = const_cast<std::span<const std::byte>*>(&bytes);
+  reader.size = [](void* context) noexcept -> std::uint64_t {
+    return static_cast<std::span<const std::byte>*>(context)->size();
+  };
+  reader.read = [](void* context, std::uint64_t offset, std::size_t count, std::byte* to) noexcept {
+    std::memcpy(to, static_cast<std::span<const std::byte>*>(context)->data() + offset, count);
+    return true;
+  };
+  return reader;
+}
+
 TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
   const std::span<const std::byte> bytes = text_model().bytes();
   const std::string path = (std::filesystem::temp_directory_path() /
@@ -561,16 +575,7 @@ TEST_F(EngineTest, OpensAPathAMemoryAndAReader) {
   }
   const auto mapped = test::open_engine(On::cpu, std::string_view(path));
   ASSERT_TRUE(mapped) << mapped.error().text();
-  model::GgufReader reader;
-  reader.context = const_cast<std::span<const std::byte>*>(&bytes);
-  reader.size = [](void* context) noexcept -> std::uint64_t {
-    return static_cast<std::span<const std::byte>*>(context)->size();
-  };
-  reader.read = [](void* context, std::uint64_t offset, std::size_t count, std::byte* to) noexcept {
-    std::memcpy(to, static_cast<std::span<const std::byte>*>(context)->data() + offset, count);
-    return true;
-  };
-  const auto read = test::open_engine(On::cpu, reader);
+  const auto read = test::open_engine(On::cpu, reader_of(bytes));
   ASSERT_TRUE(read) << read.error().text();
   const Answer expected = run(*open(), talk(10));
   EXPECT_EQ(run(**mapped, talk(10)).ids, expected.ids);
@@ -600,6 +605,26 @@ TEST_F(EngineTest, MemoryBeginsAtAMultipleOfFour) {
       EXPECT_NE(engine.error().text().find(" past a multiple of 4,"), std::string_view::npos) << engine.error().text();
     }
   }
+}
+
+TEST_F(EngineTest, FusedTensorsAreReadThroughAReaderToo) {
+  const test::ModelFile file = test::tiny_model({.family = "phi3", .weights = DType::q8_0});
+  const std::span<const std::byte> bytes = file.bytes();
+  const auto logits = [](const auto& engine) {
+    std::vector<float> all;
+    if (!engine) {
+      ADD_FAILURE() << engine.error().text();
+      return all;
+    }
+    EXPECT_TRUE((*engine)->evaluate(test::tiny_prompt(64, 9, 1), {}, [&](std::uint32_t, std::span<const float> row) {
+      all.insert(all.end(), row.begin(), row.end());
+    }));
+    return all;
+  };
+  const EngineOptions options{.logit_rows = 16};
+  const std::vector<float> expected = logits(test::open_engine(On::cpu, bytes, options));
+  EXPECT_EQ(expected.size(), 9u * 64u);
+  EXPECT_EQ(logits(test::open_engine(On::cpu, reader_of(bytes), options)), expected);
 }
 
 TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {

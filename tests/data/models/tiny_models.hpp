@@ -36,6 +36,8 @@ struct TinySpec {
   std::uint32_t kv_heads = 2;
   std::uint32_t key_dim = 8;
   std::uint32_t context = 128;
+  std::uint32_t window = 0;  ///< of attention, in the first of every two layers
+  bool by_layer = false;     ///< the second layer has half the kv heads and half the width of the MLP
   std::uint64_t seed = 1;
   void (*more)(GgufWriter&) = nullptr;  ///< adds what the file holds beyond that
 };
@@ -48,7 +50,12 @@ inline constexpr std::array kTinyFamilies{
     TinySpec{.name = "llama-yarn", .rope = TinyRope::yarn},
     TinySpec{.name = "llama-bias", .biases = true},
     TinySpec{.name = "qwen2", .family = "qwen2", .tied = true, .biases = true, .kv_heads = 1},
+    TinySpec{.name = "llama-layers", .by_layer = true},
     TinySpec{.name = "qwen3", .family = "qwen3", .tied = true, .kv_heads = 4, .key_dim = 16},
+    TinySpec{.name = "gemma2", .family = "gemma2", .tied = true, .window = 8},
+    TinySpec{.name = "gemma3", .family = "gemma3", .rope = TinyRope::linear, .tied = true, .window = 8},
+    TinySpec{.name = "phi3", .family = "phi3"},
+    TinySpec{.name = "phi3-longrope", .family = "phi3", .rope = TinyRope::factors, .kv_heads = 4},
 };
 
 /// Bytes of a file at an alignment that an engine takes.
@@ -203,9 +210,18 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
   number("context_length", s.context);
   number("embedding_length", s.width);
   number("block_count", s.layers);
-  number("feed_forward_length", s.ff);
+  const auto of_layer = [&](std::uint32_t value, std::uint32_t layer) {
+    return s.by_layer && layer % 2 == 1 ? value / 2 : value;
+  };
+  const auto by_layer = [&](const char* key, std::uint32_t value) {
+    if (!s.by_layer) return number(key, value);
+    std::vector<std::uint32_t> values;
+    for (std::uint32_t layer = 0; layer < s.layers; ++layer) values.push_back(of_layer(value, layer));
+    w.add_array(family + "." + key, values);
+  };
+  by_layer("feed_forward_length", s.ff);
   number("attention.head_count", s.heads);
-  number("attention.head_count_kv", s.kv_heads);
+  by_layer("attention.head_count_kv", s.kv_heads);
   number("attention.key_length", s.key_dim);
   number("attention.value_length", s.key_dim);
   number("rope.dimension_count", s.key_dim);
@@ -215,6 +231,20 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
     w.add(family + ".rope.scaling.type", s.rope == TinyRope::linear ? "linear" : "yarn");
     w.add(family + ".rope.scaling.factor", 4.0f);
     number("rope.scaling.original_context_length", s.context / 4);
+  }
+  const bool gemma = family == "gemma2" || family == "gemma3";
+  const bool phi = family == "phi3";
+  if (s.window != 0) {
+    number("attention.sliding_window", s.window);
+    if (family == "gemma3") number("attention.sliding_window_pattern", 2);
+  }
+  if (family == "gemma2") {
+    w.add(family + ".attn_logit_softcapping", 5.0f);
+    w.add(family + ".final_logit_softcapping", 3.0f);
+  }
+  if (phi && s.rope == TinyRope::factors) {
+    number("rope.scaling.original_context_length", s.context / 4);
+    w.add(family + ".rope.scaling.attn_factor", 1.25f);
   }
 
   const auto matrix = [&](const std::string& name, std::uint32_t cols, std::uint32_t rows, float scale) {
@@ -227,15 +257,21 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
   matrix("token_embd.weight", s.width, rows, 1.0f);
   if (!s.tied) matrix("output.weight", s.width, rows, 0.75f);
   row("output_norm.weight", s.width, 1.0f, 0.5f);
-  if (s.rope == TinyRope::factors) row("rope_freqs.weight", s.key_dim / 2, 4.0f, 3.0f);
+  if (s.rope == TinyRope::factors)
+    row(phi ? "rope_factors_long.weight" : "rope_freqs.weight", s.key_dim / 2, 4.0f, 3.0f);
   const std::uint32_t q = s.heads * s.key_dim;
-  const std::uint32_t kv = s.kv_heads * s.key_dim;
   for (std::uint32_t layer = 0; layer < s.layers; ++layer) {
     const std::string blk = "blk." + std::to_string(layer) + ".";
     row(blk + "attn_norm.weight", s.width, 1.0f, 0.5f);
-    matrix(blk + "attn_q.weight", s.width, q, 0.5f);
-    matrix(blk + "attn_k.weight", s.width, kv, 0.5f);
-    matrix(blk + "attn_v.weight", s.width, kv, 0.5f);
+    const std::uint32_t kv = of_layer(s.kv_heads, layer) * s.key_dim;
+    const std::uint32_t ff = of_layer(s.ff, layer);
+    if (phi) {
+      matrix(blk + "attn_qkv.weight", s.width, q + 2 * kv, 0.5f);
+    } else {
+      matrix(blk + "attn_q.weight", s.width, q, 0.5f);
+      matrix(blk + "attn_k.weight", s.width, kv, 0.5f);
+      matrix(blk + "attn_v.weight", s.width, kv, 0.5f);
+    }
     if (s.biases) {
       row(blk + "attn_q.bias", q, 0.0f, 0.5f);
       row(blk + "attn_k.bias", kv, 0.0f, 0.5f);
@@ -243,17 +279,21 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
     }
     matrix(blk + "attn_output.weight", q, s.width, 0.5f);
     if (s.biases && s.family == "llama") row(blk + "attn_output.bias", s.width, 0.0f, 0.5f);
-    if (s.family == "qwen3") {
+    if (gemma) {
+      row(blk + "post_attention_norm.weight", s.width, 1.0f, 0.5f);
+      row(blk + "post_ffw_norm.weight", s.width, 1.0f, 0.5f);
+    }
+    if (s.family == "qwen3" || s.family == "gemma3") {
       row(blk + "attn_q_norm.weight", s.key_dim, 1.0f, 0.5f);
       row(blk + "attn_k_norm.weight", s.key_dim, 1.0f, 0.5f);
     }
     row(blk + "ffn_norm.weight", s.width, 1.0f, 0.5f);
-    matrix(blk + "ffn_gate.weight", s.width, s.ff, 0.5f);
-    matrix(blk + "ffn_up.weight", s.width, s.ff, 0.5f);
-    matrix(blk + "ffn_down.weight", s.ff, s.width, 0.5f);
+    if (!phi) matrix(blk + "ffn_gate.weight", s.width, ff, 0.5f);
+    matrix(blk + "ffn_up.weight", s.width, phi ? 2 * ff : ff, 0.5f);
+    matrix(blk + "ffn_down.weight", ff, s.width, 0.5f);
     if (s.biases && s.family == "llama") {
-      row(blk + "ffn_gate.bias", s.ff, 0.0f, 0.5f);
-      row(blk + "ffn_up.bias", s.ff, 0.0f, 0.5f);
+      row(blk + "ffn_gate.bias", ff, 0.0f, 0.5f);
+      row(blk + "ffn_up.bias", ff, 0.0f, 0.5f);
       row(blk + "ffn_down.bias", s.width, 0.0f, 0.5f);
     }
   }
