@@ -18,12 +18,12 @@ using namespace zrt;
 
 /// A file of family F with heads of 64, three layers and what `change` adds, read for slots of 1,000 positions.
 template <class F, class Change>
-Result<model::DecoderConfig> read_file(Change change, std::uint64_t* values = nullptr) {
+Result<model::DecoderConfig> read_file(Change change, std::uint64_t* values = nullptr, std::uint32_t layers = 3) {
   const std::string family(F::names[0]);
   test::GgufWriter w;
   w.add("general.architecture", family);
   for (const auto& [key, value] : {std::pair{"context_length", 2048u}, std::pair{"embedding_length", 256u},
-                                   std::pair{"block_count", 3u}, std::pair{"attention.head_count", 4u}})
+                                   std::pair{"block_count", layers}, std::pair{"attention.head_count", 4u}})
     w.add(family + "." + key, value);
   w.add(family + ".attention.layer_norm_rms_epsilon", 1e-5f);
   w.add(family + "_not.of_this", 1u);
@@ -177,6 +177,104 @@ TEST(FamilyKeys, TheHostChoosesPositions) {
   EXPECT_EQ(config->positions, 1000u);
   EXPECT_EQ(config->context, 2048u);
   EXPECT_EQ(config->vocabulary, 4u);
+}
+
+using Counts = std::initializer_list<std::pair<const char*, std::uint32_t>>;
+using Numbers = std::initializer_list<std::pair<const char*, float>>;
+
+/// A file of F with keys of these names, beside those that every file has.
+template <class F>
+Result<model::DecoderConfig> read_keys(Counts counts, Numbers numbers, const char* scaling = nullptr) {
+  return read_file<F>([&](test::GgufWriter& w, const std::string& family) {
+    w.add(family + ".feed_forward_length", 48u);
+    for (const auto& [key, value] : counts) w.add(family + "." + key, value);
+    for (const auto& [key, value] : numbers) w.add(family + "." + key, value);
+    if (scaling != nullptr) w.add(family + ".rope.scaling.type", scaling);
+  });
+}
+
+/// The keys of the architecture in published files: none of them may refuse a file that the family computes.
+TEST(FamilyKeys, PublishedFilesAreRead) {
+  const auto accepted = [](const Result<model::DecoderConfig>& config) {
+    EXPECT_TRUE(config) << config.error().text();
+  };
+  const Counts heads{{"attention.head_count_kv", 2},
+                     {"attention.key_length", 64},
+                     {"attention.value_length", 64},
+                     {"rope.dimension_count", 64},
+                     {"vocab_size", 4}};
+  accepted(read_keys<model::Llama>(heads, {{"rope.freq_base", 5e5f}}));
+  accepted(read_keys<model::Llama>({{"vocab_size", 4}, {"expert_count", 0}, {"expert_used_count", 0}},
+                                   {{"rope.scaling.factor", 2.0f}}, "linear"));
+  accepted(read_keys<model::Qwen2>({{"attention.head_count_kv", 2}}, {{"rope.freq_base", 1e6f}}));
+  accepted(read_keys<model::Qwen2>({{"rope.scaling.original_context_length", 512}}, {{"rope.scaling.factor", 4.0f}},
+                                   "yarn"));
+  accepted(read_keys<model::Qwen3>(heads, {{"rope.freq_base", 1e6f}}));
+  accepted(read_keys<model::Gemma2>(
+      {{"attention.key_length", 64}, {"attention.value_length", 64}, {"attention.sliding_window", 512}},
+      {{"attn_logit_softcapping", 50.0f}, {"final_logit_softcapping", 30.0f}}));
+  accepted(read_keys<model::Gemma3>({{"attention.sliding_window", 512}},
+                                    {{"rope.freq_base", 1e6f}, {"rope.scaling.factor", 8.0f}}, "linear"));
+  accepted(read_keys<model::Phi3>(
+      {{"rope.scaling.original_context_length", 512}, {"attention.sliding_window", 256}, {"rope.dimension_count", 48}},
+      {{"rope.scaling.attn_factor", 1.25f}}));
+}
+
+TEST(FamilyKeys, GemmaHasWindowsByLayerAndScalesFromItsSizes) {
+  const auto gemma2 = read_keys<model::Gemma2>({}, {});
+  ASSERT_TRUE(gemma2) << gemma2.error().text();
+  EXPECT_EQ(gemma2->window, 4096u);
+  EXPECT_EQ(gemma2->windowed[0] + gemma2->windowed[2], 2);
+  EXPECT_EQ(gemma2->windowed[1], 0);
+  EXPECT_EQ(gemma2->score_cap, 50.0f);
+  EXPECT_EQ(gemma2->logit_cap, 30.0f);
+  EXPECT_EQ(gemma2->embedding_scale, 16.0f);
+  EXPECT_EQ(gemma2->attention_scale, 0.125f);
+  EXPECT_EQ(read_keys<model::Gemma3>({}, {}).error().code(), Errc::missing_metadata) << "the window";
+
+  const auto gemma3 = read_keys<model::Gemma3>({{"attention.sliding_window", 512}},
+                                               {{"rope.freq_base", 1e6f}, {"rope.scaling.factor", 8.0f}});
+  ASSERT_TRUE(gemma3) << gemma3.error().text();
+  EXPECT_EQ(gemma3->windowed[0] + gemma3->windowed[1] + gemma3->windowed[2], 3) << "all but each sixth";
+  EXPECT_EQ(gemma3->windowed_rope.base, 1e4f);
+  EXPECT_EQ(gemma3->windowed_rope.scaling, ops::RopeScaling::none);
+  EXPECT_EQ(gemma3->rope.base, 1e6f);
+  EXPECT_EQ(gemma3->rope.scaling, ops::RopeScaling::linear);
+  const auto pattern = read_file<model::Gemma3>([](test::GgufWriter& w, const std::string& family) {
+    w.add(family + ".feed_forward_length", 48u);
+    w.add(family + ".attention.sliding_window", 512u);
+    w.add_array(family + ".attention.sliding_window_pattern", std::vector<std::uint32_t>{0, 1, 0});
+  });
+  ASSERT_TRUE(pattern) << pattern.error().text();
+  EXPECT_EQ(pattern->windowed[0] + pattern->windowed[2], 0);
+  EXPECT_EQ(pattern->windowed[1], 1);
+}
+
+/// Only the number of layers tells the largest models, whose scores are scaled by the width over the heads.
+TEST(FamilyKeys, TheLargestGemmaScalesScoresByTheWidthOfAHead) {
+  const auto scale = [](auto family, std::uint32_t layers) {
+    using F = typename decltype(family)::type;
+    const auto config = read_file<F>(
+        [&](test::GgufWriter& w, const std::string& name) {
+          w.add(name + ".feed_forward_length", 48u);
+          w.add(name + ".attention.key_length", 16u);
+          w.add(name + ".attention.sliding_window", 512u);
+        },
+        nullptr, layers);
+    EXPECT_TRUE(config) << config.error().text();
+    return config ? config->attention_scale : 0.0f;
+  };
+  EXPECT_EQ(scale(std::type_identity<model::Gemma2>{}, 46), 0.125f);
+  EXPECT_EQ(scale(std::type_identity<model::Gemma2>{}, 42), 0.25f);
+  EXPECT_EQ(scale(std::type_identity<model::Gemma3>{}, 62), 0.125f);
+  EXPECT_EQ(scale(std::type_identity<model::Gemma3>{}, 48), 0.25f);
+}
+
+TEST(FamilyKeys, PhiTakesTheTypeOfItsFactors) {
+  EXPECT_TRUE(read_keys<model::Phi3>({}, {}, "longrope"));
+  const auto scaled = read_keys<model::Phi3>({}, {{"rope.scaling.factor", 4.0f}}, "longrope");
+  ASSERT_FALSE(scaled);
+  EXPECT_EQ(scaled.error().text(), "phi3.rope.scaling.factor is not 1, as longrope expects");
 }
 
 /// What a family lacks is told by the concept's part.
