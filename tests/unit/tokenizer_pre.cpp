@@ -26,7 +26,7 @@ Pieces cut(std::string_view pre, std::string_view input) {
     static_cast<Pieces*>(context)->emplace_back(piece);
     return true;
   };
-  EXPECT_TRUE(entry->cut(input, {&pieces, take}));
+  EXPECT_TRUE(text::detail::cut(entry->stages, input, {&pieces, take}));
   return pieces;
 }
 
@@ -226,7 +226,7 @@ TEST(TokenizerPre, SinkStopsTheCut) {
   for (const auto& entry : text::kPreTokenizers) {
     int left = 2;
     const auto take = [](void* context, std::string_view) noexcept { return --*static_cast<int*>(context) > 0; };
-    EXPECT_FALSE(entry.cut("a1. b2. c3.", {&left, take})) << entry.name;
+    EXPECT_FALSE(text::detail::cut(entry.stages, "a1. b2. c3.", {&left, take})) << entry.name;
     EXPECT_EQ(left, 0) << entry.name;
   }
 }

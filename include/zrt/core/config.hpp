@@ -96,6 +96,29 @@ static_assert(sizeof(1.0) == sizeof(double),
 #define ZRT_FP_END
 #endif
 
+#define ZRT_PRAGMA(text) _Pragma(#text)
+
+// Around headers whose functions run when a model is opened, never in a step and never for a prompt: they are compiled
+// for size, and on GCC without the passes that take longest there. A region's functions are not inlined outside of it.
+#if defined(__clang__)
+#define ZRT_LOAD_TIME_BEGIN                                                       \
+  ZRT_PRAGMA(clang diagnostic push)                                               \
+  ZRT_PRAGMA(clang diagnostic ignored "-Wpragma-clang-attribute")                 \
+  ZRT_PRAGMA(clang attribute push(__attribute__((minsize)), apply_to = function)) \
+  ZRT_PRAGMA(clang diagnostic pop)
+#define ZRT_LOAD_TIME_END ZRT_PRAGMA(clang attribute pop)
+#elif defined(__OPTIMIZE__)
+#define ZRT_LOAD_TIME_BEGIN                                                                                   \
+  ZRT_PRAGMA(GCC push_options)                                                                                \
+  ZRT_PRAGMA(GCC optimize("Os", "no-tree-pre", "no-gcse", "no-schedule-insns2", "no-expensive-optimizations", \
+                          "no-ivopts", "no-tree-vrp", "no-thread-jumps", "no-code-hoisting",                  \
+                          "no-rerun-cse-after-loop", "no-tree-dominator-opts", "no-tree-pta", "no-ipa-ra"))
+#define ZRT_LOAD_TIME_END ZRT_PRAGMA(GCC pop_options)
+#else
+#define ZRT_LOAD_TIME_BEGIN
+#define ZRT_LOAD_TIME_END
+#endif
+
 #define ZRT_ALWAYS_INLINE [[gnu::always_inline]] inline
 #define ZRT_NOINLINE [[gnu::noinline, gnu::cold]]
 /// Runs when a model is opened, never in a step: compiled for size, which takes half the time.

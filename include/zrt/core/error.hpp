@@ -11,6 +11,8 @@
 #include <string_view>
 #include <type_traits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Names what went wrong; the text of the Error says what was expected and what was found.
@@ -289,3 +291,5 @@ template <class T> [[nodiscard]] constexpr std::unexpected<Error> pass(const Res
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 
 #include <iosfwd>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Writes "code: text", and where the error has one its place: the byte of the file or the instruction.
@@ -18,3 +20,5 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/core/dims.hpp>
 #include <zrt/core/error.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 enum class Severity : std::uint8_t { info, warning, error };
@@ -30,3 +32,5 @@ struct Finding {
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

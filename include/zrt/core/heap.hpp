@@ -4,6 +4,8 @@
 
 #include <zrt/core/vector.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 namespace detail {
@@ -60,3 +62,5 @@ template <class T, class Before> class PriorityQueue {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

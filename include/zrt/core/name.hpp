@@ -7,6 +7,8 @@
 #include <array>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// At most kCapacity characters; a longer name is cut and `fits` is false.
@@ -57,3 +59,5 @@ class Name {
 static_assert(Name::of("blk.", 12u, ".ffn").view() == "blk.12.ffn");
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Owned characters, usually UTF-8; move-only; not null-terminated.
@@ -49,3 +51,5 @@ class String {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

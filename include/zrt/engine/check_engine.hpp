@@ -6,6 +6,8 @@
 #include <zrt/engine/loaded_model.hpp>
 #include <zrt/model/check_arch.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::detail {
 
 template <class B, class List> struct CheckFamilies;
@@ -19,3 +21,5 @@ struct CheckEngine : CheckFamilies<B, typename Families::List>, CheckBackend<B, 
 template <class Families> struct EngineCode {};
 
 }  // namespace zrt::inline ZRT_ABI::detail
+
+ZRT_LOAD_TIME_END

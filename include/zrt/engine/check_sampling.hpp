@@ -7,6 +7,8 @@
 
 #include <charconv>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Whether a request may sample so, whatever its model and engine.
@@ -40,3 +42,5 @@ namespace zrt::inline ZRT_ABI {
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

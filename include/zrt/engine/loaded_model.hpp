@@ -10,6 +10,8 @@
 #include <zrt/model/weights.hpp>
 #include <zrt/ops/sample.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 namespace detail {
@@ -175,3 +177,5 @@ template <class Families>
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

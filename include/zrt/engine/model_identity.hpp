@@ -6,6 +6,8 @@
 #include <zrt/exec/weights.hpp>
 #include <zrt/model/family.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::detail {
 
 /// State may go from one engine to another when all of this is equal.
@@ -64,3 +66,5 @@ class Fingerprint {
 }
 
 }  // namespace zrt::inline ZRT_ABI::detail
+
+ZRT_LOAD_TIME_END

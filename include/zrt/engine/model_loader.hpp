@@ -7,6 +7,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 namespace detail {
@@ -97,3 +99,5 @@ Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOpti
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -11,6 +11,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::detail {
 
 /// The part of an engine that never changes after loading. Its address must not change either.
@@ -135,3 +137,5 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail
+
+ZRT_LOAD_TIME_END

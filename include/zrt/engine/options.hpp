@@ -7,6 +7,8 @@
 #include <zrt/ops/kv_page.hpp>
 #include <zrt/plan/compile.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// The arithmetic that a host chooses. Nothing else can be chosen: each op fixes the order of its sums, and each
@@ -61,3 +63,5 @@ struct EngineOptions {
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/engine/request.hpp>
 #include <zrt/trace/recorder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// What a recording of `engine` begins with. Errors: those of Engine::fingerprint.
@@ -117,3 +119,5 @@ template <class E>
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::detail {
 
 /// What a snapshot's bytes say; `state` views them.
@@ -161,3 +163,5 @@ template <class B>
 }
 
 }  // namespace zrt::inline ZRT_ABI::detail
+
+ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Views the strings of a range: an array, a span or a vector of std::string, std::string_view or const char*, or a
@@ -80,3 +82,5 @@ class StringList {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

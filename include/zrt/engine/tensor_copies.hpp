@@ -7,6 +7,8 @@
 #include <zrt/model/gguf.hpp>
 #include <zrt/model/tensor_rows.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::detail {
 
 /// Copies of the tensors that a plan names, as a weight source. Its address must not change while
@@ -61,3 +63,5 @@ class TensorCopies {
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail
+
+ZRT_LOAD_TIME_END

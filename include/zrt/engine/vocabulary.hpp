@@ -8,6 +8,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Lists of a file's vocabulary, which a tokenizer views. Move it freely; the file must outlive it.
@@ -123,3 +125,5 @@ class VocabularyReader {
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

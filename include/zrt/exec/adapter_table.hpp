@@ -7,6 +7,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// One row of the table (runtime contract, AdapterTable and AdapterCapabilities).
@@ -131,3 +133,5 @@ template <class B> struct OpAdapters {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

@@ -14,6 +14,8 @@
 #include <optional>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Records op O on backend B. Specialised once per claimed op, in the backend's own folder:
@@ -278,3 +280,5 @@ template <class B, class Catalog> struct CheckBackend {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -11,6 +11,8 @@
 #include <zrt/ops/constant.hpp>
 #include <zrt/plan/compiled_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// The size at which a plan is bound: upper bounds of its symbols and slots in one step, and how its memory is planned,
@@ -409,3 +411,5 @@ template <class B, Observer O>
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

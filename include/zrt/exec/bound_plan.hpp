@@ -9,6 +9,8 @@
 
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// A plan recorded in an arena that another owns. Its address is fixed: a region's caller holds it.
@@ -65,3 +67,5 @@ template <class B, class O = NoObserver> class BoundPlan {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ir/graph.hpp>
 #include <zrt/ops/custom_call.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// B's adapter of custom calls can say before it binds one whether there is the target.
@@ -37,3 +39,5 @@ template <class B> [[nodiscard]] Result<void> check_targets(const ir::Graph& gra
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

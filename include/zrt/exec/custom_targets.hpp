@@ -7,6 +7,8 @@
 #include <array>
 #include <concepts>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// A target whose name ends with its version.
@@ -109,3 +111,5 @@ template <class... T> struct CustomTargets<boost::mp11::mp_list<T...>> {
 }  // namespace exec
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/core/config.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// A backend of whose device a host chooses something.
@@ -35,3 +37,5 @@ template <class B> using DeviceOf = typename DeviceTypes<B>::Device;
 template <class B> using DeviceOptionsOf = typename DeviceTypes<B>::Options;
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

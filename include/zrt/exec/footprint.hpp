@@ -4,6 +4,8 @@
 
 #include <zrt/plan/memory.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// What one instruction reads and writes, as ranges of the arena and a state.
@@ -51,3 +53,5 @@ struct Footprint {
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/exec/host_program.hpp>
 #include <zrt/exec/record_site.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// Appends kernel calls of one instruction after the other to a HostProgram.
@@ -61,3 +63,5 @@ class HostRecorder {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

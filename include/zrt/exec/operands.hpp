@@ -5,6 +5,8 @@
 #include <zrt/core/span.hpp>
 #include <zrt/plan/execution_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// A register in the memory of backend B (runtime contract, TensorHandle with its TensorViewDesc).
@@ -121,3 +123,5 @@ template <class B>
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ops/opcode.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// Handed to a recorder before each instruction. Hazards are computed once, from the physical ranges
@@ -19,3 +21,5 @@ template <class Scratch> struct RecordSite {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

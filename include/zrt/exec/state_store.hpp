@@ -5,6 +5,8 @@
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/operands.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// Owns the memory of every state of a plan. Allocation and contents only: who owns which page or
@@ -58,3 +60,5 @@ template <class B> class StateStore {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/core/dims.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// What a device that keeps a step's data in memory of its own makes room for, before anything is recorded. Everything
@@ -17,3 +19,5 @@ struct StepBounds {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/exec/backend.hpp>
 #include <zrt/plan/execution_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::exec {
 
 /// Finds a weight of the model by name; `data` stays valid while programs use it.
@@ -65,3 +67,5 @@ template <class B>
 }
 
 }  // namespace zrt::inline ZRT_ABI::exec
+
+ZRT_LOAD_TIME_END

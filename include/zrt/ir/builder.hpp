@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// Looks up a weight by name in the model file; `bound` is false when the file lacks it.
@@ -249,3 +251,5 @@ class Builder {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/builder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// The operands of the node to expand, as values of the graph under construction.
@@ -66,3 +68,5 @@ struct Ops {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

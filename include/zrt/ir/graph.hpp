@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -180,3 +182,5 @@ struct Graph {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

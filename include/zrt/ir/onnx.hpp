@@ -8,6 +8,8 @@
 
 #include <zrt/ir/onnx/operators.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// The program of an ONNX file. Inputs become parameters in their order, but for those that have an initialiser
@@ -31,3 +33,5 @@ namespace zrt::inline ZRT_ABI::ir::onnx {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

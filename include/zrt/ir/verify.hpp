@@ -5,6 +5,8 @@
 #include <zrt/core/finding.hpp>
 #include <zrt/ir/graph.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -352,3 +354,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

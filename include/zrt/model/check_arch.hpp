@@ -8,6 +8,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 enum class ArchFault : std::uint8_t {
@@ -161,3 +163,5 @@ template <class Arch> struct CheckArch {
 };
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// What the host chooses before a model's config is read.
@@ -306,3 +308,5 @@ class ConfigReader {
 };
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ops/activation.hpp>
 #include <zrt/ops/rope_frequencies.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Each layer has a state, whose number is a byte of the plan, and 255 is none.
@@ -228,3 +230,5 @@ inline void read_plain_decoder(ConfigReader& meta, DecoderConfig& c, ops::RopeSt
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -12,6 +12,8 @@
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/ops/take.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Whether a family's files hold a tensor.
@@ -130,3 +132,5 @@ template <class G> constexpr void build_dense_decoder(G& g, const DecoderConfig&
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 
 #include <concepts>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// What an engine asks of every model. The config of each family derives from it.
@@ -82,3 +84,5 @@ template <Family F> [[nodiscard]] Result<void> read_config(ConfigReader& meta, t
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/model/dense_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Reads a decoder with gelu-gated MLPs, embeddings scaled by the root of the width, and scores scaled by the inverse
@@ -29,3 +31,5 @@ inline void read_gemma(ConfigReader& meta, DecoderConfig& c, std::uint32_t split
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

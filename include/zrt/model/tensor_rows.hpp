@@ -5,6 +5,8 @@
 #include <zrt/core/name.hpp>
 #include <zrt/model/gguf.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Rows of a tensor, or the whole of it. A weight's name says which: "blk.0.attn_qkv.weight[64:32/128]" are the rows 64
@@ -64,3 +66,5 @@ static_assert(TensorRows::of("a[1:1/2").total == 0 && TensorRows::of("a[]").tota
               TensorRows::of("").total == 0);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <zrt/model/gguf.hpp>
 #include <zrt/model/tensor_rows.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// What a file says of a tensor; `bound` is false when it has none, or none of a computable size.
@@ -50,3 +52,5 @@ namespace zrt::inline ZRT_ABI::model {
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// How the parameters of an op hold an attribute.
@@ -338,3 +340,5 @@ template <class O> [[nodiscard]] consteval std::size_t at(std::string_view name)
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -65,6 +65,8 @@
 #include <zrt/ops/transpose.hpp>
 #include <zrt/ops/while_loop.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
@@ -81,3 +83,5 @@ using Catalog =
 static_assert(CheckCatalog<Catalog>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::ops
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// True when number `n` may stand on `rung` (the op catalog's ranges).
@@ -133,3 +135,5 @@ template <class... O> struct CheckCatalog<boost::mp11::mp_list<O...>> {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ops {
 
 /// An attribute of a target: its name and what it holds. A call has each that is not optional.
@@ -86,3 +88,5 @@ template <class T>
 }
 
 }  // namespace zrt::inline ZRT_ABI::ops
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ops/attributes.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// What the type rule of an op has of a call in a graph.
@@ -77,3 +79,5 @@ template <class O>
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

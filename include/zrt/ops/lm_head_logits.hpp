@@ -6,6 +6,8 @@
 #include <zrt/ops/rms_norm.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ops {
 
 struct LmHeadLogitsParams {
@@ -53,3 +55,5 @@ struct LmHeadLogits {
 static_assert(Op<LmHeadLogits> && !HasReference<LmHeadLogits>);
 
 }  // namespace zrt::inline ZRT_ABI::ops
+
+ZRT_LOAD_TIME_END

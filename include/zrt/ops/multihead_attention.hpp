@@ -8,6 +8,8 @@
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ops {
 
 struct MultiheadAttentionParams {
@@ -115,3 +117,5 @@ struct MultiheadAttention {
 static_assert(Op<MultiheadAttention> && !HasReference<MultiheadAttention>);
 
 }  // namespace zrt::inline ZRT_ABI::ops
+
+ZRT_LOAD_TIME_END

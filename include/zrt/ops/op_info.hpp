@@ -11,6 +11,8 @@
 #include <initializer_list>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// What an attribute holds; `none` is an optional attribute left out.
@@ -84,3 +86,5 @@ struct OpInfo {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// A set of op numbers.
@@ -231,3 +233,5 @@ using OpTable = std::array<const OpRow*, 256>;
 template <class Catalog> inline constexpr OpTable kOpTable = detail::op_rows(Catalog{});
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <type_traits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// The largest parameter block (runtime contract A9.3).
@@ -218,3 +220,5 @@ template <class O> [[nodiscard]] ZRT_COLD Result<typename O::Params> decode_para
 }
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

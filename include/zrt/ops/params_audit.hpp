@@ -9,6 +9,8 @@
 
 // Optional, and slow to compile, as zrt/ops/hana.hpp is.
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 namespace detail {
@@ -105,3 +107,5 @@ template <class... O> consteval bool audit_params(boost::mp11::mp_list<O...>) { 
 template <class Ops> inline constexpr bool kParamsAudited = detail::audit_params(Ops{});
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

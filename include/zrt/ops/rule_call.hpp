@@ -10,6 +10,8 @@
 #include <concepts>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// The value of one attribute, as a rule reads it: of a graph's parameter block, or of a program's instruction.
@@ -242,3 +244,5 @@ template <Dimension D> struct RuleCall {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

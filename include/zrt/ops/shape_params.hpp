@@ -5,6 +5,8 @@
 #include <zrt/core/dims.hpp>
 #include <zrt/ops/params.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// A Shape with a fixed layout.
@@ -43,3 +45,5 @@ struct ShapeParams {
 };
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

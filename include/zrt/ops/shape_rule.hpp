@@ -5,6 +5,8 @@
 #include <zrt/ops/op.hpp>
 #include <zrt/quant/types.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// Demands an input of `dtype` with at least `rank` axes.
@@ -74,3 +76,5 @@ template <class O>
 static_assert(!same_size({Dim(1, 1)}, {3}) && same_size({Dim(2, 1), 3}, {6, Dim(1, 1)}));
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <concepts>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI {
 
 /// What an op without a gradient rule says instead: `static constexpr Gradient gradient = Gradient::stops();`.
@@ -46,3 +48,5 @@ template <class O>
 concept SaysItsGradient = HasGradientRule<O> || HasNoGradientRule<O>;
 
 }  // namespace zrt::inline ZRT_ABI
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ops/rms_norm_fused_mlp_gate_up.hpp>
 #include <zrt/ops/shape_rule.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ops {
 
 struct SwigluParams {
@@ -85,3 +87,5 @@ struct Swiglu {
 static_assert(Op<Swiglu> && !HasReference<Swiglu>);
 
 }  // namespace zrt::inline ZRT_ABI::ops
+
+ZRT_LOAD_TIME_END

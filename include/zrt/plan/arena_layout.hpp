@@ -5,6 +5,8 @@
 #include <zrt/ops/constant.hpp>
 #include <zrt/plan/memory.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// A plan's memory with that of its regions.
@@ -68,3 +70,5 @@ enum class InputsLie : std::uint8_t { in_arena, with_caller };
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

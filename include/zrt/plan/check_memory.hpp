@@ -6,6 +6,8 @@
 #include <zrt/plan/physical_mapping.hpp>
 #include <zrt/plan/validate.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 namespace detail {
@@ -201,3 +203,5 @@ class MemoryCheck {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

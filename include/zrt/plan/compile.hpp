@@ -9,6 +9,8 @@
 #include <zrt/plan/order.hpp>
 #include <zrt/plan/validate.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 struct CompileOptions {
@@ -252,3 +254,5 @@ inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops&
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

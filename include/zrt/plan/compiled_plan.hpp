@@ -5,6 +5,8 @@
 #include <zrt/core/finding.hpp>
 #include <zrt/plan/liveness.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 enum class DiagnosticKind : std::uint8_t {
@@ -62,3 +64,5 @@ struct CompiledPlan {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 #include <zrt/plan/c/custom_forms.hpp>
 #include <zrt/plan/validate.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// A form that programs are converted to.
@@ -161,3 +163,5 @@ struct LegalityFinding {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// A logical register; `kNoRegister` stands for an optional operand that is absent.
@@ -188,3 +190,5 @@ struct ExecutionPlan {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// A fused program in one mode, and what became of its steps.
@@ -63,3 +65,5 @@ struct FusedOrigins {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/plan/execution_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// The layer of an instruction that belongs to none: embedding, head, sampler.
@@ -46,3 +48,5 @@ static_assert(layer_of("output.weight") == kNoLayer && layer_of("blk.") == kNoLa
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

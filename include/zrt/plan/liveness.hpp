@@ -4,6 +4,8 @@
 
 #include <zrt/plan/execution_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// Last reads and kill sets (runtime contract, LivenessMap). Kill sets are stored sparse.
@@ -87,3 +89,5 @@ struct LivenessMap {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/plan/check_memory.hpp>
 #include <zrt/plan/placement.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// How memory is planned.
@@ -217,3 +219,5 @@ template <class InArena>
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 #include <array>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// In which order nodes run. Every order keeps that of nodes on one state, lets a value be read before a
@@ -303,3 +305,5 @@ class Scheduler {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/plan/execution_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// One range of the arena. Ranges overlap where what lies in them never lives at the same time, or
@@ -82,3 +84,5 @@ struct PhysicalMapping {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 #include <array>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// How a block gets its place in the arena.
@@ -180,3 +182,5 @@ class Placer {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

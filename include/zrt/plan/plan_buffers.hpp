@@ -6,6 +6,8 @@
 #include <zrt/plan/arena_layout.hpp>
 #include <zrt/plan/compile.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// A tensor that a caller hands over or takes.
@@ -69,3 +71,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <array>
 #include <type_traits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// The file format. All integers are little-endian; nothing is a dump of a struct.
@@ -238,3 +240,5 @@ void each_section(Plan& p, Remarks& diagnostics, Visit&& visit) noexcept {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

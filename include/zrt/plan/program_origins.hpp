@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// Says of errors that name a node or an instruction of a plan which instruction of the program's main region they are
@@ -68,3 +70,5 @@ struct ProgramOrigins {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 
 #include <concepts>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 namespace detail {
@@ -212,3 +214,5 @@ template <class T>
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

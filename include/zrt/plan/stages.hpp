@@ -4,6 +4,8 @@
 
 #include <zrt/plan/compiled_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// The stages of a model (runtime contract, ModelPlans). Vision stages are absent for text models.
@@ -79,3 +81,5 @@ struct ModelPlans {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

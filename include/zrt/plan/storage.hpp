@@ -5,6 +5,8 @@
 #include <zrt/plan/liveness.hpp>
 #include <zrt/plan/physical_mapping.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::detail {
 
 /// Bytes of a block that are needed for a while. The clock is 0 when the inputs are written, i + 1 at
@@ -213,3 +215,5 @@ class Sharing {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::detail
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 
 #include <cstring>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 /// What a step is about, as far as it decides how many bytes move.
@@ -76,3 +78,5 @@ struct Traffic {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

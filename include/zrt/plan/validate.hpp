@@ -4,6 +4,8 @@
 
 #include <zrt/plan/compiled_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 namespace detail {
@@ -220,3 +222,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

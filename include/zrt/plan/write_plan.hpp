@@ -6,6 +6,8 @@
 
 #include <concepts>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan {
 
 namespace detail {
@@ -109,3 +111,5 @@ template <class T> void write_section(PlanWriter& w, file::Section section, cons
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan
+
+ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::text {
 
 namespace detail {
@@ -118,3 +120,5 @@ class Detokenizer {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text
+
+ZRT_LOAD_TIME_END

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::text {
 
 /// Lists pre-tokenizers. A host that adds some names such a list in its families; see docs/adding-a-family.md.
@@ -23,31 +25,20 @@ template <pre::PreTokenizer... Pre> struct PreTokenizerList {};
 using PreTokenizers = PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
                                        pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
 
-/// Takes one piece of a text; false stops the cutting.
-struct PieceSink {
-  void* context;
-  bool (*take)(void* context, std::string_view piece) noexcept;
-};
-
-/// A row of the table: a name, its traits and the function that cuts a text into pieces.
+/// A row of the table: a name, its traits and the stages that cut a text into pieces.
 struct PreTokenizerEntry {
   std::string_view name;
   pre::Traits traits;
-  bool (*cut)(std::string_view text, PieceSink sink) noexcept;
+  Span<const detail::FindMatch> stages;
 };
 
 namespace detail {
-
-template <class P> bool cut_with(std::string_view text, PieceSink sink) noexcept {
-  return cut(typename P::Stages{}, text,
-             [&](std::string_view piece) noexcept { return sink.take(sink.context, piece); });
-}
 
 template <class... Pre> consteval auto table_of(PreTokenizerList<Pre...>) {
   std::array<PreTokenizerEntry, (Pre::names.size() + ...)> table{};
   std::size_t at = 0;
   const auto add = [&]<class P>(const P*) {
-    for (std::string_view name : P::names) table[at++] = {name, P::traits, &cut_with<P>};
+    for (std::string_view name : P::names) table[at++] = {name, P::traits, P::Stages::finds};
   };
   (add(static_cast<const Pre*>(nullptr)), ...);
   return table;
@@ -86,3 +77,5 @@ namespace detail {
 static_assert(detail::names_are_unique(kPreTokenizers, true));
 
 }  // namespace zrt::inline ZRT_ABI::text
+
+ZRT_LOAD_TIME_END

@@ -19,6 +19,8 @@
 #include <utility>
 #include <variant>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::text {
 
 /// Says how a text becomes ids.
@@ -315,3 +317,5 @@ inline Result<String> Tokenizer::decode(Span<const std::int32_t> ids, DecodeOpti
 }
 
 }  // namespace zrt::inline ZRT_ABI::text
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::text {
 
 /// Says what a token is; the numbers are those of `tokenizer.ggml.token_type` in GGUF files.
@@ -46,3 +48,5 @@ struct VocabularySpec {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text
+
+ZRT_LOAD_TIME_END

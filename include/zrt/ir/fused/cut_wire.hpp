@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 /// What can be said of an input of the broken step.
@@ -235,3 +237,5 @@ class CutWireReport {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/fused/schedule.hpp>
 #include <zrt/ir/ptir/verify.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 namespace detail {
@@ -145,3 +147,5 @@ class FromPtir {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

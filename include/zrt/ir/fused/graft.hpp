@@ -5,6 +5,8 @@
 #include <zrt/ir/fused/from_ptir.hpp>
 #include <zrt/ir/fused/instantiate.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 /// Adds steps, feeds, outputs and states to a fused program; `finish` gives a new one.
@@ -204,3 +206,5 @@ class Graft {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ir/fused/verify.hpp>
 #include <zrt/ir/ptir/builder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 namespace detail {
@@ -354,3 +356,5 @@ inline std::unexpected<Error> refused_update(const FusedProgram& p, const StateU
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

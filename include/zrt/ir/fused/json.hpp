@@ -21,6 +21,8 @@
 
 #include <charconv>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 using ptir::Json;
@@ -302,3 +304,5 @@ class JsonReader : ptir::detail::JsonReader {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 /// The seed that a run brings for the steps without one of their own: a parameter of the program, once a
@@ -341,3 +343,5 @@ static_assert(field_name(*find_op("dropout"), "p") == "rate" && field_name(*find
               field_name(*find_op("dropout"), "axis").empty());
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

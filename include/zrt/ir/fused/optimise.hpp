@@ -7,6 +7,8 @@
 
 #include <bit>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 namespace detail {
@@ -148,3 +150,5 @@ class Optimiser {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/fused/program.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 /// The name of the tensor that leaves `p` at `place`: of the outputs their names in the program, then `state.ID` of
@@ -21,3 +23,5 @@ namespace zrt::inline ZRT_ABI::ir::fused {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

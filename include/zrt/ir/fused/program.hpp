@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 using ptir::Attribute;
@@ -129,3 +131,5 @@ struct FusedProgram {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

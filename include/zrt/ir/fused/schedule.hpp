@@ -6,6 +6,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 /// The stream of a dropout: its attribute, or where that is left out the id of its step.
@@ -110,3 +112,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

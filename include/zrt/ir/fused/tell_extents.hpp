@@ -7,6 +7,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 namespace detail {
@@ -114,3 +116,5 @@ class ToldExtents {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

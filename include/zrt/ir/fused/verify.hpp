@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::fused {
 
 namespace detail {
@@ -208,3 +210,5 @@ inline Result<void> verify_regions(const FusedProgram& p, CutWire& at) noexcept 
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::fused
+
+ZRT_LOAD_TIME_END

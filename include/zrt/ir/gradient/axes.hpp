@@ -4,6 +4,8 @@
 
 #include <zrt/ir/ptir/builder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 using ptir::Shape;
@@ -141,3 +143,5 @@ struct Expressions {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 using ptir::Tensor;
@@ -194,3 +196,5 @@ template <class O> [[nodiscard]] consteval GradientRule rule_of() {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

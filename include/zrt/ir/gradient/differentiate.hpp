@@ -4,6 +4,8 @@
 
 #include <zrt/ir/gradient/table.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
@@ -130,3 +132,5 @@ class WayBack {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

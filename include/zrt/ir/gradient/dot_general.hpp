@@ -4,6 +4,8 @@
 
 #include <zrt/ir/gradient/call.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 /// Each operand's gradient contracts the cotangent with the other operand over the other's free axes.
@@ -57,3 +59,5 @@ inline void dot_general_gradient(GradientCall& c) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/gradient/call.hpp>
 #include <zrt/ir/ptir/values.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 /// The instructions of a region in the region under construction, and what comes back through them. Each op's rule
@@ -154,3 +156,5 @@ class RegionWay {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

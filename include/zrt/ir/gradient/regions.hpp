@@ -4,6 +4,8 @@
 
 #include <zrt/ir/gradient/region_way.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
@@ -147,3 +149,5 @@ inline void scan_gradient(GradientCall& c) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/gradient/call.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
@@ -83,3 +85,5 @@ inline void scatter_add_gradient(GradientCall& c) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 #include <zrt/ir/gradient/windows.hpp>
 #include <zrt/ops/catalog.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
@@ -31,3 +33,5 @@ static_assert(boost::mp11::mp_count_if<ops::Catalog, detail::SaysGradient>::valu
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

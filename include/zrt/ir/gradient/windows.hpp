@@ -6,6 +6,8 @@
 
 #include <limits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::gradient {
 
 namespace detail {
@@ -201,3 +203,5 @@ inline void extract_patches_gradient(GradientCall& c) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::gradient
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ir/onnx/tensor.hpp>
 #include <zrt/ir/ptir/builder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 using ptir::Builder;
@@ -288,3 +290,5 @@ class NodeCall {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/core/accumulator.hpp>
 #include <zrt/ir/onnx/call.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 using ptir::Attribute;
@@ -203,3 +205,5 @@ inline void align(NodeCall& n, Tensor& x, Tensor& y) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

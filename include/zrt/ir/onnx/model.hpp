@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// AttributeProto.AttributeType, of those that operators have.
@@ -319,3 +321,5 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

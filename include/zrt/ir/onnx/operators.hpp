@@ -19,6 +19,8 @@
 #include <zrt/ir/onnx/reader.hpp>
 #include <zrt/ir/onnx/targets.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// The newest version of the standard operators that is read.
@@ -243,3 +245,5 @@ inline void Reader::translate(NodeCall& call) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

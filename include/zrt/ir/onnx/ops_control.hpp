@@ -6,6 +6,8 @@
 #include <zrt/ir/onnx/ops_shape.hpp>
 #include <zrt/ir/onnx/reader.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// The graph in an attribute.
@@ -305,3 +307,5 @@ inline void scan(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/onnx/emit.hpp>
 #include <zrt/ir/onnx/kernels_elementwise.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 template <Tensor (Builder::*F)(const Tensor&) noexcept> void unary(NodeCall& n) noexcept {
@@ -285,3 +287,5 @@ inline void shrink(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

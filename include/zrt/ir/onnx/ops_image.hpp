@@ -5,6 +5,8 @@
 #include <zrt/ir/onnx/kernels_image.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 inline void det(NodeCall& n) noexcept {
@@ -54,3 +56,5 @@ inline void grid_sample(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

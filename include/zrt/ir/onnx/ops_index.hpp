@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_shape.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Indices counted from 0: `extent` is added to negative ones.
@@ -186,3 +188,5 @@ inline void reverse_sequence(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/onnx/ops_index.hpp>
 #include <zrt/ir/onnx/ops_reduce.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// The loss of log-probabilities [N, C, ...], which are widened, for targets [N, ...] and weights of the classes
@@ -45,3 +47,5 @@ inline void softmax_cross_entropy_loss(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_shape.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// The product of the last two axes, batched over the others, which broadcast; vectors are a row and a column.
@@ -233,3 +235,5 @@ inline void einsum(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_elementwise.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Mean and variance of x, which is widened, over `axes`, which are kept with one element.
@@ -102,3 +104,5 @@ inline void mean_variance_normalization(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

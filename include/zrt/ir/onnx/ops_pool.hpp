@@ -5,6 +5,8 @@
 #include <zrt/ir/onnx/kernels_window.hpp>
 #include <zrt/ir/onnx/ops_window.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Folds what lies under the window, over all axes of x; the result is of x's type or of `result`.
@@ -155,3 +157,5 @@ inline void lrn(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_window.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Operand `i`, a scalar or one number for each entry of `axis`, laid along an axis of `rank`.
@@ -77,3 +79,5 @@ inline void q_linear_conv(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_shape.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Time steps that a recurrent node is unrolled for.
@@ -173,3 +175,5 @@ inline void gru(NodeCall& n) noexcept { recurrent(n, RecurrentKind::gru); }
 inline void lstm(NodeCall& n) noexcept { recurrent(n, RecurrentKind::lstm); }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/onnx/kernels_reduce.hpp>
 #include <zrt/ir/onnx/ops_elementwise.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// What a reduction works on.
@@ -158,3 +160,5 @@ inline void cum_sum(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

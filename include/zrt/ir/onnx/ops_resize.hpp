@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_shape.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// One axis of a resize.
@@ -138,3 +140,5 @@ inline void resize(NodeCall& n) noexcept { resize_by(n, false); }
 inline void upsample(NodeCall& n) noexcept { resize_by(n, true); }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

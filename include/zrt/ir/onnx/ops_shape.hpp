@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_slice.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Gives operand 0 with another shape of as many elements; a known value stays known.
@@ -302,3 +304,5 @@ inline void pad_(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_elementwise.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Whether `v` is known and small, as what makes extents and pads is.
@@ -103,3 +105,5 @@ inline void slice_(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

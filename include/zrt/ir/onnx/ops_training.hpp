@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_elementwise.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// Tensors that are trained by one node: operands 2 on, `kinds` lists of as many tensors each.
@@ -75,3 +77,5 @@ inline void momentum(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/ops_matrix.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx::translate {
 
 /// How a window slides over the spatial axes of x [N, C, spatial...].
@@ -221,3 +223,5 @@ inline void conv_transpose(NodeCall& n) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx::translate
+
+ZRT_LOAD_TIME_END

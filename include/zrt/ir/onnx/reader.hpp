@@ -4,6 +4,8 @@
 
 #include <zrt/ir/onnx/call.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// An input whose value is known when the program is made: it becomes a constant and is no parameter.
@@ -314,3 +316,5 @@ inline void NodeCall::out_known(std::size_t i, const ptir::TensorType& type, Spa
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ir/onnx/kernels_reduce.hpp>
 #include <zrt/ir/onnx/kernels_window.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 /// Every kernel that programs from ONNX files call: the Targets of a backend that runs them. C has a form for each
@@ -23,3 +25,5 @@ static_assert(list_attributes(Targets{}));
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

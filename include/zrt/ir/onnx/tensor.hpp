@@ -8,6 +8,8 @@
 #include <array>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::onnx {
 
 namespace detail {
@@ -160,3 +162,5 @@ template <class F>
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::onnx
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/select.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -190,3 +192,5 @@ class AttentionScores {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/pattern.hpp>
 #include <zrt/ops/attention.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -97,3 +99,5 @@ template <class T, class F>
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

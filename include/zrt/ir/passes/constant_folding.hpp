@@ -8,6 +8,8 @@
 #include <zrt/ops/iota.hpp>
 #include <zrt/ops/tile.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -154,3 +156,5 @@ class ConstantFolding {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/expand.hpp>
 #include <zrt/ir/passes/evaluate.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// What the passes of one run share.
@@ -21,3 +23,5 @@ struct PassContext {
 using Pass = Result<bool> (*)(Graph& g, const PassContext& context) noexcept;
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/context.hpp>
 #include <zrt/ir/passes/needed.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -135,3 +137,5 @@ class DeadCode {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

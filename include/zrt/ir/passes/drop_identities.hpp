@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/context.hpp>
 #include <zrt/ir/passes/purity.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -84,3 +86,5 @@ class Identities {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

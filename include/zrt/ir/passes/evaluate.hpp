@@ -6,6 +6,8 @@
 #include <zrt/core/rounding_mode.hpp>
 #include <zrt/ir/graph.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// What may be computed ahead for one graph, its regions and all rounds over it: what goes beyond is left to the run.
@@ -108,3 +110,5 @@ template <class Catalog> struct Evaluations {
 template <class Catalog> const EvaluateTable& Evaluations<Catalog>::table() noexcept { return kEvaluateTable<Catalog>; }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/passes/attention_pattern.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -205,3 +207,5 @@ class AttentionWriter {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/pattern.hpp>
 #include <zrt/ops/bias_act.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// Replaces an activation of a sum with a vector along one axis by bias_act. The vector may be data of the step; one
@@ -39,3 +41,5 @@ namespace zrt::inline ZRT_ABI::ir {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

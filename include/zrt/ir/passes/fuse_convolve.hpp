@@ -8,6 +8,8 @@
 #include <zrt/ops/stop_gradient.hpp>
 #include <zrt/ops/transpose.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -277,3 +279,5 @@ struct ConvolveForm {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/pattern.hpp>
 #include <zrt/ops/gated_act.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -221,3 +223,5 @@ template <class Inner> [[nodiscard]] bool gelu_product(Pattern& p, std::uint32_t
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

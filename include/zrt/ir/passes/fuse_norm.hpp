@@ -9,6 +9,8 @@
 #include <bit>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -170,3 +172,5 @@ inline constexpr float kNoScale = 1.0f, kNoShift = -0.0f;
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <zrt/ops/concat.hpp>
 #include <zrt/ops/slice.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -281,3 +283,5 @@ struct LastFit {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/pattern.hpp>
 #include <zrt/ops/dot_general.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -52,3 +54,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/graph.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// Marks the nodes whose results or state somebody needs: 1 for each of them.
@@ -26,3 +28,5 @@ namespace zrt::inline ZRT_ABI::ir {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

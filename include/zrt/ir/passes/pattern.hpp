@@ -15,6 +15,8 @@
 
 #include <limits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// How far a constant of a pattern may lie from the number that the pattern wants, relative to it: what the
@@ -301,3 +303,5 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

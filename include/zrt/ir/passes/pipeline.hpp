@@ -20,6 +20,8 @@
 
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 struct NamedPass {
@@ -87,3 +89,5 @@ inline constexpr int kMaxPassRounds = 16;
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ops/rng_normal.hpp>
 #include <zrt/ops/rng_uniform.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// Ops that draw random numbers. Their numbers follow from seed, stream and index, so that merging or folding them would
@@ -25,3 +27,5 @@ inline constexpr OpSet kDraws = OpSet::of(boost::mp11::mp_list<ops::RngUniform, 
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/passes/context.hpp>
 #include <zrt/ir/passes/purity.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 /// Replaces nodes of a graph by others that give the same values, and puts new ones before them.
@@ -258,3 +260,5 @@ template <class Visit>
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <zrt/core/vector.hpp>
 #include <zrt/ops/rope.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::detail {
 
 /// Tables cos[t][i] and sin[t][i] of f32: `rows` positions from 0 on, of which each row has `width` entries.
@@ -130,3 +132,5 @@ struct RopeFit {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::detail
+
+ZRT_LOAD_TIME_END

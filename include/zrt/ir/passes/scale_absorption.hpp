@@ -6,6 +6,8 @@
 #include <zrt/ops/dot_general.hpp>
 #include <zrt/ops/linear.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -99,3 +101,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/transpose.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir {
 
 namespace detail {
@@ -219,3 +221,5 @@ class LinearParts {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir
+
+ZRT_LOAD_TIME_END

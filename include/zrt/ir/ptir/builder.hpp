@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 class Builder;
@@ -647,3 +649,5 @@ inline Tensor Results::operator[](std::size_t index) const noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/ptir/print.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -134,3 +136,5 @@ class DotWriter {
 [[nodiscard]] inline Result<String> to_dot(const Program& program) noexcept { return detail::DotWriter(program).run(); }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// The extents of a program's symbols, each with the place that it was read from. A symbol is one extent
@@ -90,3 +92,5 @@ class SymbolExtents {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/ir/ptir/reshaped.hpp>
 #include <zrt/ir/ptir/rules_region.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// What an instruction gives; several tensors, or none, are a tuple.
@@ -219,3 +221,5 @@ inline constexpr auto kTypeRules = type_rules(Operations{});
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -26,6 +26,8 @@
 
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// Turns a program into JSON that `from_json` reads as an equal one.
@@ -50,3 +52,5 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -253,3 +255,5 @@ class JsonReader : protected JsonValues {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 using Json = nlohmann::ordered_json;
@@ -55,3 +57,5 @@ inline constexpr std::size_t kMaxJsonDepth = 64;
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -207,3 +209,5 @@ class JsonValues {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -211,3 +213,5 @@ class JsonWriter {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

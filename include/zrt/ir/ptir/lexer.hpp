@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 struct Token {
@@ -135,3 +137,5 @@ class Lexer {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

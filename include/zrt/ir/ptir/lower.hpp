@@ -10,6 +10,8 @@
 
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// What became of the main region's instructions.
@@ -304,3 +306,5 @@ class ProgramLowerer {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 #include <zrt/ops/element_value.hpp>
 #include <zrt/ops/shape_params.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// The first `count` entries of a list of axes.
@@ -156,3 +158,5 @@ class LowerCall {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// How operation O comes from an instruction where that is more than its list of attributes says; a specialisation has
@@ -146,3 +148,5 @@ void append_node(ir::Builder& builder, Span<const ir::ValueId> in, Span<const ir
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/ptir/lowering.hpp>
 #include <zrt/ops/custom_call.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -92,3 +94,5 @@ template <> struct Lowering<ops::CustomCall> {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

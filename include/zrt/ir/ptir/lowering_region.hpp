@@ -7,6 +7,8 @@
 #include <zrt/ops/scan.hpp>
 #include <zrt/ops/while_loop.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// The types of operands `first` and following.
@@ -66,3 +68,5 @@ template <> struct Lowering<ops::Scan> {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 #include <zrt/ops/dynamic_update_slice.hpp>
 #include <zrt/ops/reshape.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// Reads a literal, which is checked, as a value of the graph.
@@ -110,3 +112,5 @@ template <> struct Lowering<ops::Concat> {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -15,6 +15,8 @@
 #include <optional>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 template <std::integral I> [[nodiscard]] Result<void> append_integer(String& out, I value) noexcept {
@@ -198,3 +200,5 @@ inline void write_part(Span<std::byte> data, const ElementForm& form, std::size_
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

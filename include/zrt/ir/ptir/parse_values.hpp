@@ -7,6 +7,8 @@
 #include <bit>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -271,3 +273,5 @@ class TextValues {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

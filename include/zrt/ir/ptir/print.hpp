@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// Literals of at most this many elements are printed as numbers, larger ones as their bytes.
@@ -279,3 +281,5 @@ class Printer {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -16,6 +16,8 @@
 #include <type_traits>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// The one version of the specification that programs bear and readers accept.
@@ -400,3 +402,5 @@ inline bool Program::operator==(const Program& other) const noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/attributes.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// An operand that a type rule refuses.
@@ -49,3 +51,5 @@ concept HasProgramRule = requires(ProgramCall& c) {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

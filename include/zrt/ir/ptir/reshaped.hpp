@@ -8,6 +8,8 @@
 #include <array>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// Extents that stand on both sides cancel; what is left must have equal products, unless a dynamic
@@ -65,3 +67,5 @@ namespace zrt::inline ZRT_ABI::ir::ptir {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/ir/ptir/program_rule.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -187,3 +189,5 @@ template <> struct ProgramRule<ops::CustomCall> {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

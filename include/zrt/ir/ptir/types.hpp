@@ -10,6 +10,8 @@
 #include <limits>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// One extent: a constant, a named symbol of the program (`?N`), an unnamed dynamic one (`?`), or, in
@@ -107,3 +109,5 @@ static_assert([] {
 }());
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <optional>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// The definitions of one region by value id. Refers to the program and the region that it was made
@@ -83,3 +85,5 @@ class ValueTable {
 };
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

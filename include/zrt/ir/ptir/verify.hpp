@@ -6,6 +6,8 @@
 #include <zrt/ir/ptir/values.hpp>
 #include <zrt/ops/op.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 namespace detail {
@@ -197,3 +199,5 @@ class NestingVerifier {
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/core/span.hpp>
 #include <zrt/ir/ptir/program.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::ptir {
 
 /// Where a walk stands.
@@ -49,3 +51,5 @@ template <class F> [[nodiscard]] Result<bool> walk_program(const Program& progra
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::ptir
+
+ZRT_LOAD_TIME_END

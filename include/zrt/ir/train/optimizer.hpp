@@ -9,6 +9,8 @@
 #include <initializer_list>
 #include <limits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::ir::train {
 
 using ptir::Tensor;
@@ -246,3 +248,5 @@ template <Optimizer O>
 }
 
 }  // namespace zrt::inline ZRT_ABI::ir::train
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/model/check_arch.hpp>
 #include <zrt/model/gemma_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Gemma 2: every other layer has a window; scores and logits have caps.
@@ -36,3 +38,5 @@ struct Gemma2 {
 static_assert(CheckArch<Gemma2>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

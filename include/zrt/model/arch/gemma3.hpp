@@ -5,6 +5,8 @@
 #include <zrt/model/check_arch.hpp>
 #include <zrt/model/gemma_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Gemma 3, text: five of six layers have a window and a rotation of their own; heads are normalised before it.
@@ -40,3 +42,5 @@ struct Gemma3 {
 static_assert(CheckArch<Gemma3>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Llama 1 to 3 and what follows their shape; rope factors carry llama3 scaling.
@@ -28,3 +30,5 @@ struct Llama {
 static_assert(CheckArch<Llama>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

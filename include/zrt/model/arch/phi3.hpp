@@ -5,6 +5,8 @@
 #include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Phi 3 and 4: fused projections; a long context has rope factors of its own.
@@ -50,3 +52,5 @@ struct Phi3 {
 static_assert(CheckArch<Phi3>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

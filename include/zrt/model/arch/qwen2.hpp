@@ -5,6 +5,8 @@
 #include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Qwen 2 and 2.5: biases on the projections of attention.
@@ -25,3 +27,5 @@ struct Qwen2 {
 static_assert(CheckArch<Qwen2>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Qwen 3: query and key heads are normalised before the rotation.
@@ -25,3 +27,5 @@ struct Qwen3 {
 static_assert(CheckArch<Qwen3>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

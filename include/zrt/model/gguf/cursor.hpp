@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model::detail {
 
 // Reads a little-endian unsigned number from memory of any alignment.
@@ -119,3 +121,5 @@ class GgufCursor {
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::detail
+
+ZRT_LOAD_TIME_END

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// A GGUF file of version 2 or 3 whose whole index has been checked. Move-only.
@@ -247,3 +249,5 @@ inline Result<GgufFile> GgufFile::open(const GgufReader& reader, Allocator alloc
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

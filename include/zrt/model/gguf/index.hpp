@@ -11,6 +11,8 @@
 #include <limits>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// One metadata entry. The key is valid as long as its GgufFile.
@@ -236,3 +238,5 @@ template <class Sink> [[nodiscard]] Result<GgufHeader> walk_index(GgufCursor cur
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

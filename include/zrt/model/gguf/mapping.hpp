@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Owns a read-only mapping of a regular file; move-only. The file's descriptor is closed already.
@@ -113,3 +115,5 @@ class FileMapping {
 };
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model::detail {
 
 // The order of items by their member `Name`. A hash table is no choice here: a file could be made so
@@ -45,3 +47,5 @@ template <class Item, std::string_view Item::* Name> class NameOrder {
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::detail
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdint>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model::detail {
 
 template <class... Pieces>
@@ -66,3 +68,5 @@ template <class... Pieces>
 }
 
 }  // namespace zrt::inline ZRT_ABI::model::detail
+
+ZRT_LOAD_TIME_END

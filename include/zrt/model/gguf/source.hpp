@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Two functions and a context through which a host serves a file's bytes.
@@ -87,3 +89,5 @@ class GgufBytes {
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

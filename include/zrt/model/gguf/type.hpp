@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// One tensor type as ggml numbers and names it; its sizes are those of its DType.
@@ -105,3 +107,5 @@ static_assert(find_ggml_type(DType::si32)->name() == "I32");
 static_assert(find_ggml_type(std::uint32_t{4}) == nullptr && removed_ggml_type(4) == "Q4_2");
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

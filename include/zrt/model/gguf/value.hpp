@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::model {
 
 /// Types of metadata values; the numbers stand in the file.
@@ -317,3 +319,5 @@ Result<Vector<T>> GgufValue::list(const Allocator& allocator, std::string_view w
 }
 
 }  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

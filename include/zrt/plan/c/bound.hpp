@@ -6,6 +6,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 namespace detail {
@@ -34,3 +36,5 @@ inline constexpr std::array<float, 256> kStatedBounds = stated_bounds(Claims{});
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

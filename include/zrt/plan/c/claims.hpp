@@ -5,6 +5,8 @@
 #include <zrt/ops/catalog.hpp>
 #include <zrt/ops/op_table.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 namespace detail {
@@ -34,3 +36,5 @@ inline constexpr OpSet kClaims = OpSet::of(Claims{});
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/core/hash.hpp>
 #include <zrt/plan/c/literal.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Arrays that generated functions read; the same data is one array.
@@ -117,3 +119,5 @@ class Constants {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

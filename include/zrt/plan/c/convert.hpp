@@ -10,6 +10,8 @@
 #include <zrt/plan/conversion.hpp>
 #include <zrt/plan/fused_origins.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// How programs are converted.
@@ -141,3 +143,5 @@ class FusedMode {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ir/graph.hpp>
 #include <zrt/plan/c/emit_custom.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// A target of custom calls that C has a form for.
@@ -100,3 +102,5 @@ inline void emit_custom_call(Context& f, const EmitCall<ops::CustomCall>& c) noe
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

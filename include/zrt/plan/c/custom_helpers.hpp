@@ -4,6 +4,8 @@
 
 #include <zrt/plan/c/element_helpers.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c::detail {
 
 inline constexpr std::string_view kModFloat = R"(/* The remainder with the sign of the divisor. */
@@ -179,3 +181,5 @@ inline constexpr auto kSampleHelpers =
               std::to_array<HelperTypes>({{"f32"}, {"f64"}, {"f16"}, {"bf16"}, {"fp8_e4m3"}, {"fp8_e5m2"}}));
 
 }  // namespace zrt::inline ZRT_ABI::plan::c::detail
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/plan/c/host.hpp>
 #include <zrt/plan/c/literal.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// The C type of a domain, and its name in helpers.
@@ -111,3 +113,5 @@ inline void copy_whole(Source& w, const Tensor& from, const Tensor& to) noexcept
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/plan/c/helper.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 namespace detail {
 
@@ -213,3 +215,5 @@ inline constexpr auto kCopyHelpers = each_with(std::to_array<Helper>({{"zrt_copy
 
 }  // namespace detail
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -6,6 +6,8 @@
 #include <zrt/plan/c/constants.hpp>
 #include <zrt/plan/c/nest.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Where an op's `emit_c` writes, and the names that it takes from here: an op's header includes nothing of plan/c, and
@@ -54,3 +56,5 @@ inline void copy_box(Context& f, const Tensor& x, std::uint64_t from_first, cons
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

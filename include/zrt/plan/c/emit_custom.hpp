@@ -5,6 +5,8 @@
 #include <zrt/ir/onnx/targets.hpp>
 #include <zrt/plan/c/emit.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// A call of a known target whose operands, results and attributes its check has taken.
@@ -331,3 +333,5 @@ template <> struct CustomForm<ir::onnx::kernels::GridSample> {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

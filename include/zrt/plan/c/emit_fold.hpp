@@ -7,6 +7,8 @@
 #include <zrt/ops/segment_reduce.hpp>
 #include <zrt/plan/c/emit.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// The value that a fold of nothing gives (ops/accumulate.hpp).
@@ -166,3 +168,5 @@ inline void emit_segment_reduce(Context& f, const EmitCall<ops::SegmentReduce>& 
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

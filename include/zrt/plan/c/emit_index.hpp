@@ -7,6 +7,8 @@
 #include <zrt/ops/scatter_reduce.hpp>
 #include <zrt/plan/c/emit.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Opens loops over indices along an axis: `i` counts them, and `index` is what each says.
@@ -175,3 +177,5 @@ inline std::array<ops::CopyAxis, kMaxRank> open_window(Source& w, const Tensor& 
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ops/quantization.hpp>
 #include <zrt/plan/c/emit.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Opens the loop over the elements of x: `i`, and `channel` where scales and zero points lie.
@@ -33,3 +35,5 @@ inline void store_whole(Source& w, const Tensor& y, const Expr& whole) noexcept 
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/ops/random.hpp>
 #include <zrt/plan/c/emit.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Writes `number`, in the domain of the type, to each element; it reads the words `w` of element `i`.
@@ -18,3 +20,5 @@ template <class O> void fill_random(Context& f, const EmitCall<O>& c, const Expr
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

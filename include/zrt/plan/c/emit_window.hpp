@@ -6,6 +6,8 @@
 #include <zrt/ops/reduce_window.hpp>
 #include <zrt/plan/c/emit_fold.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Declares the place of a window's element along an axis, `n<number>`, from the variables of the place and of
@@ -156,3 +158,5 @@ inline void emit_convolve(Context& f, const EmitCall<ops::Convolve>& c) noexcept
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// A static function of C. In `name` and `text`, $0, $1 and $2 stand for the entries of `with`.
@@ -32,3 +34,5 @@ using HelperTypes = std::array<std::string_view, 3>;
 
 }  // namespace detail
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

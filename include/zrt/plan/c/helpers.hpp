@@ -9,6 +9,8 @@
 #include <zrt/plan/c/number_helpers.hpp>
 #include <zrt/plan/c/source.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 namespace detail {
@@ -62,3 +64,5 @@ inline constexpr auto kHelperGroups =
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

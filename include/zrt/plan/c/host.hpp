@@ -6,6 +6,8 @@
 #include <zrt/plan/c/source.hpp>
 #include <zrt/plan/execution_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Bytes in generated code.
@@ -56,3 +58,5 @@ struct Region {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

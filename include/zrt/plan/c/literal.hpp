@@ -8,6 +8,8 @@
 #include <bit>
 #include <limits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// An unsigned number; one beyond int64_t bears the suffix that C wants.
@@ -63,3 +65,5 @@ namespace detail {
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

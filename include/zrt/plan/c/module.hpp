@@ -6,6 +6,8 @@
 #include <zrt/plan/c/plan_text.hpp>
 #include <zrt/plan/compiled_plan.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// A file of C99 functions that need libm and nothing else. For each plan that is added:
@@ -194,3 +196,5 @@ class Module {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

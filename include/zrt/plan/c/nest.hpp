@@ -5,6 +5,8 @@
 #include <zrt/ops/strided_copy.hpp>
 #include <zrt/plan/c/element.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// Loops over axes from the outermost to the innermost; neighbours that lie as one are one loop.
@@ -82,3 +84,5 @@ inline void copy_box(Source& w, DType dtype, const Expr& from, const Expr& from_
 }
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -4,6 +4,8 @@
 
 #include <zrt/plan/c/helper.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 namespace detail {
 
@@ -155,3 +157,5 @@ inline constexpr auto kDomainHelpers =
 
 }  // namespace detail
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -11,6 +11,8 @@
 #include <zrt/plan/c/emit_random.hpp>
 #include <zrt/plan/c/emit_window.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 /// The operands of one instruction.
@@ -215,3 +217,5 @@ class PlanText {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::plan::c {
 
 class Expr;
@@ -131,3 +133,5 @@ class Source {
 };
 
 }  // namespace zrt::inline ZRT_ABI::plan::c
+
+ZRT_LOAD_TIME_END

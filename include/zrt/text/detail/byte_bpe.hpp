@@ -135,11 +135,11 @@ class ByteBpe {
       Vector<std::int32_t>& out;
       Result<void> result;
     } work{*this, index, merger, spelled, out, {}};
-    pre_->cut(text, {&work, [](void* context, std::string_view word) noexcept {
-                       Work& w = *static_cast<Work*>(context);
-                       w.result = w.self.encode_word(word, w.index, w.merger, w.spelled, w.out);
-                       return w.result.has_value();
-                     }});
+    cut(pre_->stages, text, {&work, [](void* context, std::string_view word) noexcept {
+                               Work& w = *static_cast<Work*>(context);
+                               w.result = w.self.encode_word(word, w.index, w.merger, w.spelled, w.out);
+                               return w.result.has_value();
+                             }});
     return work.result;
   }
 

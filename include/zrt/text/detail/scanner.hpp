@@ -2,8 +2,10 @@
 // zrt/text/detail/scanner.hpp: cutting a text into pieces by a chain of stages, without storing the pieces.
 #pragma once
 
+#include <zrt/core/span.hpp>
 #include <zrt/text/detail/unicode.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -22,20 +24,29 @@ concept Stage = requires(std::string_view text, std::size_t from) {
   { S::find(text, from) } noexcept -> std::same_as<Match>;
 };
 
+/// A stage's function.
+using FindMatch = Match (*)(std::string_view text, std::size_t from) noexcept;
+
 /// The stages of a pre-tokenizer in order: each one sees every piece of the one before as a text of its own.
-template <Stage... Stages> struct StageList {};
+template <Stage... Stages> struct StageList {
+  static constexpr std::array<FindMatch, sizeof...(Stages)> finds{&Stages::find...};
+};
 
-/// Calls `sink` with each piece from left to right until it returns false; the answer says whether all were taken.
-template <class Sink> bool cut(StageList<>, std::string_view text, Sink&& sink) noexcept { return sink(text); }
+/// Takes one piece of a text; false stops the cutting.
+struct PieceSink {
+  void* context;
+  bool (*take)(void* context, std::string_view piece) noexcept;
+};
 
-template <class Sink, Stage First, Stage... Rest>
-bool cut(StageList<First, Rest...>, std::string_view text, Sink&& sink) noexcept {
+/// Hands `sink` each piece from left to right until it returns false; the answer says whether all were taken.
+inline bool cut(Span<const FindMatch> stages, std::string_view text, const PieceSink& sink) noexcept {
+  if (stages.empty()) return sink.take(sink.context, text);
+  const Span<const FindMatch> rest = stages.subspan(1);
   std::size_t at = 0;
   while (at < text.size()) {
-    const Match match = First::find(text, at);
-    if (match.begin > at && !cut(StageList<Rest...>{}, slice(text, at, match.begin - at), sink)) return false;
-    if (match.end > match.begin && !cut(StageList<Rest...>{}, slice(text, match.begin, match.end - match.begin), sink))
-      return false;
+    const Match match = stages.front()(text, at);
+    if (match.begin > at && !cut(rest, slice(text, at, match.begin - at), sink)) return false;
+    if (match.end > match.begin && !cut(rest, slice(text, match.begin, match.end - match.begin), sink)) return false;
     at = match.end;
   }
   return true;

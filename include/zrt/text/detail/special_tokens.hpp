@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <string_view>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// A part of a text: plain when `token` is kNoToken, else that token.
@@ -198,3 +200,5 @@ class SpecialTokens {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::detail
+
+ZRT_LOAD_TIME_END

@@ -15,21 +15,12 @@ namespace zrt::inline ZRT_ABI::text::pre {
 /// sign before them that is no line break and no number; up to `max_digits` numbers; other signs with at
 /// most one space before and all line breaks behind; white space up to its last line break; white
 /// space, the last of which goes to the word that follows. With `joins_marks`, marks count as letters.
-template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
-  static detail::Match find(std::string_view text, std::size_t from) noexcept { return {from, end_of(text, from)}; }
+struct Llama3Word {
+  std::size_t max_digits;
+  bool joins_marks;
 
- private:
-  static bool in_word(char32_t c) noexcept {
-    const detail::Properties p = detail::properties_of(c);
-    return p.letter() || (joins_marks && p.mark());
-  }
-  static bool line_break(char32_t c) noexcept { return c == U'\n' || c == U'\r'; }
-  static bool other_sign(char32_t c) noexcept {
-    const detail::Properties p = detail::properties_of(c);
-    return !p.space() && !p.number() && !in_word(c);
-  }
-
-  static std::size_t end_of(std::string_view text, std::size_t from) noexcept {
+  /// Where the word ends that begins at `from`.
+  [[nodiscard]] std::size_t end_of(std::string_view text, std::size_t from) const noexcept {
     detail::Cursor cursor{text, from};
     if (const std::size_t length = contraction(cursor); length != 0) return from + length;
     const detail::CodePoint first = cursor.peek();
@@ -39,7 +30,7 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
                             in_word(detail::decode(text, second).value);
     if (in_word(first.value) || leads_word) {
       cursor.at = second;
-      cursor.skip_while(&in_word);
+      cursor.skip_while([&](char32_t c) { return in_word(c); });
       return cursor.at;
     }
     if (kind.number()) {
@@ -51,12 +42,23 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
         first.value == U' ' && second < text.size() && other_sign(detail::decode(text, second).value);
     if (other_sign(first.value) || space_before) {
       cursor.at = second;
-      cursor.skip_while(&other_sign);
+      cursor.skip_while([&](char32_t c) { return other_sign(c); });
       cursor.skip_while(&line_break);
       return cursor.at;
     }
     const detail::SpaceRun run = detail::space_run(text, from);
     return run.line_break_end != 0 ? run.line_break_end : detail::space_cut(text, run, from);
+  }
+
+ private:
+  [[nodiscard]] bool in_word(char32_t c) const noexcept {
+    const detail::Properties p = detail::properties_of(c);
+    return p.letter() || (joins_marks && p.mark());
+  }
+  static bool line_break(char32_t c) noexcept { return c == U'\n' || c == U'\r'; }
+  [[nodiscard]] bool other_sign(char32_t c) const noexcept {
+    const detail::Properties p = detail::properties_of(c);
+    return !p.space() && !p.number() && !in_word(c);
   }
 
   static std::size_t contraction(const detail::Cursor& cursor) noexcept {
@@ -66,6 +68,13 @@ template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
     const char b = lower(cursor.byte(2));
     if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
     return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
+  }
+};
+
+/// The words of Llama3Word as a stage.
+template <std::size_t max_digits, bool joins_marks = false> struct Llama3Words {
+  static detail::Match find(std::string_view text, std::size_t from) noexcept {
+    return {from, Llama3Word{max_digits, joins_marks}.end_of(text, from)};
   }
 };
 

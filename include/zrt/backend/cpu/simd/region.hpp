@@ -25,7 +25,6 @@
 #define ZRT_TARGET_V3 "avx2,fma,f16c,bmi,bmi2"
 #define ZRT_TARGET_V4 "avx2,fma,f16c,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
 
-#define ZRT_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 // A region may hold tables alone, which take no attribute.
 #define ZRT_REGION_BEGIN(target_text)                                                         \

@@ -5,6 +5,8 @@
 #include <zrt/backend/pm4/code_object/metadata.hpp>
 #include <zrt/backend/pm4/kernel_file/writer.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A constant and the dword that stands for it in the code.
@@ -158,3 +160,5 @@ inline Result<Vector<PatchPlace>> find_places(Span<const std::byte> blob, std::s
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

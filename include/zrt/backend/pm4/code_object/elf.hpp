@@ -7,6 +7,8 @@
 #include <zrt/core/error.hpp>
 #include <zrt/core/little_endian.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A section of an ELF file, with the part of its fields that is needed.
@@ -178,3 +180,5 @@ class CodeObject {
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

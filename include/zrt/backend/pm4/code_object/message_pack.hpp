@@ -7,6 +7,8 @@
 
 #include <array>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// Walks one MessagePack value after the other. Reads nothing outside its bytes.
@@ -124,3 +126,5 @@ class MessagePackReader {
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/backend/pm4/code_object/elf.hpp>
 #include <zrt/backend/pm4/code_object/message_pack.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A kernel as the compiler describes it; texts lie in the code object.
@@ -191,3 +193,5 @@ template <class Visit> [[nodiscard]] Result<void> for_each_kernel(const CodeObje
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

@@ -8,6 +8,8 @@
 #include <array>
 #include <type_traits>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// The first bytes of a .zrt file: 'Z', 'R', 'T', 0.
@@ -118,3 +120,5 @@ static_assert(
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

@@ -7,6 +7,8 @@
 #include <zrt/backend/pm4/kernel_file/header.hpp>
 #include <zrt/core/checked.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A kernel for one target. A view: the bytes stay the caller's, and should they change after they were checked, what is
@@ -191,3 +193,5 @@ class KernelFile {
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

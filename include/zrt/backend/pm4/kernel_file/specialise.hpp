@@ -4,6 +4,8 @@
 
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A specialisation constant.
@@ -66,3 +68,5 @@ struct KernelConstant {
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

@@ -5,6 +5,8 @@
 #include <zrt/backend/pm4/kernel_file/reader.hpp>
 #include <zrt/core/vector.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A dword of the blob that a constant takes the place of.
@@ -71,3 +73,5 @@ struct KernelParts {
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstring>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// A buffer of a launch: absent, read, or held to what it should have afterwards.
@@ -133,3 +135,5 @@ class CaseData {
 };
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

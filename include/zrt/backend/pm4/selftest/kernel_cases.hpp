@@ -14,6 +14,8 @@
 #include <zrt/ops/rms_norm_fused_rope_kv_write.hpp>
 #include <zrt/ops/take.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// Makes the cases one after the other; each is good until the next is made.
@@ -312,3 +314,5 @@ class KernelCases {
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

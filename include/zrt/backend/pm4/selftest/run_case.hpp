@@ -8,6 +8,8 @@
 #include <zrt/backend/pm4/selftest/kernel_case.hpp>
 #include <zrt/core/little_endian.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// How a launch gets its grid: within the packet, or from memory as the steps of an engine do.
@@ -77,3 +79,5 @@ template <class Target, class Memory, class Submit>
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END

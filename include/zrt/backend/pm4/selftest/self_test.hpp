@@ -9,6 +9,8 @@
 #include <zrt/backend/pm4/transport.hpp>
 #include <zrt/core/hash.hpp>
 
+ZRT_LOAD_TIME_BEGIN
+
 namespace zrt::inline ZRT_ABI::pm4 {
 
 /// When an engine tries its kernels.
@@ -89,3 +91,5 @@ template <class Target, PacketTransport Transport>
 }
 
 }  // namespace zrt::inline ZRT_ABI::pm4
+
+ZRT_LOAD_TIME_END
