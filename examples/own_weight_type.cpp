@@ -3,15 +3,15 @@
 //
 // usage: own_weight_type MODEL TEXT: prints the log-probabilities of the most likely tokens after the text, with exact
 // products and with rounded activations
-#include "types/q4_1.hpp"  // first, in every source of the program
+#include "types/q8_1.hpp"  // first, in every source of the program
 #include <zrt/backend/cpu.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
 #include <iostream>
 
-/// zrt has no kernels for Q4_1, so its rows go through plain loops over the layout.
-using Backend = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<zrt::DType::q4_1>, zrt::cpu::Variants<zrt::cpu::Isa::v1>>;
+/// zrt has no kernels for Q8_1, so its rows go through plain loops over the layout.
+using Backend = zrt::BasicCpuBackend<zrt::cpu::WeightTypes<zrt::DType::q8_1>, zrt::cpu::Variants<zrt::cpu::Isa::v1>>;
 struct Families {
   using List = boost::mp11::mp_list<zrt::model::Llama>;
 };

@@ -5,7 +5,7 @@
 #include <zrt/backend/cpu/policies.hpp>
 
 #ifdef ZRT_COMPILE_FAIL
-using Types = zrt::cpu::WeightTypes<zrt::DType::q8_0, zrt::DType::q2_k>;
+using Types = zrt::cpu::WeightTypes<zrt::DType::q8_0, zrt::DType::q8_1>;
 using Set = zrt::cpu::Variants<>;
 #else
 using Types = zrt::cpu::WeightTypes<zrt::DType::q8_0>;

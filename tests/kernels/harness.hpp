@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 #include <span>
+#include <support/block_scales.hpp>
 #include <vector>
 
 namespace cpu_kernels {
@@ -88,11 +89,12 @@ class Case {
       }
       for (std::uint64_t i = 0; i < info.block_bytes; ++i) data[at + i] = static_cast<std::byte>(number(0, 255));
       const float scale = number(0, 40) == 0 ? 0.0f : real(number(0, 20) == 0 ? 1e-6f : 0.1f);
-      const std::uint16_t bits = dtype == DType::bf16 ? zrt::to_bf16(scale).bits : zrt::to_f16(scale).bits;
-      std::memcpy(data + at + (dtype == DType::q6_k ? 208 : 0), &bits, 2);
-      if (dtype != DType::q4_k && dtype != DType::q5_k) continue;
-      const std::uint16_t offset = zrt::to_f16(real(0.1f)).bits;
-      std::memcpy(data + at + 2, &offset, 2);
+      if (info.block_elems == 1) {
+        const std::uint16_t bits = dtype == DType::bf16 ? zrt::to_bf16(scale).bits : zrt::to_f16(scale).bits;
+        std::memcpy(data + at, &bits, 2);
+      } else {
+        zrt::test::set_scales(dtype, data + at, scale, real(0.1f));
+      }
     }
     return {data, dtype, rows, cols, row_bytes};
   }

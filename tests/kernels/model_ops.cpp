@@ -125,6 +125,32 @@ TEST(CpuKernels, Linear) {
   }
 }
 
+/// Every weight type with blocks: a table of embeddings, and products of few and of many rows.
+TEST(CpuKernels, EveryBlockType) {
+  for (const quant::TypeFacts& facts : quant::kTypeFactsOf<quant::Types>) {
+    if (!blocks(facts.dtype)) continue;
+    SCOPED_TRACE(zrt::name(facts.dtype));
+    const std::uint32_t elems = zrt::info(facts.dtype).block_elems;
+    for (const std::uint32_t cols : {elems, (elems < 256 ? 640 / elems : 3) * elems}) {
+      Case e(cols, 4);
+      e.check(HostCall<ops::Embedding>{{e.integers(Shape{Dim(1, kRows)}, 4)},
+                                       {e.tensor(DType::f32, Shape{Dim(1, kRows), cols})},
+                                       {e.matrix(facts.dtype, 5, cols)},
+                                       {},
+                                       {0.37f}});
+      for (const Act act : {Act::none, facts.act})
+        for (const std::uint32_t rows : {1u, 3u, 19u}) {
+          Case c(rows + cols, rows);
+          c.check(HostCall<ops::Linear>{{c.reals(Shape{Dim(1, kRows), cols})},
+                                        {c.tensor(DType::f32, Shape{Dim(1, kRows), 21})},
+                                        {c.matrix(facts.dtype, 21, cols), {}},
+                                        {},
+                                        {act, {}}});
+        }
+    }
+  }
+}
+
 TEST(CpuKernels, BlocksOf256) {
   for (const DType type : {DType::q4_k, DType::q5_k, DType::q6_k}) {
     for (const Act act : {Act::none, Act::q8_256}) {

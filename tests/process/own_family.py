@@ -3,7 +3,7 @@
 # tests/process/own_family.py: families and a weight type that example hosts add give what plain Python computes.
 """usage: own_family.py OWN_FAMILY OWN_WEIGHT_TYPE EMBED
 
-Writes small random models of olmo2 and granite and one of llama with weights in Q4_1, runs the examples on them, and
+Writes small random models of olmo2 and granite and one of llama with weights in Q8_1, runs the examples on them, and
 compares their most likely tokens and log-probabilities with a decoder written down here from the definitions, in double
 precision. EMBED, which has zrt's families and types alone, must refuse the files by name.
 """
@@ -19,7 +19,7 @@ WIDTH, LAYERS, FF, HEADS, KV_HEADS, DIM, EPS, BASE = 32, 2, 64, 4, 2, 8, 1e-5, 1
 GRANITE = {"embedding_scale": 12.0, "residual_scale": 0.22, "attention.scale": 0.3, "logit_scale": 4.0}
 LLAMA = {"embedding_scale": 1.0, "residual_scale": 1.0, "attention.scale": 1.0 / math.sqrt(DIM), "logit_scale": 1.0}
 U32, F32, STRING, ARRAY = 4, 6, 8, 9
-GGML_F32, GGML_Q4_1 = 0, 3
+GGML_F32, GGML_Q8_1 = 0, 9
 
 
 def text(value):
@@ -55,15 +55,14 @@ def byte_characters():
     return [chr(b) if b in shown else chr(256 + hidden.index(b)) for b in range(256)]
 
 
-def q4_1(rng, count, scale):
-    """Blocks of Q4_1 and the values that they hold: h * d + m."""
+def q8_1(rng, count, scale):
+    """Blocks of Q8_1 and the values that they hold: q * d. The second number of a block is d times the sum of its q."""
     data, values = b"", []
     for _ in range(0, count, 32):
-        block = struct.pack("<ee", scale / 8 * rng.uniform(0.75, 1.25), -scale * rng.uniform(0.75, 1.25))
-        d, m = struct.unpack("<ee", block)
-        halves = [rng.randrange(16) for _ in range(32)]
-        data += block + bytes(halves[j] | halves[j + 16] << 4 for j in range(16))
-        values += [h * d + m for h in halves]
+        (d,) = struct.unpack("<e", struct.pack("<e", scale / 127 * rng.uniform(0.75, 1.25)))
+        q = [rng.randint(-127, 127) for _ in range(32)]
+        data += struct.pack("<ee32b", d, d * sum(q), *q)
+        values += [v * d for v in q]
     return data, values
 
 
@@ -87,8 +86,8 @@ def make(family, rng):
 
     def matrix(name, columns, rows, scale):
         if family == "llama":
-            blocks, held[name] = q4_1(rng, columns * rows, scale)
-            t[name] = ([columns, rows], GGML_Q4_1, blocks)
+            blocks, held[name] = q8_1(rng, columns * rows, scale)
+            t[name] = ([columns, rows], GGML_Q8_1, blocks)
         else:
             plain(name, [columns, rows], values(columns * rows, scale))
 
@@ -264,8 +263,8 @@ def check_weight_type(example, embed, folder):
         decoder = Decoder("llama", weights, rounds)
         for position, token in enumerate(GPT2_PROMPT):
             expected = decoder.step(token, position)
-        compare(row, expected, bound, f"Q4_1, activations {'rounded' if rounds else 'as they are'}")
-    refused(embed, path, "q4_1")
+        compare(row, expected, bound, f"Q8_1, activations {'rounded' if rounds else 'as they are'}")
+    refused(embed, path, "q8_1")
 
 
 def main():
@@ -274,7 +273,7 @@ def main():
         for family in ("olmo2", "granite"):
             check_family(family, own_family, embed, folder)
         check_weight_type(own_weight_type, embed, folder)
-    print("olmo2, granite and Q4_1: most likely tokens and log-probabilities agree")
+    print("olmo2, granite and Q8_1: most likely tokens and log-probabilities agree")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import source
 
 # Page: how many headers it may take, and what they call their own.
 PAGES = {"docs/adding-a-family.md": (2, ("Olmo2", "Granite", "Dbrx")),
-         "docs/adding-a-weight-type.md": (1, ("Layout<DType::q4_1>",)),
+         "docs/adding-a-weight-type.md": (1, ("Layout<DType::q8_1>",)),
          "docs/adding-a-backend.md": (1, ("toy::",))}
 HEADER = re.compile(r"\]\(\.\./((?:examples|tests/support)/[\w/]+\.hpp)\)")
 

@@ -103,7 +103,7 @@ TEST(CpuPolicies, AProcessorWithoutAListedVariantIsRefused) {
   EXPECT_EQ(begun.error().code(), Errc::unsupported_device);
 }
 
-static_assert(!cpu::WeightType<DType::q2_k> && cpu::WeightType<DType::q6_k>);
+static_assert(!cpu::WeightType<DType::q8_1> && cpu::WeightType<DType::q6_k>);
 
 }  // namespace
 }  // namespace cpu_policies_test

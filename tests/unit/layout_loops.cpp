@@ -2,6 +2,7 @@
 // tests/unit/layout_loops.cpp: the loops that a weight type without kernels runs give the bits of the plain orders.
 #include <zrt/backend/cpu.hpp>
 
+#include <boost/mp11/algorithm.hpp>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -47,8 +48,8 @@ template <DType kType> struct Case {
 };
 
 template <class Type> class LayoutLoops : public testing::Test {};
-using Types = testing::Types<quant::Layout<DType::q4_0>, quant::Layout<DType::q8_0>, quant::Layout<DType::q4_k>,
-                             quant::Layout<DType::q5_k>, quant::Layout<DType::q6_k>>;
+template <class L> using IsBlock = boost::mp11::mp_bool<quant::BlockLayout<L>>;
+using Types = boost::mp11::mp_rename<boost::mp11::mp_copy_if<quant::Types, IsBlock>, testing::Types>;
 TYPED_TEST_SUITE(LayoutLoops, Types);
 
 TYPED_TEST(LayoutLoops, GiveTheBitsOfThePlainOrders) {

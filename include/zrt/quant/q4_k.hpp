@@ -10,17 +10,9 @@ namespace zrt::inline ZRT_ABI::quant {
 /// half and value 64c + 32 + l in its high half.
 ///
 /// Source: the GGUF file format, type 12.
-template <> struct Layout<DType::q4_k> : KOffsetLayout<Layout<DType::q4_k>> {
-  static constexpr DType kDType = DType::q4_k;
-  static constexpr std::uint32_t kBytes = 144;
-
+template <> struct Layout<DType::q4_k> : KOffsetLayout<DType::q4_k> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
-    for (std::uint32_t c = 0; c < 4; ++c)
-      for (std::uint32_t l = 0; l < 32; ++l) {
-        const auto byte = std::to_integer<unsigned>(block[16 + 32 * c + l]);
-        q[64 * c + l] = static_cast<std::int8_t>(byte & 15u);
-        q[64 * c + 32 + l] = static_cast<std::int8_t>(byte >> 4);
-      }
+    for (std::uint32_t c = 0; c < 4; ++c) split_halves(block + 16 + 32 * c, 32, q + 64 * c);
   }
 };
 

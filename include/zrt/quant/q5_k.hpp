@@ -10,10 +10,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Q4_K. Bit j of fifth-bit byte l belongs to value 32j + l.
 ///
 /// Source: the GGUF file format, type 13.
-template <> struct Layout<DType::q5_k> : KOffsetLayout<Layout<DType::q5_k>> {
-  static constexpr DType kDType = DType::q5_k;
-  static constexpr std::uint32_t kBytes = 176;
-
+template <> struct Layout<DType::q5_k> : KOffsetLayout<DType::q5_k> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t c = 0; c < 4; ++c)
       for (std::uint32_t l = 0; l < 32; ++l) {

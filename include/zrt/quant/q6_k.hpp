@@ -2,7 +2,7 @@
 // zrt/quant/q6_k.hpp: Q6_K, 256 six-bit values centred on 32 in runs of 16 with eight-bit scales.
 #pragma once
 
-#include <zrt/quant/layout.hpp>
+#include <zrt/quant/forms.hpp>
 
 namespace zrt::inline ZRT_ABI::quant {
 
@@ -11,15 +11,11 @@ namespace zrt::inline ZRT_ABI::quant {
 /// values 32a + l and 32a + 64 + l of the half, top byte l the pairs of values l, l+32, l+64, l+96.
 ///
 /// Source: the GGUF file format, type 14.
-template <> struct Layout<DType::q6_k> {
-  static constexpr DType kDType = DType::q6_k;
-  static constexpr std::uint32_t kElems = 256;
-  static constexpr std::uint32_t kBytes = 210;
-  static constexpr Act kAct = Act::q8_256;
-  static constexpr std::uint32_t kRun = 256;
-  static constexpr bool kHasOffset = false;
-
+template <> struct Layout<DType::q6_k> : BlockOfParts<DType::q6_k, 16> {
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 208); }
+  static void factors(const std::byte* block, Factors& f) noexcept {
+    for (std::uint32_t j = 0; j < 16; ++j) f.scale[j] = signed_bytes(block + 192)[j];
+  }
 
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t half = 0; half < 2; ++half)
@@ -33,35 +29,6 @@ template <> struct Layout<DType::q6_k> {
           q[128 * half + 32 * a + 64 + l] = static_cast<std::int8_t>(second - 32);
         }
       }
-  }
-
-  static std::int32_t dot(const std::byte* block, std::uint32_t, const std::int8_t* x) noexcept {
-    const std::int8_t* scales = signed_bytes(block + 192);
-    std::int8_t q[kElems]{};
-    unpack(block, q);
-    std::int32_t sum = 0;
-    for (std::uint32_t j = 0; j < 16; ++j) {
-      // Products of values that are never negative: see signed_bytes for why.
-      std::int32_t run = 0;
-      std::int32_t excess = 0;
-      for (std::uint32_t i = 16 * j; i < 16 * j + 16; ++i) {
-        run += static_cast<std::uint8_t>(q[i] + 32) * x[i];
-        excess += x[i];
-      }
-      sum += scales[j] * (run - 32 * excess);
-    }
-    return sum;
-  }
-
-  static void dequantise(const std::byte* blocks, std::uint64_t elems, float* out) noexcept {
-    for (std::uint64_t i = 0; i < elems; i += kElems, blocks += kBytes) {
-      const float d = read_f16(blocks + 208);
-      const std::int8_t* scales = signed_bytes(blocks + 192);
-      std::int8_t q[kElems]{};
-      unpack(blocks, q);
-      for (std::uint32_t k = 0; k < kElems; ++k)
-        out[i + k] = d * static_cast<float>(scales[k / 16]) * static_cast<float>(q[k]);
-    }
   }
 };
 

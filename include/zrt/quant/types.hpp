@@ -3,12 +3,31 @@
 #pragma once
 
 #include <zrt/quant/dot.hpp>
+#include <zrt/quant/iq1_m.hpp>
+#include <zrt/quant/iq1_s.hpp>
+#include <zrt/quant/iq2_s.hpp>
+#include <zrt/quant/iq2_xs.hpp>
+#include <zrt/quant/iq2_xxs.hpp>
+#include <zrt/quant/iq3_s.hpp>
+#include <zrt/quant/iq3_xxs.hpp>
+#include <zrt/quant/iq4_nl.hpp>
+#include <zrt/quant/iq4_xs.hpp>
+#include <zrt/quant/mxfp4.hpp>
+#include <zrt/quant/nvfp4.hpp>
 #include <zrt/quant/plain.hpp>
+#include <zrt/quant/q1_0.hpp>
+#include <zrt/quant/q2_k.hpp>
+#include <zrt/quant/q3_k.hpp>
 #include <zrt/quant/q4_0.hpp>
+#include <zrt/quant/q4_1.hpp>
 #include <zrt/quant/q4_k.hpp>
+#include <zrt/quant/q5_0.hpp>
+#include <zrt/quant/q5_1.hpp>
 #include <zrt/quant/q5_k.hpp>
 #include <zrt/quant/q6_k.hpp>
 #include <zrt/quant/q8_0.hpp>
+#include <zrt/quant/tq1_0.hpp>
+#include <zrt/quant/tq2_0.hpp>
 
 #include <boost/mp11/list.hpp>
 
@@ -23,10 +42,29 @@ using OwnTypes = boost::mp11::mp_list<
     Layout<DType::f16>,
     Layout<DType::bf16>,
     Layout<DType::q4_0>,
+    Layout<DType::q4_1>,
+    Layout<DType::q5_0>,
+    Layout<DType::q5_1>,
     Layout<DType::q8_0>,
+    Layout<DType::q2_k>,
+    Layout<DType::q3_k>,
     Layout<DType::q4_k>,
     Layout<DType::q5_k>,
-    Layout<DType::q6_k>>;
+    Layout<DType::q6_k>,
+    Layout<DType::iq1_s>,
+    Layout<DType::iq1_m>,
+    Layout<DType::iq2_xxs>,
+    Layout<DType::iq2_xs>,
+    Layout<DType::iq2_s>,
+    Layout<DType::iq3_xxs>,
+    Layout<DType::iq3_s>,
+    Layout<DType::iq4_nl>,
+    Layout<DType::iq4_xs>,
+    Layout<DType::tq1_0>,
+    Layout<DType::tq2_0>,
+    Layout<DType::mxfp4>,
+    Layout<DType::nvfp4>,
+    Layout<DType::q1_0>>;
 // clang-format on
 
 /// Every weight type that can be read: zrt's, then the host's.

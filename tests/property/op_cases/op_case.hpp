@@ -13,6 +13,7 @@
 #include <numeric>
 #include <random>
 #include <string_view>
+#include <support/block_scales.hpp>
 #include <vector>
 
 namespace op_cases {
@@ -264,14 +265,10 @@ inline Stored matrix(Random& r, DType dtype, std::uint32_t rows, std::uint32_t c
         std::memcpy(w.data.data() + at, &half, 2);
     } else {
       for (std::size_t i = 0; i < type.block_bytes; ++i) w.data[at + i] = static_cast<std::byte>(r.between(0, 255));
-      // Blocks of 32 begin with their scale; longer ones have one or two at either end.
-      const bool longer = type.block_elems == 256;
-      const std::size_t places[] = {0, 2, type.block_bytes - 4u, type.block_bytes - 2u};
-      for (std::size_t place : std::span(places).first(longer ? 4 : 1)) {
-        const float scale = r.real(0.001f, 0.02f) * (r.chance() ? 1.0f : -1.0f) * (longer ? 0.05f : 1.0f);
-        const std::uint16_t bits = zrt::to_f16(scale).bits;
-        std::memcpy(w.data.data() + at + place, &bits, 2);
-      }
+      const float span = type.block_elems == 256 ? 0.05f : 1.0f;
+      const auto near_zero = [&] { return r.real(0.001f, 0.02f) * (r.chance() ? span : -span); };
+      const float scale = near_zero(), offset = near_zero();
+      zrt::test::set_scales(dtype, w.data.data() + at, scale, offset);
     }
   }
   return w;

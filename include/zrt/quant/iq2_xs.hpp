@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/iq2_xs.hpp: IQ2_XS, 256 values in eights of a grid of 512 with signs by parity.
+#pragma once
+
+#include <zrt/quant/grid_entries.hpp>
+
+ZRT_FP_BEGIN
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Block: f16 d, 32 words of 9 bits of entry and 7 bits of signs, 16 scales s in halves. The value is
+/// d / 8 · (2 s + 1) · the entry's.
+///
+/// Source: the GGUF file format, type 17.
+template <> struct Layout<DType::iq2_xs> : BlockOfParts<DType::iq2_xs, 16> {
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.125f; }
+  static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 66, 16, f); }
+
+  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    for (std::uint32_t o = 0; o < 32; ++o) {
+      const unsigned word = read_u16(block + 2 + 2 * o);
+      put_eight(kIq2Levels, kIq2XsGrid[word & 511u], q + 8 * o);
+      negate(with_parity(word >> 9), q + 8 * o);
+    }
+  }
+};
+
+static_assert(BlockLayout<Layout<DType::iq2_xs>>);
+
+}  // namespace zrt::inline ZRT_ABI::quant
+ZRT_FP_END

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/iq3_s.hpp: IQ3_S, 256 values in fours of a grid of 512 with signs.
+#pragma once
+
+#include <zrt/quant/grid_entries.hpp>
+
+ZRT_FP_BEGIN
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Block: f16 d, 64 low bytes of entries, 8 bytes of the entries' ninth bits, 32 bytes of signs, 8 scales s in halves.
+/// The value is d · (2 s + 1) · the entry's.
+///
+/// Source: the GGUF file format, type 21.
+template <> struct Layout<DType::iq3_s> : BlockOfParts<DType::iq3_s, 32> {
+  static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 106, 8, f); }
+
+  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    for (std::uint32_t i = 0; i < 64; ++i) {
+      const unsigned top = std::to_integer<unsigned>(block[66 + i / 8]) >> i % 8 & 1u;
+      put_four(kIq3SLevels, kIq3SGrid[std::to_integer<unsigned>(block[2 + i]) | top << 8], q + 4 * i);
+    }
+    for (std::uint32_t o = 0; o < 32; ++o) negate(std::to_integer<unsigned>(block[74 + o]), q + 8 * o);
+  }
+};
+
+static_assert(BlockLayout<Layout<DType::iq3_s>>);
+
+}  // namespace zrt::inline ZRT_ABI::quant
+ZRT_FP_END

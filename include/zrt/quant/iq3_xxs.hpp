@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/iq3_xxs.hpp: IQ3_XXS, 256 values in fours of a grid of 256 with signs by parity.
+#pragma once
+
+#include <zrt/quant/grid_entries.hpp>
+
+ZRT_FP_BEGIN
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Block: f16 d, 64 entries, then 8 words of four times 7 bits of signs and at the top a scale s. The value is
+/// d / 4 · (2 s + 1) · the entry's.
+///
+/// Source: the GGUF file format, type 18.
+template <> struct Layout<DType::iq3_xxs> : BlockOfParts<DType::iq3_xxs, 32> {
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.25f; }
+  static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_tops(block + 66, 4, f); }
+  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    for (std::uint32_t i = 0; i < 64; ++i)
+      put_four(kIq3XxsLevels, kIq3XxsGrid[std::to_integer<unsigned>(block[2 + i])], q + 4 * i);
+    for (std::uint32_t o = 0; o < 32; ++o)
+      negate(with_parity(read_u32(block + 66 + 4 * (o / 4)) >> 7 * (o % 4)), q + 8 * o);
+  }
+};
+
+static_assert(BlockLayout<Layout<DType::iq3_xxs>>);
+
+}  // namespace zrt::inline ZRT_ABI::quant
+ZRT_FP_END

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/quant/iq4_nl.hpp: IQ4_NL, 32 values of a codebook of 16 under one f16 scale.
+#pragma once
+
+#include <zrt/quant/codebooks.hpp>
+
+ZRT_FP_BEGIN
+namespace zrt::inline ZRT_ABI::quant {
+
+/// Block: f16 d, then 16 bytes of halves as in Q4_0. The value of a half h is kIq4Levels[h] * d.
+///
+/// Source: the GGUF file format, type 20.
+template <> struct Layout<DType::iq4_nl> : BlockOfRuns<DType::iq4_nl> {
+  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    look_up_halves(kIq4Levels, block + 2, 16, q);
+  }
+};
+
+static_assert(BlockLayout<Layout<DType::iq4_nl>>);
+
+}  // namespace zrt::inline ZRT_ABI::quant
+ZRT_FP_END
