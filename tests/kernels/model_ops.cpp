@@ -475,11 +475,11 @@ TEST(CpuKernels, UnknownWeightTypeIsNamed) {
   const cpu::Device device;
   cpu::Recorder recorder(device.kernels(), program, tables, zrt::system_allocator());
   HostCall<ops::Linear> l{{c.reals(Shape{1, 256})}, {c.tensor(DType::f32, Shape{1, 1})}, {}, {}, {}};
-  l.w[0] = {c.bytes(256), DType::nvfp4, 1, 256, 144};
+  l.w[0] = {c.bytes(288), DType::q8_1, 1, 256, 288};
   const auto recorded = cpu::record<ops::Linear, cpu::AllVariants>(recorder, l, device.kernels());
   ASSERT_FALSE(recorded);
   EXPECT_EQ(recorded.error().code(), zrt::Errc::unsupported_weight_type);
-  EXPECT_NE(recorded.error().text().find("nvfp4"), std::string_view::npos);
+  EXPECT_NE(recorded.error().text().find("q8_1"), std::string_view::npos);
 }
 
 }  // namespace
