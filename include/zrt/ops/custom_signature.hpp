@@ -2,6 +2,7 @@
 // zrt/ops/custom_signature.hpp: which attributes a target of custom calls takes, and whether it takes a call.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ops/custom_call.hpp>
 
 #include <array>
@@ -61,7 +62,7 @@ concept ListsAttributes = requires {
     for (const CustomAttributeField& one : taken)
       if (one.key == attribute.key()) field = &one;
     if (field == nullptr)
-      return fail(Errc::invalid_params, target, " has no attribute ", attribute.key().substr(0, 40));
+      return fail(Errc::invalid_params, target, " has no attribute ", slice(attribute.key(), 0, 40));
     if (field->kind != attribute.kind())
       return fail(Errc::invalid_params, target, ": attribute ", field->key, " is ", describe(attribute.kind()),
                   ", expected ", describe(field->kind));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/hash.hpp>
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/lower.hpp>
 #include <zrt/ir/ptir/print.hpp>
 #include <zrt/ir/ptir/walk.hpp>
@@ -142,7 +143,7 @@ struct LegalityFinding {
   const std::uint64_t hash = hash_bytes(text);
   std::array<char, 60> given{};
   std::size_t size = 0;
-  for (const char c : stem.substr(0, given.size())) {
+  for (const char c : slice(stem, 0, given.size())) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     given[size++] = plain ? c : '_';
   }

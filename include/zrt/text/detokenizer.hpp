@@ -97,8 +97,7 @@ class Detokenizer {
     while (at < bytes.size()) {
       const detail::StreamUnit unit = detail::stream_unit(bytes, at);
       if (unit.kind == Kind::incomplete) break;
-      if (auto r = ready_.append(unit.kind == Kind::character ? detail::slice(bytes, at, unit.length) : kReplacement);
-          !r)
+      if (auto r = ready_.append(unit.kind == Kind::character ? slice(bytes, at, unit.length) : kReplacement); !r)
         return pass(r);
       at += unit.length;
     }

@@ -249,7 +249,7 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
     if (auto r = out.push_back(*ids_.bos); !r) return r;
   bool after_special = true;
   for (const detail::Fragment& fragment : fragments) {
-    const std::string_view part = detail::slice(text, fragment.begin, fragment.end - fragment.begin);
+    const std::string_view part = slice(text, fragment.begin, fragment.end - fragment.begin);
     Result<void> done;
     if (fragment.token != detail::kNoToken)
       done = out.push_back(fragment.token);
@@ -284,7 +284,7 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, Strin
   const bool marks_spaces = std::holds_alternative<detail::SentencePiece>(model_);
   for (std::size_t at = 0; at < text.size();) {
     const detail::CodePoint letter = detail::decode(text, at);
-    const std::string_view spelled = detail::slice(text, at, letter.length);
+    const std::string_view spelled = slice(text, at, letter.length);
     at += letter.length;
     Result<void> done;
     if (marks_spaces) {
@@ -304,8 +304,7 @@ inline Result<String> Tokenizer::decode(Span<const std::int32_t> ids, DecodeOpti
     String first(allocator_);
     if (auto r = append_piece(ids[0], options.special, first); !r) return pass(r);
     const bool drop_space = options.at_start && add_space_prefix_ && first.view().starts_with(' ');
-    if (auto r = text.append(detail::slice(first, drop_space ? 1 : 0, first.size() - (drop_space ? 1 : 0))); !r)
-      return pass(r);
+    if (auto r = text.append(slice(first, drop_space ? 1 : 0, first.size() - (drop_space ? 1 : 0))); !r) return pass(r);
     for (const std::int32_t id : ids.subspan(1))
       if (auto r = append_piece(id, options.special, text); !r) return pass(r);
   }

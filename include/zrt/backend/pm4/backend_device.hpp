@@ -9,6 +9,7 @@
 #include <zrt/backend/pm4/tier.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/owned.hpp>
+#include <zrt/core/slice.hpp>
 #include <zrt/exec/backend.hpp>
 #include <zrt/plan/layer_of.hpp>
 
@@ -230,7 +231,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
   [[nodiscard]] static std::uint64_t class_key(const WeightView& view) noexcept {
     std::string_view name{};
     if (plan::layer_of(view.name) != plan::kNoLayer)
-      name = view.name.substr(view.name.find('.', view.name.find('.') + 1));
+      name = slice(view.name, view.name.find('.', view.name.find('.') + 1));
     return hash_bytes(name) * 256 + static_cast<std::uint64_t>(view.dtype);
   }
   /// Errors: out_of_memory.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/transport.hpp>
+#include <zrt/core/slice.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
@@ -40,7 +41,7 @@ class TierFailures {
       if (texts <= room || text.size() <= room / count_)
         all.append(text);
       else
-        all.append(text.substr(0, room / count_ - kEllipsis.size())).append(kEllipsis);
+        all.append(slice(text, 0, room / count_ - kEllipsis.size())).append(kEllipsis);
       all.append("; ");
     }
     return all.append(kOthers);

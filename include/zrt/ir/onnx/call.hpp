@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/cast.hpp>
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/tensor.hpp>
 #include <zrt/ir/ptir/builder.hpp>
 
@@ -133,7 +134,8 @@ class NodeCall {
       return {};
     }
     if (const Value* found = scope_->find(node_->inputs[i]); found != nullptr) return *found;
-    fail(Errc::dangling_value, "input ", i, " (", node_->inputs[i].substr(0, 80), ") is computed by no node before");
+    fail(Errc::dangling_value, "input ", i, " (", zrt::slice(node_->inputs[i], 0, 80),
+         ") is computed by no node before");
     return {};
   }
   /// Operand `i` as a tensor of the program; a scalar after an error.

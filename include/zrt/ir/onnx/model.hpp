@@ -4,6 +4,7 @@
 // Field numbers are those of onnx.proto. Nested graphs and tensors stay bytes until they are asked for.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/ir/onnx/wire.hpp>
 
@@ -165,9 +166,13 @@ inline constexpr std::array<std::string_view, 3> kNameGivers{"initializer", "inp
     Error error = Error::of(Errc::invalid_file, kNameGivers[static_cast<std::size_t>(second.kind)], " ", second.index);
     if (second.kind == NameGiver::Kind::node) {
       const NodeView& node = graph.nodes[second.index];
-      error.append(" ").append(node.name.substr(0, 60)).append(" (").append(node.op.substr(0, 40)).append(")");
+      error.append(" ")
+          .append(zrt::slice(node.name, 0, 60))
+          .append(" (")
+          .append(zrt::slice(node.op, 0, 40))
+          .append(")");
     }
-    const Error had = Error::of(Errc::invalid_file, ": value ", second.name.substr(0, 80), " is given by ",
+    const Error had = Error::of(Errc::invalid_file, ": value ", zrt::slice(second.name, 0, 80), " is given by ",
                                 kNameGivers[static_cast<std::size_t>(first.kind)], " ", first.index,
                                 " already, expected each name once in a graph");
     return std::unexpected<Error>(error.append(had.text()));

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/operators.hpp: every operator of ONNX that is translated, by name.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_control.hpp>
 #include <zrt/ir/onnx/ops_image.hpp>
 #include <zrt/ir/onnx/ops_index.hpp>
@@ -209,10 +210,10 @@ namespace detail {
 /// True when `list` (names with spaces between, each perhaps with `@opset`) has `name` at `opset`.
 [[nodiscard]] constexpr bool has_attribute(std::string_view list, std::string_view name, std::int64_t opset) noexcept {
   while (!list.empty()) {
-    const std::string_view entry = list.substr(0, list.find(' '));
+    const std::string_view entry = zrt::slice(list, 0, list.find(' '));
     list.remove_prefix(entry.size() < list.size() ? entry.size() + 1 : entry.size());
     const std::size_t at = entry.find('@');
-    if (entry.substr(0, at) != name) continue;
+    if (zrt::slice(entry, 0, at) != name) continue;
     std::int64_t first = 0;
     for (std::size_t i = at; i < entry.size(); ++i)
       if (entry[i] != '@') first = first * 10 + (entry[i] - '0');
@@ -236,11 +237,11 @@ inline void Reader::translate(NodeCall& call) noexcept {
                        ", the operator is read in its form of ", row.since, " to ", row.until);
     for (const AttributeView& a : call.node().attributes)
       if (!detail::has_attribute(row.attributes, a.name, opset))
-        return call.fail(Errc::invalid_file, "attribute ", a.name.substr(0, 40),
+        return call.fail(Errc::invalid_file, "attribute ", zrt::slice(a.name, 0, 40),
                          " is none that the operator has at opset ", opset);
     return row.translate(call);
   }
-  call.unsupported("operator ", domain.substr(0, 40), domain.empty() ? "" : ".", call.node().op.substr(0, 40),
+  call.unsupported("operator ", zrt::slice(domain, 0, 40), domain.empty() ? "" : ".", zrt::slice(call.node().op, 0, 40),
                    " is not translated");
 }
 

@@ -3,6 +3,7 @@
 // decides is known.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 #include <zrt/ir/onnx/reader.hpp>
 
@@ -71,7 +72,8 @@ inline void inline_graph(NodeCall& n, const GraphView& graph, Scope& scope, Span
   for (const ValueView& output : graph.outputs) {
     const Value* v = scope.find(output.name);
     if (v == nullptr)
-      return n.fail(Errc::dangling_value, "a graph's output ", output.name.substr(0, 60), " is computed by no node");
+      return n.fail(Errc::dangling_value, "a graph's output ", zrt::slice(output.name, 0, 60),
+                    " is computed by no node");
     if (auto r = results.push_back(*v); !r) return n.fail(r.error());
   }
 }

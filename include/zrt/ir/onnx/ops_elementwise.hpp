@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_elementwise.hpp: element-wise operators: arithmetic, comparison, logic, activations, casts.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/emit.hpp>
 #include <zrt/ir/onnx/kernels_elementwise.hpp>
 
@@ -89,7 +90,7 @@ inline void mod(NodeCall& n) noexcept {
 inline void bit_shift(NodeCall& n) noexcept {
   const std::string_view direction = n.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    return n.fail(Errc::invalid_params, "direction is ", direction.substr(0, 20), ", expected LEFT or RIGHT");
+    return n.fail(Errc::invalid_params, "direction is ", zrt::slice(direction, 0, 20), ", expected LEFT or RIGHT");
   direction == "LEFT" ? kernel_binary<kernels::ShiftLeft>(n) : kernel_binary<kernels::ShiftRight>(n);
 }
 /// The number that every element of operand `i` is known to be, if it is one.

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_image.hpp: operators that sample planes where data says, and determinants.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/kernels_image.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
@@ -29,7 +30,7 @@ inline void roi_align(NodeCall& n) noexcept {
   if (xs.size() != 4 || rois.size() != 2 || height < 1 || width < 1 || height > 65535 || width > 65535 || samples < 0 ||
       samples > 65535)
     return n.fail(Errc::invalid_params, "x and rois must be [N, C, H, W] and [R, 4], the output at least 1 by 1");
-  if (mode != "avg" && mode != "max") return n.unsupported("mode ", mode.substr(0, 20));
+  if (mode != "avg" && mode != "max") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
   const bool half =
       n.text("coordinate_transformation_mode", n.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
   n.out(0, custom1(n, kernels::RoiAlign::target, {n.in(0), n.in(1), b.cast(n.in(2), DType::si64)},
@@ -46,9 +47,10 @@ inline void grid_sample(NodeCall& n) noexcept {
   const std::string_view padding = n.text("padding_mode", "zeros");
   if (xs.size() != 4 || grid.size() != 4)
     return n.fail(Errc::shape_mismatch, "x and grid must be [N, C, H, W] and [N, h, w, 2]");
-  if (mode != "nearest" && mode != "bilinear" && mode != "bicubic") return n.unsupported("mode ", mode.substr(0, 20));
+  if (mode != "nearest" && mode != "bilinear" && mode != "bicubic")
+    return n.unsupported("mode ", zrt::slice(mode, 0, 20));
   if (padding != "zeros" && padding != "border" && padding != "reflection")
-    return n.unsupported("padding_mode ", padding.substr(0, 20));
+    return n.unsupported("padding_mode ", zrt::slice(padding, 0, 20));
   n.out(0, custom1(n, kernels::GridSample::target, {n.in(0), n.in(1)},
                    {b.entry("mode", b.string(mode)), b.entry("padding", b.string(padding)),
                     b.entry("align_corners", Attribute::boolean(n.integer("align_corners", 0) != 0))},

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_index.hpp: operators that read or write where an index tensor says.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -67,7 +68,7 @@ inline void gather_elements(NodeCall& n) noexcept {
 /// "none" and "add" of scatters, as a choice of scatter_reduce.
 [[nodiscard]] inline std::uint64_t scatter_kind(NodeCall& n) noexcept {
   const std::string_view kind = n.text("reduction", "none");
-  if (kind != "none" && kind != "add") n.unsupported("reduction ", kind.substr(0, 20));
+  if (kind != "none" && kind != "add") n.unsupported("reduction ", zrt::slice(kind, 0, 20));
   return kind == "add" ? choice_index("scatter_reduce", "reduce", "add")
                        : choice_index("scatter_reduce", "reduce", "replace");
 }

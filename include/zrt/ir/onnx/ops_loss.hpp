@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_loss.hpp: losses of classifiers.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_index.hpp>
 #include <zrt/ir/onnx/ops_reduce.hpp>
 
@@ -35,7 +36,7 @@ inline void nll_of(NodeCall& n, const Tensor& log_probabilities) noexcept {
   const IntList axes = ascending(places.size());
   const Tensor sum = reduce(kSum, loss, axes, false);
   if (reduction == "sum") return n.out(0, as_type(sum, n.dtype(0)));
-  if (reduction != "mean") return n.unsupported("reduction ", reduction.substr(0, 20));
+  if (reduction != "mean") return n.unsupported("reduction ", zrt::slice(reduction, 0, 20));
   const Tensor mean = weight ? sum / reduce(kSum, *weight, axes, false) : sum / static_cast<double>(product(places));
   n.out(0, as_type(mean, n.dtype(0)));
 }

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_matrix.hpp: products of matrices, of whole numbers too, and einsum.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -165,15 +166,16 @@ inline void drop_ones(NodeCall& n, Tensor& x, Labels& labels, const IntList& oth
 inline void einsum(NodeCall& n) noexcept {
   std::string_view equation = n.text("equation", "");
   const std::size_t arrow = equation.find("->");
-  const std::string_view terms = equation.substr(0, arrow);
+  const std::string_view terms = zrt::slice(equation, 0, arrow);
   std::size_t most = 0;
   for (std::size_t i = 0; i < n.inputs(); ++i) most = n.rank(i) > most ? n.rank(i) : most;
   Vector<Labels> labels(n.allocator());
   std::string_view rest = terms;
   for (std::size_t i = 0; i < n.inputs(); ++i) {
     const std::size_t comma = rest.find(',');
-    if (auto r = labels.push_back(labels_of(n, rest.substr(0, comma), n.rank(i), most)); !r) return n.fail(r.error());
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    if (auto r = labels.push_back(labels_of(n, zrt::slice(rest, 0, comma), n.rank(i), most)); !r)
+      return n.fail(r.error());
+    rest = comma == std::string_view::npos ? std::string_view() : zrt::slice(rest, comma + 1);
   }
   if (n.failed() || n.inputs() == 0) return;
   if (n.inputs() > 2) return n.unsupported("an einsum of more than two operands");
@@ -183,7 +185,7 @@ inline void einsum(NodeCall& n) noexcept {
     for (const std::int64_t label : list) (seen.has(label) ? repeated : seen).push(label);
   Labels result;
   if (arrow != std::string_view::npos) {
-    const std::string_view term = equation.substr(arrow + 2);
+    const std::string_view term = zrt::slice(equation, arrow + 2);
     std::size_t letters = 0;
     for (const char c : term) letters += c != '.' && c != ' ' ? 1u : 0u;
     std::size_t dots = 0;

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_recurrent.hpp: RNN, GRU and LSTM, unrolled over their time steps.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -86,7 +87,7 @@ inline void recurrent_activations(NodeCall& n, RecurrentKind kind, std::int64_t 
     const auto* row = std::find_if(kRecurrentActivations.begin(), kRecurrentActivations.end(),
                                    [&](const RecurrentActivation& a) { return a.name == wanted; });
     if (row == kRecurrentActivations.end())
-      return n.unsupported("activation ", wanted.substr(0, 40),
+      return n.unsupported("activation ", zrt::slice(wanted, 0, 40),
                            ": only Relu, Sigmoid, Softplus, Softsign and Tanh are read");
     p.act[i] = row->of;
   }

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_resize.hpp: resampling, axis by axis: every mode is a product with a matrix that is known.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_shape.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -96,7 +97,7 @@ inline void resize_by(NodeCall& n, bool upsample) noexcept {
   const std::size_t at = upsample ? 1 : 2;  // of the scales
   const bool sized = !upsample && n.has(3);
   const std::string_view mode = n.text("mode", "nearest");
-  if (mode != "nearest" && mode != "linear" && mode != "cubic") return n.unsupported("mode ", mode.substr(0, 20));
+  if (mode != "nearest" && mode != "linear" && mode != "cubic") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
   const bool crops = n.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
   const IntList sizes = sized ? n.ints_in(3, "sizes") : IntList{};
   if (sized && sizes.size() != shape.size()) n.fail(Errc::invalid_params, "sizes has ", sizes.size(), " entries");

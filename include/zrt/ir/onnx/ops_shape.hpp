@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_shape.hpp: operators that make, rearrange and cut tensors.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_slice.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -290,7 +291,7 @@ inline void pad_(NodeCall& n) noexcept {
     const Tensor value = n.has(2) ? known_scalar(n, 2, x.dtype(), "constant_value") : scalar_like(x, 0);
     return n.out(0, pad(slice(x, first, sizes), low, high, IntList::of(shape.size(), 0), value));
   }
-  if (mode != "reflect" && mode != "edge") return n.unsupported("mode ", mode.substr(0, 20));
+  if (mode != "reflect" && mode != "edge") return n.unsupported("mode ", zrt::slice(mode, 0, 20));
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (pads[axis] == 0 && pads[axis + shape.size()] == 0) continue;
     if (shape[axis] == 0) return n.fail(Errc::shape_mismatch, "an empty axis has no edge");

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/ops_window.hpp: windows that slide over spatial axes, and convolution.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/ops_matrix.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -50,7 +51,7 @@ struct SlidingWindow {
       w.low[i] = pads[i];
       w.high[i] = pads[i + count];
     } else if (automatic != "VALID") {
-      n.fail(Errc::invalid_params, "auto_pad is ", automatic.substr(0, 20));
+      n.fail(Errc::invalid_params, "auto_pad is ", zrt::slice(automatic, 0, 20));
     }
     const std::int64_t room = w.extents[i] + w.low[i] + w.high[i] - span;
     if (n.integer("ceil_mode", 0) != 0 && room >= 0 && room % w.strides[i] != 0) {

@@ -2,6 +2,7 @@
 // zrt/ir/onnx/reader.hpp: graphs of an ONNX file, node by node, into a program under construction.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/call.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -72,7 +73,7 @@ class Reader {
     for (const ValueView& output : graph->outputs) {
       const Value* v = scope.find(output.name);
       if (v == nullptr)
-        return fail(Errc::dangling_value, "output ", output.name.substr(0, 80), " is computed by no node");
+        return fail(Errc::dangling_value, "output ", zrt::slice(output.name, 0, 80), " is computed by no node");
       if (auto r = expect_declared(output, v->type); !r) return r;
       check_size(v->type, "the model");
       const Tensor x = v->known ? builder_.constant(v->type, v->data) : *v->tensor;
@@ -125,8 +126,8 @@ class Reader {
       if (!builder_.failed()) continue;
       // The error of a node within this one names that node already.
       const Error inner = located_ ? *located_ : builder_.error();
-      Error error =
-          Error::of(inner.code(), "node ", i, " ", node.name.substr(0, 60), " (", node.op.substr(0, 40), "): ");
+      Error error = Error::of(inner.code(), "node ", i, " ", zrt::slice(node.name, 0, 60), " (",
+                              zrt::slice(node.op, 0, 40), "): ");
       located_ = error.append(inner.text());
       return std::unexpected<Error>(*located_);
     }
@@ -177,7 +178,7 @@ class Reader {
 
   /// The builder's error, with what it is about before its text.
   [[nodiscard]] std::unexpected<Error> about(std::string_view what, std::string_view name) const noexcept {
-    Error error = Error::of(builder_.error().code(), what, name.substr(0, 80), ": ");
+    Error error = Error::of(builder_.error().code(), what, zrt::slice(name, 0, 80), ": ");
     return std::unexpected<Error>(error.append(builder_.error().text()));
   }
   /// Refuses, while it is known which node it is, what a graph cannot hold of the instructions from `first` on: numbers
@@ -213,7 +214,7 @@ class Reader {
   /// Compares a result with the type that the model declares for it. Where the caller gave an input other extents,
   /// element type and rank must agree; a name agrees with any extent.
   [[nodiscard]] Result<void> expect_declared(const ValueView& output, const ptir::TensorType& found) const noexcept {
-    const auto name = output.name.substr(0, 80);
+    const auto name = zrt::slice(output.name, 0, 80);
     if (output.type.empty()) return {};
     bool shaped = false;
     const auto any = [](std::string_view, std::uint8_t) { return ptir::Dim::any(); };
@@ -258,14 +259,14 @@ class Reader {
         return name.empty() || name.size() > Name::kCapacity ? ptir::Dim::any() : builder_.dim(name);
       });
       if (!type) {
-        Error error = Error::of(type.error().code(), "input ", input.name.substr(0, 80), ": ");
+        Error error = Error::of(type.error().code(), "input ", zrt::slice(input.name, 0, 80), ": ");
         return std::unexpected<Error>(error.append(type.error().text()));
       }
       given = *type;
     }
     for (const ptir::Dim dim : given->shape.view())
       if (dim.is_constant() && dim.constant() > std::uint64_t{kMaxExtent})
-        return fail(Errc::limit_exceeded, "input ", input.name.substr(0, 80), " has an extent of ", dim.constant(),
+        return fail(Errc::limit_exceeded, "input ", zrt::slice(input.name, 0, 80), " has an extent of ", dim.constant(),
                     ", expected at most ", kMaxExtent);
     if (open_input_.empty() && !given->shape.is_constant()) open_input_ = input.name;
     const Tensor x = builder_.parameter(*given, named(input.name));
@@ -293,13 +294,13 @@ inline void NodeCall::fail_dynamic() noexcept {
   if (failed()) return;
   const std::string_view open = reader_->need_extents();
   fail(Errc::unimplemented, "an extent must be known when the program is made", open.empty() ? "" : ", and input ",
-       open.substr(0, 60), open.empty() ? "" : " leaves extents open");
+       zrt::slice(open, 0, 60), open.empty() ? "" : " leaves extents open");
 }
 
 inline bool NodeCall::need_known(const Value& v, std::size_t i, std::string_view what) noexcept {
   if (v.known || failed()) return v.known && !failed();
   reader_->need(v.source);
-  fail(Errc::unimplemented, what, " (input ", i, has(i) ? ", " : "", has(i) ? node_->inputs[i].substr(0, 60) : "",
+  fail(Errc::unimplemented, what, " (input ", i, has(i) ? ", " : "", has(i) ? zrt::slice(node_->inputs[i], 0, 60) : "",
        ") must be known when the program is made");
   return false;
 }

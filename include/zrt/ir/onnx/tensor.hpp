@@ -2,6 +2,7 @@
 // zrt/ir/onnx/tensor.hpp: tensors and tensor types of an ONNX file as those of the portable tensor IR.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/onnx/model.hpp>
 #include <zrt/ir/ptir/types.hpp>
 
@@ -56,15 +57,16 @@ struct TensorData {
     return {};
   });
   if (!head) return pass(head);
-  if (external) return fail(Errc::unimplemented, "tensor ", tensor.name.substr(0, 80), " has its data in another file");
+  if (external)
+    return fail(Errc::unimplemented, "tensor ", zrt::slice(tensor.name, 0, 80), " has its data in another file");
   const auto dtype = dtype_of(number);
   if (!dtype) return pass(dtype);
   tensor.type.dtype = *dtype;
   if (dims.size() > kMaxRank)
-    return fail(Errc::unsupported_tensor_rank, "tensor ", tensor.name.substr(0, 80), " has ", dims.size(),
+    return fail(Errc::unsupported_tensor_rank, "tensor ", zrt::slice(tensor.name, 0, 80), " has ", dims.size(),
                 " axes, at most ", unsigned{kMaxRank}, " expected");
   for (const std::int64_t dim : dims) {
-    if (dim < 0) return fail(Errc::invalid_file, "tensor ", tensor.name.substr(0, 80), " has an extent of ", dim);
+    if (dim < 0) return fail(Errc::invalid_file, "tensor ", zrt::slice(tensor.name, 0, 80), " has an extent of ", dim);
     tensor.type.shape.append(ptir::Dim(dim));
   }
   const CheckedSize expected = ptir::literal_bytes(tensor.type);
@@ -104,7 +106,7 @@ struct TensorData {
   });
   if (!body) return pass(body);
   if (!expected.ok() || expected.raw() != tensor.bytes.size())
-    return fail(Errc::shape_mismatch, "tensor ", tensor.name.substr(0, 80), " has ", tensor.bytes.size(),
+    return fail(Errc::shape_mismatch, "tensor ", zrt::slice(tensor.name, 0, 80), " has ", tensor.bytes.size(),
                 " bytes of data, its shape and type say ", expected.ok() ? expected.raw() : 0);
   return tensor;
 }

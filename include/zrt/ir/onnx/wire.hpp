@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/error.hpp>
+#include <zrt/core/slice.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -63,7 +64,7 @@ class WireReader {
         if (*size > rest_.size())
           return fail(Errc::truncated_file, "a protocol buffers field has ", *size, " bytes, ", rest_.size(),
                       " are left");
-        field.bytes = rest_.substr(0, static_cast<std::size_t>(*size));
+        field.bytes = zrt::slice(rest_, 0, static_cast<std::size_t>(*size));
         rest_.remove_prefix(static_cast<std::size_t>(*size));
         return field;
       }

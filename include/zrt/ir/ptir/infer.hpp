@@ -2,6 +2,7 @@
 // zrt/ir/ptir/infer.hpp: the type that an instruction gives, from its operands' types and attributes.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/numbers.hpp>
 #include <zrt/ir/ptir/reshaped.hpp>
 #include <zrt/ir/ptir/rules_region.hpp>
@@ -160,7 +161,7 @@ inline constexpr auto kTypeRules = type_rules(Operations{});
         if (key.size() != entries[i].key.count) return bad("lies outside the program");
         for (std::size_t other = 0; other < i; ++other)
           if (program.text(entries[other].key) == key)
-            return fail(Errc::duplicate_name, op.name, ": attribute ", row.name, " has ", key.substr(0, 40), " twice");
+            return fail(Errc::duplicate_name, op.name, ": attribute ", row.name, " has ", slice(key, 0, 40), " twice");
         const bool list = value.kind == integers || value.kind == reals || value.kind == booleans;
         const bool scalar = value.kind == integer || value.kind == real || value.kind == boolean;
         if (!list && !scalar && value.kind != string && value.kind != strings) return bad("holds no primitive value");

@@ -5,6 +5,7 @@
 // here throws.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/json_values.hpp>
 
 #include <utility>
@@ -177,7 +178,7 @@ class JsonReader : protected JsonValues {
       std::size_t f = 0;
       while (f < op.field_count && op.fields_[f].name != key) ++f;
       if (f == op.field_count)
-        return fault(Errc::invalid_file, op.name, " has no attribute ", std::string_view(key).substr(0, 40));
+        return fault(Errc::invalid_file, op.name, " has no attribute ", slice(std::string_view(key), 0, 40));
       attribute_ = op.fields_[f].name;
       const bool read = attribute(op.fields_[f], op.fields_[f].kind, value, values[f]);
       attribute_ = {};
@@ -238,7 +239,7 @@ class JsonReader : protected JsonValues {
       const Json& version = json["spec_version"];
       if (!version.is_string()) return expected(version, kSpecVersion);
       if (view(version) != kSpecVersion)
-        return fault(Errc::unsupported_version, "spec_version is ", view(version).substr(0, 40), ", expected ",
+        return fault(Errc::unsupported_version, "spec_version is ", slice(view(version), 0, 40), ", expected ",
                      kSpecVersion);
     }
     if (!object(json, "a program", {"spec_version", "regions"})) return false;

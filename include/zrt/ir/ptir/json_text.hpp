@@ -5,6 +5,7 @@
 // here throws.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/attributes.hpp>
 
 #include <nlohmann/json.hpp>
@@ -51,7 +52,7 @@ inline constexpr std::size_t kMaxJsonDepth = 64;
   if (too_deep) return fail(Errc::limit_exceeded, "the text is nested more than ", kMaxJsonDepth, " deep");
   if (too_many) return fail(Errc::limit_exceeded, "an object has more than ", kMaxMapEntries, " members");
   if (!twice.empty())
-    return fail(Errc::duplicate_name, "an object has ", std::string_view(twice).substr(0, 40), " twice");
+    return fail(Errc::duplicate_name, "an object has ", slice(std::string_view(twice), 0, 40), " twice");
   if (json.is_discarded()) return fail(Errc::invalid_file, "the text is not JSON");
   return json;
 }

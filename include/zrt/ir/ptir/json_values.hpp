@@ -5,6 +5,7 @@
 // here throws.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/json_text.hpp>
 #include <zrt/ir/ptir/numbers.hpp>
 
@@ -38,14 +39,14 @@ class JsonValues {
   template <class... Pieces> bool expected(const Json& found, const Pieces&... what) {
     const std::string written = found.is_structured() ? std::string(found.type_name())
                                                       : found.dump(-1, ' ', true, Json::error_handler_t::replace);
-    return fault(Errc::invalid_file, "expected ", what..., ", found ", std::string_view(written).substr(0, 40));
+    return fault(Errc::invalid_file, "expected ", what..., ", found ", slice(std::string_view(written), 0, 40));
   }
   template <class T> bool keep(const Result<T>& r) { return r ? true : fault(r.error().code(), r.error().text()); }
 
   /// An object with these members, those with a trailing ? optional, and no others.
   bool object(const Json& json, std::string_view what, std::initializer_list<std::string_view> members) {
     if (!json.is_object()) return expected(json, what, " as an object");
-    const auto plain = [](std::string_view m) { return m.ends_with('?') ? m.substr(0, m.size() - 1) : m; };
+    const auto plain = [](std::string_view m) { return m.ends_with('?') ? slice(m, 0, m.size() - 1) : m; };
     for (const std::string_view member : members)
       if (!member.ends_with('?') && !json.contains(member))
         return fault(Errc::invalid_file, what, " has no member ", member);
@@ -53,7 +54,7 @@ class JsonValues {
       bool known = false;
       for (const std::string_view member : members) known = known || plain(member) == key;
       if (!known)
-        return fault(Errc::invalid_file, what, " has an unknown member ", std::string_view(key).substr(0, 40));
+        return fault(Errc::invalid_file, what, " has an unknown member ", slice(std::string_view(key), 0, 40));
     }
     return true;
   }
@@ -92,7 +93,7 @@ class JsonValues {
   }
   bool dim(const Json& json, Dim& value, bool may_infer) {
     if (json.is_string() && view(json).starts_with('?')) {
-      const std::string_view name = view(json).substr(1);
+      const std::string_view name = slice(view(json), 1);
       value = Dim::any();
       if (name.empty()) return true;
       const auto named = program_.dim(name);

@@ -2,6 +2,7 @@
 // zrt/ir/ptir/lexer.hpp: tokens of the text form with the line and column where each stands.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/ir/ptir/print.hpp>
 
@@ -35,7 +36,7 @@ class Lexer {
   /// Moves to the next token; the end stays the end.
   void advance() noexcept {
     skip_space();
-    token_ = {Token::Kind::end, text_.substr(at_, 0), at_, line_, column()};
+    token_ = {Token::Kind::end, slice(text_, at_, 0), at_, line_, column()};
     if (at_ == text_.size()) return;
     const std::size_t first = at_;
     const char c = text_[at_];
@@ -52,7 +53,7 @@ class Lexer {
       ++at_;
       token_.kind = static_cast<unsigned char>(c) < 0x80 ? Token::Kind::symbol : Token::Kind::bad;
     }
-    token_.text = text_.substr(first, at_ - first);
+    token_.text = slice(text_, first, at_ - first);
   }
 
  private:
@@ -64,7 +65,7 @@ class Lexer {
       if (c == '\n') {
         ++line_;
         line_start_ = at_ + 1;
-      } else if (text_.substr(at_).starts_with("//")) {
+      } else if (slice(text_, at_).starts_with("//")) {
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
         continue;
       } else if (c != ' ' && c != '\t' && c != '\r') {
@@ -76,7 +77,7 @@ class Lexer {
 
   // A sign, then letters, digits and points; a sign after an exponent's e. "-inf" is a number too.
   void number() noexcept {
-    const bool bits = text_.substr(at_).starts_with("0x");
+    const bool bits = slice(text_, at_).starts_with("0x");
     ++at_;
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -92,11 +93,11 @@ class Lexer {
     if (at_ >= text_.size() || text_[at_] != '"') {
       at_ = at_ < text_.size() ? at_ : text_.size();
       token_.kind = Token::Kind::bad;
-      token_.text = text_.substr(first - 1, at_ - (first - 1));
+      token_.text = slice(text_, first - 1, at_ - (first - 1));
       return;
     }
     token_.kind = Token::Kind::string;
-    token_.text = text_.substr(first, at_ - first);
+    token_.text = slice(text_, first, at_ - first);
     ++at_;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/scalar.hpp>
+#include <zrt/core/slice.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/ir/ptir/types.hpp>
@@ -72,7 +73,7 @@ template <std::floating_point F> [[nodiscard]] std::optional<F> parse_real(std::
     return std::bit_cast<F>(static_cast<Bits>(*bits));
   }
   // from_chars also reads "nan", whose bits would be anyone's guess, and "infinity".
-  const std::string_view magnitude = text.starts_with('-') ? text.substr(1) : text;
+  const std::string_view magnitude = text.starts_with('-') ? slice(text, 1) : text;
   const bool starts_well = magnitude == "inf" || (!magnitude.empty() && magnitude[0] >= '0' && magnitude[0] <= '9');
   if (!starts_well) return std::nullopt;
   F value{};

@@ -2,6 +2,7 @@
 // zrt/ir/ptir/parse.hpp: reads the text form of the portable tensor IR; errors name line and column.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/parse_values.hpp>
 
 #include <string_view>
@@ -184,7 +185,7 @@ class Parser : TextValues {
       if (!identifier_or_quoted()) return false;
       for (const MapEntry& other : entries_)
         if (program_.text(other.key) == scratch_.view())
-          return fault(Errc::duplicate_name, field.name, " has ", scratch_.view().substr(0, 40), " twice");
+          return fault(Errc::duplicate_name, field.name, " has ", slice(scratch_.view(), 0, 40), " twice");
       const auto key = program_.add_text(scratch_.view());
       if (!keep(key)) return false;
       e.key = *key;

@@ -2,6 +2,7 @@
 // zrt/ir/ptir/parse_values.hpp: names, numbers, types, literals and operands of the text form of the portable tensor IR.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/lexer.hpp>
 
 #include <bit>
@@ -40,7 +41,7 @@ class TextValues {
   /// "expected `what`, found" the current token.
   template <class... Pieces> bool expected(const Pieces&... what) noexcept {
     if (now().kind == Kind::end) return fault(Errc::truncated_file, "expected ", what..., ", found the end");
-    return fault(Errc::invalid_file, "expected ", what..., ", found ", now().text.substr(0, 40));
+    return fault(Errc::invalid_file, "expected ", what..., ", found ", slice(now().text, 0, 40));
   }
   template <class T> bool keep(const Result<T>& result) noexcept { return result ? true : set(result.error()); }
 
@@ -120,7 +121,7 @@ class TextValues {
     if (!word("spec_version") || !need('=')) return false;
     if (now().kind != Kind::identifier) return expected(kSpecVersion);
     if (now().text != kSpecVersion)
-      return fault(Errc::unsupported_version, "spec_version is ", now().text.substr(0, 40), ", expected ",
+      return fault(Errc::unsupported_version, "spec_version is ", slice(now().text, 0, 40), ", expected ",
                    kSpecVersion);
     lexer_.advance();
     return true;

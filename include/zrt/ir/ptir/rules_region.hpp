@@ -2,6 +2,7 @@
 // zrt/ir/ptir/rules_region.hpp: type rules of control flow, from the signatures of regions, of literals and of custom calls.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/ir/ptir/program_rule.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -180,7 +181,7 @@ template <> struct ProgramRule<ops::CustomCall> {
   [[nodiscard]] static Result<void> infer(ProgramCall& c) noexcept {
     const std::string_view target = c.program.text(c.attributes[at<ops::CustomCall>("target")].range);
     if (!ops::is_versioned_name(target))
-      return c.rule.no(Errc::invalid_params, "target is ", target.substr(0, 60), ", expected namespace.name.v1");
+      return c.rule.no(Errc::invalid_params, "target is ", slice(target, 0, 60), ", expected namespace.name.v1");
     for (const TensorType& type : c.program.types_of(c.declared))
       if (auto r = c.give(type); !r) return r;
     c.tuple = c.declared.tuple;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/name.hpp>
+#include <zrt/core/slice.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/plan/c/custom_helpers.hpp>
 #include <zrt/plan/c/element_helpers.hpp>
@@ -18,7 +19,7 @@ namespace detail {
 /// `text` with the helper's entries in place of $0, $1 and $2, piece by piece.
 template <class Put> void expand_helper(const Helper& helper, std::string_view text, Put&& put) noexcept {
   for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$')) {
-    put(text.substr(0, at));
+    put(slice(text, 0, at));
     put(helper.with[static_cast<std::size_t>(text[at + 1] - '0')]);
     text.remove_prefix(at + 2);
   }

@@ -2,6 +2,7 @@
 // zrt/plan/c/source.hpp: C text while it is written: expressions, lines, blocks.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/core/string.hpp>
 
 #include <array>
@@ -102,7 +103,7 @@ class Source {
   /// Lines that another source wrote, inside the blocks that are open here.
   void lines(std::string_view text) noexcept {
     for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-      line({text.substr(0, end)});
+      line({slice(text, 0, end)});
       text.remove_prefix(end + 1);
     }
   }

@@ -2,6 +2,7 @@
 // zrt/text/detail/unicode.hpp: tolerant UTF-8 decoding and the properties of a code point.
 #pragma once
 
+#include <zrt/core/slice.hpp>
 #include <zrt/text/detail/unicode_tables.hpp>
 
 #include <array>
@@ -10,12 +11,6 @@
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::detail {
-
-/// Returns bytes [at, at + length) of `text`, which has them. std::string_view::substr would refer to a
-/// function that throws.
-[[nodiscard]] constexpr std::string_view slice(std::string_view text, std::size_t at, std::size_t length) noexcept {
-  return {text.data() + at, length};
-}
 
 /// Answers what a code point is, by the general categories and White_Space of Unicode.
 class Properties {

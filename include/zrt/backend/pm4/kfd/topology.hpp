@@ -6,6 +6,7 @@
 #include <zrt/backend/pm4/os_handles.hpp>
 #include <zrt/backend/pm4/target.hpp>
 #include <zrt/core/name.hpp>
+#include <zrt/core/slice.hpp>
 
 namespace zrt::inline ZRT_ABI::pm4::kfd {
 
@@ -71,14 +72,14 @@ inline constexpr auto kNodeProperties = std::to_array<NodeProperty>({
 [[nodiscard]] constexpr Result<void> parse_properties(std::string_view text, Node& node) noexcept {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
+    const std::string_view line = slice(text, 0, end);
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     if (line.empty()) continue;
     const std::size_t space = line.find(' ');
     std::string_view number = line;
     number.remove_prefix(space == line.npos ? line.size() : space + 1);
     for (const detail::NodeProperty& property : detail::kNodeProperties) {
-      if (property.name != line.substr(0, space)) continue;
+      if (property.name != slice(line, 0, space)) continue;
       const auto value = detail::parse_number(number, property.name);
       if (!value) return pass(value);
       node.*property.member = *value;
