@@ -63,7 +63,7 @@ TYPED_TEST(LayoutLoops, GiveTheBitsOfThePlainOrders) {
   Loops::dot_rounded(c.weight, kFirst, kRows, c.activations, rounded.data(), kStride);
   for (std::uint32_t n = kFirst; n < kRows; ++n) {
     L::dequantise(c.weight.row(n), kCols, row.data());
-    Loops::widen(c.weight.row(n), kCols, 0.75f, widened.data());
+    cpu::v1::widen_layout<L::kDType>(c.weight.row(n), kCols, 0.75f, widened.data());
     for (std::uint32_t k = 0; k < kCols; ++k) EXPECT_EQ(widened[k], row[k] * 0.75f);
     for (std::uint32_t t = 0; t < kTokens; ++t) {
       const std::size_t at = t * kStride + (n - kFirst);

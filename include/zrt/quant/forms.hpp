@@ -39,6 +39,7 @@ template <DType kType> struct BlockForm {
   static constexpr std::uint32_t kElems = info(kType).block_elems;
   static constexpr std::uint32_t kBytes = info(kType).block_bytes;
   static constexpr bool kHasOffset = false;
+  using L = Layout<kType>;
 
   static constexpr std::int32_t dot(const std::byte* block, std::uint32_t run, const std::int8_t* x) noexcept {
     std::int8_t q[kElems]{};
@@ -79,9 +80,7 @@ template <DType kType> struct BlockForm {
     }
   }
 
- private:
-  using L = Layout<kType>;
-
+  /// The integer factors of a block.
   [[nodiscard]] static constexpr Factors factors_of(const std::byte* block) noexcept {
     static_assert(kElems / L::kPart <= Factors::kMost);
     Factors f;
@@ -98,6 +97,13 @@ template <DType kType, std::uint32_t kElemsOfRun = 32> struct BlockOfRuns : Bloc
   static constexpr std::uint32_t kPart = kElemsOfRun;
 
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
+};
+
+/// A block of 32 that begins with two f16, the scale and the offset.
+template <DType kType> struct BlockWithOffset : BlockOfRuns<kType> {
+  static constexpr bool kHasOffset = true;
+
+  static constexpr float offset(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 2); }
 };
 
 /// A block of 256 that is one run, whose parts have integer factors. Unless the type says otherwise, it begins with an
@@ -129,10 +135,10 @@ constexpr void unpack_fifths(const std::byte* bytes, std::int8_t* q) noexcept {
 
 /// 64 bytes of pairs: pair a, the lowest first, of byte 32c + l is value 128c + 32a + l.
 constexpr void unpack_pairs(const std::byte* bytes, std::int8_t* q) noexcept {
-  for (std::uint32_t k = 0; k < 256; ++k) {
-    const int byte = std::to_integer<int>(bytes[k / 128 * 32 + k % 32]);
-    q[k] = static_cast<std::int8_t>(byte >> k / 32 % 4 * 2 & 3);
-  }
+  for (std::uint32_t c = 0; c < 2; ++c)
+    for (std::uint32_t a = 0; a < 4; ++a)
+      for (std::uint32_t l = 0; l < 32; ++l)
+        q[128 * c + 32 * a + l] = static_cast<std::int8_t>(std::to_integer<unsigned>(bytes[32 * c + l]) >> 2 * a & 3u);
 }
 
 /// Half `index` of bytes whose low halves come first.

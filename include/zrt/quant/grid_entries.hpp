@@ -5,32 +5,54 @@
 #include <zrt/quant/forms.hpp>
 #include <zrt/quant/grids.hpp>
 
+#include <array>
 #include <bit>
 
 namespace zrt::inline ZRT_ABI::quant {
 
-/// Writes the eight values of an entry.
-constexpr void put_eight(const std::int8_t* levels, std::uint32_t entry, std::int8_t* q) noexcept {
-  for (std::uint32_t i = 0; i < 8; ++i) q[i] = levels[entry >> 2 * i & 3u];
+/// A grid with each entry as eight or four bytes, lowest first: the levels that its digits of `bits` count.
+template <std::size_t kEntries>
+[[nodiscard]] constexpr std::array<std::uint64_t, kEntries> as_bytes(const std::uint16_t (&grid)[kEntries],
+                                                                     const std::int8_t* levels, std::uint32_t bits) {
+  std::array<std::uint64_t, kEntries> entries{};
+  for (std::size_t i = 0; i < kEntries; ++i)
+    for (std::uint32_t k = 0; k < (bits == 2 ? 8 : 4); ++k)
+      entries[i] |= std::uint64_t{static_cast<std::uint8_t>(levels[grid[i] >> bits * k & ((1u << bits) - 1)])} << 8 * k;
+  return entries;
 }
-/// Writes the four values of an entry.
-constexpr void put_four(const std::int8_t* levels, std::uint32_t entry, std::int8_t* q) noexcept {
-  for (std::uint32_t i = 0; i < 4; ++i) q[i] = levels[entry >> 3 * i & 7u];
-}
-/// Writes the eight values of a ternary entry plus an eighth, or less one, in eighths.
-constexpr void put_eighths(std::uint32_t index, bool less, std::int8_t* q) noexcept {
-  put_eight(kIq1Levels, kIq1Grid[index], q);
-  for (std::uint32_t i = 0; i < 8; ++i) q[i] = static_cast<std::int8_t>(8 * q[i] + (less ? -1 : 1));
-}
+inline constexpr auto kIq2Xxs = as_bytes(kIq2XxsGrid, kIq2Levels, 2);
+inline constexpr auto kIq2Xs = as_bytes(kIq2XsGrid, kIq2Levels, 2);
+inline constexpr auto kIq2S = as_bytes(kIq2SGrid, kIq2Levels, 2);
+inline constexpr auto kIq3Xxs = as_bytes(kIq3XxsGrid, kIq3XxsLevels, 3);
+inline constexpr auto kIq3S = as_bytes(kIq3SGrid, kIq3SLevels, 3);
+/// In eighths, plus one eighth.
+inline constexpr auto kIq1 = [] {
+  std::int8_t eighths[3]{};
+  for (std::size_t i = 0; i < 3; ++i) eighths[i] = static_cast<std::int8_t>(8 * kIq1Levels[i] + 1);
+  return as_bytes(kIq1Grid, eighths, 2);
+}();
 
+/// Writes eight bytes.
+constexpr void put_eight(std::uint64_t bytes, std::int8_t* q) noexcept {
+  for (std::uint32_t i = 0; i < 8; ++i) q[i] = static_cast<std::int8_t>(bytes >> 8 * i & 255u);
+}
 /// The eight signs of which seven bits are stored: the number of negative values is even.
 [[nodiscard]] constexpr std::uint32_t with_parity(std::uint32_t word) noexcept {
   const std::uint32_t seven = word & 127u;
   return seven | static_cast<std::uint32_t>(std::popcount(seven) & 1) << 7;
 }
-/// Negates those of eight values whose bit is set.
-constexpr void negate(std::uint32_t signs, std::int8_t* q) noexcept {
-  for (std::uint32_t i = 0; i < 8; ++i) q[i] = static_cast<std::int8_t>((signs >> i & 1u) != 0 ? -q[i] : q[i]);
+/// Negates those of eight bytes whose bit is set; no byte is 0, so that nothing is carried into the next.
+[[nodiscard]] constexpr std::uint64_t negate(std::uint64_t bytes, std::uint32_t signs) noexcept {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t bits = signs * kOnes & 0x8040201008040201;
+  const std::uint64_t set = ((bits + (kOnes * 127)) | bits) >> 7 & kOnes;
+  return (bytes ^ set * 255) + set;
+}
+
+/// Writes a ternary entry in eighths, plus one eighth, or less one where `less` is set.
+constexpr void put_eighths(std::uint32_t index, bool less, std::int8_t* q) noexcept {
+  put_eight(kIq1[index], q);
+  for (std::uint32_t i = 0; i < 8; ++i) q[i] = static_cast<std::int8_t>(q[i] - (less ? 2 : 0));
 }
 
 /// Factors 2 s + 1 of `count` scales s in halves.

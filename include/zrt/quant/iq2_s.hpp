@@ -18,8 +18,8 @@ template <> struct Layout<DType::iq2_s> : BlockOfParts<DType::iq2_s, 16> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t o = 0; o < 32; ++o) {
       const unsigned top = std::to_integer<unsigned>(block[66 + o / 4]) >> 2 * (o % 4) & 3u;
-      put_eight(kIq2Levels, kIq2SGrid[std::to_integer<unsigned>(block[2 + o]) | top << 8], q + 8 * o);
-      negate(std::to_integer<unsigned>(block[34 + o]), q + 8 * o);
+      const unsigned entry = std::to_integer<unsigned>(block[2 + o]) | top << 8;
+      put_eight(negate(kIq2S[entry], std::to_integer<unsigned>(block[34 + o])), q + 8 * o);
     }
   }
 };

@@ -18,8 +18,7 @@ template <> struct Layout<DType::iq2_xs> : BlockOfParts<DType::iq2_xs, 16> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t o = 0; o < 32; ++o) {
       const unsigned word = read_u16(block + 2 + 2 * o);
-      put_eight(kIq2Levels, kIq2XsGrid[word & 511u], q + 8 * o);
-      negate(with_parity(word >> 9), q + 8 * o);
+      put_eight(negate(kIq2Xs[word & 511u], with_parity(word >> 9)), q + 8 * o);
     }
   }
 };

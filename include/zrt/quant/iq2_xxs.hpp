@@ -17,8 +17,8 @@ template <> struct Layout<DType::iq2_xxs> : BlockOfParts<DType::iq2_xxs, 32> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t o = 0; o < 32; ++o) {
       const std::byte* run = block + 2 + 8 * (o / 4);
-      put_eight(kIq2Levels, kIq2XxsGrid[std::to_integer<unsigned>(run[o % 4])], q + 8 * o);
-      negate(with_parity(read_u32(run + 4) >> 7 * (o % 4)), q + 8 * o);
+      const std::uint32_t signs = with_parity(read_u32(run + 4) >> 7 * (o % 4));
+      put_eight(negate(kIq2Xxs[std::to_integer<unsigned>(run[o % 4])], signs), q + 8 * o);
     }
   }
 };

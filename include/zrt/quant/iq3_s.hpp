@@ -15,11 +15,12 @@ template <> struct Layout<DType::iq3_s> : BlockOfParts<DType::iq3_s, 32> {
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 106, 8, f); }
 
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
-    for (std::uint32_t i = 0; i < 64; ++i) {
-      const unsigned top = std::to_integer<unsigned>(block[66 + i / 8]) >> i % 8 & 1u;
-      put_four(kIq3SLevels, kIq3SGrid[std::to_integer<unsigned>(block[2 + i]) | top << 8], q + 4 * i);
+    for (std::uint32_t o = 0; o < 32; ++o) {
+      const unsigned tops = std::to_integer<unsigned>(block[66 + o / 4]) >> 2 * (o % 4);
+      const std::uint64_t first = kIq3S[std::to_integer<unsigned>(block[2 + 2 * o]) | (tops & 1u) << 8];
+      const std::uint64_t second = kIq3S[std::to_integer<unsigned>(block[3 + 2 * o]) | (tops & 2u) << 7];
+      put_eight(negate(first | second << 32, std::to_integer<unsigned>(block[74 + o])), q + 8 * o);
     }
-    for (std::uint32_t o = 0; o < 32; ++o) negate(std::to_integer<unsigned>(block[74 + o]), q + 8 * o);
   }
 };
 

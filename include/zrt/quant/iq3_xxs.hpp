@@ -15,10 +15,12 @@ template <> struct Layout<DType::iq3_xxs> : BlockOfParts<DType::iq3_xxs, 32> {
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.25f; }
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_tops(block + 66, 4, f); }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
-    for (std::uint32_t i = 0; i < 64; ++i)
-      put_four(kIq3XxsLevels, kIq3XxsGrid[std::to_integer<unsigned>(block[2 + i])], q + 4 * i);
-    for (std::uint32_t o = 0; o < 32; ++o)
-      negate(with_parity(read_u32(block + 66 + 4 * (o / 4)) >> 7 * (o % 4)), q + 8 * o);
+    for (std::uint32_t o = 0; o < 32; ++o) {
+      const std::uint64_t first = kIq3Xxs[std::to_integer<unsigned>(block[2 + 2 * o])];
+      const std::uint64_t second = kIq3Xxs[std::to_integer<unsigned>(block[3 + 2 * o])];
+      const std::uint32_t signs = with_parity(read_u32(block + 66 + 4 * (o / 4)) >> 7 * (o % 4));
+      put_eight(negate(first | second << 32, signs), q + 8 * o);
+    }
   }
 };
 

@@ -23,10 +23,11 @@ template <> struct Layout<DType::q3_k> : BlockOfParts<DType::q3_k, 16> {
   }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     unpack_pairs(block + 32, q);
-    for (std::uint32_t k = 0; k < kElems; ++k) {
-      const int third = std::to_integer<int>(block[k % 32]) >> k / 32 & 1;
-      q[k] = static_cast<std::int8_t>(q[k] + 4 * third - 4);
-    }
+    for (std::uint32_t a = 0; a < 8; ++a)
+      for (std::uint32_t l = 0; l < 32; ++l) {
+        const int third = std::to_integer<int>(block[l]) >> a & 1;
+        q[32 * a + l] = static_cast<std::int8_t>(q[32 * a + l] + 4 * third - 4);
+      }
   }
 };
 

@@ -10,10 +10,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Block: f16 d, f16 m, then 16 bytes of halves as in Q4_0. The value of a half h is h * d + m.
 ///
 /// Source: the GGUF file format, type 3.
-template <> struct Layout<DType::q4_1> : BlockOfRuns<DType::q4_1> {
-  static constexpr bool kHasOffset = true;
-
-  static constexpr float offset(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 2); }
+template <> struct Layout<DType::q4_1> : BlockWithOffset<DType::q4_1> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept { split_halves(block + 4, 16, q); }
 };
 

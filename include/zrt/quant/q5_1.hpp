@@ -10,10 +10,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Block: f16 d, f16 m, then 20 bytes of fifth bits and halves as in Q5_0. The value of five bits h is h * d + m.
 ///
 /// Source: the GGUF file format, type 7.
-template <> struct Layout<DType::q5_1> : BlockOfRuns<DType::q5_1> {
-  static constexpr bool kHasOffset = true;
-
-  static constexpr float offset(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 2); }
+template <> struct Layout<DType::q5_1> : BlockWithOffset<DType::q5_1> {
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept { unpack_fifths(block + 4, q); }
 };
 

@@ -18,6 +18,15 @@
 
 #elif defined(ZRT_VARIANT)
 
+/// What the types with one f16 scale at the front of a block share.
+struct F16Scales {
+  static constexpr bool kHasOffset = false;
+
+  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 scales(const std::byte* const* rows, std::size_t at) noexcept {
+    return load_f16_of_rows(rows, at);
+  }
+};
+
 #if ZRT_VARIANT == 1
 
 /// What is added to a weight's byte in a panel.
@@ -30,8 +39,8 @@ ZRT_ALWAYS_INLINE void words_of_rows(const std::byte* const* rows, std::size_t a
 }
 
 /// Q8_0: 2 bytes of scale, 32 signed bytes.
-struct Q8Rows {
-  static constexpr std::size_t kBytes = 34;
+struct Q8Rows : F16Scales {
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return 34; }
   /// What `sums` counts too much, times the sum of the activations.
   static constexpr std::int32_t kExcess = 0;
 
@@ -48,8 +57,8 @@ struct Q8Rows {
 };
 
 /// Q4_0: 2 bytes of scale, 16 bytes of halves.
-struct Q4Rows {
-  static constexpr std::size_t kBytes = 18;
+struct Q4Rows : F16Scales {
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return 18; }
   static constexpr std::int32_t kExcess = 0;
 
   [[nodiscard]] ZRT_ALWAYS_INLINE static I32 sums(const std::byte* const* rows, std::size_t at,
@@ -134,8 +143,8 @@ template <class Q>
   return join(eight_sums<Q>(rows, at, halves), eight_sums<Q>(rows + 8, at, halves));
 }
 
-struct Q8Rows {
-  static constexpr std::size_t kBytes = 34;
+struct Q8Rows : F16Scales {
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return 34; }
   static constexpr std::int32_t kExcess = kIsa == Isa::v4 ? 128 : 0;
 
   /// Four partial sums for each of two blocks.
@@ -165,8 +174,8 @@ struct Q8Rows {
   }
 };
 
-struct Q4Rows {
-  static constexpr std::size_t kBytes = 18;
+struct Q4Rows : F16Scales {
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return 18; }
   static constexpr std::int32_t kExcess = 8;
 
   [[nodiscard]] ZRT_ALWAYS_INLINE static __m256i two_rows(const std::byte* a, const std::byte* b,

@@ -52,7 +52,7 @@ struct KBlock {
 template <class B, DType kType> struct KOffsetBlock {
   static constexpr bool kHasOffset = true;
   static constexpr std::size_t kRuns = 8;
-  static constexpr std::size_t kBytes = quant::Layout<kType>::kBytes;
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return quant::Layout<kType>::kBytes; }
 
   static void unpack(const std::byte* block, KBlock& to) noexcept {
     B::integers(block, to.q);
@@ -99,27 +99,37 @@ struct Q5KBlock : KOffsetBlock<Q5KBlock, DType::q5_k> {
   }
 };
 
-/// Q6_K: sixteen runs of 16 with a signed scale.
-struct Q6KBlock {
+/// A type of sixteen runs of 16 without offsets.
+struct KScaleBlock {
   static constexpr bool kHasOffset = false;
   static constexpr std::size_t kRuns = 16;
-  static constexpr std::size_t kBytes = quant::Layout<DType::q6_k>::kBytes;
+
+  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 widen16(const KBlock& b, std::size_t k) noexcept {
+    return splat(b.d * static_cast<float>(b.factor[k / 4])) * to_f32(load_i8(b.q + k));
+  }
+
+ protected:
+  /// Takes the factors of sixteen runs.
+  ZRT_ALWAYS_INLINE static void put_scales(I32 scales, KBlock& to) noexcept {
+    store_i32(to.runs, scales);
+    store_i32(to.factor, spread<0, 4>(scales));
+    store_i32(to.factor + 16, spread<4, 4>(scales));
+    store_i32(to.factor + 32, spread<8, 4>(scales));
+    store_i32(to.factor + 48, spread<12, 4>(scales));
+  }
+};
+
+/// Q6_K: sixteen runs of 16 with a signed scale.
+struct Q6KBlock : KScaleBlock {
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return quant::Layout<DType::q6_k>::kBytes; }
 
   static void unpack(const std::byte* block, KBlock& to) noexcept {
     const I32 stored = load_i32(block + 128);
     const I32 next = shift_right<2>(stored);
     integers(block, first_halves(stored, next), to.q);
     integers(block + 64, second_halves(stored, next), to.q + 128);
-    const I32 scales = load_i8(quant::signed_bytes(block + 192));
-    store_i32(to.runs, scales);
-    store_i32(to.factor, spread<0, 4>(scales));
-    store_i32(to.factor + 16, spread<4, 4>(scales));
-    store_i32(to.factor + 32, spread<8, 4>(scales));
-    store_i32(to.factor + 48, spread<12, 4>(scales));
+    put_scales(load_i8(quant::signed_bytes(block + 192)), to);
     to.d = quant::read_f16(block + 208);
-  }
-  [[nodiscard]] ZRT_ALWAYS_INLINE static F32 widen16(const KBlock& b, std::size_t k) noexcept {
-    return splat(b.d * static_cast<float>(b.factor[k / 4])) * to_f32(load_i8(b.q + k));
   }
 
  private:
@@ -153,14 +163,14 @@ template <class K>
 
 /// Weight rows times rounded activations in the order blocks, one chain per output, for fewer rows than a panel takes.
 template <class K>
-void k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+void k_rows(K type, const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
             std::uint64_t stride) noexcept {
   const std::size_t blocks = x.cols / kWideGroup;
   KBlock block;
   for (std::uint32_t n = first; n < last; ++n) {
     float acc[kPanelFrom]{};
     for (std::size_t b = 0; b < blocks; ++b) {
-      K::unpack(w.row(n) + b * K::kBytes, block);
+      type.unpack(w.row(n) + b * type.bytes(), block);
       for (std::uint32_t i = 0; i < x.rows; ++i) {
         const std::size_t at = i * blocks + b;
         const float d = x.wide_d[at];
@@ -178,17 +188,17 @@ void k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const 
 }
 
 /// Writes `cols` dequantised elements of a row, each times `scale`.
-template <class K> void widen_k_row(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
+template <class K> void widen_k_row(K type, const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
   KBlock block;
-  for (std::uint32_t k = 0; k < cols; k += 256, row += K::kBytes) {
-    K::unpack(row, block);
-    for (std::size_t i = 0; i < 256; i += 16) store(y + k + i, K::widen16(block, i) * splat(scale));
+  for (std::uint32_t k = 0; k < cols; k += 256, row += type.bytes()) {
+    type.unpack(row, block);
+    for (std::size_t i = 0; i < 256; i += 16) store(y + k + i, type.widen16(block, i) * splat(scale));
   }
 }
 
 /// Weight rows times activations as they are, in the order dot16.
 template <class K>
-void dot16_k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+void dot16_k_rows(K type, const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                   std::uint64_t stride) noexcept {
   constexpr std::uint32_t kRows = 16;
   KBlock block;
@@ -197,9 +207,9 @@ void dot16_k_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, 
     for (std::uint32_t n = first; n < last; ++n) {
       alignas(64) float lanes[kRows][16]{};
       for (std::uint32_t k = 0; k < x.cols; k += 256) {
-        K::unpack(w.row(n) + k / 256 * K::kBytes, block);
+        type.unpack(w.row(n) + k / 256 * type.bytes(), block);
         for (std::size_t i = 0; i < 256; i += 16) {
-          const F32 weight = K::widen16(block, i);
+          const F32 weight = type.widen16(block, i);
           for (std::uint32_t r = 0; r < count; ++r)
             store(lanes[r], fma(weight, load(x.x + std::uint64_t{t + r} * x.cols + k + i), load(lanes[r])));
         }

@@ -30,12 +30,12 @@ template <class K> struct KPanel : KPanelOffsets<K::kHasOffset> {
   alignas(64) float d[16];
 };
 
-template <class K> void fill_k_panel(const std::byte* const* rows, std::size_t at, KPanel<K>& panel) noexcept {
+template <class K> void fill_k_panel(K type, const std::byte* const* rows, std::size_t at, KPanel<K>& panel) noexcept {
   KBlock blocks[16];
   const std::byte* integers[16];
   const std::byte* runs[16];
   for (std::size_t r = 0; r < 16; ++r) {
-    K::unpack(rows[r] + at, blocks[r]);
+    type.unpack(rows[r] + at, blocks[r]);
     integers[r] = reinterpret_cast<const std::byte*>(blocks[r].q);
     runs[r] = reinterpret_cast<const std::byte*>(blocks[r].runs);
     panel.d[r] = blocks[r].d;
@@ -90,7 +90,7 @@ void k_panel_columns(const KPanel<K>& panel, std::size_t b, const Activations& x
 
 /// What k_rows computes, for activation rows first_row..first_row+count-1, at most kPanelRows.
 template <class K>
-void k_panel_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
+void k_panel_rows(K type, const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
                   std::uint32_t first_row, std::uint32_t count, float* y, std::uint64_t stride) noexcept {
   const std::size_t blocks = x.cols / kWideGroup;
   KPanel<K> panel;
@@ -100,7 +100,7 @@ void k_panel_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, 
     for (std::uint32_t r = 0; r < 16; ++r) rows[r] = w.row(n + r < last ? n + r : last - 1);
     for (std::uint32_t i = 0; i < count; ++i) store(sums[i], splat(0.0f));
     for (std::size_t b = 0; b < blocks; ++b) {
-      fill_k_panel<K>(rows, b * K::kBytes, panel);
+      fill_k_panel(type, rows, b * type.bytes(), panel);
       std::uint32_t t = 0;
       for (; t + kPanelColumns <= count; t += kPanelColumns)
         k_panel_columns<kPanelColumns>(panel, b, x, first_row + t, sums + t);
@@ -114,11 +114,11 @@ void k_panel_rows(const HostWeight& w, std::uint32_t first, std::uint32_t last, 
 
 /// Weight rows times rounded activations in the order blocks.
 template <class K>
-void k_products(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+void k_products(K type, const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                 std::uint64_t stride) noexcept {
-  if (x.rows < kPanelFrom) return k_rows<K>(w, first, last, x, y, stride);
+  if (x.rows < kPanelFrom) return k_rows(type, w, first, last, x, y, stride);
   for (std::uint32_t t = 0; t < x.rows; t += kPanelRows)
-    k_panel_rows<K>(w, first, last, x, t, x.rows - t < kPanelRows ? x.rows - t : kPanelRows, y, stride);
+    k_panel_rows(type, w, first, last, x, t, x.rows - t < kPanelRows ? x.rows - t : kPanelRows, y, stride);
 }
 
 #endif

@@ -6,48 +6,63 @@
 #include <zrt/backend/cpu/kernels/blocks.hpp>
 #include <zrt/backend/cpu/kernels/dot16.hpp>
 #include <zrt/backend/cpu/kernels/k_panels.hpp>
+#include <zrt/backend/cpu/kernels/unpacked.hpp>
 
 #include <array>
+#include <type_traits>
 
 #define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/weight_table.hpp>
 #include <zrt/backend/cpu/simd/foreach_variant.hpp>
 
 #elif defined(ZRT_VARIANT)
 
-// A row is instantiated where a table lists its type, and with it the functions that it names.
+// A row is instantiated where a table lists its type, and with it the functions that it names. These are thin: what
+// they call is compiled once for all types of a form.
 template <DType kType, class W> struct PlainType {
   static constexpr WeightKernels kRow{kType, &widen_row<W>, &dot16_rows<W>, nullptr};
 };
 template <DType kType, class W, class Rows> struct BlockType {
-  static constexpr WeightKernels kRow{kType, &widen_row<W>, &dot16_rows<W>, &block_rows<Rows>, quant::Act::q8_32};
+  static void rounded(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                      std::uint64_t stride) noexcept {
+    block_rows(Rows{}, w, first, last, x, y, stride);
+  }
+  static constexpr WeightKernels kRow{kType, &widen_row<W>, &dot16_rows<W>, &rounded, quant::Act::q8_32};
 };
 template <DType kType, class K> struct KType {
-  static constexpr WeightKernels kRow{kType, &widen_k_row<K>, &dot16_k_rows<K>, &k_products<K>, quant::Act::q8_256};
+  static consteval K block() noexcept {
+    if constexpr (std::is_same_v<K, UnpackedBlock>)
+      return {&UnpackedBlock::read_as<kType>, quant::Layout<kType>::kBytes};
+    else
+      return {};
+  }
+  static void widen(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
+    widen_k_row(block(), row, cols, scale, y);
+  }
+  static void dot(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                  std::uint64_t stride) noexcept {
+    dot16_k_rows(block(), w, first, last, x, y, stride);
+  }
+  static void rounded(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                      std::uint64_t stride) noexcept {
+    k_products(block(), w, first, last, x, y, stride);
+  }
+  static constexpr WeightKernels kRow{kType, &widen, &dot, &rounded, quant::Act::q8_256};
 };
+
+/// `cols` elements of a row, each times `scale`.
+template <DType kType> void widen_layout(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
+  quant::Layout<kType>::dequantise(row, cols, y);
+  for (std::uint32_t k = 0; k < cols; ++k) y[k] *= scale;
+}
 
 /// Plain loops over a layout's own functions, for a block type that has no kernels.
 template <DType kType> struct LayoutLoops {
   using L = quant::Layout<kType>;
-  static_assert(L::kElems % 16 == 0);
+  static_assert(L::kElems % 16 == 0 && L::kElems <= 256);
 
-  static void widen(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {
-    L::dequantise(row, cols, y);
-    for (std::uint32_t k = 0; k < cols; ++k) y[k] *= scale;
-  }
   static void dot(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                   std::uint64_t stride) noexcept {
-    for (std::uint32_t n = first; n < last; ++n)
-      for (std::uint32_t t = 0; t < x.rows; ++t) {
-        const float* activations = x.x + std::uint64_t{t} * x.cols;
-        float lanes[16]{};
-        for (std::uint32_t k = 0; k < x.cols; k += L::kElems) {
-          float block[L::kElems];
-          L::dequantise(w.row(n) + k / L::kElems * L::kBytes, L::kElems, block);
-          for (std::uint32_t i = 0; i < L::kElems; ++i)
-            lanes[i % 16] = __builtin_fmaf(block[i], activations[k + i], lanes[i % 16]);
-        }
-        y[t * stride + (n - first)] = quant::reduce_tree(lanes);
-      }
+    dot16_dequantised(&L::dequantise, w, first, last, x, y, stride);
   }
   static void dot_rounded(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
                           std::uint64_t stride) noexcept {
@@ -59,11 +74,39 @@ template <DType kType> struct LayoutLoops {
             quant::dot_blocks<L>(w.row(n), (kWide ? x.wide_q : x.q) + std::uint64_t{t} * x.cols,
                                  (kWide ? x.wide_d : x.d) + std::uint64_t{t} * (x.cols / kElems), x.cols);
   }
-  static constexpr WeightKernels kRow{kType, &widen, &dot, &dot_rounded, L::kAct};
+  static constexpr WeightKernels kRow{kType, &widen_layout<kType>, &dot, &dot_rounded, L::kAct};
 };
 
-/// What this variant does with a weight type: one line per type that has kernels.
-template <DType kType> struct KernelsOf : LayoutLoops<kType> {};
+/// A type whose unpacked blocks go through kernels that are the same for all.
+template <DType kType> struct UnpackedType {
+  using L = quant::Layout<kType>;
+
+  static consteval RunFunctions functions() noexcept {
+    static_assert(!L::kHasOffset || std::is_base_of_v<quant::BlockWithOffset<kType>, L>);
+    constexpr bool kF16 = &L::scale == &quant::BlockOfRuns<kType>::scale;
+    return {&sixteen_integers<kType>, kF16 ? nullptr : &L::scale, L::kBytes};
+  }
+  static void rounded(const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                      std::uint64_t stride) noexcept {
+    block_rows(UnpackedRows<L::kHasOffset>{functions()}, w, first, last, x, y, stride);
+  }
+  static constexpr WeightKernels kRow{kType, &widen_layout<kType>, &LayoutLoops<kType>::dot, &rounded, L::kAct};
+};
+
+template <DType kType> consteval WeightKernels kernels_by_form() noexcept {
+  using L = quant::Layout<kType>;
+  if constexpr (UnpackedParts<L>)
+    return KType<kType, UnpackedBlock>::kRow;
+  else if constexpr (UnpackedRun<L>)
+    return UnpackedType<kType>::kRow;
+  else
+    return LayoutLoops<kType>::kRow;
+}
+
+/// What this variant does with a weight type: one line per type that has kernels of its own.
+template <DType kType> struct KernelsOf {
+  static constexpr WeightKernels kRow = kernels_by_form<kType>();
+};
 // clang-format off
 template <> struct KernelsOf<DType::f32> : PlainType<DType::f32, F32Row> {};
 template <> struct KernelsOf<DType::f16> : PlainType<DType::f16, F16Row> {};
