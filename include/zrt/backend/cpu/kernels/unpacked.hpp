@@ -21,10 +21,11 @@ struct RunFunctions {
   std::uint32_t bytes;
 };
 
-/// Types whose products these kernels compute: those of quant/forms.hpp with blocks of 32, or of 256 without an offset.
+/// Types of quant/forms.hpp with blocks of 32 in one run.
 template <class L>
 concept UnpackedRun = requires(const std::byte* block) { L::factors_of(block); } && L::kElems == kGroup &&
                       L::kRun == kGroup && L::kPart == kGroup;
+/// Types of quant/forms.hpp with blocks of 256 in parts, without an offset.
 template <class L>
 concept UnpackedParts = requires(const std::byte* block) { L::factors_of(block); } && L::kElems == kWideGroup &&
                         L::kRun == kWideGroup && L::kPart % 16 == 0 && !L::kHasOffset;
