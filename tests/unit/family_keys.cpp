@@ -277,6 +277,62 @@ TEST(FamilyKeys, PhiTakesTheTypeOfItsFactors) {
   EXPECT_EQ(scaled.error().text(), "phi3.rope.scaling.factor is not 1, as longrope expects");
 }
 
+TEST(FamilyKeys, PhiNeedsTheFactorsOfItsContext) {
+  const auto refused = [](const char* held, std::uint32_t original) {
+    const auto config = read_file<model::Phi3>([&](test::GgufWriter& w, const std::string& name) {
+      w.add(name + ".feed_forward_length", 48u);
+      w.add(name + ".rope.scaling.original_context_length", original);
+      w.add_f32(held, {4}, std::vector<float>(4, 1.0f));
+    });
+    return config ? std::string() : std::string(config.error().text());
+  };
+  EXPECT_EQ(refused("rope_factors_long.weight", 1), "");
+  EXPECT_EQ(refused("rope_factors_short.weight", 1u << 20), "");
+  EXPECT_EQ(refused("rope_factors_short.weight", 1),
+            "the model has no tensor rope_factors_long.weight, but rope_factors_short.weight");
+  EXPECT_EQ(refused("rope_factors_long.weight", 1u << 20),
+            "the model has no tensor rope_factors_short.weight, but rope_factors_long.weight");
+}
+
+/// A family that reads its sizes itself.
+struct Frugal : model::Llama {
+  using Config = model::Config;
+  static constexpr std::array<std::string_view, 1> names{"frugal"};
+  static constexpr std::array<model::NeutralKey, 0> neutral{};
+  static void read(model::ConfigReader& meta, Config& c) noexcept {
+    c.context = meta.count("context_length", 1u << 28, 0);
+  }
+  static constexpr std::array<Config, 1> canonical() noexcept { return {}; }
+};
+
+TEST(FamilyKeys, WhatTheHostChoosesIsSetForEveryFamily) {
+  const auto read = [](std::uint32_t context, const model::HostChoice& host) -> Result<model::Config> {
+    test::GgufWriter w;
+    if (context != 0) w.add("frugal.context_length", context);
+    const test::ModelFile bytes(w.build());
+    const auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
+    if (!file) return pass(file);
+    model::ConfigReader meta(*file, "frugal", host);
+    model::Config config;
+    if (auto r = model::read_config<Frugal>(meta, config); !r) return pass(r);
+    return config;
+  };
+  const auto positions = [&](std::uint32_t context, const model::HostChoice& host) {
+    const auto config = read(context, host);
+    return config ? config->positions : 0;
+  };
+  EXPECT_EQ(positions(64, {}), 64u);
+  EXPECT_EQ(positions(1u << 20, {}), 4096u);
+  EXPECT_EQ(positions(64, {.context = 7}), 7u);
+  EXPECT_EQ(positions(0, {.context = 7}), 7u);
+  const auto nothing = read(0, {});
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().text(), "the model's family reads no number of positions");
+  const auto config = read(64, {.kv_dtype = DType::f32});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->kv_dtype, DType::f32);
+}
+
 /// What a family lacks is told by the concept's part.
 struct Nameless : model::Llama {
   static constexpr std::array<std::string_view, 0> names{};
@@ -285,7 +341,11 @@ struct Silent : model::Llama {
   static void read(int) noexcept {}
 };
 static_assert(model::Family<model::Llama> && model::Family<host::Granite>);
-static_assert(!model::NamesArchitectures<Nameless> && !model::ReadsConfig<Silent>);
+struct Unchecked : model::Llama {
+  static constexpr std::array<Config, 0> canonical() noexcept { return {}; }
+};
+static_assert(!model::NamesArchitectures<Nameless> && !model::ReadsConfig<Silent> &&
+              !model::HasCanonicalConfigs<Unchecked>);
 
 }  // namespace
 }  // namespace family_keys_test

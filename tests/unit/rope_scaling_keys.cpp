@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <data/models/tiny_models.hpp>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -95,9 +96,11 @@ TEST(RopeScalingKeys, YarnHasKeysOfItsOwn) {
   EXPECT_EQ(config->rope.magnitude, 3.0f);
   EXPECT_EQ(config->rope.beta_fast, 16.0f);
   EXPECT_EQ(config->rope.beta_slow, 2.0f);
-  const auto mixed = read({.type = "yarn", .factor = 4.0f, .yarn = {{"yarn_ext_factor", 0.0f}}});
-  ASSERT_FALSE(mixed);
-  EXPECT_EQ(mixed.error().code(), Errc::unimplemented);
+  for (const float mix : {0.0f, 0.5f, std::numeric_limits<float>::quiet_NaN()}) {
+    const auto mixed = read({.type = "yarn", .factor = 4.0f, .yarn = {{"yarn_ext_factor", mix}}});
+    ASSERT_FALSE(mixed) << mix;
+    EXPECT_EQ(mixed.error().code(), Errc::unimplemented);
+  }
 }
 
 TEST(RopeScalingKeys, KeysOfYarnMeanNothingElsewhere) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <data/models/tiny_models.hpp>
+#include <string>
+#include <tuple>
 
 namespace tensor_rows_test {
 namespace {
@@ -50,10 +52,14 @@ TEST(TensorRows, AreFoundWithTheirShapeAndBytes) {
     EXPECT_EQ(part->data.size(), 3 * row_bytes);
     const ir::WeightLookup lookup = model::weight_lookup(*file);
     EXPECT_EQ(lookup.find(lookup.context, name.view()).shape, part->shape);
-    // Rows of a tensor that has another number of them are not there.
+    // Of a tensor that has another number of rows, a builder learns the tensor's own shape.
     const Name other = TensorRows::name(tensor, 2, 3, 7);
-    EXPECT_FALSE(lookup.find(lookup.context, other.view()).bound);
-    EXPECT_EQ(source.find(source.context, other.view()).error().code(), Errc::missing_weight);
+    EXPECT_EQ(lookup.find(lookup.context, other.view()).shape, whole->shape);
+    const auto refused = source.find(source.context, other.view());
+    EXPECT_EQ(refused.error().code(), Errc::shape_mismatch);
+    EXPECT_EQ(refused.error().text(),
+              "tensor " + std::string(tensor) + " has 6 rows in 2 dimensions, expected 7 rows in 2");
+    EXPECT_EQ(source.find(source.context, "none[2:3/7]").error().code(), Errc::missing_weight);
   }
 }
 

@@ -98,7 +98,7 @@ static_assert(sizeof(1.0) == sizeof(double),
 
 #define ZRT_PRAGMA(text) _Pragma(#text)
 
-// Around headers whose functions run when a model is opened, never in a step and never for a prompt: they are compiled
+// Around headers whose functions run when a model is opened, or at most once in a request or a step: they are compiled
 // for size, and on GCC without the passes that take longest there. A region's functions are not inlined outside of it.
 #if defined(__clang__)
 #define ZRT_LOAD_TIME_BEGIN                                                       \

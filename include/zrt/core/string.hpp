@@ -6,8 +6,6 @@
 
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI {
 
 /// Owned characters, usually UTF-8; move-only; not null-terminated.
@@ -51,5 +49,3 @@ class String {
 };
 
 }  // namespace zrt::inline ZRT_ABI
-
-ZRT_LOAD_TIME_END

@@ -10,6 +10,8 @@
 #include <zrt/model/weights.hpp>
 #include <zrt/ops/sample.hpp>
 
+#include <type_traits>
+
 ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI {
@@ -39,36 +41,29 @@ inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcep
   return {options.context, options.kv_type};
 }
 
-/// Reads the config of a file of family F and writes its program.
-template <class F>
-Result<void> build_family(const model::GgufFile& file, std::string_view architecture, const EngineOptions& options,
-                          ir::Builder& g) noexcept {
-  model::ConfigReader meta(file, architecture, host_choice(options));
-  typename F::Config config;
-  if (auto r = model::read_config<F>(meta, config); !r) return r;
-  F::build(g, config);
-  return {};
-}
-
-/// The same for the family of `architecture`; `ignored` becomes its list of tensors that mean nothing.
-template <class... F>
-Result<void> build_model(boost::mp11::mp_list<F...>, const model::GgufFile& file, std::string_view architecture,
-                         const EngineOptions& options, ir::Builder& g, Span<const std::string_view>& ignored) noexcept {
+/// Calls `visit` with the family of `architecture`, as a std::type_identity.
+///
+/// Errors: Errc::unknown_architecture naming it and those that are known; those of `visit`.
+template <class... F, class Visit>
+Result<void> visit_family(boost::mp11::mp_list<F...>, std::string_view architecture, Visit visit) noexcept {
   Result<void> done;
-  (void)((model::is_named<F>(architecture) &&
-          (ignored = model::ignored_tensors<F>(), done = build_family<F>(file, architecture, options, g), true)) ||
-         ...);
-  return done;
-}
-
-template <class... F> Result<void> expect_family(boost::mp11::mp_list<F...>, std::string_view architecture) noexcept {
-  if ((model::is_named<F>(architecture) || ...)) return {};
+  if (((model::is_named<F>(architecture) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
   Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
   const auto append = [&](Span<const std::string_view> names) noexcept {
     for (const std::string_view name : names) error.append(" ").append(name);
   };
   (append(F::names), ...);
   return std::unexpected<Error>(error);
+}
+
+/// Whether no name is that of two families, the second of which would never run.
+template <class... F> consteval bool family_names_are_unique(boost::mp11::mp_list<F...>) {
+  const auto once = [](Span<const std::string_view> names) {
+    for (const std::string_view name : names)
+      if (((model::is_named<F>(name) ? 1 : 0) + ... + 0) != 1) return false;
+    return true;
+  };
+  return (once(F::names) && ...);
 }
 
 /// Demands that the plan reads every tensor of the file: one that it has no place for would be left
@@ -107,49 +102,32 @@ using OpsOfAll =
 /// sampler, and what these become. Tables of these alone spare the rest of the catalog's compile time.
 template <class B, class Families> using ModelOps = ReachedOps<B, detail::OpsOfAll<Families>>;
 
-/// Demands that the file's architecture is one of the families.
-///
-/// Errors: Errc::unknown_architecture naming it and those that are known, missing_metadata.
-template <class Families> [[nodiscard]] Result<void> check_family(const model::GgufFile& file) noexcept {
-  auto architecture = file.get<std::string_view>("general.architecture");
-  if (!architecture) return pass(architecture);
-  return detail::expect_family(typename Families::List{}, *architecture);
-}
-
 /// What a file's metadata says to an engine.
 struct ModelFacts {
   model::Config config{};
   std::uint64_t values = 0;  ///< a hash of every key of the architecture that the family reads
 };
 
-namespace detail {
-
-template <class F> Result<void> read_facts_of(model::ConfigReader& meta, ModelFacts& facts) noexcept {
-  typename F::Config config;
-  if (auto r = model::read_config<F>(meta, config); !r) return r;
-  facts = {config, meta.values()};
-  return {};
-}
-template <class... F>
-Result<void> read_facts(boost::mp11::mp_list<F...>, std::string_view architecture, model::ConfigReader& meta,
-                        ModelFacts& facts) noexcept {
-  Result<void> done;
-  (void)((model::is_named<F>(architecture) && (done = read_facts_of<F>(meta, facts), true)) || ...);
-  return done;
-}
-
-}  // namespace detail
-
 /// Reads the metadata of `file` as its family does, and refuses what the family does not compute.
 ///
-/// Errors: those of check_family and of the family, naming the key.
+/// Errors: Errc::unknown_architecture naming it and those that are known, missing_metadata; those of the family, naming
+/// the key.
 template <class Families>
 [[nodiscard]] Result<ModelFacts> read_model(const model::GgufFile& file, const EngineOptions& options) noexcept {
-  if (auto r = check_family<Families>(file); !r) return pass(r);
-  const std::string_view architecture = *file.get<std::string_view>("general.architecture");
-  model::ConfigReader meta(file, architecture, detail::host_choice(options));
+  static_assert(detail::family_names_are_unique(typename Families::List{}),
+                "zrt: two families of a host's list bear the same name");
+  auto architecture = file.get<std::string_view>("general.architecture");
+  if (!architecture) return pass(architecture);
+  model::ConfigReader meta(file, *architecture, detail::host_choice(options));
   ModelFacts facts;
-  if (auto r = detail::read_facts(typename Families::List{}, architecture, meta, facts); !r) return pass(r);
+  auto read = detail::visit_family(typename Families::List{}, *architecture,
+                                   [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+                                     typename F::Config config;
+                                     if (auto r = model::read_config<F>(meta, config); !r) return r;
+                                     facts = {config, meta.values()};
+                                     return {};
+                                   });
+  if (!read) return pass(read);
   return facts;
 }
 
@@ -161,12 +139,20 @@ template <class Families>
 template <class Families>
 [[nodiscard]] Result<plan::CompiledPlan> compile_model(const model::GgufFile& file, const ir::Ops& ops,
                                                        const OpSet& claims, const EngineOptions& options) noexcept {
-  if (auto r = check_family<Families>(file); !r) return pass(r);
-  const std::string_view architecture = *file.get<std::string_view>("general.architecture");
+  auto architecture = file.get<std::string_view>("general.architecture");
+  if (!architecture) return pass(architecture);
   ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
   Span<const std::string_view> ignored;
-  if (auto r = detail::build_model(typename Families::List{}, file, architecture, options, g, ignored); !r)
-    return pass(r);
+  auto built = detail::visit_family(typename Families::List{}, *architecture,
+                                    [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+                                      model::ConfigReader meta(file, *architecture, detail::host_choice(options));
+                                      typename F::Config config;
+                                      if (auto r = model::read_config<F>(meta, config); !r) return r;
+                                      F::build(g, config);
+                                      ignored = model::ignored_tensors<F>();
+                                      return {};
+                                    });
+  if (!built) return pass(built);
   detail::append_sampler(g, options);
   auto graph = g.finish();
   if (!graph) return pass(graph);

@@ -19,15 +19,16 @@ class TensorCopies {
 
   /// Reads every tensor of `plan` from `file`. Both must outlive this.
   ///
-  /// Errors: Errc::missing_weight, Errc::out_of_memory, Errc::io_error.
+  /// Errors: Errc::missing_weight, Errc::shape_mismatch, Errc::out_of_memory, Errc::io_error.
   [[nodiscard]] Result<void> read(const model::GgufFile& file, const plan::ExecutionPlan& plan) noexcept {
     plan_ = &plan;
     for (const plan::PlanWeight& w : plan.weights) {
       Buffer memory;
       const model::TensorRows rows = model::TensorRows::of(w.name.view());
-      if (!w.inline_data() && find_copy(rows.tensor) == nullptr) {
+      if (!w.inline_data() && (rows.total == 0 || find_copy(rows.tensor) == nullptr)) {
         const model::GgufTensor* tensor = file.find_tensor(rows.tensor);
         if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", w.name.view());
+        if (auto r = rows.expect_in(*tensor); !r) return r;
         auto room = Buffer::zeroed(allocator_, static_cast<std::size_t>(tensor->bytes));
         if (!room) return pass(room);
         memory = std::move(*room);
@@ -44,13 +45,15 @@ class TensorCopies {
   [[nodiscard]] static Result<WeightView> find(const void* context, std::string_view name) noexcept {
     const auto& self = *static_cast<const TensorCopies*>(context);
     const model::TensorRows rows = model::TensorRows::of(name);
-    const Buffer* copy = self.find_copy(rows.tensor);
-    for (const plan::PlanWeight& w : self.plan_->weights)
-      if (copy != nullptr && w.name.view() == name)
-        return WeightView{name, w.dtype, w.shape, rows.of_bytes(copy->span())};
+    for (std::size_t i = 0; i < self.tensors_.size(); ++i) {
+      const plan::PlanWeight& w = self.plan_->weights[i];
+      if (w.name.view() != name) continue;
+      const Buffer* copy = rows.total == 0 ? &self.tensors_[i] : self.find_copy(rows.tensor);
+      if (copy != nullptr) return WeightView{name, w.dtype, w.shape, rows.of_bytes(copy->span())};
+    }
     return fail(Errc::missing_weight, "the model has no tensor ", name);
   }
-  /// The copy of a whole tensor, which lies with the first weight that names it; null before it is read.
+  /// The copy of a tensor of which weights are rows. It lies with the first of them; null before it is read.
   [[nodiscard]] const Buffer* find_copy(std::string_view tensor) const noexcept {
     for (std::size_t i = 0; i < tensors_.size(); ++i)
       if (model::TensorRows::of(plan_->weights[i].name.view()).tensor == tensor) return &tensors_[i];

@@ -7,8 +7,6 @@
 #include <zrt/ops/kv_page.hpp>
 #include <zrt/ops/state.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::exec {
 
 /// Checks that every page that a step touches exists, and that a page that the step writes belongs to one slot.
@@ -112,5 +110,3 @@ class PageCheck {
 };
 
 }  // namespace zrt::inline ZRT_ABI::exec
-
-ZRT_LOAD_TIME_END

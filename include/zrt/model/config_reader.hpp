@@ -40,7 +40,7 @@ struct NeutralKey {
 /// file lacks the key. `file` must outlive the reader.
 class ConfigReader {
  public:
-  /// Files have at most this many keys of their architecture.
+  /// A family reads at most this many keys.
   static constexpr std::size_t kMostKeys = 128;
 
   explicit ConfigReader(const GgufFile& file, std::string_view architecture, const HostChoice& host = {}) noexcept

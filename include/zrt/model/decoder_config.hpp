@@ -92,9 +92,7 @@ inline void read_sizes(ConfigReader& meta, Config& c) noexcept {
   c.context = meta.count("context_length", 1u << 28);
   c.width = meta.count("embedding_length", 1u << 20);
   c.layers = meta.count("block_count", kMaxLayers);
-  const HostChoice& host = meta.host();
-  c.positions = host.context != 0 ? host.context : c.context < 4096 ? c.context : 4096;
-  c.kv_dtype = host.kv_dtype;
+  choose_positions(c);
   const GgufTensor* table = meta.file().find_tensor("token_embd.weight");
   if (table == nullptr || table->rank != 2)
     return meta.refuse(Errc::missing_weight, "the model has no matrix token_embd.weight");
@@ -162,7 +160,7 @@ inline void read_rope(ConfigReader& meta, DecoderConfig& c, ops::RopeStyle style
     // Below 0 is llama.cpp's way to leave it at 1.
     constexpr std::string_view mix_key = "rope.scaling.yarn_ext_factor";
     const float mix = meta.any_number(mix_key, 1.0f);
-    if (mix >= 0.0f && mix != 1.0f)
+    if (!(mix < 0.0f) && mix != 1.0f)
       meta.refuse(Errc::unimplemented, meta.name_of(mix_key).view(), " is neither 1 nor below 0");
   } else {
     meta.refuse(Errc::unimplemented, meta.name_of("rope.scaling.type").view(), " is ", scaling,

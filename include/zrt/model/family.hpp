@@ -39,6 +39,7 @@ concept ReadsConfig = requires(ConfigReader& meta, typename F::Config& c) {
 template <class F>
 concept HasCanonicalConfigs = requires {
   { *F::canonical().data() } -> std::convertible_to<const typename F::Config&>;
+  requires F::canonical().size() > 0;
 };
 
 /// A family of models: names, a config and how it is read, and a program. docs/adding-a-family.md describes each member;
@@ -63,23 +64,39 @@ template <class F> [[nodiscard]] constexpr Span<const std::string_view> ignored_
     return {};
 }
 
-/// Joins lists of neutral keys.
+/// Called by what must fail at compile time: a list names a key twice, and one of the two would be dead.
+void a_neutral_key_is_listed_twice();
+
+/// Joins lists of neutral keys, none of which may stand in two.
 template <std::size_t... kSizes>
 [[nodiscard]] consteval auto neutral_keys(const std::array<NeutralKey, kSizes>&... lists) noexcept {
   std::array<NeutralKey, (kSizes + ... + 0)> all{};
   std::size_t at = 0;
   const auto add = [&](const auto& list) {
-    for (const NeutralKey& key : list) all[at++] = key;
+    for (const NeutralKey& key : list) {
+      for (std::size_t i = 0; i < at; ++i)
+        if (all[i].name == key.name) a_neutral_key_is_listed_twice();
+      all[at++] = key;
+    }
   };
   (add(lists), ...);
   return all;
 }
 
-/// Reads the config of a file of family F.
+/// Takes as many positions as the model was trained for, at most 4096, where the host did not choose.
+constexpr void choose_positions(Config& c) noexcept {
+  if (c.positions == 0) c.positions = c.context < 4096 ? c.context : 4096;
+}
+
+/// Reads the config of a file of family F; what the host chooses is set before.
 ///
-/// Errors: those of ConfigReader and of the family, naming the key.
+/// Errors: those of ConfigReader and of the family, naming the key; Errc::invalid_metadata for a model of no positions.
 template <Family F> [[nodiscard]] Result<void> read_config(ConfigReader& meta, typename F::Config& c) noexcept {
+  c.positions = meta.host().context;
+  c.kv_dtype = meta.host().kv_dtype;
   F::read(meta, c);
+  choose_positions(c);
+  if (c.positions == 0) meta.refuse(Errc::invalid_metadata, "the model's family reads no number of positions");
   return meta.finish({F::neutral.data(), F::neutral.size()});
 }
 

@@ -48,9 +48,14 @@ struct TensorRows {
             static_cast<std::uint32_t>(total)};
   }
 
-  /// Whether `found` has the rows that the name says.
-  [[nodiscard]] bool fit(const GgufTensor& found) const noexcept {
-    return total == 0 || (found.rank > 0 && found.dims[found.rank - 1u] == total);
+  /// Demands that `found` has the rows that the name says, each of whole blocks.
+  ///
+  /// Errors: Errc::shape_mismatch naming the tensor, its rows and what is expected.
+  [[nodiscard]] Result<void> expect_in(const GgufTensor& found) const noexcept {
+    const std::uint64_t rows = found.rank > 0 ? found.dims[found.rank - 1u] : 0;
+    if (total == 0 || (rows == total && (found.rank > 1 || info(found.type.dtype).block_elems == 1))) return {};
+    return fail(Errc::shape_mismatch, "tensor ", tensor, " has ", rows, " rows in ", found.rank,
+                " dimensions, expected ", total, " rows in 2");
   }
 
   /// The bytes of the rows in those of the whole tensor.

@@ -22,14 +22,14 @@ namespace zrt::inline ZRT_ABI::model {
   return info;
 }
 
-/// What a file says of the weight `name`, a tensor or rows of one; `bound` is false when the tensor is not there or does
-/// not have as many rows as the name says.
+/// What a file says of the weight `name`, a tensor or rows of one; `bound` is false when the tensor is not there. Of a
+/// tensor without the rows that the name says, the shape is the tensor's own.
 [[nodiscard]] inline WeightInfo find_weight(const GgufFile& file, std::string_view name) noexcept {
   const TensorRows rows = TensorRows::of(name);
   const GgufTensor* tensor = file.find_tensor(rows.tensor);
-  if (tensor == nullptr || !rows.fit(*tensor)) return {};
+  if (tensor == nullptr) return {};
   WeightInfo info = weight_info(*tensor);
-  if (rows.total != 0 && info.bound) info.shape.dims[0] = rows.count;
+  if (rows.total != 0 && info.bound && rows.expect_in(*tensor)) info.shape.dims[0] = rows.count;
   return info;
 }
 
@@ -47,7 +47,9 @@ namespace zrt::inline ZRT_ABI::model {
             const WeightInfo info = find_weight(from, name);
             if (!info.bound) return fail(Errc::missing_weight, "the model has no tensor ", name);
             const TensorRows rows = TensorRows::of(name);
-            return WeightView{name, info.dtype, info.shape, rows.of_bytes(from.data(*from.find_tensor(rows.tensor)))};
+            const GgufTensor& tensor = *from.find_tensor(rows.tensor);
+            if (auto r = rows.expect_in(tensor); !r) return pass(r);
+            return WeightView{name, info.dtype, info.shape, rows.of_bytes(from.data(tensor))};
           }};
 }
 

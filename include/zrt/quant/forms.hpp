@@ -9,7 +9,7 @@ namespace zrt::inline ZRT_ABI::quant {
 
 /// The exact sum of q · x.
 ///
-/// Products of values that are never negative: see signed_bytes for why.
+/// The weights go in as values that are never negative: see signed_bytes for why.
 [[nodiscard]] constexpr std::int32_t dot_integers(const std::int8_t* q, const std::int8_t* x,
                                                   std::uint32_t count) noexcept {
   std::int32_t sum = 0;
@@ -82,7 +82,8 @@ template <DType kType> struct BlockForm {
 
   /// The integer factors of a block.
   [[nodiscard]] static constexpr Factors factors_of(const std::byte* block) noexcept {
-    static_assert(kElems / L::kPart <= Factors::kMost);
+    static_assert(kElems % L::kRun == 0 && L::kRun % L::kPart == 0 && kElems / L::kPart <= Factors::kMost,
+                  "zrt: a block holds whole runs, a run whole parts, and a block at most 16 parts");
     Factors f;
     if constexpr (L::kPart < L::kRun) L::factors(block, f);
     return f;

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text {
 
 namespace detail {
@@ -119,5 +117,3 @@ class Detokenizer {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text
-
-ZRT_LOAD_TIME_END

@@ -14,8 +14,6 @@
 #include <cstddef>
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text {
 
 /// Lists pre-tokenizers. A host that adds some names such a list in its families; see docs/adding-a-family.md.
@@ -77,5 +75,3 @@ namespace detail {
 static_assert(detail::names_are_unique(kPreTokenizers, true));
 
 }  // namespace zrt::inline ZRT_ABI::text
-
-ZRT_LOAD_TIME_END

@@ -19,8 +19,6 @@
 #include <utility>
 #include <variant>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text {
 
 /// Says how a text becomes ids.
@@ -316,5 +314,3 @@ inline Result<String> Tokenizer::decode(Span<const std::int32_t> ids, DecodeOpti
 }
 
 }  // namespace zrt::inline ZRT_ABI::text
-
-ZRT_LOAD_TIME_END

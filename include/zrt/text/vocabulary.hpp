@@ -9,8 +9,6 @@
 #include <optional>
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text {
 
 /// Says what a token is; the numbers are those of `tokenizer.ggml.token_type` in GGUF files.
@@ -48,5 +46,3 @@ struct VocabularySpec {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text
-
-ZRT_LOAD_TIME_END

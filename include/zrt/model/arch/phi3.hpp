@@ -21,6 +21,11 @@ struct Phi3 {
                                                                    "rope_factors_short.weight"};
   using Ops = DenseOps;
 
+  /// The list of factors that a slot uses.
+  [[nodiscard]] static constexpr std::string_view factors_of(const Config& c) noexcept {
+    return c.positions > c.rope.original_context ? "rope_factors_long.weight" : "rope_factors_short.weight";
+  }
+
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_sizes(meta, c);
     read_mlp(meta, c);
@@ -29,6 +34,10 @@ struct Phi3 {
     // The factors are tensors, so the type scales nothing beyond them.
     read_rope(meta, c, ops::RopeStyle::neox, "longrope");
     expect_usual_scale(meta, c);
+    const std::string_view wanted = factors_of(c);
+    for (const std::string_view other : ignored_tensors)
+      if (meta.file().find_tensor(wanted) == nullptr && meta.file().find_tensor(other) != nullptr)
+        meta.refuse(Errc::missing_weight, "the model has no tensor ", wanted, ", but ", other);
   }
 
   /// A slot within the original context and one beyond it.
@@ -41,12 +50,9 @@ struct Phi3 {
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
-    const bool beyond = c.positions > c.rope.original_context;
-    build_dense_decoder(g, c,
-                        {.rope_factors = Has::maybe,
-                         .rope_factors_name = beyond ? "rope_factors_long.weight" : "rope_factors_short.weight",
-                         .fused_qkv = true,
-                         .fused_gate_up = true});
+    build_dense_decoder(
+        g, c,
+        {.rope_factors = Has::maybe, .rope_factors_name = factors_of(c), .fused_qkv = true, .fused_gate_up = true});
   }
 };
 static_assert(CheckArch<Phi3>::kOk);

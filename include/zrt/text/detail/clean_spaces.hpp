@@ -7,8 +7,6 @@
 
 #include <cstddef>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Keeps the characters at the places for which `drops(place)` is false and returns how many they are.
@@ -42,5 +40,3 @@ template <class Drops> [[nodiscard]] std::size_t keep_others(Span<char> text, Dr
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::detail
-
-ZRT_LOAD_TIME_END

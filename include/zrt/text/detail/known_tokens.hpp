@@ -7,8 +7,6 @@
 #include <array>
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// Tokens after which generation ends. Files often mark only one of them, or mark them as plain text.
@@ -45,5 +43,3 @@ inline constexpr std::array<std::string_view, 4> kInfillEnds{"<|fim_pad|>", "<|f
 inline constexpr std::array<std::string_view, 3> kInfillControls{"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"};
 
 }  // namespace zrt::inline ZRT_ABI::text::detail
-
-ZRT_LOAD_TIME_END

@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// A part of a text: plain when `token` is kNoToken, else that token.
@@ -200,5 +198,3 @@ class SpecialTokens {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::detail
-
-ZRT_LOAD_TIME_END

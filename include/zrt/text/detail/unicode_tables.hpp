@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::detail {
 
 // Each entry is (first code point << 8) | properties; a range ends where the next one begins.
@@ -237,5 +235,3 @@ inline constexpr std::uint32_t kUnicodeRanges[2217] = {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::detail
-
-ZRT_LOAD_TIME_END

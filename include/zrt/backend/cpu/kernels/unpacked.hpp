@@ -8,6 +8,7 @@
 #include <zrt/backend/cpu/kernels/block_rows.hpp>
 #include <zrt/backend/cpu/kernels/k_blocks.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,14 +22,29 @@ struct RunFunctions {
   std::uint32_t bytes;
 };
 
+/// Whether a layout's products are those of its form: one that says `dot` anew means something else by them.
+template <class L>
+concept HasProductsOfForm = &L::dot == &quant::BlockForm<L::kDType>::dot;
+
+/// Whether the offset, if there is one, is the f16 behind the scale.
+template <class L> [[nodiscard]] consteval bool has_plain_offset() noexcept {
+  if constexpr (!L::kHasOffset)
+    return true;
+  else if constexpr (std::derived_from<L, quant::BlockWithOffset<L::kDType>>)
+    return &L::offset == &quant::BlockWithOffset<L::kDType>::offset &&
+           &L::offset_sum == &quant::BlockForm<L::kDType>::offset_sum;
+  else
+    return false;
+}
+
 /// Types of quant/forms.hpp with blocks of 32 in one run.
 template <class L>
-concept UnpackedRun = requires(const std::byte* block) { L::factors_of(block); } && L::kElems == kGroup &&
-                      L::kRun == kGroup && L::kPart == kGroup;
+concept UnpackedRun = HasProductsOfForm<L> && L::kElems == kGroup && L::kRun == kGroup && L::kPart == kGroup &&
+                      L::kAct == quant::Act::q8_32 && has_plain_offset<L>();
 /// Types of quant/forms.hpp with blocks of 256 in parts, without an offset.
 template <class L>
-concept UnpackedParts = requires(const std::byte* block) { L::factors_of(block); } && L::kElems == kWideGroup &&
-                        L::kRun == kWideGroup && L::kPart % 16 == 0 && !L::kHasOffset;
+concept UnpackedParts = HasProductsOfForm<L> && L::kElems == kWideGroup && L::kRun == kWideGroup &&
+                        L::kPart % 16 == 0 && L::kAct == quant::Act::q8_256 && !L::kHasOffset;
 
 }  // namespace zrt::inline ZRT_ABI::cpu
 

@@ -82,7 +82,6 @@ template <DType kType> struct UnpackedType {
   using L = quant::Layout<kType>;
 
   static consteval RunFunctions functions() noexcept {
-    static_assert(!L::kHasOffset || std::is_base_of_v<quant::BlockWithOffset<kType>, L>);
     constexpr bool kF16 = &L::scale == &quant::BlockOfRuns<kType>::scale;
     return {&sixteen_integers<kType>, kF16 ? nullptr : &L::scale, L::kBytes};
   }
