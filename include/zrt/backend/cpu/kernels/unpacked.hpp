@@ -22,9 +22,10 @@ struct RunFunctions {
   std::uint32_t bytes;
 };
 
-/// Whether a layout's products are those of its form: one that says `dot` anew means something else by them.
+/// Whether a layout has a form and its products: one that says `dot` anew means something else by them.
 template <class L>
-concept HasProductsOfForm = &L::dot == &quant::BlockForm<L::kDType>::dot;
+concept HasProductsOfForm =
+    std::derived_from<L, quant::BlockForm<L::kDType>> && &L::dot == &quant::BlockForm<L::kDType>::dot;
 
 /// Whether the offset, if there is one, is the f16 behind the scale.
 template <class L> [[nodiscard]] consteval bool has_plain_offset() noexcept {
