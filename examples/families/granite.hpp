@@ -12,7 +12,7 @@ struct Granite {
   static constexpr std::array<std::string_view, 1> names{"granite"};  // general.architecture of the file
   using Config = zrt::model::DecoderConfig;
   static constexpr auto neutral = zrt::model::kDecoderNeutral;
-  using Ops = zrt::model::DenseOps;
+  using Ops = zrt::model::DecoderOps;
 
   static void read(zrt::model::ConfigReader& meta, Config& c) noexcept {
     zrt::model::read_decoder(meta, c, zrt::ops::RopeStyle::interleaved);

@@ -15,6 +15,8 @@ namespace zrt::inline ZRT_ABI {
 /// The families that an engine runs by default. A host gives Engine a type like this one to add its own families,
 /// pre-tokenizers and metadata keys, or to compile fewer: docs/adding-a-family.md.
 struct AllFamilies {
+  /// A backend without some op opens the families that do without it, and names the op when it refuses a file.
+  static constexpr bool skips_what_lacks_ops = true;
   using List =
       boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3>;
 };

@@ -13,9 +13,9 @@ struct Sparing {
   static constexpr auto neutral = zrt::model::kDecoderNeutral;
   static void read(zrt::model::ConfigReader&, Config&) noexcept {}
 #ifdef ZRT_COMPILE_FAIL
-  using Ops = boost::mp11::mp_remove<zrt::model::DenseOps, zrt::ops::Take>;
+  using Ops = boost::mp11::mp_remove<zrt::model::DecoderOps, zrt::ops::Take>;
 #else
-  using Ops = zrt::model::DenseOps;
+  using Ops = zrt::model::DecoderOps;
 #endif
   static constexpr std::array<Config, 1> canonical() noexcept { return {zrt::model::canonical_decoder()}; }
 

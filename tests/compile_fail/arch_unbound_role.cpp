@@ -12,7 +12,7 @@ struct Forgetful {
   using Config = zrt::model::DecoderConfig;
   static constexpr auto neutral = zrt::model::kDecoderNeutral;
   static void read(zrt::model::ConfigReader&, Config&) noexcept {}
-  using Ops = zrt::model::DenseOps;
+  using Ops = zrt::model::DecoderOps;
   static constexpr std::array<Config, 1> canonical() noexcept { return {zrt::model::canonical_decoder()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {

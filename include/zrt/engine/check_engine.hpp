@@ -17,7 +17,8 @@ template <class B, class... Arch> struct CheckFamilies<B, boost::mp11::mp_list<A
   static_assert((model::CheckArch<Arch>::kOk && ...));
 };
 template <class B, class Families>
-struct CheckEngine : CheckFamilies<B, typename Families::List>, CheckBackend<B, ModelOps<B, Families>> {};
+struct CheckEngine : CheckFamilies<B, typename FamiliesOn<B, Families>::List>,
+                     CheckBackend<B, ModelOps<B, FamiliesOn<B, Families>>> {};
 template <class Families> struct EngineCode {};
 
 }  // namespace zrt::inline ZRT_ABI::detail

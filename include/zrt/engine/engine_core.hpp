@@ -25,7 +25,7 @@ namespace zrt::inline ZRT_ABI::detail {
 ///
 /// Host callables come without their types, so that all of this is compiled once per backend.
 template <class B, class Families, class O> class EngineCore {
-  using Catalog = ModelOps<B, Families>;
+  using Catalog = ModelOps<B, FamiliesOn<B, Families>>;
 
  public:
   EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device, O observer) noexcept

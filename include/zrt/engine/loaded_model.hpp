@@ -41,19 +41,42 @@ inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcep
   return {options.context, options.kv_type};
 }
 
+/// The families of a list that B does not run, since it lacks an op of theirs.
+template <class B> struct LacksOpOf {
+  template <class F> using fn = boost::mp11::mp_not<boost::mp11::mp_empty<OpsNotRun<B, typename F::Ops>>>;
+};
+
+/// Appends the names of files of family F that B does not run, with the ops that it lacks.
+template <class B, class F> void append_lack(Error& error) noexcept {
+  error.append(", this backend has no");
+  boost::mp11::mp_for_each<boost::mp11::mp_transform<std::type_identity, OpsNotRun<B, typename F::Ops>>>(
+      [&]<class O>(std::type_identity<O>) noexcept { error.append(" ").append(O::name); });
+}
+template <class B, class... F>
+Result<void> refuse_family(boost::mp11::mp_list<F...>, std::string_view architecture) noexcept {
+  Error error = Error::of(Errc::unsupported_opcode, "general.architecture is ", architecture);
+  if (((model::is_named<F>(architecture) && (append_lack<B, F>(error), true)) || ...))
+    return std::unexpected<Error>(error);
+  return {};
+}
+
 /// Calls `visit` with the family of `architecture`, as a std::type_identity.
 ///
-/// Errors: Errc::unknown_architecture naming it and those that are known; those of `visit`.
-template <class... F, class Visit>
-Result<void> visit_family(boost::mp11::mp_list<F...>, std::string_view architecture, Visit visit) noexcept {
-  Result<void> done;
-  if (((model::is_named<F>(architecture) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
-  Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
-  const auto append = [&](Span<const std::string_view> names) noexcept {
-    for (const std::string_view name : names) error.append(" ").append(name);
-  };
-  (append(F::names), ...);
-  return std::unexpected<Error>(error);
+/// Errors: Errc::unsupported_opcode for a family that the backend does not run, naming the ops that it lacks;
+/// Errc::unknown_architecture naming it and those that are known; those of `visit`.
+template <class Families, class Visit> Result<void> visit_family(std::string_view architecture, Visit visit) noexcept {
+  return [&]<class... F>(boost::mp11::mp_list<F...>) noexcept -> Result<void> {
+    Result<void> done;
+    if (((model::is_named<F>(architecture) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
+    if constexpr (requires { typename Families::LeftOut; })
+      if (auto r = refuse_family<typename Families::Backend>(typename Families::LeftOut{}, architecture); !r) return r;
+    Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
+    const auto append = [&](Span<const std::string_view> names) noexcept {
+      for (const std::string_view name : names) error.append(" ").append(name);
+    };
+    (append(F::names), ...);
+    return std::unexpected<Error>(error);
+  }(typename Families::List{});
 }
 
 /// Whether no name is that of two families, the second of which would never run.
@@ -98,6 +121,17 @@ using OpsOfAll =
 
 }  // namespace detail
 
+/// The families that an engine on B opens. A list of a host's own must run as it is, or the engine does not compile;
+/// one that says `skips_what_lacks_ops` loses the families with an op that B does not run.
+template <class B, class Families> struct FamiliesOn : Families {};
+template <class B, class Families>
+  requires Families::skips_what_lacks_ops
+struct FamiliesOn<B, Families> : Families {
+  using Backend = B;
+  using List = boost::mp11::mp_remove_if_q<typename Families::List, detail::LacksOpOf<B>>;
+  using LeftOut = boost::mp11::mp_copy_if_q<typename Families::List, detail::LacksOpOf<B>>;
+};
+
 /// What plans of `compile_model` can hold on their way to backend B: the ops that the families name, the
 /// sampler, and what these become. Tables of these alone spare the rest of the catalog's compile time.
 template <class B, class Families> using ModelOps = ReachedOps<B, detail::OpsOfAll<Families>>;
@@ -120,13 +154,13 @@ template <class Families>
   if (!architecture) return pass(architecture);
   model::ConfigReader meta(file, *architecture, detail::host_choice(options));
   ModelFacts facts;
-  auto read = detail::visit_family(typename Families::List{}, *architecture,
-                                   [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
-                                     typename F::Config config;
-                                     if (auto r = model::read_config<F>(meta, config); !r) return r;
-                                     facts = {config, meta.values()};
-                                     return {};
-                                   });
+  auto read =
+      detail::visit_family<Families>(*architecture, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+        typename F::Config config;
+        if (auto r = model::read_config<F>(meta, config); !r) return r;
+        facts = {config, meta.values()};
+        return {};
+      });
   if (!read) return pass(read);
   return facts;
 }
@@ -143,15 +177,15 @@ template <class Families>
   if (!architecture) return pass(architecture);
   ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
   Span<const std::string_view> ignored;
-  auto built = detail::visit_family(typename Families::List{}, *architecture,
-                                    [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
-                                      model::ConfigReader meta(file, *architecture, detail::host_choice(options));
-                                      typename F::Config config;
-                                      if (auto r = model::read_config<F>(meta, config); !r) return r;
-                                      F::build(g, config);
-                                      ignored = model::ignored_tensors<F>();
-                                      return {};
-                                    });
+  auto built =
+      detail::visit_family<Families>(*architecture, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+        model::ConfigReader meta(file, *architecture, detail::host_choice(options));
+        typename F::Config config;
+        if (auto r = model::read_config<F>(meta, config); !r) return r;
+        F::build(g, config);
+        ignored = model::ignored_tensors<F>();
+        return {};
+      });
   if (!built) return pass(built);
   detail::append_sampler(g, options);
   auto graph = g.finish();

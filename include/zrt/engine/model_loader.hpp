@@ -76,9 +76,10 @@ Result<model::GgufFile> ModelLoader<B, Families>::open(const model::GgufReader& 
 
 template <class B, class Families>
 Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOptions& options) noexcept {
-  using Ops = ModelOps<B, Families>;
+  using Runs = FamiliesOn<B, Families>;
+  using Ops = ModelOps<B, Runs>;
   if (auto r = check(options); !r) return r;
-  auto facts = read_model<Families>(model.file, options);
+  auto facts = read_model<Runs>(model.file, options);
   if (!facts) return pass(facts);
   model.facts = *facts;
   auto vocabulary = read_vocabulary(model.file, options.allocator);
@@ -91,7 +92,7 @@ Result<void> ModelLoader<B, Families>::load(LoadedModel& model, const EngineOpti
     model.tokenizer.emplace(std::move(*tokenizer));
   }
   constexpr OpSet kClaims = OpSet::of(typename B::Claims{});
-  auto compiled = compile_model<Families>(model.file, ir::Ops::of<Ops, UnclaimedOps<B, Ops>>(), kClaims, options);
+  auto compiled = compile_model<Runs>(model.file, ir::Ops::of<Ops, UnclaimedOps<B, Ops>>(), kClaims, options);
   if (!compiled) return pass(compiled);
   model.compiled = std::move(*compiled);
   model.ops = &kOpTable<Ops>;

@@ -14,7 +14,7 @@ struct Gemma3 {
   static constexpr std::array<std::string_view, 1> names{"gemma3"};
   using Config = DecoderConfig;
   static constexpr auto neutral = kDecoderNeutral;
-  using Ops = DenseOps;
+  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     // The model of 27B has 62 layers.

@@ -16,7 +16,7 @@ struct Llama {
   static constexpr auto neutral = kDecoderNeutral;
   /// Tables of rotations, which only older programs read and which follow from the metadata.
   static constexpr std::array<std::string_view, 1> ignored_tensors{"rot_embd"};
-  using Ops = DenseOps;
+  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::interleaved); }
 

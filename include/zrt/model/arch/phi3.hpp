@@ -19,7 +19,7 @@ struct Phi3 {
   /// A slot uses one of the two lists of factors.
   static constexpr std::array<std::string_view, 2> ignored_tensors{"rope_factors_long.weight",
                                                                    "rope_factors_short.weight"};
-  using Ops = DenseOps;
+  using Ops = DecoderOps;
 
   /// The list of factors that a slot uses.
   [[nodiscard]] static constexpr std::string_view factors_of(const Config& c) noexcept {

@@ -14,7 +14,7 @@ struct Qwen3 {
   static constexpr std::array<std::string_view, 1> names{"qwen3"};
   using Config = DecoderConfig;
   static constexpr auto neutral = kDecoderNeutral;
-  using Ops = DenseOps;
+  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::neox); }
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/decoder_writer.hpp: writes a decoder part by part: embedding, blocks around a residual stream, head.
+#pragma once
+
+#include <zrt/model/decoder_config.hpp>
+#include <zrt/model/tensor_rows.hpp>
+#include <zrt/ops/embedding.hpp>
+#include <zrt/ops/lm_head_logits.hpp>
+#include <zrt/ops/multihead_attention.hpp>
+#include <zrt/ops/residual_add.hpp>
+#include <zrt/ops/rms_norm.hpp>
+#include <zrt/ops/swiglu.hpp>
+#include <zrt/ops/take.hpp>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::model {
+
+/// Whether a family's files hold a tensor.
+enum class Has : std::uint8_t { never, maybe, always };
+
+/// The tensors that the files of one family hold and those of another do not.
+struct DecoderTraits {
+  Has qkv_bias = Has::never;
+  Has output_bias = Has::never;
+  Has mlp_bias = Has::never;  ///< of gate, up and down
+  Has qk_norm = Has::never;
+  Has post_norm = Has::never;  ///< of each block's output, before the sum
+  Has rope_factors = Has::never;
+  std::string_view rope_factors_name = "rope_freqs.weight";
+  std::string_view attention_norm = "attn_norm.weight";  ///< of the attention's input
+  std::string_view mlp_norm = "ffn_norm.weight";         ///< of the MLP's input
+  std::string_view output_norm = "output_norm.weight";
+  bool fused_qkv = false;      ///< attn_qkv holds the rows of queries, keys and values
+  bool fused_gate_up = false;  ///< ffn_up holds the rows of gate and up
+};
+
+/// The ops that the parts of DecoderWriter name.
+using DecoderOps = boost::mp11::mp_list<ops::Embedding, ops::MultiheadAttention, ops::RmsNorm, ops::ResidualAdd,
+                                        ops::Swiglu, ops::Take, ops::LmHeadLogits>;
+
+/// Writes a decoder. The constructor begins with the embedding, a family adds blocks layer by layer, and `finish` ends
+/// with the head.
+///
+/// Ports: inputs tokens, positions si32 [tokens], rows si32 [rows]; output logits f32 [rows, V].
+template <class G> class DecoderWriter {
+ public:
+  using Value = typename G::Tensor;
+  using Weight = typename G::Weight;
+
+  constexpr DecoderWriter(G& g, const DecoderConfig& c, const DecoderTraits& traits) : g_(g), c_(c), traits_(traits) {
+    const Dim tokens(1, g.symbol("tokens", 0));
+    const auto ids = g.input("tokens", {DType::si32, Shape{tokens}});
+    positions_ = g.input("positions", {DType::si32, Shape{tokens}});
+    wanted_ = g.input("rows", {DType::si32, Shape{Dim(1, g.symbol("rows", 0))}});
+    table_ = g.weight("token_embd.weight", Shape{c.vocabulary, c.width});
+    factors_ = tensor(traits.rope_factors, traits.rope_factors_name, Shape{c.rope.n_rot / 2});
+    x_ = g.template emit<ops::Embedding>({.in = {ids}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
+  }
+
+  /// The residual stream, f32 [tokens, width].
+  [[nodiscard]] constexpr Value x() const noexcept { return x_; }
+  /// The positions of the step's tokens.
+  [[nodiscard]] constexpr Value positions() const noexcept { return positions_; }
+
+  /// A tensor of a layer, absent where `has` says never, or maybe and the file lacks it.
+  [[nodiscard]] constexpr Weight weight(unsigned layer, std::string_view name, const Shape& shape,
+                                        Has has = Has::always) {
+    return tensor(has, Name::of("blk.", layer, ".", name), shape);
+  }
+
+  /// Adds the output of a block to the stream, after the norm of that name where the files hold one.
+  constexpr void add(unsigned layer, Value block, std::string_view post_norm = {}) {
+    const Weight norm = post_norm.empty() ? Weight{} : weight(layer, post_norm, Shape{c_.width}, traits_.post_norm);
+    if (norm.present())
+      block = g_.template emit<ops::RmsNorm>(
+          {.in = {block}, .w = {norm}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
+    x_ = g_.template emit<ops::ResidualAdd>({.in = {x_, block}, .params = {.scale = c_.residual_scale}})[0];
+  }
+
+  /// Attention over the stream.
+  [[nodiscard]] constexpr Value attention(unsigned layer) {
+    const DecoderConfig& c = c_;
+    const std::uint32_t kv_heads = c.kv_heads[layer];
+    const std::uint32_t q_rows = c.heads * c.key_dim;
+    const std::uint32_t k_rows = kv_heads * c.key_dim;
+    const std::uint32_t v_rows = kv_heads * c.value_dim;
+    const auto part = [&](std::string_view own, std::uint32_t first, std::uint32_t count) {
+      return rows(layer, traits_.fused_qkv, own, "attn_qkv.weight", first, count, q_rows + k_rows + v_rows);
+    };
+    const auto optional = [&](Has has, std::string_view name, std::uint32_t size) {
+      return weight(layer, name, Shape{size}, has);
+    };
+    ops::MultiheadAttentionParams p;
+    p.attention = {.heads = c.heads,
+                   .kv_heads = kv_heads,
+                   .key_dim = c.key_dim,
+                   .value_dim = c.value_dim,
+                   .scale = c.attention_scale,
+                   .soft_cap = c.score_cap,
+                   .window = c.windowed[layer] != 0 ? c.window : 0};
+    p.rope = c.windowed[layer] != 0 ? c.windowed_rope : c.rope;
+    p.norm_eps = c.norm_eps;
+    const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
+    return g_.template emit<ops::MultiheadAttention>(
+        {.in = {x_, positions_},
+         .w = {optional(Has::always, traits_.attention_norm, c.width),
+               part("attn_q.weight", 0, q_rows),
+               part("attn_k.weight", q_rows, k_rows),
+               part("attn_v.weight", q_rows + k_rows, v_rows),
+               weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}),
+               optional(traits_.qkv_bias, "attn_q.bias", q_rows),
+               optional(traits_.qkv_bias, "attn_k.bias", k_rows),
+               optional(traits_.qkv_bias, "attn_v.bias", v_rows),
+               optional(traits_.output_bias, "attn_output.bias", c.width),
+               optional(traits_.qk_norm, "attn_q_norm.weight", c.key_dim),
+               optional(traits_.qk_norm, "attn_k_norm.weight", c.key_dim),
+               factors_,
+               {}},
+         .state = cache,
+         .params = p})[0];
+  }
+
+  /// A gated MLP over the stream.
+  [[nodiscard]] constexpr Value mlp(unsigned layer) {
+    const std::uint32_t ff = c_.ff[layer];
+    const std::uint32_t width = c_.width;
+    const auto part = [&](std::string_view own, std::uint32_t first) {
+      return rows(layer, traits_.fused_gate_up, own, "ffn_up.weight", first, ff, 2 * ff);
+    };
+    ops::SwigluParams p;
+    p.norm_eps = c_.norm_eps;
+    p.gated.act = c_.activation;
+    return g_.template emit<ops::Swiglu>(
+        {.in = {x_},
+         .w = {weight(layer, traits_.mlp_norm, Shape{width}), part("ffn_gate.weight", 0), part("ffn_up.weight", ff),
+               weight(layer, "ffn_down.weight", Shape{width, ff}),
+               weight(layer, "ffn_gate.bias", Shape{ff}, traits_.mlp_bias),
+               weight(layer, "ffn_up.bias", Shape{ff}, traits_.mlp_bias),
+               weight(layer, "ffn_down.bias", Shape{width}, traits_.mlp_bias)},
+         .params = p})[0];
+  }
+
+  /// The head: only the rows that the batch asks for reach it.
+  constexpr void finish() {
+    x_ = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
+    Weight head = g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
+    if (!head.present()) head = table_;
+    g_.output("logits",
+              g_.template emit<ops::LmHeadLogits>(
+                  {.in = {x_},
+                   .w = {g_.weight(traits_.output_norm, Shape{c_.width}), head},
+                   .params = {.norm_eps = c_.norm_eps, .scale = c_.logit_scale, .soft_cap = c_.logit_cap}})[0]);
+  }
+
+ private:
+  [[nodiscard]] constexpr Weight tensor(Has has, const Name& name, const Shape& shape) {
+    if (has == Has::never) return Weight{};
+    return has == Has::always ? g_.weight(name, shape) : g_.optional_weight(name, shape);
+  }
+  /// A matrix of its own, or `count` rows of a fused one of `total` from `first` on.
+  [[nodiscard]] constexpr Weight rows(unsigned layer, bool fused, std::string_view own, std::string_view whole,
+                                      std::uint32_t first, std::uint32_t count, std::uint32_t total) {
+    return weight(layer, fused ? TensorRows::name(whole, first, count, total).view() : own, Shape{count, c_.width});
+  }
+
+  G& g_;
+  const DecoderConfig& c_;
+  const DecoderTraits& traits_;
+  Value x_{};
+  Value positions_{};
+  Value wanted_{};
+  Weight table_{};
+  Weight factors_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END
