@@ -5,6 +5,7 @@
 #include <zrt/engine/engine_members.hpp>
 #include <zrt/model/arch/gemma2.hpp>
 #include <zrt/model/arch/gemma3.hpp>
+#include <zrt/model/arch/gpt2.hpp>
 #include <zrt/model/arch/llama.hpp>
 #include <zrt/model/arch/phi3.hpp>
 #include <zrt/model/arch/qwen2.hpp>
@@ -17,8 +18,8 @@ namespace zrt::inline ZRT_ABI {
 struct AllFamilies {
   /// A backend without some op opens the families that do without it, and names the op when it refuses a file.
   static constexpr bool skips_what_lacks_ops = true;
-  using List =
-      boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3>;
+  using List = boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3,
+                                    model::Gpt2>;
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -155,7 +155,7 @@ TEST_P(ArchF32, LogitsAndGreedyTokensAndEveryValueOnBothBackends) {
 }
 INSTANTIATE_TEST_SUITE_P(Golden, ArchF32,
                          testing::Values("llama", "llama-rope3", "llama-linear", "llama-yarn", "llama-bias", "qwen2",
-                                         "qwen3", "gemma2", "gemma3", "phi3", "phi3-longrope", "phi3-shortrope"),
+                                         "qwen3", "gemma2", "gemma3", "phi3", "phi3-longrope", "phi3-shortrope", "gpt2"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -5,6 +5,7 @@
 #include <zrt/model/decoder_config.hpp>
 #include <zrt/model/tensor_rows.hpp>
 #include <zrt/ops/embedding.hpp>
+#include <zrt/ops/layer_norm_runs.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
 #include <zrt/ops/multihead_attention.hpp>
 #include <zrt/ops/residual_add.hpp>
@@ -19,31 +20,39 @@ namespace zrt::inline ZRT_ABI::model {
 /// Whether a family's files hold a tensor.
 enum class Has : std::uint8_t { never, maybe, always };
 
+/// How a family's blocks and its head normalise what they read.
+enum class NormKind : std::uint8_t { rms, layer };
+
 /// The tensors that the files of one family hold and those of another do not.
 struct DecoderTraits {
   Has qkv_bias = Has::never;
   Has output_bias = Has::never;
-  Has mlp_bias = Has::never;  ///< of gate, up and down
+  Has mlp_bias = Has::never;   ///< of gate, up and down
+  Has norm_bias = Has::never;  ///< of layer norms
   Has qk_norm = Has::never;
   Has post_norm = Has::never;  ///< of each block's output, before the sum
   Has rope_factors = Has::never;
   std::string_view rope_factors_name = "rope_freqs.weight";
-  std::string_view attention_norm = "attn_norm.weight";  ///< of the attention's input
-  std::string_view mlp_norm = "ffn_norm.weight";         ///< of the MLP's input
-  std::string_view output_norm = "output_norm.weight";
+  std::string_view attention_norm = "attn_norm";  ///< of the attention's input
+  std::string_view mlp_norm = "ffn_norm";         ///< of the MLP's input
+  std::string_view output_norm = "output_norm";
+  bool learned_positions = false;  ///< position_embd holds a vector for each position
+  bool gated_mlp = true;
   bool fused_qkv = false;      ///< attn_qkv holds the rows of queries, keys and values
   bool fused_gate_up = false;  ///< ffn_up holds the rows of gate and up
 };
 
-/// The ops that the parts of DecoderWriter name.
+/// The ops that the parts of DecoderWriter name, with norms of either kind.
 using DecoderOps = boost::mp11::mp_list<ops::Embedding, ops::MultiheadAttention, ops::RmsNorm, ops::ResidualAdd,
                                         ops::Swiglu, ops::Take, ops::LmHeadLogits>;
+using LayerNormDecoderOps = boost::mp11::mp_list<ops::Embedding, ops::MultiheadAttention, ops::LayerNormRuns,
+                                                 ops::ResidualAdd, ops::Swiglu, ops::Take, ops::LmHead>;
 
 /// Writes a decoder. The constructor begins with the embedding, a family adds blocks layer by layer, and `finish` ends
 /// with the head.
 ///
 /// Ports: inputs tokens, positions si32 [tokens], rows si32 [rows]; output logits f32 [rows, V].
-template <class G> class DecoderWriter {
+template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
  public:
   using Value = typename G::Tensor;
   using Weight = typename G::Weight;
@@ -56,6 +65,10 @@ template <class G> class DecoderWriter {
     table_ = g.weight("token_embd.weight", Shape{c.vocabulary, c.width});
     factors_ = tensor(traits.rope_factors, traits.rope_factors_name, Shape{c.rope.n_rot / 2});
     x_ = g.template emit<ops::Embedding>({.in = {ids}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
+    if (!traits.learned_positions) return;
+    const Weight places = g.weight("position_embd.weight", Shape{c.context, c.width});
+    const Value place = g.template emit<ops::Embedding>({.in = {positions_}, .w = {places}})[0];
+    x_ = g.template emit<ops::ResidualAdd>({.in = {x_, place}})[0];
   }
 
   /// The residual stream, f32 [tokens, width].
@@ -64,17 +77,31 @@ template <class G> class DecoderWriter {
   [[nodiscard]] constexpr Value positions() const noexcept { return positions_; }
 
   /// A tensor of a layer, absent where `has` says never, or maybe and the file lacks it.
-  [[nodiscard]] constexpr Weight weight(unsigned layer, std::string_view name, const Shape& shape,
-                                        Has has = Has::always) {
-    return tensor(has, Name::of("blk.", layer, ".", name), shape);
+  [[nodiscard]] constexpr Weight weight(unsigned layer, const Name& name, const Shape& shape, Has has = Has::always) {
+    return tensor(has, Name::of("blk.", layer, ".", name.view()), shape);
+  }
+
+  /// What a block reads: a value, and the norm that the block applies to it itself, if any.
+  struct Input {
+    Value x{};
+    Weight norm{};
+  };
+  /// The stream as a block reads it, by the norm of that name. Blocks apply root-mean-square norms themselves.
+  [[nodiscard]] constexpr Input normed(unsigned layer, std::string_view norm) {
+    const Weight scale = weight(layer, Name::of(norm, ".weight"), Shape{c_.width});
+    if constexpr (kNorm == NormKind::rms)
+      return {x_, scale};
+    else
+      return {layer_norm(scale, weight(layer, Name::of(norm, ".bias"), Shape{c_.width}, traits_.norm_bias)), {}};
   }
 
   /// Adds the output of a block to the stream, after the norm of that name where the files hold one.
   constexpr void add(unsigned layer, Value block, std::string_view post_norm = {}) {
     const Weight norm = post_norm.empty() ? Weight{} : weight(layer, post_norm, Shape{c_.width}, traits_.post_norm);
-    if (norm.present())
-      block = g_.template emit<ops::RmsNorm>(
-          {.in = {block}, .w = {norm}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
+    if constexpr (kNorm == NormKind::rms)
+      if (norm.present())
+        block = g_.template emit<ops::RmsNorm>(
+            {.in = {block}, .w = {norm}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
     x_ = g_.template emit<ops::ResidualAdd>({.in = {x_, block}, .params = {.scale = c_.residual_scale}})[0];
   }
 
@@ -85,12 +112,16 @@ template <class G> class DecoderWriter {
     const std::uint32_t q_rows = c.heads * c.key_dim;
     const std::uint32_t k_rows = kv_heads * c.key_dim;
     const std::uint32_t v_rows = kv_heads * c.value_dim;
-    const auto part = [&](std::string_view own, std::uint32_t first, std::uint32_t count) {
-      return rows(layer, traits_.fused_qkv, own, "attn_qkv.weight", first, count, q_rows + k_rows + v_rows);
+    const std::uint32_t all_rows = q_rows + k_rows + v_rows;
+    const auto matrix = [&](std::string_view own, std::uint32_t first, std::uint32_t count) {
+      return weight(layer, part(traits_.fused_qkv, own, "attn_qkv", ".weight", first, count, all_rows),
+                    Shape{count, c.width});
     };
-    const auto optional = [&](Has has, std::string_view name, std::uint32_t size) {
-      return weight(layer, name, Shape{size}, has);
+    const auto bias = [&](std::string_view own, std::uint32_t first, std::uint32_t count) {
+      return weight(layer, part(traits_.fused_qkv, own, "attn_qkv", ".bias", first, count, all_rows), Shape{count},
+                    traits_.qkv_bias);
     };
+    const auto [x, norm] = normed(layer, traits_.attention_norm);
     ops::MultiheadAttentionParams p;
     p.attention = {.heads = c.heads,
                    .kv_heads = kv_heads,
@@ -103,41 +134,44 @@ template <class G> class DecoderWriter {
     p.norm_eps = c.norm_eps;
     const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
     return g_.template emit<ops::MultiheadAttention>(
-        {.in = {x_, positions_},
-         .w = {optional(Has::always, traits_.attention_norm, c.width),
-               part("attn_q.weight", 0, q_rows),
-               part("attn_k.weight", q_rows, k_rows),
-               part("attn_v.weight", q_rows + k_rows, v_rows),
+        {.in = {x, positions_},
+         .w = {norm,
+               matrix("attn_q", 0, q_rows),
+               matrix("attn_k", q_rows, k_rows),
+               matrix("attn_v", q_rows + k_rows, v_rows),
                weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}),
-               optional(traits_.qkv_bias, "attn_q.bias", q_rows),
-               optional(traits_.qkv_bias, "attn_k.bias", k_rows),
-               optional(traits_.qkv_bias, "attn_v.bias", v_rows),
-               optional(traits_.output_bias, "attn_output.bias", c.width),
-               optional(traits_.qk_norm, "attn_q_norm.weight", c.key_dim),
-               optional(traits_.qk_norm, "attn_k_norm.weight", c.key_dim),
+               bias("attn_q", 0, q_rows),
+               bias("attn_k", q_rows, k_rows),
+               bias("attn_v", q_rows + k_rows, v_rows),
+               weight(layer, "attn_output.bias", Shape{c.width}, traits_.output_bias),
+               weight(layer, "attn_q_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
+               weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
                factors_,
                {}},
          .state = cache,
          .params = p})[0];
   }
 
-  /// A gated MLP over the stream.
+  /// An MLP over the stream.
   [[nodiscard]] constexpr Value mlp(unsigned layer) {
     const std::uint32_t ff = c_.ff[layer];
     const std::uint32_t width = c_.width;
-    const auto part = [&](std::string_view own, std::uint32_t first) {
-      return rows(layer, traits_.fused_gate_up, own, "ffn_up.weight", first, ff, 2 * ff);
+    const auto matrix = [&](std::string_view own, std::uint32_t first) {
+      return weight(layer, part(traits_.fused_gate_up, own, "ffn_up", ".weight", first, ff, 2 * ff), Shape{ff, width});
+    };
+    const auto bias = [&](std::string_view name, std::uint32_t size) {
+      return weight(layer, name, Shape{size}, traits_.mlp_bias);
     };
     ops::SwigluParams p;
     p.norm_eps = c_.norm_eps;
     p.gated.act = c_.activation;
+    const auto [x, norm] = normed(layer, traits_.mlp_norm);
     return g_.template emit<ops::Swiglu>(
-        {.in = {x_},
-         .w = {weight(layer, traits_.mlp_norm, Shape{width}), part("ffn_gate.weight", 0), part("ffn_up.weight", ff),
+        {.in = {x},
+         .w = {norm, traits_.gated_mlp ? matrix("ffn_gate", 0) : Weight{}, matrix("ffn_up", ff),
                weight(layer, "ffn_down.weight", Shape{width, ff}),
-               weight(layer, "ffn_gate.bias", Shape{ff}, traits_.mlp_bias),
-               weight(layer, "ffn_up.bias", Shape{ff}, traits_.mlp_bias),
-               weight(layer, "ffn_down.bias", Shape{width}, traits_.mlp_bias)},
+               traits_.gated_mlp ? bias("ffn_gate.bias", ff) : Weight{}, bias("ffn_up.bias", ff),
+               bias("ffn_down.bias", width)},
          .params = p})[0];
   }
 
@@ -146,11 +180,20 @@ template <class G> class DecoderWriter {
     x_ = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
     Weight head = g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
     if (!head.present()) head = table_;
-    g_.output("logits",
-              g_.template emit<ops::LmHeadLogits>(
-                  {.in = {x_},
-                   .w = {g_.weight(traits_.output_norm, Shape{c_.width}), head},
-                   .params = {.norm_eps = c_.norm_eps, .scale = c_.logit_scale, .soft_cap = c_.logit_cap}})[0]);
+    const Weight scale = g_.weight(Name::of(traits_.output_norm, ".weight"), Shape{c_.width});
+    Value logits{};
+    if constexpr (kNorm == NormKind::rms) {
+      logits = g_.template emit<ops::LmHeadLogits>(
+          {.in = {x_},
+           .w = {scale, head},
+           .params = {.norm_eps = c_.norm_eps, .scale = c_.logit_scale, .soft_cap = c_.logit_cap}})[0];
+    } else {
+      const Weight bias = tensor(traits_.norm_bias, Name::of(traits_.output_norm, ".bias"), Shape{c_.width});
+      logits = g_.template emit<ops::LmHead>({.in = {layer_norm(scale, bias)},
+                                              .w = {head},
+                                              .params = {.scale = c_.logit_scale, .soft_cap = c_.logit_cap}})[0];
+    }
+    g_.output("logits", logits);
   }
 
  private:
@@ -158,10 +201,15 @@ template <class G> class DecoderWriter {
     if (has == Has::never) return Weight{};
     return has == Has::always ? g_.weight(name, shape) : g_.optional_weight(name, shape);
   }
-  /// A matrix of its own, or `count` rows of a fused one of `total` from `first` on.
-  [[nodiscard]] constexpr Weight rows(unsigned layer, bool fused, std::string_view own, std::string_view whole,
-                                      std::uint32_t first, std::uint32_t count, std::uint32_t total) {
-    return weight(layer, fused ? TensorRows::name(whole, first, count, total).view() : own, Shape{count, c_.width});
+  /// The name of a tensor of its own, or of `count` rows of a fused one of `total` from `first` on.
+  [[nodiscard]] static constexpr Name part(bool fused, std::string_view own, std::string_view whole,
+                                           std::string_view end, std::uint32_t first, std::uint32_t count,
+                                           std::uint32_t total) noexcept {
+    return fused ? TensorRows::name(Name::of(whole, end).view(), first, count, total) : Name::of(own, end);
+  }
+  [[nodiscard]] constexpr Value layer_norm(Weight scale, Weight bias) {
+    return g_.template emit<ops::LayerNormRuns>(
+        {.in = {x_}, .w = {scale, bias}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
   }
 
   G& g_;

@@ -9,8 +9,9 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// Writes the decoder: embedding, layers of attention and gated MLP around a residual stream, head.
-template <class G> constexpr void build_dense_decoder(G& g, const DecoderConfig& c, const DecoderTraits& traits) {
-  DecoderWriter<G> w(g, c, traits);
+template <NormKind kNorm = NormKind::rms, class G>
+constexpr void build_dense_decoder(G& g, const DecoderConfig& c, const DecoderTraits& traits) {
+  DecoderWriter<G, kNorm> w(g, c, traits);
   for (unsigned layer = 0; layer < c.layers; ++layer) {
     w.add(layer, w.attention(layer), "post_attention_norm.weight");
     w.add(layer, w.mlp(layer), "post_ffw_norm.weight");

@@ -30,9 +30,13 @@
 #include <zrt/ops/iota.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/layer_norm.hpp>
+#include <zrt/ops/layer_norm_runs.hpp>
 #include <zrt/ops/linear.hpp>
+#include <zrt/ops/linear_heads.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
+#include <zrt/ops/mla_attention.hpp>
+#include <zrt/ops/mla_kv_write.hpp>
 #include <zrt/ops/multihead_attention.hpp>
 #include <zrt/ops/pad.hpp>
 #include <zrt/ops/quantize.hpp>
@@ -70,15 +74,14 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::ops {
 
 /// Every op, by number. Tables, verifier, reference backend and tests are made from this list.
-using Catalog =
-    boost::mp11::mp_list<RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear,
-                         RmsNormFusedQkv, RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched,
-                         ResidualRmsNorm, LmHead, GreedyToken, Sample, KvWriteBatched, GatedAct, Constant,
-                         ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax,
-                         DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather,
-                         ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax,
-                         Attention, Cond, WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform,
-                         RngNormal, TopK, SegmentReduce, Quantize, Dequantize, Requantize, Convolve, BiasAct>;
+using Catalog = boost::mp11::mp_list<
+    RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear, RmsNormFusedQkv,
+    RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, GreedyToken,
+    Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast,
+    StopGradient, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take,
+    Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
+    WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize,
+    Dequantize, Requantize, Convolve, BiasAct, LayerNormRuns, MlaAttention, LinearHeads, MlaKvWrite>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -46,14 +46,14 @@ struct FlashAttnBatched {
   static constexpr std::uint32_t kStepTokens = kAttentionStep;
   static constexpr std::uint32_t kSegmentTokens = kAttentionSegment;
   /// Bounds the accumulators that kernels keep beside the output.
-  static constexpr std::uint32_t kMaxHeadDim = 512;
+  static constexpr std::uint32_t kMaxHeadDim = 576;
 
   /// The rule that every op with attention inside shares.
   template <class O> static constexpr Result<void> check(const Params& p) noexcept {
     if (p.heads == 0 || p.kv_heads == 0 || p.heads % p.kv_heads != 0)
       return bad_params<O>("heads must be a multiple of kv_heads, and neither be 0");
     if (p.key_dim == 0 || p.value_dim == 0 || p.key_dim > kMaxHeadDim || p.value_dim > kMaxHeadDim)
-      return bad_params<O>("head dims must be 1..512");
+      return bad_params<O>("head dims must be 1..576");
     if (p.heads > 0xffffffffu / kMaxHeadDim) return bad_params<O>("heads times head dim does not fit 32 bits");
     return {};
   }

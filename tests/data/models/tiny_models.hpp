@@ -55,6 +55,7 @@ inline constexpr std::array kTinyFamilies{
     TinySpec{.name = "gemma2", .family = "gemma2", .tied = true, .window = 8},
     TinySpec{.name = "gemma3", .family = "gemma3", .rope = TinyRope::linear, .tied = true, .window = 8},
     TinySpec{.name = "phi3", .family = "phi3"},
+    TinySpec{.name = "gpt2", .family = "gpt2", .tied = true, .kv_heads = 4},
     TinySpec{.name = "phi3-longrope", .family = "phi3", .rope = TinyRope::factors, .kv_heads = 4},
 };
 
@@ -224,9 +225,12 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
   by_layer("attention.head_count_kv", s.kv_heads);
   number("attention.key_length", s.key_dim);
   number("attention.value_length", s.key_dim);
-  number("rope.dimension_count", s.key_dim);
-  w.add(family + ".attention.layer_norm_rms_epsilon", 1e-5f);
-  w.add(family + ".rope.freq_base", s.rope == TinyRope::factors ? 500000.0f : 10000.0f);
+  const bool gpt = family == "gpt2";
+  w.add(family + (gpt ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"), 1e-5f);
+  if (!gpt) {
+    number("rope.dimension_count", s.key_dim);
+    w.add(family + ".rope.freq_base", s.rope == TinyRope::factors ? 500000.0f : 10000.0f);
+  }
   if (s.rope == TinyRope::linear || s.rope == TinyRope::yarn) {
     w.add(family + ".rope.scaling.type", s.rope == TinyRope::linear ? "linear" : "yarn");
     w.add(family + ".rope.scaling.factor", 4.0f);
@@ -256,17 +260,23 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
   const auto rows = static_cast<std::uint32_t>(static_cast<int>(vocabulary) + s.spare_rows);
   matrix("token_embd.weight", s.width, rows, 1.0f);
   if (!s.tied) matrix("output.weight", s.width, rows, 0.75f);
-  row("output_norm.weight", s.width, 1.0f, 0.5f);
+  const auto norm = [&](const std::string& name) {
+    row(name + ".weight", s.width, 1.0f, 0.5f);
+    if (gpt) row(name + ".bias", s.width, 0.0f, 0.5f);
+  };
+  norm("output_norm");
+  if (gpt) matrix("position_embd.weight", s.width, s.context, 0.5f);
   if (s.rope == TinyRope::factors)
     row(phi ? "rope_factors_long.weight" : "rope_freqs.weight", s.key_dim / 2, 4.0f, 3.0f);
   const std::uint32_t q = s.heads * s.key_dim;
   for (std::uint32_t layer = 0; layer < s.layers; ++layer) {
     const std::string blk = "blk." + std::to_string(layer) + ".";
-    row(blk + "attn_norm.weight", s.width, 1.0f, 0.5f);
+    norm(blk + "attn_norm");
     const std::uint32_t kv = of_layer(s.kv_heads, layer) * s.key_dim;
     const std::uint32_t ff = of_layer(s.ff, layer);
-    if (phi) {
+    if (phi || gpt) {
       matrix(blk + "attn_qkv.weight", s.width, q + 2 * kv, 0.5f);
+      if (gpt) row(blk + "attn_qkv.bias", q + 2 * kv, 0.0f, 0.5f);
     } else {
       matrix(blk + "attn_q.weight", s.width, q, 0.5f);
       matrix(blk + "attn_k.weight", s.width, kv, 0.5f);
@@ -278,7 +288,7 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
       row(blk + "attn_v.bias", kv, 0.0f, 0.5f);
     }
     matrix(blk + "attn_output.weight", q, s.width, 0.5f);
-    if (s.biases && s.family == "llama") row(blk + "attn_output.bias", s.width, 0.0f, 0.5f);
+    if (gpt || (s.biases && s.family == "llama")) row(blk + "attn_output.bias", s.width, 0.0f, 0.5f);
     if (gemma) {
       row(blk + "post_attention_norm.weight", s.width, 1.0f, 0.5f);
       row(blk + "post_ffw_norm.weight", s.width, 1.0f, 0.5f);
@@ -287,12 +297,12 @@ ZRT_COLD inline std::uint32_t add_tiny_text(GgufWriter& w) {
       row(blk + "attn_q_norm.weight", s.key_dim, 1.0f, 0.5f);
       row(blk + "attn_k_norm.weight", s.key_dim, 1.0f, 0.5f);
     }
-    row(blk + "ffn_norm.weight", s.width, 1.0f, 0.5f);
-    if (!phi) matrix(blk + "ffn_gate.weight", s.width, ff, 0.5f);
+    norm(blk + "ffn_norm");
+    if (!phi && !gpt) matrix(blk + "ffn_gate.weight", s.width, ff, 0.5f);
     matrix(blk + "ffn_up.weight", s.width, phi ? 2 * ff : ff, 0.5f);
     matrix(blk + "ffn_down.weight", ff, s.width, 0.5f);
-    if (s.biases && s.family == "llama") {
-      row(blk + "ffn_gate.bias", ff, 0.0f, 0.5f);
+    if (gpt || (s.biases && s.family == "llama")) {
+      if (!gpt) row(blk + "ffn_gate.bias", ff, 0.0f, 0.5f);
       row(blk + "ffn_up.bias", ff, 0.0f, 0.5f);
       row(blk + "ffn_down.bias", s.width, 0.0f, 0.5f);
     }

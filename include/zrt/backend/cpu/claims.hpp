@@ -27,8 +27,11 @@
 #include <zrt/backend/cpu/ops/iota.hpp>
 #include <zrt/backend/cpu/ops/kv_write_batched.hpp>
 #include <zrt/backend/cpu/ops/layer_norm.hpp>
+#include <zrt/backend/cpu/ops/layer_norm_runs.hpp>
 #include <zrt/backend/cpu/ops/linear.hpp>
+#include <zrt/backend/cpu/ops/linear_heads.hpp>
 #include <zrt/backend/cpu/ops/lm_head.hpp>
+#include <zrt/backend/cpu/ops/mla_kv_write.hpp>
 #include <zrt/backend/cpu/ops/pad.hpp>
 #include <zrt/backend/cpu/ops/quantize.hpp>
 #include <zrt/backend/cpu/ops/reduce.hpp>
@@ -61,11 +64,11 @@
 namespace zrt::inline ZRT_ABI::cpu {
 
 /// The ops of language models. Their kernels are compiled with the device, once for all engines and programs.
-using ModelOps =
-    boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
-                         ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
-                         ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::KvWriteBatched,
-                         ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax>;
+using ModelOps = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
+                                      ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite,
+                                      ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken,
+                                      ops::Sample, ops::KvWriteBatched, ops::GatedAct, ops::Reshape, ops::Take,
+                                      ops::Softmax, ops::LayerNormRuns, ops::LinearHeads, ops::MlaKvWrite>;
 
 /// The ops of tensor programs. Their kernels are compiled by programs that record them, so that an engine has none.
 using ProgramOps =

@@ -4,10 +4,9 @@
 #define ZRT_BACKEND_CPU_OPS_LAYER_NORM
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/sums.hpp>
+#include <zrt/backend/cpu/kernels/layer_norm_run.hpp>
 #include <zrt/backend/cpu/typed_layer_norm.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace zrt::inline ZRT_ABI::cpu {
@@ -46,27 +45,12 @@ static_assert(Records<ops::LayerNorm>);
 template <class Call> void layer_norm_rows(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
   const std::uint64_t cols = ops::AxisSplit(c.in[0], c.params.feature_axis, step).extent;
   if (cols == 0) return;
-  const float features = integer_to_f32(cols);
-  const float epsilon = narrow_to_f32(c.params.epsilon);
   const float* gamma = c.in[1].template as<float>();
   const float* beta = c.in[2].template as<float>();
   const Range part = split(c.in[0].elements(step) / cols, 1, worker);
-  for (std::uint64_t row = part.first; row < part.last; ++row) {
-    const float* x = c.in[0].template as<float>() + row * cols;
-    float* y = c.out[0].template as<float>() + row * cols;
-    const F32 mean = splat(sum_of(x, cols, [](F32 v) ZRT_UNROLLED { return v; }) / features);
-    const float squares = sum_of(x, cols, [&](F32 v) ZRT_UNROLLED { return (v - mean) * (v - mean); });
-    const F32 scale = splat(1.0f) / sqrt(splat(squares / features + epsilon));
-    std::uint64_t i = 0;
-    for (; i + 16 <= cols; i += 16) {
-      const F32 normed = (load(x + i) - mean) * scale;
-      store(y + i, sealed(normed * load(gamma + i)) + load(beta + i));
-    }
-    const auto rest = static_cast<std::size_t>(cols - i);
-    if (rest == 0) continue;
-    const F32 normed = (load_first(x + i, rest) - mean) * scale;
-    store_first(y + i, sealed(normed * load_first(gamma + i, rest)) + load_first(beta + i, rest), rest);
-  }
+  for (std::uint64_t row = part.first; row < part.last; ++row)
+    layer_norm_run(c.in[0].template as<float>() + row * cols, cols, gamma, beta, narrow_to_f32(c.params.epsilon),
+                   c.out[0].template as<float>() + row * cols);
 }
 
 template <class L>
