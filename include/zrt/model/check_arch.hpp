@@ -31,8 +31,14 @@ struct ArchReport {
 template <class Arch, class O>
 concept ListsOp = boost::mp11::mp_contains<typename Arch::Ops, O>::value;
 
-/// A builder that only checks: a host of `Call` that runs at compile time.
-template <class Arch> class CheckBuilder {
+/// Takes no note of the tensors that a program names.
+struct NoTensorList {
+  constexpr void operator()(const Name&, const Shape&) const noexcept {}
+};
+
+/// A builder that only checks: a host of `Call` that runs at compile time. `Tensors` is told of each tensor that the
+/// program names, as often as it does.
+template <class Arch, class Tensors = NoTensorList> class CheckBuilder {
  public:
   struct Tensor {
     std::uint32_t index = ~0u;
@@ -47,12 +53,16 @@ template <class Arch> class CheckBuilder {
   };
 
   /// `optional` says whether the imagined file holds the tensors that may be absent.
-  constexpr explicit CheckBuilder(bool optional) noexcept : optional_(optional) {}
+  constexpr explicit CheckBuilder(bool optional, Tensors tensors = {}) noexcept
+      : optional_(optional), tensors_(tensors) {}
 
   constexpr SymbolId symbol(const Name&, std::uint32_t) noexcept { return ++symbols_; }
   constexpr Tensor input(const Name&, const TensorType& type) noexcept { return add(type); }
   constexpr void output(const Name&, Tensor value) noexcept { outputs_ += value.present() ? 1u : 0u; }
-  constexpr Weight weight(const Name&, const Shape& shape) noexcept { return {{true, DType::f32, shape}}; }
+  constexpr Weight weight(const Name& name, const Shape& shape) noexcept {
+    tensors_(name, shape);
+    return {{true, DType::f32, shape}};
+  }
   constexpr Weight optional_weight(const Name& name, const Shape& shape) noexcept {
     return optional_ ? weight(name, shape) : Weight{};
   }
@@ -103,6 +113,7 @@ template <class Arch> class CheckBuilder {
   }
 
   bool optional_;
+  [[no_unique_address]] Tensors tensors_;
   SymbolId symbols_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t outputs_ = 0;

@@ -51,6 +51,9 @@ class ConfigReader {
   [[nodiscard]] const GgufFile& file() const noexcept { return file_; }
   [[nodiscard]] const HostChoice& host() const noexcept { return host_; }
 
+  /// Whether the file says anything of a key.
+  [[nodiscard]] bool has(std::string_view key) const noexcept { return file_.find(name_of(key).view()) != nullptr; }
+
   /// A number from 1 to `most`, or an array of such numbers that are all equal. Choose `most` so that every product of
   /// sizes fits 64 bits.
   [[nodiscard]] std::uint32_t count(std::string_view key, std::uint32_t most) noexcept {
@@ -60,6 +63,17 @@ class ConfigReader {
   [[nodiscard]] std::uint32_t count(std::string_view key, std::uint32_t most, std::uint32_t fallback) noexcept {
     const GgufValue* value = look(key);
     return value == nullptr ? fallback : one_count(*value, key, most);
+  }
+  /// A number from 0 to `most`.
+  [[nodiscard]] std::uint32_t count_or_zero(std::string_view key, std::uint32_t most, std::uint32_t fallback) noexcept {
+    const GgufValue* value = look(key);
+    if (value == nullptr) return fallback;
+    return kept(value->as<std::uint32_t>(name_of(key).view()), 1u) == 0 ? 0 : one_count(*value, key, most);
+  }
+  /// A truth value.
+  [[nodiscard]] bool flag(std::string_view key, bool fallback) noexcept {
+    const GgufValue* value = look(key);
+    return value == nullptr ? fallback : number_of(*value, key) != 0.0;
   }
   /// A number from 1 to `most` for each of `layers`: one for all, or an array of as many. Returns whether the key is
   /// there; else `layers` stays as it is.

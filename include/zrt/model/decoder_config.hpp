@@ -123,6 +123,11 @@ inline void read_heads(ConfigReader& meta, DecoderConfig& c) noexcept {
   c.attention_scale = attention_scale(c.key_dim);
 }
 
+/// Reads the epsilon of norms that subtract the mean.
+inline void read_layer_norm(ConfigReader& meta, DecoderConfig& c) noexcept {
+  c.norm_eps = meta.number("attention.layer_norm_epsilon");
+}
+
 /// Reads the epsilon of the RMS norms.
 inline void read_norm(ConfigReader& meta, DecoderConfig& c) noexcept {
   c.norm_eps = meta.number("attention.layer_norm_rms_epsilon");
@@ -204,11 +209,26 @@ inline void read_decoder(ConfigReader& meta, DecoderConfig& c, ops::RopeStyle st
   read_rope(meta, c, style);
 }
 
-/// Reads a decoder whose attention is plain: read_decoder, without windows or scales of its own.
-inline void read_plain_decoder(ConfigReader& meta, DecoderConfig& c, ops::RopeStyle style) noexcept {
-  read_decoder(meta, c, style);
+/// Refuses attention with windows or scales of its own.
+inline void expect_plain_attention(ConfigReader& meta, const DecoderConfig& c) noexcept {
   expect_usual_scale(meta, c);
   expect_no_window(meta, c);
+}
+
+/// Reads a decoder whose attention is plain.
+inline void read_plain_decoder(ConfigReader& meta, DecoderConfig& c, ops::RopeStyle style) noexcept {
+  read_decoder(meta, c, style);
+  expect_plain_attention(meta, c);
+}
+
+/// The same with layer norms.
+inline void read_layer_norm_decoder(ConfigReader& meta, DecoderConfig& c, ops::RopeStyle style) noexcept {
+  read_sizes(meta, c);
+  read_mlp(meta, c);
+  read_heads(meta, c);
+  read_layer_norm(meta, c);
+  read_rope(meta, c, style);
+  expect_plain_attention(meta, c);
 }
 
 /// A small model with every proportion of a real one, for building at compile time.

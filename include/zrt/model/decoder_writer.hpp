@@ -33,10 +33,11 @@ struct DecoderTraits {
   Has post_norm = Has::never;  ///< of each block's output, before the sum
   Has rope_factors = Has::never;
   std::string_view rope_factors_name = "rope_freqs.weight";
-  std::string_view attention_norm = "attn_norm";  ///< of the attention's input
-  std::string_view mlp_norm = "ffn_norm";         ///< of the MLP's input
+  std::string_view attention_norm = "attn_norm";  ///< of the attention's input; empty for none
+  std::string_view mlp_norm = "ffn_norm";         ///< of the MLP's input; empty for none
   std::string_view output_norm = "output_norm";
   bool learned_positions = false;  ///< position_embd holds a vector for each position
+  bool parallel = false;           ///< the MLP reads the stream before attention is added to it
   bool gated_mlp = true;
   bool fused_qkv = false;      ///< attn_qkv holds the rows of queries, keys and values
   bool fused_gate_up = false;  ///< ffn_up holds the rows of gate and up
@@ -59,12 +60,12 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
 
   constexpr DecoderWriter(G& g, const DecoderConfig& c, const DecoderTraits& traits) : g_(g), c_(c), traits_(traits) {
     const Dim tokens(1, g.symbol("tokens", 0));
-    const auto ids = g.input("tokens", {DType::si32, Shape{tokens}});
+    tokens_ = g.input("tokens", {DType::si32, Shape{tokens}});
     positions_ = g.input("positions", {DType::si32, Shape{tokens}});
     wanted_ = g.input("rows", {DType::si32, Shape{Dim(1, g.symbol("rows", 0))}});
     table_ = g.weight("token_embd.weight", Shape{c.vocabulary, c.width});
     factors_ = tensor(traits.rope_factors, traits.rope_factors_name, Shape{c.rope.n_rot / 2});
-    x_ = g.template emit<ops::Embedding>({.in = {ids}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
+    x_ = g.template emit<ops::Embedding>({.in = {tokens_}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
     if (!traits.learned_positions) return;
     const Weight places = g.weight("position_embd.weight", Shape{c.context, c.width});
     const Value place = g.template emit<ops::Embedding>({.in = {positions_}, .w = {places}})[0];
@@ -73,6 +74,10 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
 
   /// The residual stream, f32 [tokens, width].
   [[nodiscard]] constexpr Value x() const noexcept { return x_; }
+  /// What the layer made of the stream by ops of its own.
+  constexpr void set(Value x) noexcept { x_ = x; }
+  /// The ids of the step's tokens.
+  [[nodiscard]] constexpr Value tokens() const noexcept { return tokens_; }
   /// The positions of the step's tokens.
   [[nodiscard]] constexpr Value positions() const noexcept { return positions_; }
 
@@ -88,6 +93,7 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   };
   /// The stream as a block reads it, by the norm of that name. Blocks apply root-mean-square norms themselves.
   [[nodiscard]] constexpr Input normed(unsigned layer, std::string_view norm) {
+    if (norm.empty()) return {x_, {}};
     const Weight scale = weight(layer, Name::of(norm, ".weight"), Shape{c_.width});
     if constexpr (kNorm == NormKind::rms)
       return {x_, scale};
@@ -216,6 +222,7 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   const DecoderConfig& c_;
   const DecoderTraits& traits_;
   Value x_{};
+  Value tokens_{};
   Value positions_{};
   Value wanted_{};
   Weight table_{};

@@ -13,8 +13,10 @@ template <NormKind kNorm = NormKind::rms, class G>
 constexpr void build_dense_decoder(G& g, const DecoderConfig& c, const DecoderTraits& traits) {
   DecoderWriter<G, kNorm> w(g, c, traits);
   for (unsigned layer = 0; layer < c.layers; ++layer) {
-    w.add(layer, w.attention(layer), "post_attention_norm.weight");
-    w.add(layer, w.mlp(layer), "post_ffw_norm.weight");
+    const auto attention = w.attention(layer);
+    const auto beside = traits.parallel ? w.mlp(layer) : typename G::Tensor{};
+    w.add(layer, attention, "post_attention_norm.weight");
+    w.add(layer, traits.parallel ? beside : w.mlp(layer), "post_ffw_norm.weight");
   }
   w.finish();
 }

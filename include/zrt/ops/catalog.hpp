@@ -67,6 +67,7 @@
 #include <zrt/ops/tile.hpp>
 #include <zrt/ops/top_k.hpp>
 #include <zrt/ops/transpose.hpp>
+#include <zrt/ops/weight_scale.hpp>
 #include <zrt/ops/while_loop.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -81,7 +82,7 @@ using Catalog = boost::mp11::mp_list<
     StopGradient, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take,
     Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
     WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize,
-    Dequantize, Requantize, Convolve, BiasAct, LayerNormRuns, MlaAttention, LinearHeads, MlaKvWrite>;
+    Dequantize, Requantize, Convolve, BiasAct, LayerNormRuns, MlaAttention, LinearHeads, MlaKvWrite, WeightScale>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -22,7 +22,7 @@ struct LayerNormRunsParams {
 /// Source: Ba et al., "Layer Normalization".
 struct LayerNormRuns {
   using Params = LayerNormRunsParams;
-  static constexpr Opcode opcode{63};
+  static constexpr Opcode opcode{111};
   static constexpr std::string_view name = "layer_norm_runs";
   static constexpr Rung rung = Rung::fused;
   static constexpr auto input_roles = std::to_array({Role{"x"}});

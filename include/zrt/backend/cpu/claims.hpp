@@ -56,6 +56,7 @@
 #include <zrt/backend/cpu/ops/softmax.hpp>
 #include <zrt/backend/cpu/ops/take.hpp>
 #include <zrt/backend/cpu/ops/top_k.hpp>
+#include <zrt/backend/cpu/ops/weight_scale.hpp>
 #include <zrt/backend/cpu/ops/while_loop.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -68,7 +69,7 @@ using ModelOps = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::Residua
                                       ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite,
                                       ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken,
                                       ops::Sample, ops::KvWriteBatched, ops::GatedAct, ops::Reshape, ops::Take,
-                                      ops::Softmax, ops::LayerNormRuns, ops::LinearHeads, ops::MlaKvWrite>;
+                                      ops::Softmax, ops::LayerNormRuns, ops::LinearHeads, ops::MlaKvWrite, ops::WeightScale>;
 
 /// The ops of tensor programs. Their kernels are compiled by programs that record them, so that an engine has none.
 using ProgramOps =

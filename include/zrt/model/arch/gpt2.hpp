@@ -22,9 +22,8 @@ struct Gpt2 {
     read_sizes(meta, c);
     read_mlp(meta, c);
     read_heads(meta, c);
-    expect_usual_scale(meta, c);
-    expect_no_window(meta, c);
-    c.norm_eps = meta.number("attention.layer_norm_epsilon");
+    read_layer_norm(meta, c);
+    expect_plain_attention(meta, c);
     c.rope.head_dim = c.key_dim;
     c.activation = Activation::gelu_tanh;
     if (c.positions > c.context)

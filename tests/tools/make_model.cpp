@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/tools/make_model.cpp: a small model of a family with random weights, from its metadata alone.
+#include <zrt/models.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <tools/gguf_writer.hpp>
+#include <vector>
+
+using namespace zrt;
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... KEY=VALUE...\n"
+    "A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with END after a dot, are left out; a family "
+    "that asks "
+    "whether "
+    "its file has a tensor is told so of NAME.\n";
+
+/// The tensors that a family's program names, in order.
+struct Tensor {
+  std::string name;
+  std::vector<std::uint64_t> dims;  // the last axis first, as files count
+};
+
+struct AddTensor {
+  std::vector<Tensor>* to = nullptr;
+
+  void operator()(const Name& name, const Shape& shape) const {
+    const model::TensorRows rows = model::TensorRows::of(name.view());
+    Tensor tensor{std::string(rows.tensor), {}};
+    for (std::size_t axis = shape.rank; axis-- > 0;) tensor.dims.push_back(shape[axis].extent);
+    if (rows.total != 0) tensor.dims.back() = rows.total;
+    for (const Tensor& seen : *to)
+      if (seen.name == tensor.name) return;
+    to->push_back(tensor);
+  }
+};
+
+void add_value(test::GgufWriter& w, const std::string& key, const std::string& text) {
+  if (text == "true" || text == "false") return (void)w.add(key, text == "true");
+  if (text.front() == '[') {
+    std::vector<std::uint32_t> values;
+    for (std::size_t at = 1; at < text.size(); at = text.find_first_of(",]", at) + 1)
+      values.push_back(static_cast<std::uint32_t>(std::atoi(text.c_str() + at)));
+    return (void)w.add_array(key, values);
+  }
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end != '\0') return (void)w.add(key, text);
+  if (text.find_first_of(".e") == std::string::npos) return (void)w.add(key, static_cast<std::uint32_t>(number));
+  w.add(key, static_cast<float>(number));
+}
+
+/// Matrices are of the size that keeps a row's sum near 1, norms near 1, biases small.
+std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : tensor.dims) count *= dim;
+  std::normal_distribution<float> normal;
+  const bool factors = tensor.name.find("rope_") != std::string::npos;
+  const bool vector = tensor.dims.size() == 1;
+  const bool bias = tensor.name.ends_with(".bias");
+  const float spread = vector ? 0.2f : 1.5f / std::sqrt(static_cast<float>(tensor.dims[0]));
+  const float middle = factors ? 2.0f : vector && !bias ? 1.0f : 0.0f;
+  std::vector<float> values(count);
+  for (float& x : values) x = middle + spread * normal(random);
+  return values;
+}
+
+template <class F> int make(const model::GgufFile& metadata, bool optional, std::vector<Tensor>& tensors) {
+  model::ConfigReader meta(metadata, F::names[0], {});
+  typename F::Config config;
+  if (const auto r = model::read_config<F>(meta, config); !r) {
+    std::fprintf(stderr, "%s\n", r.error().text().data());
+    return 1;
+  }
+  model::CheckBuilder<F, AddTensor> builder(optional, AddTensor{&tensors});
+  F::build(builder, config);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 6) return std::fputs(kUsage, stderr), 2;
+  const std::string family = argv[1];
+  const auto vocabulary = static_cast<std::uint32_t>(std::atoi(argv[4]));
+  std::vector<std::string> without;
+  std::vector<std::string> with;
+  test::GgufWriter w;
+  w.add("general.architecture", family);
+  w.add("tokenizer.ggml.model", "no_vocab");
+  w.add(family + ".vocab_size", vocabulary);
+  std::uint32_t width = 0;
+  for (int i = 5; i < argc; ++i) {
+    const std::string word = argv[i];
+    const std::size_t equals = word.find('=');
+    if ((word == "--without" || word == "--with") && i + 1 < argc) {
+      (word == "--with" ? with : without).emplace_back(argv[++i]);
+      continue;
+    }
+    if (equals == std::string::npos || equals + 1 == word.size()) return std::fputs(kUsage, stderr), 2;
+    add_value(w, family + "." + word.substr(0, equals), word.substr(equals + 1));
+    if (word.starts_with("embedding_length=")) width = static_cast<std::uint32_t>(std::atoi(word.c_str() + equals + 1));
+  }
+  // A family reads the number of ids from this tensor, so the list needs it.
+  test::GgufWriter first = w;
+  first.add_f32("token_embd.weight", {width, vocabulary}, std::vector<float>(std::size_t{width} * vocabulary));
+  for (const std::string& name : with) first.add_f32(name, {1}, {0.0f});
+  const test::Bytes bytes = first.build();
+  const auto metadata = model::GgufFile::open(Span<const std::byte>(bytes.data(), bytes.size()), system_allocator());
+  if (!metadata) return std::fprintf(stderr, "%s\n", metadata.error().text().data()), 1;
+
+  std::vector<Tensor> tensors;
+  int failed = 0;
+  const auto found =
+      detail::visit_family<AllFamilies>(family, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+        failed = make<F>(*metadata, true, tensors);
+        return {};
+      });
+  if (!found) return std::fprintf(stderr, "%s\n", found.error().text().data()), 1;
+  if (failed != 0) return failed;
+  std::mt19937 random(static_cast<std::uint32_t>(std::atoi(argv[3])));
+  for (const Tensor& tensor : tensors) {
+    bool keep = true;
+    for (const std::string& end : without) keep = keep && tensor.name != end && !tensor.name.ends_with("." + end);
+    if (!keep) continue;
+    w.add_tensor(tensor.name, DType::f32, tensor.dims, [&] {
+      test::Bytes data;
+      for (const float x : random_values(tensor, random)) test::put(data, x);
+      return data;
+    }());
+  }
+  const test::Bytes file = w.build();
+  std::ofstream(argv[2], std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  return 0;
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/data/peer: small models of families, and the logits that llama.cpp gives for them.
+
+usage: peer_models.py MAKE_MODEL LLAMA_FOLDER [--check] [NAME...]
+
+MAKE_MODEL is the program of make_model.cpp. LLAMA_FOLDER holds llama.cpp's shared libraries (libggml-base.so,
+libggml*.so, libllama*.so) and one libggml-cpu*.so, built from source or prebuilt; the checked-in logits are of release
+v0.5.0. --check compares what is checked in with what the libraries give, and writes nothing.
+
+Layout of NAME.bin: "ZGLD", version 1, P, D, V, prompt ids [P], greedy ids [D], logits f32 [P + D][V]; all 32 bits,
+little-endian. Keys and values are f32, without flash attention, one token's logits per row.
+"""
+import ctypes
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "data" / "peer"
+VOCABULARY = 64
+PROMPT, DECODE = 24, 8
+
+SIZES = ("context_length=128 embedding_length=32 block_count=2 feed_forward_length=48 "
+         "attention.head_count=4 attention.head_count_kv=2 ")
+ROPE = "rope.freq_base=10000.0 rope.dimension_count={} "
+RMS = SIZES + "attention.layer_norm_rms_epsilon=0.000001 " + ROPE
+LAYER = SIZES + "attention.layer_norm_epsilon=0.00001 " + ROPE
+TIED = "--without output.weight "
+WINDOWED = ("context_length=128 embedding_length=16 block_count=64 feed_forward_length=16 attention.head_count=2 "
+            "attention.head_count_kv=1 attention.layer_norm_rms_epsilon=0.000001 attention.sliding_window=8 " + ROPE)
+
+MODELS = {
+    "command-r": ("command-r", LAYER.format(8) + "logit_scale=0.5 --without bias " + TIED),
+    "ernie4_5": ("ernie4_5", RMS.format(8)),
+    "exaone4": ("exaone4", RMS.format(8)),
+    # llama.cpp knows the model with windows by its 64 layers.
+    "exaone4-window": ("exaone4", WINDOWED.format(8)),
+    "glm4": ("glm4", RMS.format(4)),
+    "seed_oss": ("seed_oss", RMS.format(8) + TIED),
+    "smollm3": ("smollm3", RMS.format(8).replace("block_count=2", "block_count=4") + "--without bias " + TIED),
+    "stablelm": ("stablelm", LAYER.format(4) + "--with blk.0.ffn_norm.weight"),
+    "stablelm-parallel": ("stablelm", LAYER.format(8) + "use_parallel_residual=true --without attn_q.bias "
+                          "--without attn_k.bias --without attn_v.bias"),
+    "starcoder2": ("starcoder2", LAYER.format(8) + TIED),
+}
+
+
+class ModelParams(ctypes.Structure):
+    """Larger than llama_model_params, whose defaults are what is wanted."""
+    _fields_ = [("bytes", ctypes.c_ubyte * 256)]
+
+
+class ContextParams(ctypes.Structure):
+    """The beginning of llama_context_params, and room for the rest."""
+    _fields_ = ([(name, ctypes.c_uint32) for name in
+                 ("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "n_rs_seq", "n_outputs_max", "other")] +
+                [(name, ctypes.c_int32) for name in
+                 ("n_threads", "n_threads_batch", "ctx_type", "rope_scaling", "pooling", "attention", "flash")] +
+                [("rest", ctypes.c_ubyte * 256)])
+
+
+class Batch(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_int32), ("token", ctypes.POINTER(ctypes.c_int32)), ("embd", ctypes.c_void_p),
+                ("pos", ctypes.POINTER(ctypes.c_int32)), ("n_seq", ctypes.POINTER(ctypes.c_int32)),
+                ("seq", ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))), ("logits", ctypes.POINTER(ctypes.c_int8))]
+
+
+class Llama:
+    def __init__(self, folder):
+        def load(*patterns):
+            found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+            if not found:
+                sys.exit(f"{folder} has no {patterns[0]}")
+            return str(found[0]), ctypes.CDLL(str(found[0]), ctypes.RTLD_GLOBAL)
+
+        load("libggml-base*.so")
+        _, ggml = load("libggml.so", "libggml.v*.so")
+        _, self.lib = load("libllama.so", "libllama.v*.so")
+        lib = self.lib
+        self.log = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda *_: None)
+        lib.llama_log_set(self.log, None)
+        ggml.ggml_backend_load.restype = ctypes.c_void_p
+        backend = next(iter(sorted(folder.glob("libggml-cpu-haswell.so")) or sorted(folder.glob("libggml-cpu*.so"))))
+        if not ggml.ggml_backend_load(str(backend).encode()):
+            sys.exit(f"cannot load {backend}")
+        lib.llama_model_default_params.restype = ModelParams
+        lib.llama_context_default_params.restype = ContextParams
+        lib.llama_model_load_from_file.restype = ctypes.c_void_p
+        lib.llama_model_load_from_file.argtypes = [ctypes.c_char_p, ModelParams]
+        lib.llama_init_from_model.restype = ctypes.c_void_p
+        lib.llama_init_from_model.argtypes = [ctypes.c_void_p, ContextParams]
+        lib.llama_batch_init.restype = Batch
+        lib.llama_decode.argtypes = [ctypes.c_void_p, Batch]
+        lib.llama_get_logits_ith.restype = ctypes.POINTER(ctypes.c_float)
+        lib.llama_get_logits_ith.argtypes = [ctypes.c_void_p, ctypes.c_int32]
+
+    def context(self, path):
+        model = self.lib.llama_model_load_from_file(str(path).encode(), self.lib.llama_model_default_params())
+        if not model:
+            sys.exit(f"llama.cpp does not load {path}")
+        params = self.lib.llama_context_default_params()
+        if params.flash != -1 or params.n_threads != params.n_threads_batch:
+            sys.exit("llama_context_params is laid out otherwise than this script expects")
+        params.n_ctx, params.n_batch, params.n_ubatch = 128, 64, 64
+        params.n_threads = params.n_threads_batch = 1
+        params.flash = 0
+        # The types of keys and of values are the first two words that are 1 (f16); 0 is f32.
+        words = np.frombuffer(params.rest, np.uint32).copy()
+        first = next(i for i in range(len(words) - 1) if words[i] == 1 and words[i + 1] == 1)
+        words[first:first + 2] = 0
+        ctypes.memmove(params.rest, words.ctypes.data, words.nbytes)
+        context = self.lib.llama_init_from_model(model, params)
+        if not context:
+            sys.exit(f"llama.cpp makes no context of {path}")
+        return context
+
+    def feed(self, context, tokens, position):
+        batch = self.lib.llama_batch_init(len(tokens), 0, 1)
+        batch.count = len(tokens)
+        for i, token in enumerate(tokens):
+            batch.token[i], batch.pos[i], batch.n_seq[i], batch.logits[i] = token, position + i, 1, 1
+            batch.seq[i][0] = 0
+        if self.lib.llama_decode(context, batch) != 0:
+            sys.exit("llama_decode failed")
+        return [np.ctypeslib.as_array(self.lib.llama_get_logits_ith(context, i), (VOCABULARY,)).copy()
+                for i in range(len(tokens))]
+
+    def golden(self, path):
+        state, prompt = 12345, []
+        for _ in range(PROMPT):
+            state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+            prompt.append((state >> 8) % VOCABULARY)
+        context = self.context(path)
+        rows, decode = self.feed(context, prompt, 0), []
+        for step in range(DECODE):
+            decode.append(int(np.argmax(rows[-1])))
+            rows += self.feed(context, decode[-1:], PROMPT + step)
+        head = np.array([1, PROMPT, DECODE, VOCABULARY] + prompt + decode, "<i4")
+        return b"ZGLD" + head.tobytes(), np.stack(rows).astype("<f4")
+
+
+def main():
+    args = sys.argv[1:]
+    check = "--check" in args
+    args = [arg for arg in args if arg != "--check"]
+    if len(args) < 2:
+        sys.exit(__doc__)
+    llama = Llama(pathlib.Path(args[1]))
+    failed = False
+    for name in args[2:] or MODELS:
+        family, keys = MODELS[name]
+        model, golden = FOLDER / f"{name}.gguf", FOLDER / f"{name}.bin"
+        if not check:
+            subprocess.run([args[0], family, model, "7", str(VOCABULARY), *keys.split()], check=True)
+        head, logits = llama.golden(model)
+        if not check:
+            golden.write_bytes(head + logits.tobytes())
+            continue
+        data = golden.read_bytes()
+        seen = np.frombuffer(data[len(head):], "<f4").reshape(logits.shape).astype("f8")
+        nmse = ((seen - logits) ** 2).sum() / (seen ** 2).sum()
+        same = data.startswith(head) and nmse < 1e-11
+        failed |= not same
+        print(f"{name:20} nmse {nmse:.1e} {'' if same else 'DIFFERS'}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
