@@ -2,7 +2,7 @@
 // examples/own_family.cpp: an engine that runs two families of the host's own beside one of zrt's.
 //
 // usage: own_family MODEL [TEXT]: prints the ids of the text, then the next tokens with their log-probabilities
-#include "families/granite.hpp"
+#include "families/minicpm.hpp"
 #include "families/olmo2.hpp"
 #include <zrt/backend/cpu.hpp>
 #include <zrt/models.hpp>
@@ -12,7 +12,7 @@
 
 /// What the engine can run. Nothing is registered: the list is a template argument of the engine.
 struct Families {
-  using List = boost::mp11::mp_list<host::Olmo2, host::Granite, zrt::model::Llama>;
+  using List = boost::mp11::mp_list<host::Olmo2, host::MiniCpm, zrt::model::Llama>;
   using PreTokenizers = zrt::text::PreTokenizerList<host::Dbrx>;  // beside zrt's
 };
 

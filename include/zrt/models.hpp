@@ -4,16 +4,36 @@
 
 #include <zrt/engine/engine_members.hpp>
 #include <zrt/model/arch/command_r.hpp>
+#include <zrt/model/arch/deepseek.hpp>
+#include <zrt/model/arch/deepseek2.hpp>
 #include <zrt/model/arch/ernie4_5.hpp>
+#include <zrt/model/arch/ernie4_5_moe.hpp>
 #include <zrt/model/arch/exaone4.hpp>
 #include <zrt/model/arch/gemma2.hpp>
 #include <zrt/model/arch/gemma3.hpp>
+#include <zrt/model/arch/gemma4.hpp>
 #include <zrt/model/arch/glm4.hpp>
+#include <zrt/model/arch/glm4moe.hpp>
 #include <zrt/model/arch/gpt2.hpp>
+#include <zrt/model/arch/gpt_oss.hpp>
+#include <zrt/model/arch/granite.hpp>
+#include <zrt/model/arch/granitehybrid.hpp>
+#include <zrt/model/arch/granitemoe.hpp>
+#include <zrt/model/arch/hunyuan_dense.hpp>
+#include <zrt/model/arch/lfm2.hpp>
 #include <zrt/model/arch/llama.hpp>
+#include <zrt/model/arch/llama_moe.hpp>
+#include <zrt/model/arch/mamba.hpp>
+#include <zrt/model/arch/mamba2.hpp>
 #include <zrt/model/arch/phi3.hpp>
 #include <zrt/model/arch/qwen2.hpp>
+#include <zrt/model/arch/qwen2moe.hpp>
 #include <zrt/model/arch/qwen3.hpp>
+#include <zrt/model/arch/qwen35.hpp>
+#include <zrt/model/arch/qwen35moe.hpp>
+#include <zrt/model/arch/qwen3moe.hpp>
+#include <zrt/model/arch/qwen3next.hpp>
+#include <zrt/model/arch/qwen3vl.hpp>
 #include <zrt/model/arch/seed_oss.hpp>
 #include <zrt/model/arch/smollm3.hpp>
 #include <zrt/model/arch/stablelm.hpp>
@@ -26,9 +46,16 @@ namespace zrt::inline ZRT_ABI {
 struct AllFamilies {
   /// A backend without some op opens the families that do without it, and names the op when it refuses a file.
   static constexpr bool skips_what_lacks_ops = true;
-  using List = boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3,
-                                    model::Gpt2, model::SeedOss, model::Ernie45, model::SmolLm3, model::Glm4,
-                                    model::Exaone4, model::Starcoder2, model::CommandR, model::StableLm>;
+  /// Engines need not build each program at compile time: tests/static/families.cpp does.
+  static constexpr bool are_checked = true;
+  using List =
+      boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3,
+                           model::Gemma4, model::Gpt2, model::SeedOss, model::Ernie45, model::SmolLm3, model::Glm4,
+                           model::Exaone4, model::Starcoder2, model::CommandR, model::StableLm, model::Mamba,
+                           model::Mamba2, model::GraniteHybrid, model::Lfm2, model::Qwen35, model::Qwen3Vl,
+                           model::LlamaMoe, model::Qwen2Moe, model::Qwen3Moe, model::GraniteMoe, model::GptOss,
+                           model::Qwen35Moe, model::Qwen3Next, model::Deepseek2, model::Granite, model::Deepseek,
+                           model::Glm4Moe, model::Ernie45Moe, model::HunyuanDense>;
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -114,3 +114,10 @@ ZRT_INLINE float relu2_of(float x) {
   const float positive = larger(0.0f, x);
   return positive * positive;
 }
+ZRT_INLINE float swiglu_oai_gate_of(float x) {
+  const float g = smaller(7.0f, x);
+  const float s = g * 1.702f;
+  const float e = exp_of(-magnitude_of(s));
+  return (g * (s < 0.0f ? e : 1.0f)) / (e + 1.0f);
+}
+ZRT_INLINE float swiglu_oai_up_of(float x) { return larger(-7.0f, smaller(7.0f, x)) + 1.0f; }

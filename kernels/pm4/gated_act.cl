@@ -11,6 +11,7 @@ ZRT_INLINE float activated(uint act, float x) {
     case 3: return gelu_tanh_of(x);
     case 4: return relu2_of(x);
     case 5: return x < 0.0f ? 0.0f : x;
+    case 6: return swiglu_oai_gate_of(x);
   }
   return x;
 }
@@ -20,5 +21,5 @@ gated_act(global const float* gate, global const float* up, global float* y, uin
   const uint i = group_x() * 256 + lane_id();
   if (i >= count) return;
   const float a = activated(act, gate[i]);
-  y[i] = up == 0 ? a : a * up[i];
+  y[i] = up == 0 ? a : a * (act == 6 ? swiglu_oai_up_of(up[i]) : up[i]);
 }

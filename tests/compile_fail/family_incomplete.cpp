@@ -4,6 +4,7 @@
 // expect-error: Reticent
 // expect-error: ReadsConfig
 #include <zrt/model/arch/llama.hpp>
+#include <zrt/model/check_arch.hpp>
 
 #ifdef ZRT_COMPILE_FAIL
 struct Reticent : zrt::model::Llama {

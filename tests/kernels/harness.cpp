@@ -58,7 +58,10 @@ class Types {
   explicit Types(const AnyCall& call) {
     for (const zrt::HostTensor& t : call.in) in_.push_back({t.present(), t.type});
     for (const zrt::HostWeight& w : call.w)
-      w_.push_back({w.present(), w.dtype, w.rows == 0 ? Shape{w.cols} : Shape{w.rows, w.cols}});
+      w_.push_back({w.present(), w.dtype,
+                    w.rows == 0                                  ? Shape{w.cols}
+                    : call.experts != 0 && w.rows > call.experts ? Shape{call.experts, w.rows / call.experts, w.cols}
+                                                                 : Shape{w.rows, w.cols}});
     info_ = {in_, w_, call.state.info, {call.params_version, call.opcode, call.params}};
   }
   Types(const Types&) = delete;

@@ -37,6 +37,7 @@ struct AnyCall {
   zrt::HostState state;
   std::uint8_t params_version = 0;
   std::span<const std::byte> params;
+  std::uint32_t experts = 0;  ///< of weights with more rows than these, the first axis; 0: they have two axes
 };
 
 /// The operands of one call, in one piece of memory that is put back before each run.
@@ -103,6 +104,9 @@ class Case {
   zrt::ExecutionContext step;
   zrt::Extents bounds;
 
+  /// Of calls whose weights hold matrices of so many experts.
+  std::uint32_t experts = 0;
+
   /// Kernels of the lowest variant alone are run: for those that are the same in all.
   bool one_variant = false;
 
@@ -116,7 +120,8 @@ class Case {
                   call.w,
                   call.state,
                   O::Params::version,
-                  std::span(params).first(zrt::kParamBytes<typename O::Params>)});
+                  std::span(params).first(zrt::kParamBytes<typename O::Params>),
+                  experts});
   }
   void check(const AnyCall& call);
 

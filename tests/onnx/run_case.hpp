@@ -64,7 +64,7 @@ struct CaseTensor {
 
 /// The op of an instruction; of attention, whether its mask is a causal one, of an activation, which it is.
 [[nodiscard]] inline std::string name_of(const plan::ExecutionPlan& plan, const plan::Instruction& instruction) {
-  constexpr const char* kActs[kActivations]{"no", "silu", "gelu", "gelu_tanh", "relu2", "relu"};
+  constexpr const char* kActs[kActivations]{"no", "silu", "gelu", "gelu_tanh", "relu2", "relu", "swiglu_oai"};
   std::string name(kOpTable<ops::Catalog>[number(instruction.opcode)] -> name);
   if (instruction.opcode == ops::Attention::opcode) {
     const auto params = decode_params<ops::Attention>(plan.param_block(*instruction.param_block_id));

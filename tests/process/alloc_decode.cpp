@@ -71,6 +71,7 @@ struct Case {
   bool text = false;
   bool sampled = false;
   bool watched = false;  ///< by a timeline that is full before the run ends
+  std::string_view family = "llama";
 };
 
 constexpr Case kCases[] = {
@@ -79,12 +80,16 @@ constexpr Case kCases[] = {
     {.name = "batch", .weights = DType::q8_0, .slots = 4, .text = true, .sampled = true},
     {.name = "two workers", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .sampled = true},
     {.name = "watched", .weights = DType::f32, .slots = 2, .threads = 2, .text = true, .watched = true},
-    {.name = "more workers than cores", .weights = DType::f32, .slots = 2, .threads = 5, .text = true}};
+    {.name = "more workers than cores", .weights = DType::f32, .slots = 2, .threads = 5, .text = true},
+    {.name = "scans", .weights = DType::q8_0, .slots = 3, .threads = 2, .family = "granitehybrid"},
+    {.name = "scans by channel", .slots = 2, .family = "mamba"},
+    {.name = "short convolutions", .slots = 2, .family = "lfm2"},
+    {.name = "delta rule", .slots = 2, .family = "qwen35"}};
 
 /// An engine whose slots all decode.
 struct Decoding {
   explicit Decoding(const Case& c) {
-    file = test::tiny_model({.weights = c.weights, .text = c.text, .context = 4096});
+    file = test::tiny_model({.family = c.family, .weights = c.weights, .text = c.text, .context = 4096});
     const EngineOptions options{.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads};
     engine = c.watched ? test::open_watched_engine(On::cpu, file.bytes(), options, timeline)
                        : test::open_engine(On::cpu, file.bytes(), options);

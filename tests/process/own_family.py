@@ -3,7 +3,7 @@
 # tests/process/own_family.py: families and a weight type that example hosts add give what plain Python computes.
 """usage: own_family.py OWN_FAMILY OWN_WEIGHT_TYPE EMBED
 
-Writes small random models of olmo2 and granite and one of llama with weights in Q8_1, runs the examples on them, and
+Writes small random models of olmo2 and minicpm and one of llama with weights in Q8_1, runs the examples on them, and
 compares their most likely tokens and log-probabilities with a decoder written down here from the definitions, in double
 precision. EMBED, which has zrt's families and types alone, must refuse the files by name.
 """
@@ -16,8 +16,8 @@ import sys
 import tempfile
 
 WIDTH, LAYERS, FF, HEADS, KV_HEADS, DIM, EPS, BASE = 32, 2, 64, 4, 2, 8, 1e-5, 10000.0
-GRANITE = {"embedding_scale": 12.0, "residual_scale": 0.22, "attention.scale": 0.3, "logit_scale": 4.0}
-LLAMA = {"embedding_scale": 1.0, "residual_scale": 1.0, "attention.scale": 1.0 / math.sqrt(DIM), "logit_scale": 1.0}
+MINICPM = {"embedding_scale": 12.0, "residual_scale": 0.22, "logit_scale": 4.0}
+LLAMA = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0}
 U32, F32, STRING, ARRAY = 4, 6, 8, 9
 GGML_F32, GGML_Q8_1 = 0, 9
 
@@ -77,7 +77,7 @@ def make(family, rng):
     for key, value in {"context_length": 64, "embedding_length": WIDTH, "block_count": LAYERS,
                        "feed_forward_length": FF, "attention.head_count": HEADS,
                        "attention.head_count_kv": KV_HEADS, "attention.layer_norm_rms_epsilon": EPS,
-                       "rope.freq_base": BASE, **(GRANITE if family == "granite" else {})}.items():
+                       "rope.freq_base": BASE, **(MINICPM if family == "minicpm" else {})}.items():
         metadata[f"{family}.{key}"] = value
     t, held = {}, {}
 
@@ -131,7 +131,7 @@ class Decoder:
 
     def __init__(self, family, weights, rounds=False):
         self.family, self.w, self.rounds = family, weights, rounds
-        self.scales = GRANITE if family == "granite" else LLAMA
+        self.scales = MINICPM if family == "minicpm" else LLAMA
         self.keys = [[] for _ in range(LAYERS)]
         self.values = [[] for _ in range(LAYERS)]
 
@@ -160,7 +160,7 @@ class Decoder:
     def attention(self, layer, x, position):
         blk = f"blk.{layer}."
         q, k, v = (self.product(f"{blk}attn_{name}.weight", x) for name in "qkv")
-        scale = self.scales["attention.scale"]
+        scale = self.scales.get("attention.scale", 1.0 / math.sqrt(DIM))
         if self.family == "olmo2":
             q, k = self.norm(blk + "attn_q_norm.weight", q), self.norm(blk + "attn_k_norm.weight", k)
         self.keys[layer].append(self.turn(k, position))
@@ -270,10 +270,10 @@ def check_weight_type(example, embed, folder):
 def main():
     own_family, own_weight_type, embed = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        for family in ("olmo2", "granite"):
+        for family in ("olmo2", "minicpm"):
             check_family(family, own_family, embed, folder)
         check_weight_type(own_weight_type, embed, folder)
-    print("olmo2, granite and Q8_1: most likely tokens and log-probabilities agree")
+    print("olmo2, minicpm and Q8_1: most likely tokens and log-probabilities agree")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,24 @@ TEST(LongSchedules, SameBitsAloneAndInAnyBatch) {
   // A second segment of attention begins at position 512.
   EXPECT_TRUE(std::ranges::any_of(world.asks, [](const test::Ask& ask) { return ask.prompt.size() > 512; }));
 }
+// Tokens of several requests meet at an expert.
+TEST(ExpertSchedules, SameBitsAloneAndInAnyBatch) {
+  test::ScheduleWorld world({.weights = DType::q8_0, .layers = 1, .asks = 12, .experts = 8});
+  auto engine = test::open_engine(On::cpu, world.file.bytes(), world.options());
+  ASSERT_TRUE(engine) << engine.error().text();
+  ASSERT_EQ(test::run_alone(world, **engine), "");
+  test::ScheduleTally tally;
+  test::TinyRandom random(13);
+  for (int round = 0; round < 8; ++round) {
+    EngineOptions options = world.random_options(random);
+    if (round % 2 == 1) options.thread_hook = test::three_in_turn();
+    auto other = test::open_engine(On::cpu, world.file.bytes(), options);
+    ASSERT_TRUE(other) << other.error().text();
+    ASSERT_EQ(test::run_schedule(world, **other, random, tally), "")
+        << "slots " << options.slots << ", chunk " << options.chunk << ", round " << round;
+  }
+  EXPECT_EQ(tally.schedules, 8);
+}
 INSTANTIATE_TEST_SUITE_P(Property, Schedules,
                          testing::Combine(testing::Values(DType::f32, DType::q8_0),
                                           testing::Values(DType::f16, DType::f32, DType::bf16)),

@@ -15,7 +15,7 @@ import tempfile
 import source
 
 # Page: how many headers it may take, and what they call their own.
-PAGES = {"docs/adding-a-family.md": (2, ("Olmo2", "Granite", "Dbrx")),
+PAGES = {"docs/adding-a-family.md": (2, ("Olmo2", "MiniCpm", "Dbrx")),
          "docs/adding-a-weight-type.md": (1, ("Layout<DType::q8_1>",)),
          "docs/adding-a-backend.md": (1, ("toy::",))}
 HEADER = re.compile(r"\]\(\.\./((?:examples|tests/support)/[\w/]+\.hpp)\)")
@@ -25,7 +25,7 @@ def knows(library, names):
     """The files of the library that mention one of `names`."""
     for path in sorted(library.rglob("*.hpp")):
         text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
-        if any(re.search(rf"\b{re.escape(name)}", text) for name in names):
+        if any(re.search(rf"\b{re.escape(name)}" + (r"\b" if name[-1].isalnum() else ""), text) for name in names):
             yield path.relative_to(library).as_posix()
 
 

@@ -59,6 +59,7 @@ struct ScheduleSpec {
   std::uint32_t most_requests = 10;  ///< of one schedule
   std::uint32_t vocabulary = 64;
   std::uint32_t stretch = 1;  ///< prompts and contexts are so many times as long
+  std::uint32_t experts = 0;  ///< 0: an MLP
 
   [[nodiscard]] std::uint32_t context() const { return 128 * stretch; }
 };
@@ -97,6 +98,7 @@ struct ScheduleWorld {
                        .vocabulary = spec.vocabulary,
                        .layers = spec.layers,
                        .context = spec.context(),
+                       .experts = spec.experts,
                        .seed = seed});
     TinyRandom random(seed * 977 + 5);
     for (std::uint32_t i = 0; i < spec.asks; ++i) asks.push_back(random_ask(spec, random));

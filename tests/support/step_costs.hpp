@@ -22,10 +22,21 @@ namespace zrt::test {
 using StepTable = nlohmann::ordered_json;
 
 /// Models of shared data, one of each family, rope and weight type that the engine runs.
-inline constexpr auto kGoldenModels =
-    std::to_array<std::string_view>({"llama", "llama-bias", "llama-linear", "llama-rope3", "llama-yarn", "llama-q4_0",
-                                     "llama-q4_k_m", "llama-q8_0", "qwen2", "qwen3", "qwen3-q4_0", "qwen3-q4_k_m",
-                                     "qwen3-q8_0", "gemma2", "gemma3", "phi3", "phi3-longrope", "phi3-shortrope"});
+inline constexpr auto kGoldenModels = std::to_array<std::string_view>({"llama",         "llama-bias",
+                                                                       "llama-linear",  "llama-rope3",
+                                                                       "llama-yarn",    "llama-q4_0",
+                                                                       "llama-q4_k_m",  "llama-q8_0",
+                                                                       "qwen2",         "qwen3",
+                                                                       "qwen3-q4_0",    "qwen3-q4_k_m",
+                                                                       "qwen3-q8_0",    "gemma2",
+                                                                       "gemma3",        "phi3",
+                                                                       "phi3-longrope", "phi3-shortrope",
+                                                                       "mamba",         "mamba2",
+                                                                       "granitehybrid", "granitehybrid-rope",
+                                                                       "lfm2",          "qwen35",
+                                                                       "llama-moe",     "qwen3moe",
+                                                                       "qwen3moe-q4_0", "qwen3moe-q4_k_m",
+                                                                       "qwen3moe-q8_0", "gpt-oss"});
 
 /// One step: kernels, and the bytes that its instructions must move.
 inline StepTable step_costs(const trace::Timeline& timeline, const trace::TimedStep& step) {
@@ -82,13 +93,21 @@ inline StepTable measure_costs(
             {"decode_arena", bytes.decode_arena}}}};
 }
 
+/// The rows of tests/data/step_costs/<backend>.json.
+inline StepTable step_table(const std::string& backend) {
+  const std::filesystem::path path = std::filesystem::path(ZRT_TEST_DATA_DIR) / "step_costs" / (backend + ".json");
+  StepTable table = StepTable::object();
+  if (std::ifstream in(path); in) table = StepTable::parse(in, nullptr, false);
+  EXPECT_FALSE(table.is_discarded()) << path << " is no JSON";
+  return table;
+}
+
 /// Compares a row with tests/data/step_costs/<backend>.json; with ZRT_WRITE_TABLES in the environment, writes it there
 /// instead. `./dev tables` does that for all rows.
 inline void expect_costs(const std::string& backend, const std::string& model, const StepTable& found) {
   const std::filesystem::path path = std::filesystem::path(ZRT_TEST_DATA_DIR) / "step_costs" / (backend + ".json");
-  StepTable table = StepTable::object();
-  if (std::ifstream in(path); in) table = StepTable::parse(in, nullptr, false);
-  ASSERT_FALSE(table.is_discarded()) << path << " is no JSON";
+  StepTable table = step_table(backend);
+  ASSERT_FALSE(table.is_discarded());
   if (std::getenv("ZRT_WRITE_TABLES") != nullptr) {
     table[model] = found;
     // By name, so that a row written anew stays where it was.

@@ -66,21 +66,22 @@ std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
   const bool factors = tensor.name.find("rope_") != std::string::npos;
   const bool vector = tensor.dims.size() == 1;
   const bool bias = tensor.name.ends_with(".bias");
-  const float spread = vector ? 0.2f : 1.5f / std::sqrt(static_cast<float>(tensor.dims[0]));
-  const float middle = factors ? 2.0f : vector && !bias ? 1.0f : 0.0f;
+  // A state decays.
+  const bool decay = tensor.name.ends_with("ssm_a");
+  const float spread = vector || decay ? 0.2f : 1.5f / std::sqrt(static_cast<float>(tensor.dims[0]));
+  const float middle = decay ? -1.0f : factors ? 2.0f : vector && !bias ? 1.0f : 0.0f;
   std::vector<float> values(count);
   for (float& x : values) x = middle + spread * normal(random);
   return values;
 }
 
-template <class F> int make(const model::GgufFile& metadata, bool optional, std::vector<Tensor>& tensors) {
-  model::ConfigReader meta(metadata, F::names[0], {});
+template <class F> int make(model::ConfigReader meta, bool optional, std::vector<Tensor>& tensors) {
   typename F::Config config;
   if (const auto r = model::read_config<F>(meta, config); !r) {
     std::fprintf(stderr, "%s\n", r.error().text().data());
     return 1;
   }
-  model::CheckBuilder<F, AddTensor> builder(optional, AddTensor{&tensors});
+  model::CheckBuilder<typename F::Ops, AddTensor> builder(optional, AddTensor{&tensors});
   F::build(builder, config);
   return 0;
 }
@@ -119,9 +120,10 @@ int main(int argc, char** argv) {
 
   std::vector<Tensor> tensors;
   int failed = 0;
+  const model::ConfigReader reader(*metadata, family, {});
   const auto found =
-      detail::visit_family<AllFamilies>(family, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
-        failed = make<F>(*metadata, true, tensors);
+      detail::visit_family<AllFamilies>(reader, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+        failed = make<F>(reader, true, tensors);
         return {};
       });
   if (!found) return std::fprintf(stderr, "%s\n", found.error().text().data()), 1;

@@ -634,11 +634,20 @@ TEST_F(EngineTest, FilesThatAreNoModelAreRefused) {
     EXPECT_EQ(engine.error().code(), code) << engine.error().text();
   };
   refused(test::tiny_model({.family = "nosuch"}), Errc::unknown_architecture);
+  const auto unknown = test::open_engine(On::cpu, test::tiny_model({.family = "nosuch"}).bytes());
+  const std::string known(unknown.error().text());
+  const std::size_t llama = known.find(" llama ");
+  EXPECT_NE(llama, std::string::npos) << known;
+  EXPECT_EQ(known.find(" llama", llama + 1), std::string::npos) << "two families share the name: " << known;
   // qwen3 has no biases: a file that has some is not what its program computes.
   refused(test::tiny_model({.family = "qwen3", .biases = true}), Errc::unimplemented);
   refused(test::tiny_model({.family = "qwen2"}), Errc::missing_weight);  // no biases
   refused(test::ModelFile(test::GgufWriter().build()), Errc::missing_metadata);
   refused(test::tiny_model({.kv_heads = 3}), Errc::invalid_metadata);
+  // A file that counts experts is read by the family that has some.
+  refused(test::tiny_model({.more = [](test::GgufWriter& w) { w.add("llama.expert_count", 4u); }}),
+          Errc::missing_metadata);
+  refused(test::tiny_model({.family = "qwen3", .experts = 4}), Errc::unimplemented);
   // Factors of rope are llama's.
   refused(test::tiny_model({.family = "qwen3", .rope = test::TinyRope::factors}), Errc::unimplemented);
 }

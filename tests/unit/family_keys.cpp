@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <data/models/tiny_models.hpp>
-#include <families/granite.hpp>
 #include <string>
 #include <vector>
 
@@ -139,16 +138,16 @@ TEST(FamilyKeys, ElsewhereAnArrayMustSayTheSameOfAllLayers) {
 
 TEST(FamilyKeys, AKeyThatTheFamilyReadsIsItsOwn) {
   EXPECT_FALSE(judge("residual_scale", 0.25f));
-  const auto config = judge<host::Granite>("residual_scale", 0.25f);
+  const auto config = judge<model::Granite>("residual_scale", 0.25f);
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->residual_scale, 0.25f);
   EXPECT_EQ(config->embedding_scale, 1.0f);
   EXPECT_EQ(config->attention_scale, 0.125f);
-  const auto scale = judge<host::Granite>("attention.scale", 0.5f);
+  const auto scale = judge<model::Granite>("attention.scale", 0.5f);
   ASSERT_TRUE(scale) << scale.error().text();
   EXPECT_EQ(scale->attention_scale, 0.5f);
-  refused<host::Granite>("logit_scale", "four", {}, Errc::invalid_metadata);
-  EXPECT_EQ(judge<host::Granite>("final_logit_softcapping", 30.0f).error().code(), Errc::unimplemented);
+  refused<model::Granite>("logit_scale", "four", {}, Errc::invalid_metadata);
+  EXPECT_EQ(judge<model::Granite>("final_logit_softcapping", 30.0f).error().code(), Errc::unimplemented);
 }
 
 /// Two models that differ in nothing but a key that the family reads are two models to snapshots.
@@ -164,7 +163,7 @@ TEST(FamilyKeys, ValuesTellModelsApart) {
     EXPECT_TRUE(config) << config.error().text();
     return values;
   };
-  constexpr std::type_identity<host::Granite> granite;
+  constexpr std::type_identity<model::Granite> granite;
   EXPECT_EQ(hash(granite, "logit_scale", 4.0f), hash(granite, "logit_scale", 4.0f));
   EXPECT_NE(hash(granite, "logit_scale", 4.0f), hash(granite, "logit_scale", 2.0f));
   constexpr std::type_identity<model::Llama> llama;
@@ -210,6 +209,11 @@ TEST(FamilyKeys, PublishedFilesAreRead) {
   accepted(read_keys<model::Qwen2>({{"rope.scaling.original_context_length", 512}}, {{"rope.scaling.factor", 4.0f}},
                                    "yarn"));
   accepted(read_keys<model::Qwen3>(heads, {{"rope.freq_base", 1e6f}}));
+  accepted(read_keys<model::Qwen3Moe>({{"expert_count", 8},
+                                       {"expert_used_count", 2},
+                                       {"expert_feed_forward_length", 24},
+                                       {"expert_shared_feed_forward_length", 0}},
+                                      {{"rope.freq_base", 1e6f}}));
   accepted(read_keys<model::Gemma2>(
       {{"attention.key_length", 64}, {"attention.value_length", 64}, {"attention.sliding_window", 512}},
       {{"attn_logit_softcapping", 50.0f}, {"final_logit_softcapping", 30.0f}}));
@@ -248,6 +252,55 @@ TEST(FamilyKeys, GemmaHasWindowsByLayerAndScalesFromItsSizes) {
   ASSERT_TRUE(pattern) << pattern.error().text();
   EXPECT_EQ(pattern->windowed[0] + pattern->windowed[2], 0);
   EXPECT_EQ(pattern->windowed[1], 1);
+}
+
+/// What files say of experts, and what a family takes where they say nothing.
+TEST(FamilyKeys, ExpertsAreReadWithTheirRouting) {
+  const auto few = read_keys<model::Qwen3Moe>(
+      {{"expert_count", 8}, {"expert_used_count", 2}, {"expert_feed_forward_length", 24}}, {});
+  ASSERT_TRUE(few) << few.error().text();
+  EXPECT_EQ(few->experts.count, 8u);
+  EXPECT_EQ(few->experts.ff, 24u);
+  EXPECT_EQ(few->experts.shared_ff, 0u);
+  EXPECT_EQ(few->experts.routing.used, 2u);
+  EXPECT_EQ(few->experts.routing.groups, 1u);
+  EXPECT_EQ(few->experts.routing.normalise, 1);
+  EXPECT_EQ(few->experts.routing.gating, ops::Gating::softmax);
+  const auto all = read_keys<model::Qwen2Moe>({{"expert_count", 8},
+                                               {"expert_used_count", 2},
+                                               {"expert_feed_forward_length", 24},
+                                               {"expert_shared_feed_forward_length", 40},
+                                               {"leading_dense_block_count", 1},
+                                               {"expert_group_count", 4},
+                                               {"expert_group_used_count", 2},
+                                               {"expert_weights_norm", 1},
+                                               {"expert_gating_func", 2}},
+                                              {{"expert_weights_scale", 2.5f}});
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(all->experts.shared_ff, 40u);
+  EXPECT_EQ(all->experts.first_layer, 1u);
+  EXPECT_EQ(all->experts.routing.groups, 4u);
+  EXPECT_EQ(all->experts.routing.groups_used, 2u);
+  EXPECT_EQ(all->experts.routing.normalise, 1);
+  EXPECT_EQ(all->experts.routing.scale, 2.5f);
+  EXPECT_EQ(all->experts.routing.gating, ops::Gating::sigmoid);
+  // The width of the MLP is that of an expert, where files name no other.
+  const auto llama = read_keys<model::LlamaMoe>({{"expert_count", 4}, {"expert_used_count", 2}}, {});
+  ASSERT_TRUE(llama) << llama.error().text();
+  EXPECT_EQ(llama->experts.ff, 48u);
+  EXPECT_EQ(read_keys<model::Qwen3Moe>({{"expert_count", 8}, {"expert_used_count", 9}}, {}).error().code(),
+            Errc::invalid_metadata);
+  EXPECT_EQ(read_keys<model::LlamaMoe>({{"expert_count", 4}, {"expert_used_count", 2}, {"expert_gating_func", 4}}, {})
+                .error()
+                .code(),
+            Errc::unimplemented);
+  const auto unturned = read_file<model::GraniteMoe>([](test::GgufWriter& w, const std::string& family) {
+    w.add(family + ".feed_forward_length", 48u);
+    w.add(family + ".expert_count", 4u);
+    w.add(family + ".expert_used_count", 2u);
+    w.add(family + ".rope.scaling.finetuned", false);
+  });
+  EXPECT_EQ(unturned.error().code(), Errc::unimplemented) << "heads are not rotated";
 }
 
 /// Only the number of layers tells the largest models, whose scores are scaled by the width over the heads.
@@ -340,7 +393,7 @@ struct Nameless : model::Llama {
 struct Silent : model::Llama {
   static void read(int) noexcept {}
 };
-static_assert(model::Family<model::Llama> && model::Family<host::Granite>);
+static_assert(model::Family<model::Llama> && model::Family<model::Granite>);
 struct Unchecked : model::Llama {
   static constexpr std::array<Config, 0> canonical() noexcept { return {}; }
 };

@@ -23,20 +23,48 @@ namespace {
 using namespace zrt;
 using test::On;
 
-/// A dense decoder's fused ops: what both backends claim. Gemma normalises what each block gives.
+/// The fused ops of a recurrent layer's mixer, but for the projection behind it.
+std::vector<std::string_view> mixer_ops(std::string_view family) {
+  if (family == "lfm2") return {"rms_norm_fused_qkv", "gated_act", "ssm_conv1d", "gated_act"};
+  if (family == "mamba")
+    return {"rms_norm", "linear", "linear", "ssm_conv1d", "linear", "linear", "linear", "ssm_scan", "gated_act"};
+  if (family == "qwen35")
+    return {"rms_norm", "linear", "linear", "linear", "linear", "ssm_conv1d", "ssm_delta_net", "ssm_gated_norm"};
+  return {"rms_norm_fused_qkv", "ssm_conv1d", "ssm_scan", "ssm_gated_norm"};
+}
+
+/// A decoder's fused ops: what both backends claim. Gemma normalises what each block gives.
 std::vector<std::string_view> expected_ops(const test::TinySpec& spec) {
   const bool post_norm = spec.family.starts_with("gemma");
   std::vector<std::string_view> ops{"embedding"};
-  const auto end_block = [&] {
-    ops.push_back("linear");
+  const auto end_block = [&](std::string_view last = "linear") {
+    if (!last.empty()) ops.push_back(last);
     if (post_norm) ops.push_back("rms_norm");
     ops.push_back("residual_add");
   };
   for (std::uint32_t layer = 0; layer < spec.layers; ++layer) {
-    ops.insert(ops.end(), {"rms_norm_fused_qkv", "rms_norm_fused_rope_kv_write", "flash_attn_batched"});
+    if (test::is_recurrent(spec, layer)) {
+      const auto mixer = mixer_ops(spec.family);
+      ops.insert(ops.end(), mixer.begin(), mixer.end());
+    } else if (spec.family == "qwen35") {
+      ops.insert(ops.end(), {"rms_norm_fused_qkv", "head_columns", "rms_norm_fused_rope_kv_write", "flash_attn_batched",
+                             "head_columns"});
+    } else {
+      ops.insert(ops.end(), {"rms_norm_fused_qkv", "rms_norm_fused_rope_kv_write", "flash_attn_batched"});
+    }
     end_block();
-    ops.push_back("rms_norm_fused_mlp_gate_up");
-    end_block();
+    if (!test::has_mlp(spec)) continue;
+    if (spec.experts == 0) {
+      ops.push_back("rms_norm_fused_mlp_gate_up");
+      end_block();
+      continue;
+    }
+    ops.insert(ops.end(), {"rms_norm", "moe_gate_topk", "moe_gate_up", "moe_down_acc"});
+    if (spec.shared_ff != 0) {
+      ops.insert(ops.end(), {"linear", "linear", "gated_act", "linear"});
+      ops.push_back(spec.family == "qwen2moe" ? "shared_expert" : "residual_add");
+    }
+    end_block({});
   }
   ops.insert(ops.end(), {"take", "rms_norm", "lm_head", "sample"});
   return ops;
@@ -58,14 +86,15 @@ TEST(ModelPlans, EveryFamilyCompilesToTheSameOpsAndComesBackFromAFile) {
       ASSERT_TRUE(engine) << engine.error().text();
       const plan::CompiledPlan& compiled = (*engine)->plan();
       EXPECT_EQ(ops_of(compiled.plan), expected_ops(spec));
-      // One state per layer, named by the two instructions that touch it, in layer order.
+      // One state per layer, named by the instructions that touch it, in layer order: one convolution, or two ops.
       ASSERT_EQ(compiled.plan.states.size(), spec.layers);
       std::vector<std::uint8_t> touched;
       for (const plan::InstructionRecord& r : compiled.plan.instructions)
         if (r.state_block_id != plan::InstructionRecord::kNoState) touched.push_back(r.state_block_id);
       std::vector<std::uint8_t> layers;
       for (std::uint32_t layer = 0; layer < spec.layers; ++layer)
-        layers.insert(layers.end(), 2, static_cast<std::uint8_t>(layer));
+        layers.insert(layers.end(), spec.family == "lfm2" && test::is_recurrent(spec, layer) ? 1 : 2,
+                      static_cast<std::uint8_t>(layer));
       EXPECT_EQ(touched, layers);
       EXPECT_LT(compiled.peak_registers, compiled.plan.register_count()) << "registers share memory";
       for (const std::uint32_t tokens : {64u, 1u}) {

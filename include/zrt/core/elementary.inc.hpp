@@ -252,5 +252,17 @@ struct SinCos {
   return sealed(positive * positive);
 }
 
+/// g * sigmoid(1.702 g) with g = min(x, 7): the gate of gpt-oss; NaN stays NaN.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 swiglu_oai_gate(F32 x) noexcept {
+  const F32 g = min(splat(7.0f), x);
+  const F32 s = sealed(g * splat(1.702f));
+  const F32 e = exp(-abs(s));
+  return (g * select(less(s, splat(0.0f)), e, splat(1.0f))) / (e + splat(1.0f));
+}
+/// clamp(x, -7, 7) + 1, its factor; NaN stays NaN.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 swiglu_oai_up(F32 x) noexcept {
+  return max(splat(-7.0f), min(splat(7.0f), x)) + splat(1.0f);
+}
+
 /// log(1 + e^x), as max(x, 0) + log1p(e^-|x|); NaN stays NaN.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 softplus(F32 x) noexcept { return max(splat(0.0f), x) + log1p(exp(-abs(x))); }

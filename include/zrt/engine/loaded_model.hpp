@@ -53,37 +53,44 @@ template <class B, class F> void append_lack(Error& error) noexcept {
       [&]<class O>(std::type_identity<O>) noexcept { error.append(" ").append(O::name); });
 }
 template <class B, class... F>
-Result<void> refuse_family(boost::mp11::mp_list<F...>, std::string_view architecture) noexcept {
-  Error error = Error::of(Errc::unsupported_opcode, "general.architecture is ", architecture);
-  if (((model::is_named<F>(architecture) && (append_lack<B, F>(error), true)) || ...))
-    return std::unexpected<Error>(error);
+Result<void> refuse_family(boost::mp11::mp_list<F...>, const model::ConfigReader& meta,
+                           [[maybe_unused]] bool some) noexcept {
+  Error error = Error::of(Errc::unsupported_opcode, "general.architecture is ", meta.architecture());
+  if (((model::opens<F>(meta, some) && (append_lack<B, F>(error), true)) || ...)) return std::unexpected<Error>(error);
   return {};
 }
 
-/// Calls `visit` with the family of `architecture`, as a std::type_identity.
+/// Calls `visit` with the family that opens the file of `meta`, as a std::type_identity.
 ///
 /// Errors: Errc::unsupported_opcode for a family that the backend does not run, naming the ops that it lacks;
 /// Errc::unknown_architecture naming it and those that are known; those of `visit`.
-template <class Families, class Visit> Result<void> visit_family(std::string_view architecture, Visit visit) noexcept {
+template <class Families, class Visit>
+Result<void> visit_family(const model::ConfigReader& meta, Visit visit) noexcept {
   return [&]<class... F>(boost::mp11::mp_list<F...>) noexcept -> Result<void> {
-    Result<void> done;
-    if (((model::is_named<F>(architecture) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
-    if constexpr (requires { typename Families::LeftOut; })
-      if (auto r = refuse_family<typename Families::Backend>(typename Families::LeftOut{}, architecture); !r) return r;
-    Error error = Error::of(Errc::unknown_architecture, "general.architecture is ", architecture, ", this build knows");
-    const auto append = [&](Span<const std::string_view> names) noexcept {
-      for (const std::string_view name : names) error.append(" ").append(name);
+    for (const bool some : {true, false}) {
+      Result<void> done;
+      if (((model::opens<F>(meta, some) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
+      if constexpr (requires { typename Families::LeftOut; })
+        if (auto r = refuse_family<typename Families::Backend>(typename Families::LeftOut{}, meta, some); !r) return r;
+    }
+    Error error =
+        Error::of(Errc::unknown_architecture, "general.architecture is ", meta.architecture(), ", this build knows");
+    const auto append = [&]<class Each>(std::type_identity<Each>) noexcept {
+      for (const std::string_view name : Each::names)
+        // A name that two families share is told once.
+        if (!model::OpensSome<Each> || !((!model::OpensSome<F> && model::is_named<F>(name)) || ...))
+          error.append(" ").append(name);
     };
-    (append(F::names), ...);
+    (append(std::type_identity<F>{}), ...);
     return std::unexpected<Error>(error);
   }(typename Families::List{});
 }
 
-/// Whether no name is that of two families, the second of which would never run.
+/// Whether no name is that of two families that open all files of it, the second of which would never run.
 template <class... F> consteval bool family_names_are_unique(boost::mp11::mp_list<F...>) {
   const auto once = [](Span<const std::string_view> names) {
     for (const std::string_view name : names)
-      if (((model::is_named<F>(name) ? 1 : 0) + ... + 0) != 1) return false;
+      if (((model::is_named<F>(name) && !model::OpensSome<F> ? 1 : 0) + ... + 0) > 1) return false;
     return true;
   };
   return (once(F::names) && ...);
@@ -114,10 +121,10 @@ inline Result<void> check_tensors(const model::GgufFile& file, const plan::Execu
 
 template <class Arch> using OpsOf = typename Arch::Ops;
 template <class Families>
-using OpsOfAll =
-    boost::mp11::mp_apply<boost::mp11::mp_set_union,
-                          boost::mp11::mp_push_front<boost::mp11::mp_transform<OpsOf, typename Families::List>,
-                                                     boost::mp11::mp_list<ops::Sample>>>;
+using OpsOfAll = boost::mp11::mp_apply<
+    boost::mp11::mp_set_union,
+    boost::mp11::mp_push_front<boost::mp11::mp_unique<boost::mp11::mp_transform<OpsOf, typename Families::List>>,
+                               boost::mp11::mp_list<ops::Sample>>>;
 
 }  // namespace detail
 
@@ -154,13 +161,12 @@ template <class Families>
   if (!architecture) return pass(architecture);
   model::ConfigReader meta(file, *architecture, detail::host_choice(options));
   ModelFacts facts;
-  auto read =
-      detail::visit_family<Families>(*architecture, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
-        typename F::Config config;
-        if (auto r = model::read_config<F>(meta, config); !r) return r;
-        facts = {config, meta.values()};
-        return {};
-      });
+  auto read = detail::visit_family<Families>(meta, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+    typename F::Config config;
+    if (auto r = model::read_config<F>(meta, config); !r) return r;
+    facts = {config, meta.values()};
+    return {};
+  });
   if (!read) return pass(read);
   return facts;
 }
@@ -177,15 +183,14 @@ template <class Families>
   if (!architecture) return pass(architecture);
   ir::Builder g(*ops.table, options.allocator, model::weight_lookup(file));
   Span<const std::string_view> ignored;
-  auto built =
-      detail::visit_family<Families>(*architecture, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
-        model::ConfigReader meta(file, *architecture, detail::host_choice(options));
-        typename F::Config config;
-        if (auto r = model::read_config<F>(meta, config); !r) return r;
-        F::build(g, config);
-        ignored = model::ignored_tensors<F>();
-        return {};
-      });
+  model::ConfigReader meta(file, *architecture, detail::host_choice(options));
+  auto built = detail::visit_family<Families>(meta, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
+    typename F::Config config;
+    if (auto r = model::read_config<F>(meta, config); !r) return r;
+    F::build(g, config);
+    ignored = model::ignored_tensors<F>();
+    return {};
+  });
   if (!built) return pass(built);
   detail::append_sampler(g, options);
   auto graph = g.finish();

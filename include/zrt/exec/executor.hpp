@@ -5,6 +5,7 @@
 #include <zrt/exec/batch.hpp>
 #include <zrt/exec/bind.hpp>
 #include <zrt/exec/check_pages.hpp>
+#include <zrt/exec/check_runs.hpp>
 #include <zrt/exec/counters.hpp>
 #include <zrt/exec/slot_faults.hpp>
 #include <zrt/plan/stages.hpp>
@@ -54,6 +55,8 @@ template <class B, class O = NoObserver> class Executor {
     if (!states) return pass(states);
     auto pages = PageCheck::make(states->descriptors(), sizes.pages, sizes.slots, sizes.pages_per_slot, plan.allocator);
     if (!pages) return pass(pages);
+    auto runs = RunCheck::make(states->descriptors(), sizes.slots, plan.allocator);
+    if (!runs) return pass(runs);
     auto bind_sizes = [&](std::uint32_t tokens, std::uint32_t rows) {
       return BindSizes{bounds(plan, tokens, rows), sizes.slots, {}, tokens, sizes.pages_per_slot, sizes.keep_values};
     };
@@ -64,7 +67,7 @@ template <class B, class O = NoObserver> class Executor {
     auto small = bind_with(observer, compiled, ops, *weights, *states, decode, device);
     if (!small) return pass(small);
     return Executor(compiled, sizes, device, std::move(*weights), std::move(*states), std::move(*pages),
-                    std::move(*large), std::move(*small));
+                    std::move(*runs), std::move(*large), std::move(*small));
   }
 
   /// Runs one step. Returns false when `stop` ended it early; its results are then undefined.
@@ -115,9 +118,9 @@ template <class B, class O = NoObserver> class Executor {
     return *completed;
   }
 
-  /// Checks a batch before a step: sizes, slots, positions, rows and page ids.
+  /// Checks a batch before a step: sizes, slots, positions, rows, page ids, and the order that recurrent state asks for.
   ///
-  /// Errors: Errc::invalid_argument, Errc::overlapping_writers (see PageCheck).
+  /// Errors: Errc::invalid_argument (see RunCheck too), Errc::overlapping_writers (see PageCheck).
   [[nodiscard]] Result<void> check(const Batch& batch) noexcept {
     const std::uint32_t most_tokens = batch.prefill ? sizes_.prefill_tokens : sizes_.slots;
     const std::uint32_t most_rows = batch.prefill ? sizes_.prefill_rows : sizes_.slots;
@@ -133,6 +136,7 @@ template <class B, class O = NoObserver> class Executor {
       if (batch.rows[r] >= batch.tokens.size())
         return fail(Errc::invalid_argument, "row ", r, " of the LM head is row ", batch.rows[r], " of a batch of ",
                     batch.tokens.size());
+    if (auto r = runs_(batch); !r) return r;
     return pages_(batch);
   }
 
@@ -186,7 +190,7 @@ template <class B, class O = NoObserver> class Executor {
 
  private:
   Executor(const plan::CompiledPlan& compiled, const ExecutorSizes& sizes, typename B::Device& device,
-           WeightSet<B> weights, StateStore<B> states, PageCheck pages, BoundPlan<B, O> prefill,
+           WeightSet<B> weights, StateStore<B> states, PageCheck pages, RunCheck runs, BoundPlan<B, O> prefill,
            BoundPlan<B, O> decode) noexcept
       : compiled_(&compiled),
         sizes_(sizes),
@@ -194,6 +198,7 @@ template <class B, class O = NoObserver> class Executor {
         weights_(std::move(weights)),
         states_(std::move(states)),
         pages_(std::move(pages)),
+        runs_(std::move(runs)),
         prefill_(std::move(prefill)),
         decode_(std::move(decode)) {
     for (std::size_t i = 0; i < kInputPorts.size(); ++i) inputs_[i] = compiled.plan.input(kInputPorts[i]);
@@ -245,6 +250,7 @@ template <class B, class O = NoObserver> class Executor {
   WeightSet<B> weights_;
   StateStore<B> states_;
   PageCheck pages_;
+  RunCheck runs_;
   BoundPlan<B, O> prefill_;
   BoundPlan<B, O> decode_;
   std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};

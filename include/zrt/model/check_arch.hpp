@@ -27,9 +27,9 @@ struct ArchReport {
   Opcode opcode{};
 };
 
-/// An op that an arch program lists. It is an argument, so that a compiler that rejects the concept names arch and op.
-template <class Arch, class O>
-concept ListsOp = boost::mp11::mp_contains<typename Arch::Ops, O>::value;
+/// An op that a list of a program's ops holds. It is an argument, so that a compiler that rejects the concept names both.
+template <class List, class O>
+concept ListsOp = boost::mp11::mp_contains<List, O>::value;
 
 /// Takes no note of the tensors that a program names.
 struct NoTensorList {
@@ -37,8 +37,8 @@ struct NoTensorList {
 };
 
 /// A builder that only checks: a host of `Call` that runs at compile time. `Tensors` is told of each tensor that the
-/// program names, as often as it does.
-template <class Arch, class Tensors = NoTensorList> class CheckBuilder {
+/// program names, as often as it does. Families with the same list of ops share it.
+template <class Ops, class Tensors = NoTensorList> class CheckBuilder {
  public:
   struct Tensor {
     std::uint32_t index = ~0u;
@@ -75,7 +75,7 @@ template <class Arch, class Tensors = NoTensorList> class CheckBuilder {
   }
 
   template <class O> constexpr std::array<Tensor, kOutputs<O>> emit(const Call<CheckBuilder, O>& call) noexcept {
-    static_assert(ListsOp<Arch, O>, "zrt: an arch program emits an op that is not in its list Ops; add it there");
+    static_assert(ListsOp<Ops, O>, "zrt: an arch program emits an op that is not in its list Ops; add it there");
     TypeCall<O> typed;
     for (std::size_t i = 0; i < kInputs<O>; ++i) {
       if (call.in[i].index < count_)
@@ -127,7 +127,7 @@ template <class Arch> consteval ArchReport check_arch() {
   ArchReport worst{};
   for (const auto& config : Arch::canonical()) {
     for (bool optional : {true, false}) {
-      CheckBuilder<Arch> builder(optional);
+      CheckBuilder<typename Arch::Ops> builder(optional);
       Arch::build(builder, config);
       if (worst.fault == ArchFault::none) worst = builder.result();
     }

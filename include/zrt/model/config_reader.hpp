@@ -50,6 +50,7 @@ class ConfigReader {
   [[nodiscard]] Name name_of(std::string_view key) const noexcept { return Name::of(architecture_, ".", key); }
   [[nodiscard]] const GgufFile& file() const noexcept { return file_; }
   [[nodiscard]] const HostChoice& host() const noexcept { return host_; }
+  [[nodiscard]] std::string_view architecture() const noexcept { return architecture_; }
 
   /// Whether the file says anything of a key.
   [[nodiscard]] bool has(std::string_view key) const noexcept { return file_.find(name_of(key).view()) != nullptr; }
@@ -70,23 +71,24 @@ class ConfigReader {
     if (value == nullptr) return fallback;
     return kept(value->as<std::uint32_t>(name_of(key).view()), 1u) == 0 ? 0 : one_count(*value, key, most);
   }
-  /// A truth value.
-  [[nodiscard]] bool flag(std::string_view key, bool fallback) noexcept {
-    const GgufValue* value = look(key);
-    return value == nullptr ? fallback : number_of(*value, key) != 0.0;
-  }
-  /// A number from 1 to `most` for each of `layers`: one for all, or an array of as many. Returns whether the key is
-  /// there; else `layers` stays as it is.
-  bool per_layer(std::string_view key, std::uint32_t most, Span<std::uint32_t> layers) noexcept {
+  /// A number from `least`, 0 or 1, to `most` for each of `layers`: one for all, or an array of as many. Returns whether
+  /// the key is there; else `layers` stays as it is.
+  bool per_layer(std::string_view key, std::uint32_t most, Span<std::uint32_t> layers,
+                 std::uint32_t least = 1) noexcept {
     const GgufValue* value = look(key);
     if (value == nullptr) return false;
     if (value->type() != GgufValueType::array) {
-      const std::uint32_t number = in_range(*value, key, most);
+      const std::uint32_t number = in_range(*value, key, most, least);
       for (std::uint32_t& layer : layers) layer = number;
     } else if (expect_layers(*value, key, layers.size())) {
-      for (std::size_t i = 0; i < layers.size(); ++i) layers[i] = in_range(element(*value, i), key, most);
+      for (std::size_t i = 0; i < layers.size(); ++i) layers[i] = in_range(element(*value, i), key, most, least);
     }
     return true;
+  }
+  /// A truth value, or a number that is one unless it is 0.
+  [[nodiscard]] bool flag(std::string_view key, bool fallback) noexcept {
+    const GgufValue* value = look(key);
+    return value == nullptr ? fallback : number_of(*value, key) != 0.0;
   }
   /// A truth value for each of `layers`, from an array of as many. Returns whether the key is there and an array.
   bool flag_per_layer(std::string_view key, Span<std::uint8_t> layers) noexcept {
@@ -216,11 +218,12 @@ class ConfigReader {
     return value;
   }
 
-  [[nodiscard]] std::uint32_t in_range(const GgufValue& value, std::string_view key, std::uint32_t most) noexcept {
+  [[nodiscard]] std::uint32_t in_range(const GgufValue& value, std::string_view key, std::uint32_t most,
+                                       std::uint32_t least = 1) noexcept {
     const Name full = name_of(key);
     const std::uint32_t found = kept(value.as<std::uint32_t>(full.view()), 1u);
-    if (found != 0 && found <= most) return found;
-    refuse(Errc::invalid_metadata, full.view(), " is ", found, ", expected 1..", most);
+    if (found >= least && found <= most) return found;
+    refuse(Errc::invalid_metadata, full.view(), " is ", found, ", expected ", least, "..", most);
     return 1;
   }
   [[nodiscard]] std::uint32_t one_count(const GgufValue& value, std::string_view key, std::uint32_t most) noexcept {

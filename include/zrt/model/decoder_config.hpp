@@ -4,6 +4,8 @@
 
 #include <zrt/model/family.hpp>
 #include <zrt/ops/activation.hpp>
+#include <zrt/ops/experts.hpp>
+#include <zrt/ops/moe_gate_topk.hpp>
 #include <zrt/ops/rope_frequencies.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -16,6 +18,15 @@ inline constexpr std::uint32_t kMaxLayers = 254;
 /// A value for each layer.
 template <class T> using PerLayer = std::array<T, kMaxLayers>;
 
+/// The experts of layers whose MLP is a mixture of them.
+struct ExpertConfig {
+  std::uint32_t count = 0;        ///< 0: every layer has an MLP
+  std::uint32_t ff = 0;           ///< width of an expert
+  std::uint32_t shared_ff = 0;    ///< width of the expert that every token takes; 0: there is none
+  std::uint32_t first_layer = 0;  ///< layers before it have an MLP
+  ops::MoeGateTopkParams routing{};
+};
+
 /// Sizes and constants of a decoder. What a family does not read keeps a value that changes nothing.
 struct DecoderConfig : Config {
   std::uint32_t heads = 0;
@@ -23,6 +34,7 @@ struct DecoderConfig : Config {
   std::uint32_t key_dim = 0;
   std::uint32_t value_dim = 0;
   PerLayer<std::uint32_t> ff{};
+  ExpertConfig experts{};
   Activation activation = Activation::silu;
   float norm_eps = 1e-5f;
   ops::RopeParams rope{};
@@ -65,6 +77,7 @@ inline constexpr auto kInformationKeys = std::to_array<NeutralKey>({
 /// Keys that change what a decoder computes, with the values that do not.
 inline constexpr auto kArithmeticKeys = std::to_array<NeutralKey>({
     {"expert_count"},
+    {"expert_shared_feed_forward_length"},
     {"attention.causal", Neutral::yes},
     {"attention.clamp_kqv"},
     {"attention.max_alibi_bias"},
@@ -107,14 +120,55 @@ inline void read_mlp(ConfigReader& meta, DecoderConfig& c) noexcept {
   if (!meta.per_layer(key, most, Span(c.ff).first(c.layers))) (void)meta.count(key, most);
 }
 
-/// Reads heads, by layer where keys and values have their own number, and the widths of one head.
-inline void read_heads(ConfigReader& meta, DecoderConfig& c) noexcept {
+/// Whether a file counts experts.
+[[nodiscard]] inline bool has_experts(const ConfigReader& meta) noexcept {
+  const Name key = meta.name_of("expert_count");
+  const GgufValue* value = meta.file().find(key.view());
+  return value != nullptr && value->as<std::uint32_t>(key.view()).value_or(0u) != 0;
+}
+
+/// Reads the experts: how many, how wide, and how tokens choose among them. `ff` is their width where files do not say,
+/// 0 where that is no option; `routing` has what the family takes where files do not say.
+inline void read_experts(ConfigReader& meta, DecoderConfig& c, std::uint32_t ff,
+                         const ops::MoeGateTopkParams& routing) noexcept {
+  constexpr std::uint32_t most = 1u << 22;
+  ExpertConfig& e = c.experts;
+  ops::MoeGateTopkParams& p = e.routing = routing;
+  e.count = meta.count("expert_count", ops::kMaxExperts);
+  p.used = meta.count("expert_used_count", e.count);
+  constexpr std::string_view width = "expert_feed_forward_length";
+  e.ff = ff == 0 ? meta.count(width, most) : meta.count(width, most, ff);
+  e.first_layer = meta.count_or_zero("leading_dense_block_count", c.layers, 0);
+  p.scale = meta.scale("expert_weights_scale", p.scale);
+  p.normalise = meta.flag("expert_weights_norm", p.normalise != 0) ? 1 : 0;
+  p.groups = meta.count("expert_group_count", e.count, p.groups);
+  p.groups_used = meta.count("expert_group_used_count", p.groups, p.groups_used);
+  // As llama.cpp numbers them, 0 is unknown.
+  constexpr std::string_view gating = "expert_gating_func";
+  const std::uint32_t function = meta.count_or_zero(gating, 255, 0);
+  if (function > 3) meta.refuse(Errc::unimplemented, meta.name_of(gating).view(), " is ", function, ", expected 1..3");
+  if (function != 0) p.gating = static_cast<ops::Gating>(function - 1);
+}
+
+/// Reads the width of the expert that every token takes, 0 where files have none.
+inline void read_shared_expert(ConfigReader& meta, DecoderConfig& c, std::uint32_t fallback) noexcept {
+  c.experts.shared_ff = meta.count_or_zero("expert_shared_feed_forward_length", 1u << 22, fallback);
+}
+
+/// Reads how many experts as wide as the others every token takes. They are one in files. Read the experts first.
+inline void read_shared_count(ConfigReader& meta, DecoderConfig& c) noexcept {
+  c.experts.shared_ff = c.experts.ff * meta.count_or_zero("expert_shared_count", 64, 0);
+}
+
+/// Reads heads, by layer where keys and values have their own number, and the widths of one head. With `least_kv` 0 a
+/// layer may have none, and no attention.
+inline void read_heads(ConfigReader& meta, DecoderConfig& c, std::uint32_t least_kv = 1) noexcept {
   constexpr std::uint32_t most = 1u << 12;
   c.heads = meta.count("attention.head_count", most);
   for (std::uint32_t& layer : c.kv_heads) layer = c.heads;
-  meta.per_layer("attention.head_count_kv", c.heads, Span(c.kv_heads).first(c.layers));
+  meta.per_layer("attention.head_count_kv", c.heads, Span(c.kv_heads).first(c.layers), least_kv);
   for (const std::uint32_t kv_heads : Span(c.kv_heads).first(c.layers))
-    if (c.heads % kv_heads != 0)
+    if (kv_heads != 0 && c.heads % kv_heads != 0)
       meta.refuse(Errc::invalid_metadata, "attention.head_count is ", c.heads, ", expected a multiple of ", kv_heads,
                   " kv heads");
   const std::uint32_t even_split = c.width / c.heads;
@@ -244,6 +298,20 @@ inline void read_layer_norm_decoder(ConfigReader& meta, DecoderConfig& c, ops::R
   c.key_dim = c.value_dim = 16;
   c.rope.head_dim = c.rope.n_rot = 16;
   c.windowed_rope = c.rope;
+  return c;
+}
+
+/// Gives a small model experts, in every layer but the first `dense` ones.
+constexpr void add_canonical_experts(DecoderConfig& c, std::uint32_t dense = 0) noexcept {
+  c.experts.count = 4;
+  c.experts.ff = 24;
+  c.experts.first_layer = dense;
+  c.experts.routing.used = 2;
+}
+
+/// A small model with experts in every layer but the first `dense` ones.
+[[nodiscard]] constexpr DecoderConfig canonical_experts(DecoderConfig c, std::uint32_t dense = 0) noexcept {
+  add_canonical_experts(c, dense);
   return c;
 }
 

@@ -7,6 +7,7 @@
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/layer_norm_runs.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
+#include <zrt/ops/moe.hpp>
 #include <zrt/ops/multihead_attention.hpp>
 #include <zrt/ops/residual_add.hpp>
 #include <zrt/ops/rms_norm.hpp>
@@ -30,7 +31,11 @@ struct DecoderTraits {
   Has mlp_bias = Has::never;   ///< of gate, up and down
   Has norm_bias = Has::never;  ///< of layer norms
   Has qk_norm = Has::never;
-  Has post_norm = Has::never;  ///< of each block's output, before the sum
+  Has post_norm = Has::never;       ///< of each block's output, before the sum
+  Has sinks = Has::never;           ///< one more logit of each head
+  Has expert_bias = Has::never;     ///< of the router, and of each expert's gate, up and down
+  Has selection_bias = Has::never;  ///< of scores, where experts are chosen
+  Has shared_router = Has::never;   ///< the gate of the expert that every token takes
   Has rope_factors = Has::never;
   std::string_view rope_factors_name = "rope_freqs.weight";
   std::string_view attention_norm = "attn_norm";  ///< of the attention's input; empty for none
@@ -48,6 +53,8 @@ using DecoderOps = boost::mp11::mp_list<ops::Embedding, ops::MultiheadAttention,
                                         ops::Swiglu, ops::Take, ops::LmHeadLogits>;
 using LayerNormDecoderOps = boost::mp11::mp_list<ops::Embedding, ops::MultiheadAttention, ops::LayerNormRuns,
                                                  ops::ResidualAdd, ops::Swiglu, ops::Take, ops::LmHead>;
+/// The same with those of a mixture of experts.
+using ExpertDecoderOps = boost::mp11::mp_push_back<DecoderOps, ops::Moe>;
 
 /// Writes a decoder. The constructor begins with the embedding, a family adds blocks layer by layer, and `finish` ends
 /// with the head.
@@ -76,6 +83,8 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   [[nodiscard]] constexpr Value x() const noexcept { return x_; }
   /// What the layer made of the stream by ops of its own.
   constexpr void set(Value x) noexcept { x_ = x; }
+  /// Divides the frequencies of all rotations by `factors`, of a family that does not find them in a tensor.
+  constexpr void set_rope_factors(Weight factors) noexcept { factors_ = factors; }
   /// The ids of the step's tokens.
   [[nodiscard]] constexpr Value tokens() const noexcept { return tokens_; }
   /// The positions of the step's tokens.
@@ -141,19 +150,14 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
     const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
     return g_.template emit<ops::MultiheadAttention>(
         {.in = {x, positions_},
-         .w = {norm,
-               matrix("attn_q", 0, q_rows),
-               matrix("attn_k", q_rows, k_rows),
+         .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),
                matrix("attn_v", q_rows + k_rows, v_rows),
-               weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}),
-               bias("attn_q", 0, q_rows),
-               bias("attn_k", q_rows, k_rows),
-               bias("attn_v", q_rows + k_rows, v_rows),
+               weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}), bias("attn_q", 0, q_rows),
+               bias("attn_k", q_rows, k_rows), bias("attn_v", q_rows + k_rows, v_rows),
                weight(layer, "attn_output.bias", Shape{c.width}, traits_.output_bias),
                weight(layer, "attn_q_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
-               weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
-               factors_,
-               {}},
+               weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm), factors_,
+               weight(layer, "attn_sinks.weight", Shape{c.heads}, traits_.sinks)},
          .state = cache,
          .params = p})[0];
   }
@@ -179,6 +183,40 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                traits_.gated_mlp ? bias("ffn_gate.bias", ff) : Weight{}, bias("ffn_up.bias", ff),
                bias("ffn_down.bias", width)},
          .params = p})[0];
+  }
+
+  /// A mixture of experts over the stream.
+  [[nodiscard]] constexpr Value experts(unsigned layer) {
+    const ExpertConfig& e = c_.experts;
+    const std::uint32_t width = c_.width;
+    const auto matrices = [&](std::string_view name, std::uint32_t rows, std::uint32_t cols) {
+      return weight(layer, name, Shape{e.count, rows, cols});
+    };
+    const auto bias = [&](std::string_view name, std::uint32_t size) {
+      return weight(layer, name, Shape{e.count, size}, traits_.expert_bias);
+    };
+    const auto shared = [&](std::string_view name, const Shape& shape, Has has = Has::always) {
+      return weight(layer, name, shape, e.shared_ff == 0 ? Has::never : has);
+    };
+    const ops::MoeParams p{.norm_eps = c_.norm_eps, .routing = e.routing, .gated = {c_.activation}};
+    const auto [x, norm] = normed(layer, traits_.mlp_norm);
+    return g_.template emit<ops::Moe>({.in = {x, {}},
+                                       .w = {norm,
+                                             weight(layer, "ffn_gate_inp.weight", Shape{e.count, width}),
+                                             weight(layer, "ffn_gate_inp.bias", Shape{e.count}, traits_.expert_bias),
+                                             weight(layer, "exp_probs_b.bias", Shape{e.count}, traits_.selection_bias),
+                                             matrices("ffn_gate_exps.weight", e.ff, width),
+                                             matrices("ffn_up_exps.weight", e.ff, width),
+                                             bias("ffn_gate_exps.bias", e.ff),
+                                             bias("ffn_up_exps.bias", e.ff),
+                                             matrices("ffn_down_exps.weight", width, e.ff),
+                                             bias("ffn_down_exps.bias", width),
+                                             {},
+                                             shared("ffn_gate_shexp.weight", Shape{e.shared_ff, width}),
+                                             shared("ffn_up_shexp.weight", Shape{e.shared_ff, width}),
+                                             shared("ffn_down_shexp.weight", Shape{width, e.shared_ff}),
+                                             shared("ffn_gate_inp_shexp.weight", Shape{width}, traits_.shared_router)},
+                                       .params = p})[0];
   }
 
   /// The head: only the rows that the batch asks for reach it.

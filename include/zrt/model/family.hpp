@@ -45,7 +45,8 @@ concept HasCanonicalConfigs = requires {
 /// A family of models: names, a config and how it is read, and a program. docs/adding-a-family.md describes each member;
 /// `Ops` and `build` are held to account by CheckArch.
 ///
-/// A family may also list `ignored_tensors`, endings of the names of tensors that its files hold for nothing.
+/// A family may also list `ignored_tensors`, endings of the names of tensors that its files hold for nothing, and say
+/// which of the files of its names it `opens`, where another family opens the rest.
 template <class F>
 concept Family = NamesArchitectures<F> && ReadsConfig<F> && HasCanonicalConfigs<F>;
 
@@ -54,6 +55,19 @@ template <class F> [[nodiscard]] constexpr bool is_named(std::string_view archit
   for (const std::string_view name : F::names)
     if (name == architecture) return true;
   return false;
+}
+
+/// A family that opens some of the files that bear its names.
+template <class F>
+concept OpensSome = requires(const ConfigReader& meta) {
+  { F::opens(meta) } noexcept -> std::same_as<bool>;
+};
+/// Whether family F opens the file that `meta` reads. A family that opens some files is asked before one that opens all.
+template <class F> [[nodiscard]] bool opens(const ConfigReader& meta, bool some) noexcept {
+  if constexpr (OpensSome<F>)
+    return some && is_named<F>(meta.architecture()) && F::opens(meta);
+  else
+    return !some && is_named<F>(meta.architecture());
 }
 
 /// Endings of names of tensors that the family's files hold for nothing.

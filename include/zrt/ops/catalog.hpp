@@ -25,8 +25,10 @@
 #include <zrt/ops/extract_patches.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/gated_act.hpp>
+#include <zrt/ops/gated_delta_net.hpp>
 #include <zrt/ops/gather.hpp>
 #include <zrt/ops/greedy_token.hpp>
+#include <zrt/ops/head_columns.hpp>
 #include <zrt/ops/iota.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/ops/layer_norm.hpp>
@@ -35,8 +37,13 @@
 #include <zrt/ops/linear_heads.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
+#include <zrt/ops/mamba_mixer.hpp>
 #include <zrt/ops/mla_attention.hpp>
 #include <zrt/ops/mla_kv_write.hpp>
+#include <zrt/ops/moe.hpp>
+#include <zrt/ops/moe_down_acc.hpp>
+#include <zrt/ops/moe_gate_topk.hpp>
+#include <zrt/ops/moe_gate_up.hpp>
 #include <zrt/ops/multihead_attention.hpp>
 #include <zrt/ops/pad.hpp>
 #include <zrt/ops/quantize.hpp>
@@ -59,8 +66,14 @@
 #include <zrt/ops/scatter_reduce.hpp>
 #include <zrt/ops/segment_reduce.hpp>
 #include <zrt/ops/select.hpp>
+#include <zrt/ops/shared_expert.hpp>
+#include <zrt/ops/shortconv.hpp>
 #include <zrt/ops/slice.hpp>
 #include <zrt/ops/softmax.hpp>
+#include <zrt/ops/ssm_conv1d.hpp>
+#include <zrt/ops/ssm_delta_net.hpp>
+#include <zrt/ops/ssm_gated_norm.hpp>
+#include <zrt/ops/ssm_scan.hpp>
 #include <zrt/ops/stop_gradient.hpp>
 #include <zrt/ops/swiglu.hpp>
 #include <zrt/ops/take.hpp>
@@ -78,11 +91,13 @@ namespace zrt::inline ZRT_ABI::ops {
 using Catalog = boost::mp11::mp_list<
     RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear, RmsNormFusedQkv,
     RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, GreedyToken,
-    Sample, KvWriteBatched, GatedAct, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast,
-    StopGradient, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take,
-    Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond,
-    WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize,
-    Dequantize, Requantize, Convolve, BiasAct, LayerNormRuns, MlaAttention, LinearHeads, MlaKvWrite, WeightScale>;
+    Sample, KvWriteBatched, GatedAct, LayerNormRuns, MlaAttention, LinearHeads, MlaKvWrite, WeightScale, SsmConv1d,
+    SsmScan, SsmDeltaNet, SsmGatedNorm, HeadColumns, MambaMixer, Shortconv, GatedDeltaNet, Moe, MoeGateTopk, MoeGateUp,
+    MoeDownAcc, SharedExpert, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient,
+    Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather,
+    ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond, WhileLoop,
+    Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize,
+    Requantize, Convolve, BiasAct>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -18,7 +18,7 @@ struct GatedActParams {
   static constexpr auto fields = field_list(Member{&GatedActParams::act, "act"});
 };
 
-/// y = act(gate) · up, element by element; without `up`, y = act(gate).
+/// y = act(gate) · up, element by element; without `up`, y = act(gate). Activation::swiglu_oai clamps `up` too.
 struct GatedAct {
   using Params = GatedActParams;
   static constexpr Opcode opcode{62};
@@ -48,8 +48,7 @@ struct GatedAct {
     const float* up = c.in[1].as<float>();
     float* y = c.out[0].as<float>();
     for (std::uint64_t i = 0; i < c.in[0].elements(step); ++i) {
-      const float a = activate(c.params.act, gate[i]);
-      y[i] = up == nullptr ? a : a * up[i];
+      y[i] = up == nullptr ? activate(c.params.act, gate[i]) : gated(c.params.act, gate[i], up[i]);
     }
   }
 
@@ -97,8 +96,20 @@ struct GatedAct {
       case Activation::relu:
         y = binary(BinaryKind::maximum, x, scalar(0.0f));
         break;
+      case Activation::swiglu_oai: {
+        const auto clamped = binary(BinaryKind::minimum, x, scalar(7.0f));
+        const auto turned = unary(UnaryKind::neg, binary(BinaryKind::mul, clamped, scalar(1.702f)));
+        y = binary(BinaryKind::div, clamped, binary(BinaryKind::add, scalar(1.0f), unary(UnaryKind::exp, turned)));
+        break;
+      }
     }
-    if (c.in[1].present()) y = binary(BinaryKind::mul, y, c.in[1]);
+    if (!c.in[1].present()) return Outputs<G, GatedAct>{y};
+    auto up = c.in[1];
+    if (c.params.act == Activation::swiglu_oai) {
+      const auto clamped = binary(BinaryKind::maximum, binary(BinaryKind::minimum, up, scalar(7.0f)), scalar(-7.0f));
+      up = binary(BinaryKind::add, clamped, scalar(1.0f));
+    }
+    y = binary(BinaryKind::mul, y, up);
     return Outputs<G, GatedAct>{y};
   }
 };

@@ -67,9 +67,14 @@ struct MlaAttention {
     if (c.w[kv].shape[0] != Dim(MlaKvWrite::key_dim(p.kv)))
       return bad_shape<Self>("kv", "a row for each dim of the latent vector and of the rotated key", c.w[kv].shape);
     if (auto r = expect_vector<Self>(c.w[kv_norm], "kv_norm", p.kv.latent, true); !r) return r;
-    for (const Weight by_head : {k, v})
-      if (!c.w[by_head].present() || c.w[by_head].shape.rank != 3 || c.w[by_head].shape[0] != Dim(p.heads))
-        return bad_shape<Self>(weight_roles[by_head].name, "a matrix for each head", c.w[by_head].shape);
+    const std::uint32_t turned = p.kv.rope.head_dim;
+    const std::uint32_t query_rows = c.w[q].shape[0].extent;
+    if (query_rows % p.heads != 0 || query_rows / p.heads <= turned)
+      return bad_shape<Self>("q", "for each head more rows than rotate", c.w[q].shape);
+    if (auto r = expect_by_head(c.w[k], "k", p.heads, query_rows / p.heads - turned); !r) return r;
+    if (c.w[k].shape[1] != Dim(p.kv.latent))
+      return bad_shape<Self>("k", "a row for each dim of the latent vector", c.w[k].shape);
+    if (auto r = expect_by_head(c.w[v], "v", p.heads, p.kv.latent); !r) return r;
     if (auto r = expect_matrix<Self>(c.w[output], "output", p.heads * c.w[v].shape[1].extent); !r) return r;
     if (c.w[output].shape[0] != Dim(width))
       return bad_shape<Self>("output", "a row for each dim of x", c.w[output].shape);
@@ -104,6 +109,16 @@ struct MlaAttention {
     const auto mixed = g.template emit<FlashAttnBatched>({.in = {query}, .state = c.state, .params = attention})[0];
     const auto values = g.template emit<LinearHeads>({.in = {mixed}, .w = {c.w[v]}, .params = {p.heads}})[0];
     return g.template emit<Linear>({.in = {values}, .w = {c.w[output], {}}});
+  }
+
+ private:
+  /// Demands a matrix of `cols` columns for each head.
+  static constexpr Result<void> expect_by_head(const WeightInfo& w, std::string_view role, std::uint32_t heads,
+                                               std::uint32_t cols) noexcept {
+    if (!w.present()) return fail(Errc::missing_weight, "mla_attention: weight ", role, " is not bound");
+    if (w.shape.rank != 3 || w.shape[0] != Dim(heads) || w.shape[1].symbol != 0)
+      return bad_shape<MlaAttention>(role, "a matrix for each head", w.shape);
+    return expect_matrix<MlaAttention>({true, w.dtype, Shape{w.shape[1], w.shape[2]}}, role, cols);
   }
 };
 static_assert(Op<MlaAttention> && !HasReference<MlaAttention>);

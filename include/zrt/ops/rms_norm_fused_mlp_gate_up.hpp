@@ -75,7 +75,7 @@ struct RmsNormFusedMlpGateUp {
       for (std::uint32_t n = 0; n < c.w[1].rows; ++n) h[n] = biased(project(c.w[1], n, gate, scratch), c.w[3], n);
       const ActivationRow up = round_row(normed, cols, c.params.act_up, scratch);
       for (std::uint32_t n = 0; n < c.w[1].rows; ++n)
-        h[n] = activate(c.params.gated.act, h[n]) * biased(project(c.w[2], n, up, scratch), c.w[4], n);
+        h[n] = gated(c.params.gated.act, h[n], biased(project(c.w[2], n, up, scratch), c.w[4], n));
     }
   }
 

@@ -49,8 +49,9 @@ struct Difference {
   bool in_state = false;       ///< in what the op wrote to its state, not in a result
   std::uint32_t token = 0;     ///< row of the batch
   std::uint32_t position = 0;  ///< of that row in its sequence
-  std::uint64_t element = 0;   ///< within the row: of a result; of a state, keys first, then values
-  double first = 0.0;          ///< of the first backend
+  std::uint64_t element =
+      0;               ///< within the row: of a result; of a state, keys first, then values; of a recurrent block
+  double first = 0.0;  ///< of the first backend
   double second = 0.0;
   double allowed = 0.0;  ///< share of the larger magnitude by which they may differ; 0: same bits
 };
@@ -274,10 +275,11 @@ class Validation {
     return {};
   }
 
-  /// Keys and values of the step's positions, page by page.
+  /// Keys and values of the step's positions, page by page; a recurrent block as the step's last token left it.
   [[nodiscard]] Result<void> compare_state(std::size_t index, const exec::Batch& batch) noexcept {
     const ValuePair& pair = pairs_[index];
     const StateDescriptor& state = plan(0).states[pair.state];
+    if (state.lifecycle == StateLifecycle::recurrent) return compare_block(index, state, batch);
     const KvPage page = KvPage::of(state.info);
     for (std::size_t first = 0; first < batch.tokens.size();) {
       const std::uint32_t list = batch.positions[first] / kPageTokens;
@@ -290,6 +292,22 @@ class Validation {
       for (; t < batch.tokens.size() && batch.positions[t] / kPageTokens == list; ++t)
         compare_position(index, page, batch, static_cast<std::uint32_t>(t));
       first = t;
+    }
+    return {};
+  }
+  [[nodiscard]] Result<void> compare_block(std::size_t index, const StateDescriptor& state,
+                                           const exec::Batch& batch) noexcept {
+    for (std::size_t side = 0; side < 2; ++side)
+      if (auto r =
+              sides_[side].read_page(sides_[side].executor, state.id, 0, bytes_[side].span().first(state.size_bytes));
+          !r)
+        return r;
+    const auto last = static_cast<std::uint32_t>(batch.tokens.size() - 1);
+    for (std::uint64_t e = 0; e < state.size_bytes / info(state.info.dtype).block_bytes; ++e) {
+      const Agreement seen = agree(state.info.dtype, e, pairs_[index].allowed);
+      count(index, seen);
+      if (seen.outside && !difference_)
+        note({steps_, index, true, last, batch.positions[last], e, seen.first, seen.second, pairs_[index].allowed});
     }
     return {};
   }

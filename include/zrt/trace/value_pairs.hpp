@@ -219,12 +219,12 @@ class PairFinder {
   }
 
   /// What instruction `i` of the first plan writes to its state. It is the first that names the state, because nothing
-  /// reads it before.
+  /// reads it before. What the others write to a recurrent state counts as its, too.
   [[nodiscard]] Result<void> add_states(std::uint32_t i, std::uint32_t layer, const Deviations& off_first,
                                         const Deviations& off_second) noexcept {
     const std::uint8_t s = first_.instructions[i].state_block_id;
-    if (s >= first_.states.size() || first_.states[s].lifecycle != StateLifecycle::kv_paged ||
-        writer_of(first_, s) != i || second_.states.size() <= s || !(second_.states[s] == first_.states[s]))
+    if (s >= first_.states.size() || writer_of(first_, s) != i || second_.states.size() <= s ||
+        !(second_.states[s] == first_.states[s]))
       return {};
     ValuePair pair{{i, writer_of(second_, s)}, first_.instructions[i].opcode, layer, true};
     pair.state = s;

@@ -19,7 +19,7 @@ template <> struct OpCases<zrt::ops::BiasAct> {
         r.chance() ? any_shape(r, r.between(1, 100)) : Shape{kRows, r.between(0, 4), r.between(1, 7), r.between(0, 40)};
     Typed<Op> c;
     c.params.act = r.one_of({Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
-                             Activation::relu2, Activation::relu});
+                             Activation::relu2, Activation::relu, Activation::swiglu_oai});
     c.params.axis = static_cast<std::uint8_t>(r.between(0, shape.rank - 1u));
     c.in[0] = f32(r, b, shape, -8.0f, 8.0f);
     c.in[1] = f32(r, b, Shape{shape[c.params.axis]});

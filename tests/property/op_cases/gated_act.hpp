@@ -20,7 +20,7 @@ template <> struct OpCases<zrt::ops::GatedAct> {
     const Shape shape = any_shape(r, r.between(1, 100));
     Typed<Op> c;
     c.params = {r.one_of({Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
-                          Activation::relu2, Activation::relu})};
+                          Activation::relu2, Activation::relu, Activation::swiglu_oai})};
     c.in[0] = f32(r, b, shape, -8.0f, 8.0f);
     if (r.chance()) c.in[1] = f32(r, b, shape);
     return c;

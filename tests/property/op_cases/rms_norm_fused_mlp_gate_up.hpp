@@ -19,8 +19,8 @@ template <> struct OpCases<zrt::ops::RmsNormFusedMlpGateUp> {
     const std::uint32_t rows = r.between(1, 40);
     Typed<Op> c;
     c.params.norm = {1e-5f, r.one_of({0.0f, 1.0f}), cols};
-    c.params.gated = {
-        r.one_of({Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2, Activation::relu})};
+    c.params.gated = {r.one_of({Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2,
+                                Activation::relu, Activation::swiglu_oai})};
     c.in[0] = f32(r, b, Shape{kRows, cols});
     c.w = {vector(r, cols), matrix(r, rows, cols), matrix(r, rows, cols), maybe(r, vector(r, rows)),
            maybe(r, vector(r, rows))};

@@ -78,6 +78,11 @@ inline zrt::ThreadHook one_after_the_other(std::uint32_t workers) {
   return hook;
 }
 
+/// Units of a state of the batch: pages, or a block per slot.
+inline std::uint32_t units_of(const zrt::StateInfo& state, const Batch& b) {
+  return state.lifecycle == zrt::StateLifecycle::recurrent ? b.slot_count : b.page_count();
+}
+
 /// Binds `compiled` on B, runs one step of batch `b`, and reads everything back.
 ///
 /// The state's contents are drawn from `seed`. The step runs twice from the same inputs and state, so
@@ -114,8 +119,8 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
     for (std::size_t i = 0; i < states->descriptors().size(); ++i) {
       Random r(seed);
       const std::uint64_t unit = states->descriptors()[i].size_bytes;
-      const auto contents = page_contents(c.state, unit * b.page_count(), r);
-      for (std::uint32_t page = 0; page < b.page_count(); ++page)
+      const auto contents = page_contents(c.state, unit * units_of(c.state, b), r);
+      for (std::uint32_t page = 0; page < units_of(c.state, b); ++page)
         if (auto w = device.write_unit(states->state(i), page, std::span(contents).subspan(page * unit, unit)); !w)
           return zrt::pass(w);
     }
@@ -152,8 +157,8 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
   }
   for (std::size_t i = 0; i < states->descriptors().size(); ++i) {
     const std::uint64_t unit = states->descriptors()[i].size_bytes;
-    outcome.state.resize(unit * b.page_count());
-    for (std::uint32_t page = 0; page < b.page_count(); ++page)
+    outcome.state.resize(unit * units_of(c.state, b));
+    for (std::uint32_t page = 0; page < units_of(c.state, b); ++page)
       if (auto r = device.read_unit(states->state(i), page, std::span(outcome.state).subspan(page * unit, unit)); !r)
         return zrt::pass(r);
   }

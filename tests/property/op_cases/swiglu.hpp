@@ -19,8 +19,8 @@ template <> struct OpCases<zrt::ops::Swiglu> {
     const std::uint32_t inner = r.chance() ? 32 * r.between(1, 2) : r.between(1, 40);
     Typed<Op> c;
     c.params.norm_weight_offset = r.one_of({0.0f, 1.0f});
-    c.params.gated = {
-        r.one_of({Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2, Activation::relu})};
+    c.params.gated = {r.one_of({Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu2,
+                                Activation::relu, Activation::swiglu_oai})};
     c.in[0] = f32(r, b, Shape{kRows, cols});
     const std::uint32_t rows = r.between(1, 40);
     c.w = {maybe(r, vector(r, cols)), maybe(r, matrix(r, inner, cols)), matrix(r, inner, cols), matrix(r, rows, inner)};

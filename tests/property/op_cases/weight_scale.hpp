@@ -17,7 +17,9 @@ template <> struct OpCases<zrt::ops::WeightScale> {
     c.w[0] = vector(r, 1);
     return c;
   }
-  static constexpr bool allows(const Mutation& m) { return !m.weight && m.kind <= Mutation::more_axes && m.kind != Mutation::dtype; }
+  static constexpr bool allows(const Mutation& m) {
+    return !m.weight && m.kind <= Mutation::more_axes && m.kind != Mutation::dtype;
+  }
 };
 
 }  // namespace op_cases

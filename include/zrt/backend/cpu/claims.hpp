@@ -24,6 +24,7 @@
 #include <zrt/backend/cpu/ops/gated_act.hpp>
 #include <zrt/backend/cpu/ops/gather.hpp>
 #include <zrt/backend/cpu/ops/greedy_token.hpp>
+#include <zrt/backend/cpu/ops/head_columns.hpp>
 #include <zrt/backend/cpu/ops/iota.hpp>
 #include <zrt/backend/cpu/ops/kv_write_batched.hpp>
 #include <zrt/backend/cpu/ops/layer_norm.hpp>
@@ -32,6 +33,9 @@
 #include <zrt/backend/cpu/ops/linear_heads.hpp>
 #include <zrt/backend/cpu/ops/lm_head.hpp>
 #include <zrt/backend/cpu/ops/mla_kv_write.hpp>
+#include <zrt/backend/cpu/ops/moe_down_acc.hpp>
+#include <zrt/backend/cpu/ops/moe_gate_topk.hpp>
+#include <zrt/backend/cpu/ops/moe_gate_up.hpp>
 #include <zrt/backend/cpu/ops/pad.hpp>
 #include <zrt/backend/cpu/ops/quantize.hpp>
 #include <zrt/backend/cpu/ops/reduce.hpp>
@@ -53,7 +57,12 @@
 #include <zrt/backend/cpu/ops/scatter_reduce.hpp>
 #include <zrt/backend/cpu/ops/segment_reduce.hpp>
 #include <zrt/backend/cpu/ops/select.hpp>
+#include <zrt/backend/cpu/ops/shared_expert.hpp>
 #include <zrt/backend/cpu/ops/softmax.hpp>
+#include <zrt/backend/cpu/ops/ssm_conv1d.hpp>
+#include <zrt/backend/cpu/ops/ssm_delta_net.hpp>
+#include <zrt/backend/cpu/ops/ssm_gated_norm.hpp>
+#include <zrt/backend/cpu/ops/ssm_scan.hpp>
 #include <zrt/backend/cpu/ops/take.hpp>
 #include <zrt/backend/cpu/ops/top_k.hpp>
 #include <zrt/backend/cpu/ops/weight_scale.hpp>
@@ -64,12 +73,19 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// The ops of language models. Their kernels are compiled with the device, once for all engines and programs.
-using ModelOps = boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
-                                      ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite,
-                                      ops::FlashAttnBatched, ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken,
-                                      ops::Sample, ops::KvWriteBatched, ops::GatedAct, ops::Reshape, ops::Take,
-                                      ops::Softmax, ops::LayerNormRuns, ops::LinearHeads, ops::MlaKvWrite, ops::WeightScale>;
+/// The ops of most language models. Their kernels are compiled with the device, once for all engines and programs.
+using ModelOps =
+    boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
+                         ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
+                         ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::KvWriteBatched,
+                         ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax>;
+
+/// The ops of some families: experts, recurrent state, latent attention, layer norms. Their kernels are compiled by
+/// engines that run such families, so that a host of others has none.
+using FamilyOps =
+    boost::mp11::mp_list<ops::LayerNormRuns, ops::LinearHeads, ops::MlaKvWrite, ops::WeightScale, ops::SsmConv1d,
+                         ops::SsmScan, ops::SsmDeltaNet, ops::SsmGatedNorm, ops::HeadColumns, ops::MoeGateTopk,
+                         ops::MoeGateUp, ops::MoeDownAcc, ops::SharedExpert>;
 
 /// The ops of tensor programs. Their kernels are compiled by programs that record them, so that an engine has none.
 using ProgramOps =
@@ -81,7 +97,7 @@ using ProgramOps =
                          ops::TopK, ops::SegmentReduce, ops::Quantize, ops::Dequantize, ops::Requantize,
                          ops::DynamicSlice, ops::DynamicUpdateSlice, ops::Cond, ops::WhileLoop, ops::Scan>;
 
-/// The ops that have an adapter. Macros are absent from both lists: they run as what they expand to.
-using Claims = boost::mp11::mp_append<ModelOps, ProgramOps>;
+/// The ops that have an adapter. Macros are absent from all lists: they run as what they expand to.
+using Claims = boost::mp11::mp_append<ModelOps, FamilyOps, ProgramOps>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

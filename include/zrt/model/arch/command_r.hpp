@@ -2,7 +2,6 @@
 // zrt/model/arch/command_r.hpp: the command-r family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -10,10 +9,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// Command R: attention and MLP read the same layer norm, which has no bias. The models with norms of heads are refused.
-struct CommandR {
+struct CommandR : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"command-r"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
   using Ops = LayerNormDecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
@@ -21,13 +18,10 @@ struct CommandR {
     c.logit_scale = meta.number("logit_scale", 1.0f);
   }
 
-  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_decoder()}; }
-
   template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder<NormKind::layer>(g, c, {.qkv_bias = Has::maybe, .mlp_norm = "attn_norm", .parallel = true});
   }
 };
-static_assert(CheckArch<CommandR>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

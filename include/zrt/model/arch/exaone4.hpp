@@ -2,7 +2,6 @@
 // zrt/model/arch/exaone4.hpp: the exaone4 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -11,11 +10,8 @@ namespace zrt::inline ZRT_ABI::model {
 
 /// EXAONE 4: norms after the blocks alone. Where the file names a window, three of four layers have it, and the others
 /// rotate nothing.
-struct Exaone4 {
+struct Exaone4 : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"exaone4"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_decoder(meta, c, ops::RopeStyle::neox);
@@ -38,7 +34,6 @@ struct Exaone4 {
     build_dense_decoder(g, c, {.qk_norm = Has::always, .post_norm = Has::always, .attention_norm = {}, .mlp_norm = {}});
   }
 };
-static_assert(CheckArch<Exaone4>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

@@ -2,7 +2,6 @@
 // zrt/model/arch/gemma2.hpp: the gemma2 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/gemma_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -35,7 +34,6 @@ struct Gemma2 {
     build_dense_decoder(g, c, {.post_norm = Has::always});
   }
 };
-static_assert(CheckArch<Gemma2>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

@@ -2,7 +2,6 @@
 // zrt/model/arch/gemma3.hpp: the gemma3 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/gemma_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -39,7 +38,6 @@ struct Gemma3 {
     build_dense_decoder(g, c, {.qk_norm = Has::always, .post_norm = Has::always});
   }
 };
-static_assert(CheckArch<Gemma3>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

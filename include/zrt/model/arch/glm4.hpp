@@ -2,7 +2,6 @@
 // zrt/model/arch/glm4.hpp: the glm4 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -10,21 +9,15 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// GLM 4, dense: norms before and after each block, half of a head rotates, gate and up are fused.
-struct Glm4 {
+struct Glm4 : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"glm4"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::interleaved); }
-
-  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_decoder()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder(g, c, {.qkv_bias = Has::maybe, .post_norm = Has::always, .fused_gate_up = true});
   }
 };
-static_assert(CheckArch<Glm4>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

@@ -2,7 +2,6 @@
 // zrt/model/arch/gpt2.hpp: the gpt2 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -10,10 +9,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// GPT-2: layer norms, learned positions instead of a rotation, plain MLPs, biases everywhere.
-struct Gpt2 {
+struct Gpt2 : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"gpt2"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
   /// Masks, which older files hold.
   static constexpr std::array<std::string_view, 2> ignored_tensors{"attn.bias", "attn.masked_bias"};
   using Ops = LayerNormDecoderOps;
@@ -48,7 +45,6 @@ struct Gpt2 {
                                           .fused_qkv = true});
   }
 };
-static_assert(CheckArch<Gpt2>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

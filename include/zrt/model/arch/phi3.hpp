@@ -2,7 +2,6 @@
 // zrt/model/arch/phi3.hpp: the phi3 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -55,7 +54,6 @@ struct Phi3 {
         {.rope_factors = Has::maybe, .rope_factors_name = factors_of(c), .fused_qkv = true, .fused_gate_up = true});
   }
 };
-static_assert(CheckArch<Phi3>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

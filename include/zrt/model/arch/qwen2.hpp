@@ -2,7 +2,6 @@
 // zrt/model/arch/qwen2.hpp: the qwen2 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -10,21 +9,15 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// Qwen 2 and 2.5: biases on the projections of attention.
-struct Qwen2 {
+struct Qwen2 : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"qwen2"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::neox); }
-
-  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_decoder()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder(g, c, {.qkv_bias = Has::always});
   }
 };
-static_assert(CheckArch<Qwen2>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

@@ -2,7 +2,6 @@
 // zrt/model/arch/smollm3.hpp: the smollm3 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -10,11 +9,8 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// SmolLM 3: each fourth layer rotates nothing.
-struct SmolLm3 {
+struct SmolLm3 : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"smollm3"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = DecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_plain_decoder(meta, c, ops::RopeStyle::interleaved);
@@ -41,7 +37,6 @@ struct SmolLm3 {
     build_dense_decoder(g, c, {.qkv_bias = Has::maybe});
   }
 };
-static_assert(CheckArch<SmolLm3>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

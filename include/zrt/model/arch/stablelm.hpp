@@ -2,7 +2,6 @@
 // zrt/model/arch/stablelm.hpp: the stablelm family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -41,7 +40,6 @@ struct StableLm {
                                           .parallel = c.parallel});
   }
 };
-static_assert(CheckArch<StableLm>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

@@ -2,7 +2,6 @@
 // zrt/model/arch/starcoder2.hpp: the starcoder2 family.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/dense_decoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -10,18 +9,14 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// StarCoder 2: layer norms, plain MLPs, biases everywhere.
-struct Starcoder2 {
+struct Starcoder2 : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"starcoder2"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
   using Ops = LayerNormDecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_layer_norm_decoder(meta, c, ops::RopeStyle::neox);
     c.activation = Activation::gelu_tanh;
   }
-
-  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_decoder()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
     build_dense_decoder<NormKind::layer>(g, c,
@@ -32,7 +27,6 @@ struct Starcoder2 {
                                           .gated_mlp = false});
   }
 };
-static_assert(CheckArch<Starcoder2>::kOk);
 
 }  // namespace zrt::inline ZRT_ABI::model
 

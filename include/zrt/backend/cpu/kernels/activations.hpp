@@ -42,6 +42,9 @@ inline void gate_elements(Activation act, const float* gate, const float* up, fl
       return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu2(x); });
     case Activation::relu:
       return gate_by(gate, up, y, first, last, [](F32 x) noexcept { return relu(x); });
+    case Activation::swiglu_oai:
+      if (up == nullptr) return map(gate, y, first, last, [](F32 x) noexcept { return swiglu_oai_gate(x); });
+      return map(gate, up, y, first, last, [](F32 g, F32 u) noexcept { return swiglu_oai_gate(g) * swiglu_oai_up(u); });
   }
 }
 

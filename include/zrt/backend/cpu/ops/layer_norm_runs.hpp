@@ -43,6 +43,7 @@ inline void layer_norm_runs(const HostCall<ops::LayerNormRuns>& c, const Executi
                    c.out[0].as<float>() + run * dim);
 }
 
-template <> inline constexpr Kernels<ops::LayerNormRuns> kKernels<ops::LayerNormRuns>{.runs = &layer_norm_runs};
+template <class L>
+inline constexpr Kernels<ops::LayerNormRuns> kKernels<ops::LayerNormRuns, L>{.runs = &layer_norm_runs};
 
 #endif

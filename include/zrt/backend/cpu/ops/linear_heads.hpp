@@ -97,7 +97,8 @@ inline void linear_heads(const LinearHeadsArgs& a, const ExecutionContext& step,
   }
 }
 
-template <>
-inline constexpr Kernels<ops::LinearHeads> kKernels<ops::LinearHeads>{.order = &order_heads, .product = &linear_heads};
+template <class L>
+inline constexpr Kernels<ops::LinearHeads> kKernels<ops::LinearHeads, L>{.order = &order_heads,
+                                                                         .product = &linear_heads};
 
 #endif

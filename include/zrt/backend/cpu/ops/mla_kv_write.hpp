@@ -63,6 +63,6 @@ inline void mla_kv_write(const MlaKvWriteArgs& a, const ExecutionContext& step, 
   }
 }
 
-template <> inline constexpr Kernels<ops::MlaKvWrite> kKernels<ops::MlaKvWrite>{.tokens = &mla_kv_write};
+template <class L> inline constexpr Kernels<ops::MlaKvWrite> kKernels<ops::MlaKvWrite, L>{.tokens = &mla_kv_write};
 
 #endif

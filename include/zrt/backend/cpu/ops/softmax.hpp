@@ -4,7 +4,7 @@
 #define ZRT_BACKEND_CPU_OPS_SOFTMAX
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/largest.hpp>
+#include <zrt/backend/cpu/kernels/softmax_row.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/ops/softmax.hpp>
 
@@ -37,24 +37,7 @@ inline void softmax(const HostCall<ops::Softmax>& c, const ExecutionContext& ste
   const std::uint32_t cols = c.in[0].cols(step);
   const Range part = split(c.in[0].rows(step), 1, worker);
   for (std::uint64_t row = part.first; row < part.last; ++row) {
-    const float* x = c.in[0].as<float>() + row * cols;
-    float* y = c.out[0].as<float>() + row * cols;
-    const F32 top = splat(largest_of(x, cols));
-    F32 lanes = splat(0.0f);
-    std::uint32_t i = 0;
-    for (; i + 16 <= cols; i += 16) {
-      const F32 e = exp(load(x + i) - top);
-      store(y + i, e);
-      lanes = lanes + e;
-    }
-    if (i < cols) {
-      const std::size_t rest = cols - i;
-      const F32 e = select(first_lanes(rest), exp(load_first(x + i, rest) - top), splat(0.0f));
-      store_first(y + i, e, rest);
-      lanes = lanes + e;
-    }
-    const F32 sum = splat(reduce_tree(lanes));
-    map(y, y, 0, cols, [&](F32 v) noexcept { return v / sum; });
+    softmax_row(c.in[0].as<float>() + row * cols, c.out[0].as<float>() + row * cols, cols);
   }
 }
 

@@ -39,6 +39,6 @@ inline void weight_scale(const HostCall<ops::WeightScale>& c, const ExecutionCon
   map(c.in[0].as<float>(), c.out[0].as<float>(), part.first, part.last, [&](F32 x) ZRT_UNROLLED { return x * scale; });
 }
 
-template <> inline constexpr Kernels<ops::WeightScale> kKernels<ops::WeightScale>{.elements = &weight_scale};
+template <class L> inline constexpr Kernels<ops::WeightScale> kKernels<ops::WeightScale, L>{.elements = &weight_scale};
 
 #endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/granite_scales.hpp: the scales that all Granite families read.
+#pragma once
+
+#include <zrt/model/decoder_config.hpp>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::model {
+
+/// Reads the scales of embeddings, blocks' outputs, scores and logits. Read the heads first.
+inline void read_granite_scales(ConfigReader& meta, DecoderConfig& c) noexcept {
+  c.embedding_scale = meta.scale("embedding_scale", 1.0f);
+  c.residual_scale = meta.scale("residual_scale", 1.0f);
+  c.attention_scale = meta.scale("attention.scale", c.attention_scale, c.attention_scale);
+  c.logit_scale = 1.0f / meta.scale("logit_scale", 1.0f);
+}
+
+/// Refuses files that say that heads are not rotated, by a key that elsewhere says how a scaling was trained.
+inline void expect_rotated_heads(ConfigReader& meta) noexcept {
+  meta.expect("rope.scaling.finetuned", "true", [](double x) { return x != 0.0; });
+}
+
+}  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END
