@@ -9,21 +9,14 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// Llama with experts, as Mixtral has them.
-struct LlamaMoe {
+struct LlamaMoe : ExpertFamily {
   static constexpr std::array<std::string_view, 1> names{"llama"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = ExpertDecoderOps;
 
   [[nodiscard]] static bool opens(const ConfigReader& meta) noexcept { return has_experts(meta); }
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_plain_decoder(meta, c, ops::RopeStyle::interleaved);
     read_experts(meta, c, c.ff[0], {.normalise = 1});
-  }
-
-  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept {
-    return {canonical_experts(canonical_decoder())};
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {

@@ -9,23 +9,14 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// Qwen 1.5 and 2 with experts: queries, keys and values have biases; every token takes one more expert under a gate.
-struct Qwen2Moe {
+struct Qwen2Moe : ExpertFamily {
   static constexpr std::array<std::string_view, 1> names{"qwen2moe"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = ExpertDecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_plain_decoder(meta, c, ops::RopeStyle::neox);
     // A token's weights are those of the softmax over all experts.
     read_experts(meta, c, 0, {});
     read_shared_expert(meta, c, c.ff[0]);
-  }
-
-  [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept {
-    Config c = canonical_experts(canonical_decoder());
-    c.experts.shared_ff = 40;
-    return {c};
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {

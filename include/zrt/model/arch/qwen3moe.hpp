@@ -9,19 +9,12 @@ ZRT_LOAD_TIME_BEGIN
 namespace zrt::inline ZRT_ABI::model {
 
 /// Qwen 3 with experts: query and key heads are normalised before the rotation.
-struct Qwen3Moe {
+struct Qwen3Moe : ExpertFamily {
   static constexpr std::array<std::string_view, 1> names{"qwen3moe"};
-  using Config = DecoderConfig;
-  static constexpr auto neutral = kDecoderNeutral;
-  using Ops = ExpertDecoderOps;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_plain_decoder(meta, c, ops::RopeStyle::neox);
     read_experts(meta, c, 0, {.normalise = 1});
-  }
-
-  [[nodiscard]] static constexpr std::array<Config, 2> canonical() noexcept {
-    return {canonical_experts(canonical_decoder()), canonical_experts(canonical_decoder(), 1)};
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
