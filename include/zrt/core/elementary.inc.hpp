@@ -7,8 +7,15 @@
 // and stand in core/elementary.hpp. A product never feeds a sum: it is fused, sealed, or only an
 // addend of an fma.
 
+// Lanes that are several registers would make each copy of these functions several times as long.
+#if defined(ZRT_VARIANT) && ZRT_VARIANT == 1
+#define ZRT_ELEMENTARY [[gnu::noinline]] inline
+#else
+#define ZRT_ELEMENTARY ZRT_ALWAYS_INLINE
+#endif
+
 /// e^x.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 exp(F32 x) noexcept {
+[[nodiscard]] ZRT_ELEMENTARY F32 exp(F32 x) noexcept {
   // Beyond these bounds the answer is 0 and infinity; NaN passes through both.
   const F32 bounded = max(splat(-104.0f), min(splat(89.0f), x));
   const F32 n = round_even(sealed(bounded * splat(0x1.715476p+0f)));
@@ -25,7 +32,7 @@
 }
 
 /// The natural logarithm.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 log(F32 x) noexcept {
+[[nodiscard]] ZRT_ELEMENTARY F32 log(F32 x) noexcept {
   const Mask tiny = less(x, splat(0x1p-126f));
   const I32 bits = as_i32(select(tiny, x * splat(0x1p23f), x));
   // x = 2^k * m with m in [sqrt(1/2), sqrt(2)).
@@ -51,7 +58,7 @@
 }
 
 /// log(1 + x) for x >= 0, of full relative accuracy when x is small.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 log1p(F32 x) noexcept {
+[[nodiscard]] ZRT_ELEMENTARY F32 log1p(F32 x) noexcept {
   const F32 u = x + splat(1.0f);
   // What the sum lost, to first order; an infinity lost nothing.
   const F32 lost = (x - (u - splat(1.0f))) / u;
@@ -103,7 +110,7 @@ struct SinCos {
 [[nodiscard]] inline F32 sin(F32 x) noexcept { return sincos(x).sin; }
 [[nodiscard]] inline F32 cos(F32 x) noexcept { return sincos(x).cos; }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 tanh(F32 x) noexcept {
+[[nodiscard]] ZRT_ELEMENTARY F32 tanh(F32 x) noexcept {
   const F32 a = abs(x);
   const F32 z = x * x;
   // (tanh x - x) / x^3 in x^2 on |x| <= 0.65; within 2^-27.
@@ -266,3 +273,5 @@ struct SinCos {
 
 /// log(1 + e^x), as max(x, 0) + log1p(e^-|x|); NaN stays NaN.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 softplus(F32 x) noexcept { return max(splat(0.0f), x) + log1p(exp(-abs(x))); }
+
+#undef ZRT_ELEMENTARY

@@ -17,27 +17,29 @@
 
 /// Lane 2i and 2i+1 get lane 2i.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 even_twice(F32 a) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return a.lane[i & ~std::size_t{1}]; });
+  return from_parts<F32>([&](std::size_t i) { return __builtin_shufflevector(a.part[i], a.part[i], 0, 0, 2, 2); });
 }
 /// Lane 2i and 2i+1 get lane 2i+1.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 odd_twice(F32 a) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return a.lane[i | 1]; });
+  return from_parts<F32>([&](std::size_t i) { return __builtin_shufflevector(a.part[i], a.part[i], 1, 1, 3, 3); });
 }
 /// Stores 16 integers within -128..127 as bytes.
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
-  for (std::size_t i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(a.lane[i]);
+  const Lanes<I32> lanes = to_lanes(a);
+  for (std::size_t i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(lanes[i]);
 }
 /// Lanes 0..7 of `a`, then lanes 0..7 of `b`.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return i < 8 ? a.lane[i] : b.lane[i - 8]; });
+  return {{a.part[0], a.part[1], b.part[0], b.part[1]}};
 }
 /// Lanes 8..15 of `a`, then lanes 8..15 of `b`.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 second_halves(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return i < 8 ? a.lane[i + 8] : b.lane[i]; });
+  return {{a.part[2], a.part[3], b.part[2], b.part[3]}};
 }
 /// Lane i gets lane kFrom + i / kTimes; the lanes read lie in one half of `a`.
 template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 a) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return a.lane[kFrom + i / kTimes]; });
+  const Lanes<I32> lanes = to_lanes(a);
+  return from_lanes<I32>([&](std::size_t i) { return lanes[kFrom + i / kTimes]; });
 }
 /// Widens the eight bytes of `low`, the least significant first, then those of `high`, as unsigned.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 widen_u8(std::uint64_t low, std::uint64_t high) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/cpu/simd/lanes_portable.hpp: sixteen f32 lanes in plain C++, and the meaning of every lane operation.
+// zrt/backend/cpu/simd/lanes_portable.hpp: sixteen f32 lanes in vectors of any processor, and the meaning of every lane operation.
 #pragma once
 
 #include <zrt/backend/cpu/simd/isa.hpp>
@@ -7,10 +7,16 @@
 #include <zrt/core/elementary_ops.hpp>
 #include <zrt/core/half.hpp>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+
+#if defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
 
 #if ZRT_HAS_V1
 ZRT_FP_BEGIN
@@ -19,17 +25,22 @@ namespace zrt::inline ZRT_ABI::cpu::v1 {
 
 inline constexpr Isa kIsa = Isa::v1;
 
+// GCC and Clang map these to a register of every processor, and to what they have where there is none.
+using F32x4 = float __attribute__((vector_size(16)));
+using U32x4 = std::uint32_t __attribute__((vector_size(16)));
+using I32x4 = std::int32_t __attribute__((vector_size(16)));
+
 /// Sixteen f32.
 struct F32x16 {
-  float lane[16];
+  F32x4 part[4];
 };
 /// Sixteen int32, which wrap.
 struct I32x16 {
-  std::int32_t lane[16];
+  U32x4 part[4];
 };
-/// Sixteen truth values.
+/// Sixteen truth values: all bits of a lane, or none.
 struct Mask16 {
-  bool lane[16];
+  U32x4 part[4];
 };
 /// Sixty-four int8; byte i belongs to int32 lane i / 4.
 struct I8x64 {
@@ -39,242 +50,306 @@ using F32 = F32x16;
 using I32 = I32x16;
 using Mask = Mask16;
 
+/// The value of `f` for each of the four parts.
+template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_parts(F f) noexcept {
+  return {{f(0), f(1), f(2), f(3)}};
+}
+/// Sixteen values, by lane.
+template <class R> using Lanes = std::array<std::conditional_t<std::is_same_v<R, F32>, float, std::int32_t>, 16>;
+template <class R> [[nodiscard]] ZRT_ALWAYS_INLINE Lanes<R> to_lanes(R a) noexcept {
+  return std::bit_cast<Lanes<R>>(a);
+}
+/// The value of `f` for each lane, for what has no instruction.
 template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) noexcept {
-  R r;
-  for (std::size_t i = 0; i < 16; ++i) r.lane[i] = f(i);
-  return r;
+  Lanes<R> r;
+  for (std::size_t i = 0; i < 16; ++i) r[i] = f(i);
+  return std::bit_cast<R>(r);
 }
 
 /// Keeps the compiler from fusing the operation that made `x` with one that uses it.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 sealed(F32 x) noexcept {
-  __asm__("" : "+m"(x));
+  for (F32x4& part : x.part) {
+#if defined(__x86_64__)
+    __asm__("" : "+x"(part));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(part));
+#else
+    __asm__("" : "+m"(part));
+#endif
+  }
   return x;
 }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 splat(float x) noexcept {
-  return from_lanes<F32>([&](std::size_t) { return x; });
+  const F32x4 part{x, x, x, x};
+  return {{part, part, part, part}};
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_i32(std::int32_t x) noexcept {
-  return from_lanes<I32>([&](std::size_t) { return x; });
+  const auto bits = static_cast<std::uint32_t>(x);
+  const U32x4 part{bits, bits, bits, bits};
+  return {{part, part, part, part}};
 }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 as_i32(F32 x) noexcept { return std::bit_cast<I32>(x); }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 as_f32(I32 x) noexcept { return std::bit_cast<F32>(x); }
 
 // Memory need not be aligned. The `first` forms touch `count` elements, 0..16, and fill with zeros.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load(const float* p) noexcept {
   F32 r;
-  std::memcpy(r.lane, p, sizeof r.lane);
+  std::memcpy(&r, p, sizeof r);
   return r;
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_first(const float* p, std::size_t count) noexcept {
-  F32 r{};
-  for (std::size_t i = 0; i < count; ++i) r.lane[i] = p[i];
+  Lanes<F32> r{};
+  for (std::size_t i = 0; i < count; ++i) r[i] = p[i];
+  return std::bit_cast<F32>(r);
+}
+ZRT_ALWAYS_INLINE void store(float* p, F32 a) noexcept { std::memcpy(p, &a, sizeof a); }
+ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept {
+  const Lanes<F32> lanes = to_lanes(a);
+  for (std::size_t i = 0; i < count; ++i) p[i] = lanes[i];
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept {
+  I32 r;
+  std::memcpy(&r, p, sizeof r);
   return r;
 }
-ZRT_ALWAYS_INLINE void store(float* p, F32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
-ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) p[i] = a.lane[i];
-}
-/// Widens 16 f16 exactly.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
-  Half h[16];
-  std::memcpy(h, p, sizeof h);
-  return from_lanes<F32>([&](std::size_t i) { return to_f32(h[i]); });
-}
-/// Widens the f16 that lies `at` bytes into each of 16 rows, which go on for two bytes after it at the least.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
-  return from_lanes<F32>([&](std::size_t i) {
-    Half h;
-    std::memcpy(&h, rows[i] + at, sizeof h);
-    return to_f32(h);
-  });
-}
-/// Widens 16 bf16 exactly.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
-  BFloat16 h[16];
-  std::memcpy(h, p, sizeof h);
-  return from_lanes<F32>([&](std::size_t i) { return to_f32(h[i]); });
-}
-/// Rounds to 16 f16, nearest even.
-ZRT_ALWAYS_INLINE void store_f16(void* p, F32 a) noexcept {
-  Half h[16];
-  for (std::size_t i = 0; i < 16; ++i) h[i] = to_f16(a.lane[i]);
-  std::memcpy(p, h, sizeof h);
-}
-/// Rounds to 16 bf16, nearest even.
-ZRT_ALWAYS_INLINE void store_bf16(void* p, F32 a) noexcept {
-  BFloat16 h[16];
-  for (std::size_t i = 0; i < 16; ++i) h[i] = to_bf16(a.lane[i]);
-  std::memcpy(p, h, sizeof h);
-}
+ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, &a, sizeof a); }
 /// Widens 16 int8 to int32.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i8(const std::int8_t* p) noexcept {
   return from_lanes<I32>([&](std::size_t i) { return p[i]; });
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept {
-  I32 r;
-  std::memcpy(r.lane, p, sizeof r.lane);
-  return r;
-}
-ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, a.lane, sizeof a.lane); }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return a.lane[i] + b.lane[i]; });
+  return from_parts<F32>([&](std::size_t i) { return a.part[i] + b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return a.lane[i] - b.lane[i]; });
+  return from_parts<F32>([&](std::size_t i) { return a.part[i] - b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator*(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return a.lane[i] * b.lane[i]; });
+  return from_parts<F32>([&](std::size_t i) { return a.part[i] * b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator/(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return a.lane[i] / b.lane[i]; });
+  return from_parts<F32>([&](std::size_t i) { return a.part[i] / b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return -a.lane[i]; });
-}
-/// a * b + c, rounded once.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::abs(a.lane[i]); });
-}
-/// The square root, rounded correctly.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::sqrt(a.lane[i]); });
-}
-/// a < b ? a : b, so that b is the answer when either is NaN and when both are zeros.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 min(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::min(a.lane[i], b.lane[i]); });
-}
-/// a > b ? a : b, so that b is the answer when either is NaN and when both are zeros.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 max(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::max(a.lane[i], b.lane[i]); });
-}
-/// The magnitude of `a` with the sign bit of `b`.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 copysign(F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::copysign(a.lane[i], b.lane[i]); });
+  return from_parts<F32>([&](std::size_t i) { return -a.part[i]; });
 }
 
 // Comparisons with NaN are false.
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask less(F32 a, F32 b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] < b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] < b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask less_equal(F32 a, F32 b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] <= b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] <= b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask equal(F32 a, F32 b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] == b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] == b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask is_nan(F32 a) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return math::is_nan(a.lane[i]); });
+  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] != a.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask both(Mask a, Mask b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] && b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return a.part[i] & b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask either(Mask a, Mask b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] || b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return a.part[i] | b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask invert(Mask a) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return !a.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return ~a.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE bool any(Mask a) noexcept {
-  bool found = false;
-  for (bool lane : a.lane) found = found || lane;
-  return found;
+  const U32x4 all = (a.part[0] | a.part[1]) | (a.part[2] | a.part[3]);
+  return (all[0] | all[1] | all[2] | all[3]) != 0;
 }
 /// Bit i says lane i.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::uint32_t lane_bits(Mask a) noexcept {
   std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < 16; ++i) bits |= static_cast<std::uint32_t>(a.lane[i]) << i;
+  for (std::size_t i = 0; i < 16; ++i) bits |= (a.part[i / 4][i % 4] & 1u) << i;
   return bits;
 }
 /// The mask of lanes 0..count-1.
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask first_lanes(std::size_t count) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return i < count; });
+  return std::bit_cast<Mask>(from_lanes<I32>([&](std::size_t i) { return i < count ? -1 : 0; }));
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 iselect(Mask m, I32 a, I32 b) noexcept {
+  return from_parts<I32>([&](std::size_t i) { return (m.part[i] & a.part[i]) | (~m.part[i] & b.part[i]); });
 }
 /// `a` where the mask is true, `b` elsewhere.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 select(Mask m, F32 a, F32 b) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return m.lane[i] ? a.lane[i] : b.lane[i]; });
-}
-/// Applies a scalar function to each lane.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 x) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return function(x.lane[i]); });
+  return as_f32(iselect(m, as_i32(a), as_i32(b)));
 }
 
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 as_i32(F32 x) noexcept { return std::bit_cast<I32>(x); }
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 as_f32(I32 x) noexcept { return std::bit_cast<F32>(x); }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return math::iadd(a.lane[i], b.lane[i]); });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] + b.part[i]; });
 }
 /// The low 32 bits of each product.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) * static_cast<std::uint32_t>(b.lane[i]));
-  });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] * b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return math::isub(a.lane[i], b.lane[i]); });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] - b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iand(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return a.lane[i] & b.lane[i]; });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] & b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ior(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return a.lane[i] | b.lane[i]; });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] | b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return a.lane[i] ^ b.lane[i]; });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] ^ b.part[i]; });
 }
 template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return math::shift_left<kBits>(a.lane[i]); });
+  return from_parts<I32>([&](std::size_t i) { return a.part[i] << kBits; });
 }
 /// Shifts right and fills with the sign.
 template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return math::shift_right<kBits>(a.lane[i]); });
+  return from_parts<I32>([&](std::size_t i) { return std::bit_cast<U32x4>(std::bit_cast<I32x4>(a.part[i]) >> kBits); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] == b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] == b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask igreater(I32 a, I32 b) noexcept {
-  return from_lanes<Mask>([&](std::size_t i) { return a.lane[i] > b.lane[i]; });
+  return from_parts<Mask>([&](std::size_t i) {
+    return std::bit_cast<U32x4>(std::bit_cast<I32x4>(a.part[i]) > std::bit_cast<I32x4>(b.part[i]));
+  });
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 iselect(Mask m, I32 a, I32 b) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return m.lane[i] ? a.lane[i] : b.lane[i]; });
+/// The nearest f32, ties to even.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 to_f32(I32 x) noexcept {
+  return from_parts<F32>(
+      [&](std::size_t i) { return __builtin_convertvector(std::bit_cast<I32x4>(x.part[i]), F32x4); });
+}
+
+#if !defined(__ARM_NEON)
+/// Without an instruction, a product that is rounded once is a call for each lane: its own function keeps kernels small.
+[[gnu::noinline]] inline void fma_by_calls(const F32& a, const F32& b, F32& c) noexcept {
+  const Lanes<F32> x = to_lanes(a), y = to_lanes(b), z = to_lanes(c);
+  c = from_lanes<F32>([&](std::size_t i) { return __builtin_fmaf(x[i], y[i], z[i]); });
+}
+#endif
+/// a * b + c, rounded once.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
+#if defined(__ARM_NEON)
+  const auto neon = [](F32x4 part) { return std::bit_cast<float32x4_t>(part); };
+  return from_parts<F32>([&](std::size_t i) {
+    return std::bit_cast<F32x4>(vfmaq_f32(neon(c.part[i]), neon(a.part[i]), neon(b.part[i])));
+  });
+#else
+  fma_by_calls(a, b, c);
+  return c;
+#endif
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 abs(F32 a) noexcept { return as_f32(iand(as_i32(a), splat_i32(INT32_MAX))); }
+/// The square root, rounded correctly.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept {
+  const Lanes<F32> x = to_lanes(a);
+  return from_lanes<F32>([&](std::size_t i) { return math::sqrt(x[i]); });
+}
+/// a < b ? a : b, so that b is the answer when either is NaN and when both are zeros.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 min(F32 a, F32 b) noexcept { return select(less(a, b), a, b); }
+/// a > b ? a : b, so that b is the answer when either is NaN and when both are zeros.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 max(F32 a, F32 b) noexcept { return select(less(b, a), a, b); }
+/// The magnitude of `a` with the sign bit of `b`.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 copysign(F32 a, F32 b) noexcept {
+  return as_f32(ior(as_i32(abs(a)), iand(as_i32(b), splat_i32(INT32_MIN))));
+}
+/// Applies a scalar function to each lane.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 a) noexcept {
+  const Lanes<F32> x = to_lanes(a);
+  return from_lanes<F32>([&](std::size_t i) { return function(x[i]); });
 }
 
 /// The nearest whole number, ties to even, with the sign of `x`; infinities stay, NaN stays NaN.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 round_even(F32 x) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::round_even(x.lane[i]); });
+  const F32 magnitude = sealed(abs(x));
+  // At 2^23 the last bit of an f32 is 1, so the sum rounds and the difference is exact.
+  const F32 whole = splat(0x1p23f);
+  return select(less(magnitude, whole), copysign(sealed(magnitude + whole) - whole, x), x);
 }
 /// round_even(x) as an integer; INT32_MIN for NaN and for what does not fit.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 to_i32(F32 x) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return math::to_i32(x.lane[i]); });
-}
-/// The nearest f32, ties to even.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 to_f32(I32 x) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::to_f32(x.lane[i]); });
+  const F32 rounded = round_even(x);
+  const Mask fits = both(less_equal(splat(-0x1p31f), rounded), less(rounded, splat(0x1p31f)));
+  const F32 some = select(fits, rounded, splat(0.0f));
+  const I32 whole = from_parts<I32>(
+      [&](std::size_t i) { return std::bit_cast<U32x4>(__builtin_convertvector(some.part[i], I32x4)); });
+  return iselect(fits, whole, splat_i32(INT32_MIN));
 }
 /// x * 2^n rounded once, for |n| <= 160 and x zero, not finite, or in 2^-40 <= |x| <= 2^40.
+///
+/// The first of the two factors leaves a normal number, so only the second product rounds.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 scale_pow2(F32 x, I32 n) noexcept {
-  return from_lanes<F32>([&](std::size_t i) { return math::scale_pow2(x.lane[i], n.lane[i]); });
+  const I32 first = shift_right<1>(n);
+  const I32 second = isub(n, first);
+  const F32 scaled = x * as_f32(shift_left<23>(iadd(first, splat_i32(127))));
+  return sealed(scaled * as_f32(shift_left<23>(iadd(second, splat_i32(127)))));
+}
+
+/// Widens 16 f16, given as integers, exactly.
+[[nodiscard]] inline F32 widen_f16(I32 half) noexcept {
+  const I32 exponent = iand(shift_right<10>(half), splat_i32(0x1f));
+  const I32 mantissa = iand(half, splat_i32(0x3ff));
+  const I32 digits = shift_left<13>(mantissa);
+  const I32 zero = splat_i32(0);
+  const I32 quiet = iselect(iequal(mantissa, zero), zero, splat_i32(0x400000));
+  const I32 special = ior(splat_i32(0x7f800000), ior(digits, quiet));
+  const I32 normal = ior(shift_left<23>(iadd(exponent, splat_i32(112))), digits);
+  // A subnormal half is mantissa * 2^-24, exact in f32.
+  const I32 small = as_i32(to_f32(mantissa) * splat(0x1p-24f));
+  const I32 magnitude =
+      iselect(iequal(exponent, zero), small, iselect(iequal(exponent, splat_i32(0x1f)), special, normal));
+  return as_f32(ior(magnitude, shift_left<16>(iand(half, splat_i32(0x8000)))));
+}
+/// Widens 16 f16 exactly.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
+  std::uint16_t h[16];
+  std::memcpy(h, p, sizeof h);
+  return widen_f16(from_lanes<I32>([&](std::size_t i) { return h[i]; }));
+}
+/// Widens the f16 that lies `at` bytes into each of 16 rows, which go on for two bytes after it at the least.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
+  return widen_f16(from_lanes<I32>([&](std::size_t i) {
+    std::uint16_t h;
+    std::memcpy(&h, rows[i] + at, sizeof h);
+    return h;
+  }));
+}
+/// Widens 16 bf16 exactly.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
+  std::uint16_t h[16];
+  std::memcpy(h, p, sizeof h);
+  return as_f32(shift_left<16>(from_lanes<I32>([&](std::size_t i) { return h[i]; })));
+}
+/// Rounds to 16 f16, nearest even.
+[[gnu::noinline]] inline void store_f16(void* p, F32 a) noexcept {
+  const Lanes<F32> lanes = to_lanes(a);
+  Half h[16];
+  for (std::size_t i = 0; i < 16; ++i) h[i] = to_f16(lanes[i]);
+  std::memcpy(p, h, sizeof h);
+}
+/// Rounds to 16 bf16, nearest even.
+[[gnu::noinline]] inline void store_bf16(void* p, F32 a) noexcept {
+  const Lanes<F32> lanes = to_lanes(a);
+  BFloat16 h[16];
+  for (std::size_t i = 0; i < 16; ++i) h[i] = to_bf16(lanes[i]);
+  std::memcpy(p, h, sizeof h);
 }
 
 /// Sums the lanes by the tree of the order `dot16`: lane j += lane j+8, then j+4, j+2, j+1.
 [[nodiscard]] ZRT_ALWAYS_INLINE float reduce_tree(F32 a) noexcept {
   a = sealed(a);
-  for (std::size_t half = 8; half > 0; half /= 2)
-    for (std::size_t j = 0; j < half; ++j) a.lane[j] += a.lane[j + half];
-  return a.lane[0];
+  const F32x4 four = (a.part[0] + a.part[2]) + (a.part[1] + a.part[3]);
+  return (four[0] + four[2]) + (four[1] + four[3]);
 }
 /// The sum of the lanes.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
-  std::int32_t sum = 0;
-  for (std::int32_t lane : a.lane) sum = math::iadd(sum, lane);
-  return sum;
+  const U32x4 four = (a.part[0] + a.part[1]) + (a.part[2] + a.part[3]);
+  return static_cast<std::int32_t>((four[0] + four[1]) + (four[2] + four[3]));
 }
 /// The largest lane.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
-  std::int32_t largest = a.lane[0];
-  for (std::int32_t lane : a.lane) largest = lane > largest ? lane : largest;
+  const Lanes<I32> lanes = to_lanes(a);
+  std::int32_t largest = lanes[0];
+  for (const std::int32_t lane : lanes) largest = lane > largest ? lane : largest;
   return largest;
 }
 
@@ -291,8 +366,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 /// acc_j + sum of a * b over bytes 4j..4j+3, exactly. `b` must be within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
-  for (std::size_t i = 0; i < 64; ++i) acc.lane[i / 4] = math::iadd(acc.lane[i / 4], a.lane[i] * b.lane[i]);
-  return acc;
+  return iadd(acc, from_lanes<I32>([&](std::size_t i) {
+                std::int32_t sum = 0;
+                for (std::size_t j = 4 * i; j < 4 * i + 4; ++j) sum += a.lane[j] * b.lane[j];
+                return sum;
+              }));
 }
 /// The same for `a` within 0..127, where it takes fewer instructions; `b` may be any int8.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept { return dot4(acc, a, b); }
