@@ -11,6 +11,7 @@ namespace program {
 [[nodiscard]] int tokenize(const TokenizeOptions& options);
 [[nodiscard]] int inspect(const InspectOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
+[[nodiscard]] int quantize(const QuantizeOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);
 [[nodiscard]] int fused_run(const FusedOptions& options);

@@ -7,6 +7,7 @@
 #include <zrt/backend/pm4/target.hpp>
 #include <zrt/core/version.hpp>
 #include <zrt/engine/check_sampling.hpp>
+#include <zrt/model/file_type.hpp>
 #include <zrt/plan/order.hpp>
 #include <zrt/plan/placement.hpp>
 
@@ -260,6 +261,20 @@ void add_plan(CLI::App& app, PlanOptions& o) {
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_act(app, o.act);
+}
+
+void add_quantize(CLI::App& app, QuantizeOptions& o) {
+  std::vector<std::string> types;
+  for (const zrt::model::FileType& row : zrt::model::kFileTypes) types.emplace_back(row.name);
+  add_path(app, o.path);
+  app.add_option("--type", o.type, "Type of the matrices; the list begins with the largest")
+      ->required()
+      ->check(CLI::IsMember(types));
+  app.add_option("-o,--out", o.out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+  app.add_flag("--from-blocks", o.from_blocks, "Take a file that is quantised already, at a loss");
+  add_threads(app, o.threads, "Workers");
+  app.add_flag("--verbose", o.verbose, "List the tensors with types and errors");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_perplexity(CLI::App& app, PerplexityOptions& o) {
@@ -654,6 +669,7 @@ int run(int argc, char** argv) {
   add(app, "inspect", "Show a file's metadata and tensors, and whether this build runs it", &add_inspect, &inspect,
       status);
   add(app, "plan", "Show a model's instructions or memory on a backend", &add_plan, &plan, status);
+  add(app, "quantize", "Write a model anew with matrices of another weight type", &add_quantize, &quantize, status);
   add(app, "perplexity", "Score a text by its perplexity", &add_perplexity, &perplexity, status);
   const auto ptir = app.add_subcommand("ptir", "Tensor programs: portable tensor IR or ONNX");
   ptir->require_subcommand(1);

@@ -58,6 +58,16 @@ struct PlanOptions {
   bool memory = false;
 };
 
+struct QuantizeOptions {
+  std::string path;
+  std::string out;
+  std::string type;
+  std::uint32_t threads = 1;
+  bool from_blocks = false;
+  bool verbose = false;
+  bool json = false;
+};
+
 struct PerplexityOptions {
   ModelOptions model;
   std::string file;

@@ -19,4 +19,11 @@ constexpr void look_up_halves(const std::int8_t* levels, const std::byte* bytes,
   for (std::uint32_t j = 0; j < 2 * count; ++j) q[j] = levels[q[j]];
 }
 
+/// The inverse of look_up_halves.
+template <class Integers>
+constexpr void find_halves(const std::int8_t* q, std::uint32_t count, std::byte* bytes) noexcept {
+  for (std::uint32_t j = 0; j < count; ++j)
+    bytes[j] = static_cast<std::byte>(Integers::code(q[j]) | Integers::code(q[j + count]) << 4);
+}
+
 }  // namespace zrt::inline ZRT_ABI::quant

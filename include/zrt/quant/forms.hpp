@@ -2,6 +2,7 @@
 // zrt/quant/forms.hpp: what weight types share: integers under scales, and the ways in which integers are stored.
 #pragma once
 
+#include <zrt/quant/integer_range.hpp>
 #include <zrt/quant/layout.hpp>
 
 ZRT_FP_BEGIN
@@ -39,7 +40,15 @@ template <DType kType> struct BlockForm {
   static constexpr std::uint32_t kElems = info(kType).block_elems;
   static constexpr std::uint32_t kBytes = info(kType).block_bytes;
   static constexpr bool kHasOffset = false;
+  static constexpr std::uint32_t kUnderScale = kElems;  // elements under one stored scale
+  static constexpr std::uint32_t kScaleAt = 0;          // byte of the f16 scale, of types with one
+  static constexpr std::uint32_t kOffsetAt = 2;         // byte of the f16 offset, of types with one
   using L = Layout<kType>;
+
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + L::kScaleAt); }
+  static constexpr void store_scale(std::byte* block, std::uint32_t, float d) noexcept {
+    store_f16(block + L::kScaleAt, d);
+  }
 
   static constexpr std::int32_t dot(const std::byte* block, std::uint32_t run, const std::int8_t* x) noexcept {
     std::int8_t q[kElems]{};
@@ -90,14 +99,11 @@ template <DType kType> struct BlockForm {
   }
 };
 
-/// A block of runs with a scale each and no factors. Unless the type says otherwise, it begins with an f16, the scale
-/// of all.
+/// A block of runs with a scale each and no factors.
 template <DType kType, std::uint32_t kElemsOfRun = 32> struct BlockOfRuns : BlockForm<kType> {
   static constexpr Act kAct = Act::q8_32;
   static constexpr std::uint32_t kRun = kElemsOfRun;
   static constexpr std::uint32_t kPart = kElemsOfRun;
-
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
 };
 
 /// A block of 32 that begins with two f16, the scale and the offset.
@@ -105,16 +111,26 @@ template <DType kType> struct BlockWithOffset : BlockOfRuns<kType> {
   static constexpr bool kHasOffset = true;
 
   static constexpr float offset(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 2); }
+  static constexpr void store_offset(std::byte* block, float m) noexcept { store_f16(block + 2, m); }
 };
 
-/// A block of 256 that is one run, whose parts have integer factors. Unless the type says otherwise, it begins with an
-/// f16, the scale.
+/// A block of 256 that is one run, whose parts have integer factors.
 template <DType kType, std::uint32_t kElemsOfPart> struct BlockOfParts : BlockForm<kType> {
   static constexpr Act kAct = Act::q8_256;
   static constexpr std::uint32_t kRun = 256;
   static constexpr std::uint32_t kPart = kElemsOfPart;
+};
 
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block); }
+/// The same with an offset, which is subtracted: value = d·scale·q - dmin·offset.
+template <DType kType, std::uint32_t kElemsOfPart> struct BlockOfOffsetParts : BlockOfParts<kType, kElemsOfPart> {
+  static constexpr bool kHasOffset = true;
+  static constexpr std::int32_t kLeastFactor = 0;
+  using L = Layout<kType>;
+
+  static constexpr float offset(const std::byte* block, std::uint32_t) noexcept {
+    return -read_f16(block + L::kOffsetAt);
+  }
+  static constexpr void store_offset(std::byte* block, float m) noexcept { store_f16(block + L::kOffsetAt, -m); }
 };
 
 /// Splits `count` bytes: byte j holds value j in its low half and value j + count in its high half.
@@ -126,6 +142,13 @@ constexpr void split_halves(const std::byte* bytes, std::uint32_t count, std::in
   }
 }
 
+/// The inverse of split_halves, for values of four bits.
+constexpr void join_halves(const std::int8_t* q, std::uint32_t count, std::byte* bytes) noexcept {
+  for (std::uint32_t j = 0; j < count; ++j)
+    bytes[j] =
+        static_cast<std::byte>((static_cast<unsigned>(q[j]) & 15u) | (static_cast<unsigned>(q[j + count]) & 15u) << 4);
+}
+
 /// Four bytes of fifth bits, then 16 bytes of halves: 32 values of five bits.
 constexpr void unpack_fifths(const std::byte* bytes, std::int8_t* q) noexcept {
   split_halves(bytes + 4, 16, q);
@@ -134,12 +157,30 @@ constexpr void unpack_fifths(const std::byte* bytes, std::int8_t* q) noexcept {
     q[j] = static_cast<std::int8_t>(q[j] | static_cast<int>(fifths >> j & 1u) << 4);
 }
 
+/// The inverse of unpack_fifths.
+constexpr void pack_fifths(const std::int8_t* q, std::byte* bytes) noexcept {
+  join_halves(q, 16, bytes + 4);
+  std::uint32_t fifths = 0;
+  for (std::uint32_t j = 0; j < 32; ++j) fifths |= (static_cast<std::uint32_t>(q[j]) >> 4 & 1u) << j;
+  write_little<std::uint32_t>(bytes, fifths);
+}
+
 /// 64 bytes of pairs: pair a, the lowest first, of byte 32c + l is value 128c + 32a + l.
 constexpr void unpack_pairs(const std::byte* bytes, std::int8_t* q) noexcept {
   for (std::uint32_t c = 0; c < 2; ++c)
     for (std::uint32_t a = 0; a < 4; ++a)
       for (std::uint32_t l = 0; l < 32; ++l)
         q[128 * c + 32 * a + l] = static_cast<std::int8_t>(std::to_integer<unsigned>(bytes[32 * c + l]) >> 2 * a & 3u);
+}
+
+/// The inverse of unpack_pairs.
+constexpr void pack_pairs(const std::int8_t* q, std::byte* bytes) noexcept {
+  for (std::uint32_t c = 0; c < 2; ++c)
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      unsigned byte = 0;
+      for (std::uint32_t a = 0; a < 4; ++a) byte |= (static_cast<unsigned>(q[128 * c + 32 * a + l]) & 3u) << 2 * a;
+      bytes[32 * c + l] = static_cast<std::byte>(byte);
+    }
 }
 
 /// Half `index` of bytes whose low halves come first.

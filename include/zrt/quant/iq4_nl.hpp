@@ -11,8 +11,13 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 20.
 template <> struct Layout<DType::iq4_nl> : BlockOfRuns<DType::iq4_nl> {
+  using Integers = IntegerSet<kIq4Levels>;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     look_up_halves(kIq4Levels, block + 2, 16, q);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    find_halves<Integers>(q, 16, block + 2);
   }
 };
 

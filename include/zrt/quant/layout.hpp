@@ -70,6 +70,20 @@ concept OffsetLayout =
       { L::offset_sum(block, run, x) } noexcept -> std::same_as<std::int32_t>;
     };
 
+/// A block type that can be written.
+///
+/// `Integers` are those that a block can hold, as `unpack` gives them, and `pack(q, block)` is the inverse of it: it
+/// leaves scales, offsets and factors alone. `store_scale(block, run, d)` stores what is nearest to d, so that `scale`
+/// returns it. Where parts have integer factors, `store_factors(f, block)` is the inverse of `factors`, and kLeastFactor
+/// and kMostFactor bound them. With an offset there is `store_offset(block, m)`; offsets of types with factors are never
+/// positive.
+template <class L>
+concept WritableLayout = BlockLayout<L> && requires(std::byte* block, const std::int8_t* q) {
+  { L::Integers::nearest(0.0f) } -> std::same_as<std::int8_t>;
+  { L::pack(q, block) } noexcept -> std::same_as<void>;
+  { L::store_scale(block, 0u, 1.0f) } noexcept -> std::same_as<void>;
+};
+
 /// Sees stored bytes as the signed bytes that they are.
 ///
 /// A layout multiplies what it reads through this, never `static_cast<std::int8_t>(byte)`: GCC 12
@@ -87,6 +101,12 @@ concept OffsetLayout =
 /// Reads a little-endian 32-bit word, which need not be aligned.
 [[nodiscard]] constexpr std::uint32_t read_u32(const std::byte* bytes) noexcept {
   return read_little<std::uint32_t>(bytes);
+}
+
+/// Stores a number as the nearest f16; what is too large becomes the largest.
+constexpr void store_f16(std::byte* bytes, float x) noexcept {
+  constexpr float kMost = 65504.0f;
+  write_little<std::uint16_t>(bytes, to_f16(x > kMost ? kMost : x < -kMost ? -kMost : x).bits);
 }
 
 /// Reads an f16, as the scales of most block types are stored.

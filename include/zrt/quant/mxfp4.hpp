@@ -12,6 +12,8 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 39; OCP Microscaling Formats (MX) Specification 1.0, sections 5.3 and 5.4.
 template <> struct Layout<DType::mxfp4> : BlockOfRuns<DType::mxfp4> {
+  using Integers = IntegerSet<kE2m1Levels>;
+
   /// 2^(e - 128), which is subnormal for e below 2.
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept {
     const auto e = std::to_integer<std::uint32_t>(block[0]);
@@ -19,6 +21,16 @@ template <> struct Layout<DType::mxfp4> : BlockOfRuns<DType::mxfp4> {
   }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     look_up_halves(kE2m1Levels, block + 1, 16, q);
+  }
+  /// The power of two above or below `d` that is nearer, as ratios go.
+  static constexpr void store_scale(std::byte* block, std::uint32_t, float d) noexcept {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(d < 0.0f ? -d : d);
+    // Half of the mantissa's range rounds up; what is subnormal as a scale becomes the least normal one.
+    const std::uint32_t e = ((bits + 0x4afb0du) >> 23) + 1;
+    block[0] = static_cast<std::byte>(e > 254 ? 254u : e);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    find_halves<Integers>(q, 16, block + 1);
   }
 };
 

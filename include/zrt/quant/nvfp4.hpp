@@ -13,6 +13,9 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 40.
 template <> struct Layout<DType::nvfp4> : BlockOfRuns<DType::nvfp4, 16> {
+  using Integers = IntegerSet<kE2m1Levels>;
+  static constexpr std::uint32_t kUnderScale = 16;
+
   static constexpr float scale(const std::byte* block, std::uint32_t run) noexcept {
     const auto bits = std::to_integer<std::uint32_t>(block[run]);
     const std::uint32_t e = bits >> 3 & 15u;
@@ -23,6 +26,24 @@ template <> struct Layout<DType::nvfp4> : BlockOfRuns<DType::nvfp4, 16> {
   }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t run = 0; run < 4; ++run) look_up_halves(kE2m1Levels, block + 4 + 8 * run, 8, q + 16 * run);
+  }
+  static constexpr void store_scale(std::byte* block, std::uint32_t run, float d) noexcept {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0x7e;
+    const auto at = [&](std::uint32_t bits) {
+      block[run] = static_cast<std::byte>(bits);
+      return scale(block, run);
+    };
+    // The codes ascend with their values.
+    while (high - low > 1) {
+      const std::uint32_t middle = (low + high) / 2;
+      (at(middle) <= d ? low : high) = middle;
+    }
+    const bool nearer = at(high) - d < d - at(low);
+    (void)at(nearer ? high : low);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    for (std::uint32_t run = 0; run < 4; ++run) find_halves<Integers>(q + 16 * run, 8, block + 4 + 8 * run);
   }
 };
 

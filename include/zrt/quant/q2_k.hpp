@@ -11,11 +11,12 @@ namespace zrt::inline ZRT_ABI::quant {
 /// The value is d·scale·q - dmin·offset.
 ///
 /// Source: the GGUF file format, type 10.
-template <> struct Layout<DType::q2_k> : BlockOfParts<DType::q2_k, 16> {
-  static constexpr bool kHasOffset = true;
+template <> struct Layout<DType::q2_k> : BlockOfOffsetParts<DType::q2_k, 16> {
+  using Integers = IntegerRange<0, 3>;
+  static constexpr std::uint32_t kScaleAt = 80;
+  static constexpr std::uint32_t kOffsetAt = 82;
+  static constexpr std::int32_t kMostFactor = 15;
 
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 80); }
-  static constexpr float offset(const std::byte* block, std::uint32_t) noexcept { return -read_f16(block + 82); }
   static constexpr void factors(const std::byte* block, Factors& f) noexcept {
     for (std::uint32_t j = 0; j < 16; ++j) {
       const auto byte = std::to_integer<unsigned>(block[j]);
@@ -24,6 +25,10 @@ template <> struct Layout<DType::q2_k> : BlockOfParts<DType::q2_k, 16> {
     }
   }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept { unpack_pairs(block + 16, q); }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    for (std::uint32_t j = 0; j < 16; ++j) block[j] = static_cast<std::byte>(f.scale[j] | f.offset[j] << 4);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept { pack_pairs(q, block + 16); }
 };
 
 static_assert(OffsetLayout<Layout<DType::q2_k>>);

@@ -13,7 +13,11 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 11.
 template <> struct Layout<DType::q3_k> : BlockOfParts<DType::q3_k, 16> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 108); }
+  using Integers = IntegerRange<-4, 3>;
+  static constexpr std::uint32_t kScaleAt = 108;
+  static constexpr std::int32_t kLeastFactor = -32;
+  static constexpr std::int32_t kMostFactor = 31;
+
   static constexpr void factors(const std::byte* block, Factors& f) noexcept {
     for (std::uint32_t j = 0; j < 16; ++j) {
       const unsigned low = std::to_integer<unsigned>(block[96 + j % 8]) >> j / 8 * 4 & 15u;
@@ -28,6 +32,24 @@ template <> struct Layout<DType::q3_k> : BlockOfParts<DType::q3_k, 16> {
         const int third = std::to_integer<int>(block[l]) >> a & 1;
         q[32 * a + l] = static_cast<std::int8_t>(q[32 * a + l] + 4 * third - 4);
       }
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    for (std::uint32_t j = 0; j < 12; ++j) block[96 + j] = std::byte{0};
+    for (std::uint32_t j = 0; j < 16; ++j) {
+      const auto stored = static_cast<unsigned>(f.scale[j] + 32);
+      block[96 + j % 8] |= static_cast<std::byte>((stored & 15u) << j / 8 * 4);
+      block[104 + j % 4] |= static_cast<std::byte>((stored >> 4) << j / 4 * 2);
+    }
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    std::int8_t codes[kElems];
+    for (std::uint32_t j = 0; j < kElems; ++j) codes[j] = static_cast<std::int8_t>(q[j] + 4);
+    pack_pairs(codes, block + 32);
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      unsigned thirds = 0;
+      for (std::uint32_t a = 0; a < 8; ++a) thirds |= (static_cast<unsigned>(codes[32 * a + l]) >> 2) << a;
+      block[l] = static_cast<std::byte>(thirds);
+    }
   }
 };
 

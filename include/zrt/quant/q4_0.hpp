@@ -12,9 +12,16 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 2.
 template <> struct Layout<DType::q4_0> : BlockOfRuns<DType::q4_0> {
+  using Integers = IntegerRange<-8, 7>;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     split_halves(block + 2, 16, q);
     for (std::uint32_t j = 0; j < kElems; ++j) q[j] = static_cast<std::int8_t>(q[j] - 8);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    std::int8_t codes[kElems];
+    for (std::uint32_t j = 0; j < kElems; ++j) codes[j] = static_cast<std::int8_t>(q[j] + 8);
+    join_halves(codes, 16, block + 2);
   }
 };
 

@@ -11,7 +11,10 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 3.
 template <> struct Layout<DType::q4_1> : BlockWithOffset<DType::q4_1> {
+  using Integers = IntegerRange<0, 15>;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept { split_halves(block + 4, 16, q); }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept { join_halves(q, 16, block + 4); }
 };
 
 static_assert(OffsetLayout<Layout<DType::q4_1>>);

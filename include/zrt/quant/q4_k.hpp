@@ -11,8 +11,13 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 12.
 template <> struct Layout<DType::q4_k> : KOffsetLayout<DType::q4_k> {
+  using Integers = IntegerRange<0, 15>;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t c = 0; c < 4; ++c) split_halves(block + 16 + 32 * c, 32, q + 64 * c);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    for (std::uint32_t c = 0; c < 4; ++c) join_halves(q + 64 * c, 32, block + 16 + 32 * c);
   }
 };
 

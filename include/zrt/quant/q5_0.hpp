@@ -12,9 +12,16 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 6.
 template <> struct Layout<DType::q5_0> : BlockOfRuns<DType::q5_0> {
+  using Integers = IntegerRange<-16, 15>;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     unpack_fifths(block + 2, q);
     for (std::uint32_t j = 0; j < kElems; ++j) q[j] = static_cast<std::int8_t>(q[j] - 16);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    std::int8_t codes[kElems];
+    for (std::uint32_t j = 0; j < kElems; ++j) codes[j] = static_cast<std::int8_t>(q[j] + 16);
+    pack_fifths(codes, block + 2);
   }
 };
 

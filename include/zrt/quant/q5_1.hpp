@@ -11,7 +11,10 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 7.
 template <> struct Layout<DType::q5_1> : BlockWithOffset<DType::q5_1> {
+  using Integers = IntegerRange<0, 31>;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept { unpack_fifths(block + 4, q); }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept { pack_fifths(q, block + 4); }
 };
 
 static_assert(OffsetLayout<Layout<DType::q5_1>>);

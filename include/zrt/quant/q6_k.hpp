@@ -12,7 +12,11 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 14.
 template <> struct Layout<DType::q6_k> : BlockOfParts<DType::q6_k, 16> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 208); }
+  using Integers = IntegerRange<-32, 31>;
+  static constexpr std::uint32_t kScaleAt = 208;
+  static constexpr std::int32_t kLeastFactor = -128;
+  static constexpr std::int32_t kMostFactor = 127;
+
   static void factors(const std::byte* block, Factors& f) noexcept {
     for (std::uint32_t j = 0; j < 16; ++j) f.scale[j] = signed_bytes(block + 192)[j];
   }
@@ -28,6 +32,20 @@ template <> struct Layout<DType::q6_k> : BlockOfParts<DType::q6_k, 16> {
           q[128 * half + 32 * a + l] = static_cast<std::int8_t>(first - 32);
           q[128 * half + 32 * a + 64 + l] = static_cast<std::int8_t>(second - 32);
         }
+      }
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    for (std::uint32_t j = 0; j < 16; ++j) block[192 + j] = static_cast<std::byte>(f.scale[j]);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    for (std::uint32_t half = 0; half < 2; ++half)
+      for (std::uint32_t l = 0; l < 32; ++l) {
+        const auto code = [&](std::uint32_t at) { return static_cast<unsigned>(q[128 * half + 32 * at + l] + 32); };
+        for (std::uint32_t a = 0; a < 2; ++a)
+          block[64 * half + 32 * a + l] = static_cast<std::byte>((code(a) & 15u) | (code(a + 2) & 15u) << 4);
+        unsigned top = 0;
+        for (std::uint32_t at = 0; at < 4; ++at) top |= (code(at) >> 4) << 2 * at;
+        block[128 + 32 * half + l] = static_cast<std::byte>(top);
       }
   }
 };

@@ -13,11 +13,18 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 34.
 template <> struct Layout<DType::tq1_0> : BlockOfParts<DType::tq1_0, 256> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 52); }
+  using Integers = IntegerRange<-1, 1>;
+  static constexpr std::uint32_t kScaleAt = 52;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     digits(block, 32, 5, q);
     digits(block + 32, 16, 5, q + 160);
     digits(block + 48, 4, 4, q + 240);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    join_digits(q, 32, 5, block);
+    join_digits(q + 160, 16, 5, block + 32);
+    join_digits(q + 240, 4, 4, block + 48);
   }
 
  private:
@@ -27,6 +34,16 @@ template <> struct Layout<DType::tq1_0> : BlockOfParts<DType::tq1_0, 256> {
       auto rest = std::to_integer<unsigned>(bytes[l]);
       for (std::uint32_t a = 0; a < per_byte; ++a, rest = rest * 3 & 255u)
         q[a * count + l] = static_cast<std::int8_t>(static_cast<int>(rest * 3 >> 8) - 1);
+    }
+  }
+  /// The least byte whose first digits these are: digits as a fraction of 3^5, rounded up to 256ths.
+  static constexpr void join_digits(const std::int8_t* q, std::uint32_t count, std::uint32_t per_byte,
+                                    std::byte* bytes) noexcept {
+    for (std::uint32_t l = 0; l < count; ++l) {
+      unsigned digits = 0;
+      for (std::uint32_t a = 0; a < 5; ++a)
+        digits = 3 * digits + (a < per_byte ? static_cast<unsigned>(q[a * count + l] + 1) : 0u);
+      bytes[l] = static_cast<std::byte>((digits * 256 + 242) / 243);
     }
   }
 };

@@ -11,10 +11,17 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 35.
 template <> struct Layout<DType::tq2_0> : BlockOfParts<DType::tq2_0, 256> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + 64); }
+  using Integers = IntegerRange<-1, 1>;
+  static constexpr std::uint32_t kScaleAt = 64;
+
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     unpack_pairs(block, q);
     for (std::uint32_t k = 0; k < kElems; ++k) q[k] = static_cast<std::int8_t>(q[k] - 1);
+  }
+  static constexpr void pack(const std::int8_t* q, std::byte* block) noexcept {
+    std::int8_t codes[kElems];
+    for (std::uint32_t j = 0; j < kElems; ++j) codes[j] = static_cast<std::int8_t>(q[j] + 1);
+    pack_pairs(codes, block);
   }
 };
 

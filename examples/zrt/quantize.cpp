@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/quantize.cpp: writes a model anew with matrices of another weight type.
+#include "commands.hpp"
+#include "new_file.hpp"
+#include "output.hpp"
+#include <zrt/exec/thread_pool.hpp>
+#include <zrt/model/quantize.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace program {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What has been written, and a line on a terminal meanwhile.
+struct Progress {
+  std::size_t tensors = 0;
+  std::uint64_t bytes = 0;
+  bool shown = false;
+  Json list = Json::array();
+
+  static void done(void* context, const zrt::model::QuantizedTensor& tensor) noexcept {
+    auto& self = *static_cast<Progress*>(context);
+    self.bytes += tensor.bytes;
+    self.list.push_back({{"name", tensor.name},
+                         {"from", name(tensor.from)},
+                         {"to", name(tensor.to)},
+                         {"bytes", tensor.bytes},
+                         {"error", tensor.error}});
+    if (self.shown)
+      (void)std::fprintf(stderr, "\r\033[K%zu of %zu: %s", self.list.size(), self.tensors,
+                         std::string(tensor.name).c_str());
+  }
+};
+
+/// The file as it was written, opened once more.
+zrt::Result<void> check_written(const std::string& path, const zrt::model::GgufFile& source) {
+  const auto written = zrt::model::GgufFile::open(path);
+  if (!written) return zrt::pass(written);
+  if (written->tensors().size() == source.tensors().size()) return {};
+  return zrt::fail(zrt::Errc::invalid_file, "the file has ", written->tensors().size(), " tensors, expected ",
+                   source.tensors().size());
+}
+
+std::string percent_text(double part) {
+  std::array<char, 16> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.3f %%", part * 100.0);
+  return text.data();
+}
+
+std::string table_text(const Json& tensors) {
+  std::string out;
+  for (const Json& t : tensors) {
+    std::string line = t["name"].get<std::string>();
+    line.resize(std::max<std::size_t>(line.size() + 1, 36), ' ');
+    line += t["from"].get<std::string>() + " -> " + t["to"].get<std::string>();
+    if (t["from"] != t["to"]) line += ", error " + percent_text(t["error"].get<double>());
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+int quantize(const QuantizeOptions& o) {
+  const auto file = zrt::model::GgufFile::open(o.path);
+  if (!file) return failed(of_file(file.error(), o.path));
+  zrt::exec::ThreadPool pool(zrt::system_allocator());
+  if (o.threads > 1)
+    if (const auto started = pool.start(o.threads); !started) return failed(started.error());
+  Progress progress;
+  progress.tensors = file->tensors().size();
+  progress.shown = ::isatty(2) != 0;
+  zrt::model::QuantizeOptions options;
+  if (o.threads > 1) options.threads = pool.hook();
+  options.from_blocks = o.from_blocks;
+  options.context = &progress;
+  options.done = &Progress::done;
+  NewFile out(o.out);
+  if (const auto opened = out.open(); !opened) return failed(opened.error());
+  const zrt::model::ByteSink sink{&out, [](void* context, zrt::Span<const std::byte> bytes) noexcept {
+                                    return static_cast<NewFile*>(context)->write(bytes);
+                                  }};
+  zrt::model::Quantizer quantizer(*file, *zrt::model::find_file_type(o.type), options);
+  const auto written = quantizer.write(sink);
+  if (progress.shown) (void)std::fprintf(stderr, "\r\033[K");
+  if (!written) return failed(of_file(written.error(), o.path));
+  if (const auto complete = out.complete(); !complete) return failed(complete.error());
+  if (const auto sound = check_written(o.out, *file); !sound) return failed(of_file(sound.error(), o.out));
+  if (o.json) {
+    const Json json{{"type", o.type}, {"bytes", progress.bytes}, {"tensors", progress.list}};
+    return print(json.dump(2) + "\n") ? kOk : cannot_write("stdout");
+  }
+  const std::string end = o.out + ": " + bytes_text(progress.bytes) + " of tensors as " + o.type + "\n";
+  return print((o.verbose ? table_text(progress.list) : "") + end) ? kOk : cannot_write("stdout");
+}
+
+}  // namespace program

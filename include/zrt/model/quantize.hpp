@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/quantize.hpp: writes a model anew with matrices of another weight type.
+#pragma once
+
+#include <zrt/core/atomic.hpp>
+#include <zrt/core/hooks.hpp>
+#include <zrt/core/name.hpp>
+#include <zrt/model/file_type.hpp>
+#include <zrt/model/gguf/file.hpp>
+#include <zrt/model/gguf/writer.hpp>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::model {
+
+/// A tensor that has been written.
+struct QuantizedTensor {
+  std::string_view name;
+  DType from;
+  DType to;
+  std::uint64_t bytes = 0;
+  double error = 0;  ///< sqrt(sum (x - value)² / sum x²); 0 for a tensor that is copied
+};
+
+struct QuantizeOptions {
+  Allocator allocator = system_allocator();
+  ThreadHook threads{};      ///< rows are shared out among its workers
+  bool from_blocks = false;  ///< take matrices of block types too, whose own rounding is then added
+  void* context = nullptr;   ///< of `done`
+  void (*done)(void* context, const QuantizedTensor& tensor) noexcept = nullptr;  ///< after each tensor
+};
+
+namespace detail {
+
+/// Rows of a matrix on their way from one type to another.
+struct RowsJob {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  float* buffers = nullptr;  ///< 2 rows for each worker
+  const float* weight = nullptr;
+  const quant::RowFunctions* source = nullptr;
+  const quant::RowFunctions* target = nullptr;
+  quant::Encode encode = nullptr;
+  double* squares = nullptr;  ///< 2 for each row: of the error and of the values
+  std::uint64_t elems = 0;
+  std::uint64_t from_row = 0;
+  std::uint64_t to_row = 0;
+  std::uint32_t rows = 0;
+  Atomic<std::uint32_t> next{0};
+
+  void run(std::uint32_t worker) noexcept {
+    float* x = buffers + 2 * worker * elems;
+    float* value = x + elems;
+    for (std::uint32_t row = next.fetch_add(1, MemoryOrder::relaxed); row < rows;
+         row = next.fetch_add(1, MemoryOrder::relaxed)) {
+      std::byte* out = to + row * to_row;
+      source->dequantise(from + row * from_row, elems, x);
+      encode(x, weight, elems, out);
+      target->dequantise(out, elems, value);
+      double error = 0;
+      double energy = 0;
+      for (std::uint64_t i = 0; i < elems; ++i) {
+        const double exact = static_cast<double>(x[i]);
+        const double off = exact - static_cast<double>(value[i]);
+        error += off * off;
+        energy += exact * exact;
+      }
+      squares[2 * row] = error;
+      squares[2 * row + 1] = energy;
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Writes models of one file type. Memory: the index, and some megabytes for each tensor's rows.
+class Quantizer {
+ public:
+  Quantizer(const GgufFile& file, const FileType& type, const QuantizeOptions& options) noexcept
+      : file_(file),
+        type_(type),
+        options_(options),
+        weight_(options.allocator),
+        buffers_(options.allocator),
+        squares_(options.allocator),
+        out_(options.allocator) {}
+
+  /// Writes the whole model: metadata as it is but for general.file_type, then each tensor in the file's order.
+  ///
+  /// Errors: those of GgufWriter; Errc::invalid_argument for a file that was opened by a reader;
+  /// Errc::unsupported_weight_type for a matrix of a block type without from_blocks; Errc::invalid_file for a matrix
+  /// that holds a NaN or an infinity, naming it and its row.
+  [[nodiscard]] Result<void> write(ByteSink sink) noexcept {
+    if (!file_.has_data()) return fail(Errc::invalid_argument, "a model is quantised where it lies in memory");
+    GgufWriter writer(sink, options_.allocator, file_.alignment());
+    if (auto r = announce(writer); !r) return r;
+    if (auto r = writer.begin(); !r) return r;
+    for (const GgufTensor& tensor : file_.tensors()) {
+      QuantizedTensor done{tensor.name, tensor.type.dtype, target(tensor), 0, 0};
+      const auto type = find_ggml_type(done.to);
+      done.bytes = tensor.elems / type->block_elems() * type->block_bytes();
+      auto r = done.from == done.to ? writer.write(file_.data(tensor)) : convert(tensor, done, writer);
+      if (!r) return r;
+      if (options_.done != nullptr) options_.done(options_.context, done);
+    }
+    return writer.finish();
+  }
+
+ private:
+  static constexpr std::uint64_t kChunkBytes = 4u << 20;
+
+  [[nodiscard]] DType target(const GgufTensor& tensor) const noexcept {
+    return type_of(tensor, type_, layers_, file_.find_tensor("output.weight") == nullptr);
+  }
+
+  [[nodiscard]] Result<void> announce(GgufWriter& writer) noexcept {
+    constexpr std::string_view kFileType = "general.file_type";
+    auto architecture = file_.get<std::string_view>("general.architecture");
+    if (!architecture) return pass(architecture);
+    auto layers = file_.get<std::uint32_t>(Name::of(*architecture, ".block_count").view());
+    if (!layers) return pass(layers);
+    layers_ = *layers;
+    for (const GgufEntry& entry : file_.entries())
+      if (entry.key != kFileType)
+        if (auto r = writer.add(entry); !r) return r;
+    if (type_.number != kNoFileType)
+      if (auto r = writer.add(kFileType, type_.number); !r) return r;
+    for (const GgufTensor& tensor : file_.tensors()) {
+      const DType to = target(tensor);
+      if (to != tensor.type.dtype)
+        if (auto r = expect_source(tensor); !r) return r;
+      if (auto r = writer.add_tensor(tensor.name, *find_ggml_type(to), Span(tensor.dims).first(tensor.rank)); !r)
+        return r;
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<void> expect_source(const GgufTensor& tensor) const noexcept {
+    const DType from = tensor.type.dtype;
+    if (quant::find(from) != nullptr && (info(from).block_elems == 1 || options_.from_blocks)) return {};
+    return fail(Errc::unsupported_weight_type, "tensor '", detail::Quoted(tensor.name).view(), "' is ", name(from),
+                ", expected f32, f16 or bf16: rounding what is rounded already loses more");
+  }
+
+  [[nodiscard]] Result<void> convert(const GgufTensor& tensor, QuantizedTensor& done, GgufWriter& writer) noexcept {
+    detail::RowsJob job;
+    job.elems = tensor.dims[0];
+    job.source = quant::find(done.from);
+    job.target = quant::find(done.to);
+    job.encode = quant::find_encoder(done.to);
+    job.from_row = job.elems / info(done.from).block_elems * info(done.from).block_bytes;
+    job.to_row = job.elems / info(done.to).block_elems * info(done.to).block_bytes;
+    const std::uint64_t rows = job.elems == 0 ? 0 : tensor.elems / job.elems;
+    const std::uint64_t fitting = kChunkBytes / (job.to_row == 0 ? 1 : job.to_row);
+    const std::uint64_t chunk = fitting < 1 ? 1 : fitting;
+    if (auto r = make_room(job, chunk < rows ? chunk : rows); !r) return r;
+    const Span<const std::byte> data = file_.data(tensor);
+    double error = 0;
+    double energy = 0;
+    for (std::uint64_t at = 0; at < rows; at += chunk) {
+      job.rows = static_cast<std::uint32_t>(chunk < rows - at ? chunk : rows - at);
+      job.from = data.data() + at * job.from_row;
+      job.next.store(0);
+      run(job);
+      for (std::uint32_t row = 0; row < job.rows; ++row) {
+        // Anything that is not finite makes the sum so.
+        if (!(squares_[2 * row + 1] < __builtin_huge_val()))
+          return fail(Errc::invalid_file, "tensor '", detail::Quoted(tensor.name).view(), "': row ", at + row,
+                      " holds a value that is not finite");
+        error += squares_[2 * row];
+        energy += squares_[2 * row + 1];
+      }
+      if (auto r = writer.write(out_.span().first(static_cast<std::size_t>(job.rows * job.to_row))); !r) return r;
+    }
+    done.error = energy > 0 ? __builtin_sqrt(error / energy) : 0;
+    return {};
+  }
+
+  [[nodiscard]] Result<void> make_room(detail::RowsJob& job, std::uint64_t rows) noexcept {
+    const auto size = [](CheckedSize wanted) { return narrow<std::size_t>(wanted.raw(), "a row of a tensor"); };
+    const auto out = size(CheckedSize(rows) * CheckedSize(job.to_row));
+    const auto buffers = size(CheckedSize(job.elems) * CheckedSize(2) * CheckedSize(workers()));
+    if (!out) return pass(out);
+    if (!buffers) return pass(buffers);
+    if (auto r = out_.resize(*out); !r) return r;
+    if (auto r = buffers_.resize(*buffers); !r) return r;
+    if (auto r = squares_.resize(static_cast<std::size_t>(2 * rows)); !r) return r;
+    if (auto r = weight_.resize(static_cast<std::size_t>(job.elems)); !r) return r;
+    for (float& w : weight_) w = 1.0f;
+    job.to = out_.data();
+    job.buffers = buffers_.data();
+    job.squares = squares_.data();
+    job.weight = weight_.data();
+    return {};
+  }
+
+  [[nodiscard]] std::uint32_t workers() const noexcept {
+    return options_.threads.run == nullptr || options_.threads.workers == 0 ? 1 : options_.threads.workers;
+  }
+  void run(detail::RowsJob& job) const noexcept {
+    const auto work = [](void* argument, std::uint32_t worker, std::uint32_t) noexcept {
+      static_cast<detail::RowsJob*>(argument)->run(worker);
+    };
+    if (options_.threads.run == nullptr) return work(&job, 0, 1);
+    options_.threads.run(options_.threads.context, work, &job);
+  }
+
+  const GgufFile& file_;
+  const FileType& type_;
+  QuantizeOptions options_;
+  std::uint32_t layers_ = 0;
+  Vector<float> weight_;
+  Vector<float> buffers_;
+  Vector<double> squares_;
+  Vector<std::byte> out_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::model
+
+ZRT_LOAD_TIME_END

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/quantize.cpp: blocks and files that are written: what is read of them, and what is refused.
+#include <zrt/exec/thread_pool.hpp>
+#include <zrt/model/quantize.hpp>
+
+#include <boost/mp11/algorithm.hpp>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <string>
+#include <tools/gguf_writer.hpp>
+#include <vector>
+
+namespace quantize_test {
+namespace {
+
+using namespace zrt;
+using test::Bytes;
+
+template <class L> class Blocks : public testing::Test {};
+template <class List> struct TestTypes;
+template <class... L> struct TestTypes<boost::mp11::mp_list<L...>> {
+  using type = testing::Types<L...>;
+};
+template <class L> using IsWritable = boost::mp11::mp_bool<quant::WritableLayout<L>>;
+using Writable = boost::mp11::mp_copy_if<quant::OwnTypes, IsWritable>;
+struct TypeNames {
+  template <class L> static std::string GetName(int) { return std::string(name(L::kDType)); }
+};
+TYPED_TEST_SUITE(Blocks, TestTypes<Writable>::type, TypeNames);
+
+/// A block of random bytes whose scales are finite.
+template <class L> Bytes random_block(std::mt19937& random) {
+  Bytes block(L::kBytes);
+  for (std::byte& byte : block) byte = static_cast<std::byte>(random());
+  for (std::uint32_t run = 0; run < L::kElems / L::kRun; ++run) L::store_scale(block.data(), run, 0.125f);
+  if constexpr (L::kHasOffset) L::store_offset(block.data(), -0.25f);
+  return block;
+}
+
+TYPED_TEST(Blocks, WhatIsReadOfABlockWritesItsValuesAgain) {
+  using L = TypeParam;
+  std::mt19937 random(7);
+  for (int i = 0; i < 100; ++i) {
+    const Bytes block = random_block<L>(random);
+    Bytes again(L::kBytes);
+    for (std::uint32_t run = 0; run < L::kElems / L::kRun; ++run)
+      L::store_scale(again.data(), run, L::scale(block.data(), run));
+    if constexpr (L::kHasOffset) L::store_offset(again.data(), L::offset(block.data(), 0));
+    if constexpr (L::kPart < L::kRun) L::store_factors(L::factors_of(block.data()), again.data());
+    std::vector<std::int8_t> q(L::kElems);
+    L::unpack(block.data(), q.data());
+    L::pack(q.data(), again.data());
+    std::vector<float> before(L::kElems);
+    std::vector<float> after(L::kElems);
+    L::dequantise(block.data(), L::kElems, before.data());
+    L::dequantise(again.data(), L::kElems, after.data());
+    for (std::uint32_t k = 0; k < L::kElems; ++k) ASSERT_EQ(before[k], after[k]) << "value " << k << " of block " << i;
+  }
+}
+
+TYPED_TEST(Blocks, ValuesOfATypeAreWrittenExactly) {
+  using L = TypeParam;
+  std::mt19937 random(11);
+  const std::vector<float> weight(L::kElems, 1.0f);
+  for (int i = 0; i < 20; ++i) {
+    Bytes block = random_block<L>(random);
+    // A ternary pair has a fourth code, which no writer uses.
+    std::vector<std::int8_t> q(L::kElems);
+    L::unpack(block.data(), q.data());
+    for (std::int8_t& integer : q) integer = L::Integers::nearest(integer);
+    L::pack(q.data(), block.data());
+    std::vector<float> x(L::kElems);
+    std::vector<float> y(L::kElems);
+    L::dequantise(block.data(), L::kElems, x.data());
+    Bytes again(L::kBytes);
+    quant::encode_blocks<L>(x.data(), weight.data(), L::kElems, again.data());
+    L::dequantise(again.data(), L::kElems, y.data());
+    double error = 0;
+    double energy = 0;
+    for (std::uint32_t k = 0; k < L::kElems; ++k) {
+      error += std::pow(static_cast<double>(x[k] - y[k]), 2);
+      energy += std::pow(static_cast<double>(x[k]), 2);
+    }
+    // Steps are a quarter of a value or more in the coarsest types, so an error of a step would show.
+    EXPECT_LE(error, 2e-3 * energy) << i;
+  }
+}
+
+TYPED_TEST(Blocks, NumbersWithoutSenseStayDefined) {
+  using L = TypeParam;
+  const std::vector<float> weight(L::kElems, 1.0f);
+  for (const float odd :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f, 1e-44f, 0.0f}) {
+    std::vector<float> x(L::kElems, 1.0f);
+    x[5] = odd;
+    Bytes block(L::kBytes);
+    quant::encode_blocks<L>(x.data(), weight.data(), L::kElems, block.data());
+    std::fill(x.begin(), x.end(), odd);
+    quant::encode_blocks<L>(x.data(), weight.data(), L::kElems, block.data());
+  }
+}
+
+// --- files --------------------------------------------------------------------------------------------
+
+/// Keeps what is written, and fails once there are `room` bytes.
+struct Sink {
+  Bytes bytes;
+  std::size_t room = std::numeric_limits<std::size_t>::max();
+
+  model::ByteSink hook() {
+    return {this, [](void* context, Span<const std::byte> part) noexcept -> Result<void> {
+              auto& self = *static_cast<Sink*>(context);
+              if (self.bytes.size() + part.size() > self.room) return fail(Errc::io_error, "the disk is full");
+              self.bytes.insert(self.bytes.end(), part.begin(), part.end());
+              return {};
+            }};
+  }
+};
+
+Bytes read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  Bytes bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+model::GgufFile open(const Bytes& bytes) {
+  auto file = model::GgufFile::open(Span<const std::byte>(bytes.data(), bytes.size()));
+  EXPECT_TRUE(file) << file.error().text();
+  return std::move(*file);
+}
+
+const std::string kModel = std::string(ZRT_TEST_DATA_DIR) + "/../../examples/models/bard-q8_0.gguf";
+const std::string kFloats = std::string(ZRT_TEST_DATA_DIR) + "/peer/granite.gguf";
+
+TEST(GgufWriter, CopiesAFileByteForByte) {
+  for (const std::string& path : {kModel, kFloats}) {
+    const Bytes bytes = read_bytes(path);
+    const model::GgufFile file = open(bytes);
+    Sink sink;
+    model::GgufWriter writer(sink.hook(), system_allocator(), file.alignment());
+    for (const model::GgufEntry& entry : file.entries()) ASSERT_TRUE(writer.add(entry));
+    for (const model::GgufTensor& t : file.tensors())
+      ASSERT_TRUE(writer.add_tensor(t.name, t.type, Span(t.dims).first(t.rank)));
+    ASSERT_TRUE(writer.begin());
+    EXPECT_EQ(writer.finish().error().code(), Errc::invalid_argument);
+    for (const model::GgufTensor& t : file.tensors()) ASSERT_TRUE(writer.write(file.data(t)));
+    ASSERT_TRUE(writer.finish());
+    EXPECT_TRUE(sink.bytes == bytes) << path;
+    EXPECT_EQ(writer.write(Span<const std::byte>(bytes.data(), 1)).error().code(), Errc::invalid_argument);
+  }
+}
+
+TEST(GgufWriter, RefusesRowsThatAreNoWholeBlocks) {
+  Sink sink;
+  model::GgufWriter writer(sink.hook(), system_allocator());
+  const std::uint64_t dims[] = {48, 2};
+  const auto refused = writer.add_tensor("odd", *model::find_ggml_type(DType::q4_0), dims);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(), "tensor 'odd': rows of 48 elements are no whole blocks of 32");
+  const std::uint64_t huge[] = {std::uint64_t{1} << 40, std::uint64_t{1} << 40};
+  EXPECT_EQ(writer.add_tensor("huge", *model::find_ggml_type(DType::f32), huge).error().code(), Errc::size_overflow);
+}
+
+Bytes quantized(const Bytes& bytes, std::string_view type, const model::QuantizeOptions& options = {}) {
+  const model::GgufFile file = open(bytes);
+  Sink sink;
+  const auto written = model::Quantizer(file, *model::find_file_type(type), options).write(sink.hook());
+  EXPECT_TRUE(written) << written.error().text();
+  return sink.bytes;
+}
+
+TEST(Quantizer, EveryFileTypeGivesAFileOfItsTypes) {
+  const Bytes bytes = read_bytes(kFloats);
+  for (const model::FileType& type : model::kFileTypes) {
+    const Bytes written = quantized(bytes, type.name);
+    const model::GgufFile file = open(written);
+    ASSERT_EQ(file.tensors().size(), open(bytes).tensors().size());
+    if (type.number != model::kNoFileType) {
+      EXPECT_EQ(file.get<std::uint32_t>("general.file_type").value_or(0), type.number) << type.name;
+    }
+    std::size_t changed = 0;
+    for (const model::GgufTensor& t : file.tensors()) changed += t.type.dtype != DType::f32 ? 1u : 0u;
+    EXPECT_EQ(changed != 0, type.type != DType::f32) << type.name;
+  }
+}
+
+TEST(Quantizer, ManyWorkersWriteTheSameBytes) {
+  const Bytes bytes = read_bytes(kFloats);
+  exec::ThreadPool pool(system_allocator());
+  ASSERT_TRUE(pool.start(3));
+  model::QuantizeOptions options;
+  options.threads = pool.hook();
+  EXPECT_TRUE(quantized(bytes, "q4_k_m") == quantized(bytes, "q4_k_m", options));
+}
+
+TEST(Quantizer, TakesBlocksOnlyWhenItIsToldTo) {
+  const Bytes bytes = read_bytes(kModel);
+  const model::GgufFile file = open(bytes);
+  Sink sink;
+  const auto refused = model::Quantizer(file, *model::find_file_type("q4_0"), {}).write(sink.hook());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Errc::unsupported_weight_type);
+  EXPECT_NE(refused.error().text().find("is q8_0, expected f32, f16 or bf16"), std::string_view::npos);
+  EXPECT_TRUE(sink.bytes.empty());
+  model::QuantizeOptions options;
+  options.from_blocks = true;
+  const Bytes written = quantized(bytes, "q4_0", options);
+  EXPECT_LT(written.size(), bytes.size());
+}
+
+TEST(Quantizer, RefusesWhatIsNotFinite) {
+  test::GgufWriter w;
+  w.add("general.architecture", "llama");
+  w.add("llama.block_count", std::uint32_t{1});
+  std::vector<float> values(64, 1.0f);
+  values[40] = std::numeric_limits<float>::quiet_NaN();
+  w.add_f32("blk.0.ffn_up.weight", {32, 2}, values);
+  const Bytes bytes = w.build();
+  const model::GgufFile file = open(bytes);
+  Sink sink;
+  const auto refused = model::Quantizer(file, *model::find_file_type("q8_0"), {}).write(sink.hook());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text(), "tensor 'blk.0.ffn_up.weight': row 1 holds a value that is not finite");
+}
+
+TEST(Quantizer, PassesOnTheErrorsOfTheSink) {
+  const Bytes bytes = read_bytes(kFloats);
+  const model::GgufFile file = open(bytes);
+  const std::size_t whole = quantized(bytes, "q8_0").size();
+  for (std::size_t room = 0; room < whole; room += whole / 37) {
+    Sink sink;
+    sink.room = room;
+    const auto refused = model::Quantizer(file, *model::find_file_type("q8_0"), {}).write(sink.hook());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text(), "the disk is full");
+  }
+}
+
+}  // namespace
+}  // namespace quantize_test
