@@ -3,6 +3,7 @@
 // covers: zrt/text/detail/merger.hpp 90
 // covers: zrt/text/detail/special_tokens.hpp 90
 // covers: zrt/text/tokenizer.hpp 80
+// covers: zrt/text/detail/word_piece.hpp 90
 #include <zrt/text/detokenizer.hpp>
 #include <zrt/text/tokenizer.hpp>
 
@@ -71,6 +72,7 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   spec.tokens = tokens;
   spec.types = types;
   if (model == "llama") spec.scores = scores;
+  if (model == "bert") spec.unk = 0;
   spec.merges = merges;
   if (const auto t = text::Tokenizer::make(spec)) {
     encode_and_back(*t, input, false);
@@ -85,6 +87,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const zrt::test::SmallSentencePiece pieces;
   static const zrt::test::SmallByteBpe gpt2("gpt-2"), llama3("llama-bpe"), qwen35("qwen35"), deepseek("deepseek-llm"),
       falcon("falcon");
+  static const zrt::test::SmallWordPiece words;
+  static const text::Tokenizer word_piece = text::Tokenizer::make(words.spec).value();
   static const text::Tokenizer sentence_piece = text::Tokenizer::make(pieces.spec).value();
   static const std::array<text::Tokenizer, 5> byte_bpe{
       text::Tokenizer::make(gpt2.spec).value(), text::Tokenizer::make(llama3.spec).value(),
@@ -93,11 +97,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // The "llama" model reads U+2581 as a space and puts a space behind special tokens.
   encode_and_back(sentence_piece, input, input.find("\xe2\x96\x81") == input.npos && input.find('<') == input.npos);
   stream(sentence_piece, input);
+  encode_and_back(word_piece, input, false);
+  stream(word_piece, input);
   for (const text::Tokenizer& t : byte_bpe) {
     encode_and_back(t, input, true);
     stream(t, input);
   }
   strange_vocabulary(input, "llama");
   strange_vocabulary(input, "gpt2");
+  strange_vocabulary(input, "bert");
   return 0;
 }

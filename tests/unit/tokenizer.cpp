@@ -26,6 +26,7 @@ namespace text = zrt::text;
 using zrt::Errc;
 using zrt::test::SmallByteBpe;
 using zrt::test::SmallSentencePiece;
+using zrt::test::SmallWordPiece;
 using zrt::test::SmallVocabulary;
 using Ids = std::vector<std::int32_t>;
 using Pieces = std::vector<std::string>;
@@ -175,6 +176,62 @@ TEST(TokenizerByteBpe, BytesWithoutATokenGiveNothing) {
   EXPECT_EQ(pieces(make(vocabulary), "aqa"), (Pieces{"a", "a"}));
 }
 
+TEST(TokenizerWordPiece, CutsWordsIntoTheLongestTokens) {
+  const SmallWordPiece vocabulary;
+  const auto t = make(vocabulary);
+  const auto texts_of = [&](std::string_view input, text::EncodeOptions options = {}) {
+    std::string all;
+    for (const std::int32_t id : encode(t, input, options)) all += std::string(t.token_text(id)) + '|';
+    return all;
+  };
+  const std::string mark = "\xe2\x96\x81";
+  EXPECT_EQ(texts_of("hello Hell\xc3\xb3"), mark + "hello|" + mark + "hello|");
+  EXPECT_EQ(texts_of("helle  a"), mark + "he|l|l|e|" + mark + "a|");
+  EXPECT_EQ(texts_of("hex"), "[UNK]|") << "a word is cut whole or not at all";
+  EXPECT_EQ(texts_of("a!he\xe4\xbd\xa0"
+                     "a"),
+            mark + "a|" + mark + "!|" + mark + "he|" + mark + "\xe4\xbd\xa0|" + mark + "a|");
+  EXPECT_EQ(texts_of("\xed\x95\x9c"), mark + "|\xe1\x84\x92|") << "the first part of a syllable";
+  EXPECT_EQ(texts_of("a\xff\x01\xe2\x80\x8b"
+                     "a"),
+            mark + "a|a|")
+      << "neither controls nor broken bytes part words";
+  EXPECT_EQ(texts_of("[SEP]a", {.add_special = true}), "[CLS]|[UNK]|[UNK]|[UNK]|" + mark + "a|[SEP]|");
+  EXPECT_EQ(texts_of("[SEP]a", {.add_special = true, .parse_special = true}), "[CLS]|[SEP]|" + mark + "a|[SEP]|");
+  EXPECT_EQ(texts_of(""), "");
+
+  auto pair = t.encode("a", {.add_special = true});
+  ASSERT_TRUE(pair && t.append_second("hello", false, *pair));
+  const std::vector<std::int32_t> ids(pair->begin(), pair->end());
+  ASSERT_EQ(ids.size(), 5u);
+  EXPECT_EQ(ids[2], *vocabulary.spec.sep);
+  EXPECT_EQ(ids[4], *vocabulary.spec.sep);
+}
+
+TEST(TokenizerWordPiece, KeepsCaseAndAccentsWhereTheVocabularyDoes) {
+  SmallWordPiece vocabulary;
+  vocabulary.add("\xe2\x96\x81H\xc3\xa9");
+  vocabulary.spec.lowercase = false;
+  vocabulary.refresh();
+  const auto t = make(vocabulary);
+  EXPECT_EQ(encode(t, "H\xc3\xa9"), (Ids{static_cast<std::int32_t>(t.vocab_size()) - 1}));
+  EXPECT_EQ(encode(t, "h\xc3\xa9"), (Ids{*vocabulary.spec.unk}));
+}
+
+TEST(TokenizerWordPiece, LongWordsTakeLinearTime) {
+  SmallWordPiece vocabulary;
+  vocabulary.add(std::string(100, 'a') + 'b');
+  vocabulary.refresh();
+  const auto t = make(vocabulary);
+  for (const char* piece : {"a", "l", "x", " ", "!", "\xed\x95\x9c"}) {
+    std::string input;
+    while (input.size() < 100000) input += piece;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_LE(encode(t, input).size(), input.size() + 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << piece;
+  }
+}
+
 TEST(Tokenizer, OfEqualTextsTheLastIdCounts) {
   SmallByteBpe vocabulary;
   const std::int32_t twin = vocabulary.add("a");
@@ -198,7 +255,7 @@ struct Fault {
 
 TEST(Tokenizer, RefusesBadVocabularies) {
   const Fault sentence_piece[] = {
-      {"model", Errc::unsupported_tokenizer, "'bert'", [](SmallVocabulary& v) { v.spec.model = "bert"; }},
+      {"model", Errc::unsupported_tokenizer, "'rwkv'", [](SmallVocabulary& v) { v.spec.model = "rwkv"; }},
       {"no tokens", Errc::invalid_metadata, "no tokens", [](SmallVocabulary& v) { v.spec.tokens = {}; }},
       {"types short", Errc::invalid_metadata, "token types",
        [](SmallVocabulary& v) { v.spec.types = v.spec.types.first(3); }},
@@ -535,9 +592,10 @@ template <class Work> int count_failures(const Work& work) {
 TEST(Tokenizer, EveryAllocationMayFail) {
   const SmallSentencePiece pieces_vocabulary;
   const SmallByteBpe bytes_vocabulary, llama3("llama-bpe");
+  const SmallWordPiece words_vocabulary;
   for (const SmallVocabulary* vocabulary :
-       {static_cast<const SmallVocabulary*>(&pieces_vocabulary), static_cast<const SmallVocabulary*>(&bytes_vocabulary),
-        static_cast<const SmallVocabulary*>(&llama3)}) {
+       {static_cast<const SmallVocabulary*>(&words_vocabulary), static_cast<const SmallVocabulary*>(&pieces_vocabulary),
+        static_cast<const SmallVocabulary*>(&bytes_vocabulary), static_cast<const SmallVocabulary*>(&llama3)}) {
     const int failures = count_failures([&](FailingMemory& memory) {
       auto t = text::Tokenizer::make(vocabulary->spec, memory.allocator());
       if (!t) return t.error().code();

@@ -42,9 +42,10 @@ class VocabularyReader {
       std::optional<std::int32_t> text::VocabularySpec::* field;
     };
     constexpr Id ids[] = {
-        {"bos_token_id", &text::VocabularySpec::bos},     {"eos_token_id", &text::VocabularySpec::eos},
-        {"eot_token_id", &text::VocabularySpec::eot},     {"eom_token_id", &text::VocabularySpec::eom},
-        {"unknown_token_id", &text::VocabularySpec::unk}, {"padding_token_id", &text::VocabularySpec::pad}};
+        {"bos_token_id", &text::VocabularySpec::bos},      {"eos_token_id", &text::VocabularySpec::eos},
+        {"eot_token_id", &text::VocabularySpec::eot},      {"eom_token_id", &text::VocabularySpec::eom},
+        {"unknown_token_id", &text::VocabularySpec::unk},  {"padding_token_id", &text::VocabularySpec::pad},
+        {"seperator_token_id", &text::VocabularySpec::sep}};  // spelled so in files
     for (const Id& id : ids)
       if (auto r = value(id.key, out_.spec.*id.field); !r) return r;
     struct Flag {
@@ -53,7 +54,10 @@ class VocabularyReader {
     };
     constexpr Flag flags[] = {{"add_bos_token", &text::VocabularySpec::add_bos},
                               {"add_eos_token", &text::VocabularySpec::add_eos},
-                              {"add_space_prefix", &text::VocabularySpec::add_space_prefix}};
+                              {"add_sep_token", &text::VocabularySpec::add_sep},
+                              {"add_space_prefix", &text::VocabularySpec::add_space_prefix},
+                              {"normalizer.lowercase", &text::VocabularySpec::lowercase},
+                              {"normalizer.strip_accents", &text::VocabularySpec::strip_accents}};
     for (const Flag& flag : flags)
       if (auto r = value(flag.key, out_.spec.*flag.field); !r) return r;
     for (std::string_view token : out_.tokens) out_.longest = token.size() > out_.longest ? token.size() : out_.longest;

@@ -44,6 +44,24 @@ struct SmallVocabulary {
   }
 };
 
+/// "bert": [UNK] [CLS] [SEP], letters in and at the beginning of words, and pieces around the word "hello".
+struct SmallWordPiece : SmallVocabulary {
+  SmallWordPiece() {
+    using enum text::TokenType;
+    spec.model = "bert";
+    spec.unk = add("[UNK]", unknown);
+    spec.bos = add("[CLS]", control);
+    spec.sep = add("[SEP]", control);
+    for (const char* piece :
+         {"\xe2\x96\x81hello", "\xe2\x96\x81he", "\xe2\x96\x81h", "l", "llo", "lo", "\xe2\x96\x81", "e", "a",
+          "\xe2\x96\x81"
+          "a",
+          "!", "\xe2\x96\x81!", "\xe2\x96\x81\xe4\xbd\xa0", "\xe1\x84\x92"})
+      add(piece);
+    refresh();
+  }
+};
+
 /// "llama": <unk> <s> </s>, all bytes, and pieces around the word "hello"; ids 0, 1, 2, 3 to 258, then the rest.
 struct SmallSentencePiece : SmallVocabulary {
   SmallSentencePiece() {
