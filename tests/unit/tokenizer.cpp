@@ -26,8 +26,8 @@ namespace text = zrt::text;
 using zrt::Errc;
 using zrt::test::SmallByteBpe;
 using zrt::test::SmallSentencePiece;
-using zrt::test::SmallWordPiece;
 using zrt::test::SmallVocabulary;
+using zrt::test::SmallWordPiece;
 using Ids = std::vector<std::int32_t>;
 using Pieces = std::vector<std::string>;
 
