@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/text/tokenizer.hpp: from text to token ids and back, for SentencePiece, byte-level BPE and WordPiece vocabularies.
+// zrt/text/tokenizer.hpp: from text to token ids and back, for all kinds of vocabularies.
 #pragma once
 
 #include <zrt/core/span.hpp>
@@ -10,6 +10,7 @@
 #include <zrt/text/detail/known_tokens.hpp>
 #include <zrt/text/detail/sentence_piece.hpp>
 #include <zrt/text/detail/special_tokens.hpp>
+#include <zrt/text/detail/unigram.hpp>
 #include <zrt/text/detail/word_piece.hpp>
 #include <zrt/text/vocabulary.hpp>
 
@@ -149,7 +150,7 @@ class Tokenizer {
   bool add_space_prefix_ = false;
   detail::TextIndex index_;
   detail::SpecialTokens specials_;
-  std::variant<detail::SentencePiece, detail::ByteBpe, detail::WordPiece> model_;
+  std::variant<detail::SentencePiece, detail::ByteBpe, detail::WordPiece, detail::Unigram> model_;
 };
 
 inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator allocator,
@@ -190,8 +191,17 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     ends_with_sep_ = !add_eos_ && ids_.sep.has_value();
     return {};
   }
+  if (spec.model == "t5") {
+    auto& model = model_.emplace<detail::Unigram>(allocator_);
+    const auto type_of = [&](std::size_t id) noexcept { return facts_[id].type; };
+    if (auto r = model.build(spec, ids_.unk.value_or(detail::kNoToken), type_of); !r) return r;
+    if (auto r = read_switches(spec, false, false); !r) return r;
+    add_eos_ = spec.add_eos.value_or(ids_.eos.has_value());
+    add_space_prefix_ = spec.add_space_prefix.value_or(false);
+    return {};
+  }
   return fail(Errc::unsupported_tokenizer, "no tokenizer model '", spec.model,
-              "' in this build, only 'llama', 'gpt2' and 'bert'");
+              "' in this build, only 'llama', 'gpt2', 'bert' and 't5'");
 }
 
 inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
@@ -227,6 +237,10 @@ inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
     if (!ids_.unk) ids_.unk = 0;
     if (!ids_.bos && knows(1)) ids_.bos = 1;
     if (!ids_.eos && knows(2)) ids_.eos = 2;
+  }
+  if (spec.model == "t5") {
+    if (!ids_.eos && knows(1)) ids_.eos = 1;
+    if (!ids_.unk && knows(2)) ids_.unk = 2;
   }
   // Those of the vocabularies that came with BERT.
   if (spec.model == "bert") {
@@ -294,6 +308,8 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
       done = bpe->encode(part, index_, merger, scratch, out);
     else if (const auto* words = std::get_if<detail::WordPiece>(&model_))
       done = words->encode(part, scratch, out);
+    else if (const auto* unigram = std::get_if<detail::Unigram>(&model_))
+      done = unigram->encode(part, scratch, out);
     if (!done) return done;
     after_special = fragment.token != detail::kNoToken;
   }

@@ -39,8 +39,27 @@ struct SmallVocabulary {
   void refresh() {
     spec.tokens = tokens;
     spec.types = types;
-    if (spec.model == "llama") spec.scores = scores;
+    if (spec.model == "llama" || spec.model == "t5") spec.scores = scores;
     spec.merges = merges;
+  }
+};
+
+/// "t5": <pad> </s> <unk>, and pieces around the word "hello" of which the longer ones are likelier.
+struct SmallUnigram : SmallVocabulary {
+  SmallUnigram() {
+    using enum text::TokenType;
+    spec.model = "t5";
+    add("<pad>", control);
+    spec.eos = add("</s>", control);
+    spec.unk = add("<unk>", unknown);
+    add("<tool>", user_defined);
+    float score = -2;
+    for (const char* piece : {"\xe2\x96\x81hello", "hell", "o", "\xe2\x96\x81", "he", "llo", "h", "e", "l"})
+      add(piece, text::TokenType::normal, score -= 1);
+    add("w", text::TokenType::unused, -1);
+    spec.add_space_prefix = true;
+    spec.remove_extra_whitespaces = true;
+    refresh();
   }
 };
 

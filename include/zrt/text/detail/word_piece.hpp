@@ -2,16 +2,15 @@
 // zrt/text/detail/word_piece.hpp: the "bert" model: normalised words, cut into the longest tokens from the left.
 #pragma once
 
-#include <zrt/core/heap.hpp>
 #include <zrt/core/string.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/text/detail/sentence_piece.hpp>
+#include <zrt/text/detail/sorted_tokens.hpp>
 #include <zrt/text/detail/text_index.hpp>
 #include <zrt/text/detail/unicode.hpp>
 #include <zrt/text/detail/unicode_folds.hpp>
 #include <zrt/text/vocabulary.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -87,21 +86,7 @@ class WordPiece {
     tokens_ = spec.tokens;
     lowercase_ = spec.lowercase.value_or(true);
     strip_accents_ = spec.strip_accents.value_or(lowercase_);
-    for (std::size_t id = 0; id < tokens_.size(); ++id)
-      if (!tokens_[id].empty())
-        if (auto r = sorted_.push_back(static_cast<std::uint32_t>(id)); !r) return r;
-    // Of equal texts the highest id comes first.
-    heap_sort(sorted_.span(), [this](std::uint32_t a, std::uint32_t b) noexcept {
-      const int order = tokens_[a].compare(tokens_[b]);
-      return order != 0 ? order < 0 : a > b;
-    });
-    std::size_t at = 0;
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      first_[byte] = at;
-      while (at < sorted_.size() && static_cast<unsigned char>(tokens_[sorted_[at]][0]) == byte) ++at;
-    }
-    first_[256] = at;
-    return {};
+    return sorted_.build(tokens_, [](std::size_t) noexcept { return true; });
   }
 
   /// Appends the tokens of `text`. `word` is memory to work in.
@@ -157,27 +142,15 @@ class WordPiece {
     return {};
   }
 
-  /// The longest token that `word` has at `at`; kNoToken for none. Follows the tokens that go on as the word does.
+  /// The longest token that `word` has at `at`; kNoToken for none.
   [[nodiscard]] std::int32_t longest_at(std::string_view word, std::size_t at) const noexcept {
-    const auto lead = static_cast<unsigned char>(word[at]);
-    const std::uint32_t* low = sorted_.data() + first_[lead];
-    const std::uint32_t* high = sorted_.data() + first_[lead + 1u];
     std::int32_t longest = kNoToken;
-    for (std::size_t depth = 1; low != high; ++depth) {
-      if (tokens_[*low].size() == depth) longest = static_cast<std::int32_t>(*low);
-      while (low != high && tokens_[*low].size() == depth) ++low;
-      if (at + depth == word.size()) break;
-      const auto byte = static_cast<unsigned char>(word[at + depth]);
-      const auto letter = [&](std::uint32_t id) noexcept { return static_cast<unsigned char>(tokens_[id][depth]); };
-      low = std::lower_bound(low, high, byte, [&](std::uint32_t id, unsigned char b) { return letter(id) < b; });
-      high = std::upper_bound(low, high, byte, [&](unsigned char b, std::uint32_t id) { return b < letter(id); });
-    }
+    sorted_.each_at(word, at, [&](std::int32_t token) noexcept { longest = token; });
     return longest;
   }
 
   Span<const std::string_view> tokens_;
-  Vector<std::uint32_t> sorted_;  ///< ids in the order of their texts
-  std::array<std::size_t, 257> first_{};
+  SortedTokens sorted_;
   std::int32_t unk_ = kNoToken;
   bool lowercase_ = true;
   bool strip_accents_ = true;
