@@ -144,22 +144,31 @@ TEST_P(Embeddings, AreThePeersAndDoNotDependOnNeighbours) {
   EXPECT_NEAR(worst, GetParam().nmse, 0.01 * GetParam().nmse) << "tests/support/golden_models.hpp says otherwise";
 }
 /// The texts of tools/peer_embeddings.py: what follows a tab is the document of a query.
+void expect_ids_of_texts(const char* name, Pooling pooling, std::span<const EmbedInput> texts) {
+  const Golden golden = read_golden(name);
+  ASSERT_EQ(golden.texts.size(), texts.size());
+  const auto engine = open(test::On::cpu, name, 2);
+  ASSERT_TRUE(engine);
+  const auto found = engine->embed(texts);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->pooling, pooling) << "as the file says";
+  const std::vector<float> values(found->values.begin(), found->values.end());
+  EXPECT_TRUE(same_bits(values, vectors_of(*engine, golden, {})));
+  for (std::size_t text = 0; text < golden.texts.size(); ++text)
+    EXPECT_EQ(found->tokens[text], golden.texts[text].size());
+}
+
 TEST(EmbeddingsOfText, HaveThePeersIds) {
-  const Golden golden = read_golden("bert-rank");
-  constexpr EmbedInput kTexts[] = {{.text = "hello"},
+  constexpr EmbedInput kPairs[] = {{.text = "hello"},
                                    {.text = "Hello, W\u00f6rld!"},
                                    {.text = "what is this?", .document = "this is a thing."},
                                    {.text = "\u00c9t\u00e9 2024 \u4f60 singing", .document = "hello hello"}};
-  ASSERT_EQ(golden.texts.size(), std::size(kTexts));
-  const auto engine = open(test::On::cpu, "bert-rank", 2);
-  ASSERT_TRUE(engine);
-  const auto found = engine->embed(kTexts);  // the file says rank
-  ASSERT_TRUE(found) << found.error().text();
-  EXPECT_EQ(found->pooling, Pooling::rank);
-  const std::vector<float> scores(found->values.begin(), found->values.end());
-  EXPECT_TRUE(same_bits(scores, vectors_of(*engine, golden, {})));
-  for (std::size_t text = 0; text < golden.texts.size(); ++text)
-    EXPECT_EQ(found->tokens[text], golden.texts[text].size());
+  expect_ids_of_texts("bert-rank", Pooling::rank, kPairs);
+  constexpr EmbedInput kTexts[] = {{.text = "hello"},
+                                   {.text = "Hello, W\u00f6rld!"},
+                                   {.text = "what is this?\tthis is a thing."},
+                                   {.text = "\u00c9t\u00e9 2024 \u4f60 singing\thello hello"}};
+  expect_ids_of_texts("t5encoder-text", Pooling::mean, kTexts);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, Embeddings, testing::ValuesIn(test::kGoldenEmbeddings), [](const auto& model) {

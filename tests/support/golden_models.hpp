@@ -92,6 +92,7 @@ inline constexpr auto kGoldenEmbeddings = std::to_array<GoldenEmbedding>({
     {"nomic-bert", "nomic-bert", 1.2156e-13},
     {"qwen3-embedding", "qwen3", 1.4883e-13},
     {"t5encoder", "t5encoder", 5.0122e-08},
+    {"t5encoder-text", "t5encoder", 4.6681e-08},
 });
 
 }  // namespace zrt::test

@@ -39,6 +39,9 @@ MODELS = {
     "t5encoder": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
                   "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "
                   "attention.value_length=8", [MEAN]),
+    "t5encoder-text": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
+                       "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "
+                       "attention.value_length=8 pooling_type=1 --pieces", [MEAN]),
     "qwen3-embedding": ("qwen3", RMS.format(8) + "pooling_type=3", [LAST, MEAN]),
 }
 
@@ -56,12 +59,12 @@ class Llama(peer_models.Llama):
         self.lib.llama_tokenize.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_void_p,
                                             ctypes.c_int32, ctypes.c_bool, ctypes.c_bool]
 
-    def ids_of(self, path, texts):
+    def ids_of(self, path, texts, pairs):
         vocabulary = self.lib.llama_model_get_vocab(self.lib.llama_get_model(self.context(path)))
         out = []
         for text in texts:
             ids = []
-            for part in text.split("\t"):
+            for part in text.split("\t") if pairs else [text]:
                 found = (ctypes.c_int32 * 256)()
                 bytes = part.encode()
                 count = self.lib.llama_tokenize(vocabulary, bytes, len(bytes), found, 256, True, False)
@@ -106,7 +109,7 @@ def main():
         model, golden = FOLDER / f"{name}.gguf", FOLDER / f"{name}.emb"
         if not check:
             subprocess.run([args[0], family, model, "7", str(VOCABULARY), *keys.split()], check=True)
-        texts = llama.ids_of(model, TEXTS) if "--words" in keys else texts_of(VOCABULARY)
+        texts = llama.ids_of(model, TEXTS, "--words" in keys) if "--words" in keys or "--pieces" in keys else texts_of(VOCABULARY)
         head = [1, len(texts), len(poolings), *map(len, texts), *(id for text in texts for id in text)]
         data, power, error = b"ZGEM" + np.array(head, "<i4").tobytes(), 0.0, 0.0
         seen = golden.read_bytes() if check else b""
