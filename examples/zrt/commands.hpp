@@ -12,6 +12,7 @@ namespace program {
 [[nodiscard]] int inspect(const InspectOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
+[[nodiscard]] int embed(const EmbedOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);
 [[nodiscard]] int fused_run(const FusedOptions& options);
 [[nodiscard]] int pm4_decode(const Pm4DecodeOptions& options);
