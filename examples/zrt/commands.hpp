@@ -13,6 +13,7 @@ namespace program {
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int quantize(const QuantizeOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
+[[nodiscard]] int embed(const EmbedOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);
 [[nodiscard]] int fused_run(const FusedOptions& options);
 [[nodiscard]] int pm4_decode(const Pm4DecodeOptions& options);

@@ -96,6 +96,7 @@ CLI::Option* add_ids(CLI::App& app, const char* name, std::vector<std::int32_t>&
 constexpr auto kBackendNames = {"cpu", "reference"};
 constexpr auto kKvTypeNames = {"f32", "f16", "bf16"};
 constexpr auto kRoundingNames = {"none", "plan"};
+constexpr auto kPoolingNames = {"none", "mean", "cls", "last", "rank"};
 constexpr OneOf kBackends{kBackendNames};
 constexpr OneOf kKvTypes{kKvTypeNames};
 constexpr OneOf kRoundings{kRoundingNames};
@@ -284,6 +285,25 @@ void add_perplexity(CLI::App& app, PerplexityOptions& o) {
   add_kv(app, o.kv);
   add_act(app, o.act);
   app.add_flag("--json", o.json, "Print JSON");
+}
+
+void add_embed(CLI::App& app, EmbedOptions& o) {
+  add_model(app, o.model);
+  const auto prompt = app.add_option("-p,--prompt", o.prompts, "Text to embed; may be given several times")->take_all();
+  app.add_option("-f,--prompt-file", o.prompt_file,
+                 "File with a text on each line; - is standard input, which is read without texts too")
+      ->excludes(prompt)
+      ->type_name(kFile);
+  app.add_option(
+         "--pooling", o.pooling,
+         "What becomes of the tokens' vectors: none, mean, cls, last, or rank for scores of lines with a query, a "
+         "tab and a document. Default: as the file says")
+      ->check(OneOf{kPoolingNames});
+  app.add_flag("--raw", o.raw, "Leave the vectors as long as they are; else their length is 1");
+  app.add_flag("--special", o.special, "Read control tokens written in the texts as such");
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
+  app.add_flag("--json", o.json, "Print JSON; else a line of numbers for each vector");
 }
 
 /// The names of a list of enumerators.
@@ -671,6 +691,7 @@ int run(int argc, char** argv) {
   add(app, "plan", "Show a model's instructions or memory on a backend", &add_plan, &plan, status);
   add(app, "quantize", "Write a model anew with matrices of another weight type", &add_quantize, &quantize, status);
   add(app, "perplexity", "Score a text by its perplexity", &add_perplexity, &perplexity, status);
+  add(app, "embed", "Turn texts into vectors, or score documents for queries", &add_embed, &embed, status);
   const auto ptir = app.add_subcommand("ptir", "Tensor programs: portable tensor IR or ONNX");
   ptir->require_subcommand(1);
   add(*ptir, "run", "Run a program on tensors from files", &add_ptir_run, &ptir_run, status);

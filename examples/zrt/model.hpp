@@ -2,6 +2,7 @@
 // examples/zrt/model.hpp: an open model on a backend that the command line names.
 #pragma once
 
+#include <zrt/engine/embedding.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/model/family.hpp>
@@ -87,6 +88,8 @@ class Model {
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;
   [[nodiscard]] virtual zrt::Result<double> perplexity(std::string_view text) = 0;
+  [[nodiscard]] virtual zrt::Result<zrt::Embeddings> embed(std::span<const zrt::EmbedInput> inputs,
+                                                           const zrt::EmbedOptions& options) = 0;
   [[nodiscard]] virtual zrt::Result<zrt::trace::RunHeader> run_header() const = 0;
   /// For an engine that keeps values; it views this model.
   [[nodiscard]] virtual zrt::trace::ValidatedExecutor validated() = 0;

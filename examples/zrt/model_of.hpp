@@ -76,6 +76,10 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
     return done;
   }
   zrt::Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
+  zrt::Result<zrt::Embeddings> embed(std::span<const zrt::EmbedInput> inputs,
+                                     const zrt::EmbedOptions& options) override {
+    return engine_.embed(inputs, options);
+  }
   zrt::Result<zrt::trace::RunHeader> run_header() const override { return zrt::run_header(engine_); }
   zrt::trace::ValidatedExecutor validated() override { return zrt::trace::ValidatedExecutor::of(engine_.executor()); }
 

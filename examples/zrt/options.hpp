@@ -77,6 +77,18 @@ struct PerplexityOptions {
   bool json = false;
 };
 
+struct EmbedOptions {
+  ModelOptions model;
+  std::vector<std::string> prompts;
+  std::optional<std::string> prompt_file;
+  std::string pooling;  ///< empty: as the file says
+  std::uint32_t context = 0;
+  std::string kv = "f16";
+  bool raw = false;
+  bool special = false;
+  bool json = false;
+};
+
 struct PtirOptions {
   std::string file;
   std::vector<std::string> feeds;

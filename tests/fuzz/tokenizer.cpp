@@ -3,6 +3,9 @@
 // covers: zrt/text/detail/merger.hpp 90
 // covers: zrt/text/detail/special_tokens.hpp 90
 // covers: zrt/text/tokenizer.hpp 80
+// covers: zrt/text/detail/character_map.hpp 70
+// covers: zrt/text/detail/unigram.hpp 90
+// covers: zrt/text/detail/word_piece.hpp 90
 #include <zrt/text/detokenizer.hpp>
 #include <zrt/text/tokenizer.hpp>
 
@@ -55,6 +58,7 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   std::vector<std::string_view> tokens, merges;
   std::vector<float> scores;
   std::vector<std::int32_t> types;
+  std::vector<std::uint8_t> map;
   std::string_view rest = input;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -71,6 +75,16 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   spec.tokens = tokens;
   spec.types = types;
   if (model == "llama") spec.scores = scores;
+  if (model == "bert" || model == "t5") spec.unk = 0;
+  if (model == "t5") {
+    // A map that says its right size, so that its units are walked.
+    spec.scores = scores;
+    spec.remove_extra_whitespaces = input.size() % 2 == 0;
+    spec.add_space_prefix = input.size() % 3 == 0;
+    map = {static_cast<std::uint8_t>(input.size() / 2 & 0xfc), 0, 0, 0};
+    for (const char c : input) map.push_back(static_cast<std::uint8_t>(c));
+    spec.character_map = map;
+  }
   spec.merges = merges;
   if (const auto t = text::Tokenizer::make(spec)) {
     encode_and_back(*t, input, false);
@@ -85,6 +99,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const zrt::test::SmallSentencePiece pieces;
   static const zrt::test::SmallByteBpe gpt2("gpt-2"), llama3("llama-bpe"), qwen35("qwen35"), deepseek("deepseek-llm"),
       falcon("falcon");
+  static const zrt::test::SmallWordPiece words;
+  static const text::Tokenizer word_piece = text::Tokenizer::make(words.spec).value();
+  static const zrt::test::SmallUnigram likely;
+  static const text::Tokenizer unigram = text::Tokenizer::make(likely.spec).value();
   static const text::Tokenizer sentence_piece = text::Tokenizer::make(pieces.spec).value();
   static const std::array<text::Tokenizer, 5> byte_bpe{
       text::Tokenizer::make(gpt2.spec).value(), text::Tokenizer::make(llama3.spec).value(),
@@ -93,11 +111,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // The "llama" model reads U+2581 as a space and puts a space behind special tokens.
   encode_and_back(sentence_piece, input, input.find("\xe2\x96\x81") == input.npos && input.find('<') == input.npos);
   stream(sentence_piece, input);
+  encode_and_back(word_piece, input, false);
+  stream(word_piece, input);
+  encode_and_back(unigram, input, false);
+  stream(unigram, input);
   for (const text::Tokenizer& t : byte_bpe) {
     encode_and_back(t, input, true);
     stream(t, input);
   }
   strange_vocabulary(input, "llama");
   strange_vocabulary(input, "gpt2");
+  strange_vocabulary(input, "bert");
+  strange_vocabulary(input, "t5");
   return 0;
 }

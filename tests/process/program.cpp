@@ -17,7 +17,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 const std::string kModel = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
-constexpr std::array kCommands{"generate", "logits", "tokenize", "inspect", "plan", "perplexity", "bench"};
+constexpr std::array kCommands{"generate", "logits", "tokenize", "inspect", "plan", "perplexity", "embed", "bench"};
 
 struct LogitsRow {
   std::uint32_t token = 0;
@@ -70,6 +70,8 @@ TEST_F(Program, WrongUsageIsStatusTwo) {
       {"logits", "--model", kModel, "--tokens", "1,two", "--out", path("x")},
       {"logits", "--model", kModel, "--tokens", "1", "--decode", "1", "--feed", "1", "--out", path("x")},
       {"tokenize", "--model", kModel},
+      {"embed", "--model", kModel, "--pooling", "sum"},
+      {"embed", "--model", kModel, "--prompt", "a", "--prompt-file", "b"},
       {"plan", "--model", kModel, "--format", "poem"},
       {"plan", "--model", kModel, "--format", "dot", "--memory"},
       {"plan", "--model", kModel, "--format", "dot", "--json"},
@@ -153,6 +155,7 @@ TEST_F(Program, FullStdoutIsAnError) {
       {"generate", "--model", kModel, "--prompt", "a", "--max-tokens", "8", "--json"},
       {"logits", "--model", kModel, "--tokens", "1", "--out", path("x"), "--json"},
       {"tokenize", "--model", kModel, "--text", "a"},
+      {"embed", "--model", kModel, "--prompt", "a", "--pooling", "mean"},
       {"inspect", "--model", kModel},
       {"ptir", "run",
        file("one.ptir", "spec_version = ptir.v0.4\nregion @0 main() {\n  return f32[] {1.0}: f32[]\n}\n")},
@@ -482,6 +485,41 @@ TEST_F(Program, PerplexityIsANumber) {
   EXPECT_LT(scored["perplexity"], 2048.0);
 }
 
+TEST_F(Program, EmbedsTextsAndScoresDocuments) {
+  const std::string bert = ZRT_TEST_DATA_DIR "/peer/bert-rank.gguf";
+  const std::string lines = file("lines", "what is this?\tthis is a thing.\nhello\n");
+  const json scored = run_json({"embed", "--model", bert, "--prompt-file", lines, "--json"});
+  EXPECT_EQ(scored["pooling"], "rank");
+  ASSERT_EQ(scored["texts"].size(), 2u);
+  EXPECT_EQ(scored["texts"][0]["tokens"], 25);
+  EXPECT_EQ(scored["texts"][0]["scores"].size(), 1u);
+
+  const std::vector<std::string> texts{
+      "embed", "--model", bert, "--pooling", "mean", "--prompt", "hello", "--prompt", "a singing w\xc3\xb6rd"};
+  const Outcome plain = run(texts);
+  ASSERT_EQ(plain.status, 0) << plain.err;
+  std::vector<std::string> as_json = texts;
+  as_json.push_back("--json");
+  const json vectors = run_json(as_json);
+  std::istringstream rows(plain.out);
+  for (const json& text : vectors["texts"]) {
+    double squares = 0;
+    for (const json& x : text["embedding"]) {
+      float printed = 0;
+      rows >> printed;
+      EXPECT_EQ(printed, x.get<float>());
+      squares += x.get<double>() * x.get<double>();
+    }
+    EXPECT_NEAR(squares, 1.0, 1e-5);
+  }
+  const Outcome too_long = run({"embed", "--model", bert, "--prompt", "a a a a a a a a", "--context", "8"});
+  EXPECT_EQ(too_long.status, 1);
+  EXPECT_NE(too_long.err.find("10 tokens, the context holds 8"), std::string::npos) << too_long.err;
+  // A decoder whose file names no pooling.
+  EXPECT_EQ(run({"embed", "--model", kModel, "--prompt", "a"}).status, 1);
+  EXPECT_EQ(run({"embed", "--model", kModel, "--prompt", "a", "--pooling", "last"}).status, 0);
+}
+
 TEST_F(Program, BenchNamesWhatItMeasured) {
   const json bench =
       run_json({"bench", "--model", kModel, "-p", "16", "-n", "4", "--batch", "1,2", "-r", "1", "--json"});
@@ -521,8 +559,8 @@ TEST_F(Program, BenchsPeakMemoryIsThatOfTheRow) {
 TEST_F(Program, ExamplesRun) {
   const std::string onnx = ZRT_TEST_DATA_DIR "/onnx/block_softmax_by_hand/model.onnx";
   for (const std::string name :
-       {"embed", "stream_cancel", "several_requests", "score", "save_restore", "memory_limit", "own_threads",
-        "two_engines", "observe", "tensor_program", "onnx_model", "custom_op", "custom_backend"}) {
+       {"embed", "text_vectors", "stream_cancel", "several_requests", "score", "save_restore", "memory_limit",
+        "own_threads", "two_engines", "observe", "tensor_program", "onnx_model", "custom_op", "custom_backend"}) {
     const Outcome done = run_program(name, {name == "onnx_model" ? onnx : kModel});
     EXPECT_EQ(done.status, 0) << name << ": " << done.err;
     EXPECT_FALSE(done.out.empty()) << name;

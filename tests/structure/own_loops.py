@@ -31,7 +31,7 @@ BANNED = {
 SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "Convolve::patches_type",
           "Dequantize::apply", "DotGeneral::infer", "MlaKvWrite::key_dim", "MoeGateTopk::before",
           "DotGeneral::listed", "DynamicUpdateSlice::box", "ElementIndex::of", "ElementwiseBinary::apply",
-          "ElementwiseUnary::apply", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
+          "ElementwiseUnary::apply", "FlashAttnVarlen::span_end", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
           "RmsNormFusedRopeKvWrite::norm", "RngNormal::angle", "RngNormal::from_polar", "RngNormal::radius_draw",
           "RngNormal::number64", "RngUniform::number32",
           "RngUniform::number64", "RngUniform::precision", "Sample::check_choice", "SsmDeltaNet::gates_of",
@@ -39,7 +39,7 @@ SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::f
           "SsmGatedNorm::weight_of", "SsmScan::b_of", "SsmScan::x_of", "Take::granule", "sampling::uniform",
           "Whole::of",
           # of no op in particular
-          "combine", "domain_bytes", "fold", "identity", "index_at", "keyed", "plus", "random_counter", "random_key",
+          "combine", "domain_bytes", "fold", "identity", "index_at", "keyed", "plus", "random_counter", "random_key", "relative_bucket",
           "rope_frequency", "rope_magnitude", "scatter_scratch"}
 
 

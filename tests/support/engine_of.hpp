@@ -27,6 +27,9 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
     return engine_.evaluate(tokens, decode, on_logits);
   }
   Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
+  Result<Embeddings> embed(std::span<const EmbedInput> inputs, const EmbedOptions& options, const Stop& stop) override {
+    return engine_.embed(inputs, options, stop);
+  }
   Result<Vector<std::byte>> save(RequestId id) override { return engine_.save(id); }
   Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) override {
     return engine_.restore(snapshot, request);

@@ -2,6 +2,7 @@
 // tests/support/engines.hpp: the engines of both host backends behind one interface, each compiled once.
 #pragma once
 
+#include <zrt/engine/embedding.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/exec/counters.hpp>
@@ -60,6 +61,8 @@ class HostEngine {
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
                                 const OnLogits& on_logits) = 0;
   virtual Result<double> perplexity(std::string_view text) = 0;
+  virtual Result<Embeddings> embed(std::span<const EmbedInput> inputs, const EmbedOptions& options = {},
+                                   const Stop& stop = {}) = 0;
   virtual Result<Vector<std::byte>> save(RequestId id) = 0;
   virtual Result<RequestId> restore(std::span<const std::byte> snapshot, const Request& request) = 0;
   [[nodiscard]] virtual const text::Tokenizer* tokenizer() const = 0;

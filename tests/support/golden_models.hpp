@@ -78,4 +78,21 @@ inline constexpr auto kGoldenF32 = std::to_array<GoldenModel>({
     {"starcoder2", "starcoder2", false, true, 9.0911e-08},
 });
 
+/// A model of tests/data/peer with another engine's vectors of texts.
+struct GoldenEmbedding {
+  const char* name = "";
+  std::string_view family{};
+  double nmse = 0;  ///< of all vectors of the pooling that is farthest off
+};
+
+inline constexpr auto kGoldenEmbeddings = std::to_array<GoldenEmbedding>({
+    {"bert", "bert", 9.2141e-08},
+    {"bert-rank", "bert", 3.3599e-07},
+    {"modern-bert", "modern-bert", 2.9098e-07},
+    {"nomic-bert", "nomic-bert", 1.2156e-13},
+    {"qwen3-embedding", "qwen3", 1.4883e-13},
+    {"t5encoder", "t5encoder", 5.0122e-08},
+    {"t5encoder-text", "t5encoder", 4.6681e-08},
+});
+
 }  // namespace zrt::test

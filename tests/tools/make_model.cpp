@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tools/character_map_writer.hpp>
 #include <tools/gguf_writer.hpp>
 #include <vector>
 
@@ -17,11 +18,11 @@ using namespace zrt;
 namespace {
 
 constexpr const char* kUsage =
-    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... KEY=VALUE...\n"
-    "A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with END after a dot, are left out; a family "
-    "that asks "
-    "whether "
-    "its file has a tensor is told so of NAME.\n";
+    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... [--words | --pieces] "
+    "KEY=VALUE...\n"
+    "A key of the tokenizer is named in full. A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with "
+    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME. With --words "
+    "the file has a WordPiece vocabulary of 64 tokens, with --pieces a unigram vocabulary.\n";
 
 /// The tensors that a family's program names, in order.
 struct Tensor {
@@ -56,6 +57,55 @@ void add_value(test::GgufWriter& w, const std::string& key, const std::string& t
   if (*end != '\0') return (void)w.add(key, text);
   if (text.find_first_of(".e") == std::string::npos) return (void)w.add(key, static_cast<std::uint32_t>(number));
   w.add(key, static_cast<float>(number));
+}
+
+/// Letters at the beginning of words and within, and a few longer pieces.
+void add_words(test::GgufWriter& w) {
+  std::vector<std::string> tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
+  for (const char* mark : {"\xe2\x96\x81", ""})
+    for (char letter = 'a'; letter <= 'z'; ++letter) tokens.push_back(std::string(mark) + letter);
+  for (const char* piece : {"\xe2\x96\x81!", "\xe2\x96\x81,", "\xe2\x96\x81.", "\xe2\x96\x81?", "\xe2\x96\x81hello",
+                            "\xe2\x96\x81he", "llo", "ing"})
+    tokens.emplace_back(piece);
+  std::vector<std::int32_t> types(tokens.size(), 1);
+  for (std::size_t id = 0; id < 4; ++id) types[id] = 3;
+  w.add("tokenizer.ggml.model", "bert");
+  w.add_array("tokenizer.ggml.tokens", tokens);
+  w.add_array("tokenizer.ggml.token_type", types);
+  const std::pair<const char*, std::uint32_t> ids[] = {{"padding", 0}, {"unknown", 1}, {"bos", 2}, {"seperator", 3}};
+  for (const auto& [name, id] : ids) w.add(std::string("tokenizer.ggml.") + name + "_token_id", id);
+}
+
+/// A unigram vocabulary that maps some characters: longer pieces are likelier than their letters together.
+void add_pieces(test::GgufWriter& w) {
+  const std::string mark = "\xe2\x96\x81";
+  std::vector<std::string> tokens{"<pad>", "</s>", "<unk>"};
+  std::vector<float> scores{0, 0, 0};
+  std::vector<std::int32_t> types{3, 3, 2};
+  const auto add = [&](std::string text, float score) {
+    tokens.push_back(std::move(text));
+    scores.push_back(score);
+    types.push_back(1);
+  };
+  for (char letter = 'a'; letter <= 'z'; ++letter)
+    add(std::string(1, letter), -6.0f - 0.01f * static_cast<float>(letter - 'a'));
+  add(mark, -3.0f);
+  float score = -4.0f;
+  for (const char* piece :
+       {"he",   "llo", "hello", "th", "is", "this", "ing", "in", "si", "sing", "ng",   "wo",  "rld", "world",
+        "what", "at",  "er",    "!",  "?",  ",",    ".",   "fi", "1",  "2",    "ello", "hel", "thi"})
+    add(piece, score -= 0.13f);
+  for (const char* piece : {"hello", "this", "is", "a", "what", "w", "s"}) add(mark + piece, score -= 0.07f);
+  const std::map<std::string, std::string> characters{
+      {"\t", " "},          {"\xc3\x89", "e"},   {"\xc3\xa9", "e"}, {"\xc3\xb6", "o"}, {"\xef\xac\x81", "fi"},
+      {"\xe2\x80\x8b", ""}, {"\xc2\xbd", "1 2"}, {"W", "w"},        {"H", "h"},        {"...", "."}};
+  w.add("tokenizer.ggml.model", "t5");
+  w.add_array("tokenizer.ggml.tokens", tokens);
+  w.add_array("tokenizer.ggml.scores", scores);
+  w.add_array("tokenizer.ggml.token_type", types);
+  w.add("tokenizer.ggml.add_space_prefix", true);
+  w.add("tokenizer.ggml.remove_extra_whitespaces", true);
+  w.add_array("tokenizer.ggml.precompiled_charsmap", test::CharacterMapWriter(characters).bytes());
 }
 
 /// Matrices are of the size that keeps a row's sum near 1, norms near 1, biases small.
@@ -96,18 +146,29 @@ int main(int argc, char** argv) {
   std::vector<std::string> with;
   test::GgufWriter w;
   w.add("general.architecture", family);
-  w.add("tokenizer.ggml.model", "no_vocab");
+  bool words = false;
+  bool pieces = false;
+  for (int i = 5; i < argc; ++i) words = words || std::string_view(argv[i]) == "--words";
+  for (int i = 5; i < argc; ++i) pieces = pieces || std::string_view(argv[i]) == "--pieces";
+  if (words)
+    add_words(w);
+  else if (pieces)
+    add_pieces(w);
+  else
+    w.add("tokenizer.ggml.model", "no_vocab");
   w.add(family + ".vocab_size", vocabulary);
   std::uint32_t width = 0;
   for (int i = 5; i < argc; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
+    if (word == "--words" || word == "--pieces") continue;
     if ((word == "--without" || word == "--with") && i + 1 < argc) {
       (word == "--with" ? with : without).emplace_back(argv[++i]);
       continue;
     }
     if (equals == std::string::npos || equals + 1 == word.size()) return std::fputs(kUsage, stderr), 2;
-    add_value(w, family + "." + word.substr(0, equals), word.substr(equals + 1));
+    const std::string key = word.substr(0, equals);
+    add_value(w, key.starts_with("tokenizer.") ? key : family + "." + key, word.substr(equals + 1));
     if (word.starts_with("embedding_length=")) width = static_cast<std::uint32_t>(std::atoi(word.c_str() + equals + 1));
   }
   // A family reads the number of ids from this tensor, so the list needs it.

@@ -145,14 +145,16 @@ class Llama:
         lib.llama_get_logits_ith.restype = ctypes.POINTER(ctypes.c_float)
         lib.llama_get_logits_ith.argtypes = [ctypes.c_void_p, ctypes.c_int32]
 
-    def context(self, path):
+    def context(self, path, pooling=-1, size=128):
         model = self.lib.llama_model_load_from_file(str(path).encode(), self.lib.llama_model_default_params())
         if not model:
             sys.exit(f"llama.cpp does not load {path}")
         params = self.lib.llama_context_default_params()
         if params.flash != -1 or params.n_threads != params.n_threads_batch:
             sys.exit("llama_context_params is laid out otherwise than this script expects")
-        params.n_ctx, params.n_batch, params.n_ubatch = 128, 64, 64
+        params.n_ctx = size
+        params.n_batch = params.n_ubatch = size // 2 if pooling == -1 else size
+        params.pooling = pooling
         params.n_threads = params.n_threads_batch = 1
         params.flash = 0
         # The types of keys and of values are the first two words that are 1 (f16); 0 is f32.
@@ -165,7 +167,7 @@ class Llama:
             sys.exit(f"llama.cpp makes no context of {path}")
         return context
 
-    def feed(self, context, tokens, position):
+    def decode(self, context, tokens, position):
         batch = self.lib.llama_batch_init(len(tokens), 0, 1)
         batch.count = len(tokens)
         for i, token in enumerate(tokens):
@@ -173,6 +175,9 @@ class Llama:
             batch.seq[i][0] = 0
         if self.lib.llama_decode(context, batch) != 0:
             sys.exit("llama_decode failed")
+
+    def feed(self, context, tokens, position):
+        self.decode(context, tokens, position)
         return [np.ctypeslib.as_array(self.lib.llama_get_logits_ith(context, i), (VOCABULARY,)).copy()
                 for i in range(len(tokens))]
 

@@ -26,7 +26,9 @@ namespace text = zrt::text;
 using zrt::Errc;
 using zrt::test::SmallByteBpe;
 using zrt::test::SmallSentencePiece;
+using zrt::test::SmallUnigram;
 using zrt::test::SmallVocabulary;
+using zrt::test::SmallWordPiece;
 using Ids = std::vector<std::int32_t>;
 using Pieces = std::vector<std::string>;
 
@@ -175,6 +177,130 @@ TEST(TokenizerByteBpe, BytesWithoutATokenGiveNothing) {
   EXPECT_EQ(pieces(make(vocabulary), "aqa"), (Pieces{"a", "a"}));
 }
 
+struct Fault {
+  const char* name;
+  Errc code;
+  const char* words;
+  void (*break_it)(SmallVocabulary&);
+};
+
+TEST(TokenizerWordPiece, CutsWordsIntoTheLongestTokens) {
+  const SmallWordPiece vocabulary;
+  const auto t = make(vocabulary);
+  const auto texts_of = [&](std::string_view input, text::EncodeOptions options = {}) {
+    std::string all;
+    for (const std::int32_t id : encode(t, input, options)) all += std::string(t.token_text(id)) + '|';
+    return all;
+  };
+  const std::string mark = "\xe2\x96\x81";
+  EXPECT_EQ(texts_of("hello Hell\xc3\xb3"), mark + "hello|" + mark + "hello|");
+  EXPECT_EQ(texts_of("helle  a"), mark + "he|l|l|e|" + mark + "a|");
+  EXPECT_EQ(texts_of("hex"), "[UNK]|") << "a word is cut whole or not at all";
+  EXPECT_EQ(texts_of("a!he\xe4\xbd\xa0"
+                     "a"),
+            mark + "a|" + mark + "!|" + mark + "he|" + mark + "\xe4\xbd\xa0|" + mark + "a|");
+  EXPECT_EQ(texts_of("\xed\x95\x9c"), mark + "|\xe1\x84\x92|") << "the first part of a syllable";
+  EXPECT_EQ(texts_of("a\xff\x01\xe2\x80\x8b"
+                     "a"),
+            mark + "a|a|")
+      << "neither controls nor broken bytes part words";
+  EXPECT_EQ(texts_of("[SEP]a", {.add_special = true}), "[CLS]|[UNK]|[UNK]|[UNK]|" + mark + "a|[SEP]|");
+  EXPECT_EQ(texts_of("[SEP]a", {.add_special = true, .parse_special = true}), "[CLS]|[SEP]|" + mark + "a|[SEP]|");
+  EXPECT_EQ(texts_of(""), "");
+
+  auto pair = t.encode("a", {.add_special = true});
+  ASSERT_TRUE(pair && t.append_second("hello", false, *pair));
+  const std::vector<std::int32_t> ids(pair->begin(), pair->end());
+  ASSERT_EQ(ids.size(), 5u);
+  EXPECT_EQ(ids[2], *vocabulary.spec.sep);
+  EXPECT_EQ(ids[4], *vocabulary.spec.sep);
+}
+
+TEST(TokenizerWordPiece, KeepsCaseAndAccentsWhereTheVocabularyDoes) {
+  SmallWordPiece vocabulary;
+  vocabulary.add("\xe2\x96\x81H\xc3\xa9");
+  vocabulary.spec.lowercase = false;
+  vocabulary.refresh();
+  const auto t = make(vocabulary);
+  EXPECT_EQ(encode(t, "H\xc3\xa9"), (Ids{static_cast<std::int32_t>(t.vocab_size()) - 1}));
+  EXPECT_EQ(encode(t, "h\xc3\xa9"), (Ids{*vocabulary.spec.unk}));
+}
+
+TEST(TokenizerWordPiece, LongWordsTakeLinearTime) {
+  SmallWordPiece vocabulary;
+  vocabulary.add(std::string(100, 'a') + 'b');
+  vocabulary.refresh();
+  const auto t = make(vocabulary);
+  for (const char* piece : {"a", "l", "x", " ", "!", "\xed\x95\x9c"}) {
+    std::string input;
+    while (input.size() < 50000) input += piece;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_LE(encode(t, input).size(), input.size() + 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << piece;
+  }
+}
+
+TEST(TokenizerUnigram, TakesTheLikeliestCut) {
+  SmallUnigram vocabulary;
+  const auto t = make(vocabulary);
+  const auto texts_of = [&](std::string_view input, text::EncodeOptions options = {}) {
+    std::string all;
+    for (const std::int32_t id : encode(t, input, options)) all += std::string(t.token_text(id)) + '|';
+    return all;
+  };
+  const std::string mark = "\xe2\x96\x81";
+  EXPECT_EQ(texts_of("  hello   hello "), mark + "hello|" + mark + "hello|");
+  EXPECT_EQ(texts_of("ohello"), mark + "|o|hell|o|") << "-4 and -5 are more than -7 and -8";
+  EXPECT_EQ(texts_of("hexyzw"), mark + "|he|<unk>|w|") << "neighbours that are unknown are one token";
+  EXPECT_EQ(texts_of("o<tool>o", {.add_special = true}), mark + "|o|<tool>|" + mark + "|o|</s>|");
+  EXPECT_EQ(texts_of("\xff"), mark + "|<unk>|");
+  EXPECT_EQ(texts_of("   "), "");
+  EXPECT_EQ(texts_of(""), "");
+  EXPECT_EQ(t.decode(Ids{4, 4}).value().view(), "hello hello");
+}
+
+TEST(TokenizerUnigram, RefusesBadVocabularies) {
+  const Fault faults[] = {
+      {"no unk", Errc::invalid_metadata, "unk token", [](SmallVocabulary& v) { v.spec.unk = 1 << 30; }},
+      {"scores short", Errc::invalid_metadata, "scores",
+       [](SmallVocabulary& v) { v.spec.scores = v.spec.scores.first(3); }},
+      {"score nan", Errc::invalid_metadata, "score of token 4",
+       [](SmallVocabulary& v) { v.scores[4] = std::nanf(""); }},
+      {"map short", Errc::invalid_metadata, "precompiled_charsmap has 3 bytes",
+       [](SmallVocabulary& v) {
+         static constexpr std::uint8_t kBytes[] = {1, 0, 0};
+         v.spec.character_map = kBytes;
+       }},
+      {"map long", Errc::invalid_metadata, "precompiled_charsmap has 8 bytes",
+       [](SmallVocabulary& v) {
+         static constexpr std::uint8_t kBytes[] = {8, 0, 0, 0, 0, 0, 0, 0};
+         v.spec.character_map = kBytes;
+       }},
+  };
+  for (const Fault& fault : faults) {
+    SmallUnigram vocabulary;
+    fault.break_it(vocabulary);
+    const auto made = text::Tokenizer::make(vocabulary.spec);
+    ASSERT_FALSE(made) << fault.name;
+    EXPECT_EQ(made.error().code(), fault.code) << fault.name;
+    EXPECT_NE(made.error().text().find(fault.words), std::string_view::npos) << made.error().text();
+  }
+}
+
+TEST(TokenizerUnigram, LongTextsTakeLinearTime) {
+  SmallUnigram vocabulary;
+  vocabulary.add(std::string(100, 'l') + 'e', text::TokenType::normal, -3);
+  vocabulary.refresh();
+  const auto t = make(vocabulary);
+  for (const char* piece : {"l", "x", " ", "hello", "\xff"}) {
+    std::string input;
+    while (input.size() < 50000) input += piece;
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_LE(encode(t, input).size(), input.size() + 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << piece;
+  }
+}
+
 TEST(Tokenizer, OfEqualTextsTheLastIdCounts) {
   SmallByteBpe vocabulary;
   const std::int32_t twin = vocabulary.add("a");
@@ -189,16 +315,9 @@ TEST(Tokenizer, Moves) {
   EXPECT_EQ(pieces(second, "hello"), (Pieces{"hello"}));
 }
 
-struct Fault {
-  const char* name;
-  Errc code;
-  const char* words;
-  void (*break_it)(SmallVocabulary&);
-};
-
 TEST(Tokenizer, RefusesBadVocabularies) {
   const Fault sentence_piece[] = {
-      {"model", Errc::unsupported_tokenizer, "'bert'", [](SmallVocabulary& v) { v.spec.model = "bert"; }},
+      {"model", Errc::unsupported_tokenizer, "'rwkv'", [](SmallVocabulary& v) { v.spec.model = "rwkv"; }},
       {"no tokens", Errc::invalid_metadata, "no tokens", [](SmallVocabulary& v) { v.spec.tokens = {}; }},
       {"types short", Errc::invalid_metadata, "token types",
        [](SmallVocabulary& v) { v.spec.types = v.spec.types.first(3); }},
@@ -535,8 +654,12 @@ template <class Work> int count_failures(const Work& work) {
 TEST(Tokenizer, EveryAllocationMayFail) {
   const SmallSentencePiece pieces_vocabulary;
   const SmallByteBpe bytes_vocabulary, llama3("llama-bpe");
+  const SmallWordPiece words_vocabulary;
+  const SmallUnigram unigram_vocabulary;
   for (const SmallVocabulary* vocabulary :
-       {static_cast<const SmallVocabulary*>(&pieces_vocabulary), static_cast<const SmallVocabulary*>(&bytes_vocabulary),
+       {static_cast<const SmallVocabulary*>(&words_vocabulary),
+        static_cast<const SmallVocabulary*>(&unigram_vocabulary),
+        static_cast<const SmallVocabulary*>(&pieces_vocabulary), static_cast<const SmallVocabulary*>(&bytes_vocabulary),
         static_cast<const SmallVocabulary*>(&llama3)}) {
     const int failures = count_failures([&](FailingMemory& memory) {
       auto t = text::Tokenizer::make(vocabulary->spec, memory.allocator());

@@ -5,6 +5,7 @@
 #include <zrt/core/owned.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/engine/callables.hpp>
+#include <zrt/engine/embedding.hpp>
 #include <zrt/engine/options.hpp>
 #include <zrt/exec/device_of.hpp>
 #include <zrt/exec/observer.hpp>
@@ -227,6 +228,21 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// window counts, so that every scored token has half a window before it. llama.cpp does the same; figures compare.
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept;
 
+  /// Returns a vector for each text, or its scores with Pooling::rank, from an encoder or from a decoder that was opened
+  /// with EngineOptions::embeddings.
+  ///
+  /// Texts run in the free slots, as many in a step as fit; what a text gives does not depend on the others.
+  /// Errors: Errc::invalid_argument for a model that was opened for tokens, a pooling that the model does not have or the
+  /// file does not name, and a text without tokens; Errc::capacity_exceeded for a text longer than the context, naming
+  /// both lengths, and when no slot is free; Errc::cancelled when `stop` ended it, within one step; those of `step`.
+  template <StopToken S = NeverStops>
+  [[nodiscard]] Result<Embeddings> embed(Span<const EmbedInput> inputs, const EmbedOptions& options = {},
+                                         const S& stop = {}) noexcept {
+    return embed_by(inputs, options, {&stop, [](const void* context) noexcept {
+                                        return static_cast<const S*>(context)->stop_requested();
+                                      }});
+  }
+
   /// Returns a running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept;
   /// Continues a saved request as `request` says; its prompt is ignored. Bits and text are those of an unbroken run,
@@ -265,6 +281,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
   [[nodiscard]] Result<std::size_t> step_by(const detail::OnToken& on_token) noexcept;
   [[nodiscard]] Result<void> evaluate_by(Span<const std::int32_t> tokens, std::size_t steps,
                                          const detail::ChooseToken& choose) noexcept;
+  [[nodiscard]] Result<Embeddings> embed_by(Span<const EmbedInput> inputs, const EmbedOptions& options,
+                                            const StopPoll& stop) noexcept;
 
   Owned<Core> core_;
 };

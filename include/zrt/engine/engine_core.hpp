@@ -7,6 +7,7 @@
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/check_engine.hpp>
 #include <zrt/engine/delivery.hpp>
+#include <zrt/engine/embedder.hpp>
 #include <zrt/engine/evaluation.hpp>
 #include <zrt/engine/log_probabilities.hpp>
 #include <zrt/engine/mailbox.hpp>
@@ -44,7 +45,8 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = admission_.open(model_.executor(), model_.context(), o.allocator); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
     auto planner = serve::BatchPlanner::make(
-        {sizes.slots, o.chunk, sizes.prefill_rows, o.penalty_window, o.bias_entries}, o.allocator);
+        {sizes.slots, sizes.prefill_tokens - sizes.slots, sizes.prefill_rows, o.penalty_window, o.bias_entries},
+        o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
@@ -53,6 +55,7 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = mailbox_.reserve(16); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
     if (auto r = logits_.resize(model_.config().vocabulary); !r) return r;
+    gives_logits_ = model_.plan().plan.output(exec::port::kLogits) != plan::kNoRegister;
     model_.log_opened();
     return {};
   }
@@ -158,6 +161,7 @@ template <class B, class Families, class O> class EngineCore {
                                       const ChooseToken& choose) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (!gives_logits_) return no_logits();
     return evaluation().run(tokens, steps, choose);
   }
 
@@ -167,16 +171,34 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     const text::Tokenizer* tokenizer = model_.tokenizer();
     if (tokenizer == nullptr) return fail(Errc::unsupported_tokenizer, "the model has no vocabulary");
+    if (!gives_logits_) return no_logits();
     return evaluation().perplexity(*tokenizer, text);
   }
 
+  // --- embeddings ------------------------------------------------------------------------------------
+
+  [[nodiscard]] Result<Embeddings> embed(Span<const EmbedInput> inputs, const EmbedOptions& options,
+                                         const exec::StopPoll& stop) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    const RoundingMode rounding;
+    return Embedder<B, O>({model_.executor(), admission_.slots(), *planner_, model_.tokenizer(), model_.config(),
+                           model_.context(), model_.options().allocator})
+        .run(inputs, options, stop);
+  }
+
  private:
+  [[nodiscard]] static std::unexpected<Error> no_logits() noexcept {
+    return fail(Errc::invalid_argument, "the model gives embeddings, no tokens; call embed");
+  }
+
   [[nodiscard]] Evaluation<B, O> evaluation() noexcept {
     return {model_.executor(), admission_.slots(), *planner_,
             logits_.span(),    model_.context(),   model_.options().allocator};
   }
 
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request) noexcept {
+    if (!gives_logits_) return no_logits();
     const RoundingMode rounding;  // merges compare scores, and a request's numbers are compared
     if (!request.tokens.empty()) return make_request(request, request.tokens);
     const text::Tokenizer* tokenizer = model_.tokenizer();
@@ -395,6 +417,7 @@ template <class B, class Families, class O> class EngineCore {
   Completion last_completion_{};
   Error last_error_{};  ///< of the request that failed last
   bool in_call_ = false;
+  bool gives_logits_ = true;
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail

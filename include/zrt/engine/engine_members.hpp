@@ -89,6 +89,12 @@ Result<RequestId> Engine<B, Families, O>::restore(Span<const std::byte> snapshot
   return core_->restore(snapshot, request);
 }
 
+template <class B, class Families, class O>
+Result<Embeddings> Engine<B, Families, O>::embed_by(Span<const EmbedInput> inputs, const EmbedOptions& options,
+                                                    const StopPoll& stop) noexcept {
+  return core_->embed(inputs, options, stop);
+}
+
 // --- what is open ---
 
 template <class B, class Families, class O> const text::Tokenizer* Engine<B, Families, O>::tokenizer() const noexcept {

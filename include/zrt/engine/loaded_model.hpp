@@ -18,12 +18,18 @@ namespace zrt::inline ZRT_ABI {
 
 namespace detail {
 
-/// Appends sampling to a decoder's graph: its inputs by row, and the output `token`.
+/// Appends sampling to a decoder's graph: its inputs by row, and the output `token`. A program that ends in hidden
+/// states stays as it is.
 inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcept {
   if (g.failed()) return;
   ir::ValueId logits{};
   for (const ir::Port& port : g.graph().outputs)
-    if (port.name.view() == exec::port::kLogits) logits = port.value;
+    if (port.name.view() == exec::port::kHidden)
+      return;
+    else if (port.name.view() == exec::port::kLogits)
+      logits = port.value;
+  if (logits.present() && options.embeddings)
+    return g.set(Error::of(Errc::unimplemented, "the model's family gives no hidden states for embeddings"));
   if (!logits.present()) return g.set(Error::of(Errc::invalid_plan, "the arch program has no output logits"));
   const Dim rows = g.type_of(logits).shape[0];
   auto input = [&](std::string_view name, DType dtype, std::uint32_t columns) {
@@ -38,7 +44,7 @@ inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcep
 
 /// What the host chose, as a family reads it.
 [[nodiscard]] inline model::HostChoice host_choice(const EngineOptions& options) noexcept {
-  return {options.context, options.kv_type};
+  return {options.context, options.kv_type, options.embeddings};
 }
 
 /// The families of a list that B does not run, since it lacks an op of theirs.

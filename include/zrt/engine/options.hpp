@@ -25,6 +25,7 @@ struct EngineOptions {
   std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
+  bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
   Numerics numerics{};
   Validation validation = Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at

@@ -14,12 +14,14 @@ namespace zrt::inline ZRT_ABI {
 
 /// Lists of a file's vocabulary, which a tokenizer views. Move it freely; the file must outlive it.
 struct Vocabulary {
-  explicit Vocabulary(Allocator a = system_allocator()) noexcept : tokens(a), scores(a), types(a), merges(a) {}
+  explicit Vocabulary(Allocator a = system_allocator()) noexcept
+      : tokens(a), scores(a), types(a), merges(a), character_map(a) {}
 
   Vector<std::string_view> tokens;
   Vector<float> scores;
   Vector<std::int32_t> types;
   Vector<std::string_view> merges;
+  Vector<std::uint8_t> character_map;
   text::VocabularySpec spec{};
   std::size_t longest = 0;  ///< bytes of the longest token
 };
@@ -37,14 +39,16 @@ class VocabularyReader {
     if (auto r = strings("merges", out_.merges); !r) return r;
     if (auto r = numbers("scores", out_.scores); !r) return r;
     if (auto r = numbers("token_type", out_.types); !r) return r;
+    if (auto r = numbers("precompiled_charsmap", out_.character_map); !r) return r;
     struct Id {
       std::string_view key;
       std::optional<std::int32_t> text::VocabularySpec::* field;
     };
     constexpr Id ids[] = {
-        {"bos_token_id", &text::VocabularySpec::bos},     {"eos_token_id", &text::VocabularySpec::eos},
-        {"eot_token_id", &text::VocabularySpec::eot},     {"eom_token_id", &text::VocabularySpec::eom},
-        {"unknown_token_id", &text::VocabularySpec::unk}, {"padding_token_id", &text::VocabularySpec::pad}};
+        {"bos_token_id", &text::VocabularySpec::bos},      {"eos_token_id", &text::VocabularySpec::eos},
+        {"eot_token_id", &text::VocabularySpec::eot},      {"eom_token_id", &text::VocabularySpec::eom},
+        {"unknown_token_id", &text::VocabularySpec::unk},  {"padding_token_id", &text::VocabularySpec::pad},
+        {"seperator_token_id", &text::VocabularySpec::sep}};  // spelled so in files
     for (const Id& id : ids)
       if (auto r = value(id.key, out_.spec.*id.field); !r) return r;
     struct Flag {
@@ -53,7 +57,11 @@ class VocabularyReader {
     };
     constexpr Flag flags[] = {{"add_bos_token", &text::VocabularySpec::add_bos},
                               {"add_eos_token", &text::VocabularySpec::add_eos},
-                              {"add_space_prefix", &text::VocabularySpec::add_space_prefix}};
+                              {"add_sep_token", &text::VocabularySpec::add_sep},
+                              {"add_space_prefix", &text::VocabularySpec::add_space_prefix},
+                              {"remove_extra_whitespaces", &text::VocabularySpec::remove_extra_whitespaces},
+                              {"normalizer.lowercase", &text::VocabularySpec::lowercase},
+                              {"normalizer.strip_accents", &text::VocabularySpec::strip_accents}};
     for (const Flag& flag : flags)
       if (auto r = value(flag.key, out_.spec.*flag.field); !r) return r;
     for (std::string_view token : out_.tokens) out_.longest = token.size() > out_.longest ? token.size() : out_.longest;
@@ -61,6 +69,7 @@ class VocabularyReader {
     out_.spec.scores = out_.scores.span();
     out_.spec.types = out_.types.span();
     out_.spec.merges = out_.merges.span();
+    out_.spec.character_map = out_.character_map.span();
     return {};
   }
 

@@ -34,6 +34,8 @@ inline constexpr std::string_view kBiasIds = "bias_ids";
 inline constexpr std::string_view kBias = "bias";
 inline constexpr std::string_view kLogits = "logits";
 inline constexpr std::string_view kToken = "token";
+inline constexpr std::string_view kHidden = "hidden";  ///< [R, width], of a program that ends before a head
+inline constexpr std::string_view kScores = "scores";  ///< [R, labels], of a classification head
 }  // namespace port
 
 }  // namespace zrt::inline ZRT_ABI::exec

@@ -46,8 +46,8 @@ template <class B, class O = NoObserver> class Executor {
     for (std::string_view name : {port::kTokens, port::kPositions, port::kRows})
       if (plan.input(name) == plan::kNoRegister)
         return fail(Errc::invalid_plan, "a decoder's plan needs an input ", name);
-    if (plan.output(port::kLogits) == plan::kNoRegister)
-      return fail(Errc::invalid_plan, "a decoder's plan needs an output ", port::kLogits);
+    if (plan.output(port::kLogits) == plan::kNoRegister && plan.output(port::kHidden) == plan::kNoRegister)
+      return fail(Errc::invalid_plan, "a decoder's plan needs an output ", port::kLogits, " or ", port::kHidden);
     if (auto r = check_ports(plan); !r) return pass(r);
     auto weights = bind_weights<B>(plan, source, device);
     if (!weights) return pass(weights);

@@ -219,9 +219,10 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                                        .params = p})[0];
   }
 
-  /// The head: only the rows that the batch asks for reach it.
+  /// The head, or the last norm where hidden states are wanted: only the rows that the batch asks for reach it.
   constexpr void finish() {
     x_ = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
+    if (c_.embeddings) return finish_hidden();
     Weight head = g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
     if (!head.present()) head = table_;
     const Weight scale = g_.weight(Name::of(traits_.output_norm, ".weight"), Shape{c_.width});
@@ -241,6 +242,19 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   }
 
  private:
+  constexpr void finish_hidden() {
+    // Files of decoders hold a head all the same.
+    (void)g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
+    const Weight scale = g_.weight(Name::of(traits_.output_norm, ".weight"), Shape{c_.width});
+    if constexpr (kNorm == NormKind::rms) {
+      g_.output("hidden", g_.template emit<ops::RmsNorm>(
+                              {.in = {x_}, .w = {scale}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0]);
+    } else {
+      const Weight bias = tensor(traits_.norm_bias, Name::of(traits_.output_norm, ".bias"), Shape{c_.width});
+      g_.output("hidden", layer_norm(scale, bias));
+    }
+  }
+
   [[nodiscard]] constexpr Weight tensor(Has has, const Name& name, const Shape& shape) {
     if (has == Has::never) return Weight{};
     return has == Has::always ? g_.weight(name, shape) : g_.optional_weight(name, shape);

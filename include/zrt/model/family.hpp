@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/model/config_reader.hpp>
+#include <zrt/model/pooling.hpp>
 
 #include <boost/mp11/list.hpp>
 
@@ -20,6 +21,9 @@ struct Config {
   std::uint32_t layers = 0;
   std::uint32_t positions = 0;  ///< of a slot: the host's choice
   DType kv_dtype = DType::f16;  ///< the host's choice
+  bool embeddings = false;      ///< the program ends in hidden states, not in logits: the host's choice, or an encoder
+  bool whole_texts = false;     ///< each token sees the whole text, so that a step reads all of it: an encoder
+  Pooling pooling = Pooling::from_file;  ///< of embeddings; from_file: the file names none
 };
 
 /// The names by which files ask for a family.
@@ -108,7 +112,10 @@ constexpr void choose_positions(Config& c) noexcept {
 template <Family F> [[nodiscard]] Result<void> read_config(ConfigReader& meta, typename F::Config& c) noexcept {
   c.positions = meta.host().context;
   c.kv_dtype = meta.host().kv_dtype;
+  c.embeddings = meta.host().embeddings;
   F::read(meta, c);
+  if (c.embeddings && meta.has("pooling_type"))
+    c.pooling = static_cast<Pooling>(meta.count_or_zero("pooling_type", static_cast<std::uint32_t>(Pooling::rank), 0));
   choose_positions(c);
   if (c.positions == 0) meta.refuse(Errc::invalid_metadata, "the model's family reads no number of positions");
   return meta.finish({F::neutral.data(), F::neutral.size()});

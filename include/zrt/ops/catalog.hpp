@@ -24,6 +24,7 @@
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/extract_patches.hpp>
 #include <zrt/ops/flash_attn_batched.hpp>
+#include <zrt/ops/flash_attn_varlen.hpp>
 #include <zrt/ops/gated_act.hpp>
 #include <zrt/ops/gated_delta_net.hpp>
 #include <zrt/ops/gather.hpp>
@@ -91,13 +92,13 @@ namespace zrt::inline ZRT_ABI::ops {
 using Catalog = boost::mp11::mp_list<
     RmsNorm, MultiheadAttention, Swiglu, Embedding, ResidualAdd, LmHeadLogits, Linear, RmsNormFusedQkv,
     RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, GreedyToken,
-    Sample, KvWriteBatched, GatedAct, LayerNormRuns, MlaAttention, LinearHeads, MlaKvWrite, WeightScale, SsmConv1d,
-    SsmScan, SsmDeltaNet, SsmGatedNorm, HeadColumns, MambaMixer, Shortconv, GatedDeltaNet, Moe, MoeGateTopk, MoeGateUp,
-    MoeDownAcc, SharedExpert, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient,
-    Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather,
-    ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond, WhileLoop,
-    Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize,
-    Requantize, Convolve, BiasAct>;
+    Sample, KvWriteBatched, GatedAct, LayerNormRuns, FlashAttnVarlen, MlaAttention, LinearHeads, MlaKvWrite,
+    WeightScale, SsmConv1d, SsmScan, SsmDeltaNet, SsmGatedNorm, HeadColumns, MambaMixer, Shortconv, GatedDeltaNet, Moe,
+    MoeGateTopk, MoeGateUp, MoeDownAcc, SharedExpert, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select,
+    Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota,
+    Take, Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention,
+    Cond, WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce,
+    Quantize, Dequantize, Requantize, Convolve, BiasAct>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

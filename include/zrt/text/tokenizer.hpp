@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/text/tokenizer.hpp: from text to token ids and back, for SentencePiece and byte-level BPE vocabularies.
+// zrt/text/tokenizer.hpp: from text to token ids and back, for all kinds of vocabularies.
 #pragma once
 
 #include <zrt/core/span.hpp>
@@ -10,6 +10,8 @@
 #include <zrt/text/detail/known_tokens.hpp>
 #include <zrt/text/detail/sentence_piece.hpp>
 #include <zrt/text/detail/special_tokens.hpp>
+#include <zrt/text/detail/unigram.hpp>
+#include <zrt/text/detail/word_piece.hpp>
 #include <zrt/text/vocabulary.hpp>
 
 #include <cstddef>
@@ -55,6 +57,16 @@ class Tokenizer {
   /// Appends the ids of `text` to `out`; after an error some of them may be there.
   [[nodiscard]] Result<void> encode_into(std::string_view text, EncodeOptions options,
                                          Vector<std::int32_t>& out) const noexcept;
+
+  /// Appends a second text to a pair whose first text `out` holds, encoded with `add_special`: the answer after a
+  /// question, the document after a query.
+  [[nodiscard]] Result<void> append_second(std::string_view text, bool parse_special,
+                                           Vector<std::int32_t>& out) const noexcept {
+    if (add_sep_ && !ends_with_sep_)
+      if (auto r = out.push_back(*ids_.sep); !r) return r;
+    if (auto r = encode_into(text, {.add_special = false, .parse_special = parse_special}, out); !r) return r;
+    return end_text(out);
+  }
 
   /// Returns the bytes that `ids` stand for; they are UTF-8 only as far as the ids make it.
   /// Errors: invalid_argument for an id outside the vocabulary, out_of_memory.
@@ -102,6 +114,7 @@ class Tokenizer {
     std::optional<std::int32_t> eot;
     std::optional<std::int32_t> eom;
     std::optional<std::int32_t> unk;
+    std::optional<std::int32_t> sep;
   };
 
   explicit Tokenizer(Allocator allocator) noexcept
@@ -120,6 +133,11 @@ class Tokenizer {
                                            bool prefix_by_default) noexcept;
   [[nodiscard]] Result<void> build_model(const VocabularySpec& spec, Span<const PreTokenizerEntry> own) noexcept;
   void mark_known_tokens() noexcept;
+  /// Appends what ends a text, where the vocabulary wants it.
+  [[nodiscard]] Result<void> end_text(Vector<std::int32_t>& out) const noexcept {
+    if (add_eos_) return out.push_back(*ids_.eos);
+    return ends_with_sep_ ? out.push_back(*ids_.sep) : Result<void>{};
+  }
 
   Allocator allocator_;
   Span<const std::string_view> tokens_;
@@ -127,10 +145,12 @@ class Tokenizer {
   Ids ids_;
   bool add_bos_ = false;
   bool add_eos_ = false;
+  bool add_sep_ = false;        ///< between the texts of a pair
+  bool ends_with_sep_ = false;  ///< behind each text of a pair, and a single one
   bool add_space_prefix_ = false;
   detail::TextIndex index_;
   detail::SpecialTokens specials_;
-  std::variant<detail::SentencePiece, detail::ByteBpe> model_;
+  std::variant<detail::SentencePiece, detail::ByteBpe, detail::WordPiece, detail::Unigram> model_;
 };
 
 inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator allocator,
@@ -163,8 +183,25 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     if (auto r = model.build(spec, *pre, index_); !r) return r;
     return read_switches(spec, pre->traits.adds_bos, false);
   }
+  if (spec.model == "bert") {
+    auto& model = model_.emplace<detail::WordPiece>(allocator_);
+    if (auto r = model.build(spec, ids_.unk.value_or(detail::kNoToken)); !r) return r;
+    if (auto r = read_switches(spec, true, false); !r) return r;
+    // A text stands between [CLS], which is its beginning, and [SEP].
+    ends_with_sep_ = !add_eos_ && ids_.sep.has_value();
+    return {};
+  }
+  if (spec.model == "t5") {
+    auto& model = model_.emplace<detail::Unigram>(allocator_);
+    const auto type_of = [&](std::size_t id) noexcept { return facts_[id].type; };
+    if (auto r = model.build(spec, ids_.unk.value_or(detail::kNoToken), type_of); !r) return r;
+    if (auto r = read_switches(spec, false, false); !r) return r;
+    add_eos_ = spec.add_eos.value_or(ids_.eos.has_value());
+    add_space_prefix_ = spec.add_space_prefix.value_or(false);
+    return {};
+  }
   return fail(Errc::unsupported_tokenizer, "no tokenizer model '", spec.model,
-              "' in this build, only 'llama' and 'gpt2'");
+              "' in this build, only 'llama', 'gpt2', 'bert' and 't5'");
 }
 
 inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
@@ -184,13 +221,14 @@ inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
 }
 
 inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
-  ids_ = {spec.bos, spec.eos, spec.eot, spec.eom, spec.unk};
+  ids_ = {spec.bos, spec.eos, spec.eot, spec.eom, spec.unk, spec.sep};
   struct Named {
     std::string_view name;
     std::optional<std::int32_t> id;
   };
-  for (const Named& named : {Named{"bos", spec.bos}, Named{"eos", spec.eos}, Named{"eot", spec.eot},
-                             Named{"eom", spec.eom}, Named{"unk", spec.unk}, Named{"pad", spec.pad}})
+  for (const Named& named :
+       {Named{"bos", spec.bos}, Named{"eos", spec.eos}, Named{"eot", spec.eot}, Named{"eom", spec.eom},
+        Named{"unk", spec.unk}, Named{"sep", spec.sep}, Named{"pad", spec.pad}})
     if (named.id && !knows(*named.id))
       return fail(Errc::invalid_metadata, "the ", named.name, " token is ", *named.id, " in a vocabulary of ",
                   tokens_.size());
@@ -199,6 +237,16 @@ inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
     if (!ids_.unk) ids_.unk = 0;
     if (!ids_.bos && knows(1)) ids_.bos = 1;
     if (!ids_.eos && knows(2)) ids_.eos = 2;
+  }
+  if (spec.model == "t5") {
+    if (!ids_.eos && knows(1)) ids_.eos = 1;
+    if (!ids_.unk && knows(2)) ids_.unk = 2;
+  }
+  // Those of the vocabularies that came with BERT.
+  if (spec.model == "bert") {
+    if (!ids_.unk && knows(100)) ids_.unk = 100;
+    if (!ids_.bos && knows(101)) ids_.bos = 101;
+    if (!ids_.sep && knows(102)) ids_.sep = 102;
   }
   return {};
 }
@@ -209,6 +257,9 @@ inline Result<void> Tokenizer::read_switches(const VocabularySpec& spec, bool bo
     return fail(Errc::invalid_metadata, "add_bos is set but there is no bos token");
   if (spec.add_eos.value_or(false) && !ids_.eos)
     return fail(Errc::invalid_metadata, "add_eos is set but there is no eos token");
+  if (spec.add_sep.value_or(false) && !ids_.sep)
+    return fail(Errc::invalid_metadata, "add_sep is set but there is no sep token");
+  add_sep_ = spec.add_sep.value_or(false);
   add_bos_ = spec.add_bos.value_or(bos_by_default && ids_.bos.has_value());
   add_eos_ = spec.add_eos.value_or(false);
   add_space_prefix_ = prefix_by_default && spec.add_space_prefix.value_or(true);
@@ -255,11 +306,14 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
       done = pieces->encode(part, add_space_prefix_ && after_special, index_, merger, scratch, out);
     else if (const auto* bpe = std::get_if<detail::ByteBpe>(&model_))
       done = bpe->encode(part, index_, merger, scratch, out);
+    else if (const auto* words = std::get_if<detail::WordPiece>(&model_))
+      done = words->encode(part, scratch, out);
+    else if (const auto* unigram = std::get_if<detail::Unigram>(&model_))
+      done = unigram->encode(part, scratch, out);
     if (!done) return done;
     after_special = fragment.token != detail::kNoToken;
   }
-  if (options.add_special && add_eos_) return out.push_back(*ids_.eos);
-  return {};
+  return options.add_special ? end_text(out) : Result<void>{};
 }
 
 inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, String& out) const noexcept {
@@ -279,7 +333,7 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, Strin
     case TokenType::normal:
       break;
   }
-  const bool marks_spaces = std::holds_alternative<detail::SentencePiece>(model_);
+  const bool marks_spaces = !std::holds_alternative<detail::ByteBpe>(model_);
   for (std::size_t at = 0; at < text.size();) {
     const detail::CodePoint letter = detail::decode(text, at);
     const std::string_view spelled = slice(text, at, letter.length);
@@ -307,7 +361,9 @@ inline Result<String> Tokenizer::decode(Span<const std::int32_t> ids, DecodeOpti
       if (auto r = append_piece(id, options.special, text); !r) return pass(r);
   }
   const auto* bpe = std::get_if<detail::ByteBpe>(&model_);
-  if (!options.clean_spaces || bpe == nullptr || !bpe->pre().traits.cleans_spaces) return text;
+  const bool cleans =
+      bpe != nullptr ? bpe->pre().traits.cleans_spaces : std::holds_alternative<detail::WordPiece>(model_);
+  if (!options.clean_spaces || !cleans) return text;
   Vector<char> cleaned(allocator_);
   if (auto r = cleaned.append(Span<const char>(text.view().data(), text.size())); !r) return pass(r);
   return String::of({cleaned.data(), detail::clean_spaces(cleaned.span())}, allocator_);

@@ -39,8 +39,45 @@ struct SmallVocabulary {
   void refresh() {
     spec.tokens = tokens;
     spec.types = types;
-    if (spec.model == "llama") spec.scores = scores;
+    if (spec.model == "llama" || spec.model == "t5") spec.scores = scores;
     spec.merges = merges;
+  }
+};
+
+/// "t5": <pad> </s> <unk>, and pieces around the word "hello" of which the longer ones are likelier.
+struct SmallUnigram : SmallVocabulary {
+  SmallUnigram() {
+    using enum text::TokenType;
+    spec.model = "t5";
+    add("<pad>", control);
+    spec.eos = add("</s>", control);
+    spec.unk = add("<unk>", unknown);
+    add("<tool>", user_defined);
+    float score = -2;
+    for (const char* piece : {"\xe2\x96\x81hello", "hell", "o", "\xe2\x96\x81", "he", "llo", "h", "e", "l"})
+      add(piece, text::TokenType::normal, score -= 1);
+    add("w", text::TokenType::unused, -1);
+    spec.add_space_prefix = true;
+    spec.remove_extra_whitespaces = true;
+    refresh();
+  }
+};
+
+/// "bert": [UNK] [CLS] [SEP], letters in and at the beginning of words, and pieces around the word "hello".
+struct SmallWordPiece : SmallVocabulary {
+  SmallWordPiece() {
+    using enum text::TokenType;
+    spec.model = "bert";
+    spec.unk = add("[UNK]", unknown);
+    spec.bos = add("[CLS]", control);
+    spec.sep = add("[SEP]", control);
+    for (const char* piece :
+         {"\xe2\x96\x81hello", "\xe2\x96\x81he", "\xe2\x96\x81h", "l", "llo", "lo", "\xe2\x96\x81", "e", "a",
+          "\xe2\x96\x81"
+          "a",
+          "!", "\xe2\x96\x81!", "\xe2\x96\x81\xe4\xbd\xa0", "\xe1\x84\x92"})
+      add(piece);
+    refresh();
   }
 };
 

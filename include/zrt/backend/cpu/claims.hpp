@@ -21,6 +21,7 @@
 #include <zrt/backend/cpu/ops/embedding.hpp>
 #include <zrt/backend/cpu/ops/extract_patches.hpp>
 #include <zrt/backend/cpu/ops/flash_attn_batched.hpp>
+#include <zrt/backend/cpu/ops/flash_attn_varlen.hpp>
 #include <zrt/backend/cpu/ops/gated_act.hpp>
 #include <zrt/backend/cpu/ops/gather.hpp>
 #include <zrt/backend/cpu/ops/greedy_token.hpp>
@@ -83,9 +84,9 @@ using ModelOps =
 /// The ops of some families: experts, recurrent state, latent attention, layer norms. Their kernels are compiled by
 /// engines that run such families, so that a host of others has none.
 using FamilyOps =
-    boost::mp11::mp_list<ops::LayerNormRuns, ops::LinearHeads, ops::MlaKvWrite, ops::WeightScale, ops::SsmConv1d,
-                         ops::SsmScan, ops::SsmDeltaNet, ops::SsmGatedNorm, ops::HeadColumns, ops::MoeGateTopk,
-                         ops::MoeGateUp, ops::MoeDownAcc, ops::SharedExpert>;
+    boost::mp11::mp_list<ops::LayerNormRuns, ops::FlashAttnVarlen, ops::LinearHeads, ops::MlaKvWrite, ops::WeightScale,
+                         ops::SsmConv1d, ops::SsmScan, ops::SsmDeltaNet, ops::SsmGatedNorm, ops::HeadColumns,
+                         ops::MoeGateTopk, ops::MoeGateUp, ops::MoeDownAcc, ops::SharedExpert>;
 
 /// The ops of tensor programs. Their kernels are compiled by programs that record them, so that an engine has none.
 using ProgramOps =

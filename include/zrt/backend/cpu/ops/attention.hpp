@@ -4,7 +4,7 @@
 #define ZRT_BACKEND_CPU_OPS_ATTENTION
 
 #include <zrt/backend/cpu/adapter.hpp>
-#include <zrt/backend/cpu/kernels/unroll.hpp>
+#include <zrt/backend/cpu/kernels/attention_lanes.hpp>
 #include <zrt/backend/cpu/split.hpp>
 #include <zrt/ops/attention.hpp>
 
@@ -47,105 +47,6 @@ static_assert(Records<ops::Attention>);
 #include <zrt/backend/cpu/simd/foreach_variant.hpp>
 
 #elif defined(ZRT_VARIANT)
-
-/// Weighted sums of values of sixteen queries, as ops::AttentionSum is that of one.
-struct SumOfLanes {
-  F32* o;  ///< one vector per dim of a value
-  F32 m;
-  F32 l;
-  Mask taken;  ///< lanes that have seen a key
-
-  void clear(std::uint64_t dims) noexcept {
-    for (std::uint64_t d = 0; d < dims; ++d) o[d] = splat(0.0f);
-    m = splat(-std::numeric_limits<float>::infinity());
-    l = splat(0.0f);
-    taken = first_lanes(0);
-  }
-};
-
-/// A step of keys: scores, which become probabilities, and the lanes that see each key.
-struct StepOfLanes {
-  F32 score[ops::kAttentionStep];
-  Mask sees[ops::kAttentionStep];
-  bool all;  ///< every lane sees every key
-};
-
-/// scores of `count` keys by chain over the head's dims; `q` holds a vector of queries per dim.
-inline void score_keys(const float* key, std::uint64_t dims, const F32* q, std::uint64_t count, F32* score) noexcept {
-  constexpr std::size_t kKeys = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
-  std::uint64_t j = 0;
-  for (; j + kKeys <= count; j += kKeys) {
-    const float* k = key + j * dims;
-    F32 sum[kKeys];
-    unroll<kKeys>([&](std::size_t i) ZRT_UNROLLED { sum[i] = splat(0.0f); });
-    for (std::uint64_t d = 0; d < dims; ++d) {
-      const F32 query = q[d];
-      unroll<kKeys>([&](std::size_t i) ZRT_UNROLLED { sum[i] = fma(query, splat(k[i * dims + d]), sum[i]); });
-    }
-    unroll<kKeys>([&](std::size_t i) ZRT_UNROLLED { score[j + i] = sum[i]; });
-  }
-  for (; j < count; ++j) {
-    F32 sum = splat(0.0f);
-    for (std::uint64_t d = 0; d < dims; ++d) sum = fma(q[d], splat(key[j * dims + d]), sum);
-    score[j] = sum;
-  }
-}
-
-/// Takes a step of `count` keys into the sums.
-inline void take_step(StepOfLanes& keys, std::uint64_t count, const float* value, std::uint64_t dims,
-                      SumOfLanes& sum) noexcept {
-  const F32 zero = splat(0.0f);
-  F32 top = sum.m;
-  for (std::uint64_t j = 0; j < count; ++j) top = select(keys.sees[j], max(keys.score[j], top), top);
-  const F32 rescale = select(equal(sum.m, top), splat(1.0f), exp(sum.m - top));
-  F32 lanes[16];
-  for (F32& lane : lanes) lane = zero;
-  for (std::uint64_t j = 0; j < count; ++j) {
-    keys.score[j] = select(keys.sees[j], exp(keys.score[j] - top), zero);
-    lanes[j % 16] = lanes[j % 16] + keys.score[j];
-    sum.taken = either(sum.taken, keys.sees[j]);
-  }
-  for (std::size_t half = 8; half > 0; half /= 2)
-    for (std::size_t i = 0; i < half; ++i) lanes[i] = lanes[i] + lanes[i + half];
-  sum.l = fma(sum.l, rescale, lanes[0]);
-  sum.m = top;
-  constexpr std::size_t kDims = kIsa == Isa::v4 ? 8 : kIsa == Isa::v3 ? 4 : 1;
-  const auto add = [&]<std::size_t kCount>(std::index_sequence<kCount>, std::uint64_t d) noexcept {
-    F32 o[kCount];
-    unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { o[i] = sealed(sum.o[d + i] * rescale); });
-    for (std::uint64_t j = 0; j < count; ++j) {
-      const float* v = value + j * dims + d;
-      const F32 p = keys.score[j];
-      if (keys.all) {
-        unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { o[i] = fma(p, splat(v[i]), o[i]); });
-      } else {
-        // A key that is not seen is part of no sum, whatever its value.
-        const Mask sees = keys.sees[j];
-        unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { o[i] = select(sees, fma(p, splat(v[i]), o[i]), o[i]); });
-      }
-    }
-    unroll<kCount>([&](std::size_t i) ZRT_UNROLLED { sum.o[d + i] = o[i]; });
-  };
-  std::uint64_t d = 0;
-  for (; d + kDims <= dims; d += kDims) add(std::index_sequence<kDims>{}, d);
-  for (; d < dims; ++d) add(std::index_sequence<1>{}, d);
-}
-
-/// Adds the sums of a later segment.
-inline void merge_segment(const SumOfLanes& next, std::uint64_t dims, SumOfLanes& sum) noexcept {
-  const F32 top = max(next.m, sum.m);
-  const F32 a = exp(sum.m - top);
-  const F32 b = exp(next.m - top);
-  const Mask both_taken = both(sum.taken, next.taken);
-  const auto merged = [&](F32 mine, F32 later, F32 sum_of_both) noexcept {
-    return select(both_taken, sum_of_both, select(next.taken, later, mine));
-  };
-  sum.l = merged(sum.l, next.l, fma(sum.l, a, sealed(next.l * b)));
-  for (std::uint64_t d = 0; d < dims; ++d)
-    sum.o[d] = merged(sum.o[d], next.o[d], fma(sum.o[d], a, sealed(next.o[d] * b)));
-  sum.m = merged(sum.m, next.m, top);
-  sum.taken = either(sum.taken, next.taken);
-}
 
 /// Tiles of sixteen queries are split.
 template <class Call> void plain_attention(const Call& c, const ExecutionContext& step, const Worker& worker) noexcept {
@@ -198,7 +99,7 @@ template <class Call> void plain_attention(const Call& c, const ExecutionContext
       for (std::uint64_t first = begin; first < end && first < begin + ops::kAttentionSegment;
            first += ops::kAttentionStep) {
         const std::uint64_t here = end - first < ops::kAttentionStep ? end - first : ops::kAttentionStep;
-        score_keys(key + first * key_dim, key_dim, query, here, now.score);
+        score_keys(key + first * key_dim, key_dim, key_dim, query, here, now.score);
         now.all = mask == nullptr && count == 16 && first + here <= end_of(first_query);
         for (std::uint64_t j = 0; j < here; ++j) {
           if (now.all) {
@@ -215,7 +116,7 @@ template <class Call> void plain_attention(const Call& c, const ExecutionContext
           now.sees[j] = equal(load(seen), splat(1.0f));
           if (mask != nullptr) now.score[j] = now.score[j] + load(bias);
         }
-        take_step(now, here, value + first * value_dim, value_dim, segment);
+        take_step(now, here, value + first * value_dim, value_dim, value_dim, segment);
       }
       merge_segment(segment, value_dim, total);
     }
