@@ -6,6 +6,7 @@
 #pragma once
 
 #include "dot4.h"
+#include "experts.h"
 #include "factors.h"
 #include "pieces.h"
 #include "rows.h"

@@ -38,12 +38,40 @@ struct SinCos {
   float sin, cos;
 };
 
-/// For angles below 2^20; beyond, where the library goes on in 64-bit integers, the answer loses its last places.
+/// Bits `at` to `at` + 31 of 2/pi behind the point, where the first 32 are zeros; at is below 128.
+ZRT_INLINE ulong two_over_pi(uint at) {
+  const uint high = at < 32 ? 0 : at < 64 ? 0xa2f9836e : at < 96 ? 0x4e441529 : 0xfc2757d1;
+  const uint low = at < 32 ? 0xa2f9836e : at < 64 ? 0x4e441529 : at < 96 ? 0xfc2757d1 : 0xf534ddc0;
+  return ((ulong)high << 32 | low) >> (32 - at % 32) & 0xffffffffu;
+}
+
+struct Reduced {
+  float rest, quarter;
+};
+
+/// An angle from 2^20 to 2^57 by the bits of 2/pi in integers, as the library has it.
+ZRT_INLINE struct Reduced reduce_large(float x) {
+  const uint bits = float_to_bits(x);
+  const ulong mantissa = (bits & 0x7fffffu) | 0x800000u;
+  const uint skip = (bits >> 23 & 255u) - 120u;
+  const ulong high = two_over_pi(skip) << 32 | two_over_pi(skip + 32);
+  const ulong turns = mantissa * high + (mantissa * two_over_pi(skip + 64) >> 32);
+  const ulong quarter = (turns + (1ul << 61)) >> 62;
+  const long rest = (long)(turns - (quarter << 62));
+  const struct Reduced r = {(float)((double)rest * (0x1.921fb54442d18p+0 * 0x1p-62)), (float)(uint)(quarter & 3u)};
+  return r;
+}
+
 ZRT_INLINE struct SinCos sincos_of(float x) {
-  const float n = round_even(x * 0x1.45f306p-1f);
+  float n = round_even(x * 0x1.45f306p-1f);
   float r = fused(n, -0x1.921fb6p+0f, x);
   r = fused(n, 0x1.777a5cp-25f, r);
   r = fused(n, 0x1.ee59dap-50f, r);
+  if (magnitude_of(x) >= 0x1p20f) {
+    const struct Reduced large = reduce_large(x);
+    r = large.rest;
+    n = large.quarter;
+  }
   const int quarter = (int)n;
   const float z = r * r;
   float p = -0x1.99547ap-13f;
@@ -98,6 +126,37 @@ ZRT_INLINE float erf_of(float x) {
   return with_sign(magnitude_of(x) < 0.925f ? near_zero : far, x);
 }
 
+ZRT_INLINE float log_of(float x) {
+  const bool tiny = x < 0x1p-126f;
+  const int bits = (int)float_to_bits(tiny ? x * 0x1p23f : x);
+  const int k = (bits - 0x3f3504f3) >> 23;
+  const float f = bits_to_float((uint)bits - ((uint)k << 23)) - 1.0f;
+  const float exponent = (float)(tiny ? k - 23 : k);
+  float q = -0x1.38e2c6p-4f;
+  q = fused(q, f, 0x1.056d14p-3f);
+  q = fused(q, f, -0x1.0d84dep-3f);
+  q = fused(q, f, 0x1.22d77ep-3f);
+  q = fused(q, f, -0x1.547210p-3f);
+  q = fused(q, f, 0x1.99a028p-3f);
+  q = fused(q, f, -0x1.000228p-2f);
+  q = fused(q, f, 0x1.555554p-2f);
+  const float small = fused(exponent, -0x1.05c61p-29f, (f * f) * fused(f, q, -0.5f));
+  float result = fused(exponent, 0x1.62e43p-1f, f + small);
+  result = x == __builtin_inff() ? x : result;
+  result = x == 0.0f ? -__builtin_inff() : result;
+  return 0.0f <= x ? result : bits_to_float(0x7fc00000u);
+}
+ZRT_INLINE float log1p_of(float x) {
+  const float u = x + 1.0f;
+  const float lost = (x - (u - 1.0f)) / u;
+  return log_of(u) + (u < __builtin_inff() ? lost : 0.0f);
+}
+
+ZRT_INLINE float sigmoid_of(float x) {
+  const float e = exp_of(-magnitude_of(x));
+  return (x < 0.0f ? e : 1.0f) / (e + 1.0f);
+}
+ZRT_INLINE float softplus_of(float x) { return larger(0.0f, x) + log1p_of(exp_of(-magnitude_of(x))); }
 ZRT_INLINE float silu_of(float x) {
   const float e = exp_of(-magnitude_of(x));
   return (x * (x < 0.0f ? e : 1.0f)) / (e + 1.0f);

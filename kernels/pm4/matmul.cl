@@ -10,6 +10,7 @@
 // gets the same bits from both.
 #include "dot4.h"
 #include "factors.h"
+#include "floats4.h"
 #include "pieces.h"
 #include "tile.h"
 
@@ -20,7 +21,7 @@
 // In bytes; rows four banks apart.
 #define PITCH (STEP + 16)
 
-enum Type { q8_0, q4_0, q4_k, q6_k };
+enum Type { q8_0, q4_0, mxfp4, q4_k, q5_k, q6_k };
 
 typedef struct {
   global const char *q, *top, *factors;
@@ -39,7 +40,10 @@ typedef struct {
   local int* factors;      // [16][16]
 } Shared;
 
-ZRT_INLINE bool is_k(const enum Type type) { return type == q4_k || type == q6_k; }
+/// Whose two runs of a block are the low and the high halves of bytes.
+ZRT_INLINE bool has_halves(const enum Type type) { return type == q4_0 || type == mxfp4; }
+ZRT_INLINE bool has_offset(const enum Type type) { return type == q4_k || type == q5_k; }
+ZRT_INLINE bool is_k(const enum Type type) { return has_offset(type) || type == q6_k; }
 
 /// Loads the activations of a step; all lanes of the workgroup take part.
 ZRT_INLINE void stage_activations(const enum Type type, Shared s, global const char* xq, global const float* xd,
@@ -51,7 +55,7 @@ ZRT_INLINE void stage_activations(const enum Type type, Shared s, global const c
     const uint column = at + unit * 16;
     const uint4 x = column < cols ? *(global const uint4*)(xq + (ulong)from * cols + column) : (uint4)0;
     *(local uint4*)(s.x + token * PITCH + unit * 16) = x;
-    if (type == q4_k) {
+    if (has_offset(type)) {
       const int half_sum = sum_of(x);
       const int sum = half_sum + (int)neighbour((uint)half_sum);
       if (unit % 2 == 0) s.x_sums[unit / 2 * TOKENS + token] = sum;
@@ -76,7 +80,10 @@ ZRT_INLINE void stage_scales(const enum Type type, Shared s, Matrix m, uint firs
     const uint block = lane % 8, blocks = m.cols / 32;
     for (uint row = lane / 8; row < 16; row += 4) {
       const uint from = first + row < m.rows ? first + row : m.rows - 1;
-      if (at + block * 32 < m.cols) s.d[block * 16 + tile_place(row)] = (float)m.d[scale_place(from, at / 32 + block, blocks)];
+      if (at + block * 32 >= m.cols) continue;
+      const ulong place = scale_place(from, at / 32 + block, blocks);
+      s.d[block * 16 + tile_place(row)] =
+          type == mxfp4 ? half_power(((global const uchar*)m.d)[place]) : (float)m.d[place];
     }
     return;
   }
@@ -84,7 +91,7 @@ ZRT_INLINE void stage_scales(const enum Type type, Shared s, Matrix m, uint firs
   const uint upper = lane / 16, place = tile_place(lane % 16);
   const uint from = first + lane % 16 < m.rows ? first + lane % 16 : m.rows - 1;
   const ulong slot = piece_place(from, at / 256, m.cols / 256);
-  if (type == q4_k) {
+  if (has_offset(type)) {
     const uint4 head = *(global const uint4*)(m.factors + slot * 16);
     const half2 d = __builtin_astype(head.x, half2);
     const KFactors scales = scales_of(head), offsets = offsets_of(head);
@@ -103,24 +110,24 @@ ZRT_INLINE void stage_scales(const enum Type type, Shared s, Matrix m, uint firs
 }
 
 /// The bytes of two runs of 16 columns. Of Q8_0 and the K types they are the runs of the 32 columns `part` of a step; of
-/// Q4_0, whose runs share bytes, they are those of two parts.
+/// Q4_0 and MXFP4, whose runs share bytes, they are those of two parts.
 typedef struct {
   Words first, second;
 } Pair;
 
 ZRT_INLINE Words bytes_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint which) {
   const uint offset = run_offset();
-  // Columns that share a byte are 16 apart in Q4_0, 32 in Q4_K and 64 in Q6_K.
+  // Columns that share a byte are 16 apart in Q4_0 and MXFP4, 32 in Q4_K and Q5_K and 64 in Q6_K.
   const uint piece = type == q8_0   ? at / 16 + part * 2 + which
-                     : type == q4_0 ? at / 32 + part + which
-                     : type == q4_k ? at / 32 + part / 2 * 2 + which
-                                    : at / 32 + part / 4 * 4 + part % 2 * 2 + which;
+                     : has_halves(type) ? at / 32 + part + which
+                     : has_offset(type) ? at / 32 + part / 2 * 2 + which
+                                        : at / 32 + part / 4 * 4 + part % 2 * 2 + which;
   return *(global const Words*)(m.q + (piece_place(row, piece, m.cols / (type == q8_0 ? 16 : 32)) * 16 + offset));
 }
 
 /// Both, or only the first where `parts` end before the second.
 ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint parts) {
-  const bool both = type != q4_0 || part + 1 < parts;
+  const bool both = !has_halves(type) || part + 1 < parts;
   Pair p;
 #if defined(__GFX12__)
   p.first = p.second = bytes_of(type, m, row, at, part, 0);
@@ -139,12 +146,24 @@ ZRT_INLINE Pair pair_of(const enum Type type, Matrix m, uint row, uint at, uint 
   return p;
 }
 
+/// The fifth bits of Q5_K of run `run` of each part of a step.
+ZRT_INLINE Words fifth_of(Matrix m, uint row, uint at, uint run) {
+  return *(global const Words*)(m.top + (piece_place(row, at / 128 + run, m.cols / 128) * 16 + run_offset()));
+}
+
 /// The run's weights as signed bytes, of Q6_K four times what they are.
-ZRT_INLINE Words weights_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint run, Words bytes) {
+ZRT_INLINE Words weights_of(const enum Type type, Matrix m, uint row, uint at, uint part, uint run, Words bytes,
+                            Words fifth) {
   if (type == q8_0) return bytes;
   // A value less than 128 minus what it is too large, byte by byte: nothing is carried.
   if (type == q4_0) return (((bytes >> run * 4 & 0x0f0f0f0f) ^ 0x08080808) + 0x78787878) ^ 0x80808080;
+  if (type == mxfp4) {
+#pragma unroll
+    for (uint i = 0; i < WORDS; ++i) bytes[i] = twice_floats(bytes[i] >> run * 4);
+    return bytes;
+  }
   if (type == q4_k) return bytes >> part % 2 * 4 & 0x0f0f0f0f;
+  if (type == q5_k) return (bytes >> part % 2 * 4 & 0x0f0f0f0f) | (fifth >> part << 4 & 0x10101010);
   const uint piece = part / 4 * 4 + part % 2 * 2 + run, high = part / 2 % 2;
   const ulong place = piece_place(row, at / 64 + piece / 2, m.cols / 64);
   const uint top = *(global const uint*)(m.top + place * 16 + (piece % 2 * 8 + high * 4));
@@ -177,18 +196,24 @@ ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, uint row, ui
   int8 sums[TILES], offsets[TILES];
 #pragma unroll
   for (uint t = 0; t < TILES; ++t) sums[t] = offsets[t] = 0;
-  Pair bytes;
+  Pair bytes, fifth;
+  fifth.first = fifth.second = 0;
+  if (type == q5_k) {
+    fifth.first = fifth_of(m, row, at, 0);
+    fifth.second = fifth_of(m, row, at, 1);
+  }
 #pragma unroll 1
   for (uint i = 0; i < parts; ++i) {
     // Two parts of a K type share their bytes, and so come one after the other; of Q6_K that is every second part.
-    // Of Q4_0 two parts are loaded together.
+    // Of Q4_0 and MXFP4 two parts are loaded together.
     const uint part = type == q6_k ? (i & 4) | (i & 1) << 1 | (i >> 1 & 1) : i;
     if (type == q8_0 || i % 2 == 0)
       bytes = pair_of(type, m, row, at, part, parts);
-    else if (type == q4_0)
+    else if (has_halves(type))
       bytes.first = bytes.second;
-    const Words first = weights_of(type, m, row, at, part, 0, bytes.first);
-    const Words second = weights_of(type, m, row, at, part, 1, type == q4_0 ? bytes.first : bytes.second);
+    const Words first = weights_of(type, m, row, at, part, 0, bytes.first, fifth.first);
+    const Words of_second = has_halves(type) ? bytes.first : bytes.second;
+    const Words second = weights_of(type, m, row, at, part, 1, of_second, fifth.second);
     const uint factor = type == q6_k ? part * 2 : part;
     const int8 first_factors = is_k(type) ? *(local const int8*)(s.factors + factor * 16 + lanes_rows) : (int8)0;
     const int8 second_factors =
@@ -205,7 +230,7 @@ ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, uint row, ui
       } else {
         runs = tile_product(second, *(local const Words*)(columns + 16), runs);
       }
-      if (type == q4_k) {
+      if (has_offset(type)) {
         sums[t] = weighted(first_factors, runs, sums[t]);
         offsets[t] = weighted(second_factors, (int8)s.x_sums[part * TOKENS + t * 16 + column], offsets[t]);
       }
@@ -221,7 +246,8 @@ ZRT_INLINE void take_step(const enum Type type, Shared s, Matrix m, uint row, ui
     const float x_scale = s.x_scales[t * 16 + column];
     if (type == q6_k) sums[t] >>= 2;
     chains[t] = chained(*(local const float8*)(s.d + lanes_rows), x_scale, sums[t], chains[t]);
-    if (type == q4_k) chains[t] = chained(*(local const float8*)(s.minimum + lanes_rows), x_scale, offsets[t], chains[t]);
+    if (has_offset(type))
+      chains[t] = chained(*(local const float8*)(s.minimum + lanes_rows), x_scale, offsets[t], chains[t]);
   }
 }
 
@@ -274,6 +300,7 @@ ZRT_INLINE void matmul(const enum Type type, Shared s, Matrix m, global const ch
   }
 ZRT_MATMUL_32(q8_0)
 ZRT_MATMUL_32(q4_0)
+ZRT_MATMUL_32(mxfp4)
 
 ZRT_KERNEL(32 * WAVES)
 matmul_q4_k(global const char* q, global const char* head, global const char* xq, global const float* xd,
@@ -281,6 +308,14 @@ matmul_q4_k(global const char* q, global const char* head, global const char* xq
   ZRT_SHARED
   const Matrix m = {q, 0, head, 0, rows, cols};
   matmul(q4_k, s, m, xq, xd, bias, y, tokens);
+}
+
+ZRT_KERNEL(32 * WAVES)
+matmul_q5_k(global const char* q, global const char* top, global const char* head, global const char* xq,
+            global const float* xd, global const float* bias, global float* y, uint rows, uint cols, uint tokens) {
+  ZRT_SHARED
+  const Matrix m = {q, top, head, 0, rows, cols};
+  matmul(q5_k, s, m, xq, xd, bias, y, tokens);
 }
 
 ZRT_KERNEL(32 * WAVES)

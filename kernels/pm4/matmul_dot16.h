@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/pm4/matmul_dot16.h: a matrix of ELEMENT times activations of f32, for prompt tokens: the kernel NAME.
+// WIDEN makes a weight a float.
 //
 // Weights as pieces.h says, a row whole pieces. Grid: (ceil(rows / 64), ceil(tokens / 64)). Each of the sixteen
 // waves of a workgroup computes sixteen rows for sixteen tokens; weights and activations come from local memory, 64
@@ -61,7 +62,7 @@ NAME(global const ELEMENT* w, global const float* x, global const float* bias, g
         float weight[8];
 #pragma unroll
         for (uint r = 0; r < 8; ++r) {
-          weight[r] = (float)weights[(row + r * 2) * PITCH + i];
+          weight[r] = WIDEN(weights[(row + r * 2) * PITCH + i]);
           // Widened once: a multiply-add that widens by itself is no half of a dual instruction.
           __asm("" : "+v"(weight[r]));
         }

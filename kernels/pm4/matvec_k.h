@@ -7,11 +7,12 @@
 /// local memory between blocks. Lanes without a row have the last one again: nothing more is read, and no load waits for a
 /// branch.
 ZRT_INLINE void take_rows(const bool alone, Matrix m, Activations a, local float* chains, Result result) {
-  const uint lane = lane_id(), row = least(lane, result.rows.count - 1);
+  const uint lane = lane_id();
+  const Lane row = {least(lane, result.rows.count - 1), 0};
   float chain = 0.0f;
 #pragma unroll 1
   for (uint b = 0; b < a.blocks; ++b) {
-    const Block block = load_block(m, row, b);
+    const Block block = load_block(m, row, a.blocks, b);
     if (alone) {
       chain = multiply(block, a, 0, b, chain);
       continue;
@@ -32,4 +33,15 @@ ZRT_INLINE void product(Matrix m, Activations a, local float* chains, Result res
     take_rows(true, m, a, chains, result);
   else
     take_rows(false, m, a, chains, result);
+}
+
+/// The chain of one row of activations with the lane's row of an expert.
+ZRT_INLINE void take_expert(Matrix m, ExpertRows here, ExpertOperands operands, ExpertShape shape,
+                            global const char* xq, global const float* xd) {
+  const Part one = {here.x_row, 1};
+  const Activations a = activations_of(xq, xd, shape.cols, one);
+  float chain = 0.0f;
+#pragma unroll 1
+  for (uint b = 0; b < a.blocks; ++b) chain = multiply(load_block(m, here.lane, a.blocks, b), a, 0, b, chain);
+  if (here.has_row) put_row(here, operands, shape, chain);
 }

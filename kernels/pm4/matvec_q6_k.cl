@@ -17,19 +17,20 @@ typedef struct {
 } Block;
 
 /// Block `b` of a row.
-ZRT_INLINE Block load_block(Matrix m, uint row, uint b) {
+ZRT_INLINE Block load_block(Matrix m, Lane row, uint blocks, uint b) {
   global const char *low = m.low + (ulong)b * (8 * PIECES), *top = m.top + (ulong)b * (4 * PIECES);
   global const char *scales = m.scales + (ulong)b * PIECES, *d = m.d + (ulong)b * (GROUP_ROWS * 2);
-  uint offset = row * 16, d_offset = row * 2;
+  const uint skip = row.skip * blocks;
+  uint offset = row.row * 16, d_offset = row.row * 2;
   // Made beside the loads, which add 32 bits by themselves.
   __asm("" : "+v"(offset), "+v"(d_offset) : "s"(b));
   Block block;
 #pragma unroll
-  for (uint i = 0; i < 8; ++i) block.low[i] = *(global const uint4*)(low + offset + i * PIECES);
+  for (uint i = 0; i < 8; ++i) block.low[i] = *(global const uint4*)(low + (offset + skip * (8 * PIECES)) + i * PIECES);
 #pragma unroll
-  for (uint i = 0; i < 4; ++i) block.top[i] = *(global const uint4*)(top + offset + i * PIECES);
-  block.scales = *(global const uint4*)(scales + offset);
-  block.d = *(global const half*)(d + d_offset);
+  for (uint i = 0; i < 4; ++i) block.top[i] = *(global const uint4*)(top + (offset + skip * (4 * PIECES)) + i * PIECES);
+  block.scales = *(global const uint4*)(scales + (offset + skip * PIECES));
+  block.d = *(global const half*)(d + (d_offset + skip * (GROUP_ROWS * 2)));
   return block;
 }
 
@@ -70,4 +71,16 @@ matvec_q6_k(global const char* low, global const char* top, global const char* s
   const ulong blocks = (ulong)here.first * (cols / 256);
   const Matrix m = {low + blocks * 128, top + blocks * 64, scales + blocks * 16, d + blocks * 2};
   product(m, activations_of(xq, xd, cols, batch), chains, result_of(bias, y, rows, here, batch));
+}
+
+ZRT_KERNEL(32)
+experts_q6_k(global const char* low, global const char* top, global const char* scales, global const char* d,
+             global const char* xq, global const float* xd, EXPERT_ARGUMENTS) {
+  const ExpertOperands operands = EXPERT_OPERANDS;
+  const ExpertShape shape = EXPERT_SHAPE;
+  const ExpertRows here = expert_rows(operands, shape);
+  if (!here.counts) return put_nothing(here, operands, shape);
+  const ulong blocks = (ulong)here.group * GROUP_ROWS * (cols / 256);
+  const Matrix m = {low + blocks * 128, top + blocks * 64, scales + blocks * 16, d + blocks * 2};
+  take_expert(m, here, operands, shape, xq, xd);
 }

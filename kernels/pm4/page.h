@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/page.h: where keys and values lie: KvPage's layout, pages of f32 or f16.
+// kernels/pm4/page.h: where keys and values lie: KvPage's layout, pages of f32, f16 or bf16.
 #pragma once
 
 #include "place.h"
@@ -16,12 +16,24 @@ ZRT_INLINE uint value_index(Page p, uint head, uint token) {
   return p.kv_heads * p.key_dim * PAGE_TOKENS + (head * PAGE_TOKENS + token) * p.value_dim;
 }
 
-ZRT_INLINE float load_element(global const char* page, uint index, bool is_f16) {
-  return is_f16 ? (float)((global const half*)page)[index] : ((global const float*)page)[index];
+enum PageType { page_f32, page_f16, page_bf16 };
+
+ZRT_INLINE float load_element(global const char* page, uint index, const enum PageType type) {
+  switch (type) {
+    case page_f32: return ((global const float*)page)[index];
+    case page_f16: return (float)((global const half*)page)[index];
+    case page_bf16: break;
+  }
+  return bits_to_float((uint)((global const ushort*)page)[index] << 16);
 }
-ZRT_INLINE void store_element(global char* page, uint index, float x, bool is_f16) {
-  if (is_f16)
-    ((global half*)page)[index] = (half)x;
-  else
-    ((global float*)page)[index] = x;
+/// Rounds to the page's type, to even; a NaN of bf16 stays one.
+ZRT_INLINE void store_element(global char* page, uint index, float x, const enum PageType type) {
+  const uint bits = float_to_bits(x);
+  switch (type) {
+    case page_f32: ((global float*)page)[index] = x; return;
+    case page_f16: ((global half*)page)[index] = (half)x; return;
+    case page_bf16: break;
+  }
+  const uint rounded = (bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1);
+  ((global ushort*)page)[index] = (ushort)(rounded >> 16);
 }

@@ -2,14 +2,15 @@
 // kernels/pm4/paged_attention.cl: causal attention of one query of each token's slot over its pages.
 //
 // Grid: (heads, tokens). A workgroup takes one head: 64 lanes score the 64 keys of a step, then all 128 sum values, a
-// lane up to four of the value's at most 512 dims. sinks may be null. Canonical: NUMERICS, Attention; steps of 64 and
-// segments of 512 positions, one after the other.
+// lane up to four of the value's at most 512 dims; keys have at most 1024. sinks may be null. Canonical: NUMERICS,
+// Attention; steps of 64 and segments of 512 positions, one after the other.
 #include "elementary.h"
 #include "page.h"
 
 #define LANES 128
 #define KEYS 64
 #define SEGMENT 512
+#define KEY_DIMS 1024
 #define DIMS 512
 #define EACH (DIMS / LANES)
 
@@ -44,7 +45,7 @@ ZRT_INLINE float sum_of(local const float* p) {
   return chain[0];
 }
 
-ZRT_INLINE void paged_attention(const bool is_f16, local float* query, local float* scores, global const float* q,
+ZRT_INLINE void paged_attention(const enum PageType type, local float* query, local float* scores, global const float* q,
                                 global const float* sinks, global const uint* positions, global const uint* slots,
                                 global const uint* page_table, global const char* pages, global float* y, uint heads,
                                 Page page, float scale, float soft_cap, uint window, uint pages_per_slot,
@@ -77,7 +78,7 @@ ZRT_INLINE void paged_attention(const bool is_f16, local float* query, local flo
         const uint key = key_index(page, kv_head, position % PAGE_TOKENS);
 #pragma unroll 4
         for (uint i = 0; i < page.key_dim; ++i)
-          score = __builtin_fmaf(query[i], load_element(at, key + i * PAGE_TOKENS, is_f16), score);
+          score = __builtin_fmaf(query[i], load_element(at, key + i * PAGE_TOKENS, type), score);
         if (soft_cap != 0.0f) score = soft_cap * tanh_of(score / soft_cap);
         scores[lane] = score;
       }
@@ -97,7 +98,7 @@ ZRT_INLINE void paged_attention(const bool is_f16, local float* query, local flo
 #pragma unroll
         for (uint e = 0; e < EACH; ++e) {
           const uint i = lane + e * LANES;
-          if (i < page.value_dim) part.o[e] = __builtin_fmaf(p, load_element(at, value + i, is_f16), part.o[e]);
+          if (i < page.value_dim) part.o[e] = __builtin_fmaf(p, load_element(at, value + i, type), part.o[e]);
         }
       }
       part.m = top;
@@ -122,16 +123,17 @@ ZRT_INLINE void paged_attention(const bool is_f16, local float* query, local flo
     if (lane + e * LANES < page.value_dim) y[lane + e * LANES] = total.o[e] / total.l;
 }
 
-#define ZRT_PAGED_ATTENTION(name, is_f16)                                                                             \
-  ZRT_KERNEL(LANES)                                                                                                   \
-  name(global const float* q, global const float* sinks, global const uint* positions, global const uint* slots,      \
-       global const uint* page_table, global const char* pages, global float* y, uint heads, uint kv_heads,           \
-       uint key_dim, uint value_dim, float scale, float soft_cap, uint window, uint pages_per_slot,                   \
-       uint page_bytes) {                                                                                             \
-    local float query[DIMS], scores[KEYS];                                                                            \
-    const Page page = {kv_heads, key_dim, value_dim};                                                                 \
-    paged_attention(is_f16, query, scores, q, sinks, positions, slots, page_table, pages, y, heads, page, scale,      \
-                    soft_cap, window, pages_per_slot, page_bytes);                                                    \
+#define ZRT_PAGED_ATTENTION(type)                                                                                      \
+  ZRT_KERNEL(LANES)                                                                                                    \
+  paged_attention_##type(global const float* q, global const float* sinks, global const uint* positions,               \
+                         global const uint* slots, global const uint* page_table, global const char* pages,            \
+                         global float* y, uint heads, uint kv_heads, uint key_dim, uint value_dim, float scale,        \
+                         float soft_cap, uint window, uint pages_per_slot, uint page_bytes) {                          \
+    local float query[KEY_DIMS], scores[KEYS];                                                                           \
+    const Page page = {kv_heads, key_dim, value_dim};                                                                  \
+    paged_attention(page_##type, query, scores, q, sinks, positions, slots, page_table, pages, y, heads, page, scale,  \
+                    soft_cap, window, pages_per_slot, page_bytes);                                                     \
   }
-ZRT_PAGED_ATTENTION(paged_attention_f32, false)
-ZRT_PAGED_ATTENTION(paged_attention_f16, true)
+ZRT_PAGED_ATTENTION(f32)
+ZRT_PAGED_ATTENTION(f16)
+ZRT_PAGED_ATTENTION(bf16)

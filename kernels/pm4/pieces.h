@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/pm4/pieces.h: where the values of an matrix are.
+// kernels/pm4/pieces.h: where the values of a matrix are.
 #pragma once
 
 #include "place.h"
@@ -11,10 +11,10 @@
 #define GROUP_ROWS 32
 /// Bytes of a piece of each row of a group.
 #define PIECES (GROUP_ROWS * 16)
-/// Columns of a piece of F32 or F16.
+/// Columns of a piece of F32, F16 or BF16.
 #define COLUMNS_OF(element) (16 / sizeof(element))
 
-/// The place of column `column` of row `row` of F32 or F16, in values.
+/// The place of column `column` of row `row` of F32, F16 or BF16, in values.
 ZRT_INLINE ulong value_place(const uint piece, uint row, uint column, uint cols) {
   const uint first = column & ~(piece - 1);
   return (ulong)(row & ~(GROUP_ROWS - 1)) * cols + (first * (GROUP_ROWS - 1) + row % GROUP_ROWS * piece + column);
@@ -23,16 +23,23 @@ ZRT_INLINE ulong value_place(const uint piece, uint row, uint column, uint cols)
 ZRT_INLINE ulong piece_place(uint row, uint piece, uint pieces) {
   return (ulong)(row & ~(GROUP_ROWS - 1)) * pieces + (piece * GROUP_ROWS + row % GROUP_ROWS);
 }
-/// The place of the scale of block `block` of row `row`.
-ZRT_INLINE ulong scale_place(uint row, uint block, uint blocks) {
-  uint first = block & ~7u, width = 8;
+/// The place of item `item` of row `row`, of `items` of which `together` lie side by side, a power of two: fewer at the
+/// row's end come in powers of two, the larger first.
+ZRT_INLINE ulong ragged_place(const uint together, uint row, uint item, uint items) {
+  uint first = item & ~(together - 1), width = together;
 #pragma unroll
-  for (uint half_width = 4; half_width > 0; half_width /= 2)
-    if (first + width > blocks) {
+  for (uint half_width = together / 2; half_width > 0; half_width /= 2)
+    if (first + width > items) {
       width = half_width;
-      if (block >= first + width) first += width;
+      if (item >= first + width) first += width;
     }
-  return (ulong)(row & ~(GROUP_ROWS - 1)) * blocks + (first * (GROUP_ROWS - 1) + row % GROUP_ROWS * width + block);
+  return (ulong)(row & ~(GROUP_ROWS - 1)) * items + (first * (GROUP_ROWS - 1) + row % GROUP_ROWS * width + item);
+}
+/// The place of the scale of block `block` of row `row`.
+ZRT_INLINE ulong scale_place(uint row, uint block, uint blocks) { return ragged_place(8, row, block, blocks); }
+/// The place of a value of f32 of a matrix with any number of columns.
+ZRT_INLINE ulong real_place(uint row, uint column, uint cols) {
+  return ragged_place(COLUMNS_OF(float), row, column, cols);
 }
 
 /// Loads 1, 2, 4 or 8 halves that lie side by side.

@@ -2,16 +2,11 @@
 // kernels/pm4/rope_kv_write.cl: norm of query and key heads, rotation, and the page write of a token.
 //
 // Grid: (heads + 2 * kv_heads, tokens). One wave takes one head: the query's, then the keys', then the values'. Norms
-// may be null; y may be q. frequencies has n_rot / 2 values, rope_frequency's. Canonical while position * frequency
-// stays below 2^20.
+// may be null; y may be q. frequencies has n_rot / 2 values, rope_frequency's. `turns` are the positions by which heads
+// are rotated, `positions` those that the pages are found by. Canonical.
 #include "dot16.h"
-#include "elementary.h"
 #include "page.h"
-
-typedef struct {
-  uint n_rot, neox;
-  float magnitude;
-} Rotation;
+#include "rotation.h"
 
 /// 1 / sqrt(mean of squares + eps); 1 without a norm.
 ZRT_INLINE float norm_scale(global const float* x, global const float* weight, uint dim, float eps) {
@@ -26,8 +21,9 @@ ZRT_INLINE float normed(float x, float scale, global const float* weight, uint i
 }
 
 ZRT_INLINE void
-rope_kv_write(const bool is_f16, global const float* q, global const float* k, global const float* v,
-              global const uint* positions, global const uint* slots, global const uint* page_table,
+rope_kv_write(const enum PageType type, global const float* q, global const float* k, global const float* v,
+              global const uint* turns, global const uint* positions, global const uint* slots,
+              global const uint* page_table,
               global const float* frequencies, global const float* q_norm, global const float* k_norm, global float* y,
               global char* pages, uint heads, Page page, Rotation rotation, float eps, float weight_offset,
               uint pages_per_slot, uint page_bytes) {
@@ -41,7 +37,7 @@ rope_kv_write(const bool is_f16, global const float* q, global const float* k, g
     head -= heads + page.kv_heads;
     v += ((ulong)token * page.kv_heads + head) * page.value_dim;
     const uint to = value_index(page, head, in_page);
-    for (uint i = lane; i < page.value_dim; i += 32) store_element(at, to + i, v[i], is_f16);
+    for (uint i = lane; i < page.value_dim; i += 32) store_element(at, to + i, v[i], type);
     return;
   }
   const bool is_key = head >= heads;
@@ -51,42 +47,42 @@ rope_kv_write(const bool is_f16, global const float* q, global const float* k, g
   global const float* weight = is_key ? k_norm : q_norm;
   const float scale = norm_scale(x, weight, dim, eps);
   y += ((ulong)token * heads + head) * dim;
-  const uint key = key_index(page, head, in_page), half_rot = rotation.n_rot / 2;
+  const uint key = key_index(page, head, in_page);
   // A lane writes only what it alone has still to read.
-  for (uint i = lane; i < half_rot; i += 32) {
-    const uint a = rotation.neox ? i : 2 * i, b = rotation.neox ? i + half_rot : 2 * i + 1;
-    const float x0 = normed(x[a], scale, weight, a, weight_offset), x1 = normed(x[b], scale, weight, b, weight_offset);
-    const struct SinCos turn = sincos_of((float)position * frequencies[i]);
-    const float cosine = turn.cos * rotation.magnitude, sine = turn.sin * rotation.magnitude;
-    const float y0 = __builtin_fmaf(x0, cosine, -(x1 * sine)), y1 = __builtin_fmaf(x0, sine, x1 * cosine);
+  for (uint i = lane; i < rotation.n_rot / 2; i += 32) {
+    const uint a = first_of(rotation, i), b = second_of(rotation, i);
+    const float2 turned = rotated(rotation, turns[token], frequencies[i], normed(x[a], scale, weight, a, weight_offset),
+                                  normed(x[b], scale, weight, b, weight_offset));
     if (is_key) {
-      store_element(at, key + a * PAGE_TOKENS, y0, is_f16);
-      store_element(at, key + b * PAGE_TOKENS, y1, is_f16);
+      store_element(at, key + a * PAGE_TOKENS, turned.x, type);
+      store_element(at, key + b * PAGE_TOKENS, turned.y, type);
     } else {
-      y[a] = y0;
-      y[b] = y1;
+      y[a] = turned.x;
+      y[b] = turned.y;
     }
   }
   for (uint i = rotation.n_rot + lane; i < dim; i += 32) {
     const float plain = normed(x[i], scale, weight, i, weight_offset);
     if (is_key)
-      store_element(at, key + i * PAGE_TOKENS, plain, is_f16);
+      store_element(at, key + i * PAGE_TOKENS, plain, type);
     else
       y[i] = plain;
   }
 }
 
-#define ZRT_ROPE_KV_WRITE(name, is_f16)                                                                               \
-  ZRT_KERNEL(32)                                                                                                      \
-  name(global const float* q, global const float* k, global const float* v, global const uint* positions,             \
-       global const uint* slots, global const uint* page_table, global const float* frequencies,                      \
-       global const float* q_norm, global const float* k_norm, global float* y, global char* pages, uint heads,       \
-       uint kv_heads, uint key_dim, uint value_dim, uint n_rot, uint neox, float magnitude, float eps,                \
-       float weight_offset, uint pages_per_slot, uint page_bytes) {                                                   \
-    const Page page = {kv_heads, key_dim, value_dim};                                                                 \
-    const Rotation rotation = {n_rot, neox, magnitude};                                                               \
-    rope_kv_write(is_f16, q, k, v, positions, slots, page_table, frequencies, q_norm, k_norm, y, pages, heads, page,  \
-                  rotation, eps, weight_offset, pages_per_slot, page_bytes);                                          \
+#define ZRT_ROPE_KV_WRITE(type)                                                                                        \
+  ZRT_KERNEL(32)                                                                                                       \
+  rope_kv_write_##type(global const float* q, global const float* k, global const float* v, global const uint* turns,  \
+                       global const uint* positions, global const uint* slots, global const uint* page_table,          \
+                       global const float* frequencies, global const float* q_norm, global const float* k_norm,        \
+                       global float* y, global char* pages, uint heads, uint kv_heads, uint key_dim, uint value_dim,   \
+                       uint n_rot, uint neox, float magnitude, float eps, float weight_offset, uint pages_per_slot,    \
+                       uint page_bytes) {                                                                              \
+    const Page page = {kv_heads, key_dim, value_dim};                                                                  \
+    const Rotation rotation = {n_rot, neox, magnitude};                                                                \
+    rope_kv_write(page_##type, q, k, v, turns, positions, slots, page_table, frequencies, q_norm, k_norm, y, pages,    \
+                  heads, page, rotation, eps, weight_offset, pages_per_slot, page_bytes);                              \
   }
-ZRT_ROPE_KV_WRITE(rope_kv_write_f32, false)
-ZRT_ROPE_KV_WRITE(rope_kv_write_f16, true)
+ZRT_ROPE_KV_WRITE(f32)
+ZRT_ROPE_KV_WRITE(f16)
+ZRT_ROPE_KV_WRITE(bf16)

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <pm4/kernel_machine.hpp>
+#include <support/block_scales.hpp>
 
 namespace zrt::test {
 
@@ -19,22 +20,24 @@ struct KernelMatrix {
   KernelMatrix(std::mt19937& random, DType type, std::uint32_t row_count, std::uint32_t col_count)
       : dtype(type), rows(row_count), cols(col_count), blocks(cols / info(type).block_elems), file(rows * row_bytes()) {
     for (std::byte& b : file) b = static_cast<std::byte>(random());
-    if (dtype == DType::f32 || dtype == DType::f16) {
+    if (info(dtype).block_elems == 1) {
       const std::vector<float> values = reals(random, std::size_t{rows} * cols);
       for (std::size_t i = 0; i < values.size(); ++i)
-        dtype == DType::f32 ? put(i * 4, values[i]) : put(i * 2, to_f16(values[i]).bits);
+        dtype == DType::f32    ? put(i * 4, values[i])
+        : dtype == DType::bf16 ? put(i * 2, to_bf16(values[i]).bits)
+                               : put(i * 2, to_f16(values[i]).bits);
     } else {
       for (std::uint32_t b = 0; b < rows * blocks; ++b) {
-        write_scale(b, 0, to_f16(reals(random, 1, 0.1f)[0]).bits);
-        if (dtype == DType::q4_k) write_scale(b, 1, to_f16(reals(random, 1, 0.1f)[0]).bits);
+        const float scale = reals(random, 1, 0.1f)[0], offset = reals(random, 1, 0.1f)[0];
+        set_scales(dtype, &file[b * info(dtype).block_bytes], scale, offset);
       }
     }
     upload();
   }
 
-  /// Gives a block another scale.
-  void set_scale(std::uint32_t block, std::uint16_t bits) {
-    write_scale(block, 0, bits);
+  /// Gives a block another scale; MXFP4 takes the nearest power of two.
+  void set_scale(std::uint32_t block, float scale) {
+    set_scales(dtype, &file[block * info(dtype).block_bytes], scale, 0.0f);
     upload();
   }
   [[nodiscard]] std::size_t row_bytes() const { return std::size_t{blocks} * info(dtype).block_bytes; }
@@ -44,10 +47,6 @@ struct KernelMatrix {
 
  private:
   template <class T> void put(std::size_t at, T value) { std::memcpy(&file[at], &value, sizeof value); }
-  /// Scale and offset in f16 stand side by side.
-  void write_scale(std::uint32_t block, std::size_t i, std::uint16_t bits) {
-    put(block * info(dtype).block_bytes + (dtype == DType::q6_k ? 208u : 0u) + 2 * i, bits);
-  }
   void upload() {
     const pm4::UploadFunctions* u = pm4::upload_of(dtype);
     parts.clear();

@@ -67,18 +67,20 @@ struct Pages {
     step.pages_per_slot = pages_per_slot;
     step.slot_count = tokens;
   }
-  [[nodiscard]] std::string suffix() const { return dtype == DType::f32 ? "_f32" : "_f16"; }
+  [[nodiscard]] std::string suffix() const { return "_" + std::string(name(dtype)); }
   [[nodiscard]] std::uint32_t page_bytes() const { return static_cast<std::uint32_t>(state.unit_bytes); }
 };
 
 TEST_P(AttentionKernels, RotationAndPageWriteHaveTheReferencesBits) {
   std::mt19937 random(1);
-  for (const DType dtype : {DType::f32, DType::f16})
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
     for (const bool normed : {false, true})
       for (const bool neox : {false, true}) {
         SCOPED_TRACE(testing::Message() << name(dtype) << " normed " << normed << " neox " << neox);
         Pages p(random, {4, 2, normed ? 96u : 70u, 33}, dtype, {0, 5, 31, 300});
         const std::uint32_t tokens = p.step.tokens;
+        // What heads are rotated by need not be the step's positions; from 2^20 on angles are reduced in integers.
+        std::vector<std::int32_t> turns{3, 1 << 20, (1 << 24) + 31, 0x7fffff35};
         std::vector<float> q = reals(random, tokens * p.heads * p.key_dim, 2.0f),
                            k = reals(random, tokens * p.kv_heads * p.key_dim, 2.0f),
                            v = reals(random, tokens * p.kv_heads * p.value_dim), want(q.size());
@@ -102,6 +104,7 @@ TEST_P(AttentionKernels, RotationAndPageWriteHaveTheReferencesBits) {
         const std::uint32_t at = m.output(y);
         m.input(k);
         m.input(v);
+        m.input(turns);
         m.input(p.positions);
         m.input(p.slots);
         m.input(p.table);
@@ -118,12 +121,11 @@ TEST_P(AttentionKernels, RotationAndPageWriteHaveTheReferencesBits) {
         m.run(p.heads + 2 * p.kv_heads, tokens);
 
         std::vector<std::byte> scratch(p.kv_heads * p.key_dim * 4);
-        std::vector<std::int32_t> positions(p.positions.begin(), p.positions.end());
         HostCall<ops::RmsNormFusedRopeKvWrite> call{};
         call.in = {tensor(q, DType::f32, Shape{tokens, p.heads * p.key_dim}),
                    tensor(k, DType::f32, Shape{tokens, p.kv_heads * p.key_dim}),
                    tensor(v, DType::f32, Shape{tokens, p.kv_heads * p.value_dim}),
-                   tensor(positions, DType::si32, Shape{tokens})};
+                   tensor(turns, DType::si32, Shape{tokens})};
         call.out[0] = tensor(want, DType::f32, Shape{tokens, p.heads * p.key_dim});
         call.w = {weight_of(q_norm), weight_of(k_norm), {}};
         call.state = p.state;
@@ -149,7 +151,7 @@ TEST_P(AttentionKernels, PagedAttentionHasTheReferencesBits) {
                         {{3, 3, 8, 5}, {1100, 520}, 0.0f, 100, false},
                         // A token of slot 2, and chunks of the prompts of slots 0 and 3, over the border of a step.
                         {{4, 2, 16, 16}, {70, 0, 1, 2, 62, 63, 64, 65}, 0.0f, 0, false, {2, 0, 0, 0, 3, 3, 3, 3}}};
-  for (const DType dtype : {DType::f32, DType::f16})
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
     for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << name(dtype) << " " << c.sizes[2]);
       Pages p(random, c.sizes, dtype, c.positions, c.slots);

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tools/print_models.cpp: prints docs/models.md from the families of this build.
-#include <zrt/backend/pm4/claims.hpp>
-#include <zrt/exec/backend.hpp>
-#include <zrt/models.hpp>
-
-#include <boost/mp11/algorithm.hpp>
-
 #include <cstdio>
 #include <string>
-#include <support/golden_models.hpp>
+#include <support/card_families.hpp>
 #include <type_traits>
 
 namespace {
@@ -23,20 +17,17 @@ template <class... O> std::string names(boost::mp11::mp_list<O...>) {
 
 /// What pm4 lacks of a family's ops.
 template <class F> std::string lacks() {
-  using Lacks = boost::mp11::mp_copy_if_q<typename F::Ops, detail::LeftOutBy<pm4::Claims>>;
-  const std::string ops = names(Lacks{});
+  const std::string ops = names(test::LackedByCards<F>{});
   return ops.empty() ? "runs" : "lacks " + ops;
 }
 
 template <class F> void print_family(std::type_identity<F>) {
   std::string name, cases;
   for (const std::string_view file : F::names) name += (name.empty() ? "`" : ", `") + std::string(file) + "`";
-  const bool experts = boost::mp11::mp_contains<typename F::Ops, ops::Moe>::value;
   if (model::OpensSome<F>) name += " with experts";
   double most = 0;
   for (const test::GoldenModel& model : test::kGoldenF32) {
-    if (!model::is_named<F>(model.family) || (model::OpensSome<F> && !model.experts) || (!experts && model.experts))
-      continue;
+    if (!test::opens<F>(model)) continue;
     cases += (cases.empty() ? "" : ", ") + std::string(model.name) + (model.own ? "*" : "");
     most = most < model.nmse ? model.nmse : most;
   }

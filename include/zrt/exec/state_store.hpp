@@ -2,6 +2,7 @@
 // zrt/exec/state_store.hpp: device memory of a plan's states, addressed by page or slot.
 #pragma once
 
+#include <zrt/core/buffer.hpp>
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/operands.hpp>
 
@@ -16,7 +17,7 @@ template <class B> class StateStore {
   StateStore(StateStore&&) noexcept = default;
   StateStore& operator=(StateStore&&) noexcept = default;
 
-  /// Allocates `pages` pages of every kv_paged state and `slots` blocks of every recurrent one.
+  /// Allocates `pages` pages of every kv_paged state and `slots` blocks of every recurrent one, which are zero.
   ///
   /// Errors: Errc::invalid_state for an alignment that no device promises, Errc::size_overflow, and
   /// the device's own.
@@ -32,7 +33,9 @@ template <class B> class StateStore {
       if (!bytes) return pass(bytes);
       auto memory = device.allocate(*bytes);
       if (!memory) return pass(memory);
-      const StateBlockHandle<B> handle{d.id, device.state(*memory, d, units), *bytes, kMaxStateAlign};
+      StateBlockHandle<B> handle{d.id, device.state(*memory, d, units), *bytes, kMaxStateAlign};
+      if (d.zero_init)
+        if (auto r = zero(device, handle.block, units, d.size_bytes, plan.allocator); !r) return pass(r);
       if (auto r = store.memory_.push_back(std::move(*memory)); !r) return pass(r);
       if (auto r = store.handles_.push_back(handle); !r) return pass(r);
       if (auto r = store.descriptors_.push_back(d); !r) return pass(r);
@@ -51,6 +54,16 @@ template <class B> class StateStore {
   [[nodiscard]] Span<const typename B::Memory> memory() const noexcept { return memory_.span(); }
 
  private:
+  /// Memory of a card holds what others left there.
+  [[nodiscard]] static Result<void> zero(typename B::Device& device, typename B::State& state, std::uint32_t units,
+                                         std::uint64_t unit_bytes, const Allocator& allocator) noexcept {
+    const auto zeros = Buffer::zeroed(allocator, static_cast<std::size_t>(unit_bytes));
+    if (!zeros) return pass(zeros);
+    for (std::uint32_t unit = 0; unit < units; ++unit)
+      if (auto r = device.write_unit(state, unit, zeros->span()); !r) return r;
+    return {};
+  }
+
   explicit StateStore(Allocator a) noexcept : memory_(a), handles_(a), descriptors_(a) {}
 
   Vector<typename B::Memory> memory_;

@@ -222,6 +222,13 @@ inline Value indices(Random& r, const Batch& b, const Shape& shape, std::uint32_
 /// The batch's positions as an input.
 inline Value positions(const Batch& b) { return {true, {DType::si32, Shape{kRows}}, bytes_of(b.positions)}; }
 
+/// The batch's positions, or the same in another order: an op takes what it is given, not the step's.
+inline Value other_positions(Random& r, const Batch& b) {
+  Batch other = b;
+  if (r.chance()) std::reverse(other.positions.begin(), other.positions.end());
+  return positions(other);
+}
+
 /// A shape of one to three axes whose first may be the rows.
 inline Shape any_shape(Random& r, std::uint32_t last) {
   switch (r.between(0, 3)) {

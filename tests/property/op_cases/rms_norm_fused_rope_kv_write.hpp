@@ -23,7 +23,7 @@ template <> struct OpCases<zrt::ops::RmsNormFusedRopeKvWrite> {
     const auto& kv = c.params.kv;
     c.in = {f32(r, b, Shape{kRows, kv.kv_heads * r.between(1, 3) * key_dim}),
             f32(r, b, Shape{kRows, kv.kv_heads * key_dim}), f32(r, b, Shape{kRows, kv.kv_heads * kv.value_dim}),
-            positions(b)};
+            other_positions(r, b)};
     c.w = {maybe(r, vector(r, key_dim)), maybe(r, vector(r, key_dim)),
            OpCases<zrt::ops::Rope>::factors(r, c.params.rope)};
     c.state = kv_state(r, kv.kv_heads, key_dim, kv.value_dim);

@@ -36,7 +36,7 @@ template <> struct OpCases<zrt::ops::Rope> {
     const std::uint32_t head_dim = r.between(2, 70);
     Typed<Op> c;
     c.params = params(r, head_dim);
-    c.in = {f32(r, b, Shape{kRows, head_dim * r.between(1, 3)}), positions(b)};
+    c.in = {f32(r, b, Shape{kRows, head_dim * r.between(1, 3)}), other_positions(r, b)};
     c.w[0] = factors(r, c.params);
     return c;
   }

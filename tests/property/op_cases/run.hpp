@@ -99,6 +99,8 @@ zrt::Result<Outcome> run(const Case& c, const Batch& b, const zrt::plan::Compile
   exec::BindSizes sizes;
   sizes.bounds.value[kTokens] = b.bound;
   sizes.batch_slots = b.slot_count;
+  sizes.batch_tokens = b.bound;
+  sizes.pages_per_slot = Batch::kPagesPerSlot;
   auto bound = exec::bind<B>(compiled, table, *weights, *states, sizes, device);
   if (!bound) return zrt::pass(bound);
 

@@ -144,7 +144,7 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (c.pool == 0) return fail(Errc::invalid_argument, "weight ", view.name, " was not expected");
     auto part = opened_->pools[c.pool - 1].take(matrix->places.bytes, kPartAlignment);
     if (!part) return pass(part);
-    Weight weight{{}, view.dtype, matrix->rows, matrix->cols, view.data.data()};
+    Weight weight{{}, view.dtype, matrix->rows, matrix->cols, view.data.data(), view.shape.rank == 1};
     std::array<std::byte*, kMaxParts> to{};
     for (std::size_t i = 0; i < matrix->layout->parts.size(); ++i) {
       weight.parts[i] = part->address + matrix->places.offset[i];
@@ -256,9 +256,6 @@ template <PacketTransport Transport, TargetChoice Target> class BackendDevice {
     if (m.cols == 0 || m.cols % block != 0 || *elements / m.cols > 0xffffffffu)
       return fail(Errc::shape_mismatch, "weight ", view.name, " has rows of ", m.cols, " elements, blocks of ", block,
                   " expected");
-    if (const std::uint32_t whole = m.layout->columns(); m.cols % whole != 0)
-      return fail(Errc::unimplemented, "weight ", view.name, " has rows of ", m.cols, " elements of ", name(view.dtype),
-                  ", pm4 loads whole pieces of ", whole);
     m.rows = static_cast<std::uint32_t>(*elements / m.cols);
     m.blocks = m.cols / block;
     m.row_bytes = bytes_of(view.dtype, m.cols);

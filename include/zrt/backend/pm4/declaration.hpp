@@ -12,8 +12,8 @@ namespace zrt::inline ZRT_ABI {
 /// A card behind `Transport`, whose packets are written for `Target`: a processor, or pm4::AnyTarget for whatever is
 /// there when an engine is opened.
 ///
-/// A host hands Engine::open a pm4::DeviceOptions: the operating system and the kernels. It computes what dense decoders
-/// reach. A host that wants a modelled card names emulator::Pm4Backend.
+/// A host hands Engine::open a pm4::DeviceOptions: the operating system and the kernels. A host that wants a modelled
+/// card names emulator::Pm4Backend.
 template <pm4::PacketTransport Transport, pm4::TargetChoice Target = pm4::AnyTarget> struct BasicPm4Backend;
 
 /// Whatever card a machine has, by the first way to its queues that works: chosen when an engine is opened.

@@ -27,6 +27,7 @@ struct Weight {
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;
   const std::byte* file = nullptr;
+  bool is_vector = false;  ///< lies as in the file
   [[nodiscard]] bool present() const noexcept { return parts[0] != 0; }
 };
 

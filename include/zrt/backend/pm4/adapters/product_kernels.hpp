@@ -2,7 +2,7 @@
 // zrt/backend/pm4/adapters/product_kernels.hpp: which kernels multiply which weight types, and what a workgroup takes.
 #pragma once
 
-#include <zrt/core/dtype.hpp>
+#include <zrt/backend/pm4/operands.hpp>
 #include <zrt/core/error.hpp>
 #include <zrt/quant/activation.hpp>
 
@@ -21,9 +21,12 @@ struct ProductKernels {
 inline constexpr auto kProductKernels = std::to_array<ProductKernels>({
     {DType::f32, quant::Act::none, 4},
     {DType::f16, quant::Act::none, 4},
+    {DType::bf16, quant::Act::none, 4},
     {DType::q8_0, quant::Act::q8_32, 8},
     {DType::q4_0, quant::Act::q8_32, 8},
+    {DType::mxfp4, quant::Act::q8_32, 8},
     {DType::q4_k, quant::Act::q8_256, 8},
+    {DType::q5_k, quant::Act::q8_256, 8},
     {DType::q6_k, quant::Act::q8_256, 8},
 });
 /// Rows of one workgroup of matvec_<type>.
@@ -31,13 +34,24 @@ inline constexpr std::uint32_t kVectorRows = 32;
 /// Rows and tokens of one workgroup of a matrix kernel.
 inline constexpr std::uint32_t kMatrixTile = 64;
 
+/// Demands rows of whole pieces, as kernels that take a row at once load them.
+///
+/// Errors: Errc::unimplemented.
+[[nodiscard]] inline Result<void> expect_pieces(const Weight& weight) noexcept {
+  const UploadFunctions* const layout = upload_of(weight.dtype);
+  if (layout == nullptr || weight.cols % layout->columns() == 0) return {};
+  return fail(Errc::unimplemented, "a weight has rows of ", weight.cols, " elements of ", name(weight.dtype),
+              ", pm4 loads whole pieces of ", layout->columns());
+}
+
 /// The kernels for a weight whose activations the plan rounds so.
 ///
-/// Errors: Errc::unsupported_weight_type.
-[[nodiscard]] inline Result<const ProductKernels*> find_product(DType dtype, quant::Act act) noexcept {
+/// Errors: Errc::unsupported_weight_type; those of expect_pieces().
+[[nodiscard]] inline Result<const ProductKernels*> find_product(const Weight& weight, quant::Act act) noexcept {
+  if (auto r = expect_pieces(weight); !r) return pass(r);
   for (const ProductKernels& kernels : kProductKernels)
-    if (kernels.dtype == dtype && kernels.act == act) return &kernels;
-  return fail(Errc::unsupported_weight_type, "pm4 has no matrix product for ", name(dtype), " with activations ",
+    if (kernels.dtype == weight.dtype && kernels.act == act) return &kernels;
+  return fail(Errc::unsupported_weight_type, "pm4 has no matrix product for ", name(weight.dtype), " with activations ",
               act == quant::Act::none ? "that are not rounded" : "that are rounded");
 }
 

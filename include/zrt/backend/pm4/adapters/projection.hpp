@@ -54,7 +54,7 @@ struct ActivationRows {
 /// Records y = W a + bias for each row; the bias may be absent. `beside`: as KernelCall::beside.
 [[nodiscard]] inline Result<void> project(Recorder& recorder, const Weight& weight, const Weight& bias,
                                           const ActivationRows& a, std::uint64_t y, bool beside) noexcept {
-  const auto kernels = find_product(weight.dtype, a.act);
+  const auto kernels = find_product(weight, a.act);
   if (!kernels) return pass(kernels);
   const Name kernel = Name::of(a.prompt ? "matmul_" : "matvec_", name(weight.dtype));
   KernelCall call(kernel.view());

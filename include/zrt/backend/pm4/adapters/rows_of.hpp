@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/backend/pm4/adapters/adapter.hpp>
+#include <zrt/backend/pm4/adapters/product_kernels.hpp>
 #include <zrt/ops/embedding.hpp>
 #include <zrt/ops/take.hpp>
 
@@ -10,6 +11,7 @@ namespace zrt::inline ZRT_ABI::pm4 {
 
 template <> struct Adapter<ops::Embedding> {
   static Result<void> record(Recorder& recorder, const Call<Operands, ops::Embedding>& c) noexcept {
+    if (auto r = expect_pieces(c.w[0]); !r) return r;
     const Name kernel = Name::of("embedding_", name(c.w[0].dtype));
     KernelCall call(kernel.view());
     call.buffer(c.in[0]).matrix(c.w[0]).buffer(c.out[0]).fault();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/backend/pm4/upload/plain.hpp: f32 and f16: one part, of pieces of 16 bytes.
+// zrt/backend/pm4/upload/plain.hpp: f32, f16 and bf16: one part, of pieces of 16 bytes.
 #pragma once
 
 #include <zrt/backend/pm4/upload/part.hpp>
@@ -17,7 +17,9 @@ template <DType T> struct PlainUpload {
 };
 template <> struct Upload<DType::f32> : PlainUpload<DType::f32> {};
 template <> struct Upload<DType::f16> : PlainUpload<DType::f16> {};
+template <> struct Upload<DType::bf16> : PlainUpload<DType::bf16> {};
 
-static_assert(UploadLayout<Upload<DType::f32>> && UploadLayout<Upload<DType::f16>>);
+static_assert(UploadLayout<Upload<DType::f32>> && UploadLayout<Upload<DType::f16>> &&
+              UploadLayout<Upload<DType::bf16>>);
 
 }  // namespace zrt::inline ZRT_ABI::pm4

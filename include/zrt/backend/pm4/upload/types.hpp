@@ -2,9 +2,11 @@
 // zrt/backend/pm4/upload/types.hpp: the weight types that the kernels read, and their parts by DType at run time.
 #pragma once
 
+#include <zrt/backend/pm4/upload/mxfp4.hpp>
 #include <zrt/backend/pm4/upload/plain.hpp>
 #include <zrt/backend/pm4/upload/q4_0.hpp>
 #include <zrt/backend/pm4/upload/q4_k.hpp>
+#include <zrt/backend/pm4/upload/q5_k.hpp>
 #include <zrt/backend/pm4/upload/q6_k.hpp>
 #include <zrt/backend/pm4/upload/q8_0.hpp>
 #include <zrt/core/span.hpp>
@@ -18,9 +20,12 @@ namespace zrt::inline ZRT_ABI::pm4 {
 using UploadTypes = boost::mp11::mp_list<
     Upload<DType::f32>,
     Upload<DType::f16>,
+    Upload<DType::bf16>,
     Upload<DType::q4_0>,
     Upload<DType::q8_0>,
+    Upload<DType::mxfp4>,
     Upload<DType::q4_k>,
+    Upload<DType::q5_k>,
     Upload<DType::q6_k>>;
 // clang-format on
 
@@ -80,7 +85,8 @@ inline constexpr auto kUploads = detail::upload_table(UploadTypes{});
 
 /// Norms, biases and what else has one dimension.
 inline constexpr auto kVectorUploads =
-    detail::upload_table(boost::mp11::mp_list<detail::VectorUpload<DType::f32>, detail::VectorUpload<DType::f16>>{});
+    detail::upload_table(boost::mp11::mp_list<detail::VectorUpload<DType::f32>, detail::VectorUpload<DType::f16>,
+                                              detail::VectorUpload<DType::bf16>>{});
 
 /// Returns how a matrix, or a vector, of `dtype` is uploaded, or null when no kernel reads that type.
 [[nodiscard]] constexpr const UploadFunctions* upload_of(DType dtype, bool vector = false) noexcept {

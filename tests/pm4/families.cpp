@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/pm4/families.cpp: golden models of every family whose ops cards claim: every value is the reference's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <pm4/engine_card.hpp>
+#include <string>
+#include <support/card_families.hpp>
+#include <support/engines.hpp>
+#include <support/validated.hpp>
+#include <vector>
+
+namespace zrt::test {
+
+/// How GTest names a model where a test of it fails.
+inline void PrintTo(const GoldenModel& model, std::ostream* out) { *out << model.name; }
+
+}  // namespace zrt::test
+
+namespace zrt::test::families_test {
+namespace {
+
+/// A prompt in two steps, and generated tokens: state and pages outlive a step.
+constexpr std::array<std::int32_t, 3> kPrompt{1, 5, 9};
+constexpr std::array<std::int32_t, 2> kFed{3, 8};
+
+template <class E> std::vector<float> logits_of(E& engine) {
+  std::vector<float> all;
+  const auto done = engine.evaluate(
+      kPrompt, kFed, [&](std::uint32_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
+  EXPECT_TRUE(done) << done.error().text();
+  return all;
+}
+
+class Pm4Family : public testing::TestWithParam<GoldenModel> {};
+
+TEST_P(Pm4Family, HasTheReferencesBitsInEveryValue) {
+  const GoldenModel& model = GetParam();
+  const auto folder = model.own ? std::filesystem::path(ZRT_TEST_DATA_DIR) / "peer"
+                                : std::filesystem::path(ZRT_SHARED_DIR) / "golden/arch";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "SKIPPED: there is no " << folder;
+  const std::string path = (folder / model.name).string() + ".gguf";
+  // Each processor and each way to its queues has its share of the families.
+  const auto at = static_cast<std::size_t>(&*std::ranges::find_if(kGoldenF32, [&](const GoldenModel& m) {
+    return m.own == model.own && std::string_view(m.name) == model.name;
+  }) - kGoldenF32.data());
+  EngineOptions options = small();
+  options.keep_values = true;
+  OnCard on(kCardWays[at % kCardWays.size()], path, options);
+  ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+  const auto reference = open_engine(On::reference, path, options);
+  ASSERT_TRUE(reference) << reference.error().text();
+  expect_validated(trace::ValidatedExecutor::of(on.engine->executor()), (*reference)->validated(), kPrompt, kFed, 2);
+}
+
+std::string test_name(std::string name) {
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+/// docs/models.md says what cards lack of the others.
+std::vector<GoldenModel> models_that_run() {
+  std::vector<GoldenModel> models;
+  std::ranges::copy_if(kGoldenF32, std::back_inserter(models), runs_on_cards);
+  return models;
+}
+INSTANTIATE_TEST_SUITE_P(Golden, Pm4Family, testing::ValuesIn(models_that_run()), [](const auto& model) {
+  return test_name((model.param.own ? "own_" : "") + std::string(model.param.name));
+});
+
+/// Convolutions, scans and the delta rule, each with its block for every slot.
+TEST(Pm4RecurrentState, IsZeroWhereASequenceBegins) {
+  const std::filesystem::path folder = std::filesystem::path(ZRT_SHARED_DIR) / "golden/arch";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "SKIPPED: there is no " << folder;
+  for (const char* name : {"lfm2", "mamba", "mamba2", "qwen35"}) {
+    SCOPED_TRACE(name);
+    OnCard on(kCardWays.front(), (folder / name).string() + ".gguf", small());
+    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+    const std::vector<float> first = logits_of(*on.engine);
+    ASSERT_FALSE(first.empty());
+    EXPECT_TRUE(logits_of(*on.engine) == first) << "what the first sequence left is seen by the second";
+  }
+}
+
+}  // namespace
+}  // namespace zrt::test::families_test
