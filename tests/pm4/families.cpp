@@ -69,18 +69,14 @@ INSTANTIATE_TEST_SUITE_P(Golden, Pm4Family, testing::ValuesIn(models_that_run())
   return test_name((model.param.own ? "own_" : "") + std::string(model.param.name));
 });
 
-/// Convolutions, scans and the delta rule, each with its block for every slot.
 TEST(Pm4RecurrentState, IsZeroWhereASequenceBegins) {
-  const std::filesystem::path folder = std::filesystem::path(ZRT_SHARED_DIR) / "golden/arch";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "SKIPPED: there is no " << folder;
-  for (const char* name : {"lfm2", "mamba", "mamba2", "qwen35"}) {
-    SCOPED_TRACE(name);
-    OnCard on(kCardWays.front(), (folder / name).string() + ".gguf", small());
-    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
-    const std::vector<float> first = logits_of(*on.engine);
-    ASSERT_FALSE(first.empty());
-    EXPECT_TRUE(logits_of(*on.engine) == first) << "what the first sequence left is seen by the second";
-  }
+  const std::string path = ZRT_SHARED_DIR "/golden/arch/lfm2.gguf";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "SKIPPED: there is no " << path;
+  OnCard on(kCardWays.front(), path, small());
+  ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+  const std::vector<float> first = logits_of(*on.engine);
+  ASSERT_FALSE(first.empty());
+  EXPECT_TRUE(logits_of(*on.engine) == first) << "what the first sequence left is seen by the second";
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ using Reference = engines::ReferencePrograms;
 namespace mp = boost::mp11;
 
 constexpr auto kOps = zrt::ir::Ops::of<Catalog>();
-/// Cases of an op that run, three on each processor, and how many are drawn for them.
-constexpr std::uint32_t kCases = 9, kDrawn = 1000;
+/// Cases of an op that run, two on each processor, and how many are drawn for them.
+constexpr std::uint32_t kCases = 6, kDrawn = 1000;
 constexpr std::array<std::string_view, 3> kTargets{"gfx1201", "gfx1100", "gfx1151"};
 
 /// That the weight's rows are multiplied, or taken, as a whole.
