@@ -107,6 +107,53 @@ TYPED_TEST(Blocks, NumbersWithoutSenseStayDefined) {
   }
 }
 
+// --- types of a grid ---------------------------------------------------------------------------------
+
+template <class L> class GridBlocks : public testing::Test {};
+template <class L> using IsGrid = boost::mp11::mp_bool<quant::GridLayout<L>>;
+using OfGrids = boost::mp11::mp_copy_if<quant::OwnTypes, IsGrid>;
+TYPED_TEST_SUITE(GridBlocks, TestTypes<OfGrids>::type, TypeNames);
+
+// What a block of the type stands for is written with (nearly) its values: entries, signs and factors all have to be
+// found again. A part of small numbers beside large ones may take another scale.
+TYPED_TEST(GridBlocks, ValuesOfATypeAreFoundAgain) {
+  using L = TypeParam;
+  std::mt19937 random(13);
+  const std::vector<float> weight(L::kElems, 1.0f);
+  for (int i = 0; i < 4; ++i) {
+    Bytes block(L::kBytes);
+    for (std::byte& byte : block) byte = static_cast<std::byte>(random());
+    if constexpr (L::kDType == DType::iq1_m)
+      for (std::size_t word = 0; word < 4; ++word) block[49 + 2 * word] &= std::byte{0x0f};
+    L::store_scale(block.data(), 0, 0.125f);
+    std::vector<float> x(L::kElems);
+    std::vector<float> y(L::kElems);
+    L::dequantise(block.data(), L::kElems, x.data());
+    Bytes again(L::kBytes);
+    quant::encode_grid<L>(x.data(), weight.data(), L::kElems, again.data());
+    L::dequantise(again.data(), L::kElems, y.data());
+    double error = 0;
+    double energy = 0;
+    for (std::uint32_t k = 0; k < L::kElems; ++k) {
+      error += std::pow(static_cast<double>(x[k] - y[k]), 2);
+      energy += std::pow(static_cast<double>(x[k]), 2);
+    }
+    // An entry in the wrong place would cost 3 % and more.
+    EXPECT_LE(error, 1e-2 * energy) << i;
+  }
+}
+
+TYPED_TEST(GridBlocks, NumbersWithoutSenseStayDefined) {
+  using L = TypeParam;
+  const std::vector<float> weight(L::kElems, 1.0f);
+  for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e-44f}) {
+    std::vector<float> x(L::kElems, 1.0f);
+    x[5] = odd;
+    Bytes block(L::kBytes);
+    quant::encode_grid<L>(x.data(), weight.data(), L::kElems, block.data());
+  }
+}
+
 // --- files --------------------------------------------------------------------------------------------
 
 /// Keeps what is written, and fails once there are `room` bytes.

@@ -42,12 +42,15 @@ template <DType kType> struct BlockForm {
   static constexpr bool kHasOffset = false;
   static constexpr std::uint32_t kUnderScale = kElems;  // elements under one stored scale
   static constexpr std::uint32_t kScaleAt = 0;          // byte of the f16 scale, of types with one
+  static constexpr float kScaleUnit = 1.0f;             // of that scale, a power of two
   static constexpr std::uint32_t kOffsetAt = 2;         // byte of the f16 offset, of types with one
   using L = Layout<kType>;
 
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block + L::kScaleAt); }
+  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept {
+    return read_f16(block + L::kScaleAt) * L::kScaleUnit;
+  }
   static constexpr void store_scale(std::byte* block, std::uint32_t, float d) noexcept {
-    store_f16(block + L::kScaleAt, d);
+    store_f16(block + L::kScaleAt, d / L::kScaleUnit);
   }
 
   static constexpr std::int32_t dot(const std::byte* block, std::uint32_t run, const std::int8_t* x) noexcept {
@@ -181,6 +184,11 @@ constexpr void pack_pairs(const std::int8_t* q, std::byte* bytes) noexcept {
       for (std::uint32_t a = 0; a < 4; ++a) byte |= (static_cast<unsigned>(q[128 * c + 32 * a + l]) & 3u) << 2 * a;
       bytes[32 * c + l] = static_cast<std::byte>(byte);
     }
+}
+
+/// Stores half `index` of bytes that are zero there.
+constexpr void put_half(std::byte* bytes, std::uint32_t index, unsigned half) noexcept {
+  bytes[index / 2] |= static_cast<std::byte>(half << index % 2 * 4);
 }
 
 /// Half `index` of bytes whose low halves come first.

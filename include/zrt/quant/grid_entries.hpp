@@ -55,6 +55,30 @@ constexpr void put_eighths(std::uint32_t index, bool less, std::int8_t* q) noexc
   for (std::uint32_t i = 0; i < 8; ++i) q[i] = static_cast<std::int8_t>(q[i] - (less ? 2 : 0));
 }
 
+/// How the values of a grid get their signs.
+enum class GridSigns : std::uint8_t {
+  free,    ///< a bit for each value
+  parity,  ///< seven bits for eight values, of which an even number is negative
+  moved,   ///< entries are ternary, and a bit moves them by an eighth down, else up
+};
+
+/// The scale s of an odd factor 2 s + 1.
+[[nodiscard]] constexpr unsigned half_of_odd(std::int8_t factor) noexcept {
+  return static_cast<unsigned>(factor - 1) / 2;
+}
+/// The inverse of odd_factors, where the halves are zero.
+constexpr void store_odd_factors(const Factors& f, std::uint32_t count, std::byte* halves) noexcept {
+  for (std::uint32_t j = 0; j < count; ++j) put_half(halves, j, half_of_odd(f.scale[j]));
+}
+/// Stores bits of a word of four bytes that are zero there.
+constexpr void put_bits(std::byte* word, std::uint32_t bits) noexcept {
+  write_little<std::uint32_t>(word, read_u32(word) | bits);
+}
+/// The inverse of odd_tops, where the tops are zero.
+constexpr void store_odd_tops(const Factors& f, std::byte* words, std::uint32_t stride) noexcept {
+  for (std::uint32_t j = 0; j < 8; ++j) put_bits(words + stride * j, half_of_odd(f.scale[j]) << 28);
+}
+
 /// Factors 2 s + 1 of `count` scales s in halves.
 constexpr void odd_factors(const std::byte* halves, std::uint32_t count, Factors& f) noexcept {
   for (std::uint32_t j = 0; j < count; ++j) f.scale[j] = static_cast<std::int8_t>(2 * half_at(halves, j) + 1);

@@ -13,6 +13,11 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 29.
 template <> struct Layout<DType::iq1_m> : BlockOfParts<DType::iq1_m, 16> {
+  static constexpr auto& kGrid = kIq1;
+  static constexpr std::uint32_t kEach = 8;  // values of an entry
+  static constexpr GridSigns kSigns = GridSigns::moved;
+  static constexpr std::int32_t kMostFactor = 15;
+
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_scale(block + 48); }
   static constexpr void factors(const std::byte* block, Factors& f) noexcept {
     for (std::uint32_t j = 0; j < 16; ++j)
@@ -24,8 +29,29 @@ template <> struct Layout<DType::iq1_m> : BlockOfParts<DType::iq1_m, 16> {
       put_eighths(std::to_integer<unsigned>(block[o]) | (half & 7u) << 8, half >> 3 != 0, q + 8 * o);
     }
   }
+  static constexpr void store_entry(std::byte* block, std::uint32_t at, unsigned entry) noexcept {
+    block[at] = static_cast<std::byte>(entry & 255u);
+    put_half(block + 32, at, entry >> 8);
+  }
+  static constexpr void store_signs(std::byte* block, std::uint32_t o, unsigned signs) noexcept {
+    put_half(block + 32, o, signs != 0 ? 8u : 0u);
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    for (std::uint32_t j = 0; j < 16; ++j) put_word(block, j / 4, half_of_odd(f.scale[j]) << 3 * (j % 4));
+  }
+  /// The f16 lies in the tops of four words, which are zero there.
+  static constexpr void store_scale(std::byte* block, std::uint32_t, float d) noexcept {
+    std::byte bits[2];
+    store_f16(bits, d * 8.0f);
+    for (std::uint32_t i = 0; i < 4; ++i)
+      put_word(block, i, (static_cast<unsigned>(read_u16(bits)) >> 4 * i & 15u) << 12);
+  }
 
  private:
+  static constexpr void put_word(std::byte* block, std::uint32_t word, unsigned bits) noexcept {
+    std::byte* to = block + 48 + 2 * word;
+    write_little<std::uint16_t>(to, static_cast<std::uint16_t>(read_u16(to) | bits));
+  }
   static constexpr float read_scale(const std::byte* words) noexcept {
     unsigned bits = 0;
     for (std::uint32_t i = 0; i < 4; ++i) bits |= static_cast<unsigned>(read_u16(words + 2 * i)) >> 12 << 4 * i;

@@ -12,7 +12,12 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 19.
 template <> struct Layout<DType::iq1_s> : BlockOfParts<DType::iq1_s, 32> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.125f; }
+  static constexpr auto& kGrid = kIq1;
+  static constexpr std::uint32_t kEach = 8;  // values of an entry
+  static constexpr GridSigns kSigns = GridSigns::moved;
+  static constexpr std::int32_t kMostFactor = 15;
+  static constexpr float kScaleUnit = 0.125f;
+
   static constexpr void factors(const std::byte* block, Factors& f) noexcept {
     for (std::uint32_t j = 0; j < 8; ++j)
       f.scale[j] = static_cast<std::int8_t>(2 * (read_u16(block + 34 + 2 * j) >> 12 & 7) + 1);
@@ -23,6 +28,23 @@ template <> struct Layout<DType::iq1_s> : BlockOfParts<DType::iq1_s, 32> {
       put_eighths(std::to_integer<unsigned>(block[2 + o]) | (word >> 3 * (o % 4) & 7u) << 8, word >> 15 != 0,
                   q + 8 * o);
     }
+  }
+  static constexpr void store_entry(std::byte* block, std::uint32_t at, unsigned entry) noexcept {
+    block[2 + at] = static_cast<std::byte>(entry & 255u);
+    put_word(block, at / 4, (entry >> 8) << 3 * (at % 4));
+  }
+  /// All four entries of a run move together.
+  static constexpr void store_signs(std::byte* block, std::uint32_t o, unsigned signs) noexcept {
+    put_word(block, o / 4, signs != 0 ? 0x8000u : 0u);
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    for (std::uint32_t j = 0; j < 8; ++j) put_word(block, j, half_of_odd(f.scale[j]) << 12);
+  }
+
+ private:
+  static constexpr void put_word(std::byte* block, std::uint32_t run, unsigned bits) noexcept {
+    std::byte* word = block + 34 + 2 * run;
+    write_little<std::uint16_t>(word, static_cast<std::uint16_t>(read_u16(word) | bits));
   }
 };
 

@@ -12,7 +12,12 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 22.
 template <> struct Layout<DType::iq2_s> : BlockOfParts<DType::iq2_s, 16> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.125f; }
+  static constexpr auto& kGrid = kIq2S;
+  static constexpr std::uint32_t kEach = 8;  // values of an entry
+  static constexpr GridSigns kSigns = GridSigns::free;
+  static constexpr std::int32_t kMostFactor = 31;
+  static constexpr float kScaleUnit = 0.125f;
+
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 74, 16, f); }
 
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
@@ -21,6 +26,16 @@ template <> struct Layout<DType::iq2_s> : BlockOfParts<DType::iq2_s, 16> {
       const unsigned entry = std::to_integer<unsigned>(block[2 + o]) | top << 8;
       put_eight(negate(kIq2S[entry], std::to_integer<unsigned>(block[34 + o])), q + 8 * o);
     }
+  }
+  static constexpr void store_entry(std::byte* block, std::uint32_t at, unsigned entry) noexcept {
+    block[2 + at] = static_cast<std::byte>(entry & 255u);
+    block[66 + at / 4] |= static_cast<std::byte>((entry >> 8) << 2 * (at % 4));
+  }
+  static constexpr void store_signs(std::byte* block, std::uint32_t o, unsigned signs) noexcept {
+    block[34 + o] = static_cast<std::byte>(signs);
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    store_odd_factors(f, 16, block + 74);
   }
 };
 

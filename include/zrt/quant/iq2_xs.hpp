@@ -12,7 +12,12 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 17.
 template <> struct Layout<DType::iq2_xs> : BlockOfParts<DType::iq2_xs, 16> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.125f; }
+  static constexpr auto& kGrid = kIq2Xs;
+  static constexpr std::uint32_t kEach = 8;  // values of an entry
+  static constexpr GridSigns kSigns = GridSigns::parity;
+  static constexpr std::int32_t kMostFactor = 31;
+  static constexpr float kScaleUnit = 0.125f;
+
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 66, 16, f); }
 
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
@@ -20,6 +25,16 @@ template <> struct Layout<DType::iq2_xs> : BlockOfParts<DType::iq2_xs, 16> {
       const unsigned word = read_u16(block + 2 + 2 * o);
       put_eight(negate(kIq2Xs[word & 511u], with_parity(word >> 9)), q + 8 * o);
     }
+  }
+  static constexpr void store_entry(std::byte* block, std::uint32_t at, unsigned entry) noexcept {
+    block[2 + 2 * at] = static_cast<std::byte>(entry & 255u);
+    block[3 + 2 * at] |= static_cast<std::byte>(entry >> 8);
+  }
+  static constexpr void store_signs(std::byte* block, std::uint32_t o, unsigned signs) noexcept {
+    block[3 + 2 * o] |= static_cast<std::byte>((signs & 127u) << 1);
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    store_odd_factors(f, 16, block + 66);
   }
 };
 

@@ -12,6 +12,11 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 21.
 template <> struct Layout<DType::iq3_s> : BlockOfParts<DType::iq3_s, 32> {
+  static constexpr auto& kGrid = kIq3S;
+  static constexpr std::uint32_t kEach = 4;  // values of an entry
+  static constexpr GridSigns kSigns = GridSigns::free;
+  static constexpr std::int32_t kMostFactor = 31;
+
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_factors(block + 106, 8, f); }
 
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
@@ -21,6 +26,16 @@ template <> struct Layout<DType::iq3_s> : BlockOfParts<DType::iq3_s, 32> {
       const std::uint64_t second = kIq3S[std::to_integer<unsigned>(block[3 + 2 * o]) | (tops & 2u) << 7];
       put_eight(negate(first | second << 32, std::to_integer<unsigned>(block[74 + o])), q + 8 * o);
     }
+  }
+  static constexpr void store_entry(std::byte* block, std::uint32_t at, unsigned entry) noexcept {
+    block[2 + at] = static_cast<std::byte>(entry & 255u);
+    block[66 + at / 8] |= static_cast<std::byte>((entry >> 8) << at % 8);
+  }
+  static constexpr void store_signs(std::byte* block, std::uint32_t o, unsigned signs) noexcept {
+    block[74 + o] = static_cast<std::byte>(signs);
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept {
+    store_odd_factors(f, 8, block + 106);
   }
 };
 

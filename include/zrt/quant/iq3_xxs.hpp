@@ -12,7 +12,12 @@ namespace zrt::inline ZRT_ABI::quant {
 ///
 /// Source: the GGUF file format, type 18.
 template <> struct Layout<DType::iq3_xxs> : BlockOfParts<DType::iq3_xxs, 32> {
-  static constexpr float scale(const std::byte* block, std::uint32_t) noexcept { return read_f16(block) * 0.25f; }
+  static constexpr auto& kGrid = kIq3Xxs;
+  static constexpr std::uint32_t kEach = 4;  // values of an entry
+  static constexpr GridSigns kSigns = GridSigns::parity;
+  static constexpr std::int32_t kMostFactor = 31;
+  static constexpr float kScaleUnit = 0.25f;
+
   static constexpr void factors(const std::byte* block, Factors& f) noexcept { odd_tops(block + 66, 4, f); }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
     for (std::uint32_t o = 0; o < 32; ++o) {
@@ -22,6 +27,13 @@ template <> struct Layout<DType::iq3_xxs> : BlockOfParts<DType::iq3_xxs, 32> {
       put_eight(negate(first | second << 32, signs), q + 8 * o);
     }
   }
+  static constexpr void store_entry(std::byte* block, std::uint32_t at, unsigned entry) noexcept {
+    block[2 + at] = static_cast<std::byte>(entry);
+  }
+  static constexpr void store_signs(std::byte* block, std::uint32_t o, unsigned signs) noexcept {
+    put_bits(block + 66 + 4 * (o / 4), (signs & 127u) << 7 * (o % 4));
+  }
+  static constexpr void store_factors(const Factors& f, std::byte* block) noexcept { store_odd_tops(f, block + 66, 4); }
 };
 
 static_assert(BlockLayout<Layout<DType::iq3_xxs>>);

@@ -21,7 +21,7 @@ namespace detail {
 /// fitted one.
 template <class L>
 constexpr void encode_scaled(const float* x, const float* weight, std::uint32_t run, std::int8_t* q,
-                          std::byte* block) noexcept {
+                             std::byte* block) noexcept {
   using Integers = typename L::Integers;
   if constexpr (L::kHasOffset) {
     const Fit fit = fit_line<Integers>(x, weight, L::kUnderScale, false);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/quant/encode/encode_blocks.hpp>
+#include <zrt/quant/encode/encode_grid.hpp>
 #include <zrt/quant/types.hpp>
 
 namespace zrt::inline ZRT_ABI::quant {
@@ -25,12 +26,14 @@ inline void encode_bf16(const float* x, const float*, std::uint64_t elems, std::
 
 /// Whether something writes type L.
 template <class L>
-inline constexpr bool kIsWritten =
-    WritableLayout<L> || L::kDType == DType::f32 || L::kDType == DType::f16 || L::kDType == DType::bf16;
+inline constexpr bool kIsWritten = WritableLayout<L> || GridLayout<L> || L::kDType == DType::f32 ||
+                                   L::kDType == DType::f16 || L::kDType == DType::bf16;
 
 template <class L> consteval Encode encoder() {
   if constexpr (WritableLayout<L>)
     return &encode_blocks<L>;
+  else if constexpr (GridLayout<L>)
+    return &encode_grid<L>;
   else if constexpr (L::kDType == DType::f32)
     return &encode_f32;
   else if constexpr (L::kDType == DType::f16)
