@@ -272,6 +272,8 @@ void add_quantize(CLI::App& app, QuantizeOptions& o) {
       ->required()
       ->check(CLI::IsMember(types));
   app.add_option("-o,--out", o.out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+  app.add_option("--imatrix", o.importance, "Importance matrix (GGUF) that says how much each column's error counts")
+      ->type_name(kFile);
   app.add_flag("--from-blocks", o.from_blocks, "Take a file that is quantised already, at a loss");
   add_threads(app, o.threads, "Workers");
   app.add_flag("--verbose", o.verbose, "List the tensors with types and errors");

@@ -62,6 +62,7 @@ struct QuantizeOptions {
   std::string path;
   std::string out;
   std::string type;
+  std::string importance;
   std::uint32_t threads = 1;
   bool from_blocks = false;
   bool verbose = false;

@@ -8,7 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdio>
+#include <optional>
 #include <unistd.h>
 
 namespace program {
@@ -69,6 +71,12 @@ std::string table_text(const Json& tensors) {
 int quantize(const QuantizeOptions& o) {
   const auto file = zrt::model::GgufFile::open(o.path);
   if (!file) return failed(of_file(file.error(), o.path));
+  std::optional<zrt::model::GgufFile> importance;
+  if (!o.importance.empty()) {
+    auto opened = zrt::model::GgufFile::open(o.importance);
+    if (!opened) return failed(of_file(opened.error(), o.importance));
+    importance.emplace(std::move(*opened));
+  }
   zrt::exec::ThreadPool pool(zrt::system_allocator());
   if (o.threads > 1)
     if (const auto started = pool.start(o.threads); !started) return failed(started.error());
@@ -78,6 +86,7 @@ int quantize(const QuantizeOptions& o) {
   zrt::model::QuantizeOptions options;
   if (o.threads > 1) options.threads = pool.hook();
   options.from_blocks = o.from_blocks;
+  if (importance) options.importance = &*importance;
   options.context = &progress;
   options.done = &Progress::done;
   NewFile out(o.out);

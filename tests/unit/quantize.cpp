@@ -279,6 +279,73 @@ TEST(Quantizer, RefusesWhatIsNotFinite) {
   EXPECT_EQ(refused.error().text(), "tensor 'blk.0.ffn_up.weight': row 1 holds a value that is not finite");
 }
 
+/// A model of one tensor of two matrices, [256, 4, 2].
+Bytes two_matrices() {
+  test::GgufWriter w;
+  w.add("general.architecture", "llama");
+  w.add("llama.block_count", std::uint32_t{1});
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(256 * 4 * 2);
+  for (float& x : values) x = normal(random);
+  w.add_f32("blk.0.ffn_up_exps.weight", {256, 4, 2}, values);
+  return w.build();
+}
+/// An importance matrix that says that `columns` columns from `first[m]` on matter in matrix m.
+Bytes importance(std::size_t columns, std::vector<std::size_t> first) {
+  std::vector<float> sums(columns * first.size(), 1.0f);
+  for (std::size_t m = 0; m < first.size(); ++m)
+    for (std::size_t i = first[m]; i < first[m] + 8; ++i) sums[m * columns + i] = 1000.0f;
+  test::GgufWriter w;
+  w.add("general.type", "imatrix");
+  w.add_f32("blk.0.ffn_up_exps.weight.in_sum2", {columns, first.size()}, sums);
+  w.add_f32("blk.0.ffn_up_exps.weight.counts", {1, first.size()}, std::vector<float>(first.size(), 2.0f));
+  return w.build();
+}
+/// The squared error of columns first..first+7 of a matrix of two_matrices.
+double error_of(const Bytes& written, std::size_t matrix, std::size_t first) {
+  const Bytes model = two_matrices();
+  const model::GgufFile exact = open(model);
+  const model::GgufFile file = open(written);
+  const model::GgufTensor& t = file.tensors()[0];
+  std::vector<float> x(t.elems), y(t.elems);
+  quant::find(DType::f32)->dequantise(exact.data(exact.tensors()[0]).data(), t.elems, x.data());
+  quant::find(t.type.dtype)->dequantise(file.data(t).data(), t.elems, y.data());
+  double sum = 0;
+  for (std::size_t row = 4 * matrix; row < 4 * matrix + 4; ++row)
+    for (std::size_t i = row * 256 + first; i < row * 256 + first + 8; ++i)
+      sum += std::pow(static_cast<double>(x[i] - y[i]), 2);
+  return sum;
+}
+
+TEST(Quantizer, ColumnsThatMatterAreNearer) {
+  const Bytes bytes = importance(256, {16, 208});
+  const model::GgufFile matters = open(bytes);
+  model::QuantizeOptions options;
+  options.importance = &matters;
+  for (const char* type : {"q4_0", "q4_k_s", "q2_k_s", "iq2_xxs", "iq1_s"}) {
+    const Bytes plain = quantized(two_matrices(), type);
+    const Bytes weighed = quantized(two_matrices(), type, options);
+    EXPECT_LT(error_of(weighed, 0, 16), error_of(plain, 0, 16)) << type;
+    EXPECT_LT(error_of(weighed, 1, 208), error_of(plain, 1, 208)) << type;
+  }
+}
+
+TEST(Quantizer, RefusesAnImportanceMatrixOfOtherSizes) {
+  for (const Bytes& bytes : {importance(128, {0, 0}), importance(256, {0})}) {
+    const model::GgufFile matters = open(bytes);
+    model::QuantizeOptions options;
+    options.importance = &matters;
+    const Bytes model = two_matrices();
+    const model::GgufFile file = open(model);
+    Sink sink;
+    const auto refused = model::Quantizer(file, *model::find_file_type("q4_0"), options).write(sink.hook());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Errc::shape_mismatch);
+    EXPECT_NE(refused.error().text().find("expected [256, 2]"), std::string_view::npos) << refused.error().text();
+  }
+}
+
 TEST(Quantizer, PassesOnTheErrorsOfTheSink) {
   const Bytes bytes = read_bytes(kFloats);
   const model::GgufFile file = open(bytes);

@@ -8,6 +8,7 @@
 #include <zrt/model/file_type.hpp>
 #include <zrt/model/gguf/file.hpp>
 #include <zrt/model/gguf/writer.hpp>
+#include <zrt/model/importance.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -24,9 +25,10 @@ struct QuantizedTensor {
 
 struct QuantizeOptions {
   Allocator allocator = system_allocator();
-  ThreadHook threads{};      ///< rows are shared out among its workers
-  bool from_blocks = false;  ///< take matrices of block types too, whose own rounding is then added
-  void* context = nullptr;   ///< of `done`
+  ThreadHook threads{};                  ///< rows are shared out among its workers
+  bool from_blocks = false;              ///< take matrices of block types too, whose own rounding is then added
+  const GgufFile* importance = nullptr;  ///< an importance matrix, or null: errors of all columns count alike
+  void* context = nullptr;               ///< of `done`
   void (*done)(void* context, const QuantizedTensor& tensor) noexcept = nullptr;  ///< after each tensor
 };
 
@@ -45,6 +47,8 @@ struct RowsJob {
   std::uint64_t elems = 0;
   std::uint64_t from_row = 0;
   std::uint64_t to_row = 0;
+  std::uint64_t first = 0;           ///< the tensor's row at `from`
+  std::uint64_t rows_of_matrix = 0;  ///< with weights of their own; 0 where all matrices have the same
   std::uint32_t rows = 0;
   Atomic<std::uint32_t> next{0};
 
@@ -55,7 +59,7 @@ struct RowsJob {
          row = next.fetch_add(1, MemoryOrder::relaxed)) {
       std::byte* out = to + row * to_row;
       source->dequantise(from + row * from_row, elems, x);
-      encode(x, weight, elems, out);
+      encode(x, rows_of_matrix == 0 ? weight : weight + (first + row) / rows_of_matrix * elems, elems, out);
       target->dequantise(out, elems, value);
       double error = 0;
       double energy = 0;
@@ -89,7 +93,7 @@ class Quantizer {
   ///
   /// Errors: those of GgufWriter; Errc::invalid_argument for a file that was opened by a reader;
   /// Errc::unsupported_weight_type for a matrix of a block type without from_blocks; Errc::invalid_file for a matrix
-  /// that holds a NaN or an infinity, naming it and its row.
+  /// that holds a NaN or an infinity, naming it and its row; those of Importance.
   [[nodiscard]] Result<void> write(ByteSink sink) noexcept {
     if (!file_.has_data()) return fail(Errc::invalid_argument, "a model is quantised where it lies in memory");
     GgufWriter writer(sink, options_.allocator, file_.alignment());
@@ -151,6 +155,7 @@ class Quantizer {
     job.from_row = job.elems / info(done.from).block_elems * info(done.from).block_bytes;
     job.to_row = job.elems / info(done.to).block_elems * info(done.to).block_bytes;
     const std::uint64_t rows = job.elems == 0 ? 0 : tensor.elems / job.elems;
+    if (auto r = weigh(tensor, job); !r) return r;
     const std::uint64_t fitting = kChunkBytes / (job.to_row == 0 ? 1 : job.to_row);
     const std::uint64_t chunk = fitting < 1 ? 1 : fitting;
     if (auto r = make_room(job, chunk < rows ? chunk : rows); !r) return r;
@@ -160,6 +165,7 @@ class Quantizer {
     for (std::uint64_t at = 0; at < rows; at += chunk) {
       job.rows = static_cast<std::uint32_t>(chunk < rows - at ? chunk : rows - at);
       job.from = data.data() + at * job.from_row;
+      job.first = at;
       job.next.store(0);
       run(job);
       for (std::uint32_t row = 0; row < job.rows; ++row) {
@@ -176,6 +182,23 @@ class Quantizer {
     return {};
   }
 
+  /// The weights of the tensor's columns.
+  [[nodiscard]] Result<void> weigh(const GgufTensor& tensor, detail::RowsJob& job) noexcept {
+    const bool own = options_.importance != nullptr && Importance(*options_.importance).has(tensor.name);
+    const std::uint64_t matrices = own ? tensor.dims[2] * tensor.dims[3] : 1;
+    const auto count =
+        narrow<std::size_t>((CheckedSize(job.elems) * CheckedSize(matrices)).raw(), "the columns of a tensor");
+    if (!count) return pass(count);
+    if (auto r = weight_.resize(*count); !r) return r;
+    job.weight = weight_.data();
+    if (own) {
+      job.rows_of_matrix = tensor.dims[1];
+      return Importance(*options_.importance).read(tensor.name, job.elems, matrices, weight_.span());
+    }
+    for (float& w : weight_) w = 1.0f;
+    return {};
+  }
+
   [[nodiscard]] Result<void> make_room(detail::RowsJob& job, std::uint64_t rows) noexcept {
     const auto size = [](CheckedSize wanted) { return narrow<std::size_t>(wanted.raw(), "a row of a tensor"); };
     const auto out = size(CheckedSize(rows) * CheckedSize(job.to_row));
@@ -185,12 +208,9 @@ class Quantizer {
     if (auto r = out_.resize(*out); !r) return r;
     if (auto r = buffers_.resize(*buffers); !r) return r;
     if (auto r = squares_.resize(static_cast<std::size_t>(2 * rows)); !r) return r;
-    if (auto r = weight_.resize(static_cast<std::size_t>(job.elems)); !r) return r;
-    for (float& w : weight_) w = 1.0f;
     job.to = out_.data();
     job.buffers = buffers_.data();
     job.squares = squares_.data();
-    job.weight = weight_.data();
     return {};
   }
 
