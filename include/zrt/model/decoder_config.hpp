@@ -113,11 +113,11 @@ inline void read_sizes(ConfigReader& meta, Config& c) noexcept {
   c.vocabulary = static_cast<std::uint32_t>(table->dims[1]);
 }
 
-/// Reads the width of the MLP, by layer or for all.
-inline void read_mlp(ConfigReader& meta, DecoderConfig& c) noexcept {
+/// Reads the width of the MLP, by layer or for all. With `least` 0 a layer may have none.
+inline void read_mlp(ConfigReader& meta, DecoderConfig& c, std::uint32_t least = 1) noexcept {
   constexpr std::string_view key = "feed_forward_length";
   constexpr std::uint32_t most = 1u << 22;
-  if (!meta.per_layer(key, most, Span(c.ff).first(c.layers))) (void)meta.count(key, most);
+  if (!meta.per_layer(key, most, Span(c.ff).first(c.layers), least)) (void)meta.count(key, most);
 }
 
 /// Whether a file counts experts.

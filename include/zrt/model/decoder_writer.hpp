@@ -163,7 +163,9 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   }
 
   /// An MLP over the stream.
-  [[nodiscard]] constexpr Value mlp(unsigned layer) {
+  [[nodiscard]] constexpr Value mlp(unsigned layer) { return mlp(layer, normed(layer, traits_.mlp_norm)); }
+  /// An MLP over `input`.
+  [[nodiscard]] constexpr Value mlp(unsigned layer, const Input& input) {
     const std::uint32_t ff = c_.ff[layer];
     const std::uint32_t width = c_.width;
     const auto matrix = [&](std::string_view own, std::uint32_t first) {
@@ -175,10 +177,9 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
     ops::SwigluParams p;
     p.norm_eps = c_.norm_eps;
     p.gated.act = c_.activation;
-    const auto [x, norm] = normed(layer, traits_.mlp_norm);
     return g_.template emit<ops::Swiglu>(
-        {.in = {x},
-         .w = {norm, traits_.gated_mlp ? matrix("ffn_gate", 0) : Weight{}, matrix("ffn_up", ff),
+        {.in = {input.x},
+         .w = {input.norm, traits_.gated_mlp ? matrix("ffn_gate", 0) : Weight{}, matrix("ffn_up", ff),
                weight(layer, "ffn_down.weight", Shape{width, ff}),
                traits_.gated_mlp ? bias("ffn_gate.bias", ff) : Weight{}, bias("ffn_up.bias", ff),
                bias("ffn_down.bias", width)},

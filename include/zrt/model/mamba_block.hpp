@@ -41,9 +41,10 @@ template <class G>
                                            .params = p})[0];
 }
 
-/// A Mamba 2 mixer over the stream.
+/// A Mamba 2 mixer over the stream. `norm` says whether files hold the norm of the gated values.
 template <class G>
-[[nodiscard]] constexpr typename G::Tensor mamba2(G& g, DecoderWriter<G>& w, const SsmConfig& c, unsigned layer) {
+[[nodiscard]] constexpr typename G::Tensor mamba2(G& g, DecoderWriter<G>& w, const SsmConfig& c, unsigned layer,
+                                                  Has norm = Has::always) {
   const SsmSizes& s = c.ssm;
   const std::uint32_t channels = s.inner + 2 * s.groups * s.states;
   const auto rows = [&](std::uint32_t first, std::uint32_t count) {
@@ -68,7 +69,7 @@ template <class G>
              w.weight(layer, "ssm_dt.bias", Shape{s.rank}),
              w.weight(layer, "ssm_a", Shape{s.rank, 1}),
              w.weight(layer, "ssm_d", Shape{s.rank, 1}),
-             w.weight(layer, "ssm_norm.weight", Shape{s.groups, s.inner / s.groups}),
+             w.weight(layer, "ssm_norm.weight", Shape{s.groups, s.inner / s.groups}, norm),
              w.weight(layer, "ssm_out.weight", Shape{c.width, s.inner})},
        .state = g.state(recurrent_block(p.scan.state.total)),
        .params = p})[0];

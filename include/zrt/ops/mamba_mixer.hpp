@@ -32,10 +32,10 @@ struct MambaMixerParams {
 /// | `scan.by_channel` | x projects to | dt, B and C | gate |
 /// |---|---|---|---|
 /// | 1, Mamba 1 | D channels | c = conv(W_x n): dt = W_dt (W_low c), B and C = W_bc c | y · silu(z) |
-/// | 0, Mamba 2 | D channels, B and C | dt = W_dt n, B and C of the convolution | ssm_gated_norm with `gated_norm` |
+/// | 0, Mamba 2 | D channels, B and C | dt = W_dt n, B and C of the convolution | ssm_gated_norm with `gated_norm`, or without one y · silu(z) |
 ///
 /// x f32 [T, d] -> f32 [T, d]. The state holds the convolution's rows and the scan's matrices, where their parameters
-/// say. `low`, `bc` are weights of the first form alone, `gated_norm` of the second.
+/// say. `low`, `bc` are weights of the first form alone, `gated_norm`, optional, of the second.
 struct MambaMixer {
   using Params = MambaMixerParams;
   static constexpr Opcode opcode{4};
@@ -63,7 +63,7 @@ struct MambaMixer {
     if (!(p.norm_eps >= 0.0f)) return bad_params<Self>("norm_eps must not be negative");
     if (auto r = expect_vector<Self>(c.w[norm], "norm", width, false); !r) return r;
     for (const Weight role : {low, bc, gated_norm})
-      if (c.w[role].present() != (first_form == (role != gated_norm)))
+      if (role == gated_norm ? first_form && c.w[role].present() : first_form != c.w[role].present())
         return fail(Errc::missing_weight,
                     "mamba_mixer: weights low and bc belong to the first form, gated_norm to the ", "second, and ",
                     weight_roles[role].name, " does not fit by_channel");
@@ -94,7 +94,7 @@ struct MambaMixer {
         !r)
       return r;
     if (!(gate.type == scanned[0])) return bad_shape<Self>("z", "a row per channel of the scan", c.w[z].shape);
-    if (!first_form) {
+    if (c.w[gated_norm].present()) {
       OutputTypes<SsmGatedNorm> gated;
       if (auto r =
               SsmGatedNorm::infer({{InputInfo{true, scanned[0]}, gate}, {}, {c.w[gated_norm]}, {}, p.gated}, gated);
@@ -138,10 +138,10 @@ struct MambaMixer {
     }
     auto y = g.template emit<SsmScan>(
         {.in = {channels, step, shared}, .w = {c.w[a], c.w[d], c.w[dt_bias]}, .state = c.state, .params = p.scan})[0];
-    if (first_form)
-      y = g.template emit<GatedAct>({.in = {gate, y}, .params = {Activation::silu}})[0];
-    else
+    if (c.w[gated_norm].present())
       y = g.template emit<SsmGatedNorm>({.in = {y, gate}, .w = {c.w[gated_norm]}, .params = p.gated})[0];
+    else
+      y = g.template emit<GatedAct>({.in = {gate, y}, .params = {Activation::silu}})[0];
     return g.template emit<Linear>({.in = {y}, .w = {c.w[output]}});
   }
 };
