@@ -17,16 +17,18 @@
 
 /// Lane 2i and 2i+1 get lane 2i.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 even_twice(F32 a) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return __builtin_shufflevector(a.part[i], a.part[i], 0, 0, 2, 2); });
+  return from_parts<F32>([&](std::size_t i)
+                             ZRT_UNROLLED { return __builtin_shufflevector(a.part[i], a.part[i], 0, 0, 2, 2); });
 }
 /// Lane 2i and 2i+1 get lane 2i+1.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 odd_twice(F32 a) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return __builtin_shufflevector(a.part[i], a.part[i], 1, 1, 3, 3); });
+  return from_parts<F32>([&](std::size_t i)
+                             ZRT_UNROLLED { return __builtin_shufflevector(a.part[i], a.part[i], 1, 1, 3, 3); });
 }
 /// Stores 16 integers within -128..127 as bytes.
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   const Lanes<I32> lanes = to_lanes(a);
-  for (std::size_t i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(lanes[i]);
+  for (std::size_t i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(lanes.lane[i]);
 }
 /// Lanes 0..7 of `a`, then lanes 0..7 of `b`.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept {
@@ -39,7 +41,7 @@ ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
 /// Lane i gets lane kFrom + i / kTimes; the lanes read lie in one half of `a`.
 template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 a) noexcept {
   const Lanes<I32> lanes = to_lanes(a);
-  return from_lanes<I32>([&](std::size_t i) { return lanes[kFrom + i / kTimes]; });
+  return from_lanes<I32>([&](std::size_t i) { return lanes.lane[kFrom + i / kTimes]; });
 }
 /// Widens the eight bytes of `low`, the least significant first, then those of `high`, as unsigned.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 widen_u8(std::uint64_t low, std::uint64_t high) noexcept {

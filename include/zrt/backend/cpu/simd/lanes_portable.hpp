@@ -7,7 +7,6 @@
 #include <zrt/core/elementary_ops.hpp>
 #include <zrt/core/half.hpp>
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -54,16 +53,18 @@ using Mask = Mask16;
 template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_parts(F f) noexcept {
   return {{f(0), f(1), f(2), f(3)}};
 }
-/// Sixteen values, by lane.
-template <class R> using Lanes = std::array<std::conditional_t<std::is_same_v<R, F32>, float, std::int32_t>, 16>;
+/// Sixteen values, by lane. A function of the library would be left as it is in a host without optimisation.
+template <class R> struct Lanes {
+  std::conditional_t<std::is_same_v<R, F32>, float, std::int32_t> lane[16];
+};
 template <class R> [[nodiscard]] ZRT_ALWAYS_INLINE Lanes<R> to_lanes(R a) noexcept {
-  return std::bit_cast<Lanes<R>>(a);
+  return __builtin_bit_cast(Lanes<R>, a);
 }
 /// The value of `f` for each lane, for what has no instruction.
 template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) noexcept {
   Lanes<R> r;
-  for (std::size_t i = 0; i < 16; ++i) r[i] = f(i);
-  return std::bit_cast<R>(r);
+  for (std::size_t i = 0; i < 16; ++i) r.lane[i] = f(i);
+  return __builtin_bit_cast(R, r);
 }
 
 /// Keeps the compiler from fusing the operation that made `x` with one that uses it.
@@ -89,8 +90,8 @@ template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) no
   const U32x4 part{bits, bits, bits, bits};
   return {{part, part, part, part}};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 as_i32(F32 x) noexcept { return std::bit_cast<I32>(x); }
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 as_f32(I32 x) noexcept { return std::bit_cast<F32>(x); }
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 as_i32(F32 x) noexcept { return __builtin_bit_cast(I32, x); }
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 as_f32(I32 x) noexcept { return __builtin_bit_cast(F32, x); }
 
 // Memory need not be aligned. The `first` forms touch `count` elements, 0..16, and fill with zeros.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load(const float* p) noexcept {
@@ -100,13 +101,13 @@ template <class R, class F> [[nodiscard]] ZRT_ALWAYS_INLINE R from_lanes(F f) no
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_first(const float* p, std::size_t count) noexcept {
   Lanes<F32> r{};
-  for (std::size_t i = 0; i < count; ++i) r[i] = p[i];
-  return std::bit_cast<F32>(r);
+  for (std::size_t i = 0; i < count; ++i) r.lane[i] = p[i];
+  return __builtin_bit_cast(F32, r);
 }
 ZRT_ALWAYS_INLINE void store(float* p, F32 a) noexcept { std::memcpy(p, &a, sizeof a); }
 ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept {
   const Lanes<F32> lanes = to_lanes(a);
-  for (std::size_t i = 0; i < count; ++i) p[i] = lanes[i];
+  for (std::size_t i = 0; i < count; ++i) p[i] = lanes.lane[i];
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i32(const void* p) noexcept {
   I32 r;
@@ -116,46 +117,49 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
 ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, &a, sizeof a); }
 /// Widens 16 int8 to int32.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 load_i8(const std::int8_t* p) noexcept {
-  return from_lanes<I32>([&](std::size_t i) { return p[i]; });
+  return from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED { return p[i]; });
 }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator+(F32 a, F32 b) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return a.part[i] + b.part[i]; });
+  return from_parts<F32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] + b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a, F32 b) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return a.part[i] - b.part[i]; });
+  return from_parts<F32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] - b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator*(F32 a, F32 b) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return a.part[i] * b.part[i]; });
+  return from_parts<F32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] * b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator/(F32 a, F32 b) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return a.part[i] / b.part[i]; });
+  return from_parts<F32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] / b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 operator-(F32 a) noexcept {
-  return from_parts<F32>([&](std::size_t i) { return -a.part[i]; });
+  return from_parts<F32>([&](std::size_t i) ZRT_UNROLLED { return -a.part[i]; });
 }
 
 // Comparisons with NaN are false.
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask less(F32 a, F32 b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] < b.part[i]); });
+  return from_parts<Mask>([&](std::size_t i) ZRT_UNROLLED { return __builtin_bit_cast(U32x4, a.part[i] < b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask less_equal(F32 a, F32 b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] <= b.part[i]); });
+  return from_parts<Mask>([&](std::size_t i)
+                              ZRT_UNROLLED { return __builtin_bit_cast(U32x4, a.part[i] <= b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask equal(F32 a, F32 b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] == b.part[i]); });
+  return from_parts<Mask>([&](std::size_t i)
+                              ZRT_UNROLLED { return __builtin_bit_cast(U32x4, a.part[i] == b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask is_nan(F32 a) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] != a.part[i]); });
+  return from_parts<Mask>([&](std::size_t i)
+                              ZRT_UNROLLED { return __builtin_bit_cast(U32x4, a.part[i] != a.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask both(Mask a, Mask b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return a.part[i] & b.part[i]; });
+  return from_parts<Mask>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] & b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask either(Mask a, Mask b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return a.part[i] | b.part[i]; });
+  return from_parts<Mask>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] | b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask invert(Mask a) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return ~a.part[i]; });
+  return from_parts<Mask>([&](std::size_t i) ZRT_UNROLLED { return ~a.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE bool any(Mask a) noexcept {
   const U32x4 all = (a.part[0] | a.part[1]) | (a.part[2] | a.part[3]);
@@ -169,10 +173,11 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, &a, s
 }
 /// The mask of lanes 0..count-1.
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask first_lanes(std::size_t count) noexcept {
-  return std::bit_cast<Mask>(from_lanes<I32>([&](std::size_t i) { return i < count ? -1 : 0; }));
+  return __builtin_bit_cast(Mask, from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED { return i < count ? -1 : 0; }));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iselect(Mask m, I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return (m.part[i] & a.part[i]) | (~m.part[i] & b.part[i]); });
+  return from_parts<I32>([&](std::size_t i)
+                             ZRT_UNROLLED { return (m.part[i] & a.part[i]) | (~m.part[i] & b.part[i]); });
 }
 /// `a` where the mask is true, `b` elsewhere.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 select(Mask m, F32 a, F32 b) noexcept {
@@ -180,58 +185,61 @@ ZRT_ALWAYS_INLINE void store_i32(void* p, I32 a) noexcept { std::memcpy(p, &a, s
 }
 
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iadd(I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] + b.part[i]; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] + b.part[i]; });
 }
 /// The low 32 bits of each product.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 imul(I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] * b.part[i]; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] * b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 isub(I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] - b.part[i]; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] - b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 iand(I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] & b.part[i]; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] & b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ior(I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] | b.part[i]; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] | b.part[i]; });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 ixor(I32 a, I32 b) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] ^ b.part[i]; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] ^ b.part[i]; });
 }
 template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_left(I32 a) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return a.part[i] << kBits; });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED { return a.part[i] << kBits; });
 }
 /// Shifts right and fills with the sign.
 template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noexcept {
-  return from_parts<I32>([&](std::size_t i) { return std::bit_cast<U32x4>(std::bit_cast<I32x4>(a.part[i]) >> kBits); });
+  return from_parts<I32>([&](std::size_t i) ZRT_UNROLLED {
+    return __builtin_bit_cast(U32x4, __builtin_bit_cast(I32x4, a.part[i]) >> kBits);
+  });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask iequal(I32 a, I32 b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) { return std::bit_cast<U32x4>(a.part[i] == b.part[i]); });
+  return from_parts<Mask>([&](std::size_t i)
+                              ZRT_UNROLLED { return __builtin_bit_cast(U32x4, a.part[i] == b.part[i]); });
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE Mask igreater(I32 a, I32 b) noexcept {
-  return from_parts<Mask>([&](std::size_t i) {
-    return std::bit_cast<U32x4>(std::bit_cast<I32x4>(a.part[i]) > std::bit_cast<I32x4>(b.part[i]));
+  return from_parts<Mask>([&](std::size_t i) ZRT_UNROLLED {
+    return __builtin_bit_cast(U32x4, __builtin_bit_cast(I32x4, a.part[i]) > __builtin_bit_cast(I32x4, b.part[i]));
   });
 }
 /// The nearest f32, ties to even.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 to_f32(I32 x) noexcept {
   return from_parts<F32>(
-      [&](std::size_t i) { return __builtin_convertvector(std::bit_cast<I32x4>(x.part[i]), F32x4); });
+      [&](std::size_t i) ZRT_UNROLLED { return __builtin_convertvector(__builtin_bit_cast(I32x4, x.part[i]), F32x4); });
 }
 
 #if !defined(__ARM_NEON)
 /// Without an instruction, a product that is rounded once is a call for each lane: its own function keeps kernels small.
 [[gnu::noinline]] inline void fma_by_calls(const F32& a, const F32& b, F32& c) noexcept {
   const Lanes<F32> x = to_lanes(a), y = to_lanes(b), z = to_lanes(c);
-  c = from_lanes<F32>([&](std::size_t i) { return __builtin_fmaf(x[i], y[i], z[i]); });
+  c = from_lanes<F32>([&](std::size_t i) ZRT_UNROLLED { return __builtin_fmaf(x.lane[i], y.lane[i], z.lane[i]); });
 }
 #endif
 /// a * b + c, rounded once.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 fma(F32 a, F32 b, F32 c) noexcept {
 #if defined(__ARM_NEON)
-  const auto neon = [](F32x4 part) { return std::bit_cast<float32x4_t>(part); };
-  return from_parts<F32>([&](std::size_t i) {
-    return std::bit_cast<F32x4>(vfmaq_f32(neon(c.part[i]), neon(a.part[i]), neon(b.part[i])));
+  const auto neon = [](F32x4 part) ZRT_UNROLLED { return __builtin_bit_cast(float32x4_t, part); };
+  return from_parts<F32>([&](std::size_t i) ZRT_UNROLLED {
+    return __builtin_bit_cast(F32x4, vfmaq_f32(neon(c.part[i]), neon(a.part[i]), neon(b.part[i])));
   });
 #else
   fma_by_calls(a, b, c);
@@ -242,7 +250,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 /// The square root, rounded correctly.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 sqrt(F32 a) noexcept {
   const Lanes<F32> x = to_lanes(a);
-  return from_lanes<F32>([&](std::size_t i) { return math::sqrt(x[i]); });
+  return from_lanes<F32>([&](std::size_t i) ZRT_UNROLLED { return math::sqrt(x.lane[i]); });
 }
 /// a < b ? a : b, so that b is the answer when either is NaN and when both are zeros.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 min(F32 a, F32 b) noexcept { return select(less(a, b), a, b); }
@@ -255,7 +263,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 /// Applies a scalar function to each lane.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 each_lane(float (*function)(float) noexcept, F32 a) noexcept {
   const Lanes<F32> x = to_lanes(a);
-  return from_lanes<F32>([&](std::size_t i) { return function(x[i]); });
+  return from_lanes<F32>([&](std::size_t i) ZRT_UNROLLED { return function(x.lane[i]); });
 }
 
 /// The nearest whole number, ties to even, with the sign of `x`; infinities stay, NaN stays NaN.
@@ -270,8 +278,9 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const F32 rounded = round_even(x);
   const Mask fits = both(less_equal(splat(-0x1p31f), rounded), less(rounded, splat(0x1p31f)));
   const F32 some = select(fits, rounded, splat(0.0f));
-  const I32 whole = from_parts<I32>(
-      [&](std::size_t i) { return std::bit_cast<U32x4>(__builtin_convertvector(some.part[i], I32x4)); });
+  const I32 whole = from_parts<I32>([&](std::size_t i) ZRT_UNROLLED {
+    return __builtin_bit_cast(U32x4, __builtin_convertvector(some.part[i], I32x4));
+  });
   return iselect(fits, whole, splat_i32(INT32_MIN));
 }
 /// x * 2^n rounded once, for |n| <= 160 and x zero, not finite, or in 2^-40 <= |x| <= 2^40.
@@ -303,11 +312,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
   std::uint16_t h[16];
   std::memcpy(h, p, sizeof h);
-  return widen_f16(from_lanes<I32>([&](std::size_t i) { return h[i]; }));
+  return widen_f16(from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED { return h[i]; }));
 }
 /// Widens the f16 that lies `at` bytes into each of 16 rows, which go on for two bytes after it at the least.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
-  return widen_f16(from_lanes<I32>([&](std::size_t i) {
+  return widen_f16(from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED {
     std::uint16_t h;
     std::memcpy(&h, rows[i] + at, sizeof h);
     return h;
@@ -317,20 +326,20 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   std::uint16_t h[16];
   std::memcpy(h, p, sizeof h);
-  return as_f32(shift_left<16>(from_lanes<I32>([&](std::size_t i) { return h[i]; })));
+  return as_f32(shift_left<16>(from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED { return h[i]; })));
 }
 /// Rounds to 16 f16, nearest even.
 [[gnu::noinline]] inline void store_f16(void* p, F32 a) noexcept {
   const Lanes<F32> lanes = to_lanes(a);
   Half h[16];
-  for (std::size_t i = 0; i < 16; ++i) h[i] = to_f16(lanes[i]);
+  for (std::size_t i = 0; i < 16; ++i) h[i] = to_f16(lanes.lane[i]);
   std::memcpy(p, h, sizeof h);
 }
 /// Rounds to 16 bf16, nearest even.
 [[gnu::noinline]] inline void store_bf16(void* p, F32 a) noexcept {
   const Lanes<F32> lanes = to_lanes(a);
   BFloat16 h[16];
-  for (std::size_t i = 0; i < 16; ++i) h[i] = to_bf16(lanes[i]);
+  for (std::size_t i = 0; i < 16; ++i) h[i] = to_bf16(lanes.lane[i]);
   std::memcpy(p, h, sizeof h);
 }
 
@@ -348,8 +357,8 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 /// The largest lane.
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
   const Lanes<I32> lanes = to_lanes(a);
-  std::int32_t largest = lanes[0];
-  for (const std::int32_t lane : lanes) largest = lane > largest ? lane : largest;
+  std::int32_t largest = lanes.lane[0];
+  for (const std::int32_t lane : lanes.lane) largest = lane > largest ? lane : largest;
   return largest;
 }
 
@@ -366,7 +375,7 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 /// acc_j + sum of a * b over bytes 4j..4j+3, exactly. `b` must be within -127..127.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4(I32 acc, I8x64 a, I8x64 b) noexcept {
-  return iadd(acc, from_lanes<I32>([&](std::size_t i) {
+  return iadd(acc, from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED {
                 std::int32_t sum = 0;
                 for (std::size_t j = 4 * i; j < 4 * i + 4; ++j) sum += a.lane[j] * b.lane[j];
                 return sum;
