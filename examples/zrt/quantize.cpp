@@ -12,30 +12,36 @@
 #include <cstdio>
 #include <optional>
 #include <unistd.h>
+#include <vector>
 
 namespace program {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What has been written, and a line on a terminal meanwhile.
+/// What has been written, and a line on a terminal meanwhile. There is room for all tensors.
 struct Progress {
-  std::size_t tensors = 0;
-  std::uint64_t bytes = 0;
+  std::vector<zrt::model::QuantizedTensor> tensors;
   bool shown = false;
-  Json list = Json::array();
 
   static void done(void* context, const zrt::model::QuantizedTensor& tensor) noexcept {
     auto& self = *static_cast<Progress*>(context);
-    self.bytes += tensor.bytes;
-    self.list.push_back({{"name", tensor.name},
-                         {"from", name(tensor.from)},
-                         {"to", name(tensor.to)},
-                         {"bytes", tensor.bytes},
-                         {"error", tensor.error}});
+    self.tensors.push_back(tensor);
     if (self.shown)
-      (void)std::fprintf(stderr, "\r\033[K%zu of %zu: %s", self.list.size(), self.tensors,
-                         std::string(tensor.name).c_str());
+      (void)std::fprintf(stderr, "\r\033[K%zu of %zu: %.*s", self.tensors.size(), self.tensors.capacity(),
+                         static_cast<int>(tensor.name.size()), tensor.name.data());
+  }
+  [[nodiscard]] Json list() const {
+    Json out = Json::array();
+    for (const zrt::model::QuantizedTensor& t : tensors)
+      out.push_back(
+          {{"name", t.name}, {"from", name(t.from)}, {"to", name(t.to)}, {"bytes", t.bytes}, {"error", t.error}});
+    return out;
+  }
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const zrt::model::QuantizedTensor& t : tensors) sum += t.bytes;
+    return sum;
   }
 };
 
@@ -81,7 +87,7 @@ int quantize(const QuantizeOptions& o) {
   if (o.threads > 1)
     if (const auto started = pool.start(o.threads); !started) return failed(started.error());
   Progress progress;
-  progress.tensors = file->tensors().size();
+  progress.tensors.reserve(file->tensors().size());
   progress.shown = ::isatty(2) != 0;
   zrt::model::QuantizeOptions options;
   if (o.threads > 1) options.threads = pool.hook();
@@ -101,11 +107,11 @@ int quantize(const QuantizeOptions& o) {
   if (const auto complete = out.complete(); !complete) return failed(complete.error());
   if (const auto sound = check_written(o.out, *file); !sound) return failed(of_file(sound.error(), o.out));
   if (o.json) {
-    const Json json{{"type", o.type}, {"bytes", progress.bytes}, {"tensors", progress.list}};
+    const Json json{{"type", o.type}, {"bytes", progress.bytes()}, {"tensors", progress.list()}};
     return print(json.dump(2) + "\n") ? kOk : cannot_write("stdout");
   }
-  const std::string end = o.out + ": " + bytes_text(progress.bytes) + " of tensors as " + o.type + "\n";
-  return print((o.verbose ? table_text(progress.list) : "") + end) ? kOk : cannot_write("stdout");
+  const std::string end = o.out + ": " + bytes_text(progress.bytes()) + " of tensors as " + o.type + "\n";
+  return print((o.verbose ? table_text(progress.list()) : "") + end) ? kOk : cannot_write("stdout");
 }
 
 }  // namespace program

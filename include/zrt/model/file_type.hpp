@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/model/gguf/index.hpp>
+#include <zrt/plan/layer_of.hpp>
 #include <zrt/quant/encode/types.hpp>
 
 #include <cstdint>
@@ -111,10 +112,8 @@ static_assert([] {
     wanted = file.head;
   } else if (tensor.name.find("attn_v.weight") != tensor.name.npos ||
              tensor.name.find("ffn_down") != tensor.name.npos) {
-    std::uint32_t layer = 0;
-    for (std::size_t i = 4; i < tensor.name.size() && tensor.name[i] != '.'; ++i)
-      layer = 10 * layer + static_cast<std::uint32_t>(tensor.name[i] - '0');
-    if (gets_more(layer, layers)) wanted = file.more;
+    const std::uint32_t layer = plan::layer_of(tensor.name);
+    if (layer != plan::kNoLayer && gets_more(layer, layers)) wanted = file.more;
   }
   return fitting_type(wanted, tensor.dims[0]);
 }

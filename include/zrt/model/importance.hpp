@@ -25,7 +25,7 @@ class Importance {
 
   /// Writes `columns` weights for each of `matrices`.
   ///
-  /// Errors: Errc::shape_mismatch and Errc::dtype_mismatch for an entry of other sizes or another type;
+  /// Errors: Errc::invalid_argument for a file that was opened by a reader; Errc::shape_mismatch and Errc::dtype_mismatch for an entry of other sizes or another type;
   /// Errc::missing_weight for one without counts; Errc::invalid_file for a sum or a count below 0 or not finite.
   [[nodiscard]] Result<void> read(std::string_view name, std::uint64_t columns, std::uint64_t matrices,
                                   Span<float> to) const noexcept {
@@ -53,6 +53,7 @@ class Importance {
 
   [[nodiscard]] Result<Span<const std::byte>> entry(const Name& name, std::uint64_t columns,
                                                     std::uint64_t matrices) const noexcept {
+    if (!file_.has_data()) return fail(Errc::invalid_argument, "an importance matrix is read where it lies in memory");
     const GgufTensor* tensor = file_.find_tensor(name.view());
     if (tensor == nullptr) return fail(Errc::missing_weight, "the importance matrix has no tensor ", name.view());
     if (tensor->type.dtype != DType::f32)
