@@ -18,8 +18,8 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
-#include <variant>
 
 namespace zrt::inline ZRT_ABI::text {
 
@@ -118,11 +118,7 @@ class Tokenizer {
   };
 
   explicit Tokenizer(Allocator allocator) noexcept
-      : allocator_(allocator),
-        facts_(allocator),
-        index_(allocator),
-        specials_(allocator),
-        model_(detail::SentencePiece(allocator)) {}
+      : allocator_(allocator), facts_(allocator), index_(allocator), specials_(allocator) {}
 
   [[nodiscard]] bool knows(std::int32_t id) const noexcept {
     return id >= 0 && static_cast<std::size_t>(id) < tokens_.size();
@@ -150,7 +146,17 @@ class Tokenizer {
   bool add_space_prefix_ = false;
   detail::TextIndex index_;
   detail::SpecialTokens specials_;
-  std::variant<detail::SentencePiece, detail::ByteBpe, detail::WordPiece, detail::Unigram> model_;
+  /// The vocabulary's model; none before `make`. A variant would bring a function that aborts.
+  std::tuple<std::optional<detail::SentencePiece>, std::optional<detail::ByteBpe>, std::optional<detail::WordPiece>,
+             std::optional<detail::Unigram>>
+      models_;
+  template <class M> [[nodiscard]] const M* model() const noexcept {
+    const auto& held = std::get<std::optional<M>>(models_);
+    return held ? &*held : nullptr;
+  }
+  template <class M> [[nodiscard]] M& make_model() noexcept {
+    return std::get<std::optional<M>>(models_).emplace(allocator_);
+  }
 };
 
 inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator allocator,
@@ -172,19 +178,19 @@ inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator a
 
 inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<const PreTokenizerEntry> own) noexcept {
   if (spec.model == "llama") {
-    auto& model = model_.emplace<detail::SentencePiece>(allocator_);
+    auto& model = make_model<detail::SentencePiece>();
     if (auto r = model.build(spec, index_, ids_.unk.value_or(detail::kNoToken)); !r) return r;
     return read_switches(spec, true, true);
   }
   if (spec.model == "gpt2") {
     const PreTokenizerEntry* pre = find_pre_tokenizer(spec.pre, own);
     if (pre == nullptr) return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", spec.pre, "' in this build");
-    auto& model = model_.emplace<detail::ByteBpe>(allocator_);
+    auto& model = make_model<detail::ByteBpe>();
     if (auto r = model.build(spec, *pre, index_); !r) return r;
     return read_switches(spec, pre->traits.adds_bos, false);
   }
   if (spec.model == "bert") {
-    auto& model = model_.emplace<detail::WordPiece>(allocator_);
+    auto& model = make_model<detail::WordPiece>();
     if (auto r = model.build(spec, ids_.unk.value_or(detail::kNoToken)); !r) return r;
     if (auto r = read_switches(spec, true, false); !r) return r;
     // A text stands between [CLS], which is its beginning, and [SEP].
@@ -192,7 +198,7 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     return {};
   }
   if (spec.model == "t5") {
-    auto& model = model_.emplace<detail::Unigram>(allocator_);
+    auto& model = make_model<detail::Unigram>();
     const auto type_of = [&](std::size_t id) noexcept { return facts_[id].type; };
     if (auto r = model.build(spec, ids_.unk.value_or(detail::kNoToken), type_of); !r) return r;
     if (auto r = read_switches(spec, false, false); !r) return r;
@@ -302,13 +308,13 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
     Result<void> done;
     if (fragment.token != detail::kNoToken)
       done = out.push_back(fragment.token);
-    else if (const auto* pieces = std::get_if<detail::SentencePiece>(&model_))
+    else if (const auto* pieces = model<detail::SentencePiece>())
       done = pieces->encode(part, add_space_prefix_ && after_special, index_, merger, scratch, out);
-    else if (const auto* bpe = std::get_if<detail::ByteBpe>(&model_))
+    else if (const auto* bpe = model<detail::ByteBpe>())
       done = bpe->encode(part, index_, merger, scratch, out);
-    else if (const auto* words = std::get_if<detail::WordPiece>(&model_))
+    else if (const auto* words = model<detail::WordPiece>())
       done = words->encode(part, scratch, out);
-    else if (const auto* unigram = std::get_if<detail::Unigram>(&model_))
+    else if (const auto* unigram = model<detail::Unigram>())
       done = unigram->encode(part, scratch, out);
     if (!done) return done;
     after_special = fragment.token != detail::kNoToken;
@@ -333,7 +339,7 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, Strin
     case TokenType::normal:
       break;
   }
-  const bool marks_spaces = !std::holds_alternative<detail::ByteBpe>(model_);
+  const bool marks_spaces = model<detail::ByteBpe>() == nullptr;
   for (std::size_t at = 0; at < text.size();) {
     const detail::CodePoint letter = detail::decode(text, at);
     const std::string_view spelled = slice(text, at, letter.length);
@@ -360,9 +366,8 @@ inline Result<String> Tokenizer::decode(Span<const std::int32_t> ids, DecodeOpti
     for (const std::int32_t id : ids.subspan(1))
       if (auto r = append_piece(id, options.special, text); !r) return pass(r);
   }
-  const auto* bpe = std::get_if<detail::ByteBpe>(&model_);
-  const bool cleans =
-      bpe != nullptr ? bpe->pre().traits.cleans_spaces : std::holds_alternative<detail::WordPiece>(model_);
+  const auto* bpe = model<detail::ByteBpe>();
+  const bool cleans = bpe != nullptr ? bpe->pre().traits.cleans_spaces : model<detail::WordPiece>() != nullptr;
   if (!options.clean_spaces || !cleans) return text;
   Vector<char> cleaned(allocator_);
   if (auto r = cleaned.append(Span<const char>(text.view().data(), text.size())); !r) return pass(r);
