@@ -23,11 +23,20 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// A text, or a query and a document with a tab between them.
-zrt::EmbedInput input_of(std::string_view line) {
-  const std::size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) return {.text = line};
-  return {.text = line.substr(0, tab), .document = line.substr(tab + 1)};
+/// What the lines say: a text each; with rank a query and a document, with a tab between them.
+zrt::Result<std::vector<zrt::EmbedInput>> inputs_of(std::span<const std::string_view> lines, zrt::Pooling pooling) {
+  std::vector<zrt::EmbedInput> inputs;
+  for (const std::string_view line : lines) {
+    const std::size_t tab = pooling == zrt::Pooling::rank ? line.find('\t') : 0;
+    if (tab == line.npos)
+      return zrt::fail(zrt::Errc::invalid_argument, "text ", inputs.size(),
+                       " has no document, expected a query, a tab and a document to score");
+    if (pooling == zrt::Pooling::rank)
+      inputs.push_back({.text = line.substr(0, tab), .document = line.substr(tab + 1)});
+    else
+      inputs.push_back({.text = line});
+  }
+  return inputs;
 }
 
 zrt::Pooling pooling_of(std::string_view asked) {
@@ -36,11 +45,13 @@ zrt::Pooling pooling_of(std::string_view asked) {
   return zrt::Pooling::from_file;
 }
 
+/// A line for each vector; an empty one between texts of several.
 bool print_lines(const zrt::Embeddings& found) {
-  for (std::size_t at = 0; at < found.values.size(); at += found.width) {
-    for (std::size_t i = 0; i < found.width; ++i)
-      (void)std::printf(i == 0 ? "%.9g" : " %.9g", static_cast<double>(found.values[at + i]));
-    (void)std::printf("\n");
+  for (std::size_t text = 0; text < found.size(); ++text) {
+    if (text != 0 && found.pooling == zrt::Pooling::none) (void)std::printf("\n");
+    const auto values = found.of(text);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      (void)std::printf((i + 1) % found.width == 0 ? "%.9g\n" : "%.9g ", static_cast<double>(values[i]));
   }
   return print("");
 }
@@ -81,10 +92,11 @@ int embed(const EmbedOptions& o) {
   options.slots = 16;
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());
-  std::vector<zrt::EmbedInput> inputs;
-  for (const std::string_view line : lines) inputs.push_back(input_of(line));
-  const auto found =
-      (*model)->embed(inputs, {.pooling = pooling_of(o.pooling), .normalize = !o.raw, .parse_special = o.special});
+  const zrt::Pooling asked = pooling_of(o.pooling);
+  const zrt::Pooling pooling = asked == zrt::Pooling::from_file ? (*model)->config().pooling : asked;
+  const auto inputs = inputs_of(lines, pooling);
+  if (!inputs) return failed(inputs.error());
+  const auto found = (*model)->embed(*inputs, {.pooling = pooling, .normalize = !o.raw, .parse_special = o.special});
   if (!found) return failed(found.error());
   return (o.json ? print_json(**model, *found) : print_lines(*found)) ? kOk : cannot_write("stdout");
 }

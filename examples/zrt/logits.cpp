@@ -1,104 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/logits.cpp: logits of given tokens as a file that other programs compare.
 #include "commands.hpp"
+#include "new_file.hpp"
 #include "output.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <fcntl.h>
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
 
 namespace program {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "the file is little-endian");
 
-/// "ZRTL", u32 version, u32 n_vocab, u32 n_rows; then per row u32 token and n_vocab f32.
+/// "ZRTL", u32 version, u32 n_vocab, u32 n_rows; then per row u32 token and n_vocab f32. The first failure is kept.
 class LogitsFile {
  public:
-  explicit LogitsFile(const std::string& path) : target_(path) {
-    // The rows go beside the target, which is replaced only by a whole file; a device is written as it is.
-    std::error_code ignored;
-    const bool exists = fs::exists(target_, ignored);
-    for (int links = 0; fs::is_symlink(target_, ignored) && links < 40; ++links)
-      target_ = target_.parent_path() / fs::read_symlink(target_, ignored);
-    if (exists && !(fs::is_regular_file(target_, ignored) && fs::equivalent(target_, path, ignored)))
-      open_as_is(path);
-    else
-      open_beside();
-  }
-  LogitsFile(const LogitsFile&) = delete;
-  LogitsFile& operator=(const LogitsFile&) = delete;
-  ~LogitsFile() {
-    std::error_code ignored;
-    if (!beside_.empty()) fs::remove(beside_, ignored);
-  }
+  explicit LogitsFile(const std::string& path) : file_(path, NewFile::Devices::written_as_they_are) {}
 
-  void header(std::uint32_t vocabulary, std::uint32_t rows) {
-    file_.write("ZRTL", 4);
-    for (const std::uint32_t word : {1u, vocabulary, rows}) put(word);
+  [[nodiscard]] zrt::Result<void> open(std::uint32_t vocabulary, std::uint32_t rows) {
+    if (auto r = file_.open(); !r) return r;
+    put(std::array{'Z', 'R', 'T', 'L'});
+    put(std::array{1u, vocabulary, rows});
+    return state_;
   }
   void row(std::int32_t token, std::span<const float> logits) {
-    put(static_cast<std::uint32_t>(token));
-    file_.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size_bytes()));
+    put(std::array{token});
+    put(logits);
   }
-  /// False when something of it could not be written; `reason` is then errno's, or 0.
-  [[nodiscard]] bool good() const { return file_.good(); }
-  [[nodiscard]] int reason() const { return reason_; }
-  /// Puts the file in its place; false when something of it could not be written.
-  [[nodiscard]] bool finish() {
-    const bool whole = good();
-    file_.close();
-    if (whole && !file_) reason_ = errno;
-    if (!file_) return false;
-    if (beside_.empty()) return true;
-    std::error_code error;
-    fs::rename(beside_, target_, error);
-    if (error) reason_ = error.value();
-    if (!error) beside_.clear();
-    return !error;
+  /// Puts the file in its place, unless something of it could not be written.
+  [[nodiscard]] zrt::Result<void> finish() {
+    if (!state_) return state_;
+    return file_.complete();
   }
 
  private:
-  void open_as_is(const std::string& path) {
-    file_.open(path, std::ios::binary | std::ios::trunc);
-    if (!file_) reason_ = errno;
-  }
-  /// Takes a name that no file has: creation fails where there is one.
-  void open_beside() {
-    for (int i = 0; i < 100; ++i) {
-      fs::path name = target_;
-      name += ".part" + std::to_string(getpid()) + "-" + std::to_string(i);
-      const int made = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (made < 0 && errno == EEXIST) continue;
-      if (made >= 0) {
-        (void)close(made);
-        beside_ = name;
-        file_.open(name, std::ios::binary);
-        return;
-      }
-      break;
-    }
-    reason_ = errno;
-    file_.setstate(std::ios::failbit);
-  }
-  void put(std::uint32_t word) {
-    const auto bytes = std::bit_cast<std::array<char, 4>>(word);
-    file_.write(bytes.data(), bytes.size());
+  void put(const auto& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    if (state_) state_ = file_.write({bytes.data(), bytes.size()});
   }
 
-  fs::path target_;  // what --out names, behind all links
-  fs::path beside_;  // empty: the target itself is written
-  int reason_ = 0;
-  std::ofstream file_;
+  NewFile file_;
+  zrt::Result<void> state_;
 };
 
 /// The first of the largest; NaN never wins, as in the op greedy_token.
@@ -134,9 +80,8 @@ int logits(const LogitsOptions& o) {
 
   const std::size_t steps = o.decode.value_or(o.feed.size());
   LogitsFile out(o.out);
-  if (!out.good()) return failed(write_error(o.out, out.reason()));
   const auto rows = static_cast<std::uint32_t>(o.tokens.size() + steps);
-  out.header((*model)->config().vocabulary, rows);
+  if (const auto opened = out.open((*model)->config().vocabulary, rows); !opened) return failed(opened.error());
   Json best = Json::array();
   std::int32_t fed = zrt::kNoToken;
   const auto done = (*model)->evaluate_steps(o.tokens, steps, [&](std::uint32_t position, std::span<const float> row) {
@@ -152,7 +97,7 @@ int logits(const LogitsOptions& o) {
     return fed;
   });
   if (!done) return failed(done.error());
-  if (!out.finish()) return failed(write_error(o.out, out.reason()));
+  if (const auto finished = out.finish(); !finished) return failed(finished.error());
   if (!o.json) return kOk;
   const Json summary{{"file", o.out},          {"n_vocab", (*model)->config().vocabulary},
                      {"n_rows", rows},         {"backend", (*model)->backend()},

@@ -305,7 +305,8 @@ void add_embed(CLI::App& app, EmbedOptions& o) {
   app.add_flag("--special", o.special, "Read control tokens written in the texts as such");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
-  app.add_flag("--json", o.json, "Print JSON; else a line of numbers for each vector");
+  app.add_flag("--json", o.json,
+               "Print JSON; else a line of numbers for each vector, with none an empty one between texts");
 }
 
 /// The names of a list of enumerators.

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <optional>
@@ -34,9 +35,19 @@ struct Progress {
   [[nodiscard]] Json list() const {
     Json out = Json::array();
     for (const zrt::model::QuantizedTensor& t : tensors)
-      out.push_back(
-          {{"name", t.name}, {"from", name(t.from)}, {"to", name(t.to)}, {"bytes", t.bytes}, {"error", t.error}});
+      out.push_back({{"name", t.name},
+                     {"from", name(t.from)},
+                     {"to", name(t.to)},
+                     {"bytes", t.bytes},
+                     {"error", t.error},
+                     {"weighted", t.weighted}});
     return out;
+  }
+  /// "12 of 14 matrices": those that changed their type and were weighted.
+  [[nodiscard]] std::string weighted_text() const {
+    const auto of = [&](auto is) { return std::to_string(std::count_if(tensors.begin(), tensors.end(), is)); };
+    return of([](const auto& t) { return t.weighted; }) + " of " + of([](const auto& t) { return t.from != t.to; }) +
+           " matrices";
   }
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;
@@ -45,13 +56,22 @@ struct Progress {
   }
 };
 
-/// The file as it was written, opened once more.
-zrt::Result<void> check_written(const std::string& path, const zrt::model::GgufFile& source) {
+/// Opens the file as it was written, and compares its index with what was to be written.
+zrt::Result<void> check_written(const std::string& path, const zrt::model::GgufFile& source, const Progress& made) {
   const auto written = zrt::model::GgufFile::open(path);
   if (!written) return zrt::pass(written);
-  if (written->tensors().size() == source.tensors().size()) return {};
-  return zrt::fail(zrt::Errc::invalid_file, "the file has ", written->tensors().size(), " tensors, expected ",
-                   source.tensors().size());
+  const auto tensors = written->tensors();
+  if (tensors.size() != made.tensors.size())
+    return zrt::fail(zrt::Errc::invalid_file, "the file has ", tensors.size(), " tensors, expected ",
+                     made.tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const zrt::model::QuantizedTensor& expected = made.tensors[i];
+    if (tensors[i].name != expected.name || tensors[i].type.dtype != expected.to ||
+        tensors[i].dims != source.tensors()[i].dims)
+      return zrt::fail(zrt::Errc::invalid_file, "tensor ", i, " is '", tensors[i].name, "' of ", tensors[i].type.name(),
+                       ", expected '", expected.name, "' of ", name(expected.to));
+  }
+  return {};
 }
 
 std::string percent_text(double part) {
@@ -103,14 +123,18 @@ int quantize(const QuantizeOptions& o) {
   zrt::model::Quantizer quantizer(*file, *zrt::model::find_file_type(o.type), options);
   const auto written = quantizer.write(sink);
   if (progress.shown) (void)std::fprintf(stderr, "\r\033[K");
+  if (!written && written.error().code() == zrt::Errc::io_error) return failed(written.error());
   if (!written) return failed(of_file(written.error(), o.path));
+  if (const auto flushed = out.flush(); !flushed) return failed(flushed.error());
+  if (const auto sound = check_written(out.part(), *file, progress); !sound)
+    return failed(of_file(sound.error(), o.out));
   if (const auto complete = out.complete(); !complete) return failed(complete.error());
-  if (const auto sound = check_written(o.out, *file); !sound) return failed(of_file(sound.error(), o.out));
   if (o.json) {
     const Json json{{"type", o.type}, {"bytes", progress.bytes()}, {"tensors", progress.list()}};
     return print(json.dump(2) + "\n") ? kOk : cannot_write("stdout");
   }
-  const std::string end = o.out + ": " + bytes_text(progress.bytes()) + " of tensors as " + o.type + "\n";
+  const std::string weighted = importance ? ", weighted for " + progress.weighted_text() : "";
+  const std::string end = o.out + ": " + bytes_text(progress.bytes()) + " of tensors as " + o.type + weighted + "\n";
   return print((o.verbose ? table_text(progress.list()) : "") + end) ? kOk : cannot_write("stdout");
 }
 

@@ -487,12 +487,28 @@ TEST_F(Program, PerplexityIsANumber) {
 
 TEST_F(Program, EmbedsTextsAndScoresDocuments) {
   const std::string bert = ZRT_TEST_DATA_DIR "/peer/bert-rank.gguf";
-  const std::string lines = file("lines", "what is this?\tthis is a thing.\nhello\n");
+  const std::string lines = file("lines", "what is this?\tthis is a thing.\nhello\tthis\n");
   const json scored = run_json({"embed", "--model", bert, "--prompt-file", lines, "--json"});
   EXPECT_EQ(scored["pooling"], "rank");
   ASSERT_EQ(scored["texts"].size(), 2u);
   EXPECT_EQ(scored["texts"][0]["tokens"], 25);
   EXPECT_EQ(scored["texts"][0]["scores"].size(), 1u);
+
+  const Outcome alone = run({"embed", "--model", bert, "--prompt", "a query"});
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_NE(alone.err.find("text 0 has no document"), std::string::npos) << alone.err;
+
+  // A tab is a space of the text unless documents are scored.
+  const std::string tab = file("tab", "this\ta\n"), space = file("space", "this a\n");
+  const auto cls = [&](const std::string& path) {
+    return run({"embed", "--model", bert, "--pooling", "cls", "--prompt-file", path}).out;
+  };
+  EXPECT_EQ(cls(tab), cls(space));
+  const Outcome tokens = run({"embed", "--model", bert, "--pooling", "none", "--prompt", "a", "--prompt", "a"});
+  EXPECT_EQ(tokens.status, 0) << tokens.err;
+  const std::size_t half = tokens.out.find("\n\n");
+  ASSERT_NE(half, std::string::npos);
+  EXPECT_EQ(tokens.out.substr(0, half + 1), tokens.out.substr(half + 2));
 
   const std::vector<std::string> texts{
       "embed", "--model", bert, "--pooling", "mean", "--prompt", "hello", "--prompt", "a singing w\xc3\xb6rd"};

@@ -13,8 +13,8 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model {
 
-/// What `zrt quantize --type` names. Matrices become `type`, the head `head`, and with `more` other than `type` some of
-/// the values and MLP outputs `more`: the first and last eighth of the layers and every third between.
+/// What `zrt quantize --type` names. Matrices become `type`, the head `head`, and with `more` other than `type` the
+/// values and MLP outputs of some layers `more`: of the first and last eighth and every third between.
 struct FileType {
   std::string_view name;
   std::uint32_t number;  ///< general.file_type, kNoFileType where the format has none
@@ -27,7 +27,8 @@ inline constexpr std::uint32_t kNoFileType = ~std::uint32_t{0};
 
 /// The file types, in order of size.
 ///
-/// Source: the GGUF specification, general.file_type; which tensors the names stand for is llama.cpp's custom.
+/// Source: the GGUF specification, general.file_type. Which tensors get which type is zrt's own choice; for q4_k_m and
+/// q5_k_m of dense decoders it is llama.cpp's.
 // clang-format off
 inline constexpr auto kFileTypes = std::to_array<FileType>({
     {"f32",     0,           DType::f32,     DType::f32,     DType::f32},
@@ -44,7 +45,7 @@ inline constexpr auto kFileTypes = std::to_array<FileType>({
     {"q4_1",    3,           DType::q4_1,    DType::q4_1,    DType::q6_k},
     {"iq4_nl",  25,          DType::iq4_nl,  DType::iq4_nl,  DType::q6_k},
     {"q4_0",    2,           DType::q4_0,    DType::q4_0,    DType::q6_k},
-    {"nvfp4",   kNoFileType, DType::nvfp4,   DType::nvfp4,   DType::q6_k},
+    {"nvfp4",   39,          DType::nvfp4,   DType::nvfp4,   DType::q6_k},
     {"iq4_xs",  30,          DType::iq4_xs,  DType::iq4_xs,  DType::q6_k},
     {"mxfp4",   kNoFileType, DType::mxfp4,   DType::mxfp4,   DType::q6_k},
     {"q3_k_s",  11,          DType::q3_k,    DType::q3_k,    DType::q6_k},
@@ -58,7 +59,7 @@ inline constexpr auto kFileTypes = std::to_array<FileType>({
     {"tq1_0",   36,          DType::tq1_0,   DType::tq1_0,   DType::q6_k},
     {"iq1_m",   31,          DType::iq1_m,   DType::iq1_m,   DType::q6_k},
     {"iq1_s",   24,          DType::iq1_s,   DType::iq1_s,   DType::q6_k},
-    {"q1_0",    kNoFileType, DType::q1_0,    DType::q1_0,    DType::q6_k},
+    {"q1_0",    40,          DType::q1_0,    DType::q1_0,    DType::q6_k},
 });
 // clang-format on
 
@@ -84,9 +85,10 @@ static_assert([] {
 
 /// Whether a tensor is a matrix whose values may be coarse: not a norm, a router, a convolution, or a table of positions.
 [[nodiscard]] constexpr bool may_be_coarse(const GgufTensor& tensor) noexcept {
-  if (tensor.rank < 2 || !tensor.name.ends_with(".weight")) return false;
-  for (const std::string_view part : {"_norm.weight", "ffn_gate_inp", "position_embd", "token_types", "ssm_conv1d",
-                                      "shortconv.conv", "attn_rel_b", "altup", "per_layer_model_proj"})
+  if (tensor.elems == tensor.dims[0] || !tensor.name.ends_with(".weight")) return false;
+  for (const std::string_view part :
+       {"_norm.weight", "ffn_gate_inp", "position_embd", "token_types", "ssm_conv1d", "shortconv.conv", "attn_rel_b",
+        "altup", "laurel", "per_layer_model_proj", ".patch_embd", ".patch_merger"})
     if (tensor.name.find(part) != tensor.name.npos) return false;
   return true;
 }
@@ -102,17 +104,27 @@ static_assert([] {
   return elems % info(smaller).block_elems == 0 ? smaller : DType::f16;
 }
 
+/// Whether a matrix makes values, alone or with others, or the output of an MLP: their errors reach the logits most.
+[[nodiscard]] constexpr bool gains_most(std::string_view name) noexcept {
+  for (const std::string_view part :
+       {"attn_v.weight", "attn_qkv.weight", "attn_kv_b.weight", "ffn_down"})
+    if (name.find(part) != name.npos) return true;
+  return false;
+}
+
 /// The type that `tensor` of a model gets. `layers` is block_count; `tied` says that there is no output.weight, so that
 /// the embedding is the head.
 [[nodiscard]] constexpr DType type_of(const GgufTensor& tensor, const FileType& file, std::uint32_t layers,
                                       bool tied) noexcept {
   if (!may_be_coarse(tensor)) return tensor.type.dtype;
   DType wanted = file.type;
-  if (tensor.name == "output.weight" || (tied && tensor.name == "token_embd.weight")) {
+  const bool embedding = tensor.name == "token_embd.weight" || tensor.name == "per_layer_token_embd.weight";
+  if (tensor.name == "output.weight" || (tied && embedding)) {
     wanted = file.head;
-  } else if (tensor.name.find("attn_v.weight") != tensor.name.npos ||
-             tensor.name.find("ffn_down") != tensor.name.npos) {
-    const std::uint32_t layer = plan::layer_of(tensor.name);
+  } else if (gains_most(tensor.name)) {
+    constexpr std::string_view kEncoder = "enc.";
+    const bool encoder = tensor.name.starts_with(kEncoder);
+    const std::uint32_t layer = plan::layer_of(encoder ? tensor.name.substr(kEncoder.size()) : tensor.name);
     if (layer != plan::kNoLayer && gets_more(layer, layers)) wanted = file.more;
   }
   return fitting_type(wanted, tensor.dims[0]);

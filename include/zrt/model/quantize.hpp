@@ -20,7 +20,8 @@ struct QuantizedTensor {
   DType from;
   DType to;
   std::uint64_t bytes = 0;
-  double error = 0;  ///< sqrt(sum (x - value)² / sum x²); 0 for a tensor that is copied
+  double error = 0;       ///< sqrt(sum (x - value)² / sum x²); 0 for a tensor that is copied
+  bool weighted = false;  ///< the importance matrix says how much its columns matter
 };
 
 struct QuantizeOptions {
@@ -52,26 +53,54 @@ struct RowsJob {
   std::uint32_t rows = 0;
   Atomic<std::uint32_t> next{0};
 
+  /// Blocks keep their scale in 16 or 8 bits. A row that loses more than it would as a smaller copy of itself is beyond
+  /// them, which rows of values below this are in no type.
+  static constexpr float kLarge = 1000.0f;
+
   void run(std::uint32_t worker) noexcept {
     float* x = buffers + 2 * worker * elems;
     float* value = x + elems;
     for (std::uint32_t row = next.fetch_add(1, MemoryOrder::relaxed); row < rows;
          row = next.fetch_add(1, MemoryOrder::relaxed)) {
       std::byte* out = to + row * to_row;
+      const float* w = rows_of_matrix == 0 ? weight : weight + (first + row) / rows_of_matrix * elems;
       source->dequantise(from + row * from_row, elems, x);
-      encode(x, rows_of_matrix == 0 ? weight : weight + (first + row) / rows_of_matrix * elems, elems, out);
-      target->dequantise(out, elems, value);
-      double error = 0;
-      double energy = 0;
-      for (std::uint64_t i = 0; i < elems; ++i) {
-        const double exact = static_cast<double>(x[i]);
-        const double off = exact - static_cast<double>(value[i]);
-        error += off * off;
-        energy += exact * exact;
+      float largest = 0;
+      for (std::uint64_t i = 0; i < elems; ++i) largest = __builtin_fmaxf(largest, __builtin_fabsf(x[i]));
+      double least = __builtin_huge_val();
+      if (largest > kLarge && largest < __builtin_huge_valf()) {
+        int exponent = 0;
+        (void)__builtin_frexpf(largest, &exponent);
+        const float down = __builtin_ldexpf(1.0f, -exponent);
+        for (std::uint64_t i = 0; i < elems; ++i) x[i] *= down;
+        const Squares copy = encode_row(x, w, out, value);
+        least = copy.error + 1e-3 * copy.energy;
+        least /= static_cast<double>(down) * static_cast<double>(down);
+        source->dequantise(from + row * from_row, elems, x);
       }
-      squares[2 * row] = error;
-      squares[2 * row + 1] = energy;
+      const Squares done = encode_row(x, w, out, value);
+      squares[2 * row] = done.error > 1.1 * least ? __builtin_huge_val() : done.error;
+      squares[2 * row + 1] = done.energy;
     }
+  }
+
+ private:
+  struct Squares {
+    double error = 0;
+    double energy = 0;
+  };
+
+  [[nodiscard]] Squares encode_row(const float* x, const float* w, std::byte* out, float* value) const noexcept {
+    encode(x, w, elems, out);
+    target->dequantise(out, elems, value);
+    Squares sum;
+    for (std::uint64_t i = 0; i < elems; ++i) {
+      const double exact = static_cast<double>(x[i]);
+      const double off = exact - static_cast<double>(value[i]);
+      sum.error += off * off;
+      sum.energy += exact * exact;
+    }
+    return sum;
   }
 };
 
@@ -91,16 +120,17 @@ class Quantizer {
 
   /// Writes the whole model: metadata as it is but for general.file_type, then each tensor in the file's order.
   ///
-  /// Errors: those of GgufWriter; Errc::invalid_argument for a file that was opened by a reader;
-  /// Errc::unsupported_weight_type for a matrix of a block type without from_blocks; Errc::invalid_file for a matrix
-  /// that holds a NaN or an infinity, naming it and its row; those of Importance.
+  /// Errors: those of GgufWriter and Importance; Errc::invalid_argument for a file that was opened by a reader, and for
+  /// an importance matrix without a word on any matrix that is quantised; Errc::unsupported_weight_type for a matrix of
+  /// a block type without from_blocks; Errc::invalid_file for a part of a model in several files, and for a matrix
+  /// that changes its type and holds a NaN, an infinity or a value that the new type cannot hold, named with its row.
   [[nodiscard]] Result<void> write(ByteSink sink) noexcept {
     if (!file_.has_data()) return fail(Errc::invalid_argument, "a model is quantised where it lies in memory");
     GgufWriter writer(sink, options_.allocator, file_.alignment());
     if (auto r = announce(writer); !r) return r;
     if (auto r = writer.begin(); !r) return r;
     for (const GgufTensor& tensor : file_.tensors()) {
-      QuantizedTensor done{tensor.name, tensor.type.dtype, target(tensor), 0, 0};
+      QuantizedTensor done{tensor.name, tensor.type.dtype, target(tensor)};
       const auto type = find_ggml_type(done.to);
       done.bytes = tensor.elems / type->block_elems() * type->block_bytes();
       auto r = done.from == done.to ? writer.write(file_.data(tensor)) : convert(tensor, done, writer);
@@ -124,24 +154,42 @@ class Quantizer {
     auto layers = file_.get<std::uint32_t>(Name::of(*architecture, ".block_count").view());
     if (!layers) return pass(layers);
     layers_ = *layers;
+    auto parts = file_.get_or<std::uint16_t>("split.count", 1);
+    if (!parts) return pass(parts);
+    if (*parts > 1)
+      return fail(Errc::invalid_file, "split.count is ", *parts,
+                  ", expected a model in one file: join its parts first");
     for (const GgufEntry& entry : file_.entries())
       if (entry.key != kFileType)
         if (auto r = writer.add(entry); !r) return r;
     if (type_.number != kNoFileType)
       if (auto r = writer.add(kFileType, type_.number); !r) return r;
+    std::uint32_t weighted = 0;
     for (const GgufTensor& tensor : file_.tensors()) {
       const DType to = target(tensor);
-      if (to != tensor.type.dtype)
+      if (to != tensor.type.dtype) {
         if (auto r = expect_source(tensor); !r) return r;
+        if (is_weighted(tensor)) ++weighted;
+      }
       if (auto r = writer.add_tensor(tensor.name, *find_ggml_type(to), Span(tensor.dims).first(tensor.rank)); !r)
         return r;
     }
+    if (options_.importance != nullptr && weighted == 0)
+      return fail(Errc::invalid_argument, "the importance matrix names none of the model's matrices, expected '",
+                  "NAME.in_sum2' and 'NAME.counts' for some");
     return {};
+  }
+
+  [[nodiscard]] bool is_weighted(const GgufTensor& tensor) const noexcept {
+    return options_.importance != nullptr && Importance(*options_.importance).has(tensor.name);
   }
 
   [[nodiscard]] Result<void> expect_source(const GgufTensor& tensor) const noexcept {
     const DType from = tensor.type.dtype;
-    if (quant::find(from) != nullptr && (info(from).block_elems == 1 || options_.from_blocks)) return {};
+    if (quant::find(from) == nullptr)
+      return fail(Errc::unsupported_weight_type, "tensor '", detail::Quoted(tensor.name).view(), "' is ",
+                  tensor.type.name(), ", expected a weight type");
+    if (info(from).block_elems == 1 || options_.from_blocks) return {};
     return fail(Errc::unsupported_weight_type, "tensor '", detail::Quoted(tensor.name).view(), "' is ", name(from),
                 ", expected f32, f16 or bf16: rounding what is rounded already loses more");
   }
@@ -156,6 +204,7 @@ class Quantizer {
     job.to_row = job.elems / info(done.to).block_elems * info(done.to).block_bytes;
     const std::uint64_t rows = job.elems == 0 ? 0 : tensor.elems / job.elems;
     if (auto r = weigh(tensor, job); !r) return r;
+    done.weighted = is_weighted(tensor);
     const std::uint64_t fitting = kChunkBytes / (job.to_row == 0 ? 1 : job.to_row);
     const std::uint64_t chunk = fitting < 1 ? 1 : fitting;
     if (auto r = make_room(job, chunk < rows ? chunk : rows); !r) return r;
@@ -173,6 +222,9 @@ class Quantizer {
         if (!(squares_[2 * row + 1] < __builtin_huge_val()))
           return fail(Errc::invalid_file, "tensor '", detail::Quoted(tensor.name).view(), "': row ", at + row,
                       " holds a value that is not finite");
+        if (!(squares_[2 * row] < __builtin_huge_val()))
+          return fail(Errc::invalid_file, "tensor '", detail::Quoted(tensor.name).view(), "': row ", at + row,
+                      " holds a value that ", name(done.to), " cannot hold");
         error += squares_[2 * row];
         energy += squares_[2 * row + 1];
       }
@@ -184,7 +236,7 @@ class Quantizer {
 
   /// The weights of the tensor's columns.
   [[nodiscard]] Result<void> weigh(const GgufTensor& tensor, detail::RowsJob& job) noexcept {
-    const bool own = options_.importance != nullptr && Importance(*options_.importance).has(tensor.name);
+    const bool own = is_weighted(tensor);
     const std::uint64_t matrices = own ? tensor.dims[2] * tensor.dims[3] : 1;
     const auto count =
         narrow<std::size_t>((CheckedSize(job.elems) * CheckedSize(matrices)).raw(), "the columns of a tensor");
