@@ -42,6 +42,14 @@ template <const auto& kLevels> struct IntegerSet {
   }();
 
  public:
+  /// The codebook, with zeros up to sixteen.
+  static constexpr std::array<std::int8_t, 16> kCodes = [] {
+    std::array<std::int8_t, 16> codes{};
+    std::size_t at = 0;
+    for (const std::int8_t level : kLevels) codes[at++] = level;
+    return codes;
+  }();
+  static constexpr std::size_t kCodeCount = sizeof(kLevels) / sizeof(kLevels[0]);
   static constexpr int kLow = kSorted.levels[0];
   static constexpr int kHigh = kSorted.levels[kSorted.count - 1];
 

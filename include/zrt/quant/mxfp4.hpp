@@ -13,6 +13,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Source: the GGUF file format, type 39; OCP Microscaling Formats (MX) Specification 1.0, sections 5.3 and 5.4.
 template <> struct Layout<DType::mxfp4> : BlockOfRuns<DType::mxfp4> {
   using Integers = IntegerSet<kE2m1Levels>;
+  static constexpr DType kScaleType = DType::bf16;  // holds every scale
 
   /// 2^(e - 128), which is subnormal for e below 2.
   static constexpr float scale(const std::byte* block, std::uint32_t) noexcept {

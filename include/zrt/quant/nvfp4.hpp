@@ -14,6 +14,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// Source: the GGUF file format, type 40.
 template <> struct Layout<DType::nvfp4> : BlockOfRuns<DType::nvfp4, 16> {
   using Integers = IntegerSet<kE2m1Levels>;
+  static constexpr DType kScaleType = DType::bf16;  // holds every scale
   static constexpr std::uint32_t kUnderScale = 16;
 
   static constexpr float scale(const std::byte* block, std::uint32_t run) noexcept {

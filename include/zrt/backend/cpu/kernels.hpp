@@ -98,7 +98,7 @@ template <class O, class Set>
 
 template <DType... kTypes, class... O>
 [[nodiscard]] consteval KernelSet kernel_set(boost::mp11::mp_list<O...>) noexcept {
-  return {{kIsa, kWeightKernels<kTypes...>}, {kKernels<O>...}};
+  return {{kIsa, kWeightKernels<kTypes...>, &packed_products}, {kKernels<O>...}};
 }
 template <DType... kTypes> inline constexpr KernelSet kKernelSet = kernel_set<kTypes...>(KernelSet::Ops{});
 

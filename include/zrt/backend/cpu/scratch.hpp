@@ -15,12 +15,14 @@ struct RowScratch {
   std::int8_t* q = nullptr;
   float* d = nullptr;
   std::int32_t* sum = nullptr;
+  std::int32_t* half_sum = nullptr;
   std::int8_t* wide_q = nullptr;
   float* wide_d = nullptr;
   std::int32_t* wide_sum = nullptr;
+  std::int32_t* wide_half_sum = nullptr;
 
   [[nodiscard]] Activations activations(const float* x, std::uint32_t rows, std::uint32_t cols) const noexcept {
-    return {x, q, d, sum, wide_q, wide_d, wide_sum, rows, cols};
+    return {x, q, d, sum, half_sum, wide_q, wide_d, wide_sum, wide_half_sum, rows, cols};
   }
 };
 
@@ -41,7 +43,7 @@ template <class O> [[nodiscard]] constexpr RoundedForms rounded_forms(const type
 }
 [[nodiscard]] constexpr CheckedSize rounded_bytes(CheckedSize rows, std::uint32_t cols) noexcept {
   const CheckedSize scales = (rows * CheckedSize(cols / kGroup) * sizeof(float)).aligned(64);
-  const CheckedSize form = (rows * CheckedSize(cols)).aligned(64) + scales + scales;
+  const CheckedSize form = (rows * CheckedSize(cols)).aligned(64) + scales * CheckedSize(4);
   return form + form;
 }
 
@@ -53,11 +55,13 @@ template <class O> [[nodiscard]] constexpr RoundedForms rounded_forms(const type
   s.q = reinterpret_cast<std::int8_t*>(memory);
   s.d = reinterpret_cast<float*>(memory + integers);
   s.sum = reinterpret_cast<std::int32_t*>(memory + integers + scales);
+  s.half_sum = reinterpret_cast<std::int32_t*>(memory + integers + 2 * scales);
   // The wide form has room of the same size; it needs fewer scales.
-  std::byte* const wide = memory + integers + 2 * scales;
+  std::byte* const wide = memory + integers + 4 * scales;
   s.wide_q = reinterpret_cast<std::int8_t*>(wide);
   s.wide_d = reinterpret_cast<float*>(wide + integers);
   s.wide_sum = reinterpret_cast<std::int32_t*>(wide + integers + scales);
+  s.wide_half_sum = reinterpret_cast<std::int32_t*>(wide + integers + 2 * scales);
   return s;
 }
 

@@ -2,6 +2,7 @@
 // zrt/backend/cpu/weight_kernels.hpp: what the kernels of weight types are called with, and the table of them.
 #pragma once
 
+#include <zrt/backend/cpu/packed_weight.hpp>
 #include <zrt/backend/cpu/simd/isa.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/ops/host.hpp>
@@ -34,9 +35,11 @@ struct Activations {
   const std::int8_t* q = nullptr;          ///< [rows][cols]
   const float* d = nullptr;                ///< [rows][cols / kGroup]
   const std::int32_t* sum = nullptr;       ///< [rows][cols / kGroup] sums of q
+  const std::int32_t* half_sum = nullptr;  ///< [rows][cols / 16] sums of q
   const std::int8_t* wide_q = nullptr;     ///< [rows][cols]
   const float* wide_d = nullptr;           ///< [rows][cols / kWideGroup]
   const std::int32_t* wide_sum = nullptr;  ///< [rows][cols / kGroup] sums of wide_q
+  const std::int32_t* wide_half_sum = nullptr;  ///< [rows][cols / 16] sums of wide_q
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;
 
@@ -50,9 +53,11 @@ struct Activations {
             past(q, at),
             past(d, group),
             past(sum, group),
+            past(half_sum, 2 * group),
             past(wide_q, at),
             past(wide_d, wide),
             past(wide_sum, group),
+            past(wide_half_sum, 2 * group),
             count,
             cols};
   }
@@ -64,19 +69,26 @@ using DotRows = void (*)(const HostWeight& w, std::uint32_t first, std::uint32_t
 /// Writes `cols` dequantised elements of one weight row, each times `scale`.
 using WidenRow = void (*)(const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept;
 
-/// What one variant does with one weight type; `dot_rounded` is null for a type without blocks.
+/// DotRows of packed rows and rounded activations, in the order blocks; `first` begins a group.
+using DotPacked = void (*)(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
+                           float* y, std::uint64_t stride) noexcept;
+
+/// What one variant does with one weight type. A block type meets rounded activations in packed form, or else, if it
+/// cannot be packed, as it lies.
 struct WeightKernels {
   DType dtype = DType::f32;
   WidenRow widen = nullptr;
-  DotRows dot = nullptr;          ///< activations as they are: dot16
-  DotRows dot_rounded = nullptr;  ///< activations rounded as `act` says: blocks
+  DotRows dot = nullptr;  ///< activations as they are: dot16
   quant::Act act = quant::Act::none;
+  const PackedType* packed = nullptr;
+  DotRows dot_rounded = nullptr;  ///< activations rounded as `act` says: blocks
 };
 
 /// One variant's kernels for weights.
 struct WeightTable {
   Isa isa = Isa::v1;
   Span<const WeightKernels> weights{};
+  DotPacked dot_packed = nullptr;
 
   /// Returns the kernels of a weight type, or null when there are none.
   [[nodiscard]] constexpr const WeightKernels* find(DType dtype) const noexcept {

@@ -84,12 +84,14 @@ inline void place_row(const ExpertRows& a, const float* x, std::uint32_t cols, c
     place.q = rows.q + to * cols;
     place.d = rows.d + to * (cols / kGroup);
     place.sum = rows.sum + to * (cols / kGroup);
+    place.half_sum = rows.half_sum + to * (cols / 16);
     round_groups(x, 0, cols / kGroup, place);
   }
   if (a.forms.wide) {
     place.wide_q = rows.wide_q + to * cols;
     place.wide_d = rows.wide_d + to * (cols / kWideGroup);
     place.wide_sum = rows.wide_sum + to * (cols / kGroup);
+    place.wide_half_sum = rows.wide_half_sum + to * (cols / 16);
     round_wide_groups(x, 0, cols / kWideGroup, place);
   }
 }

@@ -6,8 +6,9 @@
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_K_BLOCKS)
 #define ZRT_BACKEND_CPU_KERNELS_K_BLOCKS
 
-#include <zrt/backend/cpu/kernels/blocks.hpp>
-#include <zrt/backend/cpu/kernels/shuffles.hpp>
+#include <zrt/backend/cpu/kernels/planes.hpp>
+#include <zrt/backend/cpu/weight_kernels.hpp>
+#include <zrt/quant/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,12 +30,6 @@ struct KBlock {
   [[nodiscard]] const std::int32_t* offset() const noexcept { return runs + 8; }
 };
 
-// Sixteen int32 lanes also serve as 64 bytes, which a shift mixes: what comes from a neighbour is masked away.
-
-/// A byte in each byte of the lanes.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_u8(std::uint8_t byte) noexcept {
-  return splat_i32(static_cast<std::int32_t>(byte * 0x01010101u));
-}
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 low_nibbles(I32 bytes) noexcept { return iand(bytes, splat_u8(0x0f)); }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 high_nibbles(I32 bytes) noexcept { return low_nibbles(shift_right<4>(bytes)); }
 
@@ -145,47 +140,6 @@ struct Q6KBlock : KScaleBlock {
     return ixor(iadd(bytes, splat_u8(96)), splat_u8(128));
   }
 };
-
-/// The integer sum of a block, sub-scales included.
-template <class K>
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t k_block_sum(const KBlock& b, const std::int8_t* x) noexcept {
-  I32 sum = splat_i32(0);
-  for (std::size_t c = 0; c < 4; ++c) {
-    const I8x64 q = load_i8x64(b.q + 64 * c);
-    const I8x64 activations = load_i8x64(x + 64 * c);
-    // Integers of a type with offsets are never negative.
-    const I32 products =
-        K::kHasOffset ? dot4_unsigned(splat_i32(0), q, activations) : dot4(splat_i32(0), q, activations);
-    sum = iadd(sum, imul(products, load_i32(b.factor + 16 * c)));
-  }
-  return reduce_add(sum);
-}
-
-/// Weight rows times rounded activations in the order blocks, one chain per output, for fewer rows than a panel takes.
-template <class K>
-void k_rows(K type, const HostWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
-            std::uint64_t stride) noexcept {
-  const std::size_t blocks = x.cols / kWideGroup;
-  KBlock block;
-  for (std::uint32_t n = first; n < last; ++n) {
-    float acc[kPanelFrom]{};
-    for (std::size_t b = 0; b < blocks; ++b) {
-      type.unpack(w.row(n) + b * type.bytes(), block);
-      for (std::uint32_t i = 0; i < x.rows; ++i) {
-        const std::size_t at = i * blocks + b;
-        const float d = x.wide_d[at];
-        acc[i] =
-            __builtin_fmaf(block.d * d, static_cast<float>(k_block_sum<K>(block, x.wide_q + at * kWideGroup)), acc[i]);
-        if (!K::kHasOffset) continue;
-        const std::int32_t* sums = x.wide_sum + at * (kWideGroup / kGroup);
-        std::int32_t offset = 0;
-        for (std::size_t j = 0; j < 8; ++j) offset += block.offset()[j] * sums[j];
-        acc[i] = __builtin_fmaf(-block.m * d, static_cast<float>(offset), acc[i]);
-      }
-    }
-    for (std::uint32_t i = 0; i < x.rows; ++i) y[i * stride + (n - first)] = acc[i];
-  }
-}
 
 /// Writes `cols` dequantised elements of a row, each times `scale`.
 template <class K> void widen_k_row(K type, const std::byte* row, std::uint32_t cols, float scale, float* y) noexcept {

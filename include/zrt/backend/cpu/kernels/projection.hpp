@@ -37,7 +37,7 @@ inline void project_share(const Projection& p, const Activations& x, const Share
   const auto rows = static_cast<std::uint32_t>(mine.t.last - mine.t.first);
   if (first == last || rows == 0) return;
   float* out = y + mine.t.first * p.w.rows + first;
-  p.dot(p.w, first, last, x.part(static_cast<std::uint32_t>(mine.t.first), rows), out, p.w.rows);
+  p.multiply(first, last, x.part(static_cast<std::uint32_t>(mine.t.first), rows), out, p.w.rows);
   if (p.bias == nullptr) return;
   for (std::uint32_t t = 0; t < rows; ++t) add_bias(p.bias + first, out + std::uint64_t{t} * p.w.rows, last - first);
 }

@@ -25,8 +25,9 @@ struct RoundArgs {
 
 #elif defined(ZRT_VARIANT)
 
-/// Rounds one group as quant::round_group does and sums its integers.
-ZRT_ALWAYS_INLINE void round_one_group(const float* x, std::int8_t* q, float& d, std::int32_t& sum) noexcept {
+/// Rounds one group as quant::round_group does and sums its integers and those of its halves.
+ZRT_ALWAYS_INLINE void round_one_group(const float* x, std::int8_t* q, float& d, std::int32_t& sum,
+                                       std::int32_t* halves) noexcept {
   const F32 low = load(x);
   const F32 high = load(x + 16);
   const I32 magnitude = splat_i32(0x7fffffff);
@@ -39,7 +40,7 @@ ZRT_ALWAYS_INLINE void round_one_group(const float* x, std::int8_t* q, float& d,
     store_i8(q, splat_i32(0));
     store_i8(q + 16, splat_i32(0));
     d = finite ? 0.0f : std::bit_cast<float>(0x7fc00000);
-    sum = 0;
+    sum = halves[0] = halves[1] = 0;
     return;
   }
   // No bound is needed: a product is at most 127 · (1 + 2^-23), which rounds to 127.
@@ -48,16 +49,19 @@ ZRT_ALWAYS_INLINE void round_one_group(const float* x, std::int8_t* q, float& d,
   store_i8(q, first);
   store_i8(q + 16, second);
   d = std::bit_cast<float>(largest) / 127.0f;
-  sum = reduce_add(iadd(first, second));
+  halves[0] = reduce_add(first);
+  halves[1] = reduce_add(second);
+  sum = halves[0] + halves[1];
 }
 
 /// Rounds groups first..last-1 of consecutive rows of whole groups.
 inline void round_groups(const float* x, std::uint64_t first, std::uint64_t last, const RowScratch& to) noexcept {
-  for (std::uint64_t g = first; g < last; ++g) round_one_group(x + g * kGroup, to.q + g * kGroup, to.d[g], to.sum[g]);
+  for (std::uint64_t g = first; g < last; ++g) round_one_group(x + g * kGroup, to.q + g * kGroup, to.d[g], to.sum[g], to.half_sum + 2 * g);
 }
 
-/// Rounds one wide group as quant::round_group does and sums its integers by 32.
-inline void round_one_wide_group(const float* x, std::int8_t* q, float& d, std::int32_t* sums) noexcept {
+/// Rounds one wide group as quant::round_group does and sums its integers by 32 and by 16.
+inline void round_one_wide_group(const float* x, std::int8_t* q, float& d, std::int32_t* sums,
+                                 std::int32_t* halves) noexcept {
   const I32 magnitude = splat_i32(0x7fffffff);
   I32 most = splat_i32(0);
   for (std::size_t i = 0; i < kWideGroup; i += 16) {
@@ -73,7 +77,9 @@ inline void round_one_wide_group(const float* x, std::int8_t* q, float& d, std::
     const I32 second = zero ? splat_i32(0) : to_i32(load(x + i + 16) * splat(inverse));
     store_i8(q + i, first);
     store_i8(q + i + 16, second);
-    sums[i / kGroup] = reduce_add(iadd(first, second));
+    halves[i / 16] = reduce_add(first);
+    halves[i / 16 + 1] = reduce_add(second);
+    sums[i / kGroup] = halves[i / 16] + halves[i / 16 + 1];
   }
   d = !zero ? std::bit_cast<float>(largest) / 127.0f : finite ? 0.0f : std::bit_cast<float>(0x7fc00000);
 }
@@ -82,7 +88,7 @@ inline void round_one_wide_group(const float* x, std::int8_t* q, float& d, std::
 inline void round_wide_groups(const float* x, std::uint64_t first, std::uint64_t last, const RowScratch& to) noexcept {
   for (std::uint64_t g = first; g < last; ++g)
     round_one_wide_group(x + g * kWideGroup, to.wide_q + g * kWideGroup, to.wide_d[g],
-                         to.wide_sum + g * (kWideGroup / kGroup));
+                         to.wide_sum + g * (kWideGroup / kGroup), to.wide_half_sum + g * (kWideGroup / 16));
 }
 
 /// Rounds all rows into the scratch; groups are split.

@@ -48,6 +48,13 @@ template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 
   return from_lanes<I32>(
       [&](std::size_t i) { return static_cast<std::int32_t>((i < 8 ? low : high) >> (i % 8 * 8) & 255u); });
 }
+/// Byte `codes` of sixteen levels, for each of 64 codes below 16.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 look_up(const std::int8_t* levels, I32 codes) noexcept {
+  std::uint8_t bytes[64];
+  store_i32(bytes, codes);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(levels[byte]);
+  return load_i32(bytes);
+}
 /// reduce_tree of eight sums.
 ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
   for (std::size_t i = 0; i < 8; ++i) out[i] = reduce_tree(sum[i]);
@@ -83,6 +90,10 @@ template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 widen_u8(std::uint64_t low, std::uint64_t high) noexcept {
   return {_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<std::int64_t>(low))),
           _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<std::int64_t>(high)))};
+}
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 look_up(const std::int8_t* levels, I32 codes) noexcept {
+  const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)));
+  return {_mm256_shuffle_epi8(table, codes.low), _mm256_shuffle_epi8(table, codes.high)};
 }
 ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
   for (std::size_t i = 0; i < 8; ++i) out[i] = reduce_tree(sum[i]);
@@ -124,6 +135,10 @@ template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 
   return {_mm512_cvtepu8_epi32(bytes)};
 }
 /// reduce_tree of eight sums at once, in three times as many instructions as there are sums.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 look_up(const std::int8_t* levels, I32 codes) noexcept {
+  const __m512i table = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)));
+  return {_mm512_shuffle_epi8(table, codes.v)};
+}
 ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
   // Lanes j and j + 8 of two sums, then j and j + 4 of four.
   const auto eighths = [&](std::size_t i) ZRT_UNROLLED {

@@ -37,7 +37,7 @@ template <> struct Adapter<ops::LinearHeads> {
   }
   static Result<void> record(Recorder& r, const HostCall<ops::LinearHeads>& c,
                              const Kernels<ops::LinearHeads>& k) noexcept {
-    auto projection = r.projection(c.w[0], {}, c.params.act);
+    auto projection = r.projection(c.w[0], {}, c.params.act, c.w[0].rows / c.params.heads);
     if (!projection) return pass(projection);
     const LinearHeadsArgs args{c.in[0], c.out[0], *projection, c.params.heads, c.params.pass};
     if (auto ordered = r.push(k.order, args); !ordered) return ordered;
@@ -90,7 +90,7 @@ inline void linear_heads(const LinearHeadsArgs& a, const ExecutionContext& step,
     const auto first = static_cast<std::uint32_t>(unit % pieces * 16);
     const std::uint64_t past = (end - std::uint64_t{head} * pieces) * 16;
     const std::uint32_t last = past < outputs ? static_cast<std::uint32_t>(past) : outputs;
-    p.dot(p.w, head * outputs + first, head * outputs + last, all.part(head * rows, rows),
+    p.multiply(head * outputs + first, head * outputs + last, all.part(head * rows, rows),
           a.y.as<float>() + std::uint64_t{head} * (a.pass + outputs) + a.pass + first,
           std::uint64_t{a.heads} * (a.pass + outputs));
     unit = end;

@@ -42,7 +42,7 @@ template <> struct Adapter<ops::MoeDownAcc> {
                                 c.in[0].type.shape.last().extent, forms.plain, forms.forms);
   }
   static Result<void> record(Recorder& r, const HostCall<Op>& c, const Kernels<Op>& k) noexcept {
-    auto down = r.projection(c.w[0], c.w[1], c.params.act);
+    auto down = r.projection(c.w[0], c.w[1], c.params.act, c.out[0].type.shape.last().extent);
     if (!down) return pass(down);
     MoeDownAccArgs args{
         {c.in[0], c.in[1]}, c.in[2], c.in[3], c.out[0], *down, c.w[2].f32(), c.out[0].type.shape.last().extent};
@@ -89,7 +89,7 @@ inline void moe_down_acc(const MoeDownAccArgs& a, const ExecutionContext& step, 
           for (std::uint64_t n = mine.first; n < mine.last; n += width) {
             const auto first = static_cast<std::uint32_t>(n);
             const auto last = static_cast<std::uint32_t>(mine.last - n < width ? mine.last : n + width);
-            a.down.dot(a.down.w, base + first, base + last, part, tile, width);
+            a.down.multiply(base + first, base + last, part, tile, width);
             for (std::uint32_t i = 0; i < count; ++i) {
               float* row = tile + std::uint64_t{i} * width;
               if (a.down.bias != nullptr) add_bias(a.down.bias + base + first, row, last - first);

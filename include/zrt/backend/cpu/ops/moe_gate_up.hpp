@@ -51,7 +51,7 @@ template <> struct Adapter<ops::MoeGateUp> {
     args.h = c.out[0];
     args.act = p.gated.act;
     args.outputs = args.stride = c.out[0].type.shape.last().extent;
-    auto up = r.projection(c.w[Op::up], c.w[Op::up_bias], p.act_up);
+    auto up = r.projection(c.w[Op::up], c.w[Op::up_bias], p.act_up, args.outputs);
     if (!up) return pass(up);
     args.up = *up;
     if (p.fused != 0) {
@@ -60,7 +60,7 @@ template <> struct Adapter<ops::MoeGateUp> {
       args.gate = *up;
       args.gate.bias = c.w[Op::gate_bias].f32();
     } else if (c.w[Op::gate].present()) {
-      auto gate = r.projection(c.w[Op::gate], c.w[Op::gate_bias], p.act_gate);
+      auto gate = r.projection(c.w[Op::gate], c.w[Op::gate_bias], p.act_gate, args.outputs);
       if (!gate) return pass(gate);
       args.gate = *gate;
     }
@@ -117,9 +117,9 @@ inline void moe_gate_up(const MoeGateUpArgs& a, const ExecutionContext& step, co
                   for (std::uint64_t n = mine.first; n < mine.last; n += width) {
                     const auto first = static_cast<std::uint32_t>(n);
                     const auto last = static_cast<std::uint32_t>(mine.last - n < width ? mine.last : n + width);
-                    const bool gated = a.gate.dot != nullptr;
-                    if (gated) a.gate.dot(a.gate.w, base + first, base + last, part, gate, width);
-                    a.up.dot(a.up.w, base + a.above + first, base + a.above + last, part, up, width);
+                    const bool gated = a.gate.present();
+                    if (gated) a.gate.multiply(base + first, base + last, part, gate, width);
+                    a.up.multiply(base + a.above + first, base + a.above + last, part, up, width);
                     for (std::uint32_t i = 0; i < count; ++i) {
                       float* gate_row = gate + std::uint64_t{i} * width;
                       float* up_row = up + std::uint64_t{i} * width;

@@ -78,8 +78,8 @@ inline void gate_up(const GateUpArgs& a, const ExecutionContext& step, const Wor
       const auto first = static_cast<std::uint32_t>(n);
       const auto last = static_cast<std::uint32_t>(mine.n.last - n < width ? mine.n.last : n + width);
       float* h = a.h.as<float>() + t * outputs + n;
-      a.gate.dot(a.gate.w, first, last, part, h, outputs);
-      a.up.dot(a.up.w, first, last, part, up, width);
+      a.gate.multiply(first, last, part, h, outputs);
+      a.up.multiply(first, last, part, up, width);
       for (std::uint32_t i = 0; i < count; ++i) {
         float* row = h + std::uint64_t{i} * outputs;
         float* up_row = up + std::uint64_t{i} * width;

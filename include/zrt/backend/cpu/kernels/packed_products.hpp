@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/kernels/packed_products.hpp: packed weights times rounded activations in the order blocks.
+//
+// Sixteen weight rows are the lanes. A stretch of one or two groups is unpacked into a panel in the first-level cache,
+// which then meets all activation rows, a tile of them at a time: a load of weights serves a column of the tile, a load
+// of activations its groups. One chain per output runs through all stretches.
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_PACKED_PRODUCTS)
+#define ZRT_BACKEND_CPU_KERNELS_PACKED_PRODUCTS
+
+#include <zrt/backend/cpu/kernels/planes.hpp>
+#include <zrt/backend/cpu/weight_kernels.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/packed_products.hpp>
+#include <zrt/backend/cpu/simd/foreach_variant.hpp>
+
+#elif defined(ZRT_VARIANT)
+
+/// Groups and activation rows of a tile: as many chains as the registers hold.
+inline constexpr std::size_t kTileGroups = kIsa == Isa::v4 ? 2 : 1;
+inline constexpr std::size_t kTileColumns = kIsa == Isa::v4 ? 4 : kIsa == Isa::v3 ? 3 : 1;
+/// Activation rows whose sums wait beside a panel.
+inline constexpr std::uint32_t kPanelRows = 128;
+
+/// Sums of a panel's rows: [group][activation row][16].
+using PanelSums = float (*)[kPanelRows][16];
+
+/// The sum of w · x over kWords words of four, from each group's byte `at` on, in addition to `start`.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, bool kSigned>
+ZRT_ALWAYS_INLINE void tile_sums(const std::byte* const (&w)[kGroups], const std::int8_t* const (&x)[kColumns],
+                                 std::size_t word, I32 (&sums)[kGroups][kColumns]) noexcept {
+  for (std::size_t i = word; i < word + kWords; ++i) {
+    I8x64 weights[kGroups];
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { weights[g] = load_i8x64(w[g] + 64 * i); });
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+      const I8x64 activations = splat_i8x4(x[c] + 4 * i);
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+        sums[g][c] = kSigned ? dot4(sums[g][c], weights[g], activations)
+                             : dot4_unsigned(sums[g][c], weights[g], activations);
+      });
+    });
+  }
+}
+
+/// The scratch of a worker's products: what is unpacked, and where chains wait between stretches.
+struct RunPanel {
+  static constexpr std::size_t kBlocks = 16;
+
+  alignas(64) std::byte integers[kTileGroups][kBlocks][512];
+  alignas(64) float scales[kTileGroups][kBlocks * 2][16];
+  alignas(64) float offsets[kTileGroups][kBlocks * 2][16];
+};
+
+/// Blocks from..from+count-1 of one group.
+inline void fill_run_panel(const PackedWeight& w, const std::byte* group, std::size_t from, std::size_t count,
+                           const std::int8_t* levels, std::size_t g, RunPanel& panel) noexcept {
+  const PackedForm& form = *w.form;
+  const std::size_t stride = form.block_bytes();
+  const std::byte* block = group + from * stride;
+  kUnpackCodes[form.bits](block, stride, count, levels, panel.integers[g][0]);
+  const std::size_t runs = kPackedElems / form.run;
+  for (std::size_t b = 0; b < count; ++b, block += stride)
+    for (std::size_t i = 0; i < runs; ++i) {
+      const std::size_t at = i * form.scale_bytes();
+      store(panel.scales[g][b * runs + i], load_scales(form.scale, block + form.scales_at() + at));
+      if (form.has_offset)
+        store(panel.offsets[g][b * runs + i], load_scales(form.scale, block + form.offsets_at() + at));
+    }
+}
+
+/// Advances the chains of a tile over blocks from..from+count-1, whose panel has them in front. kRuns: of a block.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kRuns, bool kSigned>
+void run_tile(const PackedForm& form, const RunPanel& panel, std::size_t from, std::size_t count, const Activations& x,
+              std::uint32_t first, std::uint32_t row, PanelSums to) noexcept {
+  const std::uint64_t groups = x.cols / kGroup;
+  const I32 lowest = splat_i32(lowest_of(form));
+  const std::int8_t* q[kColumns];
+  const float* d[kColumns];
+  const std::int32_t* sum[kColumns];
+  F32 acc[kGroups][kColumns];
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const std::uint64_t t = first + row + c;
+    q[c] = x.q + t * x.cols + from * kGroup;
+    d[c] = x.d + t * groups + from;
+    sum[c] = (kRuns == 1 ? x.sum : x.half_sum) + (t * groups + from) * kRuns;
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { acc[g][c] = load(to[g][row + c]); });
+  });
+  for (std::size_t b = 0; b < count; ++b) {
+    const std::byte* w[kGroups];
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.integers[g][b]; });
+    unroll<kRuns>([&](std::size_t run) ZRT_UNROLLED {
+      I32 sums[kGroups][kColumns];
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+        const I32 start = imul(lowest, splat_i32(sum[c][b * kRuns + run]));
+        unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
+      });
+      tile_sums<kGroups, kColumns, 8 / kRuns, kSigned>(w, q, run * (8 / kRuns), sums);
+      F32 scale[kGroups];
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { scale[g] = load(panel.scales[g][b * kRuns + run]); });
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+        const F32 of_row = splat(d[c][b]);
+        unroll<kGroups>([&](std::size_t g)
+                            ZRT_UNROLLED { acc[g][c] = fma(scale[g] * of_row, to_f32(sums[g][c]), acc[g][c]); });
+      });
+      if (form.has_offset)
+        unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+          const F32 of_row = splat(d[c][b]);
+          const F32 total = splat(static_cast<float>(sum[c][b * kRuns + run]));
+          unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+            acc[g][c] = fma(load(panel.offsets[g][b * kRuns + run]) * of_row, total, acc[g][c]);
+          });
+        });
+    });
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { q[c] += kGroup; });
+  }
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { store(to[g][row + c], acc[g][c]); });
+  });
+}
+
+/// One block of 256 of one or two groups.
+struct PartPanel {
+  alignas(64) std::byte integers[kTileGroups][8][512];
+  alignas(64) std::int32_t factors[kTileGroups][16][16];
+  alignas(64) std::int32_t offset_factors[kTileGroups][16][16];
+  alignas(64) float scales[kTileGroups][16];
+  alignas(64) float offsets[kTileGroups][16];
+};
+
+inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const std::int8_t* levels, std::size_t g,
+                            PartPanel& panel) noexcept {
+  const PackedForm& form = *w.form;
+  kUnpackCodes[form.bits](block, form.code_bytes(), 8, levels, panel.integers[g][0]);
+  const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
+  const std::size_t parts = 256 / form.part;
+  for (std::size_t j = 0; j < parts; ++j) store_i32(panel.factors[g][j], load_i8(factors + 16 * j));
+  store(panel.scales[g], load_scales(form.scale, block + form.scales_at()));
+  if (!form.has_offset) return;
+  for (std::size_t j = 0; j < parts; ++j)
+    store_i32(panel.offset_factors[g][j], load_i8(factors + form.factor_bytes() + 16 * j));
+  store(panel.offsets[g], load_scales(form.scale, block + form.offsets_at()));
+}
+
+/// Advances the chains of a tile over block `b`. kParts: 8 or 16.
+template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, bool kSigned>
+void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, const Activations& x,
+               std::uint32_t first, std::uint32_t row, PanelSums to) noexcept {
+  const std::size_t blocks = x.cols / kWideGroup;
+  const I32 lowest = splat_i32(lowest_of(form));
+  const std::byte* w[kGroups];
+  const std::int8_t* q[kColumns];
+  const std::int32_t* sum[kColumns];
+  I32 total[kGroups][kColumns];
+  unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { w[g] = panel.integers[g][0]; });
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const std::uint64_t at = (std::uint64_t{first} + row + c) * blocks + b;
+    q[c] = x.wide_q + at * kWideGroup;
+    sum[c] = (kParts == 8 ? x.wide_sum : x.wide_half_sum) + at * kParts;
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { total[g][c] = splat_i32(0); });
+  });
+  for (std::size_t j = 0; j < kParts; ++j) {
+    I32 sums[kGroups][kColumns];
+    unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+      const I32 start = imul(lowest, splat_i32(sum[c][j]));
+      unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { sums[g][c] = start; });
+    });
+    tile_sums<kGroups, kColumns, 64 / kParts, kSigned>(w, q, j * (64 / kParts), sums);
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      const I32 factor = load_i32(panel.factors[g][j]);
+      unroll<kColumns>([&](std::size_t c)
+                           ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor)); });
+    });
+  }
+  unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
+    const F32 d = splat(x.wide_d[(std::uint64_t{first} + row + c) * blocks + b]);
+    unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
+      F32 acc = fma(load(panel.scales[g]) * d, to_f32(total[g][c]), load(to[g][row + c]));
+      if (form.has_offset) {
+        I32 offset = splat_i32(0);
+        for (std::size_t j = 0; j < kParts; ++j)
+          offset = iadd(offset, imul(load_i32(panel.offset_factors[g][j]), splat_i32(sum[c][j])));
+        acc = fma(load(panel.offsets[g]) * d, to_f32(offset), acc);
+      }
+      store(to[g][row + c], acc);
+    });
+  });
+}
+
+/// Calls tile(kGroups, kColumns, row) for tiles of all rows.
+template <std::size_t kGroups, class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
+  std::uint32_t row = 0;
+  for (; row + kTileColumns <= rows; row += kTileColumns)
+    tile(std::integral_constant<std::size_t, kTileColumns>{}, row);
+  if constexpr (kTileColumns > 2)
+    for (; row + 2 <= rows; row += 2) tile(std::integral_constant<std::size_t, 2>{}, row);
+  for (; row < rows; ++row) tile(std::integral_constant<std::size_t, 1>{}, row);
+}
+
+template <std::size_t kGroups, std::size_t kRuns, bool kSigned>
+void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
+                  std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+  RunPanel panel;
+  const std::size_t blocks = x.cols / kGroup;
+  for (std::size_t from = 0; from < blocks; from += RunPanel::kBlocks) {
+    const std::size_t count = blocks - from < RunPanel::kBlocks ? blocks - from : RunPanel::kBlocks;
+    for (std::size_t g = 0; g < kGroups; ++g) fill_run_panel(w, group[g], from, count, levels, g, panel);
+    each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+      run_tile<kGroups, columns.value, kRuns, kSigned>(*w.form, panel, from, count, x, first, row, sums);
+    });
+  }
+}
+
+template <std::size_t kGroups, std::size_t kParts, bool kSigned>
+void part_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
+                   std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+  PartPanel panel;
+  const std::size_t stride = w.form->block_bytes();
+  for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
+    for (std::size_t g = 0; g < kGroups; ++g) fill_part_panel(w, group[g] + b * stride, levels, g, panel);
+    each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+      part_tile<kGroups, columns.value, kParts, kSigned>(*w.form, panel, b, x, first, row, sums);
+    });
+  }
+}
+
+/// Products of kGroups groups with activation rows first..first+rows-1.
+template <std::size_t kGroups, bool kSigned>
+void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
+                    std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
+  const PackedForm& form = *w.form;
+  if (form.part == 16)
+    part_products<kGroups, 16, kSigned>(w, group, x, first, rows, levels, sums);
+  else if (form.part == 32)
+    part_products<kGroups, 8, kSigned>(w, group, x, first, rows, levels, sums);
+  else if (form.run == 16)
+    run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
+  else
+    run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
+}
+
+/// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and every row t.
+inline void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
+                            float* y, std::uint64_t stride) noexcept {
+  const BiasedLevels levels(*w.form);
+  const bool is_signed = has_signed_bytes(*w.form);
+  alignas(64) float sums[kTileGroups][kPanelRows][16];
+  for (std::uint32_t t = 0; t < x.rows; t += kPanelRows) {
+    const std::uint32_t rows = x.rows - t < kPanelRows ? x.rows - t : kPanelRows;
+    for (std::uint32_t n = first; n < last; n += kTileGroups * kPackedRows) {
+      const std::size_t groups = last - n > kPackedRows ? kTileGroups : 1;
+      const std::byte* group[kTileGroups];
+      for (std::size_t g = 0; g < groups; ++g) {
+        group[g] = w.group(n + static_cast<std::uint32_t>(g) * kPackedRows);
+        for (std::uint32_t i = 0; i < rows; ++i) store(sums[g][i], splat(0.0f));
+      }
+      if constexpr (kTileGroups == 2) {
+        if (groups == 2)
+          group_products<2, false>(w, group, x, t, rows, levels.data(), sums);
+        else
+          group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
+      } else if (is_signed) {
+        group_products<1, true>(w, group, x, t, rows, levels.data(), sums);
+      } else {
+        group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
+      }
+      for (std::size_t g = 0; g < groups; ++g) {
+        const std::uint32_t from = n + static_cast<std::uint32_t>(g) * kPackedRows;
+        const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
+        for (std::uint32_t i = 0; i < rows; ++i)
+          store_first(y + (std::uint64_t{t} + i) * stride + (from - first), load(sums[g][i]), valid);
+      }
+    }
+  }
+}
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/kernels/planes.hpp: the codes of packed weights as bytes that products multiply.
+#if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_PLANES)
+#define ZRT_BACKEND_CPU_KERNELS_PLANES
+
+#include <zrt/backend/cpu/kernels/shuffles.hpp>
+#include <zrt/backend/cpu/packed_weight.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/planes.hpp>
+#include <zrt/backend/cpu/simd/foreach_variant.hpp>
+
+#elif defined(ZRT_VARIANT)
+
+/// What is added to signed bytes, so that an instruction for unsigned ones multiplies them.
+inline constexpr std::int32_t kByteBias = kIsa == Isa::v4 ? 128 : 0;
+
+// Sixteen int32 lanes also serve as 64 bytes, which a shift mixes: what comes from a neighbour is masked away.
+
+/// A byte in each byte of the lanes.
+[[nodiscard]] ZRT_ALWAYS_INLINE I32 splat_u8(std::uint32_t byte) noexcept {
+  return splat_i32(static_cast<std::int32_t>(byte * 0x01010101u));
+}
+
+/// Adds a plane of kPlane bits to words of codes, as bits kShift and up.
+template <int kPlane, int kShift> ZRT_ALWAYS_INLINE void add_plane(const std::byte* plane, I32 (&words)[8]) noexcept {
+  const I32 mask = splat_u8((1u << kPlane) - 1);
+  unroll<kPlane>([&](std::size_t i) ZRT_UNROLLED {
+    I32 bits = load_i32(plane + 64 * i);
+    unroll<8 / kPlane>([&](std::size_t k) ZRT_UNROLLED {
+      words[i + k * kPlane] = ior(words[i + k * kPlane], shift_left<kShift>(iand(bits, mask)));
+      bits = shift_right<kPlane>(bits);
+    });
+  });
+}
+
+/// Writes the codes of 32 elements as bytes, [8 words][16 rows][4]: what `levels` says, or without them the codes
+/// themselves. Signed bytes get kByteBias added.
+template <int kBits>
+ZRT_ALWAYS_INLINE void unpack_codes(const std::byte* codes, const std::int8_t* levels, std::byte* out) noexcept {
+  if constexpr (kBits == 8) {
+    const I32 bias = splat_u8(static_cast<std::uint32_t>(kByteBias));
+    unroll<8>([&](std::size_t c)
+                  ZRT_UNROLLED { store_i32(out + 64 * c, ixor(load_i32(codes + 64 * c), bias)); });
+  } else {
+    I32 words[8];
+    unroll<8>([&](std::size_t c) ZRT_UNROLLED { words[c] = splat_i32(0); });
+    if constexpr ((kBits & 4) != 0) add_plane<4, 0>(codes, words);
+    if constexpr ((kBits & 2) != 0) add_plane<2, kBits & 4>(codes + 64 * (kBits & 4), words);
+    if constexpr ((kBits & 1) != 0) add_plane<1, kBits & 6>(codes + 64 * (kBits & 6), words);
+    if (levels != nullptr) unroll<8>([&](std::size_t c) ZRT_UNROLLED { words[c] = look_up(levels, words[c]); });
+    unroll<8>([&](std::size_t c) ZRT_UNROLLED { store_i32(out + 64 * c, words[c]); });
+  }
+}
+
+/// unpack_codes of `count` times 32 elements, whose codes are `stride` bytes apart.
+using UnpackCodes = void (*)(const std::byte* codes, std::size_t stride, std::size_t count, const std::int8_t* levels,
+                             std::byte* out) noexcept;
+template <int kBits>
+void unpack_code_blocks(const std::byte* codes, std::size_t stride, std::size_t count, const std::int8_t* levels,
+                        std::byte* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i) unpack_codes<kBits>(codes + i * stride, levels, out + 512 * i);
+}
+inline constexpr UnpackCodes kUnpackCodes[9]{
+    nullptr,
+    &unpack_code_blocks<1>,
+    &unpack_code_blocks<2>,
+    &unpack_code_blocks<3>,
+    &unpack_code_blocks<4>,
+    &unpack_code_blocks<5>,
+    &unpack_code_blocks<6>,
+    nullptr,  // no type has codes of seven bits
+    &unpack_code_blocks<8>,
+};
+
+/// The levels of a form with kByteBias added; null for a form without.
+struct BiasedLevels {
+  explicit BiasedLevels(const PackedForm& form) noexcept : none(form.levels == nullptr) {
+    for (std::size_t i = 0; i < 16 && !none; ++i)
+      bytes[i] = static_cast<std::int8_t>(static_cast<std::uint8_t>(form.levels[i]) + kByteBias);
+  }
+  [[nodiscard]] const std::int8_t* data() const noexcept { return none ? nullptr : bytes; }
+
+  alignas(16) std::int8_t bytes[16]{};
+  bool none;
+};
+
+/// Whether a form's bytes in a panel are signed.
+[[nodiscard]] ZRT_ALWAYS_INLINE bool has_signed_bytes(const PackedForm& form) noexcept {
+  return kByteBias == 0 && (form.bits == 8 || form.levels != nullptr);
+}
+/// What a byte of a panel stands for, less the byte.
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t lowest_of(const PackedForm& form) noexcept {
+  return form.bits == 8 || form.levels != nullptr ? -kByteBias : form.lowest;
+}
+
+/// Sixteen scales as they are stored.
+[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_scales(DType type, const std::byte* scales) noexcept {
+  return type == DType::f32   ? load(reinterpret_cast<const float*>(scales))
+         : type == DType::f16 ? load_f16(scales)
+                              : load_bf16(scales);
+}
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/backend/cpu/pack.hpp: packs the rows of any weight type that is integers under scales.
+#pragma once
+
+#include <zrt/backend/cpu/packed_weight.hpp>
+#include <zrt/quant/forms.hpp>
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstring>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::cpu {
+
+namespace detail {
+
+/// Whether a layout has a form and its products: one that says `dot` or `offset_sum` anew means something else by them.
+template <class L> [[nodiscard]] consteval bool has_products_of_form() noexcept {
+  if constexpr (!std::derived_from<L, quant::BlockForm<L::kDType>>)
+    return false;
+  else
+    return &L::dot == &quant::BlockForm<L::kDType>::dot && &L::offset_sum == &quant::BlockForm<L::kDType>::offset_sum;
+}
+
+template <class L> [[nodiscard]] consteval bool has_packed_sizes() noexcept {
+  if constexpr (L::kAct == quant::Act::q8_256)
+    return L::kElems == 256 && L::kRun == 256 && L::kPart % 16 == 0;
+  else
+    return L::kElems % kPackedElems == 0 && (L::kRun == 16 || L::kRun == 32) && L::kPart == L::kRun;
+}
+
+/// How scales and offsets are stored: as the file has them, or as f32.
+template <class L> [[nodiscard]] consteval DType scale_type() noexcept {
+  using Form = quant::BlockForm<L::kDType>;
+  if constexpr (requires { L::kScaleType; }) return L::kScaleType;
+  if (&L::scale != &Form::scale || L::kScaleUnit != 1.0f || L::kRun == 256) return DType::f32;
+  if constexpr (L::kHasOffset) {
+    if constexpr (!std::derived_from<L, quant::BlockWithOffset<L::kDType>>) return DType::f32;
+    else if (&L::offset != &quant::BlockWithOffset<L::kDType>::offset) return DType::f32;
+  }
+  return DType::f16;
+}
+
+template <class L> [[nodiscard]] consteval PackedForm packed_form() noexcept {
+  PackedForm form;
+  form.run = L::kRun;
+  form.scale = scale_type<L>();
+  form.has_offset = L::kHasOffset;
+  if (L::kRun == 256) form.part = L::kPart < 32 ? 16 : 32;
+  if constexpr (requires { L::Integers::kCodes; }) {
+    form.levels = L::Integers::kCodes.data();
+    form.bits = static_cast<std::uint32_t>(std::bit_width(L::Integers::kCodeCount - 1));
+  } else if constexpr (requires { L::Integers::kLow; }) {
+    form.bits = std::bit_width(static_cast<unsigned>(L::Integers::kHigh - L::Integers::kLow));
+    if (form.bits < 8) form.lowest = L::Integers::kLow;
+  }
+  return form;
+}
+
+/// Stores 32-bit words where vectors want them: word c of row r at [c][r].
+inline void store_word(std::byte* vectors, std::size_t c, std::size_t r, std::uint32_t word) noexcept {
+  write_little(vectors + c * 64 + r * 4, word);
+}
+
+/// Writes the codes of 32 elements of row `r`.
+inline void put_codes(std::uint32_t bits, const std::uint8_t* codes, std::size_t r, std::byte* to) noexcept {
+  std::uint32_t words[8];
+  for (std::size_t c = 0; c < 8; ++c)
+    words[c] = read_little<std::uint32_t>(reinterpret_cast<const std::byte*>(codes + 4 * c));
+  if (bits == 8) {
+    for (std::size_t c = 0; c < 8; ++c) store_word(to, c, r, words[c]);
+    return;
+  }
+  for (std::uint32_t plane = 4; plane != 0; plane /= 2) {
+    if ((bits & plane) == 0) continue;
+    const std::uint32_t mask = 0x01010101u * ((1u << plane) - 1);
+    for (std::size_t i = 0; i < plane; ++i) {
+      std::uint32_t word = 0;
+      for (std::size_t k = 0; k < 8 / plane; ++k) word |= (words[i + k * plane] & mask) << k * plane;
+      store_word(to, i, r, word);
+    }
+    for (std::uint32_t& word : words) word = word >> plane & 0x01010101u * ((1u << (8 - plane)) - 1);
+    to += 64 * plane;
+  }
+}
+
+inline void put_scale(DType type, std::byte* scales, std::size_t r, float d) noexcept {
+  if (type == DType::f32)
+    write_little(scales + 4 * r, std::bit_cast<std::uint32_t>(d));
+  else
+    write_little<std::uint16_t>(scales + 2 * r, type == DType::f16 ? to_f16(d).bits : to_bf16(d).bits);
+}
+
+/// The code of each integer, by its byte.
+template <class L> [[nodiscard]] consteval std::array<std::uint8_t, 256> codes_of() noexcept {
+  std::array<std::uint8_t, 256> codes{};
+  for (int q = -128; q < 128; ++q) {
+    auto& code = codes[static_cast<std::uint8_t>(q)];
+    if constexpr (requires { L::Integers::kCodes; })
+      code = L::Integers::code(static_cast<std::int8_t>(q));
+    else
+      code = static_cast<std::uint8_t>(q - packed_form<L>().lowest);
+  }
+  return codes;
+}
+
+/// Writes the codes of a block of row `r`.
+template <class L> void put_block(const std::byte* block, std::size_t r, std::byte* to) noexcept {
+  constexpr PackedForm kForm = packed_form<L>();
+  constexpr std::uint32_t kStep = kForm.elems() == 256 ? kForm.code_bytes() : kForm.block_bytes();
+  std::int8_t q[L::kElems];
+  std::uint8_t codes[L::kElems];
+  L::unpack(block, q);
+  if constexpr (kForm.levels != nullptr) {
+    static constexpr std::array<std::uint8_t, 256> kCodes = codes_of<L>();
+    for (std::uint32_t i = 0; i < L::kElems; ++i) codes[i] = kCodes[static_cast<std::uint8_t>(q[i])];
+  } else {
+    for (std::uint32_t i = 0; i < L::kElems; ++i) codes[i] = static_cast<std::uint8_t>(q[i] - kForm.lowest);
+  }
+  for (std::uint32_t i = 0; i < L::kElems / kPackedElems; ++i)
+    put_codes(kForm.bits, codes + i * kPackedElems, r, to + i * kStep);
+}
+
+template <class L> void pack_rows(const std::byte* const* rows, std::uint32_t cols, std::byte* to) noexcept {
+  constexpr PackedForm kForm = packed_form<L>();
+  constexpr std::uint32_t kBlocks = L::kElems / kForm.elems();  // packed ones of a file's block
+  for (std::uint32_t at = 0; at < cols / L::kElems; ++at, to += kBlocks * kForm.block_bytes()) {
+    for (std::size_t r = 0; r < kPackedRows; ++r) {
+      const std::byte* block = rows[r] + std::uint64_t{at} * L::kBytes;
+      put_block<L>(block, r, to);
+      for (std::uint32_t run = 0; run < L::kElems / kForm.run; ++run) {
+        const std::uint32_t each = kForm.elems() / kForm.run;  // runs of a packed block
+        std::byte* const packed = to + run / each * kForm.block_bytes();
+        const std::uint32_t place = run % each * kForm.scale_bytes();
+        put_scale(kForm.scale, packed + kForm.scales_at() + place, r, L::scale(block, run));
+        if constexpr (L::kHasOffset)
+          put_scale(kForm.scale, packed + kForm.offsets_at() + place, r, L::offset(block, run));
+      }
+      if constexpr (kForm.part != 0) {
+        const quant::Factors f = L::factors_of(block);
+        for (std::uint32_t j = 0; j < 256 / kForm.part; ++j) {
+          const std::uint32_t part = j * kForm.part / L::kPart;
+          std::byte* const factors = to + kForm.factors_at() + j * kPackedRows + r;
+          *factors = static_cast<std::byte>(f.scale[part]);
+          if constexpr (L::kHasOffset) factors[kForm.factor_bytes()] = static_cast<std::byte>(f.offset[part]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+/// A block type that can be packed: one of quant/forms.hpp that means by its integers and scales what the form does.
+template <class L>
+concept Packable = quant::BlockLayout<L> && detail::has_products_of_form<L>() && detail::has_packed_sizes<L>();
+
+/// How type `kType` is packed.
+template <DType kType>
+inline constexpr PackedType kPackedType{detail::packed_form<quant::Layout<kType>>(),
+                                        &detail::pack_rows<quant::Layout<kType>>};
+
+}  // namespace zrt::inline ZRT_ABI::cpu
+
+ZRT_LOAD_TIME_END
