@@ -37,8 +37,10 @@ template <class L> [[nodiscard]] consteval DType scale_type() noexcept {
   if constexpr (requires { L::kScaleType; }) return L::kScaleType;
   if (&L::scale != &Form::scale || L::kScaleUnit != 1.0f || L::kRun == 256) return DType::f32;
   if constexpr (L::kHasOffset) {
-    if constexpr (!std::derived_from<L, quant::BlockWithOffset<L::kDType>>) return DType::f32;
-    else if (&L::offset != &quant::BlockWithOffset<L::kDType>::offset) return DType::f32;
+    if constexpr (!std::derived_from<L, quant::BlockWithOffset<L::kDType>>)
+      return DType::f32;
+    else if (&L::offset != &quant::BlockWithOffset<L::kDType>::offset)
+      return DType::f32;
   }
   return DType::f16;
 }

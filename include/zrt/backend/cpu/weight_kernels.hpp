@@ -31,14 +31,14 @@ struct RoundedForms {
 
 /// Activation rows, plain and rounded; a form that no projection reads is null.
 struct Activations {
-  const float* x = nullptr;                ///< [rows][cols]
-  const std::int8_t* q = nullptr;          ///< [rows][cols]
-  const float* d = nullptr;                ///< [rows][cols / kGroup]
-  const std::int32_t* sum = nullptr;       ///< [rows][cols / kGroup] sums of q
-  const std::int32_t* half_sum = nullptr;  ///< [rows][cols / 16] sums of q
-  const std::int8_t* wide_q = nullptr;     ///< [rows][cols]
-  const float* wide_d = nullptr;           ///< [rows][cols / kWideGroup]
-  const std::int32_t* wide_sum = nullptr;  ///< [rows][cols / kGroup] sums of wide_q
+  const float* x = nullptr;                     ///< [rows][cols]
+  const std::int8_t* q = nullptr;               ///< [rows][cols]
+  const float* d = nullptr;                     ///< [rows][cols / kGroup]
+  const std::int32_t* sum = nullptr;            ///< [rows][cols / kGroup] sums of q
+  const std::int32_t* half_sum = nullptr;       ///< [rows][cols / 16] sums of q
+  const std::int8_t* wide_q = nullptr;          ///< [rows][cols]
+  const float* wide_d = nullptr;                ///< [rows][cols / kWideGroup]
+  const std::int32_t* wide_sum = nullptr;       ///< [rows][cols / kGroup] sums of wide_q
   const std::int32_t* wide_half_sum = nullptr;  ///< [rows][cols / 16] sums of wide_q
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;

@@ -27,26 +27,35 @@ inline constexpr std::uint32_t kPanelRows = 128;
 /// Sums of a panel's rows: [group][activation row][16].
 using PanelSums = float (*)[kPanelRows][16];
 
-/// The sum of w · x over kWords words of four, from each group's byte `at` on, in addition to `start`.
+/// Adds the products of words word..word+kWords-1, four elements each.
 template <std::size_t kGroups, std::size_t kColumns, std::size_t kWords, bool kSigned>
 ZRT_ALWAYS_INLINE void tile_sums(const std::byte* const (&w)[kGroups], const std::int8_t* const (&x)[kColumns],
                                  std::size_t word, I32 (&sums)[kGroups][kColumns]) noexcept {
-  for (std::size_t i = word; i < word + kWords; ++i) {
+  unroll<kWords>([&](std::size_t step) ZRT_UNROLLED {
+    const std::size_t i = word + step;
     I8x64 weights[kGroups];
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED { weights[g] = load_i8x64(w[g] + 64 * i); });
     unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
       const I8x64 activations = splat_i8x4(x[c] + 4 * i);
       unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
-        sums[g][c] = kSigned ? dot4(sums[g][c], weights[g], activations)
-                             : dot4_unsigned(sums[g][c], weights[g], activations);
+        sums[g][c] =
+            kSigned ? dot4(sums[g][c], weights[g], activations) : dot4_unsigned(sums[g][c], weights[g], activations);
       });
     });
-  }
+  });
+}
+
+/// How far ahead of what is read weights are fetched. The streams of two groups are more than the hardware follows past
+/// the end of a page.
+inline constexpr std::size_t kFetchAhead = 4608;
+ZRT_ALWAYS_INLINE void fetch(const std::byte* at, std::size_t bytes) noexcept {
+  for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, 0, 3);
 }
 
 /// The scratch of a worker's products: what is unpacked, and where chains wait between stretches.
 struct RunPanel {
   static constexpr std::size_t kBlocks = 16;
+  static constexpr std::size_t kFewBlocks = 4;  ///< of a stretch that meets few rows
 
   alignas(64) std::byte integers[kTileGroups][kBlocks][512];
   alignas(64) float scales[kTileGroups][kBlocks * 2][16];
@@ -129,10 +138,14 @@ struct PartPanel {
   alignas(64) float offsets[kTileGroups][16];
 };
 
-inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const std::int8_t* levels, std::size_t g,
-                            PartPanel& panel) noexcept {
+inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const std::byte* ahead,
+                            const std::int8_t* levels, std::size_t g, PartPanel& panel) noexcept {
   const PackedForm& form = *w.form;
-  kUnpackCodes[form.bits](block, form.code_bytes(), 8, levels, panel.integers[g][0]);
+  const std::size_t share = form.block_bytes() / 4;
+  for (std::size_t i = 0; i < 4; ++i) {
+    fetch(ahead + i * share, share);
+    kUnpackCodes[form.bits](block + 2 * i * form.code_bytes(), form.code_bytes(), 2, levels, panel.integers[g][2 * i]);
+  }
   const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
   const std::size_t parts = 256 / form.part;
   for (std::size_t j = 0; j < parts; ++j) store_i32(panel.factors[g][j], load_i8(factors + 16 * j));
@@ -145,8 +158,8 @@ inline void fill_part_panel(const PackedWeight& w, const std::byte* block, const
 
 /// Advances the chains of a tile over block `b`. kParts: 8 or 16.
 template <std::size_t kGroups, std::size_t kColumns, std::size_t kParts, bool kSigned>
-void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, const Activations& x,
-               std::uint32_t first, std::uint32_t row, PanelSums to) noexcept {
+void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, const Activations& x, std::uint32_t first,
+               std::uint32_t row, PanelSums to) noexcept {
   const std::size_t blocks = x.cols / kWideGroup;
   const I32 lowest = splat_i32(lowest_of(form));
   const std::byte* w[kGroups];
@@ -169,8 +182,7 @@ void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, co
     tile_sums<kGroups, kColumns, 64 / kParts, kSigned>(w, q, j * (64 / kParts), sums);
     unroll<kGroups>([&](std::size_t g) ZRT_UNROLLED {
       const I32 factor = load_i32(panel.factors[g][j]);
-      unroll<kColumns>([&](std::size_t c)
-                           ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor)); });
+      unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED { total[g][c] = iadd(total[g][c], imul(sums[g][c], factor)); });
     });
   }
   unroll<kColumns>([&](std::size_t c) ZRT_UNROLLED {
@@ -198,14 +210,27 @@ template <std::size_t kGroups, class F> ZRT_ALWAYS_INLINE void each_tile(std::ui
   for (; row < rows; ++row) tile(std::integral_constant<std::size_t, 1>{}, row);
 }
 
+/// What is read after byte `at` of a group: beyond its end, the group that takes its place in the next panel.
+template <std::size_t kGroups>
+[[nodiscard]] ZRT_ALWAYS_INLINE const std::byte* next_of(const PackedWeight& w, const std::byte* group,
+                                                         std::size_t at) noexcept {
+  return group + at + (at < w.group_bytes ? 0 : (kGroups - 1) * w.group_bytes);
+}
+
 template <std::size_t kGroups, std::size_t kRuns, bool kSigned>
 void run_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                   std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   RunPanel panel;
   const std::size_t blocks = x.cols / kGroup;
-  for (std::size_t from = 0; from < blocks; from += RunPanel::kBlocks) {
-    const std::size_t count = blocks - from < RunPanel::kBlocks ? blocks - from : RunPanel::kBlocks;
-    for (std::size_t g = 0; g < kGroups; ++g) fill_run_panel(w, group[g], from, count, levels, g, panel);
+  const std::size_t stride = w.form->block_bytes();
+  // Few rows wait for memory: what is fetched ahead is spread out.
+  const std::size_t stretch = rows < kTileColumns * 2 ? RunPanel::kFewBlocks : RunPanel::kBlocks;
+  for (std::size_t from = 0; from < blocks; from += stretch) {
+    const std::size_t count = blocks - from < stretch ? blocks - from : stretch;
+    for (std::size_t g = 0; g < kGroups; ++g) {
+      fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
+      fill_run_panel(w, group[g], from, count, levels, g, panel);
+    }
     each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       run_tile<kGroups, columns.value, kRuns, kSigned>(*w.form, panel, from, count, x, first, row, sums);
     });
@@ -218,7 +243,9 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
   PartPanel panel;
   const std::size_t stride = w.form->block_bytes();
   for (std::size_t b = 0; b < x.cols / kWideGroup; ++b) {
-    for (std::size_t g = 0; g < kGroups; ++g) fill_part_panel(w, group[g] + b * stride, levels, g, panel);
+    for (std::size_t g = 0; g < kGroups; ++g)
+      fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), levels, g,
+                      panel);
     each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       part_tile<kGroups, columns.value, kParts, kSigned>(*w.form, panel, b, x, first, row, sums);
     });

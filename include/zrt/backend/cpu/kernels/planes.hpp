@@ -42,8 +42,7 @@ template <int kBits>
 ZRT_ALWAYS_INLINE void unpack_codes(const std::byte* codes, const std::int8_t* levels, std::byte* out) noexcept {
   if constexpr (kBits == 8) {
     const I32 bias = splat_u8(static_cast<std::uint32_t>(kByteBias));
-    unroll<8>([&](std::size_t c)
-                  ZRT_UNROLLED { store_i32(out + 64 * c, ixor(load_i32(codes + 64 * c), bias)); });
+    unroll<8>([&](std::size_t c) ZRT_UNROLLED { store_i32(out + 64 * c, ixor(load_i32(codes + 64 * c), bias)); });
   } else {
     I32 words[8];
     unroll<8>([&](std::size_t c) ZRT_UNROLLED { words[c] = splat_i32(0); });

@@ -56,7 +56,8 @@ ZRT_ALWAYS_INLINE void round_one_group(const float* x, std::int8_t* q, float& d,
 
 /// Rounds groups first..last-1 of consecutive rows of whole groups.
 inline void round_groups(const float* x, std::uint64_t first, std::uint64_t last, const RowScratch& to) noexcept {
-  for (std::uint64_t g = first; g < last; ++g) round_one_group(x + g * kGroup, to.q + g * kGroup, to.d[g], to.sum[g], to.half_sum + 2 * g);
+  for (std::uint64_t g = first; g < last; ++g)
+    round_one_group(x + g * kGroup, to.q + g * kGroup, to.d[g], to.sum[g], to.half_sum + 2 * g);
 }
 
 /// Rounds one wide group as quant::round_group does and sums its integers by 32 and by 16.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/static/packed_layouts.cpp: which layouts are packed, and how.
+#include <zrt/backend/cpu/pack.hpp>
+#include <zrt/quant/types.hpp>
+
+namespace zrt::inline ZRT_ABI::quant {
+
+/// A host's type whose offset is not the f16 behind the scale.
+template <> struct Layout<DType::q8_1> : BlockOfRuns<DType::q8_1> {
+  static constexpr bool kHasOffset = true;
+
+  static constexpr float offset(const std::byte*, std::uint32_t) noexcept { return 1.0f; }
+  static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
+    for (std::uint32_t i = 0; i < 32; ++i) q[i] = static_cast<std::int8_t>(std::to_integer<int>(block[4 + i]) & 127);
+  }
+};
+static_assert(OffsetLayout<Layout<DType::q8_1>>);
+
+/// A host's type whose products are its own.
+template <> struct Layout<DType::q8_k> : BlockOfParts<DType::q8_k, 256> {
+  static constexpr std::int32_t dot(const std::byte*, std::uint32_t, const std::int8_t*) noexcept { return 1; }
+  static constexpr void unpack(const std::byte*, std::int8_t* q) noexcept { q[0] = 0; }
+};
+static_assert(BlockLayout<Layout<DType::q8_k>>);
+
+}  // namespace zrt::inline ZRT_ABI::quant
+
+namespace packed_layouts_test {
+namespace {
+
+using zrt::DType;
+using zrt::cpu::PackedForm;
+template <DType kType> constexpr PackedForm kForm = zrt::cpu::kPackedType<kType>.form;
+
+// As large as in the file, where sixteen rows fill whole vectors.
+static_assert(kForm<DType::q4_0>.block_bytes() == 16 * 18 && kForm<DType::q8_0>.block_bytes() == 16 * 34);
+static_assert(kForm<DType::q5_1>.block_bytes() == 16 * 24 && kForm<DType::iq4_nl>.block_bytes() == 16 * 18);
+static_assert(kForm<DType::q3_k>.bits == 3 && kForm<DType::q6_k>.bits == 6 && kForm<DType::tq1_0>.bits == 2);
+static_assert(kForm<DType::q1_0>.bits == 1 && kForm<DType::q1_0>.levels[1] == 1);
+static_assert(kForm<DType::q4_k>.part == 32 && kForm<DType::q2_k>.part == 16 && kForm<DType::tq2_0>.part == 32);
+static_assert(kForm<DType::nvfp4>.run == 16 && kForm<DType::nvfp4>.scale == DType::bf16);
+static_assert(kForm<DType::q8_1>.scale == DType::f32 && kForm<DType::q8_1>.has_offset);
+static_assert(!zrt::cpu::Packable<zrt::quant::Layout<DType::q8_k>>);
+
+}  // namespace
+}  // namespace packed_layouts_test
