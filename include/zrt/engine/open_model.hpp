@@ -115,6 +115,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
                                                weights(), sizes, device_, observer_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
+    if constexpr (requires { B::Device::kCopiesWeights; }) file().release_pages();
     return {};
   }
 

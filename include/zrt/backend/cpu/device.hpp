@@ -28,11 +28,21 @@ class KernelDevice : public exec::HostDevice {
     return std::unexpected<Error>(error.append(" alone: add a variant to the Variants of BasicCpuBackend"));
   }
 
+  /// Weights of block types are read once, when a program packs them.
+  static constexpr bool kCopiesWeights = true;
+  /// The packed weights; null before the first weight.
+  [[nodiscard]] PackedStore* packed() const noexcept { return packed_.get(); }
+
   /// Takes a weight as it lies; see exec::HostDevice::weight.
   ///
   /// Errors: also Errc::unsupported_weight_type for a type that the backend was not compiled for.
-  [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
+  [[nodiscard]] Result<HostWeight> weight(const WeightView& view) noexcept {
     if (auto r = ready(); !r) return pass(r);
+    if (!packed_) {
+      auto store = Owned<PackedStore>::make(allocator(), allocator());
+      if (!store) return pass(store);
+      packed_ = std::move(*store);
+    }
     if (quant::facts(view.dtype) != nullptr && kernels_->find(view.dtype) == nullptr)
       return fail(Errc::unsupported_weight_type, "cpu: weight ", view.name, " is ", name(view.dtype),
                   ", which the backend was not compiled for: add the type to the WeightTypes of BasicCpuBackend");
@@ -52,6 +62,7 @@ class KernelDevice : public exec::HostDevice {
   Span<const KernelSet* const> sets_;
   const KernelSet* kernels_ = &kNoKernels;
   Isa processor_;
+  Owned<PackedStore> packed_;
 };
 
 /// The device of a backend with the kernels of its policies.
@@ -73,14 +84,22 @@ using Device = BasicDevice<AllWeightTypes, AllVariants>;
 
 class Program : public exec::HostBackendProgram {
  public:
-  explicit Program(const exec::HostDevice& device) noexcept : exec::HostBackendProgram(device) {}
+  explicit Program(const exec::HostDevice& device) noexcept
+      : exec::HostBackendProgram(device), packed_(device.allocator()) {}
+
+  /// The weights that the program multiplies by in packed form.
+  [[nodiscard]] Vector<PackedStore::Use>& packed() noexcept { return packed_; }
+
+ private:
+  Vector<PackedStore::Use> packed_;
 };
 
 /// A cpu::Recorder over a program of a device.
 class DeviceRecorder : public Recorder {
  public:
-  DeviceRecorder(Program& program, const KernelDevice& device) noexcept
-      : Recorder(device.kernels(), program.recorder()), device_(&device) {}
+  DeviceRecorder(Program& program, KernelDevice& device) noexcept
+      : Recorder(device.kernels(), program.recorder(), device.packed(), program.packed(), device.threads()),
+        device_(&device) {}
 
   /// The kernels of the engine's variant.
   [[nodiscard]] const KernelSet& kernels() const noexcept { return device_->kernels(); }

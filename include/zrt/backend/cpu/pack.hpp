@@ -3,6 +3,9 @@
 #pragma once
 
 #include <zrt/backend/cpu/packed_weight.hpp>
+#include <zrt/core/atomic.hpp>
+#include <zrt/core/hooks.hpp>
+#include <zrt/ops/host.hpp>
 #include <zrt/quant/forms.hpp>
 
 #include <array>
@@ -163,6 +166,42 @@ concept Packable = quant::BlockLayout<L> && detail::has_products_of_form<L>() &&
 template <DType kType>
 inline constexpr PackedType kPackedType{detail::packed_form<quant::Layout<kType>>(),
                                         &detail::pack_rows<quant::Layout<kType>>};
+
+/// A weight on its way into packed form.
+struct PackJob {
+  const HostWeight& w;
+  const PackedType& type;
+  std::uint32_t matrix_rows;
+  std::uint64_t group_bytes;
+  std::byte* to;
+  Atomic<std::uint64_t> next{0};
+
+  [[nodiscard]] std::uint64_t groups() const noexcept {
+    return w.rows / matrix_rows * PackedWeight::groups(matrix_rows);
+  }
+  /// Packs groups until there are none.
+  void run() noexcept {
+    const std::uint64_t each = PackedWeight::groups(matrix_rows);
+    for (std::uint64_t g = next.fetch_add(1, MemoryOrder::relaxed); g < groups();
+         g = next.fetch_add(1, MemoryOrder::relaxed)) {
+      const std::uint64_t matrix = g / each * matrix_rows;
+      const std::uint64_t n = g % each * kPackedRows;
+      const std::byte* rows[kPackedRows];
+      // Lanes beyond the last row repeat it; nothing reads what they give.
+      for (std::uint32_t r = 0; r < kPackedRows; ++r)
+        rows[r] = w.row(matrix + (n + r < matrix_rows ? n + r : matrix_rows - 1));
+      type.pack(rows, w.cols, to + g * group_bytes);
+    }
+  }
+};
+
+/// Packs a weight by all workers of `threads`.
+inline void pack_weight(PackJob&& job, const ThreadHook& threads) noexcept {
+  if (threads.run == nullptr) return job.run();
+  threads.run(
+      threads.context,
+      [](void* argument, std::uint32_t, std::uint32_t) noexcept { static_cast<PackJob*>(argument)->run(); }, &job);
+}
 
 }  // namespace zrt::inline ZRT_ABI::cpu
 

@@ -2,6 +2,7 @@
 // zrt/backend/cpu/recorder.hpp: what the CPU's adapters record into.
 #pragma once
 
+#include <zrt/backend/cpu/packed_store.hpp>
 #include <zrt/backend/cpu/projection.hpp>
 #include <zrt/exec/host_recorder.hpp>
 
@@ -10,11 +11,10 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// A HostRecorder that knows the weight types of the engine's variant.
 class Recorder : public exec::HostRecorder {
  public:
-  Recorder(const WeightTable& weights, exec::HostProgram& program, Vector<Buffer>& tables, Allocator allocator) noexcept
-      : HostRecorder(program, tables, allocator), weights_(&weights) {}
-
-  Recorder(const WeightTable& weights, exec::HostRecorder recorder) noexcept
-      : HostRecorder(recorder), weights_(&weights) {}
+  /// `uses` keeps what the program multiplies by in packed form.
+  Recorder(const WeightTable& weights, exec::HostRecorder recorder, PackedStore* store, Vector<PackedStore::Use>& uses,
+           const ThreadHook& threads) noexcept
+      : HostRecorder(recorder), weights_(&weights), store_(store), uses_(&uses), threads_(threads) {}
 
   /// Returns the kernels of a weight's type.
   ///
@@ -41,39 +41,21 @@ class Recorder : public exec::HostRecorder {
     } else if ((*row)->packed == nullptr) {
       p.dot = (*row)->dot_rounded;
     } else {
-      auto packed = pack(w, *(*row)->packed, matrix_rows == 0 ? w.rows : matrix_rows);
-      if (!packed) return pass(packed);
-      p.packed = *packed;
+      if (store_ == nullptr) return fail(Errc::invalid_argument, "cpu: the device has taken no weights");
+      auto use = store_->use(w, *(*row)->packed, matrix_rows, threads_);
+      if (!use) return pass(use);
+      p.packed = use->weight();
       p.dot_packed = weights_->dot_packed;
+      if (auto r = uses_->push_back(std::move(*use)); !r) return pass(r);
     }
     return p;
   }
 
  private:
-  /// Packs a weight into memory of the program.
-  [[nodiscard]] Result<PackedWeight> pack(const HostWeight& w, const PackedType& type,
-                                          std::uint32_t matrix_rows) noexcept {
-    if (w.rows == 0) matrix_rows = 1;
-    const std::uint64_t groups = PackedWeight::groups(matrix_rows);
-    const std::uint64_t group_bytes = std::uint64_t{w.cols} / type.form.elems() * type.form.block_bytes();
-    const auto bytes = narrow<std::size_t>(
-        (CheckedSize(w.rows / matrix_rows) * CheckedSize(groups) * CheckedSize(group_bytes)).raw(), "a packed weight");
-    if (!bytes) return pass(bytes);
-    auto memory = table(*bytes);
-    if (!memory) return pass(memory);
-    std::byte* to = memory->data();
-    for (std::uint32_t matrix = 0; matrix < w.rows; matrix += matrix_rows)
-      for (std::uint32_t n = 0; n < matrix_rows; n += kPackedRows, to += group_bytes) {
-        const std::byte* rows[kPackedRows];
-        // Lanes beyond the last row repeat it; nothing reads what they give.
-        for (std::uint32_t r = 0; r < kPackedRows; ++r)
-          rows[r] = w.row(std::uint64_t{matrix} + (n + r < matrix_rows ? n + r : matrix_rows - 1));
-        type.pack(rows, w.cols, to);
-      }
-    return PackedWeight{memory->data(), &type.form, w.cols, matrix_rows, group_bytes};
-  }
-
   const WeightTable* weights_;
+  PackedStore* store_;
+  Vector<PackedStore::Use>* uses_;
+  ThreadHook threads_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu

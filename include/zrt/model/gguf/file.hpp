@@ -122,6 +122,8 @@ class GgufFile {
 
   /// True when tensor data lies in memory: the file was opened by path or from a span.
   [[nodiscard]] bool has_data() const noexcept { return !reader_; }
+  /// Of a file that was opened by its path: lets the system take back the memory of what has been read so far.
+  void release_pages() const noexcept { mapping_.release_pages(); }
 
   /// Returns the bytes of `tensor`, one of this file's, where they lie; empty without has_data().
   [[nodiscard]] Span<const std::byte> data(const GgufTensor& tensor) const noexcept {

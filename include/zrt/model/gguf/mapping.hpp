@@ -61,6 +61,11 @@ class FileMapping {
 
   [[nodiscard]] Span<const std::byte> span() const noexcept { return {data_, size_}; }
 
+  /// Lets the system take back what it has read of the file; it is read again where it is needed.
+  void release_pages() const noexcept {
+    if (data_ != nullptr) (void)::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
+  }
+
  private:
   [[nodiscard]] static std::string_view shortened(std::string_view path) noexcept {
     return {path.data(), path.size() < 120 ? path.size() : 120};
