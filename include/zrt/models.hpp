@@ -30,6 +30,7 @@
 #include <zrt/model/arch/modern_bert.hpp>
 #include <zrt/model/arch/nemotron_h.hpp>
 #include <zrt/model/arch/nomic_bert.hpp>
+#include <zrt/model/arch/olmo2.hpp>
 #include <zrt/model/arch/phi3.hpp>
 #include <zrt/model/arch/qwen2.hpp>
 #include <zrt/model/arch/qwen2moe.hpp>
@@ -61,8 +62,8 @@ struct AllFamilies {
                            model::Mamba2, model::GraniteHybrid, model::Lfm2, model::Qwen35, model::Qwen3Vl,
                            model::LlamaMoe, model::Qwen2Moe, model::Qwen3Moe, model::GraniteMoe, model::GptOss,
                            model::Qwen35Moe, model::Qwen3Next, model::Deepseek2, model::Granite, model::Deepseek,
-                           model::Glm4Moe, model::Ernie45Moe, model::HunyuanDense, model::FalconH1, model::NemotronH,
-                           model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
+                           model::Glm4Moe, model::Ernie45Moe, model::HunyuanDense, model::Olmo2, model::FalconH1,
+                           model::NemotronH, model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -51,6 +51,8 @@ inline constexpr auto kGoldenF32 = std::to_array<GoldenModel>({
     {"deepseek2-v3", "deepseek2", true, false, 1.4415e-12},
     {"command-r", "command-r", false, true, 1.1967e-13},
     {"ernie4_5", "ernie4_5", false, true, 4.6006e-13},
+    {"olmo2", "olmo2", false, true, 1.1799e-13},
+    {"olmo2-window", "olmo2", false, true, 2.1510e-13},
     {"falcon-h1", "falcon-h1", false, true, 4.4686e-13},
     {"falcon-h1-plain", "falcon-h1", false, true, 4.3150e-13},
     {"nemotron_h", "nemotron_h", false, true, 3.9019e-13},

@@ -57,6 +57,9 @@ MODELS = {
     "ernie4_5": ("ernie4_5", RMS.format(8) + "--without attn_output.bias"),
     "ernie4_5-moe": ("ernie4_5-moe", RMS.format(8) + SHARED_EXPERT + "interleave_moe_layer_step=1 "
                      "leading_dense_block_count=1 --without attn_output.bias " + TIED),
+    "olmo2": ("olmo2", RMS.format(8)),
+    "olmo2-window": ("olmo2", RMS.format(8).replace("block_count=2", "block_count=4") +
+                     "attention.sliding_window=8 "),
     "falcon-h1": ("falcon-h1", RMS.format(8) + MIXER.replace("inner_size=32", "inner_size=64")),
     "falcon-h1-plain": ("falcon-h1", RMS.format(8) + MIXER + "--without ssm_norm.weight "),
     "nemotron_h": ("nemotron_h", RMS.format(8).replace("block_count=2", "block_count=3").replace("kv=2", "kv=[0,2,0]")
