@@ -24,7 +24,7 @@ template <class F> std::string lacks() {
 template <class F> void print_family(std::type_identity<F>) {
   std::string name, cases;
   for (const std::string_view file : F::names) name += (name.empty() ? "`" : ", `") + std::string(file) + "`";
-  if (model::OpensSome<F>) name += " with experts";
+  if constexpr (model::OpensSome<F>) name += " " + std::string(F::which);
   double most = 0;
   for (const test::GoldenModel& model : test::kGoldenF32) {
     if (!test::opens<F>(model)) continue;

@@ -122,6 +122,10 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
 
   /// Attention over the stream.
   [[nodiscard]] constexpr Value attention(unsigned layer) {
+    return g_.template emit<ops::MultiheadAttention>(attention_call(layer))[0];
+  }
+  /// What `attention` emits, for a family that emits the parts of it with ops of its own between them.
+  [[nodiscard]] constexpr Call<G, ops::MultiheadAttention> attention_call(unsigned layer) {
     const DecoderConfig& c = c_;
     const std::uint32_t kv_heads = c.kv_heads[layer];
     const std::uint32_t q_rows = c.heads * c.key_dim;
@@ -148,18 +152,17 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
     p.rope = c.windowed[layer] != 0 ? c.windowed_rope : c.rope;
     p.norm_eps = c.norm_eps;
     const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
-    return g_.template emit<ops::MultiheadAttention>(
-        {.in = {x, positions_},
-         .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),
-               matrix("attn_v", q_rows + k_rows, v_rows),
-               weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}), bias("attn_q", 0, q_rows),
-               bias("attn_k", q_rows, k_rows), bias("attn_v", q_rows + k_rows, v_rows),
-               weight(layer, "attn_output.bias", Shape{c.width}, traits_.output_bias),
-               weight(layer, "attn_q_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
-               weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm), factors_,
-               weight(layer, "attn_sinks.weight", Shape{c.heads}, traits_.sinks)},
-         .state = cache,
-         .params = p})[0];
+    return {.in = {x, positions_},
+            .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),
+                  matrix("attn_v", q_rows + k_rows, v_rows),
+                  weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}), bias("attn_q", 0, q_rows),
+                  bias("attn_k", q_rows, k_rows), bias("attn_v", q_rows + k_rows, v_rows),
+                  weight(layer, "attn_output.bias", Shape{c.width}, traits_.output_bias),
+                  weight(layer, "attn_q_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
+                  weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm), factors_,
+                  weight(layer, "attn_sinks.weight", Shape{c.heads}, traits_.sinks)},
+            .state = cache,
+            .params = p};
   }
 
   /// An MLP over the stream.
