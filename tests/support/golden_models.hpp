@@ -95,7 +95,8 @@ struct GoldenEmbedding {
 inline constexpr auto kGoldenEmbeddings = std::to_array<GoldenEmbedding>({
     {"bert", "bert", 9.2141e-08},
     {"bert-rank", "bert", 3.3599e-07},
-    {"modern-bert", "modern-bert", 2.9098e-07},
+    {"modern-bert", "modern-bert", 1.8819e-07},
+    {"modern-bert-silu", "modern-bert", 6.3676e-13},
     {"nomic-bert", "nomic-bert", 1.2156e-13},
     {"qwen3-embedding", "qwen3", 1.4883e-13},
     {"t5encoder", "t5encoder", 5.0122e-08},

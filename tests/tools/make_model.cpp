@@ -18,11 +18,12 @@ using namespace zrt;
 namespace {
 
 constexpr const char* kUsage =
-    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... [--words | --pieces] "
-    "KEY=VALUE...\n"
+    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... [--beside NAME=DIM,DIM]... "
+    "[--words | --pieces] KEY=VALUE...\n"
     "A key of the tokenizer is named in full. A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with "
-    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME. With --words "
-    "the file has a WordPiece vocabulary of 64 tokens, with --pieces a unigram vocabulary.\n";
+    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME. A tensor "
+    "--beside those of the program has a name and dims, the fastest first. With --words the file has a WordPiece "
+    "vocabulary of 64 tokens, with --pieces a unigram vocabulary.\n";
 
 /// The tensors that a family's program names, in order.
 struct Tensor {
@@ -43,6 +44,15 @@ struct AddTensor {
     to->push_back(tensor);
   }
 };
+
+/// A tensor of "NAME=DIM,DIM".
+Tensor tensor_of(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  Tensor tensor{word.substr(0, equals), {}};
+  for (std::size_t at = equals; at != std::string::npos; at = word.find(',', at + 1))
+    tensor.dims.push_back(static_cast<std::uint64_t>(std::atoi(word.c_str() + at + 1)));
+  return tensor;
+}
 
 void add_value(test::GgufWriter& w, const std::string& key, const std::string& text) {
   if (text == "true" || text == "false") return (void)w.add(key, text == "true");
@@ -144,6 +154,7 @@ int main(int argc, char** argv) {
   const auto vocabulary = static_cast<std::uint32_t>(std::atoi(argv[4]));
   std::vector<std::string> without;
   std::vector<std::string> with;
+  std::vector<Tensor> beside;
   test::GgufWriter w;
   w.add("general.architecture", family);
   bool words = false;
@@ -164,6 +175,10 @@ int main(int argc, char** argv) {
     if (word == "--words" || word == "--pieces") continue;
     if ((word == "--without" || word == "--with") && i + 1 < argc) {
       (word == "--with" ? with : without).emplace_back(argv[++i]);
+      continue;
+    }
+    if (word == "--beside" && i + 1 < argc) {
+      beside.push_back(tensor_of(argv[++i]));
       continue;
     }
     if (equals == std::string::npos || equals + 1 == word.size()) return std::fputs(kUsage, stderr), 2;
@@ -189,6 +204,7 @@ int main(int argc, char** argv) {
       });
   if (!found) return std::fprintf(stderr, "%s\n", found.error().text().data()), 1;
   if (failed != 0) return failed;
+  tensors.insert(tensors.end(), beside.begin(), beside.end());
   std::mt19937 random(static_cast<std::uint32_t>(std::atoi(argv[3])));
   for (const Tensor& tensor : tensors) {
     bool keep = true;
