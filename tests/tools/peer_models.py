@@ -44,6 +44,11 @@ LATENT = ("context_length=128 embedding_length=32 block_count=2 feed_forward_len
           "attention.value_length_mla=8 attention.kv_lora_rank=16 leading_dense_block_count=1 "
           "expert_feed_forward_length=24 expert_shared_count=2 " + YARN +
           "rope.scaling.yarn_log_multiplier=0.1 " + EXPERTS)
+HEADS = "attention.key_length=16 attention.value_length=16 "
+# Its files describe a rotation that it does not have.
+NEMOTRON = (RMS.format(84).replace("block_count=2", "block_count=4").replace("kv=2", "kv=[0,2,0,0]")
+            .replace("feed_forward_length=48", "feed_forward_length=[0,0,48,48]") + MIXER +
+            "attention.layer_norm_epsilon=0.000001 ")
 WINDOWED = ("context_length=128 embedding_length=16 block_count=64 feed_forward_length=16 attention.head_count=2 "
             "attention.head_count_kv=1 attention.layer_norm_rms_epsilon=0.000001 attention.sliding_window=8 " + ROPE)
 
@@ -63,13 +68,12 @@ MODELS = {
                      "attention.sliding_window=8 "),
     "mistral3": ("mistral3", RMS.format(8) + YARN + "rope.scaling.yarn_log_multiplier=0.5 "
                  "--without rope_freqs.weight"),
-    "mistral3-tempered": ("mistral3", RMS.format(16).replace("context_length", "attention.key_length=16 "
-                          "attention.value_length=16 context_length") + YARN.replace("32", "5") +
+    "mistral3-tempered": ("mistral3", RMS.format(16) + HEADS + YARN.replace("32", "5") +
                           "rope.scaling.yarn_log_multiplier=1.0 attention.temperature_scale=0.3 " + TIED),
-    "falcon-h1": ("falcon-h1", RMS.format(8) + MIXER.replace("inner_size=32", "inner_size=64")),
-    "falcon-h1-plain": ("falcon-h1", RMS.format(8) + MIXER + "--without ssm_norm.weight "),
-    "nemotron_h": ("nemotron_h", RMS.format(8).replace("block_count=2", "block_count=3").replace("kv=2", "kv=[0,2,0]")
-                   .replace("feed_forward_length=48", "feed_forward_length=[0,0,48]") + MIXER + "attention.layer_norm_epsilon=0.000001 "),
+    "falcon-h1": ("falcon-h1", RMS.format(16) + MIXER.replace("inner_size=32", "inner_size=64") + HEADS),
+    "falcon-h1-plain": ("falcon-h1", RMS.format(8) + MIXER + "--without ssm_norm.weight --without attn_q.bias "
+                        "--without attn_k.bias --without attn_v.bias"),
+    "nemotron_h": ("nemotron_h", NEMOTRON + HEADS),
     "exaone4": ("exaone4", RMS.format(8)),
     # llama.cpp knows the model with windows by its 64 layers.
     "exaone4-window": ("exaone4", WINDOWED.format(8)),
