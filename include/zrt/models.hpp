@@ -30,6 +30,7 @@
 #include <zrt/model/arch/mistral3.hpp>
 #include <zrt/model/arch/modern_bert.hpp>
 #include <zrt/model/arch/nemotron_h.hpp>
+#include <zrt/model/arch/nemotron_h_moe.hpp>
 #include <zrt/model/arch/nomic_bert.hpp>
 #include <zrt/model/arch/olmo2.hpp>
 #include <zrt/model/arch/phi3.hpp>
@@ -63,7 +64,7 @@ struct AllFamilies {
       model::LlamaMoe, model::Qwen2Moe, model::Qwen3Moe, model::GraniteMoe, model::GptOss, model::Qwen35Moe,
       model::Qwen3Next, model::Deepseek2, model::Granite, model::Deepseek, model::Glm4Moe, model::Ernie45Moe,
       model::HunyuanDense, model::Olmo2, model::Mistral3, model::TemperedMistral3, model::FalconH1, model::NemotronH,
-      model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
+      model::NemotronHMoe, model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -58,6 +58,8 @@ inline constexpr auto kGoldenF32 = std::to_array<GoldenModel>({
     {"falcon-h1", "falcon-h1", false, true, 5.5562e-13},
     {"falcon-h1-plain", "falcon-h1", false, true, 4.3150e-13},
     {"nemotron_h", "nemotron_h", false, true, 6.3641e-13},
+    {"nemotron_h_moe", "nemotron_h_moe", false, true, 8.5571e-13},
+    {"nemotron_h_moe-latent", "nemotron_h_moe", false, true, 1.1423e-12},
     {"exaone4", "exaone4", false, true, 1.5822e-13},
     {"exaone4-window", "exaone4", false, true, 6.0639e-11},
     {"glm4", "glm4", false, true, 2.1845e-13},

@@ -74,6 +74,11 @@ MODELS = {
     "falcon-h1-plain": ("falcon-h1", RMS.format(8) + MIXER + "--without ssm_norm.weight --without attn_q.bias "
                         "--without attn_k.bias --without attn_v.bias"),
     "nemotron_h": ("nemotron_h", NEMOTRON + HEADS),
+    "nemotron_h_moe": ("nemotron_h_moe", NEMOTRON + SHARED_EXPERT + "expert_shared_count=1 expert_group_count=1 "
+                       "expert_weights_norm=true expert_weights_scale=2.5 --without attn_q.bias --without attn_k.bias "
+                       "--without attn_v.bias --without attn_output.bias"),
+    "nemotron_h_moe-latent": ("nemotron_h_moe", NEMOTRON + HEADS + SHARED_EXPERT + "moe_latent_size=16 "
+                              "expert_group_count=3 expert_group_used_count=2"),
     "exaone4": ("exaone4", RMS.format(8)),
     # llama.cpp knows the model with windows by its 64 layers.
     "exaone4-window": ("exaone4", WINDOWED.format(8)),
