@@ -39,6 +39,7 @@
 #include <zrt/model/arch/qwen3.hpp>
 #include <zrt/model/arch/qwen35.hpp>
 #include <zrt/model/arch/qwen35moe.hpp>
+#include <zrt/model/arch/qwen3_reranker.hpp>
 #include <zrt/model/arch/qwen3moe.hpp>
 #include <zrt/model/arch/qwen3next.hpp>
 #include <zrt/model/arch/qwen3vl.hpp>
@@ -64,7 +65,7 @@ struct AllFamilies {
       model::LlamaMoe, model::Qwen2Moe, model::Qwen3Moe, model::GraniteMoe, model::GptOss, model::Qwen35Moe,
       model::Qwen3Next, model::Deepseek2, model::Granite, model::Deepseek, model::Glm4Moe, model::Ernie45Moe,
       model::HunyuanDense, model::Olmo2, model::Mistral3, model::TemperedMistral3, model::FalconH1, model::NemotronH,
-      model::NemotronHMoe, model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
+      model::NemotronHMoe, model::Qwen3Reranker, model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -2,11 +2,14 @@
 // tests/tools/make_model.cpp: a small model of a family with random weights, from its metadata alone.
 #include <zrt/models.hpp>
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <tools/character_map_writer.hpp>
@@ -18,7 +21,8 @@ using namespace zrt;
 namespace {
 
 constexpr const char* kUsage =
-    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... [--beside NAME=DIM,DIM]... "
+    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME[=DIM,DIM]]... [--beside "
+    "NAME=DIM,DIM]... "
     "[--words | --pieces] KEY=VALUE...\n"
     "A key of the tokenizer is named in full. A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with "
     "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME. A tensor "
@@ -29,6 +33,10 @@ constexpr const char* kUsage =
 struct Tensor {
   std::string name;
   std::vector<std::uint64_t> dims;  // the last axis first, as files count
+
+  [[nodiscard]] std::size_t count() const {
+    return std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>());
+  }
 };
 
 struct AddTensor {
@@ -45,17 +53,24 @@ struct AddTensor {
   }
 };
 
-/// A tensor of "NAME=DIM,DIM".
+/// A tensor of "NAME=DIM,DIM", of one element without dims.
 Tensor tensor_of(const std::string& word) {
   const std::size_t equals = word.find('=');
   Tensor tensor{word.substr(0, equals), {}};
   for (std::size_t at = equals; at != std::string::npos; at = word.find(',', at + 1))
     tensor.dims.push_back(static_cast<std::uint64_t>(std::atoi(word.c_str() + at + 1)));
+  if (tensor.dims.empty()) tensor.dims.push_back(1);
   return tensor;
 }
 
 void add_value(test::GgufWriter& w, const std::string& key, const std::string& text) {
   if (text == "true" || text == "false") return (void)w.add(key, text == "true");
+  if (text.front() == '[' && std::isalpha(static_cast<unsigned char>(text[1])) != 0) {
+    std::vector<std::string> words;
+    for (std::size_t at = 1; at < text.size(); at = text.find_first_of(",]", at) + 1)
+      words.push_back(text.substr(at, text.find_first_of(",]", at) - at));
+    return (void)w.add_array(key, words);
+  }
   if (text.front() == '[') {
     std::vector<std::uint32_t> values;
     for (std::size_t at = 1; at < text.size(); at = text.find_first_of(",]", at) + 1)
@@ -120,8 +135,6 @@ void add_pieces(test::GgufWriter& w) {
 
 /// Matrices are of the size that keeps a row's sum near 1, norms near 1, biases small.
 std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
-  std::uint64_t count = 1;
-  for (const std::uint64_t dim : tensor.dims) count *= dim;
   std::normal_distribution<float> normal;
   const bool factors = tensor.name.find("rope_") != std::string::npos;
   const bool vector = tensor.dims.size() == 1;
@@ -130,7 +143,7 @@ std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
   const bool decay = tensor.name.ends_with("ssm_a");
   const float spread = vector || decay ? 0.2f : 1.5f / std::sqrt(static_cast<float>(tensor.dims[0]));
   const float middle = decay ? -1.0f : factors ? 2.0f : vector && !bias ? 1.0f : 0.0f;
-  std::vector<float> values(count);
+  std::vector<float> values(tensor.count());
   for (float& x : values) x = middle + spread * normal(random);
   return values;
 }
@@ -153,7 +166,7 @@ int main(int argc, char** argv) {
   const std::string family = argv[1];
   const auto vocabulary = static_cast<std::uint32_t>(std::atoi(argv[4]));
   std::vector<std::string> without;
-  std::vector<std::string> with;
+  std::vector<Tensor> with;
   std::vector<Tensor> beside;
   test::GgufWriter w;
   w.add("general.architecture", family);
@@ -173,12 +186,12 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
     if (word == "--words" || word == "--pieces") continue;
-    if ((word == "--without" || word == "--with") && i + 1 < argc) {
-      (word == "--with" ? with : without).emplace_back(argv[++i]);
+    if (word == "--without" && i + 1 < argc) {
+      without.emplace_back(argv[++i]);
       continue;
     }
-    if (word == "--beside" && i + 1 < argc) {
-      beside.push_back(tensor_of(argv[++i]));
+    if ((word == "--with" || word == "--beside") && i + 1 < argc) {
+      (word == "--with" ? with : beside).push_back(tensor_of(argv[++i]));
       continue;
     }
     if (equals == std::string::npos || equals + 1 == word.size()) return std::fputs(kUsage, stderr), 2;
@@ -189,7 +202,7 @@ int main(int argc, char** argv) {
   // A family reads the number of ids from this tensor, so the list needs it.
   test::GgufWriter first = w;
   first.add_f32("token_embd.weight", {width, vocabulary}, std::vector<float>(std::size_t{width} * vocabulary));
-  for (const std::string& name : with) first.add_f32(name, {1}, {0.0f});
+  for (const Tensor& tensor : with) first.add_f32(tensor.name, tensor.dims, std::vector<float>(tensor.count()));
   const test::Bytes bytes = first.build();
   const auto metadata = model::GgufFile::open(Span<const std::byte>(bytes.data(), bytes.size()), system_allocator());
   if (!metadata) return std::fprintf(stderr, "%s\n", metadata.error().text().data()), 1;

@@ -49,6 +49,8 @@ MODELS = {
     "t5encoder-text": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
                        "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "
                        "attention.value_length=8 pooling_type=1 --pieces", [MEAN]),
+    "qwen3-rank": ("qwen3", RMS.format(8) + "pooling_type=4 classifier.output_labels=[yes,no] "
+                   "--with cls.output.weight=32,2", [RANK, LAST]),
     "qwen3-embedding": ("qwen3", RMS.format(8) + "pooling_type=3", [LAST, MEAN]),
 }
 
@@ -122,7 +124,8 @@ def main():
         seen = golden.read_bytes() if check else b""
         same = not check or seen.startswith(data)
         for pooling in poolings:
-            width = 1 if pooling == RANK else int(keys.split("embedding_length=")[1].split()[0])
+            labels = keys.partition("classifier.output_labels=")[2].partition("]")[0].count(",") + 1
+            width = labels if pooling == RANK else int(keys.split("embedding_length=")[1].split()[0])
             vectors = llama.vectors(model, texts, pooling, width)
             data += np.array([pooling, width], "<i4").tobytes()
             if check and same:

@@ -32,7 +32,7 @@ template <class F> void print_family(std::type_identity<F>) {
     most = most < model.nmse ? model.nmse : most;
   }
   for (const test::GoldenEmbedding& model : test::kGoldenEmbeddings) {
-    if (!model::is_named<F>(model.family) || model::OpensSome<F>) continue;
+    if (!test::opens<F>(model)) continue;
     cases += (cases.empty() ? "" : ", ") + std::string(model.name) + "*";
     most = most < model.nmse ? model.nmse : most;
   }

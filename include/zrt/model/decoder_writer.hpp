@@ -223,8 +223,9 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                                        .params = p})[0];
   }
 
-  /// The head, or the last norm where hidden states are wanted: only the rows that the batch asks for reach it.
-  constexpr void finish() {
+  /// The head, or the last norm where hidden states are wanted: only the rows that the batch asks for reach it. Returns
+  /// the logits or the hidden states.
+  constexpr Value finish() {
     x_ = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
     if (c_.embeddings) return finish_hidden();
     Weight head = g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
@@ -243,20 +244,24 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                                               .params = {.scale = c_.logit_scale, .soft_cap = c_.logit_cap}})[0];
     }
     g_.output("logits", logits);
+    return logits;
   }
 
  private:
-  constexpr void finish_hidden() {
+  constexpr Value finish_hidden() {
     // Files of decoders hold a head all the same.
     (void)g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
     const Weight scale = g_.weight(Name::of(traits_.output_norm, ".weight"), Shape{c_.width});
+    Value hidden{};
     if constexpr (kNorm == NormKind::rms) {
-      g_.output("hidden", g_.template emit<ops::RmsNorm>(
-                              {.in = {x_}, .w = {scale}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0]);
+      hidden = g_.template emit<ops::RmsNorm>(
+          {.in = {x_}, .w = {scale}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
     } else {
       const Weight bias = tensor(traits_.norm_bias, Name::of(traits_.output_norm, ".bias"), Shape{c_.width});
-      g_.output("hidden", layer_norm(scale, bias));
+      hidden = layer_norm(scale, bias);
     }
+    g_.output("hidden", hidden);
+    return hidden;
   }
 
   [[nodiscard]] constexpr Weight tensor(Has has, const Name& name, const Shape& shape) {
