@@ -7,9 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <random>
 #include <string>
 #include <tools/character_map_writer.hpp>
@@ -21,22 +19,17 @@ using namespace zrt;
 namespace {
 
 constexpr const char* kUsage =
-    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME[=DIM,DIM]]... [--beside "
-    "NAME=DIM,DIM]... "
+    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME[=DIM,DIM]]... "
     "[--words | --pieces] KEY=VALUE...\n"
     "A key of the tokenizer is named in full. A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with "
-    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME. A tensor "
-    "--beside those of the program has a name and dims, the fastest first. With --words the file has a WordPiece "
-    "vocabulary of 64 tokens, with --pieces a unigram vocabulary.\n";
+    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME, whose fastest "
+    "axis is the first. With --words the file has a WordPiece vocabulary of 64 tokens, with --pieces a unigram "
+    "vocabulary.\n";
 
 /// The tensors that a family's program names, in order.
 struct Tensor {
   std::string name;
   std::vector<std::uint64_t> dims;  // the last axis first, as files count
-
-  [[nodiscard]] std::size_t count() const {
-    return std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>());
-  }
 };
 
 struct AddTensor {
@@ -52,16 +45,6 @@ struct AddTensor {
     to->push_back(tensor);
   }
 };
-
-/// A tensor of "NAME=DIM,DIM", of one element without dims.
-Tensor tensor_of(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  Tensor tensor{word.substr(0, equals), {}};
-  for (std::size_t at = equals; at != std::string::npos; at = word.find(',', at + 1))
-    tensor.dims.push_back(static_cast<std::uint64_t>(std::atoi(word.c_str() + at + 1)));
-  if (tensor.dims.empty()) tensor.dims.push_back(1);
-  return tensor;
-}
 
 void add_value(test::GgufWriter& w, const std::string& key, const std::string& text) {
   if (text == "true" || text == "false") return (void)w.add(key, text == "true");
@@ -82,6 +65,19 @@ void add_value(test::GgufWriter& w, const std::string& key, const std::string& t
   if (*end != '\0') return (void)w.add(key, text);
   if (text.find_first_of(".e") == std::string::npos) return (void)w.add(key, static_cast<std::uint32_t>(number));
   w.add(key, static_cast<float>(number));
+}
+
+/// Adds a tensor of zeros that "NAME=DIM,DIM" describes, of one element without dims.
+void add_zeros(test::GgufWriter& w, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::vector<std::uint64_t> dims;
+  std::size_t count = 1;
+  for (std::size_t at = equals; at != std::string::npos; at = text.find(',', at + 1)) {
+    dims.push_back(static_cast<std::uint64_t>(std::atoi(text.c_str() + at + 1)));
+    count *= dims.back();
+  }
+  if (dims.empty()) dims.push_back(1);
+  w.add_f32(text.substr(0, equals), dims, std::vector<float>(count));
 }
 
 /// Letters at the beginning of words and within, and a few longer pieces.
@@ -135,6 +131,8 @@ void add_pieces(test::GgufWriter& w) {
 
 /// Matrices are of the size that keeps a row's sum near 1, norms near 1, biases small.
 std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : tensor.dims) count *= dim;
   std::normal_distribution<float> normal;
   const bool factors = tensor.name.find("rope_") != std::string::npos;
   const bool vector = tensor.dims.size() == 1;
@@ -143,7 +141,7 @@ std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
   const bool decay = tensor.name.ends_with("ssm_a");
   const float spread = vector || decay ? 0.2f : 1.5f / std::sqrt(static_cast<float>(tensor.dims[0]));
   const float middle = decay ? -1.0f : factors ? 2.0f : vector && !bias ? 1.0f : 0.0f;
-  std::vector<float> values(tensor.count());
+  std::vector<float> values(count);
   for (float& x : values) x = middle + spread * normal(random);
   return values;
 }
@@ -166,8 +164,7 @@ int main(int argc, char** argv) {
   const std::string family = argv[1];
   const auto vocabulary = static_cast<std::uint32_t>(std::atoi(argv[4]));
   std::vector<std::string> without;
-  std::vector<Tensor> with;
-  std::vector<Tensor> beside;
+  std::vector<std::string> with;
   test::GgufWriter w;
   w.add("general.architecture", family);
   bool words = false;
@@ -186,12 +183,8 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
     if (word == "--words" || word == "--pieces") continue;
-    if (word == "--without" && i + 1 < argc) {
-      without.emplace_back(argv[++i]);
-      continue;
-    }
-    if ((word == "--with" || word == "--beside") && i + 1 < argc) {
-      (word == "--with" ? with : beside).push_back(tensor_of(argv[++i]));
+    if ((word == "--without" || word == "--with") && i + 1 < argc) {
+      (word == "--with" ? with : without).emplace_back(argv[++i]);
       continue;
     }
     if (equals == std::string::npos || equals + 1 == word.size()) return std::fputs(kUsage, stderr), 2;
@@ -202,7 +195,7 @@ int main(int argc, char** argv) {
   // A family reads the number of ids from this tensor, so the list needs it.
   test::GgufWriter first = w;
   first.add_f32("token_embd.weight", {width, vocabulary}, std::vector<float>(std::size_t{width} * vocabulary));
-  for (const Tensor& tensor : with) first.add_f32(tensor.name, tensor.dims, std::vector<float>(tensor.count()));
+  for (const std::string& tensor : with) add_zeros(first, tensor);
   const test::Bytes bytes = first.build();
   const auto metadata = model::GgufFile::open(Span<const std::byte>(bytes.data(), bytes.size()), system_allocator());
   if (!metadata) return std::fprintf(stderr, "%s\n", metadata.error().text().data()), 1;
@@ -217,7 +210,6 @@ int main(int argc, char** argv) {
       });
   if (!found) return std::fprintf(stderr, "%s\n", found.error().text().data()), 1;
   if (failed != 0) return failed;
-  tensors.insert(tensors.end(), beside.begin(), beside.end());
   std::mt19937 random(static_cast<std::uint32_t>(std::atoi(argv[3])));
   for (const Tensor& tensor : tensors) {
     bool keep = true;

@@ -29,19 +29,18 @@ ENCODER = (SIZES.replace("kv=2", "kv=4").replace("context_length=128", "context_
            "attention.layer_norm_epsilon=0.000001 attention.causal=false ")
 BERT = ENCODER + "tokenizer.ggml.token_type_count=2"
 
+HEAD = ("cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias", "cls.norm.weight")
+HEADLESS = "".join(f" --without {name}" for name in HEAD)
+MODERN = ENCODER.replace("block_count=2", "block_count=4") + "rope.freq_base=160000.0 attention.sliding_window=16 "
+
 MODELS = {
-    "bert": ("bert", BERT + "".join(f" --without cls.{end}" for end in
-                                    ("weight", "bias", "output.weight", "output.bias")), [MEAN, CLS]),
+    "bert": ("bert", BERT + HEADLESS, [MEAN, CLS]),
     "bert-rank": ("bert", BERT + " pooling_type=4 --words", [RANK, CLS]),
-    "modern-bert": ("modern-bert", ENCODER.replace("block_count=2", "block_count=4") +
-                    "rope.freq_base=160000.0 rope.freq_base_swa=1000.0 attention.sliding_window=16 "
-                    "hidden_activation=gelu_pytorch_tanh --without blk.0.attn_norm.weight", [MEAN, CLS]),
-    # As a file of a reranker, whose head does not touch the vectors, and with what files may leave out the other way.
-    "modern-bert-silu": ("modern-bert", ENCODER.replace("block_count=2", "block_count=4") +
-                         "rope.freq_base=160000.0 attention.sliding_window=16 hidden_activation=silu "
-                         "rope.scaling.type=none attention.sliding_window_pattern=2 --beside cls.weight=32,32 "
-                         "--beside cls.norm.weight=32 --beside cls.output.weight=32,1 --beside cls.output.bias=1",
-                         [MEAN, CLS]),
+    "modern-bert": ("modern-bert", MODERN + "rope.freq_base_swa=1000.0 hidden_activation=gelu_pytorch_tanh "
+                    "--without blk.0.attn_norm.weight" + HEADLESS, [MEAN, CLS]),
+    "modern-bert-silu": ("modern-bert", MODERN + "hidden_activation=silu rope.scaling.type=none "
+                         "attention.sliding_window_pattern=2" + HEADLESS, [MEAN, CLS]),
+    "modern-bert-rank": ("modern-bert", MODERN + "pooling_type=4", [RANK, MEAN]),
     "nomic-bert": ("nomic-bert", ENCODER + "rope.freq_base=1000.0 tokenizer.ggml.token_type_count=2", [MEAN]),
     "t5encoder": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
                   "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "

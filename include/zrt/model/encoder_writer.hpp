@@ -233,6 +233,17 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
     return rows;
   }
 
+  /// The mean of the hidden states of the text that a row is of, for the rows that the batch asks for: attention whose
+  /// scores are all 0. The width must be a multiple of the heads.
+  [[nodiscard]] constexpr Value means() {
+    ops::FlashAttnVarlenParams p;
+    p.heads = p.kv_heads = c_.heads;
+    p.key_dim = p.value_dim = c_.width / c_.heads;
+    p.scale = 0.0f;
+    const Value mean = g_.template emit<ops::FlashAttnVarlen>({.in = {x_, x_, x_}, .w = {Weight{}}, .params = p})[0];
+    return g_.template emit<ops::Take>({.in = {mean, wanted_}})[0];
+  }
+
   /// The classification head on `rows`, as far as the file holds one: tanh of a layer, then the labels.
   constexpr void classify(Value rows) {
     const Weight dense = tensor("cls.weight", Shape{c_.width, c_.width}, Has::maybe);

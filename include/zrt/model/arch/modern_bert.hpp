@@ -8,13 +8,11 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model {
 
-/// ModernBERT: norms before each block, a rotation, gated MLPs, and windows in all layers but each third.
+/// ModernBERT: norms before each block, a rotation, gated MLPs, windows in all layers but each third, and in files of
+/// rerankers a classification head on the mean of a text.
 struct ModernBert : EncoderFamily {
   static constexpr std::array<std::string_view, 1> names{"modern-bert"};
-  using Ops = EncoderOps;
-  /// The head of rerankers, which scores the mean of a text's hidden states.
-  static constexpr std::array<std::string_view, 5> ignored_tensors{"cls.weight", "cls.bias", "cls.norm.weight",
-                                                                   "cls.output.weight", "cls.output.bias"};
+  using Ops = boost::mp11::mp_push_back<EncoderOps, ops::GatedAct>;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_encoder(meta, c);
@@ -36,9 +34,28 @@ struct ModernBert : EncoderFamily {
     }
     w.set(w.normed(Name::of("output_norm"), w.x()));
     (void)w.finish();
+    classify(g, w, c);
   }
 
  private:
+  /// As far as the file holds a head: a layer, gelu, a norm, then the labels.
+  template <class G> static constexpr void classify(G& g, EncoderWriter<G>& w, const Config& c) {
+    const auto dense = w.tensor("cls.weight", Shape{c.width, c.width}, Has::maybe);
+    const auto out = w.tensor("cls.output.weight", Shape{c.labels, c.width}, Has::maybe);
+    if (!dense.present() && !out.present()) return;
+    auto rows = w.means();
+    const auto linear = [&](auto weight, auto bias) {
+      return g.template emit<ops::Linear>({.in = {rows}, .w = {weight, bias}})[0];
+    };
+    if (dense.present()) {
+      rows = g.template emit<ops::GatedAct>(
+          {.in = {linear(dense, typename G::Weight{}), {}}, .params = {Activation::gelu_tanh}})[0];
+      rows = w.normed(Name::of("cls.norm"), rows, Has::maybe);
+    }
+    if (out.present()) rows = linear(out, w.tensor("cls.output.bias", Shape{c.labels}, Has::maybe));
+    g.output("scores", rows);
+  }
+
   /// The gelu of llama.cpp, whose files these are, is the one by tanh.
   static void read_activation(ConfigReader& meta, Config& c) noexcept {
     constexpr std::string_view key = "hidden_activation";
