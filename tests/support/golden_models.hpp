@@ -53,6 +53,7 @@ inline constexpr auto kGoldenF32 = std::to_array<GoldenModel>({
     {"ernie4_5", "ernie4_5", false, true, 4.6006e-13},
     {"olmo2", "olmo2", false, true, 1.1799e-13},
     {"olmo2-window", "olmo2", false, true, 2.1510e-13},
+    {"olmo2-yarn", "olmo2", false, true, 3.0248e-13},
     {"mistral3", "mistral3", false, true, 4.4206e-13},
     {"mistral3-tempered", "mistral3", true, true, 5.3362e-13},
     {"falcon-h1", "falcon-h1", false, true, 4.4686e-13},

@@ -67,6 +67,9 @@ MODELS = {
     "olmo2": ("olmo2", RMS.format(8)),
     "olmo2-window": ("olmo2", RMS.format(8).replace("block_count=2", "block_count=4") +
                      "attention.sliding_window=8 "),
+    "olmo2-yarn": ("olmo2", RMS.format(8).replace("block_count=2", "block_count=4") +
+                   "attention.sliding_window=8 attention.sliding_window_pattern=[1,0,1,0] rope.scaling.attn_factor=1.2 " +
+                   YARN.replace("32", "8")),
     "mistral3": ("mistral3", RMS.format(8) + YARN + "rope.scaling.yarn_log_multiplier=0.5 "
                  "--without rope_freqs.weight"),
     "mistral3-tempered": ("mistral3", RMS.format(16) + HEADS + YARN.replace("32", "5") +
