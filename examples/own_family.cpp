@@ -3,7 +3,7 @@
 //
 // usage: own_family MODEL [TEXT]: prints the ids of the text, then the next tokens with their log-probabilities
 #include "families/minicpm.hpp"
-#include "families/olmo2.hpp"
+#include "families/olmo.hpp"
 #include <zrt/backend/cpu.hpp>
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
@@ -12,8 +12,8 @@
 
 /// What the engine can run. Nothing is registered: the list is a template argument of the engine.
 struct Families {
-  using List = boost::mp11::mp_list<host::Olmo2, host::MiniCpm, zrt::model::Llama>;
-  using PreTokenizers = zrt::text::PreTokenizerList<host::Dbrx>;  // beside zrt's
+  using List = boost::mp11::mp_list<host::Olmo, host::MiniCpm, zrt::model::Llama>;
+  using PreTokenizers = zrt::text::PreTokenizerList<host::HouseWords>;  // beside zrt's
 };
 
 int main(int argc, char** argv) {

@@ -27,15 +27,19 @@
 #include <zrt/model/arch/llama_moe.hpp>
 #include <zrt/model/arch/mamba.hpp>
 #include <zrt/model/arch/mamba2.hpp>
+#include <zrt/model/arch/mistral3.hpp>
 #include <zrt/model/arch/modern_bert.hpp>
 #include <zrt/model/arch/nemotron_h.hpp>
+#include <zrt/model/arch/nemotron_h_moe.hpp>
 #include <zrt/model/arch/nomic_bert.hpp>
+#include <zrt/model/arch/olmo2.hpp>
 #include <zrt/model/arch/phi3.hpp>
 #include <zrt/model/arch/qwen2.hpp>
 #include <zrt/model/arch/qwen2moe.hpp>
 #include <zrt/model/arch/qwen3.hpp>
 #include <zrt/model/arch/qwen35.hpp>
 #include <zrt/model/arch/qwen35moe.hpp>
+#include <zrt/model/arch/qwen3_reranker.hpp>
 #include <zrt/model/arch/qwen3moe.hpp>
 #include <zrt/model/arch/qwen3next.hpp>
 #include <zrt/model/arch/qwen3vl.hpp>
@@ -54,15 +58,55 @@ struct AllFamilies {
   static constexpr bool skips_what_lacks_ops = true;
   /// Engines need not build each program at compile time: tests/static/families.cpp does.
   static constexpr bool are_checked = true;
-  using List =
-      boost::mp11::mp_list<model::Llama, model::Qwen2, model::Qwen3, model::Gemma2, model::Gemma3, model::Phi3,
-                           model::Gemma4, model::Gpt2, model::SeedOss, model::Ernie45, model::SmolLm3, model::Glm4,
-                           model::Exaone4, model::Starcoder2, model::CommandR, model::StableLm, model::Mamba,
-                           model::Mamba2, model::GraniteHybrid, model::Lfm2, model::Qwen35, model::Qwen3Vl,
-                           model::LlamaMoe, model::Qwen2Moe, model::Qwen3Moe, model::GraniteMoe, model::GptOss,
-                           model::Qwen35Moe, model::Qwen3Next, model::Deepseek2, model::Granite, model::Deepseek,
-                           model::Glm4Moe, model::Ernie45Moe, model::HunyuanDense, model::FalconH1, model::NemotronH,
-                           model::Bert, model::NomicBert, model::ModernBert, model::T5Encoder>;
+  // clang-format off: a family a line
+  using List = boost::mp11::mp_list<
+      model::Llama,
+      model::Qwen2,
+      model::Qwen3,
+      model::Gemma2,
+      model::Gemma3,
+      model::Phi3,
+      model::Gemma4,
+      model::Gpt2,
+      model::SeedOss,
+      model::Ernie45,
+      model::SmolLm3,
+      model::Glm4,
+      model::Exaone4,
+      model::Starcoder2,
+      model::CommandR,
+      model::StableLm,
+      model::Mamba,
+      model::Mamba2,
+      model::GraniteHybrid,
+      model::Lfm2,
+      model::Qwen35,
+      model::Qwen3Vl,
+      model::LlamaMoe,
+      model::Qwen2Moe,
+      model::Qwen3Moe,
+      model::GraniteMoe,
+      model::GptOss,
+      model::Qwen35Moe,
+      model::Qwen3Next,
+      model::Deepseek2,
+      model::Granite,
+      model::Deepseek,
+      model::Glm4Moe,
+      model::Ernie45Moe,
+      model::HunyuanDense,
+      model::Olmo2,
+      model::Mistral3,
+      model::TemperedMistral3,
+      model::FalconH1,
+      model::NemotronH,
+      model::NemotronHMoe,
+      model::Qwen3Reranker,
+      model::Bert,
+      model::NomicBert,
+      model::ModernBert,
+      model::T5Encoder>;
+  // clang-format on
 };
 
 }  // namespace zrt::inline ZRT_ABI

@@ -78,7 +78,7 @@ class Decoder(base.Decoder):
     """own_family.py's decoder with experts in place of the MLP, and this family's biases, pairs and scales."""
 
     def __init__(self, family, weights):
-        super().__init__("llama", weights)
+        super().__init__("llama", weights, halves=family == "qwen2moe")
         if family == "granitemoe":
             self.scales = GRANITE
         self.qwen = family == "qwen2moe"
@@ -88,13 +88,6 @@ class Decoder(base.Decoder):
         y = super().product(name, x)
         bias = self.w.get(name.replace(".weight", ".bias"))
         return [a + b for a, b in zip(y, bias)] if bias else y
-
-    def turn(self, x, position):
-        # The parent asks the family's name for the pairs of the rotation: qwen2moe turns halves, as olmo2 does.
-        name, self.family = self.family, "olmo2" if self.qwen else self.family
-        y = super().turn(x, position)
-        self.family = name
-        return y
 
     def network(self, gate, up, down, x):
         inner = len(down) // WIDTH

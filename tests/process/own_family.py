@@ -3,7 +3,7 @@
 # tests/process/own_family.py: families and a weight type that example hosts add give what plain Python computes.
 """usage: own_family.py OWN_FAMILY OWN_WEIGHT_TYPE EMBED
 
-Writes small random models of olmo2 and minicpm and one of llama with weights in Q8_1, runs the examples on them, and
+Writes small random models of olmo and minicpm and one of llama with weights in Q8_1, runs the examples on them, and
 compares their most likely tokens and log-probabilities with a decoder written down here from the definitions, in double
 precision. EMBED, which has zrt's families and types alone, must refuse the files by name.
 """
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 WIDTH, LAYERS, FF, HEADS, KV_HEADS, DIM, EPS, BASE = 32, 2, 64, 4, 2, 8, 1e-5, 10000.0
+CLAMP = 1.5
 MINICPM = {"embedding_scale": 12.0, "residual_scale": 0.22, "logit_scale": 4.0}
 LLAMA = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0}
 U32, F32, STRING, ARRAY = 4, 6, 8, 9
@@ -72,12 +73,14 @@ def make(family, rng):
         return [middle + scale * rng.randint(-1024, 1024) / 1024 for _ in range(count)]
 
     tokens = byte_characters() + ["he", "12", "123", "1234"]
-    metadata = {"general.architecture": family, "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2" if family == "llama" else "dbrx",
+    metadata = {"general.architecture": family, "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2" if family == "llama" else "house-words",
                 "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": ["h e", "1 2", "12 3", "123 4"]}
     for key, value in {"context_length": 64, "embedding_length": WIDTH, "block_count": LAYERS,
                        "feed_forward_length": FF, "attention.head_count": HEADS,
-                       "attention.head_count_kv": KV_HEADS, "attention.layer_norm_rms_epsilon": EPS,
-                       "rope.freq_base": BASE, **(MINICPM if family == "minicpm" else {})}.items():
+                       "attention.head_count_kv": KV_HEADS, "rope.freq_base": BASE,
+                       **({"attention.layer_norm_epsilon": EPS, "attention.clamp_kqv": CLAMP} if family == "olmo" else
+                          {"attention.layer_norm_rms_epsilon": EPS}),
+                       **(MINICPM if family == "minicpm" else {})}.items():
         metadata[f"{family}.{key}"] = value
     t, held = {}, {}
 
@@ -96,7 +99,8 @@ def make(family, rng):
 
     matrix("token_embd.weight", WIDTH, len(tokens), 1.0)
     matrix("output.weight", WIDTH, len(tokens), 0.75)
-    vector("output_norm.weight", WIDTH)
+    if family != "olmo":
+        vector("output_norm.weight", WIDTH)
     for layer in range(LAYERS):
         blk = f"blk.{layer}."
         matrix(blk + "attn_q.weight", WIDTH, HEADS * DIM, 0.5)
@@ -106,12 +110,7 @@ def make(family, rng):
         matrix(blk + "ffn_gate.weight", WIDTH, FF, 0.5)
         matrix(blk + "ffn_up.weight", WIDTH, FF, 0.5)
         matrix(blk + "ffn_down.weight", FF, WIDTH, 0.5)
-        if family == "olmo2":
-            vector(blk + "attn_q_norm.weight", HEADS * DIM)
-            vector(blk + "attn_k_norm.weight", KV_HEADS * DIM)
-            vector(blk + "post_attention_norm.weight", WIDTH)
-            vector(blk + "post_ffw_norm.weight", WIDTH)
-        else:
+        if family != "olmo":
             vector(blk + "attn_norm.weight", WIDTH)
             vector(blk + "ffn_norm.weight", WIDTH)
     return gguf(metadata, t), held
@@ -129,8 +128,8 @@ def rounded(x):
 class Decoder:
     """One token at a time; keys and values of earlier positions are kept."""
 
-    def __init__(self, family, weights, rounds=False):
-        self.family, self.w, self.rounds = family, weights, rounds
+    def __init__(self, family, weights, rounds=False, halves=False):
+        self.family, self.w, self.rounds, self.halves = family, weights, rounds, halves
         self.scales = MINICPM if family == "minicpm" else LLAMA
         self.keys = [[] for _ in range(LAYERS)]
         self.values = [[] for _ in range(LAYERS)]
@@ -142,6 +141,10 @@ class Decoder:
         return [sum(a * b for a, b in zip(w[r:r + n], x)) for r in range(0, len(w), n)]
 
     def norm(self, name, x):
+        if self.family == "olmo":
+            mean = sum(x) / len(x)
+            x = [v - mean for v in x]
+            return [v / math.sqrt(sum(u * u for u in x) / len(x) + EPS) for v in x]
         scale = 1.0 / math.sqrt(sum(v * v for v in x) / len(x) + EPS)
         return [v * scale * w for v, w in zip(x, self.w[name])]
 
@@ -150,7 +153,7 @@ class Decoder:
         for head in range(0, len(x), DIM):
             for i in range(DIM // 2):
                 # NEOX turns halves against each other, the pairs of llama lie side by side.
-                a, b = (i, i + DIM // 2) if self.family == "olmo2" else (2 * i, 2 * i + 1)
+                a, b = (i, i + DIM // 2) if self.halves else (2 * i, 2 * i + 1)
                 angle = position * BASE ** (-2.0 * i / DIM)
                 c, s = math.cos(angle), math.sin(angle)
                 out[head + a] = x[head + a] * c - x[head + b] * s
@@ -161,8 +164,8 @@ class Decoder:
         blk = f"blk.{layer}."
         q, k, v = (self.product(f"{blk}attn_{name}.weight", x) for name in "qkv")
         scale = self.scales.get("attention.scale", 1.0 / math.sqrt(DIM))
-        if self.family == "olmo2":
-            q, k = self.norm(blk + "attn_q_norm.weight", q), self.norm(blk + "attn_k_norm.weight", k)
+        if self.family == "olmo":
+            q, k, v = ([min(max(a, -CLAMP), CLAMP) for a in part] for part in (q, k, v))
         self.keys[layer].append(self.turn(k, position))
         self.values[layer].append(v)
         q = self.turn(q, position)
@@ -184,20 +187,13 @@ class Decoder:
 
     def step(self, token, position):
         """Log-probabilities of the next token."""
-        post = self.family == "olmo2"
         x = [v * self.scales["embedding_scale"] for v in self.w["token_embd.weight"][token * WIDTH:(token + 1) * WIDTH]]
         residual = self.scales["residual_scale"]
         for layer in range(LAYERS):
             blk = f"blk.{layer}."
-            if post:
-                y = self.norm(blk + "post_attention_norm.weight", self.attention(layer, x, position))
-            else:
-                y = self.attention(layer, self.norm(blk + "attn_norm.weight", x), position)
+            y = self.attention(layer, self.norm(blk + "attn_norm.weight", x), position)
             x = [a + residual * b for a, b in zip(x, y)]
-            if post:
-                y = self.norm(blk + "post_ffw_norm.weight", self.mlp(layer, x))
-            else:
-                y = self.mlp(layer, self.norm(blk + "ffn_norm.weight", x))
+            y = self.mlp(layer, self.norm(blk + "ffn_norm.weight", x))
             x = [a + residual * b for a, b in zip(x, y)]
         logits = self.product("output.weight", self.norm("output_norm.weight", x))
         logits = [v / self.scales["logit_scale"] for v in logits]
@@ -234,15 +230,15 @@ def compare(row, expected, bound, where):
     return best[0]
 
 
-# Cut as dbrx cuts, three digits are a piece, so that the merge to 1234 never happens; gpt-2 cuts " 1234" as one.
-DBRX_PROMPT = [256, byte_characters().index("\u0120"), 258, ord("4")]
+# Cut as house-words cuts, three digits are a piece, so that the merge to 1234 never happens; gpt-2 cuts " 1234" as one.
+HOUSE_PROMPT = [256, byte_characters().index("\u0120"), 258, ord("4")]
 GPT2_PROMPT = [256, byte_characters().index("\u0120"), 259]
 
 
 def check_family(family, example, embed, folder):
     path, weights = write(family, folder)
     lines = run(example, path, "he 1234")
-    prompt = DBRX_PROMPT
+    prompt = HOUSE_PROMPT
     assert lines[0] == "prompt " + " ".join(map(str, prompt)), lines[0]
     rows = [line for line in lines[1:] if line.strip()]
     assert len(rows) == 6, lines
@@ -270,10 +266,10 @@ def check_weight_type(example, embed, folder):
 def main():
     own_family, own_weight_type, embed = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        for family in ("olmo2", "minicpm"):
+        for family in ("olmo", "minicpm"):
             check_family(family, own_family, embed, folder)
         check_weight_type(own_weight_type, embed, folder)
-    print("olmo2, minicpm and Q8_1: most likely tokens and log-probabilities agree")
+    print("olmo, minicpm and Q8_1: most likely tokens and log-probabilities agree")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ CHECKS = {
     "python": docs_languages.python_fault,
     "sh": docs_languages.shell_fault,
 }
-FOLLOWED = {("adding-an-op.md", "c++"), ("adding-an-op.md", "diff")}  # by adding_an_op.py
+# By adding_an_op.py and adding_a_model.py.
+FOLLOWED = {("adding-an-op.md", "c++"), ("adding-an-op.md", "diff"), ("adding-a-model.md", "diff")}
 
 
 def blocks(page):

@@ -17,10 +17,8 @@ template <class F>
 using LackedByCards = boost::mp11::mp_copy_if_q<typename F::Ops, zrt::detail::LeftOutBy<pm4::Claims>>;
 
 /// That the family opens the model's file.
-template <class F> [[nodiscard]] bool opens(const GoldenModel& model) {
-  const bool experts = boost::mp11::mp_contains<typename F::Ops, ops::Moe>::value;
-  return zrt::model::is_named<F>(model.family) && (!zrt::model::OpensSome<F> || model.experts) &&
-         (experts || !model.experts);
+template <class F> [[nodiscard]] bool opens(const auto& model) {
+  return zrt::model::is_named<F>(model.family) && zrt::model::OpensSome<F> == model.some;
 }
 
 /// That a family opens the model whose program cards run.

@@ -2,6 +2,7 @@
 // tests/tools/make_model.cpp: a small model of a family with random weights, from its metadata alone.
 #include <zrt/models.hpp>
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -18,11 +19,12 @@ using namespace zrt;
 namespace {
 
 constexpr const char* kUsage =
-    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME]... [--words | --pieces] "
-    "KEY=VALUE...\n"
+    "usage: make_model FAMILY OUT.gguf SEED VOCABULARY [--without END]... [--with NAME[=DIM,DIM]]... "
+    "[--words | --pieces] KEY=VALUE...\n"
     "A key of the tokenizer is named in full. A value is 8, 0.5, true, a word, or [1,0,1]. Tensors named END, or with "
-    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME. With --words "
-    "the file has a WordPiece vocabulary of 64 tokens, with --pieces a unigram vocabulary.\n";
+    "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME, whose fastest "
+    "axis is the first. With --words the file has a WordPiece vocabulary of 64 tokens, with --pieces a unigram "
+    "vocabulary.\n";
 
 /// The tensors that a family's program names, in order.
 struct Tensor {
@@ -46,6 +48,12 @@ struct AddTensor {
 
 void add_value(test::GgufWriter& w, const std::string& key, const std::string& text) {
   if (text == "true" || text == "false") return (void)w.add(key, text == "true");
+  if (text.front() == '[' && std::isalpha(static_cast<unsigned char>(text[1])) != 0) {
+    std::vector<std::string> words;
+    for (std::size_t at = 1; at < text.size(); at = text.find_first_of(",]", at) + 1)
+      words.push_back(text.substr(at, text.find_first_of(",]", at) - at));
+    return (void)w.add_array(key, words);
+  }
   if (text.front() == '[') {
     std::vector<std::uint32_t> values;
     for (std::size_t at = 1; at < text.size(); at = text.find_first_of(",]", at) + 1)
@@ -57,6 +65,19 @@ void add_value(test::GgufWriter& w, const std::string& key, const std::string& t
   if (*end != '\0') return (void)w.add(key, text);
   if (text.find_first_of(".e") == std::string::npos) return (void)w.add(key, static_cast<std::uint32_t>(number));
   w.add(key, static_cast<float>(number));
+}
+
+/// Adds a tensor of zeros that "NAME=DIM,DIM" describes, of one element without dims.
+void add_zeros(test::GgufWriter& w, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::vector<std::uint64_t> dims;
+  std::size_t count = 1;
+  for (std::size_t at = equals; at != std::string::npos; at = text.find(',', at + 1)) {
+    dims.push_back(static_cast<std::uint64_t>(std::atoi(text.c_str() + at + 1)));
+    count *= dims.back();
+  }
+  if (dims.empty()) dims.push_back(1);
+  w.add_f32(text.substr(0, equals), dims, std::vector<float>(count));
 }
 
 /// Letters at the beginning of words and within, and a few longer pieces.
@@ -174,7 +195,7 @@ int main(int argc, char** argv) {
   // A family reads the number of ids from this tensor, so the list needs it.
   test::GgufWriter first = w;
   first.add_f32("token_embd.weight", {width, vocabulary}, std::vector<float>(std::size_t{width} * vocabulary));
-  for (const std::string& name : with) first.add_f32(name, {1}, {0.0f});
+  for (const std::string& tensor : with) add_zeros(first, tensor);
   const test::Bytes bytes = first.build();
   const auto metadata = model::GgufFile::open(Span<const std::byte>(bytes.data(), bytes.size()), system_allocator());
   if (!metadata) return std::fprintf(stderr, "%s\n", metadata.error().text().data()), 1;

@@ -29,12 +29,18 @@ ENCODER = (SIZES.replace("kv=2", "kv=4").replace("context_length=128", "context_
            "attention.layer_norm_epsilon=0.000001 attention.causal=false ")
 BERT = ENCODER + "tokenizer.ggml.token_type_count=2"
 
+HEAD = ("cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias", "cls.norm.weight")
+HEADLESS = "".join(f" --without {name}" for name in HEAD)
+MODERN = ENCODER.replace("block_count=2", "block_count=4") + "rope.freq_base=160000.0 attention.sliding_window=16 "
+
 MODELS = {
-    "bert": ("bert", BERT + "".join(f" --without cls.{end}" for end in
-                                    ("weight", "bias", "output.weight", "output.bias")), [MEAN, CLS]),
+    "bert": ("bert", BERT + HEADLESS, [MEAN, CLS]),
     "bert-rank": ("bert", BERT + " pooling_type=4 --words", [RANK, CLS]),
-    "modern-bert": ("modern-bert", ENCODER.replace("block_count=2", "block_count=4") +
-                    "rope.freq_base=160000.0 rope.freq_base_swa=10000.0 attention.sliding_window=16", [MEAN, CLS]),
+    "modern-bert": ("modern-bert", MODERN + "rope.freq_base_swa=1000.0 hidden_activation=gelu_pytorch_tanh "
+                    "--without blk.0.attn_norm.weight" + HEADLESS, [MEAN, CLS]),
+    "modern-bert-silu": ("modern-bert", MODERN + "hidden_activation=silu rope.scaling.type=none "
+                         "attention.sliding_window_pattern=2" + HEADLESS, [MEAN, CLS]),
+    "modern-bert-rank": ("modern-bert", MODERN + "pooling_type=4", [RANK, MEAN]),
     "nomic-bert": ("nomic-bert", ENCODER + "rope.freq_base=1000.0 tokenizer.ggml.token_type_count=2", [MEAN]),
     "t5encoder": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
                   "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "
@@ -42,6 +48,8 @@ MODELS = {
     "t5encoder-text": ("t5encoder", SIZES.replace("kv=2", "kv=4") + "attention.layer_norm_rms_epsilon=0.000001 "
                        "attention.relative_buckets_count=32 attention.causal=false attention.key_length=8 "
                        "attention.value_length=8 pooling_type=1 --pieces", [MEAN]),
+    "qwen3-rank": ("qwen3", RMS.format(8) + "pooling_type=4 classifier.output_labels=[yes,no] "
+                   "--with cls.output.weight=32,2", [RANK, LAST]),
     "qwen3-embedding": ("qwen3", RMS.format(8) + "pooling_type=3", [LAST, MEAN]),
 }
 
@@ -115,7 +123,8 @@ def main():
         seen = golden.read_bytes() if check else b""
         same = not check or seen.startswith(data)
         for pooling in poolings:
-            width = 1 if pooling == RANK else int(keys.split("embedding_length=")[1].split()[0])
+            labels = keys.partition("classifier.output_labels=")[2].partition("]")[0].count(",") + 1
+            width = labels if pooling == RANK else int(keys.split("embedding_length=")[1].split()[0])
             vectors = llama.vectors(model, texts, pooling, width)
             data += np.array([pooling, width], "<i4").tobytes()
             if check and same:

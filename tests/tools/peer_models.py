@@ -37,12 +37,19 @@ GEMMA4 = (RMS.format(16).replace("block_count=2", "block_count=6") + "rope.freq_
           "attention.key_length=16 attention.value_length=16 attention.key_length_swa=8 attention.value_length_swa=8 "
           "rope.dimension_count_swa=8 attention.sliding_window=8 attention.sliding_window_pattern=[1,1,1,0,1,0] "
           "final_logit_softcapping=30.0 ")
+YARN = "rope.scaling.type=yarn rope.scaling.factor=4.0 rope.scaling.original_context_length=32 "
 LATENT = ("context_length=128 embedding_length=32 block_count=2 feed_forward_length=48 attention.head_count=4 "
           "attention.head_count_kv=1 attention.layer_norm_rms_epsilon=0.000001 rope.freq_base=10000.0 "
           "rope.dimension_count=4 attention.key_length=20 attention.value_length=16 attention.key_length_mla=12 "
           "attention.value_length_mla=8 attention.kv_lora_rank=16 leading_dense_block_count=1 "
-          "expert_feed_forward_length=24 expert_shared_count=2 rope.scaling.type=yarn rope.scaling.factor=4.0 "
-          "rope.scaling.original_context_length=32 rope.scaling.yarn_log_multiplier=0.1 " + EXPERTS)
+          "expert_feed_forward_length=24 expert_shared_count=2 " + YARN +
+          "rope.scaling.yarn_log_multiplier=0.1 " + EXPERTS)
+NO_BIASES = "--without attn_q.bias --without attn_k.bias --without attn_v.bias "
+HEADS = "attention.key_length=16 attention.value_length=16 "
+# Its files describe a rotation that it does not have.
+NEMOTRON = (RMS.format(84).replace("block_count=2", "block_count=4").replace("kv=2", "kv=[0,2,0,0]")
+            .replace("feed_forward_length=48", "feed_forward_length=[0,0,48,48]") + MIXER +
+            "attention.layer_norm_epsilon=0.000001 ")
 WINDOWED = ("context_length=128 embedding_length=16 block_count=64 feed_forward_length=16 attention.head_count=2 "
             "attention.head_count_kv=1 attention.layer_norm_rms_epsilon=0.000001 attention.sliding_window=8 " + ROPE)
 
@@ -57,10 +64,27 @@ MODELS = {
     "ernie4_5": ("ernie4_5", RMS.format(8) + "--without attn_output.bias"),
     "ernie4_5-moe": ("ernie4_5-moe", RMS.format(8) + SHARED_EXPERT + "interleave_moe_layer_step=1 "
                      "leading_dense_block_count=1 --without attn_output.bias " + TIED),
-    "falcon-h1": ("falcon-h1", RMS.format(8) + MIXER.replace("inner_size=32", "inner_size=64")),
-    "falcon-h1-plain": ("falcon-h1", RMS.format(8) + MIXER + "--without ssm_norm.weight "),
+    "olmo2": ("olmo2", RMS.format(8)),
+    "olmo2-window": ("olmo2", RMS.format(8).replace("block_count=2", "block_count=4") +
+                     "attention.sliding_window=8 "),
+    "olmo2-yarn": ("olmo2", RMS.format(8).replace("block_count=2", "block_count=4") +
+                   "attention.sliding_window=8 attention.sliding_window_pattern=[1,0,1,0] rope.scaling.attn_factor=1.2 " +
+                   YARN.replace("32", "8")),
+    "mistral3": ("mistral3", RMS.format(8) + YARN + "rope.scaling.yarn_log_multiplier=0.5 "
+                 "--without rope_freqs.weight"),
+    "mistral3-tempered": ("mistral3", RMS.format(16) + HEADS + YARN.replace("32", "5") +
+                          "rope.scaling.yarn_log_multiplier=1.0 attention.temperature_scale=0.3 " + TIED),
+    "falcon-h1": ("falcon-h1", RMS.format(8) + MIXER.replace("inner_size=32", "inner_size=64") + NO_BIASES),
+    "falcon-h1-bias": ("falcon-h1", RMS.format(16) + MIXER.replace("inner_size=32", "inner_size=64") + HEADS),
+    "falcon-h1-plain": ("falcon-h1", RMS.format(8) + MIXER + "--without ssm_norm.weight " + NO_BIASES),
     "nemotron_h": ("nemotron_h", RMS.format(8).replace("block_count=2", "block_count=3").replace("kv=2", "kv=[0,2,0]")
-                   .replace("feed_forward_length=48", "feed_forward_length=[0,0,48]") + MIXER + "attention.layer_norm_epsilon=0.000001 "),
+                   .replace("feed_forward_length=48", "feed_forward_length=[0,0,48]") + MIXER +
+                   "attention.layer_norm_epsilon=0.000001 " + NO_BIASES),
+    "nemotron_h-bias": ("nemotron_h", NEMOTRON + HEADS),
+    "nemotron_h_moe": ("nemotron_h_moe", NEMOTRON + SHARED_EXPERT + "expert_shared_count=1 expert_group_count=1 "
+                       "expert_weights_norm=true expert_weights_scale=2.5 --without attn_output.bias " + NO_BIASES),
+    "nemotron_h_moe-latent": ("nemotron_h_moe", NEMOTRON + HEADS + SHARED_EXPERT + "moe_latent_size=16 "
+                              "expert_group_count=3 expert_group_used_count=2"),
     "exaone4": ("exaone4", RMS.format(8)),
     # llama.cpp knows the model with windows by its 64 layers.
     "exaone4-window": ("exaone4", WINDOWED.format(8)),

@@ -24,7 +24,7 @@ template <class F> std::string lacks() {
 template <class F> void print_family(std::type_identity<F>) {
   std::string name, cases;
   for (const std::string_view file : F::names) name += (name.empty() ? "`" : ", `") + std::string(file) + "`";
-  if (model::OpensSome<F>) name += " with experts";
+  if constexpr (model::OpensSome<F>) name += " " + std::string(F::which);
   double most = 0;
   for (const test::GoldenModel& model : test::kGoldenF32) {
     if (!test::opens<F>(model)) continue;
@@ -32,7 +32,7 @@ template <class F> void print_family(std::type_identity<F>) {
     most = most < model.nmse ? model.nmse : most;
   }
   for (const test::GoldenEmbedding& model : test::kGoldenEmbeddings) {
-    if (!model::is_named<F>(model.family) || model::OpensSome<F>) continue;
+    if (!test::opens<F>(model)) continue;
     cases += (cases.empty() ? "" : ", ") + std::string(model.name) + "*";
     most = most < model.nmse ? model.nmse : most;
   }

@@ -85,6 +85,31 @@ TEST(Embed, ModelsWithoutLogitsGenerateNothing) {
   }
 }
 
+TEST(Embed, ADecoderReadsOneText) {
+  EngineOptions options;
+  options.context = 64;
+  options.embeddings = true;
+  const auto engine = test::open_engine(test::On::cpu, ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf", options);
+  ASSERT_TRUE(engine) << engine.error().text();
+  const EmbedInput alone[] = {{.text = "ROMEO"}};
+  EXPECT_TRUE((*engine)->embed(alone, {.pooling = Pooling::mean}));
+  const EmbedInput pair[] = {{.text = "ROMEO", .document = "JULIET"}};
+  expect_refused((*engine)->embed(pair, {.pooling = Pooling::mean}), Errc::invalid_argument, {"decoder", "one prompt"});
+}
+
+TEST(Embed, AModelWithAHeadGeneratesToo) {
+  const auto engine = open("qwen3-rank", false);
+  ASSERT_TRUE(engine);
+  const auto text = text_of(5);
+  std::size_t rows = 0;
+  const auto done = engine->evaluate(text, {}, [&](std::uint32_t, std::span<const float> row) {
+    EXPECT_EQ(row.size(), 64u);
+    ++rows;
+  });
+  EXPECT_TRUE(done) << done.error().text();
+  EXPECT_EQ(rows, text.size());
+}
+
 TEST(Embed, StopsWithinAStep) {
   const auto text = text_of(60);
   const std::vector<EmbedInput> inputs(5, {.tokens = text});

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <data/models/tiny_models.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -345,6 +346,42 @@ TEST(FamilyKeys, PhiNeedsTheFactorsOfItsContext) {
             "the model has no tensor rope_factors_long.weight, but rope_factors_short.weight");
   EXPECT_EQ(refused("rope_factors_long.weight", 1u << 20),
             "the model has no tensor rope_factors_short.weight, but rope_factors_long.weight");
+}
+
+TEST(FamilyKeys, ATemperatureOfZeroIsNone) {
+  const auto opened_by = [](std::optional<float> temperature) {
+    test::GgufWriter w;
+    if (temperature) w.add("mistral3.attention.temperature_scale", *temperature);
+    const test::ModelFile bytes(w.build());
+    const auto file = model::GgufFile::open(bytes.bytes(), system_allocator());
+    EXPECT_TRUE(file);
+    const model::ConfigReader meta(*file, "mistral3");
+    const bool tempered = model::opens<model::TemperedMistral3>(meta, true);
+    EXPECT_TRUE(model::opens<model::Mistral3>(meta, false));
+    return tempered;
+  };
+  EXPECT_FALSE(opened_by({}));
+  EXPECT_FALSE(opened_by(0.0f));
+  EXPECT_TRUE(opened_by(0.1f));
+  EXPECT_TRUE(judge<model::Mistral3>("attention.temperature_scale", 0.0f));
+  refused<model::Mistral3>("attention.temperature_scale", 0.1f);
+}
+
+TEST(FamilyKeys, TheMultiplierOfYarnDividesTheMagnitude) {
+  const auto magnitude = [](std::optional<float> multiplier, std::string_view type) {
+    const auto config = read_file<model::Mistral3>([&](test::GgufWriter& w, const std::string& name) {
+      w.add(name + ".feed_forward_length", 48u);
+      w.add(name + ".rope.scaling.type", std::string(type));
+      w.add(name + ".rope.scaling.factor", 4.0f);
+      if (multiplier) w.add(name + ".rope.scaling.yarn_log_multiplier", *multiplier);
+    });
+    EXPECT_TRUE(config) << config.error().text();
+    return config ? config->rope.magnitude : 0.0f;
+  };
+  EXPECT_EQ(magnitude({}, "yarn"), 1.0f);
+  EXPECT_EQ(magnitude(0.0f, "yarn"), 1.0f);
+  EXPECT_FLOAT_EQ(magnitude(1.0f, "yarn"), static_cast<float>(1.0 / (1.0 + 0.1 * std::log(4.0))));
+  EXPECT_EQ(magnitude(1.0f, "linear"), 1.0f);
 }
 
 /// A family that reads its sizes itself.

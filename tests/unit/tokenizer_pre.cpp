@@ -124,6 +124,15 @@ TEST(TokenizerPre, Llama3) {
                          {"e\xcc\x81t", {"e", "\xcc\x81t"}},
                          {"e\xcc\x81 t", {"e", "\xcc\x81", " t"}},
                      });
+  // The same words, of vocabularies whose merges make up every one of them.
+  for (const std::string_view name : {"dbrx", "smaug-bpe"}) {
+    check(name, kSharedCases);
+    check(name, {{"1234567", {"123", "456", "7"}}});
+    const text::PreTokenizerEntry* entry = text::find_pre_tokenizer(name);
+    ASSERT_NE(entry, nullptr);
+    EXPECT_FALSE(entry->traits.ignore_merges);
+    EXPECT_FALSE(entry->traits.adds_bos);
+  }
 }
 
 TEST(TokenizerPre, Qwen2) {

@@ -141,6 +141,8 @@ template <class B, class O> class Embedder {
                !r) {
       return r;
     } else if (input.document.data() != nullptr) {
+      if (!parts_.config.whole_texts)
+        return fail(Errc::invalid_argument, "a decoder scores one text; put query and document into one prompt");
       if (auto s = parts_.tokenizer->append_second(input.document, options.parse_special, ids); !s) return s;
     }
     for (const std::int32_t id : ids) {

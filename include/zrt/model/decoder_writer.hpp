@@ -122,6 +122,10 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
 
   /// Attention over the stream.
   [[nodiscard]] constexpr Value attention(unsigned layer) {
+    return g_.template emit<ops::MultiheadAttention>(attention_call(layer))[0];
+  }
+  /// What `attention` emits, for a family that emits the parts of it with ops of its own between them.
+  [[nodiscard]] constexpr Call<G, ops::MultiheadAttention> attention_call(unsigned layer) {
     const DecoderConfig& c = c_;
     const std::uint32_t kv_heads = c.kv_heads[layer];
     const std::uint32_t q_rows = c.heads * c.key_dim;
@@ -148,18 +152,17 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
     p.rope = c.windowed[layer] != 0 ? c.windowed_rope : c.rope;
     p.norm_eps = c.norm_eps;
     const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
-    return g_.template emit<ops::MultiheadAttention>(
-        {.in = {x, positions_},
-         .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),
-               matrix("attn_v", q_rows + k_rows, v_rows),
-               weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}), bias("attn_q", 0, q_rows),
-               bias("attn_k", q_rows, k_rows), bias("attn_v", q_rows + k_rows, v_rows),
-               weight(layer, "attn_output.bias", Shape{c.width}, traits_.output_bias),
-               weight(layer, "attn_q_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
-               weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm), factors_,
-               weight(layer, "attn_sinks.weight", Shape{c.heads}, traits_.sinks)},
-         .state = cache,
-         .params = p})[0];
+    return {.in = {x, positions_},
+            .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),
+                  matrix("attn_v", q_rows + k_rows, v_rows),
+                  weight(layer, "attn_output.weight", Shape{c.width, c.heads * c.value_dim}), bias("attn_q", 0, q_rows),
+                  bias("attn_k", q_rows, k_rows), bias("attn_v", q_rows + k_rows, v_rows),
+                  weight(layer, "attn_output.bias", Shape{c.width}, traits_.output_bias),
+                  weight(layer, "attn_q_norm.weight", Shape{c.key_dim}, traits_.qk_norm),
+                  weight(layer, "attn_k_norm.weight", Shape{c.key_dim}, traits_.qk_norm), factors_,
+                  weight(layer, "attn_sinks.weight", Shape{c.heads}, traits_.sinks)},
+            .state = cache,
+            .params = p};
   }
 
   /// An MLP over the stream.
@@ -220,8 +223,9 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                                        .params = p})[0];
   }
 
-  /// The head, or the last norm where hidden states are wanted: only the rows that the batch asks for reach it.
-  constexpr void finish() {
+  /// The head, or the last norm where hidden states are wanted: only the rows that the batch asks for reach it. Returns
+  /// the logits or the hidden states.
+  constexpr Value finish() {
     x_ = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
     if (c_.embeddings) return finish_hidden();
     Weight head = g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
@@ -240,20 +244,24 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                                               .params = {.scale = c_.logit_scale, .soft_cap = c_.logit_cap}})[0];
     }
     g_.output("logits", logits);
+    return logits;
   }
 
  private:
-  constexpr void finish_hidden() {
+  constexpr Value finish_hidden() {
     // Files of decoders hold a head all the same.
     (void)g_.optional_weight("output.weight", Shape{c_.vocabulary, c_.width});
     const Weight scale = g_.weight(Name::of(traits_.output_norm, ".weight"), Shape{c_.width});
+    Value hidden{};
     if constexpr (kNorm == NormKind::rms) {
-      g_.output("hidden", g_.template emit<ops::RmsNorm>(
-                              {.in = {x_}, .w = {scale}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0]);
+      hidden = g_.template emit<ops::RmsNorm>(
+          {.in = {x_}, .w = {scale}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
     } else {
       const Weight bias = tensor(traits_.norm_bias, Name::of(traits_.output_norm, ".bias"), Shape{c_.width});
-      g_.output("hidden", layer_norm(scale, bias));
+      hidden = layer_norm(scale, bias);
     }
+    g_.output("hidden", hidden);
+    return hidden;
   }
 
   [[nodiscard]] constexpr Weight tensor(Has has, const Name& name, const Shape& shape) {

@@ -143,9 +143,10 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
   }
 
   [[nodiscard]] constexpr Value sum(Value a, Value b) { return g_.template emit<ops::ResidualAdd>({.in = {a, b}})[0]; }
-  /// `x` by the norm whose tensors begin with `name`.
-  [[nodiscard]] constexpr Value normed(const Name& name, Value x) {
-    const Weight scale = g_.weight(Name::of(name.view(), ".weight"), Shape{c_.width});
+  /// `x` by the norm whose tensors begin with `name`, as it is where the file lacks an optional one.
+  [[nodiscard]] constexpr Value normed(const Name& name, Value x, Has has = Has::always) {
+    const Weight scale = tensor(Name::of(name.view(), ".weight"), Shape{c_.width}, has);
+    if (!scale.present()) return x;
     if constexpr (kNorm == NormKind::rms) {
       return g_.template emit<ops::RmsNorm>(
           {.in = {x}, .w = {scale}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
@@ -155,8 +156,8 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
           {.in = {x}, .w = {scale, bias}, .params = {.eps = c_.norm_eps, .dim = c_.width}})[0];
     }
   }
-  [[nodiscard]] constexpr Value normed(unsigned layer, std::string_view name, Value x) {
-    return normed(Name::of(traits_.prefix, layer, ".", name), x);
+  [[nodiscard]] constexpr Value normed(unsigned layer, std::string_view name, Value x, Has has = Has::always) {
+    return normed(Name::of(traits_.prefix, layer, ".", name), x, has);
   }
 
   /// Attention of `x` over the whole text, or over the window of a layer that has one. `bias` f32 [buckets, heads],
@@ -230,6 +231,17 @@ template <class G, NormKind kNorm = NormKind::layer> class EncoderWriter {
     const Value rows = g_.template emit<ops::Take>({.in = {x_, wanted_}})[0];
     g_.output("hidden", rows);
     return rows;
+  }
+
+  /// The mean of the hidden states of the text that a row is of, for the rows that the batch asks for: attention whose
+  /// scores are all 0. The width must be a multiple of the heads.
+  [[nodiscard]] constexpr Value means() {
+    ops::FlashAttnVarlenParams p;
+    p.heads = p.kv_heads = c_.heads;
+    p.key_dim = p.value_dim = c_.width / c_.heads;
+    p.scale = 0.0f;
+    const Value mean = g_.template emit<ops::FlashAttnVarlen>({.in = {x_, x_, x_}, .w = {Weight{}}, .params = p})[0];
+    return g_.template emit<ops::Take>({.in = {mean, wanted_}})[0];
   }
 
   /// The classification head on `rows`, as far as the file holds one: tanh of a layer, then the labels.

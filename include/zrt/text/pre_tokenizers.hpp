@@ -20,7 +20,7 @@ namespace zrt::inline ZRT_ABI::text {
 template <pre::PreTokenizer... Pre> struct PreTokenizerList {};
 
 /// Every pre-tokenizer that zrt has. Adding one is a header under pre/ and a line here.
-using PreTokenizers = PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
+using PreTokenizers = PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Dbrx, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
                                        pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
 
 /// A row of the table: a name, its traits and the stages that cut a text into pieces.

@@ -29,7 +29,7 @@ struct FalconH1 {
   [[nodiscard]] static constexpr std::array<Config, 1> canonical() noexcept { return {canonical_ssm()}; }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
-    constexpr DecoderTraits traits{.output_bias = Has::never, .mlp_bias = Has::maybe};
+    constexpr DecoderTraits traits{.qkv_bias = Has::maybe, .mlp_bias = Has::maybe};
     DecoderWriter<G> w(g, c, traits);
     for (unsigned layer = 0; layer < c.layers; ++layer) {
       const auto attended = w.attention(layer);

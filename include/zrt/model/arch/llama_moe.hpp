@@ -11,6 +11,7 @@ namespace zrt::inline ZRT_ABI::model {
 /// Llama with experts, as Mixtral has them.
 struct LlamaMoe : ExpertFamily {
   static constexpr std::array<std::string_view, 1> names{"llama"};
+  static constexpr std::string_view which = "with experts";
 
   [[nodiscard]] static bool opens(const ConfigReader& meta) noexcept { return has_experts(meta); }
 

@@ -13,7 +13,17 @@ namespace zrt::inline ZRT_ABI::model {
 struct NemotronH {
   static constexpr std::array<std::string_view, 1> names{"nemotron_h"};
   using Config = SsmConfig;
-  static constexpr auto neutral = kDecoderNeutral;
+  /// Files describe a rotation all the same.
+  static constexpr auto neutral =
+      neutral_keys(kDecoderNeutral, std::to_array<NeutralKey>({
+                                        {"rope.dimension_count", Neutral::any},
+                                        {"rope.freq_base", Neutral::any},
+                                        {"rope.scale_linear", Neutral::any},
+                                        {"rope.scaling.attn_factor", Neutral::any},
+                                        {"rope.scaling.factor", Neutral::any},
+                                        {"rope.scaling.original_context_length", Neutral::any},
+                                        {"rope.scaling.type", Neutral::any},
+                                    }));
   using Ops = boost::mp11::mp_push_back<DecoderOps, ops::MambaMixer>;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
@@ -21,8 +31,7 @@ struct NemotronH {
     read_mlp(meta, c, 0);
     read_heads(meta, c, 0);
     read_norm(meta, c);
-    read_rope(meta, c, ops::RopeStyle::neox);
-    c.rope.n_rot = 0;
+    c.rope.head_dim = c.windowed_rope.head_dim = c.key_dim;
     expect_no_window(meta, c);
     c.attention_scale = meta.scale("attention.scale", c.attention_scale);
     c.activation = Activation::relu2;
@@ -40,16 +49,23 @@ struct NemotronH {
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
-    constexpr DecoderTraits traits{
-        .output_bias = Has::maybe, .mlp_bias = Has::maybe, .mlp_norm = "attn_norm", .gated_mlp = false};
-    DecoderWriter<G> w(g, c, traits);
-    for (unsigned layer = 0; layer < c.layers; ++layer) {
-      if (c.ff[layer] != 0)
-        w.add(layer, w.mlp(layer));
-      else
-        w.add(layer, c.kv_heads[layer] != 0 ? w.attention(layer) : mamba2(g, w, c, layer));
-    }
+    DecoderWriter<G> w(g, c, kTraits);
+    for (unsigned layer = 0; layer < c.layers; ++layer)
+      w.add(layer, c.ff[layer] != 0 ? w.mlp(layer) : mixer(g, w, c, layer));
     w.finish();
+  }
+
+ protected:
+  static constexpr DecoderTraits kTraits{.qkv_bias = Has::maybe,
+                                         .output_bias = Has::maybe,
+                                         .mlp_bias = Has::maybe,
+                                         .mlp_norm = "attn_norm",
+                                         .gated_mlp = false};
+
+  /// A layer without a width for an MLP.
+  template <class G>
+  [[nodiscard]] static constexpr typename G::Tensor mixer(G& g, DecoderWriter<G>& w, const Config& c, unsigned layer) {
+    return c.kv_heads[layer] != 0 ? w.attention(layer) : mamba2(g, w, c, layer);
   }
 };
 

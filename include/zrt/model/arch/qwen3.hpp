@@ -14,9 +14,10 @@ struct Qwen3 : DenseFamily {
 
   static void read(ConfigReader& meta, Config& c) noexcept { read_plain_decoder(meta, c, ops::RopeStyle::neox); }
 
-  template <class G> static constexpr void build(G& g, const Config& c) {
-    build_dense_decoder(g, c, {.qk_norm = Has::always});
-  }
+  template <class G> static constexpr void build(G& g, const Config& c) { build_dense_decoder(g, c, kTraits); }
+
+ protected:
+  static constexpr DecoderTraits kTraits{.qk_norm = Has::always};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model

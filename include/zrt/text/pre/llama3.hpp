@@ -86,4 +86,12 @@ struct Llama3 {
 };
 static_assert(PreTokenizer<Llama3>);
 
+/// The same words, joined by merges alone.
+struct Dbrx {
+  static constexpr std::array<std::string_view, 2> names{"dbrx", "smaug-bpe"};
+  static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = true};
+  using Stages = Llama3::Stages;
+};
+static_assert(PreTokenizer<Dbrx>);
+
 }  // namespace zrt::inline ZRT_ABI::text::pre
