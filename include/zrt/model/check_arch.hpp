@@ -33,11 +33,13 @@ concept ListsOp = boost::mp11::mp_contains<List, O>::value;
 
 /// Takes no note of the tensors that a program names.
 struct NoTensorList {
+  constexpr bool takes(const Name&) const noexcept { return true; }
   constexpr void operator()(const Name&, const Shape&) const noexcept {}
 };
 
-/// A builder that only checks: a host of `Call` that runs at compile time. `Tensors` is told of each tensor that the
-/// program names, as often as it does. Families with the same list of ops share it.
+/// A builder that only checks: a host of `Call` that runs at compile time. `Tensors` says which of the tensors that may
+/// be absent the imagined file takes, and is told of each tensor that the program names, as often as it does. Families
+/// with the same list of ops share it.
 template <class Ops, class Tensors = NoTensorList> class CheckBuilder {
  public:
   struct Tensor {
@@ -64,7 +66,7 @@ template <class Ops, class Tensors = NoTensorList> class CheckBuilder {
     return {{true, DType::f32, shape}};
   }
   constexpr Weight optional_weight(const Name& name, const Shape& shape) noexcept {
-    return optional_ ? weight(name, shape) : Weight{};
+    return optional_ && tensors_.takes(name) ? weight(name, shape) : Weight{};
   }
   constexpr Weight constant(Span<const float> data) noexcept {
     return {{true, DType::f32, Shape{static_cast<std::uint32_t>(data.size())}}};
