@@ -103,7 +103,7 @@ constexpr auto kShapes = std::to_array<ModelShape>({
     {"tiny", "command-r", {kSizes, kLayerNorm, "logit_scale=0.5"}},
     {"tiny", "stablelm", {kSizes, kLayerNorm, "with=blk.0.ffn_norm.weight without=none"}},
     {"tiny", "mamba", {kNoMlp, "ssm.conv_kernel=4 ssm.inner_size=512 ssm.state_size=16 ssm.time_step_rank=16"}},
-    {"tiny", "mamba2", {kNoMlp, kMixer}},
+    {"tiny", "mamba2", {kNoMlp, kMixer, "with=ssm_conv1d.bias"}},
     {"tiny", "granite", {kSizes, kRms, kGranite}},
     {"tiny", "granitemoe", {kSizes, kRms, kGranite,
         "expert_count=8 expert_used_count=2 expert_shared_feed_forward_length=512 without=output.weight"}},

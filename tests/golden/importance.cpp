@@ -87,7 +87,8 @@ struct Summed {
   std::optional<trace::InputSquares> squares;
 };
 
-void expect_near(const ByMatrix& found, const ByMatrix& expected) {
+/// `bound` is the largest share by which the sums of a matrix may differ, all together.
+void expect_near(const ByMatrix& found, const ByMatrix& expected, double bound) {
   for (const auto& [key, value] : found) EXPECT_TRUE(expected.contains(key)) << key.first;
   for (const auto& [key, value] : expected) {
     ASSERT_TRUE(found.contains(key)) << key.first;
@@ -100,8 +101,7 @@ void expect_near(const ByMatrix& found, const ByMatrix& expected) {
       off += std::abs(one.sums[i] - value.sums[i]);
       all += value.sums[i];
     }
-    // llama.cpp's gelu is a table of f16; all else is rounding.
-    EXPECT_LT(off / all, 2e-4) << key.first << " matrix " << key.second;
+    EXPECT_LT(off / all, bound) << key.first << " matrix " << key.second;
   }
 }
 
@@ -111,10 +111,12 @@ TEST_P(InputSquares, AreThoseOfLlamaCpp) {
   const ByMatrix expected = read_squares(GetParam());
   ASSERT_FALSE(expected.empty());
   const std::vector<std::uint32_t> prompt = prompt_of(GetParam());
+  // llama.cpp's gelu is a table of f16; all else is the rounding of two orders of sums.
+  const double bound = std::string_view(GetParam()) == "gemma4-moe" ? 4e-3 : 2e-5;
   for (const test::On on : {test::On::cpu, test::On::reference}) {
     Summed run(GetParam(), on);
     ASSERT_TRUE(run.squares->feed(prompt));
-    expect_near(run.sums(), expected);
+    expect_near(run.sums(), expected, bound);
   }
 }
 

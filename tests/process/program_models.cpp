@@ -93,11 +93,11 @@ TEST_F(MadeModels, WhatIsUnknownIsRefused) {
       {{"--arch", "llama", "--shape", "tiny", "--type", "f16", "--set", "heads=4"},
        "zrt: unimplemented: llama.heads is 4, but its family does not read it; expected no such key\n"},
       {{"--arch", "llama", "--shape", "tiny", "--type", "f16", "--set", "block_count=[2"},
-       "zrt: invalid_argument: block_count is [2, expected [N,N,...] with numbers from 0 to 2^32 - 1\n"},
+       "zrt: invalid_argument: llama.block_count is [2, expected [N,N,...] with numbers from 0 to 2^32 - 1\n"},
       {{"--arch", "llama", "--shape", "tiny", "--type", "f16", "--set", "block_count=4294967296000"},
-       "zrt: invalid_argument: block_count is 4294967296000, expected a whole number below 2^32\n"},
+       "zrt: invalid_argument: llama.block_count is 4294967296000, expected a whole number below 2^32\n"},
       {{"--arch", "llama", "--shape", "tiny", "--type", "f16", "--set", "vocab_size=256"},
-       "zrt: invalid_argument: a vocabulary of bytes has 257 to 915305 tokens, 256 wanted\n"},
+       "zrt: invalid_argument: a vocabulary of bytes has 257 to 915561 tokens, 256 wanted\n"},
   };
   for (const auto& [args, expected] : calls) {
     const Outcome done = make("none.gguf", args);

@@ -51,6 +51,11 @@ class Collector(peer_models.Llama):
         base.ggml_op_name.restype = ctypes.c_char_p
         base.ggml_op_name.argtypes = [ctypes.c_int]
         self.lib.llama_free.argtypes = [ctypes.c_void_p]
+        for name in ("llama_get_model", "llama_model_get_vocab"):
+            getattr(self.lib, name).restype = ctypes.c_void_p
+        for name in ("llama_get_model", "llama_model_get_vocab", "llama_vocab_get_add_bos", "llama_vocab_bos"):
+            getattr(self.lib, name).argtypes = [ctypes.c_void_p]
+        self.lib.llama_vocab_get_add_bos.restype = ctypes.c_bool
         self.op_name = base.ggml_op_name
         self.sums = {}
         self.callback = CALLBACK(self.seen)
@@ -97,6 +102,9 @@ class Collector(peer_models.Llama):
         self.sums = {}
         for chunk in chunks:
             context = self.context(path, size=max(128, 2 * len(chunk)), prepare=self.watch)
+            vocabulary = self.lib.llama_model_get_vocab(self.lib.llama_get_model(context))
+            if self.lib.llama_vocab_get_add_bos(vocabulary):
+                chunk = [self.lib.llama_vocab_bos(vocabulary)] + chunk[1:]
             self.decode(context, chunk, 0)
             self.lib.llama_free(context)
         return self.sums

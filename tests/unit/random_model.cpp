@@ -149,6 +149,7 @@ TEST(RandomModel, TheFileHasKeysTypesAndTheSameBytesOnAnyNumberOfThreads) {
   EXPECT_EQ(file.find_tensor("blk.0.attn_q.weight")->type.dtype, DType::q5_0);  // rows of 64 are no blocks of 256
   EXPECT_EQ(file.find_tensor("blk.0.ffn_down.weight")->type.dtype, DType::q4_k);
   EXPECT_EQ(file.find_tensor("token_embd.weight")->dims[1], 300u);
+  EXPECT_EQ(file.find_tensor("token_embd.weight")->type.dtype, DType::q8_0);  // the head of 6 bits
 }
 
 TEST(RandomModel, AChunkOfRowsEndsWhereItMay) {

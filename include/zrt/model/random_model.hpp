@@ -154,6 +154,7 @@ class RandomModel {
       as_f32.type = *find_ggml_type(DType::f32);
       as_f32.rank = tensor.rank;
       as_f32.dims = tensor.dims;
+      as_f32.elems = tensor.elems;
       return type_of(as_f32, type_, *layers, tied);
     };
     for (const ListedTensor& tensor : tensors_)
@@ -176,8 +177,7 @@ class RandomModel {
     job.encode = quant::find_encoder(type);
     job.elems = tensor.dims[0];
     job.row_bytes = job.elems / info(type).block_elems * info(type).block_bytes;
-    std::uint64_t rows = 1;  // the writer has checked that the product fits
-    for (std::size_t axis = 1; axis < tensor.rank; ++axis) rows *= tensor.dims[axis];
+    const std::uint64_t rows = job.elems == 0 ? 0 : tensor.elems / job.elems;
     const std::uint64_t fitting = kChunkBytes / (job.row_bytes == 0 ? 1 : job.row_bytes);
     const std::uint64_t chunk = fitting < 1 ? 1 : fitting < rows ? fitting : rows;
     if (auto r = make_room(job, chunk); !r) return r;

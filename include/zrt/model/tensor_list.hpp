@@ -15,6 +15,7 @@ struct ListedTensor {
   Name name{};
   std::uint32_t rank = 0;
   std::array<std::uint64_t, 4> dims{1, 1, 1, 1};  ///< dims[0] runs fastest, as files count
+  std::uint64_t elems = 0;
 
   [[nodiscard]] Span<const std::uint64_t> extents() const noexcept { return Span(dims).first(rank); }
 };
@@ -55,9 +56,16 @@ struct TensorListing {
     const TensorRows rows = TensorRows::of(name.view());
     for (const ListedTensor& seen : *to)
       if (seen.name.view() == rows.tensor) return {};
-    ListedTensor tensor{Name(rows.tensor), shape.rank};
+    ListedTensor tensor;
+    tensor.name = Name(rows.tensor);
+    tensor.rank = shape.rank;
     for (std::size_t axis = 0; axis < shape.rank; ++axis) tensor.dims[shape.rank - 1 - axis] = shape[axis].extent;
     if (rows.total != 0) tensor.dims[shape.rank - 1] = rows.total;
+    CheckedSize elems(1);
+    for (const std::uint64_t dim : tensor.dims) elems = elems * CheckedSize(dim);
+    const auto count = elems.get(rows.tensor);
+    if (!count) return pass(count);
+    tensor.elems = *count;
     return to->push_back(tensor);
   }
 };
