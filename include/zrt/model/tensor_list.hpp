@@ -2,9 +2,9 @@
 // zrt/model/tensor_list.hpp: the tensors that a model's file holds, as its family's program names them.
 #pragma once
 
-#include <zrt/model/check_arch.hpp>
 #include <zrt/model/tensor_rows.hpp>
 #include <zrt/model/visit_family.hpp>
+#include <zrt/ops/op.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -37,24 +37,48 @@ struct OptionalTensors {
 
 namespace detail {
 
-/// What CheckBuilder tells of a program's tensors, each of them once.
-struct TensorListing {
-  OptionalTensors optional;
-  Vector<ListedTensor>* to = nullptr;
-  Result<void>* result = nullptr;
+/// A builder that notes each tensor that a program names, once. It computes no types, so that all families share it.
+class TensorLister {
+ public:
+  struct Tensor {
+    bool is_made = false;
+    [[nodiscard]] bool present() const noexcept { return is_made; }
+  };
+  struct Weight {
+    bool is_bound = false;
+    [[nodiscard]] bool present() const noexcept { return is_bound; }
+  };
+  struct State {};
 
-  bool takes(const Name& name) const noexcept { return optional.holds(TensorRows::of(name.view()).tensor); }
-  void operator()(const Name& name, const Shape& shape) const noexcept {
-    if (*result) *result = add(name, shape);
+  TensorLister(const OptionalTensors& optional, Vector<ListedTensor>& to) noexcept : optional_(optional), to_(to) {}
+
+  SymbolId symbol(const Name&, std::uint32_t) noexcept { return ++symbols_; }
+  Tensor input(const Name&, const TensorType&) noexcept { return {true}; }
+  void output(const Name&, Tensor) noexcept {}
+  Weight weight(const Name& name, const Shape& shape) noexcept {
+    if (result_) result_ = add(name, shape);
+    return {true};
+  }
+  Weight optional_weight(const Name& name, const Shape& shape) noexcept {
+    return optional_.holds(TensorRows::of(name.view()).tensor) ? weight(name, shape) : Weight{};
+  }
+  Weight constant(Span<const float>) noexcept { return {true}; }
+  State state(const StateInfo&) noexcept { return {}; }
+  template <class O> std::array<Tensor, kOutputs<O>> emit(const Call<TensorLister, O>&) noexcept {
+    std::array<Tensor, kOutputs<O>> out{};
+    for (Tensor& tensor : out) tensor.is_made = true;
+    return out;
   }
 
+  [[nodiscard]] Result<void> result() const noexcept { return result_; }
+
  private:
-  [[nodiscard]] Result<void> add(const Name& name, const Shape& shape) const noexcept {
+  [[nodiscard]] Result<void> add(const Name& name, const Shape& shape) noexcept {
     if (!name.fits() || shape.rank > 4)
       return fail(Errc::limit_exceeded, "tensor '", name.view(), "' has ", unsigned{shape.rank},
                   " dimensions and a name of ", name.view().size(), " bytes or more");
     const TensorRows rows = TensorRows::of(name.view());
-    for (const ListedTensor& seen : *to)
+    for (const ListedTensor& seen : to_)
       if (seen.name.view() == rows.tensor) return {};
     ListedTensor tensor;
     tensor.name = Name(rows.tensor);
@@ -66,8 +90,13 @@ struct TensorListing {
     const auto count = elems.get(rows.tensor);
     if (!count) return pass(count);
     tensor.elems = *count;
-    return to->push_back(tensor);
+    return to_.push_back(tensor);
   }
+
+  const OptionalTensors& optional_;
+  Vector<ListedTensor>& to_;
+  Result<void> result_{};
+  SymbolId symbols_ = 0;
 };
 
 }  // namespace detail
@@ -89,10 +118,9 @@ template <class Families>
       visit_family<typename Families::List>(meta, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
         typename F::Config config;
         if (auto r = read_config<F>(meta, config); !r) return r;
-        Result<void> result;
-        CheckBuilder<typename F::Ops, detail::TensorListing> builder(true, {optional, &tensors, &result});
-        F::build(builder, config);
-        return result;
+        detail::TensorLister lister(optional, tensors);
+        F::build(lister, config);
+        return lister.result();
       });
   if (!listed) return pass(listed);
   return tensors;
