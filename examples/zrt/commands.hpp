@@ -12,6 +12,8 @@ namespace program {
 [[nodiscard]] int inspect(const InspectOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int quantize(const QuantizeOptions& options);
+[[nodiscard]] int imatrix(const ImatrixOptions& options);
+[[nodiscard]] int make_model(const MakeModelOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);
 [[nodiscard]] int embed(const EmbedOptions& options);
 [[nodiscard]] int ptir_run(const PtirOptions& options);

@@ -3,6 +3,7 @@
 #include "cli_table.hpp"
 #include "commands.hpp"
 #include "cores.hpp"
+#include "model_shapes.hpp"
 #include "output.hpp"
 #include <zrt/backend/pm4/target.hpp>
 #include <zrt/core/version.hpp>
@@ -264,14 +265,19 @@ void add_plan(CLI::App& app, PlanOptions& o) {
   add_act(app, o.act);
 }
 
-void add_quantize(CLI::App& app, QuantizeOptions& o) {
+/// The type of a model's file, and the file to write.
+void add_new_file(CLI::App& app, std::string& type, std::string& out) {
   std::vector<std::string> types;
   for (const zrt::model::FileType& row : zrt::model::kFileTypes) types.emplace_back(row.name);
-  add_path(app, o.path);
-  app.add_option("--type", o.type, "Type of the matrices; the list begins with the largest")
+  app.add_option("--type", type, "Type of the matrices; the list begins with the largest")
       ->required()
       ->check(CLI::IsMember(types));
-  app.add_option("-o,--out", o.out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+  app.add_option("-o,--out", out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+}
+
+void add_quantize(CLI::App& app, QuantizeOptions& o) {
+  add_path(app, o.path);
+  add_new_file(app, o.type, o.out);
   app.add_option("--imatrix", o.importance, "Importance matrix (GGUF) that says how much each column's error counts")
       ->type_name(kFile);
   app.add_flag("--from-blocks", o.from_blocks, "Take a file that is quantised already, at a loss");
@@ -501,6 +507,38 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
   app.add_flag("--json", o.json, "Machine-readable output");
 }
 
+void add_imatrix(CLI::App& app, ImatrixOptions& o) {
+  add_path(app, o.path);
+  app.add_option("--data", o.data, "Text that is typical of the model's use; the last part of a chunk is left out")
+      ->required()
+      ->type_name(kFile);
+  app.add_option("-o,--out", o.out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+  app.add_option("-c,--context", o.chunk, "Tokens of a chunk, each of which begins a text")
+      ->check(kDecimal)
+      ->check(CLI::Range(16u, 1u << 20))
+      ->capture_default_str();
+  app.add_option("--chunks", o.chunks, "Most chunks to read; 0 reads all")->check(kDecimal)->capture_default_str();
+  add_threads(app, o.threads, "Workers of a step");
+  add_kv(app, o.kv);
+  add_act(app, o.act);
+  app.add_flag("--json", o.json, "Print JSON");
+}
+
+void add_make_model(CLI::App& app, MakeModelOptions& o) {
+  app.add_option("--arch", o.architecture, "Family of the model, as general.architecture names it")->required();
+  app.add_option("--shape", o.shape,
+                 "Sizes of the model: a file of KEY=VALUE words, or one of" + shape_names() +
+                     "; the last is there for each family")
+      ->type_name(kFile);
+  app.add_option("--set", o.set, "A key of the architecture in place of the shape's, or beside it")
+      ->type_name("KEY=VALUE")
+      ->take_all();
+  add_new_file(app, o.type, o.out);
+  app.add_option("--seed", o.seed, "Same seed, same bytes")->check(kDecimal)->capture_default_str();
+  add_threads(app, o.threads, "Workers");
+  app.add_flag("--json", o.json, "Print JSON");
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -693,6 +731,8 @@ int run(int argc, char** argv) {
       status);
   add(app, "plan", "Show a model's instructions or memory on a backend", &add_plan, &plan, status);
   add(app, "quantize", "Write a model anew with matrices of another weight type", &add_quantize, &quantize, status);
+  add(app, "imatrix", "Measure on a text how much each column of each matrix counts", &add_imatrix, &imatrix, status);
+  add(app, "make-model", "Write a model of random weights", &add_make_model, &make_model, status);
   add(app, "perplexity", "Score a text by its perplexity", &add_perplexity, &perplexity, status);
   add(app, "embed", "Turn texts into vectors, or score documents for queries", &add_embed, &embed, status);
   const auto ptir = app.add_subcommand("ptir", "Tensor programs: portable tensor IR or ONNX");

@@ -69,6 +69,29 @@ struct QuantizeOptions {
   bool json = false;
 };
 
+struct ImatrixOptions {
+  std::string path;
+  std::string data;
+  std::string out;
+  std::uint32_t chunk = 512;
+  std::uint32_t chunks = 0;  ///< 0: all of the text
+  std::uint32_t threads = 1;
+  std::string kv = "f16";
+  std::string act = "plan";
+  bool json = false;
+};
+
+struct MakeModelOptions {
+  std::string architecture;
+  std::string shape;
+  std::string type;
+  std::string out;
+  std::vector<std::string> set;
+  std::uint64_t seed = 0;
+  std::uint32_t threads = 1;
+  bool json = false;
+};
+
 struct PerplexityOptions {
   ModelOptions model;
   std::string file;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tools/make_model.cpp: a small model of a family with random weights, from its metadata alone.
+#include <zrt/model/tensor_list.hpp>
 #include <zrt/models.hpp>
 
 #include <cctype>
@@ -25,26 +26,6 @@ constexpr const char* kUsage =
     "END after a dot, are left out; a family that asks whether its file has a tensor is told so of NAME, whose fastest "
     "axis is the first. With --words the file has a WordPiece vocabulary of 64 tokens, with --pieces a unigram "
     "vocabulary.\n";
-
-/// The tensors that a family's program names, in order.
-struct Tensor {
-  std::string name;
-  std::vector<std::uint64_t> dims;  // the last axis first, as files count
-};
-
-struct AddTensor {
-  std::vector<Tensor>* to = nullptr;
-
-  void operator()(const Name& name, const Shape& shape) const {
-    const model::TensorRows rows = model::TensorRows::of(name.view());
-    Tensor tensor{std::string(rows.tensor), {}};
-    for (std::size_t axis = shape.rank; axis-- > 0;) tensor.dims.push_back(shape[axis].extent);
-    if (rows.total != 0) tensor.dims.back() = rows.total;
-    for (const Tensor& seen : *to)
-      if (seen.name == tensor.name) return;
-    to->push_back(tensor);
-  }
-};
 
 void add_value(test::GgufWriter& w, const std::string& key, const std::string& text) {
   if (text == "true" || text == "false") return (void)w.add(key, text == "true");
@@ -130,31 +111,21 @@ void add_pieces(test::GgufWriter& w) {
 }
 
 /// Matrices are of the size that keeps a row's sum near 1, norms near 1, biases small.
-std::vector<float> random_values(const Tensor& tensor, std::mt19937& random) {
+std::vector<float> random_values(const model::ListedTensor& tensor, std::mt19937& random) {
+  const std::string_view name = tensor.name.view();
   std::uint64_t count = 1;
   for (const std::uint64_t dim : tensor.dims) count *= dim;
   std::normal_distribution<float> normal;
-  const bool factors = tensor.name.find("rope_") != std::string::npos;
-  const bool vector = tensor.dims.size() == 1;
-  const bool bias = tensor.name.ends_with(".bias");
+  const bool factors = name.find("rope_") != name.npos;
+  const bool vector = tensor.rank == 1;
+  const bool bias = name.ends_with(".bias");
   // A state decays.
-  const bool decay = tensor.name.ends_with("ssm_a");
+  const bool decay = name.ends_with("ssm_a");
   const float spread = vector || decay ? 0.2f : 1.5f / std::sqrt(static_cast<float>(tensor.dims[0]));
   const float middle = decay ? -1.0f : factors ? 2.0f : vector && !bias ? 1.0f : 0.0f;
   std::vector<float> values(count);
   for (float& x : values) x = middle + spread * normal(random);
   return values;
-}
-
-template <class F> int make(model::ConfigReader meta, bool optional, std::vector<Tensor>& tensors) {
-  typename F::Config config;
-  if (const auto r = model::read_config<F>(meta, config); !r) {
-    std::fprintf(stderr, "%s\n", r.error().text().data());
-    return 1;
-  }
-  model::CheckBuilder<typename F::Ops, AddTensor> builder(optional, AddTensor{&tensors});
-  F::build(builder, config);
-  return 0;
 }
 
 }  // namespace
@@ -200,22 +171,14 @@ int main(int argc, char** argv) {
   const auto metadata = model::GgufFile::open(Span<const std::byte>(bytes.data(), bytes.size()), system_allocator());
   if (!metadata) return std::fprintf(stderr, "%s\n", metadata.error().text().data()), 1;
 
-  std::vector<Tensor> tensors;
-  int failed = 0;
-  const model::ConfigReader reader(*metadata, family, {});
-  const auto found =
-      detail::visit_family<AllFamilies>(reader, [&]<class F>(std::type_identity<F>) noexcept -> Result<void> {
-        failed = make<F>(reader, true, tensors);
-        return {};
-      });
-  if (!found) return std::fprintf(stderr, "%s\n", found.error().text().data()), 1;
-  if (failed != 0) return failed;
+  const std::vector<std::string_view> left_out(without.begin(), without.end());
+  const model::OptionalTensors all_but{{left_out.data(), left_out.size()}, false};
+  const auto tensors = model::list_tensors<AllFamilies>(*metadata, all_but, system_allocator());
+  if (!tensors) return std::fprintf(stderr, "%s\n", tensors.error().text().data()), 1;
   std::mt19937 random(static_cast<std::uint32_t>(std::atoi(argv[3])));
-  for (const Tensor& tensor : tensors) {
-    bool keep = true;
-    for (const std::string& end : without) keep = keep && tensor.name != end && !tensor.name.ends_with("." + end);
-    if (!keep) continue;
-    w.add_tensor(tensor.name, DType::f32, tensor.dims, [&] {
+  for (const model::ListedTensor& tensor : *tensors) {
+    const Span<const std::uint64_t> dims = tensor.extents();
+    w.add_tensor(std::string(tensor.name.view()), DType::f32, {dims.begin(), dims.end()}, [&] {
       test::Bytes data;
       for (const float x : random_values(tensor, random)) test::put(data, x);
       return data;

@@ -173,7 +173,7 @@ class Llama:
         lib.llama_get_logits_ith.restype = ctypes.POINTER(ctypes.c_float)
         lib.llama_get_logits_ith.argtypes = [ctypes.c_void_p, ctypes.c_int32]
 
-    def context(self, path, pooling=-1, size=128):
+    def context(self, path, pooling=-1, size=128, prepare=None):
         model = self.lib.llama_model_load_from_file(str(path).encode(), self.lib.llama_model_default_params())
         if not model:
             sys.exit(f"llama.cpp does not load {path}")
@@ -185,6 +185,8 @@ class Llama:
         params.pooling = pooling
         params.n_threads = params.n_threads_batch = 1
         params.flash = 0
+        if prepare:
+            prepare(params)
         # The types of keys and of values are the first two words that are 1 (f16); 0 is f32.
         words = np.frombuffer(params.rest, np.uint32).copy()
         first = next(i for i in range(len(words) - 1) if words[i] == 1 and words[i + 1] == 1)

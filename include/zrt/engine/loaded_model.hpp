@@ -7,6 +7,7 @@
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/batch.hpp>
 #include <zrt/model/family.hpp>
+#include <zrt/model/visit_family.hpp>
 #include <zrt/model/weights.hpp>
 #include <zrt/ops/sample.hpp>
 
@@ -68,28 +69,17 @@ Result<void> refuse_family(boost::mp11::mp_list<F...>, const model::ConfigReader
 
 /// Calls `visit` with the family that opens the file of `meta`, as a std::type_identity.
 ///
-/// Errors: Errc::unsupported_opcode for a family that the backend does not run, naming the ops that it lacks;
-/// Errc::unknown_architecture naming it and those that are known; those of `visit`.
+/// Errors: those of model::visit_family; Errc::unsupported_opcode for a family that the backend does not run, naming the
+/// ops that it lacks.
 template <class Families, class Visit>
 Result<void> visit_family(const model::ConfigReader& meta, Visit visit) noexcept {
-  return [&]<class... F>(boost::mp11::mp_list<F...>) noexcept -> Result<void> {
-    for (const bool some : {true, false}) {
-      Result<void> done;
-      if (((model::opens<F>(meta, some) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
-      if constexpr (requires { typename Families::LeftOut; })
-        if (auto r = refuse_family<typename Families::Backend>(typename Families::LeftOut{}, meta, some); !r) return r;
-    }
-    Error error =
-        Error::of(Errc::unknown_architecture, "general.architecture is ", meta.architecture(), ", this build knows");
-    const auto append = [&]<class Each>(std::type_identity<Each>) noexcept {
-      for (const std::string_view name : Each::names)
-        // A name that two families share is told once.
-        if (!model::OpensSome<Each> || !((!model::OpensSome<F> && model::is_named<F>(name)) || ...))
-          error.append(" ").append(name);
-    };
-    (append(std::type_identity<F>{}), ...);
-    return std::unexpected<Error>(error);
-  }(typename Families::List{});
+  return model::visit_family<typename Families::List>(
+      meta, visit, [&]([[maybe_unused]] bool some) noexcept -> Result<void> {
+        if constexpr (requires { typename Families::LeftOut; })
+          return refuse_family<typename Families::Backend>(typename Families::LeftOut{}, meta, some);
+        else
+          return {};
+      });
 }
 
 /// Whether no name is that of two families that open all files of it, the second of which would never run.

@@ -31,14 +31,8 @@ struct ArchReport {
 template <class List, class O>
 concept ListsOp = boost::mp11::mp_contains<List, O>::value;
 
-/// Takes no note of the tensors that a program names.
-struct NoTensorList {
-  constexpr void operator()(const Name&, const Shape&) const noexcept {}
-};
-
-/// A builder that only checks: a host of `Call` that runs at compile time. `Tensors` is told of each tensor that the
-/// program names, as often as it does. Families with the same list of ops share it.
-template <class Ops, class Tensors = NoTensorList> class CheckBuilder {
+/// A builder that only checks: a host of `Call` that runs at compile time. Families with the same list of ops share it.
+template <class Ops> class CheckBuilder {
  public:
   struct Tensor {
     std::uint32_t index = ~0u;
@@ -53,16 +47,12 @@ template <class Ops, class Tensors = NoTensorList> class CheckBuilder {
   };
 
   /// `optional` says whether the imagined file holds the tensors that may be absent.
-  constexpr explicit CheckBuilder(bool optional, Tensors tensors = {}) noexcept
-      : optional_(optional), tensors_(tensors) {}
+  constexpr explicit CheckBuilder(bool optional) noexcept : optional_(optional) {}
 
   constexpr SymbolId symbol(const Name&, std::uint32_t) noexcept { return ++symbols_; }
   constexpr Tensor input(const Name&, const TensorType& type) noexcept { return add(type); }
   constexpr void output(const Name&, Tensor value) noexcept { outputs_ += value.present() ? 1u : 0u; }
-  constexpr Weight weight(const Name& name, const Shape& shape) noexcept {
-    tensors_(name, shape);
-    return {{true, DType::f32, shape}};
-  }
+  constexpr Weight weight(const Name&, const Shape& shape) noexcept { return {{true, DType::f32, shape}}; }
   constexpr Weight optional_weight(const Name& name, const Shape& shape) noexcept {
     return optional_ ? weight(name, shape) : Weight{};
   }
@@ -113,7 +103,6 @@ template <class Ops, class Tensors = NoTensorList> class CheckBuilder {
   }
 
   bool optional_;
-  [[no_unique_address]] Tensors tensors_;
   SymbolId symbols_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t outputs_ = 0;

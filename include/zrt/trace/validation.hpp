@@ -2,45 +2,13 @@
 // zrt/trace/validation.hpp: two backends run the same steps; the first value that differs, by layer, instruction and op.
 #pragma once
 
-#include <zrt/exec/adapter_table.hpp>
-#include <zrt/exec/executor.hpp>
+#include <zrt/trace/validated_executor.hpp>
 #include <zrt/trace/value_pairs.hpp>
 
 #include <algorithm>
 #include <optional>
 
 namespace zrt::inline ZRT_ABI::trace {
-
-/// An executor whose values can be read, with its backend's type hidden. It views the executor, which is made with
-/// ExecutorSizes::keep_values.
-struct ValidatedExecutor {
-  std::string_view backend;
-  const plan::CompiledPlan* compiled = nullptr;
-  const exec::ExecutorSizes* sizes = nullptr;
-  const exec::CapabilityTable* capabilities = nullptr;
-  void* executor = nullptr;
-  Result<bool> (*step)(void* executor, const exec::Batch& batch) noexcept = nullptr;
-  Result<void> (*read)(void* executor, plan::RegisterRef reg, Span<std::byte> to) noexcept = nullptr;
-  Result<void> (*read_page)(void* executor, std::size_t state, std::uint32_t page,
-                            Span<std::byte> to) noexcept = nullptr;
-
-  template <class B, class O> [[nodiscard]] static ValidatedExecutor of(exec::Executor<B, O>& executor) noexcept {
-    using E = exec::Executor<B, O>;
-    return {B::name,
-            &executor.compiled(),
-            &executor.sizes(),
-            &exec::kCapabilities<B>,
-            &executor,
-            [](void* self, const exec::Batch& batch) noexcept { return static_cast<E*>(self)->step(batch); },
-            [](void* self, plan::RegisterRef reg, Span<std::byte> to) noexcept {
-              return static_cast<E*>(self)->read(reg, 0, to);
-            },
-            [](void* self, std::size_t state, std::uint32_t page, Span<std::byte> to) noexcept {
-              E& e = *static_cast<E*>(self);
-              return e.device().read_unit(e.states().state(state), page, to);
-            }};
-  }
-};
 
 /// The first element that differs by more than it may.
 struct Difference {
@@ -101,28 +69,23 @@ class Validation {
   [[nodiscard]] const std::optional<Difference>& difference() const noexcept { return difference_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
   /// Positions that the sequence has.
-  [[nodiscard]] std::uint32_t position() const noexcept { return position_; }
+  [[nodiscard]] std::uint32_t position() const noexcept { return sequence_.position(); }
 
   /// Feeds the next tokens of the sequence to both, as a step that holds prompt tokens or as one that does not, and
   /// compares. The last row's next token, greedy, is what `next` tells then.
   ///
   /// Errors: Errc::capacity_exceeded beyond the context; those of Executor::step and of the devices.
   [[nodiscard]] Result<void> step(Span<const std::uint32_t> tokens, bool prefill) noexcept {
-    const exec::ExecutorSizes& sizes = *sides_[0].sizes;
-    if (tokens.empty() || tokens.size() > (prefill ? sizes.prefill_tokens : 1u))
-      return fail(Errc::invalid_argument, "a step of ", tokens.size(), " tokens, 1 to ",
-                  prefill ? sizes.prefill_tokens : 1u, " expected");
-    if (tokens.size() > std::uint64_t{sizes.pages_per_slot} * kPageTokens - position_)
-      return fail(Errc::capacity_exceeded, position_ + tokens.size(), " positions, the context holds ",
-                  std::uint64_t{sizes.pages_per_slot} * kPageTokens);
-    const exec::Batch batch = make_batch(tokens, prefill);
+    const auto planned = sequence_.batch(tokens, prefill);
+    if (!planned) return pass(planned);
+    const exec::Batch& batch = *planned;
     for (const ValidatedExecutor& side : sides_) {
       const auto done = side.step(side.executor, batch);
       if (!done) return pass(done);
     }
     if (auto r = compare(batch); !r) return r;
     if (auto r = read_next(batch); !r) return r;
-    position_ += static_cast<std::uint32_t>(tokens.size());
+    sequence_.advance(tokens.size());
     ++steps_;
     return {};
   }
@@ -138,11 +101,7 @@ class Validation {
         pairs_(a),
         layers_(a),
         layer_of_pair_(a),
-        slots_(a),
-        positions_(a),
-        rows_(a),
-        requests_(a),
-        pages_(a),
+        sequence_(a),
         bytes_{Vector<std::byte>(a), Vector<std::byte>(a)} {}
 
   [[nodiscard]] const plan::ExecutionPlan& plan(std::size_t side) const noexcept { return sides_[side].compiled->plan; }
@@ -170,76 +129,27 @@ class Validation {
 
   [[nodiscard]] Result<void> make_room() noexcept {
     const exec::ExecutorSizes& sizes = *sides_[0].sizes;
-    const std::size_t tokens = std::max(sizes.prefill_tokens, std::uint32_t{1});
-    for (Vector<std::uint32_t>* list : {&slots_, &positions_, &rows_})
-      if (auto r = list->resize(tokens); !r) return r;
-    if (auto r = requests_.resize(std::max(sizes.prefill_rows, sizes.slots)); !r) return r;
+    if (auto r = sequence_.make_room(sizes, plan(0)); !r) return r;
     std::uint64_t largest = 0;
-    std::uint32_t groups = 1;
-    Extents bounds;
     for (const plan::ExecutionPlan* p : {&plan(0), &plan(1)}) {
-      bounds = extents(*p, sizes.prefill_tokens, std::max(sizes.prefill_rows, sizes.slots));
+      const Extents bounds = step_extents(*p, sizes.prefill_tokens, std::max(sizes.prefill_rows, sizes.slots));
       for (const TensorType& type : p->registers) {
         const auto bytes = plan::register_bytes(type, bounds);
         if (!bytes) return pass(bytes);
         largest = std::max(largest, *bytes);
       }
-      for (const StateDescriptor& state : p->states) {
-        largest = std::max<std::uint64_t>(largest, state.size_bytes);
-        if (state.lifecycle == StateLifecycle::kv_paged)
-          groups = std::max<std::uint32_t>(groups, state.info.group + 1u);
-      }
+      for (const StateDescriptor& state : p->states) largest = std::max<std::uint64_t>(largest, state.size_bytes);
     }
     for (Vector<std::byte>& bytes : bytes_)
       if (auto r = bytes.resize(static_cast<std::size_t>(largest)); !r) return r;
-    // Slot 0 has the first pages of each group.
-    if (auto r = pages_.resize(std::size_t{groups} * sizes.slots * sizes.pages_per_slot); !r) return r;
-    for (std::uint32_t g = 0; g < groups; ++g)
-      for (std::uint32_t i = 0; i < sizes.pages_per_slot; ++i)
-        pages_[std::size_t{g} * sizes.slots * sizes.pages_per_slot + i] = i;
     return {};
   }
 
   // --- each step -------------------------------------------------------------------------------------
 
-  [[nodiscard]] static Extents extents(const plan::ExecutionPlan& p, std::uint32_t tokens,
-                                       std::uint32_t rows) noexcept {
-    Extents extents;
-    for (std::size_t i = 0; i < p.symbols.size(); ++i) extents.value[i + 1] = p.symbols[i].bound;
-    extents.value[p.symbol(exec::port::kTokens)] = tokens;
-    extents.value[p.symbol(exec::port::kRows)] = rows;
-    return extents;
-  }
-
-  /// The last tokens, as many as reach the head, are rows of it.
-  [[nodiscard]] exec::Batch make_batch(Span<const std::uint32_t> tokens, bool prefill) noexcept {
-    const exec::ExecutorSizes& sizes = *sides_[0].sizes;
-    const std::size_t most = prefill ? sizes.prefill_rows : sizes.slots;
-    const std::size_t rows = std::min(tokens.size(), most);
-    for (std::size_t t = 0; t < tokens.size(); ++t) {
-      slots_[t] = 0;
-      positions_[t] = position_ + static_cast<std::uint32_t>(t);
-    }
-    for (std::size_t r = 0; r < rows; ++r) {
-      rows_[r] = static_cast<std::uint32_t>(tokens.size() - rows + r);
-      requests_[r] = {};
-      requests_[r].active = 1;
-      requests_[r].generated = positions_[rows_[r]];
-    }
-    exec::Batch batch;
-    batch.tokens = tokens;
-    batch.slots = slots_.span().first(tokens.size());
-    batch.positions = positions_.span().first(tokens.size());
-    batch.rows = rows_.span().first(rows);
-    batch.requests = requests_.span().first(rows);
-    batch.pages = pages_.data();
-    batch.prefill = prefill;
-    return batch;
-  }
-
   [[nodiscard]] Result<void> compare(const exec::Batch& batch) noexcept {
-    const Extents now = extents(plan(0), static_cast<std::uint32_t>(batch.tokens.size()),
-                                static_cast<std::uint32_t>(batch.rows.size()));
+    const Extents now = step_extents(plan(0), static_cast<std::uint32_t>(batch.tokens.size()),
+                                     static_cast<std::uint32_t>(batch.rows.size()));
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       if (pairs_[i].is_state) {
         if (auto r = compare_state(i, batch); !r) return r;
@@ -356,15 +266,10 @@ class Validation {
   std::array<std::size_t, 2> unpaired_{};
   Vector<LayerAgreement> layers_;
   Vector<std::size_t> layer_of_pair_;
-  Vector<std::uint32_t> slots_;
-  Vector<std::uint32_t> positions_;
-  Vector<std::uint32_t> rows_;
-  Vector<ops::SampleRequest> requests_;
-  Vector<std::uint32_t> pages_;
+  OneSequence sequence_;
   std::array<Vector<std::byte>, 2> bytes_;  ///< of one value
   std::optional<Difference> difference_{};
   std::uint64_t steps_ = 0;
-  std::uint32_t position_ = 0;
   std::int32_t next_ = -1;
 };
 

@@ -10,6 +10,7 @@
 #include <bit>
 #include <concepts>
 #include <cstring>
+#include <type_traits>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -53,10 +54,21 @@ class GgufWriter {
   }
   /// Adds an array of numbers.
   [[nodiscard]] Result<void> add_list(std::string_view key, Span<const std::uint32_t> values) noexcept {
+    return add_numbers(key, GgufValueType::u32, values.size(), [&](std::uint64_t i) noexcept { return values[i]; });
+  }
+  /// Adds an array of `count` signed numbers, `at(i)` each.
+  template <class At>
+    requires std::same_as<std::invoke_result_t<At, std::uint64_t>, std::int32_t>
+  [[nodiscard]] Result<void> add_list(std::string_view key, std::uint64_t count, At at) noexcept {
+    return add_numbers(key, GgufValueType::i32, count,
+                       [&](std::uint64_t i) noexcept { return static_cast<std::uint32_t>(at(i)); });
+  }
+  /// Adds an array of `count` texts, `at(i)` each, as something with a view().
+  template <class At> [[nodiscard]] Result<void> add_texts(std::string_view key, std::uint64_t count, At at) noexcept {
     if (auto r = begin_entry(key, GgufValueType::array); !r) return r;
-    if (auto r = begin_array(GgufValueType::u32, values.size()); !r) return r;
-    for (const std::uint32_t value : values)
-      if (auto r = put(entries_, value); !r) return r;
+    if (auto r = begin_array(GgufValueType::string, count); !r) return r;
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (auto r = put_text(entries_, at(i).view()); !r) return r;
     return {};
   }
   /// Adds a value of another file as it is.
@@ -145,6 +157,15 @@ class GgufWriter {
     ++entry_count_;
     if (auto r = put_text(entries_, key); !r) return r;
     return put(entries_, static_cast<std::uint32_t>(type));
+  }
+  template <class At>
+  [[nodiscard]] Result<void> add_numbers(std::string_view key, GgufValueType type, std::uint64_t count,
+                                         At at) noexcept {
+    if (auto r = begin_entry(key, GgufValueType::array); !r) return r;
+    if (auto r = begin_array(type, count); !r) return r;
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (auto r = put(entries_, at(i)); !r) return r;
+    return {};
   }
   [[nodiscard]] Result<void> begin_array(GgufValueType type, std::uint64_t count) noexcept {
     if (auto r = put(entries_, static_cast<std::uint32_t>(type)); !r) return r;

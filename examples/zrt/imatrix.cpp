@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/imatrix.cpp: an importance matrix from a text: how large the activations are that meet each column.
+#include "commands.hpp"
+#include "new_file.hpp"
+#include "output.hpp"
+#include <zrt/model/importance.hpp>
+#include <zrt/model/importance_writer.hpp>
+#include <zrt/model/weights.hpp>
+#include <zrt/trace/input_squares.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+#include <vector>
+
+namespace program {
+namespace {
+
+using SquareSums = std::vector<zrt::model::TensorSquares>;
+
+/// Tokens of a step. All values of a step are kept, so this bounds the memory.
+constexpr std::uint32_t kStepTokens = 64;
+
+/// The text as tokens of whole chunks; each begins as a text does.
+zrt::Result<std::vector<std::uint32_t>> tokens_of(const ImatrixOptions& o, const Model& model) {
+  const auto text = read_file(o.data);
+  if (!text) return zrt::pass(text);
+  const zrt::text::Tokenizer* tokenizer = model.tokenizer();
+  if (tokenizer == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
+  const auto ids = tokenizer->encode(*text, {.add_special = true, .parse_special = false});
+  if (!ids) return zrt::pass(ids);
+  std::size_t chunks = ids->size() / o.chunk;
+  if (o.chunks != 0) chunks = std::min<std::size_t>(chunks, o.chunks);
+  if (chunks == 0)
+    return zrt::fail(zrt::Errc::invalid_argument, "the text has ", ids->size(), " tokens, expected a chunk of ",
+                     o.chunk, " or more");
+  std::vector<std::uint32_t> tokens;
+  for (std::size_t i = 0; i < chunks * o.chunk; ++i) tokens.push_back(static_cast<std::uint32_t>((*ids)[i]));
+  if (tokenizer->adds_bos() && tokenizer->bos())
+    for (std::size_t at = 0; at < tokens.size(); at += o.chunk)
+      tokens[at] = static_cast<std::uint32_t>(*tokenizer->bos());
+  return tokens;
+}
+
+zrt::Result<void> collect(zrt::trace::InputSquares& squares, const std::vector<std::uint32_t>& tokens,
+                          std::uint32_t chunk) {
+  const bool shown = ::isatty(2) != 0;
+  const std::span<const std::uint32_t> all(tokens);
+  for (std::size_t at = 0; at < all.size(); at += chunk) {
+    if (shown) (void)std::fprintf(stderr, "\r\033[Kchunk %zu of %zu", at / chunk + 1, all.size() / chunk);
+    if (const auto r = squares.restart(); !r) return r;
+    for (std::size_t in = 0; in < chunk; in += kStepTokens)
+      if (const auto r = squares.feed(all.subspan(at + in, std::min<std::size_t>(kStepTokens, chunk - in))); !r)
+        return r;
+  }
+  if (shown) (void)std::fprintf(stderr, "\r\033[K");
+  return {};
+}
+
+/// The sums by tensor of the file: where a weight is some rows of a tensor, all rows have the same.
+SquareSums by_tensor(const zrt::trace::InputSquares& squares) {
+  SquareSums list;
+  for (const zrt::trace::WeightSquares& weight : squares.weights()) {
+    const std::string_view tensor = zrt::model::TensorRows::of(weight.name).tensor;
+    if (std::ranges::find(list, tensor, &zrt::model::TensorSquares::name) != list.end()) continue;
+    list.push_back({tensor, weight.columns, weight.matrices, squares.sums(weight), squares.counts(weight)});
+  }
+  std::ranges::sort(list, {}, &zrt::model::TensorSquares::name);
+  return list;
+}
+
+/// Reads a file that was written as `zrt quantize` does.
+zrt::Result<void> expect_readable(const std::string& path, const SquareSums& list) {
+  const auto file = zrt::model::GgufFile::open(path);
+  if (!file) return zrt::pass(file);
+  for (const zrt::model::TensorSquares& tensor : list) {
+    std::vector<float> weights(std::size_t{tensor.columns} * tensor.matrices);
+    const auto r = zrt::model::Importance(*file).read(tensor.name, tensor.columns, tensor.matrices,
+                                                      {weights.data(), weights.size()});
+    if (!r) return zrt::pass(r);
+  }
+  return {};
+}
+
+zrt::Result<void> write_sums(const ImatrixOptions& o, const SquareSums& list, std::size_t chunks) {
+  NewFile out(o.out);
+  if (auto r = out.open(); !r) return r;
+  const zrt::model::ByteSink sink{&out, [](void* context, zrt::Span<const std::byte> bytes) noexcept {
+                                    return static_cast<NewFile*>(context)->write(bytes);
+                                  }};
+  const std::string name = std::filesystem::path(o.data).filename().string();
+  if (auto r =
+          zrt::model::write_importance({list.data(), list.size()}, {name, static_cast<std::uint32_t>(chunks), o.chunk},
+                                       sink, zrt::system_allocator());
+      !r)
+    return r;
+  if (auto r = out.flush(); !r) return r;
+  if (auto r = expect_readable(out.part(), list); !r) return r;
+  return out.complete();
+}
+
+}  // namespace
+
+int imatrix(const ImatrixOptions& o) {
+  zrt::EngineOptions options;
+  options.context = o.chunk;
+  options.chunk = kStepTokens;
+  options.kv_type = kv_type(o.kv);
+  options.numerics.act = act_policy(o.act);
+  options.keep_values = true;
+  const auto model = open_model({o.path, "cpu", {}, o.threads}, options);
+  if (!model) return failed(model.error());
+  if ((*model)->config().embeddings)
+    return failed(
+        zrt::Error::of(zrt::Errc::unimplemented, "the model is an encoder, expected one that predicts tokens"));
+  const auto tokens = tokens_of(o, **model);
+  if (!tokens) return failed(of_file(tokens.error(), o.data));
+  auto squares = zrt::trace::InputSquares::make((*model)->validated(), zrt::model::weight_source((*model)->file()),
+                                                zrt::system_allocator());
+  if (!squares) return failed(squares.error());
+  if (const auto r = collect(*squares, *tokens, o.chunk); !r) return failed(of_file(r.error(), o.path));
+  const SquareSums list = by_tensor(*squares);
+  const std::size_t chunks = tokens->size() / o.chunk;
+  if (const auto r = write_sums(o, list, chunks); !r) return failed(of_file(r.error(), o.out));
+  std::uint64_t unmet = 0;
+  for (const zrt::model::TensorSquares& tensor : list)
+    unmet += static_cast<std::uint64_t>(std::ranges::count(tensor.counts, 0u));
+  if (unmet != 0) warn(std::to_string(unmet) + " experts met no token: all their columns will count alike");
+  if (o.json) {
+    const nlohmann::ordered_json json{
+        {"tensors", list.size()}, {"chunks", chunks}, {"chunk_size", o.chunk}, {"unmet_experts", unmet}};
+    return print(json.dump(2) + "\n") ? kOk : cannot_write("stdout");
+  }
+  const std::string end = o.out + ": " + std::to_string(list.size()) + " matrices, " + std::to_string(chunks) +
+                          " chunks of " + std::to_string(o.chunk) + " tokens\n";
+  return print(end) ? kOk : cannot_write("stdout");
+}
+
+}  // namespace program
