@@ -228,7 +228,7 @@ template <class B, class Families, class O> class EngineCore {
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
     // Only a step of a single request may stop halfway.
-    auto completed = model_.executor().step(batch, admission_.running() == 1 ? stop : exec::StopPoll{}, &faults_);
+    auto completed = run_batch(batch, admission_.running() == 1 ? stop : exec::StopPoll{});
     if (batch.prefill && completed && *completed) planner_->took(clock() - began);
     if (!completed || !*completed) show_stepped(false);
     if (!completed) {
@@ -252,6 +252,11 @@ template <class B, class Families, class O> class EngineCore {
     }
     show_stepped(true);
     return taken;
+  }
+
+  [[nodiscard]] Result<bool> run_batch(const exec::Batch& batch, const exec::StopPoll& stop) noexcept {
+    if (auto r = admission_.slots().advance(batch); !r) return pass(r);
+    return model_.executor().step(batch, stop, &faults_);
   }
 
   /// Hands the token of `row` to its request and ends the request if that was its last.
@@ -308,8 +313,8 @@ template <class B, class Families, class O> class EngineCore {
       const exec::ExecutorSizes& sizes = model_.executor().sizes();
       const auto running = static_cast<std::uint32_t>(admission_.running());
       const auto waiting = static_cast<std::uint32_t>(admission_.waiting().size());
-      const std::uint64_t used = sizes.pages - admission_.slots().free_pages();
-      model_.observer().load({running, waiting, sizes.slots, used, sizes.pages});
+      const serve::SlotTable<B>& slots = admission_.slots();
+      model_.observer().load({running, waiting, sizes.slots, slots.used_pages(), slots.all_pages()});
     }
   }
 

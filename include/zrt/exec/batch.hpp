@@ -19,7 +19,7 @@ struct Batch {
   Span<const std::int32_t> history;         ///< [R × history window]
   Span<const std::int32_t> bias_ids;        ///< [R × bias entries]
   Span<const float> bias;                   ///< [R × bias entries]
-  const std::uint32_t* pages = nullptr;     ///< [groups][slots][pages_per_slot] page ids
+  const std::uint32_t* pages = nullptr;     ///< [groups][slots][pages_per_slot] page ids; none is read before a window
   bool prefill = false;                     ///< any prompt token in it
 };
 

@@ -4,25 +4,17 @@
 
 #include <zrt/exec/batch.hpp>
 #include <zrt/exec/bind.hpp>
+#include <zrt/exec/cache_groups.hpp>
 #include <zrt/exec/check_pages.hpp>
 #include <zrt/exec/check_runs.hpp>
 #include <zrt/exec/counters.hpp>
+#include <zrt/exec/executor_sizes.hpp>
 #include <zrt/exec/slot_faults.hpp>
 #include <zrt/plan/stages.hpp>
 
 #include <utility>
 
 namespace zrt::inline ZRT_ABI::exec {
-
-/// The sizes that an executor is made for.
-struct ExecutorSizes {
-  std::uint32_t slots = 1;           ///< sequences in one step
-  std::uint32_t prefill_tokens = 1;  ///< tokens of a step that holds prompt tokens
-  std::uint32_t prefill_rows = 1;    ///< rows of such a step that reach the LM head
-  std::uint32_t pages = 1;           ///< pages of each kv_paged state
-  std::uint32_t pages_per_slot = 1;
-  bool keep_values = false;  ///< every register can be read after a step; see plan::MemoryOptions
-};
 
 /// Runs a decoder on backend B, step by step. A decode step allocates nothing, locks nothing and counts nothing.
 ///
@@ -35,8 +27,8 @@ template <class B, class O = NoObserver> class Executor {
   /// Checks what the stages hand to each other, and binds the decoder twice, at the prefill and at the decode size. It
   /// does not run the stages before the decoder.
   ///
-  /// Errors: those of plan::check_stages, bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port
-  /// is missing.
+  /// Errors: those of plan::check_stages, bind_weights, cache_groups, StateStore and bind; Errc::invalid_plan when a
+  /// decoder port is missing.
   [[nodiscard]] static Result<Executor> make(const plan::ModelPlans& stages, const OpAdapters<B>& ops,
                                              const WeightSource& source, const ExecutorSizes& sizes,
                                              typename B::Device& device, O observer = {}) noexcept {
@@ -51,9 +43,11 @@ template <class B, class O = NoObserver> class Executor {
     if (auto r = check_ports(plan); !r) return pass(r);
     auto weights = bind_weights<B>(plan, source, device);
     if (!weights) return pass(weights);
-    auto states = StateStore<B>::make(plan, device, sizes.pages, sizes.slots);
+    auto groups = exec::cache_groups(plan.states.span(), sizes, plan.allocator);
+    if (!groups) return pass(groups);
+    auto states = StateStore<B>::make(plan, device, groups->span(), sizes.slots);
     if (!states) return pass(states);
-    auto pages = PageCheck::make(states->descriptors(), sizes.pages, sizes.slots, sizes.pages_per_slot, plan.allocator);
+    auto pages = PageCheck::make(std::move(*groups), sizes.slots, sizes.pages_per_slot, plan.allocator);
     if (!pages) return pass(pages);
     auto runs = RunCheck::make(states->descriptors(), sizes.slots, plan.allocator);
     if (!runs) return pass(runs);
@@ -163,6 +157,8 @@ template <class B, class O = NoObserver> class Executor {
   [[nodiscard]] const StateStore<B>& states() const noexcept { return states_; }
   [[nodiscard]] typename B::Device& device() noexcept { return *device_; }
   [[nodiscard]] const ExecutorSizes& sizes() const noexcept { return sizes_; }
+  /// The cache groups of the plan's states, by number.
+  [[nodiscard]] Span<const CacheGroup> cache_groups() const noexcept { return pages_.groups(); }
   [[nodiscard]] const BoundPlan<B, O>& prefill_plan() const noexcept { return prefill_; }
   [[nodiscard]] const BoundPlan<B, O>& decode_plan() const noexcept { return decode_; }
 

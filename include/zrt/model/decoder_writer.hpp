@@ -147,7 +147,7 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                    .window = c.windowed[layer] != 0 ? c.window : 0};
     p.rope = c.windowed[layer] != 0 ? c.windowed_rope : c.rope;
     p.norm_eps = c.norm_eps;
-    const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
+    const auto cache = g_.state(kv_state(c, layer, kv_heads, c.key_dim, c.value_dim));
     return g_.template emit<ops::MultiheadAttention>(
         {.in = {x, positions_},
          .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),

@@ -17,6 +17,7 @@ struct ValidatedExecutor {
   std::string_view backend;
   const plan::CompiledPlan* compiled = nullptr;
   const exec::ExecutorSizes* sizes = nullptr;
+  Span<const exec::CacheGroup> groups{};
   const exec::CapabilityTable* capabilities = nullptr;
   void* executor = nullptr;
   Result<bool> (*step)(void* executor, const exec::Batch& batch) noexcept = nullptr;
@@ -29,6 +30,7 @@ struct ValidatedExecutor {
     return {B::name,
             &executor.compiled(),
             &executor.sizes(),
+            executor.cache_groups(),
             &exec::kCapabilities<B>,
             &executor,
             [](void* self, const exec::Batch& batch) noexcept { return static_cast<E*>(self)->step(batch); },
@@ -175,7 +177,6 @@ class Validation {
       if (auto r = list->resize(tokens); !r) return r;
     if (auto r = requests_.resize(std::max(sizes.prefill_rows, sizes.slots)); !r) return r;
     std::uint64_t largest = 0;
-    std::uint32_t groups = 1;
     Extents bounds;
     for (const plan::ExecutionPlan* p : {&plan(0), &plan(1)}) {
       bounds = extents(*p, sizes.prefill_tokens, std::max(sizes.prefill_rows, sizes.slots));
@@ -184,20 +185,21 @@ class Validation {
         if (!bytes) return pass(bytes);
         largest = std::max(largest, *bytes);
       }
-      for (const StateDescriptor& state : p->states) {
-        largest = std::max<std::uint64_t>(largest, state.size_bytes);
-        if (state.lifecycle == StateLifecycle::kv_paged)
-          groups = std::max<std::uint32_t>(groups, state.info.group + 1u);
-      }
+      for (const StateDescriptor& state : p->states) largest = std::max<std::uint64_t>(largest, state.size_bytes);
     }
     for (Vector<std::byte>& bytes : bytes_)
       if (auto r = bytes.resize(static_cast<std::size_t>(largest)); !r) return r;
-    // Slot 0 has the first pages of each group.
-    if (auto r = pages_.resize(std::size_t{groups} * sizes.slots * sizes.pages_per_slot); !r) return r;
-    for (std::uint32_t g = 0; g < groups; ++g)
-      for (std::uint32_t i = 0; i < sizes.pages_per_slot; ++i)
-        pages_[std::size_t{g} * sizes.slots * sizes.pages_per_slot + i] = i;
+    const Span<const exec::CacheGroup> groups = sides_[0].groups;
+    if (auto r = pages_.resize(groups.size() * sizes.slots * sizes.pages_per_slot); !r) return r;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (std::uint32_t i = 0; groups[g].slot_pages != 0 && i < sizes.pages_per_slot; ++i)
+        pages_[g * sizes.slots * sizes.pages_per_slot + i] = page_of(g, i);
     return {};
+  }
+
+  /// Slot 0 has the first pages of each group, behind a window one after the other again.
+  [[nodiscard]] std::uint32_t page_of(std::size_t group, std::uint32_t index) const noexcept {
+    return index % sides_[0].groups[group].slot_pages;
   }
 
   // --- each step -------------------------------------------------------------------------------------
@@ -284,7 +286,7 @@ class Validation {
     for (std::size_t first = 0; first < batch.tokens.size();) {
       const std::uint32_t list = batch.positions[first] / kPageTokens;
       for (std::size_t side = 0; side < 2; ++side)
-        if (auto r = sides_[side].read_page(sides_[side].executor, pair.state, list,
+        if (auto r = sides_[side].read_page(sides_[side].executor, pair.state, page_of(state.info.group, list),
                                             bytes_[side].span().first(state.size_bytes));
             !r)
           return r;

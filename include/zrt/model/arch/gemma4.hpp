@@ -124,7 +124,7 @@ struct Gemma4 {
     const auto q_norm = w.weight(layer, "attn_q_norm.weight", Shape{dim});
     typename G::Tensor query{};
     if (layer < c.layers - c.shared_layers) {
-      cache = g.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, dim, dim, 0}});
+      cache = g.state(kv_state(c, layer, kv_heads, dim, dim));
       const auto k = linear(g, x, matrix("attn_k.weight", kv_heads * dim));
       const auto own = matrix("attn_v.weight", kv_heads * dim, Has::maybe);
       const auto v = norm(g, own.present() ? linear(g, x, own) : k, {}, c.norm_eps, dim);
