@@ -4,6 +4,7 @@
 
 #include <zrt/exec/adapter_table.hpp>
 #include <zrt/exec/executor.hpp>
+#include <zrt/ops/kv_page.hpp>
 #include <zrt/trace/value_pairs.hpp>
 
 #include <algorithm>
