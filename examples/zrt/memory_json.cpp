@@ -46,7 +46,7 @@ Json states_json(const Model& model, const EngineMemory& memory) {
   Json out = Json::array();
   for (const zrt::StateDescriptor& d : model.plan().plan.states) {
     const bool paged = d.lifecycle == zrt::StateLifecycle::kv_paged;
-    const std::uint64_t units = paged ? memory.pages : memory.slots;
+    const std::uint64_t units = paged ? memory.pages[d.info.group] : memory.slots;
     out.push_back({{"id", d.id}, {"units", units}, {"unit_bytes", d.size_bytes}, {"bytes", units * d.size_bytes}});
   }
   return out;

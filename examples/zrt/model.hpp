@@ -51,8 +51,8 @@ inline constexpr std::string_view kHostHeap = "host memory";
 
 /// Memory that an open engine holds, from the engine itself.
 struct EngineMemory {
-  std::uint64_t state_bytes = 0;  ///< all states together
-  std::uint32_t pages = 0;        ///< of each kv_paged state
+  std::uint64_t state_bytes = 0;       ///< all states together
+  std::vector<std::uint32_t> pages{};  ///< of each kv_paged state, by its cache group
   std::uint32_t slots = 0;
   bool uploaded = false;  ///< weights, states and arenas lie in a card's memory, which the hook does not see
   const zrt::plan::PhysicalMapping* prefill = nullptr;

@@ -44,8 +44,10 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   std::uint32_t context() const override { return engine_.context(); }
   EngineMemory memory() override {
     auto& executor = engine_.executor();
+    std::vector<std::uint32_t> pages;
+    for (const zrt::exec::CacheGroup& group : executor.cache_groups()) pages.push_back(group.pages);
     return {executor.states().bytes(),
-            executor.sizes().pages,
+            std::move(pages),
             executor.sizes().slots,
             zrt::TakesDeviceOptions<B>,  // of a card: the CPU's device takes none
             &executor.prefill_plan().mapping(),

@@ -69,9 +69,13 @@ std::string plan_text(const Json& plan) {
     out += "  r" + r["index"].dump() + " " + r["type"].get<std::string>() + ": " + r["first_write"].dump() + ", " +
            (r["last_read"].is_string() ? r["last_read"].get<std::string>() : r["last_read"].dump()) + "\n";
   out += "\nstates\n";
-  for (const Json& s : plan["states"])
+  for (const Json& s : plan["states"]) {
     out += "  " + s["id"].dump() + ": " + s["lifecycle"].get<std::string>() + " " + s["type"].get<std::string>() +
-           ", " + s["unit_bytes"].dump() + " bytes per " + s["unit"].get<std::string>() + "\n";
+           ", " + s["unit_bytes"].dump() + " bytes per " + s["unit"].get<std::string>();
+    if (s.contains("window"))
+      out += ", cache group " + s["cache_group"].dump() + " with a window of " + s["window"].dump();
+    out += "\n";
+  }
   out += "\ndiagnostics\n";
   for (const Json& d : plan["diagnostics"])
     out += "  " + d["level"].get<std::string>() + ": " + d["instruction"].dump() + ": " + d["text"].get<std::string>() +

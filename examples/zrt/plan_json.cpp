@@ -171,11 +171,16 @@ Json diagnostic_json(const zrt::plan::PlanDiagnostic& d, const zrt::plan::Execut
 
 Json state_json(const zrt::StateDescriptor& d) {
   const bool paged = d.lifecycle == zrt::StateLifecycle::kv_paged;
-  return {{"id", d.id},
-          {"lifecycle", paged ? "kv_paged" : "recurrent"},
-          {"type", text_of(name(d.info.dtype))},
-          {"unit", paged ? "page of 16 positions" : "slot"},
-          {"unit_bytes", d.size_bytes}};
+  Json out = {{"id", d.id},
+              {"lifecycle", paged ? "kv_paged" : "recurrent"},
+              {"type", text_of(name(d.info.dtype))},
+              {"unit", paged ? "page of 16 positions" : "slot"},
+              {"unit_bytes", d.size_bytes}};
+  if (const std::uint32_t window = zrt::window_of(d.info); window != 0) {
+    out["cache_group"] = d.info.group;
+    out["window"] = window;
+  }
+  return out;
 }
 
 Json weight_json(const ExecutionPlan& plan, const zrt::plan::PlanWeight& w) {

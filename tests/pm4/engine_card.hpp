@@ -26,8 +26,10 @@ inline constexpr std::array kCardWays{CardWay{"gfx1201", pm4::Tier::kfd}, CardWa
 
 /// An engine on a modelled card, and the card.
 struct OnCard {
-  /// The kernel offers both ways to the card's queues; one is forced. Kernels whose workgroups race are refused.
-  OnCard(const CardWay& way, const std::string& path, const EngineOptions& options, const ThreadHook& threads = {},
+  /// The kernel offers both ways to the card's queues; one is forced. Kernels whose workgroups race are refused. `model` is
+  /// what Engine::open takes.
+  template <class Model>
+  OnCard(const CardWay& way, const Model& model, const EngineOptions& options, const ThreadHook& threads = {},
          bool runs_at_doorbell = false)
       : card({.target = pm4::find_target(way.target),
               .kernel = zrt::emulator::kLinux6_16,
@@ -35,7 +37,7 @@ struct OnCard {
               .runs_at_doorbell = runs_at_doorbell},
              threads),
         engine(Engine<zrt::emulator::Pm4Backend>::open(
-            path, options, {.os = &card.os(), .kernels = engines::kernels(), .tier = way.tier})) {}
+            model, options, {.os = &card.os(), .kernels = engines::kernels(), .tier = way.tier})) {}
 
   [[nodiscard]] std::string why(const Error& error) {
     return std::string(error.text()) + " / " + std::string(card.model().refusal()) + " / " +

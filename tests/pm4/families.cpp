@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <data/models/tiny_models.hpp>
 #include <filesystem>
 #include <iterator>
 #include <pm4/engine_card.hpp>
@@ -26,10 +27,12 @@ namespace {
 constexpr std::array<std::int32_t, 3> kPrompt{1, 5, 9};
 constexpr std::array<std::int32_t, 2> kFed{3, 8};
 
-template <class E> std::vector<float> logits_of(E& engine) {
+template <class E>
+std::vector<float> logits_of(E& engine, std::span<const std::int32_t> prompt = kPrompt,
+                             std::span<const std::int32_t> fed = kFed) {
   std::vector<float> all;
   const auto done = engine.evaluate(
-      kPrompt, kFed, [&](std::uint32_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
+      prompt, fed, [&](std::uint32_t, std::span<const float> row) { all.insert(all.end(), row.begin(), row.end()); });
   EXPECT_TRUE(done) << done.error().text();
   return all;
 }
@@ -77,6 +80,28 @@ TEST(Pm4RecurrentState, IsZeroWhereASequenceBegins) {
   const std::vector<float> first = logits_of(*on.engine);
   ASSERT_FALSE(first.empty());
   EXPECT_TRUE(logits_of(*on.engine) == first) << "what the first sequence left is seen by the second";
+}
+
+/// The lists of a windowed layer name no pages before the window, and the card has no more of them than it needs.
+TEST(Pm4Windows, PagesThatWentBackAreNotRead) {
+  const std::vector<std::int32_t> prompt = tiny_prompt(64, 75, 4), fed = tiny_prompt(64, 3, 5);
+  const auto spec = std::ranges::find(kTinyFamilies, "gemma2", &TinySpec::name);
+  ASSERT_NE(spec, kTinyFamilies.end());
+  const ModelFile file = tiny_model(*spec);
+  EngineOptions options = small();
+  options.logit_rows = 16;
+  const auto host = open_engine(On::cpu, file.bytes(), options);
+  ASSERT_TRUE(host) << host.error().text();
+  std::vector<float> expected;
+  ASSERT_TRUE((*host)->evaluate(prompt, fed, [&](std::uint32_t, std::span<const float> row) {
+    expected.insert(expected.end(), row.begin(), row.end());
+  }));
+  for (const CardWay& way : std::span(kCardWays).first(2)) {
+    OnCard on(way, file.bytes(), options);
+    ASSERT_TRUE(on.engine) << on.why(on.engine.error());
+    EXPECT_LT(on.engine->executor().cache_groups()[1].pages, on.engine->executor().cache_groups()[0].pages);
+    EXPECT_TRUE(logits_of(*on.engine, prompt, fed) == expected) << way.name();
+  }
 }
 
 }  // namespace

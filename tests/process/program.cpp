@@ -478,6 +478,31 @@ TEST_F(Program, MemoryIsWhatTheEngineHolds) {
                                                  memory["decode_arena"]["bytes"].get<std::uint64_t>());
 }
 
+TEST_F(Program, AWindowedLayerIsShownWithThePagesThatItHas) {
+  const auto spec = std::ranges::find(kTinyFamilies, "gemma2", &TinySpec::name);
+  ASSERT_NE(spec, kTinyFamilies.end());
+  const ModelFile model = tiny_model(*spec);
+  const std::string name =
+      file("gemma2.gguf", {reinterpret_cast<const char*>(model.bytes().data()), model.bytes().size()});
+  const std::vector<std::string> plan{"plan", "--model", name, "--json", "--slots", "2", "--context", "1600"};
+  const json states = run_json(plan)["states"];
+  ASSERT_EQ(states.size(), 2u);
+  EXPECT_EQ(states[0]["window"], 8);
+  EXPECT_EQ(states[0]["cache_group"], 1);
+  EXPECT_FALSE(states[1].contains("window"));
+  std::vector<std::string> of_memory = plan;
+  of_memory.push_back("--memory");
+  const json memory = run_json(of_memory);
+  // Of a step's 514 tokens all may be one slot's, the first of which sees seven positions more.
+  EXPECT_EQ(memory["states"][0]["units"], 2 * ((7 + 514 + 14) / 16 + 1));
+  EXPECT_EQ(memory["states"][1]["units"], 2 * 100);
+  EXPECT_EQ(memory["states"][0]["bytes"].get<std::uint64_t>() + memory["states"][1]["bytes"].get<std::uint64_t>(),
+            memory["state_bytes"]);
+  std::vector<std::string> text = plan;
+  std::erase(text, "--json");
+  EXPECT_NE(run(text).out.find("positions, cache group 1 with a window of 8\n"), std::string::npos);
+}
+
 TEST_F(Program, PerplexityIsANumber) {
   const std::string text = file("text", "To be, or not to be, that is the question.");
   const json scored = run_json({"perplexity", "--model", kModel, "--file", text, "--context", "16", "--json"});

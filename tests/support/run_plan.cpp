@@ -112,9 +112,10 @@ Result<std::vector<float>> run_decoder(const plan::CompiledPlan& compiled, const
       plan::ModelPlans::of(compiled), *catalog_ops().table, weights,
       {.slots = 1, .prefill_tokens = count, .prefill_rows = count, .pages = pages, .pages_per_slot = pages}, device);
   if (!executor) return pass(executor);
-  std::vector<std::uint32_t> ids(tokens.begin(), tokens.end()), positions(count), slots(count), page_list(pages);
+  std::vector<std::uint32_t> ids(tokens.begin(), tokens.end()), positions(count), slots(count), page_list;
   for (std::uint32_t i = 0; i < count; ++i) positions[i] = i;
-  for (std::uint32_t i = 0; i < pages; ++i) page_list[i] = i;
+  for (std::size_t group = 0; group < executor->cache_groups().size(); ++group)
+    for (std::uint32_t i = 0; i < pages; ++i) page_list.push_back(i);
   const plan::RegisterRef reg = compiled.plan.output(exec::port::kLogits);
   const std::size_t columns = compiled.plan.registers[plan::index(reg)].shape.last().extent;
   std::vector<float> logits(count * columns);

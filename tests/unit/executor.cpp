@@ -33,8 +33,8 @@ plan::CompiledPlan twice_negated() {
   return compiled ? std::move(*compiled) : plan::CompiledPlan();
 }
 
-/// The same, and two numbers of each token into pages.
-plan::CompiledPlan with_pages() {
+/// The same, and two numbers of each token into pages, which `window` positions see.
+plan::CompiledPlan with_pages(std::uint32_t window = 0) {
   ir::Builder g(*catalog_ops().table);
   const SymbolId tokens = g.symbol(exec::port::kTokens, 64);
   const SymbolId rows = g.symbol(exec::port::kRows, 64);
@@ -42,7 +42,7 @@ plan::CompiledPlan with_pages() {
   (void)g.input(exec::port::kPositions, {DType::ui32, {Dim(1, tokens)}});
   (void)g.input(exec::port::kRows, {DType::ui32, {Dim(1, rows)}});
   const auto k = g.input("k", {DType::f32, {Dim(1, tokens), 2}});
-  const auto state = g.state({StateLifecycle::kv_paged, DType::f32, 0, 0, {1, 2, 2, 0}});
+  const auto state = g.state({StateLifecycle::kv_paged, DType::f32, 0, 0, {1, 2, 2, window}});
   (void)g.emit<ops::KvWriteBatched>({.in = {k, k}, .state = state, .params = {1, 2, 2}});
   const auto bias = g.input(exec::port::kBias, {DType::f32, {Dim(1, rows), 4}});
   g.output(exec::port::kLogits, g.emit<ops::ElementwiseUnary>({.in = {bias}})[0]);
@@ -161,6 +161,21 @@ TEST_F(ExecutorTest, ARowOfTheHeadThatTheBatchDoesNotHaveIsRefused) {
   EXPECT_EQ(r.error().text(), "row 0 of the LM head is row 1 of a batch of 1");
 }
 
+/// A step over rows of the given slots and positions.
+Result<bool> step_over(exec::Executor<toy::Backend>& executor, std::initializer_list<std::array<std::uint32_t, 2>> rows,
+                       std::span<const std::uint32_t> pages) {
+  std::array<std::vector<std::uint32_t>, 2> columns;
+  for (const auto& row : rows)
+    for (const std::size_t i : {0u, 1u}) columns[i].push_back(row[i]);
+  const auto& [slots, positions] = columns;
+  exec::Batch b;
+  b.tokens = b.slots = slots;
+  b.positions = positions;
+  b.pages = pages.data();
+  b.prefill = true;
+  return executor.step(b);
+}
+
 /// Two slots of two pages each, of four pages.
 class PagedExecutorTest : public testing::Test {
  protected:
@@ -170,19 +185,8 @@ class PagedExecutorTest : public testing::Test {
     EXPECT_TRUE(made) << made.error().text();
     executor_.emplace(std::move(*made));
   }
-  /// A step over rows of the given slots and positions.
   Result<bool> step(std::initializer_list<std::array<std::uint32_t, 2>> rows, std::array<std::uint32_t, 4> pages) {
-    std::vector<std::uint32_t> slots, positions;
-    for (const auto& [slot, position] : rows) {
-      slots.push_back(slot);
-      positions.push_back(position);
-    }
-    exec::Batch b;
-    b.tokens = b.slots = slots;
-    b.positions = positions;
-    b.pages = pages.data();
-    b.prefill = true;
-    return executor_->step(b);
+    return step_over(*executor_, rows, pages);
   }
   void refused(const Result<bool>& r, Errc code, std::string_view text) {
     ASSERT_FALSE(r) << text;
@@ -217,6 +221,30 @@ TEST_F(PagedExecutorTest, APageThatIsWrittenBelongsToOneSlot) {
   // Forked sequences read full pages together, and a slot that is not in the batch does not count.
   EXPECT_TRUE(step({{0, 16}, {1, 17}}, {2, 1, 2, 3}));
   EXPECT_TRUE(step({{0, 0}}, {2, 1, 2, 3}));
+}
+
+TEST(WindowedExecutor, PageIdsAreCheckedFromTheWindowOn) {
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  const plan::CompiledPlan plan = with_pages(17);
+  toy::Device device;
+  auto executor = exec::Executor<toy::Backend>::make(plan::ModelPlans::of(plan), *catalog_ops().table, {},
+                                                     {1, 16, 1, 8, 8}, device);
+  ASSERT_TRUE(executor) << executor.error().text();
+  ASSERT_EQ(executor->cache_groups().size(), 1u);
+  ASSERT_EQ(executor->cache_groups()[0].pages, 3u) << "17 positions before, and 16 of a step";
+  const auto step = [&](std::uint32_t position, std::array<std::uint32_t, 8> pages) {
+    return step_over(*executor, {{0, position}, {0, position + 1}}, pages);
+  };
+  // Position 64 sees 48 and what follows.
+  EXPECT_TRUE(step(64, {none, none, none, 0, 1, none, none, none}));
+  EXPECT_TRUE(step(65, {none, none, none, 0, 1, none, none, none}));
+  EXPECT_TRUE(step(80, {none, none, none, none, 2, 1, none, none}));
+  const auto gone = step(63, {none, none, none, 0, 1, none, none, none});
+  ASSERT_FALSE(gone) << "the first row sees 47";
+  EXPECT_EQ(gone.error().text(), "page 2 of slot 0 in cache group 0 is 4294967295, expected an id below 3");
+  const auto twice = step(64, {none, none, none, 1, 1, none, none, none});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().code(), Errc::overlapping_writers);
 }
 
 TEST_F(PagedExecutorTest, ABatchWithoutPageIdsIsRefused) {

@@ -84,7 +84,7 @@ TEST(PlanFile, HeaderIsAsDocumented) {
   const auto plan = small_plan(weights);
   const auto bytes = plan::write_plan(*plan);
   ASSERT_TRUE(bytes);
-  EXPECT_EQ(std::memcmp(bytes->data(), "ZRTPLAN\0\2\0\0\0\x0e\0\0\0", 16), 0);
+  EXPECT_EQ(std::memcmp(bytes->data(), "ZRTPLAN\0\3\0\0\0\x0e\0\0\0", 16), 0);
   // The first section is the instructions: kind 0, alignment 8, right after the table.
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < 8; ++i) offset |= std::to_integer<std::uint64_t>((*bytes)[32 + i]) << 8 * i;
@@ -177,12 +177,12 @@ TEST(PlanFile, VersionAndMagic) {
   const auto bytes = plan::write_plan(*small_plan(weights));
   ASSERT_TRUE(bytes);
   Bytes other(bytes->begin(), bytes->end());
-  other[8] = std::byte{3};
+  other[8] = std::byte{4};
   auto r = plan::read_plan(other, *catalog_ops().table);
   EXPECT_EQ(r.error().code(), Errc::unsupported_version);
   EXPECT_EQ(r.error().offset(), 12u);
-  EXPECT_NE(r.error().text().find("version 3, expected 2"), std::string_view::npos);
-  other[8] = std::byte{2};
+  EXPECT_NE(r.error().text().find("version 4, expected 3"), std::string_view::npos);
+  other[8] = std::byte{3};
   other[0] = std::byte{'X'};
   r = plan::read_plan(other, *catalog_ops().table);
   EXPECT_EQ(r.error().code(), Errc::invalid_file);

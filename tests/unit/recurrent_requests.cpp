@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <support/engines.hpp>
+#include <support/sampled_requests.hpp>
 #include <vector>
 
 namespace recurrent_requests_test {
@@ -36,25 +36,10 @@ class RecurrentRequests : public testing::TestWithParam<std::string_view> {
     return engine ? std::move(*engine) : nullptr;
   }
   static Request request(std::span<const std::int32_t> prompt, std::uint64_t seed) {
-    Request r;
-    r.tokens = prompt;
-    r.max_tokens = 24;
-    r.ignore_eos = true;
-    r.sampling.temperature = 1.0f;
-    r.sampling.seed = seed;
-    return r;
+    return test::sampled_request(prompt, seed, 24);
   }
   /// What the request generates alone in an engine of its own.
-  [[nodiscard]] std::vector<std::int32_t> alone(const Request& r) const {
-    std::vector<std::int32_t> ids;
-    const auto done = open(1)->generate(r, [&](const Token& token) {
-      if (token.id != kNoToken) ids.push_back(token.id);
-      return true;
-    });
-    EXPECT_TRUE(done) << done.error().text();
-    EXPECT_EQ(ids.size(), r.max_tokens);
-    return ids;
-  }
+  [[nodiscard]] std::vector<std::int32_t> alone(const Request& r) const { return test::tokens_alone(*open(1), r); }
 
   test::ModelFile file_;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/slot_table.cpp: every lifecycle event on every class of state, slots that come and go.
-#include <zrt/exec/host_device.hpp>
 #include <zrt/serve/slot_table.hpp>
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <data/models/tiny_models.hpp>
 #include <optional>
 #include <set>
+#include <support/states_only.hpp>
 #include <vector>
 
 namespace slot_table_test {
@@ -17,12 +17,7 @@ namespace {
 
 using namespace zrt;
 
-/// What a slot table needs of a backend.
-struct StatesOnly {
-  using Device = exec::HostDevice;
-  using State = HostState;
-  using Memory = Buffer;
-};
+using test::StatesOnly;
 using Table = serve::SlotTable<StatesOnly>;
 
 constexpr std::uint32_t kSlots = 3;
@@ -48,10 +43,10 @@ class SlotTableTest : public testing::Test {
       d.info = info;
       ASSERT_TRUE(plan_.states.push_back(d));
     }
-    auto states = exec::StateStore<StatesOnly>::make(plan_, device_, kPages, kSlots);
+    auto states = exec::StateStore<StatesOnly>::make(plan_, device_, groups_, kSlots);
     ASSERT_TRUE(states);
     states_.emplace(std::move(*states));
-    auto table = Table::make(*states_, device_, kSlots, kPages, kPagesPerSlot, system_allocator());
+    auto table = Table::make(*states_, device_, groups_, kSlots, kPagesPerSlot, system_allocator());
     ASSERT_TRUE(table);
     table_.emplace(std::move(*table));
   }
@@ -77,6 +72,7 @@ class SlotTableTest : public testing::Test {
     return slot ? *slot : Table::kNoSlot;
   }
 
+  std::array<exec::CacheGroup, 2> groups_{{{0, kPagesPerSlot, kPages}, {0, kPagesPerSlot, kPages}}};
   plan::ExecutionPlan plan_;
   exec::HostDevice device_;
   std::optional<exec::StateStore<StatesOnly>> states_;
@@ -178,7 +174,8 @@ TEST_F(SlotTableTest, ReservingTooMuchIsAnErrorAndTakesNothing) {
   ASSERT_TRUE(table_->reserve(slot, 16)) << "what is there already is not reserved again";
   EXPECT_EQ(table_->free_pages(), kPages - 1);
 
-  auto few = Table::make(*states_, device_, kSlots, 5, kPagesPerSlot, system_allocator());
+  const std::array<exec::CacheGroup, 2> small{{{0, kPagesPerSlot, 5}, {0, kPagesPerSlot, 5}}};
+  auto few = Table::make(*states_, device_, small, kSlots, kPagesPerSlot, system_allocator());
   ASSERT_TRUE(few);
   ASSERT_TRUE(few->reserve(0, 64));
   const auto none_left = few->reserve(1, 32);

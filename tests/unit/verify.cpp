@@ -3,6 +3,7 @@
 // test-set: smoke brief
 #include <zrt/ir/verify.hpp>
 #include <zrt/ops/broadcast_to.hpp>
+#include <zrt/ops/flash_attn_batched.hpp>
 #include <zrt/ops/greedy_token.hpp>
 #include <zrt/ops/kv_write_batched.hpp>
 #include <zrt/plan/compile.hpp>
@@ -436,6 +437,23 @@ TEST(Verify, States) {
     Stateful s;
     s.graph().nodes[0].state = {};
     expect_error(s.graph(), Errc::invalid_state, 0, {"kv_write_batched", "lifecycle"});
+  }
+  // Attention sees no position whose page may have gone back.
+  for (const std::uint32_t window : {0u, 3u, 8u, 9u}) {
+    Stateful s({StateLifecycle::kv_paged, DType::f16, 1, 0, {2, 8, 8, 8}});
+    const auto q = s.g.input("q", {DType::f32, {4, 16}});
+    s.g.output("y", s.g.emit<ops::FlashAttnBatched>(
+                        {.in = {q},
+                         .state = {0},
+                         .params = {.heads = 2, .kv_heads = 2, .key_dim = 8, .value_dim = 8, .window = window}})[0]);
+    const auto graph = s.g.finish();
+    EXPECT_EQ(graph.has_value(), window == 3 || window == 8) << window;
+    if (graph) continue;
+    EXPECT_EQ(graph.error().code(), Errc::invalid_state);
+    EXPECT_NE(
+        graph.error().text().find("the state keeps the last 8 positions, attention sees " + std::to_string(window)),
+        std::string_view::npos)
+        << graph.error().text();
   }
   {
     Stateful s;

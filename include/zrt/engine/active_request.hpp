@@ -28,14 +28,43 @@ struct ActiveRequest {
   bool ignore_eos = false;
 };
 
-/// Checks a request against the engine's limits and copies it.
+/// Copies the embeddings of a request, rows of `width`, into the places of its `sequence`.
+///
+/// Errors: Errc::invalid_argument naming the span.
+[[nodiscard]] inline Result<void> take_embeddings(const Request& request, std::uint32_t width,
+                                                  serve::Sequence& sequence) noexcept {
+  if (request.embeddings.empty()) return {};
+  if (request.tokens.empty()) return fail(Errc::invalid_argument, "a prompt with embeddings is given as tokens");
+  if (width == 0)
+    return fail(Errc::invalid_argument,
+                "the prompt has embeddings; EngineOptions::given_embeddings opens an engine that takes them");
+  std::uint32_t end = 0;
+  for (std::size_t i = 0; i < request.embeddings.size(); ++i) {
+    const EmbeddingSpan& span = request.embeddings[i];
+    const std::size_t rows = span.rows.size() / width;
+    if (rows == 0 || span.rows.size() % width != 0)
+      return fail(Errc::invalid_argument, "span ", i, " of embeddings has ", span.rows.size(),
+                  " elements, expected rows of ", width);
+    if (span.first < end || span.first > request.tokens.size() || rows > request.tokens.size() - span.first)
+      return fail(Errc::invalid_argument, "span ", i, " of embeddings has ", rows, " rows from position ", span.first,
+                  ", expected positions ", end, "..", request.tokens.size() - 1);
+    end = span.first + static_cast<std::uint32_t>(rows);
+    const serve::GivenRows given{span.first, static_cast<std::uint32_t>(rows), sequence.embeddings.size()};
+    if (auto r = sequence.given.push_back(given); !r) return r;
+    if (auto r = sequence.embeddings.append(span.rows); !r) return r;
+  }
+  return {};
+}
+
+/// Checks a request against the engine's limits and copies it. Rows of its embeddings are `given_width` wide; 0: none.
 ///
 /// Errors: Errc::invalid_argument naming the field.
 [[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id,
                                                               Span<const std::int32_t> prompt, std::uint32_t vocabulary,
                                                               std::uint32_t context, const EngineOptions& options,
                                                               const text::Tokenizer* tokenizer,
-                                                              std::size_t longest_token) noexcept {
+                                                              std::size_t longest_token,
+                                                              std::uint32_t given_width) noexcept {
   const Sampling& s = request.sampling;
   if (tokenizer == nullptr && !request.stop_strings.empty())
     return fail(Errc::unsupported_tokenizer, "stop strings need a vocabulary, and the model has none");
@@ -77,6 +106,7 @@ struct ActiveRequest {
   if (auto r = a.sequence.tokens.reserve(longest + 1); !r) return pass(r);
   for (std::int32_t token : prompt)
     if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return pass(r);
+  if (auto r = take_embeddings(request, given_width, a.sequence); !r) return pass(r);
   a.sequence.step_latency_ns = latency;
   a.sequence.prompt_tokens = static_cast<std::uint32_t>(prompt.size());
   if (auto r = a.sequence.biases.append(s.bias); !r) return pass(r);

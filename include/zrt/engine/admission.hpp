@@ -24,7 +24,7 @@ template <class B> class Admission {
                                   const Allocator& allocator) noexcept {
     context_ = context;
     const exec::ExecutorSizes& sizes = executor.sizes();
-    auto slots = serve::SlotTable<B>::make(executor.states(), executor.device(), sizes.slots, sizes.pages,
+    auto slots = serve::SlotTable<B>::make(executor.states(), executor.device(), executor.cache_groups(), sizes.slots,
                                            sizes.pages_per_slot, allocator);
     if (!slots) return pass(slots);
     slots_.emplace(std::move(*slots));

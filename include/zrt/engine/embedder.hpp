@@ -174,6 +174,7 @@ template <class B, class O> class Embedder {
       if (!any) return fail(Errc::capacity_exceeded, "no slot is free");
       cut();
       const exec::Batch batch = parts_.planner.plan(running_.span(), parts_.slots.pages(), cuts_.span());
+      if (auto r = parts_.slots.advance(batch); !r) return r;
       auto completed = parts_.executor.step(batch, stop);
       if (!completed) return pass(completed);
       if (!*completed) return cancelled();

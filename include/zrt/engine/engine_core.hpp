@@ -44,9 +44,9 @@ template <class B, class Families, class O> class EngineCore {
     const EngineOptions& o = model_.options();
     if (auto r = admission_.open(model_.executor(), model_.context(), o.allocator); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
-    auto planner = serve::BatchPlanner::make(
-        {sizes.slots, sizes.prefill_tokens - sizes.slots, sizes.prefill_rows, o.penalty_window, o.bias_entries},
-        o.allocator);
+    auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens - sizes.slots, sizes.prefill_rows,
+                                              o.penalty_window, o.bias_entries, given_width()},
+                                             o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
@@ -124,6 +124,10 @@ template <class B, class Families, class O> class EngineCore {
     if (!call) return call.refusal();
     const Owned<ActiveRequest>* running = find_running(id);
     if (running == nullptr) return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
+    const serve::Sequence& sequence = (*running)->sequence;
+    if (!sequence.given.empty() && sequence.processed < sequence.given.back().first + sequence.given.back().rows)
+      return fail(Errc::invalid_state,
+                  "the request's prompt has embeddings that were not read yet, which no snapshot holds");
     auto identity = model_.identity();
     if (!identity) return pass(identity);
     return save_snapshot(admission_.slots(), (*running)->sequence, (*running)->stops.held().size(), *identity,
@@ -199,6 +203,8 @@ template <class B, class Families, class O> class EngineCore {
 
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request) noexcept {
     if (!gives_logits_) return no_logits();
+    if (exec::WatchesRuns<O> && !request.embeddings.empty())
+      return fail(Errc::unimplemented, "a recording of a run holds no embeddings");
     const RoundingMode rounding;  // merges compare scores, and a request's numbers are compared
     if (!request.tokens.empty()) return make_request(request, request.tokens);
     const text::Tokenizer* tokenizer = model_.tokenizer();
@@ -212,7 +218,11 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request,
                                                           Span<const std::int32_t> tokens) noexcept {
     return make_active(request, mailbox_.next_id(), tokens, model_.config().vocabulary, model_.context(),
-                       model_.options(), model_.tokenizer(), model_.longest_token());
+                       model_.options(), model_.tokenizer(), model_.longest_token(), given_width());
+  }
+  /// Of embeddings in prompts; 0: the engine takes none.
+  [[nodiscard]] std::uint32_t given_width() const noexcept {
+    return model_.options().given_embeddings ? model_.config().width : 0;
   }
 
   /// One step over all running requests.
@@ -228,7 +238,7 @@ template <class B, class Families, class O> class EngineCore {
     const ClockHook& clock = model_.options().clock;
     const std::uint64_t began = batch.prefill ? clock() : 0;
     // Only a step of a single request may stop halfway.
-    auto completed = model_.executor().step(batch, admission_.running() == 1 ? stop : exec::StopPoll{}, &faults_);
+    auto completed = run_batch(batch, admission_.running() == 1 ? stop : exec::StopPoll{});
     if (batch.prefill && completed && *completed) planner_->took(clock() - began);
     if (!completed || !*completed) show_stepped(false);
     if (!completed) {
@@ -252,6 +262,11 @@ template <class B, class Families, class O> class EngineCore {
     }
     show_stepped(true);
     return taken;
+  }
+
+  [[nodiscard]] Result<bool> run_batch(const exec::Batch& batch, const exec::StopPoll& stop) noexcept {
+    if (auto r = admission_.slots().advance(batch); !r) return pass(r);
+    return model_.executor().step(batch, stop, &faults_);
   }
 
   /// Hands the token of `row` to its request and ends the request if that was its last.
@@ -308,8 +323,8 @@ template <class B, class Families, class O> class EngineCore {
       const exec::ExecutorSizes& sizes = model_.executor().sizes();
       const auto running = static_cast<std::uint32_t>(admission_.running());
       const auto waiting = static_cast<std::uint32_t>(admission_.waiting().size());
-      const std::uint64_t used = sizes.pages - admission_.slots().free_pages();
-      model_.observer().load({running, waiting, sizes.slots, used, sizes.pages});
+      const serve::SlotTable<B>& slots = admission_.slots();
+      model_.observer().load({running, waiting, sizes.slots, slots.used_pages(), slots.all_pages()});
     }
   }
 

@@ -84,6 +84,7 @@ template <class B, class O> class Evaluation {
       std::int32_t next = kNoToken;
       while (sequence.processed < sequence.tokens.size()) {
         const exec::Batch batch = planner_.plan(alone, slots_.pages());
+        if (auto r = slots_.advance(batch); !r) return r;
         if (auto r = executor_.step(batch); !r) return pass(r);
         for (std::size_t row = 0; row < planner_.origins().size(); ++row) {
           const std::uint64_t offset = std::uint64_t{row} * logits_.size_bytes();

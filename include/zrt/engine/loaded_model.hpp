@@ -43,9 +43,17 @@ inline void append_sampler(ir::Builder& g, const EngineOptions& options) noexcep
   g.output(exec::port::kToken, g.emit<ops::Sample>({.in = {logits, requests, history, bias_ids, bias}})[0]);
 }
 
+/// Demands a program that takes given embeddings.
+inline void expect_given(ir::Builder& g) noexcept {
+  if (g.failed()) return;
+  for (const ir::Port& port : g.graph().inputs)
+    if (port.name.view() == exec::port::kEmbeddings) return;
+  g.set(Error::of(Errc::unimplemented, "the model's family takes tokens alone, no given embeddings"));
+}
+
 /// What the host chose, as a family reads it.
 [[nodiscard]] inline model::HostChoice host_choice(const EngineOptions& options) noexcept {
-  return {options.context, options.kv_type, options.embeddings};
+  return {options.context, options.kv_type, options.embeddings, options.given_embeddings};
 }
 
 /// The families of a list that B does not run, since it lacks an op of theirs.
@@ -189,6 +197,7 @@ template <class Families>
   });
   if (!built) return pass(built);
   detail::append_sampler(g, options);
+  if (options.given_embeddings) detail::expect_given(g);
   auto graph = g.finish();
   if (!graph) return pass(graph);
   auto compiled = plan::compile(*graph, ops, claims, {options.numerics.act, options.validation});

@@ -95,7 +95,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     if constexpr (requires { device_.ready(); })
       if (auto r = device_.ready(); !r) return r;
     context_ = config().positions;
-    const std::uint32_t pages_per_slot = (context_ + kPageTokens - 1) / kPageTokens;
+    const std::uint32_t pages_per_slot = pages_for(context_);
     const auto pages =
         narrow<std::uint32_t>((CheckedSize(pages_per_slot) * CheckedSize(options_.slots)).raw(), "the number of pages");
     if (!pages) return pass(pages);

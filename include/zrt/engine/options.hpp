@@ -26,6 +26,7 @@ struct EngineOptions {
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
+  bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
   Numerics numerics{};
   Validation validation = Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at

@@ -33,12 +33,22 @@ inline constexpr std::size_t kMaxStopTokens = 8;
 /// No token's id.
 inline constexpr std::int32_t kNoToken = -1;
 
+/// Rows of embeddings that a prompt holds in place of the tokens at positions `first` and after: as they enter the first
+/// layer, so a family's scale of embeddings is in them.
+struct EmbeddingSpan {
+  std::uint32_t first = 0;   ///< index in the prompt's tokens
+  Span<const float> rows{};  ///< [rows × width]
+};
+
 /// One request. Everything it views is copied when it is submitted.
 struct Request {
   std::string_view prompt{};          ///< text; ignored when `tokens` is not empty
   Span<const std::int32_t> tokens{};  ///< ids as they are: nothing is added
-  bool parse_special = false;         ///< control tokens written in the prompt count as such
-  std::uint32_t max_tokens = 128;     ///< generated tokens; 0 ends the request before the model reads it
+  /// In order, apart, and within `tokens`, which hold any id of the vocabulary there: penalties see it, the model does
+  /// not. For an engine that was opened with EngineOptions::given_embeddings.
+  Span<const EmbeddingSpan> embeddings{};
+  bool parse_special = false;      ///< control tokens written in the prompt count as such
+  std::uint32_t max_tokens = 128;  ///< generated tokens; 0 ends the request before the model reads it
   Sampling sampling{};
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{kNoToken, kNoToken, kNoToken, kNoToken,
                                                        kNoToken, kNoToken, kNoToken, kNoToken};

@@ -9,9 +9,13 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
+/// In place of a token's id: the row's input is a row of given embeddings.
+inline constexpr std::uint32_t kGivenRow = ~std::uint32_t{0};
+
 /// One step's work: no padding, rows of a slot in position order. Views must outlive the step.
 struct Batch {
-  Span<const std::uint32_t> tokens;         ///< [T] token ids
+  Span<const std::uint32_t> tokens;         ///< [T] token ids, or kGivenRow
+  Span<const float> embeddings;             ///< [T × width], of which the given rows count; empty where there are none
   Span<const std::uint32_t> slots;          ///< [T] slot of each
   Span<const std::uint32_t> positions;      ///< [T] position of each in its sequence
   Span<const std::uint32_t> rows;           ///< [R] which of the T rows reach the LM head
@@ -19,13 +23,14 @@ struct Batch {
   Span<const std::int32_t> history;         ///< [R × history window]
   Span<const std::int32_t> bias_ids;        ///< [R × bias entries]
   Span<const float> bias;                   ///< [R × bias entries]
-  const std::uint32_t* pages = nullptr;     ///< [groups][slots][pages_per_slot] page ids
+  const std::uint32_t* pages = nullptr;     ///< [groups][slots][pages_per_slot] page ids; none is read before a window
   bool prefill = false;                     ///< any prompt token in it
 };
 
 /// The names under which a decoder's plan takes a batch and gives its results.
 namespace port {
 inline constexpr std::string_view kTokens = "tokens";
+inline constexpr std::string_view kEmbeddings = "embeddings";
 inline constexpr std::string_view kPositions = "positions";
 inline constexpr std::string_view kRows = "rows";
 inline constexpr std::string_view kRequests = "requests";

@@ -4,25 +4,17 @@
 
 #include <zrt/exec/batch.hpp>
 #include <zrt/exec/bind.hpp>
+#include <zrt/exec/cache_groups.hpp>
 #include <zrt/exec/check_pages.hpp>
 #include <zrt/exec/check_runs.hpp>
 #include <zrt/exec/counters.hpp>
+#include <zrt/exec/executor_sizes.hpp>
 #include <zrt/exec/slot_faults.hpp>
 #include <zrt/plan/stages.hpp>
 
 #include <utility>
 
 namespace zrt::inline ZRT_ABI::exec {
-
-/// The sizes that an executor is made for.
-struct ExecutorSizes {
-  std::uint32_t slots = 1;           ///< sequences in one step
-  std::uint32_t prefill_tokens = 1;  ///< tokens of a step that holds prompt tokens
-  std::uint32_t prefill_rows = 1;    ///< rows of such a step that reach the LM head
-  std::uint32_t pages = 1;           ///< pages of each kv_paged state
-  std::uint32_t pages_per_slot = 1;
-  bool keep_values = false;  ///< every register can be read after a step; see plan::MemoryOptions
-};
 
 /// Runs a decoder on backend B, step by step. A decode step allocates nothing, locks nothing and counts nothing.
 ///
@@ -35,8 +27,8 @@ template <class B, class O = NoObserver> class Executor {
   /// Checks what the stages hand to each other, and binds the decoder twice, at the prefill and at the decode size. It
   /// does not run the stages before the decoder.
   ///
-  /// Errors: those of plan::check_stages, bind_weights, StateStore and bind; Errc::invalid_plan when a decoder port
-  /// is missing.
+  /// Errors: those of plan::check_stages, bind_weights, cache_groups, StateStore and bind; Errc::invalid_plan when a
+  /// decoder port is missing.
   [[nodiscard]] static Result<Executor> make(const plan::ModelPlans& stages, const OpAdapters<B>& ops,
                                              const WeightSource& source, const ExecutorSizes& sizes,
                                              typename B::Device& device, O observer = {}) noexcept {
@@ -51,9 +43,11 @@ template <class B, class O = NoObserver> class Executor {
     if (auto r = check_ports(plan); !r) return pass(r);
     auto weights = bind_weights<B>(plan, source, device);
     if (!weights) return pass(weights);
-    auto states = StateStore<B>::make(plan, device, sizes.pages, sizes.slots);
+    auto groups = exec::cache_groups(plan.states.span(), sizes, plan.allocator);
+    if (!groups) return pass(groups);
+    auto states = StateStore<B>::make(plan, device, groups->span(), sizes.slots);
     if (!states) return pass(states);
-    auto pages = PageCheck::make(states->descriptors(), sizes.pages, sizes.slots, sizes.pages_per_slot, plan.allocator);
+    auto pages = PageCheck::make(std::move(*groups), sizes.slots, sizes.pages_per_slot, plan.allocator);
     if (!pages) return pass(pages);
     auto runs = RunCheck::make(states->descriptors(), sizes.slots, plan.allocator);
     if (!runs) return pass(runs);
@@ -101,7 +95,7 @@ template <class B, class O = NoObserver> class Executor {
     step.status = &status;
     const std::array<Span<const std::byte>, kInputPorts.size()> data{
         as_bytes(batch.tokens),  as_bytes(batch.positions), as_bytes(batch.rows), as_bytes(batch.requests),
-        as_bytes(batch.history), as_bytes(batch.bias_ids),  as_bytes(batch.bias)};
+        as_bytes(batch.history), as_bytes(batch.bias_ids),  as_bytes(batch.bias), as_bytes(batch.embeddings)};
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (inputs_[i] == plan::kNoRegister || data[i].empty()) continue;
       const auto room = plan::register_bytes(compiled_->plan.registers[plan::index(inputs_[i])], step.extents);
@@ -136,6 +130,7 @@ template <class B, class O = NoObserver> class Executor {
       if (batch.rows[r] >= batch.tokens.size())
         return fail(Errc::invalid_argument, "row ", r, " of the LM head is row ", batch.rows[r], " of a batch of ",
                     batch.tokens.size());
+    if (auto r = check_given(batch); !r) return r;
     if (auto r = runs_(batch); !r) return r;
     return pages_(batch);
   }
@@ -163,6 +158,8 @@ template <class B, class O = NoObserver> class Executor {
   [[nodiscard]] const StateStore<B>& states() const noexcept { return states_; }
   [[nodiscard]] typename B::Device& device() noexcept { return *device_; }
   [[nodiscard]] const ExecutorSizes& sizes() const noexcept { return sizes_; }
+  /// The cache groups of the plan's states, by number.
+  [[nodiscard]] Span<const CacheGroup> cache_groups() const noexcept { return pages_.groups(); }
   [[nodiscard]] const BoundPlan<B, O>& prefill_plan() const noexcept { return prefill_; }
   [[nodiscard]] const BoundPlan<B, O>& decode_plan() const noexcept { return decode_; }
 
@@ -202,11 +199,13 @@ template <class B, class O = NoObserver> class Executor {
         prefill_(std::move(prefill)),
         decode_(std::move(decode)) {
     for (std::size_t i = 0; i < kInputPorts.size(); ++i) inputs_[i] = compiled.plan.input(kInputPorts[i]);
+    if (const plan::RegisterRef given = compiled.plan.input(port::kEmbeddings); given != plan::kNoRegister)
+      given_width_ = compiled.plan.registers[plan::index(given)].shape.last().extent;
   }
 
   /// In the order in which `step` writes them.
-  static constexpr auto kInputPorts = std::to_array(
-      {port::kTokens, port::kPositions, port::kRows, port::kRequests, port::kHistory, port::kBiasIds, port::kBias});
+  static constexpr auto kInputPorts = std::to_array({port::kTokens, port::kPositions, port::kRows, port::kRequests,
+                                                     port::kHistory, port::kBiasIds, port::kBias, port::kEmbeddings});
 
   [[nodiscard]] static Result<BoundPlan<B, O>> bind_with(O observer, const plan::CompiledPlan& compiled,
                                                          const OpAdapters<B>& ops, const WeightSet<B>& weights,
@@ -218,13 +217,26 @@ template <class B, class O = NoObserver> class Executor {
       return exec::bind<B>(compiled, ops, weights, states, sizes, device, observer);
   }
 
+  /// Demands the embeddings of a batch with given rows, or none, and a plan that takes them.
+  [[nodiscard]] Result<void> check_given(const Batch& batch) const noexcept {
+    if (given_width_ == 0 && batch.embeddings.empty()) return {};  // kGivenRow is no token of any table
+    if (given_width_ == 0)
+      return fail(Errc::invalid_argument, "the batch has embeddings, but the plan has no input ", port::kEmbeddings);
+    if (batch.embeddings.size() == batch.tokens.size() * given_width_) return {};
+    for (const std::uint32_t token : batch.tokens)
+      if (token > 0x7fffffffu || !batch.embeddings.empty())
+        return fail(Errc::invalid_argument, "a batch with given rows has ", batch.embeddings.size(),
+                    " elements of embeddings, expected ", batch.tokens.size() * given_width_);
+    return {};
+  }
+
   /// Checks that the plan's ports have the types that a step writes and reads.
   [[nodiscard]] static Result<void> check_ports(const plan::ExecutionPlan& plan) noexcept {
     for (std::string_view name : kInputPorts) {
       const plan::RegisterRef reg = plan.input(name);
       if (reg == plan::kNoRegister) continue;
       const TensorType& type = plan.registers[plan::index(reg)];
-      const bool rows = name != port::kTokens && name != port::kPositions;
+      const bool rows = name != port::kTokens && name != port::kPositions && name != port::kEmbeddings;
       const SymbolId symbol = plan.symbol(rows ? port::kRows : port::kTokens);
       if (info(type.dtype).block_bytes != 4 || type.shape.rank == 0 || symbol == 0 || type.shape[0] != Dim(1, symbol)) {
         Error error = Error::of(Errc::invalid_plan, "input ", name, " of a decoder's plan has shape ");
@@ -254,6 +266,7 @@ template <class B, class O = NoObserver> class Executor {
   BoundPlan<B, O> prefill_;
   BoundPlan<B, O> decode_;
   std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};
+  std::uint32_t given_width_ = 0;  ///< of given embeddings; 0: the plan takes none
   std::uint64_t prefill_steps_ = 0;
   std::uint64_t decode_steps_ = 0;
   bool last_ = false;  ///< whether the last step was a prefill step

@@ -61,8 +61,8 @@ struct ObservedLoad {
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;
   std::uint32_t slots = 0;
-  std::uint64_t pages_used = 0;  ///< of one cache group
-  std::uint64_t pages = 0;
+  std::uint64_t pages_used = 0;
+  std::uint64_t pages = 0;  ///< of all cache groups
 };
 
 /// Watches the steps of a program. It is a handle, copied into every program that is bound with it; what it points to

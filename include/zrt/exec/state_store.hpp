@@ -4,6 +4,7 @@
 
 #include <zrt/core/buffer.hpp>
 #include <zrt/exec/backend.hpp>
+#include <zrt/exec/cache_groups.hpp>
 #include <zrt/exec/operands.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -23,12 +24,34 @@ template <class B> class StateStore {
   /// the device's own.
   [[nodiscard]] static Result<StateStore> make(const plan::ExecutionPlan& plan, typename B::Device& device,
                                                std::uint32_t pages, std::uint32_t slots) noexcept {
+    return make_units(plan, device, {}, pages, slots);
+  }
+  /// The same with as many pages of a state as its cache group has.
+  [[nodiscard]] static Result<StateStore> make(const plan::ExecutionPlan& plan, typename B::Device& device,
+                                               Span<const CacheGroup> groups, std::uint32_t slots) noexcept {
+    return make_units(plan, device, groups, 0, slots);
+  }
+
+  [[nodiscard]] const StateBlockHandle<B>& handle(std::size_t id) const noexcept { return handles_[id]; }
+  /// The backend's name for the memory of state `id`, as its device reads and writes units of it.
+  [[nodiscard]] typename B::State& state(std::size_t id) noexcept { return handles_[id].block; }
+  [[nodiscard]] Span<const StateDescriptor> descriptors() const noexcept { return descriptors_.span(); }
+  /// Bytes of all states together.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  /// The memory of each state, in their order.
+  [[nodiscard]] Span<const typename B::Memory> memory() const noexcept { return memory_.span(); }
+
+ private:
+  [[nodiscard]] static Result<StateStore> make_units(const plan::ExecutionPlan& plan, typename B::Device& device,
+                                                     Span<const CacheGroup> groups, std::uint32_t pages,
+                                                     std::uint32_t slots) noexcept {
     StateStore store(plan.allocator);
     for (const StateDescriptor& d : plan.states) {
       if (!is_state_align(d.align_bytes))
         return fail(Errc::invalid_state, "state ", unsigned{d.id}, " is to be aligned to ", unsigned{d.align_bytes},
                     " bytes, expected a power of two up to ", unsigned{kMaxStateAlign});
-      const std::uint32_t units = d.lifecycle == StateLifecycle::kv_paged ? pages : slots;
+      const bool paged = d.lifecycle == StateLifecycle::kv_paged;
+      const std::uint32_t units = !paged ? slots : groups.empty() ? pages : groups[d.info.group].pages;
       const auto bytes = (CheckedSize(d.size_bytes) * CheckedSize(units)).get("a state");
       if (!bytes) return pass(bytes);
       auto memory = device.allocate(*bytes);
@@ -44,16 +67,6 @@ template <class B> class StateStore {
     return store;
   }
 
-  [[nodiscard]] const StateBlockHandle<B>& handle(std::size_t id) const noexcept { return handles_[id]; }
-  /// The backend's name for the memory of state `id`, as its device reads and writes units of it.
-  [[nodiscard]] typename B::State& state(std::size_t id) noexcept { return handles_[id].block; }
-  [[nodiscard]] Span<const StateDescriptor> descriptors() const noexcept { return descriptors_.span(); }
-  /// Bytes of all states together.
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// The memory of each state, in their order.
-  [[nodiscard]] Span<const typename B::Memory> memory() const noexcept { return memory_.span(); }
-
- private:
   /// Memory of a card holds what others left there.
   [[nodiscard]] static Result<void> zero(typename B::Device& device, typename B::State& state, std::uint32_t units,
                                          std::uint64_t unit_bytes, const Allocator& allocator) noexcept {

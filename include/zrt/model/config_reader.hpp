@@ -17,7 +17,8 @@ namespace zrt::inline ZRT_ABI::model {
 struct HostChoice {
   std::uint32_t context = 0;  ///< positions of a slot; 0: as many as the model was trained for, at most 4096
   DType kv_dtype = DType::f16;
-  bool embeddings = false;  ///< hidden states are wanted, not logits
+  bool embeddings = false;        ///< hidden states are wanted, not logits
+  bool given_embeddings = false;  ///< rows of embeddings may stand in place of tokens
 };
 
 /// Values of a key that change nothing for a family that does not read it.

@@ -240,6 +240,15 @@ inline void read_window(ConfigReader& meta, DecoderConfig& c, std::uint32_t fall
   for (std::uint32_t layer = 0; layer < c.layers; ++layer) c.windowed[layer] = layer % period < period - 1 ? 1 : 0;
 }
 
+/// The state of a layer's keys and values. Windowed layers have a cache group of their own, whose pages go back behind
+/// the window; a window that no slot outgrows is none.
+[[nodiscard]] constexpr StateInfo kv_state(const DecoderConfig& c, std::uint32_t layer, std::uint32_t kv_heads,
+                                           std::uint32_t key_dim, std::uint32_t value_dim) noexcept {
+  const bool slides = c.windowed[layer] != 0 && c.window != 0 && c.window < c.positions;
+  const std::uint8_t group = slides ? 1 : 0;
+  return {StateLifecycle::kv_paged, c.kv_dtype, group, 0, {kv_heads, key_dim, value_dim, slides ? c.window : 0}};
+}
+
 /// Refuses an attention window that is shorter than a slot. For families without windows.
 inline void expect_no_window(ConfigReader& meta, const Config& c) noexcept {
   const Name enough = Name::of("0 or at least the ", c.positions, " positions of a slot");

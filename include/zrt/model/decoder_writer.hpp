@@ -59,7 +59,8 @@ using ExpertDecoderOps = boost::mp11::mp_push_back<DecoderOps, ops::Moe>;
 /// Writes a decoder. The constructor begins with the embedding, a family adds blocks layer by layer, and `finish` ends
 /// with the head.
 ///
-/// Ports: inputs tokens, positions si32 [tokens], rows si32 [rows]; output logits f32 [rows, V].
+/// Ports: inputs tokens, positions si32 [tokens], rows si32 [rows], and where the host asks for it embeddings f32 [tokens,
+/// width], of which the rows of tokens below 0 count; output logits f32 [rows, V].
 template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
  public:
   using Value = typename G::Tensor;
@@ -72,7 +73,9 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
     wanted_ = g.input("rows", {DType::si32, Shape{Dim(1, g.symbol("rows", 0))}});
     table_ = g.weight("token_embd.weight", Shape{c.vocabulary, c.width});
     factors_ = tensor(traits.rope_factors, traits.rope_factors_name, Shape{c.rope.n_rot / 2});
-    x_ = g.template emit<ops::Embedding>({.in = {tokens_}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
+    const Value given = c.given_embeddings ? g.input("embeddings", {DType::f32, Shape{tokens, c.width}}) : Value{};
+    x_ = g.template emit<ops::Embedding>(
+        {.in = {tokens_, given}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
     if (!traits.learned_positions) return;
     const Weight places = g.weight("position_embd.weight", Shape{c.context, c.width});
     const Value place = g.template emit<ops::Embedding>({.in = {positions_}, .w = {places}})[0];
@@ -151,7 +154,7 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
                    .window = c.windowed[layer] != 0 ? c.window : 0};
     p.rope = c.windowed[layer] != 0 ? c.windowed_rope : c.rope;
     p.norm_eps = c.norm_eps;
-    const auto cache = g_.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
+    const auto cache = g_.state(kv_state(c, layer, kv_heads, c.key_dim, c.value_dim));
     return {.in = {x, positions_},
             .w = {norm, matrix("attn_q", 0, q_rows), matrix("attn_k", q_rows, k_rows),
                   matrix("attn_v", q_rows + k_rows, v_rows),

@@ -22,7 +22,8 @@ struct Config {
   std::uint32_t positions = 0;  ///< of a slot: the host's choice
   DType kv_dtype = DType::f16;  ///< the host's choice
   bool embeddings = false;      ///< the program ends in hidden states, not in logits: the host's choice, or an encoder
-  bool whole_texts = false;     ///< each token sees the whole text, so that a step reads all of it: an encoder
+  bool given_embeddings = false;         ///< the program takes rows of embeddings beside tokens: the host's choice
+  bool whole_texts = false;              ///< each token sees the whole text, so that a step reads all of it: an encoder
   Pooling pooling = Pooling::from_file;  ///< of embeddings; from_file: the file names none
 };
 
@@ -113,6 +114,7 @@ template <Family F> [[nodiscard]] Result<void> read_config(ConfigReader& meta, t
   c.positions = meta.host().context;
   c.kv_dtype = meta.host().kv_dtype;
   c.embeddings = meta.host().embeddings;
+  c.given_embeddings = meta.host().given_embeddings;
   F::read(meta, c);
   if (c.embeddings && meta.has("pooling_type"))
     c.pooling = static_cast<Pooling>(meta.count_or_zero("pooling_type", static_cast<std::uint32_t>(Pooling::rank), 0));

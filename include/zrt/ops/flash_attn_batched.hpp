@@ -68,6 +68,7 @@ struct FlashAttnBatched {
       return bad_shape<FlashAttnBatched>("q", "[tokens, heads * key_dim]", q);
     if (auto r = expect_vector<FlashAttnBatched>(c.w[0], "sinks", p.heads, false); !r) return r;
     if (auto r = expect_kv<FlashAttnBatched>(c.state, p.kv_heads, p.key_dim, p.value_dim); !r) return r;
+    if (auto r = expect_kept<FlashAttnBatched>(c.state, p.window); !r) return r;
     out[0] = {DType::f32, q.with_last(p.heads * p.value_dim)};
     return {};
   }

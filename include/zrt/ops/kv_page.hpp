@@ -69,4 +69,13 @@ template <class O>
   return {};
 }
 
+/// Demands a state that keeps all that attention over `window` positions, 0 for all, sees.
+template <class O>
+[[nodiscard]] constexpr Result<void> expect_kept(const StateInfo& state, std::uint32_t window) noexcept {
+  const std::uint32_t kept = window_of(state);
+  if (kept == 0 || (window != 0 && window <= kept)) return {};
+  return fail(Errc::invalid_state, O::name, ": the state keeps the last ", kept, " positions, attention sees ", window,
+              ", where 0 is all");
+}
+
 }  // namespace zrt::inline ZRT_ABI

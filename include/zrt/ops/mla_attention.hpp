@@ -79,6 +79,7 @@ struct MlaAttention {
     if (c.w[output].shape[0] != Dim(width))
       return bad_shape<Self>("output", "a row for each dim of x", c.w[output].shape);
     if (auto r = expect_kv<Self>(c.state, 1, MlaKvWrite::key_dim(p.kv), p.kv.latent); !r) return r;
+    if (auto r = expect_kept<Self>(c.state, 0); !r) return r;
     out[0] = c.in[0].type;
     return {};
   }

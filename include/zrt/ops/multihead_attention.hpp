@@ -85,6 +85,7 @@ struct MultiheadAttention {
     if (auto r = expect_vector<Self>(c.w[k_norm], "k_norm", a.key_dim, false); !r) return r;
     if (auto r = expect_vector<Self>(c.w[sinks], "sinks", a.heads, false); !r) return r;
     if (auto r = expect_kv<Self>(c.state, a.kv_heads, a.key_dim, a.value_dim); !r) return r;
+    if (auto r = expect_kept<Self>(c.state, a.window); !r) return r;
     out[0] = c.in[0].type;
     return {};
   }

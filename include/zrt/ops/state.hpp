@@ -55,7 +55,7 @@ inline constexpr std::array<std::array<StateAction, kStateEvents>, kStateLifecyc
 
 /// What a graph says of one piece of state.
 ///
-/// kv_paged: extents are {kv heads, key dim, value dim}, dtype f32, f16 or bf16, `group` the cache
+/// kv_paged: extents are {kv heads, key dim, value dim, window}, dtype f32, f16 or bf16, `group` the cache
 /// group whose page list names its pages. recurrent: extents are the dims of one slot's block, f32.
 struct StateInfo {
   StateLifecycle lifecycle = StateLifecycle::none;
@@ -65,6 +65,19 @@ struct StateInfo {
   std::array<std::uint32_t, 4> extents{};
   friend constexpr bool operator==(const StateInfo&, const StateInfo&) = default;
 };
+
+/// Positions of a kv_paged state that a row sees, its own included; 0: all. States of one cache group have one window.
+[[nodiscard]] constexpr std::uint32_t window_of(const StateInfo& state) noexcept {
+  return state.lifecycle == StateLifecycle::kv_paged ? state.extents[3] : 0;
+}
+/// Pages that `positions` positions take.
+[[nodiscard]] constexpr std::uint32_t pages_for(std::uint32_t positions) noexcept {
+  return positions / kPageTokens + (positions % kPageTokens != 0 ? 1 : 0);
+}
+/// The first page with a position that rows at `position` and later see through a window. No row needs those before it.
+[[nodiscard]] constexpr std::uint32_t first_page(std::uint32_t window, std::uint32_t position) noexcept {
+  return window != 0 && position >= window ? (position - window + 1) / kPageTokens : 0;
+}
 
 /// True when lifecycle and element type are ones that this build has a name for.
 [[nodiscard]] constexpr bool is_known(const StateInfo& state) noexcept {

@@ -25,7 +25,7 @@ namespace zrt::inline ZRT_ABI::plan {
 namespace file {
 
 inline constexpr std::array<char, 8> kMagic{'Z', 'R', 'T', 'P', 'L', 'A', 'N', '\0'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kEntryBytes = 32;
 

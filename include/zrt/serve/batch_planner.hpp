@@ -6,6 +6,8 @@
 #include <zrt/serve/prefill_rate.hpp>
 #include <zrt/serve/sequence.hpp>
 
+#include <cstring>
+
 namespace zrt::inline ZRT_ABI::serve {
 
 /// Where a row of the batch came from.
@@ -21,6 +23,7 @@ struct BatchLimits {
   std::uint32_t prefill_rows = 1;
   std::uint32_t history = 64;  ///< penalty window
   std::uint32_t biases = 64;
+  std::uint32_t given_width = 0;  ///< of given embeddings; 0: there are none
 };
 
 /// Plans the batch of each step. Decode tokens come first; prefill chunks share the rest fairly. It allocates once,
@@ -36,6 +39,7 @@ class BatchPlanner {
     const std::size_t rows = limits.prefill_rows > limits.slots ? limits.prefill_rows : limits.slots;
     for (Vector<std::uint32_t>* list : {&p.tokens_, &p.slots_, &p.positions_})
       if (auto r = list->reserve(tokens); !r) return pass(r);
+    if (auto r = p.embeddings_.resize(tokens * limits.given_width); !r) return pass(r);
     if (auto r = p.rows_.reserve(rows); !r) return pass(r);
     if (auto r = p.shares_.resize(limits.slots); !r) return pass(r);
     if (auto r = p.origins_.reserve(rows); !r) return pass(r);
@@ -74,6 +78,7 @@ class BatchPlanner {
       : limits_(limits),
         shares_(a),
         tokens_(a),
+        embeddings_(a),
         slots_(a),
         positions_(a),
         rows_(a),
@@ -88,6 +93,7 @@ class BatchPlanner {
     for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
     origins_.clear();
     requests_.clear();
+    gives_ = false;
     ZRT_ASSERT(sequences.size() <= shares_.size());
     std::uint64_t latency = 0;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
@@ -109,6 +115,7 @@ class BatchPlanner {
     }
     exec::Batch batch;
     batch.tokens = tokens_.span();
+    if (gives_) batch.embeddings = embeddings_.span().first(tokens_.size() * limits_.given_width);
     batch.slots = slots_.span();
     batch.positions = positions_.span();
     batch.rows = rows_.span();
@@ -186,12 +193,25 @@ class BatchPlanner {
   void take(Sequence& s, std::size_t index, std::uint32_t count) noexcept {
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint32_t position = s.processed++;
-      (void)tokens_.push_back(s.tokens[position]);
+      const float* given = given_row(s, position);
+      if (given != nullptr)
+        std::memcpy(embeddings_.data() + tokens_.size() * limits_.given_width, given,
+                    limits_.given_width * sizeof(float));
+      gives_ = gives_ || given != nullptr;
+      (void)tokens_.push_back(given != nullptr ? exec::kGivenRow : s.tokens[position]);
       (void)slots_.push_back(s.slot);
       (void)positions_.push_back(position);
       const bool last = position + 1 == s.tokens.size();
       if (last || s.every_row) add_row(s, index, position, last);
     }
+  }
+
+  /// The row of embeddings at a position, or null.
+  [[nodiscard]] const float* given_row(const Sequence& s, std::uint32_t position) const noexcept {
+    for (const GivenRows& g : s.given)
+      if (position >= g.first && position - g.first < g.rows)
+        return s.embeddings.data() + g.at + std::size_t{position - g.first} * limits_.given_width;
+    return nullptr;
   }
 
   void add_row(const Sequence& s, std::size_t index, std::uint32_t position, bool last) noexcept {
@@ -220,6 +240,8 @@ class BatchPlanner {
   std::size_t next_ = 0;          ///< whose turn it is
   Vector<std::uint32_t> shares_;  ///< prompt tokens of each sequence in this step
   Vector<std::uint32_t> tokens_;
+  Vector<float> embeddings_;  ///< a row for each token of a step; those of given ones count
+  bool gives_ = false;        ///< whether the step has a given row
   Vector<std::uint32_t> slots_;
   Vector<std::uint32_t> positions_;
   Vector<std::uint32_t> rows_;

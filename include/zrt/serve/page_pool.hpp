@@ -33,6 +33,7 @@ class PagePool {
     if (--references_[page] == 0) (void)free_.push_back(page);
   }
   [[nodiscard]] std::size_t available() const noexcept { return free_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return references_.size(); }
 
  private:
   Vector<std::uint32_t> free_;

@@ -9,12 +9,21 @@ namespace zrt::inline ZRT_ABI::serve {
 
 using ops::TokenBias;
 
+/// Rows of embeddings in place of tokens, from a position on.
+struct GivenRows {
+  std::uint32_t first = 0;  ///< position
+  std::uint32_t rows = 0;
+  std::size_t at = 0;  ///< of the first element, in Sequence::embeddings
+};
+
 /// A sequence that the batch planner feeds to the model.
 struct Sequence {
-  explicit Sequence(Allocator a) noexcept : tokens(a), biases(a) {}
+  explicit Sequence(Allocator a) noexcept : tokens(a), given(a), embeddings(a), biases(a) {}
 
   std::uint32_t slot = 0;
   Vector<std::uint32_t> tokens;  ///< prompt, then what was generated
+  Vector<GivenRows> given;       ///< of the prompt, in order of their positions
+  Vector<float> embeddings;      ///< their rows
   std::uint32_t prompt_tokens = 0;
   std::uint32_t processed = 0;  ///< tokens whose state the slot holds
   ops::SampleRequest sampling{};

@@ -3,35 +3,37 @@
 #pragma once
 
 #include <zrt/core/buffer.hpp>
+#include <zrt/exec/batch.hpp>
 #include <zrt/exec/state_store.hpp>
-#include <zrt/serve/page_pool.hpp>
+#include <zrt/serve/page_list.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
 /// Slots of an executor's states. Every event goes through kLifecycleMatrix, for every state.
+///
+/// A cache group has one pool and one list of pages per slot. Where the group has a window, a list slides with its
+/// sequence: `advance` gives back the pages that no later row sees, and takes as many for positions to come.
 template <class B> class SlotTable {
  public:
   SlotTable(SlotTable&&) noexcept = default;
   SlotTable& operator=(SlotTable&&) noexcept = default;
 
-  /// `pages` is the number of pages of each kv_paged state.
+  /// `groups` are those of `states`; all three outlive the table.
   [[nodiscard]] static Result<SlotTable> make(exec::StateStore<B>& states, typename B::Device& device,
-                                              std::uint32_t slots, std::uint32_t pages, std::uint32_t pages_per_slot,
-                                              const Allocator& allocator) noexcept {
-    SlotTable table(states, device, slots, pages_per_slot, allocator);
-    std::uint32_t groups = 1;
+                                              Span<const exec::CacheGroup> groups, std::uint32_t slots,
+                                              std::uint32_t pages_per_slot, const Allocator& allocator) noexcept {
+    SlotTable table(states, device, groups, slots, pages_per_slot, allocator);
     std::uint64_t largest = 0;
-    for (const StateDescriptor& d : states.descriptors()) {
-      if (d.lifecycle == StateLifecycle::kv_paged && d.info.group + 1u > groups) groups = d.info.group + 1u;
-      largest = d.size_bytes > largest ? d.size_bytes : largest;
-    }
-    for (std::uint32_t g = 0; g < groups; ++g) {
-      auto pool = PagePool::make(pages, allocator);
+    for (const StateDescriptor& d : states.descriptors()) largest = d.size_bytes > largest ? d.size_bytes : largest;
+    for (const exec::CacheGroup& group : groups) {
+      auto pool = PagePool::make(group.slot_pages == 0 ? 0 : group.pages, allocator);
       if (!pool) return pass(pool);
       if (auto r = table.pools_.push_back(std::move(*pool)); !r) return pass(r);
     }
-    if (auto r = table.pages_.resize(std::size_t{groups} * slots * pages_per_slot); !r) return pass(r);
-    if (auto r = table.counts_.resize(std::size_t{groups} * slots); !r) return pass(r);
+    if (auto r = table.pages_.resize(groups.size() * slots * pages_per_slot); !r) return pass(r);
+    for (std::uint32_t& id : table.pages_) id = kNoPage;
+    if (auto r = table.lists_.resize(groups.size() * slots); !r) return pass(r);
+    if (auto r = table.first_rows_.resize(slots); !r) return pass(r);
     if (auto r = table.used_.resize(slots); !r) return pass(r);
     auto unit = Buffer::zeroed(allocator, static_cast<std::size_t>(largest));
     if (!unit) return pass(unit);
@@ -59,21 +61,47 @@ template <class B> class SlotTable {
     return apply(StateEvent::deinit, slot);
   }
 
-  /// Makes room for `positions` positions of a slot in every cache group.
+  /// Makes room for `positions` positions of a slot in every cache group: for as many at a time as its window shows.
   ///
   /// Errors: Errc::capacity_exceeded; the slot keeps what it has.
   [[nodiscard]] Result<void> reserve(std::uint32_t slot, std::uint32_t positions) noexcept {
-    const std::uint32_t wanted = (positions + kPageTokens - 1) / kPageTokens;
-    if (wanted > pages_per_slot_)
+    const std::uint32_t limit = pages_for(positions);
+    if (limit > pages_per_slot_)
       return fail(Errc::capacity_exceeded, "a sequence of ", positions, " positions, at most ",
                   std::uint64_t{pages_per_slot_} * kPageTokens, " expected");
     for (std::size_t g = 0; g < pools_.size(); ++g) {
-      const std::uint32_t have = count(g, slot);
-      if (wanted > have && wanted - have > pools_[g].available())
-        return fail(Errc::capacity_exceeded, wanted - have, " pages are needed, ", pools_[g].available(), " are free");
+      PageList longer = list(g, slot);
+      if (longer.limit < limit) longer.limit = limit;
+      if (auto r = check_free(g, longer.wanted(groups_[g].slot_pages)); !r) return r;
     }
-    for (std::size_t g = 0; g < pools_.size(); ++g)
-      while (count(g, slot) < wanted) page(g, slot, count(g, slot)++) = pools_[g].take();
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+      PageList& pages = list(g, slot);
+      if (pages.limit < limit) pages.limit = limit;
+      pages.grow(groups_[g].slot_pages, pools_[g], ids(g, slot));
+    }
+    return {};
+  }
+
+  /// Slides a slot to rows at `position` and later: pages that lie before their windows go back, others for positions
+  /// to come take their place. What a slot reserved is there for it, unless pages were shared by a fork.
+  ///
+  /// Errors: Errc::capacity_exceeded where other slots still have the pages that went back, and none is free.
+  [[nodiscard]] Result<void> advance(std::uint32_t slot, std::uint32_t position) noexcept {
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+      if (groups_[g].window == 0) continue;
+      PageList& pages = list(g, slot);
+      pages.drop_before(first_page(groups_[g].window, position), pools_[g], ids(g, slot));
+      if (auto r = check_free(g, pages.wanted(groups_[g].slot_pages)); !r) return r;
+      pages.grow(groups_[g].slot_pages, pools_[g], ids(g, slot));
+    }
+    return {};
+  }
+  /// Slides each slot of a batch to the first of its rows. The batch's page ids are those of this table.
+  [[nodiscard]] Result<void> advance(const exec::Batch& batch) noexcept {
+    for (std::size_t t = batch.slots.size(); t-- > 0;) first_rows_[batch.slots[t]] = static_cast<std::uint32_t>(t);
+    for (std::size_t t = 0; t < batch.slots.size(); ++t)
+      if (first_rows_[batch.slots[t]] == t)
+        if (auto r = advance(batch.slots[t], batch.positions[t]); !r) return r;
     return {};
   }
 
@@ -103,22 +131,30 @@ template <class B> class SlotTable {
     }
     // States of one group share their page ids, so a list is dropped once, not once a state.
     if (dropped)
-      for (std::size_t g = 0; g < pools_.size(); ++g)
-        while (count(g, slot) != 0) pools_[g].drop(page(g, slot, --count(g, slot)));
+      for (std::size_t g = 0; g < pools_.size(); ++g) list(g, slot).clear(pools_[g], ids(g, slot));
     return {};
   }
 
   /// Makes `to` continue where `from` stands after `positions` positions: full pages are shared,
   /// the last one and recurrent blocks are copied.
+  ///
+  /// Errors: Errc::invalid_state where `from` lacks a page of them, as when it has gone on and a window has left it;
+  /// Errc::capacity_exceeded.
   [[nodiscard]] Result<void> fork(std::uint32_t from, std::uint32_t to, std::uint32_t positions) noexcept {
     const std::uint32_t full = positions / kPageTokens;
+    if (auto r = check_held(from, positions); !r) return r;
     if (auto r = apply(StateEvent::reset, to); !r) return r;
     const auto descriptors = states_->descriptors();
     for (std::size_t g = 0; g < pools_.size(); ++g) {
-      for (std::uint32_t i = 0; i < full && i < count(g, from); ++i) {
-        pools_[g].share(page(g, from, i));
-        page(g, to, count(g, to)++) = page(g, from, i);
+      if (groups_[g].slot_pages == 0) continue;
+      const Span<const std::uint32_t> shared = ids(g, from);
+      PageList& pages = list(g, to);
+      pages.first = pages.end = pages.limit = first_page(groups_[g].window, positions);
+      for (; pages.end < full; ++pages.end) {
+        pools_[g].share(shared[pages.end]);
+        ids(g, to)[pages.end] = shared[pages.end];
       }
+      pages.limit = pages.end;
     }
     if (auto r = reserve(to, positions); !r) return r;
     for (std::size_t id = 0; id < descriptors.size(); ++id) {
@@ -128,8 +164,8 @@ template <class B> class SlotTable {
       std::uint32_t target = to;
       if (what == StateAction::share_pages) {
         if (positions % kPageTokens == 0) continue;
-        source = page(d.info.group, from, full);
-        target = page(d.info.group, to, full);
+        source = ids(d.info.group, from)[full];
+        target = ids(d.info.group, to)[full];
       } else if (what != StateAction::copy_block) {
         continue;
       }
@@ -140,22 +176,26 @@ template <class B> class SlotTable {
     return {};
   }
 
-  /// Bytes of a snapshot of `positions` positions.
+  /// Bytes of a snapshot of `positions` positions: what the rows behind them see.
   [[nodiscard]] std::uint64_t snapshot_bytes(std::uint32_t positions) const noexcept {
-    const std::uint64_t pages = (positions + kPageTokens - 1) / kPageTokens;
     std::uint64_t bytes = 0;
-    for (const StateDescriptor& d : states_->descriptors())
+    for (const StateDescriptor& d : states_->descriptors()) {
+      const std::uint64_t pages = pages_for(positions) - first_page(window_of(d.info), positions);
       bytes += d.size_bytes * (d.lifecycle == StateLifecycle::kv_paged ? pages : 1);
+    }
     return bytes;
   }
   /// Copies a slot's state out, state by state, page by page; `to` holds snapshot_bytes(positions).
+  ///
+  /// Errors: Errc::invalid_state where the slot lacks a page of them; the device's own.
   [[nodiscard]] Result<void> save(std::uint32_t slot, std::uint32_t positions, Span<std::byte> to) noexcept {
     return each_unit(slot, positions, to, [&](auto& state, std::uint32_t unit, Span<std::byte> bytes) {
       return device_->read_unit(state, unit, bytes);
     });
   }
-  /// Fills a slot from a snapshot; its pages have been reserved.
+  /// Fills a slot from a snapshot; its pages have been reserved. Errors: those of advance and save.
   [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions, Span<const std::byte> from) noexcept {
+    if (auto r = advance(slot, positions); !r) return r;
     return each_unit(slot, positions, from, [&](auto& state, std::uint32_t unit, Span<const std::byte> bytes) {
       return device_->write_unit(state, unit, bytes);
     });
@@ -163,40 +203,70 @@ template <class B> class SlotTable {
 
   /// [groups][slots][pages_per_slot] page ids, as a step reads them.
   [[nodiscard]] const std::uint32_t* pages() const noexcept { return pages_.data(); }
-  [[nodiscard]] std::size_t free_pages() const noexcept { return pools_[0].available(); }
+  [[nodiscard]] std::size_t free_pages(std::size_t group = 0) const noexcept { return pools_[group].available(); }
+  /// Pages of all cache groups, and how many of them some slot has.
+  [[nodiscard]] std::uint64_t all_pages() const noexcept {
+    std::uint64_t pages = 0;
+    for (const PagePool& pool : pools_) pages += pool.size();
+    return pages;
+  }
+  [[nodiscard]] std::uint64_t used_pages() const noexcept {
+    std::uint64_t pages = 0;
+    for (const PagePool& pool : pools_) pages += pool.size() - pool.available();
+    return pages;
+  }
   [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(used_.size()); }
 
  private:
-  SlotTable(exec::StateStore<B>& states, typename B::Device& device, std::uint32_t slots, std::uint32_t pages_per_slot,
-            const Allocator& a) noexcept
+  SlotTable(exec::StateStore<B>& states, typename B::Device& device, Span<const exec::CacheGroup> groups,
+            std::uint32_t slots, std::uint32_t pages_per_slot, const Allocator& a) noexcept
       : states_(&states),
         device_(&device),
+        groups_(groups),
         slots_(slots),
         pages_per_slot_(pages_per_slot),
         pools_(a),
         pages_(a),
-        counts_(a),
+        lists_(a),
+        first_rows_(a),
         used_(a) {}
 
-  [[nodiscard]] std::uint32_t& page(std::size_t group, std::uint32_t slot, std::uint32_t i) noexcept {
-    return pages_[(group * slots_ + slot) * pages_per_slot_ + i];
+  /// The ids of a slot's pages, by their index in its sequence.
+  [[nodiscard]] Span<std::uint32_t> ids(std::size_t group, std::uint32_t slot) noexcept {
+    return pages_.span().subspan((group * slots_ + slot) * pages_per_slot_, pages_per_slot_);
   }
-  [[nodiscard]] std::uint32_t& count(std::size_t group, std::uint32_t slot) noexcept {
-    return counts_[group * slots_ + slot];
+  [[nodiscard]] PageList& list(std::size_t group, std::uint32_t slot) noexcept { return lists_[group * slots_ + slot]; }
+
+  [[nodiscard]] Result<void> check_free(std::size_t group, std::uint32_t wanted) const noexcept {
+    if (wanted <= pools_[group].available()) return {};
+    return fail(Errc::capacity_exceeded, wanted, " pages are needed, ", pools_[group].available(), " are free");
+  }
+  /// Demands the pages of all that rows behind `positions` positions see.
+  [[nodiscard]] Result<void> check_held(std::uint32_t slot, std::uint32_t positions) noexcept {
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+      const std::uint32_t from = first_page(groups_[g].window, positions);
+      const std::uint32_t to = pages_for(positions);
+      const PageList& pages = list(g, slot);
+      if (groups_[g].slot_pages == 0 || pages.holds(from, to)) continue;
+      return fail(Errc::invalid_state, "slot ", slot, " has pages ", pages.first, "..", pages.end, " of cache group ",
+                  g, ", expected ", from, "..", to, " for ", positions, " positions");
+    }
+    return {};
   }
 
   template <class Byte, class Copy>
   [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, Span<Byte> bytes,
                                        Copy copy) noexcept {
-    const std::uint32_t pages = (positions + kPageTokens - 1) / kPageTokens;
+    if (auto r = check_held(slot, positions); !r) return r;
     const auto descriptors = states_->descriptors();
     for (std::size_t id = 0; id < descriptors.size(); ++id) {
       const StateDescriptor& d = descriptors[id];
       const bool paged = d.lifecycle == StateLifecycle::kv_paged;
-      for (std::uint32_t i = 0; i < (paged ? pages : 1u); ++i) {
-        if (auto r = copy(states_->state(id), paged ? page(d.info.group, slot, i) : slot, bytes.first(d.size_bytes));
-            !r)
-          return r;
+      const std::uint32_t from = paged ? first_page(window_of(d.info), positions) : slot;
+      const std::uint32_t to = paged ? pages_for(positions) : slot + 1;
+      for (std::uint32_t i = from; i < to; ++i) {
+        const std::uint32_t unit = paged ? ids(d.info.group, slot)[i] : i;
+        if (auto r = copy(states_->state(id), unit, bytes.first(d.size_bytes)); !r) return r;
         bytes = bytes.subspan(d.size_bytes);
       }
     }
@@ -205,11 +275,13 @@ template <class B> class SlotTable {
 
   exec::StateStore<B>* states_;
   typename B::Device* device_;
+  Span<const exec::CacheGroup> groups_;
   std::uint32_t slots_;
   std::uint32_t pages_per_slot_;
   Vector<PagePool> pools_;
-  Vector<std::uint32_t> pages_;
-  Vector<std::uint32_t> counts_;
+  Vector<std::uint32_t> pages_;       ///< [groups][slots][pages_per_slot]; kNoPage where a slot has none
+  Vector<PageList> lists_;            ///< [groups][slots]
+  Vector<std::uint32_t> first_rows_;  ///< [slots] in the batch that is at hand
   Vector<std::uint8_t> used_;
   Buffer unit_;
 };

@@ -193,7 +193,7 @@ class InputSquares {
   [[nodiscard]] Result<void> make_room() noexcept {
     for (double& sum : sums_) sum = 0;
     for (std::uint64_t& count : counts_) count = 0;
-    return sequence_.make_room(*executor_.sizes, plan());
+    return sequence_.make_room(executor_);
   }
 
   // --- each step -------------------------------------------------------------------------------------

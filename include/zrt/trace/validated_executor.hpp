@@ -15,6 +15,7 @@ struct ValidatedExecutor {
   std::string_view backend;
   const plan::CompiledPlan* compiled = nullptr;
   const exec::ExecutorSizes* sizes = nullptr;
+  Span<const exec::CacheGroup> groups{};
   const exec::CapabilityTable* capabilities = nullptr;
   void* executor = nullptr;
   Result<bool> (*step)(void* executor, const exec::Batch& batch) noexcept = nullptr;
@@ -29,6 +30,7 @@ struct ValidatedExecutor {
     return {B::name,
             &executor.compiled(),
             &executor.sizes(),
+            executor.cache_groups(),
             &exec::kCapabilities<B>,
             &executor,
             [](void* self, const exec::Batch& batch) noexcept { return static_cast<E*>(self)->step(batch); },
@@ -61,20 +63,24 @@ class OneSequence {
  public:
   explicit OneSequence(const Allocator& a) noexcept : slots_(a), positions_(a), rows_(a), requests_(a), pages_(a) {}
 
-  [[nodiscard]] Result<void> make_room(const exec::ExecutorSizes& sizes, const plan::ExecutionPlan& plan) noexcept {
-    sizes_ = sizes;
-    const std::size_t tokens = std::max(sizes.prefill_tokens, std::uint32_t{1});
+  [[nodiscard]] Result<void> make_room(const ValidatedExecutor& executor) noexcept {
+    sizes_ = *executor.sizes;
+    groups_ = executor.groups;
+    const std::size_t tokens = std::max(sizes_.prefill_tokens, std::uint32_t{1});
     for (Vector<std::uint32_t>* list : {&slots_, &positions_, &rows_})
       if (auto r = list->resize(tokens); !r) return r;
-    if (auto r = requests_.resize(std::max(sizes.prefill_rows, sizes.slots)); !r) return r;
-    std::uint32_t groups = 1;
-    for (const StateDescriptor& state : plan.states)
-      if (state.lifecycle == StateLifecycle::kv_paged) groups = std::max<std::uint32_t>(groups, state.info.group + 1u);
-    if (auto r = pages_.resize(std::size_t{groups} * sizes.slots * sizes.pages_per_slot); !r) return r;
-    for (std::uint32_t g = 0; g < groups; ++g)
-      for (std::uint32_t i = 0; i < sizes.pages_per_slot; ++i)
-        pages_[std::size_t{g} * sizes.slots * sizes.pages_per_slot + i] = i;
+    if (auto r = requests_.resize(std::max(sizes_.prefill_rows, sizes_.slots)); !r) return r;
+    const std::size_t of_group = std::size_t{sizes_.slots} * sizes_.pages_per_slot;
+    if (auto r = pages_.resize(groups_.size() * of_group); !r) return r;
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (std::uint32_t i = 0; groups_[g].slot_pages != 0 && i < sizes_.pages_per_slot; ++i)
+        pages_[g * of_group + i] = page_of(g, i);
     return {};
+  }
+
+  /// The page of a group's list entry: behind a window the first pages come again.
+  [[nodiscard]] std::uint32_t page_of(std::size_t group, std::uint32_t index) const noexcept {
+    return index % groups_[group].slot_pages;
   }
 
   /// Positions that the sequence has.
@@ -117,6 +123,7 @@ class OneSequence {
 
  private:
   exec::ExecutorSizes sizes_{};
+  Span<const exec::CacheGroup> groups_{};
   Vector<std::uint32_t> slots_;
   Vector<std::uint32_t> positions_;
   Vector<std::uint32_t> rows_;

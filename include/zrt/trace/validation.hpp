@@ -2,6 +2,7 @@
 // zrt/trace/validation.hpp: two backends run the same steps; the first value that differs, by layer, instruction and op.
 #pragma once
 
+#include <zrt/ops/kv_page.hpp>
 #include <zrt/trace/validated_executor.hpp>
 #include <zrt/trace/value_pairs.hpp>
 
@@ -129,7 +130,7 @@ class Validation {
 
   [[nodiscard]] Result<void> make_room() noexcept {
     const exec::ExecutorSizes& sizes = *sides_[0].sizes;
-    if (auto r = sequence_.make_room(sizes, plan(0)); !r) return r;
+    if (auto r = sequence_.make_room(sides_[0]); !r) return r;
     std::uint64_t largest = 0;
     for (const plan::ExecutionPlan* p : {&plan(0), &plan(1)}) {
       const Extents bounds = step_extents(*p, sizes.prefill_tokens, std::max(sizes.prefill_rows, sizes.slots));
@@ -194,7 +195,7 @@ class Validation {
     for (std::size_t first = 0; first < batch.tokens.size();) {
       const std::uint32_t list = batch.positions[first] / kPageTokens;
       for (std::size_t side = 0; side < 2; ++side)
-        if (auto r = sides_[side].read_page(sides_[side].executor, pair.state, list,
+        if (auto r = sides_[side].read_page(sides_[side].executor, pair.state, sequence_.page_of(state.info.group, list),
                                             bytes_[side].span().first(state.size_bytes));
             !r)
           return r;

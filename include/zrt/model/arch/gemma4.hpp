@@ -44,6 +44,8 @@ struct Gemma4 {
                        .style = ops::RopeStyle::neox};
     c.shared_layers = meta.count_or_zero("attention.shared_kv_layers", c.layers, 0);
     c.token_dims = meta.count_or_zero("embedding_length_per_layer_input", 1u << 14, 0);
+    if (c.token_dims != 0 && c.given_embeddings)
+      meta.refuse(Errc::unimplemented, "each layer has vectors of tokens, which given embeddings have not");
     if (c.value_dim != c.key_dim || meta.count("attention.value_length_swa", 512, c.windowed_dim) != c.windowed_dim)
       meta.refuse(Errc::unimplemented, "values are of another length than keys, expected the same");
     expect_own_layers(meta, c);
@@ -124,7 +126,7 @@ struct Gemma4 {
     const auto q_norm = w.weight(layer, "attn_q_norm.weight", Shape{dim});
     typename G::Tensor query{};
     if (layer < c.layers - c.shared_layers) {
-      cache = g.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, dim, dim, 0}});
+      cache = g.state(kv_state(c, layer, kv_heads, dim, dim));
       const auto k = linear(g, x, matrix("attn_k.weight", kv_heads * dim));
       const auto own = matrix("attn_v.weight", kv_heads * dim, Has::maybe);
       const auto v = norm(g, own.present() ? linear(g, x, own) : k, {}, c.norm_eps, dim);

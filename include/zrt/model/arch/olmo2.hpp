@@ -63,7 +63,7 @@ struct Olmo2 : DenseFamily {
     const auto q = normed(projected("attn_q.weight", q_rows), "attn_q_norm.weight", q_rows);
     const auto k = normed(projected("attn_k.weight", k_rows), "attn_k_norm.weight", k_rows);
     const auto v = projected("attn_v.weight", kv_heads * c.value_dim);
-    const auto cache = g.state({StateLifecycle::kv_paged, c.kv_dtype, 0, 0, {kv_heads, c.key_dim, c.value_dim, 0}});
+    const auto cache = g.state(kv_state(c, layer, kv_heads, c.key_dim, c.value_dim));
     const auto turned = g.template emit<ops::RmsNormFusedRopeKvWrite>(
         {.in = {q, k, v, w.positions()},
          .state = cache,

@@ -9,6 +9,7 @@
 #include <zrt/ops/embedding.hpp>
 
 #include <cstdint>
+#include <cstring>
 
 namespace zrt::inline ZRT_ABI::cpu {
 
@@ -40,18 +41,23 @@ static_assert(Records<ops::Embedding>);
 
 #elif defined(ZRT_VARIANT)
 
-/// Embedding rows; tokens are split.
+/// Embedding rows, of the table or given; tokens are split.
 inline void embedding(const EmbeddingArgs& a, const ExecutionContext& step, const Worker& worker) noexcept {
   const HostWeight& table = a.call.w[0];
   const auto* ids = a.call.in[0].as<std::int32_t>();
   const Range part = split(a.call.in[0].elements(step), 1, worker);
   for (std::uint64_t t = part.first; t < part.last; ++t) {
     auto id = static_cast<std::uint32_t>(ids[t]);
+    float* y = a.call.out[0].as<float>() + t * table.cols;
+    if (ids[t] < 0 && a.call.in[1].present()) {
+      std::memcpy(y, a.call.in[1].as<float>() + t * table.cols, table.cols * sizeof(float));
+      continue;
+    }
     if (id >= table.rows) {
       step.violated_row(worker, a.call.in[0].type.shape[0], t);
       id = 0;
     }
-    a.widen(table.row(id), table.cols, a.call.params.scale, a.call.out[0].as<float>() + t * table.cols);
+    a.widen(table.row(id), table.cols, a.call.params.scale, y);
   }
 }
 

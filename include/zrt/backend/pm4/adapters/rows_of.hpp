@@ -9,8 +9,10 @@
 
 namespace zrt::inline ZRT_ABI::pm4 {
 
+/// Errors: Errc::unimplemented for rows that are given.
 template <> struct Adapter<ops::Embedding> {
   static Result<void> record(Recorder& recorder, const Call<Operands, ops::Embedding>& c) noexcept {
+    if (c.in[1].present()) return fail(Errc::unimplemented, "pm4 takes tokens alone, not rows of given embeddings");
     if (auto r = expect_pieces(c.w[0]); !r) return r;
     const Name kernel = Name::of("embedding_", name(c.w[0].dtype));
     KernelCall call(kernel.view());
