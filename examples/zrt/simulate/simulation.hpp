@@ -60,6 +60,7 @@ template <class Rules> class Simulation {
     Witness<Rules> witness(script_, machine_, requests_);
     std::size_t next = 0;
     std::uint64_t now = 1'000'000'000;
+    std::uint64_t latest = now;
     for (std::uint32_t step = 0; step < kMostSteps; ++step) {
       while (next < script_.events.size() && script_.events[next].step <= step) {
         const ScriptEvent& e = script_.events[next++];
@@ -74,7 +75,11 @@ template <class Rules> class Simulation {
         quiet(*made, *audit, now);
         return verdict_;
       }
-      if (drains) ready_all();
+      latest = std::max(latest, now);
+      if (drains) {
+        ready_all();
+        now = latest;
+      }
       one_step(*made, witness, now);
       verdict_.step = step;
       if (const auto checked = audit->run(made->state()); !checked) witness.fail(std::string(checked.error().text()));

@@ -137,6 +137,7 @@ template <class Rules> class Witness {
     serve::Handle handle = 0;
     serve::ServiceClass service_class{};
     std::uint64_t changed = 0;  ///< step
+    std::uint32_t context = 0;  ///< quota before the step
     std::uint32_t live = 0;     ///< requests that wait or run
     Window decoded{};
     Window prefilled{};
@@ -163,7 +164,7 @@ template <class Rules> class Witness {
   void accept(Seen& r, std::uint32_t row, const State& s) {
     if (r.answered) return fail("a request is accepted twice");
     if (waiting_ >= s.limits.queue) fail("more requests wait than the queue holds");
-    if (tenants_[row].changed != step_ && r.prompt + r.most > s.tenants[row].quota.max_context)
+    if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
       fail("a request longer than its tenant's context is accepted");
     r.answered = r.accepted = r.waits = r.live = true;
     ++waiting_;
@@ -305,8 +306,10 @@ template <class Rules> class Witness {
   }
 
   void fairness(const State& s) {
-    for (std::uint32_t i = 0; i < tenants_.size(); ++i)
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+      tenants_[i].context = s.tenants[i].quota.max_context;
       tenants_[i].most_slots = std::max(tenants_[i].most_slots, std::uint64_t{s.tenants[i].quota.max_slots});
+    }
     for (std::uint32_t a = 0; a < tenants_.size(); ++a)
       for (std::uint32_t b = a + 1; b < tenants_.size(); ++b) {
         Pair& pair = pairs_[a * tenants_.size() + b];

@@ -130,12 +130,16 @@ template <class Rules> class FairAdmission {
     return t.charge + first_charge(s_, s_.requests[t.first], false) <= t.quota.reserved_pages;
   }
 
-  /// A slot for a request, leaving one for a floor that waits.
-  [[nodiscard]] std::uint32_t free_slot(bool floor) const noexcept {
-    std::uint32_t kept = gated_ && !floor ? 1 : 0;
-    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
-      if (s_.work[slot].request == kNone && kept-- == 0) return slot;
-    return kNone;
+  /// Whether a free slot is a request's, when one is left for a floor that waits.
+  [[nodiscard]] bool has_slot(bool floor) const noexcept {
+    std::uint32_t free = 0;
+    for (const SlotWork& w : s_.work) free += w.request == kNone ? 1 : 0;
+    return free > (gated_ && !floor ? 1u : 0u);
+  }
+  [[nodiscard]] std::uint32_t free_slot() const noexcept {
+    std::uint32_t slot = 0;
+    while (s_.work[slot].request != kNone) ++slot;
+    return slot;
   }
 
   /// Floating pages that a charge of `pages` more would take from a tenant's point of view.
@@ -162,7 +166,8 @@ template <class Rules> class FairAdmission {
     const std::uint32_t pages = first_charge(s_, s_.requests[request], floor);
     const std::uint64_t floating = floating_for(t, pages);
     const auto takes = [&](std::uint32_t slot) { return may_take(s_, slot, priority); };
-    if (free_slot(floor) == kNone && first_to_yield(s_, takes) == kNone) return Found::no_slot;
+    bool has_room = has_slot(floor);
+    if (!has_room && first_to_yield(s_, takes) == kNone) return Found::no_slot;
     if (floating != 0 && s_.keeps(Rule::floating_limit)) {
       if (gated_ && !floor) return Found::no_pages;
       if (floating > floating_at_best(priority)) return Found::no_pages;
@@ -171,14 +176,15 @@ template <class Rules> class FairAdmission {
             first_to_yield(s_, [&](std::uint32_t slot) { return takes(slot) && holds_floating(s_, slot); });
         if (victim == kNone) return Found::no_pages;
         s_.preempt(victim);
+        has_room = true;
       }
     }
-    if (free_slot(floor) == kNone) {
+    if (!has_room) {
       const std::uint32_t victim = first_to_yield(s_, takes);
       if (victim == kNone) return Found::no_slot;
       s_.preempt(victim);
     }
-    place(request, free_slot(floor), pages, floor);
+    place(request, free_slot(), pages, floor);
     return Found::admitted;
   }
 
