@@ -66,8 +66,8 @@ struct ScriptEvent {
   std::uint32_t session = 0;  ///< 0: none
   std::uint32_t request = 0;
   serve::TenantQuota quota{};
-  std::uint32_t shared = 0;     ///< prompt tokens from the forest of prefixes
-  std::uint32_t branch = 0;     ///< which of the prefixes
+  std::uint32_t shared = 0;  ///< prompt tokens from the forest of prefixes
+  std::uint32_t branch = 0;  ///< which of the prefixes
   std::uint32_t prompt = 1;
   std::uint32_t most = 1;
   std::uint32_t continues = 0;  ///< request whose tokens begin the prompt, or 0
@@ -270,9 +270,9 @@ class ScriptWriter {
 
 /// A line for an event, for a report of a failure.
 [[nodiscard]] inline std::string line_of(const ScriptEvent& e) {
-  constexpr const char* kNames[] = {"create tenant", "change tenant", "remove tenant", "open session", "close session",
-                                    "submit",        "cancel",        "block client",  "client ready", "drop cache",
-                                    "jump of the clock"};
+  constexpr const char* kNames[] = {"create tenant", "change tenant", "remove tenant",    "open session",
+                                    "close session", "submit",        "cancel",           "block client",
+                                    "client ready",  "drop cache",    "jump of the clock"};
   constexpr const char* kClasses[] = {"interactive", "standard", "batch"};
   std::string text = "step " + std::to_string(e.step) + ": " + kNames[static_cast<int>(e.act)];
   const auto add = [&text](const char* name, std::uint64_t value) {

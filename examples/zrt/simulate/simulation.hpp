@@ -3,7 +3,6 @@
 #pragma once
 
 #include "witness.hpp"
-
 #include <zrt/serve/audit.hpp>
 
 namespace simulate {
@@ -20,8 +19,9 @@ struct Tally {
   std::uint64_t prefix_hits = 0;
   std::uint64_t states_loaded = 0;
   std::uint64_t slow_clients = 0;
-  std::uint64_t removed_busy = 0;  ///< requests that ended with their tenant
-  std::uint64_t floors = 0;
+  std::uint64_t removed_busy = 0;    ///< requests that ended with their tenant
+  std::uint64_t states_resumed = 0;  ///< preempted requests of a recurrent model that went on from a kept state
+  std::uint64_t floor_steps = 0;
 
   void add(const Tally& t) {
     steps += t.steps;
@@ -35,7 +35,8 @@ struct Tally {
     states_loaded += t.states_loaded;
     slow_clients += t.slow_clients;
     removed_busy += t.removed_busy;
-    floors += t.floors;
+    states_resumed += t.states_resumed;
+    floor_steps += t.floor_steps;
   }
 };
 
@@ -130,7 +131,8 @@ template <class Rules> class Simulation {
     r.most = e.most;
     r.fails_at = e.fails_at;
     const Seen* earlier = e.continues != 0 ? &requests_[e.continues] : nullptr;
-    if (earlier != nullptr && (!earlier->accepted || earlier->prompt + earlier->delivered > e.prompt)) earlier = nullptr;
+    if (earlier != nullptr && (!earlier->accepted || earlier->prompt + earlier->delivered > e.prompt))
+      earlier = nullptr;
     r.tokens.assign(std::size_t{e.prompt} + e.most, 0);
     for (std::uint32_t i = 0; i < e.prompt; ++i) {
       // Two thirds of the chunks are the same in every branch, so that equal chunks follow different ones.
@@ -148,11 +150,11 @@ template <class Rules> class Simulation {
   /// The arrival of an event; false if it must wait until a request or a tenant is answered, or is void.
   enum class Turn : std::uint8_t { now, later, never };
   Turn arrival_of(const ScriptEvent& e, serve::Arrival& a) {
-    constexpr serve::ArrivalKind kKinds[] = {
-        serve::ArrivalKind::create_tenant, serve::ArrivalKind::change_tenant,  serve::ArrivalKind::remove_tenant,
-        serve::ArrivalKind::open_session,  serve::ArrivalKind::close_session,  serve::ArrivalKind::submit,
-        serve::ArrivalKind::cancel,        serve::ArrivalKind::client_blocked, serve::ArrivalKind::client_ready,
-        serve::ArrivalKind::drop_cache};
+    constexpr serve::ArrivalKind kKinds[] = {serve::ArrivalKind::create_tenant, serve::ArrivalKind::change_tenant,
+                                             serve::ArrivalKind::remove_tenant, serve::ArrivalKind::open_session,
+                                             serve::ArrivalKind::close_session, serve::ArrivalKind::submit,
+                                             serve::ArrivalKind::cancel,        serve::ArrivalKind::client_blocked,
+                                             serve::ArrivalKind::client_ready,  serve::ArrivalKind::drop_cache};
     a = {};
     a.kind = kKinds[static_cast<std::size_t>(e.act)];
     a.quota = e.quota;
@@ -230,8 +232,9 @@ template <class Rules> class Simulation {
     for (const serve::PlannedRun& run : plan.runs) {
       digest(run);
       step_tokens_ += run.count;
-      verdict_.tally.states_loaded += run.load != serve::kNone ? 1 : 0;
+      verdict_.tally.states_loaded += run.load != serve::kNone ? 1u : 0u;
     }
+    verdict_.tally.floor_steps += scheduler.state().floor_slot != serve::kNone ? 1u : 0u;
     ++verdict_.tally.steps;
   }
 
@@ -274,8 +277,11 @@ template <class Rules> class Simulation {
         if (e.tag < requests_.size() && requests_[e.tag].submitted && !requests_[e.tag].accepted) refuse(e);
         break;
       case serve::EventKind::admitted:
-        t.prefix_hits += e.value != 0 ? 1 : 0;
-        t.resumed_on_prefix += e.value != 0 && requests_[e.tag].generated != 0 ? 1 : 0;
+        t.prefix_hits += e.value != 0 ? 1u : 0u;
+        if (e.value != 0 && requests_[e.tag].generated != 0) {
+          ++t.resumed_on_prefix;
+          t.states_resumed += script_.limits.checkpoints != 0 ? 1u : 0u;
+        }
         break;
       case serve::EventKind::token:
         ++t.tokens;
@@ -284,9 +290,9 @@ template <class Rules> class Simulation {
         ++t.preemptions;
         break;
       case serve::EventKind::ended:
-        t.finished += e.end == serve::EndReason::length || e.end == serve::EndReason::stopped ? 1 : 0;
-        t.slow_clients += e.end == serve::EndReason::client_too_slow ? 1 : 0;
-        t.removed_busy += e.end == serve::EndReason::tenant_removed ? 1 : 0;
+        t.finished += e.end == serve::EndReason::length || e.end == serve::EndReason::stopped ? 1u : 0u;
+        t.slow_clients += e.end == serve::EndReason::client_too_slow ? 1u : 0u;
+        t.removed_busy += e.end == serve::EndReason::tenant_removed ? 1u : 0u;
         break;
       default:
         break;
@@ -295,7 +301,8 @@ template <class Rules> class Simulation {
   /// A refused submission; other arrivals have tags of their own kind.
   void refuse(const serve::StepEvent& e) {
     for (const serve::Arrival& a : arrivals_)
-      if (a.kind == serve::ArrivalKind::submit && a.tag == e.tag && a.subject == e.subject) requests_[e.tag].answered = true;
+      if (a.kind == serve::ArrivalKind::submit && a.tag == e.tag && a.subject == e.subject)
+        requests_[e.tag].answered = true;
   }
 
   void digest(std::uint64_t word) { verdict_.digest = mixed(verdict_.digest, word); }
@@ -318,7 +325,8 @@ template <class Rules> class Simulation {
     in.arrivals = {&drop, 1};
     in.now = now;
     (void)scheduler.step(in);
-    if (const auto checked = audit.run(scheduler.state()); !checked) verdict_.broken = std::string(checked.error().text());
+    if (const auto checked = audit.run(scheduler.state()); !checked)
+      verdict_.broken = std::string(checked.error().text());
     if (scheduler.state().pages.free_pages().size() != script_.limits.pages) verdict_.broken = "pages are lost";
     if (scheduler.state().budget.floating_used() != 0) verdict_.broken = "charges are lost";
   }

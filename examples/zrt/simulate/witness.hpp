@@ -39,7 +39,11 @@ template <class Rules> class Witness {
   using State = serve::SchedulerState<Rules>;
 
   Witness(const Script& script, const Machine& machine, std::vector<Seen>& requests)
-      : script_(script), machine_(machine), requests_(requests), tenants_(script.limits.tenants), pairs_(tenants_.size() * tenants_.size()) {}
+      : script_(script),
+        machine_(machine),
+        requests_(requests),
+        tenants_(script.limits.tenants),
+        pairs_(tenants_.size() * tenants_.size()) {}
 
   /// The first promise that was broken; empty while all are kept.
   [[nodiscard]] const std::string& broken() const { return broken_; }
@@ -209,7 +213,8 @@ template <class Rules> class Witness {
     while (r.hashed < r.prompt + r.delivered) r.hash = mixed(r.hash, r.tokens[r.hashed++]);
     const serve::Outcome alone = machine_.answer(r.hash, r.hash);
     if (alone.token != e.value)
-      fail("token " + std::to_string(r.delivered) + " of request " + std::to_string(e.tag) + " is not what it is alone");
+      fail("token " + std::to_string(r.delivered) + " of request " + std::to_string(e.tag) +
+           " is not what it is alone");
     if (r.tokens[r.prompt + r.delivered] != e.value) fail("a delivered token is not the request's");
     ++r.delivered;
     r.unread_since = step_;
@@ -322,8 +327,7 @@ template <class Rules> class Witness {
         }
         if (!pair.open)
           pair = {true, tenants_[a].served, tenants_[b].served, difference(tenants_[a].service, tenants_[b].service)};
-        const std::uint64_t apart =
-            difference(tenants_[a].served - pair.served_a, tenants_[b].served - pair.served_b);
+        const std::uint64_t apart = difference(tenants_[a].served - pair.served_a, tenants_[b].served - pair.served_b);
         const std::uint64_t most = std::max(unfairness(s, a), unfairness(s, b));
         if (apart > std::max(pair.gap, most) + most + 4000)
           fail("tenants " + std::to_string(a) + " and " + std::to_string(b) + " are served apart by " +
@@ -335,7 +339,7 @@ template <class Rules> class Witness {
   void classes(const State& s) {
     if (preempted_ != 0) return;
     std::uint32_t free = 0;
-    for (const serve::SlotWork& w : s.work) free += w.request == serve::kNone ? 1 : 0;
+    for (const serve::SlotWork& w : s.work) free += w.request == serve::kNone ? 1u : 0u;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       const serve::TenantRow& t = s.tenants[i];
       if (tenants_[i].handle == 0 || !serve::FairAdmission<Rules>::eligible(s, i) || blocked(s, t.quota.service))

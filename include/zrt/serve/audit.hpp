@@ -24,7 +24,8 @@ class Audit {
   }
 
   template <class Rules> [[nodiscard]] Result<void> run(const SchedulerState<Rules>& s) noexcept {
-    if (s.pages.misuses() != 0) return broken("a page that nobody held was released or shared, times ", s.pages.misuses());
+    if (s.pages.misuses() != 0)
+      return broken("a page that nobody held was released or shared, times ", s.pages.misuses());
     if (s.lost_events != 0) return broken("events were lost: ", s.lost_events);
     if (s.pageless_runs != 0) return broken("runs found no page in spite of their charge: ", s.pageless_runs);
     if (auto r = slots(s); !r) return r;
@@ -72,8 +73,7 @@ class Audit {
     return {};
   }
 
-  template <class Rules>
-  [[nodiscard]] Result<void> list(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
+  template <class Rules> [[nodiscard]] Result<void> list(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
     const SlotRow& row = s.slots[slot];
     const SlotWork& w = s.work[slot];
     const RequestRow& r = s.requests[w.request];
@@ -116,8 +116,8 @@ class Audit {
       const PageMeta& m = s.pages.meta()[page];
       if (m.references != listed_[page])
         return broken("page ", page, " has ", m.references, " references and is in ", listed_[page], " lists");
-      used += m.references != 0 ? 1 : 0;
-      cached += s.pages.is_cached(page) ? 1 : 0;
+      used += m.references != 0 ? 1u : 0u;
+      cached += s.pages.is_cached(page) ? 1u : 0u;
       if (m.references != 0 && s.pages.is_cached(page)) return broken("page ", page, " is listed and cached");
       if (m.references == 0 && !s.pages.is_cached(page) && s.tree.contains(page))
         return broken("free page ", page, " is in the tree");
@@ -178,7 +178,7 @@ class Audit {
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
       const Checkpoints::Row& row = rows[i];
       if (row.pins != pins_[i]) return broken("state ", i, " has ", row.pins, " pins for ", pins_[i], " slots");
-      writing += row.use == Checkpoints::Use::writing ? 1 : 0;
+      writing += row.use == Checkpoints::Use::writing ? 1u : 0u;
       if (row.use != Checkpoints::Use::bound) {
         if (row.pins != 0) return broken("state ", i, " will be loaded and is not there");
         continue;
@@ -200,7 +200,7 @@ class Audit {
           s.slots[slot].position != 0)
         return broken("slot ", slot, " begins at ", s.slots[slot].position, " without a state");
     }
-    for (const PlannedRun& run : s.runs) writing -= run.save != kNone ? 1 : 0;
+    for (const PlannedRun& run : s.runs) writing -= run.save != kNone ? 1u : 0u;
     if (writing != 0) return broken("states that no run writes: ", writing);
     return {};
   }
@@ -212,18 +212,22 @@ class Audit {
     for (std::uint32_t t = 0; t < s.tenants.size(); ++t) {
       const TenantRow& row = s.tenants[t];
       if (!row.live) {
-        if (slots_[t] != 0 || row.queued != 0 || row.charge != 0) return broken("tenant ", t, " is gone and holds something");
+        if (slots_[t] != 0 || row.queued != 0 || row.charge != 0)
+          return broken("tenant ", t, " is gone and holds something");
         continue;
       }
       if (row.charge != charges_[t]) return broken("tenant ", t, " is charged ", row.charge, " pages of ", charges_[t]);
       if (row.slots != slots_[t]) return broken("tenant ", t, " has ", row.slots, " slots of ", slots_[t]);
-      if (row.charge > row.quota.max_pages) return broken("tenant ", t, " has ", row.charge, " pages of ", row.quota.max_pages);
-      if (row.slots > row.quota.max_slots) return broken("tenant ", t, " has ", row.slots, " slots of ", row.quota.max_slots);
+      if (row.charge > row.quota.max_pages)
+        return broken("tenant ", t, " has ", row.charge, " pages of ", row.quota.max_pages);
+      if (row.slots > row.quota.max_slots)
+        return broken("tenant ", t, " has ", row.slots, " slots of ", row.quota.max_slots);
       reserved += row.quota.reserved_pages;
       floating += PageBudget::over(row.charge, row.quota.reserved_pages);
     }
     if (reserved != s.budget.reserved() || floating != s.budget.floating_used())
-      return broken("the budget has ", s.budget.reserved(), " reserved and ", s.budget.floating_used(), " floating pages");
+      return broken("the budget has ", s.budget.reserved(), " reserved and ", s.budget.floating_used(),
+                    " floating pages");
     if (reserved + s.budget.prefix() > s.budget.total() || floating > s.budget.floating())
       return broken("charges exceed the pool: ", floating, " floating pages of ", s.budget.floating());
     return {};
@@ -238,9 +242,9 @@ class Audit {
     for (const RequestRow& r : s.requests) {
       if (r.stage == RequestStage::free) continue;
       ++live;
-      waiting += r.stage == RequestStage::waiting ? 1 : 0;
-      running += r.stage == RequestStage::running ? 1 : 0;
-      held += r.holds_token ? 1 : 0;
+      waiting += r.stage == RequestStage::waiting ? 1u : 0u;
+      running += r.stage == RequestStage::running ? 1u : 0u;
+      held += r.holds_token ? 1u : 0u;
       if (!s.tenants[r.tenant].live) return broken("a request of a tenant that is gone");
       if (r.generated - r.delivered != (r.holds_token ? 1u : 0u))
         return broken("a request has ", r.generated, " tokens and delivered ", r.delivered);
@@ -261,8 +265,9 @@ class Audit {
       queued += count;
     }
     std::uint32_t busy = 0;
-    for (const SlotWork& w : s.work) busy += w.request != kNone ? 1 : 0;
-    if (queued != waiting || s.queued != queued) return broken("requests wait outside of queues: ", waiting, " of ", queued);
+    for (const SlotWork& w : s.work) busy += w.request != kNone ? 1u : 0u;
+    if (queued != waiting || s.queued != queued)
+      return broken("requests wait outside of queues: ", waiting, " of ", queued);
     if (busy != running) return broken("running requests are ", running, " in ", busy, " slots");
     if (live + s.free_requests.size() != s.requests.size()) return broken("rows of requests are lost");
     if (held != s.held) return broken("requests that hold a token are ", held, ", counted ", s.held);
@@ -276,7 +281,8 @@ class Audit {
       const PlannedRun& run = s.runs[i];
       tokens += run.count;
       const SlotWork& w = s.work[run.slot];
-      if (w.request == kNone || run.request != s.slots[run.slot].request) return broken("run ", i, " is of an ended request");
+      if (w.request == kNone || run.request != s.slots[run.slot].request)
+        return broken("run ", i, " is of an ended request");
       const RequestRow& r = s.requests[w.request];
       if (run.begin != s.slots[run.slot].position || run.count == 0 || run.begin + run.count > r.known())
         return broken("run ", i, " is not the next of its slot");

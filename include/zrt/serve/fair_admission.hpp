@@ -133,7 +133,7 @@ template <class Rules> class FairAdmission {
   /// Whether a free slot is a request's, when one is left for a floor that waits.
   [[nodiscard]] bool has_slot(bool floor) const noexcept {
     std::uint32_t free = 0;
-    for (const SlotWork& w : s_.work) free += w.request == kNone ? 1 : 0;
+    for (const SlotWork& w : s_.work) free += w.request == kNone ? 1u : 0u;
     return free > (gated_ && !floor ? 1u : 0u);
   }
   [[nodiscard]] std::uint32_t free_slot() const noexcept {
@@ -152,7 +152,8 @@ template <class Rules> class FairAdmission {
   [[nodiscard]] std::uint64_t floating_at_best(std::uint32_t priority) noexcept {
     for (std::uint32_t t = 0; t < s_.tenants.size(); ++t) s_.tenant_pages[t] = s_.tenants[t].charge;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
-      if (may_take(s_, slot, priority)) s_.tenant_pages[s_.requests[s_.work[slot].request].tenant] -= s_.work[slot].charge;
+      if (may_take(s_, slot, priority))
+        s_.tenant_pages[s_.requests[s_.work[slot].request].tenant] -= s_.work[slot].charge;
     std::uint64_t used = 0;
     for (std::uint32_t t = 0; t < s_.tenants.size(); ++t)
       used += PageBudget::over(s_.tenant_pages[t], s_.tenants[t].quota.reserved_pages);
@@ -232,8 +233,7 @@ template <class Rules> class FairAdmission {
       if (page == kNone) break;
       list[found] = page;
       parent = page;
-      const bool resumable =
-          !s_.hybrid() || !s_.keeps(Rule::hit_needs_checkpoint) || s_.tree.checkpoint(page) != kNone;
+      const bool resumable = !s_.hybrid() || !s_.keeps(Rule::hit_needs_checkpoint) || s_.tree.checkpoint(page) != kNone;
       if (resumable) usable = found + 1;
     }
     for (std::uint32_t i = 0; i < usable; ++i) s_.pages.share(list[i]);

@@ -18,10 +18,10 @@ inline constexpr Scope kGroupScope = std::uint64_t{1} << 63;
 
 /// One row per page, in the layout that a kernel may read.
 struct PageMeta {
-  Scope scope = 0;               ///< 0: of nobody
-  std::uint32_t references = 0;  ///< page lists that name it
+  Scope scope = 0;                 ///< 0: of nobody
+  std::uint32_t references = 0;    ///< page lists that name it
   std::uint32_t owner_slot = ~0u;  ///< the slot that may write it; ~0: nobody, because it is shared
-  std::uint32_t tokens = 0;      ///< positions that hold keys and values
+  std::uint32_t tokens = 0;        ///< positions that hold keys and values
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(PageMeta) == 24 && offsetof(PageMeta, references) == 8 && offsetof(PageMeta, owner_slot) == 12 &&

@@ -115,8 +115,7 @@ template <class Rules> class PrefixTree {
     hash.add((std::uint64_t{d.model} << 32) | d.kv_type);
     hash.add((std::uint64_t{d.cache_group} << 32) | d.adapter);
     hash.add(rules_.keeps(Rule::compare_parent) ? parent : 0);
-    for (std::uint32_t i = 0; i < kPageTokens; i += 2)
-      hash.add((std::uint64_t{tokens[i + 1]} << 32) | tokens[i]);
+    for (std::uint32_t i = 0; i < kPageTokens; i += 2) hash.add((std::uint64_t{tokens[i + 1]} << 32) | tokens[i]);
     return hash.finish() & bits_;
   }
 

@@ -226,9 +226,8 @@ template <class Rules = AllRules> class Scheduler {
       if (live && r.tenant == tenant && s_.need(r) > quota.max_pages) s_.end(i, EndReason::quota_lowered);
     }
     while (t.slots > quota.max_slots || t.charge > quota.max_pages)
-      s_.preempt(first_to_yield(s_, [&](std::uint32_t slot) {
-        return s_.requests[s_.work[slot].request].tenant == tenant;
-      }));
+      s_.preempt(
+          first_to_yield(s_, [&](std::uint32_t slot) { return s_.requests[s_.work[slot].request].tenant == tenant; }));
   }
 
   void remove(const Arrival& a) noexcept {
@@ -351,7 +350,10 @@ template <class Rules = AllRules> class Scheduler {
     const std::uint32_t request = s_.find_request(a.subject);
     if (request == kNone) return refuse(a, Refusal::unknown_subject);
     RequestRow& r = s_.requests[request];
-    if (a.kind == ArrivalKind::cancel) return s_.end(request, EndReason::cancelled);
+    if (a.kind == ArrivalKind::cancel) {
+      if (s_.keeps(Rule::cancel_at_once) || r.stage != RequestStage::running) s_.end(request, EndReason::cancelled);
+      return;
+    }
     r.client_blocked = a.kind == ArrivalKind::client_blocked;
     if (r.client_blocked || !r.holds_token) return;
     r.holds_token = false;

@@ -12,7 +12,7 @@ struct SchedulerLimits {
   std::uint32_t tenants = 64;
   std::uint32_t sessions = 1024;
   std::uint32_t slots = 16;
-  std::uint32_t queue = 1024;  ///< requests that wait
+  std::uint32_t queue = 1024;    ///< requests that wait
   std::uint32_t arrivals = 256;  ///< in one step
   std::uint32_t pages = 4096;
   std::uint32_t prefix_pages = 819;  ///< that slots leave to cached prefixes
@@ -28,7 +28,7 @@ struct SchedulerLimits {
 
 /// What a request of `tokens` positions fills.
 [[nodiscard]] constexpr std::uint32_t pages_of(std::uint32_t tokens) noexcept {
-  return tokens / kPageTokens + (tokens % kPageTokens != 0 ? 1 : 0);
+  return tokens / kPageTokens + (tokens % kPageTokens != 0 ? 1u : 0u);
 }
 
 [[nodiscard]] inline Result<void> check(const SchedulerLimits& l) noexcept {
@@ -36,10 +36,11 @@ struct SchedulerLimits {
   const struct {
     const char* name;
     std::uint32_t value;
-  } counts[] = {{"tenants", l.tenants},   {"sessions", l.sessions}, {"slots", l.slots},
-                {"queue", l.queue},       {"arrivals", l.arrivals}, {"pages", l.pages},
-                {"context", l.context},   {"step_tokens", l.step_tokens}, {"hash_bits", l.hash_bits},
-                {"checkpoint_pages", l.checkpoint_pages}};
+  } counts[] = {{"tenants", l.tenants},     {"sessions", l.sessions},
+                {"slots", l.slots},         {"queue", l.queue},
+                {"arrivals", l.arrivals},   {"pages", l.pages},
+                {"context", l.context},     {"step_tokens", l.step_tokens},
+                {"hash_bits", l.hash_bits}, {"checkpoint_pages", l.checkpoint_pages}};
   for (const auto& c : counts)
     if (c.value == 0 || c.value > kMost)
       return fail(Errc::invalid_argument, "a scheduler's ", c.name, " must be 1 to ", kMost, ", found ", c.value);

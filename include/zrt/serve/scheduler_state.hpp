@@ -65,22 +65,22 @@ template <class Rules> struct SchedulerState {
   Vector<std::uint32_t> free_requests;
   Vector<SlotRow> slots;
   Vector<SlotWork> work;
-  Vector<std::uint32_t> lists;  ///< page lists, `list_pages` for each slot
-  Vector<PlannedRun> runs;      ///< of the step that the machine computes now
-  Vector<StepEvent> events;     ///< of the last step
+  Vector<std::uint32_t> lists;         ///< page lists, `list_pages` for each slot
+  Vector<PlannedRun> runs;             ///< of the step that the machine computes now
+  Vector<StepEvent> events;            ///< of the last step
   Vector<std::uint32_t> shares;        ///< scratch of the planner, by slot
   Vector<std::uint64_t> tenant_pages;  ///< scratch of admission, by tenant
   std::uint32_t list_pages = 0;
   std::uint32_t queued = 0;
-  std::uint32_t held = 0;         ///< requests that hold a token
-  std::uint32_t lost_events = 0;  ///< always 0
+  std::uint32_t held = 0;           ///< requests that hold a token
+  std::uint32_t lost_events = 0;    ///< always 0
   std::uint32_t pageless_runs = 0;  ///< runs that found no page in spite of their charge: always 0
   std::uint64_t now = 0;
   std::uint64_t step = 0;
   std::uint64_t sequence = 0;
   /// Virtual service of the tenant of each class that became idle last.
   std::array<std::uint64_t, kServiceClasses> last_service{};
-  std::uint64_t last_end = 0;      ///< when a request left its slot
+  std::uint64_t last_end = 0;           ///< when a request left its slot
   std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
@@ -222,7 +222,7 @@ template <class Rules> struct SchedulerState {
     if (w.load != kNone) checkpoints.unpin(w.load);
     w.load = kNone;
     const std::uint32_t count = slots[slot].pages;
-    const std::uint32_t kept = !keeps(Rule::release_every_page) && count > w.in_tree ? 1 : 0;
+    const std::uint32_t kept = !keeps(Rule::release_every_page) && count > w.in_tree ? 1u : 0u;
     for (std::uint32_t i = 0; i < count - kept; ++i) {
       const std::uint32_t at = keeps(Rule::release_tail_first) ? count - kept - 1 - i : i;
       pages.release(list(slot)[at], tree.contains(list(slot)[at]));
@@ -295,7 +295,7 @@ template <class Rules> struct SchedulerState {
     RequestRow& r = requests[request];
     TenantRow& t = tenants[r.tenant];
     if (r.stage == RequestStage::waiting) dequeue(request);
-    if (r.stage == RequestStage::running && (reason != EndReason::cancelled || keeps(Rule::cancel_frees))) {
+    if (r.stage == RequestStage::running) {
       leave_slot(request);
       const std::uint64_t gap = now - last_end < 60'000'000'000u ? now - last_end : 60'000'000'000u;
       end_gap = (7 * end_gap + gap) / 8;

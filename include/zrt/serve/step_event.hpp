@@ -24,16 +24,16 @@ enum class EventKind : std::uint8_t {
 
 enum class Refusal : std::uint8_t {
   none,
-  unknown_subject,     ///< no such tenant, session or request (any more)
-  bad_quota,           ///< check(TenantQuota) says why
-  too_many_tenants,    ///< no row for another
-  too_many_sessions,   ///< no row for another
-  reservation,         ///< the reserved pages do not fit the pool beside those of others
-  queue_full,          ///< try again after `retry_after`
-  tenant_queue_full,   ///< the same, for the tenant's own queue
-  empty_request,       ///< no prompt, or nothing to generate
-  context_too_long,    ///< longer than the model's or the tenant's context
-  pages_too_many,      ///< needs more pages than the tenant may have
+  unknown_subject,    ///< no such tenant, session or request (any more)
+  bad_quota,          ///< check(TenantQuota) says why
+  too_many_tenants,   ///< no row for another
+  too_many_sessions,  ///< no row for another
+  reservation,        ///< the reserved pages do not fit the pool beside those of others
+  queue_full,         ///< try again after `retry_after`
+  tenant_queue_full,  ///< the same, for the tenant's own queue
+  empty_request,      ///< no prompt, or nothing to generate
+  context_too_long,   ///< longer than the model's or the tenant's context
+  pages_too_many,     ///< needs more pages than the tenant may have
 };
 
 enum class EndReason : std::uint8_t {
@@ -82,9 +82,9 @@ struct StepEvent {
   EventKind kind = EventKind::token;
   Refusal refusal = Refusal::none;
   EndReason end = EndReason::none;
-  std::uint64_t tag = 0;      ///< of the arrival, or of the request
-  Handle subject = 0;         ///< tenant, session or request
-  Handle tenant = 0;          ///< whose it is
+  std::uint64_t tag = 0;  ///< of the arrival, or of the request
+  Handle subject = 0;     ///< tenant, session or request
+  Handle tenant = 0;      ///< whose it is
   std::uint32_t value = 0;
   std::uint64_t retry_after = 0;  ///< nanoseconds; 0: trying again is no use
 };

@@ -37,8 +37,7 @@ template <class Rules>
 }
 
 /// Whether preempting what runs in a slot gives floating pages back.
-template <class Rules>
-[[nodiscard]] bool holds_floating(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
+template <class Rules> [[nodiscard]] bool holds_floating(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
   const TenantRow& t = s.tenants[s.requests[s.work[slot].request].tenant];
   return t.charge > t.quota.reserved_pages;
 }
