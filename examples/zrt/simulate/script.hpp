@@ -109,10 +109,10 @@ class ScriptWriter {
   void sizes() {
     serve::SchedulerLimits& l = script_.limits;
     tiny_ = draw_.chance(0.4);
-    l.tenants = draw_.from(2, 6);
-    l.sessions = draw_.from(1, 4);
+    l.tenants = draw_.from(3, 6);
+    l.sessions = draw_.from(1, 6);
     l.slots = draw_.from(1, 5);
-    l.queue = draw_.one_of({2, 4, 16, 64});
+    l.queue = draw_.one_of({2, 16, 64, 64});
     l.arrivals = draw_.one_of({4, 64});
     l.context = tiny_ ? 64 : 192;
     l.pages = draw_.one_of({6, 10, 16, 32, 64});
@@ -158,7 +158,7 @@ class ScriptWriter {
     serve::TenantQuota q;
     q.max_slots = tight_ ? draw_.from(1, l.slots) : l.slots;
     q.max_pages = draw_.chance(0.4) ? draw_.from(2, l.pages) : l.pages;
-    q.reserved_pages = reserve_ && draw_.chance(0.6) ? draw_.below(std::min(q.max_pages, l.pages / 2) + 1) : 0;
+    q.reserved_pages = reserve_ && draw_.chance(0.6) ? draw_.below(std::min(q.max_pages, l.pages / 3) + 1) : 0;
     q.decode_tokens_per_s = tight_ && draw_.chance(0.5) ? draw_.from(1, 8) : 100'000;
     q.prefill_tokens_per_s = tight_ && draw_.chance(0.5) ? draw_.from(4, 40) : 1'000'000;
     q.max_context = tight_ && draw_.chance(0.5) ? draw_.from(8, l.context) : l.context;

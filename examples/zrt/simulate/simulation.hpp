@@ -97,6 +97,10 @@ template <class Rules> class Simulation {
 
  private:
   static constexpr std::uint32_t kMostSteps = 6000;
+  /// In tags of all but submissions, whose tag is the request's number.
+  static constexpr std::uint64_t kOther = std::uint64_t{1} << 32;
+
+  [[nodiscard]] static std::uint32_t number_of(std::uint64_t tag) { return static_cast<std::uint32_t>(tag); }
 
   void prepare() {
     std::uint32_t tenants = 0;
@@ -157,15 +161,16 @@ template <class Rules> class Simulation {
                                              serve::ArrivalKind::client_ready,  serve::ArrivalKind::drop_cache};
     a = {};
     a.kind = kKinds[static_cast<std::size_t>(e.act)];
+    a.tag = kOther;
     a.quota = e.quota;
     switch (e.act) {
       case Act::create:
-        a.tag = e.tenant;
+        a.tag = kOther | e.tenant;
         return Turn::now;
       case Act::open:
       case Act::change:
       case Act::remove:
-        a.tag = e.act == Act::open ? e.session : 0;
+        a.tag = kOther | (e.act == Act::open ? e.session : 0);
         a.subject = tenants_[e.tenant];
         return Turn::now;
       case Act::close:
@@ -264,17 +269,17 @@ template <class Rules> class Simulation {
     ++t.events;
     switch (e.kind) {
       case serve::EventKind::tenant_created:
-        tenants_[e.tag] = e.subject;
+        tenants_[number_of(e.tag)] = e.subject;
         break;
       case serve::EventKind::session_opened:
-        sessions_[e.tag] = e.subject;
+        sessions_[number_of(e.tag)] = e.subject;
         break;
       case serve::EventKind::accepted:
         requests_[e.tag].handle = e.subject;
         break;
       case serve::EventKind::refused:
         ++t.refused;
-        if (e.tag < requests_.size() && requests_[e.tag].submitted && !requests_[e.tag].accepted) refuse(e);
+        if (e.tag < kOther) requests_[e.tag].answered = true;
         break;
       case serve::EventKind::admitted:
         t.prefix_hits += e.value != 0 ? 1u : 0u;
@@ -298,13 +303,6 @@ template <class Rules> class Simulation {
         break;
     }
   }
-  /// A refused submission; other arrivals have tags of their own kind.
-  void refuse(const serve::StepEvent& e) {
-    for (const serve::Arrival& a : arrivals_)
-      if (a.kind == serve::ArrivalKind::submit && a.tag == e.tag && a.subject == e.subject)
-        requests_[e.tag].answered = true;
-  }
-
   void digest(std::uint64_t word) { verdict_.digest = mixed(verdict_.digest, word); }
   void digest(const serve::StepEvent& e) {
     digest((static_cast<std::uint64_t>(e.kind) << 32) | (static_cast<std::uint64_t>(e.refusal) << 16) |

@@ -74,7 +74,8 @@ template <class Rules> class Witness {
         tenants_[row] = {};
         tenants_[row].handle = e.tenant;
         for (const ScriptEvent& event : script_.events)
-          if (event.act == Act::create && event.tenant == e.tag) tenants_[row].service_class = event.quota.service;
+          if (event.act == Act::create && event.tenant == static_cast<std::uint32_t>(e.tag))
+            tenants_[row].service_class = event.quota.service;
         close_pairs(row);
         return;
       case serve::EventKind::tenant_changed:
