@@ -30,6 +30,7 @@ namespace program {
 [[nodiscard]] int replay(const ReplayOptions& options);
 [[nodiscard]] int validate_program(const ValidateOptions& options);
 [[nodiscard]] int validate(const ValidateOptions& options);
+[[nodiscard]] int simulate_tenants(const SimulateOptions& options);
 [[nodiscard]] int bench(const BenchOptions& options);
 [[nodiscard]] int bench_card(const BenchOptions& options);
 

@@ -539,6 +539,14 @@ void add_make_model(CLI::App& app, MakeModelOptions& o) {
   app.add_flag("--json", o.json, "Print JSON");
 }
 
+void add_simulate(CLI::App& app, SimulateOptions& o) {
+  app.add_option("--seeds", o.seeds, "Runs, each from a seed of its own")
+      ->check(kDecimal)
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+      ->capture_default_str();
+  app.add_option("--seed", o.seed, "The first seed")->check(kDecimal)->capture_default_str();
+}
+
 /// Longer than any context, and few enough to count in 32 bits for hundreds of sequences.
 constexpr std::uint32_t kMostBenchTokens = 1u << 20;
 
@@ -758,6 +766,8 @@ int run(int argc, char** argv) {
   add(app, "replay", "Run a recording again, up to the first difference", &add_replay, &replay, status);
   add(app, "validate", "Run two backends on the same tokens and compare what every instruction writes", &add_validate,
       &validate, status);
+  add(app, "simulate", "Run the scheduler of tenants on a modelled machine and check what it promises", &add_simulate,
+      &simulate_tenants, status);
   add(app, "bench", "Measure prefill and decode, beside what the machine can do", &add_bench, &bench, status);
   std::string shell;
   const auto completion = app.add_subcommand("completion", "Print a script that completes commands and options");

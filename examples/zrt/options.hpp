@@ -221,6 +221,11 @@ struct TopOptions {
   std::uint32_t interval_ms = 500;
 };
 
+struct SimulateOptions {
+  std::uint64_t seeds = 10000;
+  std::uint64_t seed = 0;
+};
+
 struct BenchOptions {
   ModelOptions model;
   std::uint32_t prompt_tokens = 512;

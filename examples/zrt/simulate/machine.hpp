@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/simulate/machine.hpp: a machine whose answers show what its pages and states held.
+#pragma once
+
+#include "script.hpp"
+
+#include <array>
+
+namespace simulate {
+
+/// Keeps token ids where a model keeps keys, values and states. Its next token is a hash of all that a run reads: of
+/// every page of the slot's list and, in a recurrent model, of the state. So a wrong, stale or misplaced page or state
+/// changes the answer.
+class Machine {
+ public:
+  explicit Machine(const Script& script)
+      : vocabulary_(script.vocabulary),
+        seed_(script.seed),
+        hybrid_(script.limits.checkpoints != 0),
+        pages_(script.limits.pages),
+        states_(script.limits.slots),
+        kept_(script.limits.checkpoints) {}
+
+  /// Computes a run with the slot's pages.
+  serve::Outcome run(const serve::PlannedRun& run, zrt::Span<const std::uint32_t> list) {
+    std::uint64_t& state = states_[run.slot];
+    if (run.begin == 0) state = 0;
+    if (run.load != serve::kNone) state = kept_[run.load];
+    for (std::uint32_t i = 0; i < run.count; ++i) {
+      const std::uint32_t position = run.begin + i;
+      pages_[list[position / serve::kPageTokens]][position % serve::kPageTokens] = run.tokens[i];
+      state = mixed(state, run.tokens[i]);
+    }
+    if (run.save != serve::kNone) kept_[run.save] = state;
+    if (!run.sample) return {};
+    std::uint64_t read = 0;
+    for (std::uint32_t p = 0; p < run.begin + run.count; ++p)
+      read = mixed(read, pages_[list[p / serve::kPageTokens]][p % serve::kPageTokens]);
+    return answer(read, hybrid_ ? state : read);
+  }
+
+  /// The answer to tokens that are hashed one after the other.
+  [[nodiscard]] serve::Outcome answer(std::uint64_t read, std::uint64_t state) const {
+    const std::uint64_t hash = mixed(mixed(read, state), seed_);
+    serve::Outcome outcome;
+    outcome.token = static_cast<std::uint32_t>((hash >> 32) % vocabulary_);
+    outcome.last = (hash & 63u) == 0;
+    return outcome;
+  }
+
+ private:
+  std::uint32_t vocabulary_;
+  std::uint64_t seed_;
+  bool hybrid_;
+  std::vector<std::array<std::uint32_t, serve::kPageTokens>> pages_;
+  std::vector<std::uint64_t> states_;
+  std::vector<std::uint64_t> kept_;
+};
+
+}  // namespace simulate

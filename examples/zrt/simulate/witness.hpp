@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/simulate/witness.hpp: what tenants were promised, checked against what a scheduler did.
+#pragma once
+
+#include "machine.hpp"
+
+#include <deque>
+
+namespace simulate {
+
+/// A request as its client sees it.
+struct Seen {
+  serve::Handle handle = 0;
+  std::vector<std::uint32_t> tokens{};  ///< the prompt, and room for the answer
+  std::uint32_t prompt = 0;
+  std::uint32_t most = 0;
+  std::uint32_t fails_at = 0;
+  std::uint32_t runs = 0;
+  std::uint64_t hash = 0;  ///< of the first `hashed` tokens
+  std::uint32_t hashed = 0;
+  std::uint32_t generated = 0;
+  std::uint32_t delivered = 0;
+  std::uint32_t computed = 0;  ///< positions that were computed once, or found
+  std::uint64_t unread_since = 0;
+  bool submitted = false;
+  bool answered = false;  ///< accepted or refused
+  bool accepted = false;
+  bool waits = false;
+  bool live = false;  ///< waits or runs
+  bool complete = false;
+  bool ended = false;
+  bool cancelled = false;
+};
+
+/// Holds each step against the promises: answers as alone, each end once, quotas, classes, fairness, no starvation.
+/// It keeps its own counts, and takes from the scheduler only which requests wait and which are blocked.
+template <class Rules> class Witness {
+ public:
+  using State = serve::SchedulerState<Rules>;
+
+  Witness(const Script& script, const Machine& machine, std::vector<Seen>& requests)
+      : script_(script),
+        machine_(machine),
+        requests_(requests),
+        tenants_(script.limits.tenants),
+        pairs_(tenants_.size() * tenants_.size()) {}
+
+  /// The first promise that was broken; empty while all are kept.
+  [[nodiscard]] const std::string& broken() const { return broken_; }
+  void fail(const std::string& what) {
+    if (broken_.empty()) broken_ = what;
+  }
+
+  /// Before a step: its time, and what came of each run.
+  void before(std::uint64_t now) {
+    now_ = now > now_ ? now : now_;
+    ++step_;
+    preempted_ = 0;
+  }
+  void outcome(Seen& r, std::uint32_t tenant, const serve::PlannedRun& run, const serve::Outcome& o) {
+    if (!o.failed && !run.sample) return;
+    if (!o.failed) {
+      if (r.generated == r.delivered) r.unread_since = step_;
+      ++r.generated;
+      r.complete = o.last || r.generated == r.most;
+    }
+    if (o.failed || r.complete) leave(r, tenant);
+  }
+
+  void see(const serve::StepEvent& e, const State& s) {
+    const std::uint32_t row = serve::row_of(e.tenant);
+    switch (e.kind) {
+      case serve::EventKind::tenant_created:
+        tenants_[row] = {};
+        tenants_[row].handle = e.tenant;
+        for (const ScriptEvent& event : script_.events)
+          if (event.act == Act::create && event.tenant == static_cast<std::uint32_t>(e.tag))
+            tenants_[row].service_class = event.quota.service;
+        close_pairs(row);
+        return;
+      case serve::EventKind::tenant_changed:
+        tenants_[row].changed = step_;
+        close_pairs(row);
+        return;
+      case serve::EventKind::tenant_removed:
+        tenants_[row].handle = 0;
+        close_pairs(row);
+        return;
+      case serve::EventKind::accepted:
+        return accept(requests_[e.tag], row, s);
+      case serve::EventKind::refused:
+        if ((e.refusal == serve::Refusal::queue_full || e.refusal == serve::Refusal::tenant_queue_full) &&
+            (e.retry_after == 0 || e.retry_after > 60'000'000'000u))
+          fail("a full queue does not say when to come back");
+        return;
+      case serve::EventKind::admitted:
+        return admit(requests_[e.tag], e);
+      case serve::EventKind::token:
+        return token(requests_[e.tag], e);
+      case serve::EventKind::preempted:
+        return preempt(requests_[e.tag], row);
+      case serve::EventKind::ended:
+        return end(requests_[e.tag], e);
+      case serve::EventKind::session_opened:
+      case serve::EventKind::session_closed:
+        return;
+    }
+  }
+
+  /// After a step and its events.
+  void after(const State& s) {
+    runs(s);
+    present(s);
+    service(s);
+    fairness(s);
+    classes(s);
+    floor(s);
+    clients(s);
+    ledgers(s);
+  }
+
+ private:
+  struct Grant {
+    std::uint64_t time;
+    std::uint32_t tokens;
+  };
+  /// Tokens granted in the last 5 s.
+  struct Window {
+    std::deque<Grant> grants{};
+    std::uint64_t sum = 0;
+
+    std::uint64_t add(std::uint64_t now, std::uint32_t tokens) {
+      while (!grants.empty() && grants.front().time + 5'000'000'000u <= now) {
+        sum -= grants.front().tokens;
+        grants.pop_front();
+      }
+      grants.push_back({now, tokens});
+      return sum += tokens;
+    }
+  };
+  struct Kept {
+    serve::Handle handle = 0;
+    serve::ServiceClass service_class{};
+    std::uint64_t changed = 0;  ///< step
+    std::uint32_t context = 0;  ///< quota before the step
+    std::uint32_t live = 0;     ///< requests that wait or run
+    Window decoded{};
+    Window prefilled{};
+    std::uint64_t service = 0;  ///< with lifts
+    std::uint64_t served = 0;   ///< without
+    std::uint64_t most_cost = 0;
+    std::uint64_t most_slots = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t ended = 0;
+  };
+  /// An interval in which two tenants of a class always had requests waiting.
+  struct Pair {
+    bool open = false;
+    std::uint64_t served_a = 0;
+    std::uint64_t served_b = 0;
+    std::uint64_t gap = 0;
+  };
+
+  static std::uint64_t difference(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
+
+  // --- events ---
+
+  void accept(Seen& r, std::uint32_t row, const State& s) {
+    if (r.answered) return fail("a request is accepted twice");
+    if (waiting_ >= s.limits.queue) fail("more requests wait than the queue holds");
+    if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
+      fail("a request longer than its tenant's context is accepted");
+    r.answered = r.accepted = r.waits = r.live = true;
+    ++waiting_;
+    Kept& t = tenants_[row];
+    ++t.accepted;
+    if (t.live++ == 0) lift(row);
+    t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
+    const std::uint32_t steps = (r.prompt + r.most) / serve::kPageTokens + r.most + 4;
+    longest_ = std::max(longest_, steps);
+  }
+
+  void lift(std::uint32_t row) {
+    const auto c = tenants_[row].service_class;
+    std::uint64_t least = last_service_[static_cast<std::size_t>(c)];
+    bool any = false;
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+      if (i == row || tenants_[i].handle == 0 || tenants_[i].live == 0 || tenants_[i].service_class != c) continue;
+      least = any ? std::min(least, tenants_[i].service) : tenants_[i].service;
+      any = true;
+    }
+    tenants_[row].service = std::max(tenants_[row].service, least);
+  }
+
+  void leave(Seen& r, std::uint32_t row) {
+    if (!r.live) return;
+    r.live = false;
+    if (--tenants_[row].live == 0)
+      last_service_[static_cast<std::size_t>(tenants_[row].service_class)] = tenants_[row].service;
+  }
+
+  void admit(Seen& r, const serve::StepEvent& e) {
+    if (!r.waits) return fail("a request that does not wait is admitted");
+    r.waits = false;
+    --waiting_;
+    r.computed = std::max(r.computed, e.value);
+    if (e.value % serve::kPageTokens != 0 || e.value >= r.prompt + r.generated)
+      fail("a request is admitted at position " + std::to_string(e.value));
+  }
+
+  void token(Seen& r, const serve::StepEvent& e) {
+    if (r.ended || !r.accepted) return fail("a token of a request that is not there");
+    while (r.hashed < r.prompt + r.delivered) r.hash = mixed(r.hash, r.tokens[r.hashed++]);
+    const serve::Outcome alone = machine_.answer(r.hash, r.hash);
+    if (alone.token != e.value)
+      fail("token " + std::to_string(r.delivered) + " of request " + std::to_string(e.tag) +
+           " is not what it is alone");
+    if (r.tokens[r.prompt + r.delivered] != e.value) fail("a delivered token is not the request's");
+    ++r.delivered;
+    r.unread_since = step_;
+    ++tenants_[serve::row_of(e.tenant)].delivered;
+  }
+
+  void preempt(Seen& r, std::uint32_t row) {
+    ++preempted_;
+    if (r.waits || r.ended) fail("a request that does not run is preempted");
+    r.waits = true;
+    ++waiting_;
+    if (tenants_[row].service_class == serve::ServiceClass::interactive && tenants_[row].changed != step_)
+      fail("an interactive request is preempted");
+  }
+
+  void end(Seen& r, const serve::StepEvent& e) {
+    if (r.ended || !r.accepted) return fail("request " + std::to_string(e.tag) + " ends twice");
+    r.ended = true;
+    if (r.waits) --waiting_;
+    r.waits = false;
+    const std::uint32_t row = serve::row_of(e.tenant);
+    leave(r, row);
+    ++tenants_[row].ended;
+    const bool whole = e.end == serve::EndReason::stopped || e.end == serve::EndReason::length;
+    if (whole && (!r.complete || r.delivered != r.generated)) fail("a request ends as complete before it is");
+    if (e.end == serve::EndReason::length && r.delivered != r.most) fail("an answer is cut short");
+  }
+
+  // --- after a step ---
+
+  void runs(const State& s) {
+    for (const serve::PlannedRun& run : s.runs) {
+      const std::uint32_t row = serve::row_of(s.slots[run.slot].tenant);
+      Kept& t = tenants_[row];
+      Seen& r = requests_[s.requests[serve::row_of(run.request)].tag];
+      const serve::TenantQuota& q = s.tenants[row].quota;
+      const std::uint64_t most = 5u * std::uint64_t{run.decode ? q.decode_tokens_per_s : q.prefill_tokens_per_s};
+      if ((run.decode ? t.decoded : t.prefilled).add(now_, run.count) > most)
+        fail("tenant " + std::to_string(row) + (run.decode ? " decodes" : " reads prompts") + " beyond its rate");
+      std::uint64_t cost = 0;
+      for (std::uint32_t p = std::max(run.begin, r.computed); p < run.begin + run.count; ++p)
+        cost += p < r.prompt ? 1 : 2;
+      r.computed = std::max(r.computed, run.begin + run.count);
+      t.service += cost * serve::kServiceUnit / q.weight;
+      t.served += cost * serve::kServiceUnit / q.weight;
+    }
+  }
+
+  /// Every slot that can decode does; the floor reads its prompt; something runs where something can.
+  void present(const State& s) {
+    std::vector<bool> has_run(s.slots.size());
+    for (const serve::PlannedRun& run : s.runs) has_run[run.slot] = true;
+    throttled_ = false;
+    for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+      if (s.work[slot].request == serve::kNone || has_run[slot]) continue;
+      const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[slot].tenant)];
+      const bool held = s.requests[s.work[slot].request].holds_token;
+      const bool decode = s.slots[slot].stage == serve::SlotStage::decode;
+      const bool room = decode ? t.decoded.room(t.quota.decode_tokens_per_s) != 0
+                               : t.prefilled.room(t.quota.prefill_tokens_per_s) != 0;
+      throttled_ = throttled_ || held || !room;
+      if (held || !room) continue;
+      if (decode) fail("slot " + std::to_string(slot) + " could decode and does not");
+      if (!decode && slot == s.floor_slot) fail("the floor waits for its prompt");
+      if (s.runs.empty()) fail("nothing runs though slot " + std::to_string(slot) + " could");
+    }
+  }
+
+  /// The scheduler's counts of service are the witness's, but for rounding.
+  void service(const State& s) {
+    constexpr std::uint64_t kRounding = 4000;
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i)
+      if (tenants_[i].handle != 0 && difference(tenants_[i].service, s.tenants[i].service) > kRounding)
+        fail("the service of tenant " + std::to_string(i) + " is miscounted");
+  }
+
+  [[nodiscard]] static bool waits(const State& s, std::uint32_t row) {
+    const serve::TenantRow& t = s.tenants[row];
+    return serve::FairAdmission<Rules>::eligible(s, row) && !t.waits_for_pages &&
+           t.charge + s.need(s.requests[t.first]) <= t.quota.max_pages;
+  }
+  [[nodiscard]] static bool blocked(const State& s, serve::ServiceClass c) {
+    for (const serve::TenantRow& t : s.tenants)
+      if (t.live && t.quota.service == c && t.waits_for_pages) return true;
+    return false;
+  }
+  [[nodiscard]] std::uint64_t unfairness(const State& s, std::uint32_t row) const {
+    return tenants_[row].most_cost * tenants_[row].most_slots * serve::kServiceUnit / s.tenants[row].quota.weight;
+  }
+
+  void close_pairs(std::uint32_t row) {
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i)
+      pairs_[row * tenants_.size() + i].open = pairs_[i * tenants_.size() + row].open = false;
+  }
+
+  void fairness(const State& s) {
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+      tenants_[i].context = s.tenants[i].quota.max_context;
+      tenants_[i].most_slots = std::max(tenants_[i].most_slots, std::uint64_t{s.tenants[i].quota.max_slots});
+    }
+    for (std::uint32_t a = 0; a < tenants_.size(); ++a)
+      for (std::uint32_t b = a + 1; b < tenants_.size(); ++b) {
+        Pair& pair = pairs_[a * tenants_.size() + b];
+        const auto c = s.tenants[a].quota.service;
+        const bool both = tenants_[a].handle != 0 && tenants_[b].handle != 0 && s.tenants[b].quota.service == c &&
+                          waits(s, a) && waits(s, b) && !blocked(s, c);
+        if (!both) {
+          pair.open = false;
+          continue;
+        }
+        if (!pair.open)
+          pair = {true, tenants_[a].served, tenants_[b].served, difference(tenants_[a].service, tenants_[b].service)};
+        const std::uint64_t apart = difference(tenants_[a].served - pair.served_a, tenants_[b].served - pair.served_b);
+        const std::uint64_t most = std::max(unfairness(s, a), unfairness(s, b));
+        if (apart > std::max(pair.gap, most) + most + 4000)
+          fail("tenants " + std::to_string(a) + " and " + std::to_string(b) + " are served apart by " +
+               std::to_string(apart / serve::kServiceUnit));
+      }
+  }
+
+  /// No request waits for a slot that a lower class could give.
+  void classes(const State& s) {
+    if (preempted_ != 0) return;
+    std::uint32_t free = 0;
+    for (const serve::SlotWork& w : s.work) free += w.request == serve::kNone ? 1u : 0u;
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+      const serve::TenantRow& t = s.tenants[i];
+      if (tenants_[i].handle == 0 || !serve::FairAdmission<Rules>::eligible(s, i) || blocked(s, t.quota.service))
+        continue;
+      if (free > 1) fail("a request waits beside free slots");
+      for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot)
+        if (s.work[slot].request != serve::kNone && !s.work[slot].floor && s.work[slot].admitted != s.step &&
+            s.slots[slot].priority > static_cast<std::uint32_t>(t.quota.service))
+          fail("a request waits while a lower class runs");
+    }
+  }
+
+  /// Lower classes that wait get the floor in bounded time.
+  void floor(const State& s) {
+    bool lower = false;
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i)
+      lower = lower || (tenants_[i].handle != 0 && s.tenants[i].quota.service != serve::ServiceClass::interactive &&
+                        serve::FairAdmission<Rules>::eligible(s, i) &&
+                        s.tenants[i].charge + s.need(s.requests[s.tenants[i].first]) <= s.tenants[i].quota.max_pages);
+    bool own = false;
+    for (const serve::SlotWork& w : s.work) own = own || (w.request != serve::kNone && w.floor);
+    if (!lower || own || s.limits.slots < 2)
+      floor_gap_ = 0;
+    else if (!throttled_)
+      ++floor_gap_;
+    if (floor_gap_ > s.limits.floor_patience + s.limits.slots * longest_)
+      fail("lower classes have waited for the floor for " + std::to_string(floor_gap_) + " steps");
+  }
+
+  void clients(const State& s) {
+    for (const Seen& r : requests_)
+      if (r.accepted && !r.ended && r.generated != r.delivered && step_ - r.unread_since > s.limits.slow_steps + 1)
+        fail("a client that does not read is kept");
+  }
+
+  void ledgers(const State& s) {
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+      if (tenants_[i].handle == 0) continue;
+      const serve::TenantLedger& l = s.tenants[i].ledger;
+      if (l.delivered_tokens != tenants_[i].delivered || l.requests_accepted != tenants_[i].accepted ||
+          l.requests_finished + l.requests_ended_early != tenants_[i].ended)
+        fail("the ledger of tenant " + std::to_string(i) + " is wrong");
+    }
+  }
+
+  const Script& script_;
+  const Machine& machine_;
+  std::vector<Seen>& requests_;
+  std::vector<Kept> tenants_;
+  std::vector<Pair> pairs_;
+  std::array<std::uint64_t, serve::kServiceClasses> last_service_{};
+  std::string broken_{};
+  std::uint64_t step_ = 0;
+  std::uint64_t now_ = 0;
+  std::uint32_t waiting_ = 0;
+  std::uint32_t preempted_ = 0;
+  std::uint32_t longest_ = 0;
+  std::uint32_t floor_gap_ = 0;
+  bool throttled_ = false;
+};
+
+}  // namespace simulate

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/arrival.hpp: what a host tells the scheduler.
+#pragma once
+
+#include <zrt/serve/handle.hpp>
+#include <zrt/serve/quota.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+enum class ArrivalKind : std::uint8_t {
+  create_tenant,
+  change_tenant,
+  remove_tenant,  ///< ends its requests
+  open_session,
+  close_session,  ///< ends its requests
+  submit,
+  cancel,
+  client_blocked,  ///< the client does not read: hold its next token
+  client_ready,
+  drop_cache,  ///< forget prefixes that no slot uses
+};
+
+/// One thing that happened since the last step. `tag` comes back in the answer.
+struct Arrival {
+  ArrivalKind kind = ArrivalKind::submit;
+  std::uint64_t tag = 0;
+  Handle subject = 0;  ///< the tenant; the session to close; the request to cancel, block or free
+  Handle session = 0;  ///< of a submission, or 0
+  TenantQuota quota{};
+  /// A prompt with room for `most` tokens behind it. It is the host's and stays until the request ends; the scheduler
+  /// appends what was generated.
+  std::uint32_t* tokens = nullptr;
+  std::uint32_t prompt = 0;
+  std::uint32_t most = 0;
+};
+
+/// What came of a planned run.
+struct Outcome {
+  std::uint32_t token = 0;  ///< where the run sampled
+  bool last = false;        ///< the token ends the answer
+  bool failed = false;      ///< this request's fault: it ends alone
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

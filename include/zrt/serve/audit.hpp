@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/audit.hpp: proves between two steps that a scheduler's tables agree with each other.
+#pragma once
+
+#include <zrt/serve/scheduler_state.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Checks every invariant of pages, prefix tree, charges, slots and queues, from the tables alone.
+///
+/// It reads the tables and derives the sums anew; it takes a time that grows with pages and requests, so that a host
+/// runs it in debug builds. Invariants of what is not there (windowed cache groups, a reset of the pool) have no check.
+class Audit {
+ public:
+  /// Scratch for schedulers of these sizes.
+  [[nodiscard]] static Result<Audit> make(const SchedulerLimits& limits, const Allocator& allocator) noexcept {
+    Audit a(allocator);
+    if (auto r = a.listed_.resize(limits.pages); !r) return pass(r);
+    if (auto r = a.seen_.resize(limits.pages); !r) return pass(r);
+    if (auto r = a.charges_.resize(limits.tenants); !r) return pass(r);
+    if (auto r = a.slots_.resize(limits.tenants); !r) return pass(r);
+    if (auto r = a.pins_.resize(limits.checkpoints); !r) return pass(r);
+    return a;
+  }
+
+  template <class Rules> [[nodiscard]] Result<void> run(const SchedulerState<Rules>& s) noexcept {
+    if (s.pages.misuses() != 0)
+      return broken("a page that nobody held was released or shared, times ", s.pages.misuses());
+    if (s.lost_events != 0) return broken("events were lost: ", s.lost_events);
+    if (s.pageless_runs != 0) return broken("runs found no page in spite of their charge: ", s.pageless_runs);
+    if (auto r = slots(s); !r) return r;
+    if (auto r = pages(s); !r) return r;
+    if (auto r = cached(s); !r) return r;
+    if (auto r = tree(s); !r) return r;
+    if (auto r = checkpoints(s); !r) return r;
+    if (auto r = tenants(s); !r) return r;
+    if (auto r = requests(s); !r) return r;
+    return runs(s);
+  }
+
+ private:
+  explicit Audit(const Allocator& a) noexcept : listed_(a), seen_(a), charges_(a), slots_(a), pins_(a) {}
+
+  template <class... Pieces> [[nodiscard]] static Result<void> broken(Pieces... pieces) noexcept {
+    return fail(Errc::invalid_state, pieces...);
+  }
+
+  /// Slots and their page lists: as long as the position says, of their tenant's scope, no page twice.
+  template <class Rules> [[nodiscard]] Result<void> slots(const SchedulerState<Rules>& s) noexcept {
+    for (std::uint32_t& n : listed_) n = 0;
+    for (std::uint32_t& n : seen_) n = kNone;
+    for (std::uint64_t& n : charges_) n = 0;
+    for (std::uint32_t& n : slots_) n = 0;
+    for (std::uint32_t& n : pins_) n = 0;
+    for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+      const SlotRow& row = s.slots[slot];
+      const SlotWork& w = s.work[slot];
+      if (w.request == kNone) {
+        if (row.pages != 0 || row.request != 0 || w.charge != 0) return broken("free slot ", slot, " holds something");
+        continue;
+      }
+      const RequestRow& r = s.requests[w.request];
+      if (r.stage != RequestStage::running || r.slot != slot || row.request != s.request_handle(w.request) ||
+          row.tenant != s.tenant_handle(r.tenant) || !s.tenants[r.tenant].live)
+        return broken("slot ", slot, " runs a request that is not its own");
+      ++slots_[r.tenant];
+      charges_[r.tenant] += w.charge;
+      if (w.load != kNone) ++pins_[w.load];
+      if (auto checked = list(s, slot); !checked) return checked;
+    }
+    if (s.floor_slot != kNone && (s.work[s.floor_slot].request == kNone || !s.work[s.floor_slot].floor))
+      return broken("the floor is a slot that does not hold it");
+    return {};
+  }
+
+  template <class Rules> [[nodiscard]] Result<void> list(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
+    const SlotRow& row = s.slots[slot];
+    const SlotWork& w = s.work[slot];
+    const RequestRow& r = s.requests[w.request];
+    const Scope scope = s.tenants[r.tenant].scope(r.tenant);
+    std::uint32_t end = row.position;
+    for (const PlannedRun& run : s.runs)
+      if (run.slot == slot) end = run.begin + run.count;
+    if (row.pages != pages_of(end))
+      return broken("slot ", slot, " lists ", row.pages, " pages for ", end, " positions");
+    if (row.pages > w.charge) return broken("slot ", slot, " lists more pages than its charge, ", w.charge);
+    if (w.in_tree > row.pages || w.in_tree * kPageTokens > row.position)
+      return broken("slot ", slot, " shares pages that are not full");
+    for (std::uint32_t i = 0; i < row.pages; ++i) {
+      const std::uint32_t page = s.list(slot)[i];
+      if (page >= s.pages.size()) return broken("slot ", slot, " lists a page that is not there");
+      if (seen_[page] == slot) return broken("slot ", slot, " lists page ", page, " twice");
+      seen_[page] = slot;
+      ++listed_[page];
+      const PageMeta& m = s.pages.meta()[page];
+      if (m.scope != scope) return broken("slot ", slot, " lists page ", page, " of another scope");
+      if (i < w.in_tree) {
+        if (!s.tree.contains(page) || s.tree.parent(page) != (i == 0 ? kNone : s.list(slot)[i - 1]) ||
+            !(s.tree.domain(page) == s.domain(r.tenant)))
+          return broken("page ", i, " of slot ", slot, " is not where the tree has it");
+        for (std::uint32_t t = 0; t < kPageTokens; ++t)
+          if (s.tree.tokens(page)[t] != r.tokens[i * kPageTokens + t])
+            return broken("page ", i, " of slot ", slot, " holds other tokens than the request");
+      } else if (s.tree.contains(page) || m.references != 1 || m.owner_slot != slot) {
+        return broken("slot ", slot, " writes page ", page, ", which others may read");
+      }
+    }
+    return {};
+  }
+
+  /// Each page is free, listed or cached; its references are the lists that name it.
+  template <class Rules> [[nodiscard]] Result<void> pages(const SchedulerState<Rules>& s) noexcept {
+    std::uint32_t used = 0;
+    std::uint32_t cached = 0;
+    for (std::uint32_t page = 0; page < s.pages.size(); ++page) {
+      const PageMeta& m = s.pages.meta()[page];
+      if (m.references != listed_[page])
+        return broken("page ", page, " has ", m.references, " references and is in ", listed_[page], " lists");
+      used += m.references != 0 ? 1u : 0u;
+      cached += s.pages.is_cached(page) ? 1u : 0u;
+      if (m.references != 0 && s.pages.is_cached(page)) return broken("page ", page, " is listed and cached");
+      if (m.references == 0 && !s.pages.is_cached(page) && s.tree.contains(page))
+        return broken("free page ", page, " is in the tree");
+    }
+    for (const std::uint32_t page : s.pages.free_pages()) {
+      if (seen_[page] == kNone - 1) return broken("page ", page, " is free twice");
+      if (listed_[page] != 0 || s.pages.is_cached(page)) return broken("page ", page, " is free and in use");
+      seen_[page] = kNone - 1;
+    }
+    const std::size_t sum = s.pages.free_pages().size() + used + cached;
+    if (sum != s.pages.size()) return broken("free, listed and cached pages are ", sum, " of ", s.pages.size());
+    if (cached != s.pages.cached()) return broken("the list of cached pages has ", s.pages.cached(), " of ", cached);
+    return {};
+  }
+
+  /// Cached pages stand in the order of their release, children before parents, and of scopes that are alive.
+  template <class Rules> [[nodiscard]] Result<void> cached(const SchedulerState<Rules>& s) noexcept {
+    std::uint64_t last = 0;
+    std::uint32_t count = 0;
+    for (std::uint32_t page = s.pages.oldest(); page != kNone; page = s.pages.after(page)) {
+      if (++count > s.pages.size()) return broken("the list of cached pages is a ring");
+      if (s.pages.released(page) <= last) return broken("page ", page, " is cached out of order");
+      last = s.pages.released(page);
+      if (!s.tree.contains(page)) return broken("cached page ", page, " is not in the tree");
+      const std::uint32_t parent = s.tree.parent(page);
+      if (parent != kNone && s.pages.is_cached(parent) && s.pages.released(parent) < last)
+        return broken("page ", parent, " would be evicted before its child ", page);
+      bool alive = false;
+      for (std::uint32_t t = 0; t < s.tenants.size(); ++t)
+        alive = alive || (s.tenants[t].live && s.tenants[t].scope(t) == s.pages.meta()[page].scope);
+      if (!alive) return broken("page ", page, " is of a tenant that is gone");
+    }
+    return {};
+  }
+
+  /// The parent of a node is a node; all nodes are found by their tokens; none is unaccounted for.
+  template <class Rules> [[nodiscard]] Result<void> tree(const SchedulerState<Rules>& s) noexcept {
+    std::uint32_t count = 0;
+    for (std::uint32_t page = 0; page < s.pages.size(); ++page) {
+      if (!s.tree.contains(page)) continue;
+      ++count;
+      const std::uint32_t parent = s.tree.parent(page);
+      if (s.pages.meta()[page].tokens != kPageTokens) return broken("page ", page, " is in the tree and not full");
+      if (parent != kNone && !s.tree.contains(parent)) return broken("page ", page, " continues one that is gone");
+      if (parent != kNone && s.pages.meta()[page].references > 0 && s.pages.meta()[parent].references == 0)
+        return broken("page ", page, " is listed without the page before it");
+      if (s.tree.find(s.tree.domain(page), parent, s.tree.tokens(page).data()) != page)
+        return broken("page ", page, " is not found by its tokens");
+    }
+    if (count != s.tree.size()) return broken("the tree has ", s.tree.size(), " pages of ", count);
+    return {};
+  }
+
+  /// A kept state and its page name each other; pins are the slots that will load it.
+  template <class Rules> [[nodiscard]] Result<void> checkpoints(const SchedulerState<Rules>& s) noexcept {
+    std::uint32_t writing = 0;
+    const auto rows = s.checkpoints.rows();
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      const Checkpoints::Row& row = rows[i];
+      if (row.pins != pins_[i]) return broken("state ", i, " has ", row.pins, " pins for ", pins_[i], " slots");
+      writing += row.use == Checkpoints::Use::writing ? 1u : 0u;
+      if (row.use != Checkpoints::Use::bound) {
+        if (row.pins != 0) return broken("state ", i, " will be loaded and is not there");
+        continue;
+      }
+      if (!s.tree.contains(row.page) || s.tree.checkpoint(row.page) != i)
+        return broken("state ", i, " is of page ", row.page, ", which has none");
+    }
+    for (std::uint32_t page = 0; page < s.pages.size(); ++page) {
+      const std::uint32_t i = s.tree.checkpoint(page);
+      if (i != kNone && (rows[i].use != Checkpoints::Use::bound || rows[i].page != page))
+        return broken("page ", page, " has a state that is another's");
+    }
+    for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+      const SlotWork& w = s.work[slot];
+      const std::uint32_t border = s.slots[slot].position / kPageTokens;
+      if (w.load != kNone && (border == 0 || rows[w.load].page != s.list(slot)[border - 1]))
+        return broken("slot ", slot, " will load a state of another position");
+      if (s.hybrid() && w.load == kNone && w.request != kNone && s.slots[slot].position == w.entered_at &&
+          s.slots[slot].position != 0)
+        return broken("slot ", slot, " begins at ", s.slots[slot].position, " without a state");
+    }
+    for (const PlannedRun& run : s.runs) writing -= run.save != kNone ? 1u : 0u;
+    if (writing != 0) return broken("states that no run writes: ", writing);
+    return {};
+  }
+
+  /// Quotas hold, and the parts of the pool add up.
+  template <class Rules> [[nodiscard]] Result<void> tenants(const SchedulerState<Rules>& s) noexcept {
+    std::uint64_t reserved = 0;
+    std::uint64_t floating = 0;
+    for (std::uint32_t t = 0; t < s.tenants.size(); ++t) {
+      const TenantRow& row = s.tenants[t];
+      if (!row.live) {
+        if (slots_[t] != 0 || row.queued != 0 || row.charge != 0)
+          return broken("tenant ", t, " is gone and holds something");
+        continue;
+      }
+      if (row.charge != charges_[t]) return broken("tenant ", t, " is charged ", row.charge, " pages of ", charges_[t]);
+      if (row.slots != slots_[t]) return broken("tenant ", t, " has ", row.slots, " slots of ", slots_[t]);
+      if (row.charge > row.quota.max_pages)
+        return broken("tenant ", t, " has ", row.charge, " pages of ", row.quota.max_pages);
+      if (row.slots > row.quota.max_slots)
+        return broken("tenant ", t, " has ", row.slots, " slots of ", row.quota.max_slots);
+      reserved += row.quota.reserved_pages;
+      floating += PageBudget::over(row.charge, row.quota.reserved_pages);
+    }
+    if (reserved != s.budget.reserved() || floating != s.budget.floating_used())
+      return broken("the budget has ", s.budget.reserved(), " reserved and ", s.budget.floating_used(),
+                    " floating pages");
+    if (reserved + s.budget.prefix() > s.budget.total() || floating > s.budget.floating())
+      return broken("charges exceed the pool: ", floating, " floating pages of ", s.budget.floating());
+    return {};
+  }
+
+  /// Each request is in one place; queues are in order of arrival.
+  template <class Rules> [[nodiscard]] Result<void> requests(const SchedulerState<Rules>& s) noexcept {
+    std::uint32_t waiting = 0;
+    std::uint32_t running = 0;
+    std::uint32_t live = 0;
+    std::uint32_t held = 0;
+    for (const RequestRow& r : s.requests) {
+      if (r.stage == RequestStage::free) continue;
+      ++live;
+      waiting += r.stage == RequestStage::waiting ? 1u : 0u;
+      running += r.stage == RequestStage::running ? 1u : 0u;
+      held += r.holds_token ? 1u : 0u;
+      if (!s.tenants[r.tenant].live) return broken("a request of a tenant that is gone");
+      if (r.generated - r.delivered != (r.holds_token ? 1u : 0u))
+        return broken("a request has ", r.generated, " tokens and delivered ", r.delivered);
+      if (r.stage == RequestStage::running && s.work[r.slot].request >= s.requests.size())
+        return broken("a running request has no slot");
+    }
+    std::uint32_t queued = 0;
+    for (std::uint32_t t = 0; t < s.tenants.size(); ++t) {
+      std::uint32_t count = 0;
+      std::uint64_t last = 0;
+      for (std::uint32_t i = s.tenants[t].first; i != kNone; i = s.requests[i].next) {
+        if (++count > s.requests.size()) return broken("the queue of tenant ", t, " is a ring");
+        if (s.requests[i].stage != RequestStage::waiting || s.requests[i].tenant != t || s.requests[i].sequence <= last)
+          return broken("the queue of tenant ", t, " is out of order");
+        last = s.requests[i].sequence;
+      }
+      if (count != s.tenants[t].queued) return broken("tenant ", t, " has ", s.tenants[t].queued, " queued of ", count);
+      queued += count;
+    }
+    std::uint32_t busy = 0;
+    for (const SlotWork& w : s.work) busy += w.request != kNone ? 1u : 0u;
+    if (queued != waiting || s.queued != queued)
+      return broken("requests wait outside of queues: ", waiting, " of ", queued);
+    if (busy != running) return broken("running requests are ", running, " in ", busy, " slots");
+    if (live + s.free_requests.size() != s.requests.size()) return broken("rows of requests are lost");
+    if (held != s.held) return broken("requests that hold a token are ", held, ", counted ", s.held);
+    return {};
+  }
+
+  /// The runs of the step in the making read slots that are there, in order, within the limits.
+  template <class Rules> [[nodiscard]] Result<void> runs(const SchedulerState<Rules>& s) noexcept {
+    std::uint32_t tokens = 0;
+    for (std::uint32_t i = 0; i < s.runs.size(); ++i) {
+      const PlannedRun& run = s.runs[i];
+      tokens += run.count;
+      const SlotWork& w = s.work[run.slot];
+      if (w.request == kNone || run.request != s.slots[run.slot].request)
+        return broken("run ", i, " is of an ended request");
+      const RequestRow& r = s.requests[w.request];
+      if (run.begin != s.slots[run.slot].position || run.count == 0 || run.begin + run.count > r.known())
+        return broken("run ", i, " is not the next of its slot");
+      if (run.begin / kPageTokens < w.in_tree) return broken("run ", i, " writes a page of the tree");
+      if (run.save != kNone && (run.begin + run.count) % kPageTokens != 0)
+        return broken("run ", i, " keeps a state inside of a page");
+      for (std::uint32_t j = 0; j < i; ++j)
+        if (s.runs[j].slot == run.slot) return broken("slot ", run.slot, " has two runs");
+    }
+    if (tokens > s.limits.step_tokens) return broken("a step of ", tokens, " tokens");
+    return {};
+  }
+
+  Vector<std::uint32_t> listed_;
+  Vector<std::uint32_t> seen_;
+  Vector<std::uint64_t> charges_;
+  Vector<std::uint32_t> slots_;
+  Vector<std::uint32_t> pins_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/fair_admission.hpp: which waiting requests get a slot, and whose slot.
+#pragma once
+
+#include <zrt/serve/victims.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Fills the slots at the beginning of a step.
+///
+/// First the floor: one slot is the lower classes', in turn, and is never preempted. Then the classes in order, and in a
+/// class the tenant with the least service; it stops at the first request that floating pages do not suffice for, so
+/// that small requests do not overtake a large one for ever. Only requests within their tenant's own reservation pass.
+template <class Rules> class FairAdmission {
+ public:
+  explicit FairAdmission(SchedulerState<Rules>& state) noexcept : s_(state) {}
+
+  void run() noexcept {
+    for (TenantRow& t : s_.tenants) t.waits_for_pages = false;
+    admit_floor();
+    for (std::uint32_t c = 0; c < kServiceClasses; ++c) admit_class(static_cast<ServiceClass>(c));
+  }
+
+  /// Whether the tenant's own quotas let its first request begin.
+  [[nodiscard]] static bool eligible(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
+    const TenantRow& t = s.tenants[tenant];
+    if (!t.live || t.first == kNone) return false;
+    if (s.keeps(Rule::slot_quota) && t.slots >= t.quota.max_slots) return false;
+    if (t.decoded.room(t.quota.decode_tokens_per_s) == 0 || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0)
+      return false;
+    const RequestRow& r = s.requests[t.first];
+    return !s.keeps(Rule::page_quota) || t.charge + first_charge(s, r, false) <= t.quota.max_pages;
+  }
+
+  /// Pages that count when a request is admitted: of what it has, or of all that it can need.
+  [[nodiscard]] static std::uint32_t first_charge(const SchedulerState<Rules>& s, const RequestRow& r,
+                                                  bool floor) noexcept {
+    return floor || s.charges_all(r) ? s.need(r) : pages_of(r.known());
+  }
+
+ private:
+  [[nodiscard]] static bool is_lower(ServiceClass c) noexcept { return c != ServiceClass::interactive; }
+
+  /// Whether tenant `a` comes before `b`: less service; a smaller dominant share; the older request.
+  [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
+    const TenantRow& x = s_.tenants[a];
+    const TenantRow& y = s_.tenants[b];
+    if (s_.keeps(Rule::counter_order)) {
+      if (x.service != y.service) return x.service < y.service;
+      const std::uint64_t share_x = dominant_share(x);
+      const std::uint64_t share_y = dominant_share(y);
+      if (share_x != share_y) return share_x < share_y;
+    }
+    return s_.requests[x.first].sequence < s_.requests[y.first].sequence;
+  }
+
+  /// The largest part that a tenant holds of slots or pages, in 2^-20.
+  [[nodiscard]] std::uint64_t dominant_share(const TenantRow& t) const noexcept {
+    const std::uint64_t slots = (std::uint64_t{t.slots} << 20) / s_.limits.slots;
+    const std::uint64_t pages = (t.charge << 20) / s_.limits.pages;
+    return slots > pages ? slots : pages;
+  }
+
+  /// The eligible tenant of a class that is next behind `after` in the order of before().
+  [[nodiscard]] std::uint32_t next(ServiceClass c, std::uint32_t after, bool floor) const noexcept {
+    std::uint32_t found = kNone;
+    for (std::uint32_t t = 0; t < s_.tenants.size(); ++t) {
+      if (s_.tenants[t].quota.service != c || !eligible(s_, t)) continue;
+      if (floor && !fits_quota_whole(t)) continue;
+      if (after != kNone && !before(after, t)) continue;
+      if (found == kNone || before(t, found)) found = t;
+    }
+    return found;
+  }
+  [[nodiscard]] bool fits_quota_whole(std::uint32_t tenant) const noexcept {
+    const TenantRow& t = s_.tenants[tenant];
+    return t.charge + s_.need(s_.requests[t.first]) <= t.quota.max_pages;
+  }
+
+  /// Gives the floor to one of the lower classes when nobody holds it and somebody waits.
+  void admit_floor() noexcept {
+    gated_ = false;
+    if (s_.limits.slots < 2 || !s_.keeps(Rule::floor_slot) || s_.floor_slot != kNone) return;
+    ServiceClass c = s_.floor_to_batch ? ServiceClass::batch : ServiceClass::standard;
+    std::uint32_t tenant = next(c, kNone, true);
+    if (tenant == kNone) {
+      c = s_.floor_to_batch ? ServiceClass::standard : ServiceClass::batch;
+      tenant = next(c, kNone, true);
+    }
+    if (tenant == kNone) {
+      s_.floor_waited = 0;
+      return;
+    }
+    if (admit(tenant, true) == Found::admitted) {
+      s_.floor_to_batch = c == ServiceClass::standard;
+      s_.floor_waited = 0;
+      return;
+    }
+    // A slot that becomes free is the floor's next; pages are so only when it has waited long enough.
+    gated_ = ++s_.floor_waited > s_.limits.floor_patience;
+  }
+
+  void admit_class(ServiceClass c) noexcept {
+    bool blocked = false;
+    std::uint32_t after = kNone;
+    while (true) {
+      const std::uint32_t tenant = next(c, after, false);
+      if (tenant == kNone) return;
+      if (blocked && !within_reservation(tenant)) {
+        after = tenant;
+        continue;
+      }
+      const Found found = admit(tenant, false);
+      if (found == Found::no_slot) return;
+      if (found == Found::no_pages) {
+        s_.tenants[tenant].waits_for_pages = true;
+        blocked = true;
+        after = tenant;
+      } else {
+        after = kNone;
+        blocked = false;
+      }
+    }
+  }
+
+  enum class Found : std::uint8_t { admitted, no_slot, no_pages };
+
+  [[nodiscard]] bool within_reservation(std::uint32_t tenant) const noexcept {
+    const TenantRow& t = s_.tenants[tenant];
+    return t.charge + first_charge(s_, s_.requests[t.first], false) <= t.quota.reserved_pages;
+  }
+
+  /// Whether a free slot is a request's, when one is left for a floor that waits.
+  [[nodiscard]] bool has_slot(bool floor) const noexcept {
+    std::uint32_t free = 0;
+    for (const SlotWork& w : s_.work) free += w.request == kNone ? 1u : 0u;
+    return free > (gated_ && !floor ? 1u : 0u);
+  }
+  [[nodiscard]] std::uint32_t free_slot() const noexcept {
+    std::uint32_t slot = 0;
+    while (s_.work[slot].request != kNone) ++slot;
+    return slot;
+  }
+
+  /// Floating pages that a charge of `pages` more would take from a tenant's point of view.
+  [[nodiscard]] std::uint64_t floating_for(const TenantRow& t, std::uint32_t pages) const noexcept {
+    return PageBudget::over(t.charge + pages, t.quota.reserved_pages) -
+           PageBudget::over(t.charge, t.quota.reserved_pages);
+  }
+
+  /// Floating pages that would be left if all that may be preempted were.
+  [[nodiscard]] std::uint64_t floating_at_best(std::uint32_t priority) noexcept {
+    for (std::uint32_t t = 0; t < s_.tenants.size(); ++t) s_.tenant_pages[t] = s_.tenants[t].charge;
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
+      if (may_take(s_, slot, priority))
+        s_.tenant_pages[s_.requests[s_.work[slot].request].tenant] -= s_.work[slot].charge;
+    std::uint64_t used = 0;
+    for (std::uint32_t t = 0; t < s_.tenants.size(); ++t)
+      used += PageBudget::over(s_.tenant_pages[t], s_.tenants[t].quota.reserved_pages);
+    return s_.budget.floating() > used ? s_.budget.floating() - used : 0;
+  }
+
+  [[nodiscard]] Found admit(std::uint32_t tenant, bool floor) noexcept {
+    const TenantRow& t = s_.tenants[tenant];
+    const std::uint32_t request = t.first;
+    const auto priority = static_cast<std::uint32_t>(t.quota.service);
+    const std::uint32_t pages = first_charge(s_, s_.requests[request], floor);
+    const std::uint64_t floating = floating_for(t, pages);
+    const auto takes = [&](std::uint32_t slot) { return may_take(s_, slot, priority); };
+    bool has_room = has_slot(floor);
+    if (!has_room && first_to_yield(s_, takes) == kNone) return Found::no_slot;
+    if (floating != 0 && s_.keeps(Rule::floating_limit)) {
+      if (gated_ && !floor) return Found::no_pages;
+      if (floating > floating_at_best(priority)) return Found::no_pages;
+      while (floating > s_.budget.floating_left()) {
+        const std::uint32_t victim =
+            first_to_yield(s_, [&](std::uint32_t slot) { return takes(slot) && holds_floating(s_, slot); });
+        if (victim == kNone) return Found::no_pages;
+        s_.preempt(victim);
+        has_room = true;
+      }
+    }
+    if (!has_room) {
+      const std::uint32_t victim = first_to_yield(s_, takes);
+      if (victim == kNone) return Found::no_slot;
+      s_.preempt(victim);
+    }
+    place(request, free_slot(), pages, floor);
+    return Found::admitted;
+  }
+
+  /// Puts a request in a free slot, behind what the prefix tree has of its tokens.
+  void place(std::uint32_t request, std::uint32_t slot, std::uint32_t pages, bool floor) noexcept {
+    RequestRow& r = s_.requests[request];
+    s_.dequeue(request);
+    r.stage = RequestStage::running;
+    r.slot = slot;
+    TenantRow& t = s_.tenants[r.tenant];
+    ++t.slots;
+    SlotRow& row = s_.slots[slot];
+    row.tenant = s_.tenant_handle(r.tenant);
+    row.session = r.session == kNone ? 0 : handle_of(r.session, s_.sessions[r.session].generation);
+    row.request = s_.request_handle(request);
+    row.prompt_tokens = r.prompt;
+    row.generated_tokens = r.generated;
+    row.priority = static_cast<std::uint32_t>(t.quota.service);
+    SlotWork& w = s_.work[slot];
+    w.request = request;
+    w.admitted = s_.step;
+    w.floor = floor;
+    w.complete_charge = floor || s_.charges_all(r);
+    if (floor) s_.floor_slot = slot;
+    s_.set_charge(slot, pages);
+    take_prefix(slot);
+    w.entered_at = row.position;
+    row.stage = r.generated != 0 && row.position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
+    if (r.charged < row.position) r.charged = row.position;
+    t.ledger.cached_tokens += row.position;
+    ++t.ledger.admissions;
+    s_.tell(EventKind::admitted, request, row.position);
+  }
+
+  /// Lists the pages of the tree that begin as the request does, but never its last token: that one is computed.
+  void take_prefix(std::uint32_t slot) noexcept {
+    const RequestRow& r = s_.requests[s_.work[slot].request];
+    const PrefixDomain domain = s_.domain(r.tenant);
+    const std::uint32_t most = (r.known() - 1) / kPageTokens;
+    std::uint32_t* list = s_.list(slot);
+    std::uint32_t found = 0;
+    std::uint32_t usable = 0;
+    for (std::uint32_t parent = kNone; found < most; ++found) {
+      const std::uint32_t page = s_.tree.find(domain, parent, r.tokens + std::size_t{found} * kPageTokens);
+      if (page == kNone) break;
+      list[found] = page;
+      parent = page;
+      const bool resumable = !s_.hybrid() || !s_.keeps(Rule::hit_needs_checkpoint) || s_.tree.checkpoint(page) != kNone;
+      if (resumable) usable = found + 1;
+    }
+    for (std::uint32_t i = 0; i < usable; ++i) s_.pages.share(list[i]);
+    SlotRow& row = s_.slots[slot];
+    row.pages = usable;
+    row.prefix_pages = usable;
+    row.position = usable * kPageTokens;
+    SlotWork& w = s_.work[slot];
+    w.in_tree = usable;
+    if (s_.hybrid() && usable != 0) w.load = s_.tree.checkpoint(list[usable - 1]);
+    if (w.load != kNone) s_.checkpoints.pin(w.load);
+  }
+
+  SchedulerState<Rules>& s_;
+  bool gated_ = false;  ///< floating pages and the last free slot are the floor's
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

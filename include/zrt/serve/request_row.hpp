@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/request_row.hpp: one generation, from its arrival to its end.
+#pragma once
+
+#include <zrt/serve/handle.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+enum class RequestStage : std::uint8_t {
+  free,      ///< the row names no request
+  waiting,   ///< in its tenant's queue, new or preempted
+  running,   ///< in a slot
+  draining,  ///< complete, its last token held until the client reads
+};
+
+/// A request. Its tokens lie in the host's memory.
+struct RequestRow {
+  std::uint32_t generation = 0;
+  RequestStage stage = RequestStage::free;
+  bool client_blocked = false;
+  bool holds_token = false;  ///< one token waits for the client
+  std::uint32_t held_token = 0;
+  std::uint64_t held_since = 0;  ///< step
+  std::uint32_t tenant = kNone;
+  std::uint32_t session = kNone;
+  std::uint64_t tag = 0;       ///< the host's
+  std::uint64_t sequence = 0;  ///< by order of arrival
+  std::uint32_t* tokens = nullptr;
+  std::uint32_t prompt = 0;
+  std::uint32_t most = 0;  ///< tokens to generate
+  std::uint32_t generated = 0;
+  std::uint32_t delivered = 0;
+  std::uint32_t charged = 0;  ///< positions that fairness has counted, or found in the prefix tree
+  std::uint32_t slot = kNone;
+  std::uint32_t preemptions = 0;
+  std::uint32_t next = kNone;    ///< in the tenant's queue
+  std::uint64_t arrived = 0;     ///< nanoseconds
+  std::uint64_t last_token = 0;  ///< nanoseconds
+
+  [[nodiscard]] std::uint32_t known() const noexcept { return prompt + generated; }
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

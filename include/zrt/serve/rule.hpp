@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/rule.hpp: the rules of the scheduler by name, so that a test can break one at a time.
+#pragma once
+
+#include <zrt/core/config.hpp>
+
+#include <cstdint>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// What the scheduler must do for its promises to hold. Each stands at one place in its code.
+enum class Rule : std::uint8_t {
+  compare_tokens,        ///< a prefix hit compares the 16 tokens, not their hash alone
+  compare_scope,         ///< a prefix hit is of the same tenant or group
+  compare_parent,        ///< a prefix hit continues the page before it
+  full_pages_only,       ///< only pages with 16 computed tokens enter the tree
+  remap_before_free,     ///< a duplicate page leaves the page list before it is freed
+  release_tail_first,    ///< pages are released from the last to the first
+  release_every_page,    ///< a slot that ends keeps no page
+  release_once,          ///< a page is released once
+  forget_evicted,        ///< an evicted page leaves the tree
+  free_with_page,        ///< a checkpoint goes with its page
+  pin_checkpoint,        ///< a checkpoint that a slot will load stays
+  hit_needs_checkpoint,  ///< a recurrent model resumes where a state was kept
+  save_at_border,        ///< a state is kept exactly at a page border
+  reservation_fits,      ///< reservations fit the pool when a tenant is created
+  page_quota,            ///< a tenant's pages
+  floating_limit,        ///< pages beyond reservations come from the floating part
+  uncharge_pages,        ///< a slot that ends gives its charge back
+  slot_quota,            ///< a tenant's slots
+  decode_rate,           ///< a tenant's decode tokens in 5 s
+  prefill_rate,          ///< a tenant's prefill tokens in 5 s
+  context_quota,         ///< a tenant's tokens per request
+  queue_depth,           ///< requests that wait
+  counter_order,         ///< the tenant with the least service is next
+  lift_counter,          ///< a tenant that comes back banks no service
+  weigh_service,         ///< service counts by weight
+  charge_prefill,        ///< prompt tokens count as service
+  floor_slot,            ///< lower classes keep a slot
+  class_order,           ///< a higher class takes a lower one's slot
+  keep_interactive,      ///< an interactive request is never preempted
+  decode_first,          ///< decode tokens come before prompts
+  token_cap,             ///< tokens in a step
+  resume_in_place,       ///< a preempted request resumes behind its last token
+  requeue_preempted,     ///< a preempted request waits again
+  cancel_at_once,        ///< a cancelled request ends in the same step
+  end_once,              ///< a request ends once
+  deliver_held,          ///< a token that was held for a slow client is delivered
+  end_slow_clients,      ///< a client that does not read ends
+  end_with_tenant,       ///< a removed tenant's requests end
+  drop_scope,            ///< a removed tenant's pages leave the tree
+  count_tokens,          ///< the ledger counts what was delivered
+};
+inline constexpr std::uint32_t kRules = static_cast<std::uint32_t>(Rule::count_tokens) + 1;
+
+/// Keeps every rule, at no cost: what hosts use.
+struct AllRules {
+  [[nodiscard]] static constexpr bool keeps(Rule) noexcept { return true; }
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

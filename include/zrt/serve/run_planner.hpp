@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/run_planner.hpp: which tokens the machine computes in a step.
+#pragma once
+
+#include <zrt/serve/victims.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Plans the runs of a step: a token of each slot that decodes, then prompts.
+///
+/// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
+/// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service.
+template <class Rules> class RunPlanner {
+ public:
+  explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
+
+  /// Fills `runs`. At most `prompt_tokens` are of prompts, but never fewer than 32 where there are as many.
+  void run(std::uint32_t prompt_tokens) noexcept {
+    s_.runs.clear();
+    used_ = 0;
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
+      if (decodes(slot)) make_room(slot);
+    if (s_.keeps(Rule::decode_first)) {
+      decode();
+      prefill(prompt_tokens);
+    } else {
+      prefill(prompt_tokens);
+      decode();
+    }
+  }
+
+  /// Whether a slot can compute its next token now.
+  [[nodiscard]] static bool can_decode(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
+    if (s.work[slot].request == kNone || s.slots[slot].stage != SlotStage::decode) return false;
+    const RequestRow& r = s.requests[s.work[slot].request];
+    const TenantRow& t = s.tenants[r.tenant];
+    return !r.holds_token && (!s.keeps(Rule::decode_rate) || t.decoded.room(t.quota.decode_tokens_per_s) != 0);
+  }
+  [[nodiscard]] static bool can_prefill(const SchedulerState<Rules>& s, std::uint32_t slot) noexcept {
+    if (s.work[slot].request == kNone || s.slots[slot].stage != SlotStage::prefill) return false;
+    const RequestRow& r = s.requests[s.work[slot].request];
+    return !r.holds_token && prefill_room(s, r.tenant) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kTurn = 64;
+  static constexpr std::uint32_t kLeastPrompt = 32;
+
+  [[nodiscard]] static std::uint32_t prefill_room(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
+    const TenantRow& t = s.tenants[tenant];
+    return s.keeps(Rule::prefill_rate) ? t.prefilled.room(t.quota.prefill_tokens_per_s) : ~0u;
+  }
+  [[nodiscard]] bool decodes(std::uint32_t slot) const noexcept { return can_decode(s_, slot); }
+
+  /// Raises a slot's charge by the page that its next token begins, or preempts: another, or itself.
+  void make_room(std::uint32_t slot) noexcept {
+    while (pages_of(s_.slots[slot].position + 1) > s_.work[slot].charge) {
+      const std::uint32_t tenant = s_.requests[s_.work[slot].request].tenant;
+      const TenantRow& t = s_.tenants[tenant];
+      const bool own = s_.keeps(Rule::page_quota) && t.charge + 1 > t.quota.max_pages;
+      const bool floating =
+          s_.keeps(Rule::floating_limit) && t.charge + 1 > t.quota.reserved_pages && s_.budget.floating_left() == 0;
+      if (!own && !floating) {
+        s_.set_charge(slot, s_.work[slot].charge + 1);
+        return;
+      }
+      const std::uint32_t victim = first_to_yield(s_, [&](std::uint32_t other) {
+        if (other == slot) return true;
+        if (s_.work[other].floor || s_.work[other].admitted == s_.step) return false;
+        if (own) return s_.requests[s_.work[other].request].tenant == tenant;
+        const bool lower = s_.slots[other].priority > s_.slots[slot].priority;
+        const bool equal = s_.slots[other].priority == s_.slots[slot].priority && !s_.work[other].complete_charge;
+        return (lower || equal) && holds_floating(s_, other);
+      });
+      s_.preempt(victim);
+      if (victim == slot) return;
+    }
+  }
+
+  void decode() noexcept {
+    // Where a tenant's rate does not suffice for all of its slots, the first of the round changes.
+    const auto count = static_cast<std::uint32_t>(s_.slots.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto slot = static_cast<std::uint32_t>((s_.step + i) % count);
+      if (!decodes(slot) || (s_.keeps(Rule::token_cap) && used_ == s_.limits.step_tokens)) continue;
+      add_run(slot, 1, true);
+    }
+  }
+
+  void prefill(std::uint32_t prompt_tokens) noexcept {
+    for (std::uint32_t& share : s_.shares) share = 0;
+    std::uint32_t room = prompt_tokens > kLeastPrompt ? prompt_tokens : kLeastPrompt;
+    const std::uint32_t left = s_.limits.step_tokens > used_ ? s_.limits.step_tokens - used_ : 0;
+    if (room > left && s_.keeps(Rule::token_cap)) room = left;
+    if (s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot))
+      room -= give(s_.floor_slot, room / 20 > kPageTokens ? room / 20 : kPageTokens, room);
+    while (room != 0) {
+      const std::uint32_t slot = next();
+      if (slot == kNone) break;
+      room -= give(slot, kTurn, room);
+    }
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
+      if (s_.shares[slot] != 0) add_run(slot, s_.shares[slot], false);
+  }
+
+  /// Tokens that a slot may still be given in this step.
+  [[nodiscard]] std::uint32_t wanted(std::uint32_t slot) const noexcept {
+    const RequestRow& r = s_.requests[s_.work[slot].request];
+    const std::uint32_t left = run_end(slot, r.known()) - s_.slots[slot].position;
+    return left > s_.shares[slot] ? left - s_.shares[slot] : 0;
+  }
+
+  /// The slot whose prompt is next.
+  [[nodiscard]] std::uint32_t next() const noexcept {
+    std::uint32_t found = kNone;
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot) {
+      if (!can_prefill(s_, slot) || wanted(slot) == 0) continue;
+      if (found == kNone || comes_before(slot, found)) found = slot;
+    }
+    return found;
+  }
+  [[nodiscard]] bool comes_before(std::uint32_t a, std::uint32_t b) const noexcept {
+    if (s_.slots[a].priority != s_.slots[b].priority) return s_.slots[a].priority < s_.slots[b].priority;
+    const RequestRow& x = s_.requests[s_.work[a].request];
+    const RequestRow& y = s_.requests[s_.work[b].request];
+    const std::uint64_t served_x = s_.tenants[x.tenant].service;
+    const std::uint64_t served_y = s_.tenants[y.tenant].service;
+    if (served_x != served_y) return served_x < served_y;
+    return x.sequence < y.sequence;
+  }
+
+  /// Gives a slot up to `tokens` of its prompt; counts them at once, so that the next turn sees them.
+  [[nodiscard]] std::uint32_t give(std::uint32_t slot, std::uint32_t tokens, std::uint32_t room) noexcept {
+    const RequestRow& r = s_.requests[s_.work[slot].request];
+    const std::uint32_t allowed = prefill_room(s_, r.tenant);
+    std::uint32_t given = wanted(slot);
+    given = given < tokens ? given : tokens;
+    given = given < room ? given : room;
+    given = given < allowed ? given : allowed;
+    const std::uint32_t begin = s_.slots[slot].position + s_.shares[slot];
+    s_.tenants[r.tenant].prefilled.take(given);
+    s_.charge_service(s_.work[slot].request, begin, begin + given);
+    s_.shares[slot] += given;
+    return given;
+  }
+
+  /// Where a run must end at the latest: a recurrent model keeps its state at the prompt's last page border, and now
+  /// and then in a long text.
+  [[nodiscard]] std::uint32_t run_end(std::uint32_t slot, std::uint32_t known) const noexcept {
+    if (!s_.hybrid()) return known;
+    const std::uint32_t begin = s_.slots[slot].position;
+    const std::uint32_t last = (known - 1) / kPageTokens * kPageTokens;
+    const std::uint32_t spacing = s_.limits.checkpoint_pages * kPageTokens;
+    const std::uint32_t spaced = (begin / spacing + 1) * spacing;
+    std::uint32_t end = known;
+    if (last > begin && last < end) end = last;
+    if (spaced < end) end = spaced;
+    return end;
+  }
+  [[nodiscard]] bool keeps_state_at(std::uint32_t slot, std::uint32_t end) const noexcept {
+    const RequestRow& r = s_.requests[s_.work[slot].request];
+    const std::uint32_t shift = s_.keeps(Rule::save_at_border) ? 0 : 1;
+    if (!s_.hybrid() || (end + shift) % kPageTokens != 0) return false;
+    return end + shift == (r.known() - 1) / kPageTokens * kPageTokens ||
+           end % (s_.limits.checkpoint_pages * kPageTokens) == 0;
+  }
+
+  void add_run(std::uint32_t slot, std::uint32_t count, bool decode) noexcept {
+    const SlotRow& row = s_.slots[slot];
+    SlotWork& w = s_.work[slot];
+    const RequestRow& r = s_.requests[w.request];
+    const std::uint32_t end = row.position + count;
+    while (row.pages < pages_of(end))
+      if (!s_.add_page(slot)) {
+        ++s_.pageless_runs;
+        return;
+      }
+    if (decode) {
+      s_.tenants[r.tenant].decoded.take(1);
+      s_.charge_service(w.request, row.position, end);
+    }
+    PlannedRun run;
+    run.slot = slot;
+    run.request = row.request;
+    run.begin = row.position;
+    run.count = count;
+    run.tokens = r.tokens + row.position;
+    run.decode = decode;
+    run.sample = end == r.known();
+    run.load = w.load;
+    if (keeps_state_at(slot, end)) run.save = take_checkpoint();
+    (void)s_.runs.push_back(run);
+    used_ += count;
+  }
+
+  [[nodiscard]] std::uint32_t take_checkpoint() noexcept {
+    std::uint32_t page = kNone;
+    const std::uint32_t row = s_.checkpoints.take(page, !s_.keeps(Rule::pin_checkpoint));
+    if (page != kNone) s_.tree.set_checkpoint(page, kNone);
+    return row;
+  }
+
+  SchedulerState<Rules>& s_;
+  std::uint32_t used_ = 0;  ///< tokens of the step so far
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

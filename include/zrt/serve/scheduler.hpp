@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/scheduler.hpp: many tenants on one machine, as a function from what happened to what to do.
+#pragma once
+
+#include <zrt/serve/fair_admission.hpp>
+#include <zrt/serve/run_planner.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// What one step takes in.
+struct StepInput {
+  Span<const Arrival> arrivals{};
+  Span<const Outcome> outcomes{};  ///< of the runs of the step before, in their order; a missing one counts as failed
+  std::uint64_t now = 0;           ///< nanoseconds; going back counts as standing still
+  std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time; see PrefillRate
+};
+
+/// What one step gives out, valid until the next.
+struct StepPlan {
+  Span<const PlannedRun> runs{};
+  Span<const StepEvent> events{};
+  std::uint32_t unread_arrivals = 0;  ///< beyond SchedulerLimits::arrivals: to be given again
+};
+
+/// Serves tenants by quotas, classes and weights (docs/scheduler.md).
+///
+/// step() is a function of the state, its input and the time: no clock, no thread, no random number, and after make()
+/// no allocation. The same inputs give the same plans. A host computes the runs, reading pages(slot) for where keys and
+/// values lie, and gives the outcomes to the next step. No page of a run in the making is given to another: pages
+/// change hands in step() alone, which begins with the outcomes.
+///
+/// Not here: speculative tokens, adapters, several models, windowed cache groups (fields for the first three are
+/// there, and always 0), and a reset of the whole pool. Engine<B> has a simpler scheduler of its own and does not use
+/// this one.
+template <class Rules = AllRules> class Scheduler {
+ public:
+  [[nodiscard]] static Result<Scheduler> make(const SchedulerLimits& limits, const Allocator& allocator,
+                                              Rules rules = {}) noexcept {
+    auto state = SchedulerState<Rules>::make(limits, rules, allocator);
+    if (!state) return pass(state);
+    return Scheduler(std::move(*state));
+  }
+
+  [[nodiscard]] StepPlan step(const StepInput& in) noexcept {
+    s_.events.clear();
+    ++s_.step;
+    if (in.now > s_.now) s_.now = in.now;
+    for (TenantRow& t : s_.tenants) {
+      t.decoded.advance(s_.now);
+      t.prefilled.advance(s_.now);
+    }
+    take_outcomes(in.outcomes);
+    const std::size_t most = in.arrivals.size() < s_.limits.arrivals ? in.arrivals.size() : s_.limits.arrivals;
+    for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
+    end_slow_clients();
+    FairAdmission<Rules>(s_).run();
+    RunPlanner<Rules>(s_).run(in.prompt_tokens);
+    return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
+  }
+
+  /// The pages of a slot: positions 16 i to 16 i + 15 lie in page i.
+  [[nodiscard]] Span<const std::uint32_t> pages(std::uint32_t slot) const noexcept { return s_.list(slot); }
+  /// The ledger of a tenant; null for one that is not there.
+  [[nodiscard]] const TenantLedger* ledger(Handle tenant) const noexcept {
+    const std::uint32_t row = s_.find_tenant(tenant);
+    return row == kNone ? nullptr : &s_.tenants[row].ledger;
+  }
+  [[nodiscard]] const SchedulerState<Rules>& state() const noexcept { return s_; }
+
+ private:
+  explicit Scheduler(SchedulerState<Rules> state) noexcept : s_(std::move(state)) {}
+
+  // --- outcomes ---
+
+  void take_outcomes(Span<const Outcome> outcomes) noexcept {
+    for (std::size_t i = 0; i < s_.runs.size(); ++i) {
+      const PlannedRun run = s_.runs[i];
+      Outcome outcome;
+      outcome.failed = true;
+      if (i < outcomes.size()) outcome = outcomes[i];
+      finish(run, outcome);
+    }
+    s_.runs.clear();
+  }
+
+  void finish(const PlannedRun& run, const Outcome& outcome) noexcept {
+    SlotWork& w = s_.work[run.slot];
+    SlotRow& row = s_.slots[run.slot];
+    const std::uint32_t request = w.request;
+    if (run.load != kNone) s_.checkpoints.unpin(run.load);
+    w.load = kNone;
+    if (outcome.failed) {
+      if (run.save != kNone) s_.checkpoints.free(run.save);
+      s_.end(request, EndReason::failed);
+      return;
+    }
+    row.position = run.begin + run.count;
+    const std::uint32_t* list = s_.list(run.slot);
+    for (std::uint32_t i = w.in_tree; i < row.pages; ++i) {
+      const std::uint32_t left = row.position - i * kPageTokens;
+      s_.pages.fill(list[i], left < kPageTokens ? left : kPageTokens);
+    }
+    s_.share_pages(run.slot);
+    if (run.save != kNone) keep_state(run, list);
+    if (!run.sample) return;
+    RequestRow& r = s_.requests[request];
+    r.tokens[r.known()] = outcome.token;
+    ++r.generated;
+    row.generated_tokens = r.generated;
+    row.stage = SlotStage::decode;
+    s_.deliver(request, outcome.token);
+    if (outcome.last || r.generated == r.most) complete(request, outcome.last);
+  }
+
+  /// Binds the kept state to the page before it.
+  void keep_state(const PlannedRun& run, const std::uint32_t* list) noexcept {
+    const std::uint32_t page = list[(run.begin + run.count - 1) / kPageTokens];
+    if (!s_.tree.contains(page) || s_.tree.checkpoint(page) != kNone) {
+      s_.checkpoints.free(run.save);
+      return;
+    }
+    s_.checkpoints.bind(run.save, page);
+    s_.tree.set_checkpoint(page, run.save);
+  }
+
+  /// Ends a request whose tokens are all there, now or when its client has read the last.
+  void complete(std::uint32_t request, bool stopped) noexcept {
+    RequestRow& r = s_.requests[request];
+    if (!r.holds_token) {
+      s_.end(request, stopped ? EndReason::stopped : EndReason::length);
+      return;
+    }
+    s_.leave_slot(request);
+    s_.note_idle(r.tenant);
+    r.stage = RequestStage::draining;
+    r.most = stopped ? 0 : r.generated;
+  }
+
+  // --- arrivals ---
+
+  void take(const Arrival& a) noexcept {
+    switch (a.kind) {
+      case ArrivalKind::create_tenant:
+        return create(a);
+      case ArrivalKind::change_tenant:
+        return change(a);
+      case ArrivalKind::remove_tenant:
+        return remove(a);
+      case ArrivalKind::open_session:
+        return open(a);
+      case ArrivalKind::close_session:
+        return close(a);
+      case ArrivalKind::submit:
+        return submit(a);
+      case ArrivalKind::cancel:
+      case ArrivalKind::client_blocked:
+      case ArrivalKind::client_ready:
+        return change_request(a);
+      case ArrivalKind::drop_cache:
+        while (s_.evict_oldest()) {
+        }
+        return;
+    }
+  }
+
+  void answer(const Arrival& a, EventKind kind, Handle subject, Handle tenant, Refusal refusal = Refusal::none,
+              std::uint64_t retry_after = 0) noexcept {
+    StepEvent e;
+    e.kind = kind;
+    e.refusal = refusal;
+    e.tag = a.tag;
+    e.subject = subject;
+    e.tenant = tenant;
+    e.retry_after = retry_after;
+    s_.tell(e);
+  }
+  void refuse(const Arrival& a, Refusal why, std::uint64_t retry_after = 0) noexcept {
+    answer(a, EventKind::refused, a.subject, 0, why, retry_after);
+  }
+
+  void create(const Arrival& a) noexcept {
+    if (!check(a.quota)) return refuse(a, Refusal::bad_quota);
+    std::uint32_t row = 0;
+    while (row < s_.tenants.size() && s_.tenants[row].live) ++row;
+    if (row == s_.tenants.size()) return refuse(a, Refusal::too_many_tenants);
+    if (s_.keeps(Rule::reservation_fits) && !reserves(kNone, a.quota)) return refuse(a, Refusal::reservation);
+    TenantRow fresh;
+    fresh.generation = s_.tenants[row].generation + 1;
+    fresh.live = true;
+    fresh.quota = a.quota;
+    s_.tenants[row] = fresh;
+    s_.budget.reserve(0, a.quota.reserved_pages, 0);
+    answer(a, EventKind::tenant_created, s_.tenant_handle(row), s_.tenant_handle(row));
+  }
+
+  /// Whether the reservation fits, and leaves every request that was accepted the pages that it can need.
+  [[nodiscard]] bool reserves(std::uint32_t tenant, const TenantQuota& quota) const noexcept {
+    const std::uint32_t from = tenant == kNone ? 0 : s_.tenants[tenant].quota.reserved_pages;
+    const std::uint64_t charge = tenant == kNone ? 0 : s_.tenants[tenant].charge;
+    if (!s_.budget.reserves(from, quota.reserved_pages, charge)) return false;
+    PageBudget after = s_.budget;
+    after.reserve(from, quota.reserved_pages, charge);
+    for (const RequestRow& r : s_.requests) {
+      if (r.stage != RequestStage::waiting && r.stage != RequestStage::running) continue;
+      const std::uint32_t own = r.tenant == tenant ? quota.reserved_pages : s_.tenants[r.tenant].quota.reserved_pages;
+      if (s_.need(r) > own + after.floating()) return false;
+    }
+    return true;
+  }
+
+  void change(const Arrival& a) noexcept {
+    const std::uint32_t tenant = s_.find_tenant(a.subject);
+    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
+    TenantRow& t = s_.tenants[tenant];
+    TenantQuota quota = a.quota;
+    quota.group = t.quota.group;  // its prefixes stay where they are
+    quota.service = t.quota.service;
+    if (!check(quota)) return refuse(a, Refusal::bad_quota);
+    if (!reserves(tenant, quota)) return refuse(a, Refusal::reservation);
+    s_.budget.reserve(t.quota.reserved_pages, quota.reserved_pages, t.charge);
+    t.quota = quota;
+    answer(a, EventKind::tenant_changed, a.subject, a.subject);
+    for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
+      const RequestRow& r = s_.requests[i];
+      const bool live = r.stage == RequestStage::waiting || r.stage == RequestStage::running;
+      if (live && r.tenant == tenant && s_.need(r) > quota.max_pages) s_.end(i, EndReason::quota_lowered);
+    }
+    while (t.slots > quota.max_slots || t.charge > quota.max_pages)
+      s_.preempt(
+          first_to_yield(s_, [&](std::uint32_t slot) { return s_.requests[s_.work[slot].request].tenant == tenant; }));
+  }
+
+  void remove(const Arrival& a) noexcept {
+    const std::uint32_t tenant = s_.find_tenant(a.subject);
+    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
+    TenantRow& t = s_.tenants[tenant];
+    if (s_.keeps(Rule::end_with_tenant))
+      for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
+        if (s_.requests[i].stage != RequestStage::free && s_.requests[i].tenant == tenant)
+          s_.end(i, EndReason::tenant_removed);
+    for (SessionRow& session : s_.sessions)
+      if (session.tenant == tenant) session.tenant = kNone;
+    const Scope scope = t.scope(tenant);
+    s_.budget.reserve(t.quota.reserved_pages, 0, t.charge);
+    t.live = false;
+    bool shared = false;
+    for (std::uint32_t i = 0; i < s_.tenants.size(); ++i)
+      shared = shared || (s_.tenants[i].live && s_.tenants[i].scope(i) == scope);
+    if (!shared && s_.keeps(Rule::drop_scope)) s_.drop_scope(scope);
+    answer(a, EventKind::tenant_removed, a.subject, a.subject);
+  }
+
+  void open(const Arrival& a) noexcept {
+    const std::uint32_t tenant = s_.find_tenant(a.subject);
+    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
+    for (std::uint32_t i = 0; i < s_.sessions.size(); ++i) {
+      SessionRow& session = s_.sessions[i];
+      if (session.tenant != kNone) continue;
+      session.tenant = tenant;
+      ++session.generation;
+      return answer(a, EventKind::session_opened, handle_of(i, session.generation), a.subject);
+    }
+    refuse(a, Refusal::too_many_sessions);
+  }
+
+  void close(const Arrival& a) noexcept {
+    const std::uint32_t session = s_.find_session(a.subject);
+    if (session == kNone) return refuse(a, Refusal::unknown_subject);
+    for (std::uint32_t i = 0; i < s_.requests.size(); ++i)
+      if (s_.requests[i].stage != RequestStage::free && s_.requests[i].session == session)
+        s_.end(i, EndReason::session_closed);
+    answer(a, EventKind::session_closed, a.subject, s_.tenant_handle(s_.sessions[session].tenant));
+    s_.sessions[session].tenant = kNone;
+  }
+
+  /// Why a submission is refused, and after how long it may be tried again.
+  [[nodiscard]] Refusal judge(const Arrival& a, std::uint32_t tenant, std::uint64_t& retry_after) const noexcept {
+    const TenantRow& t = s_.tenants[tenant];
+    if (a.session != 0) {
+      const std::uint32_t session = s_.find_session(a.session);
+      if (session == kNone || s_.sessions[session].tenant != tenant) return Refusal::unknown_subject;
+    }
+    if (a.tokens == nullptr || a.prompt == 0 || a.most == 0) return Refusal::empty_request;
+    const std::uint64_t tokens = std::uint64_t{a.prompt} + a.most;
+    if (tokens > s_.limits.context || (s_.keeps(Rule::context_quota) && tokens > t.quota.max_context))
+      return Refusal::context_too_long;
+    const std::uint32_t pages = pages_of(a.prompt + a.most - 1);
+    if (pages > t.quota.max_pages || pages > t.quota.reserved_pages + s_.budget.floating())
+      return Refusal::pages_too_many;
+    const std::uint64_t clear = s_.end_gap * (std::uint64_t{t.queued} + 1);
+    constexpr std::uint64_t kLeast = 10'000'000;
+    constexpr std::uint64_t kMost = 60'000'000'000u;
+    retry_after = s_.end_gap < kLeast ? kLeast : s_.end_gap < kMost ? s_.end_gap : kMost;
+    if ((s_.keeps(Rule::queue_depth) && s_.queued >= s_.limits.queue) || s_.free_requests.empty())
+      return Refusal::queue_full;
+    if (t.queued >= t.quota.max_queued) {
+      retry_after = clear / (t.slots + 1) < kLeast ? kLeast : clear / (t.slots + 1);
+      retry_after = retry_after < kMost ? retry_after : kMost;
+      return Refusal::tenant_queue_full;
+    }
+    return Refusal::none;
+  }
+
+  void submit(const Arrival& a) noexcept {
+    const std::uint32_t tenant = s_.find_tenant(a.subject);
+    if (tenant == kNone) return refuse(a, Refusal::unknown_subject);
+    TenantRow& t = s_.tenants[tenant];
+    std::uint64_t retry_after = 0;
+    const Refusal why = judge(a, tenant, retry_after);
+    if (why != Refusal::none) {
+      ++t.ledger.requests_refused;
+      const bool passes = why == Refusal::queue_full || why == Refusal::tenant_queue_full;
+      return refuse(a, why, passes ? retry_after : 0);
+    }
+    if (!t.backlogged() && s_.keeps(Rule::lift_counter)) lift(tenant);
+    const std::uint32_t request = s_.free_requests.back();
+    s_.free_requests.pop_back();
+    RequestRow& r = s_.requests[request];
+    const std::uint32_t generation = r.generation;
+    r = {};
+    r.generation = generation + 1;
+    r.tenant = tenant;
+    r.session = a.session == 0 ? kNone : row_of(a.session);
+    r.tag = a.tag;
+    r.sequence = ++s_.sequence;
+    r.tokens = a.tokens;
+    r.prompt = a.prompt;
+    r.most = a.most;
+    r.arrived = s_.now;
+    t.ledger.prompt_tokens += a.prompt;
+    ++t.ledger.requests_accepted;
+    s_.enqueue(request);
+    s_.tell(EventKind::accepted, request);
+  }
+
+  /// Brings the service of a tenant that was idle up to the least of the busy ones of its class.
+  void lift(std::uint32_t tenant) noexcept {
+    TenantRow& t = s_.tenants[tenant];
+    bool any = false;
+    std::uint64_t least = s_.last_service[static_cast<std::size_t>(t.quota.service)];
+    for (const TenantRow& other : s_.tenants) {
+      if (!other.live || !other.backlogged() || other.quota.service != t.quota.service) continue;
+      if (!any || other.service < least) least = other.service;
+      any = true;
+    }
+    if (t.service < least) t.service = least;
+  }
+
+  void change_request(const Arrival& a) noexcept {
+    const std::uint32_t request = s_.find_request(a.subject);
+    if (request == kNone) return refuse(a, Refusal::unknown_subject);
+    RequestRow& r = s_.requests[request];
+    if (a.kind == ArrivalKind::cancel) {
+      if (s_.keeps(Rule::cancel_at_once) || r.stage != RequestStage::running) s_.end(request, EndReason::cancelled);
+      return;
+    }
+    r.client_blocked = a.kind == ArrivalKind::client_blocked;
+    if (r.client_blocked || !r.holds_token) return;
+    r.holds_token = false;
+    --s_.held;
+    if (s_.keeps(Rule::deliver_held)) s_.deliver(request, r.held_token);
+    if (r.stage == RequestStage::draining) s_.end(request, r.most == 0 ? EndReason::stopped : EndReason::length);
+  }
+
+  void end_slow_clients() noexcept {
+    if (s_.held == 0 || !s_.keeps(Rule::end_slow_clients)) return;
+    for (std::uint32_t i = 0; i < s_.requests.size(); ++i) {
+      const RequestRow& r = s_.requests[i];
+      if (r.stage != RequestStage::free && r.holds_token && s_.step - r.held_since > s_.limits.slow_steps)
+        s_.end(i, EndReason::client_too_slow);
+    }
+  }
+
+  SchedulerState<Rules> s_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/scheduler_limits.hpp: the sizes of a scheduler, fixed when it is made.
+#pragma once
+
+#include <zrt/core/error.hpp>
+#include <zrt/core/siphash.hpp>
+#include <zrt/serve/page_meta.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+struct SchedulerLimits {
+  std::uint32_t tenants = 64;
+  std::uint32_t sessions = 1024;
+  std::uint32_t slots = 16;
+  std::uint32_t queue = 1024;    ///< requests that wait
+  std::uint32_t arrivals = 256;  ///< in one step
+  std::uint32_t pages = 4096;
+  std::uint32_t prefix_pages = 819;  ///< that slots leave to cached prefixes
+  std::uint32_t context = 4096;      ///< positions of one request
+  std::uint32_t step_tokens = 512;
+  std::uint32_t checkpoints = 0;        ///< kept states; 0: the model has no recurrent layers
+  std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text
+  std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread
+  std::uint32_t floor_patience = 64;    ///< steps that a lower class waits for pages before others stop taking them
+  std::uint32_t hash_bits = 64;
+  SipKey key{};  ///< random, from the host
+};
+
+/// What a request of `tokens` positions fills.
+[[nodiscard]] constexpr std::uint32_t pages_of(std::uint32_t tokens) noexcept {
+  return tokens / kPageTokens + (tokens % kPageTokens != 0 ? 1u : 0u);
+}
+
+[[nodiscard]] inline Result<void> check(const SchedulerLimits& l) noexcept {
+  constexpr std::uint32_t kMost = 1u << 24;
+  const struct {
+    const char* name;
+    std::uint32_t value;
+  } counts[] = {{"tenants", l.tenants},     {"sessions", l.sessions},
+                {"slots", l.slots},         {"queue", l.queue},
+                {"arrivals", l.arrivals},   {"pages", l.pages},
+                {"context", l.context},     {"step_tokens", l.step_tokens},
+                {"hash_bits", l.hash_bits}, {"checkpoint_pages", l.checkpoint_pages}};
+  for (const auto& c : counts)
+    if (c.value == 0 || c.value > kMost)
+      return fail(Errc::invalid_argument, "a scheduler's ", c.name, " must be 1 to ", kMost, ", found ", c.value);
+  if (l.checkpoints > kMost)
+    return fail(Errc::invalid_argument, "checkpoints must be at most ", kMost, ", found ", l.checkpoints);
+  if (l.prefix_pages >= l.pages)
+    return fail(Errc::invalid_argument, "prefix_pages must leave some of ", l.pages, " pages, found ", l.prefix_pages);
+  if (l.step_tokens < l.slots + kPageTokens)
+    return fail(Errc::invalid_argument, "a step must hold a token of each of ", l.slots, " slots and ", kPageTokens,
+                " of a prompt, found ", l.step_tokens);
+  return {};
+}
+
+}  // namespace zrt::inline ZRT_ABI::serve

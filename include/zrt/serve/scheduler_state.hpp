@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/scheduler_state.hpp: the tables of a scheduler and the moves that keep them in step with each other.
+#pragma once
+
+#include <zrt/serve/arrival.hpp>
+#include <zrt/serve/checkpoints.hpp>
+#include <zrt/serve/page_budget.hpp>
+#include <zrt/serve/prefix_tree.hpp>
+#include <zrt/serve/request_row.hpp>
+#include <zrt/serve/scheduler_limits.hpp>
+#include <zrt/serve/shared_pages.hpp>
+#include <zrt/serve/slot_row.hpp>
+#include <zrt/serve/step_event.hpp>
+#include <zrt/serve/tenant_row.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+struct SessionRow {
+  std::uint32_t generation = 0;
+  std::uint32_t tenant = kNone;  ///< kNone: the row is free
+};
+
+/// All that a scheduler remembers. Everything is allocated once, in make().
+template <class Rules> struct SchedulerState {
+  [[nodiscard]] static Result<SchedulerState> make(const SchedulerLimits& l, Rules rules,
+                                                   const Allocator& allocator) noexcept {
+    if (auto r = check(l); !r) return pass(r);
+    auto pages = SharedPages::make(l.pages, allocator);
+    if (!pages) return pass(pages);
+    auto tree = PrefixTree<Rules>::make(l.pages, l.key, l.hash_bits, rules, allocator);
+    if (!tree) return pass(tree);
+    auto checkpoints = Checkpoints::make(l.checkpoints, allocator);
+    if (!checkpoints) return pass(checkpoints);
+    SchedulerState s(l, rules, std::move(*pages), std::move(*tree), std::move(*checkpoints), allocator);
+    s.list_pages = pages_of(l.context);
+    const std::size_t requests = std::size_t{l.queue} + l.slots + l.slots;
+    if (auto r = s.tenants.resize(l.tenants); !r) return pass(r);
+    if (auto r = s.sessions.resize(l.sessions); !r) return pass(r);
+    if (auto r = s.requests.resize(requests); !r) return pass(r);
+    if (auto r = s.slots.resize(l.slots); !r) return pass(r);
+    if (auto r = s.work.resize(l.slots); !r) return pass(r);
+    if (auto r = s.lists.resize(std::size_t{l.slots} * s.list_pages); !r) return pass(r);
+    if (auto r = s.free_requests.reserve(requests); !r) return pass(r);
+    for (std::size_t i = requests; i-- > 0;) (void)s.free_requests.push_back(static_cast<std::uint32_t>(i));
+    if (auto r = s.runs.reserve(l.slots); !r) return pass(r);
+    if (auto r = s.shares.resize(l.slots); !r) return pass(r);
+    if (auto r = s.tenant_pages.resize(l.tenants); !r) return pass(r);
+    // A step answers each arrival once or twice; a request is admitted, preempted, given a token and ended in it.
+    if (auto r = s.events.reserve(std::size_t{l.arrivals} * 2 + requests * 4); !r) return pass(r);
+    return s;
+  }
+
+  SchedulerState(SchedulerState&&) noexcept = default;
+  SchedulerState& operator=(SchedulerState&&) noexcept = default;
+
+  SchedulerLimits limits;
+  [[no_unique_address]] Rules rules;
+  SharedPages pages;
+  PrefixTree<Rules> tree;
+  Checkpoints checkpoints;
+  PageBudget budget;
+  Vector<TenantRow> tenants;
+  Vector<SessionRow> sessions;
+  Vector<RequestRow> requests;
+  Vector<std::uint32_t> free_requests;
+  Vector<SlotRow> slots;
+  Vector<SlotWork> work;
+  Vector<std::uint32_t> lists;         ///< page lists, `list_pages` for each slot
+  Vector<PlannedRun> runs;             ///< of the step that the machine computes now
+  Vector<StepEvent> events;            ///< of the last step
+  Vector<std::uint32_t> shares;        ///< scratch of the planner, by slot
+  Vector<std::uint64_t> tenant_pages;  ///< scratch of admission, by tenant
+  std::uint32_t list_pages = 0;
+  std::uint32_t queued = 0;
+  std::uint32_t held = 0;           ///< requests that hold a token
+  std::uint32_t lost_events = 0;    ///< always 0
+  std::uint32_t pageless_runs = 0;  ///< runs that found no page in spite of their charge: always 0
+  std::uint64_t now = 0;
+  std::uint64_t step = 0;
+  std::uint64_t sequence = 0;
+  /// Virtual service of the tenant of each class that became idle last.
+  std::array<std::uint64_t, kServiceClasses> last_service{};
+  std::uint64_t last_end = 0;           ///< when a request left its slot
+  std::uint64_t end_gap = 100'000'000;  ///< nanoseconds from one such end to the next, smoothed
+  std::uint32_t floor_slot = kNone;
+  std::uint32_t floor_waited = 0;  ///< steps
+  bool floor_to_batch = false;     ///< which class holds the floor next
+
+  [[nodiscard]] bool keeps(Rule rule) const noexcept { return rules.keeps(rule); }
+
+  [[nodiscard]] bool hybrid() const noexcept { return limits.checkpoints != 0; }
+  [[nodiscard]] std::uint32_t* list(std::uint32_t slot) noexcept { return &lists[std::size_t{slot} * list_pages]; }
+  [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {
+    return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
+  }
+  [[nodiscard]] PrefixDomain domain(std::uint32_t tenant) const noexcept {
+    return {tenants[tenant].scope(tenant), 0, 0, 0, 0};
+  }
+  [[nodiscard]] Handle request_handle(std::uint32_t row) const noexcept {
+    return handle_of(row, requests[row].generation);
+  }
+  [[nodiscard]] Handle tenant_handle(std::uint32_t row) const noexcept {
+    return row == kNone ? 0 : handle_of(row, tenants[row].generation);
+  }
+  /// The row of a live tenant, session or request, or kNone.
+  [[nodiscard]] std::uint32_t find_tenant(Handle h) const noexcept {
+    const std::uint32_t row = row_of(h);
+    return row < tenants.size() && tenants[row].live && tenants[row].generation == generation_of(h) ? row : kNone;
+  }
+  [[nodiscard]] std::uint32_t find_session(Handle h) const noexcept {
+    const std::uint32_t row = row_of(h);
+    const bool found =
+        row < sessions.size() && sessions[row].tenant != kNone && sessions[row].generation == generation_of(h);
+    return found ? row : kNone;
+  }
+  [[nodiscard]] std::uint32_t find_request(Handle h) const noexcept {
+    const std::uint32_t row = row_of(h);
+    const bool found = row < requests.size() && requests[row].stage != RequestStage::free &&
+                       requests[row].generation == generation_of(h);
+    return found ? row : kNone;
+  }
+
+  /// Pages that a request can need: its last token is never computed.
+  [[nodiscard]] static std::uint32_t need(const RequestRow& r) noexcept { return pages_of(r.prompt + r.most - 1); }
+  /// Whether all pages of a request are set aside when it is admitted: it may not be preempted for pages later.
+  [[nodiscard]] bool charges_all(const RequestRow& r) const noexcept {
+    return tenants[r.tenant].quota.service == ServiceClass::interactive || r.preemptions >= 2;
+  }
+
+  void tell(const StepEvent& event) noexcept {
+    if (events.size() == events.capacity()) {
+      ++lost_events;
+      return;
+    }
+    (void)events.push_back(event);
+  }
+  void tell(EventKind kind, std::uint32_t request, std::uint32_t value = 0, EndReason end = EndReason::none) noexcept {
+    const RequestRow& r = requests[request];
+    StepEvent e;
+    e.kind = kind;
+    e.end = end;
+    e.tag = r.tag;
+    e.subject = request_handle(request);
+    e.tenant = tenant_handle(r.tenant);
+    e.value = value;
+    tell(e);
+  }
+
+  // --- pages ---
+
+  /// Changes what counts against a slot's tenant.
+  void set_charge(std::uint32_t slot, std::uint32_t pages_now) noexcept {
+    TenantRow& t = tenants[requests[work[slot].request].tenant];
+    const std::uint64_t to = t.charge - work[slot].charge + pages_now;
+    budget.charge(t.quota.reserved_pages, t.charge, to);
+    t.charge = to;
+    work[slot].charge = pages_now;
+    if (t.charge > t.ledger.peak_pages) t.ledger.peak_pages = static_cast<std::uint32_t>(t.charge);
+  }
+
+  /// Forgets the cached page that was released first; false when none is cached.
+  [[nodiscard]] bool evict_oldest() noexcept {
+    const std::uint32_t page = pages.oldest();
+    if (page == kNone) return false;
+    evict(page);
+    return true;
+  }
+  void evict(std::uint32_t page) noexcept {
+    const std::uint32_t checkpoint = tree.checkpoint(page);
+    if (checkpoint != kNone && keeps(Rule::free_with_page)) checkpoints.free(checkpoint);
+    if (keeps(Rule::forget_evicted)) tree.erase(page);
+    pages.evict(page);
+  }
+  /// Forgets the cached pages of a scope. Children stand before their parents in the list.
+  void drop_scope(Scope scope) noexcept {
+    for (std::uint32_t page = pages.oldest(); page != kNone;) {
+      const std::uint32_t after = pages.after(page);
+      if (pages.meta()[page].scope == scope) evict(page);
+      page = after;
+    }
+  }
+
+  /// Appends a page to a slot's list; false when there is none.
+  [[nodiscard]] bool add_page(std::uint32_t slot) noexcept {
+    const Scope scope = domain(requests[work[slot].request].tenant).scope;
+    if (slots[slot].pages == list_pages) return false;
+    std::uint32_t page = pages.take(scope, slot);
+    if (page == kNone && evict_oldest()) page = pages.take(scope, slot);
+    if (page == kNone) return false;
+    list(slot)[slots[slot].pages++] = page;
+    return true;
+  }
+
+  /// Puts the slot's full pages in the tree. Where the tree has such a page, the slot lists that one in place of its own.
+  void share_pages(std::uint32_t slot) noexcept {
+    SlotWork& w = work[slot];
+    const RequestRow& r = requests[w.request];
+    const PrefixDomain d = domain(r.tenant);
+    std::uint32_t* own = list(slot);
+    const std::uint32_t full =
+        keeps(Rule::full_pages_only) ? slots[slot].position / kPageTokens : pages_of(slots[slot].position);
+    for (; w.in_tree < full; ++w.in_tree) {
+      const std::uint32_t i = w.in_tree;
+      const std::uint32_t parent = i == 0 ? kNone : own[i - 1];
+      const std::uint32_t* tokens = r.tokens + std::size_t{i} * kPageTokens;
+      const std::uint32_t page = tree.find(d, parent, tokens);
+      if (page == kNone) {
+        tree.insert(own[i], d, parent, tokens);
+        pages.seal(own[i]);
+      } else {
+        const std::uint32_t duplicate = own[i];
+        pages.share(page);
+        if (keeps(Rule::remap_before_free)) own[i] = page;
+        pages.release(duplicate, false);
+      }
+    }
+  }
+
+  /// Gives back all that a slot holds.
+  void release_pages(std::uint32_t slot) noexcept {
+    SlotWork& w = work[slot];
+    if (w.load != kNone) checkpoints.unpin(w.load);
+    w.load = kNone;
+    const std::uint32_t count = slots[slot].pages;
+    const std::uint32_t kept = !keeps(Rule::release_every_page) && count > w.in_tree ? 1u : 0u;
+    for (std::uint32_t i = 0; i < count - kept; ++i) {
+      const std::uint32_t at = keeps(Rule::release_tail_first) ? count - kept - 1 - i : i;
+      pages.release(list(slot)[at], tree.contains(list(slot)[at]));
+    }
+    if (!keeps(Rule::release_once) && count != 0) pages.release(list(slot)[0], tree.contains(list(slot)[0]));
+    if (keeps(Rule::uncharge_pages)) set_charge(slot, 0);
+  }
+
+  // --- requests ---
+
+  /// Puts a request in its tenant's queue by its order of arrival: a preempted one comes before younger ones.
+  void enqueue(std::uint32_t request) noexcept {
+    RequestRow& r = requests[request];
+    TenantRow& t = tenants[r.tenant];
+    std::uint32_t* link = &t.first;
+    if (t.last != kNone && requests[t.last].sequence < r.sequence) link = &requests[t.last].next;
+    while (*link != kNone && requests[*link].sequence < r.sequence) link = &requests[*link].next;
+    r.next = *link;
+    *link = request;
+    if (r.next == kNone) t.last = request;
+    r.stage = RequestStage::waiting;
+    ++t.queued;
+    ++queued;
+  }
+  void dequeue(std::uint32_t request) noexcept {
+    RequestRow& r = requests[request];
+    TenantRow& t = tenants[r.tenant];
+    std::uint32_t* link = &t.first;
+    std::uint32_t before = kNone;
+    for (; *link != request; link = &requests[*link].next) before = *link;
+    *link = r.next;
+    if (t.last == request) t.last = before;
+    r.next = kNone;
+    --t.queued;
+    --queued;
+  }
+
+  void leave_slot(std::uint32_t request) noexcept {
+    RequestRow& r = requests[request];
+    release_pages(r.slot);
+    if (floor_slot == r.slot) floor_slot = kNone;
+    slots[r.slot] = {};
+    work[r.slot] = {};
+    r.slot = kNone;
+    --tenants[r.tenant].slots;
+  }
+  /// Remembers the service of a tenant that has nothing left to compute.
+  void note_idle(std::uint32_t tenant) noexcept {
+    const TenantRow& t = tenants[tenant];
+    if (!t.backlogged()) last_service[static_cast<std::size_t>(t.quota.service)] = t.service;
+  }
+
+  /// Takes a running request out of its slot; it resumes where it was.
+  void preempt(std::uint32_t slot) noexcept {
+    const std::uint32_t request = work[slot].request;
+    RequestRow& r = requests[request];
+    leave_slot(request);
+    ++r.preemptions;
+    ++tenants[r.tenant].ledger.preemptions;
+    if (!keeps(Rule::resume_in_place)) r.generated = r.generated == 0 ? 0 : r.generated - 1;
+    if (keeps(Rule::requeue_preempted))
+      enqueue(request);
+    else
+      r.stage = RequestStage::waiting;
+    tell(EventKind::preempted, request);
+  }
+
+  /// Ends a request, wherever it is.
+  void end(std::uint32_t request, EndReason reason) noexcept {
+    RequestRow& r = requests[request];
+    TenantRow& t = tenants[r.tenant];
+    if (r.stage == RequestStage::waiting) dequeue(request);
+    if (r.stage == RequestStage::running) {
+      leave_slot(request);
+      const std::uint64_t gap = now - last_end < 60'000'000'000u ? now - last_end : 60'000'000'000u;
+      end_gap = (7 * end_gap + gap) / 8;
+      last_end = now;
+    }
+    if (r.stage != RequestStage::draining) note_idle(r.tenant);
+    const bool finished = reason == EndReason::stopped || reason == EndReason::length;
+    ++(finished ? t.ledger.requests_finished : t.ledger.requests_ended_early);
+    tell(EventKind::ended, request, r.generated, reason);
+    if (!keeps(Rule::end_once) && reason == EndReason::cancelled) tell(EventKind::ended, request, r.generated, reason);
+    if (r.holds_token) --held;
+    const std::uint32_t generation = r.generation;
+    r = {};
+    r.generation = generation;
+    (void)free_requests.push_back(request);
+  }
+
+  /// Gives the client a token, or holds it for one that does not read.
+  void deliver(std::uint32_t request, std::uint32_t token) noexcept {
+    RequestRow& r = requests[request];
+    if (r.client_blocked) {
+      if (!r.holds_token) ++held;
+      r.holds_token = true;
+      r.held_token = token;
+      r.held_since = step;
+      return;
+    }
+    TenantLedger& ledger = tenants[r.tenant].ledger;
+    if (keeps(Rule::count_tokens) || r.delivered != 0) ++ledger.delivered_tokens;
+    if (r.delivered == 0)
+      ledger.first_token.add(now - r.arrived);
+    else
+      ledger.token_gap.add(now - r.last_token);
+    r.last_token = now;
+    ++r.delivered;
+    tell(EventKind::token, request, token);
+  }
+
+  /// Counts service: a position of the prompt once, a generated one twice, neither again after a preemption.
+  void charge_service(std::uint32_t request, std::uint32_t begin, std::uint32_t end_position) noexcept {
+    RequestRow& r = requests[request];
+    TenantRow& t = tenants[r.tenant];
+    const std::uint32_t first = r.charged > begin ? r.charged : begin;
+    const std::uint32_t fresh = end_position > first ? end_position - first : 0;
+    t.ledger.computed_tokens += fresh;
+    t.ledger.recomputed_tokens += end_position - begin - fresh;
+    if (fresh == 0) return;
+    const std::uint32_t border = first > r.prompt ? first : end_position < r.prompt ? end_position : r.prompt;
+    const std::uint64_t read = keeps(Rule::charge_prefill) ? border - first : 0;
+    const std::uint64_t cost = read + std::uint64_t{2} * (end_position - border);
+    t.service += cost * kServiceUnit / (keeps(Rule::weigh_service) ? t.quota.weight : 16);
+    r.charged = end_position;
+  }
+
+ private:
+  SchedulerState(const SchedulerLimits& l, Rules r, SharedPages p, PrefixTree<Rules> t, Checkpoints c,
+                 const Allocator& a) noexcept
+      : limits(l),
+        rules(r),
+        pages(std::move(p)),
+        tree(std::move(t)),
+        checkpoints(std::move(c)),
+        budget(l.pages, l.prefix_pages),
+        tenants(a),
+        sessions(a),
+        requests(a),
+        free_requests(a),
+        slots(a),
+        work(a),
+        lists(a),
+        runs(a),
+        events(a),
+        shares(a),
+        tenant_pages(a) {}
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

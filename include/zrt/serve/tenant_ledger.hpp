@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/tenant_ledger.hpp: what a tenant asked for and got.
+#pragma once
+
+#include <zrt/serve/latency_histogram.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Counters of a tenant since it was created. Bills read `prompt_tokens` and `delivered_tokens`; fairness charges
+/// computed tokens alone, once.
+struct TenantLedger {
+  std::uint64_t prompt_tokens = 0;      ///< of accepted requests
+  std::uint64_t cached_tokens = 0;      ///< found in the prefix tree
+  std::uint64_t computed_tokens = 0;    ///< for the first time
+  std::uint64_t recomputed_tokens = 0;  ///< again, after a preemption
+  std::uint64_t delivered_tokens = 0;
+  std::uint64_t requests_accepted = 0;
+  std::uint64_t requests_refused = 0;
+  std::uint64_t requests_finished = 0;
+  std::uint64_t requests_ended_early = 0;  ///< cancelled, too slow or failed
+  std::uint64_t admissions = 0;            ///< resumed requests counted again
+  std::uint64_t preemptions = 0;
+  std::uint32_t peak_pages = 0;
+  LatencyHistogram first_token{};  ///< nanoseconds from submission to the first token
+  LatencyHistogram token_gap{};    ///< nanoseconds between a request's tokens
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/tenant_row.hpp: what the scheduler knows of a tenant.
+#pragma once
+
+#include <zrt/serve/handle.hpp>
+#include <zrt/serve/page_meta.hpp>
+#include <zrt/serve/quota.hpp>
+#include <zrt/serve/tenant_ledger.hpp>
+#include <zrt/serve/token_window.hpp>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Service is counted in tokens, one for a position of a prompt and two for a generated one, times this, by weight.
+inline constexpr std::uint64_t kServiceUnit = 65536;
+
+struct TenantRow {
+  std::uint32_t generation = 0;
+  bool live = false;
+  bool waits_for_pages = false;  ///< the last step did not admit its first request for want of floating pages
+  TenantQuota quota{};
+  TokenWindow decoded{};
+  TokenWindow prefilled{};
+  std::uint64_t service = 0;  ///< virtual: lifted when the tenant comes back from idleness
+  std::uint64_t charge = 0;   ///< pages
+  std::uint32_t slots = 0;
+  std::uint32_t queued = 0;
+  std::uint32_t first = kNone;  ///< of the queue
+  std::uint32_t last = kNone;
+  TenantLedger ledger{};
+
+  /// Who finds this tenant's prefixes.
+  [[nodiscard]] Scope scope(std::uint32_t row) const noexcept {
+    return quota.group != 0 ? kGroupScope | quota.group : handle_of(row, generation);
+  }
+  [[nodiscard]] bool backlogged() const noexcept { return queued != 0 || slots != 0; }
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/serve/token_window.hpp: tokens of the last five seconds, against a rate.
+#pragma once
+
+#include <zrt/core/config.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace zrt::inline ZRT_ABI::serve {
+
+/// Counts tokens in buckets of 100 ms. Never fewer than the last 5 s hold, so that no 5 s exceed the rate.
+class TokenWindow {
+ public:
+  static constexpr std::uint64_t kSeconds = 5;
+  static constexpr std::uint64_t kBucket = 100'000'000;  ///< nanoseconds
+
+  /// Forgets what is older than the window. `now` never goes back.
+  void advance(std::uint64_t now) noexcept {
+    const std::uint64_t tick = now / kBucket;
+    const std::uint64_t passed = tick - tick_;
+    for (std::uint64_t i = 0; i < passed && i < kBuckets; ++i) {
+      std::uint32_t& bucket = counts_[(tick_ + 1 + i) % kBuckets];
+      sum_ -= bucket;
+      bucket = 0;
+    }
+    tick_ = tick;
+  }
+
+  void take(std::uint32_t tokens) noexcept {
+    counts_[tick_ % kBuckets] += tokens;
+    sum_ += tokens;
+  }
+
+  /// Tokens that may still be taken at `rate` tokens a second.
+  [[nodiscard]] std::uint32_t room(std::uint32_t rate) const noexcept {
+    const std::uint64_t most = kSeconds * rate;
+    const std::uint64_t left = sum_ < most ? most - sum_ : 0;
+    return left < ~0u ? static_cast<std::uint32_t>(left) : ~0u;
+  }
+
+  /// Nanoseconds until the oldest tokens leave the window.
+  [[nodiscard]] std::uint64_t until_room(std::uint64_t now) const noexcept {
+    for (std::uint64_t i = 1; i <= kBuckets; ++i)
+      if (counts_[(tick_ + i) % kBuckets] != 0) return (tick_ + i) * kBucket - now;
+    return 0;
+  }
+
+ private:
+  // One more than 5 s have, because the newest bucket has only begun.
+  static constexpr std::uint64_t kBuckets = kSeconds * 1'000'000'000u / kBucket + 1;
+
+  std::array<std::uint32_t, kBuckets> counts_{};
+  std::uint64_t sum_ = 0;
+  std::uint64_t tick_ = 0;
+};
+
+}  // namespace zrt::inline ZRT_ABI::serve
