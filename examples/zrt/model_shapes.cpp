@@ -69,7 +69,7 @@ constexpr auto kShapes = std::to_array<ModelShape>({
         "attention.head_count_kv=[0,0,0,0,0,4,0,0,0,0,0,0,0,0,0,4,0,0,0,0,0,0,0,0,0,4,0,0,0,0,0,0,0,0,0,4,0,0,0,0]",
         "ssm.conv_kernel=4 ssm.inner_size=3072 ssm.state_size=128 ssm.time_step_rank=48 ssm.group_count=1",
         "attention.scale=0.0078125 embedding_scale=12.0 logit_scale=6.0 residual_scale=0.22 expert_count=64 "
-        "expert_used_count=6 expert_shared_feed_forward_length=1024"}},
+        "expert_used_count=6 expert_shared_feed_forward_length=1024 with=ssm_conv1d.bias"}},
 
     {"tiny", "llama", {kSizes, kRms}},
     {"tiny", "qwen2", {kSizes, kRms, kBiases}},
