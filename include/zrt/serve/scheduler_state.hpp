@@ -197,8 +197,8 @@ template <class Rules> struct SchedulerState {
     const RequestRow& r = requests[w.request];
     const PrefixDomain d = domain(r.tenant);
     std::uint32_t* own = list(slot);
-    const std::uint32_t full =
-        keeps(Rule::full_pages_only) ? slots[slot].position / kPageTokens : pages_of(slots[slot].position);
+    const std::uint32_t early = keeps(Rule::full_pages_only) ? 0 : 1;
+    const std::uint32_t full = (slots[slot].position + early) / kPageTokens;
     for (; w.in_tree < full; ++w.in_tree) {
       const std::uint32_t i = w.in_tree;
       const std::uint32_t parent = i == 0 ? kNone : own[i - 1];

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/scheduler.cpp: what a host sees of the scheduler of tenants, and its small parts.
+#include <zrt/serve/audit.hpp>
+#include <zrt/serve/scheduler.hpp>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace scheduler_unit_test {
+
+using namespace zrt::serve;
+
+/// Counts allocations.
+struct Counted {
+  std::size_t calls = 0;
+
+  zrt::Allocator allocator() {
+    return {this,
+            [](void* context, std::size_t bytes, std::size_t alignment) noexcept -> void* {
+              ++static_cast<Counted*>(context)->calls;
+              const zrt::Allocator system = zrt::system_allocator();
+              return system.allocate(system.context, bytes, alignment);
+            },
+            [](void*, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+              const zrt::Allocator system = zrt::system_allocator();
+              system.release(system.context, memory, bytes, alignment);
+            }};
+  }
+};
+
+/// A scheduler with a machine that answers every run with token 7.
+struct Bench {
+  explicit Bench(const SchedulerLimits& limits)
+      : scheduler(*Scheduler<>::make(limits, counted.allocator())), audit(*Audit::make(limits, counted.allocator())) {}
+
+  StepPlan step(const std::vector<Arrival>& arrivals = {}) {
+    const std::vector<Outcome> outcomes(scheduler.state().runs.size(), Outcome{7, false, false});
+    now += 1'000'000;
+    StepInput in;
+    in.arrivals = {arrivals.data(), arrivals.size()};
+    in.outcomes = {outcomes.data(), outcomes.size()};
+    in.now = now;
+    const StepPlan plan = scheduler.step(in);
+    const auto checked = audit.run(scheduler.state());
+    EXPECT_TRUE(checked) << checked.error().text();
+    return plan;
+  }
+  Handle tenant(ServiceClass service, std::uint32_t reserved = 0) {
+    Arrival a;
+    a.kind = ArrivalKind::create_tenant;
+    a.quota.service = service;
+    a.quota.max_slots = 64;
+    a.quota.reserved_pages = reserved;
+    const StepPlan plan = step({a});
+    return plan.events[0].kind == EventKind::tenant_created ? plan.events[0].subject : 0;
+  }
+  Arrival request(Handle tenant, std::uint32_t prompt, std::uint32_t most) {
+    Arrival a;
+    a.subject = tenant;
+    a.prompt = prompt;
+    a.most = most;
+    tokens.emplace_back(prompt + most, 3u);
+    a.tokens = tokens.back().data();
+    return a;
+  }
+
+  Counted counted;
+  Scheduler<> scheduler;
+  Audit audit;
+  std::uint64_t now = 0;
+  std::vector<std::vector<std::uint32_t>> tokens{};
+};
+
+SchedulerLimits small() {
+  SchedulerLimits l;
+  l.slots = 2;
+  l.queue = 3;
+  l.pages = 16;
+  l.prefix_pages = 4;
+  l.context = 128;
+  l.step_tokens = 64;
+  return l;
+}
+
+const StepEvent* find(const StepPlan& plan, EventKind kind) {
+  for (const StepEvent& e : plan.events)
+    if (e.kind == kind) return &e;
+  return nullptr;
+}
+
+TEST(TenantScheduler, RunsARequestToItsEnd) {
+  Bench bench(small());
+  const Handle tenant = bench.tenant(ServiceClass::standard);
+  const StepPlan first = bench.step({bench.request(tenant, 20, 2)});
+  ASSERT_EQ(first.runs.size(), 1u);
+  EXPECT_EQ(first.runs[0].count, 20u);
+  EXPECT_TRUE(first.runs[0].sample);
+  EXPECT_EQ(bench.scheduler.pages(first.runs[0].slot).size(), 2u);
+  const StepPlan second = bench.step();
+  ASSERT_NE(find(second, EventKind::token), nullptr);
+  EXPECT_EQ(find(second, EventKind::token)->value, 7u);
+  ASSERT_EQ(second.runs.size(), 1u);
+  EXPECT_TRUE(second.runs[0].decode);
+  const StepPlan last = bench.step();
+  ASSERT_NE(find(last, EventKind::ended), nullptr);
+  EXPECT_EQ(find(last, EventKind::ended)->end, EndReason::length);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->delivered_tokens, 2u);
+  EXPECT_GT(bench.scheduler.ledger(tenant)->first_token.percentile(50), 0u);
+}
+
+TEST(TenantScheduler, ASecondTurnFindsTheFirst) {
+  Bench bench(small());
+  const Handle alice = bench.tenant(ServiceClass::standard);
+  const Handle bob = bench.tenant(ServiceClass::standard);
+  bench.step({bench.request(alice, 40, 1)});
+  bench.step();
+  const StepPlan again = bench.step({bench.request(alice, 40, 1)});
+  EXPECT_EQ(find(again, EventKind::admitted)->value, 32u);
+  bench.step();
+  const StepPlan other = bench.step({bench.request(bob, 40, 1)});
+  EXPECT_EQ(find(other, EventKind::admitted)->value, 0u) << "another tenant finds nothing";
+}
+
+TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
+  Bench bench(small());
+  const Handle tenant = bench.tenant(ServiceClass::batch);
+  std::vector<Arrival> burst;
+  for (int i = 0; i < 4; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  const StepPlan plan = bench.step(burst);
+  const StepEvent* refused = find(plan, EventKind::refused);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->refusal, Refusal::queue_full);
+  EXPECT_GT(refused->retry_after, 0u);
+  EXPECT_EQ(name(refused->refusal), "queue_full");
+}
+
+TEST(TenantScheduler, ReservationsThatDoNotFitAreRefused) {
+  Bench bench(small());
+  EXPECT_NE(bench.tenant(ServiceClass::standard, 8), 0u);
+  EXPECT_EQ(bench.tenant(ServiceClass::standard, 5), 0u) << "8 of 12 pages are taken";
+  EXPECT_NE(bench.tenant(ServiceClass::standard, 4), 0u);
+}
+
+TEST(TenantScheduler, InteractiveTakesABatchSlotButNotTheFloor) {
+  Bench bench(small());
+  const Handle batch = bench.tenant(ServiceClass::batch);
+  const Handle user = bench.tenant(ServiceClass::interactive);
+  bench.step({bench.request(batch, 16, 30), bench.request(batch, 16, 30)});
+  bench.step();
+  const StepPlan taken = bench.step({bench.request(user, 8, 30), bench.request(user, 8, 30)});
+  EXPECT_NE(find(taken, EventKind::preempted), nullptr);
+  std::uint32_t of_batch = 0;
+  for (const PlannedRun& run : taken.runs)
+    of_batch += bench.scheduler.state().slots[run.slot].tenant == batch ? 1u : 0u;
+  EXPECT_EQ(taken.runs.size(), 2u);
+  EXPECT_EQ(of_batch, 1u) << "the floor goes on, and one user waits";
+}
+
+TEST(TenantScheduler, StepsAllocateNothing) {
+  SchedulerLimits limits;
+  limits.slots = 64;
+  Bench bench(limits);
+  const Handle tenant = bench.tenant(ServiceClass::standard);
+  std::vector<Arrival> burst;
+  for (int i = 0; i < 100; ++i) burst.push_back(bench.request(tenant, 40, 20));
+  const std::size_t before = bench.counted.calls;
+  bench.step(burst);
+  for (int i = 0; i < 200; ++i) bench.step();
+  EXPECT_EQ(bench.counted.calls, before);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_finished, 100u);
+}
+
+TEST(TenantScheduler, RefusesImpossibleSizes) {
+  SchedulerLimits limits = small();
+  limits.prefix_pages = limits.pages;
+  EXPECT_FALSE(Scheduler<>::make(limits, zrt::system_allocator()));
+  limits = small();
+  limits.step_tokens = 17;
+  EXPECT_FALSE(Scheduler<>::make(limits, zrt::system_allocator()));
+  TenantQuota quota;
+  quota.weight = 0;
+  EXPECT_FALSE(zrt::serve::check(quota));
+}
+
+TEST(TokenWindow, HoldsFiveSeconds) {
+  TokenWindow window;
+  window.advance(1'000'000'000);
+  window.take(50);
+  EXPECT_EQ(window.room(10), 0u);
+  window.advance(5'999'999'999);
+  EXPECT_EQ(window.room(10), 0u);
+  EXPECT_EQ(window.until_room(5'999'999'999), 100'000'001u);
+  window.advance(6'100'000'000);
+  EXPECT_EQ(window.room(10), 50u);
+  window.take(1);
+  window.advance(std::uint64_t{1} << 60);
+  EXPECT_EQ(window.room(10), 50u);
+}
+
+TEST(LatencyHistogram, PercentilesAreAtMostAQuarterTooLong) {
+  LatencyHistogram histogram;
+  EXPECT_EQ(histogram.percentile(50), 0u);
+  for (std::uint64_t i = 1; i <= 1000; ++i) histogram.add(i * 1000);
+  for (const std::uint32_t percent : {1u, 50u, 99u}) {
+    const std::uint64_t exact = percent * 10'000;
+    EXPECT_GE(histogram.percentile(percent), exact);
+    EXPECT_LE(histogram.percentile(percent), exact + exact / 4);
+  }
+  histogram.add(~std::uint64_t{0});
+  EXPECT_EQ(histogram.percentile(100), ~std::uint64_t{0});
+}
+
+}  // namespace scheduler_unit_test
