@@ -106,8 +106,7 @@ static_assert([] {
 
 /// Whether a matrix makes values, alone or with others, or the output of an MLP: their errors reach the logits most.
 [[nodiscard]] constexpr bool gains_most(std::string_view name) noexcept {
-  for (const std::string_view part :
-       {"attn_v.weight", "attn_qkv.weight", "attn_kv_b.weight", "ffn_down"})
+  for (const std::string_view part : {"attn_v.weight", "attn_qkv.weight", "attn_kv_b.weight", "ffn_down"})
     if (name.find(part) != name.npos) return true;
   return false;
 }

@@ -195,8 +195,9 @@ class Validation {
     for (std::size_t first = 0; first < batch.tokens.size();) {
       const std::uint32_t list = batch.positions[first] / kPageTokens;
       for (std::size_t side = 0; side < 2; ++side)
-        if (auto r = sides_[side].read_page(sides_[side].executor, pair.state, sequence_.page_of(state.info.group, list),
-                                            bytes_[side].span().first(state.size_bytes));
+        if (auto r =
+                sides_[side].read_page(sides_[side].executor, pair.state, sequence_.page_of(state.info.group, list),
+                                       bytes_[side].span().first(state.size_bytes));
             !r)
           return r;
       std::size_t t = first;

@@ -21,7 +21,8 @@ template <> struct OpCases<zrt::ops::MlaAttention> {
     Typed<Op> c;
     c.params.heads = r.between(1, 3);
     c.params.scale = 0.25f;
-    c.params.kv = {1e-6f, r.one_of({32u, 64u, r.between(2, 60)}), OpCases<zrt::ops::Rope>::params(r, 2 * r.between(1, 8))};
+    c.params.kv = {1e-6f, r.one_of({32u, 64u, r.between(2, 60)}),
+                   OpCases<zrt::ops::Rope>::params(r, 2 * r.between(1, 8))};
     const std::uint32_t key_dim = zrt::ops::MlaKvWrite::key_dim(c.params.kv);
     const std::uint32_t latent = c.params.kv.latent;
     const std::uint32_t value = r.chance() ? 32 : 64;

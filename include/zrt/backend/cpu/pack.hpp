@@ -13,8 +13,6 @@
 #include <concepts>
 #include <cstring>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::cpu {
 
 namespace detail {
@@ -204,5 +202,3 @@ inline void pack_weight(PackJob&& job, const ThreadHook& threads) noexcept {
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu
-
-ZRT_LOAD_TIME_END

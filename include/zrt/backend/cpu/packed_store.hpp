@@ -9,8 +9,6 @@
 
 #include <utility>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::cpu {
 
 /// Packs each weight once for all programs that multiply by it, and frees it with the last of them.
@@ -26,7 +24,7 @@ class PackedStore {
   };
 
  public:
-  explicit PackedStore(const Allocator& allocator) noexcept : allocator_(allocator), entries_(allocator) {}
+  explicit PackedStore(const Allocator& allocator) noexcept : allocator_(allocator), weights_(allocator) {}
 
   /// One program's use of a packed weight; the store outlives it.
   class Use {
@@ -54,7 +52,7 @@ class PackedStore {
   [[nodiscard]] Result<Use> use(const HostWeight& w, const PackedType& type, std::uint32_t matrix_rows,
                                 const ThreadHook& threads) noexcept {
     if (matrix_rows == 0) matrix_rows = w.rows == 0 ? 1 : w.rows;
-    for (const Owned<Entry>& e : entries_)
+    for (const Owned<Entry>& e : weights_)
       if (e->data == w.data && e->rows == w.rows && e->packed.form == &type.form && e->packed.cols == w.cols &&
           e->packed.matrix_rows == matrix_rows)
         return Use(*this, *e);
@@ -68,29 +66,27 @@ class PackedStore {
     pack_weight({w, type, matrix_rows, group_bytes, memory->data()}, threads);
     auto entry = Owned<Entry>::make(allocator_, Entry{w.data, w.rows, packed, std::move(*memory)});
     if (!entry) return pass(entry);
-    if (auto r = entries_.push_back(std::move(*entry)); !r) return pass(r);
-    return Use(*this, *entries_.back());
+    if (auto r = weights_.push_back(std::move(*entry)); !r) return pass(r);
+    return Use(*this, *weights_.back());
   }
   /// Bytes of all packed weights.
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     std::uint64_t sum = 0;
-    for (const Owned<Entry>& e : entries_) sum += e->memory.size();
+    for (const Owned<Entry>& e : weights_) sum += e->memory.size();
     return sum;
   }
 
  private:
   void forget(const Entry* entry) noexcept {
-    for (Owned<Entry>& e : entries_)
+    for (Owned<Entry>& e : weights_)
       if (e.get() == entry) {
-        std::swap(e, entries_.back());
-        return entries_.pop_back();
+        std::swap(e, weights_.back());
+        return weights_.pop_back();
       }
   }
 
   Allocator allocator_;
-  Vector<Owned<Entry>> entries_;
+  Vector<Owned<Entry>> weights_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
-
-ZRT_LOAD_TIME_END

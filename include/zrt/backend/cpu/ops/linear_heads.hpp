@@ -91,8 +91,8 @@ inline void linear_heads(const LinearHeadsArgs& a, const ExecutionContext& step,
     const std::uint64_t past = (end - std::uint64_t{head} * pieces) * 16;
     const std::uint32_t last = past < outputs ? static_cast<std::uint32_t>(past) : outputs;
     p.multiply(head * outputs + first, head * outputs + last, all.part(head * rows, rows),
-          a.y.as<float>() + std::uint64_t{head} * (a.pass + outputs) + a.pass + first,
-          std::uint64_t{a.heads} * (a.pass + outputs));
+               a.y.as<float>() + std::uint64_t{head} * (a.pass + outputs) + a.pass + first,
+               std::uint64_t{a.heads} * (a.pass + outputs));
     unit = end;
   }
 }
