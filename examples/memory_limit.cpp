@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
       std::cerr << small.error().text() << '\n';
       return 1;
     }
-    std::cout << "1 slot: " << kLimit - budget.left() << " bytes; mapped weights do not count\n";
+    std::cout << "1 slot: " << kLimit - budget.left() << " bytes, most of them packed weights\n";
   }
   const bool typed = !large && large.error().code() == zrt::Errc::out_of_memory;
   return typed && budget.left() == kLimit ? 0 : 1;  // everything came back
