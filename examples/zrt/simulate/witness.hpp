@@ -56,6 +56,7 @@ template <class Rules> class Witness {
     now_ = now > now_ ? now : now_;
     ++step_;
     preempted_ = 0;
+    admitted_.clear();
   }
   void outcome(Seen& r, std::uint32_t tenant, const serve::PlannedRun& run, const serve::Outcome& o) {
     if (!o.failed && !run.sample) return;
@@ -109,6 +110,8 @@ template <class Rules> class Witness {
 
   /// After a step and its events.
   void after(const State& s) {
+    order(s);
+    turns(s);
     runs(s);
     present(s);
     service(s);
@@ -162,6 +165,9 @@ template <class Rules> class Witness {
     std::uint64_t gap = 0;
   };
 
+  /// By which counts of service may differ that were rounded at different times.
+  static constexpr std::uint64_t kRounding = 4000;
+
   static std::uint64_t difference(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
 
   // --- events ---
@@ -202,6 +208,7 @@ template <class Rules> class Witness {
 
   void admit(Seen& r, const serve::StepEvent& e) {
     if (!r.waits) return fail("a request that does not wait is admitted");
+    admitted_.push_back(serve::row_of(e.tenant));
     r.waits = false;
     --waiting_;
     r.computed = std::max(r.computed, e.value);
@@ -246,6 +253,32 @@ template <class Rules> class Witness {
 
   // --- after a step ---
 
+  /// Nobody of a class is admitted before a tenant with less service that got nothing in this step and goes on waiting.
+  void order(const State& s) {
+    if (preempted_ != 0) return;
+    for (const std::uint32_t a : admitted_)
+      for (std::uint32_t b = 0; b < tenants_.size(); ++b)
+        if (tenants_[a].handle != 0 && tenants_[b].handle != 0 && !was_admitted(b) &&
+            tenants_[a].service_class == tenants_[b].service_class && waits(s, b) &&
+            !blocked(s, tenants_[b].service_class) && tenants_[b].service + kRounding < tenants_[a].service)
+          fail("tenant " + std::to_string(a) + " is admitted before tenant " + std::to_string(b));
+  }
+
+  [[nodiscard]] bool was_admitted(std::uint32_t tenant) const {
+    return std::find(admitted_.begin(), admitted_.end(), tenant) != admitted_.end();
+  }
+
+  /// The lower classes hold the floor in turn, when both wait for it.
+  void turns(const State& s) {
+    if (s.floor_slot == serve::kNone || s.work[s.floor_slot].admitted != s.step) return;
+    const std::uint32_t c = s.slots[s.floor_slot].priority;
+    for (std::uint32_t i = 0; i < tenants_.size() && preempted_ == 0 && c == last_floor_; ++i)
+      if (tenants_[i].handle != 0 && tenants_[i].service_class != serve::ServiceClass::interactive &&
+          static_cast<std::uint32_t>(tenants_[i].service_class) != c && waits(s, i) && !was_admitted(i))
+        fail("a class holds the floor twice while another waits");
+    last_floor_ = c;
+  }
+
   void runs(const State& s) {
     for (const serve::PlannedRun& run : s.runs) {
       const std::uint32_t row = serve::row_of(s.slots[run.slot].tenant);
@@ -286,7 +319,6 @@ template <class Rules> class Witness {
 
   /// The scheduler's counts of service are the witness's, but for rounding.
   void service(const State& s) {
-    constexpr std::uint64_t kRounding = 4000;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i)
       if (tenants_[i].handle != 0 && difference(tenants_[i].service, s.tenants[i].service) > kRounding)
         fail("the service of tenant " + std::to_string(i) + " is miscounted");
@@ -330,7 +362,7 @@ template <class Rules> class Witness {
           pair = {true, tenants_[a].served, tenants_[b].served, difference(tenants_[a].service, tenants_[b].service)};
         const std::uint64_t apart = difference(tenants_[a].served - pair.served_a, tenants_[b].served - pair.served_b);
         const std::uint64_t most = std::max(unfairness(s, a), unfairness(s, b));
-        if (apart > std::max(pair.gap, most) + most + 4000)
+        if (apart > std::max(pair.gap, most) + most + kRounding)
           fail("tenants " + std::to_string(a) + " and " + std::to_string(b) + " are served apart by " +
                std::to_string(apart / serve::kServiceUnit));
       }
@@ -398,6 +430,8 @@ template <class Rules> class Witness {
   std::uint32_t waiting_ = 0;
   std::uint32_t preempted_ = 0;
   std::uint32_t longest_ = 0;
+  std::uint32_t last_floor_ = serve::kNone;  ///< class
+  std::vector<std::uint32_t> admitted_{};    ///< tenants of this step
   std::uint32_t floor_gap_ = 0;
   bool throttled_ = false;
 };

@@ -92,7 +92,7 @@ template <class Rules> class FairAdmission {
       return;
     }
     if (admit(tenant, true) == Found::admitted) {
-      s_.floor_to_batch = c == ServiceClass::standard;
+      s_.floor_to_batch = c == ServiceClass::standard && s_.keeps(Rule::floor_turns);
       s_.floor_waited = 0;
       return;
     }

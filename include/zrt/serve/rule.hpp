@@ -37,6 +37,7 @@ enum class Rule : std::uint8_t {
   weigh_service,         ///< service counts by weight
   charge_prefill,        ///< prompt tokens count as service
   floor_slot,            ///< lower classes keep a slot
+  floor_turns,           ///< the lower classes hold it in turn
   class_order,           ///< a higher class takes a lower one's slot
   keep_interactive,      ///< an interactive request is never preempted
   decode_first,          ///< decode tokens come before prompts
