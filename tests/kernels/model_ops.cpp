@@ -470,10 +470,10 @@ TEST(CpuKernels, SampleFromAll) {
 
 TEST(CpuKernels, UnknownWeightTypeIsNamed) {
   Case c(1, 1);
-  exec::HostProgram program;
-  zrt::Vector<zrt::Buffer> tables;
-  const cpu::Device device;
-  cpu::Recorder recorder(device.kernels(), program, tables, zrt::system_allocator());
+  cpu::Device device;
+  cpu::Program program(device);
+  cpu::DeviceRecorder recorder(program, device);
+  ASSERT_TRUE(recorder.begin({}));
   HostCall<ops::Linear> l{{c.reals(Shape{1, 256})}, {c.tensor(DType::f32, Shape{1, 1})}, {}, {}, {}};
   l.w[0] = {c.bytes(288), DType::q8_1, 1, 256, 288};
   const auto recorded = cpu::record<ops::Linear, cpu::AllVariants>(recorder, l, device.kernels());

@@ -69,7 +69,8 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   constexpr DecoderWriter(G& g, const DecoderConfig& c, const DecoderTraits& traits) : g_(g), c_(c), traits_(traits) {
     const Dim tokens(1, g.symbol("tokens", 0));
     tokens_ = g.input("tokens", {DType::si32, Shape{tokens}});
-    positions_ = g.input("positions", {DType::si32, Shape{tokens}});
+    rows_ = Shape{tokens};
+    positions_ = g.input("positions", {DType::si32, rows_});
     wanted_ = g.input("rows", {DType::si32, Shape{Dim(1, g.symbol("rows", 0))}});
     table_ = g.weight("token_embd.weight", Shape{c.vocabulary, c.width});
     factors_ = tensor(traits.rope_factors, traits.rope_factors_name, Shape{c.rope.n_rot / 2});
@@ -92,6 +93,8 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   [[nodiscard]] constexpr Value tokens() const noexcept { return tokens_; }
   /// The positions of the step's tokens.
   [[nodiscard]] constexpr Value positions() const noexcept { return positions_; }
+  /// The shape of a number for each row of a step.
+  [[nodiscard]] constexpr const Shape& rows() const noexcept { return rows_; }
 
   /// A tensor of a layer, absent where `has` says never, or maybe and the file lacks it.
   [[nodiscard]] constexpr Weight weight(unsigned layer, const Name& name, const Shape& shape, Has has = Has::always) {
@@ -287,6 +290,7 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   const DecoderTraits& traits_;
   Value x_{};
   Value tokens_{};
+  Shape rows_{};
   Value positions_{};
   Value wanted_{};
   Weight table_{};

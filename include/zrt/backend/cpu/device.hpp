@@ -30,19 +30,21 @@ class KernelDevice : public exec::HostDevice {
 
   /// Weights of block types are read once, when a program packs them.
   static constexpr bool kCopiesWeights = true;
-  /// The packed weights; null before the first weight.
-  [[nodiscard]] PackedStore* packed() const noexcept { return packed_.get(); }
-
-  /// Takes a weight as it lies; see exec::HostDevice::weight.
-  ///
-  /// Errors: also Errc::unsupported_weight_type for a type that the backend was not compiled for.
-  [[nodiscard]] Result<HostWeight> weight(const WeightView& view) noexcept {
-    if (auto r = ready(); !r) return pass(r);
+  /// The packed weights, which outlive a move of the device.
+  [[nodiscard]] Result<PackedStore*> packed() noexcept {
     if (!packed_) {
       auto store = Owned<PackedStore>::make(allocator(), allocator());
       if (!store) return pass(store);
       packed_ = std::move(*store);
     }
+    return packed_.get();
+  }
+
+  /// Takes a weight as it lies; see exec::HostDevice::weight.
+  ///
+  /// Errors: also Errc::unsupported_weight_type for a type that the backend was not compiled for.
+  [[nodiscard]] Result<HostWeight> weight(const WeightView& view) const noexcept {
+    if (auto r = ready(); !r) return pass(r);
     if (quant::facts(view.dtype) != nullptr && kernels_->find(view.dtype) == nullptr)
       return fail(Errc::unsupported_weight_type, "cpu: weight ", view.name, " is ", name(view.dtype),
                   ", which the backend was not compiled for: add the type to the WeightTypes of BasicCpuBackend");
@@ -98,20 +100,22 @@ class Program : public exec::HostBackendProgram {
 class DeviceRecorder : public Recorder {
  public:
   DeviceRecorder(Program& program, KernelDevice& device) noexcept
-      : Recorder(device.kernels(), program.recorder(), device.packed(), program.packed(), device.threads()),
-        device_(&device) {}
+      : Recorder(device.kernels(), program.recorder(), program.packed(), device.threads()), device_(&device) {}
 
   /// The kernels of the engine's variant.
   [[nodiscard]] const KernelSet& kernels() const noexcept { return device_->kernels(); }
 
-  /// Errors: those of KernelDevice::ready.
+  /// Errors: those of KernelDevice::ready and KernelDevice::packed.
   [[nodiscard]] Result<void> begin(const exec::RecordSite<Span<std::byte>>& site) noexcept {
     if (auto r = device_->ready(); !r) return r;
+    auto store = device_->packed();
+    if (!store) return pass(store);
+    share(**store);
     return Recorder::begin(site);
   }
 
  private:
-  const KernelDevice* device_;
+  KernelDevice* device_;
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -12,9 +12,12 @@ namespace zrt::inline ZRT_ABI::cpu {
 class Recorder : public exec::HostRecorder {
  public:
   /// `uses` keeps what the program multiplies by in packed form.
-  Recorder(const WeightTable& weights, exec::HostRecorder recorder, PackedStore* store, Vector<PackedStore::Use>& uses,
+  Recorder(const WeightTable& weights, exec::HostRecorder recorder, Vector<PackedStore::Use>& uses,
            const ThreadHook& threads) noexcept
-      : HostRecorder(recorder), weights_(&weights), store_(store), uses_(&uses), threads_(threads) {}
+      : HostRecorder(recorder), weights_(&weights), uses_(&uses), threads_(threads) {}
+
+  /// Packs into `store` from now on.
+  void share(PackedStore& store) noexcept { store_ = &store; }
 
   /// Returns the kernels of a weight's type.
   ///
@@ -41,7 +44,6 @@ class Recorder : public exec::HostRecorder {
     } else if ((*row)->packed == nullptr) {
       p.dot = (*row)->dot_rounded;
     } else {
-      if (store_ == nullptr) return fail(Errc::invalid_argument, "cpu: the device has taken no weights");
       auto use = store_->use(w, *(*row)->packed, matrix_rows, threads_);
       if (!use) return pass(use);
       p.packed = use->weight();
@@ -53,7 +55,7 @@ class Recorder : public exec::HostRecorder {
 
  private:
   const WeightTable* weights_;
-  PackedStore* store_;
+  PackedStore* store_ = nullptr;
   Vector<PackedStore::Use>* uses_;
   ThreadHook threads_;
 };

@@ -73,7 +73,7 @@ struct TemperedMistral3 : Mistral3 {
     DecoderWriter<G> w(g, c, kTraits);
     const auto temperature = temperatures(g, w, c);
     for (unsigned layer = 0; layer < c.layers; ++layer) {
-      w.add(layer, attention(g, w.attention_call(layer), temperature));
+      w.add(layer, attention(g, c, w.attention_call(layer), temperature));
       w.add(layer, w.mlp(layer));
     }
     w.finish();
@@ -86,7 +86,7 @@ struct TemperedMistral3 : Mistral3 {
   template <class G>
   static constexpr typename G::Tensor temperatures(G& g, const DecoderWriter<G>& w, const Config& c) {
     using ops::BinaryKind;
-    const Shape tokens = g.type_of(w.positions()).shape;
+    const Shape& tokens = w.rows();
     const auto filled = [&](float value) {
       const auto one = g.template emit<ops::Constant>({.in = {}, .w = {g.constant({&value, 1})}})[0];
       return g.template emit<ops::BroadcastTo>({.in = {one}, .params = {ShapeParams::of(tokens)}})[0];
@@ -108,14 +108,14 @@ struct TemperedMistral3 : Mistral3 {
 
   /// Attention as the macro expands, with the factors between the rotation and the scores.
   template <class G>
-  static constexpr typename G::Tensor attention(G& g, const Call<G, ops::MultiheadAttention>& c,
+  static constexpr typename G::Tensor attention(G& g, const Config& config, const Call<G, ops::MultiheadAttention>& c,
                                                 typename G::Tensor factors) {
     using A = ops::MultiheadAttention;
     const ops::FlashAttnBatchedParams& a = c.params.attention;
     const auto parts = g.template emit<ops::RmsNormFusedQkv>(
         {.in = {c.in[0]},
          .w = {c.w[A::norm], c.w[A::q], c.w[A::k], c.w[A::v], c.w[A::q_bias], c.w[A::k_bias], c.w[A::v_bias]},
-         .params = {.norm = {.eps = c.params.norm_eps, .dim = g.type_of(c.in[0]).shape.last().extent}}});
+         .params = {.norm = {.eps = c.params.norm_eps, .dim = config.width}}});
     const auto turned = g.template emit<ops::RmsNormFusedRopeKvWrite>(
         {.in = {parts[0], parts[1], parts[2], c.in[1]},
          .w = {c.w[A::q_norm], c.w[A::k_norm], c.w[A::factors]},

@@ -9,6 +9,7 @@
 
 #include <zrt/backend/cpu/kernels/planes.hpp>
 #include <zrt/backend/cpu/weight_kernels.hpp>
+#include <zrt/quant/layout.hpp>
 
 #include <cstddef>
 #include <cstdint>
