@@ -8,6 +8,7 @@ namespace zrt::inline ZRT_ABI::quant {
 /// A host's type whose offset is not the f16 behind the scale.
 template <> struct Layout<DType::q8_1> : BlockOfRuns<DType::q8_1> {
   static constexpr bool kHasOffset = true;
+  using Integers = IntegerRange<0, 127>;
 
   static constexpr float offset(const std::byte*, std::uint32_t) noexcept { return 1.0f; }
   static constexpr void unpack(const std::byte* block, std::int8_t* q) noexcept {
@@ -40,6 +41,7 @@ static_assert(kForm<DType::q1_0>.bits == 1 && kForm<DType::q1_0>.levels[1] == 1)
 static_assert(kForm<DType::q4_k>.part == 32 && kForm<DType::q2_k>.part == 16 && kForm<DType::tq2_0>.part == 32);
 static_assert(kForm<DType::nvfp4>.run == 16 && kForm<DType::nvfp4>.scale == DType::bf16);
 static_assert(kForm<DType::q8_1>.scale == DType::f32 && kForm<DType::q8_1>.has_offset);
+static_assert(kForm<DType::q8_1>.bits == 8 && kForm<DType::q8_1>.lowest == 0);
 static_assert(!zrt::cpu::Packable<zrt::quant::Layout<DType::q8_k>>);
 
 }  // namespace

@@ -144,10 +144,12 @@ class RandomModel {
     bool tied = true;
     for (const ListedTensor& tensor : tensors_) tied = tied && tensor.name.view() != "output.weight";
     GgufWriter writer(sink, options_.allocator);
+    constexpr std::string_view kFileType = "general.file_type";
     for (const GgufEntry& entry : metadata_.entries())
-      if (auto r = writer.add(entry); !r) return r;
+      if (entry.key != kFileType)
+        if (auto r = writer.add(entry); !r) return r;
     if (type_.number != kNoFileType)
-      if (auto r = writer.add("general.file_type", type_.number); !r) return r;
+      if (auto r = writer.add(kFileType, type_.number); !r) return r;
     const auto type_for = [&](const ListedTensor& tensor) noexcept {
       GgufTensor as_f32;
       as_f32.name = tensor.name.view();

@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Slots of an executor's states. Every event goes through kLifecycleMatrix, for every state.
 ///
 /// A cache group has one pool and one list of pages per slot. Where the group has a window, a list slides with its
-/// sequence: `advance` gives back the pages that no later row sees, and takes as many for positions to come.
+/// sequence: `advance` gives back the pages that no later row sees, and takes up to as many for positions to come.
 template <class B> class SlotTable {
  public:
   SlotTable(SlotTable&&) noexcept = default;
@@ -96,7 +96,8 @@ template <class B> class SlotTable {
     }
     return {};
   }
-  /// Slides each slot of a batch to the first of its rows. The batch's page ids are those of this table.
+  /// Slides each slot of a batch to the first of its rows. The batch's page ids are those of this table. After an error
+  /// some slots have slid.
   [[nodiscard]] Result<void> advance(const exec::Batch& batch) noexcept {
     for (std::size_t t = batch.slots.size(); t-- > 0;) first_rows_[batch.slots[t]] = static_cast<std::uint32_t>(t);
     for (std::size_t t = 0; t < batch.slots.size(); ++t)

@@ -8,7 +8,8 @@
 
 namespace zrt::inline ZRT_ABI::cpu {
 
-/// A host device with the best of some kernel sets for this processor.
+/// A host device with the best of some kernel sets for this processor. It outlives its programs; they are bound and
+/// destroyed by one thread at a time.
 class KernelDevice : public exec::HostDevice {
  public:
   /// The kernels; without any if the device is not ready.
@@ -28,7 +29,7 @@ class KernelDevice : public exec::HostDevice {
     return std::unexpected<Error>(error.append(" alone: add a variant to the Variants of BasicCpuBackend"));
   }
 
-  /// Weights of block types are read once, when a program packs them.
+  /// Block types that meet rounded activations are read once, when a program packs them.
   static constexpr bool kCopiesWeights = true;
   /// The packed weights, which outlive a move of the device.
   [[nodiscard]] Result<PackedStore*> packed() noexcept {

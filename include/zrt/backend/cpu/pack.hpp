@@ -54,10 +54,14 @@ template <class L> [[nodiscard]] consteval PackedForm packed_form() noexcept {
   if (L::kRun == 256) form.part = L::kPart < 32 ? 16 : 32;
   if constexpr (requires { L::Integers::kCodes; }) {
     form.levels = L::Integers::kCodes.data();
-    form.bits = static_cast<std::uint32_t>(std::bit_width(L::Integers::kCodeCount - 1));
+    form.bits = static_cast<std::uint32_t>(std::bit_width((L::Integers::kCodeCount - 1) | 1));
   } else if constexpr (requires { L::Integers::kLow; }) {
-    form.bits = std::bit_width(static_cast<unsigned>(L::Integers::kHigh - L::Integers::kLow));
-    if (form.bits < 8) form.lowest = L::Integers::kLow;
+    const auto bits =
+        static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(L::Integers::kHigh - L::Integers::kLow)));
+    if (bits > 0 && bits < 7) {  // seven bits would take four planes and save little
+      form.bits = bits;
+      form.lowest = L::Integers::kLow;
+    }
   }
   return form;
 }
@@ -142,7 +146,7 @@ template <class L> void pack_rows(const std::byte* const* rows, std::uint32_t co
           put_scale(kForm.scale, packed + kForm.offsets_at() + place, r, L::offset(block, run));
       }
       if constexpr (kForm.part != 0) {
-        const quant::Factors f = L::factors_of(block);
+        const quant::Factors f = quant::BlockForm<L::kDType>::factors_of(block);
         for (std::uint32_t j = 0; j < 256 / kForm.part; ++j) {
           const std::uint32_t part = j * kForm.part / L::kPart;
           std::byte* const factors = to + kForm.factors_at() + j * kPackedRows + r;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zrt/backend/cpu/kernels/k_blocks.hpp: weights in blocks of 256 with integer sub-scales.
 //
-// A block is unpacked once and meets every activation row: its integers as 256 bytes, its sub-scales as
+// A block is unpacked once for sixteen activation rows: its integers as 256 bytes, its sub-scales as
 // one factor per lane of four products, so that one multiplication applies them.
 #if !defined(ZRT_VARIANT) && !defined(ZRT_BACKEND_CPU_KERNELS_K_BLOCKS)
 #define ZRT_BACKEND_CPU_KERNELS_K_BLOCKS
@@ -45,8 +45,6 @@ struct KBlock {
 
 /// Q4_K and Q5_K: eight runs of 32 with scale and offset. B supplies `integers(block, q)`.
 template <class B, DType kType> struct KOffsetBlock {
-  static constexpr bool kHasOffset = true;
-  static constexpr std::size_t kRuns = 8;
   [[nodiscard]] static constexpr std::size_t bytes() noexcept { return quant::Layout<kType>::kBytes; }
 
   static void unpack(const std::byte* block, KBlock& to) noexcept {
@@ -96,9 +94,6 @@ struct Q5KBlock : KOffsetBlock<Q5KBlock, DType::q5_k> {
 
 /// A type of sixteen runs of 16 without offsets.
 struct KScaleBlock {
-  static constexpr bool kHasOffset = false;
-  static constexpr std::size_t kRuns = 16;
-
   [[nodiscard]] ZRT_ALWAYS_INLINE static F32 widen16(const KBlock& b, std::size_t k) noexcept {
     return splat(b.d * static_cast<float>(b.factor[k / 4])) * to_f32(load_i8(b.q + k));
   }

@@ -53,7 +53,7 @@ ZRT_ALWAYS_INLINE void fetch(const std::byte* at, std::size_t bytes) noexcept {
   for (std::size_t line = 0; line < bytes; line += 64) __builtin_prefetch(at + line, 0, 3);
 }
 
-/// The scratch of a worker's products: what is unpacked, and where chains wait between stretches.
+/// A stretch of one or two groups, unpacked.
 struct RunPanel {
   static constexpr std::size_t kBlocks = 16;
   static constexpr std::size_t kFewBlocks = 4;  ///< of a stretch that meets few rows
