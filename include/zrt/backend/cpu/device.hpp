@@ -12,6 +12,12 @@ namespace zrt::inline ZRT_ABI::cpu {
 /// destroyed by one thread at a time.
 class KernelDevice : public exec::HostDevice {
  public:
+  /// A copy packs for programs of its own.
+  KernelDevice(const KernelDevice& other) noexcept
+      : exec::HostDevice(other), sets_(other.sets_), kernels_(other.kernels_), processor_(other.processor_) {}
+  KernelDevice(KernelDevice&&) noexcept = default;
+  KernelDevice& operator=(KernelDevice&&) noexcept = default;
+
   /// The kernels; without any if the device is not ready.
   [[nodiscard]] const KernelSet& kernels() const noexcept { return *kernels_; }
   /// The instruction set of the kernels.
