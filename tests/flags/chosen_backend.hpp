@@ -29,19 +29,26 @@ inline constexpr std::span kVariants = zrt::cpu::kKernelSets<Types, zrt::cpu::Al
 
 struct Program : zrt::reference::Program {
   explicit Program(const Device& device) noexcept
-      : zrt::reference::Program(zrt::reference::Device(device.allocator())) {}
+      : zrt::reference::Program(zrt::reference::Device(device.allocator())), packed(device.allocator()) {}
+
+  zrt::Vector<zrt::cpu::PackedStore::Use> packed;
 };
 
 /// Both backends' recorders over one program, of which all instructions use the same one.
 struct Recorder {
-  Recorder(Program& program, const Device& device) noexcept
+  Recorder(Program& program, Device& device) noexcept
       : use_reference(device.reference),
         reference(program, {}),
-        cpu(device.kernels(), program.recorder()),
-        kernels(&device.kernels()) {}
+        cpu(device.kernels(), program.recorder(), program.packed, {}),
+        kernels(&device.kernels()),
+        device(&device) {}
 
   zrt::Result<void> begin(const zrt::exec::RecordSite<zrt::Span<std::byte>>& site) noexcept {
-    return use_reference ? reference.begin(site) : cpu.begin(site);
+    if (use_reference) return reference.begin(site);
+    auto store = device->packed();
+    if (!store) return zrt::pass(store);
+    cpu.share(**store);
+    return cpu.begin(site);
   }
   zrt::Result<void> finish() noexcept { return {}; }
 
@@ -49,6 +56,7 @@ struct Recorder {
   zrt::reference::Recorder reference;
   zrt::cpu::Recorder cpu;
   const zrt::cpu::KernelSet* kernels;
+  Device* device;
 };
 
 /// Whether Cpu records an op without kernels beside those of the device.

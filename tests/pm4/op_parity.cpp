@@ -40,6 +40,8 @@ template <class O> bool is_computed_on_cards(const Case& c) {
     if (type == nullptr) return false;
     if (is_taken_by_rows<O>(i) && c.w[i].shape.last().extent % type->columns() != 0) return false;
   }
+  if constexpr (std::is_same_v<O, ops::Embedding>)
+    if (c.in[1].present) return false;  // rows of given embeddings
   if constexpr (std::is_same_v<O, ops::Take>) {
     const Shape& x = c.in[0].type.shape;
     return c.in[0].type.dtype == DType::f32 && c.in[1].type.dtype == DType::si32 && x.rank == 2 && x[1].symbol == 0;

@@ -553,7 +553,8 @@ TEST_F(Program, EmbedsTextsAndScoresDocuments) {
     }
     EXPECT_NEAR(squares, 1.0, 1e-5);
   }
-  const Outcome too_long = run({"embed", "--model", bert, "--prompt", "a a a a a a a a", "--context", "8"});
+  const Outcome too_long =
+      run({"embed", "--model", bert, "--prompt", "a a a a a a a a", "--pooling", "cls", "--context", "8"});
   EXPECT_EQ(too_long.status, 1);
   EXPECT_NE(too_long.err.find("10 tokens, the context holds 8"), std::string::npos) << too_long.err;
   // A decoder whose file names no pooling.

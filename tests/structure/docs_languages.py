@@ -77,7 +77,7 @@ def commands():
     body = functions()["run"]
     groups = dict(re.findall(r'const auto (\w+) = app\.add_subcommand\("(\w+)"', body))
     known = {name: frozenset() for name in groups.values()}
-    for parent, name, function in re.findall(r'\badd\(\*?(\w+), "(\w+)", "[^"]*",\s*&(\w+)', body):
+    for parent, name, function in re.findall(r'\badd\(\*?(\w+), "([\w-]+)", "[^"]*",\s*&(\w+)', body):
         known[f"{groups[parent]} {name}" if parent in groups else name] = frozenset(options_of(function))
     return known
 

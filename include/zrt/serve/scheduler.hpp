@@ -30,7 +30,7 @@ struct StepPlan {
 /// change hands in step() alone, which begins with the outcomes.
 ///
 /// Not here: speculative tokens, adapters, several models, windowed cache groups (fields for the first three are
-/// there, and always 0), and a reset of the whole pool. Engine<B> has a simpler scheduler of its own and does not use
+/// there, and always 0), and a reset of the whole pool. An engine has a simpler scheduler of its own and does not use
 /// this one.
 template <class Rules = AllRules> class Scheduler {
  public:
