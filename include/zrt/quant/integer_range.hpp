@@ -23,6 +23,17 @@ template <int kLowest, int kHighest> struct IntegerRange {
   }
 };
 
+namespace detail {
+
+template <std::size_t kCount>
+[[nodiscard]] consteval std::array<std::int8_t, 16> up_to_sixteen(const std::int8_t (&levels)[kCount]) noexcept {
+  std::array<std::int8_t, 16> codes{};
+  for (std::size_t at = 0; at < kCount; ++at) codes[at] = levels[at];
+  return codes;
+}
+
+}  // namespace detail
+
 /// The integers of a codebook.
 template <const auto& kLevels> struct IntegerSet {
  private:
@@ -43,12 +54,7 @@ template <const auto& kLevels> struct IntegerSet {
 
  public:
   /// The codebook, with zeros up to sixteen.
-  static constexpr std::array<std::int8_t, 16> kCodes = [] {
-    std::array<std::int8_t, 16> codes{};
-    std::size_t at = 0;
-    for (const std::int8_t level : kLevels) codes[at++] = level;
-    return codes;
-  }();
+  static constexpr std::array<std::int8_t, 16> kCodes = detail::up_to_sixteen(kLevels);
   static constexpr std::size_t kCodeCount = sizeof(kLevels) / sizeof(kLevels[0]);
   static constexpr int kLow = kSorted.levels[0];
   static constexpr int kHigh = kSorted.levels[kSorted.count - 1];
@@ -73,18 +79,24 @@ template <const auto& kLevels> struct IntegerSet {
   }
 
  private:
-  // The level at or below an integer, by its distance from the lowest.
+  // The level at or below an integer, by its distance from the lowest. The distance of a number just below the highest
+  // may round up to that of the highest.
   static constexpr auto kBelow = [] {
-    std::array<std::uint8_t, static_cast<std::size_t>(kHigh - kLow)> below{};
+    std::array<std::uint8_t, static_cast<std::size_t>(kHigh - kLow) + 1> below{};
     std::size_t at = 0;
     for (int x = kLow; x < kHigh; ++x) {
       if (kSorted.levels[at + 1] == x) ++at;
       below[static_cast<std::size_t>(x - kLow)] = static_cast<std::uint8_t>(at);
     }
+    below.back() = static_cast<std::uint8_t>(at);
     return below;
   }();
 };
 
+namespace detail {
+inline constexpr std::int8_t kTwoLevels[2]{-127, 113};
+}
+static_assert(IntegerSet<detail::kTwoLevels>::nearest(112.99999f) == 113);
 static_assert(IntegerRange<-8, 7>::nearest(-2.5f) == -3 && IntegerRange<-8, 7>::nearest(9.0f) == 7);
 
 }  // namespace zrt::inline ZRT_ABI::quant
