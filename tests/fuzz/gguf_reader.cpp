@@ -74,6 +74,7 @@ void open_by_path(const Bytes& bytes) {
   GgufFile moved = std::move(*mapped);
   demand(zrt::test::walk(moved) == total);
   *mapped = std::move(moved);
+  mapped->release_pages();
   demand(zrt::test::walk(*mapped) == total);
 }
 
