@@ -201,7 +201,7 @@ void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, co
   });
 }
 
-/// Calls tile(kGroups, kColumns, row) for tiles of all rows.
+/// Calls tile(columns, row) for tiles that hold all rows; `columns` is a constant.
 template <std::size_t kGroups, class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
   std::uint32_t row = 0;
   for (; row + kTileColumns <= rows; row += kTileColumns)
