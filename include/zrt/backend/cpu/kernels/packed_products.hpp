@@ -202,7 +202,7 @@ void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, co
 }
 
 /// Calls tile(columns, row) for tiles that hold all rows; `columns` is a constant.
-template <std::size_t kGroups, class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
+template <class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
   std::uint32_t row = 0;
   for (; row + kTileColumns <= rows; row += kTileColumns)
     tile(std::integral_constant<std::size_t, kTileColumns>{}, row);
@@ -232,7 +232,7 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
       fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
       fill_run_panel(w, group[g], from, count, levels, g, panel);
     }
-    each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       run_tile<kGroups, columns.value, kRuns, kSigned>(*w.form, panel, from, count, x, first, row, sums);
     });
   }
@@ -247,7 +247,7 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
     for (std::size_t g = 0; g < kGroups; ++g)
       fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), levels, g,
                       panel);
-    each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       part_tile<kGroups, columns.value, kParts, kSigned>(*w.form, panel, b, x, first, row, sums);
     });
   }
@@ -266,6 +266,16 @@ void group_products(const PackedWeight& w, const std::byte* const* group, const 
     run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
   else
     run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
+}
+
+/// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
+template <std::size_t kRows>
+void store_group_sums(const float (*sums)[kRows][16], std::size_t groups, std::uint32_t from, std::uint32_t last,
+                      std::uint32_t rows, float* y, std::uint64_t stride) noexcept {
+  for (std::size_t g = 0; g < groups; ++g, from += kPackedRows, y += kPackedRows) {
+    const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
+    for (std::uint32_t i = 0; i < rows; ++i) store_first(y + i * stride, load(sums[g][i]), valid);
+  }
 }
 
 /// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and every row t.
@@ -293,12 +303,7 @@ inline void packed_products(const PackedWeight& w, std::uint32_t first, std::uin
       } else {
         group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
       }
-      for (std::size_t g = 0; g < groups; ++g) {
-        const std::uint32_t from = n + static_cast<std::uint32_t>(g) * kPackedRows;
-        const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
-        for (std::uint32_t i = 0; i < rows; ++i)
-          store_first(y + (std::uint64_t{t} + i) * stride + (from - first), load(sums[g][i]), valid);
-      }
+      store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }
 }
