@@ -40,8 +40,10 @@ std::size_t expect_same(const std::string& path) {
       const Value expected = values.get(c, "out");
       const auto where = std::string(entry.key.text) + ", " + std::string(values.get(c, "name").text);
       EXPECT_EQ(out.has_value(), expected.is_string()) << where << (out ? "" : std::string(out.error().text()));
-      if (out && expected.is_string()) EXPECT_EQ(out->view(), expected.text) << where;
-      same += out.has_value() == expected.is_string() && (!out || out->view() == expected.text) ? 1 : 0;
+      if (out && expected.is_string()) {
+        EXPECT_EQ(out->view(), expected.text) << where;
+      }
+      same += out.has_value() == expected.is_string() && (!out || out->view() == expected.text) ? 1u : 0u;
     }
   }
   return same;

@@ -102,21 +102,39 @@ std::string gbnf(const Tree& t) {
   return {};
 }
 
+Tree of(Tree::Kind kind) {
+  Tree tree;
+  tree.kind = kind;
+  return tree;
+}
+Tree letter(const char* text) {
+  Tree tree;
+  tree.text = text;
+  return tree;
+}
+Tree call(int rule) {
+  Tree tree = of(Tree::Kind::call);
+  tree.rule = rule;
+  return tree;
+}
+
 /// A tree of letters; calls go to later rules, or to any behind a letter, so that nothing begins with itself.
 Tree random_tree(std::mt19937& random, int depth, int rule, int rules) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   constexpr std::array letters{"a", "b", "ab", "\xc3\xa9", "\xf0\x9f\x99\x82", "c"};
   const int kind = depth == 0 ? 0 : below(6);
-  if (kind <= 1) return {.text = letters[static_cast<std::size_t>(below(6))]};
+  if (kind <= 1) return letter(letters[static_cast<std::size_t>(below(6))]);
   if (kind == 5) {
-    if (rule + 1 < rules && below(2) == 0) return {.kind = Tree::Kind::call, .rule = rule + 1 + below(rules - rule - 1)};
-    Tree t{.kind = Tree::Kind::sequence};
-    t.parts.push_back({.text = letters[static_cast<std::size_t>(below(6))]});
-    t.parts.push_back({.kind = Tree::Kind::call, .rule = below(rules)});
+    if (rule + 1 < rules && below(2) == 0) return call(rule + 1 + below(rules - rule - 1));
+    Tree t = of(Tree::Kind::sequence);
+    t.parts.push_back(letter(letters[static_cast<std::size_t>(below(6))]));
+    t.parts.push_back(call(below(rules)));
     // Without a way out of the recursion the rule has no text.
-    return {.kind = Tree::Kind::either, .parts = {t, Tree{.text = "c"}}};
+    Tree choice = of(Tree::Kind::either);
+    choice.parts = {t, letter("c")};
+    return choice;
   }
-  Tree t{.kind = kind == 2 ? Tree::Kind::sequence : kind == 3 ? Tree::Kind::either : Tree::Kind::repeat};
+  Tree t = of(kind == 2 ? Tree::Kind::sequence : kind == 3 ? Tree::Kind::either : Tree::Kind::repeat);
   for (int i = 0; i < (kind == 4 ? 1 : 1 + below(3)); ++i) t.parts.push_back(random_tree(random, depth - 1, rule, rules));
   t.least = below(3);
   t.most = t.least + below(3) + (t.least == 0 ? 1 : 0);
@@ -202,6 +220,8 @@ TEST(Grammar, MasksAreThoseOfASlowRecogniser) {
     std::string said;
     for (int step = 0; step < 6; ++step) {
       const auto mask = m->mask();
+      // A grammar that is too ambiguous ends the request: nothing is allowed by mistake.
+      if (!mask && mask.error().code() == Errc::limit_exceeded) break;
       ASSERT_TRUE(mask.has_value()) << mask.error().text();
       EXPECT_EQ(m->accepts(), recognise(rules, said).second) << source << "after " << said;
       std::vector<std::size_t> next;
@@ -244,7 +264,7 @@ TEST(Grammar, RefusesWhatIsNone) {
   EXPECT_NE(text("root ::= a\na ::= \"\" root").find("begins with itself"), std::string::npos);
   EXPECT_NE(text("root ::= [z-a]").find("rising"), std::string::npos);
   EXPECT_NE(text("root ::= \"a\"{3000}").find("at most 2000"), std::string::npos);
-  EXPECT_NE(text("root ::= ((\"a\"{2000}){2000}){2000}").find("expected fewer repetitions"), std::string::npos);
+  EXPECT_NE(text("root ::= ((\"a\"{2000}){2000}){2000}").find("repetitions"), std::string::npos);
   EXPECT_NE(text("root ::= " + std::string(60000, '(')).find("at most 200 nested"), std::string::npos);
   EXPECT_NE(text("root ::= \"a\" )").find("expected a rule"), std::string::npos);
   EXPECT_NE(text("root ::= \"a\"\nroot ::= \"b\"").find("a second"), std::string::npos);

@@ -302,7 +302,7 @@ inline constexpr TemplateFilter kTemplateFilters[] = {
     {"capitalize", 0,
      [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::capital); }},
     {"title", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::title); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::words); }},
     {"indent", 3, &indented},
     {"int", 2, &to_integer},
     {"float", 1, &to_real},

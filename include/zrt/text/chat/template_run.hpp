@@ -354,8 +354,9 @@ struct Arguments {
   [[nodiscard]] std::size_t size() const noexcept { return positional.size() + named.size(); }
 };
 
-/// A text changed letter by letter: lower or upper case, a capital first, or a capital in front of each word.
-enum class LetterCase : std::uint8_t { lower, upper, capital, title };
+/// A text changed letter by letter: lower or upper case, a capital first, behind all that is no letter, or behind what
+/// Jinja counts as space between words.
+enum class LetterCase : std::uint8_t { lower, upper, capital, title, words };
 
 /// The upper-case letter of a code point: of those that become it in lower case, the first.
 [[nodiscard]] inline char32_t uppercase(char32_t c) noexcept {
@@ -374,6 +375,7 @@ enum class LetterCase : std::uint8_t { lower, upper, capital, title };
 }
 
 [[nodiscard]] inline Value with_case(TemplateRun& run, std::string_view text, LetterCase letter_case) noexcept {
+  constexpr std::string_view kBetweenWords = "-({[<";
   TextBuilder out = run.builder();
   bool first = true;
   for (std::size_t at = 0; at < text.size();) {
@@ -385,7 +387,10 @@ enum class LetterCase : std::uint8_t { lower, upper, capital, title };
       out.code_point(upper ? uppercase(c.value) : unicode::lowercase(c.value));
     else
       out << slice(text, at, 1);
-    first = letter_case == LetterCase::title && !unicode::properties_of(c.value).letter();
+    const bool space = is_space(c.value) || (c.value < 0x80 && c.value != 0 && kBetweenWords.find(static_cast<char>(c.value)) != std::string_view::npos);
+    first = letter_case == LetterCase::title   ? !unicode::properties_of(c.value).letter()
+            : letter_case == LetterCase::words ? space
+                                               : false;
     at += c.length;
   }
   return run.finish(out);

@@ -54,7 +54,7 @@ class GbnfReader {
     std::uint32_t column = 1;
     for (std::size_t i = 0; i < at_ && i < source_.size(); ++i) {
       column = source_[i] == '\n' ? 1 : column + 1;
-      line += source_[i] == '\n' ? 1 : 0;
+      line += source_[i] == '\n' ? 1u : 0u;
     }
     error_ = Error::of(Errc::invalid_argument, "grammar, line ", line, ", column ", column, ": ", pieces...);
   }
