@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/answer_grammar.cpp: reads the grammar or the JSON schema of an answer.
 #include "answer_grammar.hpp"
-
 #include "output.hpp"
 
 namespace program {

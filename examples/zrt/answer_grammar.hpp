@@ -3,7 +3,6 @@
 #pragma once
 
 #include "options.hpp"
-
 #include <zrt/text/grammar/json_schema.hpp>
 #include <zrt/text/grammar/matcher.hpp>
 

@@ -2,7 +2,6 @@
 // examples/zrt/chat.cpp: a chat in the terminal. Answers go to stdout as they come, all else to stderr.
 #include "commands.hpp"
 #include "output.hpp"
-
 #include <zrt/text/chat/chat_template.hpp>
 #include <zrt/text/chat/reply_parser.hpp>
 #include <zrt/text/detokenizer.hpp>
@@ -114,8 +113,7 @@ class Conversation {
     for (std::size_t left = 1; left != 0 && !error;) {
       const auto stepped = model_.step([&](zrt::RequestId, const zrt::Token& token) {
         if (token.error != nullptr) error = *token.error;
-        if (token.finish == zrt::FinishReason::length || token.finish == zrt::FinishReason::context)
-          cut_ = true;
+        if (token.finish == zrt::FinishReason::length || token.finish == zrt::FinishReason::context) cut_ = true;
         if (token.id == zrt::kNoToken || model_.tokenizer()->is_end_of_generation(token.id)) return !error;
         const auto piece = text.feed(token.id);
         if (piece) take(parser.feed(*piece));
@@ -135,7 +133,8 @@ class Conversation {
   void show(const chats::ReplyPiece& piece, std::string& said) {
     using Kind = chats::ReplyPiece::Kind;
     if (piece.kind == Kind::reasoning) {
-      if (!options_.hide_reasoning) std::fprintf(stderr, "%.*s", static_cast<int>(piece.text.size()), piece.text.view().data());
+      if (!options_.hide_reasoning)
+        std::fprintf(stderr, "%.*s", static_cast<int>(piece.text.size()), piece.text.view().data());
       return;
     }
     if (piece.kind == Kind::call) {
@@ -187,18 +186,18 @@ int chat(const ChatOptions& o) {
   auto model = open_model(o.model, options);
   if (!model) return failed(model.error());
   const zrt::text::Tokenizer* tokenizer = (*model)->tokenizer();
-  if (tokenizer == nullptr) return failed(zrt::Error::of(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary"));
+  if (tokenizer == nullptr)
+    return failed(zrt::Error::of(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary"));
   const auto source = template_source(o, **model);
   if (!source) return failed(source.error());
-  auto chat_template =
-      chats::ChatTemplate::make(*source, token_text(*tokenizer, tokenizer->bos()), token_text(*tokenizer, tokenizer->eos()));
+  auto chat_template = chats::ChatTemplate::make(*source, token_text(*tokenizer, tokenizer->bos()),
+                                                 token_text(*tokenizer, tokenizer->eos()));
   if (!chat_template) return failed(chat_template.error());
   struct sigaction action{};
   action.sa_handler = &interrupt_answer;
   (void)sigaction(SIGINT, &action, nullptr);
   Conversation conversation(o, **model, std::move(*chat_template), *source);
-  if (isatty(STDIN_FILENO) != 0)
-    std::fprintf(stderr, "Ctrl-C ends an answer, Ctrl-D the chat; /clear begins anew\n");
+  if (isatty(STDIN_FILENO) != 0) std::fprintf(stderr, "Ctrl-C ends an answer, Ctrl-D the chat; /clear begins anew\n");
   for (std::string line; read_line(line);) {
     if (line.empty()) continue;
     if (line == "/clear") {

@@ -211,8 +211,8 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->check([](const std::string& text) { return text.empty() ? "an empty text stops nothing" : std::string(); })
       ->take_all();
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
-  const auto grammar = app.add_option("--grammar", o.grammar, "File with a grammar in GBNF that the text matches")
-                           ->type_name(kFile);
+  const auto grammar =
+      app.add_option("--grammar", o.grammar, "File with a grammar in GBNF that the text matches")->type_name(kFile);
   app.add_option("--json-schema", o.json_schema, "File with a JSON schema that the text matches")
       ->excludes(grammar)
       ->type_name(kFile);
@@ -225,7 +225,8 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
 void add_chat(CLI::App& app, ChatOptions& o) {
   add_model(app, o.model);
   app.add_option("--system", o.system, "System message");
-  app.add_option("--chat-template", o.chat_template, "File with a chat template, or chatml or plain (default: the model's own)");
+  app.add_option("--chat-template", o.chat_template,
+                 "File with a chat template, or chatml or plain (default: the model's own)");
   app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens of an answer")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))

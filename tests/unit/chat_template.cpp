@@ -84,25 +84,27 @@ TEST(ChatTemplate, SaysWhereAFaultIs) {
   EXPECT_EQ(render("a\n  {{ x + }}"), "chat template, line 2, column 10: expected an expression, found }}");
   EXPECT_EQ(render("{% if x %}"), "chat template, line 1, column 11: expected endif, found the end");
   EXPECT_EQ(render("{% include 'x' %}").find("chat template, line 1, column 4: expected if, for,"), 0u);
-  EXPECT_EQ(render("{{ x | nope }}"), "chat template, line 1, column 8: expected a filter that this build has, found nope");
+  EXPECT_EQ(render("{{ x | nope }}"),
+            "chat template, line 1, column 8: expected a filter that this build has, found nope");
   EXPECT_EQ(render("{{ x.y }}"), "chat template, line 1, column 5: expected a value, found x, which is undefined");
   EXPECT_EQ(render("{{ 'a' + 1 }}").find("chat template, line 1, column 8: expected two numbers"), 0u);
 }
 
 TEST(ChatTemplate, EndsAtItsLimits) {
-  const std::string loops =
-      "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}";
+  const std::string loops = "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}";
   EXPECT_NE(render(loops).find("expected at most 1000000 steps"), std::string::npos);
   EXPECT_NE(render("{{ 'a' * 100000000 }}").find("more than 1048576 bytes"), std::string::npos);
   EXPECT_NE(render("{{ range(10001) }}").find("elements of a range"), std::string::npos);
-  EXPECT_NE(render("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("nested calls of macros"), std::string::npos);
+  EXPECT_NE(render("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("nested calls of macros"),
+            std::string::npos);
   EXPECT_NE(render("{{ " + std::string(2000, '(') + "1" + std::string(2000, ')') + " }}").find("at most 64 nested"),
             std::string::npos);
   std::string sums = "{{ 1";
   for (int i = 0; i < 500; ++i) sums += " + 1";
   EXPECT_NE(render(sums + " }}").find("at most 200 nested"), std::string::npos);
-  EXPECT_NE(render("{% set ns = namespace() %}{% set ns.a = [] %}{{ ns.a.append(ns.a) }}{{ ns.a }}").find("nested values"),
-            std::string::npos);
+  EXPECT_NE(
+      render("{% set ns = namespace() %}{% set ns.a = [] %}{{ ns.a.append(ns.a) }}{{ ns.a }}").find("nested values"),
+      std::string::npos);
   RenderLimits small;
   small.output_bytes = 3;
   EXPECT_EQ(render("abcd", "{}", small), "a text has more than 3 bytes");
@@ -112,17 +114,32 @@ TEST(ChatTemplate, EndsAtItsLimits) {
 
 TEST(ChatTemplate, BringsMessagesIntoTheFormOfTheTemplate) {
   constexpr std::string_view plain = "{% for m in messages %}[{{ m.role }}:{{ m.content }}]{% endfor %}";
-  EXPECT_EQ(chat(plain, R"([{"role":"developer","content":"a"},{"role":"user","content":[{"type":"text","text":"b"},{"type":"text","text":"c"}]},{"role":"assistant","content":null}])"),
-            "[system:a][user:bc][assistant:]");
+  EXPECT_EQ(
+      chat(
+          plain,
+          R"([{"role":"developer","content":"a"},{"role":"user","content":[{"type":"text","text":"b"},{"type":"text","text":"c"}]},{"role":"assistant","content":null}])"),
+      "[system:a][user:bc][assistant:]");
   constexpr std::string_view strict =
-      "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}[{{ m.content }}]{% endfor %}";
+      "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}[{{ m.content }}]{% "
+      "endfor %}";
   EXPECT_EQ(chat(strict, R"([{"role":"system","content":"a"},{"role":"user","content":"b"}])"), "[a\n\nb]");
-  constexpr std::string_view parts = "{% for m in messages %}{% for p in m.content %}{% if p.type == 'text' %}[{{ p.text }}]{% endif %}{% endfor %}{% endfor %}";
+  constexpr std::string_view parts =
+      "{% for m in messages %}{% for p in m.content %}{% if p.type == 'text' %}[{{ p.text }}]{% endif %}{% endfor %}{% "
+      "endfor %}";
   EXPECT_EQ(chat(parts, R"([{"role":"user","content":"a"}])"), "[a]");
-  constexpr std::string_view calls = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }}{% endfor %}{% endfor %}{% endfor %}";
-  EXPECT_EQ(chat(calls, R"([{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{\"a\": 1}"}}]}])"), "a=1");
-  constexpr std::string_view texts = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '' + c.function.arguments }}{% endfor %}{% endfor %}";
-  EXPECT_EQ(chat(texts, R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}])"), "{\"a\": 1}");
+  constexpr std::string_view calls =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{% for k, v in "
+      "c.function.arguments.items() %}{{ k }}={{ v }}{% endfor %}{% endfor %}{% endfor %}";
+  EXPECT_EQ(
+      chat(
+          calls,
+          R"([{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{\"a\": 1}"}}]}])"),
+      "a=1");
+  constexpr std::string_view texts =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '' + c.function.arguments }}{% endfor "
+      "%}{% endfor %}";
+  EXPECT_EQ(chat(texts, R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}])"),
+            "{\"a\": 1}");
   EXPECT_NE(chat(plain, R"([{"role":"user","content":[{"type":"image_url"}]}])").find("image_url"), std::string::npos);
 }
 
@@ -140,7 +157,8 @@ TEST(Json, ReadsAndWritesValues) {
   TextBuilder out(values.allocator());
   ASSERT_TRUE(write_json(values, *read, {}, out).has_value());
   EXPECT_EQ(out.view(), R"({"a": 2, "a2": {}})");
-  for (const char* bad : {"", "{", "[1,]", "{\"a\"}", "01", "1.", "tru", "\"\\ud800\"", "\"\\x\"", "1 2", "\"\n\"", "-"})
+  for (const char* bad :
+       {"", "{", "[1,]", "{\"a\"}", "01", "1.", "tru", "\"\\ud800\"", "\"\\x\"", "1 2", "\"\n\"", "-"})
     EXPECT_EQ(read_json(bad, values).error().code(), Errc::invalid_argument) << bad;
   EXPECT_FALSE(read_json(std::string(70, '['), values).has_value());
 }

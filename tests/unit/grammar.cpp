@@ -135,7 +135,8 @@ Tree random_tree(std::mt19937& random, int depth, int rule, int rules) {
     return choice;
   }
   Tree t = of(kind == 2 ? Tree::Kind::sequence : kind == 3 ? Tree::Kind::either : Tree::Kind::repeat);
-  for (int i = 0; i < (kind == 4 ? 1 : 1 + below(3)); ++i) t.parts.push_back(random_tree(random, depth - 1, rule, rules));
+  for (int i = 0; i < (kind == 4 ? 1 : 1 + below(3)); ++i)
+    t.parts.push_back(random_tree(random, depth - 1, rule, rules));
   t.least = below(3);
   t.most = t.least + below(3) + (t.least == 0 ? 1 : 0);
   return t;
@@ -197,8 +198,22 @@ bool schema_allows(std::string_view schema, std::string_view text) {
 }  // namespace
 
 TEST(Grammar, MasksAreThoseOfASlowRecogniser) {
-  std::vector<std::string> pieces{"ab", "ba", "aab", "abc", "cc", "\xc3\xa9", "a\xc3\xa9", "\xf0\x9f\x99\x82" "a", "bc", "cab"};
-  for (std::string p : {"\xc3", "a\xc3", "\xa9" "b", "\xf0\x9f", "\x99\x82", "b\xf0"}) pieces.push_back(p);
+  std::vector<std::string> pieces{"ab",
+                                  "ba",
+                                  "aab",
+                                  "abc",
+                                  "cc",
+                                  "\xc3\xa9",
+                                  "a\xc3\xa9",
+                                  "\xf0\x9f\x99\x82"
+                                  "a",
+                                  "bc",
+                                  "cab"};
+  for (std::string p : {"\xc3", "a\xc3",
+                        "\xa9"
+                        "b",
+                        "\xf0\x9f", "\x99\x82", "b\xf0"})
+    pieces.push_back(p);
   const Vocabulary v(pieces);
   std::mt19937 random(7);
   std::size_t checked = 0;
@@ -208,11 +223,13 @@ TEST(Grammar, MasksAreThoseOfASlowRecogniser) {
     const int count = 1 + static_cast<int>(random() % 4);
     for (int i = 0; i < count; ++i) rules.push_back(random_tree(random, 3, i, count));
     std::string source = "root ::= r0\n";
-    for (int i = 0; i < count; ++i) source += "r" + std::to_string(i) + " ::= " + gbnf(rules[static_cast<std::size_t>(i)]) + "\n";
+    for (int i = 0; i < count; ++i)
+      source += "r" + std::to_string(i) + " ::= " + gbnf(rules[static_cast<std::size_t>(i)]) + "\n";
     const auto grammar = read_gbnf(source);
     if (!grammar) {
       // A rule may begin with itself through parts that may be left out.
-      ASSERT_NE(grammar.error().text().find("begins with itself"), std::string_view::npos) << grammar.error().text() << source;
+      ASSERT_NE(grammar.error().text().find("begins with itself"), std::string_view::npos)
+          << grammar.error().text() << source;
       continue;
     }
     auto m = Matcher::make(*grammar, *v.trie, {.bytes = round % 2 == 0 ? std::size_t{1} << 24 : std::size_t{1} << 15});
@@ -245,11 +262,14 @@ TEST(Grammar, MasksAreThoseOfASlowRecogniser) {
 }
 
 TEST(Grammar, ReadsGbnf) {
-  const auto g = read_gbnf("# a comment\nroot ::= item (\",\" ws item)*\nitem ::= [a-c]+ | \"\\x41\" |\n  [^\\x00-\\x7f]{2,3}\nws ::= \" \"?");
+  const auto g = read_gbnf(
+      "# a comment\nroot ::= item (\",\" ws item)*\nitem ::= [a-c]+ | \"\\x41\" |\n  [^\\x00-\\x7f]{2,3}\nws ::= \" "
+      "\"?");
   ASSERT_TRUE(g.has_value()) << g.error().text();
   for (const char* good : {"a", "abc,A", "a, b", "\xc3\xa9\xc3\xa9", "\xe2\x82\xac\xc3\xa9\xf0\x9f\x99\x82"})
     EXPECT_TRUE(matches(*g, good)) << good;
-  for (const char* bad : {"", "d", "a,", "AA", "\xc3\xa9", "\xc3", "\xed\xa0\x80\xc3\xa9", "a,  b"}) EXPECT_FALSE(matches(*g, bad)) << bad;
+  for (const char* bad : {"", "d", "a,", "AA", "\xc3\xa9", "\xc3", "\xed\xa0\x80\xc3\xa9", "a,  b"})
+    EXPECT_FALSE(matches(*g, bad)) << bad;
 }
 
 TEST(Grammar, RefusesWhatIsNone) {
@@ -291,8 +311,10 @@ TEST(Grammar, WritesWhatASchemaAllows) {
   EXPECT_TRUE(schema_allows(R"({"type":"string","minLength":2,"maxLength":3})", "\"\xc3\xa9x\""));
   EXPECT_FALSE(schema_allows(R"({"type":"string","minLength":2,"maxLength":3})", "\"x\""));
   EXPECT_FALSE(schema_allows(R"({"type":"string","minLength":2,"maxLength":3})", "\"xxxx\""));
-  EXPECT_TRUE(schema_allows(R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false})", "[1, true]"));
-  EXPECT_FALSE(schema_allows(R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false})", "[1]"));
+  EXPECT_TRUE(schema_allows(R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false})",
+                            "[1, true]"));
+  EXPECT_FALSE(
+      schema_allows(R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false})", "[1]"));
   EXPECT_TRUE(schema_allows(R"({"type":"array","minItems":1,"items":{"type":"null"}})", "[null,null]"));
   EXPECT_FALSE(schema_allows(R"({"type":"array","minItems":1,"items":{"type":"null"}})", "[]"));
   EXPECT_TRUE(schema_allows(R"({"additionalProperties":{"type":"integer"}})", R"({"a":1,"b":2})"));
@@ -306,14 +328,18 @@ TEST(Grammar, NamesTheKeywordThatASchemaMayNotHave) {
     const auto g = read_json_schema(schema);
     return g ? std::string("read") : std::string(g.error().text());
   };
-  for (const char* keyword : {"pattern", "not", "if", "patternProperties", "uniqueItems", "contains", "multipleOf", "minimum", "allOf", "dependentRequired", "x-own"}) {
-    const std::string schema = std::string(R"({"type":"object","properties":{"a":{"type":"integer",")") + keyword + R"(":1}}})";
-    EXPECT_NE(text(schema).find(std::string("the keyword ") + keyword + " is not honoured"), std::string::npos) << text(schema);
+  for (const char* keyword : {"pattern", "not", "if", "patternProperties", "uniqueItems", "contains", "multipleOf",
+                              "minimum", "allOf", "dependentRequired", "x-own"}) {
+    const std::string schema =
+        std::string(R"({"type":"object","properties":{"a":{"type":"integer",")") + keyword + R"(":1}}})";
+    EXPECT_NE(text(schema).find(std::string("the keyword ") + keyword + " is not honoured"), std::string::npos)
+        << text(schema);
   }
   EXPECT_NE(text(R"({"$ref":"http://x"})").find("expected a $ref of this schema"), std::string::npos);
   EXPECT_NE(text(R"({"$ref":"#/$defs/x"})").find("expected a schema at #/$defs/x"), std::string::npos);
   EXPECT_NE(text(R"({"$ref":"#"})").find("begins with itself"), std::string::npos);
-  EXPECT_NE(text(R"({"type":"object","properties":{},"required":["a"]})").find("which required does"), std::string::npos);
+  EXPECT_NE(text(R"({"type":"object","properties":{},"required":["a"]})").find("which required does"),
+            std::string::npos);
   EXPECT_NE(text(R"({"type":"string","format":"email"})").find("the format email"), std::string::npos);
   EXPECT_NE(text(R"({"type":"array","maxItems":100000})").find("maxItems"), std::string::npos);
   EXPECT_NE(text("{").find("JSON: expected"), std::string::npos);
@@ -328,7 +354,9 @@ TEST(Grammar, MasksOfALargeVocabularyAreCheap) {
   std::set<std::string> seen;
   while (pieces.size() < 128000) {
     std::string p(1 + random() % 8, ' ');
-    for (char& c : p) c = letters[static_cast<std::size_t>(static_cast<double>(letters.size()) * std::pow(static_cast<double>(random() % 10000) / 10000.0, 1.3))];
+    for (char& c : p)
+      c = letters[static_cast<std::size_t>(static_cast<double>(letters.size()) *
+                                           std::pow(static_cast<double>(random() % 10000) / 10000.0, 1.3))];
     if (seen.insert(p).second) pieces.push_back(p);
   }
   const Vocabulary v(pieces);
@@ -356,8 +384,8 @@ TEST(Grammar, MasksOfALargeVocabularyAreCheap) {
   }
   std::sort(times.begin(), times.end());
   std::cout << "masks: " << times.size() << ", p50 " << times[times.size() / 2] << " us, p99 "
-            << times[times.size() * 99 / 100] << " us, most " << times.back() << " us; kept " << m->used() << " bytes, trie "
-            << v.trie->nodes().size() << " nodes\n";
+            << times[times.size() * 99 / 100] << " us, most " << times.back() << " us; kept " << m->used()
+            << " bytes, trie " << v.trie->nodes().size() << " nodes\n";
   EXPECT_GT(times.size(), 20u);
   EXPECT_LE(m->used(), (std::size_t{16} << 20) * 2 + 65536);
 }

@@ -29,8 +29,10 @@ std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t ste
       if (p.kind == ReplyPiece::Kind::call) {
         out += "C[" + std::string(p.name) + " " + std::string(p.id) + " " + std::string(p.text) + "]";
       } else {
-        if (!out.empty() && last == p.kind) out.pop_back();
-        else out += p.kind == ReplyPiece::Kind::text ? "T[" : "R[";
+        if (!out.empty() && last == p.kind)
+          out.pop_back();
+        else
+          out += p.kind == ReplyPiece::Kind::text ? "T[" : "R[";
         out += std::string(p.text) + "]";
       }
       last = p.kind;
@@ -50,14 +52,17 @@ std::string parsed(const ReplyFormat& f, std::string_view reply, std::size_t ste
 }
 
 void expect(std::string_view family, std::string_view reply, std::string_view expected, std::string_view prompt = {}) {
-  for (std::size_t step = 1; step <= 7; ++step) EXPECT_EQ(parsed(format(family), reply, step, prompt), expected) << step;
+  for (std::size_t step = 1; step <= 7; ++step)
+    EXPECT_EQ(parsed(format(family), reply, step, prompt), expected) << step;
   EXPECT_EQ(parsed(format(family), reply, reply.size(), prompt), expected);
 }
 
 }  // namespace
 
 TEST(ReplyParser, TakesHermesApart) {
-  expect("hermes", "<think>\nhm <b\n</think>\n\nLet me look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"</x>\"}}\n</tool_call>\n<tool_call>{\"name\":\"g\",\"arguments\":{}}</tool_call>",
+  expect("hermes",
+         "<think>\nhm <b\n</think>\n\nLet me look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
+         "\"</x>\"}}\n</tool_call>\n<tool_call>{\"name\":\"g\",\"arguments\":{}}</tool_call>",
          "R[\nhm <b\n]T[\n\nLet me look.\n]C[f  {\"a\": \"</x>\"}]T[\n]C[g  {}]");
   expect("hermes", "1 < 2 <tool", "T[1 < 2 <tool]");
   expect("hermes", "<tool_call>no JSON</tool_call> x", "T[<tool_call>no JSON</tool_call> x]");
@@ -67,7 +72,8 @@ TEST(ReplyParser, TakesHermesApart) {
 
 TEST(ReplyParser, TakesLlamaApart) {
   expect("llama3", "{\"name\": \"f\", \"parameters\": {\"a\": 1}}", "C[f  {\"a\": 1}]");
-  expect("llama3", "<|python_tag|>{\"name\":\"f\",\"parameters\":{}};{\"name\":\"g\",\"parameters\":{}}", "C[f  {}]C[g  {}]");
+  expect("llama3", "<|python_tag|>{\"name\":\"f\",\"parameters\":{}};{\"name\":\"g\",\"parameters\":{}}",
+         "C[f  {}]C[g  {}]");
   expect("llama3", "{\"no\": \"call\"}", "T[{\"no\": \"call\"}]");
   expect("llama3", "Hello {x}", "T[Hello {x}]");
 }
@@ -75,19 +81,31 @@ TEST(ReplyParser, TakesLlamaApart) {
 TEST(ReplyParser, TakesMistralApart) {
   expect("mistral", "Yes.[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {\"a\": [1]}, \"id\": \"abc123def\"}]",
          "T[Yes.]C[f abc123def {\"a\": [1]}]");
-  expect("mistral", "[THINK]so[/THINK][TOOL_CALLS]f[ARGS]{\"a\":1}[TOOL_CALLS]g[CALL_ID]x1[ARGS]{}", "R[so]C[f  {\"a\":1}]C[g x1 {}]");
+  expect("mistral", "[THINK]so[/THINK][TOOL_CALLS]f[ARGS]{\"a\":1}[TOOL_CALLS]g[CALL_ID]x1[ARGS]{}",
+         "R[so]C[f  {\"a\":1}]C[g x1 {}]");
   expect("mistral", "[TOOL]", "T[[TOOL]]");
 }
 
 TEST(ReplyParser, TakesDeepSeekApart) {
-  expect("deepseek", "<think>a</think>b<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"a\":1}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>g\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+  expect("deepseek",
+         "<think>a</"
+         "think>b<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"a\":1}\n```<"
+         "｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>g\n```json\n{}\n```<｜tool▁call▁end｜><"
+         "｜tool▁calls▁end｜>",
          "R[a]T[b]C[f  {\"a\":1}]C[g  {}]");
-  expect("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "C[f  {\"a\": 1}]");
+  expect("deepseek",
+         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+         "C[f  {\"a\": 1}]");
 }
 
 TEST(ReplyParser, TakesHarmonyApart) {
-  expect("harmony", "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>", "R[Think.]T[Hello.]");
-  expect("harmony", "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=functions.get_it <|constrain|>json<|message|>{\"a\":1}<|call|>", "R[a]C[get_it  {\"a\":1}]");
+  expect("harmony",
+         "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+         "R[Think.]T[Hello.]");
+  expect("harmony",
+         "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=functions.get_it "
+         "<|constrain|>json<|message|>{\"a\":1}<|call|>",
+         "R[a]C[get_it  {\"a\":1}]");
   expect("harmony", "<|channel|>commentary<|message|>I will.<|end|>", "T[I will.]");
 }
 

@@ -65,7 +65,8 @@ struct ActiveRequest {
   if (g.grammar == nullptr || g.trie == nullptr)
     return fail(Errc::invalid_argument, "the request's TokenGrammar names no grammar or no trie");
   if (g.trie->vocabulary() != vocabulary || !a.text)
-    return fail(Errc::invalid_argument, "the grammar's trie has ", g.trie->vocabulary(), " tokens, expected ", vocabulary);
+    return fail(Errc::invalid_argument, "the grammar's trie has ", g.trie->vocabulary(), " tokens, expected ",
+                vocabulary);
   auto matcher = text::grammar::Matcher::make(*g.grammar, *g.trie, {}, allocator);
   if (!matcher) return pass(matcher);
   a.matcher.emplace(std::move(*matcher));

@@ -23,8 +23,8 @@ namespace zrt::inline ZRT_ABI::detail {
   request.generated = static_cast<std::uint32_t>(s.tokens.size()) - s.prompt_tokens;
   const std::size_t seen = s.tokens.size() < request.history ? s.tokens.size() : request.history;
   const Span<const std::uint32_t> last = s.tokens.span().last(seen);
-  ops::sampling::penalise(logits, {reinterpret_cast<const std::int32_t*>(last.data()), seen}, request.repetition_penalty,
-                          request.frequency_penalty, request.presence_penalty);
+  ops::sampling::penalise(logits, {reinterpret_cast<const std::int32_t*>(last.data()), seen},
+                          request.repetition_penalty, request.frequency_penalty, request.presence_penalty);
   for (const TokenBias& b : s.biases)
     ops::sampling::bias(logits, Span<const std::int32_t>(&b.token, 1), Span<const float>(&b.bias, 1));
   const auto allowed = [&](std::size_t id) { return ((*mask)[id / 64] >> (id % 64) & 1) != 0; };

@@ -451,9 +451,9 @@ template <class B, class Families, class O> class EngineCore {
   Mailbox mailbox_;
   Admission<B> admission_;
   std::optional<serve::BatchPlanner> planner_;
-  Vector<RequestId> cancelled_;  ///< notes of the step
-  exec::SlotFaults faults_;      ///< of the step
-  Vector<float> logits_;         ///< one row
+  Vector<RequestId> cancelled_;        ///< notes of the step
+  exec::SlotFaults faults_;            ///< of the step
+  Vector<float> logits_;               ///< one row
   Vector<ops::Candidate> candidates_;  ///< as many, once a request has a grammar
   String bytes_;                       ///< of the token chosen last within a grammar
   Completion last_completion_{};

@@ -4,8 +4,6 @@
 
 #include <zrt/text/chat/text_builder.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// A date and time of day of the Gregorian calendar.
@@ -39,8 +37,10 @@ struct CalendarTime {
   t.second = rest % 60;
   return t;
 }
-static_assert(calendar_time(0).year == 1970 && calendar_time(951782400).month == 2 && calendar_time(951782400).day == 29);
-static_assert(calendar_time(1785456000).weekday == 5 && calendar_time(-1).year == 1969 && calendar_time(-1).second == 59);
+static_assert(calendar_time(0).year == 1970 && calendar_time(951782400).month == 2 &&
+              calendar_time(951782400).day == 29);
+static_assert(calendar_time(1785456000).weekday == 5 && calendar_time(-1).year == 1969 &&
+              calendar_time(-1).second == 59);
 
 /// Appends `seconds` since 1970 in a format of strftime: %Y %y %m %d %e %B %b %A %a %H %I %M %S %p %%. Any other letter
 /// stays as it is.
@@ -110,5 +110,3 @@ inline void write_time(std::int64_t seconds, std::string_view format, TextBuilde
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -5,8 +5,6 @@
 #include <zrt/text/chat/template_evaluator.hpp>
 #include <zrt/text/chat/template_parser.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// Most bytes of a template's source.
@@ -34,18 +32,18 @@ inline constexpr BuiltInTemplate kBuiltInTemplates[] = {
 
 /// What a template can take, found by rendering small conversations when it is read.
 struct TemplateAbilities {
-  bool system = true;         ///< a system message; else it goes in front of the first user message
-  bool tools = false;         ///< a list of tools
-  bool tool_calls = false;    ///< calls of an assistant
+  bool system = true;            ///< a system message; else it goes in front of the first user message
+  bool tools = false;            ///< a list of tools
+  bool tool_calls = false;       ///< calls of an assistant
   bool object_arguments = true;  ///< of a call; else a JSON text
-  bool part_content = false;  ///< content as parts only; else as a text
+  bool part_content = false;     ///< content as parts only; else as a text
 };
 
 /// What a conversation is rendered with.
 struct RenderOptions {
   bool add_generation_prompt = true;
-  Value tools{};   ///< a list of tools as the OpenAI API has them, or nothing
-  Value extra{};   ///< a dict of further names that the template sees, such as enable_thinking, or nothing
+  Value tools{};         ///< a list of tools as the OpenAI API has them, or nothing
+  Value extra{};         ///< a dict of further names that the template sees, such as enable_thinking, or nothing
   std::int64_t now = 0;  ///< seconds since 1970 of the host's own clock, for templates that print a date
   RenderLimits limits{};
 };
@@ -246,8 +244,9 @@ class ChatTemplate {
   void find_abilities() noexcept {
     abilities_.part_content =
         !shows(R"({"messages":[{"role":"user","content":"zrt-probe"}],"add_generation_prompt":true})", "zrt-probe") &&
-        shows(R"({"messages":[{"role":"user","content":[{"type":"text","text":"zrt-probe"}]}],"add_generation_prompt":true})",
-              "zrt-probe");
+        shows(
+            R"({"messages":[{"role":"user","content":[{"type":"text","text":"zrt-probe"}]}],"add_generation_prompt":true})",
+            "zrt-probe");
     abilities_.system = shows(
         R"({"messages":[{"role":"system","content":"zrt-probe"},{"role":"user","content":"x"}],"add_generation_prompt":true})",
         "zrt-probe");
@@ -274,5 +273,3 @@ class ChatTemplate {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -8,8 +8,6 @@
 
 #include <cmath>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// How a value is written as JSON.
@@ -389,5 +387,3 @@ class JsonWriter {
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -4,8 +4,6 @@
 
 #include <zrt/text/chat/json.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// How a body between the marks of a call is written.
@@ -64,7 +62,7 @@ struct ReplyPiece {
 class ReplyParser {
  public:
   explicit ReplyParser(const ReplyFormat& format, const Allocator& allocator = system_allocator()) noexcept
-      : format_(format), held_(allocator), pieces_(allocator) {}
+      : allocator_(allocator), format_(format), held_(allocator), tool_(allocator), pieces_(allocator) {}
 
   /// A prompt that ends with the mark of reasoning has begun it.
   void begin_behind(std::string_view prompt) noexcept {
@@ -114,7 +112,7 @@ class ReplyParser {
 
   void emit(Kind kind, std::string_view text) noexcept {
     if (text.empty() || !result_) return;
-    ReplyPiece piece{.kind = kind, .text = String(held_.allocator()), .name = String(held_.allocator()), .id = String(held_.allocator())};
+    ReplyPiece piece{.kind = kind, .text = String(allocator_), .name = String(allocator_), .id = String(allocator_)};
     result_ = piece.text.append(text);
     if (result_) result_ = pieces_.push_back(std::move(piece));
   }
@@ -160,7 +158,8 @@ class ReplyParser {
   /// Text in front of a mark. Between the messages of harmony stands who writes the next one.
   void emit_text_before(std::size_t size) noexcept {
     std::string_view text = slice(held_.view(), 0, size);
-    if (const std::size_t start = text.find("<|start|>"); format_.syntax == CallSyntax::channels && start != std::string_view::npos)
+    if (const std::size_t start = text.find("<|start|>");
+        format_.syntax == CallSyntax::channels && start != std::string_view::npos)
       text = slice(text, 0, start);
     emit(Kind::text, text);
     held_.erase_front(size);
@@ -195,7 +194,8 @@ class ReplyParser {
   [[nodiscard]] bool read_calls(std::string_view body) noexcept {
     body = trimmed(body);
     if (format_.syntax == CallSyntax::sections) return read_sections(body);
-    if (format_.syntax == CallSyntax::named && !body.starts_with('[') && !body.starts_with('{')) return read_named(body);
+    if (format_.syntax == CallSyntax::named && !body.starts_with('[') && !body.starts_with('{'))
+      return read_named(body);
     return read_objects(body);
   }
   [[nodiscard]] static std::string_view trimmed(std::string_view text) noexcept {
@@ -207,7 +207,8 @@ class ReplyParser {
 
   void emit_call(std::string_view name, std::string_view id, std::string_view arguments) noexcept {
     if (!result_) return;
-    ReplyPiece piece{.kind = Kind::call, .text = String(held_.allocator()), .name = String(held_.allocator()), .id = String(held_.allocator())};
+    ReplyPiece piece{
+        .kind = Kind::call, .text = String(allocator_), .name = String(allocator_), .id = String(allocator_)};
     result_ = piece.text.append(arguments);
     if (result_) result_ = piece.name.append(name);
     if (result_) result_ = piece.id.append(id);
@@ -215,7 +216,7 @@ class ReplyParser {
   }
   /// A call with JSON arguments as the model wrote them.
   [[nodiscard]] bool read_arguments(std::string_view name, std::string_view id, std::string_view json) noexcept {
-    Values values(held_.allocator());
+    Values values(allocator_);
     const auto read = read_json(json.empty() ? std::string_view("{}") : json, values);
     if (!read || !read->is_dict() || name.empty()) return false;
     emit_call(name, id, json.empty() ? std::string_view("{}") : json);
@@ -224,7 +225,7 @@ class ReplyParser {
   /// {"name": ..., "arguments": ...}, several one behind the other, or a list of them.
   [[nodiscard]] bool read_objects(std::string_view body) noexcept {
     if (body.starts_with('[')) {
-      Values values(held_.allocator());
+      Values values(allocator_);
       const auto list = read_json(body, values);
       if (!list || values.items(*list).empty()) return false;
       for (std::size_t i = 0; i < values.items(*list).size(); ++i)
@@ -234,7 +235,7 @@ class ReplyParser {
     if (body.empty()) return false;
     while (!body.empty()) {
       const std::size_t size = object_size(body);
-      Values values(held_.allocator());
+      Values values(allocator_);
       const auto object = read_json(slice(body, 0, size), values);
       if (!object || !read_object(values, *object)) return false;
       body = trimmed(slice(body, size));
@@ -267,7 +268,7 @@ class ReplyParser {
     const Value id = values.get(object, "id");
     if (arguments.is_string()) return read_arguments(name.text, id.text, arguments.text);
     if (!arguments.absent() && !arguments.is_dict()) return false;
-    TextBuilder json(held_.allocator());
+    TextBuilder json(allocator_);
     if (arguments.is_dict()) {
       if (auto r = write_json(values, arguments, {}, json); !r) return false;
     } else {
@@ -358,9 +359,10 @@ class ReplyParser {
     return !held_.empty();
   }
 
+  Allocator allocator_;
   const ReplyFormat& format_;
   String held_;
-  String tool_{};  ///< that the message calls
+  String tool_;  ///< that the message calls
   Vector<ReplyPiece> pieces_;
   Mode mode_ = Mode::text;
   bool at_start_ = true;
@@ -370,5 +372,3 @@ class ReplyParser {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -5,8 +5,6 @@
 #include <zrt/text/chat/calendar.hpp>
 #include <zrt/text/chat/template_filters.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 /// Walks a program. Names live in scopes: a loop's turn, a macro's call and a block have one of their own; what a
@@ -121,9 +119,8 @@ class TemplateEvaluator {
         assign_block(node);
         break;
       case NodeKind::macro:
-        define(node.text, {.kind = Kind::macro,
-                           .index = index,
-                           .integer = static_cast<std::int64_t>(scopes_.size() - 1)});
+        define(node.text,
+               {.kind = Kind::macro, .index = index, .integer = static_cast<std::int64_t>(scopes_.size() - 1)});
         break;
       case NodeKind::leave:
         return Flow::leave;
@@ -194,14 +191,15 @@ class TemplateEvaluator {
     if (node.kind == NodeKind::name) return define(node.text, value);
     if (node.kind == NodeKind::attribute) {
       const Value of = evaluate(node.a);
-      if (!of.is(Kind::space)) return void(run_.fail("expected a namespace to set an attribute of, found ", run_.kind_of(of)));
+      if (!of.is(Kind::space))
+        return void(run_.fail("expected a namespace to set an attribute of, found ", run_.kind_of(of)));
       return run_.put(of, Value::of(node.text), value);
     }
     const Value items = run_.iterate(value);
     const Span<const std::uint32_t> targets = program_.children(node);
     if (run_.values.items(items).size() != targets.size())
-      return void(run_.fail("expected ", targets.size(), " values for as many names, found ",
-                            run_.values.items(items).size()));
+      return void(
+          run_.fail("expected ", targets.size(), " values for as many names, found ", run_.values.items(items).size()));
     for (std::size_t i = 0; i < targets.size(); ++i) assign(targets[i], Value(run_.values.items(items)[i]));
   }
   void assign_block(const Node& node) noexcept {
@@ -325,7 +323,8 @@ class TemplateEvaluator {
   [[nodiscard]] Value concatenated(const Value& a, const Value& b) noexcept {
     TextBuilder out = run_.builder();
     const bool marked = a.integer != 0 || b.integer != 0;
-    for (const Value& part : {a, b}) marked && part.integer == 0 ? write_escaped(part.text, out) : void(out << part.text);
+    for (const Value& part : {a, b})
+      marked&& part.integer == 0 ? write_escaped(part.text, out) : void(out << part.text);
     Value text = run_.finish(out);
     text.integer = marked ? 1 : 0;
     return text;
@@ -351,7 +350,8 @@ class TemplateEvaluator {
       const Value list = run_.values.list(value.kind);
       const std::size_t count = run_.values.items(value).size();
       for (std::int64_t t = 0; count != 0 && t < times && run_.ok(); ++t)
-        for (std::size_t i = 0; i < count && run_.charge(1); ++i) run_.values.push(list, Value(run_.values.items(value)[i]));
+        for (std::size_t i = 0; i < count && run_.charge(1); ++i)
+          run_.values.push(list, Value(run_.values.items(value)[i]));
       return list;
     }
     TextBuilder out = run_.builder();
@@ -480,7 +480,8 @@ class TemplateEvaluator {
     if (!of.is_string() && !of.is_sequence())
       return run_.fail("expected a text or a list to slice, found ", run_.kind_of(of));
     const Value items = of.is_string() ? Value{} : of;
-    const std::int64_t size = of.is_string() ? run_.characters(of.text) : static_cast<std::int64_t>(run_.values.items(of).size());
+    const std::int64_t size =
+        of.is_string() ? run_.characters(of.text) : static_cast<std::int64_t>(run_.values.items(of).size());
     const Bounds b = bounds(node, size);
     if (!run_.charge(of.text.size() / 64 + 1)) return {};
     if (of.is_string() && b.step == 1) {
@@ -577,7 +578,8 @@ class TemplateEvaluator {
     const Node& body = program_.node(macro.index);
     const CallArguments arguments(*this, node);
     if (!run_.ok()) return {};
-    if (macros_ >= run_.limits.macro_depth) return run_.exceed(run_.limits.macro_depth, " nested calls of macros"), Value{};
+    if (macros_ >= run_.limits.macro_depth)
+      return run_.exceed(run_.limits.macro_depth, " nested calls of macros"), Value{};
     const Span<const std::uint32_t> parameters = program_.children(body);
     const Arguments given = arguments.get();
     if (given.positional.size() > parameters.size())
@@ -647,5 +649,3 @@ class TemplateEvaluator {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

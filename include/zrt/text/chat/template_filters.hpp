@@ -5,8 +5,6 @@
 #include <zrt/text/chat/template_methods.hpp>
 #include <zrt/text/chat/template_tests.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 /// A filter by name.
@@ -216,7 +214,8 @@ template <class Before> void sort_values(TemplateRun& run, const Value& list, Be
   if (value.is_string() && !digits.empty()) {
     if (const auto r = std::from_chars(digits.data(), end, integer); r.ec == std::errc() && r.ptr == end)
       return Value::of(integer);
-    if (const auto r = std::from_chars(digits.data(), end, real); r.ec == std::errc() && r.ptr == end && real > -9e18 && real < 9e18)
+    if (const auto r = std::from_chars(digits.data(), end, real);
+        r.ec == std::errc() && r.ptr == end && real > -9e18 && real < 9e18)
       return Value::of(static_cast<std::int64_t>(real));
   }
   (void)run;
@@ -287,31 +286,47 @@ inline constexpr TemplateFilter kTemplateFilters[] = {
     {"d", 2,
      [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return apply_filter(r, "default", v, a); }},
     {"list", 0, [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return copy_of(r, r.iterate(v)); }},
-    {"select", 2, [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, true, false); }},
-    {"reject", 2, [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, false, false); }},
-    {"selectattr", 3, [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, true, true); }},
-    {"rejectattr", 3, [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, false, true); }},
+    {"select", 2,
+     [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, true, false); }},
+    {"reject", 2,
+     [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, false, false); }},
+    {"selectattr", 3,
+     [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, true, true); }},
+    {"rejectattr", 3,
+     [](TemplateRun& r, const Value& v, const Arguments& a) noexcept { return selected(r, v, a, false, true); }},
     {"dictsort", 3, &dict_sorted},
     {"sort", 3, &sorted},
     {"unique", 2, &without_duplicates},
     {"map", 4, &mapped},
     {"lower", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::lower); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept {
+       return with_case(r, r.text_of(v).text, LetterCase::lower);
+     }},
     {"upper", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::upper); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept {
+       return with_case(r, r.text_of(v).text, LetterCase::upper);
+     }},
     {"capitalize", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::capital); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept {
+       return with_case(r, r.text_of(v).text, LetterCase::capital);
+     }},
     {"title", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return with_case(r, r.text_of(v).text, LetterCase::words); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept {
+       return with_case(r, r.text_of(v).text, LetterCase::words);
+     }},
     {"indent", 3, &indented},
     {"int", 2, &to_integer},
     {"float", 1, &to_real},
     {"abs", 0, [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return absolute(r, v); }},
     {"reverse", 0, [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return reversed(r, v); }},
     {"first", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return element(r, r.iterate(v), Value::of(std::int64_t{0})); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept {
+       return element(r, r.iterate(v), Value::of(std::int64_t{0}));
+     }},
     {"last", 0,
-     [](TemplateRun& r, const Value& v, const Arguments&) noexcept { return element(r, r.iterate(v), Value::of(std::int64_t{-1})); }},
+     [](TemplateRun& r, const Value& v, const Arguments&) noexcept {
+       return element(r, r.iterate(v), Value::of(std::int64_t{-1}));
+     }},
     {"replace", 3,
      [](TemplateRun& r, const Value& v, const Arguments& a) noexcept {
        const Value most = a.get(2, "count");
@@ -325,12 +340,11 @@ inline constexpr TemplateFilter kTemplateFilters[] = {
   for (const TemplateFilter& filter : kTemplateFilters) {
     if (filter.name != name) continue;
     if (arguments.size() > filter.most)
-      return run.fail("expected at most ", filter.most, " arguments of the filter ", name, ", found ", arguments.size());
+      return run.fail("expected at most ", filter.most, " arguments of the filter ", name, ", found ",
+                      arguments.size());
     return run.charge(1) ? filter.apply(run, value, arguments) : Value{};
   }
   return run.fail("expected a filter that this build has, found ", name);
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

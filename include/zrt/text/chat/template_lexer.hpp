@@ -6,8 +6,6 @@
 #include <zrt/text/chat/value.hpp>
 #include <zrt/text/detail/unicode.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 namespace unicode = zrt::text::detail;
@@ -23,7 +21,19 @@ template <class... Pieces> [[nodiscard]] Error template_error(Errc code, Place p
   return Error::of(code, "chat template, line ", place.line, ", column ", place.column, ": ", pieces...);
 }
 
-enum class TokenKind : std::uint8_t { end, text, begin_output, end_output, begin_block, end_block, name, string, integer, real, op };
+enum class TokenKind : std::uint8_t {
+  end,
+  text,
+  begin_output,
+  end_output,
+  begin_block,
+  end_block,
+  name,
+  string,
+  integer,
+  real,
+  op
+};
 
 struct Token {
   TokenKind kind = TokenKind::end;
@@ -303,5 +313,3 @@ class TemplateLexer {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

@@ -4,8 +4,6 @@
 
 #include <zrt/text/chat/template_run.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 /// A method of the values of one kind.
@@ -38,7 +36,8 @@ struct TemplateMethod {
     }
     return list;
   }
-  if (!separator.is_string() || separator.text.empty()) return run.fail("split: expected a separator that is not empty");
+  if (!separator.is_string() || separator.text.empty())
+    return run.fail("split: expected a separator that is not empty");
   std::int64_t skipped = 0;  // cuts from the left that rsplit leaves out
   if (from_right && most >= 0) {
     for (std::size_t at = 0; (at = text.find(separator.text, at)) != std::string_view::npos;
@@ -97,7 +96,8 @@ struct TemplateMethod {
   return run.values.remove(list, static_cast<std::size_t>(index));
 }
 
-[[nodiscard]] inline Value remove_key(TemplateRun& run, const Value& dict, const Value& key, const Value& otherwise) noexcept {
+[[nodiscard]] inline Value remove_key(TemplateRun& run, const Value& dict, const Value& key,
+                                      const Value& otherwise) noexcept {
   for (std::size_t i = 0; i < run.values.entries(dict).size(); ++i) {
     const Entry entry = run.values.entries(dict)[i];
     if (!run.equal(entry.key, key)) continue;
@@ -141,9 +141,13 @@ inline constexpr TemplateMethod kTemplateMethods[] = {
        return split(r, s.text, a.get(0, "sep"), most.absent() ? -1 : most.integer, true);
      }},
     {Kind::string, "startswith", 1, 1,
-     [](TemplateRun& r, const Value& s, const Arguments& a) noexcept { return has_affix(r, s.text, a.get(0, ""), false); }},
+     [](TemplateRun& r, const Value& s, const Arguments& a) noexcept {
+       return has_affix(r, s.text, a.get(0, ""), false);
+     }},
     {Kind::string, "endswith", 1, 1,
-     [](TemplateRun& r, const Value& s, const Arguments& a) noexcept { return has_affix(r, s.text, a.get(0, ""), true); }},
+     [](TemplateRun& r, const Value& s, const Arguments& a) noexcept {
+       return has_affix(r, s.text, a.get(0, ""), true);
+     }},
     {Kind::string, "replace", 2, 3,
      [](TemplateRun& r, const Value& s, const Arguments& a) noexcept {
        const Value most = a.get(2, "count");
@@ -154,11 +158,15 @@ inline constexpr TemplateMethod kTemplateMethods[] = {
     {Kind::string, "upper", 0, 0,
      [](TemplateRun& r, const Value& s, const Arguments&) noexcept { return with_case(r, s.text, LetterCase::upper); }},
     {Kind::string, "capitalize", 0, 0,
-     [](TemplateRun& r, const Value& s, const Arguments&) noexcept { return with_case(r, s.text, LetterCase::capital); }},
+     [](TemplateRun& r, const Value& s, const Arguments&) noexcept {
+       return with_case(r, s.text, LetterCase::capital);
+     }},
     {Kind::string, "title", 0, 0,
      [](TemplateRun& r, const Value& s, const Arguments&) noexcept { return with_case(r, s.text, LetterCase::title); }},
     {Kind::string, "join", 1, 1,
-     [](TemplateRun& r, const Value& s, const Arguments& a) noexcept { return joined(r, r.iterate(a.get(0, "")), s.text); }},
+     [](TemplateRun& r, const Value& s, const Arguments& a) noexcept {
+       return joined(r, r.iterate(a.get(0, "")), s.text);
+     }},
     {Kind::dict, "items", 0, 0,
      [](TemplateRun& r, const Value& s, const Arguments&) noexcept { return dict_items(r, s, true, true); }},
     {Kind::dict, "keys", 0, 0,
@@ -224,5 +232,3 @@ inline constexpr TemplateMethod kTemplateMethods[] = {
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

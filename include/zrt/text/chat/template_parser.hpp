@@ -6,8 +6,6 @@
 
 #include <initializer_list>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 /// Parses the part of Jinja that chat templates use. The first fault is kept; parsing then runs to its end without
@@ -34,7 +32,9 @@ class TemplateParser {
   [[nodiscard]] const Token& peek(std::size_t ahead = 0) const noexcept {
     return tokens_[at_ + ahead < tokens_.size() ? at_ + ahead : tokens_.size() - 1];
   }
-  [[nodiscard]] bool is(std::string_view op) const noexcept { return peek().kind == TokenKind::op && peek().text == op; }
+  [[nodiscard]] bool is(std::string_view op) const noexcept {
+    return peek().kind == TokenKind::op && peek().text == op;
+  }
   [[nodiscard]] bool is_name(std::string_view name, std::size_t ahead = 0) const noexcept {
     return peek(ahead).kind == TokenKind::name && peek(ahead).text == name;
   }
@@ -592,5 +592,3 @@ class TemplateParser {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

@@ -4,8 +4,6 @@
 
 #include <zrt/text/chat/template_lexer.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 /// What a node is, and which of its fields mean what. `list` is a range of children.
@@ -82,5 +80,3 @@ struct TemplateProgram {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

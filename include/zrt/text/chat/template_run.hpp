@@ -6,13 +6,12 @@
 #include <zrt/text/chat/template_program.hpp>
 #include <zrt/text/detail/word_piece.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// What rendering a chat template may take. Passing a limit is Errc::limit_exceeded.
 struct RenderLimits {
-  std::uint64_t steps = 1'000'000;  ///< parts of the template evaluated, with a step for each 64 bytes and element touched
+  std::uint64_t steps =
+      1'000'000;  ///< parts of the template evaluated, with a step for each 64 bytes and element touched
   std::size_t output_bytes = std::size_t{4} << 20;
   std::size_t value_bytes = std::size_t{64} << 20;  ///< of all values together
   std::size_t text_bytes = std::size_t{1} << 20;    ///< of one text
@@ -131,9 +130,9 @@ class TemplateRun {
 
   /// The name of a value's type, for errors.
   [[nodiscard]] static std::string_view kind_of(const Value& v) noexcept {
-    constexpr std::string_view names[] = {"an undefined value", "none",  "a boolean", "an integer", "a float",
-                                          "a text",             "a list", "a tuple",  "a dict",     "a namespace",
-                                          "a macro",            "a loop", "a method"};
+    constexpr std::string_view names[] = {
+        "an undefined value", "none",    "a boolean", "an integer", "a float", "a text", "a list", "a tuple", "a dict",
+        "a namespace",        "a macro", "a loop",    "a method"};
     return names[static_cast<std::size_t>(v.kind)];
   }
 
@@ -270,7 +269,8 @@ class TemplateRun {
   static constexpr std::uint32_t kDepth = 100;
 
   [[nodiscard]] static bool same_number(const Value& a, const Value& b) noexcept {
-    return a.is_integral() && b.is_integral() ? a.integer == b.integer : !(a.as_real() < b.as_real()) && !(a.as_real() > b.as_real());
+    return a.is_integral() && b.is_integral() ? a.integer == b.integer
+                                              : !(a.as_real() < b.as_real()) && !(a.as_real() > b.as_real());
   }
   [[nodiscard]] bool same_items(const Value& a, const Value& b, std::uint32_t depth) noexcept {
     if (values.items(a).size() != values.items(b).size()) return false;
@@ -387,7 +387,8 @@ enum class LetterCase : std::uint8_t { lower, upper, capital, title, words };
       out.code_point(upper ? uppercase(c.value) : unicode::lowercase(c.value));
     else
       out << slice(text, at, 1);
-    const bool space = is_space(c.value) || (c.value < 0x80 && c.value != 0 && kBetweenWords.find(static_cast<char>(c.value)) != std::string_view::npos);
+    const bool space = is_space(c.value) || (c.value < 0x80 && c.value != 0 &&
+                                             kBetweenWords.find(static_cast<char>(c.value)) != std::string_view::npos);
     first = letter_case == LetterCase::title   ? !unicode::properties_of(c.value).letter()
             : letter_case == LetterCase::words ? space
                                                : false;
@@ -441,5 +442,3 @@ enum class LetterCase : std::uint8_t { lower, upper, capital, title, words };
 }  // namespace detail
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -4,8 +4,6 @@
 
 #include <zrt/text/chat/template_run.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
 /// A test by name, of a value and at most one argument.
@@ -30,8 +28,10 @@ inline constexpr TemplateTest kTemplateTests[] = {
     {"integer", 0, [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::integer); }},
     {"float", 0, [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::real); }},
     {"boolean", 0, [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::boolean); }},
-    {"true", 0, [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::boolean) && v.integer == 1; }},
-    {"false", 0, [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::boolean) && v.integer == 0; }},
+    {"true", 0,
+     [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::boolean) && v.integer == 1; }},
+    {"false", 0,
+     [](TemplateRun&, const Value& v, const Value&) noexcept { return v.is(Kind::boolean) && v.integer == 0; }},
     // An undefined value can be gone over and has a length, as Jinja's has.
     {"iterable", 0,
      [](TemplateRun&, const Value& v, const Value&) noexcept {
@@ -69,7 +69,8 @@ inline constexpr TemplateTest kTemplateTests[] = {
     {"lt", 1, [](TemplateRun& r, const Value& v, const Value& a) noexcept { return r.order(v, a) < 0; }},
     {"le", 1, [](TemplateRun& r, const Value& v, const Value& a) noexcept { return r.order(v, a) <= 0; }},
     {"in", 1, [](TemplateRun& r, const Value& v, const Value& a) noexcept { return r.contains(a, v); }},
-    {"sameas", 1, [](TemplateRun& r, const Value& v, const Value& a) noexcept { return v.kind == a.kind && r.equal(v, a); }},
+    {"sameas", 1,
+     [](TemplateRun& r, const Value& v, const Value& a) noexcept { return v.kind == a.kind && r.equal(v, a); }},
 };
 
 /// Whether the test of that name holds; an error for an unknown one.
@@ -86,5 +87,3 @@ inline constexpr TemplateTest kTemplateTests[] = {
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::chat::detail
-
-ZRT_LOAD_TIME_END

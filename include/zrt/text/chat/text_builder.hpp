@@ -6,8 +6,6 @@
 
 #include <charconv>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// Appends pieces; the first error is kept, and nothing is appended after it.
@@ -53,5 +51,3 @@ class TextBuilder {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::chat {
 
 /// What a Value is.
@@ -92,9 +90,7 @@ class Values {
     return Value::of(std::string_view(chunk.data() + at, text.size()));
   }
 
-  [[nodiscard]] Value list(Kind kind = Kind::list) noexcept {
-    return {.kind = kind, .index = add(lists_)};
-  }
+  [[nodiscard]] Value list(Kind kind = Kind::list) noexcept { return {.kind = kind, .index = add(lists_)}; }
   [[nodiscard]] Value dict(Kind kind = Kind::dict) noexcept { return {.kind = kind, .index = add(dicts_)}; }
 
   /// The elements of a list or tuple; none for anything else.
@@ -214,5 +210,3 @@ class Values {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::chat
-
-ZRT_LOAD_TIME_END

@@ -8,8 +8,6 @@
 
 #include <string_view>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::grammar {
 
 /// Most bytes of a grammar's source.
@@ -33,11 +31,13 @@ class GbnfReader {
   /// Characters read in all: repetitions within repetitions read theirs again.
   static constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
 
-  GbnfReader(std::string_view source, const Allocator& a) noexcept : source_(source), grammar_(a), names_(a), ranges_(a) {}
+  GbnfReader(std::string_view source, const Allocator& a) noexcept
+      : source_(source), grammar_(a), names_(a), ranges_(a) {}
 
   [[nodiscard]] Result<Grammar> read() noexcept {
     if (source_.size() > kMostGrammarBytes)
-      return fail(Errc::limit_exceeded, "the grammar has ", source_.size(), " bytes, expected at most ", kMostGrammarBytes);
+      return fail(Errc::limit_exceeded, "the grammar has ", source_.size(), " bytes, expected at most ",
+                  kMostGrammarBytes);
     for (skip_spaces(); ok_ && at_ < source_.size(); skip_spaces()) rule();
     if (ok_) check_rules();
     if (!ok_) return std::unexpected<Error>(error_);
@@ -183,7 +183,8 @@ class GbnfReader {
     return counted(begin, once, depth);
   }
   /// Reads the item at `begin` once more.
-  [[nodiscard]] Fragment again(std::size_t begin, std::uint32_t depth, Fragment (GbnfReader::*wrap)(Fragment) noexcept) noexcept {
+  [[nodiscard]] Fragment again(std::size_t begin, std::uint32_t depth,
+                               Fragment (GbnfReader::*wrap)(Fragment) noexcept) noexcept {
     const std::size_t here = at_;
     at_ = begin;
     const Fragment copy = single(depth);
@@ -207,7 +208,8 @@ class GbnfReader {
   [[nodiscard]] std::uint64_t number() noexcept {
     if (peek() < '0' || peek() > '9') return expected("a number"), 0;
     std::uint64_t value = 0;
-    while (peek() >= '0' && peek() <= '9' && value <= kMostRepeats) value = value * 10 + static_cast<std::uint64_t>(source_[at_++] - '0');
+    while (peek() >= '0' && peek() <= '9' && value <= kMostRepeats)
+      value = value * 10 + static_cast<std::uint64_t>(source_[at_++] - '0');
     if (value > kMostRepeats) fault("expected at most ", kMostRepeats, " repetitions");
     return value;
   }
@@ -381,12 +383,14 @@ class GbnfReader {
     return tail(first, last, more, leads[more], more == 0 ? 0x7f : 0x3f >> more);
   }
   /// The bytes of first..last whose upper bits agree: the byte at `more` places from the end, then the rest.
-  [[nodiscard]] Fragment tail(char32_t first, char32_t last, std::uint32_t more, std::uint8_t lead, std::uint32_t mask) noexcept {
+  [[nodiscard]] Fragment tail(char32_t first, char32_t last, std::uint32_t more, std::uint8_t lead,
+                              std::uint32_t mask) noexcept {
     const std::uint32_t shift = 6 * more;
     const auto byte = [&](char32_t c) { return static_cast<std::uint8_t>(lead | ((c >> shift) & mask)); };
     if (more == 0) return bytes(byte(first), byte(last));
     const char32_t low = (char32_t{1} << shift) - 1;  // bits of the bytes that follow
-    if (byte(first) == byte(last)) return then(bytes(byte(first), byte(first)), tail(first, last, more - 1, 0x80, 0x3f));
+    if (byte(first) == byte(last))
+      return then(bytes(byte(first), byte(first)), tail(first, last, more - 1, 0x80, 0x3f));
     if ((first & low) != 0) {
       const Fragment head = tail(first, first | low, more, lead, mask);
       return either(head, tail((first | low) + 1, last, more, lead, mask));
@@ -444,5 +448,3 @@ class GbnfReader {
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::grammar
-
-ZRT_LOAD_TIME_END

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::grammar {
 
 enum class StateKind : std::uint8_t {
@@ -59,7 +57,8 @@ class Grammar {
   [[nodiscard]] State& edit(std::uint32_t index) noexcept { return states_[index]; }
   /// Adds a rule without a beginning.
   [[nodiscard]] Result<std::uint32_t> add_rule() noexcept {
-    if (rules_.size() >= kMostRules) return fail(Errc::limit_exceeded, "the grammar has more than ", kMostRules, " rules");
+    if (rules_.size() >= kMostRules)
+      return fail(Errc::limit_exceeded, "the grammar has more than ", kMostRules, " rules");
     if (auto r = rules_.push_back(kNoState); !r) return pass(r);
     return static_cast<std::uint32_t>(rules_.size() - 1);
   }
@@ -133,5 +132,3 @@ class Grammar {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::grammar
-
-ZRT_LOAD_TIME_END

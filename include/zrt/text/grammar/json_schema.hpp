@@ -5,8 +5,6 @@
 #include <zrt/text/chat/json.hpp>
 #include <zrt/text/grammar/gbnf.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::grammar {
 
 /// Most bytes of a schema's source.
@@ -91,8 +89,9 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
 
   /// The keywords that each form of a schema honours, beside those that say nothing about a value.
   void allow(const Value& schema, std::initializer_list<std::string_view> keywords, std::string_view form) noexcept {
-    constexpr std::string_view silent[] = {"title",     "description", "default",  "examples", "$schema",    "$id",
-                                           "$comment",  "deprecated",  "readOnly", "writeOnly", "$defs", "definitions"};
+    constexpr std::string_view silent[] = {"title",    "description", "default",  "examples",
+                                           "$schema",  "$id",         "$comment", "deprecated",
+                                           "readOnly", "writeOnly",   "$defs",    "definitions"};
     for (const Entry& entry : values_.entries(schema)) {
       bool known = false;
       for (const std::string_view k : silent) known = known || entry.key.text == k;
@@ -157,9 +156,10 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
   }
   [[nodiscard]] static bool concerns(std::string_view keyword, std::string_view type) noexcept {
     constexpr std::pair<std::string_view, std::string_view> of[] = {
-        {"properties", "object"}, {"required", "object"},  {"additionalProperties", "object"}, {"items", "array"},
-        {"prefixItems", "array"}, {"minItems", "array"},   {"maxItems", "array"},              {"minLength", "string"},
-        {"maxLength", "string"},  {"format", "string"},    {"pattern", "string"}};
+        {"properties", "object"}, {"required", "object"},   {"additionalProperties", "object"},
+        {"items", "array"},       {"prefixItems", "array"}, {"minItems", "array"},
+        {"maxItems", "array"},    {"minLength", "string"},  {"maxLength", "string"},
+        {"format", "string"},     {"pattern", "string"}};
     for (const auto& [k, t] : of)
       if (k == keyword) return t == type;
     return true;
@@ -256,7 +256,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     out << " \"\\\"\"";
   }
   void write_range(std::int64_t least, std::int64_t most, TextBuilder& out) noexcept {
-    if (most >= 0 && most < least) return fault("expected a maximum that is no less than the minimum, found ", least, "..", most);
+    if (most >= 0 && most < least)
+      return fault("expected a maximum that is no less than the minimum, found ", least, "..", most);
     out << '{' << least << ',';
     if (most >= 0) out << most;
     out << '}';
@@ -265,8 +266,7 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     constexpr std::string_view date = R"([0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8]))";
     constexpr std::string_view time =
         R"(([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,9})? ("Z" | [-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9]))";
-    constexpr std::string_view uuid =
-        R"([0-9a-f]{8} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{12})";
+    constexpr std::string_view uuid = R"([0-9a-f]{8} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{12})";
     out << "\"\\\"\" ";
     if (format == "date")
       out << date;
@@ -311,7 +311,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
     out << " ws" << (least <= 0 ? ")?" : "") << " \"]\"";
   }
   /// Arrays whose first items have schemas of their own: all of them are written, and nothing behind them.
-  void write_tuple(const Value& s, const Value& first, const Value& items, std::uint32_t depth, TextBuilder& out) noexcept {
+  void write_tuple(const Value& s, const Value& first, const Value& items, std::uint32_t depth,
+                   TextBuilder& out) noexcept {
     allow(s, {"type", "items", "prefixItems"}, "an array with prefixItems");
     if (!items.is(Kind::boolean) || items.integer != 0) {
       if (!items.is(Kind::undefined)) return fault("the keyword items is honoured as false alone beside prefixItems");
@@ -399,7 +400,8 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
 [[nodiscard]] inline Result<String> gbnf_of_json_schema(std::string_view schema,
                                                         const Allocator& allocator = system_allocator()) noexcept {
   if (schema.size() > kMostSchemaBytes)
-    return fail(Errc::limit_exceeded, "the JSON schema has ", schema.size(), " bytes, expected at most ", kMostSchemaBytes);
+    return fail(Errc::limit_exceeded, "the JSON schema has ", schema.size(), " bytes, expected at most ",
+                kMostSchemaBytes);
   chat::Values values(allocator);
   auto root = chat::read_json(schema, values);
   if (!root) return pass(root);
@@ -417,5 +419,3 @@ array ::= "[" ws (value (ws "," ws value)* ws)? "]"
 }
 
 }  // namespace zrt::inline ZRT_ABI::text::grammar
-
-ZRT_LOAD_TIME_END

@@ -25,7 +25,8 @@ struct MatcherLimits {
 /// The grammar and the trie outlive the matcher. One thread uses a matcher at a time.
 class Matcher {
  public:
-  [[nodiscard]] static Result<Matcher> make(const Grammar& grammar, const TokenTrie& trie, const MatcherLimits& limits = {},
+  [[nodiscard]] static Result<Matcher> make(const Grammar& grammar, const TokenTrie& trie,
+                                            const MatcherLimits& limits = {},
                                             const Allocator& allocator = system_allocator()) noexcept {
     Matcher m(grammar, trie, limits, allocator);
     if (auto r = m.path_.resize(trie.deepest() + 1); !r) return pass(r);
@@ -81,7 +82,7 @@ class Matcher {
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::uint32_t kNoFrame = kNone;
-  static constexpr std::uint32_t kUnknown = kNone;  ///< a step not taken yet
+  static constexpr std::uint32_t kUnknown = kNone;   ///< a step not taken yet
   static constexpr std::uint32_t kDead = kNone - 1;  ///< a step that leaves the grammar
 
   /// A rule that is open: where it goes on, and the frame around it.
@@ -219,7 +220,10 @@ class Matcher {
     std::size_t at = hash & (slots_.size() - 1);
     for (; slots_[at] != kNone; at = (at + 1) & (slots_.size() - 1))
       if (same(sets_[slots_[at]], hash)) return slots_[at];
-    Set set{.first = static_cast<std::uint32_t>(places_.size()), .count = static_cast<std::uint32_t>(next_.size()), .hash = hash, .accepts = accepting_};
+    Set set{.first = static_cast<std::uint32_t>(places_.size()),
+            .count = static_cast<std::uint32_t>(next_.size()),
+            .hash = hash,
+            .accepts = accepting_};
     slots_[at] = static_cast<std::uint32_t>(sets_.size());
     if (auto r = places_.append(next_.span()); !r) return pass(r);
     if (auto r = sets_.push_back(set); !r) return pass(r);

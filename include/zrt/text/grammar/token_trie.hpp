@@ -5,8 +5,6 @@
 #include <zrt/core/heap.hpp>
 #include <zrt/text/tokenizer.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text::grammar {
 
 /// A node of the tree, in the order of a walk that goes down first.
@@ -79,7 +77,9 @@ class TokenTrie {
       close(open, shared);
       for (std::size_t i = shared; i < now.size(); ++i) {
         if (auto r = open.push_back(static_cast<std::uint32_t>(nodes_.size())); !r) return r;
-        const TrieNode node{.first = static_cast<std::uint32_t>(tokens_.size()), .depth = static_cast<std::uint16_t>(i), .byte = static_cast<std::uint8_t>(now[i])};
+        const TrieNode node{.first = static_cast<std::uint32_t>(tokens_.size()),
+                            .depth = static_cast<std::uint16_t>(i),
+                            .byte = static_cast<std::uint8_t>(now[i])};
         if (auto r = nodes_.push_back(node); !r) return r;
       }
       deepest_ = now.size() > deepest_ ? now.size() : deepest_;
@@ -105,5 +105,3 @@ class TokenTrie {
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::grammar
-
-ZRT_LOAD_TIME_END
