@@ -77,9 +77,9 @@ void demand(bool condition) {
   if (!condition) __builtin_trap();
 }
 
-test::SmallVocabulary& vocabulary() {
-  static tokenizer_test::SmallSentencePiece kVocabulary;
-  return kVocabulary;
+const test::SmallVocabulary& vocabulary() {
+  static const test::SmallSentencePiece kPieces;
+  return kPieces;
 }
 
 /// What a grammar is made to do with any bytes.

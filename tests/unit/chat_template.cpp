@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+namespace chat_template_test {
 namespace {
 
 using namespace zrt;
@@ -162,3 +163,5 @@ TEST(Json, ReadsAndWritesValues) {
     EXPECT_EQ(read_json(bad, values).error().code(), Errc::invalid_argument) << bad;
   EXPECT_FALSE(read_json(std::string(70, '['), values).has_value());
 }
+
+}  // namespace chat_template_test

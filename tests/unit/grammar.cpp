@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+namespace grammar_test {
 namespace {
 
 using namespace zrt;
@@ -389,3 +390,5 @@ TEST(Grammar, MasksOfALargeVocabularyAreCheap) {
   EXPECT_GT(times.size(), 20u);
   EXPECT_LE(m->used(), (std::size_t{16} << 20) * 2 + 65536);
 }
+
+}  // namespace grammar_test

@@ -10,6 +10,7 @@
 #include <string>
 #include <support/engines.hpp>
 
+namespace grammar_engine_test {
 namespace {
 
 using namespace zrt;
@@ -87,3 +88,5 @@ TEST(GrammarEngine, RefusesAGrammarOfAnotherVocabulary) {
   ASSERT_FALSE(submitted);
   EXPECT_EQ(submitted.error().code(), Errc::invalid_argument);
 }
+
+}  // namespace grammar_engine_test

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+namespace reply_parser_test {
 namespace {
 
 using namespace zrt::text::chat;
@@ -114,3 +115,5 @@ TEST(ReplyParser, KnowsTheFormatOfATemplate) {
   EXPECT_EQ(reply_format_of("{{ '<|channel|>' }}").name, "harmony");
   EXPECT_EQ(reply_format_of("{{ x }}").name, "plain");
 }
+
+}  // namespace reply_parser_test
