@@ -28,13 +28,15 @@ namespace zrt::inline ZRT_ABI::detail {
   for (const TokenBias& b : s.biases)
     ops::sampling::bias(logits, Span<const std::int32_t>(&b.token, 1), Span<const float>(&b.bias, 1));
   const auto allowed = [&](std::size_t id) { return ((*mask)[id / 64] >> (id % 64) & 1) != 0; };
-  bool any = false;
+  std::uint32_t count = 0;
   for (std::size_t id = 0; id < logits.size(); ++id) {
     if (!allowed(id)) logits[id] = -std::numeric_limits<float>::infinity();
-    any = any || allowed(id);
+    count += allowed(id) ? 1u : 0u;
   }
-  if (!any && a.matcher->accepts()) return kNoToken;
-  if (!any) return fail(Errc::spec_violation, "the grammar allows no token of the vocabulary here");
+  if (count == 0 && a.matcher->accepts()) return kNoToken;
+  if (count == 0) return fail(Errc::spec_violation, "the grammar allows no token of the vocabulary here");
+  // No other is drawn, so none need be sorted.
+  if (request.top_k == 0 || request.top_k > count) request.top_k = count;
   const std::int32_t id = ops::sampling::sample(request, logits, {}, {}, {}, list);
   if (id < 0 || !allowed(static_cast<std::size_t>(id)))
     return fail(Errc::spec_violation, "no token that the grammar allows has a finite logit");
