@@ -145,7 +145,8 @@ class ChatTemplate {
   }
   void normalize(Values& work, const Value& message) const noexcept {
     if (!message.is_dict()) return work.fail(Error::of(Errc::invalid_argument, "expected a message that is an object"));
-    if (work.get(message, "role").text == "developer") work.set(message, "role", Value::of(std::string_view("system")));
+    if (work.get(message, "role").string_or_empty() == "developer")
+      work.set(message, "role", Value::of(std::string_view("system")));
     const Value content = work.get(message, "content");
     const Value text = abilities_.part_content && !content.absent() ? content : text_of_parts(work, content);
     work.set(message, "content", abilities_.part_content && text.is_string() ? part_of(work, text) : text);
@@ -164,12 +165,12 @@ class ChatTemplate {
     TextBuilder out(work.allocator());
     for (std::size_t i = 0; i < work.items(content).size(); ++i) {
       const Value part = work.items(content)[i];
-      if (!part.is_string() && work.get(part, "type").text != "text") {
+      if (!part.is_string() && work.get(part, "type").string_or_empty() != "text") {
         work.fail(Error::of(Errc::invalid_argument, "expected parts of content of type text, found ",
-                            work.get(part, "type").text));
+                            work.get(part, "type").string_or_empty()));
         return {};
       }
-      out << (part.is_string() ? part.text : work.get(part, "text").text);
+      out << (part.is_string() ? part.text : work.get(part, "text").string_or_empty());
     }
     if (!out.result()) work.fail(out.result().error());
     return work.string(out.view());
@@ -204,7 +205,7 @@ class ChatTemplate {
     Value held{};
     for (std::size_t i = 0; work.ok() && i < work.items(messages).size(); ++i) {
       const Value message = work.items(messages)[i];
-      const std::string_view role = work.get(message, "role").text;
+      const std::string_view role = work.get(message, "role").string_or_empty();
       const Value content = work.get(message, "content");
       if (role == "system") {
         held = joined(work, held, content);

@@ -76,7 +76,7 @@ class ReplyParser {
   [[nodiscard]] Result<Span<const ReplyPiece>> finish() noexcept { return advance({}, true); }
 
  private:
-  enum class Mode : std::uint8_t { text, reasoning, call, header, message };
+  enum class Mode : std::uint8_t { text, reasoning, call, header, message, between };
   using Kind = ReplyPiece::Kind;
 
   static constexpr std::string_view kMessage = "<|message|>";
@@ -104,6 +104,8 @@ class ReplyParser {
         return read_header(last);
       case Mode::message:
         return read_message(last);
+      case Mode::between:
+        return skip_to_header(last);
     }
     return false;
   }
@@ -142,27 +144,17 @@ class ReplyParser {
     const std::size_t reasoning =
         format_.reasoning_open.empty() ? std::string_view::npos : held_.view().find(format_.reasoning_open);
     if (call == std::string_view::npos && reasoning == std::string_view::npos) {
-      if (format_.syntax == CallSyntax::channels)
-        emit_sure(Kind::text, {format_.call_open, "<|start|>assistant"}, last);
-      else
-        emit_sure(Kind::text, {format_.call_open, format_.reasoning_open}, last);
+      emit_sure(Kind::text, {format_.call_open, format_.reasoning_open}, last);
       return false;
     }
     const bool calls = call < reasoning;
-    emit_text_before(calls ? call : reasoning);
+    const std::size_t before = calls ? call : reasoning;
+    emit(Kind::text, slice(held_.view(), 0, before));
+    held_.erase_front(before);
     held_.erase_front(calls ? format_.call_open.size() : format_.reasoning_open.size());
     mode_ = !calls ? Mode::reasoning : format_.syntax == CallSyntax::channels ? Mode::header : Mode::call;
     bare_ = false;
     return true;
-  }
-  /// Text in front of a mark. Between the messages of harmony stands who writes the next one.
-  void emit_text_before(std::size_t size) noexcept {
-    std::string_view text = slice(held_.view(), 0, size);
-    if (const std::size_t start = text.find("<|start|>");
-        format_.syntax == CallSyntax::channels && start != std::string_view::npos)
-      text = slice(text, 0, start);
-    emit(Kind::text, text);
-    held_.erase_front(size);
   }
   [[nodiscard]] bool read_until(Kind kind, std::string_view mark, bool last) noexcept {
     const std::size_t end = held_.view().find(mark);
@@ -266,7 +258,7 @@ class ReplyParser {
     if (arguments.is(chat::Kind::undefined)) arguments = values.get(object, "parameters");
     if (!name.is_string() || name.text.empty()) return false;
     const Value id = values.get(object, "id");
-    if (arguments.is_string()) return read_arguments(name.text, id.text, arguments.text);
+    if (arguments.is_string()) return read_arguments(name.text, id.string_or_empty(), arguments.text);
     if (!arguments.absent() && !arguments.is_dict()) return false;
     TextBuilder json(allocator_);
     if (arguments.is_dict()) {
@@ -274,7 +266,7 @@ class ReplyParser {
     } else {
       json << "{}";
     }
-    emit_call(name.text, id.text, json.view());
+    emit_call(name.text, id.string_or_empty(), json.view());
     return true;
   }
   /// name[CALL_ID]id[ARGS]{...}, the next one behind another mark of calls.
@@ -324,6 +316,17 @@ class ReplyParser {
 
   // --- messages with headers -------------------------------------------------------------------------
 
+  /// Between messages stands who writes the next one.
+  [[nodiscard]] bool skip_to_header(bool last) noexcept {
+    const std::size_t next = held_.view().find(format_.call_open);
+    if (next == std::string_view::npos) {
+      if (last) held_.clear();
+      return false;
+    }
+    held_.erase_front(next + format_.call_open.size());
+    mode_ = Mode::header;
+    return true;
+  }
   [[nodiscard]] bool read_header(bool last) noexcept {
     const std::size_t end = held_.view().find(kMessage);
     if (end == std::string_view::npos) {
@@ -355,7 +358,7 @@ class ReplyParser {
     const std::string_view body = slice(held_.view(), 0, end);
     if (!calls || !read_arguments(tool_.view(), {}, trimmed(body))) emit(kind, body);
     held_.erase_front(end == std::string_view::npos ? held_.size() : end + mark.size());
-    mode_ = Mode::text;
+    mode_ = Mode::between;
     return !held_.empty();
   }
 

@@ -605,7 +605,7 @@ class TemplateEvaluator {
     if (name == "raise_exception") return run_.fail("the template refuses: ", run_.text_of(a.get(0, "message")).text);
     if (name == "strftime_now") {
       TextBuilder out = run_.builder();
-      write_time(run_.now, a.get(0, "format").text, out);
+      write_time(run_.now, a.get(0, "format").string_or_empty(), out);
       return run_.finish(out);
     }
     if (name != "namespace" && name != "dict") return run_.fail("expected a function, found the method ", name);

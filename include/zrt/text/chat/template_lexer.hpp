@@ -80,6 +80,7 @@ class TemplateLexer {
 
   [[nodiscard]] Result<Vector<Token>> read() noexcept {
     while (ok_ && at_ < source_.size()) read_text();
+    token_ = at_;
     if (ok_) push(TokenKind::end, {});
     if (!ok_) return std::unexpected<Error>(error_);
     return std::move(tokens_);

@@ -43,6 +43,10 @@ struct Value {
   [[nodiscard]] static Value of(std::string_view value) noexcept { return {.kind = Kind::string, .text = value}; }
   [[nodiscard]] static Value undefined(std::string_view name) noexcept { return {.text = name}; }
 
+  /// The text of a string; nothing for any other value.
+  [[nodiscard]] std::string_view string_or_empty() const noexcept {
+    return kind == Kind::string ? text : std::string_view{};
+  }
   [[nodiscard]] bool is(Kind other) const noexcept { return kind == other; }
   [[nodiscard]] bool is_string() const noexcept { return kind == Kind::string; }
   [[nodiscard]] bool is_dict() const noexcept { return kind == Kind::dict; }
