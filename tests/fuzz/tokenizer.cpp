@@ -121,6 +121,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   strange_vocabulary(input, "llama");
   strange_vocabulary(input, "gpt2");
+  strange_vocabulary(input, "gemma4");
+  strange_vocabulary(input, "whitespace");
   strange_vocabulary(input, "bert");
   strange_vocabulary(input, "t5");
   return 0;
