@@ -8,6 +8,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::detail {
@@ -97,35 +98,65 @@ struct SpaceRun {
   return run.end < text.size() && run.last > from ? run.last : run.end;
 }
 
-/// Runs of the code points that `Class::holds`; with `leading_space`, one white space before a run belongs to it.
-template <class Class, bool leading_space = false> struct Runs {
+/// What may stand before a run and belong to it: one code point at most.
+enum class Before : std::uint8_t { nothing, space, white_space };
+
+/// Runs of the code points that `Class::holds`.
+template <class Class, Before before_run = Before::nothing> struct Runs {
   static Match find(std::string_view text, std::size_t from) noexcept {
-    std::size_t before = text.size();  // where a white space just before the cursor begins
+    std::size_t before = text.size();  // where what may lead a run begins, just before the cursor
     for (std::size_t at = from; at < text.size();) {
       const CodePoint next = decode(text, at);
       if (Class::holds(next.value)) {
         Cursor cursor{text, at + next.length};
         cursor.skip_while(&Class::holds);
-        return {leading_space && before < at ? before : at, cursor.at};
+        return {before < at ? before : at, cursor.at};
       }
-      before = properties_of(next.value).space() ? at : text.size();
+      before = leads(next.value) ? at : text.size();
       at += next.length;
     }
     return {text.size(), text.size()};
+  }
+
+ private:
+  static bool leads(char32_t c) noexcept {
+    if constexpr (before_run == Before::white_space) return properties_of(c).space();
+    return before_run == Before::space && c == U' ';
+  }
+};
+
+/// Runs of the code points that one and the same of several classes holds; the first that holds the first one.
+template <class... Classes> struct RunsOfOne {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    for (Cursor cursor{text, from}; !cursor.ended(); cursor.at += cursor.peek().length) {
+      std::size_t end = cursor.at;
+      ((end = end == cursor.at ? end_of<Classes>(cursor) : end), ...);
+      if (end != cursor.at) return {cursor.at, end};
+    }
+    return {text.size(), text.size()};
+  }
+
+ private:
+  template <class Class> static std::size_t end_of(Cursor cursor) noexcept {
+    cursor.skip_while(&Class::holds);
+    return cursor.at;
+  }
+};
+
+/// Groups of up to `most` code points that `Class::holds`, from the left.
+template <class Class, std::size_t most> struct Groups {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    Cursor cursor{text, from};
+    cursor.skip_while([](char32_t c) { return !Class::holds(c); });
+    const std::size_t begin = cursor.at;
+    std::size_t count = 0;
+    cursor.skip_while([&](char32_t c) { return count++ < most && Class::holds(c); });
+    return {begin, cursor.at};
   }
 };
 
 /// Single code points that `Class::holds`.
-template <class Class> struct Each {
-  static Match find(std::string_view text, std::size_t from) noexcept {
-    for (std::size_t at = from; at < text.size();) {
-      const CodePoint next = decode(text, at);
-      if (Class::holds(next.value)) return {at, at + next.length};
-      at += next.length;
-    }
-    return {text.size(), text.size()};
-  }
-};
+template <class Class> using Each = Groups<Class, 1>;
 
 struct Number {
   static bool holds(char32_t c) noexcept { return properties_of(c).number(); }
