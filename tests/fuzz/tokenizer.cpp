@@ -127,6 +127,10 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   // Every pre-tokenizer once: which of them an input meets is a matter of its length.
   for (const text::PreTokenizerEntry& entry : text::kPreTokenizers)
     cut_by(entry, "it's ABCd \xcc\x81x  12345 IMGIMGABZ <sentinel:1>\t !/\n  ~\xe4\xb8\xad\xed\x95\x9c     ");
+  // Words of characters, in lower case and as they are.
+  const std::string_view words = "\1a\n\1b\n\1a b\n\1ab\n\1A";
+  for (const std::string_view model : {"gemma4", "whitespace"})
+    for (const std::size_t size : {words.size(), words.size() - 1}) strange_vocabulary(words.substr(0, size), model);
   return 0;
 }
 

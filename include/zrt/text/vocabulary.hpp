@@ -47,7 +47,7 @@ struct VocabularySpec {
   std::optional<bool> add_space_prefix = {};
   std::optional<bool> remove_extra_whitespaces = {};  ///< "t5" only
   Span<const std::uint8_t> character_map = {};        ///< precompiled_charsmap; "t5" only
-  std::optional<bool> lowercase = {};                 ///< of words; "bert" only
+  std::optional<bool> lowercase = {};                 ///< of words; "bert" and "whitespace" only
   std::optional<bool> strip_accents = {};  ///< of words; "bert" only, which without it does as with `lowercase`
   std::string_view chat_template = {};     ///< carried along; the tokenizer does not read it
 };
