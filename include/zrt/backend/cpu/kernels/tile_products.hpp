@@ -15,8 +15,8 @@
 #define ZRT_KERNELS_FRAGMENT <zrt/backend/cpu/kernels/tile_products.hpp>
 #include <zrt/backend/cpu/simd/foreach_variant.hpp>
 
-#elif defined(ZRT_VARIANT) && ZRT_VARIANT == 4
-
+#elif defined(ZRT_VARIANT)
+#if ZRT_VARIANT == 4
 /// Whether these activation rows take less time in tiles: not a few, whose panels cost more than their products, nor
 /// runs of sixteen, whose tiles would be a quarter full.
 [[nodiscard]] inline bool prefers_tiles(const PackedForm& form, std::uint32_t rows) noexcept {
@@ -368,5 +368,5 @@ inline void tile_products(const PackedWeight& w, std::uint32_t first, std::uint3
     }
   }
 }
-
+#endif
 #endif
