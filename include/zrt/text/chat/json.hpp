@@ -12,7 +12,7 @@ namespace zrt::inline ZRT_ABI::text::chat {
 
 /// How a value is written as JSON.
 struct JsonStyle {
-  bool ascii = false;        ///< write what is beyond ASCII as \u escapes
+  bool ascii = false;        ///< escape what is beyond ASCII
   std::int64_t indent = -1;  ///< spaces of a level; below 0: one line
   std::string_view item_separator = ", ";
   std::string_view key_separator = ": ";
