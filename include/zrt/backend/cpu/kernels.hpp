@@ -103,7 +103,8 @@ template <DType... kTypes, class... O>
   return {{isa, kWeightKernels<kTypes...>, dot}, {kKernels<O>...}};
 }
 template <DType... kTypes>
-inline constexpr KernelSet kKernelSet = kernel_set<kTypes...>(KernelSet::Ops{}, kIsa, &packed_products);
+inline constexpr KernelSet kKernelSet =
+    kernel_set<kTypes...>(KernelSet::Ops{}, kIsa, &packed_products<packed_forms<kTypes...>()>);
 
 /// What may be used of this variant from outside.
 struct Tables {
@@ -113,7 +114,8 @@ struct Tables {
 
 #if ZRT_VARIANT == 4
 template <DType... kTypes>
-inline constexpr KernelSet kTileKernelSet = kernel_set<kTypes...>(KernelSet::Ops{}, Isa::amx, &tile_products);
+inline constexpr KernelSet kTileKernelSet =
+    kernel_set<kTypes...>(KernelSet::Ops{}, Isa::amx, &tile_products<packed_forms<kTypes...>()>);
 
 /// The variant amx: v4 but for the products of packed weights.
 struct TileTables : Tables {

@@ -254,18 +254,20 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
 }
 
 /// Products of kGroups groups with activation rows first..first+rows-1.
-template <std::size_t kGroups, bool kSigned>
+template <std::size_t kGroups, bool kSigned, PackedForms kForms>
 void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                     std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
-  if (form.part == 16)
-    part_products<kGroups, 16, kSigned>(w, group, x, first, rows, levels, sums);
-  else if (form.part == 32)
-    part_products<kGroups, 8, kSigned>(w, group, x, first, rows, levels, sums);
-  else if (form.run == 16)
-    run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
-  else
-    run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.part_16)
+    if (form.part == 16) return part_products<kGroups, 16, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.part_32)
+    if (form.part == 32) return part_products<kGroups, 8, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.run_16)
+    if (form.part == 0 && form.run == 16)
+      return run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.run_32)
+    if (form.part == 0 && form.run == 32)
+      return run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
 }
 
 /// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
@@ -279,8 +281,9 @@ void store_group_sums(const float (*sums)[kRows][16], std::size_t groups, std::u
 }
 
 /// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and every row t.
-inline void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
-                            float* y, std::uint64_t stride) noexcept {
+template <PackedForms kForms>
+void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                     std::uint64_t stride) noexcept {
   const BiasedLevels levels(*w.form);
   const bool is_signed = has_signed_bytes(*w.form);
   alignas(64) float sums[kTileGroups][kPanelRows][16];
@@ -295,13 +298,13 @@ inline void packed_products(const PackedWeight& w, std::uint32_t first, std::uin
       }
       if constexpr (kTileGroups == 2) {
         if (groups == 2)
-          group_products<2, false>(w, group, x, t, rows, levels.data(), sums);
+          group_products<2, false, kForms>(w, group, x, t, rows, levels.data(), sums);
         else
-          group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
+          group_products<1, false, kForms>(w, group, x, t, rows, levels.data(), sums);
       } else if (is_signed) {
-        group_products<1, true>(w, group, x, t, rows, levels.data(), sums);
+        group_products<1, true, kForms>(w, group, x, t, rows, levels.data(), sums);
       } else {
-        group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
+        group_products<1, false, kForms>(w, group, x, t, rows, levels.data(), sums);
       }
       store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }

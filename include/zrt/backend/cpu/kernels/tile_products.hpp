@@ -337,20 +337,21 @@ void run_tile_products(const PackedWeight& w, const std::byte* const* group, con
   }
 }
 
-template <std::size_t kGroups>
+template <std::size_t kGroups, PackedForms kForms>
 void group_tile_products(const PackedWeight& w, const std::byte* const* group, const Activations& x,
                          std::uint32_t first, const RowTiles& tiles, const std::int8_t* levels,
                          TiledSums sums) noexcept {
-  if (w.form->part != 0)
-    part_tile_products<kGroups>(w, group, x, first, tiles, levels, sums);
-  else
-    run_tile_products<kGroups>(w, group, x, first, tiles, levels, sums);
+  if constexpr (kForms.part_16 || kForms.part_32)
+    if (w.form->part != 0) return part_tile_products<kGroups>(w, group, x, first, tiles, levels, sums);
+  if constexpr (kForms.run_32)
+    if (w.form->part == 0) return run_tile_products<kGroups>(w, group, x, first, tiles, levels, sums);
 }
 
 /// packed_products, with tiles where they take less time.
-inline void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
-                          float* y, std::uint64_t stride) noexcept {
-  if (!prefers_tiles(*w.form, x.rows)) return packed_products(w, first, last, x, y, stride);
+template <PackedForms kForms>
+void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                   std::uint64_t stride) noexcept {
+  if (!prefers_tiles(*w.form, x.rows)) return packed_products<kForms>(w, first, last, x, y, stride);
   const BiasedLevels levels(*w.form);
   alignas(64) float sums[2][kTiledRows][16];
   for (std::uint32_t t = 0; t < x.rows; t += kTiledRows) {
@@ -361,9 +362,9 @@ inline void tile_products(const PackedWeight& w, std::uint32_t first, std::uint3
       for (std::size_t g = 0; g < groups; ++g)
         for (std::uint32_t i = 0; i < tiles.rows; ++i) store(sums[g][i], splat(0.0f));
       if (groups == 2)
-        group_tile_products<2>(w, group, x, t, tiles, levels.data(), sums);
+        group_tile_products<2, kForms>(w, group, x, t, tiles, levels.data(), sums);
       else
-        group_tile_products<1>(w, group, x, t, tiles, levels.data(), sums);
+        group_tile_products<1, kForms>(w, group, x, t, tiles, levels.data(), sums);
       store_group_sums(sums, groups, n, last, tiles.rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }
