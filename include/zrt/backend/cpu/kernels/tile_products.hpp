@@ -17,21 +17,23 @@
 
 #elif defined(ZRT_VARIANT)
 #if ZRT_VARIANT == 4
+
 /// Whether these activation rows take less time in tiles: not a few, whose panels cost more than their products, nor
 /// runs of sixteen, whose tiles would be a quarter full.
 [[nodiscard]] inline bool prefers_tiles(const PackedForm& form, std::uint32_t rows) noexcept {
   return form.run != 16 && rows >= (form.part != 0 ? 12u : 4u);
 }
-/// Activation rows that meet a panel.
-inline constexpr std::uint32_t kTiledRows = 512;
+
+/// Activation rows that meet a panel: more take their sums out of the first-level cache, and twice the stack.
+inline constexpr std::uint32_t kTiledRows = 256;
 
 /// A tile's sums, as it is stored.
-using TileSums = std::int32_t[kTileRows][16];
+using TileSums = std::int32_t[kMostTileRows][16];
 
 /// Activation rows in tiles of one height. The last may repeat rows of the one before it.
 struct RowTiles {
   explicit RowTiles(std::uint32_t count) noexcept
-      : rows(count), tiles((count + kTileRows - 1) / kTileRows), height((count + tiles - 1) / tiles) {}
+      : rows(count), tiles((count + kMostTileRows - 1) / kMostTileRows), height((count + tiles - 1) / tiles) {}
 
   /// The first row of a tile, and how many of its rows are not its own.
   [[nodiscard]] std::uint32_t first(std::uint32_t tile) const noexcept {
@@ -193,7 +195,7 @@ void part_tile_products(const PackedWeight& w, const std::byte* const* group, co
                         const RowTiles& tiles, const std::int8_t* levels, TiledSums sums) noexcept {
   TileSizes sizes;
   sizes.set(0, tiles.height, kTileRowBytes);
-  sizes.set(1, kTileRows, kTileRowBytes);
+  sizes.set(1, kMostTileRows, kTileRowBytes);
   for (std::size_t i = 2; i < 8; ++i) sizes.set(i, tiles.height, kTileRowBytes);
   const Tiles registers(sizes);
   PartTilePanel panel;
@@ -303,7 +305,7 @@ void run_tiles(const RunTilePanel& panel, std::size_t groups, std::size_t from, 
       const RunSteps steps{panel, stored, g, count, x.d + at, x.sum + at, blocks};
       float(*const to)[16] = sums[g] + tiles.first(tile);
       std::uint32_t r = tiles.repeated(tile);
-      if (r == 0 && tiles.height == kTileRows) {
+      if (r == 0 && tiles.height == kMostTileRows) {
         run_steps<16, kOffset>(steps, 0, to);
         continue;
       }
@@ -369,5 +371,6 @@ void tile_products(const PackedWeight& w, std::uint32_t first, std::uint32_t las
     }
   }
 }
+
 #endif
 #endif

@@ -16,7 +16,7 @@ ZRT_REGION_BEGIN(ZRT_TARGET_V4)
 namespace zrt::inline ZRT_ABI::cpu::v4 {
 
 /// Rows of a tile, and bytes of a row, at most.
-inline constexpr std::uint32_t kTileRows = 16;
+inline constexpr std::uint32_t kMostTileRows = 16;
 inline constexpr std::uint32_t kTileRowBytes = 64;
 
 /// What LDTILECFG reads: the size of each register (Intel SDM, volume 1, section 18.3).
