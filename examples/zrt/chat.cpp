@@ -179,11 +179,7 @@ bool read_line(std::string& line) {
 }  // namespace
 
 int chat(const ChatOptions& o) {
-  zrt::EngineOptions options;
-  options.context = o.context;
-  options.kv_type = kv_type(o.kv);
-  options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
-  auto model = open_model(o.model, options);
+  auto model = open_model(o);
   if (!model) return failed(model.error());
   const zrt::text::Tokenizer* tokenizer = (*model)->tokenizer();
   if (tokenizer == nullptr)

@@ -123,11 +123,7 @@ zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view promp
 }  // namespace
 
 int generate(const GenerateOptions& o) {
-  zrt::EngineOptions options;
-  options.context = o.context;
-  options.kv_type = kv_type(o.kv);
-  options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
-  auto model = open_model(o.model, options);
+  auto model = open_model(o);
   if (!model) return failed(model.error());
   std::string prompt = o.prompt;
   if (o.prompt_file || (prompt.empty() && input_waits())) {

@@ -26,6 +26,6 @@ script = pathlib.Path(__file__).parents[1] / "tools/chat_conversations.py"
 with tempfile.TemporaryDirectory() as scratch:
     cases = f"{scratch}/cases.json"
     subprocess.run([sys.executable, script, folder, cases], check=True)
-    run = subprocess.run([program, "--gtest_filter=ChatTemplate.RendersTheCasesOfAGivenFile"],
+    run = subprocess.run([program, "--gtest_filter=ChatTemplate.RendersAsJinjaDoes"],
                          env=os.environ | {"ZRT_CHAT_CASES": cases}, check=False)
 sys.exit(run.returncode)

@@ -27,6 +27,15 @@ template <Isa... kIsas> struct Variants {
 
 namespace detail {
 
+template <class Set> struct HighestIsa;
+template <Isa... kIsas> struct HighestIsa<Variants<kIsas...>> {
+  static constexpr Isa kIsa = [] {
+    Isa highest = Isa::v1;
+    ((highest = kIsas > highest ? kIsas : highest), ...);
+    return highest;
+  }();
+};
+
 template <class List> struct TypesOfLayouts;
 template <DType... kTypes> struct TypesOfLayouts<boost::mp11::mp_list<quant::Layout<kTypes>...>> {
   using Types = WeightTypes<kTypes...>;

@@ -253,7 +253,7 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
   }
 }
 
-/// Products of kGroups groups with activation rows first..first+rows-1.
+/// Products of kGroups groups with activation rows first..first+rows-1. The weight's form is one of kForms.
 template <std::size_t kGroups, bool kSigned, PackedForms kForms>
 void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                     std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {

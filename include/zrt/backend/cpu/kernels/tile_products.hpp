@@ -73,15 +73,15 @@ inline void fill_part_tiles(const PackedForm& form, const std::byte* block, cons
   const I32 lowest = repeat_halves(splat_i32(lowest_of(form)));
   const std::int8_t* factors = quant::signed_bytes(block + form.factors_at());
   const std::size_t words = form.part / 4;  // of 64 bytes
-  alignas(64) std::byte codes[2][512];
+  alignas(64) std::byte codes[1024];
   for (std::size_t chunk = 0; chunk < PartTilePanel::kChunks; ++chunk) {
     fetch(ahead + chunk * form.block_bytes() / 4, form.block_bytes() / 4);
-    kUnpackCodes[form.bits](block + 2 * chunk * form.code_bytes(), form.code_bytes(), 2, levels, codes[0]);
+    kUnpackCodes[form.bits](block + 2 * chunk * form.code_bytes(), form.code_bytes(), 2, levels, codes);
     for (std::size_t word = 0; word < 16; word += words) {
       const std::size_t part = (16 * chunk + word) / words;
       const I32 factor = repeat_halves(load_i8(factors + 16 * part));
       for (std::size_t i = word; i < word + words; ++i) {
-        const SplitBytes product = multiply_bytes(load_i32(codes[0] + 64 * i), lowest, factor);
+        const SplitBytes product = multiply_bytes(load_i32(codes + 64 * i), lowest, factor);
         store_i32(panel.low[g][chunk] + 64 * i, product.low);
         store_i32(panel.high[g][chunk] + 64 * i, product.high);
       }

@@ -80,18 +80,19 @@ struct CpuFeatures {
 }  // namespace detail
 #endif
 
-/// Asks the CPU, and whether the operating system saves the registers, each time it is called.
-[[nodiscard]] inline Isa detect_isa() noexcept {
+/// The best variant up to `highest` that runs here. Asks the CPU, and whether the operating system saves the registers,
+/// each time it is called; the system is asked for tiles where `highest` has them.
+[[nodiscard]] inline Isa detect_isa([[maybe_unused]] Isa highest = Isa::amx) noexcept {
 #if defined(__x86_64__)
   const detail::CpuBits basic = detail::cpu_features(1).ecx;
   const bool fma = basic.has(12), osxsave = basic.has(27), avx = basic.has(28), f16c = basic.has(29);
   if (!(fma && osxsave && avx && f16c) || !detail::saves_registers(0x6)) return Isa::v1;
   const detail::CpuFeatures f = detail::cpu_features(7);
   const bool avx2 = f.ebx.has(5), bmi2 = f.ebx.has(8);
-  if (!(avx2 && bmi2)) return Isa::v1;
+  if (!(avx2 && bmi2) || highest < Isa::v3) return Isa::v1;
   const bool avx512 = f.ebx.has(16) && f.ebx.has(17) && f.ebx.has(30) && f.ebx.has(31) && f.ecx.has(11);
-  if (!avx512 || !detail::saves_registers(0xe6)) return Isa::v3;
-  const bool amx = f.edx.has(24) && f.edx.has(25);
+  if (!avx512 || highest < Isa::v4 || !detail::saves_registers(0xe6)) return Isa::v3;
+  const bool amx = highest >= Isa::amx && f.edx.has(24) && f.edx.has(25);
   return amx && detail::saves_registers(0x60000) && detail::ask_for_tiles() ? Isa::amx : Isa::v4;
 #else
   return Isa::v1;
