@@ -141,9 +141,9 @@ def contexts(rounds):
         yield f"random {i}", context
 
 
-def render(env, source, context):
+def outcome(step):
     try:
-        return env.from_string(source).render(**copy.deepcopy(context)), None
+        return step(), None
     except Exception as error:  # a refusal of any kind counts as one
         return None, str(error)
 
@@ -164,8 +164,9 @@ def main():
         chosen = contexts(0 if small else args.rounds)
         if small:
             chosen = [(n, c) for n, c in chosen if n.endswith("True None")]
+        template, refused = outcome(lambda: env.from_string(source))
         for case, context in chosen:
-            out, error = render(env, source, context)
+            out, error = outcome(lambda: template.render(**copy.deepcopy(context))) if template else (None, refused)
             cases.append({"template": name, "name": case, "context": context, "out": out})
             if args.reasons and error:
                 cases[-1]["error"] = error

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/pre_tokenizer_cases.cpp: ids of every pre-tokenizer against llama.cpp's, the way back, and linear time.
+// tests/unit/pre_tokenizer_cases.cpp: ids of every pre-tokenizer against llama.cpp's and the way back.
 #include <zrt/text/pre_tokenizers.hpp>
 #include <zrt/text/tokenizer.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <data/tokenizer/small_vocabularies.hpp>
 #include <fstream>
 #include <iterator>
@@ -139,38 +137,6 @@ TEST(PreTokenizerCases, ValidTextComesBack) {
       ASSERT_EQ(std::string(back->view()), input) << name;
     }
   });
-}
-
-/// The seconds that cutting `size` bytes of repeated `unit` takes, the best of `runs`.
-double seconds_to_cut(const text::PreTokenizerEntry& entry, std::string_view unit, std::size_t size, int runs) {
-  std::string input;
-  while (input.size() < size) input += unit;
-  double best = 1e9;
-  for (int run = 0; run < runs; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    std::size_t bytes = 0;
-    const auto take = [](void* context, std::string_view piece) noexcept {
-      *static_cast<std::size_t*>(context) += piece.size();
-      return true;
-    };
-    EXPECT_TRUE(text::detail::cut(entry.stages, input, {&bytes, take}));
-    EXPECT_EQ(bytes, input.size());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return best;
-}
-
-TEST(PreTokenizerCases, AMegabyteTakesEightTimesAnEighth) {
-  std::set<const void*> seen;
-  for (const auto& entry : text::kPreTokenizers) {
-    if (!seen.insert(entry.stages.data()).second) continue;
-    for (const std::string_view unit : {"a", "A", " ", "1", "!", "\xcc\x81", "A\xc3\xa9", "IMG"}) {
-      const double eighth = seconds_to_cut(entry, unit, 1u << 17, 2);
-      const double whole = seconds_to_cut(entry, unit, 1u << 20, 1);
-      // 64 times where the time is quadratic; a timer's grain and a busy machine are allowed for.
-      EXPECT_LT(whole, 24 * eighth + 0.02) << entry.name << " of " << unit;
-    }
-  }
 }
 
 }  // namespace
