@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,7 +55,10 @@ zrt::Error of_file(const zrt::Error& error, std::string_view path) {
   return named.at_offset(error.offset());
 }
 
-void warn(std::string_view what) { say("zrt: warning:", "33", what); }
+void warn(std::string_view what) {
+  static std::set<std::string, std::less<>> said;
+  if (said.emplace(what).second) say("zrt: warning:", "33", what);
+}
 
 void note(std::string_view what) { say("zrt: note:", "36", what); }
 

@@ -25,7 +25,7 @@ inline constexpr int kUsage = 2;
 [[nodiscard]] int usage(std::string_view what);
 /// The error with the path of the file that it is about, unless it names the path or is not about a file.
 [[nodiscard]] zrt::Error of_file(const zrt::Error& error, std::string_view path);
-/// Prints "zrt: warning: what" on stderr.
+/// Prints "zrt: warning: what" on stderr, once however often a command opens its model.
 void warn(std::string_view what);
 /// Prints "zrt: note: what" on stderr.
 void note(std::string_view what);

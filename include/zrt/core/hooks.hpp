@@ -35,6 +35,20 @@ struct ThreadHook {
   std::uint32_t workers = 1;
 };
 
+/// Returns how many workers call a job at the same time at the most.
+[[nodiscard]] inline std::uint32_t workers_of(const ThreadHook& threads) noexcept {
+  return threads.run == nullptr || threads.workers == 0 ? 1 : threads.workers;
+}
+
+/// Calls job.run(worker) on every worker of the hook, or as worker 0 alone where the host has no threads.
+template <class Job> void run_on_workers(const ThreadHook& threads, Job& job) noexcept {
+  if (threads.run == nullptr) return job.run(0);
+  threads.run(
+      threads.context,
+      [](void* argument, std::uint32_t worker, std::uint32_t) noexcept { static_cast<Job*>(argument)->run(worker); },
+      &job);
+}
+
 /// Returns nanoseconds since an arbitrary start, never fewer than before. Without a function all times are zero.
 struct ClockHook {
   void* context = nullptr;

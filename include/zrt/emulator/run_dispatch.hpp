@@ -77,19 +77,21 @@ class DispatchRun {
   [[nodiscard]] Result<Counters> run(const ThreadHook& threads) noexcept {
     counters_.regions = Vector<RegionTraffic>(allocator_);
     if (auto r = counters_.regions.resize(memory_.ids()); !r) return pass(r);
-    if (threads.run == nullptr || total_ == 1)
-      worker(0);
-    else
-      threads.run(
-          threads.context,
-          [](void* run, std::uint32_t index, std::uint32_t) noexcept { static_cast<DispatchRun*>(run)->worker(index); },
-          this);
+    Workgroups workgroups{*this};
+    run_on_workers(total_ == 1 ? ThreadHook{} : threads, workgroups);
     if (failed_ != ~u64{0}) return std::unexpected<Error>(error_);
     return std::move(counters_);
   }
 
  private:
   static constexpr u64 kStart = 256;  ///< about what it costs to fill a wave's registers, in instructions
+
+  /// The job of all workers.
+  struct Workgroups {
+    DispatchRun& dispatch;
+
+    void run(std::uint32_t index) noexcept { dispatch.worker(index); }
+  };
 
   /// What one worker needs to run workgroups, one after the other.
   struct Bench {

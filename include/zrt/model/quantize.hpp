@@ -210,7 +210,7 @@ class Quantizer {
       job.rows.begin(chunk < rows - at ? chunk : rows - at);
       job.from = data.data() + at * job.from_row;
       job.first = at;
-      detail::run_on_workers(options_.threads, job);
+      run_on_workers(options_.threads, job);
       for (std::uint32_t row = 0; row < job.rows.count(); ++row) {
         // Anything that is not finite makes the sum so.
         if (!(squares_[2 * row + 1] < __builtin_huge_val()))
@@ -247,8 +247,8 @@ class Quantizer {
 
   [[nodiscard]] Result<void> make_room(detail::RowsJob& job, std::uint64_t rows) noexcept {
     const auto out = detail::room_of_rows(CheckedSize(rows) * CheckedSize(job.to_row));
-    const auto buffers = detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(2) *
-                                              CheckedSize(detail::workers_of(options_.threads)));
+    const auto buffers =
+        detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(2) * CheckedSize(workers_of(options_.threads)));
     if (!out) return pass(out);
     if (!buffers) return pass(buffers);
     if (auto r = out_.resize(*out); !r) return r;

@@ -180,7 +180,7 @@ class RandomModel {
     if (auto r = make_room(job, chunk); !r) return r;
     for (; job.first < rows; job.first += chunk) {
       job.rows.begin(chunk < rows - job.first ? chunk : rows - job.first);
-      detail::run_on_workers(options_.threads, job);
+      run_on_workers(options_.threads, job);
       if (auto r = writer.write(out_.span().first(static_cast<std::size_t>(job.rows.count() * job.row_bytes))); !r)
         return r;
     }
@@ -190,8 +190,7 @@ class RandomModel {
 
   [[nodiscard]] Result<void> make_room(detail::RandomRows& job, std::uint64_t rows) noexcept {
     const auto out = detail::room_of_rows(CheckedSize(rows) * CheckedSize(job.row_bytes));
-    const auto buffers =
-        detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(detail::workers_of(options_.threads)));
+    const auto buffers = detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(workers_of(options_.threads)));
     if (!out) return pass(out);
     if (!buffers) return pass(buffers);
     if (auto r = out_.resize(*out); !r) return r;

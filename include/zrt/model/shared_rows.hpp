@@ -47,20 +47,6 @@ class SharedRows {
   return narrow<std::size_t>(*size, "a row of a tensor");
 }
 
-/// Returns how many workers call a job at the same time at the most.
-[[nodiscard]] inline std::uint32_t workers_of(const ThreadHook& threads) noexcept {
-  return threads.run == nullptr || threads.workers == 0 ? 1 : threads.workers;
-}
-
-/// Calls job.run(worker) on the host's workers, or once where the host has no threads.
-template <class Job> void run_on_workers(const ThreadHook& threads, Job& job) noexcept {
-  const auto work = [](void* argument, std::uint32_t worker, std::uint32_t) noexcept {
-    static_cast<Job*>(argument)->run(worker);
-  };
-  if (threads.run == nullptr) return work(&job, 0, 1);
-  threads.run(threads.context, work, &job);
-}
-
 }  // namespace zrt::inline ZRT_ABI::model::detail
 
 ZRT_LOAD_TIME_END

@@ -197,7 +197,7 @@ struct PackJob {
     return w.rows / matrix_rows * PackedWeight::groups(matrix_rows);
   }
   /// Packs groups until there are none.
-  void run() noexcept {
+  void run(std::uint32_t /*worker*/) noexcept {
     const std::uint64_t each = PackedWeight::groups(matrix_rows);
     for (std::uint64_t g = next.fetch_add(1, MemoryOrder::relaxed); g < groups();
          g = next.fetch_add(1, MemoryOrder::relaxed)) {
@@ -211,13 +211,5 @@ struct PackJob {
     }
   }
 };
-
-/// Packs a weight by all workers of `threads`.
-inline void pack_weight(PackJob&& job, const ThreadHook& threads) noexcept {
-  if (threads.run == nullptr) return job.run();
-  threads.run(
-      threads.context,
-      [](void* argument, std::uint32_t, std::uint32_t) noexcept { static_cast<PackJob*>(argument)->run(); }, &job);
-}
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -63,7 +63,8 @@ class PackedStore {
     auto memory = Buffer::zeroed(allocator_, *bytes);
     if (!memory) return pass(memory);
     const PackedWeight packed{memory->data(), &type.form, w.cols, matrix_rows, group_bytes};
-    pack_weight({w, type, matrix_rows, group_bytes, memory->data()}, threads);
+    PackJob job{w, type, matrix_rows, group_bytes, memory->data()};
+    run_on_workers(threads, job);
     auto entry = Owned<Entry>::make(allocator_, Entry{w.data, w.rows, packed, std::move(*memory)});
     if (!entry) return pass(entry);
     if (auto r = weights_.push_back(std::move(*entry)); !r) return pass(r);
