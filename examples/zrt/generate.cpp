@@ -3,6 +3,7 @@
 #include "answer_grammar.hpp"
 #include "commands.hpp"
 #include "output.hpp"
+#include <zrt/text/infill.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -26,9 +27,10 @@ double seconds(Clock::duration time) { return std::chrono::duration<double>(time
 
 double rate(double count, double time) { return time > 0.0 ? count / time : 0.0; }
 
-zrt::Request request_of(const GenerateOptions& o, std::string_view prompt, std::span<const std::string_view> stops) {
+zrt::Request request_of(const GenerateOptions& o, std::span<const std::int32_t> prompt,
+                        std::span<const std::string_view> stops) {
   zrt::Request request;
-  request.prompt = prompt;
+  request.tokens = prompt;
   request.max_tokens = o.max_tokens;
   request.sampling = o.sampling;
   request.ignore_eos = o.ignore_eos;
@@ -113,11 +115,11 @@ bool print_last(Model& model, const GenerateOptions& o, const Progress& p, const
   return print_line(out);
 }
 
-zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view prompt) {
+zrt::Result<zrt::Vector<std::int32_t>> prompt_ids(const Model& model, const GenerateOptions& o,
+                                                  std::string_view prompt) {
   if (model.tokenizer() == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
-  auto ids = model.tokenizer()->encode(prompt, {.add_special = true, .parse_special = false});
-  if (!ids) return zrt::pass(ids);
-  return ids->size();
+  if (o.suffix) return zrt::text::encode_infill(*model.tokenizer(), prompt, *o.suffix);
+  return model.tokenizer()->encode(prompt, {.add_special = true, .parse_special = false});
 }
 
 }  // namespace
@@ -131,17 +133,17 @@ int generate(const GenerateOptions& o) {
     if (!text) return failed(text.error());
     prompt = std::move(*text);
   }
-  const auto prompt_tokens = count_tokens(**model, prompt);
-  if (!prompt_tokens) return failed(prompt_tokens.error());
-  if (*prompt_tokens > (*model)->context())
-    return failed(zrt::Error::of(zrt::Errc::capacity_exceeded, "the prompt has ", *prompt_tokens,
-                                 " tokens, the context holds ", (*model)->context(), ": --context ", *prompt_tokens + 1,
+  const auto ids = prompt_ids(**model, o, prompt);
+  if (!ids) return failed(ids.error());
+  if (ids->size() > (*model)->context())
+    return failed(zrt::Error::of(zrt::Errc::capacity_exceeded, "the prompt has ", ids->size(),
+                                 " tokens, the context holds ", (*model)->context(), ": --context ", ids->size() + 1,
                                  " or more makes room, the model was trained for ", (*model)->config().context));
 
   const auto grammar = answer_grammar(o, *(*model)->tokenizer());
   if (!grammar) return failed(grammar.error());
   const std::vector<std::string_view> stops(o.stop.begin(), o.stop.end());
-  zrt::Request request = request_of(o, prompt, stops);
+  zrt::Request request = request_of(o, ids->span(), stops);
   if (*grammar != nullptr) request.grammar = &(*grammar)->bound;
   (void)std::signal(SIGINT, &on_interrupt);
   const auto start = Clock::now();
@@ -149,7 +151,7 @@ int generate(const GenerateOptions& o) {
   if (!id) return failed(id.error());
   Progress progress;
   progress.json = o.json;
-  progress.prompt = *prompt_tokens;
+  progress.prompt = ids->size();
   for (std::size_t left = 1; left != 0;) {
     const auto result = (*model)->step([&](zrt::RequestId, const zrt::Token& token) { return progress.take(token); });
     if (!result) return failed(result.error());

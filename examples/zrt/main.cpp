@@ -203,6 +203,8 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
                  "File with the text to continue; - is standard input. A pipe is read without this option too")
       ->excludes(prompt)
       ->type_name(kFile);
+  app.add_option("--suffix", o.suffix,
+                 "Text behind the answer: the model writes what stands between prompt and suffix");
   app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))

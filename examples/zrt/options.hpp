@@ -12,6 +12,7 @@ namespace program {
 struct GenerateOptions : SampledOptions {
   std::string prompt;
   std::optional<std::string> prompt_file;
+  std::optional<std::string> suffix;
   std::uint32_t max_tokens = 128;
   std::vector<std::string> stop;
   std::string grammar;      ///< file in GBNF, or empty

@@ -51,6 +51,19 @@ class VocabularyReader {
         {"seperator_token_id", &text::VocabularySpec::sep}};  // spelled so in files
     for (const Id& id : ids)
       if (auto r = value(id.key, out_.spec.*id.field); !r) return r;
+    struct Infill {
+      std::string_view key;
+      text::InfillToken token;
+    };
+    // Older files call the first three by their parts alone.
+    constexpr Infill infill[] = {
+        {"prefix_token_id", text::InfillToken::prefix},    {"suffix_token_id", text::InfillToken::suffix},
+        {"middle_token_id", text::InfillToken::middle},    {"fim_pre_token_id", text::InfillToken::prefix},
+        {"fim_suf_token_id", text::InfillToken::suffix},   {"fim_mid_token_id", text::InfillToken::middle},
+        {"fim_pad_token_id", text::InfillToken::pad},      {"fim_rep_token_id", text::InfillToken::repository},
+        {"fim_sep_token_id", text::InfillToken::separator}};
+    for (const Infill& id : infill)
+      if (auto r = value(id.key, out_.spec.infill[static_cast<std::size_t>(id.token)]); !r) return r;
     struct Flag {
       std::string_view key;
       std::optional<bool> text::VocabularySpec::* field;

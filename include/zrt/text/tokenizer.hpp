@@ -92,6 +92,10 @@ class Tokenizer {
   [[nodiscard]] std::optional<std::int32_t> eos() const noexcept { return ids_.eos; }
   [[nodiscard]] std::optional<std::int32_t> eot() const noexcept { return ids_.eot; }
   [[nodiscard]] std::optional<std::int32_t> unk() const noexcept { return ids_.unk; }
+  /// Returns the token that plays a part in infill prompts, where the vocabulary has it.
+  [[nodiscard]] std::optional<std::int32_t> infill(InfillToken token) const noexcept {
+    return ids_.infill[static_cast<std::size_t>(token)];
+  }
   [[nodiscard]] bool adds_bos() const noexcept { return add_bos_; }
   [[nodiscard]] bool adds_eos() const noexcept { return add_eos_; }
   /// Says whether encoding puts a space in front of a text.
@@ -104,10 +108,6 @@ class Tokenizer {
   [[nodiscard]] const Allocator& allocator() const noexcept { return allocator_; }
 
  private:
-  struct TokenFacts {
-    TokenType type = TokenType::normal;
-    bool ends_generation = false;
-  };
   struct Ids {
     std::optional<std::int32_t> bos;
     std::optional<std::int32_t> eos;
@@ -115,6 +115,7 @@ class Tokenizer {
     std::optional<std::int32_t> eom;
     std::optional<std::int32_t> unk;
     std::optional<std::int32_t> sep;
+    detail::KnownTokens::Infill infill;
   };
 
   explicit Tokenizer(Allocator allocator) noexcept
@@ -137,7 +138,7 @@ class Tokenizer {
 
   Allocator allocator_;
   Span<const std::string_view> tokens_;
-  Vector<TokenFacts> facts_;
+  Vector<detail::TokenFacts> facts_;
   Ids ids_;
   bool add_bos_ = false;
   bool add_eos_ = false;
@@ -232,7 +233,7 @@ inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
 }
 
 inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
-  ids_ = {spec.bos, spec.eos, spec.eot, spec.eom, spec.unk, spec.sep};
+  ids_ = {spec.bos, spec.eos, spec.eot, spec.eom, spec.unk, spec.sep, spec.infill};
   struct Named {
     std::string_view name;
     std::optional<std::int32_t> id;
@@ -243,6 +244,9 @@ inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
     if (named.id && !knows(*named.id))
       return fail(Errc::invalid_metadata, "the ", named.name, " token is ", *named.id, " in a vocabulary of ",
                   tokens_.size());
+  for (const auto& id : spec.infill)
+    if (id && !knows(*id))
+      return fail(Errc::invalid_metadata, "a token of infill prompts is ", *id, " in a vocabulary of ", tokens_.size());
   // SentencePiece's own numbers, which its files need not repeat.
   if (spec.model == "llama") {
     if (!ids_.unk) ids_.unk = 0;
@@ -278,22 +282,9 @@ inline Result<void> Tokenizer::read_switches(const VocabularySpec& spec, bool bo
 }
 
 inline void Tokenizer::mark_known_tokens() noexcept {
-  const auto mark = [&](std::string_view text, bool ends) {
-    const std::int32_t id = index_.find(text);
-    if (id == detail::kNoToken) return;
-    facts_[static_cast<std::size_t>(id)] = {TokenType::control, ends};
-  };
-  for (const std::string_view text : detail::kEndOfGeneration) mark(text, true);
-  for (const std::string_view text : detail::kInfillEnds) mark(text, true);
-  for (const std::string_view text : detail::kInfillControls) mark(text, false);
-  // Vocabularies with message channels end a message by <|end|> but a turn by <|return|> or <|call|>.
-  const auto has = [&](std::string_view text) { return index_.find(text) != detail::kNoToken; };
-  const std::int32_t end = index_.find("<|end|>");
-  const bool calls = has("<|call|>") || has("<|calls|>");
-  if (end != detail::kNoToken && calls && (has("<|return|>") || has("<|flush|>")))
-    facts_[static_cast<std::size_t>(end)] = {TokenType::user_defined, false};
   for (const auto& id : {ids_.eos, ids_.eot, ids_.eom})
     if (id) facts_[static_cast<std::size_t>(*id)].ends_generation = true;
+  detail::KnownTokens(index_, facts_.span()).mark(ids_.infill);
 }
 
 inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions options,

@@ -5,6 +5,8 @@
 #include <zrt/core/config.hpp>
 #include <zrt/core/span.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,6 +23,10 @@ enum class TokenType : std::uint8_t {
   unused = 5,
   byte = 6,
 };
+
+/// A token's part in a prompt whose middle the model writes, such as prefix, `left`, suffix, `right`, middle.
+enum class InfillToken : std::uint8_t { prefix, suffix, middle, pad, repository, separator };
+inline constexpr std::size_t kInfillTokens = 6;
 
 /// Describes a vocabulary by views of the caller's memory.
 ///
@@ -41,6 +47,7 @@ struct VocabularySpec {
   std::optional<std::int32_t> unk = {};
   std::optional<std::int32_t> sep = {};
   std::optional<std::int32_t> pad = {};
+  std::array<std::optional<std::int32_t>, kInfillTokens> infill = {};  ///< by InfillToken; else found by their texts
   std::optional<bool> add_bos = {};
   std::optional<bool> add_eos = {};
   std::optional<bool> add_sep = {};
