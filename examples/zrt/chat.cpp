@@ -85,7 +85,8 @@ class Conversation {
     const zrt::text::Tokenizer& tokenizer = *model_.tokenizer();
     // Most templates write the token that begins a text; then the tokenizer does not.
     const bool begun = tokenizer.bos() && prompt->view().starts_with(tokenizer.token_text(*tokenizer.bos()));
-    auto ids = tokenizer.encode(prompt->view(), {.add_special = !begun, .parse_special = true});
+    auto ids =
+        tokenizer.encode(prompt->view(), {.add_special = !begun, .parse_special = true, .given = prompt->given.span()});
     if (!ids) return zrt::pass(ids);
     zrt::Request request;
     request.tokens = ids->span();

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace chat_template_test {
 namespace {
@@ -20,8 +22,10 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+bool keeps_texts_apart(const ChatTemplate& made, std::string_view name);
+
 /// Renders each case of a file that tests/tools/chat_conversations.py wrote, and counts those that came out as Jinja's.
-std::size_t expect_same(const std::string& path) {
+std::size_t expect_same(const std::string& path, std::size_t least_apart) {
   Values values(system_allocator(), std::size_t{2} << 30);
   const auto file = read_json(read_file(path), values);
   EXPECT_TRUE(file.has_value()) << path;
@@ -31,9 +35,11 @@ std::size_t expect_same(const std::string& path) {
   RenderOptions options;
   options.now = 1785456000;  // the clock of the script
   std::size_t same = 0;
+  std::size_t apart = 0;
   for (const Entry& entry : values.entries(templates)) {
     const auto made = ChatTemplate::make(entry.value.text, "<s>", "</s>");
     EXPECT_TRUE(made.has_value()) << entry.key.text << ": " << made.error().text();
+    apart += made && keeps_texts_apart(*made, entry.key.text) ? 1u : 0u;
     for (std::size_t i = 0; made && i < values.items(cases).size(); ++i) {
       const Value c = values.items(cases)[i];
       if (values.get(c, "template").text != entry.key.text) continue;
@@ -47,7 +53,41 @@ std::size_t expect_same(const std::string& path) {
       same += out.has_value() == expected.is_string() && (!out || out->view() == expected.text) ? 1u : 0u;
     }
   }
+  EXPECT_GE(apart, least_apart);
   return same;
+}
+
+/// A conversation with a call, whose texts are all of the one letter.
+std::string conversation(const char* letter) {
+  std::string text =
+      R"({"messages":[{"role":"system","content":"@@ @<s>"},{"role":"user","content":"@</s>@"},{"role":"assistant","content":"","tool_calls":[{"id":"call00001","type":"function","function":{"name":"f","arguments":{"k":"@@<s>"}}}]},{"role":"tool","tool_call_id":"call00001","name":"f","content":"@</s>"},{"role":"assistant","content":"<think>@</think>@"},{"role":"user","content":"@"}],"add_generation_prompt":true})";
+  for (std::size_t at = text.find('@'); at != std::string::npos; at = text.find('@', at)) text.replace(at, 1, letter);
+  return text;
+}
+
+/// Two conversations that differ in letters give prompts that differ in given bytes alone, all of which are marked.
+bool keeps_texts_apart(const ChatTemplate& made, std::string_view name) {
+  std::optional<ChatPrompt> prompts[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    Values values;
+    const auto read = read_json(conversation(i == 0 ? "\xd0\xb6" : "\xd0\xb7"), values);
+    auto out = made.render(values, values.get(*read, "messages"));
+    if (out) prompts[i].emplace(std::move(*out));
+  }
+  EXPECT_EQ(prompts[0].has_value(), prompts[1].has_value()) << name;
+  if (!prompts[0] || !prompts[1]) return false;
+  const std::string_view a = prompts[0]->view();
+  const std::string_view b = prompts[1]->view();
+  EXPECT_EQ(a.size(), b.size()) << name;
+  std::size_t letters = 0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    EXPECT_EQ(prompts[0]->given[i], prompts[1]->given[i]) << name << " at " << i;
+    if (a[i] == '\xd0') ++letters;
+    if (a[i] != b[i] || a[i] == '\xd0') {
+      EXPECT_TRUE(prompts[0]->given[i]) << name << " at " << i << ": " << a;
+    }
+  }
+  return letters != 0;
 }
 
 std::string render(std::string_view source, std::string_view context = "{}", RenderLimits limits = {}) {
@@ -61,6 +101,20 @@ std::string render(std::string_view source, std::string_view context = "{}", Ren
   return std::string(out ? out->view() : out.error().text());
 }
 
+/// The prompt, with a line below that has an x under each byte of the conversation.
+std::string given(std::string_view source, std::string_view context) {
+  const auto made = ChatTemplate::make(source, "<s>", "</s>");
+  if (!made) return std::string(made.error().text());
+  Values values;
+  const auto read = read_json(context, values);
+  const auto out = made->render_as_is(values, *read);
+  if (!out) return std::string(out.error().text());
+  std::string text = std::string(out->view()) + "\n";
+  EXPECT_EQ(out->given.size(), out->view().size());
+  for (const bool byte : out->given) text += byte ? 'x' : '.';
+  return text;
+}
+
 std::string chat(std::string_view source, std::string_view messages) {
   const auto made = ChatTemplate::make(source, "<s>", "</s>");
   if (!made) return std::string(made.error().text());
@@ -72,11 +126,47 @@ std::string chat(std::string_view source, std::string_view messages) {
 
 }  // namespace
 
+TEST(ChatTemplate, SaysWhichBytesAreOfTheConversation) {
+  constexpr std::string_view u = R"({"u": "a<b>c"})";
+  EXPECT_EQ(given("<{{ u }}>", u), "<a<b>c>\n.xxxxx.");
+  EXPECT_EQ(given("{{ '<' + u ~ '>' }}{{ u[1:3] }}", u), "<a<b>c><b\n.xxxxx.xx");
+  EXPECT_EQ(given("{{ u | upper }}{{ u | replace('b', 'zz') }}", u), "A<B>Ca<zz>c\nxxxxxxx..xx");
+  EXPECT_EQ(given("{{ u.split('<')[1].strip('>') }}{{ ['<', u] | join('-') }}", u), "b>c<-a<b>c\nxxx..xxxxx");
+  EXPECT_EQ(given("{% set t %}[{{ u }}]{% endset %}{{ t }}{{ t * 2 }}", u),
+            "[a<b>c][a<b>c][a<b>c]\n.xxxxx..xxxxx..xxxxx.");
+  EXPECT_EQ(given("{% macro m(x) %}({{ x }}){% endmacro %}{{ m(u) | trim }}", u), "(a<b>c)\n.xxxxx.");
+  EXPECT_EQ(given("{{ u | tojson }}{{ ['k', u] }}", u), "\"a<b>c\"['k', 'a<b>c']\n.xxxxx........xxxxx..");
+  EXPECT_EQ(given("{{ u | safe + u }}{% for c in u %}{{ c }}{% endfor %}", u),
+            "a<b>ca&lt;b&gt;ca<b>c\nxxxxxxxxxxxxxxxxxxxxx");
+  EXPECT_EQ(given("{{ (u | from_json).k }}{{ ('{\"k\": 1}' | from_json).k }}", R"({"u": "{\"k\": \"<s>\"}"})"),
+            "<s>1\nxxx.");
+  EXPECT_EQ(given("{{ bos_token }}{{ u }}{{ eos_token }}", u), "<s>a<b>c</s>\n...xxxxx....");
+  EXPECT_EQ(given("{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %}", R"({"d": {"a": 1, "b": "<"}})"),
+            "a=1;b=<;\nx...x.x.");
+}
+
+TEST(ChatTemplate, MessagesBroughtIntoItsFormStayThoseOfTheConversation) {
+  const auto made = ChatTemplate::make(
+      "{% for m in messages %}<{{ m.role }}>{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}"
+      "{{ m.content }}{% endfor %}",
+      "<s>", "</s>");
+  ASSERT_TRUE(made);
+  Values values;
+  const auto read = read_json(
+      R"([{"role":"system","content":"S"},{"role":"user","content":[{"type":"text","text":"<b"},{"type":"text","text":">"}]}])",
+      values);
+  const auto out = made->render(values, *read);
+  ASSERT_TRUE(out) << out.error().text();
+  EXPECT_EQ(out->view(), "<user>S\n\n<b>");
+  EXPECT_FALSE(out->given[0]);
+  for (std::size_t i = 6; i < out->view().size(); ++i) EXPECT_TRUE(out->given[i]) << i;
+}
+
 // ZRT_CHAT_CASES=FILE adds the cases of another file of the script's, such as those of published templates.
 TEST(ChatTemplate, RendersAsJinjaDoes) {
-  EXPECT_EQ(expect_same(ZRT_TEST_DATA_DIR "/chat/expected.json"), 105u);
+  EXPECT_EQ(expect_same(ZRT_TEST_DATA_DIR "/chat/expected.json", 0), 105u);
   if (const char* more = std::getenv("ZRT_CHAT_CASES"); more != nullptr) {
-    EXPECT_GE(expect_same(more), 400u) << more;
+    EXPECT_GE(expect_same(more, 40), 400u) << more;
   }
 }
 

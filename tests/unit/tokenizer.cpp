@@ -401,6 +401,28 @@ TEST(Tokenizer, LongTextsTakeAlmostLinearTime) {
   }
 }
 
+TEST(TokenizerSentencePiece, TextsOfOthersHoldNoControlTokens) {
+  const SmallSentencePiece vocabulary;
+  const auto t = make(vocabulary);
+  const std::string prompt = "<s>a</s>a</s>";
+  const auto pieces_of = [&](std::string_view marks) {
+    bool bytes[13];
+    for (std::size_t i = 0; i < 13; ++i) bytes[i] = marks[i] == 'x';
+    return pieces(t, prompt, {.parse_special = true, .given = {bytes, 13}});
+  };
+  const auto ends = [&](std::string_view marks) {
+    const Pieces found = pieces_of(marks);
+    return std::count(found.begin(), found.end(), "</s>");
+  };
+  EXPECT_EQ(ends("............."), 2);
+  EXPECT_EQ(ends("...xxxxx....."), 1);
+  EXPECT_EQ(ends(".......x....."), 1);
+  EXPECT_EQ(ends("...xxxxxxxxxx"), 0);
+  // A token of the vocabulary's own texts steers nothing.
+  bool all[6] = {true, true, true, true, true, true};
+  EXPECT_EQ(pieces(t, "<tool>", {.parse_special = true, .given = all}), (Pieces{"<tool>"}));
+}
+
 /// Texts of `size` letters from the first `letters` of the alphabet.
 std::string letters_text(std::mt19937& random, std::size_t size, unsigned letters) {
   std::string text(size, 'a');
@@ -411,10 +433,10 @@ std::string letters_text(std::mt19937& random, std::size_t size, unsigned letter
 /// Cuts the plain way: one token after the other, longest first, in what is left of the text.
 std::vector<std::array<std::size_t, 3>> cut_plainly(const std::vector<std::string>& tokens,
                                                     const std::vector<text::TokenType>& types, const std::string& text,
-                                                    bool parse_special) {
+                                                    const text::detail::SpecialTokens::Rules& rules) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (parse_special || types[i] == text::TokenType::user_defined) order.push_back(i);
+    if (rules.parse_special || types[i] == text::TokenType::user_defined) order.push_back(i);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return tokens[a].size() != tokens[b].size() ? tokens[a].size() > tokens[b].size() : a < b;
   });
@@ -423,6 +445,8 @@ std::vector<std::array<std::size_t, 3>> cut_plainly(const std::vector<std::strin
   for (const std::size_t token : order)
     for (std::size_t at = 0; at + tokens[token].size() <= text.size(); ++at) {
       bool here = text.compare(at, tokens[token].size(), tokens[token]) == 0;
+      for (std::size_t i = at; here && i < at + tokens[token].size() && !rules.given.empty(); ++i)
+        here = types[token] == text::TokenType::user_defined || !rules.given[i];
       for (std::size_t i = 0; here && i < tokens[token].size(); ++i) here = owner[at + i] == kPlain;
       for (std::size_t i = 0; here && i < tokens[token].size(); ++i) owner[at + i] = token, begin[at + i] = at;
     }
@@ -447,16 +471,22 @@ TEST(SpecialTokens, AreCutOutAsThePlainWayDoes) {
     }
     const std::vector<std::string_view> tokens(texts.begin(), texts.end());
     text::detail::SpecialTokens special{zrt::system_allocator()};
-    ASSERT_TRUE(special.build(tokens, [&](std::size_t id) { return types[id]; }));
+    ASSERT_TRUE(special.build(
+        tokens, [&](std::size_t id) { return types[id]; },
+        [&](std::size_t id) { return types[id] == text::TokenType::control; }));
     const std::string input = letters_text(random, random() % 40, alphabet + 1);
-    for (const bool parse_special : {false, true}) {
+    bool marks[40];
+    for (bool& mark : marks) mark = random() % 8 == 0;
+    const zrt::Span<const bool> given(marks, input.size());
+    for (const auto& rules :
+         {text::detail::SpecialTokens::Rules{false, {}}, {true, {}}, {false, given}, {true, given}}) {
       zrt::Vector<text::detail::Fragment> cut;
-      ASSERT_TRUE(special.split(input, parse_special, cut));
+      ASSERT_TRUE(special.split(input, rules, cut));
       std::vector<std::array<std::size_t, 3>> found;
       for (const auto& f : cut)
         found.push_back(
             {f.begin, f.end, f.token == text::detail::kNoToken ? ~std::size_t{0} : static_cast<std::size_t>(f.token)});
-      ASSERT_EQ(found, cut_plainly(texts, types, input, parse_special)) << input;
+      ASSERT_EQ(found, cut_plainly(texts, types, input, rules)) << input;
     }
   }
 }
@@ -468,12 +498,13 @@ TEST(SpecialTokens, ManyOfThemTakeAlmostLinearTime) {
       for (char c = 'a'; c <= 'z'; ++c) texts.push_back({a, b, c});
   const std::vector<std::string_view> tokens(texts.begin(), texts.end());
   text::detail::SpecialTokens special{zrt::system_allocator()};
-  ASSERT_TRUE(special.build(tokens, [](std::size_t) { return text::TokenType::user_defined; }));
+  ASSERT_TRUE(special.build(
+      tokens, [](std::size_t) { return text::TokenType::user_defined; }, [](std::size_t) { return false; }));
   std::mt19937 random(12);
   const std::string input = letters_text(random, 200000, 26);
   zrt::Vector<text::detail::Fragment> cut;
   const auto start = std::chrono::steady_clock::now();
-  ASSERT_TRUE(special.split(input, false, cut));
+  ASSERT_TRUE(special.split(input, {false, {}}, cut));
   // Each token walking over all fragments would be minutes; this bound holds under sanitizers too.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   EXPECT_GT(cut.size(), 60000u);

@@ -27,6 +27,9 @@ namespace zrt::inline ZRT_ABI::text {
 struct EncodeOptions {
   bool add_special = false;    ///< put BOS before and EOS behind, as the vocabulary wants it
   bool parse_special = false;  ///< find control tokens in the text; else their texts are plain text
+  /// One for each byte of the text, or empty: whether somebody else wrote it, as ChatPrompt::given says. A control
+  /// token that touches such a byte is plain text.
+  Span<const bool> given{};
 };
 
 /// Says how ids become text.
@@ -172,7 +175,12 @@ inline Result<Tokenizer> Tokenizer::make(const VocabularySpec& spec, Allocator a
   if (auto r = tokenizer.index_.build(spec.tokens); !r) return pass(r);
   tokenizer.mark_known_tokens();
   const auto type_of = [&](std::size_t id) { return tokenizer.facts_[id].type; };
-  if (auto r = tokenizer.specials_.build(spec.tokens, type_of); !r) return pass(r);
+  // Files know a control token that stands for itself in answers as one too.
+  const auto steers = [&](std::size_t id) {
+    const TokenType stated = spec.types.empty() ? TokenType::normal : static_cast<TokenType>(spec.types[id]);
+    return type_of(id) != TokenType::user_defined || stated == TokenType::control;
+  };
+  if (auto r = tokenizer.specials_.build(spec.tokens, type_of, steers); !r) return pass(r);
   if (auto r = tokenizer.build_model(spec, own); !r) return pass(r);
   return tokenizer;
 }
@@ -293,7 +301,7 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
   if (text.size() > 0x40000000u)
     return fail(Errc::size_overflow, "a text of ", text.size(), " bytes is too long to tokenize");
   Vector<detail::Fragment> fragments(allocator_);
-  if (auto r = specials_.split(text, options.parse_special, fragments); !r) return r;
+  if (auto r = specials_.split(text, {options.parse_special, options.given}, fragments); !r) return r;
   detail::Merger merger(allocator_);
   String scratch(allocator_);
   if (options.add_special && add_bos_)

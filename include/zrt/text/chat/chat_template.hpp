@@ -81,9 +81,10 @@ class ChatTemplate {
   /// objects or texts, and a system message that the template refuses joins the first user message.
   ///
   /// Errors: Errc::invalid_argument where the template refuses the conversation, with its words; Errc::limit_exceeded.
-  [[nodiscard]] Result<String> render(Values& values, const Value& messages,
-                                      const RenderOptions& options = {}) const noexcept {
+  [[nodiscard]] Result<ChatPrompt> render(Values& values, const Value& messages,
+                                          const RenderOptions& options = {}) const noexcept {
     Values work(allocator_, options.limits.value_bytes);
+    work.give(true);
     const Value copied = normalized(work, values, messages);
     const Value context = base_context(work, values, copied, options);
     if (!work.ok()) return std::unexpected<Error>(work.error());
@@ -91,9 +92,10 @@ class ChatTemplate {
   }
 
   /// The same with nothing changed: the template sees the dict `context`, `bos_token` and `eos_token`.
-  [[nodiscard]] Result<String> render_as_is(Values& values, const Value& context,
-                                            const RenderOptions& options = {}) const noexcept {
+  [[nodiscard]] Result<ChatPrompt> render_as_is(Values& values, const Value& context,
+                                                const RenderOptions& options = {}) const noexcept {
     Values work(allocator_, options.limits.value_bytes);
+    work.give(true);
     const Value copied = work.copy(values, context);
     if (!copied.is_dict()) return fail(Errc::invalid_argument, "expected a dict as the context of a chat template");
     for (const auto& [name, text] : {std::pair{std::string_view("bos_token"), bos_}, {"eos_token", eos_}})
@@ -115,7 +117,9 @@ class ChatTemplate {
     return {};
   }
 
-  [[nodiscard]] Result<String> run(Values& work, const Value& context, const RenderOptions& options) const noexcept {
+  [[nodiscard]] Result<ChatPrompt> run(Values& work, const Value& context,
+                                       const RenderOptions& options) const noexcept {
+    work.give(false);
     detail::TemplateRun run(work, options.limits, options.now);
     return detail::TemplateEvaluator(program_, run).render(context);
   }

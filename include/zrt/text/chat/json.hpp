@@ -252,6 +252,7 @@ inline void write_json_string(std::string_view text, bool ascii, TextBuilder& ou
   out << '"';
   for (std::size_t at = 0; at < text.size();) {
     const detail::CodePoint c = detail::decode(text, at);
+    const std::size_t from = out.size();
     constexpr std::string_view specials = "\"\\\b\f\n\r\t";
     constexpr std::string_view names = "\"\\bfnrt";
     const std::size_t special = c.value < 0x80 ? specials.find(static_cast<char>(c.value)) : std::string_view::npos;
@@ -268,6 +269,7 @@ inline void write_json_string(std::string_view text, bool ascii, TextBuilder& ou
     } else {
       out << (c.valid ? slice(text, at, c.length) : std::string_view("\xef\xbf\xbd"));
     }
+    out.stands_for(slice(text, at, c.length), from);
     at += c.length;
   }
   out << '"';

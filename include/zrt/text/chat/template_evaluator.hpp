@@ -14,7 +14,7 @@ class TemplateEvaluator {
   TemplateEvaluator(const TemplateProgram& program, TemplateRun& run) noexcept
       : program_(program),
         run_(run),
-        out_(run.values.allocator(), run.limits.output_bytes),
+        out_(run.values, run.limits.output_bytes),
         scopes_(run.values.allocator()),
         names_(run.values.allocator()),
         loops_(run.values.allocator()),
@@ -22,14 +22,14 @@ class TemplateEvaluator {
         keywords_(run.values.allocator()) {}
 
   /// The text for the names of the dict `context`.
-  [[nodiscard]] Result<String> render(const Value& context) noexcept {
+  [[nodiscard]] Result<ChatPrompt> render(const Value& context) noexcept {
     open_scope(kNoScope);
     for (const Entry& entry : run_.values.entries(context)) define(entry.key.text, entry.value);
     open_scope(0);
     execute(program_.root);
     if (!out_.result()) run_.fail_with(out_.result().error());
     if (!run_.ok()) return std::unexpected<Error>(run_.error());
-    return out_.take();
+    return ChatPrompt{out_.take(), out_.take_given()};
   }
 
  private:
@@ -215,7 +215,7 @@ class TemplateEvaluator {
     return text;
   }
   [[nodiscard]] Value capture_here(std::uint32_t block) noexcept {
-    TextBuilder outer(run_.values.allocator(), run_.limits.output_bytes);
+    TextBuilder outer(run_.values, run_.limits.output_bytes);
     std::swap(outer, out_);
     (void)execute(block);
     std::swap(outer, out_);
@@ -333,9 +333,11 @@ class TemplateEvaluator {
   static void write_escaped(std::string_view text, TextBuilder& out) noexcept {
     constexpr std::string_view escaped = "&<>'\"";
     constexpr std::string_view as[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
-    for (const char c : text) {
-      const std::size_t which = escaped.find(c);
-      out << (which == std::string_view::npos ? std::string_view(&c, 1) : as[which]);
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      const std::size_t which = escaped.find(text[at]);
+      const std::size_t from = out.size();
+      out << (which == std::string_view::npos ? slice(text, at, 1) : as[which]);
+      out.stands_for(slice(text, at, 1), from);
     }
   }
   [[nodiscard]] Value appended(const Value& a, const Value& b) noexcept {

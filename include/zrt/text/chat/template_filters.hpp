@@ -172,7 +172,9 @@ template <class Before> void sort_values(TemplateRun& run, const Value& list, Be
 
 [[nodiscard]] inline Value from_json(TemplateRun& run, const Value& value, const Arguments&) noexcept {
   if (!value.is_string()) return run.fail("from_json: expected a text, found ", run.kind_of(value));
+  const bool before = run.values.give(run.values.any_given(value.text));
   auto read = read_json(value.text, run.values);
+  (void)run.values.give(before);
   return read ? *read : run.fail("from_json: ", read.error().text());
 }
 

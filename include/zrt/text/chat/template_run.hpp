@@ -19,6 +19,14 @@ struct RenderLimits {
   std::int64_t range = 10'000;  ///< elements of a range
 };
 
+/// What a template makes of a conversation.
+struct ChatPrompt {
+  String text;
+  Vector<bool> given;  ///< by byte: it is of the conversation, not of the template
+
+  [[nodiscard]] std::string_view view() const noexcept { return text.view(); }
+};
+
 namespace detail {
 
 /// What statements, filters, tests and methods share while a template renders.
@@ -60,9 +68,9 @@ class TemplateRun {
   Value finish(TextBuilder& text) noexcept {
     if (!text.result()) fail_with(text.result().error());
     (void)charge(text.size() / 64);
-    return values.string(text.view());
+    return values.string(text.view(), text.given());
   }
-  [[nodiscard]] TextBuilder builder() const noexcept { return TextBuilder(values.allocator(), limits.text_bytes); }
+  [[nodiscard]] TextBuilder builder() const noexcept { return TextBuilder(values, limits.text_bytes); }
 
   // --- what Python's values do -----------------------------------------------------------------------
 
@@ -312,7 +320,9 @@ class TemplateRun {
     out << quote;
     for (std::size_t at = 0; at < text.size();) {
       const unicode::CodePoint c = unicode::decode(text, at);
+      const std::size_t from = out.size();
       write_escaped(c.value, slice(text, at, c.length), quote, out);
+      out.stands_for(slice(text, at, c.length), from);
       at += c.length;
     }
     out << quote;
@@ -380,6 +390,7 @@ enum class LetterCase : std::uint8_t { lower, upper, capital, title, words };
   bool first = true;
   for (std::size_t at = 0; at < text.size();) {
     const unicode::CodePoint c = unicode::decode(text, at);
+    const std::size_t from = out.size();
     const bool upper = letter_case == LetterCase::upper || (letter_case != LetterCase::lower && first);
     if (upper && c.value == 0xdf)
       out << (letter_case == LetterCase::upper ? "SS" : "Ss");
@@ -387,6 +398,7 @@ enum class LetterCase : std::uint8_t { lower, upper, capital, title, words };
       out.code_point(upper ? uppercase(c.value) : unicode::lowercase(c.value));
     else
       out << slice(text, at, 1);
+    out.stands_for(slice(text, at, c.length), from);
     const bool space = is_space(c.value) || (c.value < 0x80 && c.value != 0 &&
                                              kBetweenWords.find(static_cast<char>(c.value)) != std::string_view::npos);
     first = letter_case == LetterCase::title   ? !unicode::properties_of(c.value).letter()

@@ -6,7 +6,9 @@
 #include <zrt/core/vector.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 namespace zrt::inline ZRT_ABI::text::chat {
 
@@ -83,15 +85,32 @@ class Values {
     ok_ = false;
   }
 
-  /// Copies a text.
-  [[nodiscard]] Value string(std::string_view text) noexcept {
+  /// Copies a text. `given` says of each byte whether somebody else wrote it; without it, all are as `give` said.
+  [[nodiscard]] Value string(std::string_view text, Span<const bool> given = {}) noexcept {
     if (text.empty() || !take(text.size())) return Value::of(std::string_view{});
-    if (chunks_.empty() || chunks_.back().capacity() - chunks_.back().size() < text.size())
+    if (chunks_.empty() || chunks_.back().text.capacity() - chunks_.back().text.size() < text.size())
       if (!add_chunk(text.size())) return Value::of(std::string_view{});
-    Vector<char>& chunk = chunks_.back();
-    const std::size_t at = chunk.size();
-    (void)chunk.append(Span<const char>(text.data(), text.size()));  // there is room: texts never move
-    return Value::of(std::string_view(chunk.data() + at, text.size()));
+    Chunk& chunk = chunks_.back();
+    const std::size_t at = chunk.text.size();
+    (void)chunk.text.append(Span<const char>(text.data(), text.size()));  // there is room: texts never move
+    for (std::size_t i = 0; i < text.size(); ++i) keep(chunk.given.push_back(given.empty() ? gives_ : given[i]));
+    return Value::of(std::string_view(chunk.text.data() + at, text.size()));
+  }
+  /// Whether texts copied from now on are written by somebody else. Returns what was said before.
+  bool give(bool gives) noexcept { return std::exchange(gives_, gives); }
+  /// Which bytes of `text`, a part of a text of these values or any other, somebody else wrote; empty for none.
+  [[nodiscard]] Span<const bool> given(std::string_view text) const noexcept {
+    const std::less<const char*> before;
+    for (const Chunk& chunk : chunks_) {
+      if (before(text.data(), chunk.text.begin()) || !before(text.data(), chunk.text.end())) continue;
+      return chunk.given.span().subspan(static_cast<std::size_t>(text.data() - chunk.text.begin()), text.size());
+    }
+    return {};
+  }
+  [[nodiscard]] bool any_given(std::string_view text) const noexcept {
+    for (const bool given_byte : given(text))
+      if (given_byte) return true;
+    return false;
   }
 
   [[nodiscard]] Value list(Kind kind = Kind::list) noexcept { return {.kind = kind, .index = add(lists_)}; }
@@ -182,13 +201,21 @@ class Values {
   }
 
  private:
+  struct Chunk {
+    Vector<char> text;
+    Vector<bool> given;  ///< by byte
+  };
+
   template <class T> [[nodiscard]] std::uint32_t add(Vector<Vector<T>>& to) noexcept {
     if (take(sizeof(Vector<T>))) keep(to.push_back(Vector<T>(allocator_)));
     return ok_ ? static_cast<std::uint32_t>(to.size() - 1) : ~std::uint32_t{0};
   }
+  /// Chunks grow, so that there are few of them to look for a text in.
   [[nodiscard]] bool add_chunk(std::size_t least) noexcept {
-    Vector<char> chunk(allocator_);
-    keep(chunk.reserve(least < 4096 ? 4096 : least));
+    Chunk chunk{Vector<char>(allocator_), Vector<bool>(allocator_)};
+    const std::size_t size = used_ / 4 < 4096 ? 4096 : used_ / 4;
+    keep(chunk.text.reserve(size < least ? least : size));
+    if (ok_) keep(chunk.given.reserve(chunk.text.capacity()));
     if (ok_) keep(chunks_.push_back(std::move(chunk)));
     return ok_;
   }
@@ -204,11 +231,12 @@ class Values {
   }
 
   Allocator allocator_;
-  Vector<Vector<char>> chunks_;
+  Vector<Chunk> chunks_;
   Vector<Vector<Value>> lists_;
   Vector<Vector<Entry>> dicts_;
   std::size_t most_bytes_;
   std::size_t used_ = 0;
+  bool gives_ = false;
   bool ok_ = true;
   Error error_{};
 };

@@ -31,15 +31,17 @@ class SpecialTokens {
  public:
   explicit SpecialTokens(Allocator allocator) noexcept : sorted_(allocator) {}
 
-  /// Collects the special tokens of `tokens`, whose texts must outlive this; `type_of(id)` is a TokenType.
-  template <class TypeOf>
-  [[nodiscard]] Result<void> build(Span<const std::string_view> tokens, const TypeOf& type_of) noexcept {
+  /// Collects the special tokens of `tokens`, whose texts must outlive this; `type_of(id)` is a TokenType, and
+  /// `steers(id)` whether the token must not come from a text that somebody else wrote.
+  template <class TypeOf, class Steers>
+  [[nodiscard]] Result<void> build(Span<const std::string_view> tokens, const TypeOf& type_of,
+                                   const Steers& steers) noexcept {
     for (std::size_t id = 0; id < tokens.size(); ++id) {
       const TokenType type = type_of(id);
       if (tokens[id].empty()) continue;
       if (type != TokenType::control && type != TokenType::unknown && type != TokenType::user_defined) continue;
-      if (auto r = sorted_.push_back({tokens[id], static_cast<std::int32_t>(id), type == TokenType::user_defined}); !r)
-        return r;
+      const Special special{tokens[id], static_cast<std::int32_t>(id), type == TokenType::user_defined, steers(id)};
+      if (auto r = sorted_.push_back(special); !r) return r;
     }
     heap_sort(sorted_.span(), [](const Special& a, const Special& b) {
       const int order = a.text.compare(b.text);
@@ -55,17 +57,28 @@ class SpecialTokens {
     return rank();
   }
 
-  /// Writes the fragments of `text` to `out`; without `parse_special` only user-defined tokens cut it.
-  [[nodiscard]] Result<void> split(std::string_view text, bool parse_special, Vector<Fragment>& out) const noexcept {
+  /// Where tokens may stand in a text.
+  struct Rules {
+    bool parse_special;      ///< else only user-defined tokens cut it
+    Span<const bool> given;  ///< by byte, or empty: no token that steers a model touches one
+    [[nodiscard]] bool touches(std::size_t at, std::size_t size) const noexcept {
+      for (std::size_t i = at; i < at + size && i < given.size(); ++i)
+        if (given[i]) return true;
+      return false;
+    }
+  };
+
+  /// Writes the fragments of `text` to `out`.
+  [[nodiscard]] Result<void> split(std::string_view text, const Rules& rules, Vector<Fragment>& out) const noexcept {
     out.clear();
     if (text.empty()) return {};
     Vector<Occurrence> open(out.allocator());
     for (std::size_t at = 0; at < text.size(); ++at) {
-      const std::size_t token = longest_at(text, at, parse_special);
+      const std::size_t token = allowed(longest_at(text, at), at, rules);
       if (token == kNone) continue;
       if (auto r = open.push_back({sorted_[token].rank, at, token}); !r) return r;
     }
-    if (auto r = choose(text.size(), parse_special, open, out); !r) return r;
+    if (auto r = choose(text.size(), rules, open, out); !r) return r;
     return fill_gaps(text.size(), out);
   }
 
@@ -76,6 +89,7 @@ class SpecialTokens {
     std::string_view text;
     std::int32_t id;
     bool user_defined;
+    bool steers;
     std::size_t rank = 0;         ///< in the order in which tokens are cut out
     std::size_t shorter = kNone;  ///< first token whose text is the longest proper prefix of this one's
   };
@@ -120,17 +134,21 @@ class SpecialTokens {
     return {};
   }
 
-  /// `token`, or what else may stand in its place: the next with its text, then those of its prefixes.
-  [[nodiscard]] std::size_t allowed(std::size_t token, bool parse_special) const noexcept {
-    while (token != kNone && !parse_special && !sorted_[token].user_defined) {
+  [[nodiscard]] bool is_allowed(const Special& token, std::size_t at, const Rules& rules) const noexcept {
+    if (!rules.parse_special && !token.user_defined) return false;
+    return !token.steers || !rules.touches(at, token.text.size());
+  }
+  /// `token`, or what else may stand in its place `at`: the next with its text, then those of its prefixes.
+  [[nodiscard]] std::size_t allowed(std::size_t token, std::size_t at, const Rules& rules) const noexcept {
+    while (token != kNone && !is_allowed(sorted_[token], at, rules)) {
       const bool same = token + 1 < sorted_.size() && sorted_[token + 1].text == sorted_[token].text;
       token = same ? token + 1 : sorted_[token].shorter;
     }
     return token;
   }
 
-  /// The longest allowed token that `text` has at `at`; kNone for none.
-  [[nodiscard]] std::size_t longest_at(std::string_view text, std::size_t at, bool parse_special) const noexcept {
+  /// The longest token that `text` has at `at`; kNone for none.
+  [[nodiscard]] std::size_t longest_at(std::string_view text, std::size_t at) const noexcept {
     const auto lead = static_cast<unsigned char>(text[at]);
     const Special* low = sorted_.data() + first_[lead];
     const Special* high = sorted_.data() + first_[lead + 1u];
@@ -144,12 +162,12 @@ class SpecialTokens {
       low = std::lower_bound(low, high, byte, [&](const Special& s, unsigned char b) { return letter(s) < b; });
       high = std::upper_bound(low, high, byte, [&](unsigned char b, const Special& s) { return b < letter(s); });
     }
-    return allowed(longest, parse_special);
+    return longest;
   }
 
   /// Appends the tokens that cut a text of `size` bytes, in the order of their places. What was cut out
   /// before is never shorter, so a token is free where its first and its last byte are.
-  [[nodiscard]] Result<void> choose(std::size_t size, bool parse_special, Vector<Occurrence>& open,
+  [[nodiscard]] Result<void> choose(std::size_t size, const Rules& rules, Vector<Occurrence>& open,
                                     Vector<Fragment>& out) const noexcept {
     if (open.empty()) return {};
     Vector<bool> taken(out.allocator());
@@ -161,7 +179,7 @@ class SpecialTokens {
       const Special& token = sorted_[next.token];
       const std::size_t end = next.at + token.text.size();
       if (!taken[next.at] && taken[end - 1]) {
-        next.token = allowed(token.shorter, parse_special);
+        next.token = allowed(token.shorter, next.at, rules);
         if (next.token != kNone) {
           next.rank = sorted_[next.token].rank;
           std::push_heap(open.begin(), open.end());
