@@ -7,6 +7,7 @@
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/engine/stop_strings.hpp>
+#include <zrt/serve/handle.hpp>
 #include <zrt/text/detokenizer.hpp>
 
 #include <optional>
@@ -26,6 +27,11 @@ struct ActiveRequest {
   std::uint32_t max_tokens = 0;
   std::uint32_t generated = 0;
   bool ignore_eos = false;
+  serve::Handle handle = 0;                  ///< the scheduler's name of it
+  Token next{};                              ///< drawn, and not yet with the client
+  FinishReason finish = FinishReason::none;  ///< how it ends, once that is known
+  std::optional<Error> error;                ///< of its own
+  bool silent = false;                       ///< its callable hears nothing more
 };
 
 /// Copies the embeddings of a request, rows of `width`, into the places of its `sequence`.

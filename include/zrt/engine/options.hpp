@@ -24,6 +24,8 @@ struct EngineOptions {
   std::uint32_t chunk = 512;          ///< most prompt tokens in one step, a multiple of 16
   std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
+  std::uint32_t queue = 1024;         ///< requests that may wait
+  std::uint32_t kept_states = 0;      ///< states of recurrent or windowed models, from which later requests resume
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
   bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
@@ -46,6 +48,8 @@ struct EngineOptions {
   };
   if (o.slots == 0 || o.slots > 4096) return bad("slots", o.slots, "1..4096");
   if (o.chunk < 16 || o.chunk > 8192 || o.chunk % 16 != 0) return bad("chunk", o.chunk, "a multiple of 16 in 16..8192");
+  if (o.queue == 0 || o.queue > 1u << 20) return bad("queue", o.queue, "1..1048576");
+  if (o.kept_states > 1u << 20) return bad("kept_states", o.kept_states, "at most 1048576");
   if (o.context > 1u << 28) return bad("context", o.context, "at most 268435456");
   if (o.logit_rows > 8192) return bad("logit_rows", o.logit_rows, "at most 8192");
   if (o.penalty_window > 65536) return bad("penalty_window", o.penalty_window, "at most 65536");

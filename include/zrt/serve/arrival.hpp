@@ -32,6 +32,8 @@ struct Arrival {
   std::uint32_t* tokens = nullptr;
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
+  bool shares =
+      true;  ///< its pages follow from its tokens alone, so that prefixes may be taken from it and given to it
 };
 
 /// What came of a planned run.
