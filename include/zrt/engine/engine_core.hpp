@@ -170,7 +170,13 @@ template <class B, class Families, class O> class EngineCore {
       if (auto r = serving_.arriving().push_back(std::move(*made)); !r) return pass(r);
       return id;
     }
-    if (auto r = serving_.resume(*made, snapshot->state); !r) return pass(r);
+    if (auto r = serving_.resume(*made, snapshot->state); !r) {
+      if (ActiveRequest* begun = find_running(id); begun != nullptr) {
+        begun->silent = true;
+        cancel_now(*begun);
+      }
+      return pass(r);
+    }
     return id;
   }
 
@@ -399,7 +405,7 @@ template <class B, class Families, class O> class EngineCore {
       } else if (event.kind == serve::EventKind::token) {
         ActiveRequest& a = *serving_.request(event.subject);
         if (!on_token(a.id, a.next)) hush(a);
-      } else if (event.kind == serve::EventKind::ended) {
+      } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
         Owned<ActiveRequest> ended = serving_.end(event.subject);
         if (ended->finish == FinishReason::none) ended->finish = FinishReason::cancelled;
         end(std::move(ended), on_token);
