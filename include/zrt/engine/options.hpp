@@ -25,6 +25,7 @@ struct EngineOptions {
   std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
   std::uint32_t queue = 1024;         ///< requests that may wait
+  bool prefix_cache = false;          ///< a prompt that begins as an earlier one resumes behind the pages of that one
   std::uint32_t kept_states = 0;      ///< states of recurrent or windowed models, from which later requests resume
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway

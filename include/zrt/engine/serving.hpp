@@ -29,6 +29,7 @@ template <class B> class Serving {
   [[nodiscard]] Result<void> open(exec::Executor<B, O>& executor, std::uint32_t context,
                                   const EngineOptions& options) noexcept {
     context_ = context;
+    shares_prefixes_ = options.prefix_cache;
     const exec::ExecutorSizes& sizes = executor.sizes();
     const Allocator& allocator = options.allocator;
     auto slots = serve::SlotTable<B>::make(executor.states(), executor.device(), executor.cache_groups(), sizes.slots,
@@ -110,7 +111,7 @@ template <class B> class Serving {
     arrival.prompt = a.sequence.prompt_tokens;
     const std::uint32_t room = context_ + 1 - a.sequence.prompt_tokens;
     arrival.most = a.max_tokens < room ? a.max_tokens : room;
-    arrival.shares = a.sequence.given.empty();
+    arrival.shares = shares_prefixes_ && a.sequence.given.empty();
     return arrival;
   }
 
@@ -269,6 +270,7 @@ template <class B> class Serving {
   std::optional<serve::SlotTable<B>> slots_;
   std::optional<Scheduler> scheduler_;
   std::uint32_t context_ = 0;
+  bool shares_prefixes_ = false;
   std::uint32_t pages_per_slot_ = 0;
   serve::Handle host_ = 0;
   std::size_t taken_ = 0;
