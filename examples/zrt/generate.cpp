@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/generate.cpp: continues a text. The text alone goes to stdout, or an object about it; all else to stderr.
+#include "answer_grammar.hpp"
 #include "commands.hpp"
 #include "output.hpp"
 
@@ -122,11 +123,7 @@ zrt::Result<std::size_t> count_tokens(const Model& model, std::string_view promp
 }  // namespace
 
 int generate(const GenerateOptions& o) {
-  zrt::EngineOptions options;
-  options.context = o.context;
-  options.kv_type = kv_type(o.kv);
-  options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
-  auto model = open_model(o.model, options);
+  auto model = open_model(o);
   if (!model) return failed(model.error());
   std::string prompt = o.prompt;
   if (o.prompt_file || (prompt.empty() && input_waits())) {
@@ -141,10 +138,14 @@ int generate(const GenerateOptions& o) {
                                  " tokens, the context holds ", (*model)->context(), ": --context ", *prompt_tokens + 1,
                                  " or more makes room, the model was trained for ", (*model)->config().context));
 
+  const auto grammar = answer_grammar(o, *(*model)->tokenizer());
+  if (!grammar) return failed(grammar.error());
   const std::vector<std::string_view> stops(o.stop.begin(), o.stop.end());
+  zrt::Request request = request_of(o, prompt, stops);
+  if (*grammar != nullptr) request.grammar = &(*grammar)->bound;
   (void)std::signal(SIGINT, &on_interrupt);
   const auto start = Clock::now();
-  const auto id = (*model)->submit(request_of(o, prompt, stops));
+  const auto id = (*model)->submit(request);
   if (!id) return failed(id.error());
   Progress progress;
   progress.json = o.json;

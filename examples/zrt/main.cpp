@@ -211,9 +211,29 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->check([](const std::string& text) { return text.empty() ? "an empty text stops nothing" : std::string(); })
       ->take_all();
   app.add_flag("--ignore-eos", o.ignore_eos, "Go on past an end-of-generation token");
+  const auto grammar =
+      app.add_option("--grammar", o.grammar, "File with a grammar in GBNF that the text matches")->type_name(kFile);
+  app.add_option("--json-schema", o.json_schema, "File with a JSON schema that the text matches")
+      ->excludes(grammar)
+      ->type_name(kFile);
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   app.add_flag("--json", o.json, "Print a line of JSON for each token, and one about the whole run at the end");
+  add_sampling(app, o.sampling);
+}
+
+void add_chat(CLI::App& app, ChatOptions& o) {
+  add_model(app, o.model);
+  app.add_option("--system", o.system, "System message");
+  app.add_option("--chat-template", o.chat_template,
+                 "File with a chat template, or chatml or plain (default: the model's own)");
+  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens of an answer")
+      ->check(kDecimal)
+      ->check(CLI::Range(1u, ~0u))
+      ->capture_default_str();
+  app.add_flag("--hide-reasoning", o.hide_reasoning, "Do not print what the model thinks before it answers");
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
   add_sampling(app, o.sampling);
 }
 
@@ -733,6 +753,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   int status = kOk;
   add(app, "generate", "Continue a text", &add_generate, &generate, status);
+  add(app, "chat", "Talk with a model", &add_chat, &chat, status);
   add(app, "logits", "Write the logits of given tokens to a file", &add_logits, &logits, status);
   add(app, "tokenize", "Turn text into token ids, or ids into text", &add_tokenize, &tokenize, status);
   add(app, "inspect", "Show a file's metadata and tensors, and whether this build runs it", &add_inspect, &inspect,

@@ -39,6 +39,14 @@ struct ModelOptions {
   std::uint32_t threads = 1;
 };
 
+/// What the commands that sample text have in common.
+struct SampledOptions {
+  ModelOptions model;
+  std::uint32_t context = 0;
+  std::string kv = "f16";
+  zrt::Sampling sampling{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
+};
+
 /// A piece of memory that an engine asked its device for.
 struct MemoryPart {
   std::string_view heap;
@@ -124,6 +132,8 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
 /// `watchers` names.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
+/// Opens the model of a command that samples text.
+[[nodiscard]] Opened open_model(const SampledOptions& options);
 
 /// Whether an engine with the usual number of positions computes what the file's metadata asks for.
 [[nodiscard]] zrt::Result<void> expect_usual_context(const zrt::model::GgufFile& file);

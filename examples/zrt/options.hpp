@@ -9,17 +9,22 @@
 
 namespace program {
 
-struct GenerateOptions {
-  ModelOptions model;
+struct GenerateOptions : SampledOptions {
   std::string prompt;
   std::optional<std::string> prompt_file;
   std::uint32_t max_tokens = 128;
-  std::uint32_t context = 0;
-  std::string kv = "f16";
-  zrt::Sampling sampling{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
   std::vector<std::string> stop;
+  std::string grammar;      ///< file in GBNF, or empty
+  std::string json_schema;  ///< file, or empty
   bool ignore_eos = false;
   bool json = false;
+};
+
+struct ChatOptions : SampledOptions {
+  std::string system;
+  std::string chat_template;  ///< file or name of a built-in one; empty: the model's own
+  std::uint32_t max_tokens = 1024;
+  bool hide_reasoning = false;
 };
 
 struct LogitsOptions {

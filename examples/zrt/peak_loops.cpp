@@ -4,6 +4,8 @@
 // every sum has a register.
 #include "peak_loops.hpp"
 
+#include <cstdint>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -36,6 +38,24 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) double int8_v4(std::size_
 #pragma GCC unroll 16
   for (__m512i& s : sum) ZRT_OPAQUE_512(s);
   return static_cast<double>(rounds * kChains * 64 * 2);
+}
+
+// Four registers of sums are enough: a product occupies the tile unit for sixteen cycles. It can be asked for where
+// cpu::detect_isa said "amx", which also asked the system for tiles.
+double int8_amx(std::size_t rounds) noexcept {
+  constexpr std::size_t kProducts = 4;
+  struct alignas(64) {
+    std::uint8_t palette = 1, start_row = 0, reserved[14]{};
+    std::uint16_t row_bytes[16]{64, 64, 64, 64, 64, 64};
+    std::uint8_t rows[16]{16, 16, 16, 16, 16, 16};
+  } sizes;
+  __asm__ volatile("ldtilecfg %0" : : "m"(sizes));
+  for (std::size_t i = 0; i < rounds; ++i)
+    __asm__ volatile(
+        "tdpbssd %tmm1, %tmm0, %tmm2\n\ttdpbssd %tmm1, %tmm0, %tmm3\n\t"
+        "tdpbssd %tmm1, %tmm0, %tmm4\n\ttdpbssd %tmm1, %tmm0, %tmm5");
+  __asm__ volatile("tilerelease");
+  return static_cast<double>(rounds * kProducts * 16 * 16 * 64 * 2);
 }
 
 __attribute__((target("avx512f"))) double f32_v4(std::size_t rounds) noexcept {
@@ -165,6 +185,7 @@ double f32_v1(std::size_t rounds) noexcept {
 
 PeakLoop int8_loop([[maybe_unused]] std::string_view isa) {
 #if defined(__x86_64__)
+  if (isa == "amx") return &int8_amx;
   if (isa == "v4") return &int8_v4;
   if (isa == "v3") return &int8_v3;
 #endif
@@ -173,7 +194,7 @@ PeakLoop int8_loop([[maybe_unused]] std::string_view isa) {
 
 PeakLoop f32_loop([[maybe_unused]] std::string_view isa) {
 #if defined(__x86_64__)
-  if (isa == "v4") return &f32_v4;
+  if (isa == "v4" || isa == "amx") return &f32_v4;
   if (isa == "v3") return &f32_v3;
 #endif
   return &f32_v1;

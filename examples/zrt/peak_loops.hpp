@@ -12,7 +12,7 @@ using PeakLoop = double (*)(std::size_t rounds) noexcept;
 
 inline constexpr std::size_t kPeakRounds = 20000;
 
-/// The loop for `isa` ("v1", "v3", "v4"); v1's for any other name.
+/// The loop for `isa`, named as cpu::name names it; v1's for any other name.
 [[nodiscard]] PeakLoop int8_loop(std::string_view isa);
 [[nodiscard]] PeakLoop f32_loop(std::string_view isa);
 

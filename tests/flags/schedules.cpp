@@ -25,7 +25,7 @@ using ChosenEngine = Engine<chosen::Backend, OnlyLlama>;
 /// The variants that this unit builds and this processor runs.
 std::vector<cpu::Isa> variants() {
   std::vector<cpu::Isa> found;
-  for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4})
+  for (const cpu::Isa isa : cpu::kIsas)
     if (isa <= cpu::detect_isa() && cpu::kernels_for(isa, chosen::kVariants)->isa == isa) found.push_back(isa);
   return found;
 }

@@ -3,6 +3,15 @@
 // covers: zrt/text/detail/merger.hpp 90
 // covers: zrt/text/detail/special_tokens.hpp 90
 // covers: zrt/text/tokenizer.hpp 80
+// covers: zrt/text/detail/byte_bpe.hpp 90
+// covers: zrt/text/detail/characters.hpp 90
+// covers: zrt/text/detail/scanner.hpp 90
+// covers: zrt/text/pre/chameleon.hpp 90
+// covers: zrt/text/pre/deepseek_v3.hpp 90
+// covers: zrt/text/pre/digit_groups.hpp 90
+// covers: zrt/text/pre/gpt2.hpp 90
+// covers: zrt/text/pre/jais2.hpp 90
+// covers: zrt/text/pre/words.hpp 90
 // covers: zrt/text/detail/character_map.hpp 70
 // covers: zrt/text/detail/unigram.hpp 90
 // covers: zrt/text/detail/word_piece.hpp 90
@@ -72,6 +81,10 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   text::VocabularySpec spec;
   spec.model = model;
   spec.pre = text::kPreTokenizers[input.size() % text::kPreTokenizers.size()].name;
+  if (model == "whitespace") {
+    spec.pre = model;
+    spec.lowercase = input.size() % 2 == 0;
+  }
   spec.tokens = tokens;
   spec.types = types;
   if (model == "llama") spec.scores = scores;
@@ -92,7 +105,34 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   }
 }
 
+// What a pre-tokenizer cuts joins to the text again.
+void cut_by(const text::PreTokenizerEntry& entry, std::string_view input) {
+  struct Work {
+    std::string_view rest;
+    bool joined = true;
+  } work{input};
+  (void)text::detail::cut(entry.stages, input, {&work, [](void* context, std::string_view piece) noexcept {
+                                                  Work& w = *static_cast<Work*>(context);
+                                                  w.joined =
+                                                      w.joined && !piece.empty() && w.rest.data() == piece.data();
+                                                  w.rest.remove_prefix(piece.size());
+                                                  return w.joined;
+                                                }});
+  if (!work.joined || !work.rest.empty()) __builtin_trap();
+}
+
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  // Every pre-tokenizer once: which of them an input meets is a matter of its length.
+  for (const text::PreTokenizerEntry& entry : text::kPreTokenizers)
+    cut_by(entry, "it's ABCd \xcc\x81x  12345 IMGIMGABZ <sentinel:1>\t !/\n  ~\xe4\xb8\xad\xed\x95\x9c     ");
+  // Words of characters, in lower case and as they are.
+  const std::string_view words = "\1a\n\1b\n\1a b\n\1ab\n\1A";
+  for (const std::string_view model : {"gemma4", "whitespace"})
+    for (const std::size_t size : {words.size(), words.size() - 1}) strange_vocabulary(words.substr(0, size), model);
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
@@ -108,6 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       text::Tokenizer::make(gpt2.spec).value(), text::Tokenizer::make(llama3.spec).value(),
       text::Tokenizer::make(qwen35.spec).value(), text::Tokenizer::make(deepseek.spec).value(),
       text::Tokenizer::make(falcon.spec).value()};
+  cut_by(text::kPreTokenizers[input.size() % text::kPreTokenizers.size()], input);
   // The "llama" model reads U+2581 as a space and puts a space behind special tokens.
   encode_and_back(sentence_piece, input, input.find("\xe2\x96\x81") == input.npos && input.find('<') == input.npos);
   stream(sentence_piece, input);
@@ -121,6 +162,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   strange_vocabulary(input, "llama");
   strange_vocabulary(input, "gpt2");
+  strange_vocabulary(input, "gemma4");
+  strange_vocabulary(input, "whitespace");
   strange_vocabulary(input, "bert");
   strange_vocabulary(input, "t5");
   return 0;

@@ -86,7 +86,7 @@ template <class B> std::vector<exec::TensorHandle<B>> handles(std::span<const zr
 const std::vector<cpu::Isa>& variants() {
   static const std::vector<cpu::Isa> kVariants = [] {
     std::vector<cpu::Isa> isas;
-    for (const cpu::Isa isa : {cpu::Isa::v1, cpu::Isa::v3, cpu::Isa::v4}) {
+    for (const cpu::Isa isa : cpu::kIsas) {
       if (isa > cpu::detect_isa()) continue;
       const cpu::Device device(zrt::system_allocator(), {}, isa);
       if (device.ready() && (isas.empty() || isas.back() != device.isa())) isas.push_back(device.isa());

@@ -201,7 +201,7 @@ TYPED_TEST(OpBackend, Reference) {
 TYPED_TEST(OpBackend, Cpu) {
   backend_vs_reference<Cpu, TypeParam>([](const zrt::ThreadHook& threads) {
     std::vector<Cpu::Device> devices;
-    for (zrt::cpu::Isa isa : {zrt::cpu::Isa::v1, zrt::cpu::Isa::v3, zrt::cpu::Isa::v4})
+    for (zrt::cpu::Isa isa : zrt::cpu::kIsas)
       if (isa <= zrt::cpu::detect_isa()) devices.emplace_back(zrt::system_allocator(), threads, isa);
     return devices;
   });

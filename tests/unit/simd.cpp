@@ -14,12 +14,17 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace zrt::inline ZRT_ABI::cpu {
 
 // What the integer helpers of one variant computed.
 struct IntegerProbe {
   std::int32_t dot4[16], dot4_unsigned[16], splat[16], widened[16];
-  std::int32_t i8x32, nibbles32, sum, largest;
+  std::int32_t sum, largest;
   std::uint32_t positive;  ///< bit j: dot4[j] is above 0
 };
 
@@ -31,11 +36,8 @@ struct ProbeSet {
   void (*copy_first)(const float* in, std::size_t count, float* all, float* out) noexcept;
   void (*narrow)(const float* x, std::uint16_t* f16, std::uint16_t* bf16) noexcept;
   void (*widen)(const std::uint16_t* halves, float* f16, float* bf16) noexcept;
-  void (*widen_of_rows)(const std::byte* const* rows, std::size_t at, float* f16) noexcept;
   float (*dot16)(const float* a, const float* b, std::size_t n) noexcept;
-  void (*integers)(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* nibbles, IntegerProbe& out) noexcept;
-  float (*dot_q8_0)(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept;
-  float (*dot_q4_0)(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept;
+  void (*integers)(const std::int8_t* a, const std::int8_t* b, IntegerProbe& out) noexcept;
 };
 
 }  // namespace zrt::inline ZRT_ABI::cpu
@@ -129,13 +131,28 @@ testing::AssertionResult same(float a, float b) {
 
 constexpr std::size_t kCount = 1 << 14;
 
+/// Whether the system says that this process may use tiles.
+bool grants_tiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long kGetPermission = 0x1022;  // ARCH_GET_XCOMP_PERM
+  std::uint64_t granted = 0;
+  return syscall(SYS_arch_prctl, kGetPermission, &granted) == 0 && (granted >> 18 & 1) != 0;
+#else
+  return false;
+#endif
+}
+
 TEST(Simd, DetectsWhatTheCompilerSaysOfTheCpu) {
   EXPECT_FALSE(cpu::name(cpu::detect_isa()).empty());
 #if defined(__x86_64__)
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   const bool v4 = v3 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-  EXPECT_EQ(cpu::detect_isa(), v4 ? cpu::Isa::v4 : v3 ? cpu::Isa::v3 : cpu::Isa::v1);
+  const cpu::Isa isa = cpu::detect_isa();
+  EXPECT_EQ(isa == cpu::Isa::amx, v4 && grants_tiles()) << "detect_isa asked for tiles";
+  if (isa != cpu::Isa::amx) {
+    EXPECT_EQ(isa, v4 ? cpu::Isa::v4 : v3 ? cpu::Isa::v3 : cpu::Isa::v1);
+  }
 #endif
   EXPECT_FALSE(variants().empty());
 }
@@ -250,16 +267,6 @@ TEST(Simd, HalvesConvertAsCoreDoes) {
         ASSERT_TRUE(same(f16[j], zrt::to_f32(zrt::Half{halves[j]})));
         ASSERT_TRUE(same(bf16[j], zrt::to_f32(zrt::BFloat16{halves[j]})));
       }
-      // Each from its own row, with other bytes before and after it.
-      std::byte blocks[16][7];
-      const std::byte* rows[16];
-      for (std::uint32_t j = 0; j < 16; ++j) {
-        std::memset(blocks[j], 0xa5, sizeof blocks[j]);
-        std::memcpy(blocks[j] + 3, &halves[j], 2);
-        rows[15 - j] = blocks[j];
-      }
-      set->widen_of_rows(rows, 3, f16);
-      for (std::uint32_t j = 0; j < 16; ++j) ASSERT_TRUE(same(f16[15 - j], zrt::to_f32(zrt::Half{halves[j]})));
     }
   }
 }
@@ -280,7 +287,6 @@ TEST(Simd, Dot16HasTheBitsOfThePlainLoop) {
 TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
   std::mt19937 random(7);
   std::int8_t a[64], b[64];
-  std::uint8_t nibbles[16];
   for (int round = 0; round < 2000; ++round) {
     for (std::size_t i = 0; i < 64; ++i) {
       const auto bits = random();
@@ -288,8 +294,7 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
       b[i] = static_cast<std::int8_t>(round % 3 == 0 ? ((bits & 256) != 0 && round % 2 == 0 ? 127 : -127)
                                                      : static_cast<int>((bits >> 9) % 255) - 127);
     }
-    for (auto& byte : nibbles) byte = static_cast<std::uint8_t>(round % 5 == 0 ? 0 : random() & 255);
-    std::int32_t lanes[16], positive[16], sum32 = 0, nibble_sum = 0, largest = INT32_MIN, total = 0;
+    std::int32_t lanes[16], positive[16], largest = INT32_MIN, total = 0;
     std::uint32_t above = 0;
     for (std::size_t j = 0; j < 16; ++j) {
       lanes[j] = positive[j] = static_cast<std::int32_t>(j) - 7;
@@ -297,51 +302,22 @@ TEST(Simd, IntegerDotsAreExactAtTheirExtremes) {
         lanes[j] += a[i] * b[i];
         positive[j] += (a[i] & 127) * b[i];
       }
-      nibble_sum += ((nibbles[j] & 15) - 8) * b[j] + ((nibbles[j] >> 4) - 8) * b[j + 16];
       total += lanes[j];
       largest = lanes[j] > largest ? lanes[j] : largest;
       above |= lanes[j] > 0 ? 1u << j : 0u;
     }
-    for (std::size_t i = 0; i < 32; ++i) sum32 += a[i] * b[i];
     for (const ProbeSet* set : variants()) {
       cpu::IntegerProbe got;
-      set->integers(a, b, nibbles, got);
+      set->integers(a, b, got);
       for (std::size_t j = 0; j < 16; ++j) {
         ASSERT_EQ(got.dot4[j], lanes[j]) << cpu::name(set->isa);
         ASSERT_EQ(got.dot4_unsigned[j], positive[j]) << cpu::name(set->isa);
         ASSERT_EQ(got.splat[j], a[0] * b[4 * j] + a[1] * b[4 * j + 1] + a[2] * b[4 * j + 2] + a[3] * b[4 * j + 3]);
         ASSERT_EQ(got.widened[j], a[j]);
       }
-      ASSERT_EQ(got.i8x32, sum32) << cpu::name(set->isa);
-      ASSERT_EQ(got.nibbles32, nibble_sum) << cpu::name(set->isa);
       ASSERT_EQ(got.sum, total);
       ASSERT_EQ(got.largest, largest);
       ASSERT_EQ(got.positive, above);
-    }
-  }
-}
-
-TEST(Simd, BlockDotsHaveTheBitsOfThePlainLoop) {
-  std::mt19937 random(8);
-  constexpr std::size_t kElems = 512;
-  std::vector<float> x(kElems);
-  for (float& value : x) value = static_cast<float>(static_cast<std::int32_t>(random())) * 0x1p-29f;
-  std::vector<std::int8_t> q(kElems);
-  std::vector<float> d(kElems / 32);
-  quant::round_activation(x.data(), kElems, 32, q.data(), d.data());
-  const auto row_of = [&](std::size_t block_bytes) {
-    std::vector<std::byte> row(kElems / 32 * block_bytes);
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(random() & 255);
-    for (std::size_t i = 1; i < row.size(); i += block_bytes) row[i] &= std::byte{0xbf};  // finite scales
-    return row;
-  };
-  for (int round = 0; round < 50; ++round) {
-    const auto q8 = row_of(34), q4 = row_of(18);
-    for (const ProbeSet* set : variants()) {
-      ASSERT_TRUE(same(set->dot_q8_0(q8.data(), q.data(), d.data(), kElems),
-                       quant::dot_blocks<quant::Layout<DType::q8_0>>(q8.data(), q.data(), d.data(), kElems)));
-      ASSERT_TRUE(same(set->dot_q4_0(q4.data(), q.data(), d.data(), kElems),
-                       quant::dot_blocks<quant::Layout<DType::q4_0>>(q4.data(), q.data(), d.data(), kElems)));
     }
   }
 }

@@ -82,9 +82,6 @@ inline void widen(const std::uint16_t* halves, float* f16, float* bf16) noexcept
   store(f16, load_f16(halves));
   store(bf16, load_bf16(halves));
 }
-inline void widen_of_rows(const std::byte* const* rows, std::size_t at, float* f16) noexcept {
-  store(f16, load_f16_of_rows(rows, at));
-}
 inline float dot16(const float* a, const float* b, std::size_t n) noexcept {
   F32 lanes = splat(0.0f);
   std::size_t i = 0;
@@ -92,8 +89,7 @@ inline float dot16(const float* a, const float* b, std::size_t n) noexcept {
   if (i < n) lanes = fma(load_first(a + i, n - i), load_first(b + i, n - i), lanes);
   return reduce_tree(lanes);
 }
-inline void integers(const std::int8_t* a, const std::int8_t* b, const std::uint8_t* nibbles,
-                     IntegerProbe& out) noexcept {
+inline void integers(const std::int8_t* a, const std::int8_t* b, IntegerProbe& out) noexcept {
   alignas(64) std::int32_t starts[16];
   std::int8_t positive[64];
   for (int j = 0; j < 16; ++j) starts[j] = j - 7;
@@ -104,28 +100,10 @@ inline void integers(const std::int8_t* a, const std::int8_t* b, const std::uint
   store_i32(out.dot4_unsigned, dot4_unsigned(start, load_i8x64(positive), load_i8x64(b)));
   store_i32(out.splat, dot4(splat_i32(0), splat_i8x4(a), load_i8x64(b)));
   store_i32(out.widened, load_i8(a));
-  out.i8x32 = dot_i8x32(a, b);
-  out.nibbles32 = dot_nibbles32(nibbles, b);
   out.sum = reduce_add(sums);
   out.largest = reduce_max(sums);
   out.positive = lane_bits(igreater(sums, splat_i32(0)));
 }
-inline float dot_q8_0(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept {
-  float acc = 0.0f;
-  for (std::size_t i = 0; i < n; i += 32, row += 34)
-    acc = math::fma(quant::read_f16(row) * d[i / 32], math::to_f32(dot_i8x32(row + 2, q + i)), acc);
-  return acc;
-}
-inline float dot_q4_0(const std::byte* row, const std::int8_t* q, const float* d, std::size_t n) noexcept {
-  float acc = 0.0f;
-  for (std::size_t i = 0; i < n; i += 32, row += 18)
-    acc = math::fma(quant::read_f16(row) * d[i / 32], math::to_f32(dot_nibbles32(row + 2, q + i)), acc);
-  return acc;
-}
-
 inline constexpr ProbeSet kProbeSet = {
-    kIsa,          kOperations, sizeof kOperations / sizeof kOperations[0],
-    copy_first,    narrow,      widen,
-    widen_of_rows, dot16,       integers,
-    dot_q8_0,      dot_q4_0,
+    kIsa, kOperations, sizeof kOperations / sizeof kOperations[0], copy_first, narrow, widen, dot16, integers,
 };

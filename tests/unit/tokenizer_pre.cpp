@@ -204,6 +204,74 @@ TEST(TokenizerPre, DigitsApart) {
   check("", {{"a.b", {"a", ".", "b"}}});
 }
 
+TEST(TokenizerPre, LaterVocabularies) {
+  check("tekken", {{"HTMLParser's", {"HTMLParser", "'s"}},
+                   {"fooBarBAZ", {"foo", "Bar", "BAZ"}},
+                   {"A\xc3\xa9"
+                    "B \xc3\x89"
+                    "COLE",
+                    {"A\xc3\xa9", "B", " \xc3\x89", "COLE"}},
+                   {"12 a1", {"1", "2", " a", "1"}},
+                   {"//\n/x", {"//\n/", "x"}},
+                   {"e\xcc\x81t", {"e", "\xcc\x81t"}}});
+  check("gpt-4o", {{"it's IT'S", {"it's", " IT'S"}},
+                   {"fooBar's", {"foo", "Bar's"}},
+                   {"1234", {"123", "4"}},
+                   {"ABC\xc3\xa9"
+                    "D",
+                    {"ABC\xc3\xa9", "D"}}});
+  check("granite-embed-multi-97m", {{"e\xcc\x81tE\xcc\x81T", {"e\xcc\x81t", "E\xcc\x81", "T"}},
+                                    {"\xcc\x81"
+                                     "ABC",
+                                     {"\xcc\x81", "ABC"}},
+                                    {"!!\xcc\x81", {"!!\xcc\x81"}}});
+  check("tiny_aya", {{"1234567", {"1", "234", "567"}},
+                     {"a 1234", {"a", " ", "1", "234"}},
+                     {"e\xcc\x81t's", {"e\xcc\x81t's"}},
+                     {"  12", {" ", " ", "12"}}});
+  check("superbpe", {{"ab 1234567 c", {"ab ", "1", "234", "567", " c"}},
+                     {"\xc2\xbd"
+                      "1234\xc2\xbd",
+                      {"\xc2\xbd"
+                       "1",
+                       "234\xc2\xbd"}},
+                     {"12", {"12"}}});
+  check("deepseek-v3", {{"#include <x>", {"#include", " <", "x", ">"}},
+                        {"~~ ~a ~\xc3\xa9", {"~~", " ", "~a", " ", "~\xc3\xa9"}},
+                        {"1234 \xe6\x97\xa5\xe6\x9c\xac\xe3\x82\xab a",
+                         {"123", "4", " ", "\xe6\x97\xa5\xe6\x9c\xac\xe3\x82\xab", " a"}},
+                        {"a\xcc\x81 b!!\n\n", {"a\xcc\x81", " b", "!!\n\n"}}});
+  check("deepseek-coder", {{"a\nb  c", {"a", "\n", "b", " ", " c"}},
+                           {"x.. 12", {"x", "..", " ", "1", "2"}},
+                           {"\xe6\x97\xa5\xe6\x9c\xac"
+                            "a",
+                            {"\xe6\x97\xa5\xe6\x9c\xac", "a"}}});
+  check("afmoe", {{"x1234  12", {"x", "1", "234", " ", " ", "12"}},
+                  {"\xed\x95\x9c\xea\xb5\xad a", {"\xed\x95\x9c\xea\xb5\xad", " a"}}});
+  check("youtu", {{"\xed\x95\x9c\xea\xb5\xad\xe6\x97\xa5\xe6\x9c\xac\xe3\x84\x85\xe3\x80\x81",
+                   {"\xed\x95\x9c\xea\xb5\xad", "\xe6\x97\xa5\xe6\x9c\xac", "\xe3\x84\x85", "\xe3\x80\x81"}},
+                  {"it's 12", {"it's", " ", "1", "2"}}});
+  check("minicpm5", {{"  1234", {"  ", "123", "4"}}, {"a b", {"a", " b"}}});
+  check("seed-coder", {{"!!\n\na", {"!!", "\n\n", "a"}}, {"12", {"1", "2"}}});
+  check("exaone-moe",
+        {{"a bc d  e", {"a bc d", " ", " e"}}, {"x!/\n", {"x", "!/\n"}}, {"a\xcc\x81 b 1", {"a\xcc\x81 b", " ", "1"}}});
+  check("kimi-k2", {{"\xe4\xb8\xad\xe6\x96\x87"
+                     "ab  \xe4\xb8\xad",
+                     {"\xe4\xb8\xad\xe6\x96\x87", "ab", " ", " ", "\xe4\xb8\xad"}},
+                    {"it's", {"it's"}},
+                    {"123 4", {"123", " ", "4"}}});
+  check("jais-2", {{"            x", {"        ", "  ", " ", " x"}},
+                   {"       ", {"    ", "  ", " "}},
+                   {" \n  a", {" \n", " ", " a"}}});
+  check("bloom", {{"Hi, you!  ok", {"Hi", ",", " you", "! ", " ok"}}, {"a.b", {"a", ".", "b"}}});
+  check("viking", {{"a1 22", {"a", "1", " ", "2", "2"}}});
+  check("chameleon", {{"IMGIMGABCDZIMGIMGABCDEZ", {"IMGIMGABCDZ", "IMGIMGABCDEZ"}},
+                      {"<sentinel:1>x<sentinel:>", {"<", "sentinel", ":", "1", ">", "x", "<", "sentinel", ":", ">"}},
+                      {"      a\tb", {"    ", "  ", "a", "\t", "b"}},
+                      {"a-b1", {"a", "-", "b", "1"}}});
+  check("gemma4", {{"a b\n\nc", {"a b", "\n\n", "c"}}});
+}
+
 TEST(TokenizerPre, UnknownNameIsNull) { EXPECT_EQ(text::find_pre_tokenizer("gpt-3"), nullptr); }
 
 TEST(TokenizerPre, PiecesJoinToTheText) {
@@ -235,7 +303,7 @@ TEST(TokenizerPre, SinkStopsTheCut) {
   for (const auto& entry : text::kPreTokenizers) {
     int left = 2;
     const auto take = [](void* context, std::string_view) noexcept { return --*static_cast<int*>(context) > 0; };
-    EXPECT_FALSE(text::detail::cut(entry.stages, "a1. b2. c3.", {&left, take})) << entry.name;
+    EXPECT_FALSE(text::detail::cut(entry.stages, "a1. b2.\n c3.", {&left, take})) << entry.name;
     EXPECT_EQ(left, 0) << entry.name;
   }
 }

@@ -25,7 +25,6 @@ namespace zrt::inline ZRT_ABI::emulator::lane {
 [[nodiscard]] constexpr int exponent(f64 x) noexcept { return static_cast<int>(bits(x) >> 52 & 0x7ffu); }
 
 inline constexpr f32 kInfinity = std::bit_cast<f32>(0x7f800000u);
-inline constexpr f64 kInfinity64 = std::bit_cast<f64>(u64{0x7ff0000000000000});
 
 /// An f16 operation whose f32 result, rounded again, is the result rounded once (sum, product, quotient, root).
 template <auto F> [[nodiscard]] constexpr f16 half_of(f16 a, f16 b) noexcept { return to_f16(F(to_f32(a), to_f32(b))); }

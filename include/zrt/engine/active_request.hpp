@@ -22,6 +22,7 @@ struct ActiveRequest {
   serve::Sequence sequence;
   StopStrings stops;
   std::optional<text::Detokenizer> text;
+  std::optional<text::grammar::Matcher> matcher;  ///< of a request with a grammar
   Vector<TokenProbability> best;
   std::array<std::int32_t, kMaxStopTokens> stop_tokens{};
   std::uint32_t max_tokens = 0;
@@ -59,6 +60,22 @@ struct ActiveRequest {
     if (auto r = sequence.given.push_back(given); !r) return r;
     if (auto r = sequence.embeddings.append(span.rows); !r) return r;
   }
+  return {};
+}
+
+/// Begins the answer of a request with a grammar. Errors: Errc::invalid_argument for one of another vocabulary.
+[[nodiscard]] inline Result<void> take_grammar(const Request& request, std::uint32_t vocabulary,
+                                               const Allocator& allocator, ActiveRequest& a) noexcept {
+  if (request.grammar == nullptr) return {};
+  const text::grammar::TokenGrammar& g = *request.grammar;
+  if (g.grammar == nullptr || g.trie == nullptr)
+    return fail(Errc::invalid_argument, "the request's TokenGrammar names no grammar or no trie");
+  if (g.trie->vocabulary() != vocabulary || !a.text)
+    return fail(Errc::invalid_argument, "the grammar's trie has ", g.trie->vocabulary(), " tokens, expected ",
+                vocabulary);
+  auto matcher = text::grammar::Matcher::make(*g.grammar, *g.trie, {}, allocator);
+  if (!matcher) return pass(matcher);
+  a.matcher.emplace(std::move(*matcher));
   return {};
 }
 
@@ -134,6 +151,7 @@ struct ActiveRequest {
     a.text.emplace(*tokenizer);
     if (auto r = a.text->reserve(longest_token); !r) return pass(r);
   }
+  if (auto r = take_grammar(request, vocabulary, options.allocator, a); !r) return pass(r);
   a.stop_tokens = request.stop_tokens;
   a.max_tokens = request.max_tokens;
   a.ignore_eos = request.ignore_eos;

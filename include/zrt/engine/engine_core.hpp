@@ -5,6 +5,7 @@
 #include <zrt/core/rounding_mode.hpp>
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/check_engine.hpp>
+#include <zrt/engine/choose_within.hpp>
 #include <zrt/engine/delivery.hpp>
 #include <zrt/engine/embedder.hpp>
 #include <zrt/engine/evaluation.hpp>
@@ -39,7 +40,9 @@ template <class B, class Families, class O> class EngineCore {
         run_of_(options.allocator),
         cancelled_(options.allocator),
         faults_(options.allocator),
-        logits_(options.allocator) {}
+        logits_(options.allocator),
+        candidates_(options.allocator),
+        bytes_(options.allocator) {}
 
   /// Opens the model and makes room for its requests.
   [[nodiscard]] Result<void> load() noexcept {
@@ -157,6 +160,7 @@ template <class B, class Families, class O> class EngineCore {
     if (snapshot->state.size() != state)
       return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, expected ",
                   state);
+    if (request.grammar != nullptr) return fail(Errc::unimplemented, "a restored request takes no grammar");
     auto made = make_request(request, snapshot->tokens.span());
     if (!made) return pass(made);
     ActiveRequest& active = **made;
@@ -225,6 +229,8 @@ template <class B, class Families, class O> class EngineCore {
     if (!gives_logits_) return no_logits();
     if (exec::WatchesRuns<O> && !request.embeddings.empty())
       return fail(Errc::unimplemented, "a recording of a run holds no embeddings");
+    if (exec::WatchesRuns<O> && request.grammar != nullptr)
+      return fail(Errc::unimplemented, "a recording of a run holds no grammar");
     const RoundingMode rounding;  // merges compare scores, and a request's numbers are compared
     if (!request.tokens.empty()) return make_request(request, request.tokens);
     const text::Tokenizer* tokenizer = model_.tokenizer();
@@ -370,7 +376,7 @@ template <class B, class Families, class O> class EngineCore {
       fail_run(a, Error::of(Errc::spec_violation, "the sampler chose no token"), outcome);
       return {};
     }
-    if (exec::WatchesRuns<O> || !a.best.empty()) {
+    if (exec::WatchesRuns<O> || !a.best.empty() || a.matcher) {
       const std::uint64_t offset = std::uint64_t{row} * logits_.size() * sizeof(float);
       const auto row_bytes = as_writable_bytes(logits_.span());
       if (auto r = model_.executor().read(exec::port::kLogits, offset, row_bytes); !r) return r;
@@ -379,6 +385,19 @@ template <class B, class Families, class O> class EngineCore {
       const RoundingMode rounding;
       if (!a.best.empty()) log_probabilities(logits_.span(), a.best.span());
     }
+    if (a.matcher) {
+      auto chosen = choose_within_grammar(a);
+      if (!chosen) {
+        fail_run(a, chosen.error(), outcome);
+        return {};
+      }
+      id = *chosen;
+      if (id == kNoToken) {
+        a.finish = FinishReason::stop_token;
+        outcome.empty = true;
+        return {};
+      }
+    }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
     a.next = delivery->token;
@@ -386,6 +405,13 @@ template <class B, class Families, class O> class EngineCore {
     outcome.token = static_cast<std::uint32_t>(id);
     outcome.last = delivery->finish != FinishReason::none;
     return {};
+  }
+
+  /// Chooses from the row in `logits_`.
+  [[nodiscard]] Result<std::int32_t> choose_within_grammar(ActiveRequest& a) noexcept {
+    const RoundingMode rounding;
+    if (auto r = candidates_.resize(logits_.size()); !r) return pass(r);
+    return choose_within(a, *model_.tokenizer(), logits_.span(), candidates_.span(), bytes_);
   }
 
   // --- what the scheduler says ---------------------------------------------------------------------------
@@ -573,9 +599,11 @@ template <class B, class Families, class O> class EngineCore {
   Vector<std::uint32_t> run_of_;     ///< by slot
   std::size_t seen_ = 0;             ///< events of the scheduler
   std::optional<serve::BatchPlanner> planner_;
-  Vector<RequestId> cancelled_;  ///< notes of the step
-  exec::SlotFaults faults_;      ///< of the step
-  Vector<float> logits_;         ///< one row
+  Vector<RequestId> cancelled_;        ///< notes of the step
+  exec::SlotFaults faults_;            ///< of the step
+  Vector<float> logits_;               ///< one row
+  Vector<ops::Candidate> candidates_;  ///< as many, once a request has a grammar
+  String bytes_;                       ///< of the token chosen last within a grammar
   Completion last_completion_{};
   Error last_error_{};  ///< of the request that failed last
   bool in_call_ = false;

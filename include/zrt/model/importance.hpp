@@ -27,7 +27,7 @@ class Importance {
   ///
   /// Errors: Errc::invalid_argument for a file that was opened by a reader; Errc::shape_mismatch and
   /// Errc::dtype_mismatch for an entry of other sizes or another type; Errc::missing_weight for one without counts;
-  /// Errc::invalid_file for a sum or a count below 0 or not finite.
+  /// Errc::invalid_file for a sum, a count or their quotient below 0 or not finite.
   [[nodiscard]] Result<void> read(std::string_view name, std::uint64_t columns, std::uint64_t matrices,
                                   Span<float> to) const noexcept {
     for (float& w : to) w = 1.0f;
@@ -41,10 +41,11 @@ class Importance {
       const float count = number(*counts, each ? m : 0);
       for (std::uint64_t i = 0; i < columns; ++i) {
         const float sum = number(*sums, m * columns + i);
-        if (!(sum >= 0.0f && sum < kInfinity && count >= 0.0f && count < kInfinity))
+        const float weight = count > 0.0f ? sum / count : 1.0f;
+        if (!(sum >= 0.0f && sum < kInfinity && count >= 0.0f && count < kInfinity && weight < kInfinity))
           return fail(Errc::invalid_file, "the importance of '", detail::Quoted(name).view(), "', matrix ", m,
                       ", column ", i, " is no sum of squares");
-        if (count > 0.0f) to[static_cast<std::size_t>(m * columns + i)] = sum / count;
+        to[static_cast<std::size_t>(m * columns + i)] = weight;
       }
     }
     return {};

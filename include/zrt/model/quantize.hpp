@@ -2,13 +2,13 @@
 // zrt/model/quantize.hpp: writes a model anew with matrices of another weight type.
 #pragma once
 
-#include <zrt/core/atomic.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/name.hpp>
 #include <zrt/model/file_type.hpp>
 #include <zrt/model/gguf/file.hpp>
 #include <zrt/model/gguf/writer.hpp>
 #include <zrt/model/importance.hpp>
+#include <zrt/model/shared_rows.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -50,8 +50,7 @@ struct RowsJob {
   std::uint64_t to_row = 0;
   std::uint64_t first = 0;           ///< the tensor's row at `from`
   std::uint64_t rows_of_matrix = 0;  ///< with weights of their own; 0 where all matrices have the same
-  std::uint32_t rows = 0;
-  Atomic<std::uint32_t> next{0};
+  SharedRows rows{};
 
   /// Blocks keep their scale in 16 or 8 bits. A row that loses more than it would as a smaller copy of itself is beyond
   /// them, which rows of values below this are in no type.
@@ -60,8 +59,7 @@ struct RowsJob {
   void run(std::uint32_t worker) noexcept {
     float* x = buffers + 2 * worker * elems;
     float* value = x + elems;
-    for (std::uint32_t row = next.fetch_add(1, MemoryOrder::relaxed); row < rows;
-         row = next.fetch_add(1, MemoryOrder::relaxed)) {
+    rows.each([&](std::uint32_t row) noexcept {
       std::byte* out = to + row * to_row;
       const float* w = rows_of_matrix == 0 ? weight : weight + (first + row) / rows_of_matrix * elems;
       source->dequantise(from + row * from_row, elems, x);
@@ -81,7 +79,7 @@ struct RowsJob {
       const Squares done = encode_row(x, w, out, value);
       squares[2 * row] = done.error > 1.1 * least ? __builtin_huge_val() : done.error;
       squares[2 * row + 1] = done.energy;
-    }
+    });
   }
 
  private:
@@ -141,8 +139,6 @@ class Quantizer {
   }
 
  private:
-  static constexpr std::uint64_t kChunkBytes = 4u << 20;
-
   [[nodiscard]] DType target(const GgufTensor& tensor) const noexcept {
     return type_of(tensor, type_, layers_, file_.find_tensor("output.weight") == nullptr);
   }
@@ -205,19 +201,17 @@ class Quantizer {
     const std::uint64_t rows = job.elems == 0 ? 0 : tensor.elems / job.elems;
     if (auto r = weigh(tensor, job); !r) return r;
     done.weighted = is_weighted(tensor);
-    const std::uint64_t fitting = kChunkBytes / (job.to_row == 0 ? 1 : job.to_row);
-    const std::uint64_t chunk = fitting < 1 ? 1 : fitting;
-    if (auto r = make_room(job, chunk < rows ? chunk : rows); !r) return r;
+    const std::uint64_t chunk = detail::rows_at_once(rows, job.to_row);
+    if (auto r = make_room(job, chunk); !r) return r;
     const Span<const std::byte> data = file_.data(tensor);
     double error = 0;
     double energy = 0;
     for (std::uint64_t at = 0; at < rows; at += chunk) {
-      job.rows = static_cast<std::uint32_t>(chunk < rows - at ? chunk : rows - at);
+      job.rows.begin(chunk < rows - at ? chunk : rows - at);
       job.from = data.data() + at * job.from_row;
       job.first = at;
-      job.next.store(0);
-      run(job);
-      for (std::uint32_t row = 0; row < job.rows; ++row) {
+      detail::run_on_workers(options_.threads, job);
+      for (std::uint32_t row = 0; row < job.rows.count(); ++row) {
         // Anything that is not finite makes the sum so.
         if (!(squares_[2 * row + 1] < __builtin_huge_val()))
           return fail(Errc::invalid_file, "tensor '", detail::Quoted(tensor.name).view(), "': row ", at + row,
@@ -228,7 +222,8 @@ class Quantizer {
         error += squares_[2 * row];
         energy += squares_[2 * row + 1];
       }
-      if (auto r = writer.write(out_.span().first(static_cast<std::size_t>(job.rows * job.to_row))); !r) return r;
+      if (auto r = writer.write(out_.span().first(static_cast<std::size_t>(job.rows.count() * job.to_row))); !r)
+        return r;
     }
     done.error = energy > 0 ? __builtin_sqrt(error / energy) : 0;
     return {};
@@ -238,8 +233,7 @@ class Quantizer {
   [[nodiscard]] Result<void> weigh(const GgufTensor& tensor, detail::RowsJob& job) noexcept {
     const bool own = is_weighted(tensor);
     const std::uint64_t matrices = own ? tensor.dims[2] * tensor.dims[3] : 1;
-    const auto count =
-        narrow<std::size_t>((CheckedSize(job.elems) * CheckedSize(matrices)).raw(), "the columns of a tensor");
+    const auto count = detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(matrices));
     if (!count) return pass(count);
     if (auto r = weight_.resize(*count); !r) return r;
     job.weight = weight_.data();
@@ -252,9 +246,9 @@ class Quantizer {
   }
 
   [[nodiscard]] Result<void> make_room(detail::RowsJob& job, std::uint64_t rows) noexcept {
-    const auto size = [](CheckedSize wanted) { return narrow<std::size_t>(wanted.raw(), "a row of a tensor"); };
-    const auto out = size(CheckedSize(rows) * CheckedSize(job.to_row));
-    const auto buffers = size(CheckedSize(job.elems) * CheckedSize(2) * CheckedSize(workers()));
+    const auto out = detail::room_of_rows(CheckedSize(rows) * CheckedSize(job.to_row));
+    const auto buffers = detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(2) *
+                                              CheckedSize(detail::workers_of(options_.threads)));
     if (!out) return pass(out);
     if (!buffers) return pass(buffers);
     if (auto r = out_.resize(*out); !r) return r;
@@ -264,17 +258,6 @@ class Quantizer {
     job.buffers = buffers_.data();
     job.squares = squares_.data();
     return {};
-  }
-
-  [[nodiscard]] std::uint32_t workers() const noexcept {
-    return options_.threads.run == nullptr || options_.threads.workers == 0 ? 1 : options_.threads.workers;
-  }
-  void run(detail::RowsJob& job) const noexcept {
-    const auto work = [](void* argument, std::uint32_t worker, std::uint32_t) noexcept {
-      static_cast<detail::RowsJob*>(argument)->run(worker);
-    };
-    if (options_.threads.run == nullptr) return work(&job, 0, 1);
-    options_.threads.run(options_.threads.context, work, &job);
   }
 
   const GgufFile& file_;

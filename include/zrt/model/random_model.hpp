@@ -2,13 +2,13 @@
 // zrt/model/random_model.hpp: writes a model of any family with random weights, from its metadata and a seed.
 #pragma once
 
-#include <zrt/core/atomic.hpp>
 #include <zrt/core/hash.hpp>
 #include <zrt/core/hooks.hpp>
 #include <zrt/core/philox.hpp>
 #include <zrt/model/file_type.hpp>
 #include <zrt/model/gguf/file.hpp>
 #include <zrt/model/gguf/writer.hpp>
+#include <zrt/model/shared_rows.hpp>
 #include <zrt/model/tensor_list.hpp>
 
 #include <bit>
@@ -104,16 +104,14 @@ struct RandomRows {
   std::uint64_t elems = 0;
   std::uint64_t row_bytes = 0;
   std::uint64_t first = 0;
-  std::uint32_t rows = 0;
-  Atomic<std::uint32_t> next{0};
+  SharedRows rows{};
 
   void run(std::uint32_t worker) noexcept {
     float* x = buffers + worker * elems;
-    for (std::uint32_t row = next.fetch_add(1, MemoryOrder::relaxed); row < rows;
-         row = next.fetch_add(1, MemoryOrder::relaxed)) {
+    rows.each([&](std::uint32_t row) noexcept {
       values->fill((first + row) * elems, elems, x);
       encode(x, weight, elems, to + row * row_bytes);
-    }
+    });
   }
 };
 
@@ -169,8 +167,6 @@ class RandomModel {
   }
 
  private:
-  static constexpr std::uint64_t kChunkBytes = 4u << 20;
-
   [[nodiscard]] Result<void> fill(const ListedTensor& tensor, DType type, GgufWriter& writer) noexcept {
     const RandomTensor values(options_.seed, tensor.name.view(),
                               RandomSpread::of(tensor.name.view(), tensor.rank, tensor.dims[0]));
@@ -180,27 +176,22 @@ class RandomModel {
     job.elems = tensor.dims[0];
     job.row_bytes = job.elems / info(type).block_elems * info(type).block_bytes;
     const std::uint64_t rows = job.elems == 0 ? 0 : tensor.elems / job.elems;
-    const std::uint64_t fitting = kChunkBytes / (job.row_bytes == 0 ? 1 : job.row_bytes);
-    const std::uint64_t chunk = fitting < 1 ? 1 : fitting < rows ? fitting : rows;
+    const std::uint64_t chunk = detail::rows_at_once(rows, job.row_bytes);
     if (auto r = make_room(job, chunk); !r) return r;
     for (; job.first < rows; job.first += chunk) {
-      job.rows = static_cast<std::uint32_t>(chunk < rows - job.first ? chunk : rows - job.first);
-      job.next.store(0);
-      run(job);
-      if (auto r = writer.write(out_.span().first(static_cast<std::size_t>(job.rows * job.row_bytes))); !r) return r;
+      job.rows.begin(chunk < rows - job.first ? chunk : rows - job.first);
+      detail::run_on_workers(options_.threads, job);
+      if (auto r = writer.write(out_.span().first(static_cast<std::size_t>(job.rows.count() * job.row_bytes))); !r)
+        return r;
     }
     if (options_.done != nullptr) options_.done(options_.context, {tensor.name.view(), type, rows * job.row_bytes});
     return {};
   }
 
   [[nodiscard]] Result<void> make_room(detail::RandomRows& job, std::uint64_t rows) noexcept {
-    const auto size = [](CheckedSize wanted) -> Result<std::size_t> {
-      const auto bytes = wanted.get("a row of a tensor");
-      if (!bytes) return pass(bytes);
-      return narrow<std::size_t>(*bytes, "a row of a tensor");
-    };
-    const auto out = size(CheckedSize(rows) * CheckedSize(job.row_bytes));
-    const auto buffers = size(CheckedSize(job.elems) * CheckedSize(workers()));
+    const auto out = detail::room_of_rows(CheckedSize(rows) * CheckedSize(job.row_bytes));
+    const auto buffers =
+        detail::room_of_rows(CheckedSize(job.elems) * CheckedSize(detail::workers_of(options_.threads)));
     if (!out) return pass(out);
     if (!buffers) return pass(buffers);
     if (auto r = out_.resize(*out); !r) return r;
@@ -211,17 +202,6 @@ class RandomModel {
     job.buffers = buffers_.data();
     job.weight = weight_.data();
     return {};
-  }
-
-  [[nodiscard]] std::uint32_t workers() const noexcept {
-    return options_.threads.run == nullptr || options_.threads.workers == 0 ? 1 : options_.threads.workers;
-  }
-  void run(detail::RandomRows& job) const noexcept {
-    const auto work = [](void* argument, std::uint32_t worker, std::uint32_t) noexcept {
-      static_cast<detail::RandomRows*>(argument)->run(worker);
-    };
-    if (options_.threads.run == nullptr) return work(&job, 0, 1);
-    options_.threads.run(options_.threads.context, work, &job);
   }
 
   const GgufFile& metadata_;

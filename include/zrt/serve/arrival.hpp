@@ -40,6 +40,7 @@ struct Arrival {
 struct Outcome {
   std::uint32_t token = 0;  ///< where the run sampled
   bool last = false;        ///< the token ends the answer
+  bool empty = false;       ///< the answer ended before this token: there is none
   bool failed = false;      ///< this request's fault: it ends alone
 };
 

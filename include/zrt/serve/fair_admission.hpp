@@ -58,8 +58,6 @@ template <class Rules> class FairAdmission {
   }
 
  private:
-  [[nodiscard]] static bool is_lower(ServiceClass c) noexcept { return c != ServiceClass::interactive; }
-
   /// Whether tenant `a` comes before `b`: less service; a smaller dominant share; the older request.
   [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
     const TenantRow& x = s_.tenants[a];

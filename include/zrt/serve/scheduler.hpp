@@ -140,6 +140,7 @@ template <class Rules = AllRules> class Scheduler {
     s_.share_pages(run.slot);
     if (run.save != kNone) keep_state(run, list);
     if (!run.sample) return;
+    if (outcome.empty) return complete(request, true);
     RequestRow& r = s_.requests[request];
     r.tokens[r.known()] = outcome.token;
     ++r.generated;

@@ -3,12 +3,20 @@
 #pragma once
 
 #include <zrt/core/span.hpp>
+#include <zrt/text/pre/bloom.hpp>
+#include <zrt/text/pre/chameleon.hpp>
 #include <zrt/text/pre/deepseek_llm.hpp>
+#include <zrt/text/pre/deepseek_v3.hpp>
+#include <zrt/text/pre/digit_groups.hpp>
 #include <zrt/text/pre/gpt2.hpp>
+#include <zrt/text/pre/jais2.hpp>
 #include <zrt/text/pre/llama3.hpp>
+#include <zrt/text/pre/plain_text.hpp>
 #include <zrt/text/pre/punctuation_first.hpp>
 #include <zrt/text/pre/qwen2.hpp>
 #include <zrt/text/pre/single_digits.hpp>
+#include <zrt/text/pre/tekken.hpp>
+#include <zrt/text/pre/youtu.hpp>
 
 #include <array>
 #include <cstddef>
@@ -20,8 +28,13 @@ namespace zrt::inline ZRT_ABI::text {
 template <pre::PreTokenizer... Pre> struct PreTokenizerList {};
 
 /// Every pre-tokenizer that zrt has. Adding one is a header under pre/ and a line here.
-using PreTokenizers = PreTokenizerList<pre::Gpt2, pre::Llama3, pre::Dbrx, pre::Qwen2, pre::Qwen35, pre::DeepSeekLlm,
-                                       pre::StarCoder, pre::CommandR, pre::Falcon, pre::Default>;
+using PreTokenizers =
+    PreTokenizerList<pre::Gpt2, pre::Trillion, pre::Roberta, pre::Llama3, pre::Dbrx, pre::MiniCpm5, pre::SeedCoder,
+                     pre::ExaoneMoe, pre::KimiK2, pre::Jais2, pre::Qwen2, pre::StableLm2, pre::Qwen35, pre::Tekken,
+                     pre::Gpt4o, pre::GraniteEmbedding, pre::TinyAya, pre::SuperBpe, pre::DeepSeekLlm,
+                     pre::DeepSeekCoder, pre::DeepSeekV3, pre::Afmoe, pre::Youtu, pre::StarCoder, pre::CommandR,
+                     pre::Falcon, pre::Default, pre::Bloom, pre::Poro, pre::Viking, pre::Chameleon, pre::Gemma4,
+                     pre::SarvamMoe, pre::WhiteSpace>;
 
 /// A row of the table: a name, its traits and the stages that cut a text into pieces.
 struct PreTokenizerEntry {

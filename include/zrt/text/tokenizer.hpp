@@ -182,12 +182,17 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     if (auto r = model.build(spec, index_, ids_.unk.value_or(detail::kNoToken)); !r) return r;
     return read_switches(spec, true, true);
   }
-  if (spec.model == "gpt2") {
-    const PreTokenizerEntry* pre = find_pre_tokenizer(spec.pre, own);
-    if (pre == nullptr) return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", spec.pre, "' in this build");
+  // "gemma4" names its pre-tokenizer by the model; "whitespace" has words of other case than the text.
+  if (spec.model == "gpt2" || spec.model == "gemma4" || spec.model == "whitespace") {
+    const std::string_view name = spec.model == "gemma4" ? spec.model : spec.pre;
+    const PreTokenizerEntry* pre = find_pre_tokenizer(name, own);
+    if (pre == nullptr) return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", name, "' in this build");
     auto& model = make_model<detail::ByteBpe>();
     if (auto r = model.build(spec, *pre, index_); !r) return r;
-    return read_switches(spec, pre->traits.adds_bos, false);
+    if (auto r = read_switches(spec, pre->traits.adds_bos, false); !r) return r;
+    add_bos_ = add_bos_ || (pre->traits.always_adds_bos && ids_.bos.has_value());
+    add_sep_ = spec.add_sep.value_or(pre->traits.adds_sep && ids_.sep.has_value());
+    return {};
   }
   if (spec.model == "bert") {
     auto& model = make_model<detail::WordPiece>();
@@ -207,7 +212,7 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     return {};
   }
   return fail(Errc::unsupported_tokenizer, "no tokenizer model '", spec.model,
-              "' in this build, only 'llama', 'gpt2', 'bert' and 't5'");
+              "' in this build, only 'llama', 'gpt2', 'gemma4', 'whitespace', 'bert' and 't5'");
 }
 
 inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
@@ -339,17 +344,19 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, Strin
     case TokenType::normal:
       break;
   }
-  const bool marks_spaces = model<detail::ByteBpe>() == nullptr;
+  const auto* bpe = model<detail::ByteBpe>();
+  const pre::Spelling spelling = bpe != nullptr ? bpe->pre().traits.spelling : pre::Spelling::marked_text;
   for (std::size_t at = 0; at < text.size();) {
     const detail::CodePoint letter = detail::decode(text, at);
     const std::string_view spelled = slice(text, at, letter.length);
     at += letter.length;
     Result<void> done;
-    if (marks_spaces) {
-      done = out.append(spelled == detail::kSpaceMark ? std::string_view(" ") : spelled);
-    } else {
+    if (spelling == pre::Spelling::byte_letters) {
       const auto byte = letter.valid ? detail::letter_byte(letter.value) : std::nullopt;
       done = byte ? out.push_back(static_cast<char>(*byte)) : out.append(spelled);
+    } else {
+      const bool space = spelling == pre::Spelling::marked_text && spelled == detail::kSpaceMark;
+      done = out.append(space ? std::string_view(" ") : spelled);
     }
     if (!done) return done;
   }

@@ -27,13 +27,13 @@ enum class TokenType : std::uint8_t {
 /// What the views point at must outlive every Tokenizer made from it: token texts are never copied.
 /// An absent option takes the default of its model and pre-tokenizer.
 struct VocabularySpec {
-  std::string_view model = {};  ///< "llama" (SentencePiece), "gpt2" (byte-level BPE), "bert" (WordPiece) or
-                                ///< "t5" (unigram)
-  std::string_view pre = {};    ///< name of the pre-tokenizer; "gpt2" only
+  std::string_view model = {};               ///< "llama" (SentencePiece), "gpt2" (BPE), "gemma4" (the same with the
+                                             ///< pre-tokenizer of that name), "bert" (WordPiece) or "t5" (unigram)
+  std::string_view pre = {};                 ///< name of the pre-tokenizer; "gpt2" only
   Span<const std::string_view> tokens = {};  ///< token texts by id
   Span<const float> scores = {};             ///< one per token, or none; "llama" and "t5" only
   Span<const std::int32_t> types = {};       ///< TokenType values, one per token, or none: all normal
-  Span<const std::string_view> merges = {};  ///< "left right" by falling priority; "gpt2" only
+  Span<const std::string_view> merges = {};  ///< "left right" by falling priority; "gpt2" and "gemma4" only
   std::optional<std::int32_t> bos = {};
   std::optional<std::int32_t> eos = {};
   std::optional<std::int32_t> eot = {};
@@ -47,7 +47,7 @@ struct VocabularySpec {
   std::optional<bool> add_space_prefix = {};
   std::optional<bool> remove_extra_whitespaces = {};  ///< "t5" only
   Span<const std::uint8_t> character_map = {};        ///< precompiled_charsmap; "t5" only
-  std::optional<bool> lowercase = {};                 ///< of words; "bert" only
+  std::optional<bool> lowercase = {};                 ///< of words; "bert" and "whitespace" only
   std::optional<bool> strip_accents = {};  ///< of words; "bert" only, which without it does as with `lowercase`
   std::string_view chat_template = {};     ///< carried along; the tokenizer does not read it
 };

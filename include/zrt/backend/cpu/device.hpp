@@ -79,8 +79,9 @@ template <class Types, class Set> class BasicDevice : public KernelDevice {
  public:
   BasicDevice() noexcept : BasicDevice(system_allocator()) {}
   explicit BasicDevice(const Allocator& allocator, const ThreadHook& threads = {}) noexcept
-      : BasicDevice(allocator, threads, detect_isa()) {}
-  /// Takes `isa` for what the processor has; the processor must have it.
+      : BasicDevice(allocator, threads, detect_isa(detail::HighestIsa<Set>::kIsa)) {}
+  /// Takes `isa` for what the processor has; the processor must have it, and for Isa::amx detect_isa must have asked the
+  /// system for tiles.
   BasicDevice(const Allocator& allocator, const ThreadHook& threads, Isa isa) noexcept;
 };
 

@@ -4,6 +4,7 @@
 #define ZRT_BACKEND_CPU_KERNELS
 
 #include <zrt/backend/cpu/kernel_set.hpp>
+#include <zrt/backend/cpu/kernels/tile_products.hpp>
 #include <zrt/backend/cpu/kernels/weight_table.hpp>
 #include <zrt/backend/cpu/policies.hpp>
 
@@ -29,6 +30,7 @@ template <> struct BuiltTables<Isa::v3> : v3::Tables {};
 #endif
 #if ZRT_HAS_V4
 template <> struct BuiltTables<Isa::v4> : v4::Tables {};
+template <> struct BuiltTables<Isa::amx> : v4::TileTables {};
 #endif
 template <Isa kIsa> using TablesOf = BuiltTables<(kIsa < kLowestIsa ? kLowestIsa : kIsa)>;
 
@@ -97,15 +99,28 @@ template <class O, class Set>
 #elif defined(ZRT_VARIANT)
 
 template <DType... kTypes, class... O>
-[[nodiscard]] consteval KernelSet kernel_set(boost::mp11::mp_list<O...>) noexcept {
-  return {{kIsa, kWeightKernels<kTypes...>, &packed_products}, {kKernels<O>...}};
+[[nodiscard]] consteval KernelSet kernel_set(boost::mp11::mp_list<O...>, Isa isa, DotPacked dot) noexcept {
+  return {{isa, kWeightKernels<kTypes...>, dot}, {kKernels<O>...}};
 }
-template <DType... kTypes> inline constexpr KernelSet kKernelSet = kernel_set<kTypes...>(KernelSet::Ops{});
+template <DType... kTypes>
+inline constexpr KernelSet kKernelSet =
+    kernel_set<kTypes...>(KernelSet::Ops{}, kIsa, &packed_products<packed_forms<kTypes...>()>);
 
 /// What may be used of this variant from outside.
 struct Tables {
   template <class O> static consteval const Kernels<O>* kernels() noexcept { return &kKernels<O>; }
   template <DType... kTypes> static consteval const KernelSet* set() noexcept { return &kKernelSet<kTypes...>; }
 };
+
+#if ZRT_VARIANT == 4
+template <DType... kTypes>
+inline constexpr KernelSet kTileKernelSet =
+    kernel_set<kTypes...>(KernelSet::Ops{}, Isa::amx, &tile_products<packed_forms<kTypes...>()>);
+
+/// The variant amx: v4 but for the products of packed weights.
+struct TileTables : Tables {
+  template <DType... kTypes> static consteval const KernelSet* set() noexcept { return &kTileKernelSet<kTypes...>; }
+};
+#endif
 
 #endif

@@ -169,6 +169,21 @@ template <DType kType>
 inline constexpr PackedType kPackedType{detail::packed_form<quant::Layout<kType>>(),
                                         &detail::pack_rows<quant::Layout<kType>>};
 
+namespace detail {
+
+template <DType kType> consteval void add_form(PackedForms& forms) noexcept {
+  if constexpr (Packable<quant::Layout<kType>>) forms.add(packed_form<quant::Layout<kType>>());
+}
+
+}  // namespace detail
+
+/// The forms that these types are packed in.
+template <DType... kTypes> [[nodiscard]] consteval PackedForms packed_forms() noexcept {
+  PackedForms forms;
+  (detail::add_form<kTypes>(forms), ...);
+  return forms;
+}
+
 /// A weight on its way into packed form.
 struct PackJob {
   const HostWeight& w;

@@ -54,6 +54,21 @@ struct PackedForm {
   }
 };
 
+/// Which forms a host's types are packed in: products are compiled for no others.
+struct PackedForms {
+  bool run_16 = false;
+  bool run_32 = false;
+  bool part_16 = false;
+  bool part_32 = false;
+
+  constexpr void add(const PackedForm& form) noexcept {
+    if (form.part != 0)
+      (form.part == 16 ? part_16 : part_32) = true;
+    else
+      (form.run == 16 ? run_16 : run_32) = true;
+  }
+};
+
 /// Weights in packed form, of one matrix or of several of the same size. A matrix begins with a new group.
 struct PackedWeight {
   const std::byte* data = nullptr;

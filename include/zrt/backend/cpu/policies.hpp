@@ -27,6 +27,15 @@ template <Isa... kIsas> struct Variants {
 
 namespace detail {
 
+template <class Set> struct HighestIsa;
+template <Isa... kIsas> struct HighestIsa<Variants<kIsas...>> {
+  static constexpr Isa kIsa = [] {
+    Isa highest = Isa::v1;
+    ((highest = kIsas > highest ? kIsas : highest), ...);
+    return highest;
+  }();
+};
+
 template <class List> struct TypesOfLayouts;
 template <DType... kTypes> struct TypesOfLayouts<boost::mp11::mp_list<quant::Layout<kTypes>...>> {
   using Types = WeightTypes<kTypes...>;
@@ -35,6 +44,6 @@ template <DType... kTypes> struct TypesOfLayouts<boost::mp11::mp_list<quant::Lay
 }  // namespace detail
 
 using AllWeightTypes = detail::TypesOfLayouts<quant::Types>::Types;
-using AllVariants = Variants<Isa::v1, Isa::v3, Isa::v4>;
+using AllVariants = Variants<Isa::v1, Isa::v3, Isa::v4, Isa::amx>;
 
 }  // namespace zrt::inline ZRT_ABI::cpu

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/text/detail/byte_bpe.hpp: the "gpt2" model: words of bytes, merged by rank.
+// zrt/text/detail/byte_bpe.hpp: the "gpt2" model: words of bytes or of characters, merged by rank.
 #pragma once
 
 #include <zrt/core/string.hpp>
 #include <zrt/text/detail/byte_text.hpp>
+#include <zrt/text/detail/characters.hpp>
+#include <zrt/text/detail/folds.hpp>
 #include <zrt/text/detail/merger.hpp>
 #include <zrt/text/detail/text_index.hpp>
 #include <zrt/text/pre_tokenizers.hpp>
 #include <zrt/text/vocabulary.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -93,8 +94,10 @@ class ByteBpe {
   [[nodiscard]] Result<void> build(const VocabularySpec& spec, const PreTokenizerEntry& pre,
                                    const TextIndex& index) noexcept {
     pre_ = &pre;
+    lowercase_ = spec.model == "whitespace" && spec.lowercase.value_or(false);
     for (unsigned byte = 0; byte < 256; ++byte)
-      bytes_[byte] = index.find(byte_letter(static_cast<unsigned char>(byte)).view());
+      bytes_[byte] = spells_bytes() ? index.find(byte_letter(static_cast<unsigned char>(byte)).view())
+                                    : find_hex_token(index, byte);
     if (auto r = merges_.reserve(spec.merges.size()); !r) return r;
     String joined(index.allocator());
     std::size_t usable = 0;
@@ -144,30 +147,66 @@ class ByteBpe {
   }
 
  private:
+  [[nodiscard]] bool spells_bytes() const noexcept { return pre_->traits.spelling == pre::Spelling::byte_letters; }
+
   [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index, Merger& merger, String& spelled,
                                          Vector<std::int32_t>& out) const noexcept {
-    if (pre_->traits.ignore_merges && word.size() <= index.longest()) {
-      spelled.clear();
-      for (const char c : word)
-        if (auto r = spelled.append(byte_letter(static_cast<unsigned char>(c)).view()); !r) return r;
+    if (pre_->traits.drops_spaces && properties_of(decode(word, 0).value).space()) return {};
+    std::string_view text = word;
+    if (whole_first(word) && word.size() <= index.longest()) {
+      if (auto r = spell(word, spelled); !r) return r;
       const std::int32_t whole = index.find(spelled);
       if (whole != kNoToken) return out.push_back(whole);
     }
-    if (auto r = merger.start(word.size()); !r) return r;
-    for (std::size_t at = 0; at < word.size(); ++at)
-      merger.add(static_cast<std::uint32_t>(at), 1, bytes_[static_cast<unsigned char>(word[at])]);
+    if (lowercase_ || pre_->traits.spelling == pre::Spelling::marked_text) {
+      if (auto r = spell(word, spelled); !r) return r;
+      text = spelled.view();
+    }
+    if (auto r = start(text, index, merger); !r) return r;
     const auto lookup = [&](std::uint32_t, std::uint32_t, std::int32_t left, std::int32_t right) noexcept {
       return merges_.find(left, right);
     };
     if (auto r = merger.run(lookup); !r) return r;
-    return merger.each([&](std::uint32_t, std::uint32_t, std::int32_t token) noexcept -> Result<void> {
-      return token == kNoToken ? Result<void>{} : out.push_back(token);
-    });
+    return push_merged(text, merger, bytes_, out);
+  }
+
+  /// Says whether `word` is looked up as a whole before it is merged.
+  [[nodiscard]] bool whole_first(std::string_view word) const noexcept {
+    const pre::Traits& traits = pre_->traits;
+    return traits.ignore_merges || (traits.whole_line_feeds && word.find_first_not_of('\n') == std::string_view::npos);
+  }
+
+  /// Writes `word` to `spelled` as a token of the vocabulary would spell it.
+  [[nodiscard]] Result<void> spell(std::string_view word, String& spelled) const noexcept {
+    spelled.clear();
+    if (pre_->traits.spelling == pre::Spelling::marked_text) return mark_spaces(word, spelled);
+    if (pre_->traits.spelling == pre::Spelling::text) return lowercase_ ? lower(word, spelled) : spelled.append(word);
+    for (const char c : word)
+      if (auto r = spelled.append(byte_letter(static_cast<unsigned char>(c)).view()); !r) return r;
+    return {};
+  }
+
+  [[nodiscard]] static Result<void> lower(std::string_view word, String& out) noexcept {
+    for (std::size_t at = 0; at < word.size();) {
+      const CodePoint read = decode(word, at);
+      if (auto r = append_utf8(lowercase(read.value), out); !r) return r;
+      at += read.length;
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<void> start(std::string_view text, const TextIndex& index, Merger& merger) const noexcept {
+    if (!spells_bytes()) return start_with_characters(text, index, merger);
+    if (auto r = merger.start(text.size()); !r) return r;
+    for (std::size_t at = 0; at < text.size(); ++at)
+      merger.add(static_cast<std::uint32_t>(at), 1, bytes_[static_cast<unsigned char>(text[at])]);
+    return {};
   }
 
   MergeTable merges_;
   const PreTokenizerEntry* pre_ = nullptr;
-  std::array<std::int32_t, 256> bytes_{};
+  ByteTokens bytes_{};
+  bool lowercase_ = false;
 };
 
 }  // namespace zrt::inline ZRT_ABI::text::detail

@@ -8,6 +8,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::detail {
@@ -97,35 +98,71 @@ struct SpaceRun {
   return run.end < text.size() && run.last > from ? run.last : run.end;
 }
 
-/// Runs of the code points that `Class::holds`; with `leading_space`, one white space before a run belongs to it.
-template <class Class, bool leading_space = false> struct Runs {
-  static Match find(std::string_view text, std::size_t from) noexcept {
-    std::size_t before = text.size();  // where a white space just before the cursor begins
-    for (std::size_t at = from; at < text.size();) {
-      const CodePoint next = decode(text, at);
-      if (Class::holds(next.value)) {
-        Cursor cursor{text, at + next.length};
-        cursor.skip_while(&Class::holds);
-        return {leading_space && before < at ? before : at, cursor.at};
-      }
-      before = properties_of(next.value).space() ? at : text.size();
-      at += next.length;
+/// What may stand before a run and belong to it: one code point at most.
+enum class Before : std::uint8_t { nothing, space, white_space };
+
+/// Says whether a code point belongs to a class.
+using Holds = bool (*)(char32_t) noexcept;
+
+/// The first run of code points of a class. One function for all classes: they are many, and each inlined would cost a
+/// kilobyte.
+[[nodiscard, gnu::noinline]] inline Match find_run(std::string_view text, std::size_t from, Holds holds,
+                                                   Before before_run) noexcept {
+  const auto leads = [&](char32_t c) {
+    return before_run == Before::white_space ? properties_of(c).space() : before_run == Before::space && c == U' ';
+  };
+  std::size_t before = text.size();  // where what may lead a run begins, just before the cursor
+  for (std::size_t at = from; at < text.size();) {
+    const CodePoint next = decode(text, at);
+    if (holds(next.value)) {
+      Cursor cursor{text, at + next.length};
+      cursor.skip_while(holds);
+      return {before < at ? before : at, cursor.at};
     }
+    before = leads(next.value) ? at : text.size();
+    at += next.length;
+  }
+  return {text.size(), text.size()};
+}
+
+/// The first up to `most` neighbours of a class.
+[[nodiscard, gnu::noinline]] inline Match find_group(std::string_view text, std::size_t from, Holds holds,
+                                                     std::size_t most) noexcept {
+  Cursor cursor{text, from};
+  cursor.skip_while([&](char32_t c) { return !holds(c); });
+  const std::size_t begin = cursor.at;
+  std::size_t count = 0;
+  cursor.skip_while([&](char32_t c) { return count++ < most && holds(c); });
+  return {begin, cursor.at};
+}
+
+/// Runs of the code points that `Class::holds`.
+template <class Class, Before before_run = Before::nothing> struct Runs {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    return find_run(text, from, &Class::holds, before_run);
+  }
+};
+
+/// Runs of the code points that one and the same of several classes holds; the first that holds the first one.
+template <class... Classes> struct RunsOfOne {
+  static Match find(std::string_view text, std::size_t from) noexcept {
+    constexpr std::array<Holds, sizeof...(Classes)> classes{&Classes::holds...};
+    for (Cursor cursor{text, from}; !cursor.ended(); cursor.at += cursor.peek().length)
+      for (const Holds holds : classes)
+        if (holds(cursor.peek().value)) return find_run(text, cursor.at, holds, Before::nothing);
     return {text.size(), text.size()};
   }
 };
 
-/// Single code points that `Class::holds`.
-template <class Class> struct Each {
+/// Groups of up to `most` code points that `Class::holds`, from the left.
+template <class Class, std::size_t most> struct Groups {
   static Match find(std::string_view text, std::size_t from) noexcept {
-    for (std::size_t at = from; at < text.size();) {
-      const CodePoint next = decode(text, at);
-      if (Class::holds(next.value)) return {at, at + next.length};
-      at += next.length;
-    }
-    return {text.size(), text.size()};
+    return find_group(text, from, &Class::holds, most);
   }
 };
+
+/// Single code points that `Class::holds`.
+template <class Class> using Each = Groups<Class, 1>;
 
 struct Number {
   static bool holds(char32_t c) noexcept { return properties_of(c).number(); }

@@ -4,7 +4,7 @@
 
 #include <zrt/core/span.hpp>
 #include <zrt/core/string.hpp>
-#include <zrt/text/detail/byte_text.hpp>
+#include <zrt/text/detail/characters.hpp>
 #include <zrt/text/detail/merger.hpp>
 #include <zrt/text/detail/text_index.hpp>
 #include <zrt/text/vocabulary.hpp>
@@ -19,7 +19,6 @@
 namespace zrt::inline ZRT_ABI::text::detail {
 
 /// U+2581, which stands for a space in token texts.
-inline constexpr std::string_view kSpaceMark = "\xe2\x96\x81";
 
 class SentencePiece {
  public:
@@ -36,9 +35,8 @@ class SentencePiece {
     by_words_ = true;
     for (const std::string_view text : spec.tokens) by_words_ = by_words_ && !spans_words(text);
     for (unsigned byte = 0; byte < 256; ++byte) {
-      const auto spelled = hex_text(static_cast<unsigned char>(byte));
       const auto raw = static_cast<char>(byte);
-      std::int32_t token = index.find(std::string_view(spelled.data(), spelled.size()));
+      std::int32_t token = find_hex_token(index, byte);
       if (token == kNoToken) token = index.find(std::string_view(&raw, 1));
       if (token == kNoToken) token = unknown;
       if (token == kNoToken)
@@ -54,13 +52,7 @@ class SentencePiece {
     escaped.clear();
     if (space_before)
       if (auto r = escaped.append(kSpaceMark); !r) return r;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t space = std::min(text.find(' ', at), text.size());
-      if (auto r = escaped.append(slice(text, at, space - at)); !r) return r;
-      if (space < text.size())
-        if (auto r = escaped.append(kSpaceMark); !r) return r;
-      at = space + 1;
-    }
+    if (auto r = mark_spaces(text, escaped); !r) return r;
     const std::string_view marked = escaped.view();
     for (std::size_t at = 0; at < marked.size();) {
       const std::size_t end = word_end(marked, at);
@@ -86,24 +78,13 @@ class SentencePiece {
 
   [[nodiscard]] Result<void> encode_word(std::string_view word, const TextIndex& index, Merger& merger,
                                          Vector<std::int32_t>& out) const noexcept {
-    if (auto r = merger.start(word.size()); !r) return r;
-    for (std::size_t at = 0; at < word.size();) {
-      // An undecodable byte stands alone, so that it never swallows a space mark.
-      const std::uint32_t length = decode(word, at).length;
-      merger.add(static_cast<std::uint32_t>(at), length, index.find(slice(word, at, length)));
-      at += length;
-    }
+    if (auto r = start_with_characters(word, index, merger); !r) return r;
     const auto lookup = [&](std::uint32_t at, std::uint32_t length, std::int32_t, std::int32_t) noexcept -> Merge {
       const std::int32_t token = index.find(slice(word, at, length));
       return token == kNoToken ? Merge{} : Merge{priority(token), token};
     };
     if (auto r = merger.run(lookup); !r) return r;
-    return merger.each([&](std::uint32_t at, std::uint32_t length, std::int32_t token) noexcept -> Result<void> {
-      if (token != kNoToken) return out.push_back(token);
-      for (const char c : slice(word, at, length))
-        if (auto r = out.push_back(bytes_[static_cast<unsigned char>(c)]); !r) return r;
-      return {};
-    });
+    return push_merged(word, merger, bytes_, out);
   }
 
   // Maps a higher score to a lower number; the two zeros are one score.
@@ -114,7 +95,7 @@ class SentencePiece {
   }
 
   Span<const float> scores_;
-  std::array<std::int32_t, 256> bytes_{};
+  ByteTokens bytes_{};
   // Where no token holds a space behind another character, no merge crosses the beginning of a word,
   // and words are merged one by one: the same ids, six times as fast as one long queue.
   bool by_words_ = true;

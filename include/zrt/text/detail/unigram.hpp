@@ -5,7 +5,7 @@
 #include <zrt/core/string.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/text/detail/character_map.hpp>
-#include <zrt/text/detail/sentence_piece.hpp>
+#include <zrt/text/detail/characters.hpp>
 #include <zrt/text/detail/sorted_tokens.hpp>
 #include <zrt/text/detail/unicode.hpp>
 #include <zrt/text/vocabulary.hpp>

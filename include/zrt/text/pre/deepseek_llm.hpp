@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/text/pre/deepseek_llm.hpp: the pre-tokenizer of DeepSeek LLM.
+// zrt/text/pre/deepseek_llm.hpp: the pre-tokenizers of DeepSeek LLM and DeepSeek Coder.
 #pragma once
 
 #include <zrt/text/detail/scanner.hpp>
@@ -12,7 +12,8 @@ namespace zrt::inline ZRT_ABI::text::pre {
 
 /// Its stages, in this order: line breaks one by one; letters with one white space before; punctuation
 /// with one white space before; white space at the end; CJK and neighbouring scripts; numbers.
-/// The ranges are those of the vocabulary's published definition, gaps included.
+/// The ranges are those of the vocabulary's published definition, gaps included, but for white space, which no range
+/// holds in llama.cpp.
 struct DeepSeekLlm {
   struct LineBreak {
     static bool holds(char32_t c) noexcept { return c == U'\n' || c == U'\r'; }
@@ -47,7 +48,7 @@ struct DeepSeekLlm {
         {0x21, 0x2f},
         {0x3a, 0x7e},
         {0x2018, 0x201f},
-        {0x3000, 0x3002},
+        {0x3001, 0x3002},
         {0xff01, 0xff0f},
         {0xff1a, 0xff5e},
     }};
@@ -56,14 +57,33 @@ struct DeepSeekLlm {
 
   struct Cjk {
     static constexpr std::array<detail::Range, 2> ranges{{{0x800, 0x9fa5}, {0xac00, 0xd7ff}}};
-    static bool holds(char32_t c) noexcept { return detail::any_holds(ranges, c); }
+    static bool holds(char32_t c) noexcept { return detail::any_holds(ranges, c) && !detail::properties_of(c).space(); }
   };
 
   static constexpr std::array<std::string_view, 1> names{"deepseek-llm"};
   static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = false};
-  using Stages = detail::StageList<detail::Each<LineBreak>, detail::Runs<Letters, true>, detail::Runs<Signs, true>,
-                                   detail::TrailingSpace, detail::Runs<Cjk>, detail::Runs<detail::Number>>;
+  using Stages = detail::StageList<detail::Each<LineBreak>, detail::Runs<Letters, detail::Before::white_space>,
+                                   detail::Runs<Signs, detail::Before::white_space>, detail::TrailingSpace,
+                                   detail::Runs<Cjk>, detail::Runs<detail::Number>>;
 };
 static_assert(PreTokenizer<DeepSeekLlm>);
+
+/// DeepSeek Coder: all letters and all punctuation, and numbers one by one.
+struct DeepSeekCoder {
+  struct Letters {
+    static bool holds(char32_t c) noexcept { return detail::properties_of(c).letter(); }
+  };
+  struct Punctuation {
+    static bool holds(char32_t c) noexcept { return detail::properties_of(c).punctuation(); }
+  };
+
+  static constexpr std::array<std::string_view, 1> names{"deepseek-coder"};
+  static constexpr Traits traits = DeepSeekLlm::traits;
+  using Stages =
+      detail::StageList<detail::Each<DeepSeekLlm::LineBreak>, detail::Runs<Letters, detail::Before::white_space>,
+                        detail::Runs<Punctuation, detail::Before::white_space>, detail::Runs<DeepSeekLlm::Cjk>,
+                        detail::Each<detail::Number>>;
+};
+static_assert(PreTokenizer<DeepSeekCoder>);
 
 }  // namespace zrt::inline ZRT_ABI::text::pre

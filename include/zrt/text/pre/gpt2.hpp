@@ -49,11 +49,28 @@ struct Gpt2Words {
 };
 
 struct Gpt2 {
-  static constexpr std::array<std::string_view, 8> names{"gpt-2", "phi-2",   "mpt",      "olmo",
-                                                         "jais",  "exaone4", "gigachat", "modern-bert"};
+  static constexpr std::array<std::string_view, 14> names{
+      "gpt-2",   "phi-2",   "mpt",        "olmo",       "jais",    "exaone4", "gigachat",
+      "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "a.x-4.0", "mellum",  "modern-bert"};
   static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = true};
   using Stages = detail::StageList<Gpt2Words>;
 };
 static_assert(PreTokenizer<Gpt2>);
+
+/// The same words; decoding keeps all spaces.
+struct Trillion {
+  static constexpr std::array<std::string_view, 2> names{"trillion", "granite-docling"};
+  static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = false};
+  using Stages = Gpt2::Stages;
+};
+static_assert(PreTokenizer<Trillion>);
+
+/// The same words, of encoders that read pairs of texts.
+struct Roberta {
+  static constexpr std::array<std::string_view, 3> names{"roberta-bpe", "jina-v1-en", "jina-v2-code"};
+  static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = true, .adds_sep = true};
+  using Stages = Gpt2::Stages;
+};
+static_assert(PreTokenizer<Roberta>);
 
 }  // namespace zrt::inline ZRT_ABI::text::pre

@@ -10,7 +10,8 @@
 namespace zrt::inline ZRT_ABI::text::pre {
 
 struct StarCoder {
-  static constexpr std::array<std::string_view, 5> names{"refact", "starcoder", "codeshell", "exaone", "minerva-7b"};
+  static constexpr std::array<std::string_view, 6> names{"refact", "starcoder",  "codeshell",
+                                                         "exaone", "minerva-7b", "mellum2"};
   static constexpr Traits traits{.ignore_merges = false, .adds_bos = false, .cleans_spaces = true};
   using Stages = detail::StageList<detail::Each<detail::Number>, Gpt2Words>;
 };

@@ -202,7 +202,7 @@ void part_tile(const PackedForm& form, const PartPanel& panel, std::size_t b, co
 }
 
 /// Calls tile(columns, row) for tiles that hold all rows; `columns` is a constant.
-template <std::size_t kGroups, class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
+template <class F> ZRT_ALWAYS_INLINE void each_tile(std::uint32_t rows, F&& tile) noexcept {
   std::uint32_t row = 0;
   for (; row + kTileColumns <= rows; row += kTileColumns)
     tile(std::integral_constant<std::size_t, kTileColumns>{}, row);
@@ -232,7 +232,7 @@ void run_products(const PackedWeight& w, const std::byte* const* group, const Ac
       fetch(next_of<kGroups>(w, group[g], from * stride + kFetchAhead), count * stride);
       fill_run_panel(w, group[g], from, count, levels, g, panel);
     }
-    each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       run_tile<kGroups, columns.value, kRuns, kSigned>(*w.form, panel, from, count, x, first, row, sums);
     });
   }
@@ -247,30 +247,43 @@ void part_products(const PackedWeight& w, const std::byte* const* group, const A
     for (std::size_t g = 0; g < kGroups; ++g)
       fill_part_panel(w, group[g] + b * stride, next_of<kGroups>(w, group[g], b * stride + kFetchAhead), levels, g,
                       panel);
-    each_tile<kGroups>(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
+    each_tile(rows, [&](auto columns, std::uint32_t row) ZRT_UNROLLED {
       part_tile<kGroups, columns.value, kParts, kSigned>(*w.form, panel, b, x, first, row, sums);
     });
   }
 }
 
-/// Products of kGroups groups with activation rows first..first+rows-1.
-template <std::size_t kGroups, bool kSigned>
+/// Products of kGroups groups with activation rows first..first+rows-1. The weight's form is one of kForms.
+template <std::size_t kGroups, bool kSigned, PackedForms kForms>
 void group_products(const PackedWeight& w, const std::byte* const* group, const Activations& x, std::uint32_t first,
                     std::uint32_t rows, const std::int8_t* levels, PanelSums sums) noexcept {
   const PackedForm& form = *w.form;
-  if (form.part == 16)
-    part_products<kGroups, 16, kSigned>(w, group, x, first, rows, levels, sums);
-  else if (form.part == 32)
-    part_products<kGroups, 8, kSigned>(w, group, x, first, rows, levels, sums);
-  else if (form.run == 16)
-    run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
-  else
-    run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.part_16)
+    if (form.part == 16) return part_products<kGroups, 16, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.part_32)
+    if (form.part == 32) return part_products<kGroups, 8, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.run_16)
+    if (form.part == 0 && form.run == 16)
+      return run_products<kGroups, 2, kSigned>(w, group, x, first, rows, levels, sums);
+  if constexpr (kForms.run_32)
+    if (form.part == 0 && form.run == 32)
+      return run_products<kGroups, 1, kSigned>(w, group, x, first, rows, levels, sums);
+}
+
+/// Stores the sums of `rows` activation rows and of the weight rows from `from` on that are below `last`.
+template <std::size_t kRows>
+void store_group_sums(const float (*sums)[kRows][16], std::size_t groups, std::uint32_t from, std::uint32_t last,
+                      std::uint32_t rows, float* y, std::uint64_t stride) noexcept {
+  for (std::size_t g = 0; g < groups; ++g, from += kPackedRows, y += kPackedRows) {
+    const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
+    for (std::uint32_t i = 0; i < rows; ++i) store_first(y + i * stride, load(sums[g][i]), valid);
+  }
 }
 
 /// Computes y[t · stride + n - first] for weight rows n in first..last-1, where first begins a group, and every row t.
-inline void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x,
-                            float* y, std::uint64_t stride) noexcept {
+template <PackedForms kForms>
+void packed_products(const PackedWeight& w, std::uint32_t first, std::uint32_t last, const Activations& x, float* y,
+                     std::uint64_t stride) noexcept {
   const BiasedLevels levels(*w.form);
   const bool is_signed = has_signed_bytes(*w.form);
   alignas(64) float sums[kTileGroups][kPanelRows][16];
@@ -285,20 +298,15 @@ inline void packed_products(const PackedWeight& w, std::uint32_t first, std::uin
       }
       if constexpr (kTileGroups == 2) {
         if (groups == 2)
-          group_products<2, false>(w, group, x, t, rows, levels.data(), sums);
+          group_products<2, false, kForms>(w, group, x, t, rows, levels.data(), sums);
         else
-          group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
+          group_products<1, false, kForms>(w, group, x, t, rows, levels.data(), sums);
       } else if (is_signed) {
-        group_products<1, true>(w, group, x, t, rows, levels.data(), sums);
+        group_products<1, true, kForms>(w, group, x, t, rows, levels.data(), sums);
       } else {
-        group_products<1, false>(w, group, x, t, rows, levels.data(), sums);
+        group_products<1, false, kForms>(w, group, x, t, rows, levels.data(), sums);
       }
-      for (std::size_t g = 0; g < groups; ++g) {
-        const std::uint32_t from = n + static_cast<std::uint32_t>(g) * kPackedRows;
-        const std::size_t valid = last - from < kPackedRows ? last - from : kPackedRows;
-        for (std::uint32_t i = 0; i < rows; ++i)
-          store_first(y + (std::uint64_t{t} + i) * stride + (from - first), load(sums[g][i]), valid);
-      }
+      store_group_sums(sums, groups, n, last, rows, y + std::uint64_t{t} * stride + (n - first), stride);
     }
   }
 }

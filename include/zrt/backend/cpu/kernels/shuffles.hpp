@@ -74,8 +74,6 @@ ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
 }
-/// Lanes 0..7 from `low`, lanes 8..15 from `high`: what only the kernels of x86 need.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 join(__m256i low, __m256i high) noexcept { return {low, high}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept { return {a.low, b.low}; }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 second_halves(I32 a, I32 b) noexcept { return {a.high, b.high}; }
 template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 a) noexcept {
@@ -114,10 +112,6 @@ ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
 ZRT_ALWAYS_INLINE void store_i8(std::int8_t* p, I32 a) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a.v));
 }
-/// Lanes 0..7 from `low`, lanes 8..15 from `high`.
-[[nodiscard]] ZRT_ALWAYS_INLINE I32 join(__m256i low, __m256i high) noexcept {
-  return {_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)};
-}
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 first_halves(I32 a, I32 b) noexcept {
   return {_mm512_shuffle_i64x2(a.v, b.v, 0x44)};
 }
@@ -134,11 +128,11 @@ template <int kFrom, int kTimes> [[nodiscard]] ZRT_ALWAYS_INLINE I32 spread(I32 
   const __m128i bytes = _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
   return {_mm512_cvtepu8_epi32(bytes)};
 }
-/// reduce_tree of eight sums at once, in three times as many instructions as there are sums.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 look_up(const std::int8_t* levels, I32 codes) noexcept {
   const __m512i table = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)));
   return {_mm512_shuffle_epi8(table, codes.v)};
 }
+/// reduce_tree of eight sums at once, in three times as many instructions as there are sums.
 ZRT_ALWAYS_INLINE void reduce_eight(const F32* sum, float* out) noexcept {
   // Lanes j and j + 8 of two sums, then j and j + 4 of four.
   const auto eighths = [&](std::size_t i) ZRT_UNROLLED {

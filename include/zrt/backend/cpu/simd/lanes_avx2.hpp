@@ -75,18 +75,6 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
   const auto* h = static_cast<const __m128i*>(p);
   return {_mm256_cvtph_ps(_mm_loadu_si128(h)), _mm256_cvtph_ps(_mm_loadu_si128(h + 1))};
 }
-/// The lower halves of the words that lie `at` bytes into each of eight rows.
-[[nodiscard]] ZRT_ALWAYS_INLINE __m128i halves_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
-  const auto* address = reinterpret_cast<const __m256i*>(rows);
-  const __m256i offset = _mm256_set1_epi64x(static_cast<long long>(at));
-  const __m128i low = _mm256_i64gather_epi32(nullptr, _mm256_add_epi64(_mm256_loadu_si256(address), offset), 1);
-  const __m128i high = _mm256_i64gather_epi32(nullptr, _mm256_add_epi64(_mm256_loadu_si256(address + 1), offset), 1);
-  const __m128i half = _mm_set1_epi32(0xffff);
-  return _mm_packus_epi32(_mm_and_si128(low, half), _mm_and_si128(high, half));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
-  return {_mm256_cvtph_ps(halves_of_rows(rows, at)), _mm256_cvtph_ps(halves_of_rows(rows + 8, at))};
-}
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   const auto* h = static_cast<const __m128i*>(p);
   const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(h));
@@ -264,13 +252,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add8(__m256i a) noexcept {
-  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
+  const __m256i eight = _mm256_add_epi32(a.low, a.high);
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
   const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
   return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
-  return reduce_add8(_mm256_add_epi32(a.low, a.high));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
   const __m256i eight = _mm256_max_epi32(a.low, a.high);
@@ -301,23 +287,6 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept {
   return {dot4_unsigned8(acc.low, a.low, b.low), dot4_unsigned8(acc.high, a.high, b.high)};
-}
-
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i load_32(const void* p) noexcept {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
-  return reduce_add8(dot4_8(_mm256_setzero_si256(), load_32(a), load_32(b)));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
-  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(nibbles));
-  const __m256i both_halves = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
-  const __m256i values = _mm256_and_si256(both_halves, _mm256_set1_epi8(15));
-  const __m256i x = load_32(b);
-  // sum (v - 8) x = sum v x - sum 8 x, both exact.
-  const __m256i eights = dot4_unsigned8(_mm256_setzero_si256(), _mm256_set1_epi8(8), x);
-  const __m256i sums = dot4_unsigned8(_mm256_setzero_si256(), values, x);
-  return reduce_add8(_mm256_sub_epi32(sums, eights));
 }
 
 }  // namespace zrt::inline ZRT_ABI::cpu::v3

@@ -69,13 +69,6 @@ ZRT_ALWAYS_INLINE void store_first(float* p, F32 a, std::size_t count) noexcept 
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16(const void* p) noexcept {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
-  const __m512i offset = _mm512_set1_epi64(static_cast<long long>(at));
-  const __m256i low = _mm512_i64gather_epi32(_mm512_add_epi64(_mm512_loadu_si512(rows), offset), nullptr, 1);
-  const __m256i high = _mm512_i64gather_epi32(_mm512_add_epi64(_mm512_loadu_si512(rows + 8), offset), nullptr, 1);
-  const __m512i words = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-  return {_mm512_cvtph_ps(_mm512_cvtepi32_epi16(words))};
-}
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};
@@ -171,13 +164,11 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add8(__m256i a) noexcept {
-  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
+  const __m256i eight = _mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1));
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
   const __m128i two = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
   return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_add(I32 a) noexcept {
-  return reduce_add8(_mm256_add_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1)));
 }
 [[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t reduce_max(I32 a) noexcept {
   const __m256i eight = _mm256_max_epi32(_mm512_castsi512_si256(a.v), _mm512_extracti32x8_epi32(a.v, 1));
@@ -201,30 +192,6 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   const __m512i turned = _mm512_mask_sub_epi8(b.v, _mm512_movepi8_mask(a.v), _mm512_setzero_si512(), b.v);
   return {_mm512_dpbusd_epi32(acc.v, _mm512_abs_epi8(a.v), turned)};
 }
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_unsigned8(__m256i acc, __m256i a, __m256i b) noexcept {
-  return _mm256_dpbusd_epi32(acc, a, b);
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i dot4_8(__m256i acc, __m256i a, __m256i b) noexcept {
-  return dot4_unsigned8(acc, _mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
-}
-
-[[nodiscard]] ZRT_ALWAYS_INLINE __m256i load_32(const void* p) noexcept {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
-  return reduce_add8(dot4_8(_mm256_setzero_si256(), load_32(a), load_32(b)));
-}
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
-  const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(nibbles));
-  const __m256i both_halves = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
-  const __m256i values = _mm256_and_si256(both_halves, _mm256_set1_epi8(15));
-  const __m256i x = load_32(b);
-  // sum (v - 8) x = sum v x - sum 8 x, both exact.
-  const __m256i eights = dot4_unsigned8(_mm256_setzero_si256(), _mm256_set1_epi8(8), x);
-  const __m256i sums = dot4_unsigned8(_mm256_setzero_si256(), values, x);
-  return reduce_add8(_mm256_sub_epi32(sums, eights));
-}
-
 #pragma GCC diagnostic pop
 
 }  // namespace zrt::inline ZRT_ABI::cpu::v4

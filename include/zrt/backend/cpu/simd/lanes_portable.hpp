@@ -314,14 +314,6 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
   std::memcpy(h, p, sizeof h);
   return widen_f16(from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED { return h[i]; }));
 }
-/// Widens the f16 that lies `at` bytes into each of 16 rows, which go on for two bytes after it at the least.
-[[nodiscard]] ZRT_ALWAYS_INLINE F32 load_f16_of_rows(const std::byte* const* rows, std::size_t at) noexcept {
-  return widen_f16(from_lanes<I32>([&](std::size_t i) ZRT_UNROLLED {
-    std::uint16_t h;
-    std::memcpy(&h, rows[i] + at, sizeof h);
-    return h;
-  }));
-}
 /// Widens 16 bf16 exactly.
 [[nodiscard]] ZRT_ALWAYS_INLINE F32 load_bf16(const void* p) noexcept {
   std::uint16_t h[16];
@@ -383,27 +375,6 @@ template <int kBits> [[nodiscard]] ZRT_ALWAYS_INLINE I32 shift_right(I32 a) noex
 }
 /// The same for `a` within 0..127, where it takes fewer instructions; `b` may be any int8.
 [[nodiscard]] ZRT_ALWAYS_INLINE I32 dot4_unsigned(I32 acc, I8x64 a, I8x64 b) noexcept { return dot4(acc, a, b); }
-
-/// The exact dot product of 32 int8 with 32 int8 within -127..127.
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_i8x32(const void* a, const void* b) noexcept {
-  std::int8_t wa[32], wb[32];
-  std::memcpy(wa, a, 32);
-  std::memcpy(wb, b, 32);
-  std::int32_t sum = 0;
-  for (std::size_t i = 0; i < 32; ++i) sum += wa[i] * wb[i];
-  return sum;
-}
-/// The exact dot product of 32 four-bit values minus 8 with 32 int8 within -127..127: the low halves
-/// of 16 bytes are values 0..15, the high halves values 16..31.
-[[nodiscard]] ZRT_ALWAYS_INLINE std::int32_t dot_nibbles32(const void* nibbles, const void* b) noexcept {
-  std::uint8_t w[16];
-  std::int8_t x[32];
-  std::memcpy(w, nibbles, 16);
-  std::memcpy(x, b, 32);
-  std::int32_t sum = 0;
-  for (std::size_t i = 0; i < 16; ++i) sum += ((w[i] & 15) - 8) * x[i] + ((w[i] >> 4) - 8) * x[i + 16];
-  return sum;
-}
 
 }  // namespace zrt::inline ZRT_ABI::cpu::v1
 ZRT_PORTABLE_END

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/chat.cpp: a chat in the terminal. Answers go to stdout as they come, all else to stderr.
+#include "commands.hpp"
+#include "output.hpp"
+#include <zrt/text/chat/chat_template.hpp>
+#include <zrt/text/chat/reply_parser.hpp>
+#include <zrt/text/detokenizer.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <iostream>
+#include <unistd.h>
+
+namespace program {
+namespace {
+
+namespace chats = zrt::text::chat;
+
+volatile std::sig_atomic_t answer_interrupted = 0;
+
+void interrupt_answer(int) { answer_interrupted = 1; }
+
+/// The template of the command line, of the model's file, or the built-in one that a file without any gets.
+zrt::Result<std::string> template_source(const ChatOptions& o, const Model& model) {
+  if (const auto* built_in = chats::find_built_in_template(o.chat_template)) return std::string(built_in->source);
+  if (!o.chat_template.empty()) return read_file(o.chat_template);
+  if (model.file().find("tokenizer.chat_template") != nullptr) {
+    const auto own = model.file().get<std::string_view>("tokenizer.chat_template");
+    if (!own) return zrt::pass(own);
+    return std::string(*own);
+  }
+  std::fprintf(stderr, "zrt: the file has no chat template; its answers may be poor. Taken: plain (--chat-template)\n");
+  return std::string(chats::find_built_in_template("plain")->source);
+}
+
+std::string token_text(const zrt::text::Tokenizer& tokenizer, std::optional<std::int32_t> id) {
+  return id ? std::string(tokenizer.token_text(*id)) : std::string();
+}
+
+/// A conversation and the model that answers.
+class Conversation {
+ public:
+  Conversation(const ChatOptions& options, Model& model, chats::ChatTemplate chat_template, std::string_view source)
+      : options_(options),
+        model_(model),
+        template_(std::move(chat_template)),
+        format_(chats::reply_format_of(source)),
+        messages_(values_.list()) {
+    clear();
+  }
+
+  void clear() {
+    values_ = chats::Values();
+    messages_ = values_.list();
+    if (!options_.system.empty()) add("system", options_.system);
+  }
+
+  /// Says `text` and prints the answer while it comes. A failed turn leaves the conversation as it was.
+  zrt::Result<void> say(std::string_view text) {
+    add("user", text);
+    auto answered = answer();
+    if (!answered) {
+      (void)values_.remove(messages_, values_.items(messages_).size() - 1);
+      return zrt::pass(answered);
+    }
+    add("assistant", *answered);
+    if (!values_.ok()) return std::unexpected<zrt::Error>(values_.error());
+    return {};
+  }
+
+ private:
+  void add(std::string_view role, std::string_view content) {
+    const chats::Value message = values_.dict();
+    values_.set(message, "role", values_.string(role));
+    values_.set(message, "content", values_.string(content));
+    values_.push(messages_, message);
+  }
+
+  zrt::Result<std::string> answer() {
+    chats::RenderOptions render;
+    render.now = std::time(nullptr);
+    auto prompt = template_.render(values_, messages_, render);
+    if (!prompt) return zrt::pass(prompt);
+    const zrt::text::Tokenizer& tokenizer = *model_.tokenizer();
+    // Most templates write the token that begins a text; then the tokenizer does not.
+    const bool begun = tokenizer.bos() && prompt->view().starts_with(tokenizer.token_text(*tokenizer.bos()));
+    auto ids = tokenizer.encode(prompt->view(), {.add_special = !begun, .parse_special = true});
+    if (!ids) return zrt::pass(ids);
+    zrt::Request request;
+    request.tokens = ids->span();
+    request.max_tokens = options_.max_tokens;
+    request.sampling = options_.sampling;
+    return run(request, prompt->view());
+  }
+
+  zrt::Result<std::string> run(const zrt::Request& request, std::string_view prompt) {
+    zrt::text::DecodeOptions decode;
+    decode.special = true;
+    decode.at_start = false;
+    zrt::text::Detokenizer text(*model_.tokenizer(), decode);
+    chats::ReplyParser parser(format_);
+    parser.begin_behind(prompt);
+    std::string said;
+    std::optional<zrt::Error> error;
+    const auto take = [&](auto pieces) {
+      if (!pieces) return void(error = pieces.error());
+      for (const chats::ReplyPiece& piece : *pieces) show(piece, said);
+    };
+    answer_interrupted = 0;
+    const auto id = model_.submit(request);
+    if (!id) return zrt::pass(id);
+    for (std::size_t left = 1; left != 0 && !error;) {
+      const auto stepped = model_.step([&](zrt::RequestId, const zrt::Token& token) {
+        if (token.error != nullptr) error = *token.error;
+        if (token.finish == zrt::FinishReason::length || token.finish == zrt::FinishReason::context) cut_ = true;
+        if (token.id == zrt::kNoToken || model_.tokenizer()->is_end_of_generation(token.id)) return !error;
+        const auto piece = text.feed(token.id);
+        if (piece) take(parser.feed(*piece));
+        return !error;
+      });
+      if (!stepped) return zrt::pass(stepped);
+      left = *stepped;
+      if (answer_interrupted != 0) model_.cancel(*id);
+    }
+    if (const auto rest = text.finish(); rest && !error) take(parser.feed(*rest));
+    if (!error) take(parser.finish());
+    end_line();
+    if (error) return std::unexpected<zrt::Error>(*error);
+    return said;
+  }
+
+  void show(const chats::ReplyPiece& piece, std::string& said) {
+    using Kind = chats::ReplyPiece::Kind;
+    if (piece.kind == Kind::reasoning) {
+      if (!options_.hide_reasoning)
+        std::fprintf(stderr, "%.*s", static_cast<int>(piece.text.size()), piece.text.view().data());
+      return;
+    }
+    if (piece.kind == Kind::call) {
+      std::fprintf(stderr, "[calls %.*s %.*s]\n", static_cast<int>(piece.name.size()), piece.name.view().data(),
+                   static_cast<int>(piece.text.size()), piece.text.view().data());
+      return;
+    }
+    said += piece.text.view();
+    (void)print(piece.text.view());
+  }
+  void end_line() {
+    (void)print("\n");
+    if (answer_interrupted != 0) std::fprintf(stderr, "(stopped)\n");
+    if (cut_) std::fprintf(stderr, "(cut: --max-tokens and --context say how long an answer may be)\n");
+    answer_interrupted = 0;
+    cut_ = false;
+  }
+
+  const ChatOptions& options_;
+  Model& model_;
+  chats::ChatTemplate template_;
+  const chats::ReplyFormat& format_;
+  chats::Values values_{};
+  chats::Value messages_;
+  bool cut_ = false;
+};
+
+/// The next line; false at the end of the input.
+bool read_line(std::string& line) {
+  if (isatty(STDIN_FILENO) != 0) std::fprintf(stderr, "> ");
+  while (!std::getline(std::cin, line)) {
+    // Ctrl-C at the prompt interrupts the read and not the chat.
+    if (answer_interrupted == 0) return false;
+    answer_interrupted = 0;
+    std::cin.clear();
+    std::clearerr(stdin);
+    std::fprintf(stderr, "\n> ");
+  }
+  return true;
+}
+
+}  // namespace
+
+int chat(const ChatOptions& o) {
+  auto model = open_model(o);
+  if (!model) return failed(model.error());
+  const zrt::text::Tokenizer* tokenizer = (*model)->tokenizer();
+  if (tokenizer == nullptr)
+    return failed(zrt::Error::of(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary"));
+  const auto source = template_source(o, **model);
+  if (!source) return failed(source.error());
+  auto chat_template = chats::ChatTemplate::make(*source, token_text(*tokenizer, tokenizer->bos()),
+                                                 token_text(*tokenizer, tokenizer->eos()));
+  if (!chat_template) return failed(chat_template.error());
+  struct sigaction action{};
+  action.sa_handler = &interrupt_answer;
+  (void)sigaction(SIGINT, &action, nullptr);
+  Conversation conversation(o, **model, std::move(*chat_template), *source);
+  if (isatty(STDIN_FILENO) != 0) std::fprintf(stderr, "Ctrl-C ends an answer, Ctrl-D the chat; /clear begins anew\n");
+  for (std::string line; read_line(line);) {
+    if (line.empty()) continue;
+    if (line == "/clear") {
+      conversation.clear();
+      continue;
+    }
+    if (const auto said = conversation.say(line); !said) (void)failed(said.error());
+  }
+  return kOk;
+}
+
+}  // namespace program

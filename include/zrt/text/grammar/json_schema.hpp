@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/text/grammar/json_schema.hpp: a JSON schema as a grammar of the texts that it allows.
+#pragma once
+
+#include <zrt/text/chat/json.hpp>
+#include <zrt/text/grammar/gbnf.hpp>
+
+namespace zrt::inline ZRT_ABI::text::grammar {
+
+/// Most bytes of a schema's source.
+inline constexpr std::size_t kMostSchemaBytes = std::size_t{256} << 10;
+
+namespace detail {
+
+using chat::Entry;
+using chat::Kind;
+using chat::TextBuilder;
+using chat::Value;
+using chat::Values;
+
+/// Writes GBNF: one rule for each schema. What it cannot honour is an error that names the keyword.
+class SchemaWriter {
+ public:
+  static constexpr std::uint32_t kMostSchemas = 20'000;
+  static constexpr std::uint32_t kDepth = 64;
+  static constexpr std::size_t kMostEnum = 5'000;
+  static constexpr std::int64_t kMostCount = 1'024;
+
+  SchemaWriter(Values& values, Value root) noexcept
+      : values_(values), root_(root), out_(values.allocator(), kMostGrammarBytes), referenced_(values.allocator()) {}
+
+  [[nodiscard]] Result<String> write() noexcept {
+    out_ << kBase;
+    const std::uint32_t root = schema(root_, 0);
+    out_ << "root ::= s" << std::int64_t{root} << "\n";
+    if (ok_ && !out_.result()) ok_ = false, error_ = out_.result().error();
+    if (!ok_) return std::unexpected<Error>(error_);
+    return out_.take();
+  }
+
+ private:
+  /// JSON as such. White space is one space or one new line with an indent, so that no model writes it for ever.
+  static constexpr std::string_view kBase = R"(
+ws ::= | " " | "\n" [ \t]{0,32}
+char ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" ([0-9a-cA-Ce-fE-F] [0-9a-fA-F] | [dD] [0-7]) [0-9a-fA-F]{2})
+string ::= "\"" char* "\""
+int ::= "-"? ("0" | [1-9] [0-9]{0,15})
+number ::= int ("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?
+boolean ::= "true" | "false"
+value ::= object | array | string | number | boolean | "null"
+member ::= string ws ":" ws value
+object ::= "{" ws (member (ws "," ws member)* ws)? "}"
+array ::= "[" ws (value (ws "," ws value)* ws)? "]"
+)";
+
+  template <class... Pieces> void fault(Pieces... pieces) noexcept {
+    if (ok_) error_ = Error::of(Errc::invalid_argument, "JSON schema: ", pieces...);
+    ok_ = false;
+  }
+  [[nodiscard]] std::string_view text(const Value& schema, std::string_view key) noexcept {
+    const Value v = values_.get(schema, key);
+    if (!v.is(Kind::undefined) && !v.is_string()) fault("expected a text as ", key);
+    return v.text;
+  }
+  /// A count, or -1 where there is none.
+  [[nodiscard]] std::int64_t count(const Value& schema, std::string_view key) noexcept {
+    const Value v = values_.get(schema, key);
+    if (v.is(Kind::undefined)) return -1;
+    if (!v.is(Kind::integer) || v.integer < 0 || v.integer > kMostCount)
+      fault("expected an integer of 0..", kMostCount, " as ", key);
+    return v.integer;
+  }
+
+  /// The number of a schema's rule, written now or before.
+  [[nodiscard]] std::uint32_t schema(const Value& value, std::uint32_t depth) noexcept {
+    if (depth > kDepth) fault("expected at most ", kDepth, " nested schemas");
+    if (rules_ >= kMostSchemas) fault("expected at most ", kMostSchemas, " schemas");
+    const std::uint32_t rule = rules_++;
+    if (ok_) write_rule(rule, value, depth);
+    return rule;
+  }
+
+  void write_rule(std::uint32_t rule, const Value& schema, std::uint32_t depth) noexcept {
+    TextBuilder body(values_.allocator(), kMostGrammarBytes);
+    write_schema(schema, depth, body);
+    out_ << 's' << std::int64_t{rule} << " ::= " << body.view() << "\n";
+    if (ok_ && !body.result()) ok_ = false, error_ = body.result().error();
+  }
+
+  /// The keywords that each form of a schema honours, beside those that say nothing about a value.
+  void allow(const Value& schema, std::initializer_list<std::string_view> keywords, std::string_view form) noexcept {
+    constexpr std::string_view silent[] = {"title",    "description", "default",  "examples",
+                                           "$schema",  "$id",         "$comment", "deprecated",
+                                           "readOnly", "writeOnly",   "$defs",    "definitions"};
+    for (const Entry& entry : values_.entries(schema)) {
+      bool known = false;
+      for (const std::string_view k : silent) known = known || entry.key.text == k;
+      for (const std::string_view k : keywords) known = known || entry.key.text == k;
+      if (!known) return fault("the keyword ", entry.key.text, " is not honoured in ", form);
+    }
+  }
+
+  void write_schema(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
+    if (s.is(Kind::boolean) && s.integer == 1) return void(out << "value");
+    if (!s.is_dict()) return fault("expected a schema that is an object or true");
+    for (const std::string_view many : {"anyOf", "oneOf"})
+      if (values_.find(s, many) != nullptr) return write_any(s, many, depth, out);
+    if (values_.find(s, "$ref") != nullptr) return write_reference(s, depth, out);
+    if (values_.find(s, "const") != nullptr) {
+      allow(s, {"const", "type"}, "a schema with const");
+      return write_constant(values_.get(s, "const"), out);
+    }
+    if (values_.find(s, "enum") != nullptr) return write_enum(s, out);
+    const Value type = values_.get(s, "type");
+    if (type.is(Kind::list)) return write_types(s, type, depth, out);
+    write_type(s, type_of(s, type), depth, out);
+  }
+  /// What a schema without a type is about.
+  [[nodiscard]] std::string_view type_of(const Value& s, const Value& type) noexcept {
+    if (type.is_string()) return type.text;
+    if (!type.is(Kind::undefined)) fault("expected a text or a list as type");
+    for (const std::string_view key : {"properties", "required", "additionalProperties"})
+      if (values_.find(s, key) != nullptr) return "object";
+    for (const std::string_view key : {"items", "prefixItems", "minItems", "maxItems"})
+      if (values_.find(s, key) != nullptr) return "array";
+    return "";
+  }
+  void write_type(const Value& s, std::string_view type, std::uint32_t depth, TextBuilder& out) noexcept {
+    if (type == "object") return write_object(s, depth, out);
+    if (type == "array") return write_array(s, depth, out);
+    if (type == "string") return write_string(s, out);
+    constexpr std::pair<std::string_view, std::string_view> plain[] = {
+        {"", "value"}, {"integer", "int"}, {"number", "number"}, {"boolean", "boolean"}, {"null", "\"null\""}};
+    for (const auto& [name, rule] : plain) {
+      if (name != type) continue;
+      allow(s, {"type"}, type.empty() ? "a schema without a type" : type);
+      return void(out << rule);
+    }
+    fault("expected a type of JSON, found ", type);
+  }
+  void write_types(const Value& s, const Value& types, std::uint32_t depth, TextBuilder& out) noexcept {
+    const std::size_t count = values_.items(types).size();
+    if (count == 0) fault("expected a type in a list of types");
+    // Keywords of one type say nothing about values of another, so each type takes its own.
+    for (std::size_t i = 0; ok_ && i < count; ++i) {
+      const Value one = values_.dict();
+      const std::string_view name = Value(values_.items(types)[i]).text;
+      for (std::size_t k = 0; k < values_.entries(s).size(); ++k) {
+        const Entry entry = values_.entries(s)[k];
+        if (entry.key.text == "type" || !concerns(entry.key.text, name)) continue;
+        values_.append(one, entry);
+      }
+      values_.set(one, "type", Value(values_.items(types)[i]));
+      out << (i == 0 ? "s" : " | s") << std::int64_t{schema(one, depth + 1)};
+    }
+  }
+  [[nodiscard]] static bool concerns(std::string_view keyword, std::string_view type) noexcept {
+    constexpr std::pair<std::string_view, std::string_view> of[] = {
+        {"properties", "object"}, {"required", "object"},   {"additionalProperties", "object"},
+        {"items", "array"},       {"prefixItems", "array"}, {"minItems", "array"},
+        {"maxItems", "array"},    {"minLength", "string"},  {"maxLength", "string"},
+        {"format", "string"},     {"pattern", "string"}};
+    for (const auto& [k, t] : of)
+      if (k == keyword) return t == type;
+    return true;
+  }
+
+  void write_any(const Value& s, std::string_view keyword, std::uint32_t depth, TextBuilder& out) noexcept {
+    allow(s, {keyword}, "a schema with anyOf or oneOf");
+    const Value list = values_.get(s, keyword);
+    if (values_.items(list).empty()) fault("expected a list of schemas as ", keyword);
+    for (std::size_t i = 0; ok_ && i < values_.items(list).size(); ++i)
+      out << (i == 0 ? "s" : " | s") << std::int64_t{schema(values_.items(list)[i], depth + 1)};
+  }
+
+  struct Reference {
+    std::string_view path;
+    std::uint32_t rule;
+  };
+  void write_reference(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
+    allow(s, {"$ref"}, "a schema with $ref");
+    const std::string_view path = text(s, "$ref");
+    for (const Reference& r : referenced_)
+      if (r.path == path) return void(out << 's' << std::int64_t{r.rule});
+    if (!path.starts_with('#')) return fault("expected a $ref of this schema that begins with #, found ", path);
+    const Value target = resolve(path);
+    if (!ok_) return;
+    if (rules_ >= kMostSchemas) return fault("expected at most ", kMostSchemas, " schemas");
+    // Known before its rule is written: a schema may refer to itself.
+    const std::uint32_t rule = rules_++;
+    if (auto r = referenced_.push_back({path, rule}); !r) return void((ok_ = false, error_ = r.error()));
+    if (depth > kDepth) return fault("expected at most ", kDepth, " nested schemas");
+    write_rule(rule, target, depth + 1);
+    out << 's' << std::int64_t{rule};
+  }
+  [[nodiscard]] Value resolve(std::string_view path) noexcept {
+    Value at = root_;
+    std::string_view left = slice(path, 1);
+    while (ok_ && !left.empty()) {
+      if (left[0] != '/') return fault("expected a path of names behind # in $ref, found ", path), at;
+      const std::size_t end = left.find('/', 1);
+      const std::string_view part = slice(left, 1, end == std::string_view::npos ? end : end - 1);
+      if (part.find('~') != std::string_view::npos || part.find('%') != std::string_view::npos)
+        return fault("expected a $ref without ~ and %, found ", path), at;
+      left = end == std::string_view::npos ? std::string_view{} : slice(left, end);
+      if (values_.find(at, part) == nullptr) return fault("expected a schema at ", path, ", found none"), at;
+      at = values_.get(at, part);
+    }
+    return at;
+  }
+
+  /// A text as a literal of GBNF.
+  static void write_literal(std::string_view text, TextBuilder& out) noexcept {
+    constexpr std::string_view hex = "0123456789abcdef";
+    out << '"';
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\')
+        out << '\\' << c;
+      else if (byte < 0x20)
+        out << "\\x" << hex[byte >> 4] << hex[byte & 15];
+      else
+        out << c;
+    }
+    out << '"';
+  }
+  void write_constant(const Value& value, TextBuilder& out) noexcept {
+    TextBuilder json(values_.allocator());
+    if (auto r = chat::write_json(values_, value, {}, json); !r) return void((ok_ = false, error_ = r.error()));
+    write_literal(json.view(), out);
+  }
+  void write_enum(const Value& s, TextBuilder& out) noexcept {
+    allow(s, {"enum", "type"}, "a schema with enum");
+    const Value list = values_.get(s, "enum");
+    const std::size_t count = values_.items(list).size();
+    if (count == 0) fault("expected a list of values as enum");
+    enums_ += count;
+    if (enums_ > kMostEnum) fault("expected at most ", kMostEnum, " values of enum");
+    for (std::size_t i = 0; ok_ && i < count; ++i) {
+      if (i != 0) out << " | ";
+      write_constant(values_.items(list)[i], out);
+    }
+  }
+
+  void write_string(const Value& s, TextBuilder& out) noexcept {
+    allow(s, {"type", "minLength", "maxLength", "format"}, "string");
+    if (values_.find(s, "format") != nullptr) {
+      allow(s, {"type", "format"}, "a string with format");
+      return write_format(text(s, "format"), out);
+    }
+    const std::int64_t least = count(s, "minLength");
+    const std::int64_t most = count(s, "maxLength");
+    if (least < 0 && most < 0) return void(out << "string");
+    out << "\"\\\"\" char";
+    write_range(least < 0 ? 0 : least, most, out);
+    out << " \"\\\"\"";
+  }
+  void write_range(std::int64_t least, std::int64_t most, TextBuilder& out) noexcept {
+    if (most >= 0 && most < least)
+      return fault("expected a maximum that is no less than the minimum, found ", least, "..", most);
+    out << '{' << least << ',';
+    if (most >= 0) out << most;
+    out << '}';
+  }
+  void write_format(std::string_view format, TextBuilder& out) noexcept {
+    constexpr std::string_view date = R"([0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8]))";
+    constexpr std::string_view time =
+        R"(([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,9})? ("Z" | [-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9]))";
+    constexpr std::string_view uuid = R"([0-9a-f]{8} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{12})";
+    out << "\"\\\"\" ";
+    if (format == "date")
+      out << date;
+    else if (format == "time")
+      out << time;
+    else if (format == "date-time")
+      out << date << " \"T\" " << time;
+    else if (format == "uuid")
+      out << uuid;
+    else
+      fault("the format ", format, " is not honoured, expected date, time, date-time or uuid");
+    out << " \"\\\"\"";
+  }
+
+  void write_array(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
+    allow(s, {"type", "items", "prefixItems", "minItems", "maxItems"}, "array");
+    const std::int64_t least = count(s, "minItems");
+    const std::int64_t most = count(s, "maxItems");
+    const Value first = values_.get(s, "prefixItems");
+    const Value items = values_.get(s, "items");
+    const auto fixed = static_cast<std::int64_t>(values_.items(first).size());
+    if (fixed != 0) return write_tuple(s, first, items, depth, out);
+    if (items.is(Kind::boolean) && items.integer == 0) {
+      if (least > 0) fault("expected items where minItems is above 0");
+      return void(out << "\"[\" ws \"]\"");
+    }
+    const std::uint32_t item = items.is(Kind::undefined) ? 0 : schema(items, depth + 1);
+    const auto write_item = [&](TextBuilder& to) {
+      if (items.is(Kind::undefined))
+        to << "value";
+      else
+        to << 's' << std::int64_t{item};
+    };
+    if (most == 0) return void(out << "\"[\" ws \"]\"");
+    out << "\"[\" ws ";
+    if (least <= 0) out << '(';
+    write_item(out);
+    out << " (ws \",\" ws ";
+    write_item(out);
+    out << ')';
+    write_range(least <= 1 ? 0 : least - 1, most < 0 ? -1 : most - 1, out);
+    out << " ws" << (least <= 0 ? ")?" : "") << " \"]\"";
+  }
+  /// Arrays whose first items have schemas of their own: all of them are written, and nothing behind them.
+  void write_tuple(const Value& s, const Value& first, const Value& items, std::uint32_t depth,
+                   TextBuilder& out) noexcept {
+    allow(s, {"type", "items", "prefixItems"}, "an array with prefixItems");
+    if (!items.is(Kind::boolean) || items.integer != 0) {
+      if (!items.is(Kind::undefined)) return fault("the keyword items is honoured as false alone beside prefixItems");
+    }
+    out << "\"[\" ws ";
+    for (std::size_t i = 0; ok_ && i < values_.items(first).size(); ++i) {
+      if (i != 0) out << " ws \",\" ws ";
+      out << 's' << std::int64_t{schema(values_.items(first)[i], depth + 1)};
+    }
+    out << " ws \"]\"";
+  }
+
+  /// Properties in the order of the schema; no others, unless the schema names none. So what is written satisfies any
+  /// additionalProperties.
+  void write_object(const Value& s, std::uint32_t depth, TextBuilder& out) noexcept {
+    allow(s, {"type", "properties", "required", "additionalProperties"}, "object");
+    const Value properties = values_.get(s, "properties");
+    const Value required = values_.get(s, "required");
+    const Value more = values_.get(s, "additionalProperties");
+    for (const Value& name : values_.items(required))
+      if (!name.is_string() || values_.find(properties, name.text) == nullptr)
+        return fault("expected properties to name ", name.text, ", which required does");
+    const std::size_t count = values_.entries(properties).size();
+    if (count == 0) return write_free_object(more, depth, out);
+    write_members(properties, required, depth, out);
+  }
+  void write_free_object(const Value& more, std::uint32_t depth, TextBuilder& out) noexcept {
+    if (more.is(Kind::boolean) && more.integer == 0) return void(out << "\"{\" ws \"}\"");
+    if (!more.is_dict()) return void(out << "object");
+    const std::uint32_t value = schema(more, depth + 1);
+    out << "\"{\" ws (string ws \":\" ws s" << std::int64_t{value} << " (ws \",\" ws string ws \":\" ws s"
+        << std::int64_t{value} << ")* ws)? \"}\"";
+  }
+  /// Two rules for each property: the members from it on where none stands before it, and where one does.
+  void write_members(const Value& properties, const Value& required, std::uint32_t depth, TextBuilder& out) noexcept {
+    const std::size_t count = values_.entries(properties).size();
+    const std::uint32_t object = objects_++;
+    out << "\"{\" ws m" << std::int64_t{object} << "-0-0 \"}\"";
+    for (std::size_t i = 0; ok_ && i < count; ++i) {
+      const Entry entry = values_.entries(properties)[i];
+      const std::uint32_t value = schema(entry.value, depth + 1);
+      bool needed = false;
+      for (const Value& name : values_.items(required)) needed = needed || name.text == entry.key.text;
+      for (const std::int64_t begun : {0, 1}) {
+        member_name(object, i, begun);
+        out_ << " ::= " << (begun != 0 ? "\",\" ws " : "");
+        TextBuilder key(values_.allocator());
+        chat::write_json_string(entry.key.text, false, key);
+        write_literal(key.view(), out_);
+        out_ << " ws \":\" ws s" << std::int64_t{value} << " ws ";
+        member_name(object, i + 1, 1);
+        if (!needed) {
+          out_ << " | ";
+          member_name(object, i + 1, begun);
+        }
+        out_ << "\n";
+      }
+    }
+    for (const std::int64_t begun : {0, 1}) {
+      member_name(object, count, begun);
+      out_ << " ::= \"\"\n";
+    }
+  }
+  void member_name(std::uint32_t object, std::size_t index, std::int64_t begun) noexcept {
+    out_ << 'm' << std::int64_t{object} << '-' << static_cast<std::int64_t>(index) << '-' << begun;
+  }
+
+  Values& values_;
+  Value root_;
+  TextBuilder out_;
+  Vector<Reference> referenced_;
+  std::uint32_t rules_ = 0;
+  std::uint32_t objects_ = 0;
+  std::size_t enums_ = 0;
+  bool ok_ = true;
+  Error error_{};
+};
+
+}  // namespace detail
+
+/// The GBNF of the JSON texts that a schema allows: every text of it is valid. Objects have their properties in the
+/// order of the schema and no others.
+///
+/// Errors: Errc::invalid_argument, also for a keyword that is not honoured, which it names; Errc::limit_exceeded.
+[[nodiscard]] inline Result<String> gbnf_of_json_schema(std::string_view schema,
+                                                        const Allocator& allocator = system_allocator()) noexcept {
+  if (schema.size() > kMostSchemaBytes)
+    return fail(Errc::limit_exceeded, "the JSON schema has ", schema.size(), " bytes, expected at most ",
+                kMostSchemaBytes);
+  chat::Values values(allocator);
+  auto root = chat::read_json(schema, values);
+  if (!root) return pass(root);
+  auto text = detail::SchemaWriter(values, *root).write();
+  if (text && !values.ok()) return std::unexpected<Error>(values.error());
+  return text;
+}
+
+/// The grammar of the JSON texts that a schema allows. See gbnf_of_json_schema.
+[[nodiscard]] inline Result<Grammar> read_json_schema(std::string_view schema,
+                                                      const Allocator& allocator = system_allocator()) noexcept {
+  auto text = gbnf_of_json_schema(schema, allocator);
+  if (!text) return pass(text);
+  return read_gbnf(text->view(), allocator);
+}
+
+}  // namespace zrt::inline ZRT_ABI::text::grammar

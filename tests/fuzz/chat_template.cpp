@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/fuzz/chat_template.cpp: edited templates and any text as one, rendered; JSON of any text; replies of any text.
+// covers: zrt/text/chat/template_lexer.hpp 90
+// covers: zrt/text/chat/template_parser.hpp 90
+// covers: zrt/text/chat/template_evaluator.hpp 90
+// covers: zrt/text/chat/json.hpp 90
+// max-len: 256
+#include <zrt/text/chat/chat_template.hpp>
+#include <zrt/text/chat/reply_parser.hpp>
+
+#include <array>
+#include <fstream>
+#include <fuzz/edit_text.hpp>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::text::chat;
+
+constexpr std::array<std::string_view, 40> kTokens{
+    "{{",   "}}",    "{%",   "%}",       "{#",       "#}",    "-%}",    "{%-",  " if ", " else ",
+    " in ", " not ", " is ", "|tojson",  "|items",   "[",     "]",      "(",    ")",    "{",
+    "}",    "'",     "\"",   "\\n",      "\\x41",    "1",     "0",      "2.5",  "**",   "//",
+    "%",    "~",     "+",    "messages", ".content", "loop.", "[::-1]", "none", ",",    "\\u00e9"};
+
+constexpr std::string_view kContext =
+    R"({"messages":[{"role":"user","content":"Hello é"},{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":{"a":[1,2.5,true]}}}]}],"tools":[{"type":"function"}],"add_generation_prompt":true})";
+
+std::vector<std::string> good_texts() {
+  std::vector<std::string> texts;
+  for (const char* name : {"loops", "macros", "texts", "lists", "refusals"}) {
+    std::ifstream in(std::string(ZRT_TEST_DATA_DIR "/chat/") + name + ".jinja", std::ios::binary);
+    texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  for (const BuiltInTemplate& t : kBuiltInTemplates) texts.emplace_back(t.source);
+  for (const char* text :
+       {"{{ 7 / 2 }}{{ 7.5 // 2 }}{{ 7.5 % 2 }}{{ 2 ** -1 }}{{ +1 }}{{ -1.5 }}{{ [1] * 2 }}{{ 3 * 'a' }}",
+        "{{ 1 if 0 }}{{ (1, 2)[0:1] }}{{ 'é'[::-1] }}{{ 'abc'[-2:] }}",
+        "{% for a, b in [[1, 2]] %}{{ loop.cycle(1, 2) }}{{ loop.depth }}{% else %}x{% endfor %}",
+        "{{ dict(a=1) }}{{ range(3, 0, -1) | list }}{{ 1 // 0 }}",
+        "{\"a\":[1,-2.5e3,true,false,null,\"\\u00e9\\ud83d\\ude42\\n\"],\"b\":{}}",
+        "{% macro m(a, b=1) %}{{ a }}{% endmacro %}{{ m(1) }}{{ m(1, 2, 3) }}", "{{ 5 < 'a' }}", "{{ x() }}",
+        "{% set a, b = 1, 2 %}{% set ns = namespace(x=1) %}{% set ns.x = 2 %}{{ ns.x }}{{ messages.x.y }}"})
+    texts.emplace_back(text);
+  return texts;
+}
+
+void demand(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+void render(std::string_view source) {
+  auto made = ChatTemplate::make(source, "<s>", "</s>");
+  if (!made) return demand(!made.error().text().empty());
+  Values values;
+  const auto context = read_json(kContext, values);
+  RenderOptions options;
+  options.limits.steps = 20000;
+  const auto out = made->render_as_is(values, *context, options);
+  demand(out || !out.error().text().empty());
+  (void)made->render(values, values.get(*context, "messages"), options);
+}
+
+void read_and_write(std::string_view text) {
+  Values values;
+  const auto read = read_json(text, values);
+  if (!read) return;
+  for (const bool ascii : {false, true}) {
+    TextBuilder out(values.allocator());
+    JsonStyle style;
+    style.ascii = ascii;
+    style.indent = ascii ? 2 : -1;
+    style.sort_keys = ascii;
+    demand(write_json(values, *read, style, out).has_value());
+    demand(read_json(out.view(), values).has_value());
+  }
+}
+
+void take_apart(std::string_view text) {
+  for (const ReplyFormat& format : kReplyFormats) {
+    ReplyParser parser(format);
+    for (std::size_t at = 0; at < text.size(); at += 3) demand(parser.feed(slice(text, at, 3)).has_value());
+    demand(parser.finish().has_value());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::vector<std::string> kGood = good_texts();
+  if (size == 0) return 0;
+  const std::string text = test::edited_text(kGood, kTokens, {data, size});
+  render(text);
+  read_and_write(text);
+  take_apart({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/fuzz/grammar.cpp: edited grammars and schemas, and any text as one; what is read follows any bytes.
+// covers: zrt/text/grammar/gbnf.hpp 90
+// covers: zrt/text/grammar/grammar.hpp 90
+// covers: zrt/text/grammar/json_schema.hpp 90
+// max-len: 256
+#include <zrt/text/grammar/json_schema.hpp>
+#include <zrt/text/grammar/matcher.hpp>
+
+#include <array>
+#include <data/tokenizer/small_vocabularies.hpp>
+#include <fuzz/edit_text.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zrt;
+using namespace zrt::text::grammar;
+
+constexpr std::array<std::string_view, 36> kTokens{"root ::= ",
+                                                   "a",
+                                                   " | ",
+                                                   "(",
+                                                   ")",
+                                                   "*",
+                                                   "+",
+                                                   "?",
+                                                   "{2,3}",
+                                                   "{0,}",
+                                                   "[a-z]",
+                                                   "[^\"]",
+                                                   ".",
+                                                   "\"x\"",
+                                                   "\\x41",
+                                                   "#",
+                                                   "\n",
+                                                   "\"type\":",
+                                                   "\"object\"",
+                                                   "\"array\"",
+                                                   "\"string\"",
+                                                   "\"integer\"",
+                                                   "\"enum\":",
+                                                   "[1,\"a\"]",
+                                                   "\"$ref\":\"#\"",
+                                                   "\"anyOf\":[",
+                                                   "{",
+                                                   "}",
+                                                   "]",
+                                                   ",",
+                                                   "\"items\":",
+                                                   "\"minItems\":1",
+                                                   "\"maxLength\":3",
+                                                   "\"format\":\"date\"",
+                                                   "\"required\":[\"a\"]",
+                                                   "true"};
+
+std::vector<std::string> good_texts() {
+  return {
+      "root ::= item (\",\" item)*\nitem ::= [a-c]+ | \"\\x41\\u00e9\\U0001f642\\n\" | [^\\x00-\\x7f]{2,3}\n# end\n",
+      "root ::= a{0,2} b{1,} .?\na ::= \"x\" root? \"y\"\nb ::= [\\]a-]",
+      "root ::= \"a\"{0}\"b\"{2}\n",
+      R"({"type":"object","properties":{"a":{"type":"string","minLength":1,"maxLength":2},"b":{"type":["integer","null"]}},"required":["a"],"additionalProperties":false})",
+      R"({"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"n":{"anyOf":[{"$ref":"#/$defs/n"},{"const":null}]}}}}})",
+      R"({"type":"array","items":{"enum":[1,"a\"",null,{"k":[]}]},"minItems":1,"maxItems":3})",
+      R"({"prefixItems":[{"type":"number"},true],"items":false})",
+      R"({"type":"object","additionalProperties":{"type":"boolean"}})",
+      R"({"oneOf":[{"type":"string","format":"date-time"},{"type":"string","format":"uuid"},{"type":"string","format":"time"}]})",
+      R"({"type":"array","maxItems":0})",
+      R"({"type":"array","items":false})",
+      R"({"type":"object","additionalProperties":false})",
+      R"({"title":"t","type":"string"})",
+  };
+}
+
+void demand(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+const test::SmallVocabulary& vocabulary() {
+  static const test::SmallSentencePiece kPieces;
+  return kPieces;
+}
+
+/// What a grammar is made to do with any bytes.
+void follow(const Grammar& grammar, std::string_view bytes) {
+  static const auto kTokenizer = text::Tokenizer::make(vocabulary().spec);
+  static const auto kTrie = TokenTrie::make(*kTokenizer);
+  auto m = Matcher::make(grammar, *kTrie, {.bytes = 1u << 16, .places = 256, .depth = 100});
+  if (!m) return;
+  for (const char c : bytes) {
+    if (!m->mask() || !m->take(std::string_view(&c, 1))) return;
+    (void)m->accepts();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::vector<std::string> kGood = good_texts();
+  if (size == 0) return 0;
+  const std::string text = test::edited_text(kGood, kTokens, {data, size});
+  const auto grammar = read_gbnf(text);
+  demand(grammar || !grammar.error().text().empty());
+  if (grammar) follow(*grammar, text);
+  const auto schema = gbnf_of_json_schema(text);
+  if (!schema) return 0;
+  // What a schema becomes is a grammar, but for limits and schemas that stand for themselves.
+  const auto read = read_gbnf(schema->view());
+  demand(read || read.error().code() == Errc::limit_exceeded ||
+         read.error().text().find("begins with itself") != std::string_view::npos);
+  if (read) follow(*read, R"({"a":"b"})");
+  return 0;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/chat_template.cpp: chat templates against python3-jinja2, limits, errors, and messages as templates take them.
+#include <zrt/text/chat/chat_template.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace chat_template_test {
+namespace {
+
+using namespace zrt;
+using namespace zrt::text::chat;
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Renders each case of a file that tests/tools/chat_conversations.py wrote, and counts those that came out as Jinja's.
+std::size_t expect_same(const std::string& path) {
+  Values values(system_allocator(), std::size_t{2} << 30);
+  const auto file = read_json(read_file(path), values);
+  EXPECT_TRUE(file.has_value()) << path;
+  if (!file) return 0;
+  const Value templates = values.get(*file, "templates");
+  const Value cases = values.get(*file, "cases");
+  RenderOptions options;
+  options.now = 1785456000;  // the clock of the script
+  std::size_t same = 0;
+  for (const Entry& entry : values.entries(templates)) {
+    const auto made = ChatTemplate::make(entry.value.text, "<s>", "</s>");
+    EXPECT_TRUE(made.has_value()) << entry.key.text << ": " << made.error().text();
+    for (std::size_t i = 0; made && i < values.items(cases).size(); ++i) {
+      const Value c = values.items(cases)[i];
+      if (values.get(c, "template").text != entry.key.text) continue;
+      const auto out = made->render_as_is(values, values.get(c, "context"), options);
+      const Value expected = values.get(c, "out");
+      const auto where = std::string(entry.key.text) + ", " + std::string(values.get(c, "name").text);
+      EXPECT_EQ(out.has_value(), expected.is_string()) << where << (out ? "" : std::string(out.error().text()));
+      if (out && expected.is_string()) {
+        EXPECT_EQ(out->view(), expected.text) << where;
+      }
+      same += out.has_value() == expected.is_string() && (!out || out->view() == expected.text) ? 1u : 0u;
+    }
+  }
+  return same;
+}
+
+std::string render(std::string_view source, std::string_view context = "{}", RenderLimits limits = {}) {
+  const auto made = ChatTemplate::make(source, "<s>", "</s>");
+  if (!made) return std::string(made.error().text());
+  Values values;
+  const auto read = read_json(context, values);
+  RenderOptions options;
+  options.limits = limits;
+  const auto out = made->render_as_is(values, *read, options);
+  return std::string(out ? out->view() : out.error().text());
+}
+
+std::string chat(std::string_view source, std::string_view messages) {
+  const auto made = ChatTemplate::make(source, "<s>", "</s>");
+  if (!made) return std::string(made.error().text());
+  Values values;
+  const auto read = read_json(messages, values);
+  const auto out = made->render(values, *read);
+  return std::string(out ? out->view() : out.error().text());
+}
+
+}  // namespace
+
+// ZRT_CHAT_CASES=FILE adds the cases of another file of the script's, such as those of published templates.
+TEST(ChatTemplate, RendersAsJinjaDoes) {
+  EXPECT_EQ(expect_same(ZRT_TEST_DATA_DIR "/chat/expected.json"), 105u);
+  if (const char* more = std::getenv("ZRT_CHAT_CASES"); more != nullptr) {
+    EXPECT_GE(expect_same(more), 400u) << more;
+  }
+}
+
+TEST(ChatTemplate, SaysWhereAFaultIs) {
+  EXPECT_EQ(render("a\n  {{ x + }}"), "chat template, line 2, column 10: expected an expression, found }}");
+  EXPECT_EQ(render("{% if x %}"), "chat template, line 1, column 11: expected endif, found the end");
+  EXPECT_EQ(render("{% include 'x' %}").find("chat template, line 1, column 4: expected if, for,"), 0u);
+  EXPECT_EQ(render("{{ x | nope }}"),
+            "chat template, line 1, column 8: expected a filter that this build has, found nope");
+  EXPECT_EQ(render("{{ x.y }}"), "chat template, line 1, column 5: expected a value, found x, which is undefined");
+  EXPECT_EQ(render("{{ 'a' + 1 }}").find("chat template, line 1, column 8: expected two numbers"), 0u);
+}
+
+TEST(ChatTemplate, EndsAtItsLimits) {
+  const std::string loops = "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}";
+  EXPECT_NE(render(loops).find("expected at most 1000000 steps"), std::string::npos);
+  EXPECT_NE(render("{{ 'a' * 100000000 }}").find("more than 1048576 bytes"), std::string::npos);
+  EXPECT_NE(render("{{ range(10001) }}").find("elements of a range"), std::string::npos);
+  EXPECT_NE(render("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("nested calls of macros"),
+            std::string::npos);
+  EXPECT_NE(render("{{ " + std::string(2000, '(') + "1" + std::string(2000, ')') + " }}").find("at most 64 nested"),
+            std::string::npos);
+  std::string sums = "{{ 1";
+  for (int i = 0; i < 500; ++i) sums += " + 1";
+  EXPECT_NE(render(sums + " }}").find("at most 200 nested"), std::string::npos);
+  EXPECT_NE(
+      render("{% set ns = namespace() %}{% set ns.a = [] %}{{ ns.a.append(ns.a) }}{{ ns.a }}").find("nested values"),
+      std::string::npos);
+  RenderLimits small;
+  small.output_bytes = 3;
+  EXPECT_EQ(render("abcd", "{}", small), "a text has more than 3 bytes");
+  EXPECT_EQ(render("{{ 9223372036854775807 + 1 }}").find("chat template, line 1"), 0u);
+  EXPECT_EQ(ChatTemplate::make(std::string(kMostTemplateBytes + 1, 'x'), "", "").error().code(), Errc::limit_exceeded);
+}
+
+TEST(ChatTemplate, BringsMessagesIntoTheFormOfTheTemplate) {
+  constexpr std::string_view plain = "{% for m in messages %}[{{ m.role }}:{{ m.content }}]{% endfor %}";
+  EXPECT_EQ(
+      chat(
+          plain,
+          R"([{"role":"developer","content":"a"},{"role":"user","content":[{"type":"text","text":"b"},{"type":"text","text":"c"}]},{"role":"assistant","content":null}])"),
+      "[system:a][user:bc][assistant:]");
+  constexpr std::string_view strict =
+      "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}[{{ m.content }}]{% "
+      "endfor %}";
+  EXPECT_EQ(chat(strict, R"([{"role":"system","content":"a"},{"role":"user","content":"b"}])"), "[a\n\nb]");
+  constexpr std::string_view parts =
+      "{% for m in messages %}{% for p in m.content %}{% if p.type == 'text' %}[{{ p.text }}]{% endif %}{% endfor %}{% "
+      "endfor %}";
+  EXPECT_EQ(chat(parts, R"([{"role":"user","content":"a"}])"), "[a]");
+  constexpr std::string_view calls =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{% for k, v in "
+      "c.function.arguments.items() %}{{ k }}={{ v }}{% endfor %}{% endfor %}{% endfor %}";
+  EXPECT_EQ(
+      chat(
+          calls,
+          R"([{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{\"a\": 1}"}}]}])"),
+      "a=1");
+  constexpr std::string_view texts =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '' + c.function.arguments }}{% endfor "
+      "%}{% endfor %}";
+  EXPECT_EQ(chat(texts, R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}])"),
+            "{\"a\": 1}");
+  EXPECT_NE(chat(plain, R"([{"role":"user","content":[{"type":"image_url"}]}])").find("image_url"), std::string::npos);
+}
+
+TEST(ChatTemplate, HasTemplatesOfItsOwn) {
+  EXPECT_EQ(chat(find_built_in_template("chatml")->source, R"([{"role":"user","content":"a"}])"),
+            "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(chat(find_built_in_template("plain")->source, R"([{"role":"user","content":"a"}])"), "User: a\nAssistant:");
+  EXPECT_EQ(find_built_in_template("x"), nullptr);
+}
+
+TEST(Json, ReadsAndWritesValues) {
+  Values values;
+  const auto read = read_json(R"( {"a":[1,-2.5,1e3,true,null,"é\u00e9\ud83d\ude42\n"],"a2":{},"a":2} )", values);
+  ASSERT_TRUE(read.has_value());
+  TextBuilder out(values.allocator());
+  ASSERT_TRUE(write_json(values, *read, {}, out).has_value());
+  EXPECT_EQ(out.view(), R"({"a": 2, "a2": {}})");
+  for (const char* bad :
+       {"", "{", "[1,]", "{\"a\"}", "01", "1.", "tru", "\"\\ud800\"", "\"\\x\"", "1 2", "\"\n\"", "-"})
+    EXPECT_EQ(read_json(bad, values).error().code(), Errc::invalid_argument) << bad;
+  EXPECT_FALSE(read_json(std::string(70, '['), values).has_value());
+}
+
+}  // namespace chat_template_test

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/grammar.cpp: grammars against a slow recogniser, masks against each token's bytes, schemas against texts.
+#include <zrt/text/grammar/json_schema.hpp>
+#include <zrt/text/grammar/matcher.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace grammar_test {
+namespace {
+
+using namespace zrt;
+using namespace zrt::text::grammar;
+
+/// A grammar as a tree, and the recogniser that goes with it: all ends of a match by backtracking over sets.
+struct Tree {
+  enum class Kind { bytes, sequence, either, repeat, call } kind = Kind::bytes;
+  std::string text;
+  std::vector<Tree> parts;
+  int least = 0;
+  int most = 0;
+  int rule = 0;
+};
+using Rules = std::vector<Tree>;
+using Ends = std::set<std::size_t>;
+
+/// Where a match of `tree` that begins at `at` can end. Past the text's end, `open` says that it needs more.
+Ends ends(const Rules& rules, const Tree& tree, std::string_view text, std::size_t at, bool& open, int depth) {
+  if (depth > 60) return {};
+  switch (tree.kind) {
+    case Tree::Kind::bytes: {
+      for (std::size_t i = 0; i < tree.text.size(); ++i) {
+        if (at + i == text.size()) return open = true, Ends{};
+        if (text[at + i] != tree.text[i]) return {};
+      }
+      return {at + tree.text.size()};
+    }
+    case Tree::Kind::sequence: {
+      Ends now{at};
+      for (const Tree& part : tree.parts) {
+        Ends next;
+        for (const std::size_t e : now) next.merge(ends(rules, part, text, e, open, depth + 1));
+        now = next;
+      }
+      return now;
+    }
+    case Tree::Kind::either: {
+      Ends all;
+      for (const Tree& part : tree.parts) all.merge(ends(rules, part, text, at, open, depth + 1));
+      return all;
+    }
+    case Tree::Kind::repeat: {
+      Ends all;
+      Ends now{at};
+      if (tree.least == 0) all.insert(at);
+      for (int i = 1; i <= tree.most && !now.empty(); ++i) {
+        Ends next;
+        for (const std::size_t e : now) next.merge(ends(rules, tree.parts[0], text, e, open, depth + 1));
+        if (i >= tree.least) all.insert(next.begin(), next.end());
+        now = next;
+      }
+      return all;
+    }
+    case Tree::Kind::call:
+      return ends(rules, rules[static_cast<std::size_t>(tree.rule)], text, at, open, depth + 1);
+  }
+  return {};
+}
+/// Whether `text` begins a text of the grammar, and whether it is one.
+std::pair<bool, bool> recognise(const Rules& rules, std::string_view text) {
+  bool open = false;
+  const Ends found = ends(rules, rules[0], text, 0, open, 0);
+  const bool whole = found.contains(text.size());
+  return {open || whole, whole};
+}
+
+std::string gbnf(const Tree& t) {
+  switch (t.kind) {
+    case Tree::Kind::bytes:
+      return "\"" + t.text + "\"";
+    case Tree::Kind::sequence:
+    case Tree::Kind::either: {
+      std::string all;
+      for (const Tree& p : t.parts) all += (all.empty() ? "" : t.kind == Tree::Kind::either ? " | " : " ") + gbnf(p);
+      return "(" + all + ")";
+    }
+    case Tree::Kind::repeat: {
+      const std::string part = "(" + gbnf(t.parts[0]) + ")";
+      if (t.least == 0 && t.most == 1) return part + "?";
+      return part + "{" + std::to_string(t.least) + "," + std::to_string(t.most) + "}";
+    }
+    case Tree::Kind::call:
+      return "r" + std::to_string(t.rule);
+  }
+  return {};
+}
+
+Tree of(Tree::Kind kind) {
+  Tree tree;
+  tree.kind = kind;
+  return tree;
+}
+Tree letter(const char* text) {
+  Tree tree;
+  tree.text = text;
+  return tree;
+}
+Tree call(int rule) {
+  Tree tree = of(Tree::Kind::call);
+  tree.rule = rule;
+  return tree;
+}
+
+/// A tree of letters; calls go to later rules, or to any behind a letter, so that nothing begins with itself.
+Tree random_tree(std::mt19937& random, int depth, int rule, int rules) {
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  constexpr std::array letters{"a", "b", "ab", "\xc3\xa9", "\xf0\x9f\x99\x82", "c"};
+  const int kind = depth == 0 ? 0 : below(6);
+  if (kind <= 1) return letter(letters[static_cast<std::size_t>(below(6))]);
+  if (kind == 5) {
+    if (rule + 1 < rules && below(2) == 0) return call(rule + 1 + below(rules - rule - 1));
+    Tree t = of(Tree::Kind::sequence);
+    t.parts.push_back(letter(letters[static_cast<std::size_t>(below(6))]));
+    t.parts.push_back(call(below(rules)));
+    // Without a way out of the recursion the rule has no text.
+    Tree choice = of(Tree::Kind::either);
+    choice.parts = {t, letter("c")};
+    return choice;
+  }
+  Tree t = of(kind == 2 ? Tree::Kind::sequence : kind == 3 ? Tree::Kind::either : Tree::Kind::repeat);
+  for (int i = 0; i < (kind == 4 ? 1 : 1 + below(3)); ++i)
+    t.parts.push_back(random_tree(random, depth - 1, rule, rules));
+  t.least = below(3);
+  t.most = t.least + below(3) + (t.least == 0 ? 1 : 0);
+  return t;
+}
+
+/// A vocabulary of raw bytes, SentencePiece's way, so that any text can be a token.
+struct Vocabulary {
+  std::vector<std::string> texts;
+  std::vector<std::string_view> views;
+  std::vector<std::int32_t> types;
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  std::unique_ptr<TokenTrie> trie;
+
+  explicit Vocabulary(std::vector<std::string> pieces) {
+    texts = {"<unk>", "<s>", "</s>"};
+    types = {2, 3, 3};
+    constexpr std::string_view hex = "0123456789ABCDEF";
+    for (unsigned b = 0; b < 256; ++b) {
+      texts.push_back(std::string("<0x") + hex[b / 16] + hex[b % 16] + ">");
+      types.push_back(6);
+    }
+    for (std::string& p : pieces) {
+      texts.push_back(std::move(p));
+      types.push_back(1);
+    }
+    views.assign(texts.begin(), texts.end());
+    text::VocabularySpec spec;
+    spec.model = "llama";
+    spec.tokens = views;
+    spec.types = types;
+    static const std::vector<float> scores(1u << 18, 0.0f);
+    spec.scores = Span<const float>(scores.data(), views.size());
+    auto made = text::Tokenizer::make(spec);
+    EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text());
+    tokenizer = std::make_unique<text::Tokenizer>(std::move(*made));
+    trie = std::make_unique<TokenTrie>(std::move(*TokenTrie::make(*tokenizer)));
+  }
+  [[nodiscard]] std::string bytes(std::size_t id) const {
+    String out;
+    EXPECT_TRUE(tokenizer->append_piece(static_cast<std::int32_t>(id), false, out).has_value());
+    return std::string(out.view());
+  }
+};
+
+bool allowed(Span<const std::uint64_t> mask, std::size_t id) { return (mask[id / 64] >> (id % 64) & 1) != 0; }
+
+/// Whether a whole text is in a grammar, byte by byte.
+bool matches(const Grammar& grammar, std::string_view text) {
+  static const Vocabulary bytes({});
+  auto m = Matcher::make(grammar, *bytes.trie);
+  return m && m->take(text) && m->accepts();
+}
+bool schema_allows(std::string_view schema, std::string_view text) {
+  auto grammar = read_json_schema(schema);
+  EXPECT_TRUE(grammar.has_value()) << schema << ": " << (grammar ? "" : grammar.error().text());
+  return grammar && matches(*grammar, text);
+}
+
+}  // namespace
+
+TEST(Grammar, MasksAreThoseOfASlowRecogniser) {
+  std::vector<std::string> pieces{"ab",
+                                  "ba",
+                                  "aab",
+                                  "abc",
+                                  "cc",
+                                  "\xc3\xa9",
+                                  "a\xc3\xa9",
+                                  "\xf0\x9f\x99\x82"
+                                  "a",
+                                  "bc",
+                                  "cab"};
+  for (std::string p : {"\xc3", "a\xc3",
+                        "\xa9"
+                        "b",
+                        "\xf0\x9f", "\x99\x82", "b\xf0"})
+    pieces.push_back(p);
+  const Vocabulary v(pieces);
+  std::mt19937 random(7);
+  std::size_t checked = 0;
+  std::size_t texts = 0;
+  for (int round = 0; round < 300; ++round) {
+    Rules rules;
+    const int count = 1 + static_cast<int>(random() % 4);
+    for (int i = 0; i < count; ++i) rules.push_back(random_tree(random, 3, i, count));
+    std::string source = "root ::= r0\n";
+    for (int i = 0; i < count; ++i)
+      source += "r" + std::to_string(i) + " ::= " + gbnf(rules[static_cast<std::size_t>(i)]) + "\n";
+    const auto grammar = read_gbnf(source);
+    if (!grammar) {
+      // A rule may begin with itself through parts that may be left out.
+      ASSERT_NE(grammar.error().text().find("begins with itself"), std::string_view::npos)
+          << grammar.error().text() << source;
+      continue;
+    }
+    auto m = Matcher::make(*grammar, *v.trie, {.bytes = round % 2 == 0 ? std::size_t{1} << 24 : std::size_t{1} << 15});
+    ASSERT_TRUE(m.has_value());
+    std::string said;
+    for (int step = 0; step < 6; ++step) {
+      const auto mask = m->mask();
+      // A grammar that is too ambiguous ends the request: nothing is allowed by mistake.
+      if (!mask && mask.error().code() == Errc::limit_exceeded) break;
+      ASSERT_TRUE(mask.has_value()) << mask.error().text();
+      EXPECT_EQ(m->accepts(), recognise(rules, said).second) << source << "after " << said;
+      std::vector<std::size_t> next;
+      for (std::size_t id = 0; id < v.texts.size(); ++id) {
+        const bool end = v.tokenizer->is_end_of_generation(static_cast<std::int32_t>(id));
+        const std::string piece = v.bytes(id);
+        const bool expected = end ? m->accepts() : !piece.empty() && recognise(rules, said + piece).first;
+        ASSERT_EQ(allowed(*mask, id), expected) << source << "after '" << said << "' token " << v.texts[id];
+        if (expected && !end) next.push_back(id);
+        ++checked;
+      }
+      if (next.empty()) break;
+      const std::string piece = v.bytes(next[random() % next.size()]);
+      ASSERT_TRUE(m->take(piece).has_value());
+      said += piece;
+      ++texts;
+    }
+  }
+  EXPECT_GT(checked, 100000u);
+  EXPECT_GT(texts, 500u);
+}
+
+TEST(Grammar, ReadsGbnf) {
+  const auto g = read_gbnf(
+      "# a comment\nroot ::= item (\",\" ws item)*\nitem ::= [a-c]+ | \"\\x41\" |\n  [^\\x00-\\x7f]{2,3}\nws ::= \" "
+      "\"?");
+  ASSERT_TRUE(g.has_value()) << g.error().text();
+  for (const char* good : {"a", "abc,A", "a, b", "\xc3\xa9\xc3\xa9", "\xe2\x82\xac\xc3\xa9\xf0\x9f\x99\x82"})
+    EXPECT_TRUE(matches(*g, good)) << good;
+  for (const char* bad : {"", "d", "a,", "AA", "\xc3\xa9", "\xc3", "\xed\xa0\x80\xc3\xa9", "a,  b"})
+    EXPECT_FALSE(matches(*g, bad)) << bad;
+}
+
+TEST(Grammar, RefusesWhatIsNone) {
+  const auto text = [](std::string_view source) {
+    const auto g = read_gbnf(source);
+    return g ? std::string("read") : std::string(g.error().text());
+  };
+  EXPECT_EQ(text("root ::= \"a"), "grammar, line 1, column 12: expected \", found the end");
+  EXPECT_EQ(text("a ::= \"a\""), "grammar: expected a rule root, found none");
+  EXPECT_EQ(text("root ::= b"), "grammar: expected a rule b, which another rule names, found none");
+  EXPECT_NE(text("root ::= root \"a\" | \"b\"").find("begins with itself"), std::string::npos);
+  EXPECT_NE(text("root ::= a\na ::= \"\" root").find("begins with itself"), std::string::npos);
+  EXPECT_NE(text("root ::= [z-a]").find("rising"), std::string::npos);
+  EXPECT_NE(text("root ::= \"a\"{3000}").find("at most 2000"), std::string::npos);
+  EXPECT_NE(text("root ::= ((\"a\"{2000}){2000}){2000}").find("repetitions"), std::string::npos);
+  EXPECT_NE(text("root ::= " + std::string(60000, '(')).find("at most 200 nested"), std::string::npos);
+  EXPECT_NE(text("root ::= \"a\" )").find("expected a rule"), std::string::npos);
+  EXPECT_NE(text("root ::= \"a\"\nroot ::= \"b\"").find("a second"), std::string::npos);
+  EXPECT_EQ(text("root ::= (\"\")*"), "read");
+}
+
+TEST(Grammar, WritesWhatASchemaAllows) {
+  constexpr std::string_view person =
+      R"({"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"tags":{"type":"array","items":{"enum":["a","b\"c"]},"maxItems":2}},"required":["name"],"additionalProperties":false})";
+  EXPECT_TRUE(schema_allows(person, R"({"name": "x"})"));
+  EXPECT_TRUE(schema_allows(person, R"({"name":"\u00e9\n","age":-12,"tags":["a", "b\"c"]})"));
+  EXPECT_TRUE(schema_allows(person, "{\n  \"name\": \"x\", \"tags\": []\n}"));
+  EXPECT_FALSE(schema_allows(person, R"({"age":1})"));
+  EXPECT_FALSE(schema_allows(person, R"({"name":"x",})"));
+  EXPECT_FALSE(schema_allows(person, R"({"name":"x","tags":["a","a","a"]})"));
+  EXPECT_FALSE(schema_allows(person, R"({"name":"x","more":1})"));
+  EXPECT_FALSE(schema_allows(person, R"({"name":1})"));
+  constexpr std::string_view tree =
+      R"({"$ref":"#/$defs/node","$defs":{"node":{"type":"object","properties":{"v":{"type":["number","null"]},"next":{"anyOf":[{"$ref":"#/$defs/node"},{"const":null}]}},"required":["v","next"]}}})";
+  EXPECT_TRUE(schema_allows(tree, R"({"v":1.5,"next":{"v":null,"next":null}})"));
+  EXPECT_FALSE(schema_allows(tree, R"({"v":1.5,"next":{"v":null}})"));
+  EXPECT_TRUE(schema_allows(R"({"type":"object"})", R"({"a":[1,{"b":true}],"c":"d"})"));
+  EXPECT_FALSE(schema_allows(R"({"type":"object"})", "[]"));
+  EXPECT_TRUE(schema_allows(R"({"type":"string","minLength":2,"maxLength":3})", "\"\xc3\xa9x\""));
+  EXPECT_FALSE(schema_allows(R"({"type":"string","minLength":2,"maxLength":3})", "\"x\""));
+  EXPECT_FALSE(schema_allows(R"({"type":"string","minLength":2,"maxLength":3})", "\"xxxx\""));
+  EXPECT_TRUE(schema_allows(R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false})",
+                            "[1, true]"));
+  EXPECT_FALSE(
+      schema_allows(R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false})", "[1]"));
+  EXPECT_TRUE(schema_allows(R"({"type":"array","minItems":1,"items":{"type":"null"}})", "[null,null]"));
+  EXPECT_FALSE(schema_allows(R"({"type":"array","minItems":1,"items":{"type":"null"}})", "[]"));
+  EXPECT_TRUE(schema_allows(R"({"additionalProperties":{"type":"integer"}})", R"({"a":1,"b":2})"));
+  EXPECT_FALSE(schema_allows(R"({"additionalProperties":{"type":"integer"}})", R"({"a":"1"})"));
+  EXPECT_TRUE(schema_allows(R"({"type":"string","format":"date-time"})", "\"2026-07-31T12:00:00Z\"") == false);
+  EXPECT_TRUE(schema_allows(R"({"type":"string","format":"date-time"})", "\"2026-07-28T12:00:00Z\""));
+}
+
+TEST(Grammar, NamesTheKeywordThatASchemaMayNotHave) {
+  const auto text = [](std::string_view schema) {
+    const auto g = read_json_schema(schema);
+    return g ? std::string("read") : std::string(g.error().text());
+  };
+  for (const char* keyword : {"pattern", "not", "if", "patternProperties", "uniqueItems", "contains", "multipleOf",
+                              "minimum", "allOf", "dependentRequired", "x-own"}) {
+    const std::string schema =
+        std::string(R"({"type":"object","properties":{"a":{"type":"integer",")") + keyword + R"(":1}}})";
+    EXPECT_NE(text(schema).find(std::string("the keyword ") + keyword + " is not honoured"), std::string::npos)
+        << text(schema);
+  }
+  EXPECT_NE(text(R"({"$ref":"http://x"})").find("expected a $ref of this schema"), std::string::npos);
+  EXPECT_NE(text(R"({"$ref":"#/$defs/x"})").find("expected a schema at #/$defs/x"), std::string::npos);
+  EXPECT_NE(text(R"({"$ref":"#"})").find("begins with itself"), std::string::npos);
+  EXPECT_NE(text(R"({"type":"object","properties":{},"required":["a"]})").find("which required does"),
+            std::string::npos);
+  EXPECT_NE(text(R"({"type":"string","format":"email"})").find("the format email"), std::string::npos);
+  EXPECT_NE(text(R"({"type":"array","maxItems":100000})").find("maxItems"), std::string::npos);
+  EXPECT_NE(text("{").find("JSON: expected"), std::string::npos);
+  EXPECT_EQ(text(R"({"title":"t","description":"d","type":"integer"})"), "read");
+}
+
+// 128k tokens of letters, digits and JSON's signs, and an object written token by token: each mask is timed.
+TEST(Grammar, MasksOfALargeVocabularyAreCheap) {
+  std::mt19937 random(3);
+  std::vector<std::string> pieces;
+  constexpr std::string_view letters = "etaoinshrdlucmfwypvbgkjqxz  ETAOIN0123456789\"{}[]:,.\n_-";
+  std::set<std::string> seen;
+  while (pieces.size() < 128000) {
+    std::string p(1 + random() % 8, ' ');
+    for (char& c : p)
+      c = letters[static_cast<std::size_t>(static_cast<double>(letters.size()) *
+                                           std::pow(static_cast<double>(random() % 10000) / 10000.0, 1.3))];
+    if (seen.insert(p).second) pieces.push_back(p);
+  }
+  const Vocabulary v(pieces);
+  const auto grammar = read_json_schema(
+      R"({"type":"object","properties":{"name":{"type":"string"},"size":{"type":"number"},"tags":{"type":"array","items":{"type":"string"}},"inner":{"type":"object"}},"required":["name","size","tags","inner"]})");
+  ASSERT_TRUE(grammar.has_value());
+  auto m = Matcher::make(*grammar, *v.trie);
+  ASSERT_TRUE(m.has_value());
+  std::vector<double> times;
+  std::string said;
+  for (int step = 0; step < 400; ++step) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto mask = m->mask();
+    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    ASSERT_TRUE(mask.has_value()) << mask.error().text();
+    std::vector<std::size_t> next;
+    for (std::size_t id = 0; id < v.texts.size(); ++id)
+      if (allowed(*mask, id) && v.texts[id].size() != 6) next.push_back(id);
+    if (next.empty()) break;
+    // Strings and numbers that go on for some tokens.
+    const std::string piece = v.bytes(next[random() % next.size()]);
+    if (piece.empty()) break;
+    ASSERT_TRUE(m->take(piece).has_value());
+    said += piece;
+  }
+  std::sort(times.begin(), times.end());
+  std::cout << "masks: " << times.size() << ", p50 " << times[times.size() / 2] << " us, p99 "
+            << times[times.size() * 99 / 100] << " us, most " << times.back() << " us; kept " << m->used()
+            << " bytes, trie " << v.trie->nodes().size() << " nodes\n";
+  EXPECT_GT(times.size(), 20u);
+  EXPECT_LE(m->used(), (std::size_t{16} << 20) * 2 + 65536);
+}
+
+}  // namespace grammar_test
