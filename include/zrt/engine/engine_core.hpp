@@ -97,7 +97,6 @@ template <class B, class Families, class O> class EngineCore {
         show_taken(*serving_.arriving()[i]);
         show(*serving_.arriving()[i], exec::RequestPhase::queued);
       }
-    tell(on_token);
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
     if (serving_.left() != 0)
       if (auto r = run_step(on_token, exec::StopPoll{}); !r) return pass(r);
@@ -117,10 +116,10 @@ template <class B, class Families, class O> class EngineCore {
     const RequestId id = (*active)->id;
     if (auto r = serving_.arriving().push_back(std::move(*active)); !r) return pass(r);
     show_taken(*serving_.arriving().back());
-    while (find(id) != nullptr) {
+    if (auto r = run_step(on_token, stop); !r) return pass(r);
+    if (ActiveRequest* a = find(id); a != nullptr && waits(*a)) return leave_queue(*a, on_token);
+    while (find(id) != nullptr)
       if (auto r = run_step(on_token, stop); !r) return pass(r);
-      if (ActiveRequest* a = find(id); a != nullptr && waits(*a)) return leave_queue(*a, on_token);
-    }
     if (last_completion_.finish == FinishReason::failed) return std::unexpected<Error>(last_error_);
     return last_completion_;
   }
@@ -128,6 +127,32 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept {
     const ActiveRequest* running = find_running(id);
     return running != nullptr ? running->sequence.processed : 0;
+  }
+
+  // --- tenants ---------------------------------------------------------------------------------------
+
+  [[nodiscard]] Result<TenantId> create_tenant(const TenantQuota& quota) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (exec::WatchesRuns<O>) return fail(Errc::unimplemented, "a recording of a run holds no tenants");
+    if (model_.options().clock.now == nullptr)
+      return fail(Errc::invalid_argument, "a tenant's quota needs a clock; the engine has none");
+    return serving_.create(quota);
+  }
+  [[nodiscard]] Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    return serving_.change(tenant, quota);
+  }
+  [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    return serving_.remove(tenant);
+  }
+  [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) noexcept {
+    const TenantLedger* ledger = serving_.scheduler().ledger(serving_.handle(tenant));
+    if (ledger == nullptr) return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
+    return *ledger;
   }
 
   // --- a running request as bytes --------------------------------------------------------------------
@@ -161,6 +186,7 @@ template <class B, class Families, class O> class EngineCore {
       return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, expected ",
                   state);
     if (request.grammar != nullptr) return fail(Errc::unimplemented, "a restored request takes no grammar");
+    if (request.tenant != TenantId{}) return fail(Errc::unimplemented, "a restored request is the host's");
     auto made = make_request(request, snapshot->tokens.span());
     if (!made) return pass(made);
     ActiveRequest& active = **made;
@@ -258,6 +284,7 @@ template <class B, class Families, class O> class EngineCore {
       return {};
     }
     finish_those_at_their_limit(on_token);
+    tell(on_token);
     const serve::StepPlan plan = plan_step();
     tell(on_token);
     if (plan.runs.empty()) return {};
@@ -276,7 +303,8 @@ template <class B, class Families, class O> class EngineCore {
     seen_ = 0;
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
-    return serving_.plan(0, cuts.empty() ? prompt_room() : ~0u, cuts);
+    const std::uint64_t now = serving_.has_tenants() ? model_.options().clock() : 0;
+    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts);
   }
 
   /// Prompt tokens that keep the step within the strictest latency of the requests at hand, at the rate measured so far.
@@ -427,17 +455,25 @@ template <class B, class Families, class O> class EngineCore {
         Owned<ActiveRequest> refused = std::move(serving_.arriving()[arrived++]);
         refused->finish = FinishReason::failed;
         refused->error = refusal(event);
+        refused->retry_after_ns = event.retry_after;
         end(std::move(refused), on_token);
       } else if (event.kind == serve::EventKind::token) {
         ActiveRequest& a = *serving_.request(event.subject);
         if (!on_token(a.id, a.next)) hush(a);
       } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
         Owned<ActiveRequest> ended = serving_.end(event.subject);
-        if (ended->finish == FinishReason::none) ended->finish = FinishReason::cancelled;
+        if (ended->finish == FinishReason::none) name_end(*ended, event.end);
         end(std::move(ended), on_token);
       }
     }
     serving_.drop_arrived(arrived);
+  }
+  /// Says how a request ended that the scheduler ended by itself.
+  static void name_end(ActiveRequest& a, serve::EndReason why) noexcept {
+    a.finish = FinishReason::cancelled;
+    if (why != serve::EndReason::quota_lowered) return;
+    a.finish = FinishReason::failed;
+    a.error = Error::of(Errc::capacity_exceeded, "its tenant's quota was lowered below the pages that it can need");
   }
   /// The callable has said that it wants no more.
   void hush(ActiveRequest& a) noexcept {
@@ -451,7 +487,8 @@ template <class B, class Families, class O> class EngineCore {
     serving_.scheduler().arrive(note);
   }
   [[nodiscard]] static Error refusal(const serve::StepEvent& event) noexcept {
-    Error error = Error::of(Errc::capacity_exceeded, "the request is refused: ");
+    const bool unknown = event.refusal == serve::Refusal::unknown_subject;
+    Error error = Error::of(unknown ? Errc::not_found : Errc::capacity_exceeded, "the request is refused: ");
     error.append(serve::name(event.refusal));
     if (event.retry_after != 0) error.append("; try again after ").append(event.retry_after).append(" ns");
     return error;
@@ -468,6 +505,7 @@ template <class B, class Families, class O> class EngineCore {
     if (reason == FinishReason::callback || ended->silent) return;
     Token last{.text = last_text(*ended), .finish = reason};
     if (reason == FinishReason::failed) last.error = &last_error_;
+    last.retry_after_ns = ended->retry_after_ns;
     (void)on_token(ended->id, last);
   }
 

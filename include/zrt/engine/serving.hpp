@@ -57,8 +57,28 @@ template <class B> class Serving {
 
   [[nodiscard]] Scheduler& scheduler() noexcept { return *scheduler_; }
   [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
-  /// The tenant of requests that name none.
-  [[nodiscard]] serve::Handle host() const noexcept { return host_; }
+  /// The scheduler's name of a tenant; requests that name none are the host's.
+  [[nodiscard]] serve::Handle handle(TenantId tenant) const noexcept {
+    return tenant == TenantId{} ? host_ : static_cast<serve::Handle>(tenant);
+  }
+  /// Whether there is anybody but the host, so that time counts.
+  [[nodiscard]] bool has_tenants() const noexcept { return tenants_ != 0; }
+
+  [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
+    auto made = manage(serve::ArrivalKind::create_tenant, {}, quota);
+    if (!made) return pass(made);
+    ++tenants_;
+    return TenantId{made->subject};
+  }
+  [[nodiscard]] Result<void> change(TenantId tenant, const TenantQuota& quota) noexcept {
+    if (auto r = manage(serve::ArrivalKind::change_tenant, tenant, quota); !r) return pass(r);
+    return {};
+  }
+  [[nodiscard]] Result<void> remove(TenantId tenant) noexcept {
+    if (auto r = manage(serve::ArrivalKind::remove_tenant, tenant, {}); !r) return pass(r);
+    --tenants_;
+    return {};
+  }
   /// Requests that the scheduler does not have yet, oldest first.
   [[nodiscard]] Vector<Owned<ActiveRequest>>& arriving() noexcept { return arriving_; }
   /// By the scheduler's rows; null where there is none.
@@ -106,7 +126,7 @@ template <class B> class Serving {
   /// What the scheduler hears of a request.
   [[nodiscard]] serve::Arrival arrival(ActiveRequest& a) const noexcept {
     serve::Arrival arrival;
-    arrival.subject = host_;
+    arrival.subject = handle(a.tenant);
     arrival.tokens = a.sequence.tokens.data();
     arrival.prompt = a.sequence.prompt_tokens;
     const std::uint32_t room = context_ + 1 - a.sequence.prompt_tokens;
@@ -217,6 +237,30 @@ template <class B> class Serving {
     return l;
   }
 
+  /// Asks the scheduler. Errors: what it refuses, and why.
+  [[nodiscard]] Result<serve::StepEvent> manage(serve::ArrivalKind kind, TenantId tenant,
+                                                const TenantQuota& quota) noexcept {
+    serve::Arrival a;
+    a.kind = kind;
+    a.subject = static_cast<serve::Handle>(tenant);
+    a.quota = quota;
+    const bool names_one = kind != serve::ArrivalKind::create_tenant;
+    if (names_one && (a.subject == 0 || a.subject == host_))
+      return fail(Errc::invalid_argument, "the host is a tenant that stays as it is; expected one that was created");
+    if (kind != serve::ArrivalKind::remove_tenant)
+      if (auto r = check(quota); !r) return pass(r);
+    const serve::StepEvent answer = scheduler_->ask(a);
+    if (answer.refusal == serve::Refusal::unknown_subject)
+      return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
+    if (answer.refusal == serve::Refusal::reservation)
+      return fail(Errc::capacity_exceeded, quota.reserved_pages,
+                  " reserved pages do not fit beside those of others in ", scheduler_->state().limits.pages,
+                  ", or leave an accepted request too few");
+    if (answer.refusal != serve::Refusal::none)
+      return fail(Errc::capacity_exceeded, "the tenant is refused: ", serve::name(answer.refusal));
+    return answer;
+  }
+
   /// One user has the machine to itself: no quota is below what the machine has.
   [[nodiscard]] Result<void> create_host() noexcept {
     serve::Arrival a;
@@ -227,8 +271,7 @@ template <class B> class Serving {
     a.quota.max_context = scheduler_->state().limits.context;
     a.quota.max_queued = scheduler_->state().limits.queue;
     a.quota.service = serve::ServiceClass::interactive;
-    scheduler_->arrive(a);
-    host_ = scheduler_->events().back().subject;
+    host_ = scheduler_->ask(a).subject;
     if (host_ == 0) return fail(Errc::capacity_exceeded, "the context has no room for a request");
     return {};
   }
@@ -273,6 +316,7 @@ template <class B> class Serving {
   bool shares_prefixes_ = false;
   std::uint32_t pages_per_slot_ = 0;
   serve::Handle host_ = 0;
+  std::size_t tenants_ = 0;  ///< beside the host
   std::size_t taken_ = 0;
   std::size_t kept_bytes_ = 0;
   Vector<Owned<ActiveRequest>> requests_;

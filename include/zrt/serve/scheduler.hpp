@@ -73,6 +73,18 @@ template <class Rules = AllRules> class Scheduler {
   }
   /// Takes an arrival between steps, when no run is in the making. Events are added to events().
   void arrive(const Arrival& arrival) noexcept { take(arrival); }
+  /// The same for an arrival that is answered at once, as those of tenants and sessions are. Gives the answer, which is
+  /// no event of the step.
+  [[nodiscard]] StepEvent ask(const Arrival& arrival) noexcept {
+    std::size_t at = s_.events.size();
+    take(arrival);
+    const auto of_request = [](EventKind kind) { return kind == EventKind::ended || kind == EventKind::preempted; };
+    while (of_request(s_.events[at].kind)) ++at;
+    const StepEvent answer = s_.events[at];
+    for (; at + 1 < s_.events.size(); ++at) s_.events[at] = s_.events[at + 1];
+    s_.events.pop_back();
+    return answer;
+  }
   /// Those of the last step, and of what came after it.
   [[nodiscard]] Span<const StepEvent> events() const noexcept { return s_.events.span(); }
 
