@@ -76,11 +76,11 @@ class Canary {
   void run(std::uint32_t count) {
     ASSERT_NE(engine_, nullptr);
     for (std::uint32_t submitted = 0, steps = 0; submitted < count || left_ != 0; ++steps) {
-      ASSERT_LT(steps, 100u * count + 10'000u) << "requests are left for ever";
-      if (submitted < count && random_.below(100) < 40)
+      ASSERT_LT(steps, 200u * count + 10'000u) << "requests are left for ever";
+      if (submitted < count && random_.below(100) < 8)
         for (std::uint32_t burst = 1 + random_.below(3); burst != 0 && submitted < count; --burst, ++submitted)
           submit();
-      if (random_.below(100) < 4) cancel();
+      if (random_.below(100) < 1) cancel();
       if (random_.below(1000) < 4) change(random_.below(tenants_.size()));
       if (random_.below(1000) < 2) recreate(random_.below(tenants_.size()));
       const auto left = engine_->step([this](RequestId id, const Token& token) { return hear(id, token); });
@@ -142,11 +142,11 @@ class Canary {
     q.max_pages = 8 + random_.below(16);
     q.reserved_pages = random_.below(4) == 0 ? 2 : 0;
     q.weight = 1 + random_.below(64);
-    q.max_queued = 4 + random_.below(20);
+    q.max_queued = 8 + random_.below(40);
     q.group = tenant == 1 || tenant == 2 ? 7 : 0;
     if (random_.below(4) == 0) q.decode_tokens_per_s = 200;
     if (random_.below(4) == 0) q.prefill_tokens_per_s = 1000;
-    if (random_.below(8) == 0) q.max_context = 64;
+    if (random_.below(16) == 0) q.max_context = 64;
     return q;
   }
   void create(std::size_t tenant) {
@@ -247,7 +247,7 @@ TEST_P(SeveralTenants, GetTheTokensThatEachRequestGetsAlone) {
   for (const test::TinySpec& spec : test::kTinyFamilies)
     if (spec.name == GetParam()) file = test::tiny_model(spec);
   Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, file.bytes(), o); }, 64, 1);
-  canary.run(requests_to_run(500));
+  canary.run(requests_to_run(2000));
   canary.check_events();
 }
 

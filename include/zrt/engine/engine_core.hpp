@@ -294,6 +294,7 @@ template <class B, class Families, class O> class EngineCore {
     if (!completed || !*completed) return give_up(plan, completed, on_token, stop);
     const Result<void> taken = take_outcomes(plan);
     serving_.scheduler().settle(outcomes_.span().first(plan.runs.size()));
+    serving_.audit();
     tell(on_token);
     show_stepped(true);
     return taken;

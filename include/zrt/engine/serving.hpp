@@ -4,6 +4,7 @@
 
 #include <zrt/engine/active_request.hpp>
 #include <zrt/exec/executor.hpp>
+#include <zrt/serve/audit.hpp>
 #include <zrt/serve/scheduler.hpp>
 #include <zrt/serve/slot_table.hpp>
 
@@ -52,6 +53,11 @@ template <class B> class Serving {
     auto kept = Buffer::zeroed(allocator, kept_bytes_ * scheduler_->state().limits.checkpoints);
     if (!kept) return pass(kept);
     kept_ = std::move(*kept);
+    if constexpr (serve::kAudits) {
+      auto audit = serve::Audit::make(scheduler_->state().limits, allocator);
+      if (!audit) return pass(audit);
+      audit_.emplace(std::move(*audit));
+    }
     return create_host();
   }
 
@@ -104,6 +110,11 @@ template <class B> class Serving {
     std::uint64_t charged = 0;
     for (const serve::SlotWork& work : scheduler_->state().work) charged += work.charge;
     return charged * slots_->shared_groups() + slots_->used_pages();
+  }
+
+  /// In debug builds, proves between two steps that the scheduler's tables agree.
+  void audit() noexcept {
+    if constexpr (serve::kAudits) ZRT_ASSERT(audit_->run(scheduler_->state()));
   }
 
   /// The scheduler has taken a request that arrived; it lives there until `end`.
@@ -327,6 +338,7 @@ template <class B> class Serving {
   Vector<std::uint32_t> cuts_;
   Vector<std::uint32_t> lent_;  ///< [slots][pages_per_slot]
   Buffer kept_;
+  std::optional<serve::Audit> audit_;  ///< in debug builds
 };
 
 }  // namespace zrt::inline ZRT_ABI::detail
