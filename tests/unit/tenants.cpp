@@ -208,5 +208,22 @@ TEST_F(Tenants, RequestsShareAPoolThatIsTooSmallForAllOfThem) {
   EXPECT_EQ(engine->usage(tenant)->peak_pages, 9u);
 }
 
+/// A step of 32 prompt tokens is less than either prompt.
+TEST_F(Tenants, AShortPromptDoesNotWaitForALongOneOfTheSameTenant) {
+  const auto engine = open({.slots = 2});
+  const std::vector<std::int32_t> long_prompt = test::tiny_prompt(64, 110, 9);
+  for (const TenantId tenant : {TenantId{}, create(*engine, {})}) {
+    Request r = test::sampled_request(long_prompt, 1, 4);
+    r.tenant = tenant;
+    const auto first = engine->submit(r);
+    ASSERT_TRUE(first);
+    const RequestId second = submit(*engine, tenant, 2, 1);
+    while (heard_[second].tokens.empty()) step(*engine);
+    EXPECT_TRUE(heard_[*first].tokens.empty());
+    finish(*engine);
+    EXPECT_EQ(heard_[*first].tokens.size(), 4u);
+  }
+}
+
 }  // namespace
 }  // namespace tenants_test

@@ -9,7 +9,8 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Plans the runs of a step: a token of each slot that decodes, then prompts.
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
-/// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service.
+/// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
+/// prompts of a tenant take turns.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
@@ -142,7 +143,14 @@ template <class Rules> class RunPlanner {
     const std::uint64_t served_x = s_.tenants[x.tenant].service;
     const std::uint64_t served_y = s_.tenants[y.tenant].service;
     if (served_x != served_y) return served_x < served_y;
-    return x.sequence < y.sequence;
+    if (x.tenant != y.tenant) return x.sequence < y.sequence;
+    // A tenant's prompts take turns, so that a short one does not wait for a long one; who is first changes by step.
+    if (s_.shares[a] != s_.shares[b]) return s_.shares[a] < s_.shares[b];
+    return turn(a) < turn(b);
+  }
+
+  [[nodiscard]] std::uint32_t turn(std::uint32_t slot) const noexcept {
+    return static_cast<std::uint32_t>((s_.step + slot) % s_.slots.size());
   }
 
   /// Gives a slot up to `tokens` of its prompt; counts them at once, so that the next turn sees them.
