@@ -113,22 +113,21 @@ TEST_F(Tenants, APrefixIsSharedWithinAGroupAndByNobodyElse) {
 
 TEST_F(Tenants, ARefusedRequestSaysWhyAndWhenToComeBack) {
   const auto engine = open({.slots = 1});
-  const TenantId tenant = create(*engine, {.max_pages = 3, .max_context = 60, .max_queued = 1});
-  const RequestId fits = submit(*engine, tenant, 1), waits = submit(*engine, tenant, 2);
+  const TenantId tenant = create(*engine, {.max_pages = 4, .max_context = 60, .max_queued = 1});
+  const RequestId fits = submit(*engine, tenant, 1);
   step(*engine);
-  const RequestId late = submit(*engine, tenant, 3), later = submit(*engine, tenant, 4);
+  const RequestId waits = submit(*engine, tenant, 2), late = submit(*engine, tenant, 3);
   const RequestId longer = submit(*engine, tenant, 5, 30), stranger = submit(*engine, TenantId{77}, 6);
   finish(*engine);
-  // One was in the queue's only place when the other came.
-  const Heard& full = heard_[heard_[waits].finish == FinishReason::failed ? waits : later];
-  EXPECT_EQ(full.code, Errc::capacity_exceeded);
-  EXPECT_EQ(full.error.substr(0, 46), "the request is refused: tenant_queue_full; try");
-  EXPECT_GT(full.retry_after_ns, 0u);
+  EXPECT_EQ(heard_[fits].tokens, alone(1));
+  EXPECT_EQ(heard_[waits].tokens, alone(2));
+  EXPECT_EQ(heard_[late].finish, FinishReason::failed);
+  EXPECT_EQ(heard_[late].code, Errc::capacity_exceeded);
+  EXPECT_EQ(heard_[late].error.substr(0, 46), "the request is refused: tenant_queue_full; try");
+  EXPECT_GT(heard_[late].retry_after_ns, 0u);
   EXPECT_EQ(heard_[longer].error, "the request is refused: context_too_long");
   EXPECT_EQ(heard_[longer].retry_after_ns, 0u);
   EXPECT_EQ(heard_[stranger].code, Errc::not_found);
-  EXPECT_EQ(heard_[fits].tokens, alone(1));
-  (void)late;
 }
 
 TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
@@ -182,8 +181,8 @@ TEST_F(Tenants, ACallableMayAskForUsageAndMakesNoTenants) {
   ASSERT_TRUE(engine->submit(r));
   std::size_t calls = 0;
   for (std::size_t left = 1; left != 0;) {
-    const auto done = engine->step([&](RequestId, const Token&) {
-      ++calls;
+    const auto done = engine->step([&](RequestId, const Token& token) {
+      calls += token.id != kNoToken ? 1 : 0;
       EXPECT_EQ(engine->usage(tenant)->delivered_tokens, calls);
       EXPECT_EQ(code_of(engine->create_tenant({})), Errc::invalid_argument);
       EXPECT_EQ(code_of(engine->change_tenant(tenant, {})), Errc::invalid_argument);
@@ -198,14 +197,14 @@ TEST_F(Tenants, ACallableMayAskForUsageAndMakesNoTenants) {
 
 /// A pool smaller than all slots together: requests of lower classes take pages as they need them.
 TEST_F(Tenants, RequestsShareAPoolThatIsTooSmallForAllOfThem) {
-  const auto engine = open({.slots = 4, .pages = 9});
+  const auto engine = open({.slots = 4, .pages = 12});
   const TenantId tenant = create(*engine, {});
   std::vector<RequestId> ids;
   for (std::uint64_t seed = 0; seed < 6; ++seed) ids.push_back(submit(*engine, tenant, seed, 60));
   finish(*engine);
   for (std::uint64_t seed = 0; seed < 6; ++seed) EXPECT_EQ(heard_[ids[seed]].tokens, alone(seed, 60)) << seed;
   EXPECT_GT(engine->usage(tenant)->preemptions, 0u);
-  EXPECT_EQ(engine->usage(tenant)->peak_pages, 9u);
+  EXPECT_GT(engine->usage(tenant)->peak_pages, 7u) << "what one request takes";
 }
 
 /// A step of 32 prompt tokens is less than either prompt.
