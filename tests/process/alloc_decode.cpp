@@ -72,6 +72,7 @@ struct Case {
   bool sampled = false;
   bool watched = false;  ///< by a timeline that is full before the run ends
   std::string_view family = "llama";
+  bool tenants = false;  ///< one for each slot, and prefixes are kept
 };
 
 constexpr Case kCases[] = {
@@ -84,13 +85,15 @@ constexpr Case kCases[] = {
     {.name = "scans", .weights = DType::q8_0, .slots = 3, .threads = 2, .family = "granitehybrid"},
     {.name = "scans by channel", .slots = 2, .family = "mamba"},
     {.name = "short convolutions", .slots = 2, .family = "lfm2"},
-    {.name = "delta rule", .slots = 2, .family = "qwen35"}};
+    {.name = "delta rule", .slots = 2, .family = "qwen35"},
+    {.name = "tenants", .slots = 3, .threads = 2, .tenants = true}};
 
 /// An engine whose slots all decode.
 struct Decoding {
   explicit Decoding(const Case& c) {
     file = test::tiny_model({.family = c.family, .weights = c.weights, .text = c.text, .context = 4096});
-    const EngineOptions options{.slots = c.slots, .context = 4096, .chunk = 32, .threads = c.threads};
+    const EngineOptions options{
+        .slots = c.slots, .context = 4096, .chunk = 32, .prefix_cache = c.tenants, .threads = c.threads};
     engine = c.watched ? test::open_watched_engine(On::cpu, file.bytes(), options, timeline)
                        : test::open_engine(On::cpu, file.bytes(), options);
     if (!engine) return;
@@ -114,6 +117,11 @@ struct Decoding {
                             .presence_penalty = 0.1f,
                             .seed = slot,
                             .bias = {&bias, 1}};
+      }
+      if (c.tenants) {
+        const auto tenant = (*engine)->create_tenant({.decode_tokens_per_s = 1'000'000});
+        if (!tenant) return;
+        request.tenant = *tenant;
       }
       if (!(*engine)->submit(request)) return;
     }

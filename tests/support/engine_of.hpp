@@ -20,6 +20,12 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   }
   Result<RequestId> submit(const Request& request) override { return engine_.submit(request); }
   void cancel(RequestId id) override { engine_.cancel(id); }
+  Result<TenantId> create_tenant(const TenantQuota& quota) override { return engine_.create_tenant(quota); }
+  Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) override {
+    return engine_.change_tenant(tenant, quota);
+  }
+  Result<void> remove_tenant(TenantId tenant) override { return engine_.remove_tenant(tenant); }
+  Result<TenantLedger> usage(TenantId tenant) const override { return engine_.usage(tenant); }
   std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
   Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,

@@ -56,6 +56,10 @@ class HostEngine {
   virtual Result<Completion> generate(const Request& request, const OnToken& on_token, const Stop& stop = {}) = 0;
   virtual Result<RequestId> submit(const Request& request) = 0;
   virtual void cancel(RequestId id) = 0;
+  virtual Result<TenantId> create_tenant(const TenantQuota& quota) = 0;
+  virtual Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) = 0;
+  virtual Result<void> remove_tenant(TenantId tenant) = 0;
+  [[nodiscard]] virtual Result<TenantLedger> usage(TenantId tenant) const = 0;
   virtual std::uint32_t processed(RequestId id) = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,

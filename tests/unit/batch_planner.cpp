@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/batch_planner.cpp: what goes into a step: generated tokens first, prompts in fair multiples of 16.
+// tests/unit/batch_planner.cpp: what goes into a step: generated tokens first, then cuts of prompts.
 #include <zrt/serve/batch_planner.hpp>
 
 #include <gtest/gtest.h>
@@ -26,6 +26,8 @@ Sequence sequence(std::uint32_t slot, std::uint32_t prompt, std::uint32_t genera
   return s;
 }
 
+constexpr std::uint32_t kAll[] = {~0u, ~0u};
+
 BatchPlanner planner(const serve::BatchLimits& limits) {
   auto p = BatchPlanner::make(limits, system_allocator());
   EXPECT_TRUE(p);
@@ -39,7 +41,8 @@ TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
   Sequence short_prompt = sequence(2, 5, 0, 0);
   Sequence other = sequence(3, 7, 1, 7);
   Sequence* all[] = {&prompt, &decode, &short_prompt, &other};
-  const exec::Batch batch = p.plan(all, nullptr);
+  const std::uint32_t cuts[] = {48, 0, 5, 0};
+  const exec::Batch batch = p.plan(all, nullptr, cuts);
   EXPECT_TRUE(batch.prefill);
   ASSERT_EQ(batch.tokens.size(), 2u + 48u + 5u);
   EXPECT_EQ(batch.slots[0], 1u);
@@ -52,14 +55,15 @@ TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
   }
   EXPECT_EQ(std::vector<std::uint32_t>(batch.rows.begin(), batch.rows.end()), (std::vector<std::uint32_t>{0, 1, 54}))
       << "a chunk that does not end its prompt asks for no logits";
-  EXPECT_EQ(prompt.processed, 48u) << "the room of 64 has no other multiple of 16 beside 5";
+  EXPECT_EQ(prompt.processed, 48u);
   EXPECT_EQ(decode.processed, 13u);
   EXPECT_EQ(short_prompt.processed, 5u);
 
   ASSERT_TRUE(decode.tokens.push_back(1013));
   ASSERT_TRUE(other.tokens.push_back(3008));
   ASSERT_TRUE(short_prompt.tokens.push_back(2005));
-  const exec::Batch next = p.plan(all, nullptr);
+  const std::uint32_t rest[] = {52, 0, 0, 0};
+  const exec::Batch next = p.plan(all, nullptr, rest);
   EXPECT_EQ(next.tokens.size(), 3u + 52u);
   EXPECT_EQ(next.rows.size(), 4u);
   EXPECT_EQ(prompt.processed, 100u);
@@ -94,84 +98,11 @@ TEST(BatchPlanner, CutsThatAreDictatedAreMadeWithinTheLimits) {
   EXPECT_EQ(parts(p.plan(all, nullptr, std::vector<std::uint32_t>{0, 0, 9})), (Parts{{1, 1}, {2, 3}}));
 }
 
-TEST(BatchPlanner, PromptsShareTheRoomInTurns) {
-  BatchPlanner p = planner({.slots = 3, .chunk = 64, .prefill_rows = 3});
-  Sequence a = sequence(0, 400, 0, 0);
-  Sequence b = sequence(1, 400, 0, 0);
-  Sequence c = sequence(2, 24, 0, 0);
-  Sequence* all[] = {&a, &b, &c};
-  (void)p.plan(all, nullptr);
-  EXPECT_EQ(a.processed, 32u);
-  EXPECT_EQ(b.processed, 16u);
-  EXPECT_EQ(c.processed, 16u);
-  const exec::Batch second = p.plan(all, nullptr);
-  EXPECT_EQ(b.processed, 48u) << "whose turn it was begins";
-  EXPECT_EQ(c.processed, 24u);
-  EXPECT_EQ(a.processed, 48u);
-  ASSERT_EQ(second.rows.size(), 1u);
-  EXPECT_EQ(second.slots[second.rows[0]], 2u);
-  all[2] = nullptr;
-  for (int step = 0; step < 5; ++step) (void)p.plan(all, nullptr);
-  EXPECT_EQ(a.processed, b.processed);
-  EXPECT_EQ(a.processed, 48u + 5u * 32u);
-}
-
-TEST(BatchPlanner, WithRoomForOneTurnEveryPromptHasItsTurn) {
-  BatchPlanner p = planner({.slots = 3, .chunk = 16, .prefill_rows = 3});
-  Sequence a = sequence(0, 400, 0, 0);
-  Sequence b = sequence(1, 400, 0, 0);
-  Sequence c = sequence(2, 400, 0, 0);
-  Sequence* all[] = {&a, &b, &c};
-  for (int step = 0; step < 6; ++step) EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 16u);
-  EXPECT_EQ(a.processed, 32u);
-  EXPECT_EQ(b.processed, 32u);
-  EXPECT_EQ(c.processed, 32u);
-}
-
-TEST(BatchPlanner, AStepWithPromptTokensFitsTheStrictestLatency) {
-  BatchPlanner p = planner({.slots = 3, .chunk = 512, .prefill_rows = 3});
-  Sequence prompt = sequence(0, 100000, 0, 0);
-  Sequence decode = sequence(1, 10, 1, 10);
-  Sequence* all[] = {&prompt, nullptr, nullptr};
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 512u) << "without a latency the chunk is what it is";
-  p.took(512 * 999);
-  prompt.step_latency_ns = 100'000;
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 96u) << "100 tokens of 1000 ns, cut to a multiple of 16";
-  p.took(96 * 999);
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 96u);
-  p.took(96 * 4999);
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 48u) << "a slower step counts a quarter: 2000 ns";
-  p.took(48 * 1999);
-  all[1] = &decode;
-  decode.step_latency_ns = 65'000;
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 1u + 16u) << "32 tokens, of which one is generated";
-  ASSERT_TRUE(decode.tokens.push_back(1));
-  decode.step_latency_ns = 1;
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 1u + 16u) << "never fewer than 16";
-  all[1] = nullptr;
-  prompt.step_latency_ns = ~std::uint64_t{0};
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 512u) << "the chunk is the most";
-  p.took(~std::uint64_t{0});
-  EXPECT_GE(p.plan(all, nullptr).tokens.size(), 16u) << "a clock that jumps";
-}
-
-TEST(BatchPlanner, TheFirstStepUnderALatencyIsShort) {
-  BatchPlanner p = planner({.slots = 1, .chunk = 512, .prefill_rows = 1});
-  Sequence prompt = sequence(0, 1000, 0, 0);
-  prompt.step_latency_ns = 1'000'000'000;
-  Sequence* all[] = {&prompt};
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 16u) << "nothing is known";
-  p.took(0);
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 16u) << "nor after a step without a time";
-  p.took(16 * 1'000'000);
-  EXPECT_EQ(p.plan(all, nullptr).tokens.size(), 512u);
-}
-
 TEST(BatchPlanner, AStepWithoutPromptTokensSaysSo) {
   BatchPlanner p = planner({.slots = 2, .chunk = 16, .prefill_rows = 2});
   Sequence a = sequence(0, 4, 1, 4);
   Sequence* all[] = {nullptr, &a};
-  const exec::Batch batch = p.plan(all, nullptr);
+  const exec::Batch batch = p.plan(all, nullptr, kAll);
   EXPECT_FALSE(batch.prefill);
   EXPECT_EQ(batch.tokens.size(), 1u);
   ASSERT_EQ(p.origins().size(), 1u);
@@ -189,7 +120,7 @@ TEST(BatchPlanner, APromptWithAllRowsStaysWithinTheRows) {
     std::uint32_t seen = 0;
     for (int step = 0; s.prompt_left() != 0; ++step) {
       ASSERT_LT(step, 60) << rows << " rows: the prompt does not move on";
-      const exec::Batch batch = p.plan(all, nullptr);
+      const exec::Batch batch = p.plan(all, nullptr, kAll);
       ASSERT_LE(batch.rows.size(), rows);
       ASSERT_EQ(batch.rows.size(), batch.tokens.size());
       for (const serve::RowOrigin& origin : p.origins()) EXPECT_EQ(origin.position, seen++);
@@ -208,7 +139,7 @@ TEST(BatchPlanner, PenaltiesSeeTheLastTokensAndBiasesGoWithTheirRow) {
   Sequence b = sequence(1, 2, 1, 2);
   b.sampling.history = 64;
   Sequence* all[] = {&a, &b};
-  const exec::Batch batch = p.plan(all, nullptr);
+  const exec::Batch batch = p.plan(all, nullptr, kAll);
   ASSERT_EQ(batch.rows.size(), 2u);
   EXPECT_EQ(batch.requests[0].history, 5u);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(batch.history[static_cast<std::size_t>(i)], 7 + i);
@@ -218,6 +149,18 @@ TEST(BatchPlanner, PenaltiesSeeTheLastTokensAndBiasesGoWithTheirRow) {
   EXPECT_EQ(batch.requests[1].history, 3u) << "no more than there are";
   EXPECT_EQ(batch.history[8], 1000);
   EXPECT_EQ(batch.requests[1].biases, 0u);
+}
+
+TEST(BatchPlanner, AfterAPreemptionGeneratedTokensAreReadInARange) {
+  BatchPlanner p = planner({.slots = 2, .chunk = 64, .prefill_rows = 2});
+  Sequence s = sequence(0, 10, 30, 0);
+  Sequence* all[] = {&s};
+  const std::uint32_t first[] = {24};
+  EXPECT_EQ(p.plan(all, nullptr, first).rows.size(), 0u);
+  const exec::Batch batch = p.plan(all, nullptr, kAll);
+  EXPECT_EQ(batch.tokens.size(), 16u);
+  ASSERT_EQ(batch.rows.size(), 1u);
+  EXPECT_EQ(batch.requests[0].generated, 30u);
 }
 
 /// Whatever comes, a batch keeps its limits, positions go up one by one and every token is fed once.
@@ -234,16 +177,16 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
       for (std::uint32_t s = 0; s < slots; ++s) {
         if (all[s] == nullptr && random.below(3) == 0) {
           owned.push_back(sequence(s, 1 + random.below(150), 0, 0));
-          owned.back().step_latency_ns = random.below(2) == 0 ? 0 : 1 + random.below(200'000);
           all[s] = &owned.back();
           fed[s] = 0;
         } else if (all[s] != nullptr && random.below(16) == 0) {
           all[s] = nullptr;
         }
       }
-      const exec::Batch batch = p.plan(all, nullptr);
+      std::vector<std::uint32_t> cuts(slots);
+      for (std::uint32_t& cut : cuts) cut = random.below(200);
+      const exec::Batch batch = p.plan(all, nullptr, cuts);
       ASSERT_LE(batch.tokens.size(), batch.prefill ? chunk + slots : slots);
-      if (batch.prefill) p.took(batch.tokens.size() * random.below(4000));
       ASSERT_LE(batch.rows.size(), slots);
       bool prompts_began = false;
       std::uint32_t of_prompts = 0;
@@ -259,9 +202,6 @@ TEST(BatchPlanner, KeepsItsLimitsOverRandomLoads) {
       for (std::uint32_t s = 0; s < slots; ++s) {
         if (all[s] == nullptr) continue;
         ASSERT_EQ(all[s]->processed, fed[s]);
-        if (all[s]->prompt_left() != 0) {
-          EXPECT_EQ(all[s]->processed % 16, 0u) << "a cut is at a multiple of 16";
-        }
       }
       for (const serve::RowOrigin& origin : p.origins()) ASSERT_TRUE(all[origin.sequence]->tokens.push_back(1));
     }

@@ -7,6 +7,7 @@
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/engine/stop_strings.hpp>
+#include <zrt/serve/handle.hpp>
 #include <zrt/text/detokenizer.hpp>
 
 #include <optional>
@@ -27,6 +28,13 @@ struct ActiveRequest {
   std::uint32_t max_tokens = 0;
   std::uint32_t generated = 0;
   bool ignore_eos = false;
+  TenantId tenant{};
+  serve::Handle handle = 0;                  ///< the scheduler's name of it
+  Token next{};                              ///< drawn, and not yet with the client
+  FinishReason finish = FinishReason::none;  ///< how it ends, once that is known
+  std::optional<Error> error;                ///< of its own
+  std::uint64_t retry_after_ns = 0;          ///< of a refusal
+  bool silent = false;                       ///< its callable hears nothing more
 };
 
 /// Copies the embeddings of a request, rows of `width`, into the places of its `sequence`.
@@ -148,6 +156,7 @@ struct ActiveRequest {
   if (auto r = take_grammar(request, vocabulary, options.allocator, a); !r) return pass(r);
   a.stop_tokens = request.stop_tokens;
   a.max_tokens = request.max_tokens;
+  a.tenant = request.tenant;
   a.ignore_eos = request.ignore_eos;
   return made;
 }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zrt/engine/embedding.hpp>
+#include <zrt/engine/serving.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/model/family.hpp>
 #include <zrt/serve/batch_planner.hpp>
-#include <zrt/serve/slot_table.hpp>
 #include <zrt/text/tokenizer.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -49,7 +49,7 @@ template <class B, class O> class Embedder {
  public:
   struct Parts {
     exec::Executor<B, O>& executor;
-    serve::SlotTable<B>& slots;
+    Serving<B>& slots;
     serve::BatchPlanner& planner;
     const text::Tokenizer* tokenizer;
     const model::Config& config;
@@ -192,7 +192,7 @@ template <class B, class O> class Embedder {
       if (running_[i] != nullptr) continue;
       auto slot = parts_.slots.acquire();
       if (!slot) return pass(slot);
-      if (*slot == serve::SlotTable<B>::kNoSlot) return {};
+      if (*slot == Serving<B>::kNoSlot) return {};
       serve::Sequence& text = texts_[next];
       text.slot = *slot;
       running_[i] = &text;

@@ -155,7 +155,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
     return generate_by(request, detail::OnToken(heard), poll);
   }
 
-  /// Queues a request; it starts in a later `step` when a slot and its pages are free.
+  /// Queues a request; it starts in a later `step` when a slot and its pages are free. One that its tenant's quota or a
+  /// full queue refuses ends in the next step as `failed`: Token::error says why, Token::retry_after_ns when to come back.
   ///
   /// Any thread. Errors: Errc::invalid_argument naming the field, Errc::capacity_exceeded (longer than the context),
   /// Errc::out_of_memory.
@@ -168,6 +169,23 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// Returns how many tokens of a running request the model has read, of prompt and generated text: the progress of a
   /// long prompt. 0 for a request that waits or has ended. Call it from the thread that calls `step`.
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept;
+
+  /// Creates a tenant, whose requests name it. Its quota and class count from the next step on, and its prefixes are its
+  /// own, or its group's. docs/scheduler.md says what each field bounds.
+  ///
+  /// Errors: Errc::invalid_argument for a quota that check(TenantQuota) refuses, and for an engine without a clock;
+  /// Errc::capacity_exceeded where reserved pages do not fit beside those of others, or no room for a tenant is left;
+  /// Errc::unimplemented for an engine whose runs are recorded.
+  [[nodiscard]] Result<TenantId> create_tenant(const TenantQuota& quota) noexcept;
+  /// Changes a tenant's quota while it is served; class and group stay. Where less is left to it, its own requests wait
+  /// again or, if they can no longer fit, end as `failed`.
+  ///
+  /// Errors: those of create_tenant; Errc::not_found.
+  [[nodiscard]] Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) noexcept;
+  /// Forgets a tenant and its prefixes. Its requests end as `cancelled`, as the next `step` says. Errors: Errc::not_found.
+  [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept;
+  /// What a tenant, or the host, has asked for and got. Errors: Errc::not_found.
+  [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) const noexcept;
 
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool` for each token that
   /// they generated. Returns how many requests are left, queued ones included.
@@ -251,8 +269,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
   ///
   /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for a damaged snapshot or other
   /// bytes; Errc::unsupported_version for another version; Errc::dtype_mismatch or invalid_argument, saying what is
-  /// expected and found, for another model, kv_type or act; Errc::capacity_exceeded when no slot is free; those of
-  /// `submit`.
+  /// expected and found, for another model, kv_type or act; Errc::capacity_exceeded when no slot is free;
+  /// Errc::unimplemented for a request of a tenant, or with a grammar; those of `submit`.
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept;
 
   /// The tokenizer, or null when the file has no vocabulary.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zrt/core/rounding_mode.hpp>
-#include <zrt/engine/admission.hpp>
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/check_engine.hpp>
 #include <zrt/engine/choose_within.hpp>
@@ -14,16 +13,19 @@
 #include <zrt/engine/mailbox.hpp>
 #include <zrt/engine/one_call.hpp>
 #include <zrt/engine/open_model.hpp>
+#include <zrt/engine/serving.hpp>
 #include <zrt/engine/snapshot.hpp>
 #include <zrt/exec/run_observer.hpp>
 #include <zrt/serve/batch_planner.hpp>
+#include <zrt/serve/prefill_rate.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
 
 /// Everything an engine owns, at one address. See Engine for what the calls promise.
 ///
-/// A request goes from the mailbox (mailbox.hpp) to a slot (admission.hpp); each step plans one batch,
-/// runs it and hands every sampled token to its request (delivery.hpp), until one ends it.
+/// A request goes from the mailbox (mailbox.hpp) to the scheduler (serving.hpp). Each step the scheduler plans runs, and
+/// one batch computes them; what was drawn goes to the scheduler as the outcome of its run, and comes back as an event:
+/// a token for the request's callable (delivery.hpp), or its end.
 ///
 /// Host callables come without their types, so that all of this is compiled once per backend.
 template <class B, class Families, class O> class EngineCore {
@@ -33,7 +35,9 @@ template <class B, class Families, class O> class EngineCore {
   EngineCore(model::GgufFile file, const EngineOptions& options, const DeviceOptionsOf<B>& device, O observer) noexcept
       : model_(std::move(file), options, device, observer),
         mailbox_(options.allocator),
-        admission_(options.allocator),
+        serving_(options.allocator),
+        outcomes_(options.allocator),
+        run_of_(options.allocator),
         cancelled_(options.allocator),
         faults_(options.allocator),
         logits_(options.allocator),
@@ -45,7 +49,7 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     if (auto r = model_.load(); !r) return r;
     const EngineOptions& o = model_.options();
-    if (auto r = admission_.open(model_.executor(), model_.context(), o.allocator); !r) return r;
+    if (auto r = serving_.open(model_.executor(), model_.context(), o); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
     auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens - sizes.slots, sizes.prefill_rows,
                                               o.penalty_window, o.bias_entries, given_width()},
@@ -55,6 +59,8 @@ template <class B, class Families, class O> class EngineCore {
     auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
     if (!faults) return pass(faults);
     faults_ = std::move(*faults);
+    if (auto r = outcomes_.resize(sizes.slots); !r) return r;
+    if (auto r = run_of_.resize(sizes.slots); !r) return r;
     if (auto r = mailbox_.reserve(16); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
     if (auto r = logits_.resize(model_.config().vocabulary); !r) return r;
@@ -79,23 +85,22 @@ template <class B, class Families, class O> class EngineCore {
   // --- steps -----------------------------------------------------------------------------------------
 
   /// Whether any request runs or waits; notes of cancellation do not count.
-  [[nodiscard]] bool has_requests() noexcept { return admission_.left() != 0 || mailbox_.has_requests(); }
+  [[nodiscard]] bool has_requests() noexcept { return serving_.left() != 0 || mailbox_.has_requests(); }
 
   [[nodiscard]] Result<std::size_t> step(const OnToken& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    [[maybe_unused]] const std::size_t known = admission_.waiting().size();
-    if (auto r = mailbox_.collect(admission_.waiting(), cancelled_); !r) return pass(r);
+    [[maybe_unused]] const std::size_t known = serving_.arriving().size();
+    if (auto r = mailbox_.collect(serving_.arriving(), cancelled_); !r) return pass(r);
     if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>)
-      for (std::size_t i = known; i < admission_.waiting().size(); ++i) {
-        show_taken(*admission_.waiting()[i]);
-        show(*admission_.waiting()[i], exec::RequestPhase::queued);
+      for (std::size_t i = known; i < serving_.arriving().size(); ++i) {
+        show_taken(*serving_.arriving()[i]);
+        show(*serving_.arriving()[i], exec::RequestPhase::queued);
       }
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
-    if (auto r = admission_.admit(); !r) return pass(r);
-    if (admission_.running() != 0)
+    if (serving_.left() != 0)
       if (auto r = run_step(on_token, exec::StopPoll{}); !r) return pass(r);
-    return admission_.left();
+    return serving_.left();
   }
 
   /// Runs one request in a free slot to its end, without the queue.
@@ -105,19 +110,49 @@ template <class B, class Families, class O> class EngineCore {
     if (!call) return call.refusal();
     auto active = make_request(request);
     if (!active) return pass(active);
-    auto slot = admission_.start(*active);
-    if (!slot) return pass(slot);
-    if (*slot == Admission<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
-    show_taken(*admission_.active()[*slot]);
-    while (admission_.active()[*slot])
+    const auto& state = serving_.scheduler().state();
+    if (state.queued != 0 || serving_.scheduler().free_slot() == serve::kNone)
+      return fail(Errc::capacity_exceeded, "no slot is free");
+    const RequestId id = (*active)->id;
+    if (auto r = serving_.arriving().push_back(std::move(*active)); !r) return pass(r);
+    show_taken(*serving_.arriving().back());
+    if (auto r = run_step(on_token, stop); !r) return pass(r);
+    if (ActiveRequest* a = find(id); a != nullptr && waits(*a)) return leave_queue(*a, on_token);
+    while (find(id) != nullptr)
       if (auto r = run_step(on_token, stop); !r) return pass(r);
     if (last_completion_.finish == FinishReason::failed) return std::unexpected<Error>(last_error_);
     return last_completion_;
   }
 
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept {
-    const Owned<ActiveRequest>* running = find_running(id);
-    return running != nullptr ? (*running)->sequence.processed : 0;
+    const ActiveRequest* running = find_running(id);
+    return running != nullptr ? running->sequence.processed : 0;
+  }
+
+  // --- tenants ---------------------------------------------------------------------------------------
+
+  [[nodiscard]] Result<TenantId> create_tenant(const TenantQuota& quota) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (exec::WatchesRuns<O>) return fail(Errc::unimplemented, "a recording of a run holds no tenants");
+    if (model_.options().clock.now == nullptr)
+      return fail(Errc::invalid_argument, "a tenant's quota needs a clock; the engine has none");
+    return serving_.create(quota);
+  }
+  [[nodiscard]] Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    return serving_.change(tenant, quota);
+  }
+  [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    return serving_.remove(tenant);
+  }
+  [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) noexcept {
+    const TenantLedger* ledger = serving_.scheduler().ledger(serving_.handle(tenant));
+    if (ledger == nullptr) return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
+    return *ledger;
   }
 
   // --- a running request as bytes --------------------------------------------------------------------
@@ -125,15 +160,16 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    const Owned<ActiveRequest>* running = find_running(id);
+    const ActiveRequest* running = find_running(id);
     if (running == nullptr) return fail(Errc::not_found, "no running request has id ", static_cast<std::uint64_t>(id));
-    const serve::Sequence& sequence = (*running)->sequence;
+    const serve::Sequence& sequence = running->sequence;
     if (!sequence.given.empty() && sequence.processed < sequence.given.back().first + sequence.given.back().rows)
       return fail(Errc::invalid_state,
                   "the request's prompt has embeddings that were not read yet, which no snapshot holds");
     auto identity = model_.identity();
     if (!identity) return pass(identity);
-    return save_snapshot(admission_.slots(), (*running)->sequence, (*running)->stops.held().size(), *identity,
+    serving_.slots().place(sequence.slot, serving_.scheduler().pages(sequence.slot));
+    return save_snapshot(serving_.slots(), sequence, running->stops.held().size(), *identity,
                          model_.options().allocator);
   }
 
@@ -145,11 +181,12 @@ template <class B, class Families, class O> class EngineCore {
     if (!identity) return pass(identity);
     auto snapshot = read_snapshot(bytes, *identity, allocator);
     if (!snapshot) return pass(snapshot);
-    const std::uint64_t state = admission_.slots().snapshot_bytes(snapshot->processed);
+    const std::uint64_t state = serving_.slots().snapshot_bytes(snapshot->processed);
     if (snapshot->state.size() != state)
       return fail(Errc::invalid_file, "the snapshot holds ", snapshot->state.size(), " bytes of state, expected ",
                   state);
     if (request.grammar != nullptr) return fail(Errc::unimplemented, "a restored request takes no grammar");
+    if (request.tenant != TenantId{}) return fail(Errc::unimplemented, "a restored request is the host's");
     auto made = make_request(request, snapshot->tokens.span());
     if (!made) return pass(made);
     ActiveRequest& active = **made;
@@ -158,8 +195,18 @@ template <class B, class Families, class O> class EngineCore {
     active.generated = static_cast<std::uint32_t>(snapshot->tokens.size()) - snapshot->prompt_tokens;
     if (auto r = replay_text(active, snapshot->held, allocator); !r) return pass(r);
     const RequestId id = active.id;
-    if (auto r = admission_.resume(*made, snapshot->state); !r) return pass(r);
-    show_taken(*find_running(id)->get());
+    show_taken(active);
+    if (active.generated >= active.max_tokens) {
+      if (auto r = serving_.arriving().push_back(std::move(*made)); !r) return pass(r);
+      return id;
+    }
+    if (auto r = serving_.resume(*made, snapshot->state); !r) {
+      if (ActiveRequest* begun = find_running(id); begun != nullptr) {
+        begun->silent = true;
+        cancel_now(*begun);
+      }
+      return pass(r);
+    }
     return id;
   }
 
@@ -190,7 +237,7 @@ template <class B, class Families, class O> class EngineCore {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     const RoundingMode rounding;
-    return Embedder<B, O>({model_.executor(), admission_.slots(), *planner_, model_.tokenizer(), model_.config(),
+    return Embedder<B, O>({model_.executor(), serving_, *planner_, model_.tokenizer(), model_.config(),
                            model_.context(), model_.options().allocator})
         .run(inputs, options, stop);
   }
@@ -201,8 +248,7 @@ template <class B, class Families, class O> class EngineCore {
   }
 
   [[nodiscard]] Evaluation<B, O> evaluation() noexcept {
-    return {model_.executor(), admission_.slots(), *planner_,
-            logits_.span(),    model_.context(),   model_.options().allocator};
+    return {model_.executor(), serving_, *planner_, logits_.span(), model_.context(), model_.options().allocator};
   }
 
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request) noexcept {
@@ -231,58 +277,132 @@ template <class B, class Families, class O> class EngineCore {
     return model_.options().given_embeddings ? model_.config().width : 0;
   }
 
-  /// One step over all running requests.
+  /// One step over all requests.
   [[nodiscard]] Result<void> run_step(const OnToken& on_token, const exec::StopPoll& stop) noexcept {
     if (stop()) {
-      finish_all(FinishReason::cancelled, on_token);
+      cancel_running(on_token);
       return {};
     }
     finish_those_at_their_limit(on_token);
-    if (admission_.running() == 0) return {};
-    show_slots();
-    const exec::Batch batch = plan_batch();
-    const ClockHook& clock = model_.options().clock;
-    const std::uint64_t began = batch.prefill ? clock() : 0;
+    tell(on_token);
+    const serve::StepPlan plan = plan_step();
+    tell(on_token);
+    if (plan.runs.empty()) return {};
+    for (std::size_t i = 0; i < plan.runs.size(); ++i) run_of_[plan.runs[i].slot] = static_cast<std::uint32_t>(i);
     // Only a step of a single request may stop halfway.
-    auto completed = run_batch(batch, admission_.running() == 1 ? stop : exec::StopPoll{});
-    if (batch.prefill && completed && *completed) planner_->took(clock() - began);
-    if (!completed || !*completed) show_stepped(false);
-    if (!completed) {
-      model_.options().log(LogLevel::error, completed.error().text());
-      last_error_ = completed.error();
-      finish_all(FinishReason::failed, on_token);
-      return pass(completed);
-    }
-    if (!*completed) return run_step(on_token, stop);  // the poll still says stop: the request ends as cancelled
-    finish_those_at_fault(on_token);
-    const auto origins = planner_->origins();
-    Result<void> taken{};
-    // A failing request must not cost others their tokens: all rows are taken before the error is returned.
-    for (std::size_t row = 0; row < origins.size(); ++row) {
-      const std::size_t index = origins[row].sequence;
-      if (!admission_.active()[index]) continue;
-      if (auto r = take_token(index, row, on_token); !r) {
-        fail_request(index, r.error(), on_token);
-        if (taken) taken = r;
-      }
-    }
+    auto completed = run_batch(plan, serving_.running() == 1 ? stop : exec::StopPoll{});
+    if (!completed || !*completed) return give_up(plan, completed, on_token, stop);
+    const Result<void> taken = take_outcomes(plan);
+    serving_.scheduler().settle(outcomes_.span().first(plan.runs.size()));
+    serving_.audit();
+    tell(on_token);
     show_stepped(true);
     return taken;
   }
 
-  [[nodiscard]] Result<bool> run_batch(const exec::Batch& batch, const exec::StopPoll& stop) noexcept {
-    if (auto r = admission_.slots().advance(batch); !r) return pass(r);
-    return model_.executor().step(batch, stop, &faults_);
+  [[nodiscard]] serve::StepPlan plan_step() noexcept {
+    seen_ = 0;
+    Span<const std::uint32_t> cuts{};
+    if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
+    const std::uint64_t now = serving_.has_tenants() ? model_.options().clock() : 0;
+    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts);
   }
 
-  /// Hands the token of `row` to its request and ends the request if that was its last.
-  [[nodiscard]] Result<void> take_token(std::size_t index, std::size_t row, const OnToken& on_token) noexcept {
-    ActiveRequest& a = *admission_.active()[index];
+  /// Prompt tokens that keep the step within the strictest latency of the requests at hand, at the rate measured so far.
+  [[nodiscard]] std::uint32_t prompt_room() noexcept {
+    const std::uint32_t chunk = model_.executor().sizes().prefill_tokens - model_.executor().sizes().slots;
+    std::uint64_t latency = 0;
+    std::uint32_t decoding = 0;
+    const auto strictest = [&](const ActiveRequest& a) {
+      const std::uint64_t own = a.sequence.step_latency_ns;
+      if (own != 0 && (latency == 0 || own < latency)) latency = own;
+    };
+    for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot) {
+      const ActiveRequest* a = serving_.in_slot(slot);
+      if (a == nullptr) continue;
+      strictest(*a);
+      decoding += serving_.scheduler().state().slots[slot].stage == serve::SlotStage::decode ? 1u : 0u;
+    }
+    for (const Owned<ActiveRequest>& a : serving_.arriving()) strictest(*a);
+    if (latency == 0) return chunk;
+    const std::uint64_t within = rate_.tokens_within(latency);
+    const std::uint64_t timely = within < decoding + kPageTokens ? kPageTokens : (within - decoding) / 16 * 16;
+    return timely < chunk ? static_cast<std::uint32_t>(timely) : chunk;
+  }
+
+  /// False where `stop` ended it halfway.
+  [[nodiscard]] Result<bool> run_batch(const serve::StepPlan& plan, const exec::StopPoll& stop) noexcept {
+    if (auto r = serving_.follow(plan); !r) return pass(r);
+    show_slots();
+    const exec::Batch batch = planner_->plan(serving_.sequences(), serving_.pages(), serving_.cuts());
+    if constexpr (exec::WatchesRuns<O>) model_.observer().planned(batch);
+    const ClockHook& clock = model_.options().clock;
+    const std::uint64_t began = batch.prefill ? clock() : 0;
+    if (auto r = serving_.advance(batch); !r) return pass(r);
+    auto completed = model_.executor().step(batch, stop, &faults_);
+    if (batch.prefill && completed && *completed)
+      rate_.learn(static_cast<std::uint32_t>(batch.tokens.size()), clock() - began);
+    return completed;
+  }
+
+  /// Ends the requests of a step that did not run to its end: it failed, or the host stopped it.
+  [[nodiscard]] Result<void> give_up(const serve::StepPlan& plan, const Result<bool>& completed,
+                                     const OnToken& on_token, const exec::StopPoll& stop) noexcept {
+    show_stepped(false);
+    if (!completed) model_.options().log(LogLevel::error, completed.error().text());
+    for (const serve::PlannedRun& run : plan.runs) {
+      ActiveRequest& a = *serving_.request(run.request);
+      a.finish = completed ? FinishReason::cancelled : FinishReason::failed;
+      if (!completed) a.error = completed.error();
+    }
+    serving_.scheduler().settle({});
+    tell(on_token);
+    if (!completed) return std::unexpected<Error>(completed.error());
+    return run_step(on_token, stop);  // the poll still says stop
+  }
+
+  /// Notes what came of each run. A failing request must not cost others their tokens: all are noted before the error is
+  /// returned.
+  [[nodiscard]] Result<void> take_outcomes(const serve::StepPlan& plan) noexcept {
+    for (std::size_t i = 0; i < plan.runs.size(); ++i) outcomes_[i] = check_run(plan.runs[i]);
+    Result<void> taken{};
+    const auto origins = planner_->origins();
+    for (std::size_t row = 0; row < origins.size(); ++row) {
+      const std::uint32_t run = run_of_[origins[row].sequence];
+      if (outcomes_[run].failed) continue;
+      ActiveRequest& a = *serving_.request(plan.runs[run].request);
+      if (auto r = take_token(a, row, outcomes_[run]); !r) {
+        fail_run(a, r.error(), outcomes_[run]);
+        if (taken) taken = r;
+      }
+    }
+    return taken;
+  }
+
+  /// A run's outcome before its token: whether its data broke an op's contract. Keeps the state behind it.
+  [[nodiscard]] serve::Outcome check_run(const serve::PlannedRun& run) noexcept {
+    serve::Outcome outcome;
+    ActiveRequest& a = *serving_.request(run.request);
+    if (auto fault = faults_.of(run.slot, model_.plan().plan, &model_.op_rows()); !fault)
+      fail_run(a, fault.error(), outcome);
+    else if (run.save != serve::kNone)
+      if (auto r = serving_.keep(run); !r) fail_run(a, r.error(), outcome);
+    return outcome;
+  }
+  void fail_run(ActiveRequest& a, const Error& error, serve::Outcome& outcome) noexcept {
+    model_.options().log(LogLevel::error, error.text());
+    a.finish = FinishReason::failed;
+    a.error = error;
+    outcome.failed = true;
+  }
+
+  /// Reads the token of `row` for its request.
+  [[nodiscard]] Result<void> take_token(ActiveRequest& a, std::size_t row, serve::Outcome& outcome) noexcept {
     std::int32_t id = kNoToken;
     const auto token_bytes = as_writable_bytes(Span(&id, 1));
     if (auto r = model_.executor().read(exec::port::kToken, row * sizeof id, token_bytes); !r) return r;
     if (id < 0) {
-      fail_request(index, Error::of(Errc::spec_violation, "the sampler chose no token"), on_token);
+      fail_run(a, Error::of(Errc::spec_violation, "the sampler chose no token"), outcome);
       return {};
     }
     if (exec::WatchesRuns<O> || !a.best.empty() || a.matcher) {
@@ -297,21 +417,22 @@ template <class B, class Families, class O> class EngineCore {
     if (a.matcher) {
       auto chosen = choose_within_grammar(a);
       if (!chosen) {
-        fail_request(index, chosen.error(), on_token);
+        fail_run(a, chosen.error(), outcome);
         return {};
       }
       id = *chosen;
       if (id == kNoToken) {
-        finish(index, FinishReason::stop_token, on_token);
+        a.finish = FinishReason::stop_token;
+        outcome.empty = true;
         return {};
       }
     }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
-    if (!on_token(a.id, delivery->token))
-      finish(index, FinishReason::callback, on_token);
-    else if (delivery->finish != FinishReason::none)
-      finish(index, delivery->finish, on_token);
+    a.next = delivery->token;
+    a.finish = delivery->finish;
+    outcome.token = static_cast<std::uint32_t>(id);
+    outcome.last = delivery->finish != FinishReason::none;
     return {};
   }
 
@@ -322,11 +443,139 @@ template <class B, class Families, class O> class EngineCore {
     return choose_within(a, *model_.tokenizer(), logits_.span(), candidates_.span(), bytes_);
   }
 
-  /// The request in its slot, or null.
-  [[nodiscard]] const Owned<ActiveRequest>* find_running(RequestId id) noexcept {
-    for (const Owned<ActiveRequest>& active : admission_.active())
-      if (active && active->id == id) return &active;
+  // --- what the scheduler says ---------------------------------------------------------------------------
+
+  /// Hands its news to the requests.
+  void tell(const OnToken& on_token) noexcept {
+    std::size_t arrived = 0;
+    for (; seen_ < serving_.scheduler().events().size(); ++seen_) {
+      const serve::StepEvent event = serving_.scheduler().events()[seen_];
+      if (event.tag != 0 && event.kind == serve::EventKind::accepted) {
+        serving_.take(event.subject, std::move(serving_.arriving()[arrived++]));
+      } else if (event.tag != 0 && event.kind == serve::EventKind::refused) {
+        Owned<ActiveRequest> refused = std::move(serving_.arriving()[arrived++]);
+        refused->finish = FinishReason::failed;
+        refused->error = refusal(event);
+        refused->retry_after_ns = event.retry_after;
+        end(std::move(refused), on_token);
+      } else if (event.kind == serve::EventKind::token) {
+        ActiveRequest& a = *serving_.request(event.subject);
+        if (!on_token(a.id, a.next)) hush(a);
+      } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
+        Owned<ActiveRequest> ended = serving_.end(event.subject);
+        if (ended->finish == FinishReason::none) name_end(*ended, event.end);
+        end(std::move(ended), on_token);
+      }
+    }
+    serving_.drop_arrived(arrived);
+  }
+  /// Says how a request ended that the scheduler ended by itself.
+  static void name_end(ActiveRequest& a, serve::EndReason why) noexcept {
+    a.finish = FinishReason::cancelled;
+    if (why != serve::EndReason::quota_lowered) return;
+    a.finish = FinishReason::failed;
+    a.error = Error::of(Errc::capacity_exceeded, "its tenant's quota was lowered below the pages that it can need");
+  }
+  /// The callable has said that it wants no more.
+  void hush(ActiveRequest& a) noexcept {
+    a.finish = FinishReason::callback;
+    cancel_now(a);
+  }
+  void cancel_now(const ActiveRequest& a) noexcept {
+    serve::Arrival note;
+    note.kind = serve::ArrivalKind::cancel;
+    note.subject = a.handle;
+    serving_.scheduler().arrive(note);
+  }
+  [[nodiscard]] static Error refusal(const serve::StepEvent& event) noexcept {
+    const bool unknown = event.refusal == serve::Refusal::unknown_subject;
+    Error error = Error::of(unknown ? Errc::not_found : Errc::capacity_exceeded, "the request is refused: ");
+    error.append(serve::name(event.refusal));
+    if (event.retry_after != 0) error.append("; try again after ").append(event.retry_after).append(" ns");
+    return error;
+  }
+
+  /// Ends a request that is in nobody's tables any more.
+  void end(Owned<ActiveRequest> ended, const OnToken& on_token) noexcept {
+    const FinishReason reason = ended->finish;
+    if (ended->error) last_error_ = *ended->error;
+    show_ended(ended->id, reason);
+    last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
+    show(*ended, exec::RequestPhase::ended, name(reason));
+    // A callable that returned false is not called again.
+    if (reason == FinishReason::callback || ended->silent) return;
+    Token last{.text = last_text(*ended), .finish = reason};
+    if (reason == FinishReason::failed) last.error = &last_error_;
+    last.retry_after_ns = ended->retry_after_ns;
+    (void)on_token(ended->id, last);
+  }
+
+  /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
+  /// max_tokens. All others end with their last token.
+  void finish_those_at_their_limit(const OnToken& on_token) noexcept {
+    for (std::size_t i = 0; i < serving_.arriving().size();) {
+      if (serving_.arriving()[i]->generated < serving_.arriving()[i]->max_tokens) {
+        ++i;
+        continue;
+      }
+      end(take_arriving(i, FinishReason::length), on_token);
+    }
+  }
+  [[nodiscard]] Owned<ActiveRequest> take_arriving(std::size_t index, FinishReason reason) noexcept {
+    Vector<Owned<ActiveRequest>>& all = serving_.arriving();
+    Owned<ActiveRequest> taken = std::move(all[index]);
+    for (std::size_t i = index; i + 1 < all.size(); ++i) all[i] = std::move(all[i + 1]);
+    all.pop_back();
+    taken->finish = reason;
+    return taken;
+  }
+
+  void cancel_running(const OnToken& on_token) noexcept {
+    for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
+      if (ActiveRequest* a = serving_.in_slot(slot); a != nullptr) {
+        a->finish = FinishReason::cancelled;
+        cancel_now(*a);
+      }
+    tell(on_token);
+    // A request that has not begun is the one that is asked for.
+    while (!serving_.arriving().empty()) end(take_arriving(0, FinishReason::cancelled), on_token);
+  }
+
+  /// Ends a request wherever it is; it may have ended already.
+  void end_cancelled(RequestId id, const OnToken& on_token) noexcept {
+    for (std::size_t i = 0; i < serving_.arriving().size(); ++i)
+      if (serving_.arriving()[i]->id == id) return end(take_arriving(i, FinishReason::cancelled), on_token);
+    ActiveRequest* a = find(id);
+    if (a == nullptr) return;
+    a->finish = FinishReason::cancelled;
+    cancel_now(*a);
+    tell(on_token);
+  }
+
+  /// A request that has not ended, or null.
+  [[nodiscard]] ActiveRequest* find(RequestId id) noexcept {
+    if (ActiveRequest* running = find_running(id); running != nullptr) return running;
+    for (Span<Owned<ActiveRequest>> all : {serving_.arriving().span(), serving_.requests()})
+      for (Owned<ActiveRequest>& a : all)
+        if (a && a->id == id) return a.get();
     return nullptr;
+  }
+  /// The request in its slot, or null.
+  [[nodiscard]] ActiveRequest* find_running(RequestId id) noexcept {
+    for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
+      if (ActiveRequest* a = serving_.in_slot(slot); a != nullptr && a->id == id) return a;
+    return nullptr;
+  }
+  [[nodiscard]] bool waits(const ActiveRequest& a) noexcept {
+    return a.handle != 0 &&
+           serving_.scheduler().state().requests[serve::row_of(a.handle)].stage == serve::RequestStage::waiting;
+  }
+  /// Takes back a request that found no slot.
+  [[nodiscard]] std::unexpected<Error> leave_queue(ActiveRequest& a, const OnToken& on_token) noexcept {
+    a.silent = true;
+    cancel_now(a);
+    tell(on_token);
+    return fail(Errc::capacity_exceeded, "no slot is free");
   }
 
   // --- what an observer sees of requests; nothing without one -------------------------------------------
@@ -342,14 +591,13 @@ template <class B, class Families, class O> class EngineCore {
   }
   void show_slots() noexcept {
     if constexpr (exec::WatchesRequests<O>) {
-      for (const Owned<ActiveRequest>& active : admission_.active())
-        if (active)
-          show(*active, active->sequence.prompt_left() != 0 ? exec::RequestPhase::prefill : exec::RequestPhase::decode);
-      const exec::ExecutorSizes& sizes = model_.executor().sizes();
-      const auto running = static_cast<std::uint32_t>(admission_.running());
-      const auto waiting = static_cast<std::uint32_t>(admission_.waiting().size());
-      const serve::SlotTable<B>& slots = admission_.slots();
-      model_.observer().load({running, waiting, sizes.slots, slots.used_pages(), slots.all_pages()});
+      for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
+        if (const ActiveRequest* a = serving_.in_slot(slot); a != nullptr)
+          show(*a, a->sequence.prompt_left() != 0 ? exec::RequestPhase::prefill : exec::RequestPhase::decode);
+      const auto running = static_cast<std::uint32_t>(serving_.running());
+      const auto waiting = static_cast<std::uint32_t>(serving_.left() - running);
+      model_.observer().load(
+          {running, waiting, serving_.slot_count(), serving_.used_pages(), serving_.slots().all_pages()});
     }
   }
 
@@ -381,75 +629,14 @@ template <class B, class Families, class O> class EngineCore {
   void show_stepped([[maybe_unused]] bool completed) const noexcept {
     if constexpr (exec::WatchesRuns<O>) model_.observer().stepped(completed);
   }
-  [[nodiscard]] exec::Batch plan_batch() noexcept {
-    const auto plan = [&] {
-      if constexpr (exec::DictatesCuts<O>)
-        if (const Span<const std::uint32_t> cuts = model_.observer().cuts(); !cuts.empty())
-          return planner_->plan(admission_.sequences(), admission_.slots().pages(), cuts);
-      return planner_->plan(admission_.sequences(), admission_.slots().pages());
-    };
-    const exec::Batch batch = plan();
-    if constexpr (exec::WatchesRuns<O>) model_.observer().planned(batch);
-    return batch;
-  }
-
-  void finish(std::size_t index, FinishReason reason, const OnToken& on_token) noexcept {
-    const Owned<ActiveRequest> ended = admission_.end(index);
-    show_ended(ended->id, reason);
-    last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
-    show(*ended, exec::RequestPhase::ended, name(reason));
-    // A callable that returned false is not called again.
-    if (reason == FinishReason::callback) return;
-    Token last{.text = last_text(*ended), .finish = reason};
-    if (reason == FinishReason::failed) last.error = &last_error_;
-    (void)on_token(ended->id, last);
-  }
-
-  /// Ends a request with its own error; other requests are not affected.
-  void fail_request(std::size_t index, const Error& error, const OnToken& on_token) noexcept {
-    model_.options().log(LogLevel::error, error.text());
-    last_error_ = error;
-    finish(index, FinishReason::failed, on_token);
-  }
-
-  /// Ends the requests whose data broke an op's contract in the last step.
-  void finish_those_at_fault(const OnToken& on_token) noexcept {
-    for (std::size_t i = 0; i < admission_.active().size(); ++i) {
-      if (!admission_.active()[i]) continue;
-      if (auto fault = faults_.of(static_cast<std::uint32_t>(i), model_.plan().plan, &model_.op_rows()); !fault)
-        fail_request(i, fault.error(), on_token);
-    }
-  }
-
-  void finish_all(FinishReason reason, const OnToken& on_token) noexcept {
-    for (std::size_t i = 0; i < admission_.active().size(); ++i)
-      if (admission_.active()[i]) finish(i, reason, on_token);
-  }
-
-  /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
-  /// max_tokens. All others end with their last token.
-  void finish_those_at_their_limit(const OnToken& on_token) noexcept {
-    for (std::size_t i = 0; i < admission_.active().size(); ++i)
-      if (const auto& active = admission_.active()[i]; active && active->generated >= active->max_tokens)
-        finish(i, FinishReason::length, on_token);
-  }
-
-  /// Ends a request in its slot or in the queue; it may have ended already.
-  void end_cancelled(RequestId id, const OnToken& on_token) noexcept {
-    if (const Owned<ActiveRequest>* running = find_running(id); running != nullptr)
-      return finish(static_cast<std::size_t>(running - admission_.active().data()), FinishReason::cancelled, on_token);
-    for (std::size_t i = 0; i < admission_.waiting().size(); ++i) {
-      if (admission_.waiting()[i]->id != id) continue;
-      show(*admission_.waiting()[i], exec::RequestPhase::ended, name(FinishReason::cancelled));
-      show_ended(id, FinishReason::cancelled);
-      (void)on_token(id, Token{.finish = FinishReason::cancelled});
-      return admission_.remove_waiting(i);
-    }
-  }
 
   OpenModel<B, Families, Catalog, O> model_;
   Mailbox mailbox_;
-  Admission<B> admission_;
+  Serving<B> serving_;
+  serve::PrefillRate rate_;
+  Vector<serve::Outcome> outcomes_;  ///< of a step's runs
+  Vector<std::uint32_t> run_of_;     ///< by slot
+  std::size_t seen_ = 0;             ///< events of the scheduler
   std::optional<serve::BatchPlanner> planner_;
   Vector<RequestId> cancelled_;        ///< notes of the step
   exec::SlotFaults faults_;            ///< of the step

@@ -73,6 +73,22 @@ Result<RequestId> Engine<B, Families, O>::submit(const Request& request) noexcep
 template <class B, class Families, class O> void Engine<B, Families, O>::cancel(RequestId id) noexcept {
   core_->cancel(id);
 }
+template <class B, class Families, class O>
+Result<TenantId> Engine<B, Families, O>::create_tenant(const TenantQuota& quota) noexcept {
+  return core_->create_tenant(quota);
+}
+template <class B, class Families, class O>
+Result<void> Engine<B, Families, O>::change_tenant(TenantId tenant, const TenantQuota& quota) noexcept {
+  return core_->change_tenant(tenant, quota);
+}
+template <class B, class Families, class O>
+Result<void> Engine<B, Families, O>::remove_tenant(TenantId tenant) noexcept {
+  return core_->remove_tenant(tenant);
+}
+template <class B, class Families, class O>
+Result<TenantLedger> Engine<B, Families, O>::usage(TenantId tenant) const noexcept {
+  return core_->usage(tenant);
+}
 template <class B, class Families, class O> std::uint32_t Engine<B, Families, O>::processed(RequestId id) noexcept {
   return core_->processed(id);
 }

@@ -5,9 +5,9 @@
 #include <zrt/core/elementary64.hpp>
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/log_probabilities.hpp>
+#include <zrt/engine/serving.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/serve/batch_planner.hpp>
-#include <zrt/serve/slot_table.hpp>
 #include <zrt/text/tokenizer.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -15,8 +15,8 @@ namespace zrt::inline ZRT_ABI::detail {
 /// Borrows an engine's parts for one evaluation. `logits` holds one row.
 template <class B, class O> class Evaluation {
  public:
-  Evaluation(exec::Executor<B, O>& executor, serve::SlotTable<B>& slots, serve::BatchPlanner& planner,
-             Span<float> logits, std::uint32_t context, const Allocator& allocator) noexcept
+  Evaluation(exec::Executor<B, O>& executor, Serving<B>& slots, serve::BatchPlanner& planner, Span<float> logits,
+             std::uint32_t context, const Allocator& allocator) noexcept
       : executor_(executor),
         slots_(slots),
         planner_(planner),
@@ -37,7 +37,7 @@ template <class B, class O> class Evaluation {
     sequence.every_row = true;
     auto slot = slots_.acquire();
     if (!slot) return pass(slot);
-    if (*slot == serve::SlotTable<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
+    if (*slot == Serving<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");
     sequence.slot = *slot;
     auto result = run_in_slot(sequence, steps, choose);
     if (auto r = slots_.release(*slot); !r) return r;
@@ -80,10 +80,11 @@ template <class B, class O> class Evaluation {
     if (auto r = slots_.reserve(sequence.slot, static_cast<std::uint32_t>(sequence.tokens.size() + steps)); !r)
       return r;
     serve::Sequence* const alone[] = {&sequence};
+    constexpr std::uint32_t kAll[] = {~0u};
     for (std::size_t left = steps;; --left) {
       std::int32_t next = kNoToken;
       while (sequence.processed < sequence.tokens.size()) {
-        const exec::Batch batch = planner_.plan(alone, slots_.pages());
+        const exec::Batch batch = planner_.plan(alone, slots_.pages(), kAll);
         if (auto r = slots_.advance(batch); !r) return r;
         if (auto r = executor_.step(batch); !r) return pass(r);
         for (std::size_t row = 0; row < planner_.origins().size(); ++row) {
@@ -98,7 +99,7 @@ template <class B, class O> class Evaluation {
   }
 
   exec::Executor<B, O>& executor_;
-  serve::SlotTable<B>& slots_;
+  Serving<B>& slots_;
   serve::BatchPlanner& planner_;
   Span<float> logits_;
   std::uint32_t context_;

@@ -105,7 +105,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     sizes.prefill_rows = options_.logit_rows > options_.slots ? options_.logit_rows : options_.slots;
     if (config().whole_texts && context_ > options_.chunk) sizes.prefill_tokens = context_ + options_.slots;
     if (config().embeddings) sizes.prefill_rows = sizes.prefill_tokens;
-    sizes.pages = *pages;
+    sizes.pages = options_.pages != 0 ? options_.pages : *pages;
     sizes.pages_per_slot = pages_per_slot;
     sizes.keep_values = options_.keep_values;
     if (!file().has_data())

@@ -24,6 +24,10 @@ struct EngineOptions {
   std::uint32_t chunk = 512;          ///< most prompt tokens in one step, a multiple of 16
   std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
+  std::uint32_t queue = 1024;         ///< requests that may wait
+  std::uint32_t pages = 0;            ///< of 16 positions, for all slots together; 0: slots × context
+  bool prefix_cache = false;          ///< a prompt that begins as an earlier one resumes behind the pages of that one
+  std::uint32_t kept_states = 0;      ///< states of recurrent or windowed models, from which later requests resume
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
   bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
@@ -34,7 +38,7 @@ struct EngineOptions {
   bool keep_values = false;           ///< every value of a step can be read behind it; takes more memory
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
-  ClockHook clock = monotonic_clock();  ///< read twice in a step that holds prompt tokens
+  ClockHook clock = monotonic_clock();  ///< read twice in a step that holds prompt tokens, once in others with tenants
   Allocator allocator = system_allocator();
   LogSink log{};
 };
@@ -46,6 +50,9 @@ struct EngineOptions {
   };
   if (o.slots == 0 || o.slots > 4096) return bad("slots", o.slots, "1..4096");
   if (o.chunk < 16 || o.chunk > 8192 || o.chunk % 16 != 0) return bad("chunk", o.chunk, "a multiple of 16 in 16..8192");
+  if (o.queue == 0 || o.queue > 1u << 20) return bad("queue", o.queue, "1..1048576");
+  if (o.pages > 1u << 28) return bad("pages", o.pages, "at most 268435456");
+  if (o.kept_states > 1u << 20) return bad("kept_states", o.kept_states, "at most 1048576");
   if (o.context > 1u << 28) return bad("context", o.context, "at most 268435456");
   if (o.logit_rows > 8192) return bad("logit_rows", o.logit_rows, "at most 8192");
   if (o.penalty_window > 65536) return bad("penalty_window", o.penalty_window, "at most 65536");

@@ -5,6 +5,7 @@
 #include <zrt/core/error.hpp>
 #include <zrt/core/span.hpp>
 #include <zrt/engine/string_list.hpp>
+#include <zrt/engine/tenant.hpp>
 #include <zrt/serve/sequence.hpp>
 #include <zrt/text/grammar/matcher.hpp>
 
@@ -62,6 +63,7 @@ struct Request {
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at
   /// the rate measured so far, but to no fewer than 16 tokens. 0: the engine's option.
   std::uint64_t step_latency_ns = 0;
+  TenantId tenant{};  ///< whose request it is: its quota, class and prefixes count
 };
 
 /// Names a submitted request; never reused by an engine.
@@ -97,6 +99,7 @@ struct Token {
   Span<const TokenProbability> best{};       ///< most likely first, if asked for
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
   const Error* error = nullptr;              ///< why, with FinishReason::failed
+  std::uint64_t retry_after_ns = 0;          ///< of a request that a full queue refused: when one may find room
 };
 
 /// How a request ended.

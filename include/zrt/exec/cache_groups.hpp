@@ -2,6 +2,7 @@
 // zrt/exec/cache_groups.hpp: the cache groups of a plan: their windows, and how many pages each needs.
 #pragma once
 
+#include <zrt/core/checked.hpp>
 #include <zrt/core/vector.hpp>
 #include <zrt/exec/executor_sizes.hpp>
 #include <zrt/ops/state.hpp>
@@ -45,8 +46,10 @@ struct CacheGroup {
     if (window == 0) continue;
     const std::uint64_t most = pages_of_step(window, sizes.prefill_tokens);
     if (most < group.slot_pages) group.slot_pages = static_cast<std::uint32_t>(most);
-    const std::uint64_t all = std::uint64_t{group.slot_pages} * sizes.slots;
-    if (all < group.pages) group.pages = static_cast<std::uint32_t>(all);
+    const auto pages = narrow<std::uint32_t>((CheckedSize(group.slot_pages) * CheckedSize(sizes.slots)).raw(),
+                                             "the number of a window's pages");
+    if (!pages) return pass(pages);
+    group.pages = *pages;
   }
   return groups;
 }

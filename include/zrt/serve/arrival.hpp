@@ -32,12 +32,15 @@ struct Arrival {
   std::uint32_t* tokens = nullptr;
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
+  bool shares =
+      true;  ///< its pages follow from its tokens alone, so that prefixes may be taken from it and given to it
 };
 
 /// What came of a planned run.
 struct Outcome {
   std::uint32_t token = 0;  ///< where the run sampled
   bool last = false;        ///< the token ends the answer
+  bool empty = false;       ///< the answer ended before this token: there is none
   bool failed = false;      ///< this request's fault: it ends alone
 };
 

@@ -6,6 +6,13 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
+/// Whether hosts audit after each step: in debug builds.
+#if defined(ZRT_DEBUG_CHECKS)
+inline constexpr bool kAudits = true;
+#else
+inline constexpr bool kAudits = false;
+#endif
+
 /// Checks every invariant of pages, prefix tree, charges, slots and queues, from the tables alone.
 ///
 /// It reads the tables and derives the sums anew; it takes a time that grows with pages and requests, so that a host

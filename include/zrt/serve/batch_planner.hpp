@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zrt/exec/batch.hpp>
-#include <zrt/serve/prefill_rate.hpp>
 #include <zrt/serve/sequence.hpp>
 
 #include <cstring>
@@ -26,11 +25,7 @@ struct BatchLimits {
   std::uint32_t given_width = 0;  ///< of given embeddings; 0: there are none
 };
 
-/// Plans the batch of each step. Decode tokens come first; prefill chunks share the rest fairly. It allocates once,
-/// when it is made.
-///
-/// It cuts prompts so that a step should keep the strictest `step_latency_ns` of its sequences, at the rate measured so
-/// far, but never below 16 prompt tokens in a step.
+/// Forms the batch of each step: generated tokens first, then the cuts of prompts. It allocates once, when it is made.
 class BatchPlanner {
  public:
   [[nodiscard]] static Result<BatchPlanner> make(const BatchLimits& limits, const Allocator& allocator) noexcept {
@@ -50,24 +45,13 @@ class BatchPlanner {
     return p;
   }
 
-  /// Plans a step over at most BatchLimits::slots `sequences`; null entries are skipped. Marks what it
-  /// takes as processed.
-  [[nodiscard]] exec::Batch plan(Span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
-    const std::uint64_t latency = begin(sequences);
-    share(sequences, prefill_room(latency));
-    return finish(sequences, pages);
-  }
-  /// The same with prompts cut as `cuts` says, by sequence, as far as the limits allow.
+  /// A step over at most BatchLimits::slots `sequences`; null entries are skipped. Prompts are cut as `cuts` says, by
+  /// sequence, as far as the limits allow. Marks what it takes as processed.
   [[nodiscard]] exec::Batch plan(Span<Sequence* const> sequences, const std::uint32_t* pages,
                                  Span<const std::uint32_t> cuts) noexcept {
-    (void)begin(sequences);
+    begin(sequences);
     follow(sequences, cuts);
     return finish(sequences, pages);
-  }
-
-  /// Takes the measured time of the last step, which held prompt tokens.
-  void took(std::uint64_t nanoseconds) noexcept {
-    rate_.learn(static_cast<std::uint32_t>(tokens_.size()), nanoseconds);
   }
 
   /// Origins of the rows of the last plan.
@@ -88,21 +72,18 @@ class BatchPlanner {
         bias_ids_(a),
         bias_(a) {}
 
-  /// Begins a batch with the generated tokens; gives the strictest latency, or 0.
-  [[nodiscard]] std::uint64_t begin(Span<Sequence* const> sequences) noexcept {
+  /// Begins a batch with the generated tokens.
+  void begin(Span<Sequence* const> sequences) noexcept {
     for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
     origins_.clear();
     requests_.clear();
     gives_ = false;
     ZRT_ASSERT(sequences.size() <= shares_.size());
-    std::uint64_t latency = 0;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       if (sequences[i] == nullptr) continue;
       Sequence& s = *sequences[i];
-      if (s.step_latency_ns != 0 && (latency == 0 || s.step_latency_ns < latency)) latency = s.step_latency_ns;
       if (s.prompt_left() == 0) take(s, i, 1);
     }
-    return latency;
   }
 
   /// Appends each sequence's share of prompt tokens.
@@ -143,50 +124,6 @@ class BatchPlanner {
       room -= share;
       shares_[i] = share;
     }
-  }
-
-  /// Returns how many prompt tokens fit the step beside its decode tokens.
-  [[nodiscard]] std::uint32_t prefill_room(std::uint64_t latency) const noexcept {
-    const auto taken = static_cast<std::uint32_t>(tokens_.size());
-    const std::uint32_t room = limits_.chunk;
-    if (latency == 0) return room;
-    const std::uint64_t within = rate_.tokens_within(latency);
-    const std::uint64_t timely = within < taken + 16u ? 16 : (within - taken) / 16 * 16;
-    return timely < room ? static_cast<std::uint32_t>(timely) : room;
-  }
-
-  /// Divides `room` tokens among the sequences with prompt left, in turns of 16 or what is left of a prompt. The
-  /// sequence whose turn is next begins the next step.
-  void share(Span<Sequence* const> sequences, std::uint32_t room) noexcept {
-    for (std::uint32_t& tokens : shares_) tokens = 0;
-    std::size_t rows = limits_.prefill_rows - rows_.size();
-    for (std::size_t passed = 0; passed < sequences.size();) {
-      if (next_ >= sequences.size()) next_ = 0;
-      const std::uint32_t turn = next_turn(sequences[next_], shares_[next_], room, rows);
-      if (turn == 0) {
-        ++passed;
-      } else {
-        passed = 0;
-        rows -= sequences[next_]->every_row ? turn : shares_[next_] == 0 ? 1 : 0;
-        room -= turn;
-        shares_[next_] += turn;
-      }
-      ++next_;
-    }
-  }
-
-  /// Tokens that a sequence takes in a turn: none when its prompt is done or its turn does not fit.
-  [[nodiscard]] static std::uint32_t next_turn(const Sequence* s, std::uint32_t share, std::uint32_t room,
-                                               std::size_t rows) noexcept {
-    if (s == nullptr) return 0;
-    const std::uint32_t left = s->prompt_left() - share;
-    const std::uint32_t turn = left < 16 ? left : 16;
-    if (turn > room) return 0;
-    // One row is for the prompt's last token, whichever turn brings it.
-    if (!s->every_row) return share != 0 || rows != 0 ? turn : 0;
-    if (rows >= turn) return turn;
-    // Fewer rows than 16 would otherwise never be enough.
-    return share == 0 ? static_cast<std::uint32_t>(rows) : 0;
   }
 
   // The lists were reserved for the limits, so these appends cannot fail.
@@ -236,8 +173,6 @@ class BatchPlanner {
   }
 
   BatchLimits limits_;
-  PrefillRate rate_;
-  std::size_t next_ = 0;          ///< whose turn it is
   Vector<std::uint32_t> shares_;  ///< prompt tokens of each sequence in this step
   Vector<std::uint32_t> tokens_;
   Vector<float> embeddings_;  ///< a row for each token of a step; those of given ones count

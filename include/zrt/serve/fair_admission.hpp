@@ -21,6 +21,25 @@ template <class Rules> class FairAdmission {
     for (std::uint32_t c = 0; c < kServiceClasses; ++c) admit_class(static_cast<ServiceClass>(c));
   }
 
+  /// Places a tenant's first request at once, `position` positions behind its beginning, where a slot and pages are free.
+  [[nodiscard]] bool resume(std::uint32_t request, std::uint32_t position) noexcept {
+    const RequestRow& r = s_.requests[request];
+    gated_ = false;
+    if (!eligible(s_, r.tenant) || !has_slot(false)) return false;
+    const std::uint32_t pages = first_charge(s_, r, false);
+    if (floating_for(s_.tenants[r.tenant], pages) > s_.budget.floating_left()) return false;
+    const std::uint32_t slot = free_slot();
+    place(request, slot, pages, false);
+    SlotRow& row = s_.slots[slot];
+    row.position = position;
+    row.stage = r.generated != 0 && position + 1 == r.known() ? SlotStage::decode : SlotStage::prefill;
+    while (row.pages < pages_of(position) && s_.add_page(slot)) {
+      const std::uint32_t left = position - (row.pages - 1) * kPageTokens;
+      s_.pages.fill(s_.list(slot)[row.pages - 1], left < kPageTokens ? left : kPageTokens);
+    }
+    return true;
+  }
+
   /// Whether the tenant's own quotas let its first request begin.
   [[nodiscard]] static bool eligible(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
     const TenantRow& t = s.tenants[tenant];
@@ -222,7 +241,7 @@ template <class Rules> class FairAdmission {
   void take_prefix(std::uint32_t slot) noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
     const PrefixDomain domain = s_.domain(r.tenant);
-    const std::uint32_t most = (r.known() - 1) / kPageTokens;
+    const std::uint32_t most = r.shares ? (r.known() - 1) / kPageTokens : 0;
     std::uint32_t* list = s_.list(slot);
     std::uint32_t found = 0;
     std::uint32_t usable = 0;

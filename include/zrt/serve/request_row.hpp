@@ -19,6 +19,7 @@ struct RequestRow {
   RequestStage stage = RequestStage::free;
   bool client_blocked = false;
   bool holds_token = false;  ///< one token waits for the client
+  bool shares = true;        ///< its pages may be in the prefix tree
   std::uint32_t held_token = 0;
   std::uint64_t held_since = 0;  ///< step
   std::uint32_t tenant = kNone;

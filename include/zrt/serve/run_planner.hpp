@@ -9,15 +9,18 @@ namespace zrt::inline ZRT_ABI::serve {
 /// Plans the runs of a step: a token of each slot that decodes, then prompts.
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
-/// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service.
+/// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
+/// prompts of a tenant take turns.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
 
-  /// Fills `runs`. At most `prompt_tokens` are of prompts, but never fewer than 32 where there are as many.
-  void run(std::uint32_t prompt_tokens) noexcept {
+  /// Fills `runs`. At most `prompt_tokens` are of prompts, but never fewer than 16 where there are as many, and 32 beside
+  /// the floor's prompt. `cuts` of prompts, by slot, go before all that.
+  void run(std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts) noexcept {
     s_.runs.clear();
     used_ = 0;
+    cuts_ = cuts;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
       if (decodes(slot)) make_room(slot);
     if (s_.keeps(Rule::decode_first)) {
@@ -44,7 +47,6 @@ template <class Rules> class RunPlanner {
 
  private:
   static constexpr std::uint32_t kTurn = 64;
-  static constexpr std::uint32_t kLeastPrompt = 32;
 
   [[nodiscard]] static std::uint32_t prefill_room(const SchedulerState<Rules>& s, std::uint32_t tenant) noexcept {
     const TenantRow& t = s.tenants[tenant];
@@ -89,18 +91,33 @@ template <class Rules> class RunPlanner {
 
   void prefill(std::uint32_t prompt_tokens) noexcept {
     for (std::uint32_t& share : s_.shares) share = 0;
-    std::uint32_t room = prompt_tokens > kLeastPrompt ? prompt_tokens : kLeastPrompt;
+    const bool floor = s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot);
+    const std::uint32_t least = floor ? 2 * kPageTokens : kPageTokens;
+    std::uint32_t room = prompt_tokens > least ? prompt_tokens : least;
     const std::uint32_t left = s_.limits.step_tokens > used_ ? s_.limits.step_tokens - used_ : 0;
     if (room > left && s_.keeps(Rule::token_cap)) room = left;
-    if (s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot))
-      room -= give(s_.floor_slot, room / 20 > kPageTokens ? room / 20 : kPageTokens, room);
+    if (!cuts_.empty())
+      follow(room);
+    else
+      share(room, floor);
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
+      if (s_.shares[slot] != 0) add_run(slot, s_.shares[slot], false);
+  }
+
+  /// Gives each slot what its cut says.
+  void follow(std::uint32_t room) noexcept {
+    for (std::uint32_t slot = 0; slot < s_.slots.size() && slot < cuts_.size(); ++slot)
+      if (can_prefill(s_, slot)) room -= give(slot, cuts_[slot], room);
+  }
+
+  /// Shares `room` tokens out in turns, the floor's first.
+  void share(std::uint32_t room, bool floor) noexcept {
+    if (floor) room -= give(s_.floor_slot, room / 20 > kPageTokens ? room / 20 : kPageTokens, room);
     while (room != 0) {
       const std::uint32_t slot = next();
       if (slot == kNone) break;
       room -= give(slot, kTurn, room);
     }
-    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
-      if (s_.shares[slot] != 0) add_run(slot, s_.shares[slot], false);
   }
 
   /// Tokens that a slot may still be given in this step.
@@ -126,7 +143,14 @@ template <class Rules> class RunPlanner {
     const std::uint64_t served_x = s_.tenants[x.tenant].service;
     const std::uint64_t served_y = s_.tenants[y.tenant].service;
     if (served_x != served_y) return served_x < served_y;
-    return x.sequence < y.sequence;
+    if (x.tenant != y.tenant) return x.sequence < y.sequence;
+    // A tenant's prompts take turns, so that a short one does not wait for a long one; who is first changes by step.
+    if (s_.shares[a] != s_.shares[b]) return s_.shares[a] < s_.shares[b];
+    return turn(a) < turn(b);
+  }
+
+  [[nodiscard]] std::uint32_t turn(std::uint32_t slot) const noexcept {
+    return static_cast<std::uint32_t>((s_.step + slot) % s_.slots.size());
   }
 
   /// Gives a slot up to `tokens` of its prompt; counts them at once, so that the next turn sees them.
@@ -147,7 +171,7 @@ template <class Rules> class RunPlanner {
   /// Where a run must end at the latest: a recurrent model keeps its state at the prompt's last page border, and now
   /// and then in a long text.
   [[nodiscard]] std::uint32_t run_end(std::uint32_t slot, std::uint32_t known) const noexcept {
-    if (!s_.hybrid()) return known;
+    if (s_.limits.checkpoints == 0) return known;
     const std::uint32_t begin = s_.slots[slot].position;
     const std::uint32_t last = (known - 1) / kPageTokens * kPageTokens;
     const std::uint32_t spacing = s_.limits.checkpoint_pages * kPageTokens;
@@ -160,7 +184,7 @@ template <class Rules> class RunPlanner {
   [[nodiscard]] bool keeps_state_at(std::uint32_t slot, std::uint32_t end) const noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
     const std::uint32_t shift = s_.keeps(Rule::save_at_border) ? 0 : 1;
-    if (!s_.hybrid() || (end + shift) % kPageTokens != 0) return false;
+    if (s_.limits.checkpoints == 0 || (end + shift) % kPageTokens != 0) return false;
     return end + shift == (r.known() - 1) / kPageTokens * kPageTokens ||
            end % (s_.limits.checkpoint_pages * kPageTokens) == 0;
   }
@@ -202,6 +226,7 @@ template <class Rules> class RunPlanner {
 
   SchedulerState<Rules>& s_;
   std::uint32_t used_ = 0;  ///< tokens of the step so far
+  Span<const std::uint32_t> cuts_{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

@@ -13,6 +13,7 @@ struct StepInput {
   Span<const Outcome> outcomes{};  ///< of the runs of the step before, in their order; a missing one counts as failed
   std::uint64_t now = 0;           ///< nanoseconds; going back counts as standing still
   std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time; see PrefillRate
+  Span<const std::uint32_t> cuts{};   ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
 };
 
 /// What one step gives out, valid until the next.
@@ -29,9 +30,10 @@ struct StepPlan {
 /// values lie, and gives the outcomes to the next step. No page of a run in the making is given to another: pages
 /// change hands in step() alone, which begins with the outcomes.
 ///
-/// Not here: speculative tokens, adapters, several models, windowed cache groups (fields for the first three are
-/// there, and always 0), and a reset of the whole pool. An engine has a simpler scheduler of its own and does not use
-/// this one.
+/// What else a slot has, be it recurrent state or the pages that a window shows, is state: it is kept in checkpoints.
+///
+/// Not here: speculative tokens, adapters, several models (fields for them are there, and always 0), and a reset of the
+/// whole pool.
 template <class Rules = AllRules> class Scheduler {
  public:
   [[nodiscard]] static Result<Scheduler> make(const SchedulerLimits& limits, const Allocator& allocator,
@@ -49,14 +51,72 @@ template <class Rules = AllRules> class Scheduler {
       t.decoded.advance(s_.now);
       t.prefilled.advance(s_.now);
     }
-    take_outcomes(in.outcomes);
+    settle(in.outcomes);
     const std::size_t most = in.arrivals.size() < s_.limits.arrivals ? in.arrivals.size() : s_.limits.arrivals;
     for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
     end_slow_clients();
     FairAdmission<Rules>(s_).run();
-    RunPlanner<Rules>(s_).run(in.prompt_tokens);
+    RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts);
     return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
   }
+
+  /// Takes the outcomes of the last step's runs before the next step, which then takes none. Events are added to events().
+  void settle(Span<const Outcome> outcomes) noexcept {
+    for (std::size_t i = 0; i < s_.runs.size(); ++i) {
+      const PlannedRun run = s_.runs[i];
+      Outcome outcome;
+      outcome.failed = true;
+      if (i < outcomes.size()) outcome = outcomes[i];
+      finish(run, outcome);
+    }
+    s_.runs.clear();
+  }
+  /// Takes an arrival between steps, when no run is in the making. Events are added to events().
+  void arrive(const Arrival& arrival) noexcept { take(arrival); }
+  /// The same for an arrival that is answered at once, as those of tenants and sessions are. Gives the answer, which is
+  /// no event of the step.
+  [[nodiscard]] StepEvent ask(const Arrival& arrival) noexcept {
+    std::size_t at = s_.events.size();
+    take(arrival);
+    const auto of_request = [](EventKind kind) { return kind == EventKind::ended || kind == EventKind::preempted; };
+    while (of_request(s_.events[at].kind)) ++at;
+    const StepEvent answer = s_.events[at];
+    for (; at + 1 < s_.events.size(); ++at) s_.events[at] = s_.events[at + 1];
+    s_.events.pop_back();
+    return answer;
+  }
+  /// Those of the last step, and of what came after it.
+  [[nodiscard]] Span<const StepEvent> events() const noexcept { return s_.events.span(); }
+
+  /// Takes a request whose first `position` positions the host has in a state of its own. It begins at once, in a slot
+  /// with pages for them, with `generated` tokens behind its prompt, or not at all: 0 where no slot or page is free.
+  [[nodiscard]] Handle adopt(const Arrival& a, std::uint32_t generated, std::uint32_t position) noexcept {
+    const std::uint32_t tenant = s_.find_tenant(a.subject);
+    std::uint64_t retry_after = 0;
+    if (tenant == kNone || s_.tenants[tenant].first != kNone || judge(a, tenant, retry_after) != Refusal::none)
+      return 0;
+    const std::uint32_t request = accept(a, tenant);
+    s_.requests[request].generated = generated;
+    if (!FairAdmission<Rules>(s_).resume(request, position)) {
+      s_.end(request, EndReason::cancelled);
+      return 0;
+    }
+    return s_.request_handle(request);
+  }
+
+  /// A free slot, or kNone, for work of the host's own that ends before the next step.
+  [[nodiscard]] std::uint32_t free_slot(std::uint32_t from = 0) const noexcept {
+    for (std::uint32_t slot = from; slot < s_.work.size(); ++slot)
+      if (s_.work[slot].request == kNone) return slot;
+    return kNone;
+  }
+  /// A page for such work; kNone when all are listed.
+  [[nodiscard]] std::uint32_t lend_page() noexcept {
+    std::uint32_t page = s_.pages.take({}, kNone);
+    if (page == kNone && s_.evict_oldest()) page = s_.pages.take({}, kNone);
+    return page;
+  }
+  void return_page(std::uint32_t page) noexcept { s_.pages.release(page, false); }
 
   /// The pages of a slot: positions 16 i to 16 i + 15 lie in page i.
   [[nodiscard]] Span<const std::uint32_t> pages(std::uint32_t slot) const noexcept { return s_.list(slot); }
@@ -72,17 +132,6 @@ template <class Rules = AllRules> class Scheduler {
 
   // --- outcomes ---
 
-  void take_outcomes(Span<const Outcome> outcomes) noexcept {
-    for (std::size_t i = 0; i < s_.runs.size(); ++i) {
-      const PlannedRun run = s_.runs[i];
-      Outcome outcome;
-      outcome.failed = true;
-      if (i < outcomes.size()) outcome = outcomes[i];
-      finish(run, outcome);
-    }
-    s_.runs.clear();
-  }
-
   void finish(const PlannedRun& run, const Outcome& outcome) noexcept {
     SlotWork& w = s_.work[run.slot];
     SlotRow& row = s_.slots[run.slot];
@@ -96,13 +145,14 @@ template <class Rules = AllRules> class Scheduler {
     }
     row.position = run.begin + run.count;
     const std::uint32_t* list = s_.list(run.slot);
-    for (std::uint32_t i = w.in_tree; i < row.pages; ++i) {
+    for (std::uint32_t i = run.begin / kPageTokens; i < row.pages; ++i) {
       const std::uint32_t left = row.position - i * kPageTokens;
       s_.pages.fill(list[i], left < kPageTokens ? left : kPageTokens);
     }
     s_.share_pages(run.slot);
     if (run.save != kNone) keep_state(run, list);
     if (!run.sample) return;
+    if (outcome.empty) return complete(request, true);
     RequestRow& r = s_.requests[request];
     r.tokens[r.known()] = outcome.token;
     ++r.generated;
@@ -312,6 +362,12 @@ template <class Rules = AllRules> class Scheduler {
       const bool passes = why == Refusal::queue_full || why == Refusal::tenant_queue_full;
       return refuse(a, why, passes ? retry_after : 0);
     }
+    s_.tell(EventKind::accepted, accept(a, tenant));
+  }
+
+  /// Puts a request in its tenant's queue.
+  [[nodiscard]] std::uint32_t accept(const Arrival& a, std::uint32_t tenant) noexcept {
+    TenantRow& t = s_.tenants[tenant];
     if (!t.backlogged() && s_.keeps(Rule::lift_counter)) lift(tenant);
     const std::uint32_t request = s_.free_requests.back();
     s_.free_requests.pop_back();
@@ -326,11 +382,12 @@ template <class Rules = AllRules> class Scheduler {
     r.tokens = a.tokens;
     r.prompt = a.prompt;
     r.most = a.most;
+    r.shares = a.shares;
     r.arrived = s_.now;
     t.ledger.prompt_tokens += a.prompt;
     ++t.ledger.requests_accepted;
     s_.enqueue(request);
-    s_.tell(EventKind::accepted, request);
+    return request;
   }
 
   /// Brings the service of a tenant that was idle up to the least of the busy ones of its class.

@@ -18,7 +18,8 @@ struct SchedulerLimits {
   std::uint32_t prefix_pages = 819;  ///< that slots leave to cached prefixes
   std::uint32_t context = 4096;      ///< positions of one request
   std::uint32_t step_tokens = 512;
-  std::uint32_t checkpoints = 0;        ///< kept states; 0: the model has no recurrent layers
+  bool recurrent = false;         ///< a slot has state beside its pages: recurrent layers, or pages behind a window
+  std::uint32_t checkpoints = 0;  ///< kept states of such a model; 0: it resumes at its first token
   std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text
   std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread
   std::uint32_t floor_patience = 64;    ///< steps that a lower class waits for pages before others stop taking them
@@ -32,7 +33,7 @@ struct SchedulerLimits {
 }
 
 [[nodiscard]] inline Result<void> check(const SchedulerLimits& l) noexcept {
-  constexpr std::uint32_t kMost = 1u << 24;
+  constexpr std::uint32_t kMost = 1u << 29;
   const struct {
     const char* name;
     std::uint32_t value;

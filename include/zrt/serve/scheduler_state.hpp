@@ -88,7 +88,7 @@ template <class Rules> struct SchedulerState {
 
   [[nodiscard]] bool keeps(Rule rule) const noexcept { return rules.keeps(rule); }
 
-  [[nodiscard]] bool hybrid() const noexcept { return limits.checkpoints != 0; }
+  [[nodiscard]] bool hybrid() const noexcept { return limits.recurrent || limits.checkpoints != 0; }
   [[nodiscard]] std::uint32_t* list(std::uint32_t slot) noexcept { return &lists[std::size_t{slot} * list_pages]; }
   [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {
     return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
@@ -195,6 +195,7 @@ template <class Rules> struct SchedulerState {
   void share_pages(std::uint32_t slot) noexcept {
     SlotWork& w = work[slot];
     const RequestRow& r = requests[w.request];
+    if (!r.shares) return;
     const PrefixDomain d = domain(r.tenant);
     std::uint32_t* own = list(slot);
     const std::uint32_t early = keeps(Rule::full_pages_only) ? 0 : 1;

@@ -31,9 +31,11 @@ struct Sequence {
   bool every_row = false;             ///< logits of every prompt position are wanted
   std::uint64_t step_latency_ns = 0;  ///< target time of a step with prompt tokens; 0: none
 
-  /// Tokens left to process that were part of the prompt.
+  /// Tokens left to read before the next one is drawn: of the prompt, and after a preemption of what was generated; 0
+  /// where only the last generated token is left.
   [[nodiscard]] std::uint32_t prompt_left() const noexcept {
-    return processed < prompt_tokens ? prompt_tokens - processed : 0;
+    const auto left = static_cast<std::uint32_t>(tokens.size()) - processed;
+    return processed < prompt_tokens || left > 1 ? left : 0;
   }
 };
 

@@ -55,6 +55,39 @@ template <class B> class SlotTable {
     return kNoSlot;
   }
 
+  /// Claims the slot that a scheduler chose, with clean state.
+  [[nodiscard]] Result<void> claim(std::uint32_t slot) noexcept {
+    if (auto r = apply(StateEvent::alloc, slot); !r) return r;
+    used_[slot] = 1;
+    return apply(StateEvent::reset, slot);
+  }
+  [[nodiscard]] bool is_used(std::uint32_t slot) const noexcept { return used_[slot] != 0; }
+
+  /// Lists pages that a scheduler owns, in every cache group without a window. Without pages it must come before
+  /// release: they are not this table's to give back.
+  void place(std::uint32_t slot, Span<const std::uint32_t> pages) noexcept {
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+      if (groups_[g].window != 0 || groups_[g].slot_pages == 0) continue;
+      const auto count = static_cast<std::uint32_t>(pages.size());
+      PageList& own = list(g, slot);
+      const Span<std::uint32_t> to = ids(g, slot);
+      for (std::uint32_t i = 0; i < count; ++i) to[i] = pages[i];
+      for (std::uint32_t i = count; i < own.end; ++i) to[i] = kNoPage;
+      own = {0, count, count};
+    }
+  }
+  /// Makes room for `positions` positions in the cache groups with a window. Errors: those of reserve.
+  [[nodiscard]] Result<void> reserve_windows(std::uint32_t slot, std::uint32_t positions) noexcept {
+    for (std::size_t g = 0; g < pools_.size(); ++g) {
+      if (groups_[g].window == 0) continue;
+      PageList& pages = list(g, slot);
+      if (pages.limit < pages_for(positions)) pages.limit = pages_for(positions);
+      if (auto r = check_free(g, pages.wanted(groups_[g].slot_pages)); !r) return r;
+      pages.grow(groups_[g].slot_pages, pools_[g], ids(g, slot));
+    }
+    return {};
+  }
+
   /// Frees a slot, whatever its request was doing.
   [[nodiscard]] Result<void> release(std::uint32_t slot) noexcept {
     used_[slot] = 0;
@@ -194,6 +227,34 @@ template <class B> class SlotTable {
       return device_->read_unit(state, unit, bytes);
     });
   }
+  /// Bytes of a slot's state beside the pages of groups without a window, behind `positions` positions.
+  [[nodiscard]] std::uint64_t own_bytes(std::uint32_t positions) const noexcept {
+    std::uint64_t bytes = 0;
+    for (const StateDescriptor& d : states_->descriptors()) {
+      if (!is_own(d)) continue;
+      const std::uint64_t pages = pages_for(positions) - first_page(window_of(d.info), positions);
+      bytes += d.size_bytes * (d.lifecycle == StateLifecycle::kv_paged ? pages : 1);
+    }
+    return bytes;
+  }
+  /// Copies that state out. Errors: those of save.
+  [[nodiscard]] Result<void> save_own(std::uint32_t slot, std::uint32_t positions, Span<std::byte> to) noexcept {
+    return each_unit(
+        slot, positions, to,
+        [&](auto& state, std::uint32_t unit, Span<std::byte> bytes) { return device_->read_unit(state, unit, bytes); },
+        true);
+  }
+  /// Fills a slot with it. Errors: those of restore.
+  [[nodiscard]] Result<void> restore_own(std::uint32_t slot, std::uint32_t positions,
+                                         Span<const std::byte> from) noexcept {
+    if (auto r = advance(slot, positions); !r) return r;
+    return each_unit(
+        slot, positions, from,
+        [&](auto& state, std::uint32_t unit, Span<const std::byte> bytes) {
+          return device_->write_unit(state, unit, bytes);
+        },
+        true);
+  }
   /// Fills a slot from a snapshot; its pages have been reserved. Errors: those of advance and save.
   [[nodiscard]] Result<void> restore(std::uint32_t slot, std::uint32_t positions, Span<const std::byte> from) noexcept {
     if (auto r = advance(slot, positions); !r) return r;
@@ -216,6 +277,12 @@ template <class B> class SlotTable {
     for (const PagePool& pool : pools_) pages += pool.size() - pool.available();
     return pages;
   }
+  /// Cache groups without a window.
+  [[nodiscard]] std::uint32_t shared_groups() const noexcept {
+    std::uint32_t count = 0;
+    for (const exec::CacheGroup& group : groups_) count += group.window == 0 && group.slot_pages != 0 ? 1u : 0u;
+    return count;
+  }
   [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(used_.size()); }
 
  private:
@@ -231,6 +298,11 @@ template <class B> class SlotTable {
         lists_(a),
         first_rows_(a),
         used_(a) {}
+
+  /// Whether a slot has the state to itself: pages of groups without a window are shared by prefixes.
+  [[nodiscard]] static bool is_own(const StateDescriptor& d) noexcept {
+    return d.lifecycle != StateLifecycle::kv_paged || window_of(d.info) != 0;
+  }
 
   /// The ids of a slot's pages, by their index in its sequence.
   [[nodiscard]] Span<std::uint32_t> ids(std::size_t group, std::uint32_t slot) noexcept {
@@ -256,12 +328,13 @@ template <class B> class SlotTable {
   }
 
   template <class Byte, class Copy>
-  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, Span<Byte> bytes,
-                                       Copy copy) noexcept {
+  [[nodiscard]] Result<void> each_unit(std::uint32_t slot, std::uint32_t positions, Span<Byte> bytes, Copy copy,
+                                       bool own_only = false) noexcept {
     if (auto r = check_held(slot, positions); !r) return r;
     const auto descriptors = states_->descriptors();
     for (std::size_t id = 0; id < descriptors.size(); ++id) {
       const StateDescriptor& d = descriptors[id];
+      if (own_only && !is_own(d)) continue;
       const bool paged = d.lifecycle == StateLifecycle::kv_paged;
       const std::uint32_t from = paged ? first_page(window_of(d.info), positions) : slot;
       const std::uint32_t to = paged ? pages_for(positions) : slot + 1;

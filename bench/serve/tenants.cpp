@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/serve/tenants.cpp: what many tenants cost, and what one of them feels of the others.
+//
+// usage: zrt_bench_tenants [MODEL.gguf] [THREADS]
+#include <zrt/compiled/cpu.hpp>
+#include <zrt/serve/scheduler.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Engine = zrt::Engine<zrt::CpuBackend>;
+
+double now_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+/// The host's choices of a run, and ends of the process where one fails.
+struct Bench {
+  std::string model;
+  std::uint32_t threads = 1;
+
+  template <class R> static auto need(R result) {
+    if (result) return std::move(*result);
+    std::fprintf(stderr, "%s\n", std::string(result.error().text()).c_str());
+    std::exit(1);
+  }
+  [[nodiscard]] Engine open(std::uint32_t slots, bool prefixes) const {
+    return need(Engine::open(model, {.slots = slots, .chunk = 64, .prefix_cache = prefixes, .threads = threads}));
+  }
+};
+
+zrt::Request request(const std::vector<std::int32_t>& prompt, std::uint32_t tokens, zrt::TenantId tenant = {}) {
+  zrt::Request r;
+  r.tokens = prompt;
+  r.max_tokens = tokens;
+  r.ignore_eos = true;
+  r.tenant = tenant;
+  return r;
+}
+std::vector<std::int32_t> prompt_of(std::size_t size, std::uint32_t seed) {
+  std::vector<std::int32_t> tokens;
+  for (std::size_t i = 0; i < size; ++i)
+    tokens.push_back(static_cast<std::int32_t>(3 + (i * 7 + seed * 31 + i / 5 * seed) % 250));
+  return tokens;
+}
+
+/// Gaps between an interactive tenant's tokens while batch tenants fill all other slots with prompts and answers.
+void gaps(const Bench& bench) {
+  Engine engine = bench.open(4, false);
+  const zrt::TenantId chat = Bench::need(engine.create_tenant({.service = zrt::ServiceClass::interactive}));
+  std::vector<zrt::TenantId> jobs;
+  for (int i = 0; i < 3; ++i)
+    jobs.push_back(
+        Bench::need(engine.create_tenant({.decode_tokens_per_s = 1'000'000, .service = zrt::ServiceClass::batch})));
+  std::vector<double> found;
+  std::uint32_t seed = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    const auto prompt = prompt_of(20, 5);
+    zrt::Request r = request(prompt, 100, chat);
+    r.step_latency_ns = 1;  // as few prompt tokens of others in a step as there may be
+    const zrt::RequestId mine = Bench::need(engine.submit(r));
+    double last = 0;
+    bool over = false;
+    while (!over) {
+      // Every job has two requests that wait.
+      for (const zrt::TenantId job : jobs)
+        if (const auto used = Bench::need(engine.usage(job));
+            used.requests_accepted - used.requests_finished - used.requests_ended_early < 3)
+          (void)Bench::need(engine.submit(request(prompt_of(60, ++seed), 30, job)));
+      (void)Bench::need(engine.step([&](zrt::RequestId id, const zrt::Token& token) {
+        if (id != mine) return true;
+        const double t = now_us();
+        if (last != 0) found.push_back(t - last);
+        last = t;
+        over = token.finish != zrt::FinishReason::none;
+        return true;
+      }));
+    }
+  }
+  const double half = quantile(found, 0.5), most = quantile(found, 0.99);
+  std::printf("interactive gap between tokens, batch fills the rest: p50 %.0f us, p99 %.0f us, %.2f times\n", half,
+              most, most / half);
+}
+
+/// Tokens per second of `count` requests of three tenants, or of the host alone, first come first served.
+double throughput(const Bench& bench, bool tenants) {
+  Engine engine = bench.open(4, false);
+  std::vector<zrt::TenantId> who(3);
+  if (tenants)
+    for (zrt::TenantId& t : who) t = Bench::need(engine.create_tenant({.decode_tokens_per_s = 1'000'000}));
+  for (std::uint32_t i = 0; i < 90; ++i)
+    (void)Bench::need(engine.submit(request(prompt_of(20 + i % 40, i), 40, who[i % 3])));
+  std::uint64_t tokens = 0;
+  const double begin = now_us();
+  for (std::size_t left = 1; left != 0;)
+    left = Bench::need(engine.step([&](zrt::RequestId, const zrt::Token&) { return ++tokens != 0; }));
+  return static_cast<double>(tokens) / (now_us() - begin) * 1e6;
+}
+void throughputs(const Bench& bench) {
+  std::vector<double> parts;
+  double one = 0, three = 0;
+  for (int i = 0; i < 7; ++i) {
+    one = throughput(bench, false);
+    three = throughput(bench, true);
+    parts.push_back(three / one);
+  }
+  std::printf(
+      "throughput with tenants against first come first served: %.0f and %.0f tokens/s, median of pairs %.1f %%\n",
+      three, one, 100 * quantile(parts, 0.5));
+}
+
+/// Time to the first token of a prompt that the engine knows, against one that it does not.
+void second_turn(const Bench& bench) {
+  Engine engine = bench.open(1, true);
+  const auto first_token = [&](const std::vector<std::int32_t>& prompt) {
+    const double begin = now_us();
+    (void)Bench::need(engine.generate(request(prompt, 1), [](const zrt::Token&) { return true; }));
+    return now_us() - begin;
+  };
+  std::vector<double> parts;
+  const std::size_t size = engine.context() - 32;
+  for (std::uint32_t i = 0; i < 7; ++i) {
+    std::vector<std::int32_t> prompt = prompt_of(size, 100 + i);
+    const double cold = first_token(prompt);
+    prompt.insert(prompt.end(), {5, 6, 7});
+    parts.push_back(first_token(prompt) / cold);
+  }
+  std::printf("first token of a second turn behind %zu shared tokens: %.1f %% of the first one's\n", size,
+              100 * quantile(parts, 0.5));
+}
+
+/// Time of the scheduler alone with 64 slots that decode, and requests that come and go.
+void scheduler() {
+  zrt::serve::SchedulerLimits limits;
+  limits.slots = 64;
+  auto s = Bench::need(zrt::serve::Scheduler<>::make(limits, zrt::system_allocator()));
+  std::vector<zrt::serve::Handle> tenants;
+  for (int i = 0; i < 16; ++i) {
+    zrt::serve::Arrival a;
+    a.kind = zrt::serve::ArrivalKind::create_tenant;
+    a.quota.max_slots = 8;
+    a.quota.decode_tokens_per_s = 1'000'000;
+    tenants.push_back(s.ask(a).subject);
+  }
+  std::vector<std::vector<std::uint32_t>> tokens(2048, std::vector<std::uint32_t>(400));
+  std::vector<zrt::serve::Outcome> outcomes;
+  std::vector<double> times;
+  std::size_t next = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    zrt::serve::Arrival a;
+    a.subject = tenants[next % tenants.size()];
+    a.tokens = tokens[next % tokens.size()].data();
+    for (std::uint32_t i = 0; i < 100; ++i) a.tokens[i] = static_cast<std::uint32_t>(next * 100 + i);
+    a.prompt = 100;
+    a.most = 64;
+    ++next;
+    const double begin = now_us();
+    const auto plan =
+        s.step({{&a, 1}, {outcomes.data(), outcomes.size()}, static_cast<std::uint64_t>(step) * 1'000'000});
+    times.push_back(now_us() - begin);
+    outcomes.assign(plan.runs.size(), {});
+  }
+  times.erase(times.begin(), times.begin() + 1000);
+  std::printf("scheduler, 64 slots: p50 %.1f us, p99 %.1f us a step\n", quantile(times, 0.5), quantile(times, 0.99));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Bench bench{argc > 1 ? argv[1] : "examples/models/bard-q8_0.gguf",
+                    argc > 2 ? static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 1};
+  scheduler();
+  gaps(bench);
+  throughputs(bench);
+  second_turn(bench);
+}

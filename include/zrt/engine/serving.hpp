@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/serving.hpp: the scheduler's decisions on the machine: whose slots, pages and kept states are where.
+#pragma once
+
+#include <zrt/engine/active_request.hpp>
+#include <zrt/exec/executor.hpp>
+#include <zrt/serve/audit.hpp>
+#include <zrt/serve/scheduler.hpp>
+#include <zrt/serve/slot_table.hpp>
+
+#include <optional>
+
+namespace zrt::inline ZRT_ABI::detail {
+
+/// A scheduler with the requests that it serves and the slots of an executor.
+///
+/// The scheduler owns the pages of cache groups without a window: their lists are copied to the slot table before a
+/// step. What else a slot has, recurrent state and the pages behind a window, is the slot table's; at page borders it is
+/// copied to a kept state, from which a request resumes.
+template <class B> class Serving {
+ public:
+  static constexpr std::uint32_t kNoSlot = serve::kNone;
+  using Scheduler = serve::Scheduler<>;
+
+  explicit Serving(const Allocator& a) noexcept
+      : requests_(a), arriving_(a), arrivals_(a), owners_(a), sequences_(a), cuts_(a), lent_(a) {}
+
+  /// Slots of `context` positions each for an executor's states, which must outlive this.
+  template <class O>
+  [[nodiscard]] Result<void> open(exec::Executor<B, O>& executor, std::uint32_t context,
+                                  const EngineOptions& options) noexcept {
+    context_ = context;
+    shares_prefixes_ = options.prefix_cache;
+    const exec::ExecutorSizes& sizes = executor.sizes();
+    const Allocator& allocator = options.allocator;
+    auto slots = serve::SlotTable<B>::make(executor.states(), executor.device(), executor.cache_groups(), sizes.slots,
+                                           sizes.pages_per_slot, allocator);
+    if (!slots) return pass(slots);
+    slots_.emplace(std::move(*slots));
+    pages_per_slot_ = sizes.pages_per_slot;
+    auto scheduler = Scheduler::make(limits(sizes, options), allocator);
+    if (!scheduler) return pass(scheduler);
+    scheduler_.emplace(std::move(*scheduler));
+    if (auto r = requests_.resize(scheduler_->state().requests.size()); !r) return r;
+    if (auto r = arriving_.reserve(16); !r) return r;
+    if (auto r = arrivals_.reserve(scheduler_->state().limits.arrivals); !r) return r;
+    if (auto r = owners_.resize(sizes.slots); !r) return r;
+    if (auto r = sequences_.resize(sizes.slots); !r) return r;
+    if (auto r = cuts_.resize(sizes.slots); !r) return r;
+    if (auto r = lent_.resize(std::size_t{sizes.slots} * sizes.pages_per_slot); !r) return r;
+    for (std::uint32_t& page : lent_) page = serve::kNoPage;
+    kept_bytes_ = static_cast<std::size_t>(slots_->own_bytes(sizes.pages_per_slot * kPageTokens));
+    auto kept = Buffer::zeroed(allocator, kept_bytes_ * scheduler_->state().limits.checkpoints);
+    if (!kept) return pass(kept);
+    kept_ = std::move(*kept);
+    if constexpr (serve::kAudits) {
+      auto audit = serve::Audit::make(scheduler_->state().limits, allocator);
+      if (!audit) return pass(audit);
+      audit_.emplace(std::move(*audit));
+    }
+    return create_host();
+  }
+
+  [[nodiscard]] Scheduler& scheduler() noexcept { return *scheduler_; }
+  [[nodiscard]] serve::SlotTable<B>& slots() noexcept { return *slots_; }
+  /// The scheduler's name of a tenant; requests that name none are the host's.
+  [[nodiscard]] serve::Handle handle(TenantId tenant) const noexcept {
+    return tenant == TenantId{} ? host_ : static_cast<serve::Handle>(tenant);
+  }
+  /// Whether there is anybody but the host, so that time counts.
+  [[nodiscard]] bool has_tenants() const noexcept { return tenants_ != 0; }
+
+  [[nodiscard]] Result<TenantId> create(const TenantQuota& quota) noexcept {
+    auto made = manage(serve::ArrivalKind::create_tenant, {}, quota);
+    if (!made) return pass(made);
+    ++tenants_;
+    return TenantId{made->subject};
+  }
+  [[nodiscard]] Result<void> change(TenantId tenant, const TenantQuota& quota) noexcept {
+    if (auto r = manage(serve::ArrivalKind::change_tenant, tenant, quota); !r) return pass(r);
+    return {};
+  }
+  [[nodiscard]] Result<void> remove(TenantId tenant) noexcept {
+    if (auto r = manage(serve::ArrivalKind::remove_tenant, tenant, {}); !r) return pass(r);
+    --tenants_;
+    return {};
+  }
+  /// Requests that the scheduler does not have yet, oldest first.
+  [[nodiscard]] Vector<Owned<ActiveRequest>>& arriving() noexcept { return arriving_; }
+  /// By the scheduler's rows; null where there is none.
+  [[nodiscard]] Span<Owned<ActiveRequest>> requests() noexcept { return requests_.span(); }
+  [[nodiscard]] Owned<ActiveRequest>& request(serve::Handle handle) noexcept {
+    return requests_[serve::row_of(handle)];
+  }
+  /// The request in a slot, or null.
+  [[nodiscard]] ActiveRequest* in_slot(std::uint32_t slot) noexcept {
+    const serve::Handle handle = scheduler_->state().slots[slot].request;
+    return handle == 0 ? nullptr : request(handle).get();
+  }
+  [[nodiscard]] std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(owners_.size()); }
+  [[nodiscard]] std::size_t running() const noexcept {
+    std::size_t count = 0;
+    for (const serve::SlotRow& row : scheduler_->state().slots) count += row.request != 0 ? 1u : 0u;
+    return count;
+  }
+  [[nodiscard]] std::size_t left() const noexcept { return taken_ + arriving_.size(); }
+
+  /// Pages of all cache groups that are listed or set aside.
+  [[nodiscard]] std::uint64_t used_pages() const noexcept {
+    std::uint64_t charged = 0;
+    for (const serve::SlotWork& work : scheduler_->state().work) charged += work.charge;
+    return charged * slots_->shared_groups() + slots_->used_pages();
+  }
+
+  /// In debug builds, proves between two steps that the scheduler's tables agree.
+  void audit() noexcept {
+    if constexpr (serve::kAudits) ZRT_ASSERT(audit_->run(scheduler_->state()));
+  }
+
+  /// The scheduler has taken a request that arrived; it lives there until `end`.
+  void take(serve::Handle handle, Owned<ActiveRequest> arrived) noexcept {
+    arrived->handle = handle;
+    request(handle) = std::move(arrived);
+    ++taken_;
+  }
+  [[nodiscard]] Owned<ActiveRequest> end(serve::Handle handle) noexcept {
+    --taken_;
+    return std::move(request(handle));
+  }
+
+  /// Forgets the first `count` of `arriving`, which the scheduler has heard of.
+  void drop_arrived(std::size_t count) noexcept {
+    for (std::size_t i = count; i < arriving_.size(); ++i) arriving_[i - count] = std::move(arriving_[i]);
+    for (std::size_t i = 0; i < count; ++i) arriving_.pop_back();
+  }
+
+  /// What the scheduler hears of a request.
+  [[nodiscard]] serve::Arrival arrival(ActiveRequest& a) const noexcept {
+    serve::Arrival arrival;
+    arrival.subject = handle(a.tenant);
+    arrival.tokens = a.sequence.tokens.data();
+    arrival.prompt = a.sequence.prompt_tokens;
+    const std::uint32_t room = context_ + 1 - a.sequence.prompt_tokens;
+    arrival.most = a.max_tokens < room ? a.max_tokens : room;
+    arrival.shares = shares_prefixes_ && a.sequence.given.empty();
+    return arrival;
+  }
+
+  /// Lets the scheduler plan a step over what has arrived; of `arriving` those stay that it has not read.
+  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::uint32_t prompt_tokens,
+                                     Span<const std::uint32_t> cuts) noexcept {
+    arrivals_.clear();
+    for (std::size_t i = 0; i < arriving_.size() && arrivals_.size() < arrivals_.capacity(); ++i) {
+      serve::Arrival next = arrival(*arriving_[i]);
+      next.tag = i + 1;
+      (void)arrivals_.push_back(next);
+    }
+    return scheduler_->step({arrivals_.span(), {}, now, prompt_tokens, cuts});
+  }
+
+  /// Brings slots and page lists to where a plan has them, and loads kept states.
+  [[nodiscard]] Result<void> follow(const serve::StepPlan& plan) noexcept {
+    for (std::uint32_t slot = 0; slot < owners_.size(); ++slot)
+      if (auto r = follow_owner(slot); !r) return r;
+    for (std::size_t slot = 0; slot < sequences_.size(); ++slot) sequences_[slot] = nullptr;
+    for (const serve::PlannedRun& run : plan.runs) {
+      sequences_[run.slot] = &request(run.request)->sequence;
+      cuts_[run.slot] = run.count;
+      slots_->place(run.slot, scheduler_->pages(run.slot));
+      if (run.load == serve::kNone) continue;
+      if (auto r = slots_->restore_own(run.slot, run.begin, kept(run.load, run.begin)); !r) return r;
+    }
+    return {};
+  }
+  /// The sequences of the runs by slot, and how many tokens of each are read.
+  [[nodiscard]] Span<serve::Sequence* const> sequences() const noexcept { return sequences_.span(); }
+  [[nodiscard]] Span<const std::uint32_t> cuts() const noexcept { return cuts_.span(); }
+  /// Keeps the state behind a run.
+  [[nodiscard]] Result<void> keep(const serve::PlannedRun& run) noexcept {
+    const std::uint32_t end = run.begin + run.count;
+    return slots_->save_own(run.slot, end, kept(run.save, end));
+  }
+
+  /// Gives a request the slot that the scheduler found for its `state`. Errors: Errc::capacity_exceeded.
+  [[nodiscard]] Result<void> resume(Owned<ActiveRequest>& request, Span<const std::byte> state) noexcept {
+    serve::Arrival arrived = arrival(*request);
+    arrived.shares = false;
+    const std::uint32_t processed = request->sequence.processed;
+    const serve::Handle handle = scheduler_->adopt(arrived, request->generated, processed);
+    if (handle == 0) return fail(Errc::capacity_exceeded, "no slot is free");
+    take(handle, std::move(request));
+    const std::uint32_t slot = scheduler_->state().requests[serve::row_of(handle)].slot;
+    auto filled = claim(slot);
+    slots_->place(slot, scheduler_->pages(slot));
+    if (filled) filled = slots_->restore(slot, processed, state);
+    return filled;
+  }
+
+  // --- slots for work beside requests, which ends before the next step ---
+
+  /// A free slot with clean state, or kNoSlot.
+  [[nodiscard]] Result<std::uint32_t> acquire() noexcept {
+    std::uint32_t slot = scheduler_->free_slot();
+    while (slot != kNoSlot && owners_[slot] == kLent) slot = scheduler_->free_slot(slot + 1);
+    if (slot == kNoSlot) return slot;
+    if (auto r = vacate(slot); !r) return pass(r);
+    if (auto r = slots_->claim(slot); !r) return pass(r);
+    owners_[slot] = kLent;
+    return slot;
+  }
+  [[nodiscard]] Result<void> reserve(std::uint32_t slot, std::uint32_t positions) noexcept {
+    const Span<std::uint32_t> pages = lent(slot);
+    const std::uint32_t count = pages_for(positions);
+    if (count > pages.size())
+      return fail(Errc::capacity_exceeded, "a sequence of ", positions, " positions, at most ", context_, " expected");
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (pages[i] == serve::kNoPage) pages[i] = scheduler_->lend_page();
+      if (pages[i] == serve::kNoPage)
+        return fail(Errc::capacity_exceeded, count, " pages are needed, ", i, " are free");
+    }
+    slots_->place(slot, pages.first(count));
+    return slots_->reserve_windows(slot, positions);
+  }
+  [[nodiscard]] Result<void> release(std::uint32_t slot) noexcept {
+    for (std::uint32_t& page : lent(slot)) {
+      if (page != serve::kNoPage) scheduler_->return_page(page);
+      page = serve::kNoPage;
+    }
+    return vacate(slot);
+  }
+  [[nodiscard]] const std::uint32_t* pages() const noexcept { return slots_->pages(); }
+  [[nodiscard]] Result<void> advance(const exec::Batch& batch) noexcept { return slots_->advance(batch); }
+
+ private:
+  static constexpr serve::Handle kLent = ~serve::Handle{0};
+
+  [[nodiscard]] serve::SchedulerLimits limits(const exec::ExecutorSizes& sizes,
+                                              const EngineOptions& options) const noexcept {
+    serve::SchedulerLimits l;
+    l.slots = sizes.slots;
+    l.pages = sizes.pages;
+    l.prefix_pages = 0;
+    l.context = context_ + 1;  // the last token is never computed
+    l.step_tokens = sizes.prefill_tokens;
+    l.recurrent = slots_->own_bytes(kPageTokens) != 0;
+    l.checkpoints = l.recurrent ? options.kept_states : 0;
+    l.queue = options.queue;
+    return l;
+  }
+
+  /// Asks the scheduler. Errors: what it refuses, and why.
+  [[nodiscard]] Result<serve::StepEvent> manage(serve::ArrivalKind kind, TenantId tenant,
+                                                const TenantQuota& quota) noexcept {
+    serve::Arrival a;
+    a.kind = kind;
+    a.subject = static_cast<serve::Handle>(tenant);
+    a.quota = quota;
+    const bool names_one = kind != serve::ArrivalKind::create_tenant;
+    if (names_one && (a.subject == 0 || a.subject == host_))
+      return fail(Errc::invalid_argument, "the host is a tenant that stays as it is; expected one that was created");
+    if (kind != serve::ArrivalKind::remove_tenant)
+      if (auto r = check(quota); !r) return pass(r);
+    const serve::StepEvent answer = scheduler_->ask(a);
+    if (answer.refusal == serve::Refusal::unknown_subject)
+      return fail(Errc::not_found, "no tenant has id ", static_cast<std::uint64_t>(tenant));
+    if (answer.refusal == serve::Refusal::reservation)
+      return fail(Errc::capacity_exceeded, quota.reserved_pages,
+                  " reserved pages do not fit beside those of others in ", scheduler_->state().limits.pages,
+                  ", or leave an accepted request too few");
+    if (answer.refusal != serve::Refusal::none)
+      return fail(Errc::capacity_exceeded, "the tenant is refused: ", serve::name(answer.refusal));
+    return answer;
+  }
+
+  /// One user has the machine to itself: no quota is below what the machine has.
+  [[nodiscard]] Result<void> create_host() noexcept {
+    serve::Arrival a;
+    a.kind = serve::ArrivalKind::create_tenant;
+    a.quota.max_slots = slot_count();
+    a.quota.max_pages = scheduler_->state().limits.pages;
+    a.quota.decode_tokens_per_s = a.quota.prefill_tokens_per_s = ~0u;
+    a.quota.max_context = scheduler_->state().limits.context;
+    a.quota.max_queued = scheduler_->state().limits.queue;
+    a.quota.service = serve::ServiceClass::interactive;
+    host_ = scheduler_->ask(a).subject;
+    if (host_ == 0) return fail(Errc::capacity_exceeded, "the context has no room for a request");
+    return {};
+  }
+
+  [[nodiscard]] Span<std::byte> kept(std::uint32_t row, std::uint32_t positions) noexcept {
+    return kept_.span().subspan(row * kept_bytes_, static_cast<std::size_t>(slots_->own_bytes(positions)));
+  }
+  [[nodiscard]] Span<std::uint32_t> lent(std::uint32_t slot) noexcept {
+    return lent_.span().subspan(std::size_t{slot} * pages_per_slot_, pages_per_slot_);
+  }
+
+  [[nodiscard]] Result<void> vacate(std::uint32_t slot) noexcept {
+    owners_[slot] = 0;
+    if (!slots_->is_used(slot)) return {};
+    slots_->place(slot, {});
+    return slots_->release(slot);
+  }
+  /// Hands a slot to the request that the scheduler has in it, with clean state.
+  [[nodiscard]] Result<void> claim(std::uint32_t slot) noexcept {
+    const serve::SlotRow& row = scheduler_->state().slots[slot];
+    if (auto r = vacate(slot); !r) return r;
+    owners_[slot] = row.request;
+    if (row.request == 0) return {};
+    const serve::RequestRow& r = scheduler_->state().requests[serve::row_of(row.request)];
+    serve::Sequence& sequence = request(row.request)->sequence;
+    sequence.slot = slot;
+    sequence.processed = row.position;
+    if (auto done = slots_->claim(slot); !done) return done;
+    const std::uint32_t most = r.prompt + r.most;
+    return slots_->reserve_windows(slot, most < context_ ? most : context_);
+  }
+  [[nodiscard]] Result<void> follow_owner(std::uint32_t slot) noexcept {
+    const auto& state = scheduler_->state();
+    const serve::Handle request = state.slots[slot].request;
+    const bool began = request != 0 && state.work[slot].admitted == state.step;
+    return request == owners_[slot] && !began ? Result<void>{} : claim(slot);
+  }
+
+  std::optional<serve::SlotTable<B>> slots_;
+  std::optional<Scheduler> scheduler_;
+  std::uint32_t context_ = 0;
+  bool shares_prefixes_ = false;
+  std::uint32_t pages_per_slot_ = 0;
+  serve::Handle host_ = 0;
+  std::size_t tenants_ = 0;  ///< beside the host
+  std::size_t taken_ = 0;
+  std::size_t kept_bytes_ = 0;
+  Vector<Owned<ActiveRequest>> requests_;
+  Vector<Owned<ActiveRequest>> arriving_;
+  Vector<serve::Arrival> arrivals_;
+  Vector<serve::Handle> owners_;  ///< by slot, as the slot table has them
+  Vector<serve::Sequence*> sequences_;
+  Vector<std::uint32_t> cuts_;
+  Vector<std::uint32_t> lent_;  ///< [slots][pages_per_slot]
+  Buffer kept_;
+  std::optional<serve::Audit> audit_;  ///< in debug builds
+};
+
+}  // namespace zrt::inline ZRT_ABI::detail

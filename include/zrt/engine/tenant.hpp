@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/tenant.hpp: whom an engine serves, what each may use, and what each has used.
+#pragma once
+
+#include <zrt/serve/quota.hpp>
+#include <zrt/serve/tenant_ledger.hpp>
+
+namespace zrt::inline ZRT_ABI {
+
+using serve::ServiceClass;
+using serve::TenantLedger;
+using serve::TenantQuota;
+
+/// Names a tenant; never reused by an engine. TenantId{} is the host itself: interactive, and bound by nothing but the
+/// machine.
+enum class TenantId : std::uint64_t {};
+
+}  // namespace zrt::inline ZRT_ABI

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/property/several_tenants.cpp: requests of several tenants, mixed, preempted, resumed on prefixes and cancelled, give the tokens that each gives alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <data/models/tiny_models.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <support/sampled_requests.hpp>
+#include <vector>
+
+namespace several_tenants_test {
+namespace {
+
+using namespace zrt;
+using test::HostEngine;
+using test::On;
+
+constexpr std::uint32_t kContext = 128;
+const std::string kBard = ZRT_SOURCE_DIR "/examples/models/bard-q8_0.gguf";
+
+/// How many requests each model answers; ZRT_CANARY_REQUESTS in place of it for a long run.
+std::uint32_t requests_to_run(std::uint32_t by_default) {
+  const char* more = std::getenv("ZRT_CANARY_REQUESTS");
+  return more == nullptr ? by_default : static_cast<std::uint32_t>(std::strtoul(more, nullptr, 10));
+}
+
+/// A clock that goes on by a millisecond each time it is read.
+struct OwnClock {
+  std::uint64_t time = 1;
+
+  [[nodiscard]] ClockHook hook() {
+    return {this, [](void* context) noexcept { return static_cast<OwnClock*>(context)->time += 1'000'000; }};
+  }
+};
+
+/// What may be asked, and what it gives alone.
+struct Question {
+  std::vector<std::int32_t> prompt;
+  Request request{};
+  std::vector<std::int32_t> answer;
+};
+
+class Canary {
+ public:
+  Canary(std::function<test::AnyEngine(const EngineOptions&)> open, std::uint32_t vocabulary, std::uint64_t seed)
+      : random_(seed) {
+    EngineOptions alone;
+    alone.context = kContext;
+    alone.chunk = 64;
+    auto single = open(alone);
+    EngineOptions shared = alone;
+    shared.slots = 4;
+    shared.chunk = 32;
+    shared.pages = 18;  // of 32 that four whole contexts would take
+    shared.queue = 64;
+    shared.prefix_cache = true;
+    shared.kept_states = 12;
+    shared.clock = clock_.hook();
+    auto engine = open(shared);
+    if (!single || !engine) {
+      ADD_FAILURE() << (single ? engine.error() : single.error()).text();
+      return;
+    }
+    engine_ = std::move(*engine);
+    invent(**single, vocabulary);
+    for (std::size_t t = 0; t < tenants_.size(); ++t) create(t);
+  }
+
+  /// Has `count` requests answered.
+  void run(std::uint32_t count) {
+    ASSERT_NE(engine_, nullptr);
+    for (std::uint32_t submitted = 0, steps = 0; submitted < count || left_ != 0; ++steps) {
+      ASSERT_LT(steps, 200u * count + 10'000u) << "requests are left for ever";
+      if (submitted < count && random_.below(100) < 8)
+        for (std::uint32_t burst = 1 + random_.below(3); burst != 0 && submitted < count; --burst, ++submitted)
+          submit();
+      if (random_.below(100) < 1) cancel();
+      if (random_.below(1000) < 4) change(random_.below(tenants_.size()));
+      if (random_.below(1000) < 2) recreate(random_.below(tenants_.size()));
+      const auto left = engine_->step([this](RequestId id, const Token& token) { return hear(id, token); });
+      ASSERT_TRUE(left) << left.error().text();
+      left_ = *left;
+      ASSERT_FALSE(testing::Test::HasFailure()) << "step " << steps;
+    }
+    EXPECT_TRUE(asked_.empty()) << asked_.size() << " requests never ended";
+  }
+
+  /// A run in which nothing happened proves nothing.
+  void check_events() {
+    for (std::size_t t = 0; t < tenants_.size(); ++t) count(t);
+    EXPECT_GE(preemptions_, 20u);
+    EXPECT_GE(recomputed_, 100u);
+    EXPECT_GE(cached_, 500u);
+    EXPECT_GE(finished_, 100u);
+    EXPECT_GE(cancelled_, 10u);
+    EXPECT_GE(refused_, 1u);
+    std::printf("%u finished, %u cancelled, %u refused; %llu preemptions, %llu tokens computed again, %llu found\n",
+                finished_, cancelled_, refused_, static_cast<unsigned long long>(preemptions_),
+                static_cast<unsigned long long>(recomputed_), static_cast<unsigned long long>(cached_));
+  }
+
+ private:
+  struct Asked {
+    const Question* question;
+    std::size_t heard = 0;
+    bool stops_itself = false;  ///< its callable says no in the middle
+  };
+
+  /// Prompts that begin alike, from one token to most of the context, greedy and sampled.
+  void invent(HostEngine& alone, std::uint32_t vocabulary) {
+    for (std::uint64_t i = 0; i < 48; ++i) {
+      Question q;
+      const std::uint64_t family = random_.below(4);
+      q.prompt = test::tiny_prompt(vocabulary, family == 0 ? 0 : 16 + random_.below(64), 100 + family);
+      const std::vector<std::int32_t> own = test::tiny_prompt(vocabulary, 1 + random_.below(24), 200 + i);
+      q.prompt.insert(q.prompt.end(), own.begin(), own.end());
+      q.request =
+          test::sampled_request({}, i, 1 + random_.below(kContext - static_cast<std::uint32_t>(q.prompt.size())));
+      if (q.request.max_tokens > 60) q.request.max_tokens = 60;
+      if (i % 3 == 0) q.request.sampling.temperature = 0.0f;
+      if (i % 4 == 1) q.request.sampling.repetition_penalty = 1.3f;
+      questions_.push_back(std::move(q));
+    }
+    for (Question& q : questions_) {
+      q.request.tokens = q.prompt;
+      q.answer = test::tokens_alone(alone, q.request);
+    }
+  }
+
+  [[nodiscard]] TenantQuota quota(std::size_t tenant) {
+    constexpr std::array kClasses{ServiceClass::interactive, ServiceClass::standard, ServiceClass::standard,
+                                  ServiceClass::batch, ServiceClass::batch};
+    TenantQuota q;
+    q.service = kClasses[tenant];
+    q.max_slots = 1 + random_.below(4);
+    q.max_pages = 8 + random_.below(16);
+    q.reserved_pages = random_.below(4) == 0 ? 2 : 0;
+    q.weight = 1 + random_.below(64);
+    q.max_queued = 8 + random_.below(40);
+    q.group = tenant == 1 || tenant == 2 ? 7 : 0;
+    if (random_.below(4) == 0) q.decode_tokens_per_s = 200;
+    if (random_.below(4) == 0) q.prefill_tokens_per_s = 1000;
+    if (random_.below(16) == 0) q.max_context = 64;
+    return q;
+  }
+  void create(std::size_t tenant) {
+    TenantQuota q = quota(tenant);
+    auto made = engine_->create_tenant(q);
+    q.reserved_pages = 0;
+    if (!made) made = engine_->create_tenant(q);
+    ASSERT_TRUE(made) << made.error().text();
+    tenants_[tenant] = *made;
+  }
+  void change(std::size_t tenant) {
+    const auto changed = engine_->change_tenant(tenants_[tenant], quota(tenant));
+    EXPECT_TRUE(changed || changed.error().code() == Errc::capacity_exceeded) << changed.error().text();
+  }
+  void recreate(std::size_t tenant) {
+    count(tenant);
+    const auto removed = engine_->remove_tenant(tenants_[tenant]);
+    ASSERT_TRUE(removed) << removed.error().text();
+    EXPECT_FALSE(engine_->usage(tenants_[tenant]));
+    create(tenant);
+  }
+  void count(std::size_t tenant) {
+    const auto ledger = engine_->usage(tenants_[tenant]);
+    ASSERT_TRUE(ledger) << ledger.error().text();
+    preemptions_ += ledger->preemptions;
+    recomputed_ += ledger->recomputed_tokens;
+    cached_ += ledger->cached_tokens;
+  }
+
+  void submit() {
+    const Question& q = questions_[random_.below(questions_.size())];
+    Request r = q.request;
+    // One in eight is the host's own.
+    if (random_.below(8) != 0) r.tenant = tenants_[random_.below(tenants_.size())];
+    const auto id = engine_->submit(r);
+    ASSERT_TRUE(id) << id.error().text();
+    asked_[*id] = {&q, 0, random_.below(40) == 0};
+  }
+  void cancel() {
+    if (asked_.empty()) return;
+    auto at = asked_.begin();
+    std::advance(at, random_.below(asked_.size()));
+    engine_->cancel(at->first);
+  }
+
+  [[nodiscard]] bool hear(RequestId id, const Token& token) {
+    const auto at = asked_.find(id);
+    EXPECT_NE(at, asked_.end()) << "a request speaks that has ended";
+    if (at == asked_.end()) return false;
+    Asked& asked = at->second;
+    if (token.id != kNoToken) {
+      const std::vector<std::int32_t>& answer = asked.question->answer;
+      EXPECT_EQ(token.id, asked.heard < answer.size() ? answer[asked.heard] : kNoToken) << "token " << asked.heard;
+      ++asked.heard;
+    }
+    if (asked.stops_itself && asked.heard == asked.question->answer.size() / 2 + 1) {
+      asked_.erase(at);
+      return false;
+    }
+    if (token.finish != FinishReason::none) finish(asked, token), asked_.erase(at);
+    return true;
+  }
+  void finish(const Asked& asked, const Token& token) {
+    switch (token.finish) {
+      case FinishReason::length:
+        EXPECT_EQ(asked.heard, asked.question->answer.size());
+        ++finished_;
+        return;
+      case FinishReason::cancelled:
+        ++cancelled_;
+        return;
+      case FinishReason::failed:
+        ASSERT_NE(token.error, nullptr);
+        EXPECT_TRUE(token.error->code() == Errc::capacity_exceeded || token.error->code() == Errc::not_found)
+            << token.error->text();
+        ++refused_;
+        return;
+      default:
+        ADD_FAILURE() << name(token.finish);
+    }
+  }
+
+  test::TinyRandom random_;
+  OwnClock clock_;
+  std::unique_ptr<HostEngine> engine_;
+  std::vector<Question> questions_;
+  std::array<TenantId, 5> tenants_{};
+  std::map<RequestId, Asked> asked_;
+  std::size_t left_ = 0;
+  std::uint32_t finished_ = 0, cancelled_ = 0, refused_ = 0;
+  std::uint64_t preemptions_ = 0, recomputed_ = 0, cached_ = 0;
+};
+
+class SeveralTenants : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(SeveralTenants, GetTheTokensThatEachRequestGetsAlone) {
+  test::ModelFile file;
+  for (const test::TinySpec& spec : test::kTinyFamilies)
+    if (spec.name == GetParam()) file = test::tiny_model(spec);
+  Canary canary([&](const EngineOptions& o) { return test::open_engine(On::cpu, file.bytes(), o); }, 64, 1);
+  canary.run(requests_to_run(2000));
+  canary.check_events();
+}
+
+INSTANTIATE_TEST_SUITE_P(Property, SeveralTenants,
+                         testing::Values("llama", "qwen3moe", "gemma2", "gemma3", "gpt-oss", "mamba", "mamba2",
+                                         "granitehybrid", "lfm2", "qwen35"),
+                         [](const auto& param) {
+                           std::string name(param.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(SeveralTenantsOfBard, GetTheTokensThatEachRequestGetsAlone) {
+  Canary canary([](const EngineOptions& o) { return test::open_engine(On::cpu, kBard, o); }, 256, 2);
+  canary.run(requests_to_run(300));
+  canary.check_events();
+}
+
+}  // namespace
+}  // namespace several_tenants_test

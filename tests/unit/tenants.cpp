@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/tenants.cpp: tenants come, change and go while an engine serves; each refusal says what is wrong.
+#include <gtest/gtest.h>
+
+#include <data/models/tiny_models.hpp>
+#include <map>
+#include <memory>
+#include <support/sampled_requests.hpp>
+#include <vector>
+
+namespace tenants_test {
+namespace {
+
+using namespace zrt;
+using test::HostEngine;
+using test::On;
+
+constexpr std::uint32_t kContext = 128;
+
+struct Heard {
+  std::vector<std::int32_t> tokens;
+  FinishReason finish = FinishReason::none;
+  Errc code{};
+  std::string error;
+  std::uint64_t retry_after_ns = 0;
+};
+
+class Tenants : public testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<HostEngine> open(EngineOptions options) const {
+    options.context = kContext;
+    options.chunk = 32;
+    auto engine = test::open_engine(On::cpu, file_.bytes(), options);
+    EXPECT_TRUE(engine) << engine.error().text();
+    return engine ? std::move(*engine) : nullptr;
+  }
+  static TenantId create(HostEngine& engine, const TenantQuota& quota) {
+    const auto made = engine.create_tenant(quota);
+    EXPECT_TRUE(made) << made.error().text();
+    return made ? *made : TenantId{};
+  }
+  RequestId submit(HostEngine& engine, TenantId tenant, std::uint64_t seed, std::uint32_t most = 12) {
+    Request r = test::sampled_request(prompt_, seed, most);
+    r.tenant = tenant;
+    const auto id = engine.submit(r);
+    EXPECT_TRUE(id) << id.error().text();
+    return id ? *id : RequestId{};
+  }
+  std::size_t step(HostEngine& engine) {
+    const auto left = engine.step([this](RequestId id, const Token& token) {
+      Heard& h = heard_[id];
+      if (token.id != kNoToken) h.tokens.push_back(token.id);
+      h.finish = token.finish;
+      h.retry_after_ns = token.retry_after_ns;
+      if (token.error != nullptr) {
+        h.code = token.error->code();
+        h.error = token.error->text();
+      }
+      return true;
+    });
+    EXPECT_TRUE(left) << left.error().text();
+    return left ? *left : 0;
+  }
+  void finish(HostEngine& engine) {
+    while (step(engine) != 0) {
+    }
+  }
+  [[nodiscard]] std::vector<std::int32_t> alone(std::uint64_t seed, std::uint32_t most = 12) const {
+    return test::tokens_alone(*open({}), test::sampled_request(prompt_, seed, most));
+  }
+  static Errc code_of(const auto& result) { return result ? Errc{} : result.error().code(); }
+
+  test::ModelFile file_ = test::tiny_model(test::TinySpec{});
+  std::vector<std::int32_t> prompt_ = test::tiny_prompt(64, 40, 3);
+  std::map<RequestId, Heard> heard_;
+};
+
+TEST_F(Tenants, AnInteractiveOneTakesTheSlotOfAJobThatGoesOnLater) {
+  const auto engine = open({.slots = 1});
+  const TenantId job = create(*engine, {.service = ServiceClass::batch});
+  const TenantId chat = create(*engine, {.service = ServiceClass::interactive});
+  const RequestId first = submit(*engine, job, 1, 30);
+  for (int i = 0; i < 10; ++i) step(*engine);
+  const RequestId second = submit(*engine, chat, 2, 5);
+  while (heard_[second].finish == FinishReason::none) step(*engine);
+  EXPECT_EQ(heard_[first].finish, FinishReason::none);
+  finish(*engine);
+  EXPECT_EQ(heard_[first].tokens, alone(1, 30));
+  EXPECT_EQ(heard_[second].tokens, alone(2, 5));
+  const auto used = engine->usage(job);
+  ASSERT_TRUE(used);
+  EXPECT_EQ(used->preemptions, 1u);
+  EXPECT_EQ(used->delivered_tokens, 30u);
+  EXPECT_EQ(used->prompt_tokens, prompt_.size());
+  EXPECT_EQ(used->requests_finished, 1u);
+}
+
+TEST_F(Tenants, APrefixIsSharedWithinAGroupAndByNobodyElse) {
+  const auto engine = open({.slots = 1, .prefix_cache = true});
+  const TenantId a = create(*engine, {.group = 1}), b = create(*engine, {.group = 1}), c = create(*engine, {});
+  for (const TenantId tenant : {a, b, c, TenantId{}}) {
+    submit(*engine, tenant, 5);
+    finish(*engine);
+  }
+  const auto cached = [&](TenantId tenant) { return engine->usage(tenant)->cached_tokens; };
+  EXPECT_EQ(cached(a), 0u);
+  EXPECT_EQ(cached(b), 32u) << "two whole pages of 40 tokens";
+  EXPECT_EQ(cached(c), 0u);
+  EXPECT_EQ(cached(TenantId{}), 0u);
+  const auto expected = alone(5);
+  for (const auto& [id, h] : heard_) EXPECT_EQ(h.tokens, expected);
+}
+
+TEST_F(Tenants, ARefusedRequestSaysWhyAndWhenToComeBack) {
+  const auto engine = open({.slots = 1});
+  const TenantId tenant = create(*engine, {.max_pages = 4, .max_context = 60, .max_queued = 1});
+  const RequestId fits = submit(*engine, tenant, 1);
+  step(*engine);
+  const RequestId waits = submit(*engine, tenant, 2), late = submit(*engine, tenant, 3);
+  const RequestId longer = submit(*engine, tenant, 5, 30), stranger = submit(*engine, TenantId{77}, 6);
+  finish(*engine);
+  EXPECT_EQ(heard_[fits].tokens, alone(1));
+  EXPECT_EQ(heard_[waits].tokens, alone(2));
+  EXPECT_EQ(heard_[late].finish, FinishReason::failed);
+  EXPECT_EQ(heard_[late].code, Errc::capacity_exceeded);
+  EXPECT_EQ(heard_[late].error.substr(0, 46), "the request is refused: tenant_queue_full; try");
+  EXPECT_GT(heard_[late].retry_after_ns, 0u);
+  EXPECT_EQ(heard_[longer].error, "the request is refused: context_too_long");
+  EXPECT_EQ(heard_[longer].retry_after_ns, 0u);
+  EXPECT_EQ(heard_[stranger].code, Errc::not_found);
+}
+
+TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
+  const auto engine = open({.slots = 2});
+  const TenantId a = create(*engine, {}), b = create(*engine, {});
+  const RequestId gone = submit(*engine, a, 1), waiting = submit(*engine, a, 2), stays = submit(*engine, b, 3);
+  for (int i = 0; i < 4; ++i) step(*engine);
+  ASSERT_TRUE(engine->remove_tenant(a));
+  EXPECT_EQ(code_of(engine->remove_tenant(a)), Errc::not_found);
+  EXPECT_EQ(code_of(engine->usage(a)), Errc::not_found);
+  const RequestId after = submit(*engine, a, 4);
+  finish(*engine);
+  EXPECT_EQ(heard_[gone].finish, FinishReason::cancelled);
+  EXPECT_EQ(heard_[waiting].finish, FinishReason::cancelled);
+  EXPECT_EQ(heard_[after].code, Errc::not_found);
+  EXPECT_EQ(heard_[stays].tokens, alone(3));
+  EXPECT_EQ(heard_[stays].finish, FinishReason::length);
+}
+
+TEST_F(Tenants, ALoweredQuotaEndsWhatNoLongerFits) {
+  const auto engine = open({.slots = 2});
+  const TenantId tenant = create(*engine, {});
+  const RequestId large = submit(*engine, tenant, 1, 40), small = submit(*engine, tenant, 2, 8);
+  for (int i = 0; i < 4; ++i) step(*engine);
+  ASSERT_TRUE(engine->change_tenant(tenant, {.max_slots = 1, .max_pages = 3}));
+  finish(*engine);
+  EXPECT_EQ(heard_[large].finish, FinishReason::failed);
+  EXPECT_EQ(heard_[large].error, "its tenant's quota was lowered below the pages that it can need");
+  EXPECT_EQ(heard_[small].tokens, alone(2, 8));
+}
+
+TEST_F(Tenants, ATenantThatCannotBeIsRefused) {
+  const auto engine = open({.slots = 2});
+  EXPECT_EQ(code_of(engine->create_tenant({.max_slots = 0})), Errc::invalid_argument);
+  EXPECT_EQ(code_of(engine->create_tenant({.max_pages = 100, .reserved_pages = 17})), Errc::capacity_exceeded)
+      << "of 16 pages";
+  const TenantId half = create(*engine, {.reserved_pages = 8});
+  EXPECT_EQ(code_of(engine->create_tenant({.reserved_pages = 9})), Errc::capacity_exceeded);
+  EXPECT_EQ(code_of(engine->change_tenant(half, {.reserved_pages = 17})), Errc::capacity_exceeded);
+  EXPECT_EQ(code_of(engine->change_tenant(TenantId{}, {})), Errc::invalid_argument) << "the host stays as it is";
+  EXPECT_EQ(code_of(engine->remove_tenant(TenantId{})), Errc::invalid_argument);
+  EXPECT_EQ(code_of(engine->change_tenant(TenantId{12345}, {})), Errc::not_found);
+  EXPECT_EQ(code_of(open({.clock = {}})->create_tenant({})), Errc::invalid_argument);
+}
+
+TEST_F(Tenants, ACallableMayAskForUsageAndMakesNoTenants) {
+  const auto engine = open({});
+  const TenantId tenant = create(*engine, {});
+  Request r = test::sampled_request(prompt_, 1, 3);
+  r.tenant = tenant;
+  ASSERT_TRUE(engine->submit(r));
+  std::size_t calls = 0;
+  for (std::size_t left = 1; left != 0;) {
+    const auto done = engine->step([&](RequestId, const Token& token) {
+      calls += token.id != kNoToken ? 1 : 0;
+      EXPECT_EQ(engine->usage(tenant)->delivered_tokens, calls);
+      EXPECT_EQ(code_of(engine->create_tenant({})), Errc::invalid_argument);
+      EXPECT_EQ(code_of(engine->change_tenant(tenant, {})), Errc::invalid_argument);
+      EXPECT_EQ(code_of(engine->remove_tenant(tenant)), Errc::invalid_argument);
+      return true;
+    });
+    ASSERT_TRUE(done);
+    left = *done;
+  }
+  EXPECT_EQ(calls, 3u);
+}
+
+/// A pool smaller than all slots together: requests of lower classes take pages as they need them.
+TEST_F(Tenants, RequestsShareAPoolThatIsTooSmallForAllOfThem) {
+  const auto engine = open({.slots = 4, .pages = 12});
+  const TenantId tenant = create(*engine, {});
+  std::vector<RequestId> ids;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) ids.push_back(submit(*engine, tenant, seed, 60));
+  finish(*engine);
+  for (std::uint64_t seed = 0; seed < 6; ++seed) EXPECT_EQ(heard_[ids[seed]].tokens, alone(seed, 60)) << seed;
+  EXPECT_GT(engine->usage(tenant)->preemptions, 0u);
+  EXPECT_GT(engine->usage(tenant)->peak_pages, 7u) << "what one request takes";
+}
+
+/// A step of 32 prompt tokens is less than either prompt.
+TEST_F(Tenants, AShortPromptDoesNotWaitForALongOneOfTheSameTenant) {
+  const auto engine = open({.slots = 2});
+  const std::vector<std::int32_t> long_prompt = test::tiny_prompt(64, 110, 9);
+  for (const TenantId tenant : {TenantId{}, create(*engine, {})}) {
+    Request r = test::sampled_request(long_prompt, 1, 4);
+    r.tenant = tenant;
+    const auto first = engine->submit(r);
+    ASSERT_TRUE(first);
+    const RequestId second = submit(*engine, tenant, 2, 1);
+    while (heard_[second].tokens.empty()) step(*engine);
+    EXPECT_TRUE(heard_[*first].tokens.empty());
+    finish(*engine);
+    EXPECT_EQ(heard_[*first].tokens.size(), 4u);
+  }
+}
+
+}  // namespace
+}  // namespace tenants_test
