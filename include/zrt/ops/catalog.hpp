@@ -81,6 +81,10 @@
 #include <zrt/ops/tile.hpp>
 #include <zrt/ops/top_k.hpp>
 #include <zrt/ops/transpose.hpp>
+#include <zrt/ops/vision_deepstack_extract.hpp>
+#include <zrt/ops/vision_patch_embed.hpp>
+#include <zrt/ops/vision_scatter.hpp>
+#include <zrt/ops/vision_spatial_merge.hpp>
 #include <zrt/ops/weight_scale.hpp>
 #include <zrt/ops/while_loop.hpp>
 
@@ -94,11 +98,12 @@ using Catalog = boost::mp11::mp_list<
     RmsNormFusedMlpGateUp, Rope, RmsNormFusedRopeKvWrite, FlashAttnBatched, ResidualRmsNorm, LmHead, GreedyToken,
     Sample, KvWriteBatched, GatedAct, LayerNormRuns, FlashAttnVarlen, MlaAttention, LinearHeads, MlaKvWrite,
     WeightScale, SsmConv1d, SsmScan, SsmDeltaNet, SsmGatedNorm, HeadColumns, MambaMixer, Shortconv, GatedDeltaNet, Moe,
-    MoeGateTopk, MoeGateUp, MoeDownAcc, SharedExpert, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select,
-    Cast, StopGradient, Reduce, ArgMax, DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota,
-    Take, Gather, ScatterAdd, ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention,
-    Cond, WhileLoop, Scan, ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce,
-    Quantize, Dequantize, Requantize, Convolve, BiasAct>;
+    VisionPatchEmbed, VisionSpatialMerge, VisionDeepstackExtract, VisionScatter, MoeGateTopk, MoeGateUp, MoeDownAcc,
+    SharedExpert, Constant, ElementwiseUnary, ElementwiseBinary, Compare, Select, Cast, StopGradient, Reduce, ArgMax,
+    DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
+    ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond, WhileLoop, Scan,
+    ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize,
+    Requantize, Convolve, BiasAct>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 
