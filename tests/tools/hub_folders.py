@@ -150,6 +150,27 @@ def shared_experts(layer):
         yield from mlp(layer, 48, "mlp.shared_experts")
 
 
+def latent(layer, low=None):
+    if low:
+        yield f"{layer}.self_attn.q_a_proj.weight", [low, WIDTH]
+        yield f"{layer}.self_attn.q_a_layernorm.weight", [low]
+    yield f"{layer}.self_attn.q_{'b_' if low else ''}proj.weight", [HEADS * 12, low or WIDTH]
+    yield f"{layer}.self_attn.kv_a_proj_with_mqa.weight", [16 + 4, WIDTH]
+    yield f"{layer}.self_attn.kv_a_layernorm.weight", [16]
+    yield f"{layer}.self_attn.kv_b_proj.weight", [HEADS * (8 + 6), 16]
+    yield f"{layer}.self_attn.o_proj.weight", [WIDTH, HEADS * 6]
+    for name, shape in shared_experts(layer):
+        if "self_attn" not in name:
+            yield name, shape
+    if low and not layer.endswith(".0"):
+        yield f"{layer}.mlp.gate.e_score_correction_bias", [3]
+
+
+LATENT = {"first_k_dense_replace": 1, "moe_intermediate_size": 24, "n_routed_experts": 3, "n_shared_experts": 2,
+          "num_experts_per_tok": 2, "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6,
+          "num_key_value_heads": HEADS}
+
+
 def lfm2(layer):
     if layer.endswith(".0"):
         yield f"{layer}.conv.conv.weight", [WIDTH, 1, 3]
@@ -245,6 +266,25 @@ ROWS = {
              "BF16", "glm"),
     "deepseek": (base("DeepseekForCausalLM", first_k_dense_replace=1, moe_intermediate_size=24, n_routed_experts=3,
                       n_shared_experts=2, num_experts_per_tok=2), decoder(shared_experts), "BF16", "bpe"),
+    "deepseek2": (base("DeepseekV2ForCausalLM", q_lora_rank=None, scoring_func="softmax", routed_scaling_factor=1.0,
+                       norm_topk_prob=False, n_group=1, topk_group=1, **LATENT), decoder(latent), "BF16", "bpe"),
+    "deepseek2-v3": (base("DeepseekV3ForCausalLM", q_lora_rank=12, scoring_func="sigmoid", routed_scaling_factor=2.5,
+                          norm_topk_prob=True, n_group=1, topk_group=1,
+                          rope_scaling={"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32,
+                                        "mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1},
+                          **LATENT),
+                     chain(decoder(lambda l: latent(l, 12)), [(f"model.layers.{LAYERS}.eh_proj.weight", [WIDTH, 8])]),
+                     "BF16", "bpe"),
+    "qwen3vl": (base("Qwen3VLForConditionalGeneration", vision_config={"deepstack_visual_indexes": [0, 1]},
+                     text_config=base("Qwen3VLText", head_dim=HEAD,
+                                      rope_scaling={"rope_type": "default", "mrope_section": [2, 1, 1]})),
+                chain(decoder(lambda l: dense(l, qk_norm=(HEAD, HEAD)), wrap="language_model."),
+                      [("visual.merger.norm.weight", [8])]), "BF16", "bpe"),
+    "hunyuan-dense": (base("HunYuanDenseV1ForCausalLM", head_dim=HEAD, max_position_embeddings=32768, eod_token_id=2,
+                           rope_scaling={"type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
+                      decoder(lambda l: (
+                          (n.replace("q_norm", "query_layernorm").replace("k_norm", "key_layernorm"), s)
+                          for n, s in dense(l, qk_norm=(HEAD, HEAD))), head=False), "BF16", "bpe"),
     "lfm2": (base("Lfm2ForCausalLM", rms_norm_eps=None, norm_eps=1e-5, conv_L_cache=3, block_ff_dim=60,
                   block_auto_adjust_ff_dim=True, block_ffn_dim_multiplier=1.0, block_multiple_of=16,
                   layer_types=["conv", "full_attention"]), lfm2_model(), "BF16", "bpe"),

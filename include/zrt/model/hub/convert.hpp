@@ -86,7 +86,8 @@ class Converter {
   [[nodiscard]] const FileType& type() const noexcept { return *type_; }
   [[nodiscard]] const std::vector<MadeTensor>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const Keys& keys() const noexcept { return *keys_; }
-  /// Tensors of the folder that belong to encoders of images or sounds, which the file leaves out.
+  /// Tensors of the folder that belong to encoders of images or sounds or to layers behind the last, which the file leaves
+  /// out.
   [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
   /// The type that a tensor gets: as FileType says, in f32 where that keeps a tensor.
@@ -140,11 +141,11 @@ class Converter {
     add_general_keys();
     family_->add_keys(settings, *keys_);
     if (family_->add_tensors != nullptr) family_->add_tensors(settings, *keys_, tensors_);
+    layers_ = settings.count({"num_hidden_layers", "n_layers", "n_layer", "num_layers"});
     if (auto r = settings.result(); !r) return r;
     if (auto r = map_tensors(settings); !r) return r;
     settle_type();
     if (auto r = add_vocabulary(folder_, *family_, settings, options_.pre, *keys_); !r) return r;
-    layers_ = settings.count({"num_hidden_layers", "n_layers", "n_layer", "num_layers"});
     return settings.result();
   }
 
@@ -173,6 +174,13 @@ class Converter {
       if (name.find(part) != name.npos) return true;
     return false;
   }
+  [[nodiscard]] bool of_later_layer(std::string_view name) const {
+    constexpr std::string_view kLayers = "model.layers.";
+    std::uint32_t layer = 0;
+    if (!family_->drops_later_layers || !name.starts_with(kLayers)) return false;
+    name.remove_prefix(kLayers.size());
+    return detail::take_number(name, layer) && layer >= layers_;
+  }
   /// The name without what wraps the decoder.
   [[nodiscard]] static std::string inner_name(std::string_view name) {
     std::string inner(name);
@@ -186,7 +194,7 @@ class Converter {
   [[nodiscard]] Result<void> map_tensors(Settings& settings) {
     for (const auto& file : files_->files())
       for (const SafeTensor& tensor : file->tensors()) {
-        if (of_another_part(tensor.name)) {
+        if (of_another_part(tensor.name) || of_later_layer(tensor.name)) {
           ++left_out_;
           continue;
         }

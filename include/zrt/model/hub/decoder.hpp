@@ -90,6 +90,20 @@ template <std::size_t A, std::size_t B>
   return 0;
 }
 
+/// How many pairs of a head turn by each part of a position: time, height, width and a spare one.
+inline void add_rope_sections(Settings& in, Keys& out) {
+  const Json* said = hub::find(in.find({"rope_parameters", "rope_scaling"}), "mrope_section");
+  if (said == nullptr || !said->is_array()) return;
+  std::vector<std::int32_t> sections;
+  for (const Json& section : *said)
+    if (std::uint32_t pairs = 0; is_count(&section, pairs) && pairs < 1u << 16)
+      sections.push_back(static_cast<std::int32_t>(pairs));
+  if (sections.size() != said->size() || sections.size() > 4)
+    in.refuse(Errc::invalid_metadata, "mrope_section is no list of at most 4 counts");
+  sections.resize(4);
+  out.of_model("rope.dimension_sections", std::move(sections));
+}
+
 /// How positions turn: base, type, factors.
 inline void add_rope_keys(Settings& in, Keys& out) {
   const RopeSettings rope(in);
@@ -115,10 +129,11 @@ inline void add_rope_keys(Settings& in, Keys& out) {
     (void)number("rope.scaling.yarn_beta_slow", "beta_slow");
   } else if (type == "su" || type == "longrope") {
     scaled("longrope");
-  } else if (!type.empty() && type != "default" && type != "llama3" && type != "dynamic") {
+  } else if (!type.empty() && type != "default" && type != "mrope" && type != "llama3" && type != "dynamic") {
     in.refuse(Errc::invalid_metadata, "rope_scaling is of type '", detail::Quoted(type).view(),
               "', expected linear, yarn, longrope or llama3");
   }
+  add_rope_sections(in, out);
   if (const auto base = rope.base()) out.of_model("rope.freq_base", static_cast<float>(*base));
   if (const auto base = rope.windowed_base()) out.of_model("rope.freq_base_swa", static_cast<float>(*base));
 }

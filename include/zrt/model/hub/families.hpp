@@ -4,6 +4,7 @@
 
 #include <zrt/model/hub/family/command_r.hpp>
 #include <zrt/model/hub/family/deepseek.hpp>
+#include <zrt/model/hub/family/deepseek2.hpp>
 #include <zrt/model/hub/family/ernie4_5.hpp>
 #include <zrt/model/hub/family/exaone4.hpp>
 #include <zrt/model/hub/family/gemma2.hpp>
@@ -12,6 +13,7 @@
 #include <zrt/model/hub/family/gpt2.hpp>
 #include <zrt/model/hub/family/granite.hpp>
 #include <zrt/model/hub/family/granitemoe.hpp>
+#include <zrt/model/hub/family/hunyuan_dense.hpp>
 #include <zrt/model/hub/family/lfm2.hpp>
 #include <zrt/model/hub/family/llama.hpp>
 #include <zrt/model/hub/family/mistral3.hpp>
@@ -21,6 +23,7 @@
 #include <zrt/model/hub/family/qwen2moe.hpp>
 #include <zrt/model/hub/family/qwen3.hpp>
 #include <zrt/model/hub/family/qwen3moe.hpp>
+#include <zrt/model/hub/family/qwen3vl.hpp>
 #include <zrt/model/hub/family/seed_oss.hpp>
 #include <zrt/model/hub/family/smollm3.hpp>
 #include <zrt/model/hub/family/stablelm.hpp>
@@ -55,7 +58,10 @@ inline constexpr auto kFamilies = std::to_array<const Family*>({
     &Ernie45Folder::family,
     &Glm4Folder::family,
     &DeepseekFolder::family,
+    &Deepseek2Folder::family,
     &Lfm2Folder::family,
+    &Qwen3VlFolder::family,
+    &HunyuanDenseFolder::family,
 });
 // clang-format on
 

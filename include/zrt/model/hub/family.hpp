@@ -25,6 +25,8 @@ struct Family {
   Span<const TensorRule> tensors{};            ///< searched before kDecoderTensors
   void (*add_keys)(Settings&, Keys&) = nullptr;
   VocabularyFiles vocabulary = VocabularyFiles::bpe;
+  /// Tensors of layers behind the last, which predict further tokens, mean nothing to a file.
+  bool drops_later_layers = false;
   /// Texts of added tokens stay as they are, and only those that the files call special are markup.
   bool added_as_listed = false;
   /// Counts of heads and their size, for rows that follow from them.

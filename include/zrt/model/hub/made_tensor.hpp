@@ -20,6 +20,8 @@ struct HeadSizes {
   std::uint64_t heads = 0;
   std::uint64_t kv_heads = 0;
   std::uint64_t head_dim = 0;
+  std::uint64_t key_rows = 0;    ///< of keys of a head that a latent row makes
+  std::uint64_t value_rows = 0;  ///< of its values
 };
 
 /// Where rows of a tensor come from: of every `period` rows of a part, `count` from row `first` on.
@@ -83,6 +85,7 @@ class MadeTensor {
       return {};
     }
     if (auto r = take_rows(sizes); !r) return r;
+    if (by_heads()) split_heads();
     if (change_.rows == Rows::stacked) dims_.push_back(parts_.size());
     if (dims_.size() > 4) return bad_shape("expected at most 4 axes");
     return {};
@@ -95,7 +98,9 @@ class MadeTensor {
       return;
     }
     if (change_.rows == Rows::columns)
-      read_column(row, to);
+      read_column(0, dims_[1], row, to);
+    else if (change_.rows == Rows::head_keys)
+      read_column(row / dims_[1] * range_.period, dims_[1], row % dims_[1], to);
     else if (dims_.size() <= 1 && by_rows())
       for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], source_row(i), 1, to + i);
     else
@@ -140,11 +145,14 @@ class MadeTensor {
       range_ = {rows_of_part_, 0, rows_of_part_};
       return {};
     }
+    if (by_heads() && dims_.size() != 2) return bad_shape("expected a matrix");
     const std::uint64_t there = row_extent();
     range_ = range_of(there, sizes);
-    if (range_.period != there || range_.count == 0) return bad_shape("which is not what the numbers of heads say");
+    const std::uint64_t parts = by_heads() ? sizes.heads : 1;
+    if (range_.count == 0 || parts == 0 || there % parts != 0 || range_.period != there / parts)
+      return bad_shape("which is not what the numbers of heads say");
     if (pairs() && (heads_ == 0 || range_.count % (2 * heads_) != 0)) return bad_shape("expected whole pairs of heads");
-    row_extent() = range_.count;
+    row_extent() = range_.count * parts;
     rows_of_part_ = rows();
     return {};
   }
@@ -166,6 +174,10 @@ class MadeTensor {
         return {fused, queries, keys};
       case Rows::fused_value:
         return {fused, queries + keys, keys};
+      case Rows::head_keys:
+        return {sizes.key_rows + sizes.value_rows, 0, sizes.key_rows};
+      case Rows::head_values:
+        return {sizes.key_rows + sizes.value_rows, sizes.key_rows, sizes.value_rows};
       case Rows::first_half:
         return {there / 2 * 2, 0, there / 2};
       case Rows::second_half:
@@ -176,6 +188,16 @@ class MadeTensor {
         break;
     }
     return {there, 0, there};
+  }
+
+  [[nodiscard]] bool by_heads() const noexcept {
+    return change_.rows == Rows::head_keys || change_.rows == Rows::head_values;
+  }
+  /// A matrix for each head, that of its keys transposed.
+  void split_heads() {
+    const std::uint64_t heads = dims_[1] / range_.count;
+    dims_ = {dims_[0], range_.count, heads};
+    if (change_.rows == Rows::head_keys) std::swap(dims_[0], dims_[1]);
   }
 
   [[nodiscard]] bool pairs() const noexcept {
@@ -196,8 +218,9 @@ class MadeTensor {
     quant::find(*part.dtype)->dequantise(part.data.data() + first * width, count, to);
     for (std::uint64_t i = 0; i < count; ++i) to[i] = changed(to[i], *part.dtype);
   }
-  void read_column(std::uint64_t column, float* to) const noexcept {
-    for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], i * dims_[1] + column, 1, to + i);
+  /// Reads a column of a matrix of `width` columns that begins at row `first` of the first part.
+  void read_column(std::uint64_t first, std::uint64_t width, std::uint64_t column, float* to) const noexcept {
+    for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], (first + i) * width + column, 1, to + i);
   }
 
   [[nodiscard]] float changed(float x, DType type) const noexcept {

@@ -20,7 +20,9 @@ enum class Rows : std::uint8_t {
   fused_query,  ///< of queries, keys and values one behind the other
   fused_key,
   fused_value,
-  first_half,  ///< of each matrix
+  head_keys,    ///< of each head the rows of its keys, transposed, of keys and values that one matrix makes
+  head_values,  ///< of each head the rows of its values
+  first_half,   ///< of each matrix
   second_half,
   columns,  ///< the matrix is transposed
   stacked,  ///< all; the tensors that differ in their second number become matrices of one

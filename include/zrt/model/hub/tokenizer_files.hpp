@@ -13,17 +13,20 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model::hub {
 
-/// tokenizer.json and tokenizer_config.json, null where a folder lacks them, and its chat template.
+/// tokenizer.json, tokenizer_config.json and generation_config.json, null where a folder lacks them, and its chat
+/// template.
 struct TokenizerFiles {
   Json tokenizer;
   Json config;
+  Json generation;
   Json chat_template;  ///< a text, or a list of objects with `name` and `template`; null for none
 
   /// Errors: those of Folder::json.
   [[nodiscard]] static Result<TokenizerFiles> read(const Folder& folder) {
     TokenizerFiles files;
     for (auto [name, to] :
-         {std::pair("tokenizer.json", &files.tokenizer), std::pair("tokenizer_config.json", &files.config)}) {
+         {std::pair("tokenizer.json", &files.tokenizer), std::pair("tokenizer_config.json", &files.config),
+          std::pair("generation_config.json", &files.generation)}) {
       auto json = folder.json_if(name);
       if (!json) return pass(json);
       *to = std::move(*json);

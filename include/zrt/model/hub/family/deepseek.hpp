@@ -8,13 +8,15 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model::hub {
 
+/// Experts that every token takes, as one MLP.
+inline constexpr auto kSharedExpertTensors =
+    std::to_array<TensorRule>({{"model.layers.*.mlp.shared_experts.gate_proj", "blk.*.ffn_gate_shexp"},
+                               {"model.layers.*.mlp.shared_experts.up_proj", "blk.*.ffn_up_shexp"},
+                               {"model.layers.*.mlp.shared_experts.down_proj", "blk.*.ffn_down_shexp"}});
+
 struct DeepseekFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"DeepseekForCausalLM"});
-  static constexpr auto tensors =
-      joined(kPairedTensors,
-             std::to_array<TensorRule>({{"model.layers.*.mlp.shared_experts.gate_proj", "blk.*.ffn_gate_shexp"},
-                                        {"model.layers.*.mlp.shared_experts.up_proj", "blk.*.ffn_up_shexp"},
-                                        {"model.layers.*.mlp.shared_experts.down_proj", "blk.*.ffn_down_shexp"}}));
+  static constexpr auto tensors = joined(kPairedTensors, kSharedExpertTensors);
 
   static void add_keys(Settings& in, Keys& out) {
     add_decoder_keys(in, out);
