@@ -61,7 +61,8 @@ struct ConvertedRows {
 
 }  // namespace detail
 
-/// Converts one folder. Memory: the vocabulary, the tensors' names, and some megabytes for rows; the files are mapped.
+/// Converts one folder. Memory: the vocabulary, the tensors' names, some megabytes for rows, and the pages of one tensor of the
+/// mapped files.
 class Converter {
  public:
   /// Reads the folder's configuration, vocabulary and lists of tensors.
@@ -266,6 +267,7 @@ class Converter {
       if (auto r = writer.write({out_.data(), static_cast<std::size_t>(job.rows.count() * job.row_bytes)}); !r)
         return r;
     }
+    files_->release_pages();
     if (options_.done != nullptr) options_.done(options_.context, {tensor.name(), type, rows * job.row_bytes});
     return {};
   }

@@ -91,6 +91,10 @@ class FolderTensors {
 
   /// Each file's, in the order of the files' names and then of their data. They stay where they are.
   [[nodiscard]] const std::vector<std::unique_ptr<Safetensors>>& files() const noexcept { return files_; }
+  /// Lets the system take back what it has read of the files.
+  void release_pages() const noexcept {
+    for (const FileMapping& mapping : mappings_) mapping.release_pages();
+  }
 
  private:
   [[nodiscard]] Result<void> add(const Folder& folder, const std::string& name) {
