@@ -59,7 +59,7 @@ void read_tokenizer(std::string_view text) {
   for (const std::string_view pre : {"", "qwen2"}) {
     hub::Settings settings(model);
     hub::Keys keys("llama");
-    const auto added = hub::detail::add_bpe(files, settings, pre, keys);
+    const auto added = hub::detail::add_bpe(files, settings, pre, 0, keys);
     if (!added) demand(!added.error().text().empty());
     hub::add_special_tokens(files, settings, keys);
     hub::add_chat_templates(files, keys);

@@ -282,6 +282,19 @@ TEST(HubConvert, VocabulariesThatItDoesNotKnowAreRefused) {
   EXPECT_EQ(row.fault(), "the folder has no tokenizer.json and no tokenizer.model");
 }
 
+TEST(HubConvert, WithoutAVocabularySizeTheEmbeddingsTell) {
+  Spoiled row("gemma3");
+  HubJson config = row.row["config"];
+  config.erase("vocab_size");
+  config["text_config"].erase("vocab_size");
+  row.folder.write("config.json", config.dump());
+  auto converter = Converter::open(row.folder.path(), {});
+  ASSERT_TRUE(converter) << converter.error().text();
+  const auto* tokens = converter->keys().find("tokenizer.ggml.tokens");
+  ASSERT_NE(tokens, nullptr);
+  EXPECT_EQ(std::get<std::vector<std::string>>(*tokens).size(), 288u);
+}
+
 TEST(HubConvert, APreTokenizerCanBeSaid) {
   Spoiled row("qwen3");
   HubJson tokenizer = HubJson::parse(test::file_text(kData / "bpe" / "tokenizer.json"));

@@ -146,7 +146,7 @@ class Converter {
     if (auto r = settings.result(); !r) return r;
     if (auto r = map_tensors(settings); !r) return r;
     settle_type();
-    if (auto r = add_vocabulary(folder_, *family_, settings, options_.pre, *keys_); !r) return r;
+    if (auto r = add_vocabulary(folder_, *family_, settings, options_.pre, embedding_rows(), *keys_); !r) return r;
     return settings.result();
   }
 
@@ -156,6 +156,13 @@ class Converter {
     while (name.ends_with('/')) name.remove_suffix(1);
     keys_->set("general.name", std::string(slice(name, options_.name.empty() ? name.rfind('/') + 1 : 0)));
     keys_->set("general.quantization_version", std::uint32_t{2});
+  }
+
+  /// How many tokens the embeddings are of.
+  [[nodiscard]] std::uint32_t embedding_rows() const {
+    const auto at = places_.find("token_embd.weight");
+    if (at == places_.end()) return 0;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(tensors_[at->second].rows(), 0xffffffffu));
   }
 
   /// Settles the type, of the folder's first matrix where none is asked for.

@@ -82,7 +82,7 @@ class TokenTable {
   std::vector<float> scores_;
 };
 
-/// The number of tokens: `vocab_size`, or what the vocabulary itself has.
+/// The number of tokens: `vocab_size`, or `own`, what the vocabulary and the embeddings have.
 [[nodiscard]] inline Result<std::uint32_t> table_size(Settings& settings, std::uint32_t own) {
   const std::uint32_t size = settings.count_if({"vocab_size"}).value_or(own);
   if (auto r = settings.result(); !r) return pass(r);
@@ -142,7 +142,7 @@ class TokenTable {
 }
 
 [[nodiscard]] inline Result<void> add_bpe(const TokenizerFiles& files, Settings& settings, std::string_view pre,
-                                          Keys& out) {
+                                          std::uint32_t rows, Keys& out) {
   const Json* model = find(&files.tokenizer, "model");
   const Json* vocabulary = find(model, "vocab");
   const Json* merges = find(model, "merges");
@@ -156,7 +156,7 @@ class TokenTable {
                 ", expected BPE over bytes, or a tokenizer.model beside it");
   auto name = pre.empty() ? pre_tokenizer_name(files.tokenizer, files.config) : Result<std::string>(std::string(pre));
   if (!name) return pass(name);
-  const auto size = table_size(settings, static_cast<std::uint32_t>(vocabulary->size()));
+  const auto size = table_size(settings, std::max(rows, static_cast<std::uint32_t>(vocabulary->size())));
   if (!size) return pass(size);
   TokenTable table(*size);
   if (auto r = add_bpe_tokens(files.tokenizer, table); !r) return r;
@@ -245,12 +245,13 @@ struct Piece {
 }
 
 [[nodiscard]] inline Result<void> add_sentence_piece(const Folder& folder, const TokenizerFiles& files,
-                                                     const Family& family, Settings& settings, Keys& out) {
+                                                     const Family& family, Settings& settings, std::uint32_t rows,
+                                                     Keys& out) {
   const auto file = folder.open("tokenizer.model");
   if (!file) return pass(file);
   auto pieces = read_pieces({reinterpret_cast<const char*>(file->span().data()), file->span().size()});
   if (!pieces) return Folder::in("tokenizer.model", pieces.error());
-  const auto size = table_size(settings, static_cast<std::uint32_t>(pieces->size()));
+  const auto size = table_size(settings, std::max(rows, static_cast<std::uint32_t>(pieces->size())));
   if (!size) return pass(size);
   TokenTable table(*size, family.added_as_listed);
   for (std::uint32_t id = 0; id < pieces->size() && id < *size; ++id) {
@@ -271,12 +272,13 @@ struct Piece {
 }  // namespace detail
 
 /// Adds the vocabulary of a folder: its tokens, its special tokens, its chat templates. `pre` says the pre-tokenizer of
-/// a BPE vocabulary, or nothing where tokenizer.json tells.
+/// a BPE vocabulary, or nothing where tokenizer.json tells; `rows` is how many tokens the embeddings are of, for a
+/// configuration without `vocab_size`.
 ///
 /// Errors: those of Folder and pre_tokenizer_name; Errc::unsupported_tokenizer for a vocabulary of another kind;
 /// Errc::invalid_file for one that breaks its format.
 [[nodiscard]] inline Result<void> add_vocabulary(const Folder& folder, const Family& family, Settings& settings,
-                                                 std::string_view pre, Keys& out) {
+                                                 std::string_view pre, std::uint32_t rows, Keys& out) {
   const auto files = TokenizerFiles::read(folder);
   if (!files) return pass(files);
   const bool pieces = family.vocabulary == VocabularyFiles::sentence_piece ||
@@ -284,8 +286,8 @@ struct Piece {
   if (!pieces && files->tokenizer.is_null())
     return fail(Errc::unsupported_tokenizer, "the folder has no tokenizer.json",
                 family.vocabulary == VocabularyFiles::bpe ? "" : " and no tokenizer.model");
-  if (auto r = pieces ? detail::add_sentence_piece(folder, *files, family, settings, out)
-                      : detail::add_bpe(*files, settings, pre, out);
+  if (auto r = pieces ? detail::add_sentence_piece(folder, *files, family, settings, rows, out)
+                      : detail::add_bpe(*files, settings, pre, rows, out);
       !r)
     return r;
   add_special_tokens(*files, settings, out);
