@@ -13,6 +13,7 @@ namespace program {
 [[nodiscard]] int inspect(const InspectOptions& options);
 [[nodiscard]] int plan(const PlanOptions& options);
 [[nodiscard]] int quantize(const QuantizeOptions& options);
+[[nodiscard]] int convert(const ConvertOptions& options);
 [[nodiscard]] int imatrix(const ImatrixOptions& options);
 [[nodiscard]] int make_model(const MakeModelOptions& options);
 [[nodiscard]] int perplexity(const PerplexityOptions& options);

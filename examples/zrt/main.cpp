@@ -287,14 +287,39 @@ void add_plan(CLI::App& app, PlanOptions& o) {
   add_act(app, o.act);
 }
 
-/// The type of a model's file, and the file to write.
-void add_new_file(CLI::App& app, std::string& type, std::string& out) {
+/// The names of the types that a model's file can have.
+std::vector<std::string> file_type_names() {
   std::vector<std::string> types;
   for (const zrt::model::FileType& row : zrt::model::kFileTypes) types.emplace_back(row.name);
+  return types;
+}
+
+/// The file to write.
+void add_out(CLI::App& app, std::string& out) {
+  app.add_option("-o,--out", out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+}
+
+/// The type of a model's file, and the file to write.
+void add_new_file(CLI::App& app, std::string& type, std::string& out) {
   app.add_option("--type", type, "Type of the matrices; the list begins with the largest")
       ->required()
+      ->check(CLI::IsMember(file_type_names()));
+  add_out(app, out);
+}
+
+void add_convert(CLI::App& app, ConvertOptions& o) {
+  app.add_option("-m,--model", o.path, "Folder with config.json, *.safetensors and the tokenizer's files")
+      ->required()
+      ->type_name("FOLDER");
+  std::vector<std::string> types = file_type_names();
+  types.emplace_back("auto");
+  app.add_option("--type", o.type, "Type of the matrices; auto: that of the folder's, f16 for f32")
       ->check(CLI::IsMember(types));
-  app.add_option("-o,--out", out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+  add_out(app, o.out);
+  app.add_option("--name", o.name, "Name of the model (general.name); default: the folder's");
+  app.add_option("--pre", o.pre, "Pre-tokenizer (tokenizer.ggml.pre) of a vocabulary whose own is not known");
+  add_threads(app, o.threads, "Workers");
+  app.add_flag("--json", o.json, "Print JSON");
 }
 
 void add_quantize(CLI::App& app, QuantizeOptions& o) {
@@ -534,7 +559,7 @@ void add_imatrix(CLI::App& app, ImatrixOptions& o) {
   app.add_option("--data", o.data, "Text that is typical of the model's use; the last part of a chunk is left out")
       ->required()
       ->type_name(kFile);
-  app.add_option("-o,--out", o.out, "File to write; it appears when it is complete")->required()->type_name(kFile);
+  add_out(app, o.out);
   app.add_option("-c,--context", o.chunk, "Tokens of a chunk, each of which begins a text")
       ->check(kDecimal)
       ->check(CLI::Range(16u, 1u << 20))
@@ -762,6 +787,7 @@ int run(int argc, char** argv) {
       status);
   add(app, "plan", "Show a model's instructions or memory on a backend", &add_plan, &plan, status);
   add(app, "quantize", "Write a model anew with matrices of another weight type", &add_quantize, &quantize, status);
+  add(app, "convert", "Write a folder of Hugging Face as a GGUF file", &add_convert, &convert, status);
   add(app, "imatrix", "Measure on a text how much each column of each matrix counts", &add_imatrix, &imatrix, status);
   add(app, "make-model", "Write a model of random weights", &add_make_model, &make_model, status);
   add(app, "perplexity", "Score a text by its perplexity", &add_perplexity, &perplexity, status);

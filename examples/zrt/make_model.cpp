@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/make_model.cpp: a model of any family with random weights.
 #include "commands.hpp"
+#include "model.hpp"
 #include "model_shapes.hpp"
 #include "new_file.hpp"
 #include "output.hpp"
@@ -197,16 +198,6 @@ struct MadeTensors {
                          static_cast<int>(tensor.name.size()), tensor.name.data());
   }
 };
-
-/// Opens the file as it was written, as an engine that runs it does: that reads every key and has a place for each
-/// tensor.
-zrt::Result<void> expect_runs(const std::string& path) {
-  zrt::EngineOptions options;
-  options.context = options.chunk = 16;
-  const auto model = open_model({path, "reference", {}, 1}, options);
-  if (!model) return zrt::pass(model);
-  return {};
-}
 
 }  // namespace
 

@@ -57,4 +57,12 @@ Opened open_model(const SampledOptions& o) {
   return open_model(o.model, options);
 }
 
+zrt::Result<void> expect_runs(const std::string& path) {
+  zrt::EngineOptions options;
+  options.context = options.chunk = 16;
+  const auto model = open_model({path, "reference", {}, 1}, options);
+  if (!model) return zrt::pass(model);
+  return {};
+}
+
 }  // namespace program

@@ -135,6 +135,9 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// Opens the model of a command that samples text.
 [[nodiscard]] Opened open_model(const SampledOptions& options);
 
+/// Opens a file as an engine that runs it does: that reads every key and has a place for each tensor.
+[[nodiscard]] zrt::Result<void> expect_runs(const std::string& path);
+
 /// Whether an engine with the usual number of positions computes what the file's metadata asks for.
 [[nodiscard]] zrt::Result<void> expect_usual_context(const zrt::model::GgufFile& file);
 

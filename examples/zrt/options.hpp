@@ -75,6 +75,16 @@ struct QuantizeOptions {
   bool json = false;
 };
 
+struct ConvertOptions {
+  std::string path;
+  std::string out;
+  std::string type = "auto";
+  std::string pre;
+  std::string name;
+  std::uint32_t threads = 1;
+  bool json = false;
+};
+
 struct ImatrixOptions {
   std::string path;
   std::string data;

@@ -16,6 +16,11 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model {
 
+/// What arrays of a file in the making hold.
+template <class T>
+concept GgufElement =
+    std::same_as<T, bool> || std::same_as<T, float> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int32_t>;
+
 /// Takes the bytes of a file in order.
 struct ByteSink {
   void* context = nullptr;
@@ -45,23 +50,27 @@ class GgufWriter {
     if (auto r = begin_entry(key, type); !r) return r;
     if constexpr (std::same_as<T, std::string_view>)
       return put_text(entries_, value);
-    else if constexpr (std::same_as<T, float>)
-      return put(entries_, std::bit_cast<std::uint32_t>(value));
-    else if constexpr (std::same_as<T, bool>)
-      return put(entries_, static_cast<std::uint8_t>(value ? 1 : 0));
     else
-      return put(entries_, value);
+      return put_element(entries_, value);
   }
   /// Adds an array of numbers.
   [[nodiscard]] Result<void> add_list(std::string_view key, Span<const std::uint32_t> values) noexcept {
-    return add_numbers(key, GgufValueType::u32, values.size(), [&](std::uint64_t i) noexcept { return values[i]; });
+    return add_list(key, values.size(), [&](std::uint64_t i) noexcept { return values[static_cast<std::size_t>(i)]; });
   }
-  /// Adds an array of `count` signed numbers, `at(i)` each.
+  /// Adds an array of `count` numbers or bools, `at(i)` each.
   template <class At>
-    requires std::same_as<std::invoke_result_t<At, std::uint64_t>, std::int32_t>
+    requires GgufElement<std::invoke_result_t<At, std::uint64_t>>
   [[nodiscard]] Result<void> add_list(std::string_view key, std::uint64_t count, At at) noexcept {
-    return add_numbers(key, GgufValueType::i32, count,
-                       [&](std::uint64_t i) noexcept { return static_cast<std::uint32_t>(at(i)); });
+    using T = std::invoke_result_t<At, std::uint64_t>;
+    constexpr GgufValueType type = std::same_as<T, bool>           ? GgufValueType::boolean
+                                   : std::same_as<T, float>        ? GgufValueType::f32
+                                   : std::same_as<T, std::int32_t> ? GgufValueType::i32
+                                                                   : GgufValueType::u32;
+    if (auto r = begin_entry(key, GgufValueType::array); !r) return r;
+    if (auto r = begin_array(type, count); !r) return r;
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (auto r = put_element(entries_, at(i)); !r) return r;
+    return {};
   }
   /// Adds an array of `count` texts, `at(i)` each, as something with a view().
   template <class At> [[nodiscard]] Result<void> add_texts(std::string_view key, std::uint64_t count, At at) noexcept {
@@ -149,6 +158,12 @@ class GgufWriter {
     write_little(bytes, value);
     return put_bytes(to, bytes, sizeof bytes);
   }
+  template <GgufElement T> [[nodiscard]] static Result<void> put_element(Vector<std::byte>& to, T value) noexcept {
+    if constexpr (std::same_as<T, bool>)
+      return put(to, static_cast<std::uint8_t>(value ? 1 : 0));
+    else
+      return put(to, std::bit_cast<std::uint32_t>(value));
+  }
   [[nodiscard]] static Result<void> put_text(Vector<std::byte>& to, std::string_view text) noexcept {
     if (auto r = put(to, std::uint64_t{text.size()}); !r) return r;
     return put_bytes(to, text.data(), text.size());
@@ -157,15 +172,6 @@ class GgufWriter {
     ++entry_count_;
     if (auto r = put_text(entries_, key); !r) return r;
     return put(entries_, static_cast<std::uint32_t>(type));
-  }
-  template <class At>
-  [[nodiscard]] Result<void> add_numbers(std::string_view key, GgufValueType type, std::uint64_t count,
-                                         At at) noexcept {
-    if (auto r = begin_entry(key, GgufValueType::array); !r) return r;
-    if (auto r = begin_array(type, count); !r) return r;
-    for (std::uint64_t i = 0; i < count; ++i)
-      if (auto r = put(entries_, at(i)); !r) return r;
-    return {};
   }
   [[nodiscard]] Result<void> begin_array(GgufValueType type, std::uint64_t count) noexcept {
     if (auto r = put(entries_, static_cast<std::uint32_t>(type)); !r) return r;

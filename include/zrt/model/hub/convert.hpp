@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/hub/convert.hpp: writes a folder of Hugging Face as one GGUF file; an optional header that needs nlohmann-json.
+//
+// It uses containers of the standard library, whose allocation failures are exceptions. Nothing else
+// here throws.
+#pragma once
+
+#include <zrt/core/hooks.hpp>
+#include <zrt/model/file_type.hpp>
+#include <zrt/model/hub/families.hpp>
+#include <zrt/model/hub/vocabulary.hpp>
+#include <zrt/model/shared_rows.hpp>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::model::hub {
+
+/// A tensor that has been written.
+struct ConvertedTensor {
+  std::string_view name;
+  DType type;
+  std::uint64_t bytes = 0;
+};
+
+struct ConvertOptions {
+  ThreadHook threads{};            ///< rows are shared out among its workers; the bytes do not depend on their number
+  const FileType* type = nullptr;  ///< null: bf16 where the folder's first matrix is, else f16
+  std::string_view pre{};          ///< tokenizer.ggml.pre, where tokenizer.json does not tell
+  std::string_view name{};         ///< general.name; the folder's where it is empty
+  void* context = nullptr;         ///< of `done`
+  void (*done)(void* context, const ConvertedTensor& tensor) noexcept = nullptr;  ///< after each tensor
+};
+
+namespace detail {
+
+/// Rows of a tensor on their way into the file.
+struct ConvertedRows {
+  const MadeTensor* tensor = nullptr;
+  quant::Encode encode = nullptr;
+  const float* weight = nullptr;  ///< ones
+  float* buffers = nullptr;       ///< a row for each worker
+  std::byte* to = nullptr;
+  std::uint8_t* faults = nullptr;  ///< one for each row
+  float largest = 0;               ///< what the type holds
+  std::uint64_t row_bytes = 0;
+  std::uint64_t first = 0;
+  model::detail::SharedRows rows{};
+
+  void run(std::uint32_t worker) noexcept {
+    const std::uint64_t elems = tensor->columns();
+    float* x = buffers + worker * elems;
+    rows.each([&](std::uint32_t row) noexcept {
+      tensor->read(first + row, x);
+      bool held = true;
+      for (std::uint64_t i = 0; i < elems; ++i) held = held && __builtin_fabsf(x[i]) <= largest;
+      faults[row] = held ? 0 : 1;
+      encode(x, weight, elems, to + row * row_bytes);
+    });
+  }
+};
+
+}  // namespace detail
+
+/// Converts one folder. Memory: the vocabulary, the tensors' names, some megabytes for rows, and the pages of one tensor of the
+/// mapped files.
+class Converter {
+ public:
+  /// Reads the folder's configuration, vocabulary and lists of tensors.
+  ///
+  /// Errors: those of Folder, Safetensors and add_vocabulary; Errc::unknown_architecture for a folder of no family of
+  /// the list; Errc::missing_metadata and Errc::invalid_metadata for what config.json lacks or has otherwise;
+  /// Errc::not_found for a tensor that the family does not know; those of MadeTensor.
+  [[nodiscard]] static Result<Converter> open(const std::string& path, const ConvertOptions& options) {
+    Converter made(path, options);
+    auto config = made.folder_.json("config.json");
+    if (!config) return pass(config);
+    made.config_ = std::make_unique<Json>(std::move(*config));
+    if (auto r = made.find_family(); !r) return pass(r);
+    auto tensors = FolderTensors::open(made.folder_);
+    if (!tensors) return pass(tensors);
+    made.files_ = std::make_unique<FolderTensors>(std::move(*tensors));
+    if (auto r = made.read(); !r) return pass(r);
+    return made;
+  }
+
+  [[nodiscard]] const Family& family() const noexcept { return *family_; }
+  [[nodiscard]] const FileType& type() const noexcept { return *type_; }
+  [[nodiscard]] const std::vector<MadeTensor>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] const Keys& keys() const noexcept { return *keys_; }
+  /// Tensors of the folder that belong to encoders of images or sounds or to layers behind the last, which the file leaves
+  /// out.
+  [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
+
+  /// The type that a tensor gets: as FileType says, in f32 where that keeps a tensor.
+  [[nodiscard]] DType type_of(const MadeTensor& tensor) const noexcept {
+    GgufTensor as_f32;
+    as_f32.name = tensor.name();
+    as_f32.type = *find_ggml_type(DType::f32);
+    as_f32.rank = static_cast<std::uint32_t>(tensor.dims().size());
+    for (std::size_t axis = 0; axis < tensor.dims().size(); ++axis) as_f32.dims[axis] = tensor.dims()[axis];
+    as_f32.elems = tensor.columns() * tensor.rows();
+    return model::type_of(as_f32, *type_, layers_, tied_);
+  }
+
+  /// Writes the file. Errors: those of GgufWriter; Errc::invalid_file for a value that is not finite or that the type
+  /// cannot hold, with its tensor and row.
+  [[nodiscard]] Result<void> write(ByteSink sink) {
+    GgufWriter writer(sink, system_allocator());
+    if (auto r = keys_->write(writer); !r) return r;
+    for (const MadeTensor& tensor : tensors_)
+      if (auto r = writer.add_tensor(tensor.name(), *find_ggml_type(type_of(tensor)),
+                                     {tensor.dims().data(), tensor.dims().size()});
+          !r)
+        return r;
+    if (auto r = writer.begin(); !r) return r;
+    for (const MadeTensor& tensor : tensors_)
+      if (auto r = fill(tensor, writer); !r) return r;
+    return writer.finish();
+  }
+
+ private:
+  Converter(const std::string& path, const ConvertOptions& options) : folder_(path), options_(options) {}
+
+  [[nodiscard]] Result<void> find_family() {
+    const Json* names = hub::find(config_.get(), "architectures");
+    const Json* first = names != nullptr && names->is_array() && !names->empty() ? &(*names)[0] : nullptr;
+    const std::string_view name = text_of(first);
+    if (name.empty()) return fail(Errc::missing_metadata, "config.json names no architecture in 'architectures'");
+    family_ = hub::find_family(name);
+    if (family_ == nullptr)
+      return fail(Errc::unknown_architecture, "config.json: architecture '", detail::Quoted(name).view(),
+                  "' is none whose folders are read; docs/model-files.md lists them");
+    if (hub::find(config_.get(), "quantization_config") != nullptr)
+      return fail(Errc::unsupported_weight_type, "config.json has a quantization_config",
+                  ", expected weights of f32, f16 or bf16");
+    return {};
+  }
+
+  [[nodiscard]] Result<void> read() {
+    Settings settings(*config_);
+    keys_ = std::make_unique<Keys>(family_->name);
+    add_general_keys();
+    family_->add_keys(settings, *keys_);
+    if (family_->add_tensors != nullptr) family_->add_tensors(settings, *keys_, tensors_);
+    layers_ = settings.count({"num_hidden_layers", "n_layers", "n_layer", "num_layers"});
+    if (auto r = settings.result(); !r) return r;
+    if (auto r = map_tensors(settings); !r) return r;
+    settle_type();
+    if (auto r = add_vocabulary(folder_, *family_, settings, options_.pre, embedding_rows(), *keys_); !r) return r;
+    return settings.result();
+  }
+
+  void add_general_keys() {
+    keys_->set("general.type", std::string("model"));
+    std::string_view name = options_.name.empty() ? std::string_view(folder_.path()) : options_.name;
+    while (name.ends_with('/')) name.remove_suffix(1);
+    keys_->set("general.name", std::string(slice(name, options_.name.empty() ? name.rfind('/') + 1 : 0)));
+    keys_->set("general.quantization_version", std::uint32_t{2});
+  }
+
+  /// How many tokens the embeddings are of.
+  [[nodiscard]] std::uint32_t embedding_rows() const {
+    const auto at = places_.find("token_embd.weight");
+    if (at == places_.end()) return 0;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(tensors_[at->second].rows(), 0xffffffffu));
+  }
+
+  /// Settles the type, of the folder's first matrix where none is asked for.
+  void settle_type() {
+    type_ = options_.type;
+    for (const auto& file : files_->files())
+      for (const SafeTensor& tensor : file->tensors())
+        if (type_ == nullptr && tensor.extents.size() >= 2 && tensor.dtype && *tensor.dtype != DType::f32)
+          type_ = find_file_type(zrt::name(*tensor.dtype));
+    if (type_ == nullptr) type_ = find_file_type("f16");
+    if (type_->number != kNoFileType) keys_->set("general.file_type", type_->number);
+  }
+
+  /// Parts of a tensor's name that mark it as another model's beside the decoder.
+  [[nodiscard]] static bool of_another_part(std::string_view name) {
+    for (const std::string_view part : {"visual.", "vision.", "audio.", "vision_", "audio_", "projector."})
+      if (name.find(part) != name.npos) return true;
+    return false;
+  }
+  [[nodiscard]] bool of_later_layer(std::string_view name) const {
+    constexpr std::string_view kLayers = "model.layers.";
+    std::uint32_t layer = 0;
+    if (!family_->drops_later_layers || !name.starts_with(kLayers)) return false;
+    name.remove_prefix(kLayers.size());
+    return detail::take_number(name, layer) && layer >= layers_;
+  }
+  /// The name without what wraps the decoder.
+  [[nodiscard]] static std::string inner_name(std::string_view name) {
+    std::string inner(name);
+    constexpr std::string_view kWrap = "language_model.";
+    if (const auto at = inner.find(kWrap); at != inner.npos) inner.erase(at, kWrap.size());
+    constexpr std::string_view kOuter = "transformer.";
+    if (inner.starts_with(kOuter)) inner.erase(0, kOuter.size());
+    return inner;
+  }
+
+  [[nodiscard]] Result<void> map_tensors(Settings& settings) {
+    for (const auto& file : files_->files())
+      for (const SafeTensor& tensor : file->tensors()) {
+        if (of_another_part(tensor.name) || of_later_layer(tensor.name)) {
+          ++left_out_;
+          continue;
+        }
+        if (auto r = map_tensor(tensor); !r) return r;
+      }
+    const HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
+    if (auto r = settings.result(); !r) return r;
+    for (MadeTensor& tensor : tensors_)
+      if (auto r = tensor.settle(sizes); !r) return r;
+    return {};
+  }
+
+  /// Applies the rules of the first list that has one for this tensor.
+  [[nodiscard]] Result<void> map_tensor(const SafeTensor& tensor) {
+    const std::string name = inner_name(tensor.name);
+    for (const Span<const TensorRule> rules : {family_->tensors, Span<const TensorRule>(kDecoderTensors)}) {
+      bool known = false;
+      for (const TensorRule& rule : rules)
+        if (auto r = apply(rule, name, tensor, known); !r) return r;
+      if (known) return {};
+    }
+    return fail(Errc::not_found, "tensor '", detail::Quoted(tensor.name).view(), "' is none that ", family_->name,
+                " has");
+  }
+
+  [[nodiscard]] Result<void> apply(const TensorRule& rule, std::string_view name, const SafeTensor& tensor,
+                                   bool& known) {
+    std::string_view end;
+    NameNumbers numbers = match_name(rule.from, name);
+    for (const std::string_view ending : {".weight", ".bias"})
+      if (!numbers.fits && name.ends_with(ending)) {
+        numbers = match_name(rule.from, name.substr(0, name.size() - ending.size()));
+        end = ending;
+      }
+    if (!numbers.fits) return {};
+    known = true;
+    if (rule.to.empty()) return {};
+    std::string to(rule.to);
+    if (const auto star = to.find('*'); star != to.npos) to.replace(star, 1, std::to_string(numbers.at[0]));
+    if (!to.ends_with(end)) to += end;
+    const std::uint32_t place = rule.change.rows == Rows::stacked ? numbers.at[numbers.count - 1u] : 0;
+    return made(to, rule.change).add(place, tensor);
+  }
+
+  [[nodiscard]] MadeTensor& made(const std::string& name, const TensorChange& change) {
+    const auto [at, added] = places_.try_emplace(name, tensors_.size());
+    if (added) tensors_.emplace_back(name, change);
+    tied_ = tied_ && name != "output.weight";
+    return tensors_[at->second];
+  }
+
+  [[nodiscard]] Result<void> fill(const MadeTensor& tensor, GgufWriter& writer) {
+    const DType type = type_of(tensor);
+    detail::ConvertedRows job;
+    job.tensor = &tensor;
+    job.encode = quant::find_encoder(type);
+    job.largest = type == DType::f16 ? 65504.0f : __FLT_MAX__;
+    job.row_bytes = tensor.columns() / info(type).block_elems * info(type).block_bytes;
+    const std::uint64_t rows = tensor.columns() == 0 ? 0 : tensor.rows();
+    const std::uint64_t chunk = model::detail::rows_at_once(rows, job.row_bytes);
+    make_room(job, chunk);
+    for (; job.first < rows; job.first += chunk) {
+      job.rows.begin(chunk < rows - job.first ? chunk : rows - job.first);
+      model::detail::run_on_workers(options_.threads, job);
+      for (std::uint32_t row = 0; row < job.rows.count(); ++row)
+        if (faults_[row] != 0)
+          return fail(Errc::invalid_file, "tensor '", detail::Quoted(tensor.name()).view(), "': row ", job.first + row,
+                      " holds a value that is not finite or that ", zrt::name(type), " cannot hold");
+      if (auto r = writer.write({out_.data(), static_cast<std::size_t>(job.rows.count() * job.row_bytes)}); !r)
+        return r;
+    }
+    files_->release_pages();
+    if (options_.done != nullptr) options_.done(options_.context, {tensor.name(), type, rows * job.row_bytes});
+    return {};
+  }
+
+  void make_room(detail::ConvertedRows& job, std::uint64_t rows) {
+    const auto columns = static_cast<std::size_t>(job.tensor->columns());
+    out_.resize(static_cast<std::size_t>(rows * job.row_bytes));
+    faults_.assign(static_cast<std::size_t>(rows), 0);
+    buffers_.resize(columns * model::detail::workers_of(options_.threads));
+    weight_.assign(columns, 1.0f);
+    job.to = out_.data();
+    job.faults = faults_.data();
+    job.buffers = buffers_.data();
+    job.weight = weight_.data();
+  }
+
+  Folder folder_;
+  ConvertOptions options_;
+  std::unique_ptr<Json> config_;
+  std::unique_ptr<FolderTensors> files_;
+  std::unique_ptr<Keys> keys_;
+  const Family* family_ = nullptr;
+  const FileType* type_ = nullptr;
+  std::vector<MadeTensor> tensors_;
+  std::map<std::string, std::size_t> places_;
+  std::uint32_t layers_ = 0;
+  std::uint32_t left_out_ = 0;
+  bool tied_ = true;
+  std::vector<float> weight_;
+  std::vector<float> buffers_;
+  std::vector<std::uint8_t> faults_;
+  std::vector<std::byte> out_;
+};
+
+}  // namespace zrt::inline ZRT_ABI::model::hub
+
+ZRT_LOAD_TIME_END

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/hub/families.hpp: the list of families whose folders are read; an optional header that needs nlohmann-json.
+#pragma once
+
+#include <zrt/model/hub/family/command_r.hpp>
+#include <zrt/model/hub/family/deepseek.hpp>
+#include <zrt/model/hub/family/deepseek2.hpp>
+#include <zrt/model/hub/family/ernie4_5.hpp>
+#include <zrt/model/hub/family/exaone4.hpp>
+#include <zrt/model/hub/family/gemma2.hpp>
+#include <zrt/model/hub/family/gemma3.hpp>
+#include <zrt/model/hub/family/glm4.hpp>
+#include <zrt/model/hub/family/gpt2.hpp>
+#include <zrt/model/hub/family/granite.hpp>
+#include <zrt/model/hub/family/granitemoe.hpp>
+#include <zrt/model/hub/family/hunyuan_dense.hpp>
+#include <zrt/model/hub/family/lfm2.hpp>
+#include <zrt/model/hub/family/llama.hpp>
+#include <zrt/model/hub/family/mistral3.hpp>
+#include <zrt/model/hub/family/olmo2.hpp>
+#include <zrt/model/hub/family/phi3.hpp>
+#include <zrt/model/hub/family/qwen2.hpp>
+#include <zrt/model/hub/family/qwen2moe.hpp>
+#include <zrt/model/hub/family/qwen3.hpp>
+#include <zrt/model/hub/family/qwen3moe.hpp>
+#include <zrt/model/hub/family/qwen3vl.hpp>
+#include <zrt/model/hub/family/seed_oss.hpp>
+#include <zrt/model/hub/family/smollm3.hpp>
+#include <zrt/model/hub/family/stablelm.hpp>
+#include <zrt/model/hub/family/starcoder2.hpp>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::model::hub {
+
+/// The families whose folders are read: one line per family.
+// clang-format off
+inline constexpr auto kFamilies = std::to_array<const Family*>({
+    &LlamaFolder::family,
+    &Mistral3Folder::family,
+    &Qwen2Folder::family,
+    &Qwen3Folder::family,
+    &Qwen2MoeFolder::family,
+    &Qwen3MoeFolder::family,
+    &Gemma2Folder::family,
+    &Gemma3Folder::family,
+    &Phi3Folder::family,
+    &GraniteFolder::family,
+    &GraniteMoeFolder::family,
+    &SmolLm3Folder::family,
+    &Gpt2Folder::family,
+    &Olmo2Folder::family,
+    &Exaone4Folder::family,
+    &SeedOssFolder::family,
+    &Starcoder2Folder::family,
+    &StableLmFolder::family,
+    &CommandRFolder::family,
+    &Ernie45Folder::family,
+    &Glm4Folder::family,
+    &DeepseekFolder::family,
+    &Deepseek2Folder::family,
+    &Lfm2Folder::family,
+    &Qwen3VlFolder::family,
+    &HunyuanDenseFolder::family,
+});
+// clang-format on
+
+/// Returns the family whose folders say `architecture` in config.json, or null.
+[[nodiscard]] constexpr const Family* find_family(std::string_view architecture) noexcept {
+  for (const Family* family : kFamilies)
+    for (const std::string_view name : family->architectures)
+      if (name == architecture) return family;
+  return nullptr;
+}
+static_assert(find_family("MistralForCausalLM") == &LlamaFolder::family);
+
+}  // namespace zrt::inline ZRT_ABI::model::hub
+
+ZRT_LOAD_TIME_END

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/fuzz/hub_folder.cpp: configurations and vocabularies of a folder: any text, and edited good ones.
+// covers: zrt/model/hub/json.hpp 90
+// covers: zrt/model/hub/settings.hpp 90
+// covers: zrt/model/hub/decoder.hpp 90
+// covers: zrt/model/hub/special_tokens.hpp 90
+// covers: zrt/model/hub/pre_tokenizer.hpp 90
+#include <zrt/model/hub/convert.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <tools/hub_folder.hpp>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
+
+namespace {
+
+namespace hub = zrt::model::hub;
+using zrt::test::HubJson;
+
+void demand(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+// Every family reads a configuration: keys and no error, or an error that says something.
+void read_config(std::string_view text) {
+  const auto config = hub::parse_json(text);
+  if (!config) return demand(!config.error().text().empty());
+  for (const hub::Family* family : hub::kFamilies) {
+    hub::Settings settings(*config);
+    hub::Keys keys(family->name);
+    std::vector<hub::MadeTensor> tensors;
+    family->add_keys(settings, keys);
+    if (family->heads != nullptr) (void)family->heads(settings);
+    if (family->add_tensors != nullptr) family->add_tensors(settings, keys, tensors);
+    if (!settings.result()) demand(!settings.result().error().text().empty());
+  }
+}
+
+// The two files of a tokenizer, one behind the other.
+void read_tokenizer(std::string_view text) {
+  const std::size_t cut = text.find('\n');
+  if (cut == text.npos) return;
+  auto tokenizer = hub::parse_json(text.substr(0, cut));
+  auto config = hub::parse_json(text.substr(cut + 1));
+  if (!tokenizer || !config) return;
+  hub::TokenizerFiles files;
+  files.tokenizer = std::move(*tokenizer);
+  files.config = std::move(*config);
+  if (const auto* own = hub::find(&files.config, "chat_template")) files.chat_template = *own;
+  const HubJson model = HubJson::object();
+  for (const std::string_view pre : {"", "qwen2"}) {
+    hub::Settings settings(model);
+    hub::Keys keys("llama");
+    const auto added = hub::detail::add_bpe(files, settings, pre, 0, keys);
+    if (!added) demand(!added.error().text().empty());
+    hub::add_special_tokens(files, settings, keys);
+    hub::add_chat_templates(files, keys);
+  }
+}
+
+std::vector<std::string> seeds() {
+  const std::filesystem::path data = std::filesystem::path(ZRT_TEST_DATA_DIR) / "hub";
+  std::vector<std::string> all;
+  for (const auto& file : std::filesystem::directory_iterator(data))
+    if (file.path().extension() == ".json")
+      all.push_back("c" + HubJson::parse(zrt::test::file_text(file.path()))["config"].dump());
+  for (const char* vocabulary : {"bpe", "glm"})
+    all.push_back("t" + HubJson::parse(zrt::test::file_text(data / vocabulary / "tokenizer.json")).dump() + "\n" +
+                  zrt::test::file_text(data / vocabulary / "tokenizer_config.json"));
+  all.push_back("p" + zrt::test::file_text(data / "pieces" / "tokenizer.model"));
+  constexpr std::string_view kModel = R"("model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]})";
+  for (
+      const std::string_view more :
+      {R"("pre_tokenizer":{"type":"ByteLevel"},"post_processor":{"type":"RobertaProcessing","cls":["a",0],"sep":["b",1]})",
+       R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},{"type":"ByteLevel"}]},"normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"},{"type":"StripAccents"},{"type":"BertNormalizer","lowercase":false}]})",
+       R"("pre_tokenizer":{"type":"Punctuation","behavior":"Contiguous"},"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"a"}},{"Sequence":{"id":"A"}},{"SpecialToken":{"id":"b"}}],"pair":[{"SpecialToken":{"id":"a"}},{"Sequence":{"id":"A"}},{"SpecialToken":{"id":"b"}},{"SpecialToken":{"id":"b"}},{"Sequence":{"id":"B"}},{"SpecialToken":{"id":"b"}}]})"})
+    for (
+        const std::string_view config :
+        {R"({})",
+         R"({"cls_token":"a","sep_token":"b","add_bos_token":true,"chat_template":[{"name":"default","template":"x"},{"name":"t","template":"y"},{}]})",
+         R"({"eos_token":{"content":"a"},"chat_template":"x"})"})
+      all.push_back("t{" + std::string(kModel) + "," + std::string(more) + "}\n" + std::string(config));
+  for (
+      const std::string_view rope :
+      {R"({"type":"linear"})", R"({"rope_type":"linear","factor":2})",
+       R"({"full_attention":{"rope_theta":1},"sliding_attention":{"rope_theta":2}})",
+       R"({"rope_type":"yarn","factor":2,"original_max_position_embeddings":4,"attn_factor":1,"beta_fast":1,"beta_slow":2,"extrapolation_factor":1})",
+       R"({"type":"other"})"})
+    all.push_back(
+        R"(c{"num_hidden_layers":2,"n_group":2,"scoring_func":"sigmoid","score_func":"x","rope_parameters":)" +
+        std::string(rope) + "}");
+  all.push_back(R"(c{"scoring_func":"none","hidden_size":8,"num_attention_heads":2})");
+  return all;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  for (const std::string& seed : seeds())
+    (void)LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(seed.data()), seed.size());
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] == 't') read_tokenizer(text);
+  if (data[0] == 'c') read_config(text);
+  if (data[0] == 'p') {
+    const auto pieces = hub::detail::read_pieces(text);
+    demand(pieces ? !pieces->empty() : !pieces.error().text().empty());
+  }
+  return 0;
+}

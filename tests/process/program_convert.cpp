@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/process/program_convert.cpp: zrt convert on small folders: what it says, what the file does, what it refuses.
+#include <zrt/model/gguf/file.hpp>
+
+#include <support/zrt_program.hpp>
+#include <tools/hub_folder.hpp>
+
+namespace program_convert_test {
+namespace {
+
+namespace fs = std::filesystem;
+using zrt::test::contents;
+using zrt::test::HubFolder;
+using zrt::test::Outcome;
+
+const fs::path kData = fs::path(ZRT_TEST_DATA_DIR) / "hub";
+
+class ProgramConvert : public zrt::test::Program {
+ protected:
+  explicit ProgramConvert(const std::string& row = "qwen3") : folder_("program-" + row) {
+    folder_.write_row(kData, zrt::test::HubJson::parse(contents(kData / (row + ".json"))));
+  }
+  [[nodiscard]] Outcome convert(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"convert", "--model", folder_.path(), "--out", path("made.gguf")});
+    return run(more);
+  }
+
+  HubFolder folder_;
+};
+
+TEST_F(ProgramConvert, MakesAFileThatRuns) {
+  const Outcome made = convert({"--name", "small"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(made.out, path("made.gguf") + ": qwen3, 24 tensors, 48.75 KiB as bf16\n");
+  const auto file = zrt::model::GgufFile::open(path("made.gguf"));
+  ASSERT_TRUE(file);
+  EXPECT_EQ(*file->get<std::string_view>("general.name"), "small");
+  const Outcome text = run({"generate", "--model", path("made.gguf"), "-p", "the", "-n", "2"});
+  EXPECT_EQ(text.status, 0) << text.err;
+}
+
+TEST_F(ProgramConvert, BytesDoNotDependOnWorkers) {
+  ASSERT_EQ(convert({"--type", "q8_0"}).status, 0);
+  const std::string alone = contents(path("made.gguf"));
+  ASSERT_EQ(convert({"--type", "q8_0", "--threads", "2"}).status, 0);
+  EXPECT_EQ(contents(path("made.gguf")), alone);
+}
+
+TEST_F(ProgramConvert, ReportsAsJson) {
+  const auto json = nlohmann::json::parse(convert({"--json"}).out);
+  EXPECT_EQ(json["architecture"], "qwen3");
+  EXPECT_EQ(json["left_out"], 0);
+  EXPECT_EQ(json["tensors"].size(), 24u);
+}
+
+TEST_F(ProgramConvert, AnErrorNamesTheFolderAndLeavesNothing) {
+  folder_.write("config.json", R"({"architectures": ["NoFamily"]})");
+  const Outcome refused = convert();
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.err, "zrt: unknown_architecture: " + folder_.path() +
+                             ": config.json: architecture 'NoFamily' is none whose folders are read; "
+                             "docs/model-files.md lists them\n");
+  EXPECT_FALSE(fs::exists(path("made.gguf")));
+  EXPECT_EQ(run({"convert", "--model", path("nothing"), "--out", path("made.gguf")}).status, 1);
+}
+
+TEST_F(ProgramConvert, AFileThatNoEngineOpensDoesNotAppear) {
+  auto config = nlohmann::json::parse(contents(fs::path(folder_.path()) / "config.json"));
+  config["intermediate_size"] = 40;
+  folder_.write("config.json", config.dump());
+  const Outcome refused = convert();
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("shape_mismatch"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(path("made.gguf")));
+}
+
+}  // namespace
+}  // namespace program_convert_test
