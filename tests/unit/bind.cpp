@@ -72,6 +72,18 @@ TEST(Bind, WeightsAreCheckedAgainstThePlan) {
   }
 }
 
+TEST(Bind, AFileMayGiveAWeightFirstAxesOfOne) {
+  Weights file;
+  file.add("w", DType::q8_0, {1, 64, 32}, Bytes(64 * 34));
+  ir::Builder g(*catalog_ops().table, system_allocator(), file.lookup());
+  EXPECT_NE(g.weight("w", {64, 32}), ir::WeightId{});
+  const auto plan = linear_plan();
+  ASSERT_TRUE(plan);
+  toy::Device device;
+  const auto bound = exec::bind_weights<toy::Backend>(plan->plan, file.source(), device);
+  EXPECT_TRUE(bound) << bound.error().text();
+}
+
 TEST(Bind, ParameterBlocksAreCheckedWhileRecording) {
   const Weights weights = weights_of(DType::q8_0, 64, 32);
   for (int which = 0; which < 3; ++which) {

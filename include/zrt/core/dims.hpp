@@ -150,6 +150,14 @@ template <Dimension D> struct BasicShape {
     shape.dims[shape.size() - 1] = dim;
     return shape;
   }
+  /// The same elements without first axes of one: files of weights have them or leave them out.
+  [[nodiscard]] constexpr BasicShape without_leading_ones() const noexcept {
+    std::size_t first = 0;
+    while (first < size() && dims[first].is_constant(1)) ++first;
+    BasicShape shape;
+    for (std::size_t axis = first; axis < size(); ++axis) shape.append(dims[axis]);
+    return shape;
+  }
   [[nodiscard]] constexpr bool is_constant() const noexcept {
     for (const D dim : view())
       if (!dim.is_constant()) return false;
@@ -217,6 +225,7 @@ template <Dimension D>
 
 /// A shape and a tensor type of a graph.
 using Shape = BasicShape<Dim>;
+static_assert(Shape{1, 1, 3, 1}.without_leading_ones() == Shape{3, 1} && Shape{1}.without_leading_ones() == Shape{});
 using TensorType = BasicTensorType<Dim>;
 
 /// Appends "[2, 3*s1]" to an error's text.

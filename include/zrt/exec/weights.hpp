@@ -47,7 +47,7 @@ template <class B>
       if (found->dtype != w.dtype)
         return fail(Errc::dtype_mismatch, "weight ", w.name.view(), " is ", name(found->dtype),
                     ", the plan was compiled for ", name(w.dtype));
-      if (!(found->shape == w.shape)) {
+      if (found->shape.without_leading_ones() != w.shape.without_leading_ones()) {
         Error error = Error::of(Errc::shape_mismatch, "weight ", w.name.view(), " has shape ");
         append_shape(error, found->shape).append(", the plan was compiled for ");
         return std::unexpected<Error>(append_shape(error, w.shape));

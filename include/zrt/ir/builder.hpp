@@ -233,7 +233,7 @@ class Builder {
       if (required) set(Error::of(Errc::missing_weight, "the model has no tensor ", name.view()));
       return {};
     }
-    if (!(found.shape == shape)) {
+    if (found.shape.without_leading_ones() != shape.without_leading_ones()) {
       Error error = Error::of(Errc::shape_mismatch, "tensor ", name.view(), " has shape ");
       append_shape(error, found.shape).append(", expected ");
       set(append_shape(error, shape));

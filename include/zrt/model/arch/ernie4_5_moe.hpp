@@ -17,6 +17,8 @@ struct Ernie45Moe : ExpertFamily {
     meta.expect("interleave_moe_layer_step", "1", [](double x) { return x == 1.0; });
     read_experts(meta, c, 0, {.normalise = 1});
     read_shared_expert(meta, c, 0);
+    // However many they are, files hold them as one.
+    (void)meta.count_or_zero("expert_shared_count", 64, 0);
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
