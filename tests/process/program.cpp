@@ -600,9 +600,9 @@ TEST_F(Program, BenchsPeakMemoryIsThatOfTheRow) {
 
 TEST_F(Program, ExamplesRun) {
   const std::string onnx = ZRT_TEST_DATA_DIR "/onnx/block_softmax_by_hand/model.onnx";
-  for (const std::string name :
-       {"embed", "text_vectors", "stream_cancel", "several_requests", "several_tenants", "score", "save_restore", "memory_limit",
-        "own_threads", "two_engines", "observe", "tensor_program", "onnx_model", "custom_op", "custom_backend"}) {
+  for (const std::string name : {"embed", "text_vectors", "stream_cancel", "several_requests", "several_tenants",
+                                 "score", "save_restore", "memory_limit", "own_threads", "two_engines", "observe",
+                                 "tensor_program", "onnx_model", "custom_op", "custom_backend"}) {
     const Outcome done = run_program(name, {name == "onnx_model" ? onnx : kModel});
     EXPECT_EQ(done.status, 0) << name << ": " << done.err;
     EXPECT_FALSE(done.out.empty()) << name;
