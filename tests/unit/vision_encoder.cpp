@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/vision_encoder.cpp: the vision encoder against llama.cpp's rows, its stages, and what its files may lack.
 #include <zrt/exec/step_fault.hpp>
+#include <zrt/model/arch/qwen3vl.hpp>
 #include <zrt/model/vision_encoder.hpp>
 #include <zrt/model/vision_inputs.hpp>
+#include <zrt/model/visit_family.hpp>
 #include <zrt/ops/vision_scatter.hpp>
 #include <zrt/plan/compile.hpp>
 #include <zrt/plan/stages.hpp>
@@ -185,6 +187,17 @@ TEST(VisionInputs, SidesAndBytesAreChecked) {
     ASSERT_FALSE(inputs);
     EXPECT_EQ(inputs.error().code(), Errc::invalid_argument);
   }
+}
+
+TEST(VisionConfig, ItsFileIsNoLanguageModel) {
+  const auto file = model::GgufFile::open(kFolder + "qwen3vl-vision.gguf");
+  ASSERT_TRUE(file);
+  const model::ConfigReader meta(*file, *file->get<std::string_view>("general.architecture"));
+  const auto opened =
+      model::visit_family<boost::mp11::mp_list<model::Qwen3Vl>>(meta, [](auto) noexcept -> Result<void> { return {}; });
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), Errc::unknown_architecture);
+  EXPECT_NE(opened.error().text().find("an encoder of images"), std::string_view::npos) << opened.error().text();
 }
 
 TEST(VisionConfig, AFileOfText) {

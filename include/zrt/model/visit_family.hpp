@@ -27,6 +27,9 @@ Result<void> visit_family(const ConfigReader& meta, Visit visit, Refuse refuse =
       if (((opens<F>(meta, some) && (done = visit(std::type_identity<F>{}), true)) || ...)) return done;
       if (auto r = refuse(some); !r) return r;
     }
+    if (meta.architecture() == "clip")
+      return fail(Errc::unknown_architecture, "general.architecture is clip: the file holds an encoder of images or ",
+                  "sound, expected the language model that it belongs to");
     Error error =
         Error::of(Errc::unknown_architecture, "general.architecture is ", meta.architecture(), ", this build knows");
     const auto append = [&]<class Each>(std::type_identity<Each>) noexcept {
