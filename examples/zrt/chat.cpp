@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/chat.cpp: a chat in the terminal. Answers go to stdout as they come, all else to stderr.
+#include "chat_template_source.hpp"
 #include "commands.hpp"
 #include "output.hpp"
 #include <zrt/text/chat/chat_template.hpp>
@@ -20,19 +21,6 @@ namespace chats = zrt::text::chat;
 volatile std::sig_atomic_t answer_interrupted = 0;
 
 void interrupt_answer(int) { answer_interrupted = 1; }
-
-/// The template of the command line, of the model's file, or the built-in one that a file without any gets.
-zrt::Result<std::string> template_source(const ChatOptions& o, const Model& model) {
-  if (const auto* built_in = chats::find_built_in_template(o.chat_template)) return std::string(built_in->source);
-  if (!o.chat_template.empty()) return read_file(o.chat_template);
-  if (model.file().find("tokenizer.chat_template") != nullptr) {
-    const auto own = model.file().get<std::string_view>("tokenizer.chat_template");
-    if (!own) return zrt::pass(own);
-    return std::string(*own);
-  }
-  std::fprintf(stderr, "zrt: the file has no chat template; its answers may be poor. Taken: plain (--chat-template)\n");
-  return std::string(chats::find_built_in_template("plain")->source);
-}
 
 std::string token_text(const zrt::text::Tokenizer& tokenizer, std::optional<std::int32_t> id) {
   return id ? std::string(tokenizer.token_text(*id)) : std::string();
@@ -185,7 +173,7 @@ int chat(const ChatOptions& o) {
   const zrt::text::Tokenizer* tokenizer = (*model)->tokenizer();
   if (tokenizer == nullptr)
     return failed(zrt::Error::of(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary"));
-  const auto source = template_source(o, **model);
+  const auto source = chat_template_source(o.chat_template, **model);
   if (!source) return failed(source.error());
   auto chat_template = chats::ChatTemplate::make(*source, token_text(*tokenizer, tokenizer->bos()),
                                                  token_text(*tokenizer, tokenizer->eos()));

@@ -8,6 +8,7 @@ namespace program {
 
 [[nodiscard]] int generate(const GenerateOptions& options);
 [[nodiscard]] int chat(const ChatOptions& options);
+[[nodiscard]] int serve_model(const ServeOptions& options);
 [[nodiscard]] int logits(const LogitsOptions& options);
 [[nodiscard]] int tokenize(const TokenizeOptions& options);
 [[nodiscard]] int inspect(const InspectOptions& options);

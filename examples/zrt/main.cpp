@@ -224,11 +224,15 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   add_sampling(app, o.sampling);
 }
 
+void add_chat_template(CLI::App& app, std::string& chat_template) {
+  app.add_option("--chat-template", chat_template,
+                 "File with a chat template, or chatml or plain (default: the model's own)");
+}
+
 void add_chat(CLI::App& app, ChatOptions& o) {
   add_model(app, o.model);
   app.add_option("--system", o.system, "System message");
-  app.add_option("--chat-template", o.chat_template,
-                 "File with a chat template, or chatml or plain (default: the model's own)");
+  add_chat_template(app, o.chat_template);
   app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens of an answer")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
@@ -237,6 +241,31 @@ void add_chat(CLI::App& app, ChatOptions& o) {
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_sampling(app, o.sampling);
+}
+
+void add_serve(CLI::App& app, ServeOptions& o) {
+  const auto count = [&app](const char* name, auto& value, std::uint32_t least, std::uint32_t most,
+                            const char* purpose) {
+    app.add_option(name, value, purpose)->check(kDecimal)->check(CLI::Range(least, most))->capture_default_str();
+  };
+  add_model(app, o.model);
+  app.add_option("--host", o.host, "Address or name to listen on, or unix:PATH")->capture_default_str();
+  count("--port", o.port, 0, 65535, "Port to listen on; 0 takes a free one");
+  app.add_option("--alias", o.alias, "Id of the model (default: the file's name)");
+  app.add_option("--keys", o.keys, "JSON file with tenants and their keys; SIGHUP reads it again")->type_name(kFile);
+  add_chat_template(app, o.chat_template);
+  app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text");
+  count("--slots", o.slots, 1, 4096, "Answers that are written at once");
+  count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
+  count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take behind SIGTERM");
+  count("--max-body", o.body_mib, 1, 1024, "Most MiB of a request");
+  count("--http-threads", o.http_threads, 1, 256, "Threads that read requests and write answers");
+  app.add_option("--cors-origin", o.origins, "Origin of pages that may use the server; may be given several times")
+      ->take_all();
+  app.add_option("--metrics-compat", o.metrics_compat, "Also name figures as dashboards of this server expect them")
+      ->check(OneOf{{"vllm"}});
+  add_context(app, o.context, kOwnContext);
+  add_kv(app, o.kv);
 }
 
 void add_logits(CLI::App& app, LogitsOptions& o) {
@@ -781,6 +810,7 @@ int run(int argc, char** argv) {
   int status = kOk;
   add(app, "generate", "Continue a text", &add_generate, &generate, status);
   add(app, "chat", "Talk with a model", &add_chat, &chat, status);
+  add(app, "serve", "Serve the OpenAI API and a chat page over HTTP", &add_serve, &serve_model, status);
   add(app, "logits", "Write the logits of given tokens to a file", &add_logits, &logits, status);
   add(app, "tokenize", "Turn text into token ids, or ids into text", &add_tokenize, &tokenize, status);
   add(app, "inspect", "Show a file's metadata and tensors, and whether this build runs it", &add_inspect, &inspect,

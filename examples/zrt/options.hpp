@@ -28,6 +28,25 @@ struct ChatOptions : SampledOptions {
   bool hide_reasoning = false;
 };
 
+struct ServeOptions {
+  ModelOptions model;
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8080;
+  std::string alias;  ///< the model's id; empty: the file's name
+  std::string keys;   ///< file with tenants; empty: anyone on this machine
+  std::string chat_template;
+  std::vector<std::string> origins;
+  std::string metrics_compat;
+  std::uint32_t slots = 8;
+  std::uint32_t queue = 256;
+  std::uint32_t context = 0;
+  std::string kv = "f16";
+  std::uint32_t http_threads = 4;
+  std::uint32_t body_mib = 4;
+  std::uint32_t drain_seconds = 30;
+  bool embeddings = false;
+};
+
 struct LogitsOptions {
   ModelOptions model;
   std::vector<std::int32_t> tokens;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/serve.cpp: a server of the OpenAI API: opens, waits for signals, drains.
+#include "chat_template_source.hpp"
+#include "commands.hpp"
+#include "output.hpp"
+#include "server/api.hpp"
+#include "server/http_server.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <pthread.h>
+#include <sys/resource.h>
+
+namespace program {
+namespace {
+
+using namespace server;
+
+constexpr std::chrono::milliseconds kLastAnswers{2000};
+constexpr std::size_t kMostWork = 1024;
+
+/// SIGTERM, SIGINT and SIGHUP wait for the thread that asks for them; all other threads block them too.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  (void)pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  return set;
+}
+
+zrt::Result<std::vector<Tenant>> tenants_of(const std::string& path) {
+  if (path.empty()) return std::vector<Tenant>{};
+  const auto text = read_file(path);
+  if (!text) return zrt::pass(text);
+  return read_tenants(*text);
+}
+
+/// As many connections as descriptors are left for.
+std::size_t most_connections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 512;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  (void)getrlimit(RLIMIT_NOFILE, &limit);
+  constexpr rlim_t kOwn = 64, kMost = 16384;
+  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur, kOwn * 2, kMost) - kOwn);
+}
+
+std::string model_id(const ServeOptions& o) {
+  return o.alias.empty() ? std::filesystem::path(o.model.path).stem().string() : o.alias;
+}
+
+zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o) {
+  zrt::EngineOptions options;
+  options.context = o.context;
+  options.kv_type = kv_type(o.kv);
+  options.slots = o.slots;
+  options.embeddings = o.embeddings;
+  options.penalty_window = kPenaltyWindow;
+  options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
+  return open_model(o.model, options);
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "127.0.0.1" || host == "::1" || host == "localhost" || host.starts_with("unix:");
+}
+
+/// Reads the keys again. A file that cannot be read changes nothing.
+void reload(const ServeOptions& o, Keys& keys) {
+  if (keys.open()) return note("no --keys to read again");
+  auto tenants = tenants_of(o.keys);
+  if (!tenants) return warn("the keys stay as they were: " + describe(tenants.error()));
+  keys.replace(std::move(*tenants));
+  note("the keys were read again");
+}
+
+/// Waits for the signal that ends the server.
+void wait_for_end(const ServeOptions& o, Keys& keys, const sigset_t& set) {
+  for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) reload(o, keys);
+}
+
+/// Lets requests finish until the deadline or a second signal.
+void drain(const ServeOptions& o, EngineLoop& engine, const sigset_t& set) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(o.drain_seconds);
+  while (!engine.drain(std::chrono::milliseconds(100))) {
+    const timespec none{};
+    const int signal = sigtimedwait(&set, nullptr, &none);
+    if (signal != SIGTERM && signal != SIGINT && std::chrono::steady_clock::now() < deadline) continue;
+    note("what still runs ends with an error");
+    return engine.abort();
+  }
+}
+
+}  // namespace
+
+int serve_model(const ServeOptions& o) {
+  const sigset_t signals = block_signals();
+  auto tenants = tenants_of(o.keys);
+  if (!tenants) return failed(tenants.error());
+  if (tenants->empty() && !is_loopback(o.host))
+    return usage("--host " + o.host + " is open to others and needs --keys");
+  auto model = open_served(o);
+  if (!model) return failed(model.error());
+  const auto source = chat_template_source(o.chat_template, **model);
+  if (!source) return failed(source.error());
+  auto served = served_model(**model, model_id(o), *source);
+  if (!served) return failed(served.error());
+  Keys keys(std::move(*tenants));
+  Metrics metrics((*served)->id);
+  EngineLoop engine(**model, metrics, o.slots, o.queue);
+  auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
+  Api api({**model, **served, metrics, engine, *work}, keys, {o.origins, o.metrics_compat == "vllm", keys.open()});
+  HttpServerOptions http;
+  http.host = o.host;
+  http.port = o.port;
+  http.limits.body_bytes = std::size_t{o.body_mib} << 20;
+  http.connections = most_connections();
+  auto server =
+      HttpServer::open(http, [&api](std::shared_ptr<Exchange> exchange) { api.handle(exchange); }, &refusal_body);
+  if (!server) return failed(server.error());
+  api.set_connections([&server] { return (*server)->open_connections(); });
+  note("serving " + (*served)->id + " at " +
+       (o.host.starts_with("unix:") ? o.host : "http://" + o.host + ":" + std::to_string((*server)->port())));
+  wait_for_end(o, keys, signals);
+  note("no new requests; those that run may finish");
+  api.drain();
+  drain(o, engine, signals);
+  (*server)->stop(kLastAnswers);
+  // What the engine says goes to the pool, and what the pool does to both.
+  engine.stop();
+  work.reset();
+  return kOk;
+}
+
+}  // namespace program

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/answer.cpp: the order of a stream's events, whole answers, errors and leaving clients.
+#include "answer.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+
+namespace program::server {
+
+std::string random_id(std::string_view prefix) {
+  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  static thread_local std::mt19937_64 generator{std::random_device{}()};
+  std::string out(prefix);
+  for (int i = 0; i < 24; ++i) out += digits[generator() % digits.size()];
+  return out;
+}
+
+void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics) {
+  if (error.retry_after != 0) exchange.add_header("Retry-After", std::to_string(error.retry_after));
+  if (error.status == 401) exchange.add_header("WWW-Authenticate", "Bearer");
+  metrics.answered(error.status);
+  exchange.reply(error.status, "application/json", text_of(error_json(error)));
+}
+
+Answer::Answer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended)
+    : services_(services),
+      exchange_(std::move(exchange)),
+      request_(std::move(request)),
+      ended_(std::move(ended)),
+      created_(std::time(nullptr)),
+      choices_(request_.choices.size()),
+      open_(request_.choices.size()) {}
+
+Answer::~Answer() {
+  if (ended_) ended_();
+}
+
+void Answer::start() {
+  id_ = random_id(id_prefix());
+  auto self = shared_from_this();
+  {
+    // What the engine says at once must find the ticket.
+    const std::lock_guard lock(mutex_);
+    ticket_ =
+        services_.engine.submit(std::move(request_.choices), [self](Said&& said) { self->hear(std::move(said)); });
+  }
+  if (!ticket_) throw unavailable("too many requests wait; try again");
+  exchange_->when_gone([weak = weak_from_this()] {
+    if (const auto answer = weak.lock()) {
+      const std::lock_guard lock(answer->mutex_);
+      answer->gone_ = true;
+      answer->services_.engine.cancel(*answer->ticket_);
+    }
+  });
+}
+
+// --- the engine's thread --------------------------------------------------------------------------------
+
+void Answer::hear(Said&& said) {
+  const std::lock_guard lock(mutex_);
+  said_.push_back(std::move(said));
+  if (std::exchange(scheduled_, true)) return;
+  services_.work.post([self = shared_from_this()] { self->work(); });
+}
+
+// --- a thread of the pool -------------------------------------------------------------------------------
+
+void Answer::work() {
+  for (;;) {
+    std::vector<Said> said;
+    {
+      const std::lock_guard lock(mutex_);
+      if (said_.empty()) {
+        scheduled_ = false;
+        return;
+      }
+      said.swap(said_);
+      if (gone_) over_ = true;
+    }
+    for (Said& one : said)
+      if (!over_) take(one);
+  }
+}
+
+void Answer::take(Said& said) {
+  switch (said.kind) {
+    case Said::Kind::taken:
+      if (request_.stream && !streaming_) begin_stream();
+      begin_choice(said.choice);
+      return;
+    case Said::Kind::token:
+      ++choices_[said.choice].tokens;
+      return take_token(said.choice, said);
+    case Said::Kind::end:
+      return take_end(said);
+  }
+}
+
+void Answer::take_end(const Said& said) {
+  if (said.error) {
+    ApiError error = api_error(*said.error, "prompt");
+    // What the engine took and could not finish is no fault of the client's.
+    if (!said.refused) error = {503, "server_error", std::string(zrt::name(said.error->code())), {}, error.message, 1};
+    return fail(error);
+  }
+  if (said.finish == zrt::FinishReason::cancelled) return give_up();
+  end_choice(said.choice, said);
+  if (--open_ == 0 && !over_) finish();
+}
+
+void Answer::begin_stream() {
+  streaming_ = true;
+  exchange_->add_header("Cache-Control", "no-cache");
+  exchange_->add_header("X-Accel-Buffering", "no");
+  services_.metrics.answered(200);
+  exchange_->begin("text/event-stream", ": keep-alive\n\n");
+}
+
+void Answer::finish() {
+  over_ = true;
+  if (!streaming_) {
+    Json whole = frame(false);
+    for (std::uint32_t i = 0; i < choices_.size(); ++i) whole["choices"].push_back(whole_choice(i));
+    whole["usage"] = usage();
+    services_.metrics.answered(200);
+    return exchange_->reply(200, "application/json", text_of(whole));
+  }
+  if (request_.include_usage) {
+    Json last = frame(true);
+    last["usage"] = usage();
+    if (!exchange_->write("data: " + text_of(last) + "\n\n")) return give_up();
+  }
+  if (exchange_->write("data: [DONE]\n\n")) exchange_->end();
+}
+
+void Answer::fail(const ApiError& error) {
+  over_ = true;
+  services_.engine.cancel(*ticket_);
+  if (!streaming_) return reply_error(*exchange_, error, services_.metrics);
+  exchange_->cut("data: " + text_of(error_json(error)) + "\n\n");
+}
+
+/// Nobody hears the rest.
+void Answer::give_up() {
+  over_ = true;
+  services_.engine.cancel(*ticket_);
+  if (streaming_) exchange_->cut({});
+}
+
+void Answer::send(const Json& chunk) {
+  if (over_ || exchange_->write("data: " + text_of(chunk) + "\n\n")) return;
+  if (exchange_->gone()) return give_up();
+  fail({503, "server_error", "client_too_slow", {}, "the client reads too slowly for the answer", 0});
+}
+
+void Answer::send_choice(Json choice) {
+  Json chunk = frame(true);
+  chunk["choices"].push_back(std::move(choice));
+  if (request_.include_usage) chunk["usage"] = nullptr;
+  send(chunk);
+}
+
+Json Answer::frame(bool chunk) const {
+  return {{"id", id_},
+          {"object", object(chunk)},
+          {"created", created_},
+          {"model", services_.served.id},
+          {"system_fingerprint", services_.served.fingerprint},
+          {"choices", Json::array()}};
+}
+
+Json Answer::usage() const {
+  std::uint32_t generated = 0;
+  for (const Choice& choice : choices_) generated += choice.tokens;
+  Json out{{"prompt_tokens", request_.prompt_tokens},
+           {"completion_tokens", generated},
+           {"total_tokens", request_.prompt_tokens + generated},
+           {"prompt_tokens_details", {{"cached_tokens", 0}}}};
+  add_details(out);
+  return out;
+}
+
+std::string Answer::token_bytes(std::int32_t id) const {
+  zrt::String bytes(zrt::system_allocator());
+  (void)services_.served.tokenizer->append_piece(id, true, bytes);
+  return std::string(bytes.view());
+}
+
+}  // namespace program::server

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/answer.hpp: what the engine says to an answer over HTTP, whole or as a stream of events.
+#pragma once
+
+#include "engine_loop.hpp"
+#include "exchange.hpp"
+#include "generation_request.hpp"
+#include "work_pool.hpp"
+
+namespace program::server {
+
+/// What the server's parts share.
+struct Services {
+  Model& model;
+  const ServedModel& served;
+  Metrics& metrics;
+  EngineLoop& engine;
+  WorkPool& work;
+};
+
+/// An answer under way. The engine's thread leaves what it says; one thread of the pool at a time writes it on.
+///
+/// A client that leaves, or reads too slowly, ends the request. An error before the first byte is a status; after it an
+/// event, and the stream ends without [DONE].
+class Answer : public std::enable_shared_from_this<Answer> {
+ public:
+  /// Called once at the end, whatever it was.
+  using Ended = std::function<void()>;
+
+  Answer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended);
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  virtual ~Answer();
+
+  /// Submits the request. Throws ApiError when it must wait for too many others.
+  void start();
+
+ protected:
+  /// What a choice has given.
+  struct Choice {
+    std::uint32_t tokens = 0;
+  };
+
+  [[nodiscard]] const GenerationRequest& request() const { return request_; }
+  [[nodiscard]] const ServedModel& served() const { return services_.served; }
+  /// Puts out a chunk of a stream with one choice.
+  void send_choice(Json choice);
+  /// The bytes of a token, and what the API shows of them: repaired where they are no UTF-8.
+  [[nodiscard]] std::string token_bytes(std::int32_t id) const;
+
+  [[nodiscard]] virtual const char* id_prefix() const = 0;
+  [[nodiscard]] virtual const char* object(bool chunk) const = 0;
+  virtual void begin_choice(std::uint32_t choice) = 0;
+  virtual void take_token(std::uint32_t choice, const Said& said) = 0;
+  /// Takes the last text and the end of a choice.
+  virtual void end_choice(std::uint32_t choice, const Said& said) = 0;
+  /// A choice of a whole answer.
+  [[nodiscard]] virtual Json whole_choice(std::uint32_t choice) = 0;
+  /// Details of usage beside the sums.
+  virtual void add_details(Json&) const {}
+
+ private:
+  void hear(Said&& said);
+  void work();
+  void take(Said& said);
+  void take_end(const Said& said);
+  void begin_stream();
+  void finish();
+  void fail(const ApiError& error);
+  void send(const Json& chunk);
+  void give_up();
+  [[nodiscard]] Json frame(bool chunk) const;
+  [[nodiscard]] Json usage() const;
+
+  Services services_;
+  std::shared_ptr<Exchange> exchange_;
+  GenerationRequest request_;
+  Ended ended_;
+  std::string id_;
+  std::int64_t created_ = 0;
+  std::optional<Ticket> ticket_{};
+  std::vector<Choice> choices_;
+  std::size_t open_ = 0;
+  bool streaming_ = false;
+  bool over_ = false;
+
+  std::mutex mutex_;
+  std::vector<Said> said_;
+  bool scheduled_ = false;
+  bool gone_ = false;
+};
+
+/// A random name behind a prefix.
+[[nodiscard]] std::string random_id(std::string_view prefix);
+
+/// Answers with an error.
+void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics);
+
+}  // namespace program::server

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/api.cpp: from an exchange to the route that answers it.
+#include "api.hpp"
+#include "chat_answer.hpp"
+#include "chat_page.hpp"
+#include "chat_request.hpp"
+#include "completion_answer.hpp"
+#include "completion_request.hpp"
+#include "embedding_request.hpp"
+#include "json_body.hpp"
+
+#include <algorithm>
+
+namespace program::server {
+namespace {
+
+constexpr const char* kJson = "application/json";
+
+bool is_safe_id(std::string_view id) {
+  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
+  });
+}
+
+/// Whether a path is a route's. What stands at its * goes to `argument`.
+bool matches(std::string_view route, std::string_view path, std::string& argument) {
+  const std::size_t star = route.find('*');
+  if (star == std::string_view::npos) return route == path;
+  const std::string_view before = route.substr(0, star), behind = route.substr(star + 1);
+  if (path.size() <= before.size() + behind.size() || !path.starts_with(before) || !path.ends_with(behind))
+    return false;
+  argument = path.substr(before.size(), path.size() - before.size() - behind.size());
+  return behind.empty() || argument.find('/') == std::string::npos;
+}
+
+/// The key of `Authorization: Bearer KEY`, or of `api-key`.
+std::string_view key_of(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  std::string_view value = request.header("authorization");
+  if (lower_case(value.substr(0, kScheme.size())) == kScheme) {
+    value.remove_prefix(kScheme.size());
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    return value;
+  }
+  return request.header("api-key");
+}
+
+bool is_json(const HttpRequest& request) {
+  std::string type = lower_case(request.header("content-type"));
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.pop_back();
+  return type == kJson || (type.starts_with("application/") && type.ends_with("+json"));
+}
+
+}  // namespace
+
+const Api::Route Api::kRoutes[] = {
+    {"GET", "/livez", false, false, &Api::live},
+    {"GET", "/readyz", false, false, &Api::ready},
+    {"GET", "/health", false, false, &Api::ready},
+    {"GET", "/", false, false, &Api::page},
+    {"GET", "/metrics", true, false, &Api::metrics},
+    {"GET", "/v1/models", true, false, &Api::models},
+    {"GET", "/v1/models/*", true, false, &Api::model},
+    {"GET", "/v1/tenants/*/usage", true, false, &Api::usage},
+    {"GET", "/v1/load", true, false, &Api::load},
+    {"POST", "/v1/chat/completions", true, true, &Api::chat},
+    {"POST", "/v1/completions", true, true, &Api::completion},
+    {"POST", "/v1/embeddings", true, true, &Api::embedding},
+};
+
+Api::Api(Services services, Keys& keys, ApiOptions options)
+    : services_(services), keys_(keys), options_(std::move(options)) {}
+
+void Api::handle(const std::shared_ptr<Exchange>& exchange) {
+  set_request_id(*exchange);
+  set_origin(*exchange);
+  try {
+    handle_checked(exchange);
+  } catch (const ApiError& error) {
+    reply_error(*exchange, error, services_.metrics);
+  }
+}
+
+void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
+  const HttpRequest& request = exchange->request();
+  check_host(request);
+  if (request.method == "OPTIONS") return exchange->reply(204, {}, {});
+  Call call{exchange, {}, {}};
+  const Route& route = find_route(request, call.argument);
+  if (route.needs_key) call.tenant = tenant_of(*exchange);
+  if (!route.waits) return (this->*route.answer)(call);
+  if (draining_) throw unavailable("the server is shutting down", "draining");
+  if (!is_json(request))
+    throw ApiError{415, "invalid_request_error", {}, {}, "expected Content-Type application/json", 0};
+  const bool posted = services_.work.try_post([this, &route, call = std::move(call)] { run(route, call); });
+  if (!posted) throw unavailable("too many requests wait; try again");
+}
+
+void Api::run(const Route& route, Call call) {
+  try {
+    (this->*route.answer)(call);
+  } catch (const ApiError& error) {
+    reply_error(*call.exchange, error, services_.metrics);
+  } catch (const std::bad_alloc&) {
+    reply_error(*call.exchange, unavailable("no memory is left", "out_of_memory"), services_.metrics);
+  } catch (const std::exception& error) {
+    reply_error(*call.exchange, {500, "server_error", {}, {}, error.what(), 0}, services_.metrics);
+  }
+}
+
+void Api::set_request_id(Exchange& exchange) const {
+  const std::string_view given = exchange.request().header("x-request-id");
+  exchange.add_header("X-Request-Id", is_safe_id(given) ? std::string(given) : random_id("req_"));
+}
+
+void Api::set_origin(Exchange& exchange) const {
+  const std::string_view origin = exchange.request().header("origin");
+  const auto& allowed = options_.origins;
+  if (origin.empty() || std::find(allowed.begin(), allowed.end(), origin) == allowed.end()) return;
+  exchange.add_header("Access-Control-Allow-Origin", std::string(origin));
+  exchange.add_header("Vary", "Origin");
+  if (exchange.request().method != "OPTIONS") return;
+  exchange.add_header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+  // Those that the official client sends differ by release, so what a browser asks about is granted.
+  const std::string_view headers = exchange.request().header("access-control-request-headers");
+  exchange.add_header("Access-Control-Allow-Headers",
+                      headers.empty() ? "authorization, content-type" : std::string(headers));
+  exchange.add_header("Access-Control-Max-Age", "600");
+}
+
+void Api::check_host(const HttpRequest& request) const {
+  if (!options_.local) return;
+  std::string host = lower_case(request.header("host"));
+  const std::size_t colon = host.rfind(':');
+  if (colon != std::string::npos && host.find(']', colon) == std::string::npos) host.resize(colon);
+  constexpr std::string_view kLocal[] = {"", "localhost", "127.0.0.1", "[::1]"};
+  if (std::find(std::begin(kLocal), std::end(kLocal), host) == std::end(kLocal))
+    throw ApiError{403,
+                   "invalid_request_error",
+                   "host_not_allowed",
+                   {},
+                   "the host is not this machine; a file of keys opens the server to others",
+                   0};
+}
+
+Tenant Api::tenant_of(const Exchange& exchange) const {
+  const std::string_view key = key_of(exchange.request());
+  if (auto tenant = keys_.find(key)) return *tenant;
+  throw ApiError{401,
+                 "invalid_request_error",
+                 "invalid_api_key",
+                 {},
+                 key.empty() ? "expected Authorization: Bearer KEY" : "the key is not known",
+                 0};
+}
+
+const Api::Route& Api::find_route(const HttpRequest& request, std::string& argument) const {
+  bool other_method = false;
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  for (const Route& route : kRoutes) {
+    if (!matches(route.path, request.path, argument)) continue;
+    if (method == route.method) return route;
+    other_method = true;
+  }
+  // Who has no key learns no routes.
+  if (other_method)
+    throw ApiError{
+        405, "invalid_request_error", "method_not_allowed", {}, request.method + " is not a method of " + request.path,
+        0};
+  throw not_found("there is no " + request.path, "unknown_url");
+}
+
+void Api::reply(const Call& call, const Json& json) {
+  services_.metrics.answered(200);
+  call.exchange->reply(200, kJson, text_of(json));
+}
+
+// --- probes and figures ---------------------------------------------------------------------------------
+
+void Api::live(const Call& call) {
+  if (!services_.engine.turns()) throw unavailable("the engine has not finished its step", "stuck");
+  reply(call, {{"status", "live"}});
+}
+void Api::ready(const Call& call) {
+  if (draining_) throw unavailable("the server is shutting down", "draining");
+  reply(call, {{"status", "ready"}});
+}
+void Api::page(const Call& call) {
+  services_.metrics.answered(200);
+  call.exchange->add_header("Content-Security-Policy",
+                            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'");
+  call.exchange->add_header("X-Content-Type-Options", "nosniff");
+  call.exchange->reply(200, "text/html; charset=utf-8", kChatPage);
+}
+void Api::metrics(const Call& call) {
+  services_.metrics.answered(200);
+  call.exchange->reply(200, "text/plain; version=0.0.4; charset=utf-8",
+                       services_.metrics.text(options_.vllm_metrics, connections_()));
+}
+void Api::usage(const Call& call) {
+  if (call.argument != call.tenant.id && !call.tenant.admin)
+    throw ApiError{403, "invalid_request_error", "permission_denied", {}, "the key is another tenant's", 0};
+  const TenantUsage used = services_.metrics.usage(call.argument);
+  reply(call, {{"object", "tenant.usage"},
+               {"tenant", call.argument},
+               {"requests", used.requests},
+               {"prompt_tokens", used.prompt_tokens},
+               {"completion_tokens", used.generated_tokens},
+               {"refused", used.refused}});
+}
+/// For the live view of the page: what runs, and tenants for an admin.
+void Api::load(const Call& call) {
+  const Load load = services_.metrics.load();
+  Json tenants = Json::array();
+  for (const auto& [id, used] : services_.metrics.usages())
+    if (call.tenant.admin || id == call.tenant.id)
+      tenants.push_back({{"id", id}, {"requests", used.requests}, {"completion_tokens", used.generated_tokens}});
+  reply(call, {{"slots", load.slots},
+               {"running", load.running},
+               {"waiting", load.waiting},
+               {"pages_used", load.pages_used},
+               {"connections", connections_()},
+               {"tenants", std::move(tenants)}});
+}
+
+// --- models ---------------------------------------------------------------------------------------------
+
+namespace {
+Json model_json(const ServedModel& model) {
+  return {{"id", model.id}, {"object", "model"}, {"created", model.created}, {"owned_by", "zrt"}};
+}
+}  // namespace
+
+void Api::models(const Call& call) {
+  reply(call, {{"object", "list"}, {"data", Json::array({model_json(services_.served)})}});
+}
+void Api::model(const Call& call) {
+  if (call.argument != services_.served.id)
+    throw not_found("the model '" + call.argument + "' does not exist", "model_not_found");
+  reply(call, model_json(services_.served));
+}
+
+// --- work -----------------------------------------------------------------------------------------------
+
+Answer::Ended Api::count_in(const Call& call) {
+  const Keys::Allowance allowance = keys_.begin(call.tenant, std::chrono::steady_clock::now());
+  if (allowance.limit != 0) {
+    call.exchange->add_header("X-RateLimit-Limit-Requests", std::to_string(allowance.limit));
+    call.exchange->add_header("X-RateLimit-Remaining-Requests", std::to_string(allowance.left));
+  }
+  if (!allowance.granted) {
+    services_.metrics.refused(call.tenant.id);
+    throw ApiError{429,
+                   "requests",
+                   allowance.code,
+                   {},
+                   "the quota of requests is used up; try again later",
+                   allowance.retry_after};
+  }
+  return [this, id = call.tenant.id] { keys_.end(id); };
+}
+
+template <class A> void Api::generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&)) {
+  if (services_.served.embeds) throw bad_field("model", "the model gives embeddings, not text");
+  GenerationRequest request = read(read_body(call.exchange->request().body), services_.served);
+  for (Asked& choice : request.choices) choice.asker = {call.tenant.id, call.tenant.priority};
+  if (!request.ignored.empty()) {
+    std::string names;
+    for (const std::string& name : request.ignored)
+      if (is_safe_id(name) && names.size() < 512) names += (names.empty() ? "" : ", ") + name;
+    call.exchange->add_header("X-Zrt-Ignored-Fields", names);
+  }
+  auto answer = std::make_shared<A>(services_, call.exchange, std::move(request), count_in(call));
+  answer->start();
+}
+
+void Api::chat(const Call& call) { generate<ChatAnswer>(call, &read_chat_request); }
+void Api::completion(const Call& call) { generate<CompletionAnswer>(call, &read_completion_request); }
+
+void Api::embedding(const Call& call) {
+  if (!services_.served.embeds)
+    throw bad_field("model", "the model gives text, not embeddings; zrt serve --embeddings serves vectors");
+  auto request = std::make_shared<EmbeddingRequest>(
+      read_embedding_request(read_body(call.exchange->request().body), services_.served));
+  std::vector<std::vector<std::int32_t>> texts;
+  for (const Prompt& prompt : request->inputs) texts.push_back(prompt.tokens);
+  auto ended = std::make_shared<Answer::Ended>(count_in(call));
+  const auto hear = [this, call, request, ended](zrt::Result<zrt::Embeddings> found) {
+    auto kept = std::make_shared<zrt::Result<zrt::Embeddings>>(std::move(found));
+    services_.work.post([this, call, request, ended, kept] {
+      (*ended)();
+      try {
+        if (!*kept) throw api_error(kept->error(), "input");
+        reply(call, embedding_answer(*request, **kept, services_.served));
+      } catch (const ApiError& error) {
+        reply_error(*call.exchange, error, services_.metrics);
+      }
+    });
+  };
+  if (services_.engine.embed(std::move(texts), services_.served.pooling, hear)) return;
+  (*ended)();
+  throw unavailable("too many requests wait; try again");
+}
+
+}  // namespace program::server

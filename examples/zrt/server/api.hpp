@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/api.hpp: the routes of the OpenAI API, of probes and of figures.
+#pragma once
+
+#include "answer.hpp"
+#include "keys.hpp"
+
+namespace program::server {
+
+/// What a host chooses of the routes.
+struct ApiOptions {
+  std::vector<std::string> origins{};  ///< of browsers that may read answers
+  bool vllm_metrics = false;
+  bool local = true;  ///< only names of this machine are answered: no page of another host reaches it through a browser
+};
+
+/// Answers exchanges. Any thread.
+class Api {
+ public:
+  Api(Services services, Keys& keys, ApiOptions options);
+
+  /// Answers, or has it answered by a thread of the pool.
+  void handle(const std::shared_ptr<Exchange>& exchange);
+  /// Refuses new requests from now on.
+  void drain() { draining_ = true; }
+  /// Tells the number of open connections for the figures.
+  void set_connections(std::function<std::size_t()> connections) { connections_ = std::move(connections); }
+
+ private:
+  struct Call {
+    std::shared_ptr<Exchange> exchange;
+    Tenant tenant;
+    std::string argument;  ///< what stands in the place of * in the route's path
+  };
+  struct Route {
+    const char* method;
+    const char* path;  ///< one part of it may be *
+    bool needs_key;
+    bool waits;  ///< it computes: a thread of the pool answers
+    void (Api::*answer)(const Call&);
+  };
+  static const Route kRoutes[];
+
+  void handle_checked(const std::shared_ptr<Exchange>& exchange);
+  void run(const Route& route, Call call);
+  void set_request_id(Exchange& exchange) const;
+  void set_origin(Exchange& exchange) const;
+  void check_host(const HttpRequest& request) const;
+  [[nodiscard]] Tenant tenant_of(const Exchange& exchange) const;
+  [[nodiscard]] const Route& find_route(const HttpRequest& request, std::string& argument) const;
+
+  void live(const Call& call);
+  void ready(const Call& call);
+  void page(const Call& call);
+  void metrics(const Call& call);
+  void models(const Call& call);
+  void model(const Call& call);
+  void usage(const Call& call);
+  void load(const Call& call);
+  void chat(const Call& call);
+  void completion(const Call& call);
+  void embedding(const Call& call);
+  template <class A> void generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&));
+  [[nodiscard]] Answer::Ended count_in(const Call& call);
+  void reply(const Call& call, const Json& json);
+
+  Services services_;
+  Keys& keys_;
+  ApiOptions options_;
+  std::function<std::size_t()> connections_ = [] { return std::size_t{0}; };
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace program::server

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/api_error.hpp: what is wrong with a request, as clients of the OpenAI API read it.
+#pragma once
+
+#include <zrt/core/error.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace program::server {
+
+using Json = nlohmann::ordered_json;
+
+/// Thrown where a request is read, and caught where it is answered. A fault of the client's is 4xx, always.
+struct ApiError {
+  int status = 500;
+  std::string type;
+  std::string code;
+  std::string param;
+  std::string message;
+  int retry_after = 0;  ///< seconds; 0: none
+};
+
+/// A field that cannot be what it is.
+[[nodiscard]] ApiError bad_field(std::string param, std::string message);
+[[nodiscard]] ApiError bad_request(std::string message);
+[[nodiscard]] ApiError not_found(std::string message, std::string code = {});
+[[nodiscard]] ApiError unavailable(std::string message, std::string code = "overloaded");
+
+/// An error of the library's about what `param` asked for. What a request cannot cause is 500.
+[[nodiscard]] ApiError api_error(const zrt::Error& error, std::string param = {});
+
+/// The object `error` of a body or of an event.
+[[nodiscard]] Json error_json(const ApiError& error);
+
+/// A body for a status that no handler gave.
+[[nodiscard]] std::string refusal_body(int status, std::string_view reason);
+
+/// JSON as a text. What a client sent is repaired where it is no UTF-8.
+[[nodiscard]] std::string text_of(const Json& json);
+
+}  // namespace program::server

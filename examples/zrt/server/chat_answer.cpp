@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/chat_answer.cpp: messages and deltas of a chat.
+#include "chat_answer.hpp"
+
+#include <algorithm>
+
+namespace program::server {
+namespace {
+
+using Piece = zrt::text::chat::ReplyPiece;
+
+/// What a model without tools writes stays text.
+zrt::text::chat::ReplyFormat without_calls(zrt::text::chat::ReplyFormat format) {
+  if (format.syntax == zrt::text::chat::CallSyntax::channels) return format;
+  format.call_open = format.call_close = {};
+  format.bare_calls = false;
+  return format;
+}
+
+const char* finish_name(zrt::FinishReason reason, bool called) {
+  if (reason == zrt::FinishReason::length || reason == zrt::FinishReason::context) return "length";
+  return called ? "tool_calls" : "stop";
+}
+
+}  // namespace
+
+ChatAnswer::ChatAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended)
+    : Answer(services, std::move(exchange), std::move(request), std::move(ended)),
+      format_(this->request().calls ? *services.served.format : without_calls(*services.served.format)) {
+  for (std::size_t i = 0; i < this->request().choices.size(); ++i) {
+    messages_.emplace_back(format_);
+    messages_.back().parser.begin_behind(this->request().prompt_text);
+    pending_.push_back(Json::array());
+  }
+}
+
+void ChatAnswer::begin_choice(std::uint32_t choice) {
+  if (request().stream) send_delta(choice, {{"role", "assistant"}, {"content", ""}});
+}
+
+void ChatAnswer::take_token(std::uint32_t choice, const Said& said) {
+  Message& m = messages_[choice];
+  if (request().log_probabilities) (request().stream ? pending_[choice] : m.probabilities).push_back(probability(said));
+  if (take_text(choice, said.text, false)) ++m.reasoning_tokens;
+}
+
+void ChatAnswer::end_choice(std::uint32_t choice, const Said& said) {
+  Message& m = messages_[choice];
+  (void)take_text(choice, said.text, true);
+  const bool cut = said.finish == zrt::FinishReason::length || said.finish == zrt::FinishReason::context;
+  // Calls that are cut are not calls.
+  if (request().forced_calls && !cut) add_forced_calls(choice);
+  m.finish = finish_name(said.finish, !m.calls.empty());
+  if (!request().stream) return;
+  if (!pending_[choice].empty()) send_delta(choice, {{"content", ""}}, std::exchange(pending_[choice], Json::array()));
+  send_delta(choice, Json::object(), nullptr, m.finish);
+}
+
+bool ChatAnswer::take_text(std::uint32_t choice, std::string_view text, bool last) {
+  Message& m = messages_[choice];
+  if (request().forced_calls) {
+    m.forced += text;
+    return false;
+  }
+  bool reasons = false;
+  const auto take = [&](auto pieces) {
+    if (!pieces) return;
+    for (const Piece& piece : *pieces) {
+      reasons |= piece.kind == Piece::Kind::reasoning;
+      take_piece(choice, piece);
+    }
+  };
+  take(m.parser.feed(text));
+  if (last) take(m.parser.finish());
+  return reasons;
+}
+
+void ChatAnswer::take_piece(std::uint32_t choice, const Piece& piece) {
+  Message& m = messages_[choice];
+  if (piece.kind == Piece::Kind::call)
+    return add_call(choice, piece.id.view(), piece.name.view(), std::string(piece.text.view()));
+  const bool reasons = piece.kind == Piece::Kind::reasoning;
+  if (!request().stream) {
+    (reasons ? m.reasoning : m.content) += piece.text.view();
+    return;
+  }
+  Json delta;
+  delta[reasons ? "reasoning_content" : "content"] = std::string(piece.text.view());
+  send_delta(choice, std::move(delta), std::exchange(pending_[choice], Json::array()));
+}
+
+void ChatAnswer::add_call(std::uint32_t choice, std::string_view id, std::string_view name, std::string arguments) {
+  Message& m = messages_[choice];
+  if (request().one_call && !m.calls.empty()) return;
+  const std::size_t index = m.calls.size();
+  const std::string call_id = id.empty() ? random_id("call_") : std::string(id);
+  m.calls.push_back(
+      {{"id", call_id}, {"type", "function"}, {"function", {{"name", std::string(name)}, {"arguments", arguments}}}});
+  if (!request().stream) return;
+  Json first = m.calls.back();
+  first["function"]["arguments"] = "";
+  first["index"] = index;
+  send_delta(choice, {{"tool_calls", Json::array({first})}});
+  send_delta(choice,
+             {{"tool_calls", Json::array({{{"index", index}, {"function", {{"arguments", std::move(arguments)}}}}})}});
+}
+
+void ChatAnswer::add_forced_calls(std::uint32_t choice) {
+  const Json calls = Json::parse(messages_[choice].forced, nullptr, false);
+  if (!calls.is_array()) return;
+  for (const Json& call : calls) add_call(choice, {}, call["name"].get<std::string>(), text_of(call["arguments"]));
+}
+
+void ChatAnswer::send_delta(std::uint32_t choice, Json delta, Json probabilities, const char* finish) {
+  Json shown = nullptr;
+  if (probabilities.is_array() && !probabilities.empty())
+    shown = {{"content", std::move(probabilities)}, {"refusal", nullptr}};
+  send_choice({{"index", choice},
+               {"delta", std::move(delta)},
+               {"logprobs", std::move(shown)},
+               {"finish_reason", finish == nullptr ? Json(nullptr) : Json(finish)}});
+}
+
+Json ChatAnswer::whole_choice(std::uint32_t choice) {
+  Message& m = messages_[choice];
+  Json message{{"role", "assistant"}, {"content", m.content}, {"refusal", nullptr}};
+  if (m.content.empty() && !m.calls.empty()) message["content"] = nullptr;
+  if (!m.reasoning.empty()) message["reasoning_content"] = m.reasoning;
+  if (!m.calls.empty()) message["tool_calls"] = m.calls;
+  Json probabilities = nullptr;
+  if (request().log_probabilities) probabilities = {{"content", std::move(m.probabilities)}, {"refusal", nullptr}};
+  return {{"index", choice},
+          {"message", std::move(message)},
+          {"logprobs", std::move(probabilities)},
+          {"finish_reason", m.finish}};
+}
+
+void ChatAnswer::add_details(Json& usage) const {
+  std::uint32_t reasoning = 0;
+  for (const Message& m : messages_) reasoning += m.reasoning_tokens;
+  usage["completion_tokens_details"] = {{"reasoning_tokens", reasoning}};
+}
+
+Json ChatAnswer::token_json(std::int32_t id, float log_probability) const {
+  const std::string bytes = token_bytes(id);
+  Json numbers = Json::array();
+  for (const char c : bytes) numbers.push_back(static_cast<unsigned char>(c));
+  return {{"token", bytes}, {"logprob", log_probability}, {"bytes", std::move(numbers)}};
+}
+
+Json ChatAnswer::probability(const Said& said) const {
+  float own = kUnlikely;
+  for (const zrt::TokenProbability& one : said.best)
+    if (one.id == said.id) own = one.log_probability;
+  Json out = token_json(said.id, own);
+  Json top = Json::array();
+  for (std::size_t i = 0; i < std::min<std::size_t>(request().top, said.best.size()); ++i)
+    top.push_back(token_json(said.best[i].id, said.best[i].log_probability));
+  out["top_logprobs"] = std::move(top);
+  return out;
+}
+
+}  // namespace program::server

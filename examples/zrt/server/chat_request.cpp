@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/chat_request.cpp: messages, tools and formats of a chat.
+#include "chat_request.hpp"
+#include "tools.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+namespace program::server {
+namespace {
+
+namespace chats = zrt::text::chat;
+
+constexpr std::size_t kMostMessages = 4096;
+
+void check_content(const Json& message, const std::string& path, bool may_be_absent) {
+  const auto found = message.find("content");
+  const std::string at = path + ".content";
+  if (found == message.end() || found->is_null()) {
+    if (may_be_absent) return;
+    throw bad_field(at, "'" + at + "' is missing");
+  }
+  if (found->is_string()) return;
+  std::size_t index = 0;
+  for (const Json& part : expect_list(*found, at)) {
+    const std::string where = element_path(at, index++);
+    Fields fields(expect_object(part, where), where);
+    const std::string type = expect_text(fields.required("type"), where + ".type");
+    if (type != "text" && type != "refusal")
+      throw bad_field(where + ".type", "'" + where + ".type' is '" + type + "', this model reads text alone");
+    (void)expect_text(fields.required(type.c_str()), where + "." + type);
+  }
+}
+
+void check_calls(const Json& calls, const std::string& path) {
+  std::size_t index = 0;
+  for (const Json& call : expect_list(calls, path)) {
+    const std::string where = element_path(path, index++);
+    Fields fields(expect_object(call, where), where);
+    (void)fields.text("id");
+    Fields function(expect_object(fields.required("function"), where + ".function"), where + ".function");
+    (void)expect_text(function.required("name"), where + ".function.name");
+    const Json* arguments = function.find("arguments");
+    if (arguments != nullptr && !arguments->is_object()) (void)expect_text(*arguments, where + ".function.arguments");
+  }
+}
+
+void check_message(const Json& message, const std::string& path) {
+  Fields fields(expect_object(message, path), path);
+  const std::string role = expect_text(fields.required("role"), path + ".role");
+  constexpr const char* kRoles[] = {"developer", "system", "user", "assistant", "tool"};
+  if (std::find(std::begin(kRoles), std::end(kRoles), role) == std::end(kRoles))
+    throw bad_field(path + ".role",
+                    "'" + path + ".role' is '" + role + "', expected developer, system, user, assistant or tool");
+  const Json* calls = role == "assistant" ? fields.find("tool_calls") : nullptr;
+  if (calls != nullptr) check_calls(*calls, path + ".tool_calls");
+  check_content(message, path, role == "assistant");
+  (void)fields.text("name");
+  if (role == "tool") (void)fields.text("tool_call_id");
+}
+
+/// Whether each answer of a tool belongs to a call of a message before it. Calls without ids are answered in order.
+void check_answers(const Json& messages) {
+  std::set<std::string> called;
+  bool nameless = false;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const Json& message = messages[i];
+    if (const auto calls = message.find("tool_calls"); calls != message.end() && calls->is_array())
+      for (const Json& call : *calls) {
+        const auto id = call.find("id");
+        if (id != call.end() && id->is_string())
+          called.insert(id->get<std::string>());
+        else
+          nameless = true;
+      }
+    const auto id = message.find("tool_call_id");
+    if (message["role"] != "tool" || nameless) continue;
+    const std::string path = element_path("messages", i) + ".tool_call_id";
+    if (id == message.end() || id->is_null()) throw bad_field(path, "'" + path + "' is missing");
+    if (!called.contains(id->get<std::string>()))
+      throw bad_field(path, "'" + path + "' answers no call of a message before it");
+  }
+}
+
+const Json& read_messages(Fields& fields) {
+  const Json& messages = expect_list(fields.required("messages"), "messages");
+  if (messages.empty() || messages.size() > kMostMessages)
+    throw bad_field("messages", "'messages' has " + std::to_string(messages.size()) + " elements, expected 1.." +
+                                    std::to_string(kMostMessages));
+  for (std::size_t i = 0; i < messages.size(); ++i) check_message(messages[i], element_path("messages", i));
+  check_answers(messages);
+  return messages;
+}
+
+/// A JSON value for a template.
+chats::Value value_of(const Json& json, chats::Values& values, const char* param) {
+  auto read = chats::read_json(text_of(json), values);
+  if (!read) throw api_error(read.error(), param);
+  return *read;
+}
+
+chats::ChatPrompt render(const Json& messages, const Tools& tools, Fields& fields, const ServedModel& model) {
+  chats::Values values;
+  chats::RenderOptions options;
+  options.now = std::time(nullptr);
+  const chats::Value list = value_of(messages, values, "messages");
+  if (!tools.list.empty()) options.tools = value_of(tools.list, values, "tools");
+  if (const Json* extra = fields.find("chat_template_kwargs"))
+    options.extra = value_of(expect_object(*extra, "chat_template_kwargs"), values, "chat_template_kwargs");
+  auto prompt = model.chat_template->render(values, list, options);
+  if (!prompt) throw api_error(prompt.error(), "messages");
+  return std::move(*prompt);
+}
+
+std::vector<std::int32_t> tokens_of(const chats::ChatPrompt& prompt, const ServedModel& model) {
+  const zrt::text::Tokenizer& tokenizer = *model.tokenizer;
+  // Most templates write the token that begins a text; then the tokenizer does not.
+  const bool begun = tokenizer.bos() && prompt.view().starts_with(tokenizer.token_text(*tokenizer.bos()));
+  auto ids = tokenizer.encode(prompt.view(),
+                              {.add_special = !begun, .parse_special = true, .given = prompt.given.span()});
+  if (!ids) throw api_error(ids.error(), "messages");
+  return {ids->begin(), ids->end()};
+}
+
+/// The schema that an answer must match, or null.
+Json read_format(Fields& fields) {
+  const Json* format = fields.find("response_format");
+  if (format == nullptr) return nullptr;
+  Fields inner(expect_object(*format, "response_format"), "response_format");
+  const std::string type = expect_text(inner.required("type"), "response_format.type");
+  if (type == "text") return nullptr;
+  if (type == "json_object") return {{"type", "object"}};
+  if (type != "json_schema")
+    throw bad_field("response_format.type",
+                    "'response_format.type' is '" + type + "', expected text, json_object or json_schema");
+  const std::string path = "response_format.json_schema";
+  Fields schema(expect_object(inner.required("json_schema"), path), path);
+  (void)expect_text(schema.required("name"), path + ".name");
+  (void)schema.boolean("strict");
+  (void)schema.text("description");
+  return expect_object(schema.required("schema"), path + ".schema");
+}
+
+std::shared_ptr<const BoundGrammar> grammar_of(const Json& schema, const char* param, const ServedModel& model) {
+  auto grammar = model.grammars->of_schema(text_of(schema));
+  if (!grammar) throw api_error(grammar.error(), param);
+  return *grammar;
+}
+
+/// What an answer must match.
+void read_grammar(Fields& fields, const Tools& tools, const ServedModel& model, Asked& choice,
+                  GenerationRequest& request) {
+  const Json schema = read_format(fields);
+  if (!schema.is_null() && !tools.list.empty())
+    throw bad_field("response_format",
+                    "'response_format' and tools that may be called exclude each other; "
+                    "'tool_choice': \"none\" asks for the format");
+  if (!schema.is_null()) choice.grammar = grammar_of(schema, "response_format", model);
+  request.calls = !tools.list.empty();
+  request.forced_calls = tools.forced;
+  request.one_call = !tools.parallel;
+  if (tools.forced) choice.grammar = grammar_of(schema_of_calls(tools), "tools", model);
+}
+
+void read_log_probabilities(Fields& fields, const ServedModel& model, Asked& choice, GenerationRequest& request) {
+  request.log_probabilities = fields.boolean("logprobs").value_or(false);
+  const auto top = fields.integer("top_logprobs", 0, kMostTop);
+  if (top && !request.log_probabilities)
+    throw bad_field("top_logprobs", "'top_logprobs' is for a request with 'logprobs': true");
+  request.top = static_cast<std::uint32_t>(top.value_or(0));
+  if (request.log_probabilities) choice.log_probabilities = std::min(kMostTop, model.vocabulary);
+}
+
+/// The smaller of both names of one limit.
+std::optional<std::int64_t> read_most_tokens(Fields& fields) {
+  const auto a = fields.integer("max_completion_tokens", 1, INT32_MAX);
+  const auto b = fields.integer("max_tokens", 1, INT32_MAX);
+  return a && b ? std::min(a, b) : a ? a : b;
+}
+
+void refuse_what_is_not_done(Fields& fields) {
+  for (const char* name : {"functions", "function_call", "audio", "prediction", "web_search_options"})
+    if (fields.find(name) != nullptr) throw bad_field(name, std::string("'") + name + "' is not supported");
+  if (const Json* modalities = fields.find("modalities"); modalities != nullptr && *modalities != Json::array({"text"}))
+    throw bad_field("modalities", "'modalities' is not [\"text\"], the only one that is supported");
+  fields.ignore({"metadata", "store", "service_tier", "reasoning_effort", "verbosity", "prompt_cache_key",
+                 "prompt_cache_retention", "safety_identifier", "moderation"});
+}
+
+}  // namespace
+
+GenerationRequest read_chat_request(const Json& body, const ServedModel& model) {
+  Fields fields(body);
+  GenerationRequest request;
+  Asked choice;
+  check_model(fields, model);
+  refuse_what_is_not_done(fields);
+  const Json& messages = read_messages(fields);
+  const std::size_t count = read_generation_fields(fields, model, choice, request);
+  read_log_probabilities(fields, model, choice, request);
+  const auto most = read_most_tokens(fields);
+  const Tools tools = read_tools(fields);
+  read_grammar(fields, tools, model, choice, request);
+  request.prompt_text = render(messages, tools, fields, model);
+  choice.special = true;
+  choice.tokens = tokens_of(request.prompt_text, model);
+  fit_context(model, "messages", most, choice);
+  add_choices(choice, count, request);
+  request.ignored = fields.unknown();
+  return request;
+}
+
+}  // namespace program::server

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/chat_request.hpp: the body of /v1/chat/completions to what an engine is asked.
+#pragma once
+
+#include "generation_request.hpp"
+
+namespace program::server {
+
+/// Throws ApiError.
+[[nodiscard]] GenerationRequest read_chat_request(const Json& body, const ServedModel& model);
+
+}  // namespace program::server

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/completion_answer.hpp: the answer of /v1/completions: text alone.
+#pragma once
+
+#include "answer.hpp"
+
+namespace program::server {
+
+class CompletionAnswer final : public Answer {
+ public:
+  CompletionAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended);
+
+ private:
+  struct Text {
+    std::string text;
+    std::size_t offset = 0;  ///< of the next token, in characters of the text
+    Json probabilities{};
+    const char* finish = nullptr;
+  };
+
+  const char* id_prefix() const override { return "cmpl-"; }
+  const char* object(bool) const override { return "text_completion"; }
+  void begin_choice(std::uint32_t choice) override;
+  void take_token(std::uint32_t choice, const Said& said) override;
+  void end_choice(std::uint32_t choice, const Said& said) override;
+  Json whole_choice(std::uint32_t choice) override;
+
+  void send_text(std::uint32_t choice, std::string_view text, Json probabilities, const char* finish);
+  void add_probability(std::uint32_t choice, const Said& said);
+
+  std::vector<Text> texts_;
+};
+
+}  // namespace program::server

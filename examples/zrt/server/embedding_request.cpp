@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/embedding_request.cpp: texts to vectors, as numbers or as base64 of their bytes.
+#include "embedding_request.hpp"
+#include "generation_request.hpp"
+
+#include <bit>
+
+namespace program::server {
+namespace {
+
+/// Numbers as little-endian f32.
+std::string bytes_of(std::span<const float> numbers) {
+  std::string out;
+  for (const float number : numbers)
+    for (int shift = 0; shift < 32; shift += 8)
+      out += static_cast<char>(std::bit_cast<std::uint32_t>(number) >> shift & 0xffu);
+  return out;
+}
+
+std::string base64_of(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63u] : '=';
+  }
+  return out;
+}
+
+}  // namespace
+
+EmbeddingRequest read_embedding_request(const Json& body, const ServedModel& model) {
+  Fields fields(body);
+  EmbeddingRequest request;
+  check_model(fields, model);
+  request.inputs = read_prompts(fields.required("input"), "input", model);
+  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+    if (request.inputs[i].tokens.size() > model.context) {
+      ApiError error = bad_field("input", "'" + element_path("input", i) + "' has " +
+                                              std::to_string(request.inputs[i].tokens.size()) +
+                                              " tokens, the context holds " + std::to_string(model.context));
+      error.code = "context_length_exceeded";
+      throw error;
+    }
+  const std::string format = fields.text("encoding_format").value_or("float");
+  if (format != "float" && format != "base64")
+    throw bad_field("encoding_format", "'encoding_format' is '" + format + "', expected float or base64");
+  request.base64 = format == "base64";
+  request.dimensions = fields.integer("dimensions", 1, INT32_MAX);
+  return request;
+}
+
+Json embedding_answer(const EmbeddingRequest& request, const zrt::Embeddings& found, const ServedModel& model) {
+  if (request.dimensions && *request.dimensions != static_cast<std::int64_t>(found.width))
+    throw bad_field("dimensions", "'dimensions' is " + std::to_string(*request.dimensions) + ", the model gives " +
+                                      std::to_string(found.width));
+  Json data = Json::array();
+  std::uint64_t tokens = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::span<const float> numbers(found.of(i).data(), found.of(i).size());
+    Json vector =
+        request.base64 ? Json(base64_of(bytes_of(numbers))) : Json(std::vector<float>(numbers.begin(), numbers.end()));
+    data.push_back({{"object", "embedding"}, {"index", i}, {"embedding", std::move(vector)}});
+    tokens += found.tokens[i];
+  }
+  return {{"object", "list"},
+          {"data", std::move(data)},
+          {"model", model.id},
+          {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}};
+}
+
+}  // namespace program::server

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/engine_loop.cpp: requests into the engine, tokens out of it.
+#include "engine_loop.hpp"
+#include <zrt/engine/stop_strings.hpp>
+#include <zrt/text/detokenizer.hpp>
+
+#include <algorithm>
+
+namespace program::server {
+namespace {
+
+constexpr std::chrono::seconds kLongestStep{120};
+
+double seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+zrt::text::DecodeOptions decoding(bool special) {
+  zrt::text::DecodeOptions options;
+  options.special = special;
+  options.at_start = false;
+  return options;
+}
+
+}  // namespace
+
+/// A choice on its way through the engine. Its text is made here: a chat needs the control tokens that the engine's own
+/// text leaves out.
+struct EngineLoop::Choice {
+  Choice(const Asked& asked, const zrt::text::Tokenizer& tokenizer)
+      : asker(asked.asker),
+        grammar(asked.grammar),
+        text(tokenizer, decoding(asked.special)),
+        stops(zrt::system_allocator()) {}
+
+  Ticket ticket{};
+  std::uint32_t index = 0;
+  Asker asker;
+  Hear hear;
+  std::shared_ptr<const BoundGrammar> grammar;  ///< which the engine views
+  zrt::text::Detokenizer text;
+  zrt::StopStrings stops;
+  Clock::time_point arrived{};
+  Clock::time_point last{};
+  std::uint32_t generated = 0;
+};
+
+EngineLoop::EngineLoop(Model& model, Metrics& metrics, std::uint32_t slots, std::uint32_t queue)
+    : model_(model), metrics_(metrics), slots_(slots), most_(slots + queue), thread_([this] { run(); }) {}
+
+EngineLoop::~EngineLoop() { stop(); }
+
+void EngineLoop::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<Ticket> EngineLoop::submit(std::vector<Asked> choices, Hear hear) {
+  const std::lock_guard lock(mutex_);
+  if (aborts_ || open_ + choices.size() > most_) return {};
+  open_ += choices.size();
+  const Ticket ticket{next_ticket_++};
+  arrived_.push_back({ticket, std::move(choices), std::move(hear), Clock::now()});
+  changed_.notify_all();
+  return ticket;
+}
+
+void EngineLoop::cancel(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  cancelled_.push_back(ticket);
+  changed_.notify_all();
+}
+
+bool EngineLoop::embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear) {
+  const std::lock_guard lock(mutex_);
+  if (aborts_ || open_ + 1 > most_) return false;
+  ++open_;
+  embeds_.push_back({std::move(texts), pooling, std::move(hear)});
+  changed_.notify_all();
+  return true;
+}
+
+bool EngineLoop::drain(std::chrono::milliseconds deadline) {
+  std::unique_lock lock(mutex_);
+  return emptied_.wait_for(lock, deadline, [this] { return open_ == 0; });
+}
+
+void EngineLoop::abort() {
+  const std::lock_guard lock(mutex_);
+  aborts_ = true;
+  changed_.notify_all();
+}
+
+bool EngineLoop::turns() const {
+  const std::lock_guard lock(mutex_);
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kLongestStep).count();
+  return open_ == 0 || now_ms() - stepped_at_ < limit;
+}
+
+// --- the engine's thread --------------------------------------------------------------------------------
+
+void EngineLoop::run() {
+  while (collect()) {
+    for (Job& job : started_) start(job);
+    started_.clear();
+    for (const Ticket ticket : ending_)
+      for (const auto& [id, choice] : running_)
+        if (choice->ticket == ticket) model_.cancel(zrt::RequestId{id});
+    ending_.clear();
+    run_embeddings();
+    if (!running_.empty()) step();
+    show_load();
+  }
+  end_all(zrt::Error::of(zrt::Errc::cancelled, "the server is shutting down"));
+}
+
+/// Takes over what arrived; waits while there is nothing to do. False at the end.
+bool EngineLoop::collect() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] {
+    return ends_ || aborts_ || !running_.empty() || !arrived_.empty() || !embeds_.empty() || !cancelled_.empty();
+  });
+  stepped_at_ = now_ms();
+  std::move(arrived_.begin(), arrived_.end(), std::back_inserter(started_));
+  arrived_.clear();
+  std::move(embeds_.begin(), embeds_.end(), std::back_inserter(embedding_));
+  embeds_.clear();
+  ending_.swap(cancelled_);
+  return !ends_ && !aborts_;
+}
+
+void EngineLoop::start(Job& job) {
+  for (std::uint32_t i = 0; i < job.choices.size(); ++i) start(job, i);
+}
+
+/// The one place where the engine learns of a choice. Who asks for it stands in `asked.asker`.
+void EngineLoop::start(const Job& job, std::uint32_t index) {
+  const Asked& asked = job.choices[index];
+  auto choice = std::make_unique<Choice>(asked, *model_.tokenizer());
+  choice->ticket = job.ticket;
+  choice->index = index;
+  choice->hear = job.hear;
+  choice->arrived = job.arrived;
+  zrt::Request request;
+  request.tokens = asked.tokens;
+  request.max_tokens = asked.max_tokens;
+  request.sampling = asked.sampling;
+  request.sampling.bias = asked.bias;
+  request.ignore_eos = asked.ignore_eos;
+  request.log_probabilities = asked.log_probabilities;
+  request.grammar = asked.grammar ? &asked.grammar->tokens : nullptr;
+  std::optional<zrt::Error> refusal;
+  if (auto set = choice->stops.set(asked.stops); !set) refusal = set.error();
+  zrt::Result<zrt::RequestId> id{};
+  if (!refusal) id = model_.submit(request);
+  if (!refusal && !id) refusal = id.error();
+  if (refusal) {
+    choice->hear({.kind = Said::Kind::end,
+                  .choice = index,
+                  .finish = zrt::FinishReason::failed,
+                  .error = refusal,
+                  .refused = true});
+    const std::lock_guard lock(mutex_);
+    --open_;
+    return emptied_.notify_all();
+  }
+  metrics_.taken(asked.asker.tenant, static_cast<std::uint32_t>(asked.tokens.size()),
+                 seconds(Clock::now() - job.arrived));
+  choice->hear({.kind = Said::Kind::taken, .choice = index});
+  running_.emplace(static_cast<std::uint64_t>(*id), std::move(choice));
+}
+
+/// Texts to embed run when no request does: an engine gives vectors or text.
+void EngineLoop::run_embeddings() {
+  for (const EmbedJob& job : std::exchange(embedding_, {})) {
+    std::vector<zrt::EmbedInput> inputs;
+    for (const auto& tokens : job.texts) inputs.push_back({.tokens = tokens});
+    job.hear(model_.embed(inputs, {.pooling = job.pooling}));
+    const std::lock_guard lock(mutex_);
+    --open_;
+    emptied_.notify_all();
+  }
+}
+
+void EngineLoop::step() {
+  const auto left = model_.step([this](zrt::RequestId id, const zrt::Token& token) { return hear_token(id, token); });
+  metrics_.stepped();
+  // A step that failed has ended its requests. One that fails before it has any would never end the rest.
+  if (!left && !running_.empty()) {
+    for (const auto& [id, choice] : running_) model_.cancel(zrt::RequestId{id});
+    end_all(left.error());
+  }
+}
+
+bool EngineLoop::hear_token(zrt::RequestId id, const zrt::Token& token) {
+  const auto found = running_.find(static_cast<std::uint64_t>(id));
+  if (found == running_.end()) return false;
+  Choice& c = *found->second;
+  if (token.id != zrt::kNoToken) {
+    const Clock::time_point now = Clock::now();
+    if (++c.generated == 1)
+      metrics_.first_token(seconds(now - c.arrived));
+    else
+      metrics_.next_token(seconds(now - c.last));
+    c.last = now;
+    Said said{.kind = Said::Kind::token, .choice = c.index, .id = token.id};
+    said.best.assign(token.best.begin(), token.best.end());
+    if (!model_.tokenizer()->is_end_of_generation(token.id)) {
+      const auto piece = c.text.feed(token.id);
+      const auto sure = piece ? c.stops.feed(*piece) : piece;
+      if (!sure) return end(id, c, zrt::FinishReason::failed, &sure.error()), false;
+      said.text = *sure;
+    }
+    c.hear(std::move(said));
+    if (c.stops.matched()) return end(id, c, zrt::FinishReason::stop_string, nullptr), false;
+  }
+  if (token.finish != zrt::FinishReason::none) return end(id, c, token.finish, token.error), false;
+  return true;
+}
+
+void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, const zrt::Error* error) {
+  Said said{.kind = Said::Kind::end, .choice = c.index, .finish = reason};
+  if (error != nullptr) said.error = *error;
+  if (const auto tail = c.text.finish(); tail && !c.stops.matched())
+    if (const auto rest = c.stops.finish(*tail)) said.text = *rest;
+  metrics_.ended(c.asker.tenant, zrt::name(reason), c.generated, seconds(Clock::now() - c.arrived));
+  c.hear(std::move(said));
+  running_.erase(static_cast<std::uint64_t>(id));
+  const std::lock_guard lock(mutex_);
+  --open_;
+  emptied_.notify_all();
+}
+
+void EngineLoop::end_all(const zrt::Error& error) {
+  while (!running_.empty()) {
+    const auto first = running_.begin();
+    end(zrt::RequestId{first->first}, *first->second, zrt::FinishReason::failed, &error);
+  }
+  for (const Job& job : std::exchange(started_, {}))
+    for (std::uint32_t i = 0; i < job.choices.size(); ++i) {
+      job.hear({.kind = Said::Kind::end, .choice = i, .finish = zrt::FinishReason::failed, .error = error});
+      const std::lock_guard lock(mutex_);
+      --open_;
+    }
+  for (const EmbedJob& job : std::exchange(embedding_, {})) {
+    job.hear(std::unexpected<zrt::Error>(error));
+    const std::lock_guard lock(mutex_);
+    --open_;
+  }
+  emptied_.notify_all();
+}
+
+void EngineLoop::show_load() {
+  Load load;
+  load.slots = slots_;
+  const auto open = static_cast<std::uint32_t>(running_.size());
+  load.running = std::min(open, slots_);
+  load.waiting = open - load.running;
+  std::uint64_t used = 0;
+  for (const auto& [id, choice] : running_) used += (model_.processed(zrt::RequestId{id}) + 15) / 16;
+  const std::uint64_t all = std::uint64_t{slots_} * ((model_.context() + 15) / 16);
+  load.pages_used = all == 0 ? 0.0 : std::min(1.0, static_cast<double>(used) / static_cast<double>(all));
+  metrics_.set_load(load);
+}
+
+}  // namespace program::server

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/generation_request.hpp: what a chat and a completion ask for, and the fields that both have.
+#pragma once
+
+#include "asked.hpp"
+#include "fields.hpp"
+#include "served_model.hpp"
+
+namespace program::server {
+
+inline constexpr std::size_t kMostChoices = 16;
+inline constexpr std::size_t kMostStops = 16;
+inline constexpr std::size_t kMostStopBytes = 256;
+inline constexpr std::size_t kMostBiases = 1024;
+inline constexpr std::uint32_t kPenaltyWindow = 256;
+/// Log-probabilities of a token are looked for among this many most likely ones.
+inline constexpr std::uint32_t kMostTop = 20;
+/// What a token has that is not among them, as the OpenAI API says it.
+inline constexpr float kUnlikely = -9999.0f;
+
+/// A request for text, as its reader leaves it.
+struct GenerationRequest {
+  std::vector<Asked> choices;  ///< each prompt's one behind the other
+  std::uint32_t prompt_tokens = 0;
+  bool stream = false;
+  bool include_usage = false;
+  bool log_probabilities = false;
+  std::uint32_t top = 0;               ///< alternatives of each token that are shown
+  std::vector<std::string> echoes{};   ///< of a completion: the text in front of each choice
+  std::string prompt_text{};           ///< of a chat
+  bool forced_calls = false;           ///< the answer is a JSON list of calls
+  bool one_call = false;               ///< the first call ends the answer's calls
+  bool calls = false;                  ///< the answer may call tools
+  std::vector<std::string> ignored{};  ///< names of fields that are not known
+};
+
+/// Sampling, limits, stop strings and streaming of a request. Throws ApiError.
+///
+/// `choice` gets what all choices have in common; `request` the rest. Returns how many choices.
+std::size_t read_generation_fields(Fields& fields, const ServedModel& model, Asked& choice, GenerationRequest& request);
+
+/// Choices of one prompt: the k-th samples with the seed + k.
+void add_choices(const Asked& choice, std::size_t count, GenerationRequest& request);
+
+/// Bounds a choice's tokens by the context. Throws ApiError for a prompt that does not fit.
+void fit_context(const ServedModel& model, const std::string& param, std::optional<std::int64_t> asked, Asked& choice);
+
+/// The model that a request names is this one. Throws ApiError 404.
+void check_model(Fields& fields, const ServedModel& model);
+
+}  // namespace program::server

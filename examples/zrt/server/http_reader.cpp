@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/http_reader.cpp: heads, bodies of a stated length and chunks of HTTP/1.1.
+#include "http_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace program::server {
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
+constexpr std::size_t kMostChunkLine = 256;
+
+bool is_token(std::string_view text) {
+  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           marks.find(c) != std::string_view::npos;
+  });
+}
+
+std::string_view without_spaces(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t') || byte == 0x7f;
+  });
+}
+
+/// A number without sign or space; false for one that does not fit.
+bool read_number(std::string_view text, int base, std::size_t& number) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return !text.empty() && text[0] != '-' && code == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+HttpReader::State HttpReader::advance() {
+  bool goes_on = state_ != State::complete && state_ != State::refused;
+  while (goes_on) {
+    switch (part_) {
+      case Part::head:
+        goes_on = read_head();
+        break;
+      case Part::sized:
+        goes_on = read_sized();
+        break;
+      case Part::chunk_size:
+        goes_on = read_chunk_size();
+        break;
+      case Part::chunk:
+        goes_on = read_chunk();
+        break;
+      case Part::chunk_end:
+        goes_on = read_chunk_end();
+        break;
+      case Part::trailers:
+        goes_on = read_trailers();
+        break;
+    }
+  }
+  return state_;
+}
+
+bool HttpReader::take_expectation() { return std::exchange(expects_, false); }
+
+HttpRequest HttpReader::take() {
+  HttpRequest taken = std::move(request_);
+  request_ = {};
+  state_ = State::idle;
+  part_ = Part::head;
+  searched_ = 0;
+  return taken;
+}
+
+bool HttpReader::refuse(int status, std::string reason) {
+  state_ = State::refused;
+  keeps_alive_ = false;
+  refusal_ = {status, std::move(reason)};
+  return false;
+}
+
+bool HttpReader::complete() {
+  state_ = State::complete;
+  return false;
+}
+
+// --- the head -------------------------------------------------------------------------------------------
+
+bool HttpReader::read_head() {
+  // An empty line in front of a request is passed over, as RFC 9112 asks.
+  while (input_.starts_with(kLineEnd)) input_.erase(0, kLineEnd.size());
+  if (input_.empty()) return false;
+  state_ = State::head;
+  const std::size_t end = input_.find(kHeadEnd, searched_ > 3 ? searched_ - 3 : 0);
+  searched_ = input_.size();
+  if (end == std::string::npos ? input_.size() > limits_.head_bytes : end > limits_.head_bytes) {
+    const bool long_target = input_.find('\r') > limits_.target_bytes;
+    return refuse(long_target ? 414 : 431, "the head has more than " + std::to_string(limits_.head_bytes) + " bytes");
+  }
+  if (end == std::string::npos) return false;
+  const std::string head = input_.substr(0, end);
+  input_.erase(0, end + kHeadEnd.size());
+  return read_head_lines(head);
+}
+
+bool HttpReader::read_head_lines(std::string_view head) {
+  for (bool first = true; first || !head.empty(); first = false) {
+    const std::size_t end = std::min(head.find(kLineEnd), head.size());
+    const std::string_view line = head.substr(0, end);
+    if (!(first ? read_request_line(line) : read_header(line))) return false;
+    head.remove_prefix(std::min(end + kLineEnd.size(), head.size()));
+  }
+  return choose_body();
+}
+
+bool HttpReader::read_request_line(std::string_view line) {
+  const std::size_t method = line.find(' ');
+  const std::size_t version = line.rfind(' ');
+  if (method == std::string_view::npos || version <= method || !is_token(line.substr(0, method)))
+    return refuse(400, "expected a method, a target and a version");
+  const std::string_view target = line.substr(method + 1, version - method - 1);
+  const std::string_view name = line.substr(version + 1);
+  if (target.size() > limits_.target_bytes) return refuse(414, "the target is too long");
+  if (target.empty() || has_control(target) || target.find(' ') != std::string_view::npos)
+    return refuse(400, "expected a target without spaces");
+  if (name != "HTTP/1.1" && name != "HTTP/1.0")
+    return name.starts_with("HTTP/") ? refuse(505, "expected HTTP/1.1 or HTTP/1.0") : refuse(400, "expected a version");
+  const std::size_t query = std::min(target.find('?'), target.size());
+  request_.method = line.substr(0, method);
+  request_.path = target.substr(0, query);
+  request_.query = target.substr(std::min(query + 1, target.size()));
+  request_.minor = name.back() - '0';
+  return true;
+}
+
+bool HttpReader::read_header(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+    return refuse(400, "expected headers of a name, a colon and a value");
+  if (request_.headers.size() >= limits_.headers)
+    return refuse(431, "expected at most " + std::to_string(limits_.headers) + " headers");
+  const std::string_view value = without_spaces(line.substr(colon + 1));
+  if (has_control(value)) return refuse(400, "a header holds a control character");
+  request_.headers.emplace_back(lower_case(line.substr(0, colon)), value);
+  return true;
+}
+
+bool HttpReader::choose_body() {
+  std::size_t lengths = 0, codings = 0, hosts = 0;
+  std::string_view length, coding;
+  for (const auto& [name, value] : request_.headers) {
+    if (name == "content-length") ++lengths, length = value;
+    if (name == "transfer-encoding") ++codings, coding = value;
+    if (name == "host") ++hosts;
+  }
+  const std::string connection = lower_case(request_.header("connection"));
+  keeps_alive_ = request_.minor == 1 ? connection.find("close") == std::string::npos
+                                     : connection.find("keep-alive") != std::string::npos;
+  if (hosts > 1 || (hosts == 0 && request_.minor == 1)) return refuse(400, "expected one Host header");
+  if (lengths > 1 || codings > 1 || (lengths != 0 && codings != 0))
+    return refuse(400, "expected one Content-Length or one Transfer-Encoding");
+  if (codings != 0 && (request_.minor == 0 || lower_case(coding) != "chunked"))
+    return refuse(501, "expected the transfer coding chunked");
+  if (lengths != 0 && !read_number(length, 10, left_)) return refuse(400, "expected a number as Content-Length");
+  if (lengths == 0) left_ = 0;
+  if (left_ > limits_.body_bytes)
+    return refuse(413, "the body has " + std::to_string(left_) + " bytes, expected at most " +
+                           std::to_string(limits_.body_bytes));
+  expects_ = lower_case(request_.header("expect")) == "100-continue" && (codings != 0 || left_ != 0);
+  state_ = State::body;
+  part_ = codings != 0 ? Part::chunk_size : Part::sized;
+  return true;
+}
+
+// --- the body -------------------------------------------------------------------------------------------
+
+bool HttpReader::read_sized() {
+  const std::size_t taken = std::min(left_, input_.size());
+  request_.body.append(input_, 0, taken);
+  input_.erase(0, taken);
+  left_ -= taken;
+  return left_ == 0 ? complete() : false;
+}
+
+bool HttpReader::read_chunk_size() {
+  const std::size_t end = input_.find(kLineEnd);
+  if (end == std::string::npos)
+    return input_.size() > kMostChunkLine ? refuse(400, "expected the size of a chunk") : false;
+  const std::string_view line = std::string_view(input_).substr(0, end);
+  if (end > kMostChunkLine || !read_number(without_spaces(line.substr(0, line.find(';'))), 16, left_))
+    return refuse(400, "expected the size of a chunk");
+  input_.erase(0, end + kLineEnd.size());
+  if (left_ > limits_.body_bytes - std::min(limits_.body_bytes, request_.body.size()))
+    return refuse(413, "the body has more than " + std::to_string(limits_.body_bytes) + " bytes");
+  part_ = left_ == 0 ? Part::trailers : Part::chunk;
+  return true;
+}
+
+bool HttpReader::read_chunk() {
+  const std::size_t taken = std::min(left_, input_.size());
+  request_.body.append(input_, 0, taken);
+  input_.erase(0, taken);
+  left_ -= taken;
+  if (left_ != 0) return false;
+  part_ = Part::chunk_end;
+  return true;
+}
+
+bool HttpReader::read_chunk_end() {
+  if (input_.size() < kLineEnd.size()) return false;
+  if (!input_.starts_with(kLineEnd)) return refuse(400, "expected the end of a chunk");
+  input_.erase(0, kLineEnd.size());
+  part_ = Part::chunk_size;
+  return true;
+}
+
+/// Trailers are read and dropped: nothing here has a use for one.
+bool HttpReader::read_trailers() {
+  const std::size_t end = input_.find(kLineEnd);
+  if (end == std::string::npos)
+    return input_.size() > limits_.head_bytes ? refuse(431, "the trailers are too long") : false;
+  if (end > limits_.head_bytes) return refuse(431, "the trailers are too long");
+  if (left_ += end; left_ > limits_.head_bytes) return refuse(431, "the trailers are too long");
+  input_.erase(0, end + kLineEnd.size());
+  return end == 0 ? complete() : true;
+}
+
+}  // namespace program::server

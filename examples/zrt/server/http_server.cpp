@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/http_server.cpp: connections on epoll: reading, answering, deadlines.
+#include "http_server.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace program::server {
+
+using Clock = std::chrono::steady_clock;
+
+/// Closes a descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) (void)::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+namespace {
+
+zrt::Error address_error(const std::string& address, const char* reason) {
+  return zrt::Error::of(zrt::Errc::io_error, "cannot listen on ", std::string_view(address), ": ",
+                        std::string_view(reason));
+}
+
+zrt::Result<Descriptor> listen_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return std::unexpected(address_error(path, "the path is too long"));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  struct stat found{};
+  // What a server that was killed left is taken away; a file is not.
+  if (::stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) (void)::unlink(path.c_str());
+  Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0)
+    return std::unexpected(address_error(path, std::strerror(errno)));
+  return fd;
+}
+
+zrt::Result<Descriptor> listen_tcp(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string where = host + ":" + std::to_string(port);
+  if (const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); status != 0)
+    return std::unexpected(address_error(where, ::gai_strerror(status)));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+  int reason = 0;
+  for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
+    Descriptor fd(::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), SOMAXCONN) == 0) return fd;
+    reason = errno;
+  }
+  return std::unexpected(address_error(where, std::strerror(reason)));
+}
+
+std::uint16_t port_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (address.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  return 0;
+}
+
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::size_t kMostLingeredBytes = std::size_t{8} << 20;
+constexpr std::chrono::milliseconds kLingerTime{1000};
+constexpr std::chrono::milliseconds kTick{100};
+
+}  // namespace
+
+/// One socket. The server's thread reads; whoever answers writes, under the mutex.
+struct Connection {
+  enum class Mode : std::uint8_t {
+    reading,    ///< a request, or nothing yet
+    answering,  ///< an exchange is out
+    lingering,  ///< the answer is out and the connection ends; what still comes is dropped
+    closed,
+  };
+
+  Connection(int socket, const HttpLimits& limits) : fd(socket), reader(limits) {}
+
+  std::mutex mutex;
+  int fd;
+  HttpReader reader;
+  std::string out;
+  std::size_t sent = 0;
+  Mode mode = Mode::reading;
+  bool closes = false;    ///< once the answer is out
+  bool finished = false;  ///< the answer is complete
+  bool streams = false;
+  bool left = false;  ///< the client has gone
+  std::string heartbeat;
+  std::function<void()> hear;
+  std::size_t dropped = 0;
+  Clock::time_point since = Clock::now();     ///< of the mode, or of the request's first byte
+  Clock::time_point written = Clock::now();   ///< the last time that anything was put out
+  Clock::time_point progress = Clock::now();  ///< the last time that the client took bytes
+
+  [[nodiscard]] std::size_t unsent() const { return out.size() - sent; }
+
+  /// Sends what the socket takes. Under the mutex.
+  void flush() {
+    while (mode != Mode::closed && unsent() != 0) {
+      const ssize_t n = ::send(fd, out.data() + sent, unsent(), MSG_NOSIGNAL);
+      if (n < 0) {
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK) left = true, sent = out.size();
+        break;
+      }
+      sent += static_cast<std::size_t>(n);
+      progress = Clock::now();
+    }
+    if (unsent() == 0) out.clear(), sent = 0;
+  }
+};
+
+/// All connections and the thread that waits for them.
+class Connections : public std::enable_shared_from_this<Connections> {
+ public:
+  Connections(const HttpServerOptions& options, HttpServer::Handler handler, HttpServer::RefusalBody body)
+      : options_(options), handler_(std::move(handler)), refusal_(body) {}
+
+  zrt::Result<void> open();
+  void run();
+  void stop(std::chrono::milliseconds grace);
+  void drain() {
+    drains_ = true;
+    wake();
+  }
+  [[nodiscard]] int listener() const { return listener_.get(); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] const HttpServerOptions& options() const { return options_; }
+  [[nodiscard]] bool drains() const { return drains_; }
+  [[nodiscard]] std::string refusal(int status, std::string_view reason) const { return refusal_(status, reason); }
+
+  /// The answer of this connection is complete, or more waits than the socket takes.
+  void attend(const std::shared_ptr<Connection>& connection) {
+    {
+      const std::lock_guard lock(mutex_);
+      attended_.push_back(connection);
+    }
+    wake();
+  }
+
+ private:
+  void wake() const {
+    const std::uint64_t one = 1;
+    (void)!::write(wakes_.get(), &one, sizeof one);
+  }
+  void accept_all();
+  void admit(int fd);
+  void hear_wake();
+  void read(const std::shared_ptr<Connection>& c);
+  void take_requests(const std::shared_ptr<Connection>& c);
+  void refuse(Connection& c, int status, std::string_view reason);
+  void settle(const std::shared_ptr<Connection>& c);
+  void linger(Connection& c);
+  void lose(const std::shared_ptr<Connection>& c);
+  void close(const std::shared_ptr<Connection>& c);
+  void watch(Connection& c, bool writes) const;
+  void tick();
+  void tick(const std::shared_ptr<Connection>& c, Clock::time_point now);
+
+  HttpServerOptions options_;
+  HttpServer::Handler handler_;
+  HttpServer::RefusalBody refusal_;
+  Descriptor listener_, poll_, wakes_;
+  std::unordered_map<int, std::shared_ptr<Connection>> by_fd_;
+  std::mutex mutex_;
+  std::condition_variable emptied_;
+  std::vector<std::shared_ptr<Connection>> attended_;
+  std::atomic<std::size_t> count_{0};
+  std::atomic<std::size_t> answering_{0};
+  std::atomic<bool> drains_{false};
+  std::atomic<bool> ends_{false};
+};
+
+namespace {
+
+/// The head of an answer.
+std::string head_of(int status, std::string_view content_type, const Headers& headers, bool closes) {
+  std::string out = "HTTP/1.1 " + std::to_string(status) + " ";
+  out += reason_phrase(status);
+  out += "\r\n";
+  if (!content_type.empty()) out.append("Content-Type: ").append(content_type).append("\r\n");
+  for (const auto& [name, value] : headers) out.append(name).append(": ").append(value).append("\r\n");
+  if (closes) out += "Connection: close\r\n";
+  return out;
+}
+
+std::string chunk_of(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string size;
+  for (std::size_t n = bytes.size(); n != 0; n >>= 4) size.insert(size.begin(), digits[n & 15]);
+  return size.append("\r\n").append(bytes).append("\r\n");
+}
+
+/// The exchange of a request that came through a socket.
+class SocketExchange final : public Exchange {
+ public:
+  SocketExchange(std::shared_ptr<Connections> all, std::shared_ptr<Connection> connection, HttpRequest request)
+      : all_(std::move(all)), connection_(std::move(connection)), request_(std::move(request)) {}
+  ~SocketExchange() override {
+    if (!answered_) reply(500, kJsonType, all_->refusal(500, "the request got no answer"));
+    if (streams_) cut({});
+  }
+
+  const HttpRequest& request() const override { return request_; }
+  void add_header(std::string name, std::string value) override {
+    headers_.emplace_back(std::move(name), std::move(value));
+  }
+
+  void reply(int status, std::string_view content_type, std::string_view body) override {
+    if (std::exchange(answered_, true)) return;
+    const std::lock_guard lock(connection_->mutex);
+    connection_->closes |= all_->drains();
+    std::string out = head_of(status, content_type, headers_, connection_->closes);
+    if (status != 204) out.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n");
+    out += "\r\n";
+    if (request_.method != "HEAD") out += body;
+    finish(out);
+  }
+
+  void begin(std::string_view content_type, std::string_view heartbeat) override {
+    if (std::exchange(answered_, true)) return;
+    streams_ = true;
+    const std::lock_guard lock(connection_->mutex);
+    // A stream to a client of HTTP/1.0 ends with its connection.
+    chunked_ = request_.minor == 1;
+    connection_->closes |= all_->drains() || !chunked_;
+    connection_->streams = true;
+    connection_->heartbeat = framed(heartbeat);
+    put(head_of(200, content_type, headers_, connection_->closes) +
+        (chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n"));
+  }
+  bool write(std::string_view bytes) override {
+    const std::lock_guard lock(connection_->mutex);
+    if (connection_->left) return false;
+    if (connection_->unsent() + bytes.size() > all_->options().unread_bytes) return false;
+    put(framed(bytes));
+    return !connection_->left;
+  }
+  void end() override {
+    if (!std::exchange(streams_, false)) return;
+    const std::lock_guard lock(connection_->mutex);
+    finish(chunked_ ? "0\r\n\r\n" : "");
+  }
+  void cut(std::string_view last_bytes) override {
+    if (!std::exchange(streams_, false)) return;
+    const std::lock_guard lock(connection_->mutex);
+    connection_->closes = true;
+    finish(last_bytes.empty() ? "" : framed(last_bytes) + (chunked_ ? "0\r\n\r\n" : ""));
+  }
+
+  bool gone() const override {
+    const std::lock_guard lock(connection_->mutex);
+    return connection_->left;
+  }
+  void when_gone(std::function<void()> hear) override {
+    {
+      const std::lock_guard lock(connection_->mutex);
+      if (!connection_->left) {
+        connection_->hear = std::move(hear);
+        return;
+      }
+    }
+    hear();
+  }
+
+ private:
+  [[nodiscard]] std::string framed(std::string_view bytes) const {
+    return chunked_ ? chunk_of(bytes) : std::string(bytes);
+  }
+  void put(std::string_view bytes) {
+    if (connection_->left) return;
+    const bool waited = connection_->unsent() != 0;
+    connection_->out += bytes;
+    connection_->written = Clock::now();
+    if (!waited) connection_->progress = connection_->written;
+    connection_->flush();
+    if (!waited && connection_->unsent() != 0) all_->attend(connection_);
+  }
+  void finish(std::string_view bytes) {
+    put(bytes);
+    connection_->finished = true;
+    connection_->streams = false;
+    all_->attend(connection_);
+  }
+
+  std::shared_ptr<Connections> all_;
+  std::shared_ptr<Connection> connection_;
+  HttpRequest request_;
+  Headers headers_;
+  bool answered_ = false;
+  bool streams_ = false;
+  bool chunked_ = false;
+};
+
+}  // namespace
+
+zrt::Result<void> Connections::open() {
+  constexpr std::string_view kUnix = "unix:";
+  auto listener = options_.host.starts_with(kUnix) ? listen_unix(options_.host.substr(kUnix.size()))
+                                                   : listen_tcp(options_.host, options_.port);
+  if (!listener) return zrt::pass(listener);
+  listener_ = std::move(*listener);
+  poll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  wakes_ = Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (poll_.get() < 0 || wakes_.get() < 0) return std::unexpected(address_error(options_.host, std::strerror(errno)));
+  for (const int fd : {listener_.get(), wakes_.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    (void)::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event);
+  }
+  return {};
+}
+
+void Connections::run() {
+  std::vector<epoll_event> events(256);
+  Clock::time_point ticked = Clock::now();
+  while (!ends_) {
+    const int ready = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), int{kTick.count()});
+    for (int i = 0; i < ready; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (event.data.fd == listener_.get())
+        accept_all();
+      else if (event.data.fd == wakes_.get())
+        hear_wake();
+      else if (const auto found = by_fd_.find(event.data.fd); found != by_fd_.end()) {
+        const std::shared_ptr<Connection> c = found->second;
+        // A client that ends its side while it waits for an answer has left.
+        const bool ended = (event.events & EPOLLRDHUP) != 0 && c->mode == Connection::Mode::answering;
+        if (ended || (event.events & (EPOLLERR | EPOLLHUP)) != 0) {
+          lose(c);
+          continue;
+        }
+        if ((event.events & EPOLLOUT) != 0) settle(c);
+        if ((event.events & (EPOLLIN | EPOLLRDHUP)) != 0) read(c);
+      }
+    }
+    if (const auto now = Clock::now(); now - ticked >= kTick) ticked = now, tick();
+  }
+  while (!by_fd_.empty()) lose(std::shared_ptr(by_fd_.begin()->second));
+}
+
+void Connections::stop(std::chrono::milliseconds grace) {
+  drain();
+  {
+    std::unique_lock lock(mutex_);
+    (void)emptied_.wait_for(lock, grace, [this] { return answering_ == 0; });
+  }
+  ends_ = true;
+  wake();
+}
+
+void Connections::accept_all() {
+  for (;;) {
+    const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return;
+    admit(fd);
+  }
+}
+
+void Connections::admit(int fd) {
+  const int on = 1;
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // What a slow client has not read lies here, not in a buffer of the system's that grows.
+  const int bytes = 256 << 10;
+  (void)::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  auto c = std::make_shared<Connection>(fd, options_.limits);
+  by_fd_.emplace(fd, c);
+  ++count_;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.fd = fd;
+  (void)::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event);
+  if (by_fd_.size() > options_.connections) {
+    refuse(*c, 503, "too many connections");
+    settle(c);
+  }
+}
+
+void Connections::hear_wake() {
+  std::uint64_t count = 0;
+  (void)!::read(wakes_.get(), &count, sizeof count);
+  std::vector<std::shared_ptr<Connection>> attended;
+  {
+    const std::lock_guard lock(mutex_);
+    attended.swap(attended_);
+  }
+  for (const auto& c : attended) settle(c);
+}
+
+void Connections::read(const std::shared_ptr<Connection>& c) {
+  char buffer[16384];
+  for (;;) {
+    // While an answer is under way, the next requests wait in the socket but for a few.
+    if (c->mode == Connection::Mode::answering && c->reader.waiting() > options_.limits.head_bytes) {
+      const std::lock_guard lock(c->mutex);
+      return watch(*c, c->unsent() != 0);
+    }
+    const ssize_t n = ::recv(c->fd, buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (n <= 0) return lose(c);
+    if (c->mode == Connection::Mode::lingering) {
+      if (c->dropped += static_cast<std::size_t>(n); c->dropped > kMostLingeredBytes) return lose(c);
+      continue;
+    }
+    const bool idle = c->reader.state() == HttpReader::State::idle;
+    const auto before = c->reader.state();
+    const auto after = c->reader.feed({buffer, static_cast<std::size_t>(n)});
+    if (idle || (before == HttpReader::State::head && after == HttpReader::State::body)) c->since = Clock::now();
+    take_requests(c);
+    if (c->mode == Connection::Mode::closed) return;
+  }
+}
+
+void Connections::take_requests(const std::shared_ptr<Connection>& c) {
+  if (c->mode != Connection::Mode::reading) return;
+  if (c->reader.take_expectation()) {
+    const std::lock_guard lock(c->mutex);
+    c->out += "HTTP/1.1 100 Continue\r\n\r\n";
+    c->flush();
+  }
+  if (c->reader.state() == HttpReader::State::refused) {
+    refuse(*c, c->reader.refusal().status, c->reader.refusal().reason);
+    return settle(c);
+  }
+  if (c->reader.state() != HttpReader::State::complete) return;
+  {
+    const std::lock_guard lock(c->mutex);
+    c->mode = Connection::Mode::answering;
+    c->closes = !c->reader.keeps_alive();
+    c->finished = c->streams = false;
+    c->since = c->progress = c->written = Clock::now();
+  }
+  ++answering_;
+  handler_(std::make_shared<SocketExchange>(shared_from_this(), c, c->reader.take()));
+}
+
+/// Answers what never became an exchange, and ends the connection.
+void Connections::refuse(Connection& c, int status, std::string_view reason) {
+  const std::lock_guard lock(c.mutex);
+  const std::string body = refusal_(status, reason);
+  c.out += head_of(status, kJsonType, {}, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  c.closes = c.finished = true;
+  if (c.mode == Connection::Mode::reading) {
+    c.mode = Connection::Mode::answering;
+    ++answering_;
+  }
+  c.flush();
+}
+
+/// Moves a connection on whose answer may be out.
+void Connections::settle(const std::shared_ptr<Connection>& c) {
+  bool next = false;
+  {
+    const std::lock_guard lock(c->mutex);
+    if (c->mode == Connection::Mode::closed) return;
+    c->flush();
+    watch(*c, c->unsent() != 0);
+    if (c->mode != Connection::Mode::answering || !c->finished || c->unsent() != 0) return;
+    c->hear = nullptr;
+    --answering_;
+    c->since = Clock::now();
+    c->mode = c->closes ? Connection::Mode::lingering : Connection::Mode::reading;
+    if (c->closes) linger(*c);
+    next = !c->closes;
+  }
+  emptied_.notify_all();
+  if (!next) return;
+  c->reader.advance();
+  take_requests(c);
+}
+
+/// A socket that is closed with bytes unread takes the answer with it, so they are read for a while.
+void Connections::linger(Connection& c) { (void)::shutdown(c.fd, SHUT_WR); }
+
+void Connections::lose(const std::shared_ptr<Connection>& c) {
+  std::function<void()> hear;
+  {
+    const std::lock_guard lock(c->mutex);
+    if (c->mode == Connection::Mode::closed) return;
+    if (c->mode == Connection::Mode::answering) --answering_;
+    c->left = true;
+    hear = std::move(c->hear);
+    c->hear = nullptr;
+  }
+  if (hear) hear();
+  close(c);
+  emptied_.notify_all();
+}
+
+void Connections::close(const std::shared_ptr<Connection>& c) {
+  const std::lock_guard lock(c->mutex);
+  c->mode = Connection::Mode::closed;
+  c->out.clear();
+  c->sent = 0;
+  by_fd_.erase(c->fd);
+  --count_;
+  (void)::close(c->fd);
+}
+
+void Connections::watch(Connection& c, bool writes) const {
+  const bool reads = c.mode != Connection::Mode::answering || c.reader.waiting() <= options_.limits.head_bytes;
+  epoll_event event{};
+  event.events = EPOLLRDHUP | (reads ? std::uint32_t{EPOLLIN} : 0u) | (writes ? std::uint32_t{EPOLLOUT} : 0u);
+  event.data.fd = c.fd;
+  (void)::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, c.fd, &event);
+}
+
+void Connections::tick() {
+  const Clock::time_point now = Clock::now();
+  std::vector<std::shared_ptr<Connection>> all;
+  all.reserve(by_fd_.size());
+  for (const auto& [fd, c] : by_fd_) all.push_back(c);
+  for (const auto& c : all) tick(c, now);
+}
+
+void Connections::tick(const std::shared_ptr<Connection>& c, Clock::time_point now) {
+  using State = HttpReader::State;
+  if (c->mode == Connection::Mode::lingering && now - c->since > kLingerTime) return lose(c);
+  if (c->mode == Connection::Mode::reading) {
+    const State state = c->reader.state();
+    if (state == State::idle) {
+      if (now - c->since > options_.idle_time || drains_) lose(c);
+      return;
+    }
+    if (now - c->since <= (state == State::head ? options_.head_time : options_.body_time)) return;
+    refuse(*c, 408, state == State::head ? "the head took too long" : "the body took too long");
+    return settle(c);
+  }
+  if (c->mode != Connection::Mode::answering) return;
+  bool stalled = false;
+  {
+    const std::lock_guard lock(c->mutex);
+    stalled = c->left || (c->unsent() != 0 && now - c->progress > options_.stalled_time);
+    if (!stalled && c->streams && c->unsent() == 0 && now - c->written > options_.heartbeat_time) {
+      c->out += c->heartbeat;
+      c->written = c->progress = now;
+      c->flush();
+    }
+  }
+  if (stalled) lose(c);
+}
+
+HttpServer::HttpServer(const HttpServerOptions& options, Handler handler, RefusalBody refusal)
+    : connections_(std::make_shared<Connections>(options, std::move(handler), refusal)) {}
+
+zrt::Result<std::unique_ptr<HttpServer>> HttpServer::open(const HttpServerOptions& options, Handler handler,
+                                                          RefusalBody refusal) {
+  std::unique_ptr<HttpServer> server(new HttpServer(options, std::move(handler), refusal));
+  if (auto opened = server->connections_->open(); !opened) return zrt::pass(opened);
+  server->port_ = port_of(server->connections_->listener());
+  server->thread_ = std::thread([all = server->connections_] { all->run(); });
+  return server;
+}
+
+HttpServer::~HttpServer() { stop(std::chrono::milliseconds(0)); }
+
+std::size_t HttpServer::open_connections() const { return connections_->count(); }
+void HttpServer::drain() { connections_->drain(); }
+void HttpServer::stop(std::chrono::milliseconds grace) {
+  connections_->stop(grace);
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace program::server

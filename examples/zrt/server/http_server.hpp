@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/http_server.hpp: sockets to exchanges: one thread waits for all connections.
+#pragma once
+
+#include "exchange.hpp"
+#include "http_reader.hpp"
+#include <zrt/core/error.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace program::server {
+
+/// Times and sizes of connections.
+struct HttpServerOptions {
+  std::string host = "127.0.0.1";  ///< a name, an address, or unix:PATH
+  std::uint16_t port = 8080;       ///< 0: any free one
+  HttpLimits limits{};
+  std::size_t connections = 4096;  ///< more are refused with 503
+  std::chrono::milliseconds head_time{10'000};
+  std::chrono::milliseconds body_time{30'000};
+  std::chrono::milliseconds idle_time{75'000};
+  std::chrono::milliseconds stalled_time{15'000};  ///< without the client reading a byte
+  std::chrono::milliseconds heartbeat_time{10'000};
+  std::size_t unread_bytes = std::size_t{1} << 20;  ///< that wait for a client before it counts as too slow
+};
+
+class Connections;
+
+/// Listens, reads requests and hands each to a callable, in the server's own thread: it must not wait there.
+class HttpServer {
+ public:
+  using Handler = std::function<void(std::shared_ptr<Exchange>)>;
+
+  /// `refuse` is the body of an answer that the server gives itself: JSON.
+  using RefusalBody = std::string (*)(int status, std::string_view reason);
+
+  /// Errors: Errc::io_error naming the address.
+  [[nodiscard]] static zrt::Result<std::unique_ptr<HttpServer>> open(const HttpServerOptions& options, Handler handler,
+                                                                     RefusalBody refusal);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  /// Connections that are open.
+  [[nodiscard]] std::size_t open_connections() const;
+  /// Closes each connection when its answer is sent, and those that wait for a request. Probes are still answered.
+  void drain();
+  /// Waits until no exchange is left, at most this long; then closes everything.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  HttpServer(const HttpServerOptions& options, Handler handler, RefusalBody refusal);
+
+  std::shared_ptr<Connections> connections_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace program::server

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/json_body.cpp: limits of a JSON text, seen before it is read.
+#include "json_body.hpp"
+
+#include <array>
+
+namespace program::server {
+namespace {
+
+/// Looks at brackets and colons outside of strings; the parser finds whatever else is wrong.
+void check_limits(std::string_view text) {
+  std::array<std::size_t, kMostJsonDepth + 1> members{};
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (quoted)
+      continue;
+    else if (c == '{' || c == '[') {
+      if (++depth > kMostJsonDepth)
+        throw bad_request("the body nests more than " + std::to_string(kMostJsonDepth) + " levels at byte " +
+                          std::to_string(i));
+      members[depth] = 0;
+    } else if ((c == '}' || c == ']') && depth != 0)
+      --depth;
+    else if (c == ':' && ++members[depth] > kMostJsonMembers)
+      throw bad_request("an object has more than " + std::to_string(kMostJsonMembers) + " members at byte " +
+                        std::to_string(i));
+  }
+}
+
+}  // namespace
+
+Json read_body(std::string_view text) {
+  check_limits(text);
+  try {
+    Json json = Json::parse(text);
+    if (!json.is_object()) throw bad_request("the body is no JSON object");
+    return json;
+  } catch (const Json::exception& error) {
+    std::string what = error.what();
+    // The name of the exception says nothing to a client.
+    if (const std::size_t end = what.find("] "); end != std::string::npos) what.erase(0, end + 2);
+    throw bad_request("the body is no JSON: " + what);
+  }
+}
+
+}  // namespace program::server

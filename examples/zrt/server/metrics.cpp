@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/metrics.cpp: figures to the text format of Prometheus.
+#include "metrics.hpp"
+
+#include <cstdio>
+
+namespace program::server {
+namespace {
+
+// The ranges that dashboards of vLLM expect of these figures.
+constexpr std::array kFirstTokenBounds{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,  0.25,  0.5,   0.75,
+                                       1.0,   2.5,   5.0,  7.5,  10.0, 20.0, 40.0, 80.0, 160.0, 640.0, 2560.0};
+constexpr std::array kBetweenBounds{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2,  0.3,  0.4, 0.5,
+                                    0.75, 1.0,   2.5,  5.0,   7.5, 10.0, 20.0, 40.0, 80.0};
+constexpr std::array kWholeBounds{0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5.0,   10.0,   15.0,  20.0,
+                                  30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0};
+
+std::string figure_text(double value) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+/// A label's value: quotes, backslashes and line ends are written as escapes.
+std::string label_value(std::string_view value) {
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+void head(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
+  out.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name).append(" ");
+  out.append(type).append("\n");
+}
+void sample(std::string& out, std::string_view name, std::string_view labels, double value) {
+  out.append(name).append("{").append(labels).append("} ").append(figure_text(value)).append("\n");
+}
+void single(std::string& out, std::string_view name, std::string_view type, std::string_view help,
+            std::string_view labels, double value) {
+  head(out, name, type, help);
+  sample(out, name, labels, value);
+}
+void histogram(std::string& out, std::string_view name, std::string_view help, std::string_view labels,
+               const Histogram& values) {
+  head(out, name, "histogram", help);
+  values.write(out, name, labels);
+}
+
+}  // namespace
+
+void Histogram::add(double value) {
+  std::size_t at = 0;
+  while (at < bounds_.size() && value > bounds_[at]) ++at;
+  ++counts_[at];
+  sum_ += value;
+}
+
+void Histogram::write(std::string& out, std::string_view name, std::string_view labels) const {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    below += counts_[i];
+    const std::string bound = i < bounds_.size() ? figure_text(bounds_[i]) : "+Inf";
+    out.append(name).append("_bucket{").append(labels).append(",le=\"").append(bound).append("\"} ");
+    out.append(std::to_string(below)).append("\n");
+  }
+  out.append(name).append("_sum{").append(labels).append("} ").append(figure_text(sum_)).append("\n");
+  out.append(name).append("_count{").append(labels).append("} ").append(std::to_string(below)).append("\n");
+}
+
+Metrics::Metrics(std::string model)
+    : model_(std::move(model)),
+      queued_(kFirstTokenBounds),
+      first_(kFirstTokenBounds),
+      between_(kBetweenBounds),
+      whole_(kWholeBounds) {}
+
+void Metrics::taken(const std::string& tenant, std::uint32_t prompt_tokens, double seconds_queued) {
+  const std::lock_guard lock(mutex_);
+  TenantUsage& usage = tenants_[tenant];
+  ++usage.requests;
+  usage.prompt_tokens += prompt_tokens;
+  queued_.add(seconds_queued);
+}
+void Metrics::first_token(double seconds) {
+  const std::lock_guard lock(mutex_);
+  first_.add(seconds);
+}
+void Metrics::next_token(double seconds) {
+  const std::lock_guard lock(mutex_);
+  between_.add(seconds);
+}
+void Metrics::ended(const std::string& tenant, std::string_view reason, std::uint32_t generated, double seconds) {
+  const std::lock_guard lock(mutex_);
+  tenants_[tenant].generated_tokens += generated;
+  ++ends_[std::string(reason)];
+  whole_.add(seconds);
+}
+void Metrics::refused(const std::string& tenant) {
+  const std::lock_guard lock(mutex_);
+  ++tenants_[tenant].refused;
+}
+void Metrics::answered(int status) {
+  const std::lock_guard lock(mutex_);
+  ++statuses_[status];
+}
+void Metrics::set_load(const Load& load) {
+  const std::lock_guard lock(mutex_);
+  load_ = load;
+}
+Load Metrics::load() const {
+  const std::lock_guard lock(mutex_);
+  return load_;
+}
+TenantUsage Metrics::usage(const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tenants_.find(tenant);
+  return found == tenants_.end() ? TenantUsage{} : found->second;
+}
+std::map<std::string, TenantUsage> Metrics::usages() const {
+  const std::lock_guard lock(mutex_);
+  return tenants_;
+}
+
+std::string Metrics::text(bool vllm, std::size_t connections) const {
+  const std::lock_guard lock(mutex_);
+  const std::string model = "model_name=" + label_value(model_);
+  std::string out;
+  struct Counted {
+    std::string_view name, help;
+    std::uint64_t TenantUsage::* field;
+  };
+  constexpr Counted kCounted[] = {
+      {"zrt_requests_total", "Choices that the engine took.", &TenantUsage::requests},
+      {"zrt_prompt_tokens_total", "Tokens of prompts.", &TenantUsage::prompt_tokens},
+      {"zrt_generation_tokens_total", "Generated tokens.", &TenantUsage::generated_tokens},
+      {"zrt_requests_refused_total", "Requests over a quota or a full queue.", &TenantUsage::refused}};
+  for (const Counted& counted : kCounted) {
+    head(out, counted.name, "counter", counted.help);
+    for (const auto& [tenant, usage] : tenants_)
+      sample(out, counted.name, model + ",tenant=" + label_value(tenant), static_cast<double>(usage.*counted.field));
+  }
+  head(out, "zrt_request_ends_total", "counter", "Choices by the reason of their end.");
+  for (const auto& [reason, count] : ends_)
+    sample(out, "zrt_request_ends_total", model + ",finished_reason=" + label_value(reason),
+           static_cast<double>(count));
+  head(out, "zrt_http_answers_total", "counter", "Answers by status.");
+  for (const auto& [status, count] : statuses_)
+    sample(out, "zrt_http_answers_total", "status=\"" + std::to_string(status) + "\"", static_cast<double>(count));
+  single(out, "zrt_steps_total", "counter", "Steps of the engine.", model, static_cast<double>(steps_.load()));
+  single(out, "zrt_http_connections", "gauge", "Open connections.", model, static_cast<double>(connections));
+  single(out, "zrt_slots", "gauge", "Choices that can run at once.", model, load_.slots);
+  const auto figures = [&](const std::string& prefix, const std::string& labels) {
+    single(out, prefix + "num_requests_running", "gauge", "Choices that run.", labels, load_.running);
+    single(out, prefix + "num_requests_waiting", "gauge", "Choices that wait for a slot.", labels, load_.waiting);
+    single(out, prefix + "kv_cache_usage_perc", "gauge", "Pages in use, 0 to 1.", labels, load_.pages_used);
+    histogram(out, prefix + "request_queue_time_seconds", "From a request's arrival to the engine.", labels, queued_);
+    histogram(out, prefix + "time_to_first_token_seconds", "From a request's arrival to its first token.", labels,
+              first_);
+    histogram(out, prefix + "inter_token_latency_seconds", "Between tokens of a choice.", labels, between_);
+    histogram(out, prefix + "e2e_request_latency_seconds", "From a request's arrival to its end.", labels, whole_);
+  };
+  figures("zrt_", model);
+  if (!vllm) return out;
+  const std::string labels = model + ",engine=\"0\"";
+  figures("vllm:", labels);
+  TenantUsage all;
+  for (const auto& [tenant, usage] : tenants_)
+    all.prompt_tokens += usage.prompt_tokens, all.generated_tokens += usage.generated_tokens;
+  single(out, "vllm:prompt_tokens_total", "counter", "Tokens of prompts.", labels,
+         static_cast<double>(all.prompt_tokens));
+  single(out, "vllm:generation_tokens_total", "counter", "Generated tokens.", labels,
+         static_cast<double>(all.generated_tokens));
+  head(out, "vllm:request_success_total", "counter", "Choices by the reason of their end.");
+  for (const auto& [reason, count] : ends_)
+    sample(out, "vllm:request_success_total", labels + ",finished_reason=" + label_value(reason),
+           static_cast<double>(count));
+  return out;
+}
+
+}  // namespace program::server

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/metrics.hpp: counts and times of a server, as Prometheus reads them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace program::server {
+
+/// Values sorted into ranges.
+class Histogram {
+ public:
+  explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+
+  void add(double value);
+  void write(std::string& out, std::string_view name, std::string_view labels) const;
+
+ private:
+  std::span<const double> bounds_;
+  std::vector<std::uint64_t> counts_;
+  double sum_ = 0.0;
+};
+
+/// What a tenant has used.
+struct TenantUsage {
+  std::uint64_t requests = 0;
+  std::uint64_t prompt_tokens = 0;
+  std::uint64_t generated_tokens = 0;
+  std::uint64_t refused = 0;
+};
+
+/// What the engine holds at the moment.
+struct Load {
+  std::uint32_t running = 0;
+  std::uint32_t waiting = 0;
+  std::uint32_t slots = 0;
+  double pages_used = 0.0;  ///< of all, 0 to 1
+};
+
+/// All figures of a server. Any thread.
+class Metrics {
+ public:
+  explicit Metrics(std::string model);
+
+  void taken(const std::string& tenant, std::uint32_t prompt_tokens, double seconds_queued);
+  void first_token(double seconds);
+  void next_token(double seconds);
+  void ended(const std::string& tenant, std::string_view reason, std::uint32_t generated, double seconds);
+  void refused(const std::string& tenant);
+  void answered(int status);
+  void stepped() { ++steps_; }
+  void set_load(const Load& load);
+  [[nodiscard]] Load load() const;
+  [[nodiscard]] TenantUsage usage(const std::string& tenant) const;
+  [[nodiscard]] std::map<std::string, TenantUsage> usages() const;
+
+  /// The text of /metrics. `vllm` adds the names that dashboards and routers of vLLM read.
+  [[nodiscard]] std::string text(bool vllm, std::size_t connections) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::string model_;
+  Load load_{};
+  std::map<std::string, TenantUsage> tenants_;
+  std::map<std::string, std::uint64_t, std::less<>> ends_;
+  std::map<int, std::uint64_t> statuses_;
+  Histogram queued_;
+  Histogram first_;
+  Histogram between_;
+  Histogram whole_;
+  std::atomic<std::uint64_t> steps_{0};
+};
+
+}  // namespace program::server

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/served_model.hpp: what readers and writers of requests know of the model behind them.
+#pragma once
+
+#include "../model.hpp"
+#include "grammar_cache.hpp"
+#include <zrt/text/chat/chat_template.hpp>
+#include <zrt/text/chat/reply_parser.hpp>
+
+#include <optional>
+
+namespace program::server {
+
+/// A model as the API shows it. Views the model, which outlives it; any thread may use it.
+struct ServedModel {
+  std::string id;
+  std::string fingerprint;  ///< of numbers: equal ones give equal answers
+  std::int64_t created = 0;
+  const zrt::text::Tokenizer* tokenizer = nullptr;
+  std::uint32_t context = 0;
+  std::uint32_t vocabulary = 0;
+  bool embeds = false;                        ///< it gives vectors, not text
+  zrt::Pooling pooling = zrt::Pooling::last;  ///< of those vectors
+  std::optional<zrt::text::chat::ChatTemplate> chat_template{};
+  const zrt::text::chat::ReplyFormat* format = nullptr;
+  std::unique_ptr<GrammarCache> grammars{};
+};
+
+/// Reads what a server needs of an open model. `chat_template` is the source of one.
+[[nodiscard]] zrt::Result<std::unique_ptr<ServedModel>> served_model(const Model& model, std::string id,
+                                                                     std::string_view chat_template);
+
+}  // namespace program::server

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// client.mjs URL EMBEDDINGS-URL MODULES: the official client of the OpenAI API against `zrt serve`.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+
+const [url, embeddingsUrl, modules] = process.argv.slice(2);
+const OpenAI = createRequire(modules + "/")("openai").default;
+const client = new OpenAI({ baseURL: url + "/v1", apiKey: "any" });
+const asked = { model: "bard", messages: [{ role: "user", content: "Who is there?" }], max_tokens: 8, seed: 1 };
+const now = { type: "function", function: { name: "now", parameters: { type: "object", properties: {}, additionalProperties: false } } };
+
+const cases = {
+  async "lists models"() {
+    const list = [];
+    for await (const model of client.models.list()) list.push(model.id);
+    assert.deepEqual(list, ["bard"]);
+    assert.equal((await client.models.retrieve("bard")).id, "bard");
+    await assert.rejects(client.models.retrieve("other"), OpenAI.NotFoundError);
+  },
+  async "chats"() {
+    const answer = await client.chat.completions.create(asked);
+    assert.equal(answer.choices[0].message.role, "assistant");
+    assert.equal(answer.usage.completion_tokens, 8);
+    assert.match(answer._request_id, /^req_/);
+  },
+  async "streams what it says whole"() {
+    const whole = (await client.chat.completions.create(asked)).choices[0].message.content;
+    let said = "", last;
+    for await (const chunk of await client.chat.completions.create({ ...asked, stream: true, stream_options: { include_usage: true } })) {
+      said += chunk.choices[0]?.delta.content ?? "";
+      last = chunk;
+    }
+    assert.equal(said, whole);
+    assert.equal(last.usage.completion_tokens, 8);
+  },
+  async "streams through the helper"() {
+    const stream = client.chat.completions.stream(asked);
+    const message = await stream.finalMessage();
+    assert.equal(await stream.finalContent(), message.content);
+    assert.equal((await stream.finalChatCompletion()).choices[0].finish_reason, "length");
+  },
+  async "names the client's faults"() {
+    const wrong = client.chat.completions.create({ ...asked, temperature: 3 }, { maxRetries: 0 });
+    await assert.rejects(wrong, error => error instanceof OpenAI.BadRequestError && error.param === "temperature");
+  },
+  async "calls tools"() {
+    const body = { ...asked, max_tokens: 200, tools: [now], tool_choice: "required", parallel_tool_calls: false };
+    const answer = await client.chat.completions.create(body);
+    assert.equal(answer.choices[0].finish_reason, "tool_calls");
+    assert.equal(answer.choices[0].message.tool_calls[0].function.name, "now");
+    const stream = client.chat.completions.stream(body);
+    const call = (await stream.finalMessage()).tool_calls[0];
+    assert.equal(call.type, "function");
+    assert.deepEqual(JSON.parse(call.function.arguments), {});
+  },
+  async "runs tools"() {
+    let called = 0;
+    const runner = client.chat.completions.runTools(
+      { ...asked, max_tokens: 200, temperature: 0.2, tool_choice: { type: "function", function: { name: "now" } },
+        tools: [{ type: "function", function: { ...now.function, function: () => (++called, "noon"), parse: JSON.parse } }] },
+      { maxChatCompletions: 1 });
+    await runner.done();
+    assert.equal(called, 1);
+  },
+  async "parses answers that match a schema"() {
+    const schema = { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"], additionalProperties: false };
+    const answer = await client.chat.completions.parse({ ...asked, max_tokens: 100,
+      response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } });
+    assert.equal(typeof JSON.parse(answer.choices[0].message.content).yes, "boolean");
+  },
+  async "leaves a stream"() {
+    const stream = await client.chat.completions.create({ ...asked, max_tokens: 200, stream: true });
+    for await (const chunk of stream) if (chunk.choices[0].delta.content) break;
+    for (let left = 200; left > 0; --left) {
+      const figures = await (await fetch(url + "/metrics")).text();
+      if (/^zrt_num_requests_running\{[^}]*\} 0$/m.test(figures)) return;
+      await new Promise(done => setTimeout(done, 20));
+    }
+    assert.fail("the request still runs");
+  },
+  async "completes"() {
+    const answer = await client.completions.create({ model: "bard", prompt: "ROMEO:\n", max_tokens: 4, logprobs: 2 });
+    assert.equal(answer.choices[0].logprobs.tokens.length, 4);
+  },
+  async "embeds"() {
+    const other = new OpenAI({ baseURL: embeddingsUrl + "/v1", apiKey: "any" });
+    const packed = await other.embeddings.create({ model: "bard", input: ["To be", "or not"] });
+    const plain = await other.embeddings.create({ model: "bard", input: ["To be", "or not"], encoding_format: "float" });
+    packed.data.forEach((one, i) => assert.deepEqual(Array.from(one.embedding), plain.data[i].embedding.map(Math.fround)));
+  },
+};
+
+let failed = 0;
+for (const [name, run] of Object.entries(cases)) {
+  try {
+    await run();
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED ${name}: ${error.stack}`);
+  }
+}
+console.log(`${Object.keys(cases).length - failed} of ${Object.keys(cases).length} cases of the client passed`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,591 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenAI API of `zrt serve` over HTTP: python3 conformance.py ZRT MODEL"""
+import base64
+import json
+import re
+import socket
+import struct
+import sys
+import threading
+import time
+
+from server import Server, run_all, text_of
+
+CASES = {}
+CHAT = "/v1/chat/completions"
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def refused(answer, status, param=None, code=None):
+    found, body = answer
+    assert found == status, (found, body)
+    error = body["error"]
+    assert set(error) == {"message", "type", "param", "code"} and error["message"], error
+    if param is not None:
+        assert error["param"] == param, error
+    if code is not None:
+        assert error["code"] == code, error
+
+
+def fine(answer):
+    assert answer[0] == 200, answer
+    return answer[1]
+
+
+def content(answer):
+    return fine(answer)["choices"][0]["message"]["content"]
+
+
+# --- basics ---
+
+@case
+def models_are_listed(s):
+    status, _, body = s.ask("GET", "/v1/models")
+    assert status == 200 and body["object"] == "list"
+    assert set(body["data"][0]) == {"id", "object", "created", "owned_by"}
+    assert s.ask("GET", "/v1/models/bard")[2]["id"] == "bard"
+    refused(s.ask("GET", "/v1/models/other")[::2], 404, code="model_not_found")
+
+
+@case
+def unknown_routes_and_methods(s):
+    refused(s.ask("GET", "/v2/models")[::2], 404)
+    refused(s.ask("DELETE", "/v1/models")[::2], 405)
+    refused(s.ask("GET", CHAT)[::2], 405)
+
+
+@case
+def request_ids(s):
+    first = s.ask("GET", "/v1/models")[1]["x-request-id"]
+    second = s.ask("GET", "/v1/models")[1]["x-request-id"]
+    assert first != second
+    assert s.ask("GET", "/v1/models", headers={"X-Request-Id": "abc-1"})[1]["x-request-id"] == "abc-1"
+    assert s.ask("GET", "/v1/models", headers={"X-Request-Id": "a b"})[1]["x-request-id"] != "a b"
+
+
+@case
+def origins(s):
+    allowed = {"Origin": "http://page.example", "Access-Control-Request-Headers": "x-stainless-os"}
+    status, fields, _ = s.ask("OPTIONS", CHAT, headers=allowed)
+    assert status == 204 and fields["access-control-allow-origin"] == "http://page.example"
+    assert fields["access-control-allow-headers"] == "x-stainless-os"
+    _, fields, _ = s.ask("OPTIONS", CHAT, headers={"Origin": "http://other.example"})
+    assert "access-control-allow-origin" not in fields
+
+
+@case
+def hosts_of_other_names_are_refused(s):
+    refused(s.ask("GET", "/v1/models", headers={"Host": "evil.example"})[::2], 403)
+
+
+@case
+def bad_bodies(s):
+    for body in ["", "{", "[]", "1", '{"model": NaN}', '{"a": "\ud800"}'.encode("utf-8", "surrogatepass"), b'{"a": "\xff"}',
+                 '{"a": "\\ud800"}', '{"a":' * 100 + "1" + "}" * 100, "[" * 100000, '{"a": 1e999}',
+                 "{" + ",".join(f'"{i}":1' for i in range(5000)) + "}"]:
+        refused(s.post(CHAT, body), 400)
+    assert "byte" in s.post(CHAT, '{"a": [' + "[" * 80 + "]")[1]["error"]["message"]
+
+
+@case
+def bom_and_equal_keys(s):
+    body = '{"model": "x", "model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}'
+    fine(s.post(CHAT, body))
+    fine(s.post(CHAT, b"\xef\xbb\xbf" + body.encode()))
+
+
+@case
+def content_types(s):
+    body = json.dumps({"model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1})
+    refused(s.post(CHAT, body, headers={"Content-Type": "text/plain"}), 415)
+    fine(s.post(CHAT, body, headers={"Content-Type": "application/json; charset=utf-8"}))
+
+
+@case
+def large_bodies(s):
+    refused(s.post(CHAT, b" " * (5 << 20)), 413)
+    chunked = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert b" 413 " in s.raw(chunked + b"100000\r\n" + (b"x" * 0x100000 + b"\r\n100000\r\n") * 5)
+
+
+@case
+def forms_of_requests(s):
+    connection = s.connect()
+    for _ in range(3):  # one connection, kept alive
+        assert s.ask("GET", "/v1/models", connection=connection)[0] == 200
+    assert s.ask("HEAD", "/v1/models", connection=connection)[2] == b""
+    assert s.ask("GET", "/livez", connection=connection)[0] == 200
+    get = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+    two = s.raw(get + b"\r\n" + get + b"Connection: close\r\n\r\n")
+    assert two.count(b"HTTP/1.1 200 OK") == 2, two
+    assert b"200 OK" in s.raw(b"GET /livez HTTP/1.0\r\n\r\n")
+    body = b'{"model":"bard","prompt":"a","max_tokens":1}'
+    head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i:i + 1]) for i in range(len(body))) + b"0\r\n\r\n"
+    assert b"text_completion" in s.raw(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
+    expected = s.raw(head + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    assert expected.startswith(b"HTTP/1.1 100 Continue\r\n\r\n") and b"text_completion" in expected
+
+
+@case
+def broken_heads(s):
+    for head, status in [(b"GET / HTTP/2.0\r\n\r\n", 505), (b"GET /\r\n\r\n", 400), (b"GET / HTTP/1.1\r\n\r\n", 400),
+                         (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+                         (b"GET / HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n", 400),
+                         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+                         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
+                         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+                         (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+                         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 20000 + b"\r\n\r\n", 431),
+                         (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: a\r\n" * 200 + b"\r\n", 431)]:
+        found = s.raw(head)
+        assert found.startswith(b"HTTP/1.1 %d " % status), (head[:60], found[:60])
+
+
+# --- chat ---
+
+@case
+def a_chat(s):
+    body = fine(s.chat())
+    assert body["object"] == "chat.completion" and body["id"].startswith("chatcmpl-")
+    choice = body["choices"][0]
+    assert choice["message"]["role"] == "assistant" and isinstance(choice["message"]["content"], str)
+    assert choice["finish_reason"] == "length" and choice["logprobs"] is None
+    usage = body["usage"]
+    assert usage["completion_tokens"] == 8 and usage["total_tokens"] == usage["prompt_tokens"] + 8
+    assert body["system_fingerprint"] == fine(s.chat())["system_fingerprint"]
+
+
+@case
+def roles_and_parts(s):
+    for role in ("system", "developer"):
+        fine(s.chat(messages=[{"role": role, "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
+    parts = [{"type": "text", "text": "Who is "}, {"type": "text", "text": "there?"}]
+    assert content(s.chat(messages=[{"role": "user", "content": parts}])) == content(s.chat("Who is there?"))
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    fine(s.chat(messages=asked + [{"role": "tool", "tool_call_id": "call_1", "content": "4"}]))
+    refused(s.chat(messages=asked + [{"role": "tool", "tool_call_id": "call_2", "content": "4"}]), 400,
+            "messages[2].tool_call_id")
+
+
+@case
+def bad_messages(s):
+    refused(s.chat(messages=[]), 400, "messages")
+    refused(s.chat(messages=None), 400, "messages")
+    refused(s.chat(messages=["Hi"]), 400, "messages[0]")
+    refused(s.chat(messages=[{"role": "robot", "content": "Hi"}]), 400, "messages[0].role")
+    refused(s.chat(messages=[{"role": "user"}]), 400, "messages[0].content")
+    image = [{"type": "image_url", "image_url": {"url": "data:,"}}]
+    refused(s.chat(messages=[{"role": "user", "content": image}]), 400, "messages[0].content[0].type")
+    refused(s.chat(model="other"), 404, code="model_not_found")
+
+
+@case
+def absent_and_unknown_fields(s):
+    names = ["frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs", "n", "seed", "stop",
+             "stream", "stream_options", "temperature", "top_p", "tools", "tool_choice", "parallel_tool_calls",
+             "response_format", "user", "metadata", "store", "service_tier", "reasoning_effort", "max_completion_tokens",
+             "functions", "function_call", "modalities", "audio", "prediction", "top_k", "min_p"]
+    fine(s.chat(**{name: None for name in names}))
+    body = {"model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "shiny": 1}
+    status, fields, _ = s.ask("POST", CHAT, body)
+    assert status == 200 and fields["x-zrt-ignored-fields"] == "shiny"
+
+
+@case
+def limits_of_tokens(s):
+    body = fine(s.chat(max_tokens=1))
+    assert body["usage"]["completion_tokens"] == 1 and body["choices"][0]["finish_reason"] == "length"
+    assert fine(s.chat(max_tokens=5, max_completion_tokens=3))["usage"]["completion_tokens"] == 3
+    for bad in (0, -1, 1.5, "5", True, 2**70):
+        refused(s.chat(max_tokens=bad), 400, "max_tokens")
+
+
+@case
+def long_prompts(s):
+    refused(s.complete([1] * 300), 400, "prompt", "context_length_exceeded")
+    body = fine(s.complete([1] * 256, max_tokens=10, ignore_eos=True))
+    assert body["usage"]["completion_tokens"] == 1 and body["choices"][0]["finish_reason"] == "length"
+    assert fine(s.complete([1] * 250, max_tokens=100, ignore_eos=True))["usage"]["completion_tokens"] == 7
+
+
+@case
+def ranges_of_sampling(s):
+    for fields in ({"temperature": 0}, {"temperature": 2}, {"top_p": 1}, {"frequency_penalty": -2, "presence_penalty": 2}):
+        fine(s.chat(**fields))
+    assert content(s.chat(top_p=0, seed=3)) == content(s.chat(temperature=0, seed=4))
+    for name, values in {"temperature": (2.01, -0.1, "1"), "top_p": (1.1, -0.1), "frequency_penalty": (2.1, -2.1),
+                         "presence_penalty": (3,), "n": (0, 17, "2"), "seed": (1.5, "a"), "min_p": (2,)}.items():
+        for value in values:
+            refused(s.chat(**{name: value}), 400, name)
+
+
+@case
+def logit_biases(s):
+    forced = fine(s.complete(logit_bias={"40": 100}, temperature=0, max_tokens=3))["choices"][0]["text"]
+    assert len(set(forced)) == 1, forced
+    free = fine(s.complete(temperature=0, max_tokens=1, logprobs=1))["choices"][0]
+    refused(s.complete(logit_bias={"999999": 1}), 400, "logit_bias")
+    refused(s.complete(logit_bias={"x": 1}), 400, "logit_bias")
+    refused(s.complete(logit_bias={"1": 101}), 400, "logit_bias")
+    assert free["text"]
+
+
+@case
+def stops(s):
+    whole = content(s.chat(max_tokens=40))
+    for stop in (whole[3:6], [whole[3:6]], ["never there", whole[3:6]], [whole[5:9], whole[3:6]]):
+        body = fine(s.chat(max_tokens=40, stop=stop))
+        cut = min(whole.find(one) for one in ([stop] if isinstance(stop, str) else stop) if one in whole)
+        assert body["choices"][0]["message"]["content"] == whole[:cut]
+        assert body["choices"][0]["finish_reason"] == "stop"
+    assert content(s.chat(max_tokens=40, stop=whole[0])) == ""
+    for bad in ("", [""], ["a"] * 17, 1, [1], "a" * 300):
+        status, _ = s.chat(stop=bad)
+        assert status == 400
+
+
+@case
+def several_choices(s):
+    body = fine(s.chat(n=3, seed=5, temperature=1.5, max_tokens=12))
+    assert [choice["index"] for choice in body["choices"]] == [0, 1, 2]
+    alone = [content(s.chat(seed=5 + k, temperature=1.5, max_tokens=12)) for k in range(3)]
+    assert [choice["message"]["content"] for choice in body["choices"]] == alone
+    assert body["usage"]["prompt_tokens"] == fine(s.chat())["usage"]["prompt_tokens"]
+    assert body["usage"]["completion_tokens"] == 36
+
+
+@case
+def seeds(s):
+    assert content(s.chat(seed=7)) == content(s.chat(seed=7))
+    assert len({content(s.chat(seed=k, max_tokens=16, temperature=2)) for k in range(4)}) > 1
+    assert len({content(s.chat(seed=None, max_tokens=16, temperature=2)) for _ in range(4)}) > 1
+    fine(s.chat(seed=-1))
+
+
+@case
+def log_probabilities(s):
+    shown = fine(s.chat(logprobs=True, temperature=0))["choices"][0]["logprobs"]
+    assert len(shown["content"]) == 8 and shown["refusal"] is None
+    assert all(token["top_logprobs"] == [] for token in shown["content"])
+    body = fine(s.chat(logprobs=True, top_logprobs=20, temperature=0))
+    for token in body["choices"][0]["logprobs"]["content"]:
+        top = [one["logprob"] for one in token["top_logprobs"]]
+        assert len(top) == 20 and top == sorted(top, reverse=True)
+        assert token["logprob"] == top[0] and bytes(token["bytes"]).decode("utf-8", "replace") == token["token"]
+        assert sum(2.718281828 ** one for one in top) <= 1.0001
+    refused(s.chat(top_logprobs=2), 400, "top_logprobs")
+    refused(s.chat(logprobs=True, top_logprobs=21), 400, "top_logprobs")
+
+
+# --- streams ---
+
+@case
+def a_stream(s):
+    events = s.chat_stream()
+    assert events[-1] == "[DONE]"
+    chunks = events[:-1]
+    assert len({(c["id"], c["created"], c["object"]) for c in chunks}) == 1
+    assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert chunks[-1]["choices"][0]["delta"] == {} and chunks[-1]["choices"][0]["finish_reason"] == "length"
+    assert all("finish_reason" in c["choices"][0] and "usage" not in c for c in chunks)
+    assert text_of(events) == content(s.chat())
+
+
+@case
+def usage_of_streams(s):
+    chunks = s.chat_stream(stream_options={"include_usage": True})[:-1]
+    assert chunks[-1]["choices"] == [] and chunks[-1]["usage"]["completion_tokens"] == 8
+    assert all(c["usage"] is None for c in chunks[:-1])
+    assert all("usage" not in c for c in s.chat_stream(stream_options={})[:-1])
+    refused(s.chat(stream_options={"include_usage": True}), 400, "stream_options")
+
+
+@case
+def choices_of_streams(s):
+    events = s.chat_stream(n=2, max_tokens=12)
+    whole = fine(s.chat(n=2, max_tokens=12))
+    for k in (0, 1):
+        own = [c["choices"][0] for c in events[:-1] if c["choices"][0]["index"] == k]
+        assert own[0]["delta"].get("role") == "assistant" and own[-1]["finish_reason"]
+        assert text_of(events, k) == whole["choices"][k]["message"]["content"]
+
+
+@case
+def log_probabilities_of_streams(s):
+    events = s.chat_stream(logprobs=True, top_logprobs=2)
+    tokens = []
+    for event in events[:-1]:
+        tokens += (event["choices"][0]["logprobs"] or {"content": []})["content"]
+    assert tokens == fine(s.chat(logprobs=True, top_logprobs=2))["choices"][0]["logprobs"]["content"]
+
+
+@case
+def stops_of_streams(s):
+    whole = content(s.chat(max_tokens=40))
+    events = s.chat_stream(max_tokens=40, stop=whole[4:8])
+    assert text_of(events) == whole[:whole.find(whole[4:8])]
+    assert events[-2]["choices"][0]["finish_reason"] == "stop"
+
+
+@case
+def connections_live_on_behind_a_stream(s):
+    connection = s.connect()
+    for _ in range(2):
+        connection.request("POST", CHAT, json.dumps({"model": "bard", "stream": True, "max_tokens": 2,
+                                                     "messages": [{"role": "user", "content": "Hi"}]}),
+                           {"Content-Type": "application/json"})
+        assert connection.getresponse().read().endswith(b"data: [DONE]\n\n")
+
+
+@case
+def clients_that_leave_free_their_slots(s):
+    for stream in (True, False):
+        body = json.dumps({"model": "bard", "prompt": "a", "max_tokens": 250, "n": 4, "ignore_eos": True, "stream": stream})
+        with socket.create_connection(("127.0.0.1", s.port)) as client:
+            client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                           b"Content-Length: %d\r\n\r\n%s" % (len(body), body.encode()))
+            for _ in range(200):
+                if s.metric("zrt_num_requests_running") > 0:
+                    break
+                time.sleep(0.01)
+        s.wait_idle(5)
+    assert 'finished_reason="cancelled"' in s.ask("GET", "/metrics")[2].decode()
+
+
+# --- tools ---
+
+WEATHER = {"type": "function", "function": {"name": "weather", "description": "The weather", "parameters": {
+    "type": "object", "properties": {"city": {"enum": ["Rome", "Paris"]}, "days": {"type": "integer"}},
+    "required": ["city"], "additionalProperties": False}}}
+NOW = {"type": "function", "function": {"name": "now"}}
+
+
+def check_call(call):
+    assert call["type"] == "function" and call["id"]
+    arguments = json.loads(call["function"]["arguments"])
+    if call["function"]["name"] == "weather":
+        assert arguments["city"] in ("Rome", "Paris")
+    else:
+        assert call["function"]["name"] == "now" and arguments == {}
+
+
+@case
+def tools_that_may_be_called(s):
+    body = fine(s.chat(tools=[WEATHER]))
+    assert body["choices"][0]["finish_reason"] == "length" and "tool_calls" not in body["choices"][0]["message"]
+    assert "tool_calls" not in fine(s.chat(tools=[WEATHER], tool_choice="none"))["choices"][0]["message"]
+
+
+@case
+def tools_that_must_be_called(s):
+    ids = set()
+    for fields in ({"tool_choice": "required"}, {"tool_choice": {"type": "function", "function": {"name": "now"}}},
+                   {"tool_choice": "required", "parallel_tool_calls": False}):
+        body = fine(s.chat(tools=[WEATHER, NOW], max_tokens=200, temperature=0.5, **fields))
+        choice = body["choices"][0]
+        if choice["finish_reason"] == "length":
+            assert "tool_calls" not in choice["message"]
+            continue
+        assert choice["finish_reason"] == "tool_calls" and choice["message"]["content"] is None
+        for call in choice["message"]["tool_calls"]:
+            check_call(call)
+            ids.add(call["id"])
+    assert ids, "no answer held a call"
+
+
+@case
+def calls_of_streams(s):
+    fields = {"tools": [NOW], "tool_choice": {"type": "function", "function": {"name": "now"}}, "max_tokens": 200}
+    whole = fine(s.chat(**fields))["choices"][0]
+    events = s.chat_stream(**fields)
+    deltas = [c["choices"][0]["delta"]["tool_calls"][0] for c in events[:-1] if "tool_calls" in c["choices"][0]["delta"]]
+    assert whole["finish_reason"] == "tool_calls" and events[-2]["choices"][0]["finish_reason"] == "tool_calls"
+    assert deltas[0]["index"] == 0 and deltas[0]["id"] and deltas[0]["type"] == "function"
+    assert deltas[0]["function"] == {"name": "now", "arguments": ""}
+    assert "".join(d["function"]["arguments"] for d in deltas) == whole["message"]["tool_calls"][0]["function"]["arguments"]
+
+
+@case
+def calls_that_are_cut(s):
+    choice = fine(s.chat(tools=[WEATHER], tool_choice="required", max_tokens=3))["choices"][0]
+    assert choice["finish_reason"] == "length" and "tool_calls" not in choice["message"]
+
+
+@case
+def bad_tools(s):
+    def named(name):
+        return {"type": "function", "function": {"name": name}}
+    refused(s.chat(tools=[named("a b")]), 400, "tools[0].function.name")
+    refused(s.chat(tools=[named("a"), named("a")]), 400, "tools[1].function.name")
+    refused(s.chat(tools=[named(f"t{i}") for i in range(129)]), 400, "tools")
+    refused(s.chat(tools=[{"type": "custom"}]), 400, "tools[0].type")
+    refused(s.chat(tool_choice="required"), 400, "tool_choice")
+    refused(s.chat(tools=[NOW], tool_choice={"type": "function", "function": {"name": "other"}}), 400, "tool_choice")
+    refused(s.chat(functions=[{"name": "f"}]), 400, "functions")
+
+
+@case
+def references_in_tools(s):
+    parameters = {"type": "object", "properties": {"a": {"$ref": "#/$defs/c"}}, "required": ["a"],
+                  "additionalProperties": False, "$defs": {"c": {"enum": ["x"]}}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
+    choice = fine(s.chat(tools=[tool], tool_choice="required", parallel_tool_calls=False, max_tokens=200))["choices"][0]
+    if choice["finish_reason"] == "tool_calls":
+        assert json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]) == {"a": "x"}
+
+
+# --- structured answers ---
+
+def structured(schema):
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+@case
+def answers_that_match(s):
+    for schema in ({"enum": ["yes", "no"]}, {"const": 4}, {"type": "array", "items": {"type": "boolean"}, "maxItems": 2},
+                   {"type": "object", "properties": {"a": {"anyOf": [{"const": 1}, {"const": 2}]}}, "required": ["a"],
+                    "additionalProperties": False}):
+        choice = fine(s.chat(response_format=structured(schema) if schema.get("type") else structured(
+            {"type": "object", "properties": {"v": schema}, "required": ["v"], "additionalProperties": False}),
+            max_tokens=200, temperature=0.7))["choices"][0]
+        if choice["finish_reason"] == "stop":
+            json.loads(choice["message"]["content"])
+    fine(s.chat(response_format={"type": "json_object"}, max_tokens=30))
+    fine(s.chat(response_format={"type": "text"}))
+
+
+@case
+def schemas_that_are_refused(s):
+    refused(s.chat(response_format=structured({"type": "object", "properties": {"a": {"type": "integer", "minimum": 2}}})),
+            400, "response_format")
+    assert "pattern" in s.chat(response_format=structured({"type": "string", "pattern": "a"}))[1]["error"]["message"]
+    refused(s.chat(response_format=structured({"type": "nothing"})), 400)
+    refused(s.chat(response_format={"type": "xml"}), 400, "response_format.type")
+    refused(s.chat(response_format={"type": "json_schema"}), 400)
+    refused(s.chat(response_format={"type": "json_object"}, tools=[NOW]), 400, "response_format")
+    deep = {"type": "object"}
+    for _ in range(25):
+        deep = {"type": "object", "properties": {"a": deep}}
+    fine(s.chat(response_format=structured(deep)))
+
+
+@case
+def many_schemas(s):
+    def memory():
+        with open(f"/proc/{s.process.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4096
+    before = None
+    for i in range(300):
+        fine(s.chat(response_format=structured({"type": "object", "properties": {f"p{i}": {"const": i}}}), max_tokens=1))
+        if i == 150:
+            before = memory()
+    assert memory() - before < 32 << 20, memory() - before
+
+
+# --- completions ---
+
+@case
+def forms_of_prompts(s):
+    text = fine(s.complete())["choices"][0]["text"]
+    assert fine(s.complete(["ROMEO:\n"]))["choices"][0]["text"] == text
+    both = fine(s.complete(["ROMEO:\n", "JULIET:\n"], n=2))
+    assert [c["index"] for c in both["choices"]] == [0, 1, 2, 3] and both["choices"][0]["text"] == text
+    fine(s.complete([1, 2, 3]))
+    fine(s.complete([[1, 2], [3]]))
+    fine(s.complete(None))
+    for bad in ("", [], [""], [[]], [-1], [1, "a"], {}, 5, [10**9], [1.5]):
+        assert s.complete(bad)[0] == 400, bad
+
+
+@case
+def older_fields(s):
+    body = fine(s.post("/v1/completions", {"model": "bard", "prompt": "a", "ignore_eos": True}))
+    assert body["usage"]["completion_tokens"] == 16 and body["object"] == "text_completion"
+    plain = fine(s.complete())["choices"][0]["text"]
+    assert fine(s.complete(echo=True))["choices"][0]["text"] == "ROMEO:\n" + plain
+    assert fine(s.complete(echo=True, max_tokens=0))["choices"][0]["text"] == "ROMEO:\n"
+    refused(s.complete(echo=True, logprobs=1), 400, "logprobs")
+    refused(s.complete(max_tokens=0), 400, "max_tokens")
+    refused(s.complete(suffix="x"), 400, "suffix")
+    refused(s.complete(best_of=3), 400, "best_of")
+    fine(s.complete(best_of=1))
+    shown = fine(s.complete(logprobs=5))["choices"][0]["logprobs"]
+    assert len({len(shown[name]) for name in ("tokens", "token_logprobs", "top_logprobs", "text_offset")}) == 1
+    refused(s.complete(logprobs=6), 400, "logprobs")
+    events = s.stream("/v1/completions", {"model": "bard", "prompt": "ROMEO:\n", "max_tokens": 8, "seed": 1})
+    assert "".join(e["choices"][0]["text"] for e in events[:-1]) == plain
+    assert all(e["object"] == "text_completion" for e in events[:-1])
+    refused(s.post("/v1/embeddings", {"model": "bard", "input": "a"}), 400, "model")
+
+
+# --- operation ---
+
+@case
+def figures(s):
+    text = s.ask("GET", "/metrics")[2].decode()
+    line = re.compile(r'^(# (HELP|TYPE) [a-zA-Z_:][a-zA-Z0-9_:]* .+|[a-zA-Z_:][a-zA-Z0-9_:]*\{([a-z_]+="[^"]*",?)*\} [-+0-9.eInf]+)$')
+    assert all(line.match(one) for one in text.splitlines()), [one for one in text.splitlines() if not line.match(one)]
+    assert "vllm:num_requests_running{" in text
+    before = s.metric("zrt_generation_tokens_total")
+    fine(s.chat())
+    assert s.metric("zrt_generation_tokens_total") == before + 8
+    assert s.ask("GET", "/v1/tenants/default/usage")[2]["completion_tokens"] >= 8
+    assert s.ask("GET", "/v1/load")[2]["slots"] == 4
+
+
+@case
+def answers_beside_others_are_those_alone(s):
+    alone = {k: content(s.chat(seed=k, max_tokens=24)) for k in range(8)}
+    found = {}
+
+    def ask(k):
+        found[k] = content(s.chat(seed=k % 8, max_tokens=24))
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(found[k] == alone[k % 8] for k in range(64))
+
+
+@case
+def a_page(s):
+    status, fields, body = s.ask("GET", "/")
+    assert status == 200 and fields["content-type"].startswith("text/html") and b"<title>" in body
+    assert b"http://" not in body.replace(b"http://www.w3.org", b"") and b"https://" not in body
+
+
+def embeddings(program, model):
+    with Server(program, model, "--embeddings", "--context", "256") as s:
+        def ask(text, **fields):
+            return fine(s.post("/v1/embeddings", {"model": "bard", "input": text, **fields}))
+        one = ask("To be")["data"][0]["embedding"]
+        packed = base64.b64decode(ask("To be", encoding_format="base64")["data"][0]["embedding"])
+        assert list(struct.unpack(f"<{len(one)}f", packed)) == [struct.unpack("f", struct.pack("f", x))[0] for x in one]
+        batch = ask(["or not", "To be", "a"])
+        assert [d["index"] for d in batch["data"]] == [0, 1, 2] and batch["data"][1]["embedding"] == one
+        assert abs(sum(x * x for x in one) - 1) < 1e-3
+        assert ask([1, 2, 3])["usage"]["prompt_tokens"] == 3
+        fine(s.post("/v1/embeddings", {"model": "bard", "input": "a", "dimensions": len(one)}))
+        refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "dimensions": 7}), 400, "dimensions")
+        for bad in ("", [], [""], None, [[]], [1] * 300):
+            assert s.post("/v1/embeddings", {"model": "bard", "input": bad})[0] == 400, bad
+        refused(s.post("/v1/embeddings", {"model": "bard", "input": "a", "encoding_format": "hex"}), 400, "encoding_format")
+        refused(s.chat(), 400, "model")
+
+
+def main(program, model):
+    options = ("--context", "256", "--slots", "4", "--metrics-compat", "vllm", "--cors-origin", "http://page.example")
+    with Server(program, model, *options) as s:
+        failed = run_all(CASES, s)
+    return failed | run_all({"embeddings": embeddings}, program, model)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/serve/http_reader.cpp: requests however their bytes arrive, and what is refused.
+#include <gtest/gtest.h>
+
+#include <http_reader.hpp>
+#include <string>
+
+namespace http_reader_test {
+namespace {
+
+using namespace program::server;
+using State = HttpReader::State;
+
+const std::string kSized = "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello";
+const std::string kChunked =
+    "POST /a?b=c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nT: u\r\n\r\n";
+
+HttpRefusal refusal_of(const std::string& bytes, const HttpLimits& limits = {}) {
+  HttpReader reader(limits);
+  EXPECT_EQ(reader.feed(bytes), State::refused) << bytes.substr(0, 80);
+  return reader.refusal();
+}
+
+TEST(HttpReader, ReadsTheSameHoweverBytesArrive) {
+  for (const std::string& text : {kSized, kChunked})
+    for (std::size_t piece = 1; piece <= text.size(); ++piece) {
+      HttpReader reader({});
+      for (std::size_t at = 0; at < text.size(); at += piece) {
+        ASSERT_NE(reader.state(), State::complete) << piece;
+        (void)reader.feed(std::string_view(text).substr(at, piece));
+      }
+      ASSERT_EQ(reader.state(), State::complete) << piece;
+      const HttpRequest request = reader.take();
+      EXPECT_EQ(request.method, "POST");
+      EXPECT_EQ(request.path, "/a");
+      EXPECT_EQ(request.query, "b=c");
+      EXPECT_EQ(request.header("host"), "x");
+      EXPECT_EQ(request.body, "hello");
+      EXPECT_EQ(reader.waiting(), 0u);
+    }
+}
+
+TEST(HttpReader, ReadsRequestsOneBehindTheOther) {
+  HttpReader reader({});
+  EXPECT_EQ(reader.feed(kSized + kChunked + "\r\n" + kSized), State::complete);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(reader.take().body, "hello");
+    EXPECT_EQ(reader.advance(), i < 2 ? State::complete : State::idle);
+  }
+}
+
+TEST(HttpReader, KeepsConnectionsAliveAsTheVersionSays) {
+  const auto keeps = [](const std::string& head) {
+    HttpReader reader({});
+    EXPECT_EQ(reader.feed(head), State::complete) << head;
+    return reader.keeps_alive();
+  };
+  EXPECT_TRUE(keeps("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_FALSE(keeps("GET / HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n"));
+  EXPECT_FALSE(keeps("GET / HTTP/1.0\r\n\r\n"));
+  EXPECT_TRUE(keeps("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+}
+
+TEST(HttpReader, SaysOnceThatAClientWaits) {
+  HttpReader reader({});
+  EXPECT_EQ(reader.feed("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"),
+            State::body);
+  EXPECT_TRUE(reader.take_expectation());
+  EXPECT_FALSE(reader.take_expectation());
+}
+
+TEST(HttpReader, RefusesWhatTwoReadersMayReadDifferently) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
+  EXPECT_EQ(refusal_of(head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Content-Length: +1\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Content-Length: 99999999999999999999\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Transfer-Encoding: chunked, gzip\r\n\r\n").status, 501);
+  EXPECT_EQ(refusal_of(head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc").status, 400);
+  EXPECT_EQ(refusal_of(head + " folded: x\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Name : x\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of(head + "Name: a\nb\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\n\r\n").status, 400);
+  EXPECT_EQ(refusal_of("GET / HTTP/3.0\r\n\r\n").status, 505);
+}
+
+TEST(HttpReader, KeepsToItsLimits) {
+  HttpLimits limits;
+  limits.target_bytes = 20;
+  limits.head_bytes = 100;
+  limits.headers = 2;
+  limits.body_bytes = 8;
+  EXPECT_EQ(refusal_of("GET /" + std::string(30, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", limits).status, 414);
+  EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: " + std::string(200, 'a'), limits).status, 431);
+  EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: x\r\na: b\r\nc: d\r\n\r\n", limits).status, 431);
+  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n", limits).status, 413);
+  const std::string chunks = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(refusal_of(chunks + "5\r\nabcde\r\n4\r\n", limits).status, 413);
+  EXPECT_EQ(refusal_of(chunks + "ffffffffffffffff\r\n", limits).status, 413);
+  EXPECT_EQ(refusal_of(chunks + "0\r\n" + std::string(200, 'a'), limits).status, 431);
+}
+
+}  // namespace
+}  // namespace http_reader_test

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys, quotas, draining and hostile clients of `zrt serve`: python3 operation.py ZRT MODEL"""
+import copy
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+
+from server import Server, run_all, events_of
+
+ALICE, BOB, ROOT = "alice-key-0123456789", "bob-key-0123456789", "root-key-0123456789"
+KEYS = {"tenants": [{"id": "alice", "keys": [ALICE], "concurrent": 2}, {"id": "bob", "keys": [BOB], "requests_per_minute": 3},
+                    {"id": "root", "keys": [ROOT], "admin": True}]}
+BODY = {"model": "bard", "prompt": "a", "max_tokens": 2}
+LONG = {"model": "bard", "prompt": "a", "max_tokens": 250, "ignore_eos": True}
+
+
+def keys(program, model):
+    with Server(program, model, "--context", "256", keys=KEYS) as s:
+        for path in ("/v1/models", "/metrics", "/v1/tenants/alice/usage", "/v1/load"):
+            assert s.ask("GET", path)[0] == 401, path
+            assert s.ask("GET", path, key="wrong-key-0123456789")[0] == 401, path
+        status, fields, body = s.ask("POST", "/v1/completions", BODY)
+        assert status == 401 and body["error"]["code"] == "invalid_api_key" and fields["www-authenticate"] == "Bearer"
+        for path in ("/livez", "/readyz", "/health"):
+            assert s.ask("GET", path)[0] == 200, path
+        for scheme in ("Bearer", "bearer", "BEARER"):
+            assert s.ask("GET", "/v1/models", headers={"Authorization": f"{scheme} {ALICE}"})[0] == 200
+        assert s.ask("GET", "/v1/models", headers={"api-key": ALICE})[0] == 200
+        assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["completion_tokens"] == 2
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=BOB)[0] == 403
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=ROOT)[0] == 200
+
+        # A rate of three in a minute.
+        found = [s.ask("POST", "/v1/completions", BODY, key=BOB) for _ in range(4)]
+        assert [status for status, _, _ in found] == [200, 200, 200, 429], found
+        assert found[0][1]["x-ratelimit-limit-requests"] == "3" and found[0][1]["x-ratelimit-remaining-requests"] == "2"
+        assert 1 <= int(found[3][1]["retry-after"]) <= 60 and found[3][2]["error"]["code"] == "rate_limit_exceeded"
+
+        # Two at once.
+        streams = []
+        for _ in range(2):
+            streams.append(s.connect())
+            streams[-1].request("POST", "/v1/completions", json.dumps({**LONG, "stream": True}),
+                                {"Content-Type": "application/json", "Authorization": f"Bearer {ALICE}"})
+            streams[-1].getresponse().read(1)
+        refused = s.ask("POST", "/v1/completions", BODY, key=ALICE)
+        assert refused[0] in (200, 429), refused
+        for stream in streams:
+            stream.close()
+
+        # A new file takes the place of the old one; a broken one does not.
+        s.write_keys({"tenants": [{"id": "carol", "keys": ["carol-key-0123456789"]}]})
+        s.process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if s.ask("GET", "/v1/models", key=ALICE)[0] == 401:
+                break
+            time.sleep(0.05)
+        assert s.ask("GET", "/v1/models", key=ALICE)[0] == 401
+        assert s.ask("GET", "/v1/models", key="carol-key-0123456789")[0] == 200
+        with open(s.keys_path, "w", encoding="utf-8") as file:
+            file.write("{")
+        s.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert s.ask("GET", "/v1/models", key="carol-key-0123456789")[0] == 200
+
+
+def open_hosts_need_keys(program, model):
+    status = os.system(f"{program} serve --model {model} --host 0.0.0.0 --port 0 >/dev/null 2>&1")
+    assert os.waitstatus_to_exitcode(status) == 2
+
+
+def long_stream(s, tokens=250):
+    connection = s.connect()
+    body = {"model": "bard", "prompt": "a", "max_tokens": tokens, "ignore_eos": True, "stream": True}
+    connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    answer.read(1)
+    return connection, answer
+
+
+def drained(program, model):
+    with Server(program, model, "--context", "4096") as s:
+        _, answer = long_stream(s, 4000)
+        s.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        status, fields, _ = s.ask("GET", "/readyz")
+        assert status == 503 and int(fields["retry-after"]) <= 60
+        assert s.ask("GET", "/livez")[0] == 200
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 503
+        events = events_of(answer.read())
+        assert events[-1] == "[DONE]", events[-1]
+        assert s.process.wait(timeout=60) == 0
+
+
+def ended_by_a_second_signal(program, model):
+    with Server(program, model, "--context", "4096") as s:
+        _, answer = long_stream(s, 4000)
+        s.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        s.process.send_signal(signal.SIGTERM)
+        events = events_of(answer.read())
+        assert "error" in events[-1] and events[-1]["error"]["code"] == "cancelled", events[-1]
+        assert s.process.wait(timeout=60) == 0
+
+
+def full_queues(program, model):
+    with Server(program, model, "--slots", "1", "--queue", "1", "--context", "4096") as s:
+        streams = [long_stream(s, 3000)]
+        second = s.connect()
+        second.request("POST", "/v1/completions", json.dumps({**LONG, "max_tokens": 3000}),
+                       {"Content-Type": "application/json"})
+        for _ in range(100):
+            if s.metric("zrt_num_requests_waiting") == 1:
+                break
+            time.sleep(0.02)
+        status, fields, body = s.ask("POST", "/v1/completions", BODY)
+        assert status == 503 and body["error"]["code"] == "overloaded" and fields["retry-after"], body
+        streams[0][0].close()
+        second.close()
+        s.wait_idle()
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 200
+
+
+def descriptors(s):
+    return len(os.listdir(f"/proc/{s.process.pid}/fd"))
+
+
+def memory(s):
+    with open(f"/proc/{s.process.pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def slow_and_many_clients(program, model):
+    with Server(program, model, "--context", "256") as s:
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 200
+        before, open_before = memory(s), descriptors(s)
+        idle = [socket.create_connection(("127.0.0.1", s.port)) for _ in range(500)]
+        for client in idle[:250]:
+            client.sendall(b"GET /livez HT")
+        began = time.monotonic()
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 200
+        assert time.monotonic() - began < 5
+        # A byte now and then does not keep a head open.
+        for _ in range(14):
+            for client in idle[:250:50]:
+                try:
+                    client.sendall(b"T")
+                except OSError:
+                    pass
+            time.sleep(1)
+        answer = idle[0].recv(4096)
+        assert answer.startswith(b"HTTP/1.1 408"), answer
+        for client in idle:
+            client.close()
+        # A head without end.
+        with socket.create_connection(("127.0.0.1", s.port)) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nX: ")
+            try:
+                for _ in range(200):
+                    client.sendall(b"a" * (1 << 20))
+            except OSError:
+                pass
+        for _ in range(100):
+            if descriptors(s) <= open_before + 1:
+                break
+            time.sleep(0.05)
+        assert descriptors(s) <= open_before + 1, (descriptors(s), open_before)
+        assert memory(s) - before < 32 << 20, memory(s) - before
+
+
+def clients_that_do_not_read(program, model):
+    with Server(program, model, "--slots", "8", "--context", "4096") as s:
+        body = json.dumps({"model": "bard", "prompt": "a", "max_tokens": 4000, "ignore_eos": True, "stream": True, "n": 8,
+                           "logprobs": 5}).encode()
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", s.port))
+        client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                       b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        s.wait_idle(60)
+        text = s.ask("GET", "/metrics")[2].decode()
+        assert 'finished_reason="cancelled"' in text, text
+        data = b""
+        client.settimeout(10)
+        try:
+            while piece := client.recv(65536):
+                data += piece
+        except OSError:
+            pass
+        client.close()
+        assert b"client_too_slow" in data[-2000:], data[-300:]
+
+
+SEEDS = [
+    {"model": "bard", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "temperature": 0.5, "seed": 3,
+     "stop": ["x"], "logit_bias": {"3": 1}, "logprobs": True, "top_logprobs": 2, "n": 1, "stream": False},
+    {"model": "bard", "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "max_tokens": 1,
+     "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}], "tool_choice": "auto"},
+    {"model": "bard", "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "Hi"}], "max_tokens": 1,
+     "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {
+         "type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x"]}}, "required": ["a"]}}}},
+    {"model": "bard", "prompt": ["a", "b"], "max_tokens": 1, "echo": False, "logprobs": 2, "suffix": None, "best_of": 1},
+]
+ODD = [None, True, -1, 0, 1, 2**63, -2**63, 1.5, 1e308, "", "a", "\u0000", "\ud83d\ude00", [], {}, [[]], [None], {"a": {}}]
+
+
+def places(value):
+    """All places of a value that can be changed."""
+    if isinstance(value, dict):
+        for key in list(value):
+            yield value, key
+            yield from places(value[key])
+    elif isinstance(value, list):
+        for index in range(len(value)):
+            yield value, index
+            yield from places(value[index])
+
+
+def mutated(random_of):
+    """A body that is wrong in its values, or in its bytes."""
+    seed = random_of.choice(SEEDS)
+    body = json.loads(json.dumps(seed))
+    for _ in range(random_of.choice((1, 1, 2, 3))):
+        where, key = random_of.choice(list(places(body)))
+        what = random_of.random()
+        if what < 0.7:
+            where[key] = copy.deepcopy(random_of.choice(ODD))
+        elif what < 0.85:
+            del where[key]
+        else:
+            where[key] = [copy.deepcopy(where[key]) for _ in range(random_of.choice((2, 40)))]
+        if not body:
+            break
+    text = bytearray(json.dumps(body).encode())
+    if random_of.random() < 0.5:
+        for _ in range(random_of.choice((1, 2, 8))):
+            at = random_of.randrange(len(text))
+            what = random_of.random()
+            if what < 0.5:
+                text[at] = random_of.randrange(256)
+            elif what < 0.75:
+                del text[at:at + random_of.randrange(1, 9)]
+            else:
+                text[at:at] = text[max(0, at - 20):at]
+            if not text:
+                break
+    return "/v1/completions" if "prompt" in seed else "/v1/chat/completions", bytes(text)
+
+
+def mutated_bodies(program, model, count=12000, clients=4):
+    with Server(program, model, "--context", "128", "--slots", "8") as s:
+        statuses, problems = {}, []
+
+        def ask(number):
+            random_of = random.Random(number)
+            connection = s.connect()
+            for _ in range(count // clients):
+                path, body = mutated(random_of)
+                try:
+                    connection.request("POST", path, body, {"Content-Type": "application/json"})
+                    answer = connection.getresponse()
+                    answer.read()
+                except (http.client.HTTPException, OSError) as error:
+                    problems.append((repr(error), path, body))
+                    connection = s.connect()
+                    continue
+                statuses[answer.status] = statuses.get(answer.status, 0) + 1
+                if answer.status not in (200, 400, 404):
+                    problems.append((answer.status, path, body))
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print("statuses of mutated bodies:", statuses)
+        assert not problems, problems[:3]
+        assert statuses.get(200, 0) > 100 and statuses.get(400, 0) > 1000, statuses
+
+
+def mutated_heads(program, model, count=4000):
+    heads = [b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+             b"Content-Length: 44\r\nConnection: close\r\n\r\n" + json.dumps(BODY).encode()[:44],
+             b"GET /v1/models/bard?a=b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Request-Id: 1\r\n\r\n",
+             b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+             b"3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\n"]
+    random_of = random.Random(1)
+    with Server(program, model, "--context", "128") as s:
+        for _ in range(count):
+            data = bytearray(random_of.choice(heads))
+            for _ in range(random_of.choice((1, 2, 5))):
+                at = random_of.randrange(len(data))
+                if random_of.random() < 0.6:
+                    data[at] = random_of.randrange(256)
+                else:
+                    del data[at:at + random_of.randrange(1, 9)]
+            with socket.create_connection(("127.0.0.1", s.port), timeout=10) as client:
+                client.sendall(data)
+                client.settimeout(0.02)
+                try:
+                    answer = client.recv(4096)
+                except OSError:
+                    answer = b""
+                assert not answer.startswith(b"HTTP/1.1 500"), (bytes(data), answer)
+        assert s.ask("GET", "/livez")[0] == 200
+
+
+CASES = {case.__name__: case for case in (
+    keys, open_hosts_need_keys, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    clients_that_do_not_read, mutated_bodies, mutated_heads)}
+
+if __name__ == "__main__":
+    names = sys.argv[3:] or list(CASES)
+    sys.exit(run_all({name: CASES[name] for name in names}, *sys.argv[1:3]))

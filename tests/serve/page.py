@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chat page in headless Chromium: python3 page.py ZRT MODEL [FOLDER-FOR-SCREENSHOTS]"""
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from server import Server
+
+
+class Browser:
+    """One page, driven through the pipes that Chromium speaks its protocol on."""
+
+    def __init__(self, program):
+        self.folder = tempfile.TemporaryDirectory()
+        to_browser, from_us = os.pipe()
+        from_browser, to_us = os.pipe()
+
+        def place_pipes():
+            # The protocol is spoken on 3 and 4, which either pipe may have already.
+            kept_in, kept_out = os.dup(to_browser), os.dup(to_us)
+            os.dup2(kept_in, 3)
+            os.dup2(kept_out, 4)
+        self.process = subprocess.Popen(
+            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+             f"--user-data-dir={self.folder.name}", "about:blank"],
+            preexec_fn=place_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(to_us)
+        self.output = os.fdopen(from_us, "wb", buffering=0)
+        self.input = os.fdopen(from_browser, "rb", buffering=0)
+        self.held, self.number, self.session, self.problems = b"", 0, None, []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(domain + ".enable")
+
+    def call(self, method, **parameters):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        self.output.write(json.dumps(message).encode() + b"\0")
+        while True:
+            while b"\0" not in self.held:
+                piece = self.input.read(65536)
+                assert piece, "the browser ended"
+                self.held += piece
+            text, self.held = self.held.split(b"\0", 1)
+            found = json.loads(text)
+            self.hear(found)
+            if found.get("id") == self.number:
+                assert "error" not in found, found
+                return found["result"]
+
+    def hear(self, event):
+        if event.get("method") == "Runtime.exceptionThrown":
+            self.problems.append(event["params"]["exceptionDetails"])
+        if event.get("method") == "Network.requestWillBeSent":
+            url = event["params"]["request"]["url"]
+            if not url.startswith(("http://127.0.0.1", "data:", "about:")):
+                self.problems.append(url)
+
+    def run(self, script):
+        result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
+
+    def wait(self, script, seconds=30):
+        for _ in range(int(seconds * 20)):
+            if self.run(script):
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never true: {script}; the page: {self.run('document.body.innerText')!r}")
+
+    def key(self, key, code=0, modifiers=0, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, modifiers=modifiers,
+                      **({"text": text} if text and kind == "keyDown" else {}))
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
+
+    def size(self, width, height, mobile=False):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
+
+    def scheme(self, name):
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def picture(self, folder, name):
+        if folder:
+            data = self.call("Page.captureScreenshot", format="png")["data"]
+            with open(os.path.join(folder, name + ".png"), "wb") as file:
+                file.write(base64.b64decode(data))
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(timeout=30)
+        self.folder.cleanup()
+
+
+LAST = "document.querySelector('#log .turn:last-child')"
+ALT = 1
+
+
+def talk(b, folder):
+    b.wait("document.querySelector('#model')?.textContent === 'bard'")
+    assert b.run("document.activeElement.id") == "text"
+    b.run("at('max_tokens').value = 60; at('max_tokens').onchange()")
+    b.type("Who is there?")
+    b.key("Enter", 13, text="\r")
+    b.wait(f"/tokens\\/s/.test({LAST}.querySelector('.note')?.textContent) && !running")
+    first = b.run(f"{LAST}.querySelector('.text').textContent")
+    assert first, "no answer"
+    assert b.run("document.querySelectorAll('.turn').length") == 2
+    b.picture(folder, "answer")
+
+    # Again, with another seed than the first: it may differ, and there is still one answer.
+    b.key("r", 82, ALT)
+    b.wait(f"!running && /tokens/.test({LAST}.querySelector('.note')?.textContent)")
+    assert b.run("document.querySelectorAll('.turn').length") == 2
+
+
+def stop(b, folder):
+    b.run("at('max_tokens').value = 3500; at('max_tokens').onchange()")
+    b.key("n", 78, ALT)
+    assert b.run("document.querySelectorAll('#chats li').length") == 2
+    b.type("Tell me a long story.")
+    b.key("Enter", 13, text="\r")
+    b.wait(f"running && {LAST}.querySelector('.text').textContent.length > 40")
+    b.picture(folder, "streaming")
+    assert b.run("!at('stop').hidden && at('send').hidden")
+    b.key("Escape", 27)
+    b.wait(f"!running && /stopped/.test({LAST}.querySelector('.note').textContent)")
+
+
+def settings(b, folder):
+    b.key("s", 83, ALT)
+    b.wait("document.activeElement.id === 'system'")
+    b.type("You are a king.")
+    b.run("at('system').onchange()")
+    b.wait("/Slots in use/.test(at('figures').textContent)")
+    assert b.run("request_of(now).messages[0].content") == "You are a king."
+    b.picture(folder, "settings")
+    b.key("Escape", 27)
+    assert not b.run("at('settings').classList.contains('shown')")
+
+
+def errors(b, _):
+    b.run("at('temperature').value = 9; at('temperature').onchange()")
+    b.key("n", 78, ALT)
+    b.type("Hi")
+    b.key("Enter", 13, text="\r")
+    b.wait(f"!running && /temperature/.test({LAST}.querySelector('.bad')?.textContent)")
+    b.run("at('temperature').value = 0.8; at('temperature').onchange()")
+
+
+def looks(b, folder):
+    b.run("show(chats[chats.length - 1])")
+    b.scheme("dark")
+    dark = b.run("getComputedStyle(document.body).backgroundColor")
+    b.picture(folder, "dark")
+    b.size(375, 720, mobile=True)
+    assert b.run("document.documentElement.scrollWidth <= 375"), "the page is wider than a phone"
+    assert b.run("getComputedStyle(at('side')).display") == "none"
+    b.picture(folder, "phone")
+    b.run("at('menu').click()")
+    assert b.run("getComputedStyle(at('side')).display") == "flex"
+    b.picture(folder, "phone-menu")
+    b.run("at('menu').click()")
+    b.scheme("light")
+    assert b.run("getComputedStyle(document.body).backgroundColor") != dark
+    b.run("at('theme').click()")
+    assert b.run("getComputedStyle(document.body).backgroundColor") == dark
+
+
+def lives_on(b, url):
+    count = b.run("chats.length")
+    b.call("Page.navigate", url=url)
+    b.wait("typeof chats !== 'undefined' && document.querySelector('#model')?.textContent === 'bard'")
+    assert b.run("chats.length") == count and b.run("settings.system") == "You are a king."
+
+
+def main(program, model, folder=None):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        print("SKIPPED: no chromium; ./dev setup installs it")
+        return 77
+    with Server(program, model, "--context", "4096", "--slots", "2") as s:
+        b = Browser(browser)
+        try:
+            url = f"http://127.0.0.1:{s.port}/"
+            b.size(1100, 760)
+            b.scheme("light")
+            b.call("Page.navigate", url=url)
+            for part in (talk, stop, settings, errors, looks):
+                part(b, folder)
+            lives_on(b, url)
+            assert not b.problems, b.problems
+        finally:
+            b.close()
+    print("the page did what it should")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/serve/request_fields.cpp: bodies, fields and tools of requests without a model or a socket.
+#include <gtest/gtest.h>
+
+#include <fields.hpp>
+#include <functional>
+#include <json_body.hpp>
+#include <metrics.hpp>
+#include <tools.hpp>
+
+namespace request_fields_test {
+namespace {
+
+using namespace program::server;
+
+ApiError error_of(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const ApiError& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {};
+}
+
+TEST(RequestFields, BodiesAreBounded) {
+  EXPECT_EQ(read_body(R"({"a": 1, "a": 2})")["a"], 2);
+  const std::string deep = "{\"a\":" + std::string(63, '[') + std::string(63, ']') + "}";
+  EXPECT_TRUE(read_body(deep).is_object());
+  EXPECT_EQ(error_of([] { (void)read_body("{\"a\":" + std::string(64, '[')); }).status, 400);
+  EXPECT_TRUE(read_body(R"({"a": "[[[[\"{{{{\\"})").is_object());
+  for (const char* text :
+       {"", "1", "[]", "{\"a\": NaN}", "{\"a\": 1e999}", "{\"a\": \"\xff\"}", "{\"a\": \"\\ud800\"}"})
+    EXPECT_EQ(error_of([&] { (void)read_body(text); }).status, 400) << text;
+}
+
+TEST(RequestFields, FieldsNameWhatIsWrong) {
+  const Json json = Json::parse(R"({"a": 1, "b": 1.5, "c": "x", "d": null, "e": [1], "f": 18446744073709551615})");
+  Fields fields(json, "top");
+  EXPECT_EQ(fields.integer("a", 0, 1), 1);
+  EXPECT_EQ(error_of([&] { (void)fields.integer("a", 2, 3); }).param, "top.a");
+  EXPECT_EQ(error_of([&] { (void)fields.integer("b", 0, 3); }).message, "'top.b' is 1.5, expected an integer of 0..3");
+  EXPECT_EQ(error_of([&] { (void)fields.integer("f", INT64_MIN, INT64_MAX); }).param, "top.f");
+  EXPECT_EQ(fields.number("b", 0.0, 2.0), 1.5);
+  EXPECT_FALSE(fields.text("d"));
+  EXPECT_EQ(error_of([&] { (void)fields.required("d"); }).code, "missing_required_parameter");
+  EXPECT_EQ(error_of([&] { (void)fields.texts("e", 4); }).param, "top.e[0]");
+  EXPECT_EQ(fields.texts("c", 4), std::vector<std::string>{"x"});
+  EXPECT_TRUE(fields.unknown().empty());
+  EXPECT_EQ(Fields(json).unknown().size(), 6u);
+}
+
+TEST(RequestFields, CallsOfToolsAreASchema) {
+  const Json body = Json::parse(R"({"tools": [
+    {"type": "function", "function": {"name": "f", "parameters":
+      {"type": "object", "properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"type": "string"}}}}},
+    {"type": "function", "function": {"name": "g"}}], "tool_choice": "required"})");
+  Fields fields(body);
+  const Tools tools = read_tools(fields);
+  EXPECT_TRUE(tools.forced);
+  const Json schema = schema_of_calls(tools);
+  EXPECT_EQ(schema["$defs"]["f"]["properties"]["x"]["$ref"], "#/$defs/f/$defs/y");
+  EXPECT_EQ(schema["items"]["anyOf"].size(), 2u);
+  EXPECT_EQ(schema["maxItems"], 8);
+  const Json one = Json::parse(R"({"tools": [{"type": "function", "function": {"name": "g"}}],
+                                   "tool_choice": {"type": "function", "function": {"name": "g"}}})");
+  Fields of_one(one);
+  EXPECT_EQ(schema_of_calls(read_tools(of_one))["maxItems"], 1);
+}
+
+TEST(RequestFields, ErrorsOfTheLibraryAreTheClientsOrNot) {
+  EXPECT_EQ(api_error(zrt::Error::of(zrt::Errc::invalid_argument, "x"), "p").param, "p");
+  EXPECT_EQ(api_error(zrt::Error::of(zrt::Errc::capacity_exceeded, "x")).code, "context_length_exceeded");
+  EXPECT_EQ(api_error(zrt::Error::of(zrt::Errc::out_of_memory, "x")).status, 503);
+  EXPECT_EQ(api_error(zrt::Error::of(zrt::Errc::spec_violation, "x")).status, 500);
+  EXPECT_EQ(error_json({400, "t", "", "p", "m\xff", 0})["error"]["code"], nullptr);
+  EXPECT_EQ(text_of(Json("m\xff")), "\"m\xEF\xBF\xBD\"");
+}
+
+TEST(Metrics, CountsPerTenant) {
+  Metrics metrics("a \"model\"");
+  metrics.taken("t", 5, 0.002);
+  metrics.first_token(0.03);
+  metrics.next_token(0.03);
+  metrics.ended("t", "length", 2, 1.0);
+  EXPECT_EQ(metrics.usage("t").prompt_tokens, 5u);
+  EXPECT_EQ(metrics.usage("t").generated_tokens, 2u);
+  EXPECT_EQ(metrics.usage("u").requests, 0u);
+  const std::string text = metrics.text(true, 3);
+  for (const char* line : {"zrt_requests_total{model_name=\"a \\\"model\\\"\",tenant=\"t\"} 1\n",
+                           "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.04\"} 1\n",
+                           "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.02\"} 0\n",
+                           "vllm:inter_token_latency_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_EQ(metrics.text(false, 3).find("vllm:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace request_fields_test

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A `zrt serve` in a process of its own, and clients of it."""
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+class Server:
+    """Starts `zrt serve` on a free port; leaving the context ends it and checks how it ended."""
+
+    def __init__(self, program, model, *options, keys=None):
+        self.folder = tempfile.TemporaryDirectory()
+        self.log_path = os.path.join(self.folder.name, "log")
+        self.keys_path = os.path.join(self.folder.name, "keys.json")
+        if keys is not None:
+            self.write_keys(keys)
+            options = (*options, "--keys", self.keys_path)
+        self.log = open(self.log_path, "wb")
+        self.process = subprocess.Popen(
+            [program, "serve", "--model", model, "--port", "0", "--threads", "1", "--alias", "bard", *options],
+            stdout=self.log, stderr=self.log)
+        self.port = self.wait_for_port()
+
+    def write_keys(self, keys):
+        with open(self.keys_path, "w", encoding="utf-8") as file:
+            json.dump(keys, file)
+
+    def wait_for_port(self):
+        for _ in range(600):
+            found = re.search(r"http://[^ ]*:(\d+)", self.text())
+            if found:
+                return int(found.group(1))
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise SystemExit(f"the server did not start: {self.text()}")
+
+    def text(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(signal.SIGINT)
+        status = self.process.wait(timeout=60)
+        self.log.close()
+        if kind is None:
+            assert status == 0, (status, self.text())
+        self.folder.cleanup()
+
+    # --- clients ---
+
+    def connect(self, timeout=60):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def ask(self, method, path, body=None, headers=None, key=None, connection=None):
+        """Returns status, headers in lower case and the body: JSON where it is."""
+        own = connection or self.connect()
+        headers = dict(headers or {})
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        own.request(method, path, body, headers)
+        answer = own.getresponse()
+        data = answer.read()
+        fields = {name.lower(): value for name, value in answer.getheaders()}
+        if connection is None:
+            own.close()
+        is_json = fields.get("content-type", "").startswith("application/json")
+        return answer.status, fields, json.loads(data) if is_json and data else data
+
+    def post(self, path, body, **more):
+        status, fields, answer = self.ask("POST", path, body, **more)
+        return status, answer
+
+    def chat(self, text="Who is there?", **fields):
+        body = {"model": "bard", "messages": [{"role": "user", "content": text}], "max_tokens": 8, "seed": 1}
+        return self.post("/v1/chat/completions", {**body, **fields})
+
+    def complete(self, prompt="ROMEO:\n", **fields):
+        body = {"model": "bard", "prompt": prompt, "max_tokens": 8, "seed": 1}
+        return self.post("/v1/completions", {**body, **fields})
+
+    def raw(self, data, timeout=20, until_closed=True):
+        """Sends bytes and returns what comes until the server closes or nothing comes for a while."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as s:
+            s.sendall(data)
+            out = b""
+            try:
+                while piece := s.recv(65536):
+                    out += piece
+                    if not until_closed:
+                        break
+            except (socket.timeout, ConnectionResetError):
+                pass
+            return out
+
+    def stream(self, path, body, key=None):
+        """Returns the events of a stream, [DONE] as a string."""
+        connection = self.connect()
+        headers = {"Content-Type": "application/json"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        connection.request("POST", path, json.dumps({**body, "stream": True}), headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, (answer.status, answer.read())
+        assert answer.getheader("Content-Type") == "text/event-stream"
+        assert answer.getheader("X-Accel-Buffering") == "no"
+        events = events_of(answer.read())
+        connection.close()
+        return events
+
+    def chat_stream(self, text="Who is there?", **fields):
+        body = {"model": "bard", "messages": [{"role": "user", "content": text}], "max_tokens": 8, "seed": 1}
+        return self.stream("/v1/chat/completions", {**body, **fields})
+
+    def metric(self, name, key=None):
+        """The sum of a figure over its labels."""
+        status, _, text = self.ask("GET", "/metrics", key=key)
+        assert status == 200
+        lines = [line for line in text.decode().splitlines() if line.startswith(name + "{")]
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+    def wait_idle(self, seconds=20):
+        for _ in range(int(seconds * 20)):
+            if self.metric("zrt_num_requests_running") + self.metric("zrt_num_requests_waiting") == 0:
+                return
+            time.sleep(0.05)
+        raise AssertionError("requests still run")
+
+
+def events_of(data):
+    events = []
+    for event in data.decode("utf-8").split("\n\n"):
+        lines = [line[6:] for line in event.split("\n") if line.startswith("data: ")]
+        if lines:
+            text = "\n".join(lines)
+            events.append(text if text == "[DONE]" else json.loads(text))
+    return events
+
+
+def text_of(events, choice=0):
+    """The content that the deltas of a chat add up to."""
+    out = ""
+    for event in events:
+        if event != "[DONE]" and "choices" in event:
+            for one in event["choices"]:
+                if one["index"] == choice:
+                    out += one["delta"].get("content") or ""
+    return out
+
+
+def run_all(cases, *arguments):
+    """Runs functions by name and says which failed."""
+    failed = []
+    for name, case in cases.items():
+        try:
+            case(*arguments)
+        except Exception as error:  # pylint: disable=broad-except
+            failed.append(name)
+            print(f"FAILED {name}: {type(error).__name__}: {error}")
+    print(f"{len(cases) - len(failed)} of {len(cases)} cases passed")
+    return 1 if failed else 0
