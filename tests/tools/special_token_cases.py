@@ -21,7 +21,8 @@ import pre_tokenizer_cases as files
 NORMAL, CONTROL, USER_DEFINED = 1, 3, 4
 CASES = {
     "chatml": ([("<|im_start|>", CONTROL), ("<|im_end|>", CONTROL), ("</s>", CONTROL)], {"eos": "</s>"}),
-    "plain types": ([("<|im_end|>", NORMAL), ("<EOT>", USER_DEFINED), ("<|fim_pad|>", NORMAL)], {"eos": "<|im_end|>", "eot": "<EOT>"}),
+    "plain types": ([("<|im_end|>", NORMAL), ("<EOT>", USER_DEFINED), ("<|fim_pad|>", NORMAL)],
+                    {"eos": "<|im_end|>", "eot": "<EOT>"}),
     "llama 3": ([("<|end_of_text|>", CONTROL), ("<|eom_id|>", CONTROL), ("<|eot_id|>", CONTROL)],
                 {"eos": "<|end_of_text|>", "eot": "<|eot_id|>"}),
     "harmony": ([("<|start|>", CONTROL), ("<|end|>", CONTROL), ("<|message|>", CONTROL), ("<|channel|>", CONTROL),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/special_token_cases.cpp: ends of generations and tokens of infill prompts against those that llama.cpp finds.
+// tests/unit/special_token_cases.cpp: ends of generations and tokens of infill prompts beside those of llama.cpp.
 #include <zrt/text/tokenizer.hpp>
 
 #include <gtest/gtest.h>
