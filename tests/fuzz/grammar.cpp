@@ -2,6 +2,7 @@
 // tests/fuzz/grammar.cpp: edited grammars and schemas, and any text as one; what is read follows any bytes.
 // covers: zrt/text/grammar/gbnf.hpp 90
 // covers: zrt/text/grammar/grammar.hpp 90
+// covers: zrt/text/grammar/left_recursion.hpp 90
 // covers: zrt/text/grammar/json_schema.hpp 90
 // max-len: 256
 #include <zrt/text/grammar/json_schema.hpp>

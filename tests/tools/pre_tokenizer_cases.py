@@ -82,14 +82,8 @@ def string(text):
     return struct.pack("<Q", len(text.encode())) + text.encode()
 
 
-def write_gguf(path, name, words):
-    """A file that holds the vocabulary alone. The order of its tokens is that of the test."""
-    of_characters = name in OF_CHARACTERS
-    tokens = [f"<0x{b:02X}>" for b in range(256)] if of_characters else []
-    types = [6] * len(tokens)
-    normal = words["base"] + [merge.replace(" ", "") for merge in words["merges"]]
-    tokens += normal + ["<s>"]
-    types += [1] * len(normal) + [3]
+def write_vocabulary(path, model, pre, tokens, types, merges, ids):
+    """A file that holds a vocabulary alone; `ids` are those of named tokens."""
 
     def text(key, value):
         return string(key) + struct.pack("<I", 8) + string(value)
@@ -98,13 +92,25 @@ def write_gguf(path, name, words):
         return string(key) + struct.pack("<IIQ", 9, 8, len(values)) + b"".join(map(string, values))
 
     pairs = [text("general.architecture", "llama"),
-             text("tokenizer.ggml.model", "whitespace" if name == "whitespace" else "gpt2"),
-             text("tokenizer.ggml.pre", name),
+             text("tokenizer.ggml.model", model),
+             text("tokenizer.ggml.pre", pre),
              texts("tokenizer.ggml.tokens", tokens),
-             texts("tokenizer.ggml.merges", words["merges"]),
+             texts("tokenizer.ggml.merges", merges),
              string("tokenizer.ggml.token_type") + struct.pack(f"<IIQ{len(types)}i", 9, 5, len(types), *types)]
-    pairs += [string(f"tokenizer.ggml.{key}_token_id") + struct.pack("<II", 4, len(tokens) - 1) for key in ("bos", "eos")]
+    pairs += [string(f"tokenizer.ggml.{key}_token_id") + struct.pack("<II", 4, id) for key, id in ids.items()]
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs))
+
+
+def write_gguf(path, name, words):
+    """A file of a pre-tokenizer. The order of its tokens is that of the test."""
+    of_characters = name in OF_CHARACTERS
+    tokens = [f"<0x{b:02X}>" for b in range(256)] if of_characters else []
+    types = [6] * len(tokens)
+    normal = words["base"] + [merge.replace(" ", "") for merge in words["merges"]]
+    tokens += normal + ["<s>"]
+    types += [1] * len(normal) + [3]
+    write_vocabulary(path, "whitespace" if name == "whitespace" else "gpt2", name, tokens, types, words["merges"],
+                     {key: len(tokens) - 1 for key in ("bos", "eos")})
 
 
 def main():

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <iostream>
@@ -290,6 +291,68 @@ TEST(Grammar, RefusesWhatIsNone) {
   EXPECT_NE(text("root ::= \"a\" )").find("expected a rule"), std::string::npos);
   EXPECT_NE(text("root ::= \"a\"\nroot ::= \"b\"").find("a second"), std::string::npos);
   EXPECT_EQ(text("root ::= (\"\")*"), "read");
+}
+
+// As many rules as there may be: each calls the next without a byte, or behind rules without one.
+TEST(Grammar, ChecksManyRulesInLinearTime) {
+  const auto chain = [](std::string_view link, std::string_view last) {
+    std::string source = "root ::= r1\n";
+    for (int i = 1; i < 9'998; ++i)
+      source += "r" + std::to_string(i) + " ::= " + std::string(link) + " r" + std::to_string(i + 1) + "\n";
+    return source + "r9998 ::= " + std::string(last) + "\nnone ::= \"\"\n";
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(read_gbnf(chain("", "\"a\"")).has_value());
+  EXPECT_TRUE(read_gbnf(chain("none", "\"\"")).has_value());
+  EXPECT_TRUE(read_gbnf(chain("none?", "\"a\" r1")).has_value());
+  for (const char* last : {"r1", "none r9998", "root | \"a\""}) {
+    const auto g = read_gbnf(chain("none", last));
+    ASSERT_FALSE(g.has_value()) << last;
+    EXPECT_NE(g.error().text().find("begins with itself"), std::string::npos) << last;
+  }
+  // Far above what it takes, far below what the square of the rules would.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 5.0);
+}
+
+// Whether a rule begins with itself, found by following calls one after the other.
+TEST(Grammar, FindsEveryRuleThatBeginsWithItself) {
+  std::mt19937 random(5);
+  std::size_t recursive = 0;
+  for (int round = 0; round < 500; ++round) {
+    constexpr std::size_t kRules = 6;
+    std::array<std::vector<std::pair<bool, std::size_t>>, kRules> bodies;  // a letter, or a call of a rule
+    std::string source;
+    for (std::size_t i = 0; i < kRules; ++i) {
+      source += (i == 0 ? "root" : "r" + std::to_string(i)) + std::string(" ::= \"\"");
+      for (unsigned k = random() % 4; k > 0; --k) {
+        bodies[i].emplace_back(random() % 3 == 0, random() % kRules);
+        const auto [letter, rule] = bodies[i].back();
+        source += letter ? " \"a\"" : rule == 0 ? " root" : " r" + std::to_string(rule);
+      }
+      source += "\n";
+    }
+    std::array<bool, kRules> nullable{};
+    for (std::size_t again = 0; again < kRules; ++again)
+      for (std::size_t i = 0; i < kRules; ++i)
+        nullable[i] = std::all_of(bodies[i].begin(), bodies[i].end(),
+                                  [&](const auto& part) { return !part.first && nullable[part.second]; });
+    std::array<std::array<bool, kRules>, kRules> begins{};
+    for (std::size_t i = 0; i < kRules; ++i)
+      for (const auto& [letter, rule] : bodies[i]) {
+        if (letter) break;
+        begins[i][rule] = true;
+        if (!nullable[rule]) break;
+      }
+    for (std::size_t k = 0; k < kRules; ++k)
+      for (std::size_t i = 0; i < kRules; ++i)
+        for (std::size_t j = 0; j < kRules; ++j) begins[i][j] = begins[i][j] || (begins[i][k] && begins[k][j]);
+    bool expected = false;
+    for (std::size_t i = 0; i < kRules; ++i) expected = expected || begins[i][i];
+    recursive += expected ? 1u : 0u;
+    EXPECT_EQ(read_gbnf(source).has_value(), !expected) << source;
+  }
+  EXPECT_GT(recursive, 50u);
+  EXPECT_LT(recursive, 450u);
 }
 
 TEST(Grammar, WritesWhatASchemaAllows) {

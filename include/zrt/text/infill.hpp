@@ -4,8 +4,6 @@
 
 #include <zrt/text/tokenizer.hpp>
 
-ZRT_LOAD_TIME_BEGIN
-
 namespace zrt::inline ZRT_ABI::text {
 
 /// Returns the ids of a prompt after which a model writes what stands between `before` and `after`: BOS where the
@@ -36,5 +34,3 @@ namespace zrt::inline ZRT_ABI::text {
 }
 
 }  // namespace zrt::inline ZRT_ABI::text
-
-ZRT_LOAD_TIME_END

@@ -22,7 +22,7 @@ class TextBuilder {
   TextBuilder& operator<<(std::string_view piece) noexcept {
     if (!append(piece) || values_ == nullptr) return *this;
     const Span<const bool> given = values_->given(piece);
-    result_ = given.empty() ? given_.resize(text_.size()) : given_.append(given);
+    result_ = given.empty() ? append_own(piece.size()) : given_.append(given);
     return *this;
   }
   TextBuilder& operator<<(char c) noexcept { return *this << std::string_view(&c, 1); }
@@ -62,6 +62,15 @@ class TextBuilder {
     else
       result_ = text_.append(piece);
     return result_.has_value();
+  }
+
+  /// Marks `count` bytes as not given. A vector grows by what it is asked for, so that asking for each piece would copy
+  /// all before it each time.
+  [[nodiscard]] Result<void> append_own(std::size_t count) noexcept {
+    const std::size_t size = given_.size() + count;
+    if (size > given_.capacity())
+      if (auto r = given_.reserve(2 * size); !r) return r;
+    return given_.resize(size);
   }
 
   String text_;

@@ -6,7 +6,6 @@
 #include <zrt/core/vector.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -100,9 +99,11 @@ class Values {
   bool give(bool gives) noexcept { return std::exchange(gives_, gives); }
   /// Which bytes of `text`, a part of a text of these values or any other, somebody else wrote; empty for none.
   [[nodiscard]] Span<const bool> given(std::string_view text) const noexcept {
-    const std::less<const char*> before;
+    // As numbers, because pointers into different texts have no order.
+    const auto at = reinterpret_cast<std::uintptr_t>(text.data());
     for (const Chunk& chunk : chunks_) {
-      if (before(text.data(), chunk.text.begin()) || !before(text.data(), chunk.text.end())) continue;
+      const auto begin = reinterpret_cast<std::uintptr_t>(chunk.text.begin());
+      if (at < begin || at - begin >= chunk.text.size()) continue;
       return chunk.given.span().subspan(static_cast<std::size_t>(text.data() - chunk.text.begin()), text.size());
     }
     return {};

@@ -4,8 +4,9 @@
 
 #include <zrt/core/slice.hpp>
 #include <zrt/text/detail/unicode.hpp>
-#include <zrt/text/grammar/grammar.hpp>
+#include <zrt/text/grammar/left_recursion.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI::text::grammar {
@@ -32,7 +33,7 @@ class GbnfReader {
   static constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;
 
   GbnfReader(std::string_view source, const Allocator& a) noexcept
-      : source_(source), grammar_(a), names_(a), ranges_(a) {}
+      : source_(source), grammar_(a), names_(a), by_name_(a), ranges_(a) {}
 
   [[nodiscard]] Result<Grammar> read() noexcept {
     if (source_.size() > kMostGrammarBytes)
@@ -133,11 +134,15 @@ class GbnfReader {
   // --- rules -----------------------------------------------------------------------------------------
 
   [[nodiscard]] std::uint32_t rule_named(std::string_view name) noexcept {
-    for (std::uint32_t i = 0; i < names_.size(); ++i)
-      if (names_[i] == name) return i;
+    const auto before = [this](std::uint32_t rule, std::string_view than) { return names_[rule] < than; };
+    const std::uint32_t* found = std::lower_bound(by_name_.begin(), by_name_.end(), name, before);
+    if (found != by_name_.end() && names_[*found] == name) return *found;
+    const auto place = static_cast<std::size_t>(found - by_name_.begin());
     auto added = grammar_.add_rule();
     if (!added) ok_ = false, error_ = added.error();
     if (ok_) keep(names_.push_back(name));
+    if (ok_) keep(by_name_.push_back(*added));
+    if (ok_) std::rotate(by_name_.begin() + place, by_name_.end() - 1, by_name_.end());
     return added.value_or(0);
   }
   void rule() noexcept {
@@ -418,7 +423,7 @@ class GbnfReader {
       return;
     }
     grammar_.set_root(root);
-    auto recursive = grammar_.left_recursive();
+    auto recursive = LeftRecursion(grammar_).find();
     if (!recursive) return void((ok_ = false, error_ = recursive.error()));
     if (*recursive == kNoState) return;
     ok_ = false;
@@ -429,6 +434,7 @@ class GbnfReader {
   std::string_view source_;
   Grammar grammar_;
   Vector<std::string_view> names_;
+  Vector<std::uint32_t> by_name_;  ///< rules in the order of their names
   Vector<unicode::Range> ranges_;  ///< of the class being read
   std::size_t at_ = 0;
   std::uint64_t work_ = 0;

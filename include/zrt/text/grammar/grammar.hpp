@@ -65,66 +65,6 @@ class Grammar {
   void begin_rule(std::uint32_t rule, std::uint32_t state) noexcept { rules_[rule] = state; }
   void set_root(std::uint32_t rule) noexcept { root_ = rule; }
 
-  /// The first rule that begins with itself, through whatever rules, or kNoState: its stack would have no end.
-  [[nodiscard]] Result<std::uint32_t> left_recursive() const noexcept {
-    Vector<std::uint8_t> nullable(allocator());
-    if (auto r = nullable.resize(rules_.size()); !r) return pass(r);
-    Vector<std::uint32_t> reached(allocator());
-    Vector<std::uint32_t> seen(allocator());
-    if (auto r = seen.resize(states_.size()); !r) return pass(r);
-    std::uint32_t mark = 0;
-    // What a rule reaches without a byte: whether its end, and which calls.
-    const auto reach = [&](std::uint32_t rule, auto called) noexcept -> Result<bool> {
-      ++mark;
-      reached.clear();
-      bool ends = false;
-      if (auto r = reached.push_back(rules_[rule]); !r) return pass(r);
-      while (!reached.empty()) {
-        const std::uint32_t at = reached.back();
-        reached.pop_back();
-        if (seen[at] == mark) continue;
-        seen[at] = mark;
-        const State& s = states_[at];
-        ends = ends || s.kind == StateKind::end;
-        if (s.kind == StateKind::call) called(s.other);
-        const bool goes_on = s.kind == StateKind::jump || s.kind == StateKind::split ||
-                             (s.kind == StateKind::call && nullable[s.other] != 0);
-        if (goes_on)
-          if (auto r = reached.push_back(s.next); !r) return pass(r);
-        if (s.kind == StateKind::split)
-          if (auto r = reached.push_back(s.other); !r) return pass(r);
-      }
-      return ends;
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::uint32_t rule = 0; rule < rules_.size(); ++rule) {
-        if (nullable[rule] != 0) continue;
-        auto ends = reach(rule, [](std::uint32_t) {});
-        if (!ends) return pass(ends);
-        changed = changed || *ends;
-        nullable[rule] = *ends ? 1 : 0;
-      }
-    }
-    // Rules whose calls are all known to end are taken away until none is left, or those of a cycle are.
-    Vector<std::uint8_t> settled(allocator());
-    if (auto r = settled.resize(rules_.size()); !r) return pass(r);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::uint32_t rule = 0; rule < rules_.size(); ++rule) {
-        if (settled[rule] != 0) continue;
-        bool open = false;
-        auto ends = reach(rule, [&](std::uint32_t callee) { open = open || settled[callee] == 0; });
-        if (!ends) return pass(ends);
-        settled[rule] = open ? 0 : 1;
-        changed = changed || !open;
-      }
-    }
-    for (std::uint32_t rule = 0; rule < rules_.size(); ++rule)
-      if (settled[rule] == 0) return rule;
-    return kNoState;
-  }
-
  private:
   Vector<State> states_;
   Vector<std::uint32_t> rules_;
