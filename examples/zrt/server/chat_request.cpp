@@ -116,8 +116,8 @@ std::vector<std::int32_t> tokens_of(const chats::ChatPrompt& prompt, const Serve
   const zrt::text::Tokenizer& tokenizer = *model.tokenizer;
   // Most templates write the token that begins a text; then the tokenizer does not.
   const bool begun = tokenizer.bos() && prompt.view().starts_with(tokenizer.token_text(*tokenizer.bos()));
-  auto ids = tokenizer.encode(prompt.view(),
-                              {.add_special = !begun, .parse_special = true, .given = prompt.given.span()});
+  auto ids =
+      tokenizer.encode(prompt.view(), {.add_special = !begun, .parse_special = true, .given = prompt.given.span()});
   if (!ids) throw api_error(ids.error(), "messages");
   return {ids->begin(), ids->end()};
 }
@@ -201,9 +201,10 @@ GenerationRequest read_chat_request(const Json& body, const ServedModel& model) 
   const auto most = read_most_tokens(fields);
   const Tools tools = read_tools(fields);
   read_grammar(fields, tools, model, choice, request);
-  request.prompt_text = render(messages, tools, fields, model);
+  const chats::ChatPrompt prompt = render(messages, tools, fields, model);
+  request.prompt_text = prompt.view();
   choice.special = true;
-  choice.tokens = tokens_of(request.prompt_text, model);
+  choice.tokens = tokens_of(prompt, model);
   fit_context(model, "messages", most, choice);
   add_choices(choice, count, request);
   request.ignored = fields.unknown();
