@@ -266,7 +266,7 @@ class Converter {
     make_room(job, chunk);
     for (; job.first < rows; job.first += chunk) {
       job.rows.begin(chunk < rows - job.first ? chunk : rows - job.first);
-      model::detail::run_on_workers(options_.threads, job);
+      run_on_workers(options_.threads, job);
       for (std::uint32_t row = 0; row < job.rows.count(); ++row)
         if (faults_[row] != 0)
           return fail(Errc::invalid_file, "tensor '", detail::Quoted(tensor.name()).view(), "': row ", job.first + row,
@@ -283,7 +283,7 @@ class Converter {
     const auto columns = static_cast<std::size_t>(job.tensor->columns());
     out_.resize(static_cast<std::size_t>(rows * job.row_bytes));
     faults_.assign(static_cast<std::size_t>(rows), 0);
-    buffers_.resize(columns * model::detail::workers_of(options_.threads));
+    buffers_.resize(columns * workers_of(options_.threads));
     weight_.assign(columns, 1.0f);
     job.to = out_.data();
     job.faults = faults_.data();
