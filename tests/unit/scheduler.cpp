@@ -198,6 +198,15 @@ TEST(TokenWindow, HoldsFiveSeconds) {
   EXPECT_EQ(window.room(10), 50u);
 }
 
+TEST(TokenWindow, HoldsMoreTokensThanTime) {
+  TokenWindow window;
+  for (int i = 0; i < 6; ++i) window.take(~0u);
+  EXPECT_EQ(window.room(~0u), ~0u);
+  EXPECT_EQ(window.room(1000), 0u);
+  window.advance(10'000'000'000);
+  EXPECT_EQ(window.room(1000), 5000u);
+}
+
 TEST(LatencyHistogram, PercentilesAreAtMostAQuarterTooLong) {
   LatencyHistogram histogram;
   EXPECT_EQ(histogram.percentile(50), 0u);

@@ -29,7 +29,7 @@ class Tenants : public testing::Test {
  protected:
   [[nodiscard]] std::unique_ptr<HostEngine> open(EngineOptions options) const {
     options.context = kContext;
-    options.chunk = 32;
+    if (options.chunk == EngineOptions{}.chunk) options.chunk = 32;
     auto engine = test::open_engine(On::cpu, file_.bytes(), options);
     EXPECT_TRUE(engine) << engine.error().text();
     return engine ? std::move(*engine) : nullptr;
@@ -222,6 +222,54 @@ TEST_F(Tenants, AShortPromptDoesNotWaitForALongOneOfTheSameTenant) {
     finish(*engine);
     EXPECT_EQ(heard_[*first].tokens.size(), 4u);
   }
+}
+
+TEST_F(Tenants, PromptsBesideTheFloorAreReadWhole) {
+  const auto engine = open({.slots = 4, .chunk = 16});
+  const TenantId tenant = create(*engine, {});
+  const RequestId first = submit(*engine, tenant, 1);
+  const RequestId second = submit(*engine, tenant, 2);
+  finish(*engine);
+  EXPECT_EQ(heard_[first].tokens, alone(1));
+  EXPECT_EQ(heard_[second].tokens, alone(2));
+}
+
+TEST_F(Tenants, ARestoreThatFindsNoPagesLeavesNothingBehind) {
+  const auto engine = open({.slots = 2, .pages = 10});
+  const RequestId saved = submit(*engine, {}, 1, 30);
+  for (int i = 0; i < 5; ++i) step(*engine);
+  const auto bytes = engine->save(saved);
+  ASSERT_TRUE(bytes) << bytes.error().text();
+  engine->cancel(saved);
+  step(*engine);
+  const RequestId other = submit(*engine, {}, 2, 60);
+  step(*engine);
+  const Span<const std::byte> state(bytes->data(), bytes->size());
+  EXPECT_EQ(code_of(engine->restore(state, test::sampled_request(prompt_, 1, 40))), Errc::capacity_exceeded);
+  const auto restored = engine->restore(state, test::sampled_request(prompt_, 1, 8));
+  ASSERT_TRUE(restored) << restored.error().text();
+  finish(*engine);
+  EXPECT_EQ(heard_[other].tokens, alone(2, 60));
+  EXPECT_FALSE(heard_[*restored].tokens.empty());
+  EXPECT_EQ(heard_[*restored].finish, FinishReason::length);
+}
+
+TEST_F(Tenants, NothingIsRestoredWhileAnEndIsUntold) {
+  const auto engine = open({.slots = 2});
+  const TenantId tenant = create(*engine, {});
+  const RequestId saved = submit(*engine, {}, 1, 30);
+  const RequestId gone = submit(*engine, tenant, 2, 30);
+  for (int i = 0; i < 5; ++i) step(*engine);
+  const auto bytes = engine->save(saved);
+  ASSERT_TRUE(bytes) << bytes.error().text();
+  ASSERT_TRUE(engine->remove_tenant(tenant));
+  const Span<const std::byte> state(bytes->data(), bytes->size());
+  EXPECT_EQ(code_of(engine->restore(state, test::sampled_request(prompt_, 1, 30))), Errc::invalid_state);
+  step(*engine);
+  EXPECT_EQ(heard_[gone].finish, FinishReason::cancelled);
+  EXPECT_TRUE(engine->restore(state, test::sampled_request(prompt_, 1, 30)));
+  finish(*engine);
+  EXPECT_EQ(heard_[saved].tokens, alone(1, 30));
 }
 
 }  // namespace

@@ -269,7 +269,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
   ///
   /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for a damaged snapshot or other
   /// bytes; Errc::unsupported_version for another version; Errc::dtype_mismatch or invalid_argument, saying what is
-  /// expected and found, for another model, kv_type or act; Errc::capacity_exceeded when no slot is free;
+  /// expected and found, for another model, kv_type or act; Errc::capacity_exceeded without a free slot or pages;
+  /// Errc::invalid_state after a tenant was changed or removed, until a step has told whose requests ended with it;
   /// Errc::unimplemented for a request of a tenant, or with a grammar; those of `submit`.
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept;
 

@@ -49,11 +49,14 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     if (auto r = model_.load(); !r) return r;
     const EngineOptions& o = model_.options();
+    if (exec::WatchesRuns<O> && (o.prefix_cache || o.pages != 0 || o.queue != EngineOptions{}.queue))
+      return fail(Errc::unimplemented, "a recording of a run holds no prefix_cache, pages or queue of the host's");
     if (auto r = serving_.open(model_.executor(), model_.context(), o); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
-    auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens - sizes.slots, sizes.prefill_rows,
-                                              o.penalty_window, o.bias_entries, given_width()},
-                                             o.allocator);
+    // The scheduler bounds a step: beside the floor its prompts may be more than a chunk of 16.
+    auto planner = serve::BatchPlanner::make(
+        {sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, o.penalty_window, o.bias_entries, given_width()},
+        o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
@@ -168,7 +171,7 @@ template <class B, class Families, class O> class EngineCore {
                   "the request's prompt has embeddings that were not read yet, which no snapshot holds");
     auto identity = model_.identity();
     if (!identity) return pass(identity);
-    serving_.slots().place(sequence.slot, serving_.scheduler().pages(sequence.slot));
+    if (auto r = serving_.bring(sequence.slot); !r) return pass(r);
     return save_snapshot(serving_.slots(), sequence, running->stops.held().size(), *identity,
                          model_.options().allocator);
   }
@@ -176,6 +179,8 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> bytes, const Request& request) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
+    if (has_untold_end())
+      return fail(Errc::invalid_state, "requests have ended since the last step; expected a step, which tells of them");
     const Allocator& allocator = model_.options().allocator;
     auto identity = model_.identity();
     if (!identity) return pass(identity);
@@ -468,6 +473,13 @@ template <class B, class Families, class O> class EngineCore {
       }
     }
     serving_.drop_arrived(arrived);
+  }
+  /// Whether a request ended between steps: its row is free for another, and the next step has yet to tell of it.
+  [[nodiscard]] bool has_untold_end() noexcept {
+    const Span<const serve::StepEvent> events = serving_.scheduler().events();
+    for (std::size_t i = seen_; i < events.size(); ++i)
+      if (events[i].kind == serve::EventKind::ended && serving_.request(events[i].subject)) return true;
+    return false;
   }
   /// Says how a request ended that the scheduler ended by itself.
   static void name_end(ActiveRequest& a, serve::EndReason why) noexcept {

@@ -23,7 +23,7 @@ template <class B> class Serving {
   using Scheduler = serve::Scheduler<>;
 
   explicit Serving(const Allocator& a) noexcept
-      : requests_(a), arriving_(a), arrivals_(a), owners_(a), sequences_(a), cuts_(a), lent_(a) {}
+      : requests_(a), arriving_(a), arrivals_(a), owners_(a), admitted_(a), sequences_(a), cuts_(a), lent_(a) {}
 
   /// Slots of `context` positions each for an executor's states, which must outlive this.
   template <class O>
@@ -45,6 +45,7 @@ template <class B> class Serving {
     if (auto r = arriving_.reserve(16); !r) return r;
     if (auto r = arrivals_.reserve(scheduler_->state().limits.arrivals); !r) return r;
     if (auto r = owners_.resize(sizes.slots); !r) return r;
+    if (auto r = admitted_.resize(sizes.slots); !r) return r;
     if (auto r = sequences_.resize(sizes.slots); !r) return r;
     if (auto r = cuts_.resize(sizes.slots); !r) return r;
     if (auto r = lent_.resize(std::size_t{sizes.slots} * sizes.pages_per_slot); !r) return r;
@@ -166,11 +167,18 @@ template <class B> class Serving {
     for (const serve::PlannedRun& run : plan.runs) {
       sequences_[run.slot] = &request(run.request)->sequence;
       cuts_[run.slot] = run.count;
-      slots_->place(run.slot, scheduler_->pages(run.slot));
-      if (run.load == serve::kNone) continue;
-      if (auto r = slots_->restore_own(run.slot, run.begin, kept(run.load, run.begin)); !r) return r;
+      if (auto r = bring(run.slot); !r) return r;
     }
     return {};
+  }
+  /// Brings the pages of a running slot to where the scheduler has them, and loads the state from which it resumes, if
+  /// its first run is still to come.
+  [[nodiscard]] Result<void> bring(std::uint32_t slot) noexcept {
+    slots_->place(slot, scheduler_->pages(slot));
+    const std::uint32_t load = scheduler_->state().work[slot].load;
+    if (load == serve::kNone) return {};
+    const std::uint32_t position = scheduler_->state().slots[slot].position;
+    return slots_->restore_own(slot, position, kept(load, position));
   }
   /// The sequences of the runs by slot, and how many tokens of each are read.
   [[nodiscard]] Span<serve::Sequence* const> sequences() const noexcept { return sequences_.span(); }
@@ -187,7 +195,7 @@ template <class B> class Serving {
     arrived.shares = false;
     const std::uint32_t processed = request->sequence.processed;
     const serve::Handle handle = scheduler_->adopt(arrived, request->generated, processed);
-    if (handle == 0) return fail(Errc::capacity_exceeded, "no slot is free");
+    if (handle == 0) return fail(Errc::capacity_exceeded, "no slot is free, or too few pages are");
     take(handle, std::move(request));
     const std::uint32_t slot = scheduler_->state().requests[serve::row_of(handle)].slot;
     auto filled = claim(slot);
@@ -243,7 +251,7 @@ template <class B> class Serving {
     l.context = context_ + 1;  // the last token is never computed
     l.step_tokens = sizes.prefill_tokens;
     l.recurrent = slots_->own_bytes(kPageTokens) != 0;
-    l.checkpoints = l.recurrent ? options.kept_states : 0;
+    l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;
     return l;
   }
@@ -304,7 +312,6 @@ template <class B> class Serving {
   [[nodiscard]] Result<void> claim(std::uint32_t slot) noexcept {
     const serve::SlotRow& row = scheduler_->state().slots[slot];
     if (auto r = vacate(slot); !r) return r;
-    owners_[slot] = row.request;
     if (row.request == 0) return {};
     const serve::RequestRow& r = scheduler_->state().requests[serve::row_of(row.request)];
     serve::Sequence& sequence = request(row.request)->sequence;
@@ -312,13 +319,16 @@ template <class B> class Serving {
     sequence.processed = row.position;
     if (auto done = slots_->claim(slot); !done) return done;
     const std::uint32_t most = r.prompt + r.most;
-    return slots_->reserve_windows(slot, most < context_ ? most : context_);
+    if (auto done = slots_->reserve_windows(slot, most < context_ ? most : context_); !done) return done;
+    owners_[slot] = row.request;
+    admitted_[slot] = scheduler_->state().work[slot].admitted;
+    return {};
   }
   [[nodiscard]] Result<void> follow_owner(std::uint32_t slot) noexcept {
     const auto& state = scheduler_->state();
     const serve::Handle request = state.slots[slot].request;
-    const bool began = request != 0 && state.work[slot].admitted == state.step;
-    return request == owners_[slot] && !began ? Result<void>{} : claim(slot);
+    const bool known = request == owners_[slot] && (request == 0 || state.work[slot].admitted == admitted_[slot]);
+    return known ? Result<void>{} : claim(slot);
   }
 
   std::optional<serve::SlotTable<B>> slots_;
@@ -333,7 +343,8 @@ template <class B> class Serving {
   Vector<Owned<ActiveRequest>> requests_;
   Vector<Owned<ActiveRequest>> arriving_;
   Vector<serve::Arrival> arrivals_;
-  Vector<serve::Handle> owners_;  ///< by slot, as the slot table has them
+  Vector<serve::Handle> owners_;    ///< by slot, as the slot table has them
+  Vector<std::uint64_t> admitted_;  ///< by slot: the step in which its owner came
   Vector<serve::Sequence*> sequences_;
   Vector<std::uint32_t> cuts_;
   Vector<std::uint32_t> lent_;  ///< [slots][pages_per_slot]

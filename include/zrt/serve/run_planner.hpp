@@ -171,7 +171,7 @@ template <class Rules> class RunPlanner {
   /// Where a run must end at the latest: a recurrent model keeps its state at the prompt's last page border, and now
   /// and then in a long text.
   [[nodiscard]] std::uint32_t run_end(std::uint32_t slot, std::uint32_t known) const noexcept {
-    if (s_.limits.checkpoints == 0) return known;
+    if (!keeps_states(slot)) return known;
     const std::uint32_t begin = s_.slots[slot].position;
     const std::uint32_t last = (known - 1) / kPageTokens * kPageTokens;
     const std::uint32_t spacing = s_.limits.checkpoint_pages * kPageTokens;
@@ -181,10 +181,14 @@ template <class Rules> class RunPlanner {
     if (spaced < end) end = spaced;
     return end;
   }
+  /// Whether there are kept states, and pages of the tree that they can belong to.
+  [[nodiscard]] bool keeps_states(std::uint32_t slot) const noexcept {
+    return s_.limits.checkpoints != 0 && s_.requests[s_.work[slot].request].shares;
+  }
   [[nodiscard]] bool keeps_state_at(std::uint32_t slot, std::uint32_t end) const noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
     const std::uint32_t shift = s_.keeps(Rule::save_at_border) ? 0 : 1;
-    if (s_.limits.checkpoints == 0 || (end + shift) % kPageTokens != 0) return false;
+    if (!keeps_states(slot) || (end + shift) % kPageTokens != 0) return false;
     return end + shift == (r.known() - 1) / kPageTokens * kPageTokens ||
            end % (s_.limits.checkpoint_pages * kPageTokens) == 0;
   }

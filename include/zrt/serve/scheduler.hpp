@@ -96,9 +96,12 @@ template <class Rules = AllRules> class Scheduler {
     if (tenant == kNone || s_.tenants[tenant].first != kNone || judge(a, tenant, retry_after) != Refusal::none)
       return 0;
     const std::uint32_t request = accept(a, tenant);
-    s_.requests[request].generated = generated;
+    RequestRow& r = s_.requests[request];
+    r.generated = r.delivered = generated;
+    r.last_token = s_.now;
     if (!FairAdmission<Rules>(s_).resume(request, position)) {
       s_.end(request, EndReason::cancelled);
+      s_.events.pop_back();  // nobody has heard of it
       return 0;
     }
     return s_.request_handle(request);

@@ -20,7 +20,7 @@ class TokenWindow {
     const std::uint64_t tick = now / kBucket;
     const std::uint64_t passed = tick - tick_;
     for (std::uint64_t i = 0; i < passed && i < kBuckets; ++i) {
-      std::uint32_t& bucket = counts_[(tick_ + 1 + i) % kBuckets];
+      std::uint64_t& bucket = counts_[(tick_ + 1 + i) % kBuckets];
       sum_ -= bucket;
       bucket = 0;
     }
@@ -32,8 +32,9 @@ class TokenWindow {
     sum_ += tokens;
   }
 
-  /// Tokens that may still be taken at `rate` tokens a second.
+  /// Tokens that may still be taken at `rate` tokens a second; ~0 is no limit, so that it holds where time stands still.
   [[nodiscard]] std::uint32_t room(std::uint32_t rate) const noexcept {
+    if (rate == ~0u) return ~0u;
     const std::uint64_t most = kSeconds * rate;
     const std::uint64_t left = sum_ < most ? most - sum_ : 0;
     return left < ~0u ? static_cast<std::uint32_t>(left) : ~0u;
@@ -50,7 +51,7 @@ class TokenWindow {
   // One more than 5 s have, because the newest bucket has only begun.
   static constexpr std::uint64_t kBuckets = kSeconds * 1'000'000'000u / kBucket + 1;
 
-  std::array<std::uint32_t, kBuckets> counts_{};
+  std::array<std::uint64_t, kBuckets> counts_{};
   std::uint64_t sum_ = 0;
   std::uint64_t tick_ = 0;
 };

@@ -47,7 +47,7 @@ struct InfillText {
   InfillToken token;
   std::string_view text;
 };
-inline constexpr std::array kInfillTexts{
+inline constexpr InfillText kInfillTexts[] = {
     InfillText{InfillToken::prefix, "<|fim_prefix|>"},
     InfillText{InfillToken::prefix, "<fim-prefix>"},
     InfillText{InfillToken::prefix, "<fim_prefix>"},
