@@ -83,11 +83,12 @@ void wait_for_end(const ServeOptions& o, Keys& keys, const sigset_t& set) {
 }
 
 /// Lets requests finish until the deadline or a second signal.
-void drain(const ServeOptions& o, EngineLoop& engine, const sigset_t& set) {
+void drain(const ServeOptions& o, const Api& api, EngineLoop& engine, const sigset_t& set) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(o.drain_seconds);
-  while (!engine.drain(std::chrono::milliseconds(100))) {
-    const timespec none{};
-    const int signal = sigtimedwait(&set, nullptr, &none);
+  // What is read goes to the engine before it is counted as read, so this order misses none.
+  while (api.reads() || !engine.drain(std::chrono::milliseconds(0))) {
+    const timespec tenth{0, 100'000'000};
+    const int signal = sigtimedwait(&set, nullptr, &tenth);
     if (signal != SIGTERM && signal != SIGINT && std::chrono::steady_clock::now() < deadline) continue;
     note("what still runs ends with an error");
     return engine.abort();
@@ -127,7 +128,7 @@ int serve_model(const ServeOptions& o) {
   wait_for_end(o, keys, signals);
   note("no new requests; those that run may finish");
   api.drain();
-  drain(o, engine, signals);
+  drain(o, api, engine, signals);
   (*server)->stop(kLastAnswers);
   // What the engine says goes to the pool, and what the pool does to both.
   engine.stop();

@@ -16,7 +16,7 @@ class Browser:
     """One page, driven through the pipes that Chromium speaks its protocol on."""
 
     def __init__(self, program):
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, from_us = os.pipe()
         from_browser, to_us = os.pipe()
 

@@ -32,27 +32,28 @@ Answer::Answer(Services services, std::shared_ptr<Exchange> exchange, Generation
       choices_(request_.choices.size()),
       open_(request_.choices.size()) {}
 
-Answer::~Answer() {
-  if (ended_) ended_();
+Answer::~Answer() { leave(); }
+
+void Answer::leave() {
+  if (const Ended ended = std::exchange(ended_, nullptr)) ended();
 }
 
 void Answer::start() {
   id_ = random_id(id_prefix());
   auto self = shared_from_this();
-  {
-    // What the engine says at once must find the ticket.
-    const std::lock_guard lock(mutex_);
-    ticket_ =
-        services_.engine.submit(std::move(request_.choices), [self](Said&& said) { self->hear(std::move(said)); });
-  }
-  if (!ticket_) throw unavailable("too many requests wait; try again");
+  // Before the engine knows the request: once it is answered, the connection may carry another one.
   exchange_->when_gone([weak = weak_from_this()] {
     if (const auto answer = weak.lock()) {
       const std::lock_guard lock(answer->mutex_);
       answer->gone_ = true;
-      answer->services_.engine.cancel(*answer->ticket_);
+      if (answer->ticket_) answer->services_.engine.cancel(*answer->ticket_);
     }
   });
+  // What the engine says at once must find the ticket.
+  const std::lock_guard lock(mutex_);
+  ticket_ = services_.engine.submit(std::move(request_.choices), [self](Said&& said) { self->hear(std::move(said)); });
+  if (!ticket_) throw unavailable("too many requests wait; try again");
+  if (gone_) services_.engine.cancel(*ticket_);
 }
 
 // --- the engine's thread --------------------------------------------------------------------------------
@@ -101,7 +102,8 @@ void Answer::take_end(const Said& said) {
   if (said.error) {
     ApiError error = api_error(*said.error, "prompt");
     // What the engine took and could not finish is no fault of the client's.
-    if (!said.refused) error = {503, "server_error", std::string(zrt::name(said.error->code())), {}, error.message, 1};
+    if (!said.refused && error.status >= 500)
+      error = {503, "server_error", std::string(zrt::name(said.error->code())), {}, error.message, 1};
     return fail(error);
   }
   if (said.finish == zrt::FinishReason::cancelled) return give_up();
@@ -119,6 +121,7 @@ void Answer::begin_stream() {
 
 void Answer::finish() {
   over_ = true;
+  leave();
   if (!streaming_) {
     Json whole = frame(false);
     for (std::uint32_t i = 0; i < choices_.size(); ++i) whole["choices"].push_back(whole_choice(i));
@@ -129,13 +132,15 @@ void Answer::finish() {
   if (request_.include_usage) {
     Json last = frame(true);
     last["usage"] = usage();
-    if (!exchange_->write("data: " + text_of(last) + "\n\n")) return give_up();
+    if (!exchange_->write("data: " + text_of(last) + "\n\n")) return unread();
   }
-  if (exchange_->write("data: [DONE]\n\n")) exchange_->end();
+  if (!exchange_->write("data: [DONE]\n\n")) return unread();
+  exchange_->end();
 }
 
 void Answer::fail(const ApiError& error) {
   over_ = true;
+  leave();
   services_.engine.cancel(*ticket_);
   if (!streaming_) return reply_error(*exchange_, error, services_.metrics);
   exchange_->cut("data: " + text_of(error_json(error)) + "\n\n");
@@ -149,7 +154,10 @@ void Answer::give_up() {
 }
 
 void Answer::send(const Json& chunk) {
-  if (over_ || exchange_->write("data: " + text_of(chunk) + "\n\n")) return;
+  if (!over_ && !exchange_->write("data: " + text_of(chunk) + "\n\n")) unread();
+}
+
+void Answer::unread() {
   if (exchange_->gone()) return give_up();
   fail({503, "server_error", "client_too_slow", {}, "the client reads too slowly for the answer", 0});
 }

@@ -69,6 +69,10 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void fail(const ApiError& error);
   void send(const Json& chunk);
   void give_up();
+  /// No longer under way; before the last bytes, as a client may ask again once it has them.
+  void leave();
+  /// The client did not take what was written.
+  void unread();
   [[nodiscard]] Json frame(bool chunk) const;
   [[nodiscard]] Json usage() const;
 

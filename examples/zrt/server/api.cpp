@@ -94,7 +94,12 @@ void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
   if (draining_) throw unavailable("the server is shutting down", "draining");
   if (!is_json(request))
     throw ApiError{415, "invalid_request_error", {}, {}, "expected Content-Type application/json", 0};
-  const bool posted = services_.work.try_post([this, &route, call = std::move(call)] { run(route, call); });
+  ++reading_;
+  const bool posted = services_.work.try_post([this, &route, call = std::move(call)] {
+    run(route, call);
+    --reading_;
+  });
+  if (!posted) --reading_;
   if (!posted) throw unavailable("too many requests wait; try again");
 }
 
@@ -266,6 +271,9 @@ Answer::Ended Api::count_in(const Call& call) {
 template <class A> void Api::generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&)) {
   if (services_.served.embeds) throw bad_field("model", "the model gives embeddings, not text");
   GenerationRequest request = read(read_body(call.exchange->request().body), services_.served);
+  if (request.choices.size() > services_.engine.most())
+    throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
+                             " choices, slots and queue hold " + std::to_string(services_.engine.most()));
   for (Asked& choice : request.choices) choice.asker = {call.tenant.id, call.tenant.priority};
   if (!request.ignored.empty()) {
     std::string names;
@@ -300,7 +308,9 @@ void Api::embedding(const Call& call) {
       }
     });
   };
-  if (services_.engine.embed(std::move(texts), services_.served.pooling, hear)) return;
+  if (services_.engine.embed(std::move(texts), services_.served.pooling, hear,
+                             [exchange = call.exchange] { return exchange->gone(); }))
+    return;
   (*ended)();
   throw unavailable("too many requests wait; try again");
 }

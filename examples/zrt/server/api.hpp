@@ -23,6 +23,8 @@ class Api {
   void handle(const std::shared_ptr<Exchange>& exchange);
   /// Refuses new requests from now on.
   void drain() { draining_ = true; }
+  /// Whether requests were taken that the engine does not know yet.
+  [[nodiscard]] bool reads() const { return reading_ != 0; }
   /// Tells the number of open connections for the figures.
   void set_connections(std::function<std::size_t()> connections) { connections_ = std::move(connections); }
 
@@ -69,6 +71,7 @@ class Api {
   ApiOptions options_;
   std::function<std::size_t()> connections_ = [] { return std::size_t{0}; };
   std::atomic<bool> draining_{false};
+  std::atomic<std::size_t> reading_{0};
 };
 
 }  // namespace program::server

@@ -34,6 +34,8 @@ ApiError api_error(const zrt::Error& error, std::string param) {
       return bad_field(std::move(param), text);
     case zrt::Errc::capacity_exceeded:
       return {400, kInvalid, "context_length_exceeded", std::move(param), text, 0};
+    case zrt::Errc::cancelled:
+      return unavailable(text, "cancelled");
     case zrt::Errc::out_of_memory:
       return unavailable(text, "out_of_memory");
     default:

@@ -64,7 +64,7 @@ void EngineLoop::stop() {
 
 std::optional<Ticket> EngineLoop::submit(std::vector<Asked> choices, Hear hear) {
   const std::lock_guard lock(mutex_);
-  if (aborts_ || open_ + choices.size() > most_) return {};
+  if (aborts_ || ends_ || open_ + choices.size() > most_) return {};
   open_ += choices.size();
   const Ticket ticket{next_ticket_++};
   arrived_.push_back({ticket, std::move(choices), std::move(hear), Clock::now()});
@@ -78,11 +78,12 @@ void EngineLoop::cancel(Ticket ticket) {
   changed_.notify_all();
 }
 
-bool EngineLoop::embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear) {
+bool EngineLoop::embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear,
+                       std::function<bool()> gone) {
   const std::lock_guard lock(mutex_);
-  if (aborts_ || open_ + 1 > most_) return false;
+  if (aborts_ || ends_ || open_ + 1 > most_) return false;
   ++open_;
-  embeds_.push_back({std::move(texts), pooling, std::move(hear)});
+  embeds_.push_back({std::move(texts), pooling, std::move(hear), std::move(gone)});
   changed_.notify_all();
   return true;
 }
@@ -179,14 +180,24 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
 
 /// Texts to embed run when no request does: an engine gives vectors or text.
 void EngineLoop::run_embeddings() {
-  for (const EmbedJob& job : std::exchange(embedding_, {})) {
+  while (!embedding_.empty() && turns_on()) {
+    const EmbedJob job = std::move(embedding_.front());
+    embedding_.erase(embedding_.begin());
     std::vector<zrt::EmbedInput> inputs;
     for (const auto& tokens : job.texts) inputs.push_back({.tokens = tokens});
-    job.hear(model_.embed(inputs, {.pooling = job.pooling}));
+    job.hear(job.gone() ? std::unexpected(zrt::Error::of(zrt::Errc::cancelled, "the client has left"))
+                        : model_.embed(inputs, {.pooling = job.pooling}));
     const std::lock_guard lock(mutex_);
     --open_;
     emptied_.notify_all();
   }
+}
+
+/// False at the end; else another turn begins.
+bool EngineLoop::turns_on() {
+  const std::lock_guard lock(mutex_);
+  stepped_at_ = now_ms();
+  return !ends_ && !aborts_;
 }
 
 void EngineLoop::step() {

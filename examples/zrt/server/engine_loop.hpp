@@ -35,8 +35,11 @@ class EngineLoop {
   [[nodiscard]] std::optional<Ticket> submit(std::vector<Asked> choices, Hear hear);
   /// Ends a request's choices within a step. `hear` may still be called until the last of them has ended.
   void cancel(Ticket ticket);
-  /// Queues texts of one request. False when too many wait.
-  [[nodiscard]] bool embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear);
+  /// Choices that it takes at most.
+  [[nodiscard]] std::size_t most() const { return most_; }
+  /// Queues texts of one request, which are dropped where the client has `gone`. False when too many wait.
+  [[nodiscard]] bool embed(std::vector<std::vector<std::int32_t>> texts, zrt::Pooling pooling, HearEmbeddings hear,
+                           std::function<bool()> gone);
 
   /// Waits until nothing is left, at most this long.
   [[nodiscard]] bool drain(std::chrono::milliseconds deadline);
@@ -62,6 +65,7 @@ class EngineLoop {
     std::vector<std::vector<std::int32_t>> texts;
     zrt::Pooling pooling;
     HearEmbeddings hear;
+    std::function<bool()> gone;
   };
 
   void run();
@@ -69,6 +73,7 @@ class EngineLoop {
   void start(Job& job);
   void start(const Job& job, std::uint32_t index);
   void run_embeddings();
+  bool turns_on();
   void step();
   bool hear_token(zrt::RequestId id, const zrt::Token& token);
   void end(zrt::RequestId id, Choice& choice, zrt::FinishReason reason, const zrt::Error* error);

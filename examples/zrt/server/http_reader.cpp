@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kMostChunkLine = 256;
+constexpr std::size_t kMostBlankBytes = 64;
 
 bool is_token(std::string_view text) {
   constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
@@ -75,7 +76,7 @@ HttpRequest HttpReader::take() {
   request_ = {};
   state_ = State::idle;
   part_ = Part::head;
-  searched_ = 0;
+  searched_ = blank_ = 0;
   return taken;
 }
 
@@ -95,7 +96,10 @@ bool HttpReader::complete() {
 
 bool HttpReader::read_head() {
   // An empty line in front of a request is passed over, as RFC 9112 asks.
-  while (input_.starts_with(kLineEnd)) input_.erase(0, kLineEnd.size());
+  std::size_t blank = 0;
+  while (std::string_view(input_).substr(blank).starts_with(kLineEnd)) blank += kLineEnd.size();
+  input_.erase(0, blank);
+  if ((blank_ += blank) > kMostBlankBytes) return refuse(400, "expected a request, found empty lines");
   if (input_.empty()) return false;
   state_ = State::head;
   const std::size_t end = input_.find(kHeadEnd, searched_ > 3 ? searched_ - 3 : 0);
@@ -194,7 +198,8 @@ bool HttpReader::read_chunk_size() {
   if (end == std::string::npos)
     return input_.size() > kMostChunkLine ? refuse(400, "expected the size of a chunk") : false;
   const std::string_view line = std::string_view(input_).substr(0, end);
-  if (end > kMostChunkLine || !read_number(without_spaces(line.substr(0, line.find(';'))), 16, left_))
+  if (end > kMostChunkLine || has_control(line) ||
+      !read_number(without_spaces(line.substr(0, line.find(';'))), 16, left_))
     return refuse(400, "expected the size of a chunk");
   input_.erase(0, end + kLineEnd.size());
   if (left_ > limits_.body_bytes - std::min(limits_.body_bytes, request_.body.size()))
@@ -227,6 +232,7 @@ bool HttpReader::read_trailers() {
   if (end == std::string::npos)
     return input_.size() > limits_.head_bytes ? refuse(431, "the trailers are too long") : false;
   if (end > limits_.head_bytes) return refuse(431, "the trailers are too long");
+  if (has_control(std::string_view(input_).substr(0, end))) return refuse(400, "a trailer holds a control character");
   if (left_ += end; left_ > limits_.head_bytes) return refuse(431, "the trailers are too long");
   input_.erase(0, end + kLineEnd.size());
   return end == 0 ? complete() : true;

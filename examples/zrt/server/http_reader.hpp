@@ -63,6 +63,7 @@ class HttpReader {
   HttpLimits limits_;
   std::string input_;
   std::size_t searched_ = 0;  ///< of the input, without an end of the head
+  std::size_t blank_ = 0;     ///< bytes of empty lines in front of the request
   HttpRequest request_;
   HttpRefusal refusal_;
   State state_ = State::idle;

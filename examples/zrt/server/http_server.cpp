@@ -93,6 +93,8 @@ std::uint16_t port_of(int fd) {
 
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::size_t kMostLingeredBytes = std::size_t{8} << 20;
+/// Of one connection before the others have their turn.
+constexpr int kMostReads = 16;
 constexpr std::chrono::milliseconds kLingerTime{1000};
 constexpr std::chrono::milliseconds kTick{100};
 
@@ -424,7 +426,7 @@ void Connections::hear_wake() {
 
 void Connections::read(const std::shared_ptr<Connection>& c) {
   char buffer[16384];
-  for (;;) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
     // While an answer is under way, the next requests wait in the socket but for a few.
     if (c->mode == Connection::Mode::answering && c->reader.waiting() > options_.limits.head_bytes) {
       const std::lock_guard lock(c->mutex);
@@ -490,19 +492,19 @@ void Connections::settle(const std::shared_ptr<Connection>& c) {
     const std::lock_guard lock(c->mutex);
     if (c->mode == Connection::Mode::closed) return;
     c->flush();
-    watch(*c, c->unsent() != 0);
-    if (c->mode != Connection::Mode::answering || !c->finished || c->unsent() != 0) return;
+    if (c->mode != Connection::Mode::answering || !c->finished || c->unsent() != 0) return watch(*c, c->unsent() != 0);
     c->hear = nullptr;
     --answering_;
     c->since = Clock::now();
     c->mode = c->closes ? Connection::Mode::lingering : Connection::Mode::reading;
     if (c->closes) linger(*c);
     next = !c->closes;
+    if (next) c->reader.advance();
+    // What waits is read now, so the socket is read again.
+    watch(*c, false);
   }
   emptied_.notify_all();
-  if (!next) return;
-  c->reader.advance();
-  take_requests(c);
+  if (next) take_requests(c);
 }
 
 /// A socket that is closed with bytes unread takes the answer with it, so they are read for a while.

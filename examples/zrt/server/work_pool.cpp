@@ -4,8 +4,9 @@
 
 namespace program::server {
 
-WorkPool::WorkPool(std::size_t threads, std::size_t most_waiting) : most_waiting_(most_waiting) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+WorkPool::WorkPool(std::size_t threads, std::size_t most_waiting)
+    : most_waiting_(most_waiting), most_running_(threads) {
+  for (std::size_t i = 0; i <= threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
 WorkPool::~WorkPool() {
@@ -30,20 +31,30 @@ bool WorkPool::try_post(std::function<void()> work) {
 void WorkPool::post(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(work));
+    posted_.push_back(std::move(work));
   }
   changed_.notify_one();
 }
 
+std::deque<std::function<void()>>* WorkPool::next() {
+  if (!posted_.empty()) return &posted_;
+  return !waiting_.empty() && running_ < most_running_ ? &waiting_ : nullptr;
+}
+
 void WorkPool::run() {
   for (std::unique_lock lock(mutex_);;) {
-    changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::function<void()> work = std::move(waiting_.front());
-    waiting_.pop_front();
+    changed_.wait(lock, [this] { return ends_ || next() != nullptr; });
+    auto* const from = next();
+    if (from == nullptr) return;
+    const bool long_one = from == &waiting_;
+    std::function<void()> work = std::move(from->front());
+    from->pop_front();
+    if (long_one) ++running_;
     lock.unlock();
     work();
+    work = nullptr;  // What it held is freed without the mutex.
     lock.lock();
+    if (long_one) --running_;
   }
 }
 

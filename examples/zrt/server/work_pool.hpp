@@ -20,18 +20,22 @@ class WorkPool {
   WorkPool& operator=(const WorkPool&) = delete;
   ~WorkPool();
 
-  /// False when too much waits; then the work is dropped.
+  /// False when too much waits; then the work is dropped. One thread is left to what `post` brings.
   [[nodiscard]] bool try_post(std::function<void()> work);
-  /// For work that is bounded elsewhere.
+  /// For short work that is bounded elsewhere; it goes first.
   void post(std::function<void()> work);
 
  private:
   void run();
+  std::deque<std::function<void()>>* next();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
+  std::deque<std::function<void()>> posted_;
   std::size_t most_waiting_;
+  std::size_t most_running_;  ///< of what waited
+  std::size_t running_ = 0;
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

@@ -12,7 +12,8 @@ namespace zrt::inline ZRT_ABI::detail {
 /// `logits`, one for each token, are changed; `list` has room for as many candidates. kNoToken where the answer is whole
 /// and nothing may follow.
 ///
-/// Errors: Errc::spec_violation where no token is allowed or none has a number; what the matcher gives.
+/// Errors: Errc::spec_violation where no token is allowed, Errc::invalid_argument where biases leave none of them a number;
+/// what the matcher gives.
 [[nodiscard]] inline Result<std::int32_t> choose_within(ActiveRequest& a, const text::Tokenizer& tokenizer,
                                                         Span<float> logits, Span<ops::Candidate> list,
                                                         String& bytes) noexcept {
@@ -39,7 +40,7 @@ namespace zrt::inline ZRT_ABI::detail {
   if (request.top_k == 0 || request.top_k > count) request.top_k = count;
   const std::int32_t id = ops::sampling::sample(request, logits, {}, {}, {}, list);
   if (id < 0 || !allowed(static_cast<std::size_t>(id)))
-    return fail(Errc::spec_violation, "no token that the grammar allows has a finite logit");
+    return fail(Errc::invalid_argument, "no token that the grammar allows has a finite logit");
   if (tokenizer.is_end_of_generation(id)) return id;
   bytes.clear();
   if (auto r = tokenizer.append_piece(id, false, bytes); !r) return pass(r);
