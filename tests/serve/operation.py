@@ -184,6 +184,7 @@ def clients_that_do_not_read(program, model):
         client.connect(("127.0.0.1", s.port))
         client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                        b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        s.wait_taken()
         s.wait_idle(60)
         text = s.ask("GET", "/metrics")[2].decode()
         assert 'finished_reason="cancelled"' in text, text
