@@ -19,10 +19,10 @@ import source
 compiler_call = sys.argv[sys.argv.index("--") + 1:]
 
 
-def compile_modules(root, names, kernels=()):
+def compile_modules(root, names, texts=()):
     """What Clang says while it compiles the headers `names` below `root` as modules; empty if it accepts them.
 
-    `kernels` include themselves once per variant and are no modules; each is compiled alone, with the others imported."""
+    `texts` are headers that can be no modules; each is compiled alone, with the others imported."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         modules = "".join(f'  module {re.sub(r"[^a-z0-9]", "_", name)} {{ header "{root / name}" export * }}\n'
@@ -42,17 +42,17 @@ def compile_modules(root, names, kernels=()):
             return run.stdout or (f"exit code {run.returncode}" if run.returncode else "")
 
         said = include(names[0])
-        if not said and kernels:
+        if not said and texts:
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-                said = "".join(pool.map(include, kernels))
+                said = "".join(pool.map(include, texts))
         return said
 
 
-def reaches_kernels():
-    """The headers that include themselves once per variant, and those that include such a header."""
+def no_modules():
+    """The headers that include themselves once per variant or nlohmann's, whose macros reach beyond a file, and those that include such a header."""
     texts = {h.relative_to(source.INCLUDE).as_posix(): h.read_text(encoding="utf-8") for h in source.headers()}
     includes = {name: {file for _, file, _ in source.includes(text)} for name, text in texts.items()}
-    found = {name for name, text in texts.items() if source.brings_kernels(text)}
+    found = {name for name, text in texts.items() if source.brings_kernels(text) or "#include <nlohmann/" in text}
     while more := {name for name in texts if name not in found and includes[name] & found}:
         found |= more
     return found
@@ -78,15 +78,15 @@ def self_test():
 
 
 def all_headers():
-    problems, alone, kernels = [], [], []
-    textual = reaches_kernels()
+    problems, alone, texts = [], [], []
+    textual = no_modules()
     for header in source.headers():
         name = header.relative_to(source.INCLUDE).as_posix()
         text = header.read_text(encoding="utf-8")
         if source.repeats(text):
             continue
         if name in textual:
-            kernels.append(name)
+            texts.append(name)
             continue
         if source.is_fragment(header):
             lines = text.splitlines()
@@ -96,8 +96,8 @@ def all_headers():
             alone.append(name)
     if not alone:
         return [*problems, "there is no header"]
-    said = compile_modules(source.INCLUDE, alone, kernels)
-    print(f"{len(alone) + len(kernels)} headers")
+    said = compile_modules(source.INCLUDE, alone, texts)
+    print(f"{len(alone) + len(texts)} headers")
     return [*problems, said] if said else problems
 
 

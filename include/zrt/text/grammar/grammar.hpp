@@ -49,8 +49,7 @@ class Grammar {
   /// Errors: Errc::limit_exceeded, Errc::out_of_memory.
   [[nodiscard]] Result<std::uint32_t> add(const State& state) noexcept {
     if (states_.size() >= kMostStates)
-      return fail(Errc::limit_exceeded, "the grammar has more than ", kMostStates,
-                  " states; repetitions are copies, so fewer of them help");
+      return fail(Errc::limit_exceeded, "the grammar has more than ", kMostStates, " states, repetitions included");
     if (auto r = states_.push_back(state); !r) return pass(r);
     return static_cast<std::uint32_t>(states_.size() - 1);
   }
