@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -32,6 +33,10 @@ std::atomic<std::uint64_t> calls{0};
 std::atomic<bool> clock_stands{false};
 timespec standing_time{};
 
+/// How often each thread has looked at the standing clock. A thread takes its place at its first look.
+std::atomic<unsigned> looks[16];
+std::atomic<unsigned> lookers{0};
+
 using Clock = int (*)(clockid_t, timespec*);
 Clock library_clock = reinterpret_cast<Clock>(dlsym(RTLD_NEXT, "clock_gettime"));
 
@@ -47,6 +52,8 @@ extern "C" {
 // makes no system call.
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (clock_stands.load(std::memory_order_relaxed)) {
+    thread_local const unsigned place = lookers.fetch_add(1, std::memory_order_relaxed);
+    looks[place % std::size(looks)].fetch_add(1, std::memory_order_relaxed);
     *time = standing_time;
     return 0;
   }
@@ -223,17 +230,40 @@ struct Window {
   std::map<std::uint64_t, int> of_the_host;  ///< those of them that the thread made that calls the engine
 };
 
+/// Cores that this process may use.
+unsigned cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1u;
+}
+
+/// Runs steps until `workers` threads spin for good; false if they do not within ten seconds.
+///
+/// A thread that counts from a time before the clock stood may still fall asleep, however late the system runs it. One
+/// that looks twice at the standing clock without a step in between counts from there, and never sleeps again.
+bool settle(Decoding& decoding, unsigned workers) {
+  for (int i = 0; i < 1000; ++i) {
+    if (!decoding.run(1)) return false;
+    std::array<unsigned, std::size(looks)> before;
+    std::ranges::copy(looks, before.begin());
+    (void)usleep(10'000);
+    unsigned settled = 0;
+    for (std::size_t k = 0; k < before.size(); ++k)
+      if (looks[k] >= before[k] + 2) ++settled;
+    if (settled == workers) return true;
+  }
+  return false;
+}
+
 [[noreturn]] void decode_between_markers(const Case& c) {
   (void)ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
   (void)raise(SIGSTOP);
   Decoding decoding(c);
   (void)clock_gettime(CLOCK_MONOTONIC, &standing_time);
   clock_stands = true;
-  // Whoever was about to sleep by the clock as it was is asleep after this, and awake soon after the next step.
-  (void)usleep(50'000);
-  bool ok = decoding.ok;
+  bool ok = decoding.ok && settle(decoding, std::min(c.threads, cores()) - 1);
   for (int i = 0; i < kWindows && ok; ++i) {
-    ok = decoding.run(20);  // wakes whoever had fallen asleep
+    ok = decoding.run(20);
     (void)syscall(kBegin);
     ok = ok && decoding.run(kSteps);
     (void)syscall(kEnd);
@@ -254,13 +284,6 @@ struct Window {
     (void)syscall(kEnd);
   }
   _exit(ok ? 0 : 1);
-}
-
-/// Cores that this process may use.
-unsigned cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1u;
 }
 
 /// Follows the child to its end; false when tracing is not allowed here.
