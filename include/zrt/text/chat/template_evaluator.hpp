@@ -4,6 +4,7 @@
 
 #include <zrt/text/chat/calendar.hpp>
 #include <zrt/text/chat/template_filters.hpp>
+#include <zrt/text/chat/template_operators.hpp>
 
 namespace zrt::inline ZRT_ABI::text::chat::detail {
 
@@ -242,7 +243,7 @@ class TemplateEvaluator {
         return dict(node);
       case NodeKind::negate:
       case NodeKind::plus:
-        return signed_value(node.kind == NodeKind::negate, evaluate(node.a));
+        return signed_value(run_, node.kind == NodeKind::negate, evaluate(node.a));
       case NodeKind::invert:
         return Value::of(!run_.truth(evaluate(node.a)));
       case NodeKind::both: {
@@ -292,13 +293,6 @@ class TemplateEvaluator {
     }
     return dict;
   }
-  [[nodiscard]] Value signed_value(bool negative, const Value& v) noexcept {
-    if (!v.is_number()) return run_.fail("expected a number behind a sign, found ", run_.kind_of(v));
-    if (v.is(Kind::real)) return Value::of(negative ? -v.real : v.real);
-    std::int64_t result = v.integer;
-    if (negative && __builtin_sub_overflow(std::int64_t{0}, v.integer, &result)) run_.exceed("64 bits of an integer");
-    return Value::of(result);
-  }
   [[nodiscard]] Value concatenate(const Node& node) noexcept {
     const Value list = run_.values.list();
     for (const std::uint32_t child : program_.children(node)) run_.values.push(list, evaluate(child));
@@ -309,113 +303,19 @@ class TemplateEvaluator {
     const Value a = evaluate(node.a);
     const Value b = evaluate(node.b);
     run_.place = node.place;
-    if (!run_.ok()) return {};
-    if (node.text == "+" && a.is_string() && b.is_string()) return concatenated(a, b);
-    if (node.text == "+" && a.is_sequence() && a.kind == b.kind) return appended(a, b);
-    if (node.text == "*" && (a.is_string() || a.is_sequence()) && b.is_integral()) return repeated(a, b.integer);
-    if (node.text == "*" && (b.is_string() || b.is_sequence()) && a.is_integral()) return repeated(b, a.integer);
-    if (!a.is_number() || !b.is_number())
-      return run_.fail("expected two numbers, texts or lists for ", node.text, ", found ", run_.kind_of(a), " and ",
-                       run_.kind_of(b));
-    if (a.is_integral() && b.is_integral() && node.text != "/") return integers(node.text, a.integer, b.integer);
-    return reals(node.text, a.as_real(), b.as_real());
+    return run_.ok() ? detail::arithmetic(run_, node.text, a, b) : Value{};
   }
-  [[nodiscard]] Value concatenated(const Value& a, const Value& b) noexcept {
-    TextBuilder out = run_.builder();
-    const bool marked = a.integer != 0 || b.integer != 0;
-    for (const Value& part : {a, b})
-      marked&& part.integer == 0 ? write_escaped(part.text, out) : void(out << part.text);
-    Value text = run_.finish(out);
-    text.integer = marked ? 1 : 0;
-    return text;
-  }
-  /// What is added to a text that counts as markup is escaped for it.
-  static void write_escaped(std::string_view text, TextBuilder& out) noexcept {
-    constexpr std::string_view escaped = "&<>'\"";
-    constexpr std::string_view as[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      const std::size_t which = escaped.find(text[at]);
-      const std::size_t from = out.size();
-      out << (which == std::string_view::npos ? slice(text, at, 1) : as[which]);
-      out.stands_for(slice(text, at, 1), from);
-    }
-  }
-  [[nodiscard]] Value appended(const Value& a, const Value& b) noexcept {
-    const Value list = run_.values.list(a.kind);
-    for (const Value& from : {a, b})
-      for (std::size_t i = 0; run_.charge(1) && i < run_.values.items(from).size(); ++i)
-        run_.values.push(list, Value(run_.values.items(from)[i]));
-    return list;
-  }
-  [[nodiscard]] Value repeated(const Value& value, std::int64_t times) noexcept {
-    if (value.is_sequence()) {
-      const Value list = run_.values.list(value.kind);
-      const std::size_t count = run_.values.items(value).size();
-      for (std::int64_t t = 0; count != 0 && t < times && run_.ok(); ++t)
-        for (std::size_t i = 0; i < count && run_.charge(1); ++i)
-          run_.values.push(list, Value(run_.values.items(value)[i]));
-      return list;
-    }
-    TextBuilder out = run_.builder();
-    for (std::int64_t i = 0; !value.text.empty() && i < times && out.result(); ++i) out << value.text;
-    return run_.finish(out);
-  }
-  [[nodiscard]] Value integers(std::string_view op, std::int64_t a, std::int64_t b) noexcept {
-    std::int64_t r = 0;
-    if (op == "//" || op == "%") {
-      if (b == 0) return run_.fail("expected a divisor other than 0");
-      if (b == -1) return op == "%" ? Value::of(std::int64_t{0}) : signed_value(true, Value::of(a));
-      const std::int64_t rest = a % b;
-      const bool down = rest != 0 && (rest < 0) != (b < 0);
-      return Value::of(op == "%" ? rest + (down ? b : 0) : a / b - (down ? 1 : 0));
-    }
-    if (op == "**") return power(a, b);
-    const bool overflows = op == "+"   ? __builtin_add_overflow(a, b, &r)
-                           : op == "-" ? __builtin_sub_overflow(a, b, &r)
-                                       : __builtin_mul_overflow(a, b, &r);
-    if (overflows) run_.exceed("64 bits of an integer");
-    return Value::of(r);
-  }
-  [[nodiscard]] Value power(std::int64_t base, std::int64_t exponent) noexcept {
-    if (exponent < 0) return reals("**", static_cast<double>(base), static_cast<double>(exponent));
-    std::int64_t r = 1;
-    for (std::int64_t i = 0; i < exponent && run_.charge(1); ++i)
-      if (__builtin_mul_overflow(r, base, &r)) run_.exceed("64 bits of an integer");
-    return Value::of(r);
-  }
-  [[nodiscard]] Value reals(std::string_view op, double a, double b) noexcept {
-    if (op == "+") return Value::of(a + b);
-    if (op == "-") return Value::of(a - b);
-    if (op == "*") return Value::of(a * b);
-    if (op == "**") return Value::of(std::pow(a, b));
-    if (!(b < 0.0) && !(b > 0.0)) return run_.fail("expected a divisor other than 0");
-    if (op == "/") return Value::of(a / b);
-    const double whole = std::floor(a / b);
-    return Value::of(op == "//" ? whole : a - whole * b);
-  }
-
   [[nodiscard]] Value compare(const Node& node) noexcept {
     Value left = evaluate(node.a);
     for (const std::uint32_t child : program_.children(node)) {
       const Node& part = program_.node(child);
       const Value right = evaluate(part.a);
       run_.place = part.place;
-      if (!run_.ok() || !holds(part.text, left, right)) return Value::of(false);
+      if (!run_.ok() || !holds(run_, part.text, left, right)) return Value::of(false);
       left = right;
     }
     return Value::of(true);
   }
-  [[nodiscard]] bool holds(std::string_view op, const Value& a, const Value& b) noexcept {
-    if (op == "==") return run_.equal(a, b);
-    if (op == "!=") return !run_.equal(a, b);
-    if (op == "in") return run_.contains(b, a);
-    if (op == "not in") return !run_.contains(b, a);
-    const int order = run_.order(a, b);
-    if (op == "<") return order < 0;
-    if (op == ">") return order > 0;
-    return op == "<=" ? order <= 0 : order >= 0;
-  }
-
   [[nodiscard]] Value attribute(const Value& of, const Node& node) noexcept {
     run_.place = node.place;
     if (of.is(Kind::loop)) return loop_attribute(of, node.text);
