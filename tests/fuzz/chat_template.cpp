@@ -3,6 +3,7 @@
 // covers: zrt/text/chat/template_lexer.hpp 90
 // covers: zrt/text/chat/template_parser.hpp 90
 // covers: zrt/text/chat/template_evaluator.hpp 90
+// covers: zrt/text/chat/template_operators.hpp 90
 // covers: zrt/text/chat/json.hpp 90
 // max-len: 256
 #include <zrt/text/chat/chat_template.hpp>
