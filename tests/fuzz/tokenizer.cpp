@@ -15,6 +15,9 @@
 // covers: zrt/text/detail/character_map.hpp 70
 // covers: zrt/text/detail/unigram.hpp 90
 // covers: zrt/text/detail/word_piece.hpp 90
+// covers: zrt/text/detail/k_mers.hpp 90
+// covers: zrt/text/detail/plamo2.hpp 90
+// covers: zrt/text/detail/rwkv.hpp 90
 #include <zrt/text/detokenizer.hpp>
 #include <zrt/text/tokenizer.hpp>
 
@@ -87,7 +90,7 @@ void strange_vocabulary(std::string_view input, std::string_view model) {
   }
   spec.tokens = tokens;
   spec.types = types;
-  if (model == "llama") spec.scores = scores;
+  if (model == "llama" || model == "plamo2") spec.scores = scores;
   if (model == "bert" || model == "t5") spec.unk = 0;
   if (model == "t5") {
     // A map that says its right size, so that its units are walked.
@@ -131,6 +134,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const std::string_view words = "\1a\n\1b\n\1a b\n\1ab\n\1A";
   for (const std::string_view model : {"gemma4", "whitespace"})
     for (const std::size_t size : {words.size(), words.size() - 1}) strange_vocabulary(words.substr(0, size), model);
+  strange_vocabulary("\1<dna>\n\1</dna>\n\1<oov>\n\1<dna>acgtacgt</dna>\n\1ACGTAC\xee\x80\x80", "hybriddna");
   return 0;
 }
 
@@ -156,6 +160,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   stream(word_piece, input);
   encode_and_back(unigram, input, false);
   stream(unigram, input);
+  static const zrt::test::SmallRwkv bytes;
+  static const text::Tokenizer rwkv = text::Tokenizer::make(bytes.spec).value();
+  static const zrt::test::SmallPlamo2 cheap;
+  static const text::Tokenizer plamo2 = text::Tokenizer::make(cheap.spec).value();
+  encode_and_back(rwkv, input, true);
+  stream(rwkv, input);
+  // The model "plamo2" drops marks of byte order.
+  encode_and_back(plamo2, input, input.find("\xef\xbb\xbf") == input.npos);
+  stream(plamo2, input);
   for (const text::Tokenizer& t : byte_bpe) {
     encode_and_back(t, input, true);
     stream(t, input);
@@ -166,5 +179,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   strange_vocabulary(input, "whitespace");
   strange_vocabulary(input, "bert");
   strange_vocabulary(input, "t5");
+  strange_vocabulary(input, "rwkv");
+  strange_vocabulary(input, "plamo2");
+  strange_vocabulary(input, "hybriddna");
   return 0;
 }

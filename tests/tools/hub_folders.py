@@ -186,10 +186,28 @@ def lfm2(layer):
     yield from norms(layer, "operator_norm", "ffn_norm")
 
 
-def lfm2_model():
+def lfm2_experts(layer):
+    for name, shape in lfm2(layer):
+        if layer.endswith(".0") or "feed_forward" not in name:
+            yield name, shape
+    if not layer.endswith(".0"):
+        for i in range(3):
+            for part, shape in (("w1", [24, WIDTH]), ("w2", [WIDTH, 24]), ("w3", [24, WIDTH])):
+                yield f"{layer}.feed_forward.experts.{i}.{part}.weight", shape
+        yield f"{layer}.feed_forward.gate.weight", [3, WIDTH]
+        yield f"{layer}.feed_forward.expert_bias", [3]
+
+
+def ernie_experts(layer):
+    yield from shared_experts(layer)
+    if not layer.endswith(".0"):
+        yield f"{layer}.mlp.moe_statics.e_score_correction_bias", [1, 3]
+
+
+def lfm2_model(blocks=lfm2):
     yield "model.embed_tokens.weight", [VOCABULARY, WIDTH]
     for i in range(LAYERS):
-        yield from lfm2(f"model.layers.{i}")
+        yield from blocks(f"model.layers.{i}")
     yield "model.embedding_norm.weight", [WIDTH]
 
 
@@ -288,6 +306,13 @@ ROWS = {
     "lfm2": (base("Lfm2ForCausalLM", rms_norm_eps=None, norm_eps=1e-5, conv_L_cache=3, block_ff_dim=60,
                   block_auto_adjust_ff_dim=True, block_ffn_dim_multiplier=1.0, block_multiple_of=16,
                   layer_types=["conv", "full_attention"]), lfm2_model(), "BF16", "bpe"),
+    "lfm2moe": (base("Lfm2MoeForCausalLM", rms_norm_eps=None, norm_eps=1e-5, conv_L_cache=3, num_dense_layers=1,
+                     moe_intermediate_size=24, num_experts=3, num_experts_per_tok=2,
+                     layer_types=["conv", "full_attention"]), lfm2_model(lfm2_experts), "BF16", "bpe"),
+    "ernie4_5-moe": (base("Ernie4_5_MoeForCausalLM", moe_num_experts=3, moe_k=2, moe_layer_interval=1,
+                          moe_layer_start_index=1, moe_intermediate_size=24, moe_num_shared_experts=2),
+                     chain(decoder(ernie_experts, head=False),
+                           [("model.mtp_linear_proj.0.weight", [WIDTH, 2 * WIDTH])]), "BF16", "pieces"),
 }
 
 # --- folders ---

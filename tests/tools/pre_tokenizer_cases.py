@@ -82,8 +82,8 @@ def string(text):
     return struct.pack("<Q", len(text.encode())) + text.encode()
 
 
-def write_vocabulary(path, model, pre, tokens, types, merges, ids):
-    """A file that holds a vocabulary alone; `ids` are those of named tokens."""
+def write_vocabulary(path, model, pre, tokens, types, merges, ids, scores=(), flags=()):
+    """A file that holds a vocabulary alone; `ids` are those of named tokens, `flags` the names of what is true."""
 
     def text(key, value):
         return string(key) + struct.pack("<I", 8) + string(value)
@@ -97,6 +97,9 @@ def write_vocabulary(path, model, pre, tokens, types, merges, ids):
              texts("tokenizer.ggml.tokens", tokens),
              texts("tokenizer.ggml.merges", merges),
              string("tokenizer.ggml.token_type") + struct.pack(f"<IIQ{len(types)}i", 9, 5, len(types), *types)]
+    if scores:
+        pairs.append(string("tokenizer.ggml.scores") + struct.pack(f"<IIQ{len(scores)}f", 9, 6, len(scores), *scores))
+    pairs += [string(f"tokenizer.ggml.{flag}") + struct.pack("<I?", 7, True) for flag in flags]
     pairs += [string(f"tokenizer.ggml.{key}_token_id") + struct.pack("<II", 4, id) for key, id in ids.items()]
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs))
 

@@ -52,7 +52,7 @@ CASES = {
     "named of old": ([("a-pre", CONTROL), ("a-suf", CONTROL), ("a-mid", CONTROL), ("end", CONTROL)],
                      {"eos": "end", "prefix": "a-pre", "suffix": "a-suf", "middle": "a-mid"}),
 }
-ROLES = ("EOS", "FIM PRE", "FIM SUF", "FIM MID", "FIM PAD", "FIM REP", "FIM SEP", "EOG")
+ROLES = ("EOS", "EOT", "EOM", "FIM PRE", "FIM SUF", "FIM MID", "FIM PAD", "FIM REP", "FIM SEP", "EOG")
 
 
 def asked(program, folder, tokens, ids):

@@ -80,6 +80,8 @@ TEST(SpecialTokenCases, EveryRoleIsThatOfLlamaCpp) {
     EXPECT_EQ(encode(*tokenizer, vocabulary.all, true), c["parsed"].get<Ids>());
     const auto infill = [&](text::InfillToken token) { return ids_of(tokenizer->infill(token)); };
     const std::map<std::string, Ids> roles{{"EOS", ids_of(tokenizer->eos())},
+                                           {"EOT", ids_of(tokenizer->eot())},
+                                           {"EOM", ids_of(tokenizer->eom())},
                                            {"FIM PRE", infill(text::InfillToken::prefix)},
                                            {"FIM SUF", infill(text::InfillToken::suffix)},
                                            {"FIM MID", infill(text::InfillToken::middle)},

@@ -317,7 +317,7 @@ TEST(Tokenizer, Moves) {
 
 TEST(Tokenizer, RefusesBadVocabularies) {
   const Fault sentence_piece[] = {
-      {"model", Errc::unsupported_tokenizer, "'rwkv'", [](SmallVocabulary& v) { v.spec.model = "rwkv"; }},
+      {"model", Errc::unsupported_tokenizer, "'none'", [](SmallVocabulary& v) { v.spec.model = "none"; }},
       {"no tokens", Errc::invalid_metadata, "no tokens", [](SmallVocabulary& v) { v.spec.tokens = {}; }},
       {"types short", Errc::invalid_metadata, "token types",
        [](SmallVocabulary& v) { v.spec.types = v.spec.types.first(3); }},

@@ -7,7 +7,10 @@
 #include <zrt/core/vector.hpp>
 #include <zrt/text/detail/byte_bpe.hpp>
 #include <zrt/text/detail/clean_spaces.hpp>
+#include <zrt/text/detail/k_mers.hpp>
 #include <zrt/text/detail/known_tokens.hpp>
+#include <zrt/text/detail/plamo2.hpp>
+#include <zrt/text/detail/rwkv.hpp>
 #include <zrt/text/detail/sentence_piece.hpp>
 #include <zrt/text/detail/special_tokens.hpp>
 #include <zrt/text/detail/unigram.hpp>
@@ -93,7 +96,10 @@ class Tokenizer {
   [[nodiscard]] std::size_t vocab_size() const noexcept { return tokens_.size(); }
   [[nodiscard]] std::optional<std::int32_t> bos() const noexcept { return ids_.bos; }
   [[nodiscard]] std::optional<std::int32_t> eos() const noexcept { return ids_.eos; }
+  /// The token that ends a turn: the file's, else the first of well-known text.
   [[nodiscard]] std::optional<std::int32_t> eot() const noexcept { return ids_.eot; }
+  /// The token that ends a message but no turn: the file's, else the one of well-known text.
+  [[nodiscard]] std::optional<std::int32_t> eom() const noexcept { return ids_.eom; }
   [[nodiscard]] std::optional<std::int32_t> unk() const noexcept { return ids_.unk; }
   /// Returns the token that plays a part in infill prompts, where the vocabulary has it.
   [[nodiscard]] std::optional<std::int32_t> infill(InfillToken token) const noexcept {
@@ -133,6 +139,13 @@ class Tokenizer {
                                            bool prefix_by_default) noexcept;
   [[nodiscard]] Result<void> build_model(const VocabularySpec& spec, Span<const PreTokenizerEntry> own) noexcept;
   void mark_known_tokens() noexcept;
+  /// The text of token `id` as it is decoded; that of BPE and SentencePiece still spells its bytes or spaces.
+  [[nodiscard]] std::string_view written(std::int32_t id) const noexcept {
+    if (const auto* longest = model<detail::Rwkv>()) return longest->bytes(id);
+    const std::string_view text = tokens_[static_cast<std::size_t>(id)];
+    const auto* sequences = model<detail::KMers>();
+    return sequences != nullptr ? sequences->written(id, text) : text;
+  }
   /// Appends what ends a text, where the vocabulary wants it.
   [[nodiscard]] Result<void> end_text(Vector<std::int32_t>& out) const noexcept {
     if (add_eos_) return out.push_back(*ids_.eos);
@@ -152,7 +165,8 @@ class Tokenizer {
   detail::SpecialTokens specials_;
   /// The vocabulary's model; none before `make`. A variant would bring a function that aborts.
   std::tuple<std::optional<detail::SentencePiece>, std::optional<detail::ByteBpe>, std::optional<detail::WordPiece>,
-             std::optional<detail::Unigram>>
+             std::optional<detail::Unigram>, std::optional<detail::Rwkv>, std::optional<detail::Plamo2>,
+             std::optional<detail::KMers>>
       models_;
   template <class M> [[nodiscard]] const M* model() const noexcept {
     const auto& held = std::get<std::optional<M>>(models_);
@@ -191,13 +205,15 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     if (auto r = model.build(spec, index_, ids_.unk.value_or(detail::kNoToken)); !r) return r;
     return read_switches(spec, true, true);
   }
-  // "gemma4" names its pre-tokenizer by the model; "whitespace" has words of other case than the text.
-  if (spec.model == "gpt2" || spec.model == "gemma4" || spec.model == "whitespace") {
+  // "gemma4" names its pre-tokenizer by the model; "whitespace" has words of other case than the text; "hybriddna" has
+  // sequences between its texts.
+  if (spec.model == "gpt2" || spec.model == "gemma4" || spec.model == "whitespace" || spec.model == "hybriddna") {
     const std::string_view name = spec.model == "gemma4" ? spec.model : spec.pre;
     const PreTokenizerEntry* pre = find_pre_tokenizer(name, own);
     if (pre == nullptr) return fail(Errc::unsupported_tokenizer, "no pre-tokenizer '", name, "' in this build");
     auto& model = make_model<detail::ByteBpe>();
     if (auto r = model.build(spec, *pre, index_); !r) return r;
+    if (spec.model == "hybriddna") make_model<detail::KMers>().build(index_);
     if (auto r = read_switches(spec, pre->traits.adds_bos, false); !r) return r;
     add_bos_ = add_bos_ || (pre->traits.always_adds_bos && ids_.bos.has_value());
     add_sep_ = spec.add_sep.value_or(pre->traits.adds_sep && ids_.sep.has_value());
@@ -220,8 +236,13 @@ inline Result<void> Tokenizer::build_model(const VocabularySpec& spec, Span<cons
     add_space_prefix_ = spec.add_space_prefix.value_or(false);
     return {};
   }
+  const auto type_of = [&](std::size_t id) noexcept { return facts_[id].type; };
+  // Texts of these two stand alone, whatever the file says of BOS and EOS.
+  if (spec.model == "rwkv") return make_model<detail::Rwkv>().build(spec, ids_.unk.value_or(detail::kNoToken), type_of);
+  if (spec.model == "plamo2") return make_model<detail::Plamo2>().build(spec, index_, type_of);
   return fail(Errc::unsupported_tokenizer, "no tokenizer model '", spec.model,
-              "' in this build, only 'llama', 'gpt2', 'gemma4', 'whitespace', 'bert' and 't5'");
+              "' in this build, only 'llama', 'gpt2', 'gemma4', 'whitespace', 'hybriddna', 'bert', 't5', 'rwkv' and "
+              "'plamo2'");
 }
 
 inline Result<void> Tokenizer::read_types(const VocabularySpec& spec) noexcept {
@@ -255,8 +276,8 @@ inline Result<void> Tokenizer::read_ids(const VocabularySpec& spec) noexcept {
   for (const auto& id : spec.infill)
     if (id && !knows(*id))
       return fail(Errc::invalid_metadata, "a token of infill prompts is ", *id, " in a vocabulary of ", tokens_.size());
-  // SentencePiece's own numbers, which its files need not repeat.
-  if (spec.model == "llama") {
+  // Their own numbers, which files of SentencePiece and PLaMo need not repeat.
+  if (spec.model == "llama" || spec.model == "plamo2") {
     if (!ids_.unk) ids_.unk = 0;
     if (!ids_.bos && knows(1)) ids_.bos = 1;
     if (!ids_.eos && knows(2)) ids_.eos = 2;
@@ -290,9 +311,11 @@ inline Result<void> Tokenizer::read_switches(const VocabularySpec& spec, bool bo
 }
 
 inline void Tokenizer::mark_known_tokens() noexcept {
+  detail::KnownTokens known(index_, facts_.span());
+  known.find_ends(ids_.eot, ids_.eom);
   for (const auto& id : {ids_.eos, ids_.eot, ids_.eom})
     if (id) facts_[static_cast<std::size_t>(*id)].ends_generation = true;
-  detail::KnownTokens(index_, facts_.span()).mark(ids_.infill);
+  known.mark(ids_.infill);
 }
 
 inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions options,
@@ -314,12 +337,23 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
       done = out.push_back(fragment.token);
     else if (const auto* pieces = model<detail::SentencePiece>())
       done = pieces->encode(part, add_space_prefix_ && after_special, index_, merger, scratch, out);
+    else if (const auto* sequences = model<detail::KMers>())
+      done = sequences->encode(
+          part, index_,
+          [&](std::string_view words) noexcept {
+            return model<detail::ByteBpe>()->encode(words, index_, merger, scratch, out);
+          },
+          out);
     else if (const auto* bpe = model<detail::ByteBpe>())
       done = bpe->encode(part, index_, merger, scratch, out);
     else if (const auto* words = model<detail::WordPiece>())
       done = words->encode(part, scratch, out);
     else if (const auto* unigram = model<detail::Unigram>())
       done = unigram->encode(part, scratch, out);
+    else if (const auto* longest = model<detail::Rwkv>())
+      done = longest->encode(part, out);
+    else if (const auto* plamo = model<detail::Plamo2>())
+      done = plamo->encode(part, out);
     if (!done) return done;
     after_special = fragment.token != detail::kNoToken;
   }
@@ -328,7 +362,7 @@ inline Result<void> Tokenizer::encode_into(std::string_view text, EncodeOptions 
 
 inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, String& out) const noexcept {
   if (!knows(id)) return fail(Errc::invalid_argument, "token ", id, " in a vocabulary of ", tokens_.size());
-  const std::string_view text = tokens_[static_cast<std::size_t>(id)];
+  const std::string_view text = written(id);
   switch (facts_[static_cast<std::size_t>(id)].type) {
     case TokenType::unknown:
     case TokenType::control:
@@ -343,6 +377,7 @@ inline Result<void> Tokenizer::append_piece(std::int32_t id, bool special, Strin
     case TokenType::normal:
       break;
   }
+  if (model<detail::Rwkv>() != nullptr || model<detail::Plamo2>() != nullptr) return out.append(text);
   const auto* bpe = model<detail::ByteBpe>();
   const pre::Spelling spelling = bpe != nullptr ? bpe->pre().traits.spelling : pre::Spelling::marked_text;
   for (std::size_t at = 0; at < text.size();) {

@@ -34,7 +34,8 @@ inline constexpr std::size_t kInfillTokens = 6;
 /// An absent option takes the default of its model and pre-tokenizer.
 struct VocabularySpec {
   std::string_view model = {};               ///< "llama" (SentencePiece), "gpt2" (BPE), "gemma4" (the same with the
-                                             ///< pre-tokenizer of that name), "bert" (WordPiece) or "t5" (unigram)
+                                             ///< pre-tokenizer of that name), "bert" (WordPiece), "t5" (unigram) or
+                                             ///< another of docs/vocabularies.md
   std::string_view pre = {};                 ///< name of the pre-tokenizer; "gpt2" only
   Span<const std::string_view> tokens = {};  ///< token texts by id
   Span<const float> scores = {};             ///< one per token, or none; "llama" and "t5" only

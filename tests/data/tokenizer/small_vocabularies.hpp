@@ -39,7 +39,7 @@ struct SmallVocabulary {
   void refresh() {
     spec.tokens = tokens;
     spec.types = types;
-    if (spec.model == "llama" || spec.model == "t5") spec.scores = scores;
+    if (spec.model == "llama" || spec.model == "t5" || spec.model == "plamo2") spec.scores = scores;
     spec.merges = merges;
   }
 };
@@ -133,6 +133,37 @@ struct SmallByteBpe : SmallVocabulary {
     spec.bos = spec.eos = add("<|endoftext|>", control);
     add("<tool>", user_defined);
     add("<tool>x", user_defined);
+    refresh();
+  }
+};
+
+/// "rwkv": <s>, all bytes (ids 1 to 256), and words with bytes and escapes.
+struct SmallRwkv : SmallVocabulary {
+  SmallRwkv() {
+    using enum text::TokenType;
+    spec.model = "rwkv";
+    add("<s>", control);
+    constexpr std::string_view digits = "0123456789abcdef";
+    for (unsigned byte = 0; byte < 256; ++byte) add(std::string("\\x") + digits[byte >> 4] + digits[byte & 15]);
+    for (const char* word : {"he", "hello", "aaaa", "\\n\\n", "\\xe2\\x82", "\\\\\\'", "\\t\\r"}) add(word);
+    refresh();
+  }
+};
+
+/// "plamo2": unknown, BOS, EOS and padding, all bytes (ids 4 to 259), and pieces around the word "hello".
+struct SmallPlamo2 : SmallVocabulary {
+  SmallPlamo2() {
+    using enum text::TokenType;
+    spec.model = "plamo2";
+    add("<|plamo:unk|>", unknown);
+    for (const char* name : {"<|plamo:bos|>", "<|plamo:eos|>", "<|plamo:pad|>"}) add(name, control);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const auto spelled = text::detail::hex_text(static_cast<unsigned char>(byte));
+      add(std::string(spelled.data(), spelled.size()), text::TokenType::byte);
+    }
+    float score = -2;
+    for (const char* piece : {"hello", "hell", "o", " ", "he", "llo", "h", "e", "l", "aaaa", "aa"})
+      add(piece, normal, score -= 1);
     refresh();
   }
 };

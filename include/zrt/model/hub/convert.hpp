@@ -178,7 +178,7 @@ class Converter {
 
   /// Parts of a tensor's name that mark it as another model's beside the decoder.
   [[nodiscard]] static bool of_another_part(std::string_view name) {
-    for (const std::string_view part : {"visual.", "vision.", "audio.", "vision_", "audio_", "projector."})
+    for (const std::string_view part : {"visual.", "vision.", "audio.", "vision_", "audio_", "projector.", ".mtp_"})
       if (name.find(part) != name.npos) return true;
     return false;
   }

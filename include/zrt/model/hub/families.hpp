@@ -6,6 +6,7 @@
 #include <zrt/model/hub/family/deepseek.hpp>
 #include <zrt/model/hub/family/deepseek2.hpp>
 #include <zrt/model/hub/family/ernie4_5.hpp>
+#include <zrt/model/hub/family/ernie4_5_moe.hpp>
 #include <zrt/model/hub/family/exaone4.hpp>
 #include <zrt/model/hub/family/gemma2.hpp>
 #include <zrt/model/hub/family/gemma3.hpp>
@@ -15,6 +16,7 @@
 #include <zrt/model/hub/family/granitemoe.hpp>
 #include <zrt/model/hub/family/hunyuan_dense.hpp>
 #include <zrt/model/hub/family/lfm2.hpp>
+#include <zrt/model/hub/family/lfm2moe.hpp>
 #include <zrt/model/hub/family/llama.hpp>
 #include <zrt/model/hub/family/mistral3.hpp>
 #include <zrt/model/hub/family/olmo2.hpp>
@@ -56,10 +58,12 @@ inline constexpr auto kFamilies = std::to_array<const Family*>({
     &StableLmFolder::family,
     &CommandRFolder::family,
     &Ernie45Folder::family,
+    &Ernie45MoeFolder::family,
     &Glm4Folder::family,
     &DeepseekFolder::family,
     &Deepseek2Folder::family,
     &Lfm2Folder::family,
+    &Lfm2MoeFolder::family,
     &Qwen3VlFolder::family,
     &HunyuanDenseFolder::family,
 });

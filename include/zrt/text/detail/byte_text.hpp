@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/text/detail/byte_text.hpp: the two ways in which token texts spell raw bytes.
+// zrt/text/detail/byte_text.hpp: the ways in which token texts spell raw bytes.
 #pragma once
 
 #include <zrt/text/detail/unicode.hpp>
@@ -12,11 +12,10 @@
 
 namespace zrt::inline ZRT_ABI::text::detail {
 
-/// Reads "<0xHH>", or gives nothing.
-[[nodiscard]] constexpr std::optional<unsigned char> hex_byte(std::string_view text) noexcept {
-  if (text.size() != 6 || text[0] != '<' || text[1] != '0' || text[2] != 'x' || text[5] != '>') return std::nullopt;
+/// Reads hexadecimal digits, or gives nothing.
+[[nodiscard]] constexpr std::optional<unsigned char> hex_digits(std::string_view text) noexcept {
   unsigned value = 0;
-  for (char c : slice(text, 3, 2)) {
+  for (char c : text) {
     unsigned digit = 16;
     if (c >= '0' && c <= '9') digit = static_cast<unsigned>(c - '0');
     if (c >= 'A' && c <= 'F') digit = static_cast<unsigned>(c - 'A') + 10;
@@ -25,6 +24,12 @@ namespace zrt::inline ZRT_ABI::text::detail {
     value = value * 16 + digit;
   }
   return static_cast<unsigned char>(value);
+}
+
+/// Reads "<0xHH>", or gives nothing.
+[[nodiscard]] constexpr std::optional<unsigned char> hex_byte(std::string_view text) noexcept {
+  if (text.size() != 6 || text[0] != '<' || text[1] != '0' || text[2] != 'x' || text[5] != '>') return std::nullopt;
+  return hex_digits(slice(text, 3, 2));
 }
 
 /// Writes "<0xHH>".

@@ -15,31 +15,29 @@
 
 namespace zrt::inline ZRT_ABI::text::detail {
 
-/// Tokens after which generation ends. Files often mark only one of them, or mark them as plain text.
-inline constexpr std::array<std::string_view, 22> kEndOfGeneration{
+/// Tokens that end a turn. Files often mark only one of them, or mark them as plain text. Where a file names no EOT, the
+/// first that its vocabulary has is that.
+inline constexpr std::array<std::string_view, 11> kEndOfTurn{
     "<|eot_id|>",
-    "<|eom_id|>",
     "<|im_end|>",
     "<|end|>",
-    "<|return|>",
-    "<|call|>",
-    "<|flush|>",
-    "<|calls|>",
     "<end_of_turn>",
     "<|endoftext|>",
     "<|end_of_text|>",
-    "</s>",
     "<EOT>",
     "_<EOT>",
     "[EOT]",
-    "[EOS]",
-    "<end_of_utterance>",
-    "<eos>",
-    "<turn|>",
-    "<|tool_response>",
-    "[e~[",
     "<\xef\xbd\x9c"
     "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+    "<end_of_utterance>",
+};
+
+/// The token that ends a message but no turn, where a file names no EOM.
+inline constexpr std::array<std::string_view, 1> kEndOfMessage{"<|eom_id|>"};
+
+/// Further tokens after which generation ends.
+inline constexpr std::array<std::string_view, 9> kEndOfGeneration{
+    "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "[EOS]", "<eos>", "<turn|>", "<|tool_response>",
 };
 
 /// Tokens of infill prompts by their texts; the first text of a token that a vocabulary has counts.
@@ -111,11 +109,19 @@ class KnownTokens {
 
   KnownTokens(const TextIndex& index, Span<TokenFacts> facts) noexcept : index_(index), facts_(facts) {}
 
+  /// Says which token ends a turn, or a message, where the file does not.
+  void find_ends(std::optional<std::int32_t>& turn, std::optional<std::int32_t>& message) const noexcept {
+    find_first(kEndOfTurn, turn);
+    find_first(kEndOfMessage, message);
+  }
   /// Marks tokens that end a generation and those of infill prompts, of which `infill` has the file's own and gets the
   /// others.
   void mark(Infill& infill) noexcept {
     for (const InfillText& known : kInfillTexts) find(known, infill);
-    for (const std::string_view text : kEndOfGeneration) set(text, {TokenType::control, true});
+    for (const Span<const std::string_view> texts :
+         {Span<const std::string_view>(kEndOfTurn), Span<const std::string_view>(kEndOfMessage),
+          Span<const std::string_view>(kEndOfGeneration)})
+      for (const std::string_view text : texts) set(text, {TokenType::control, true});
     for (const std::string_view text : kChannelMarks) set(text, {TokenType::user_defined, false});
     mark_turns();
   }
@@ -123,6 +129,10 @@ class KnownTokens {
  private:
   [[nodiscard]] bool has(std::string_view text) const noexcept { return index_.find(text) != kNoToken; }
 
+  void find_first(Span<const std::string_view> texts, std::optional<std::int32_t>& id) const noexcept {
+    for (const std::string_view text : texts)
+      if (!id && has(text)) id = index_.find(text);
+  }
   void set(std::string_view text, TokenFacts facts) noexcept {
     if (const std::int32_t id = index_.find(text); id != kNoToken) facts_[static_cast<std::size_t>(id)] = facts;
   }

@@ -36,7 +36,6 @@ struct Lfm2Folder {
   static constexpr Family family{
       .name = "lfm2", .architectures = architectures, .tensors = tensors, .add_keys = add_keys};
 
- private:
   /// Layers of convolutions have no heads.
   [[nodiscard]] static std::vector<std::int32_t> heads_of_layers(Settings& in) {
     std::vector<std::int32_t> heads;
@@ -46,6 +45,8 @@ struct Lfm2Folder {
     if (heads.empty()) in.refuse(Errc::missing_metadata, "expected a list 'layer_types', found none");
     return heads;
   }
+
+ private:
   /// Two thirds of what is said, times a multiplier, up to a whole multiple, where the configuration asks for that.
   [[nodiscard]] static std::uint32_t inner_width(Settings& in) {
     const std::uint32_t said = in.count({"block_ff_dim", "intermediate_size"});
