@@ -127,8 +127,8 @@ template <class B> class VisionEncoder : public ::testing::Test {};
 using Backends = ::testing::Types<engines::ReferencePrograms, engines::CpuPrograms>;
 TYPED_TEST_SUITE(VisionEncoder, Backends);
 
-/// The bound is wider than that of other F32 files. llama.cpp's gelu is a table of f16, which may be why; nothing shows
-/// that it is.
+/// The bound is that of other F32 files; llama.cpp computes gelu as it is written, not by its table of f16, which alone
+/// moves these rows by 1.6e-7.
 TYPED_TEST(VisionEncoder, RowsAreThoseOfThePeerAndImagesOfAStepDoNotSeeEachOther) {
   const auto e = encoder<TypeParam>();
   ASSERT_TRUE(e) << e.error().text();
@@ -149,8 +149,8 @@ TYPED_TEST(VisionEncoder, RowsAreThoseOfThePeerAndImagesOfAStepDoNotSeeEachOther
       error += ((*rows)[i] - x) * ((*rows)[i] - x);
       square += x * x;
     }
-    EXPECT_LT(error / square, 2e-7) << image.width << " x " << image.height;
-    ::testing::Test::RecordProperty("nmse_" + std::to_string(image.width), std::to_string(error / square * 1e9));
+    EXPECT_LT(error / square, 2e-11) << image.width << " x " << image.height;
+    ::testing::Test::RecordProperty("nmse_" + std::to_string(image.width), std::to_string(error / square * 1e15));
     alone.insert(alone.end(), rows->begin(), rows->end());
   }
   const auto together = encode(*e, std::span<const model::VisionInputs>(all));
