@@ -7,17 +7,17 @@
 #include "small_ops.hpp"
 
 #ifdef ZRT_COMPILE_FAIL
-constexpr bool kFault = true;
+constexpr bool kUnbounded = true;
 #else
-constexpr bool kFault = false;
+constexpr bool kUnbounded = false;
 #endif
 
 struct RelaxedOp : compile_fail::SmallOp<120> {};
 struct UnboundedOp : compile_fail::SmallOp<121> {};
 struct BoundedOp : compile_fail::SmallOp<122> {};
-using Ops = boost::mp11::mp_list<RelaxedOp, UnboundedOp, BoundedOp>;
+using BoundedOps = boost::mp11::mp_list<RelaxedOp, UnboundedOp, BoundedOp>;
 
-struct LooseBackend : compile_fail::SmallBackend<Ops> {};
+struct LooseBackend : compile_fail::SmallBackend<BoundedOps> {};
 
 template <class O, zrt::NumericsClass Class, int Thousandths> struct Stated {
   static constexpr zrt::AdapterCapability capability{.numerics = Class, .bound = 1e-3f * Thousandths};
@@ -25,6 +25,6 @@ template <class O, zrt::NumericsClass Class, int Thousandths> struct Stated {
 };
 using enum zrt::NumericsClass;
 template <> struct zrt::Adapter<LooseBackend, RelaxedOp> : Stated<RelaxedOp, relaxed, 1> {};
-template <> struct zrt::Adapter<LooseBackend, UnboundedOp> : Stated<UnboundedOp, relaxed, kFault ? 0 : 1> {};
-template <> struct zrt::Adapter<LooseBackend, BoundedOp> : Stated<BoundedOp, canonical, kFault ? 1 : 0> {};
-static_assert(zrt::CheckBackend<LooseBackend, Ops>::kOk);
+template <> struct zrt::Adapter<LooseBackend, UnboundedOp> : Stated<UnboundedOp, relaxed, kUnbounded ? 0 : 1> {};
+template <> struct zrt::Adapter<LooseBackend, BoundedOp> : Stated<BoundedOp, canonical, kUnbounded ? 1 : 0> {};
+static_assert(zrt::CheckBackend<LooseBackend, BoundedOps>::kOk);

@@ -6,7 +6,7 @@
 // expect-error: mp_list<LeftOutOp>
 #include "small_ops.hpp"
 
-struct PresentOp : compile_fail::SmallOp<120> {};
+struct ClaimedOp : compile_fail::SmallOp<120> {};
 struct LeftOutOp : compile_fail::SmallOp<121> {};
 
 #ifdef ZRT_COMPILE_FAIL
@@ -14,9 +14,9 @@ using Unsupported = boost::mp11::mp_list<>;
 #else
 using Unsupported = boost::mp11::mp_list<LeftOutOp>;
 #endif
-struct QuietBackend : compile_fail::SmallBackend<boost::mp11::mp_list<PresentOp>, Unsupported> {};
+struct QuietBackend : compile_fail::SmallBackend<boost::mp11::mp_list<ClaimedOp>, Unsupported> {};
 
-template <> struct zrt::Adapter<QuietBackend, PresentOp> {
-  static Result<void> record(reference::Recorder&, const Call<QuietBackend, PresentOp>&) noexcept { return {}; }
+template <> struct zrt::Adapter<QuietBackend, ClaimedOp> {
+  static Result<void> record(reference::Recorder&, const Call<QuietBackend, ClaimedOp>&) noexcept { return {}; }
 };
-static_assert(zrt::CheckBackend<QuietBackend, boost::mp11::mp_list<PresentOp, LeftOutOp>>::kOk);
+static_assert(zrt::CheckBackend<QuietBackend, boost::mp11::mp_list<ClaimedOp, LeftOutOp>>::kOk);

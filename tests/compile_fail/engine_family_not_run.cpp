@@ -19,8 +19,8 @@ using NarrowBackend = zrt::ReferenceBackend;
 #endif
 
 /// A host's own list: AllFamilies leaves out what a backend does not run.
-struct Families {
+struct NarrowFamilies {
   using List = boost::mp11::mp_list<zrt::model::Llama>;
 };
 
-static_assert(sizeof(zrt::Engine<NarrowBackend, Families>) != 0);
+static_assert(sizeof(zrt::Engine<NarrowBackend, NarrowFamilies>) != 0);

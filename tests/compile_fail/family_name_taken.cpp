@@ -4,15 +4,15 @@
 #include <zrt/engine/model_loader.hpp>
 #include <zrt/model/arch/llama.hpp>
 
-struct Mine : zrt::model::Llama {
+struct SecondLlama : zrt::model::Llama {
 #ifndef ZRT_COMPILE_FAIL
   static constexpr std::array<std::string_view, 1> names{"mine"};
 #endif
 };
-struct Families {
-  using List = boost::mp11::mp_list<zrt::model::Llama, Mine>;
+struct FamiliesOfOneName {
+  using List = boost::mp11::mp_list<zrt::model::Llama, SecondLlama>;
 };
 
 zrt::Result<zrt::ModelFacts> read(const zrt::model::GgufFile& file) {
-  return zrt::read_model<Families>(file, zrt::EngineOptions{});
+  return zrt::read_model<FamiliesOfOneName>(file, zrt::EngineOptions{});
 }

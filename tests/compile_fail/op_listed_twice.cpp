@@ -9,8 +9,8 @@ struct TwiceOp : compile_fail::SmallOp<120> {};
 struct OtherOp : compile_fail::SmallOp<121> {};
 
 #ifdef ZRT_COMPILE_FAIL
-using Ops = boost::mp11::mp_list<TwiceOp, OtherOp, TwiceOp>;
+using RepeatingOps = boost::mp11::mp_list<TwiceOp, OtherOp, TwiceOp>;
 #else
-using Ops = boost::mp11::mp_list<TwiceOp, OtherOp>;
+using RepeatingOps = boost::mp11::mp_list<TwiceOp, OtherOp>;
 #endif
-static_assert(zrt::CheckCatalog<Ops>::kOk);
+static_assert(zrt::CheckCatalog<RepeatingOps>::kOk);

@@ -12,9 +12,9 @@
 #include <zrt/ops/params_audit.hpp>
 
 #ifdef ZRT_COMPILE_FAIL
-constexpr bool kFault = true;
+constexpr bool kSwapped = true;
 #else
-constexpr bool kFault = false;
+constexpr bool kSwapped = false;
 #endif
 
 struct SwappedParams {
@@ -22,8 +22,8 @@ struct SwappedParams {
   float scale = 1.0f;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr auto fields = zrt::field_list(zrt::Member{&SwappedParams::cap, kFault ? "scale" : "cap"},
-                                                 zrt::Member{&SwappedParams::scale, kFault ? "cap" : "scale"});
+  static constexpr auto fields = zrt::field_list(zrt::Member{&SwappedParams::cap, kSwapped ? "scale" : "cap"},
+                                                 zrt::Member{&SwappedParams::scale, kSwapped ? "cap" : "scale"});
 };
 struct SwappedOp : compile_fail::SmallOp<120, zrt::Rung::fused, SwappedParams> {};
 static_assert(zrt::ParamsAudit<SwappedOp>::kOk);
@@ -33,8 +33,8 @@ struct MovedParams {
   float scale = 1.0f;
 
   static constexpr std::uint8_t version = 1;
-  static constexpr std::array fields{zrt::Field{"cap", kFault ? 4 : 0, 4, 1, zrt::FieldKind::floating},
-                                     zrt::Field{"scale", kFault ? 0 : 4, 4, 1, zrt::FieldKind::floating}};
+  static constexpr std::array fields{zrt::Field{"cap", kSwapped ? 4 : 0, 4, 1, zrt::FieldKind::floating},
+                                     zrt::Field{"scale", kSwapped ? 0 : 4, 4, 1, zrt::FieldKind::floating}};
 };
 struct MovedOp : compile_fail::SmallOp<120, zrt::Rung::fused, MovedParams> {};
 static_assert(zrt::ParamsAudit<MovedOp>::kOk);
@@ -44,7 +44,7 @@ struct RetypedParams {
 
   static constexpr std::uint8_t version = 1;
   static constexpr std::array fields{
-      zrt::Field{"kind", 0, 4, 1, kFault ? zrt::FieldKind::floating : zrt::FieldKind::unsigned_integer}};
+      zrt::Field{"kind", 0, 4, 1, kSwapped ? zrt::FieldKind::floating : zrt::FieldKind::unsigned_integer}};
 };
 struct RetypedOp : compile_fail::SmallOp<120, zrt::Rung::fused, RetypedParams> {};
 static_assert(zrt::ParamsAudit<RetypedOp>::kOk);
