@@ -168,6 +168,7 @@ TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
     tenant = bench.step({a}).events[0].subject;
   }
   bench.step({bench.request(tenants[0], 16, 20)});
+  bench.step();
   bench.now += 1'000'000'000;
   bench.step({bench.request(tenants[1], 16, 20)});
   for (int i = 0; i < 7; ++i) bench.step();

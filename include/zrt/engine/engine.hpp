@@ -53,9 +53,6 @@ struct NeverStops {
   [[nodiscard]] static constexpr bool stop_requested() noexcept { return false; }
 };
 
-/// What Engine::idle_ns says of an engine without requests.
-inline constexpr std::uint64_t kUntilSubmit = ~std::uint64_t{0};
-
 /// Alignment of a model in the host's memory: kernels read weights in place, as whole f32.
 inline constexpr std::size_t kMemoryAlignment = 4;
 
