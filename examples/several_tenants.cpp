@@ -4,9 +4,11 @@
 #include <zrt/models.hpp>
 #include <zrt/zrt.hpp>
 
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -46,6 +48,8 @@ int main(int argc, char** argv) {
     const auto done = engine->step(hear);
     if (!done) return fail(done.error());
     left = *done;
+    // Where all have used up their rates there is nothing to do for a while.
+    if (left != 0) std::this_thread::sleep_for(std::chrono::nanoseconds(engine->idle_ns()));
   }
   for (const auto& [id, text] : texts) std::cout << text << "\n---\n";
   for (const zrt::TenantId tenant : {*chat, *job})

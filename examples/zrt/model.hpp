@@ -92,6 +92,8 @@ class Model {
   [[nodiscard]] virtual zrt::Result<zrt::RequestId> submit(const zrt::Request& request) = 0;
   virtual void cancel(zrt::RequestId id) = 0;
   [[nodiscard]] virtual std::uint32_t processed(zrt::RequestId id) = 0;
+  /// See Engine::idle_ns.
+  [[nodiscard]] virtual std::uint64_t idle_ns() = 0;
   [[nodiscard]] virtual zrt::Result<std::size_t> step(const OnToken& on_token) = 0;
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;

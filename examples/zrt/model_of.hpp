@@ -60,6 +60,7 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
   std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
+  std::uint64_t idle_ns() override { return engine_.idle_ns(); }
   zrt::Result<std::size_t> step(const OnToken& on_token) override {
     bool out_of_memory = false;
     auto left = engine_.step([&](zrt::RequestId id, const zrt::Token& token) {

@@ -27,6 +27,7 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   Result<void> remove_tenant(TenantId tenant) override { return engine_.remove_tenant(tenant); }
   Result<TenantLedger> usage(TenantId tenant) const override { return engine_.usage(tenant); }
   std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
+  std::uint64_t idle_ns() override { return engine_.idle_ns(); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
   Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
                         const OnLogits& on_logits) override {

@@ -61,6 +61,7 @@ class HostEngine {
   virtual Result<void> remove_tenant(TenantId tenant) = 0;
   [[nodiscard]] virtual Result<TenantLedger> usage(TenantId tenant) const = 0;
   virtual std::uint32_t processed(RequestId id) = 0;
+  virtual std::uint64_t idle_ns() = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
                                 const OnLogits& on_logits) = 0;

@@ -157,6 +157,31 @@ TEST(TenantScheduler, InteractiveTakesABatchSlotButNotTheFloor) {
   EXPECT_EQ(of_batch, 1u) << "the floor goes on, and one user waits";
 }
 
+TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
+  Bench bench(small());
+  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilArrival);
+  Handle tenants[2];
+  for (Handle& tenant : tenants) {
+    Arrival a;
+    a.kind = ArrivalKind::create_tenant;
+    a.quota.decode_tokens_per_s = 1;
+    tenant = bench.step({a}).events[0].subject;
+  }
+  bench.step({bench.request(tenants[0], 16, 20)});
+  bench.step();
+  bench.now += 1'000'000'000;
+  bench.step({bench.request(tenants[1], 16, 20)});
+  for (int i = 0; i < 7; ++i) bench.step();
+  const std::uint64_t idle = bench.scheduler.idle(bench.now);
+  EXPECT_GT(idle, 0u);
+  EXPECT_LE(idle, 5'100'000'000u - 1'000'000'000u) << "the first one's, which began a second earlier";
+  EXPECT_EQ(bench.scheduler.idle(bench.now + idle), 0u);
+  EXPECT_EQ(bench.scheduler.idle(bench.now + 2 * idle), 0u);
+  bench.now += idle - 2'000'000;
+  EXPECT_TRUE(bench.step().runs.empty());
+  EXPECT_EQ(bench.step().runs.size(), 1u);
+}
+
 TEST(TenantScheduler, StepsAllocateNothing) {
   SchedulerLimits limits;
   limits.slots = 64;

@@ -147,6 +147,80 @@ TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
   EXPECT_EQ(heard_[stays].finish, FinishReason::length);
 }
 
+/// A clock that the test sets; it notes how long it is asked to wait, and waits in no time.
+struct SetClock {
+  std::uint64_t time = 1'000'000'000;
+  std::uint64_t waits = 0;
+
+  ClockHook hook() noexcept {
+    return {this, [](void* context) noexcept { return static_cast<SetClock*>(context)->time; }};
+  }
+  WaitHook wait() noexcept {
+    return {this, [](void* context, std::uint64_t nanoseconds) noexcept {
+              static_cast<SetClock*>(context)->time += nanoseconds;
+              ++static_cast<SetClock*>(context)->waits;
+            }};
+  }
+};
+
+TEST_F(Tenants, IdleTimeEndsExactlyWhenARateHasRoom) {
+  SetClock clock;
+  const auto engine = open({.slots = 2, .clock = clock.hook()});
+  EXPECT_EQ(engine->idle_ns(), kUntilSubmit);
+  const TenantId tenant = create(*engine, {.decode_tokens_per_s = 1});
+  const RequestId id = submit(*engine, tenant, 1);
+  EXPECT_EQ(engine->idle_ns(), 0u) << "a request has come";
+  while (engine->idle_ns() == 0) step(*engine);
+  const std::uint64_t idle = engine->idle_ns();
+  EXPECT_EQ(idle, 5'100'000'000u);
+  const std::size_t heard = heard_[id].tokens.size();
+  EXPECT_EQ(heard, 6u) << "one by the prompt, five by the rate";
+  clock.time += idle - 1;
+  EXPECT_EQ(engine->idle_ns(), 1u);
+  step(*engine);
+  EXPECT_EQ(heard_[id].tokens.size(), heard);
+  clock.time += 1;
+  EXPECT_EQ(engine->idle_ns(), 0u);
+  step(*engine);
+  EXPECT_EQ(heard_[id].tokens.size(), heard + 1);
+  while (engine->idle_ns() == 0) step(*engine);
+  ASSERT_TRUE(engine->change_tenant(tenant, {}));
+  EXPECT_EQ(engine->idle_ns(), 0u) << "a change may let it go on";
+  finish(*engine);
+  EXPECT_EQ(heard_[id].tokens, alone(1));
+  EXPECT_EQ(engine->idle_ns(), kUntilSubmit);
+}
+
+TEST_F(Tenants, ASubmissionEndsIdleTime) {
+  SetClock clock;
+  const auto engine = open({.slots = 2, .clock = clock.hook()});
+  const TenantId tenant = create(*engine, {.decode_tokens_per_s = 1}), other = create(*engine, {});
+  submit(*engine, tenant, 1);
+  while (engine->idle_ns() == 0) step(*engine);
+  submit(*engine, other, 2, 3);
+  EXPECT_EQ(engine->idle_ns(), 0u);
+  step(*engine);
+  EXPECT_EQ(engine->idle_ns(), 0u) << "the other one has tokens to compute";
+  engine->cancel(RequestId{77});
+  EXPECT_EQ(engine->idle_ns(), 0u);
+}
+
+TEST_F(Tenants, GenerateWaitsForARate) {
+  SetClock clock;
+  const auto engine = open({.slots = 1, .clock = clock.hook(), .wait = clock.wait()});
+  Request r = test::sampled_request(prompt_, 1, 12);
+  r.tenant = create(*engine, {.decode_tokens_per_s = 1});
+  std::vector<std::int32_t> tokens;
+  const auto done = engine->generate(r, [&](const Token& token) {
+    if (token.id != kNoToken) tokens.push_back(token.id);
+    return true;
+  });
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(tokens, alone(1));
+  EXPECT_GE(clock.waits, 5'100u) << "a millisecond each, so that a stop is heard";
+  EXPECT_GE(clock.time, 11'000'000'000u);
+}
+
 TEST_F(Tenants, ALoweredQuotaEndsWhatNoLongerFits) {
   const auto engine = open({.slots = 2});
   const TenantId tenant = create(*engine, {});

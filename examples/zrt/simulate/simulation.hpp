@@ -22,6 +22,7 @@ struct Tally {
   std::uint64_t removed_busy = 0;    ///< requests that ended with their tenant
   std::uint64_t states_resumed = 0;  ///< preempted requests of a recurrent model that went on from a kept state
   std::uint64_t floor_steps = 0;
+  std::uint64_t idle_steps = 0;
 
   void add(const Tally& t) {
     steps += t.steps;
@@ -37,6 +38,7 @@ struct Tally {
     removed_busy += t.removed_busy;
     states_resumed += t.states_resumed;
     floor_steps += t.floor_steps;
+    idle_steps += t.idle_steps;
   }
 };
 
@@ -223,7 +225,13 @@ template <class Rules> class Simulation {
     in.outcomes = {outcomes_.data(), outcomes_.size()};
     in.now = now;
     in.prompt_tokens = script_.prompt_tokens;
+    const std::uint64_t idle = scheduler.idle(now);
     const serve::StepPlan plan = scheduler.step(in);
+    const bool did_nothing = plan.runs.empty() && plan.events.empty();
+    if (idle != 0 && arrivals_.empty() && !did_nothing) witness.fail("a step does something in idle time");
+    if (did_nothing && scheduler.state().held == 0 && scheduler.idle(now) == 0)
+      witness.fail("a step with nothing to do does not say when to come back");
+    verdict_.tally.idle_steps += did_nothing ? 1u : 0u;
     for (const serve::StepEvent& e : plan.events) {
       digest(e);
       note(e);

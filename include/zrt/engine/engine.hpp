@@ -170,6 +170,14 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// long prompt. 0 for a request that waits or has ended. Call it from the thread that calls `step`.
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept;
 
+  /// Returns how long `step` would find nothing to do, in nanoseconds, so that a host's loop sleeps in place of spinning:
+  /// 0 where there is something to do; kUntilSubmit where no request is left. Between them, tenants have used up their
+  /// rates: some tokens leave a window at the end of this time, so ask again after that step. A submit, a cancel or a
+  /// change of a tenant ends the time sooner; a host that sleeps wakes itself for these.
+  ///
+  /// Call it from the thread that calls `step`, behind a step. It reads the clock once where there are tenants.
+  [[nodiscard]] std::uint64_t idle_ns() noexcept;
+
   /// Creates a tenant, whose requests name it. Its quota and class count from the next step on, and its prefixes are its
   /// own, or its group's. docs/scheduler.md says what each field bounds.
   ///

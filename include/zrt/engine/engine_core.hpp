@@ -121,8 +121,10 @@ template <class B, class Families, class O> class EngineCore {
     show_taken(*serving_.arriving().back());
     if (auto r = run_step(on_token, stop); !r) return pass(r);
     if (ActiveRequest* a = find(id); a != nullptr && waits(*a)) return leave_queue(*a, on_token);
-    while (find(id) != nullptr)
+    while (find(id) != nullptr) {
+      rest();
       if (auto r = run_step(on_token, stop); !r) return pass(r);
+    }
     if (last_completion_.finish == FinishReason::failed) return std::unexpected<Error>(last_error_);
     return last_completion_;
   }
@@ -130,6 +132,12 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept {
     const ActiveRequest* running = find_running(id);
     return running != nullptr ? running->sequence.processed : 0;
+  }
+
+  [[nodiscard]] std::uint64_t idle_ns() noexcept {
+    if (mailbox_.has_mail() || !serving_.arriving().empty()) return 0;
+    if (serving_.left() == 0) return kUntilSubmit;
+    return serving_.scheduler().idle(serving_.has_tenants() ? model_.options().clock() : 0);
   }
 
   // --- tenants ---------------------------------------------------------------------------------------
@@ -248,6 +256,13 @@ template <class B, class Families, class O> class EngineCore {
   }
 
  private:
+  /// Waits where a step would find nothing to do, but no longer than a stop may take.
+  void rest() noexcept {
+    constexpr std::uint64_t kLongest = 1'000'000;
+    const std::uint64_t idle = serving_.has_tenants() ? idle_ns() : 0;
+    if (idle != 0) model_.options().wait(idle < kLongest ? idle : kLongest);
+  }
+
   [[nodiscard]] static std::unexpected<Error> no_logits() noexcept {
     return fail(Errc::invalid_argument, "the model gives embeddings, no tokens; call embed");
   }

@@ -92,6 +92,9 @@ Result<TenantLedger> Engine<B, Families, O>::usage(TenantId tenant) const noexce
 template <class B, class Families, class O> std::uint32_t Engine<B, Families, O>::processed(RequestId id) noexcept {
   return core_->processed(id);
 }
+template <class B, class Families, class O> std::uint64_t Engine<B, Families, O>::idle_ns() noexcept {
+  return core_->idle_ns();
+}
 template <class B, class Families, class O>
 Result<double> Engine<B, Families, O>::perplexity(std::string_view text) noexcept {
   return core_->perplexity(text);

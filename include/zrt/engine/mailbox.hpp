@@ -36,6 +36,8 @@ class Mailbox {
     if (cancels_.push_back(id)) mail_.store(true, MemoryOrder::release);
   }
 
+  /// Whether a request or a note has come since the last step. Any thread.
+  [[nodiscard]] bool has_mail() const noexcept { return mail_.load(MemoryOrder::acquire); }
   [[nodiscard]] bool has_requests() noexcept {
     const MutexLock lock(mutex_);
     return !requests_.empty();

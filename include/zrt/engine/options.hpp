@@ -4,6 +4,7 @@
 
 #include <zrt/core/dtype.hpp>
 #include <zrt/core/hooks.hpp>
+#include <zrt/engine/wait_hook.hpp>
 #include <zrt/ops/kv_page.hpp>
 #include <zrt/plan/compile.hpp>
 
@@ -39,6 +40,7 @@ struct EngineOptions {
   std::uint32_t threads = 1;          ///< workers of the default pool; unused with a hook of the host's
   ThreadHook thread_hook{};
   ClockHook clock = monotonic_clock();  ///< read twice in a step that holds prompt tokens, once in others with tenants
+  WaitHook wait = thread_sleep();       ///< called by generate alone, where a tenant's rate is used up
   Allocator allocator = system_allocator();
   LogSink log{};
 };

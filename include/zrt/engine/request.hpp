@@ -69,6 +69,9 @@ struct Request {
 /// Names a submitted request; never reused by an engine.
 enum class RequestId : std::uint64_t {};
 
+/// What Engine::idle_ns says of an engine without requests.
+inline constexpr std::uint64_t kUntilSubmit = ~std::uint64_t{0};
+
 enum class FinishReason : std::uint8_t {
   none,         ///< still running
   length,       ///< max_tokens reached

@@ -7,6 +7,9 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
+/// How long a scheduler without requests is idle; see Scheduler::idle.
+inline constexpr std::uint64_t kUntilArrival = ~std::uint64_t{0};
+
 /// What one step takes in.
 struct StepInput {
   Span<const Arrival> arrivals{};
@@ -57,6 +60,7 @@ template <class Rules = AllRules> class Scheduler {
     end_slow_clients();
     FairAdmission<Rules>(s_).run();
     RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts);
+    s_.quiet = s_.runs.empty() && s_.events.empty();
     return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
   }
 
@@ -87,6 +91,22 @@ template <class Rules = AllRules> class Scheduler {
   }
   /// Those of the last step, and of what came after it.
   [[nodiscard]] Span<const StepEvent> events() const noexcept { return s_.events.span(); }
+
+  /// Nanoseconds from `now` in which a step can do nothing unless something arrives: everybody at hand has used up a rate.
+  /// 0 where a step has something to do, or may have; kUntilArrival where there is no request. After that time tokens
+  /// leave a window, which may not be enough yet: ask again.
+  [[nodiscard]] std::uint64_t idle(std::uint64_t now) const noexcept {
+    if (s_.free_requests.size() == s_.requests.size()) return kUntilArrival;
+    if (!s_.quiet || s_.held != 0) return 0;  // clients that do not read end after a number of steps
+    std::uint64_t wait = kUntilArrival;
+    for (const TenantRow& t : s_.tenants)
+      if (t.live && t.backlogged()) {
+        const std::uint64_t own = t.until_rate(s_.now);
+        if (own != 0 && own < wait) wait = own;
+      }
+    const std::uint64_t passed = now > s_.now ? now - s_.now : 0;
+    return wait != kUntilArrival && wait > passed ? wait - passed : 0;
+  }
 
   /// Takes a request whose first `position` positions the host has in a state of its own. It begins at once, in a slot
   /// with pages for them, with `generated` tokens behind its prompt, or not at all: 0 where no slot or page is free.
@@ -192,6 +212,7 @@ template <class Rules = AllRules> class Scheduler {
   // --- arrivals ---
 
   void take(const Arrival& a) noexcept {
+    s_.quiet = false;
     switch (a.kind) {
       case ArrivalKind::create_tenant:
         return create(a);

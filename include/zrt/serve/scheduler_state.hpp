@@ -85,6 +85,7 @@ template <class Rules> struct SchedulerState {
   std::uint32_t floor_slot = kNone;
   std::uint32_t floor_waited = 0;  ///< steps
   bool floor_to_batch = false;     ///< which class holds the floor next
+  bool quiet = false;              ///< the last step did nothing, and nothing came since: time alone changes that
 
   [[nodiscard]] bool keeps(Rule rule) const noexcept { return rules.keeps(rule); }
 

@@ -33,6 +33,12 @@ struct TenantRow {
     return quota.group != 0 ? kGroupScope | quota.group : handle_of(row, generation);
   }
   [[nodiscard]] bool backlogged() const noexcept { return queued != 0 || slots != 0; }
+  /// Nanoseconds until a rate that is used up may have room; 0: none is.
+  [[nodiscard]] std::uint64_t until_rate(std::uint64_t now) const noexcept {
+    const std::uint64_t decode = decoded.room(quota.decode_tokens_per_s) == 0 ? decoded.until_room(now) : 0;
+    const std::uint64_t prefill = prefilled.room(quota.prefill_tokens_per_s) == 0 ? prefilled.until_room(now) : 0;
+    return decode == 0 || (prefill != 0 && prefill < decode) ? prefill : decode;
+  }
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve
