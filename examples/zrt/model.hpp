@@ -94,6 +94,10 @@ class Model {
   [[nodiscard]] virtual std::uint32_t processed(zrt::RequestId id) = 0;
   /// See Engine::idle_ns.
   [[nodiscard]] virtual std::uint64_t idle_ns() = 0;
+  [[nodiscard]] virtual zrt::Result<zrt::TenantId> create_tenant(const zrt::TenantQuota& quota) = 0;
+  [[nodiscard]] virtual zrt::Result<void> change_tenant(zrt::TenantId tenant, const zrt::TenantQuota& quota) = 0;
+  [[nodiscard]] virtual zrt::Result<void> remove_tenant(zrt::TenantId tenant) = 0;
+  [[nodiscard]] virtual zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const = 0;
   [[nodiscard]] virtual zrt::Result<std::size_t> step(const OnToken& on_token) = 0;
   [[nodiscard]] virtual zrt::Result<void> evaluate_steps(std::span<const std::int32_t> tokens, std::size_t steps,
                                                          const Choose& choose) = 0;

@@ -61,6 +61,14 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
   std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
+  zrt::Result<zrt::TenantId> create_tenant(const zrt::TenantQuota& quota) override {
+    return engine_.create_tenant(quota);
+  }
+  zrt::Result<void> change_tenant(zrt::TenantId tenant, const zrt::TenantQuota& quota) override {
+    return engine_.change_tenant(tenant, quota);
+  }
+  zrt::Result<void> remove_tenant(zrt::TenantId tenant) override { return engine_.remove_tenant(tenant); }
+  zrt::Result<zrt::TenantLedger> usage(zrt::TenantId tenant) const override { return engine_.usage(tenant); }
   zrt::Result<std::size_t> step(const OnToken& on_token) override {
     bool out_of_memory = false;
     auto left = engine_.step([&](zrt::RequestId id, const zrt::Token& token) {

@@ -59,6 +59,10 @@ zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o) {
   options.kv_type = kv_type(o.kv);
   options.slots = o.slots;
   options.embeddings = o.embeddings;
+  // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
+  options.queue = o.slots + o.queue;
+  options.prefix_cache = !o.embeddings;
+  options.kept_states = o.embeddings ? 0 : o.slots;
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
   return open_model(o.model, options);
@@ -69,17 +73,19 @@ bool is_loopback(const std::string& host) {
 }
 
 /// Reads the keys again. A file that cannot be read changes nothing.
-void reload(const ServeOptions& o, Keys& keys) {
+void reload(const ServeOptions& o, Keys& keys, EngineLoop& engine) {
   if (keys.open()) return note("no --keys to read again");
   auto tenants = tenants_of(o.keys);
   if (!tenants) return warn("the keys stay as they were: " + describe(tenants.error()));
+  if (auto set = engine.set_tenants(*tenants); !set)
+    return warn("the keys stay as they were: " + describe(set.error()));
   keys.replace(std::move(*tenants));
   note("the keys were read again");
 }
 
 /// Waits for the signal that ends the server.
-void wait_for_end(const ServeOptions& o, Keys& keys, const sigset_t& set) {
-  for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) reload(o, keys);
+void wait_for_end(const ServeOptions& o, Keys& keys, EngineLoop& engine, const sigset_t& set) {
+  for (int signal = 0; sigwait(&set, &signal) == 0 && signal == SIGHUP;) reload(o, keys, engine);
 }
 
 /// Lets requests finish until the deadline or a second signal.
@@ -109,9 +115,10 @@ int serve_model(const ServeOptions& o) {
   if (!source) return failed(source.error());
   auto served = served_model(**model, model_id(o), *source);
   if (!served) return failed(served.error());
-  Keys keys(std::move(*tenants));
   Metrics metrics((*served)->id);
   EngineLoop engine(**model, metrics, o.slots, o.queue);
+  if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
+  Keys keys(std::move(*tenants));
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
   Api api({**model, **served, metrics, engine, *work}, keys, {o.origins, o.metrics_compat == "vllm", keys.open()});
   HttpServerOptions http;
@@ -125,7 +132,7 @@ int serve_model(const ServeOptions& o) {
   api.set_connections([&server] { return (*server)->open_connections(); });
   note("serving " + (*served)->id + " at " +
        (o.host.starts_with("unix:") ? o.host : "http://" + o.host + ":" + std::to_string((*server)->port())));
-  wait_for_end(o, keys, signals);
+  wait_for_end(o, keys, engine, signals);
   note("no new requests; those that run may finish");
   api.drain();
   drain(o, api, engine, signals);

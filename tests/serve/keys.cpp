@@ -8,11 +8,10 @@ namespace keys_test {
 namespace {
 
 using namespace program::server;
-using namespace std::chrono_literals;
 
 constexpr const char* kFile = R"({"tenants": [
-  {"id": "a", "keys": ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"], "concurrent": 2},
-  {"id": "c", "keys": ["cccccccccccccccc"], "requests_per_minute": 60, "priority": "batch", "admin": true}]})";
+  {"id": "a", "keys": ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"], "slots": 2, "queue": 7, "reserved_pages": 3},
+  {"id": "c", "keys": ["cccccccccccccccc"], "answer_tokens_per_second": 60, "priority": "batch", "admin": true}]})";
 
 TEST(Keys, FindsTheTenantOfAKey) {
   auto tenants = read_tenants(kFile);
@@ -21,7 +20,14 @@ TEST(Keys, FindsTheTenantOfAKey) {
   EXPECT_FALSE(keys.open());
   EXPECT_EQ(keys.find("bbbbbbbbbbbbbbbb")->id, "a");
   EXPECT_TRUE(keys.find("cccccccccccccccc")->admin);
-  EXPECT_EQ(keys.find("cccccccccccccccc")->priority, "batch");
+  const zrt::TenantQuota bound = keys.find("aaaaaaaaaaaaaaaa")->quota, free = keys.find("cccccccccccccccc")->quota;
+  EXPECT_EQ(bound.max_slots, 2u);
+  EXPECT_EQ(bound.max_queued, 7u);
+  EXPECT_EQ(bound.reserved_pages, 3u);
+  EXPECT_EQ(bound.service, zrt::ServiceClass::interactive);
+  EXPECT_EQ(free.service, zrt::ServiceClass::batch);
+  EXPECT_EQ(free.decode_tokens_per_s, 60u);
+  EXPECT_EQ(free.max_slots, unbounded_quota().max_slots);
   for (const char* wrong :
        {"", "cccccccccccccccd", "ccccccccccccccc", "ccccccccccccccccc", "cccccccccccccccccccccccccccccccc"})
     EXPECT_FALSE(keys.find(wrong)) << wrong;
@@ -34,6 +40,9 @@ TEST(Keys, RefusesFilesThatMeanNothing) {
         R"({"tenants": [{"id": "a", "keys": []}]})", R"({"tenants": [{"id": "a", "keys": ["short"]}]})",
         R"({"tenants": [{"id": "", "keys": ["aaaaaaaaaaaaaaaa"]}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "curcurrent": 1}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "slots": 0}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "weight": 257}]})",
+        R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "pages": 1, "reserved_pages": 2}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"], "priority": "high"}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}, {"id": "a", "keys": ["bbbbbbbbbbbbbbbb"]}]})",
         R"({"tenants": [{"id": "a", "keys": ["aaaaaaaaaaaaaaaa"]}, {"id": "b", "keys": ["aaaaaaaaaaaaaaaa"]}]})"}) {
@@ -41,30 +50,6 @@ TEST(Keys, RefusesFilesThatMeanNothing) {
     ASSERT_FALSE(read) << text;
     EXPECT_TRUE(std::string_view(read.error().text()).starts_with("keys: ")) << read.error().text();
   }
-}
-
-TEST(Keys, BoundsWhatRunsAtOnce) {
-  Keys keys(*read_tenants(kFile));
-  const Tenant tenant = *keys.find("aaaaaaaaaaaaaaaa");
-  EXPECT_TRUE(keys.begin(tenant, {}).granted);
-  EXPECT_TRUE(keys.begin(tenant, {}).granted);
-  EXPECT_FALSE(keys.begin(tenant, {}).granted);
-  keys.end("a");
-  EXPECT_TRUE(keys.begin(tenant, {}).granted);
-}
-
-TEST(Keys, BoundsARate) {
-  Keys keys(*read_tenants(kFile));
-  const Tenant tenant = *keys.find("cccccccccccccccc");
-  std::chrono::steady_clock::time_point now{1h};
-  for (std::uint32_t i = 0; i < 60; ++i) EXPECT_EQ(keys.begin(tenant, now).left, 59 - i);
-  const auto refused = keys.begin(tenant, now);
-  EXPECT_FALSE(refused.granted);
-  EXPECT_EQ(refused.retry_after, 1);
-  now += 2s;
-  EXPECT_TRUE(keys.begin(tenant, now).granted);
-  EXPECT_TRUE(keys.begin(tenant, now).granted);
-  EXPECT_FALSE(keys.begin(tenant, now).granted);
 }
 
 TEST(Keys, TextsAreEqualOnlyAsAWhole) {

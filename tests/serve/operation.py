@@ -14,8 +14,8 @@ import time
 from server import Server, run_all, events_of
 
 ALICE, BOB, ROOT = "alice-key-0123456789", "bob-key-0123456789", "root-key-0123456789"
-KEYS = {"tenants": [{"id": "alice", "keys": [ALICE], "concurrent": 2}, {"id": "bob", "keys": [BOB], "requests_per_minute": 3},
-                    {"id": "root", "keys": [ROOT], "admin": True}]}
+KEYS = {"tenants": [{"id": "alice", "keys": [ALICE]}, {"id": "bob", "keys": [BOB], "slots": 1, "queue": 2},
+                    {"id": "root", "keys": [ROOT], "admin": True, "priority": "standard"}]}
 BODY = {"model": "bard", "prompt": "a", "max_tokens": 2}
 LONG = {"model": "bard", "prompt": "a", "max_tokens": 250, "ignore_eos": True}
 
@@ -36,24 +36,7 @@ def keys(program, model):
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["completion_tokens"] == 2
         assert s.ask("GET", "/v1/tenants/alice/usage", key=BOB)[0] == 403
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ROOT)[0] == 200
-
-        # A rate of three in a minute.
-        found = [s.ask("POST", "/v1/completions", BODY, key=BOB) for _ in range(4)]
-        assert [status for status, _, _ in found] == [200, 200, 200, 429], found
-        assert found[0][1]["x-ratelimit-limit-requests"] == "3" and found[0][1]["x-ratelimit-remaining-requests"] == "2"
-        assert 1 <= int(found[3][1]["retry-after"]) <= 60 and found[3][2]["error"]["code"] == "rate_limit_exceeded"
-
-        # Two at once.
-        streams = []
-        for _ in range(2):
-            streams.append(s.connect())
-            streams[-1].request("POST", "/v1/completions", json.dumps({**LONG, "stream": True}),
-                                {"Content-Type": "application/json", "Authorization": f"Bearer {ALICE}"})
-            streams[-1].getresponse().read(1)
-        refused = s.ask("POST", "/v1/completions", BODY, key=ALICE)
-        assert refused[0] in (200, 429), refused
-        for stream in streams:
-            stream.close()
+        assert s.ask("GET", "/v1/tenants/nobody/usage", key=ROOT)[0] == 404
 
         # A new file takes the place of the old one; a broken one does not.
         s.write_keys({"tenants": [{"id": "carol", "keys": ["carol-key-0123456789"]}]})
@@ -69,6 +52,114 @@ def keys(program, model):
         s.process.send_signal(signal.SIGHUP)
         time.sleep(0.5)
         assert s.ask("GET", "/v1/models", key="carol-key-0123456789")[0] == 200
+
+
+def begin(s, key, **fields):
+    """A stream that has begun, as a connection and its answer."""
+    connection = s.connect()
+    connection.request("POST", "/v1/completions", json.dumps({**LONG, "stream": True, **fields}),
+                       {"Content-Type": "application/json", "Authorization": f"Bearer {key}"})
+    return connection, connection.getresponse()
+
+
+def quotas(program, model):
+    """What a tenant may have at once: one runs, two wait, another is refused, and no other tenant minds."""
+    with Server(program, model, "--context", "4096", keys=KEYS) as s:
+        running, answer = begin(s, BOB, max_tokens=4000)
+        assert answer.getheader("X-RateLimit-Limit-Requests") == "3"
+        answer.read(1)
+        waiting = [begin(s, BOB, max_tokens=4000)[0] for _ in range(2)]
+        status, fields, body = s.ask("POST", "/v1/completions", BODY, key=BOB)
+        assert status == 429 and body["error"]["code"] == "rate_limit_exceeded", (status, body)
+        assert 1 <= int(fields["retry-after"]) <= 60 and fields["x-ratelimit-remaining-requests"] == "0"
+        assert s.ask("POST", "/v1/completions", {**BODY, "stream": True}, key=BOB)[0] == 429
+        assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
+        assert s.metric("zrt_num_requests_running", key=ROOT) >= 1
+        for connection in (running, *waiting):
+            connection.close()
+        for _ in range(100):
+            if s.metric("zrt_num_requests_running", key=ROOT) == 0:
+                break
+            time.sleep(0.05)
+        assert s.ask("POST", "/v1/completions", BODY, key=BOB)[0] == 200
+        used = s.ask("GET", "/v1/tenants/bob/usage", key=BOB)[2]
+        assert used["refused"] == 2 and used["requests"] == 4, used
+
+
+def prefixes_are_a_tenants_own(program, model):
+    with Server(program, model, "--context", "256", keys=KEYS) as s:
+        prompt = {"model": "bard", "prompt": "To be, or not to be, that is the question: whether it is nobler in the "
+                                             "mind to suffer, or to take arms.", "max_tokens": 4, "seed": 1}
+        def ask(key, **fields):
+            status, body = s.post("/v1/completions", {**prompt, **fields}, key=key)
+            assert status == 200, body
+            return body["usage"]["prompt_tokens_details"]["cached_tokens"], body
+        first, alone = ask(ALICE)
+        again, cached = ask(ALICE)
+        assert first == 0 and again > 0 and again % 16 == 0 and again < cached["usage"]["prompt_tokens"]
+        assert cached["choices"] == alone["choices"]
+        other, beside = ask(BOB)
+        assert other == 0 and beside["choices"] == alone["choices"]
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["cached_tokens"] == again
+        assert s.ask("GET", "/v1/tenants/bob/usage", key=BOB)[2]["cached_tokens"] == 0
+        # A prompt counts once, however many choices it has.
+        several, body = ask(ALICE, n=3)
+        assert several == again and body["usage"]["prompt_tokens"] == alone["usage"]["prompt_tokens"]
+
+
+def classes(program, model):
+    """An interactive request takes the slot of a batch one, which goes on later with the same text."""
+    keys_of = {"tenants": [{"id": "job", "keys": [ALICE], "priority": "batch"}, {"id": "chat", "keys": [BOB]}]}
+    long = {"model": "bard", "prompt": "To be", "max_tokens": 600, "ignore_eos": True, "seed": 3}
+    with Server(program, model, "--context", "4096", "--slots", "1", keys=keys_of) as s:
+        whole = s.post("/v1/completions", long, key=ALICE)[1]["choices"][0]["text"]
+        connection, answer = begin(s, ALICE, **long)
+        data = answer.read(1)
+        status, body = s.post("/v1/completions", {**BODY, "prompt": "O"}, key=BOB)
+        assert status == 200, body
+        data += answer.read()
+        connection.close()
+        events = events_of(data)
+        assert events[-1] == "[DONE]" and "".join(e["choices"][0]["text"] for e in events[:-1]) == whole
+        assert s.ask("GET", "/v1/tenants/job/usage", key=ALICE)[2]["preemptions"] >= 1
+
+
+def tenants_that_change(program, model):
+    """A file that is read again while requests run: who leaves is served to the end, who stays is not disturbed."""
+    with Server(program, model, "--context", "4096", "--slots", "2", keys=KEYS) as s:
+        def change(tenants, key, status):
+            s.write_keys({"tenants": tenants})
+            s.process.send_signal(signal.SIGHUP)
+            for _ in range(200):
+                if s.ask("GET", "/v1/models", key=key)[0] == status:
+                    return
+                time.sleep(0.02)
+            raise AssertionError("the file was not read")
+        root = {"id": "root", "keys": [ROOT], "admin": True, "priority": "standard"}
+        connection, answer = begin(s, ALICE, max_tokens=2000)
+        data = answer.read(1)
+        assert s.ask("POST", "/v1/completions", BODY, key=ROOT)[0] == 200
+        change([root, {"id": "bob", "keys": [BOB], "priority": "batch"}], ALICE, 401)
+        data += answer.read()
+        assert events_of(data)[-1] == "[DONE]"
+        connection.close()
+        assert s.ask("POST", "/v1/completions", BODY, key=BOB)[0] == 200
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=ROOT)[2]["completion_tokens"] == 2000
+        assert s.ask("GET", "/v1/tenants/root/usage", key=ROOT)[2]["completion_tokens"] == 2
+        # One that comes back goes on counting.
+        change([root, {"id": "alice", "keys": [ALICE]}], ALICE, 200)
+        assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
+        assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["completion_tokens"] == 2002
+        # Reservations that do not fit change nothing.
+        s.write_keys({"tenants": [root, {"id": "alice", "keys": [BOB], "reserved_pages": 1 << 20}]})
+        s.process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if "stay as they were" in s.text():
+                break
+            time.sleep(0.02)
+        assert "stay as they were" in s.text() and "alice" in s.text()
+        assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
+        assert s.ask("GET", "/v1/models", key=BOB)[0] == 401
 
 
 def open_hosts_need_keys(program, model):
@@ -313,7 +404,7 @@ def mutated_heads(program, model, count=4000):
 
 
 CASES = {case.__name__: case for case in (
-    keys, open_hosts_need_keys, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
+    keys, quotas, prefixes_are_a_tenants_own, classes, tenants_that_change, open_hosts_need_keys, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
     clients_that_do_not_read, mutated_bodies, mutated_heads)}
 
 if __name__ == "__main__":

@@ -79,16 +79,17 @@ TEST(RequestFields, ErrorsOfTheLibraryAreTheClientsOrNot) {
 
 TEST(Metrics, CountsPerTenant) {
   Metrics metrics("a \"model\"");
-  metrics.taken("t", 5, 0.002);
+  metrics.taken(0.002);
   metrics.first_token(0.03);
   metrics.next_token(0.03);
-  metrics.ended("t", "length", 2, 1.0);
-  EXPECT_EQ(metrics.usage("t").prompt_tokens, 5u);
-  EXPECT_EQ(metrics.usage("t").generated_tokens, 2u);
-  EXPECT_EQ(metrics.usage("u").requests, 0u);
+  metrics.ended("length", 1.0);
+  metrics.set_usage("t", {.requests = 1, .prompt_tokens = 5, .generated_tokens = 2, .cached_tokens = 3});
+  EXPECT_EQ(metrics.usage("t")->prompt_tokens, 5u);
+  EXPECT_FALSE(metrics.usage("u"));
   const std::string text = metrics.text(true, 3);
   for (const char* line : {"zrt_requests_total{model_name=\"a \\\"model\\\"\",tenant=\"t\"} 1\n",
                            "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.04\"} 1\n",
+                           "vllm:prefix_cache_hits_total{model_name=\"a \\\"model\\\"\",engine=\"0\"} 3\n",
                            "zrt_time_to_first_token_seconds_bucket{model_name=\"a \\\"model\\\"\",le=\"0.02\"} 0\n",
                            "vllm:inter_token_latency_seconds_count{model_name=\"a \\\"model\\\"\",engine=\"0\"} 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;

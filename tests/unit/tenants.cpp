@@ -23,6 +23,7 @@ struct Heard {
   Errc code{};
   std::string error;
   std::uint64_t retry_after_ns = 0;
+  std::uint32_t cached_tokens = 0;
 };
 
 class Tenants : public testing::Test {
@@ -52,6 +53,7 @@ class Tenants : public testing::Test {
       if (token.id != kNoToken) h.tokens.push_back(token.id);
       h.finish = token.finish;
       h.retry_after_ns = token.retry_after_ns;
+      h.cached_tokens = token.cached_tokens;
       if (token.error != nullptr) {
         h.code = token.error->code();
         h.error = token.error->text();
@@ -98,10 +100,13 @@ TEST_F(Tenants, AnInteractiveOneTakesTheSlotOfAJobThatGoesOnLater) {
 TEST_F(Tenants, APrefixIsSharedWithinAGroupAndByNobodyElse) {
   const auto engine = open({.slots = 1, .prefix_cache = true});
   const TenantId a = create(*engine, {.group = 1}), b = create(*engine, {.group = 1}), c = create(*engine, {});
+  std::vector<std::uint32_t> told;
   for (const TenantId tenant : {a, b, c, TenantId{}}) {
-    submit(*engine, tenant, 5);
+    const RequestId id = submit(*engine, tenant, 5);
     finish(*engine);
+    told.push_back(heard_[id].cached_tokens);
   }
+  EXPECT_EQ(told, (std::vector<std::uint32_t>{0, 32, 0, 0}));
   const auto cached = [&](TenantId tenant) { return engine->usage(tenant)->cached_tokens; };
   EXPECT_EQ(cached(a), 0u);
   EXPECT_EQ(cached(b), 32u) << "two whole pages of 40 tokens";

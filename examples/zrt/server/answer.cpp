@@ -23,20 +23,13 @@ void reply_error(Exchange& exchange, const ApiError& error, Metrics& metrics) {
   exchange.reply(error.status, "application/json", text_of(error_json(error)));
 }
 
-Answer::Answer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended)
+Answer::Answer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request)
     : services_(services),
       exchange_(std::move(exchange)),
       request_(std::move(request)),
-      ended_(std::move(ended)),
       created_(std::time(nullptr)),
       choices_(request_.choices.size()),
       open_(request_.choices.size()) {}
-
-Answer::~Answer() { leave(); }
-
-void Answer::leave() {
-  if (const Ended ended = std::exchange(ended_, nullptr)) ended();
-}
 
 void Answer::start() {
   id_ = random_id(id_prefix());
@@ -49,6 +42,7 @@ void Answer::start() {
       if (answer->ticket_) answer->services_.engine.cancel(*answer->ticket_);
     }
   });
+  for (std::size_t i = 0; i < choices_.size(); ++i) choices_[i].counts_prompt = request_.choices[i].counts_prompt;
   // What the engine says at once must find the ticket.
   const std::lock_guard lock(mutex_);
   ticket_ = services_.engine.submit(std::move(request_.choices), [self](Said&& said) { self->hear(std::move(said)); });
@@ -92,6 +86,7 @@ void Answer::take(Said& said) {
       return;
     case Said::Kind::token:
       ++choices_[said.choice].tokens;
+      choices_[said.choice].cached_tokens = said.cached_tokens;
       return take_token(said.choice, said);
     case Said::Kind::end:
       return take_end(said);
@@ -100,6 +95,7 @@ void Answer::take(Said& said) {
 
 void Answer::take_end(const Said& said) {
   if (said.error) {
+    if (said.refused && said.retry_after_ns != 0) return fail(over_quota(said.retry_after_ns));
     ApiError error = api_error(*said.error, "prompt");
     // What the engine took and could not finish is no fault of the client's.
     if (!said.refused && error.status >= 500)
@@ -109,6 +105,19 @@ void Answer::take_end(const Said& said) {
   if (said.finish == zrt::FinishReason::cancelled) return give_up();
   end_choice(said.choice, said);
   if (--open_ == 0 && !over_) finish();
+}
+
+/// The tenant's queue is full: the whole request is refused.
+ApiError Answer::over_quota(std::uint64_t retry_after_ns) {
+  exchange_->add_header("X-RateLimit-Remaining-Requests", "0");
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const std::uint64_t wait = std::clamp<std::uint64_t>((retry_after_ns + kSecond - 1) / kSecond, 1, 60);
+  return {429,
+          "requests",
+          "rate_limit_exceeded",
+          {},
+          "as many requests wait as the tenant may have; try again later",
+          static_cast<int>(wait)};
 }
 
 void Answer::begin_stream() {
@@ -121,7 +130,6 @@ void Answer::begin_stream() {
 
 void Answer::finish() {
   over_ = true;
-  leave();
   if (!streaming_) {
     Json whole = frame(false);
     for (std::uint32_t i = 0; i < choices_.size(); ++i) whole["choices"].push_back(whole_choice(i));
@@ -140,7 +148,6 @@ void Answer::finish() {
 
 void Answer::fail(const ApiError& error) {
   over_ = true;
-  leave();
   services_.engine.cancel(*ticket_);
   if (!streaming_) return reply_error(*exchange_, error, services_.metrics);
   exchange_->cut("data: " + text_of(error_json(error)) + "\n\n");
@@ -179,12 +186,15 @@ Json Answer::frame(bool chunk) const {
 }
 
 Json Answer::usage() const {
-  std::uint32_t generated = 0;
-  for (const Choice& choice : choices_) generated += choice.tokens;
+  std::uint32_t generated = 0, cached = 0;
+  for (const Choice& choice : choices_) {
+    generated += choice.tokens;
+    if (choice.counts_prompt) cached += choice.cached_tokens;
+  }
   Json out{{"prompt_tokens", request_.prompt_tokens},
            {"completion_tokens", generated},
            {"total_tokens", request_.prompt_tokens + generated},
-           {"prompt_tokens_details", {{"cached_tokens", 0}}}};
+           {"prompt_tokens_details", {{"cached_tokens", cached}}}};
   add_details(out);
   return out;
 }

@@ -24,13 +24,10 @@ struct Services {
 /// event, and the stream ends without [DONE].
 class Answer : public std::enable_shared_from_this<Answer> {
  public:
-  /// Called once at the end, whatever it was.
-  using Ended = std::function<void()>;
-
-  Answer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended);
+  Answer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request);
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
-  virtual ~Answer();
+  virtual ~Answer() = default;
 
   /// Submits the request. Throws ApiError when it must wait for too many others.
   void start();
@@ -39,6 +36,8 @@ class Answer : public std::enable_shared_from_this<Answer> {
   /// What a choice has given.
   struct Choice {
     std::uint32_t tokens = 0;
+    std::uint32_t cached_tokens = 0;  ///< of its prompt
+    bool counts_prompt = false;       ///< the first of its prompt
   };
 
   [[nodiscard]] const GenerationRequest& request() const { return request_; }
@@ -64,13 +63,12 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void work();
   void take(Said& said);
   void take_end(const Said& said);
+  [[nodiscard]] ApiError over_quota(std::uint64_t retry_after_ns);
   void begin_stream();
   void finish();
   void fail(const ApiError& error);
   void send(const Json& chunk);
   void give_up();
-  /// No longer under way; before the last bytes, as a client may ask again once it has them.
-  void leave();
   /// The client did not take what was written.
   void unread();
   [[nodiscard]] Json frame(bool chunk) const;
@@ -79,7 +77,6 @@ class Answer : public std::enable_shared_from_this<Answer> {
   Services services_;
   std::shared_ptr<Exchange> exchange_;
   GenerationRequest request_;
-  Ended ended_;
   std::string id_;
   std::int64_t created_ = 0;
   std::optional<Ticket> ticket_{};

@@ -208,13 +208,18 @@ void Api::metrics(const Call& call) {
 void Api::usage(const Call& call) {
   if (call.argument != call.tenant.id && !call.tenant.admin)
     throw ApiError{403, "invalid_request_error", "permission_denied", {}, "the key is another tenant's", 0};
-  const TenantUsage used = services_.metrics.usage(call.argument);
+  const auto used = services_.metrics.usage(call.argument);
+  if (!used) throw not_found("there is no tenant '" + call.argument + "'", "tenant_not_found");
   reply(call, {{"object", "tenant.usage"},
                {"tenant", call.argument},
-               {"requests", used.requests},
-               {"prompt_tokens", used.prompt_tokens},
-               {"completion_tokens", used.generated_tokens},
-               {"refused", used.refused}});
+               {"requests", used->requests},
+               {"prompt_tokens", used->prompt_tokens},
+               {"cached_tokens", used->cached_tokens},
+               {"completion_tokens", used->generated_tokens},
+               {"computed_tokens", used->computed_tokens},
+               {"recomputed_tokens", used->recomputed_tokens},
+               {"preemptions", used->preemptions},
+               {"refused", used->refused}});
 }
 /// For the live view of the page: what runs, and tenants for an admin.
 void Api::load(const Call& call) {
@@ -250,22 +255,12 @@ void Api::model(const Call& call) {
 
 // --- work -----------------------------------------------------------------------------------------------
 
-Answer::Ended Api::count_in(const Call& call) {
-  const Keys::Allowance allowance = keys_.begin(call.tenant, std::chrono::steady_clock::now());
-  if (allowance.limit != 0) {
-    call.exchange->add_header("X-RateLimit-Limit-Requests", std::to_string(allowance.limit));
-    call.exchange->add_header("X-RateLimit-Remaining-Requests", std::to_string(allowance.left));
-  }
-  if (!allowance.granted) {
-    services_.metrics.refused(call.tenant.id);
-    throw ApiError{429,
-                   "requests",
-                   allowance.code,
-                   {},
-                   "the quota of requests is used up; try again later",
-                   allowance.retry_after};
-  }
-  return [this, id = call.tenant.id] { keys_.end(id); };
+/// Tells a tenant how many of its requests may run and wait.
+void Api::show_limit(const Call& call) {
+  const zrt::TenantQuota& quota = call.tenant.quota;
+  if (quota.max_queued == unbounded_quota().max_queued) return;
+  const std::uint64_t slots = std::min<std::uint64_t>(quota.max_slots, services_.metrics.load().slots);
+  call.exchange->add_header("X-RateLimit-Limit-Requests", std::to_string(slots + quota.max_queued));
 }
 
 template <class A> void Api::generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&)) {
@@ -274,14 +269,15 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
   if (request.choices.size() > services_.engine.most())
     throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
                              " choices, slots and queue hold " + std::to_string(services_.engine.most()));
-  for (Asked& choice : request.choices) choice.asker = {call.tenant.id, call.tenant.priority};
+  for (Asked& choice : request.choices) choice.tenant = call.tenant.id;
   if (!request.ignored.empty()) {
     std::string names;
     for (const std::string& name : request.ignored)
       if (is_safe_id(name) && names.size() < 512) names += (names.empty() ? "" : ", ") + name;
     call.exchange->add_header("X-Zrt-Ignored-Fields", names);
   }
-  auto answer = std::make_shared<A>(services_, call.exchange, std::move(request), count_in(call));
+  show_limit(call);
+  auto answer = std::make_shared<A>(services_, call.exchange, std::move(request));
   answer->start();
 }
 
@@ -295,11 +291,9 @@ void Api::embedding(const Call& call) {
       read_embedding_request(read_body(call.exchange->request().body), services_.served));
   std::vector<std::vector<std::int32_t>> texts;
   for (const Prompt& prompt : request->inputs) texts.push_back(prompt.tokens);
-  auto ended = std::make_shared<Answer::Ended>(count_in(call));
-  const auto hear = [this, call, request, ended](zrt::Result<zrt::Embeddings> found) {
+  const auto hear = [this, call, request](zrt::Result<zrt::Embeddings> found) {
     auto kept = std::make_shared<zrt::Result<zrt::Embeddings>>(std::move(found));
-    services_.work.post([this, call, request, ended, kept] {
-      (*ended)();
+    services_.work.post([this, call, request, kept] {
       try {
         if (!*kept) throw api_error(kept->error(), "input");
         reply(call, embedding_answer(*request, **kept, services_.served));
@@ -311,7 +305,6 @@ void Api::embedding(const Call& call) {
   if (services_.engine.embed(std::move(texts), services_.served.pooling, hear,
                              [exchange = call.exchange] { return exchange->gone(); }))
     return;
-  (*ended)();
   throw unavailable("too many requests wait; try again");
 }
 

@@ -63,7 +63,7 @@ class Api {
   void completion(const Call& call);
   void embedding(const Call& call);
   template <class A> void generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&));
-  [[nodiscard]] Answer::Ended count_in(const Call& call);
+  void show_limit(const Call& call);
   void reply(const Call& call, const Json& json);
 
   Services services_;

@@ -34,6 +34,8 @@ ApiError api_error(const zrt::Error& error, std::string param) {
       return bad_field(std::move(param), text);
     case zrt::Errc::capacity_exceeded:
       return {400, kInvalid, "context_length_exceeded", std::move(param), text, 0};
+    case zrt::Errc::not_found:  // the tenant left while its request was read
+      return {401, kInvalid, "invalid_api_key", {}, text, 0};
     case zrt::Errc::cancelled:
       return unavailable(text, "cancelled");
     case zrt::Errc::out_of_memory:

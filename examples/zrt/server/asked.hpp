@@ -11,15 +11,9 @@
 
 namespace program::server {
 
-/// Who asks, as a scheduler of tenants wants to know it.
-struct Asker {
-  std::string tenant;
-  std::string priority;  ///< interactive, standard or batch
-};
-
 /// What one choice is sampled from.
 struct Asked {
-  Asker asker{};
+  std::string tenant{};  ///< whose it is
   std::vector<std::int32_t> tokens;
   zrt::Sampling sampling{};
   std::vector<zrt::TokenBias> bias;
@@ -27,11 +21,12 @@ struct Asked {
   std::uint32_t max_tokens = 16;
   bool special = false;  ///< control tokens are part of the text
   bool ignore_eos = false;
+  bool counts_prompt = true;  ///< the first choice of its prompt: usage counts that once
   std::uint32_t log_probabilities = 0;
   std::shared_ptr<const BoundGrammar> grammar{};
 };
 
-/// What the engine says of a choice: that it was taken, a token, or its end.
+/// What the engine says of a choice: that it was accepted, a token, or its end.
 struct Said {
   enum class Kind : std::uint8_t { taken, token, end };
 
@@ -42,7 +37,9 @@ struct Said {
   std::vector<zrt::TokenProbability> best{};
   zrt::FinishReason finish = zrt::FinishReason::none;
   std::optional<zrt::Error> error{};  ///< why it ended
-  bool refused = false;               ///< the error is about the request: the engine never took it
+  bool refused = false;               ///< the error is about the request: the engine never accepted it
+  std::uint64_t retry_after_ns = 0;   ///< of a refusal for now: its tenant has too many that wait
+  std::uint32_t cached_tokens = 0;    ///< of the prompt, with a token
 };
 
 }  // namespace program::server

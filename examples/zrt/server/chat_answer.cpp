@@ -24,8 +24,8 @@ const char* finish_name(zrt::FinishReason reason, bool called) {
 
 }  // namespace
 
-ChatAnswer::ChatAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended)
-    : Answer(services, std::move(exchange), std::move(request), std::move(ended)),
+ChatAnswer::ChatAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request)
+    : Answer(services, std::move(exchange), std::move(request)),
       format_(this->request().calls ? *services.served.format : without_calls(*services.served.format)) {
   for (std::size_t i = 0; i < this->request().choices.size(); ++i) {
     messages_.emplace_back(format_);

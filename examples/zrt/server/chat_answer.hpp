@@ -8,7 +8,7 @@ namespace program::server {
 
 class ChatAnswer final : public Answer {
  public:
-  ChatAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended);
+  ChatAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request);
 
  private:
   struct Message {

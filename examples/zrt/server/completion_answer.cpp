@@ -21,10 +21,8 @@ std::size_t characters(std::string_view text) {
 
 }  // namespace
 
-CompletionAnswer::CompletionAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request,
-                                   Ended ended)
-    : Answer(services, std::move(exchange), std::move(request), std::move(ended)),
-      texts_(this->request().choices.size()) {
+CompletionAnswer::CompletionAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request)
+    : Answer(services, std::move(exchange), std::move(request)), texts_(this->request().choices.size()) {
   for (std::size_t i = 0; i < texts_.size(); ++i) {
     texts_[i].offset = characters(this->request().echoes[i]);
     texts_[i].probabilities = no_probabilities();

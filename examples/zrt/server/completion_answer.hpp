@@ -8,7 +8,7 @@ namespace program::server {
 
 class CompletionAnswer final : public Answer {
  public:
-  CompletionAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request, Ended ended);
+  CompletionAnswer(Services services, std::shared_ptr<Exchange> exchange, GenerationRequest request);
 
  private:
   struct Text {

@@ -10,6 +10,12 @@ namespace program::server {
 namespace {
 
 constexpr std::chrono::seconds kLongestStep{120};
+/// From one report of all tenants to the next: a ledger is a few KiB.
+constexpr std::chrono::milliseconds kShowTime{100};
+/// Choices that one step of the engine is certain to accept or refuse.
+constexpr std::size_t kMostStarts = 256;
+/// Nanoseconds without a step while every tenant at hand waits for its rate: probes must see that the loop turns.
+constexpr std::uint64_t kLongestIdle = 1'000'000'000;
 
 double seconds(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -31,14 +37,11 @@ zrt::text::DecodeOptions decoding(bool special) {
 /// text leaves out.
 struct EngineLoop::Choice {
   Choice(const Asked& asked, const zrt::text::Tokenizer& tokenizer)
-      : asker(asked.asker),
-        grammar(asked.grammar),
-        text(tokenizer, decoding(asked.special)),
-        stops(zrt::system_allocator()) {}
+      : grammar(asked.grammar), text(tokenizer, decoding(asked.special)), stops(zrt::system_allocator()) {}
 
   Ticket ticket{};
   std::uint32_t index = 0;
-  Asker asker;
+  zrt::TenantId tenant{};
   Hear hear;
   std::shared_ptr<const BoundGrammar> grammar;  ///< which the engine views
   zrt::text::Detokenizer text;
@@ -46,10 +49,13 @@ struct EngineLoop::Choice {
   Clock::time_point arrived{};
   Clock::time_point last{};
   std::uint32_t generated = 0;
+  bool taken = false;
 };
 
 EngineLoop::EngineLoop(Model& model, Metrics& metrics, std::uint32_t slots, std::uint32_t queue)
-    : model_(model), metrics_(metrics), slots_(slots), most_(slots + queue), thread_([this] { run(); }) {}
+    : model_(model), metrics_(metrics), slots_(slots), most_(slots + queue), tenants_(model, metrics), thread_([this] {
+        run();
+      }) {}
 
 EngineLoop::~EngineLoop() { stop(); }
 
@@ -60,6 +66,15 @@ void EngineLoop::stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+zrt::Result<void> EngineLoop::set_tenants(std::vector<Tenant> tenants) {
+  Change change{std::move(tenants)};
+  std::unique_lock lock(mutex_);
+  change_ = &change;
+  changed_.notify_all();
+  emptied_.wait(lock, [&] { return change.done.has_value(); });
+  return *change.done;
 }
 
 std::optional<Ticket> EngineLoop::submit(std::vector<Asked> choices, Hear hear) {
@@ -109,39 +124,68 @@ bool EngineLoop::turns() const {
 
 void EngineLoop::run() {
   while (collect()) {
-    for (Job& job : started_) start(job);
-    started_.clear();
-    for (const Ticket ticket : ending_)
-      for (const auto& [id, choice] : running_)
-        if (choice->ticket == ticket) model_.cancel(zrt::RequestId{id});
-    ending_.clear();
+    change_tenants();
+    start_jobs();
+    cancel_ended();
     run_embeddings();
-    if (!running_.empty()) step();
+    if (left_ != 0 || !running_.empty()) step();
+    tell_taken();
     show_load();
   }
   end_all(zrt::Error::of(zrt::Errc::cancelled, "the server is shutting down"));
 }
 
-/// Takes over what arrived; waits while there is nothing to do. False at the end.
+/// Takes over what arrived; waits while there is nothing to do or no rate has room. False at the end.
 bool EngineLoop::collect() {
+  const std::uint64_t idle = left_ != 0 ? model_.idle_ns() : 0;
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] {
-    return ends_ || aborts_ || !running_.empty() || !arrived_.empty() || !embeds_.empty() || !cancelled_.empty();
-  });
+  const auto is_called = [this] {
+    return ends_ || aborts_ || !started_.empty() || !arrived_.empty() || !embeds_.empty() || !cancelled_.empty() ||
+           change_ != nullptr;
+  };
+  if (left_ == 0) {
+    changed_.wait(lock, is_called);
+  } else if (idle != 0) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(std::min(idle, kLongestIdle)), is_called);
+  }
   stepped_at_ = now_ms();
   std::move(arrived_.begin(), arrived_.end(), std::back_inserter(started_));
   arrived_.clear();
   std::move(embeds_.begin(), embeds_.end(), std::back_inserter(embedding_));
   embeds_.clear();
-  ending_.swap(cancelled_);
+  ending_.insert(ending_.end(), cancelled_.begin(), cancelled_.end());
+  cancelled_.clear();
   return !ends_ && !aborts_;
 }
 
-void EngineLoop::start(Job& job) {
-  for (std::uint32_t i = 0; i < job.choices.size(); ++i) start(job, i);
+void EngineLoop::cancel_ended() {
+  for (const Ticket ticket : ending_)
+    for (const auto& [id, choice] : running_)
+      if (choice->ticket == ticket) model_.cancel(zrt::RequestId{id});
+  // Of a job that has not started, another turn will.
+  std::erase_if(ending_, [this](Ticket ticket) {
+    return std::none_of(started_.begin(), started_.end(), [ticket](const Job& job) { return job.ticket == ticket; });
+  });
 }
 
-/// The one place where the engine learns of a choice. Who asks for it stands in `asked.asker`.
+void EngineLoop::change_tenants() {
+  const std::lock_guard lock(mutex_);
+  if (change_ == nullptr) return;
+  change_->done = tenants_.set(change_->tenants);
+  change_ = nullptr;
+  emptied_.notify_all();
+}
+
+/// Hands over as many as the engine accepts or refuses in its next step; the rest waits for the one behind.
+void EngineLoop::start_jobs() {
+  while (!started_.empty() && submitted_.size() < kMostStarts) {
+    const Job job = std::move(started_.front());
+    started_.pop_front();
+    for (std::uint32_t i = 0; i < job.choices.size(); ++i) start(job, i);
+  }
+}
+
+/// The one place where the engine learns of a choice.
 void EngineLoop::start(const Job& job, std::uint32_t index) {
   const Asked& asked = job.choices[index];
   auto choice = std::make_unique<Choice>(asked, *model_.tokenizer());
@@ -158,6 +202,10 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
   request.log_probabilities = asked.log_probabilities;
   request.grammar = asked.grammar ? &asked.grammar->tokens : nullptr;
   std::optional<zrt::Error> refusal;
+  if (auto tenant = tenants_.find(asked.tenant))
+    choice->tenant = request.tenant = *tenant;
+  else
+    refusal = tenant.error();
   if (auto set = choice->stops.set(asked.stops); !set) refusal = set.error();
   zrt::Result<zrt::RequestId> id{};
   if (!refusal) id = model_.submit(request);
@@ -172,9 +220,9 @@ void EngineLoop::start(const Job& job, std::uint32_t index) {
     --open_;
     return emptied_.notify_all();
   }
-  metrics_.taken(asked.asker.tenant, static_cast<std::uint32_t>(asked.tokens.size()),
-                 seconds(Clock::now() - job.arrived));
-  choice->hear({.kind = Said::Kind::taken, .choice = index});
+  metrics_.taken(seconds(Clock::now() - job.arrived));
+  tenants_.began(choice->tenant);
+  submitted_.push_back(*id);
   running_.emplace(static_cast<std::uint64_t>(*id), std::move(choice));
 }
 
@@ -203,6 +251,7 @@ bool EngineLoop::turns_on() {
 void EngineLoop::step() {
   const auto left = model_.step([this](zrt::RequestId id, const zrt::Token& token) { return hear_token(id, token); });
   metrics_.stepped();
+  left_ = left ? *left : 0;
   // A step that failed has ended its requests. One that fails before it has any would never end the rest.
   if (!left && !running_.empty()) {
     for (const auto& [id, choice] : running_) model_.cancel(zrt::RequestId{id});
@@ -221,27 +270,48 @@ bool EngineLoop::hear_token(zrt::RequestId id, const zrt::Token& token) {
     else
       metrics_.next_token(seconds(now - c.last));
     c.last = now;
-    Said said{.kind = Said::Kind::token, .choice = c.index, .id = token.id};
+    tell_taken(c);
+    Said said{.kind = Said::Kind::token, .choice = c.index, .id = token.id, .cached_tokens = token.cached_tokens};
     said.best.assign(token.best.begin(), token.best.end());
     if (!model_.tokenizer()->is_end_of_generation(token.id)) {
       const auto piece = c.text.feed(token.id);
       const auto sure = piece ? c.stops.feed(*piece) : piece;
-      if (!sure) return end(id, c, zrt::FinishReason::failed, &sure.error()), false;
+      if (!sure) return end(id, c, zrt::FinishReason::failed, nullptr, &sure.error()), false;
       said.text = *sure;
     }
     c.hear(std::move(said));
-    if (c.stops.matched()) return end(id, c, zrt::FinishReason::stop_string, nullptr), false;
+    if (c.stops.matched()) return end(id, c, zrt::FinishReason::stop_string), false;
   }
-  if (token.finish != zrt::FinishReason::none) return end(id, c, token.finish, token.error), false;
+  if (token.finish != zrt::FinishReason::none) return end(id, c, token.finish, &token, token.error), false;
   return true;
 }
 
-void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, const zrt::Error* error) {
+/// What the last step did not refuse is accepted.
+void EngineLoop::tell_taken() {
+  for (const zrt::RequestId id : std::exchange(submitted_, {}))
+    if (const auto found = running_.find(static_cast<std::uint64_t>(id)); found != running_.end())
+      tell_taken(*found->second);
+}
+
+void EngineLoop::tell_taken(Choice& c) {
+  if (!std::exchange(c.taken, true)) c.hear({.kind = Said::Kind::taken, .choice = c.index});
+}
+
+void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, const zrt::Token* last,
+                     const zrt::Error* error) {
   Said said{.kind = Said::Kind::end, .choice = c.index, .finish = reason};
+  // The scheduler refuses with these, before anything else is told of a request.
+  said.refused = error != nullptr && !c.taken &&
+                 (error->code() == zrt::Errc::capacity_exceeded || error->code() == zrt::Errc::not_found);
+  if (said.refused && last != nullptr) said.retry_after_ns = last->retry_after_ns;
+  if (!said.refused && error == nullptr) tell_taken(c);
   if (error != nullptr) said.error = *error;
   if (const auto tail = c.text.finish(); tail && !c.stops.matched())
     if (const auto rest = c.stops.finish(*tail)) said.text = *rest;
-  metrics_.ended(c.asker.tenant, zrt::name(reason), c.generated, seconds(Clock::now() - c.arrived));
+  metrics_.ended(zrt::name(reason), seconds(Clock::now() - c.arrived));
+  tenants_.ended(c.tenant);
+  // Before the client knows: it may ask for figures at once.
+  tenants_.show(c.tenant);
   c.hear(std::move(said));
   running_.erase(static_cast<std::uint64_t>(id));
   const std::lock_guard lock(mutex_);
@@ -252,8 +322,9 @@ void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, con
 void EngineLoop::end_all(const zrt::Error& error) {
   while (!running_.empty()) {
     const auto first = running_.begin();
-    end(zrt::RequestId{first->first}, *first->second, zrt::FinishReason::failed, &error);
+    end(zrt::RequestId{first->first}, *first->second, zrt::FinishReason::failed, nullptr, &error);
   }
+  submitted_.clear();
   for (const Job& job : std::exchange(started_, {}))
     for (std::uint32_t i = 0; i < job.choices.size(); ++i) {
       job.hear({.kind = Said::Kind::end, .choice = i, .finish = zrt::FinishReason::failed, .error = error});
@@ -269,6 +340,10 @@ void EngineLoop::end_all(const zrt::Error& error) {
 }
 
 void EngineLoop::show_load() {
+  if (const auto now = Clock::now(); left_ == 0 || now - shown_ >= kShowTime) {
+    shown_ = now;
+    tenants_.tidy();
+  }
   Load load;
   load.slots = slots_;
   const auto open = static_cast<std::uint32_t>(running_.size());

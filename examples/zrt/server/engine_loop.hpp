@@ -4,7 +4,7 @@
 
 #include "../model.hpp"
 #include "asked.hpp"
-#include "metrics.hpp"
+#include "tenant_table.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -30,6 +30,9 @@ class EngineLoop {
   EngineLoop(const EngineLoop&) = delete;
   EngineLoop& operator=(const EngineLoop&) = delete;
   ~EngineLoop();
+
+  /// Serves these tenants from the next step on, or anyone where there are none; waits for it. Errors: those of TenantTable::set.
+  [[nodiscard]] zrt::Result<void> set_tenants(std::vector<Tenant> tenants);
 
   /// Queues the choices of a request; none where they do not all fit in the queue.
   [[nodiscard]] std::optional<Ticket> submit(std::vector<Asked> choices, Hear hear);
@@ -68,15 +71,26 @@ class EngineLoop {
     std::function<bool()> gone;
   };
 
+  /// Tenants on their way to the engine.
+  struct Change {
+    std::vector<Tenant> tenants;
+    std::optional<zrt::Result<void>> done{};
+  };
+
   void run();
   bool collect();
-  void start(Job& job);
+  void cancel_ended();
+  void change_tenants();
+  void start_jobs();
   void start(const Job& job, std::uint32_t index);
   void run_embeddings();
   bool turns_on();
   void step();
   bool hear_token(zrt::RequestId id, const zrt::Token& token);
-  void end(zrt::RequestId id, Choice& choice, zrt::FinishReason reason, const zrt::Error* error);
+  void tell_taken();
+  static void tell_taken(Choice& choice);
+  void end(zrt::RequestId id, Choice& choice, zrt::FinishReason reason, const zrt::Token* last = nullptr,
+           const zrt::Error* error = nullptr);
   void end_all(const zrt::Error& error);
   void show_load();
 
@@ -90,6 +104,7 @@ class EngineLoop {
   std::deque<Job> arrived_;
   std::deque<EmbedJob> embeds_;
   std::vector<Ticket> cancelled_;
+  Change* change_ = nullptr;
   std::uint64_t next_ticket_ = 1;
   std::size_t open_ = 0;  ///< choices and texts that have not ended
   bool ends_ = false;
@@ -97,7 +112,11 @@ class EngineLoop {
   std::atomic<std::int64_t> stepped_at_{0};
 
   // Of the engine's thread alone.
-  std::vector<Job> started_;
+  TenantTable tenants_;
+  std::size_t left_ = 0;  ///< requests of the engine, those included that nobody hears any more
+  Clock::time_point shown_{};
+  std::vector<zrt::RequestId> submitted_;  ///< in this turn
+  std::deque<Job> started_;
   std::vector<EmbedJob> embedding_;
   std::vector<Ticket> ending_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Choice>> running_;

@@ -89,6 +89,7 @@ void add_choices(const Asked& choice, std::size_t count, GenerationRequest& requ
   for (std::size_t k = 0; k < count; ++k) {
     request.choices.push_back(choice);
     request.choices.back().sampling.seed += k;
+    request.choices.back().counts_prompt = k == 0;
   }
   request.prompt_tokens += static_cast<std::uint32_t>(choice.tokens.size());
 }

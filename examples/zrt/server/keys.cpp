@@ -1,15 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/zrt/server/keys.cpp: reading, finding and counting of tenants.
+// examples/zrt/server/keys.cpp: tenants of a file, and whose key it is.
 #include "fields.hpp"
 #include "keys.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace program::server {
 namespace {
 
 constexpr std::size_t kLeastKeyBytes = 16;
+
+zrt::ServiceClass read_class(const std::string& name, const std::string& path) {
+  constexpr std::string_view kNames[] = {"interactive", "standard", "batch"};
+  const auto found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) throw bad_field(path, "'" + path + "' is not interactive, standard or batch");
+  return static_cast<zrt::ServiceClass>(found - std::begin(kNames));
+}
+
+/// What is absent stays without a bound.
+void read_quota(Fields& fields, zrt::TenantQuota& quota) {
+  struct Bound {
+    const char* name;
+    std::uint32_t zrt::TenantQuota::* field;
+    std::int64_t least;
+  };
+  constexpr Bound kBounds[] = {{"slots", &zrt::TenantQuota::max_slots, 1},
+                               {"queue", &zrt::TenantQuota::max_queued, 1},
+                               {"pages", &zrt::TenantQuota::max_pages, 1},
+                               {"reserved_pages", &zrt::TenantQuota::reserved_pages, 0},
+                               {"context", &zrt::TenantQuota::max_context, 2},
+                               {"prompt_tokens_per_second", &zrt::TenantQuota::prefill_tokens_per_s, 1},
+                               {"answer_tokens_per_second", &zrt::TenantQuota::decode_tokens_per_s, 1},
+                               {"weight", &zrt::TenantQuota::weight, 1},
+                               {"group", &zrt::TenantQuota::group, 0}};
+  for (const Bound& bound : kBounds)
+    if (const auto value = fields.integer(bound.name, bound.least, INT32_MAX))
+      quota.*bound.field = static_cast<std::uint32_t>(*value);
+  if (const auto name = fields.text("priority")) quota.service = read_class(*name, fields.path_of("priority"));
+  if (const auto sound = check(quota); !sound) throw bad_field(fields.path_of("id"), std::string(sound.error().text()));
+}
 
 Tenant read_tenant(const Json& json, const std::string& path) {
   Fields fields(expect_object(json, path), path);
@@ -25,12 +54,7 @@ Tenant read_tenant(const Json& json, const std::string& path) {
     if (key.size() < kLeastKeyBytes)
       throw bad_field(path + ".keys", "'" + path + ".keys' has a key of fewer than 16 bytes");
   if (tenant.keys.empty()) throw bad_field(path + ".keys", "'" + path + ".keys' has no key");
-  tenant.priority = fields.text("priority").value_or(tenant.priority);
-  if (tenant.priority != "interactive" && tenant.priority != "standard" && tenant.priority != "batch")
-    throw bad_field(path + ".priority", "'" + path + ".priority' is not interactive, standard or batch");
-  tenant.concurrent = static_cast<std::uint32_t>(fields.integer("concurrent", 0, 1 << 20).value_or(0));
-  tenant.requests_per_minute =
-      static_cast<std::uint32_t>(fields.integer("requests_per_minute", 0, 1 << 30).value_or(0));
+  read_quota(fields, tenant.quota);
   tenant.admin = fields.boolean("admin").value_or(false);
   // A bound that is misspelt would be none.
   if (const auto unknown = fields.unknown(); !unknown.empty())
@@ -82,41 +106,13 @@ void Keys::replace(std::vector<Tenant> tenants) {
 }
 
 std::optional<Tenant> Keys::find(std::string_view key) const {
-  if (open_) return Tenant{.id = "default", .admin = true};
+  if (open_) return Tenant{.id = kOpenTenant, .admin = true};
   const std::lock_guard lock(mutex_);
   const Tenant* found = nullptr;
   for (const Tenant& tenant : tenants_)
     for (const std::string& kept : tenant.keys)
       if (equal_in_constant_time(key, kept)) found = &tenant;
   return found == nullptr ? std::nullopt : std::optional(*found);
-}
-
-Keys::Allowance Keys::begin(const Tenant& tenant, std::chrono::steady_clock::time_point now) {
-  const std::lock_guard lock(mutex_);
-  Account& account = accounts_[tenant.id];
-  Allowance allowance{.limit = tenant.requests_per_minute};
-  if (tenant.concurrent != 0 && account.concurrent >= tenant.concurrent) {
-    allowance.granted = false;
-    allowance.code = "concurrent_requests_exceeded";
-    return allowance;
-  }
-  if (const double rate = tenant.requests_per_minute; rate > 0.0) {
-    const double past = std::chrono::duration<double>(now - account.filled).count();
-    account.tokens = account.tokens < 0.0 ? rate : std::min(rate, account.tokens + past * rate / 60.0);
-    account.filled = now;
-    allowance.granted = account.tokens >= 1.0;
-    allowance.code = "rate_limit_exceeded";
-    allowance.retry_after = std::clamp(static_cast<int>(std::ceil((1.0 - account.tokens) * 60.0 / rate)), 1, 60);
-    if (allowance.granted) account.tokens -= 1.0;
-    allowance.left = static_cast<std::uint32_t>(account.tokens);
-  }
-  if (allowance.granted) ++account.concurrent;
-  return allowance;
-}
-
-void Keys::end(const std::string& tenant) {
-  const std::lock_guard lock(mutex_);
-  --accounts_[tenant].concurrent;
 }
 
 }  // namespace program::server

@@ -70,6 +70,18 @@ void Histogram::write(std::string& out, std::string_view name, std::string_view 
   out.append(name).append("_count{").append(labels).append("} ").append(std::to_string(below)).append("\n");
 }
 
+TenantUsage& TenantUsage::operator+=(const TenantUsage& other) {
+  requests += other.requests;
+  prompt_tokens += other.prompt_tokens;
+  generated_tokens += other.generated_tokens;
+  refused += other.refused;
+  cached_tokens += other.cached_tokens;
+  computed_tokens += other.computed_tokens;
+  recomputed_tokens += other.recomputed_tokens;
+  preemptions += other.preemptions;
+  return *this;
+}
+
 Metrics::Metrics(std::string model)
     : model_(std::move(model)),
       queued_(kFirstTokenBounds),
@@ -77,11 +89,8 @@ Metrics::Metrics(std::string model)
       between_(kBetweenBounds),
       whole_(kWholeBounds) {}
 
-void Metrics::taken(const std::string& tenant, std::uint32_t prompt_tokens, double seconds_queued) {
+void Metrics::taken(double seconds_queued) {
   const std::lock_guard lock(mutex_);
-  TenantUsage& usage = tenants_[tenant];
-  ++usage.requests;
-  usage.prompt_tokens += prompt_tokens;
   queued_.add(seconds_queued);
 }
 void Metrics::first_token(double seconds) {
@@ -92,15 +101,10 @@ void Metrics::next_token(double seconds) {
   const std::lock_guard lock(mutex_);
   between_.add(seconds);
 }
-void Metrics::ended(const std::string& tenant, std::string_view reason, std::uint32_t generated, double seconds) {
+void Metrics::ended(std::string_view reason, double seconds) {
   const std::lock_guard lock(mutex_);
-  tenants_[tenant].generated_tokens += generated;
   ++ends_[std::string(reason)];
   whole_.add(seconds);
-}
-void Metrics::refused(const std::string& tenant) {
-  const std::lock_guard lock(mutex_);
-  ++tenants_[tenant].refused;
 }
 void Metrics::answered(int status) {
   const std::lock_guard lock(mutex_);
@@ -114,10 +118,14 @@ Load Metrics::load() const {
   const std::lock_guard lock(mutex_);
   return load_;
 }
-TenantUsage Metrics::usage(const std::string& tenant) const {
+void Metrics::set_usage(const std::string& tenant, const TenantUsage& usage) {
+  const std::lock_guard lock(mutex_);
+  tenants_[tenant] = usage;
+}
+std::optional<TenantUsage> Metrics::usage(const std::string& tenant) const {
   const std::lock_guard lock(mutex_);
   const auto found = tenants_.find(tenant);
-  return found == tenants_.end() ? TenantUsage{} : found->second;
+  return found == tenants_.end() ? std::nullopt : std::optional(found->second);
 }
 std::map<std::string, TenantUsage> Metrics::usages() const {
   const std::lock_guard lock(mutex_);
@@ -136,7 +144,11 @@ std::string Metrics::text(bool vllm, std::size_t connections) const {
       {"zrt_requests_total", "Choices that the engine took.", &TenantUsage::requests},
       {"zrt_prompt_tokens_total", "Tokens of prompts.", &TenantUsage::prompt_tokens},
       {"zrt_generation_tokens_total", "Generated tokens.", &TenantUsage::generated_tokens},
-      {"zrt_requests_refused_total", "Requests over a quota or a full queue.", &TenantUsage::refused}};
+      {"zrt_requests_refused_total", "Choices over a quota of their tenant.", &TenantUsage::refused},
+      {"zrt_prefix_cache_hit_tokens_total", "Tokens of prompts found in prefixes.", &TenantUsage::cached_tokens},
+      {"zrt_computed_tokens_total", "Tokens computed for the first time.", &TenantUsage::computed_tokens},
+      {"zrt_recomputed_tokens_total", "Tokens computed again after a preemption.", &TenantUsage::recomputed_tokens},
+      {"zrt_preemptions_total", "Choices that gave up their slot.", &TenantUsage::preemptions}};
   for (const Counted& counted : kCounted) {
     head(out, counted.name, "counter", counted.help);
     for (const auto& [tenant, usage] : tenants_)
@@ -167,12 +179,17 @@ std::string Metrics::text(bool vllm, std::size_t connections) const {
   const std::string labels = model + ",engine=\"0\"";
   figures("vllm:", labels);
   TenantUsage all;
-  for (const auto& [tenant, usage] : tenants_)
-    all.prompt_tokens += usage.prompt_tokens, all.generated_tokens += usage.generated_tokens;
+  for (const auto& [tenant, usage] : tenants_) all += usage;
   single(out, "vllm:prompt_tokens_total", "counter", "Tokens of prompts.", labels,
          static_cast<double>(all.prompt_tokens));
   single(out, "vllm:generation_tokens_total", "counter", "Generated tokens.", labels,
          static_cast<double>(all.generated_tokens));
+  single(out, "vllm:prefix_cache_queries_total", "counter", "Tokens of prompts that were looked for in prefixes.",
+         labels, static_cast<double>(all.prompt_tokens));
+  single(out, "vllm:prefix_cache_hits_total", "counter", "Tokens of prompts found in prefixes.", labels,
+         static_cast<double>(all.cached_tokens));
+  single(out, "vllm:num_preemptions_total", "counter", "Choices that gave up their slot.", labels,
+         static_cast<double>(all.preemptions));
   head(out, "vllm:request_success_total", "counter", "Choices by the reason of their end.");
   for (const auto& [reason, count] : ends_)
     sample(out, "vllm:request_success_total", labels + ",finished_reason=" + label_value(reason),

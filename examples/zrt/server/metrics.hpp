@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,12 +30,18 @@ class Histogram {
   double sum_ = 0.0;
 };
 
-/// What a tenant has used.
+/// What a tenant has used, in the engine's own count.
 struct TenantUsage {
   std::uint64_t requests = 0;
   std::uint64_t prompt_tokens = 0;
   std::uint64_t generated_tokens = 0;
   std::uint64_t refused = 0;
+  std::uint64_t cached_tokens = 0;      ///< of prompts, found in the tenant's prefixes
+  std::uint64_t computed_tokens = 0;    ///< for the first time
+  std::uint64_t recomputed_tokens = 0;  ///< again, after a preemption
+  std::uint64_t preemptions = 0;
+
+  TenantUsage& operator+=(const TenantUsage& other);
 };
 
 /// What the engine holds at the moment.
@@ -50,16 +57,17 @@ class Metrics {
  public:
   explicit Metrics(std::string model);
 
-  void taken(const std::string& tenant, std::uint32_t prompt_tokens, double seconds_queued);
+  void taken(double seconds_queued);
   void first_token(double seconds);
   void next_token(double seconds);
-  void ended(const std::string& tenant, std::string_view reason, std::uint32_t generated, double seconds);
-  void refused(const std::string& tenant);
+  void ended(std::string_view reason, double seconds);
   void answered(int status);
   void stepped() { ++steps_; }
   void set_load(const Load& load);
   [[nodiscard]] Load load() const;
-  [[nodiscard]] TenantUsage usage(const std::string& tenant) const;
+  void set_usage(const std::string& tenant, const TenantUsage& usage);
+  /// Nothing for a tenant that was never served.
+  [[nodiscard]] std::optional<TenantUsage> usage(const std::string& tenant) const;
   [[nodiscard]] std::map<std::string, TenantUsage> usages() const;
 
   /// The text of /metrics. `vllm` adds the names that dashboards and routers of vLLM read.

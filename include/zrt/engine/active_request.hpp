@@ -34,6 +34,8 @@ struct ActiveRequest {
   FinishReason finish = FinishReason::none;  ///< how it ends, once that is known
   std::optional<Error> error;                ///< of its own
   std::uint64_t retry_after_ns = 0;          ///< of a refusal
+  std::uint32_t cached_tokens = 0;           ///< where it began; a preempted request has more at hand later
+  bool began = false;                        ///< it had a slot
   bool silent = false;                       ///< its callable hears nothing more
 };
 

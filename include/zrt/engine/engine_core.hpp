@@ -478,8 +478,13 @@ template <class B, class Families, class O> class EngineCore {
         refused->error = refusal(event);
         refused->retry_after_ns = event.retry_after;
         end(std::move(refused), on_token);
+      } else if (event.kind == serve::EventKind::admitted && serving_.request(event.subject)) {
+        ActiveRequest& a = *serving_.request(event.subject);
+        if (!a.began) a.cached_tokens = event.value;
+        a.began = true;
       } else if (event.kind == serve::EventKind::token) {
         ActiveRequest& a = *serving_.request(event.subject);
+        a.next.cached_tokens = a.cached_tokens;
         if (!on_token(a.id, a.next)) hush(a);
       } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
         Owned<ActiveRequest> ended = serving_.end(event.subject);
@@ -534,6 +539,7 @@ template <class B, class Families, class O> class EngineCore {
     Token last{.text = last_text(*ended), .finish = reason};
     if (reason == FinishReason::failed) last.error = &last_error_;
     last.retry_after_ns = ended->retry_after_ns;
+    last.cached_tokens = ended->cached_tokens;
     (void)on_token(ended->id, last);
   }
 

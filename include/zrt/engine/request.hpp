@@ -103,6 +103,7 @@ struct Token {
   FinishReason finish = FinishReason::none;  ///< set on the request's last call
   const Error* error = nullptr;              ///< why, with FinishReason::failed
   std::uint64_t retry_after_ns = 0;          ///< of a request that a full queue refused: when one may find room
+  std::uint32_t cached_tokens = 0;           ///< of the prompt that its tenant's prefixes had when it began
 };
 
 /// How a request ended.

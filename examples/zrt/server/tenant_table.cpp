@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/tenant_table.cpp: changes of the file of tenants, brought to the engine as a whole or not at all.
+#include "keys.hpp"
+#include "tenant_table.hpp"
+
+#include <algorithm>
+
+namespace program::server {
+namespace {
+
+zrt::Error named(const zrt::Error& error, const std::string& tenant) {
+  return zrt::Error::of(error.code(), "tenant '", std::string_view(tenant), "': ", error.text());
+}
+
+TenantUsage usage_of(const zrt::TenantLedger& ledger) {
+  return {.requests = ledger.requests_accepted,
+          .prompt_tokens = ledger.prompt_tokens,
+          .generated_tokens = ledger.delivered_tokens,
+          .refused = ledger.requests_refused,
+          .cached_tokens = ledger.cached_tokens,
+          .computed_tokens = ledger.computed_tokens,
+          .recomputed_tokens = ledger.recomputed_tokens,
+          .preemptions = ledger.preemptions};
+}
+
+}  // namespace
+
+zrt::Result<zrt::TenantId> TenantTable::find(const std::string& name) const {
+  if (const Row* row = served(name)) return row->id;
+  return zrt::fail(zrt::Errc::not_found, "the tenant '", std::string_view(name), "' is not served any more");
+}
+
+const TenantTable::Row* TenantTable::served(const std::string& name) const {
+  for (const Row& row : rows_)
+    if (row.served && row.name == name) return &row;
+  return nullptr;
+}
+TenantTable::Row* TenantTable::row_of(zrt::TenantId id) {
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [id](const Row& row) { return row.id == id; });
+  return found == rows_.end() ? nullptr : &*found;
+}
+const TenantTable::Row* TenantTable::kept(const Tenant& tenant) const {
+  const Row* row = served(tenant.id);
+  const bool stays = row != nullptr && row->id != zrt::TenantId{} && row->quota.service == tenant.quota.service &&
+                     row->quota.group == tenant.quota.group;
+  return stays ? row : nullptr;
+}
+
+// --- changes of the file --------------------------------------------------------------------------------
+
+zrt::Result<void> TenantTable::set(std::span<const Tenant> tenants) {
+  undo_.clear();
+  std::vector<Row> next;
+  if (tenants.empty()) next.push_back({kOpenTenant});
+  zrt::Result<void> done = release_reservations(tenants);
+  for (const Tenant& tenant : tenants)
+    if (done) done = serve(tenant, next);
+  if (!done) {
+    undo();
+    return done;
+  }
+  for (Row& row : rows_) {
+    const bool goes_on = std::any_of(next.begin(), next.end(), [&row](const Row& n) { return n.id == row.id; });
+    if (goes_on) continue;
+    row.served = false;
+    row.quota.reserved_pages = 0;
+    next.push_back(std::move(row));
+  }
+  rows_ = std::move(next);
+  tidy();
+  return {};
+}
+
+zrt::Result<void> TenantTable::change(const Row& row, const zrt::TenantQuota& quota) {
+  if (auto changed = model_.change_tenant(row.id, quota); !changed)
+    return std::unexpected(named(changed.error(), row.name));
+  undo_.push_back({row.id, row.quota, false});
+  return {};
+}
+
+/// Frees what will be reserved for fewer, so that the order of tenants in the file does not matter.
+zrt::Result<void> TenantTable::release_reservations(std::span<const Tenant> tenants) {
+  for (const Row& row : rows_) {
+    const auto stays =
+        std::find_if(tenants.begin(), tenants.end(), [&](const Tenant& tenant) { return kept(tenant) == &row; });
+    const std::uint32_t reserved = stays == tenants.end() ? 0 : stays->quota.reserved_pages;
+    if (reserved >= row.quota.reserved_pages) continue;
+    zrt::TenantQuota quota = row.quota;
+    quota.reserved_pages = reserved;
+    if (auto changed = change(row, quota); !changed) return changed;
+  }
+  return {};
+}
+
+/// Brings one tenant of the file to the engine.
+zrt::Result<void> TenantTable::serve(const Tenant& tenant, std::vector<Row>& next) {
+  if (const Row* row = kept(tenant)) {
+    if (auto changed = change(*row, tenant.quota); !changed) return changed;
+    next.push_back({tenant.id, row->id, tenant.quota, row->open});
+    return {};
+  }
+  const auto id = model_.create_tenant(tenant.quota);
+  if (!id) return std::unexpected(named(id.error(), tenant.id));
+  undo_.push_back({*id, {}, true});
+  next.push_back({tenant.id, *id, tenant.quota});
+  return {};
+}
+
+void TenantTable::undo() {
+  for (auto change = undo_.rbegin(); change != undo_.rend(); ++change)
+    (void)(change->created ? model_.remove_tenant(change->id) : model_.change_tenant(change->id, change->before));
+}
+
+/// Whether the engine has forgotten a tenant that is not served any more and has no request left.
+bool TenantTable::remove_if_done(const Row& row) {
+  if (row.served || row.open != 0) return false;
+  if (const auto ledger = model_.usage(row.id)) former_[row.name] += usage_of(*ledger);
+  if (row.id != zrt::TenantId{}) (void)model_.remove_tenant(row.id);
+  return true;
+}
+
+// --- requests -------------------------------------------------------------------------------------------
+
+void TenantTable::began(zrt::TenantId tenant) {
+  if (Row* row = row_of(tenant)) ++row->open;
+}
+
+void TenantTable::ended(zrt::TenantId tenant) {
+  if (Row* row = row_of(tenant)) --row->open;
+}
+
+void TenantTable::show(zrt::TenantId tenant) {
+  const Row* row = row_of(tenant);
+  if (row == nullptr) return;
+  TenantUsage usage = former_[row->name];
+  for (const Row& same : rows_)
+    if (same.name == row->name)
+      if (const auto ledger = model_.usage(same.id)) usage += usage_of(*ledger);
+  metrics_.set_usage(row->name, usage);
+}
+
+void TenantTable::tidy() {
+  for (Row& row : rows_) show(row.id);
+  std::erase_if(rows_, [this](Row& row) { return remove_if_done(row); });
+}
+
+}  // namespace program::server

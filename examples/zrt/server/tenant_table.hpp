@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/zrt/server/tenant_table.hpp: the tenants of a server in its engine: who is who, and what each has used.
+#pragma once
+
+#include "../model.hpp"
+#include "metrics.hpp"
+#include "tenant.hpp"
+
+#include <span>
+
+namespace program::server {
+
+/// Names of tenants to those of the engine, through changes of the file. Of the thread that steps the engine.
+///
+/// A tenant that leaves the file, or changes its class or group, is served on until its last request has ended.
+class TenantTable {
+ public:
+  TenantTable(Model& model, Metrics& metrics) : model_(model), metrics_(metrics) {}
+
+  /// Serves these from now on; where there are none, the engine's host as kOpenTenant. An error changes nothing.
+  ///
+  /// Errors: those of Engine::create_tenant and change_tenant, with the tenant's name.
+  [[nodiscard]] zrt::Result<void> set(std::span<const Tenant> tenants);
+  /// Errors: Errc::not_found.
+  [[nodiscard]] zrt::Result<zrt::TenantId> find(const std::string& name) const;
+
+  /// A request of this tenant is with the engine from now on.
+  void began(zrt::TenantId tenant);
+  /// It has ended.
+  void ended(zrt::TenantId tenant);
+  /// Tells the figures of a tenant.
+  void show(zrt::TenantId tenant);
+  /// Tells the figures of all, and forgets who has left. Between steps.
+  void tidy();
+
+ private:
+  struct Row {
+    std::string name;
+    zrt::TenantId id{};
+    zrt::TenantQuota quota{};
+    std::uint32_t open = 0;  ///< requests
+    bool served = true;      ///< the file has it
+  };
+  /// What undoes a change.
+  struct Undo {
+    zrt::TenantId id{};
+    zrt::TenantQuota before{};
+    bool created = false;
+  };
+
+  [[nodiscard]] const Row* served(const std::string& name) const;
+  [[nodiscard]] Row* row_of(zrt::TenantId id);
+  /// The row that goes on as this tenant, if there is one.
+  [[nodiscard]] const Row* kept(const Tenant& tenant) const;
+  [[nodiscard]] zrt::Result<void> change(const Row& row, const zrt::TenantQuota& quota);
+  [[nodiscard]] zrt::Result<void> release_reservations(std::span<const Tenant> tenants);
+  [[nodiscard]] zrt::Result<void> serve(const Tenant& tenant, std::vector<Row>& next);
+  void undo();
+  [[nodiscard]] bool remove_if_done(const Row& row);
+
+  Model& model_;
+  Metrics& metrics_;
+  std::vector<Row> rows_;
+  std::vector<Undo> undo_;
+  std::map<std::string, TenantUsage> former_;  ///< used by rows that are gone, by name
+};
+
+}  // namespace program::server
