@@ -135,6 +135,32 @@ TEST_F(Tenants, ARefusedRequestSaysWhyAndWhenToComeBack) {
   EXPECT_EQ(heard_[stranger].code, Errc::not_found);
 }
 
+TEST_F(Tenants, AFloodIsBoundedAndDelaysNobodyElse) {
+  prompt_.resize(8);
+  const auto engine = open({.slots = 2});
+  const TenantId flood = create(*engine, {}), chat = create(*engine, {.service = ServiceClass::interactive});
+  Request r = test::sampled_request(prompt_, 1, 2);
+  r.tenant = flood;
+  std::size_t submitted = 0;
+  Result<RequestId> id{};
+  while ((id = engine->submit(r))) ++submitted;
+  EXPECT_EQ(submitted, 1024u + 2 * 2 + 256) << "queue, slots twice, and what a step reads";
+  EXPECT_EQ(id.error().code(), Errc::capacity_exceeded);
+  EXPECT_NE(id.error().text().find("submit again after the next step"), std::string_view::npos) << id.error().text();
+  const RequestId mine = submit(*engine, chat, 2, 2);
+  step(*engine);
+  EXPECT_EQ(engine->usage(chat)->requests_accepted, 1u) << "read in the first step";
+  EXPECT_EQ(heard_[mine].tokens.size(), 1u);
+  EXPECT_LE(engine->usage(flood)->requests_accepted + engine->usage(flood)->requests_refused, 255u);
+  EXPECT_TRUE(engine->submit(r)) << "a step has made room";
+  submit(*engine, TenantId{77}, 3);
+  finish(*engine);
+  const auto used = *engine->usage(flood);
+  EXPECT_EQ(used.requests_accepted + used.requests_refused, submitted + 1);
+  EXPECT_TRUE(engine->submit(r));
+  finish(*engine);
+}
+
 TEST_F(Tenants, RemovingOneEndsItsRequestsAndNobodyElses) {
   const auto engine = open({.slots = 2});
   const TenantId a = create(*engine, {}), b = create(*engine, {});

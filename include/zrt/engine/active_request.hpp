@@ -29,6 +29,7 @@ struct ActiveRequest {
   std::uint32_t generated = 0;
   bool ignore_eos = false;
   TenantId tenant{};
+  std::uint32_t tenant_row = 0;              ///< the mailbox's
   serve::Handle handle = 0;                  ///< the scheduler's name of it
   Token next{};                              ///< drawn, and not yet with the client
   FinishReason finish = FinishReason::none;  ///< how it ends, once that is known

@@ -158,8 +158,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// Queues a request; it starts in a later `step` when a slot and its pages are free. One that its tenant's quota or a
   /// full queue refuses ends in the next step as `failed`: Token::error says why, Token::retry_after_ns when to come back.
   ///
-  /// Any thread. Errors: Errc::invalid_argument naming the field, Errc::capacity_exceeded (longer than the context),
-  /// Errc::out_of_memory.
+  /// Any thread. Errors: Errc::invalid_argument naming the field, Errc::capacity_exceeded (longer than the context, or a
+  /// flood: more of its tenant than its queues hold, and no step has read them), Errc::out_of_memory.
   [[nodiscard]] Result<RequestId> submit(const Request& request) noexcept;
 
   /// Asks for the end of a request; its last call then says FinishReason::cancelled. Any thread. If the allocator has

@@ -64,7 +64,7 @@ template <class B, class Families, class O> class EngineCore {
     faults_ = std::move(*faults);
     if (auto r = outcomes_.resize(sizes.slots); !r) return r;
     if (auto r = run_of_.resize(sizes.slots); !r) return r;
-    if (auto r = mailbox_.reserve(16); !r) return r;
+    if (auto r = mailbox_.reserve(serving_.scheduler().state().limits.tenants, serving_.most_unread()); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
     if (auto r = logits_.resize(model_.config().vocabulary); !r) return r;
     gives_logits_ = model_.plan().plan.output(exec::port::kLogits) != plan::kNoRegister;
@@ -100,9 +100,12 @@ template <class B, class Families, class O> class EngineCore {
         show_taken(*serving_.arriving()[i]);
         show(*serving_.arriving()[i], exec::RequestPhase::queued);
       }
+    const bool reads = !serving_.arriving().empty();
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
-    if (serving_.left() != 0)
-      if (auto r = run_step(on_token, exec::StopPoll{}); !r) return pass(r);
+    Result<void> ran{};
+    if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
+    if (reads) mailbox_.note_unread(serving_.arriving().span());
+    if (!ran) return pass(ran);
     return serving_.left();
   }
 
@@ -148,7 +151,9 @@ template <class B, class Families, class O> class EngineCore {
     if (exec::WatchesRuns<O>) return fail(Errc::unimplemented, "a recording of a run holds no tenants");
     if (model_.options().clock.now == nullptr)
       return fail(Errc::invalid_argument, "a tenant's quota needs a clock; the engine has none");
-    return serving_.create(quota);
+    auto made = serving_.create(quota);
+    if (made) mailbox_.admit(*made);
+    return made;
   }
   [[nodiscard]] Result<void> change_tenant(TenantId tenant, const TenantQuota& quota) noexcept {
     const OneCall call(in_call_);
@@ -158,7 +163,9 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<void> remove_tenant(TenantId tenant) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    return serving_.remove(tenant);
+    auto removed = serving_.remove(tenant);
+    if (removed) mailbox_.forget(tenant);
+    return removed;
   }
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) noexcept {
     const TenantLedger* ledger = serving_.scheduler().ledger(serving_.handle(tenant));

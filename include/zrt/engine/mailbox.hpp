@@ -9,23 +9,50 @@
 namespace zrt::inline ZRT_ABI::detail {
 
 /// Submitted requests and notes of cancellation.
+///
+/// It counts for each tenant the requests that no step has read, so that none of them fills the memory. Rows of the
+/// counts are the scheduler's rows of tenants: the host's is the first. Whoever names no tenant that is there shares the
+/// row behind them.
 class Mailbox {
  public:
-  explicit Mailbox(const Allocator& allocator) noexcept : requests_(allocator), cancels_(allocator) {}
+  explicit Mailbox(const Allocator& allocator) noexcept
+      : requests_(allocator), cancels_(allocator), tenants_(allocator), unread_(allocator) {}
 
-  [[nodiscard]] Result<void> reserve(std::size_t count) noexcept {
-    if (auto r = requests_.reserve(count); !r) return r;
-    return cancels_.reserve(count);
+  /// Makes room for `tenants`, which may have `most_unread` requests each that no step has read.
+  [[nodiscard]] Result<void> reserve(std::size_t tenants, std::size_t most_unread) noexcept {
+    constexpr std::size_t kUsual = 16;
+    most_unread_ = most_unread;
+    if (auto r = requests_.reserve(kUsual); !r) return r;
+    if (auto r = cancels_.reserve(kUsual); !r) return r;
+    if (auto r = tenants_.resize(tenants); !r) return r;
+    return unread_.resize(tenants + 1);
+  }
+  /// A tenant has come.
+  void admit(TenantId tenant) noexcept {
+    const MutexLock lock(mutex_);
+    tenants_[serve::row_of(static_cast<serve::Handle>(tenant))] = tenant;
+  }
+  /// A tenant has gone.
+  void forget(TenantId tenant) noexcept {
+    const MutexLock lock(mutex_);
+    tenants_[serve::row_of(static_cast<serve::Handle>(tenant))] = TenantId{~std::uint64_t{0}};
   }
 
   /// An id that no other request has. Any thread.
   [[nodiscard]] RequestId next_id() noexcept { return RequestId{next_id_.fetch_add(1, MemoryOrder::relaxed)}; }
 
-  /// Leaves a request for the next step and returns its id. Any thread.
+  /// Leaves a request for the next step and returns its id. Any thread. Errors: Errc::capacity_exceeded where no step has
+  /// read as many of its tenant.
   [[nodiscard]] Result<RequestId> post(Owned<ActiveRequest> request) noexcept {
     const RequestId id = request->id;
     const MutexLock lock(mutex_);
+    const std::uint32_t row = row_of(request->tenant);
+    if (unread_[row] >= most_unread_)
+      return fail(Errc::capacity_exceeded, "no step has read ", unread_[row],
+                  " requests of this tenant, as many as there may be; submit again after the next step");
+    request->tenant_row = row;
     if (auto r = requests_.push_back(std::move(request)); !r) return pass(r);
+    ++unread_[row];
     mail_.store(true, MemoryOrder::release);
     return id;
   }
@@ -57,10 +84,27 @@ class Mailbox {
     return {};
   }
 
+  /// Notes that of the requests collected so far no step has read these.
+  void note_unread(Span<const Owned<ActiveRequest>> collected) noexcept {
+    const MutexLock lock(mutex_);
+    for (std::size_t& count : unread_) count = 0;
+    for (const Owned<ActiveRequest>& request : collected) ++unread_[request->tenant_row];
+    for (const Owned<ActiveRequest>& request : requests_) ++unread_[request->tenant_row];
+  }
+
  private:
+  [[nodiscard]] std::uint32_t row_of(TenantId tenant) const noexcept {
+    const std::uint32_t row = serve::row_of(static_cast<serve::Handle>(tenant));
+    const bool known = row < tenants_.size() && tenants_[row] == tenant;
+    return known ? row : static_cast<std::uint32_t>(tenants_.size());
+  }
+
   Mutex mutex_;
   Vector<Owned<ActiveRequest>> requests_;
   Vector<RequestId> cancels_;
+  Vector<TenantId> tenants_;    ///< by row; the host's is TenantId{}, as rows that no tenant has had
+  Vector<std::size_t> unread_;  ///< requests, by row, and of strangers
+  std::size_t most_unread_ = 0;
   Atomic<bool> mail_{false};
   Atomic<std::uint64_t> next_id_{1};
 };

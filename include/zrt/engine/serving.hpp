@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/engine/active_request.hpp>
+#include <zrt/engine/arrival_turns.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/serve/audit.hpp>
 #include <zrt/serve/scheduler.hpp>
@@ -23,7 +24,15 @@ template <class B> class Serving {
   using Scheduler = serve::Scheduler<>;
 
   explicit Serving(const Allocator& a) noexcept
-      : requests_(a), arriving_(a), arrivals_(a), owners_(a), admitted_(a), sequences_(a), cuts_(a), lent_(a) {}
+      : requests_(a),
+        arriving_(a),
+        turns_(a),
+        arrivals_(a),
+        owners_(a),
+        admitted_(a),
+        sequences_(a),
+        cuts_(a),
+        lent_(a) {}
 
   /// Slots of `context` positions each for an executor's states, which must outlive this.
   template <class O>
@@ -38,12 +47,14 @@ template <class B> class Serving {
     if (!slots) return pass(slots);
     slots_.emplace(std::move(*slots));
     pages_per_slot_ = sizes.pages_per_slot;
-    auto scheduler = Scheduler::make(limits(sizes, options), allocator);
+    auto scheduler = Scheduler::make(limits_of(sizes, options), allocator);
     if (!scheduler) return pass(scheduler);
     scheduler_.emplace(std::move(*scheduler));
     if (auto r = requests_.resize(scheduler_->state().requests.size()); !r) return r;
     if (auto r = arriving_.reserve(16); !r) return r;
-    if (auto r = arrivals_.reserve(scheduler_->state().limits.arrivals); !r) return r;
+    const serve::SchedulerLimits& limits = scheduler_->state().limits;
+    if (auto r = arrivals_.reserve(limits.arrivals); !r) return r;
+    if (auto r = turns_.reserve(std::size_t{limits.tenants} + 1, limits.arrivals); !r) return r;
     if (auto r = owners_.resize(sizes.slots); !r) return r;
     if (auto r = admitted_.resize(sizes.slots); !r) return r;
     if (auto r = sequences_.resize(sizes.slots); !r) return r;
@@ -85,6 +96,10 @@ template <class B> class Serving {
     if (auto r = manage(serve::ArrivalKind::remove_tenant, tenant, {}); !r) return pass(r);
     --tenants_;
     return {};
+  }
+  /// Requests of one tenant that may wait for a step to read them: all that could be accepted, and a step's refusals.
+  [[nodiscard]] std::size_t most_unread() const noexcept {
+    return scheduler_->state().requests.size() + scheduler_->state().limits.arrivals;
   }
   /// Requests that the scheduler does not have yet, oldest first.
   [[nodiscard]] Vector<Owned<ActiveRequest>>& arriving() noexcept { return arriving_; }
@@ -151,7 +166,8 @@ template <class B> class Serving {
   [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::uint32_t prompt_tokens,
                                      Span<const std::uint32_t> cuts) noexcept {
     arrivals_.clear();
-    for (std::size_t i = 0; i < arriving_.size() && arrivals_.size() < arrivals_.capacity(); ++i) {
+    const std::size_t read = turns_.choose(arriving_);
+    for (std::size_t i = 0; i < read; ++i) {
       serve::Arrival next = arrival(*arriving_[i]);
       next.tag = i + 1;
       (void)arrivals_.push_back(next);
@@ -242,8 +258,8 @@ template <class B> class Serving {
  private:
   static constexpr serve::Handle kLent = ~serve::Handle{0};
 
-  [[nodiscard]] serve::SchedulerLimits limits(const exec::ExecutorSizes& sizes,
-                                              const EngineOptions& options) const noexcept {
+  [[nodiscard]] serve::SchedulerLimits limits_of(const exec::ExecutorSizes& sizes,
+                                                 const EngineOptions& options) const noexcept {
     serve::SchedulerLimits l;
     l.slots = sizes.slots;
     l.pages = sizes.pages;
@@ -342,6 +358,7 @@ template <class B> class Serving {
   std::size_t kept_bytes_ = 0;
   Vector<Owned<ActiveRequest>> requests_;
   Vector<Owned<ActiveRequest>> arriving_;
+  ArrivalTurns turns_;
   Vector<serve::Arrival> arrivals_;
   Vector<serve::Handle> owners_;    ///< by slot, as the slot table has them
   Vector<std::uint64_t> admitted_;  ///< by slot: the step in which its owner came
