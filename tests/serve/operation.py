@@ -37,9 +37,15 @@ def keys(program, model):
         assert s.ask("GET", "/v1/tenants/alice/usage", key=BOB)[0] == 403
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ROOT)[0] == 200
         assert s.ask("GET", "/v1/tenants/nobody/usage", key=ROOT)[0] == 404
+        assert s.metric("zrt_generation_tokens_total", key=ROOT) == 2
+        assert s.metric("zrt_generation_tokens_total", key=BOB) == 0, "a figure of another tenant"
+        # Of more choices than its queue holds not even an idle machine takes one.
+        status, _, body = s.ask("POST", "/v1/completions", {**BODY, "n": 3}, key=BOB)
+        assert status == 400 and body["error"]["param"] == "n", body
+        assert s.ask("POST", "/v1/completions", {**BODY, "n": 2}, key=BOB)[0] == 200
 
         # A new file takes the place of the old one; a broken one does not.
-        s.write_keys({"tenants": [{"id": "carol", "keys": ["carol-key-0123456789"]}]})
+        s.write_keys({"tenants": [{"id": "carol", "keys": ["carol-key-0123456789"], "context": 64}]})
         s.process.send_signal(signal.SIGHUP)
         for _ in range(100):
             if s.ask("GET", "/v1/models", key=ALICE)[0] == 401:
@@ -47,6 +53,9 @@ def keys(program, model):
             time.sleep(0.05)
         assert s.ask("GET", "/v1/models", key=ALICE)[0] == 401
         assert s.ask("GET", "/v1/models", key="carol-key-0123456789")[0] == 200
+        # An answer ends where its tenant's context does.
+        status, body = s.post("/v1/completions", LONG, key="carol-key-0123456789")
+        assert status == 200 and body["usage"]["total_tokens"] == 64, body
         with open(s.keys_path, "w", encoding="utf-8") as file:
             file.write("{")
         s.process.send_signal(signal.SIGHUP)
@@ -150,14 +159,20 @@ def tenants_that_change(program, model):
         change([root, {"id": "alice", "keys": [ALICE]}], ALICE, 200)
         assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
         assert s.ask("GET", "/v1/tenants/alice/usage", key=ALICE)[2]["completion_tokens"] == 2002
-        # Reservations that do not fit change nothing.
-        s.write_keys({"tenants": [root, {"id": "alice", "keys": [BOB], "reserved_pages": 1 << 20}]})
+        # Reservations that do not fit change nothing, and end nothing that runs.
+        connection, answer = begin(s, ALICE, max_tokens=2000)
+        data = answer.read(1)
+        s.write_keys({"tenants": [root, {"id": "alice", "keys": [ALICE], "pages": 1},
+                                  {"id": "bob", "keys": [BOB], "reserved_pages": 1 << 20}]})
         s.process.send_signal(signal.SIGHUP)
         for _ in range(100):
             if "stay as they were" in s.text():
                 break
             time.sleep(0.02)
-        assert "stay as they were" in s.text() and "alice" in s.text()
+        assert "stay as they were" in s.text() and "bob" in s.text()
+        events = events_of(data + answer.read())
+        connection.close()
+        assert events[-1] == "[DONE]" and events[-2]["choices"][0]["finish_reason"] == "length", events[-2]
         assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
         assert s.ask("GET", "/v1/models", key=BOB)[0] == 401
 

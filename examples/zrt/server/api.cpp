@@ -202,8 +202,9 @@ void Api::page(const Call& call) {
 }
 void Api::metrics(const Call& call) {
   services_.metrics.answered(200);
-  call.exchange->reply(200, "text/plain; version=0.0.4; charset=utf-8",
-                       services_.metrics.text(options_.vllm_metrics, connections_()));
+  call.exchange->reply(
+      200, "text/plain; version=0.0.4; charset=utf-8",
+      services_.metrics.text(options_.vllm_metrics, connections_(), call.tenant.admin ? nullptr : &call.tenant.id));
 }
 void Api::usage(const Call& call) {
   if (call.argument != call.tenant.id && !call.tenant.admin)
@@ -255,6 +256,16 @@ void Api::model(const Call& call) {
 
 // --- work -----------------------------------------------------------------------------------------------
 
+namespace {
+/// An answer ends where its tenant's positions or pages do. The last token is never computed and needs no page.
+void fit_quota(const zrt::TenantQuota& quota, Asked& choice) {
+  const std::uint64_t room = std::min<std::uint64_t>(quota.max_context, std::uint64_t{quota.max_pages} * 16 + 1);
+  const std::uint64_t prompt = choice.tokens.size();
+  if (prompt < room)
+    choice.max_tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(choice.max_tokens, room - prompt));
+}
+}  // namespace
+
 /// Tells a tenant how many of its requests may run and wait.
 void Api::show_limit(const Call& call) {
   const zrt::TenantQuota& quota = call.tenant.quota;
@@ -269,7 +280,14 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
   if (request.choices.size() > services_.engine.most())
     throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
                              " choices, slots and queue hold " + std::to_string(services_.engine.most()));
-  for (Asked& choice : request.choices) choice.tenant = call.tenant.id;
+  const zrt::TenantQuota& quota = call.tenant.quota;
+  if (request.choices.size() > quota.max_queued)
+    throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
+                             " choices, the queue of its tenant holds " + std::to_string(quota.max_queued));
+  for (Asked& choice : request.choices) {
+    choice.tenant = call.tenant.id;
+    fit_quota(quota, choice);
+  }
   if (!request.ignored.empty()) {
     std::string names;
     for (const std::string& name : request.ignored)

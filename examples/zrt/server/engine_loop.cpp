@@ -346,11 +346,12 @@ void EngineLoop::show_load() {
   }
   Load load;
   load.slots = slots_;
-  const auto open = static_cast<std::uint32_t>(running_.size());
-  load.running = std::min(open, slots_);
-  load.waiting = open - load.running;
   std::uint64_t used = 0;
-  for (const auto& [id, choice] : running_) used += (model_.processed(zrt::RequestId{id}) + 15) / 16;
+  for (const auto& [id, choice] : running_) {
+    const std::uint32_t processed = model_.processed(zrt::RequestId{id});
+    used += (processed + 15) / 16;
+    ++(processed != 0 ? load.running : load.waiting);
+  }
   const std::uint64_t all = std::uint64_t{slots_} * ((model_.context() + 15) / 16);
   load.pages_used = all == 0 ? 0.0 : std::min(1.0, static_cast<double>(used) / static_cast<double>(all));
   metrics_.set_load(load);

@@ -132,7 +132,7 @@ std::map<std::string, TenantUsage> Metrics::usages() const {
   return tenants_;
 }
 
-std::string Metrics::text(bool vllm, std::size_t connections) const {
+std::string Metrics::text(bool vllm, std::size_t connections, const std::string* only) const {
   const std::lock_guard lock(mutex_);
   const std::string model = "model_name=" + label_value(model_);
   std::string out;
@@ -152,7 +152,8 @@ std::string Metrics::text(bool vllm, std::size_t connections) const {
   for (const Counted& counted : kCounted) {
     head(out, counted.name, "counter", counted.help);
     for (const auto& [tenant, usage] : tenants_)
-      sample(out, counted.name, model + ",tenant=" + label_value(tenant), static_cast<double>(usage.*counted.field));
+      if (only == nullptr || *only == tenant)
+        sample(out, counted.name, model + ",tenant=" + label_value(tenant), static_cast<double>(usage.*counted.field));
   }
   head(out, "zrt_request_ends_total", "counter", "Choices by the reason of their end.");
   for (const auto& [reason, count] : ends_)

@@ -71,7 +71,8 @@ class Metrics {
   [[nodiscard]] std::map<std::string, TenantUsage> usages() const;
 
   /// The text of /metrics. `vllm` adds the names that dashboards and routers of vLLM read.
-  [[nodiscard]] std::string text(bool vllm, std::size_t connections) const;
+  /// With `only`, no other tenant is named.
+  [[nodiscard]] std::string text(bool vllm, std::size_t connections, const std::string* only = nullptr) const;
 
  private:
   mutable std::mutex mutex_;

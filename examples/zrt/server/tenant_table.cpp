@@ -59,6 +59,9 @@ zrt::Result<void> TenantTable::set(std::span<const Tenant> tenants) {
     undo();
     return done;
   }
+  // Fewer pages end requests, which nothing undoes: they come when all else is done.
+  for (const Row& row : next)
+    if (row.id != zrt::TenantId{}) (void)model_.change_tenant(row.id, row.quota);
   for (Row& row : rows_) {
     const bool goes_on = std::any_of(next.begin(), next.end(), [&row](const Row& n) { return n.id == row.id; });
     if (goes_on) continue;
@@ -95,7 +98,9 @@ zrt::Result<void> TenantTable::release_reservations(std::span<const Tenant> tena
 /// Brings one tenant of the file to the engine.
 zrt::Result<void> TenantTable::serve(const Tenant& tenant, std::vector<Row>& next) {
   if (const Row* row = kept(tenant)) {
-    if (auto changed = change(*row, tenant.quota); !changed) return changed;
+    zrt::TenantQuota quota = tenant.quota;
+    quota.max_pages = std::max(quota.max_pages, row->quota.max_pages);
+    if (auto changed = change(*row, quota); !changed) return changed;
     next.push_back({tenant.id, row->id, tenant.quota, row->open});
     return {};
   }
