@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The OpenAI API of `zrt serve` over HTTP: python3 conformance.py ZRT MODEL"""
 import base64
+import email.utils
 import json
 import os
 import re
@@ -235,6 +236,10 @@ def logit_biases(s):
     forced = fine(s.complete(logit_bias={"40": 100}, temperature=0, max_tokens=3))["choices"][0]["text"]
     assert len(set(forced)) == 1, forced
     free = fine(s.complete(temperature=0, max_tokens=1, logprobs=1))["choices"][0]
+    # Of all parts of the vocabulary one holds the likeliest token, and only without that part is another said.
+    without = [fine(s.complete(logit_bias={str(first + i): -100 for i in range(256)}, temperature=0, max_tokens=1))
+               for first in range(0, 2048, 256)]
+    assert sum(body["choices"][0]["text"] != free["text"] for body in without) == 1
     refused(s.complete(logit_bias={"999999": 1}), 400, "logit_bias")
     refused(s.complete(logit_bias={"x": 1}), 400, "logit_bias")
     refused(s.complete(logit_bias={"1": 101}), 400, "logit_bias")
@@ -593,6 +598,26 @@ def ends_of_answers(s):
     assert body["choices"][0]["finish_reason"] == "length" and body["usage"]["completion_tokens"] == 4, body
 
 
+@case
+def characters_over_tokens(s):
+    """Bytes of a character come as tokens of their own here; a stream has it whole, or as what is no character."""
+    schema = {"type": "object", "properties": {"a": {"const": "\u20ac\U0001f600"}}, "required": ["a"],
+              "additionalProperties": False}
+    events = s.chat_stream(response_format=structured(schema), max_tokens=200)
+    parts = [e["choices"][0]["delta"].get("content") or "" for e in events[:-1] if e["choices"]]
+    assert json.loads("".join(parts)) == {"a": "\u20ac\U0001f600"}, parts
+    assert not any("\ufffd" in part for part in parts), parts
+    lone = fine(s.complete(logit_bias={str(3 + 0xe2): 100}, max_tokens=3, temperature=0))["choices"][0]["text"]
+    assert lone == "\ufffd" * 3, lone
+
+
+@case
+def dates(s):
+    for path in ("/livez", "/nowhere"):
+        date = email.utils.parsedate_to_datetime(s.ask("GET", path)[1]["date"])
+        assert abs(date.timestamp() - time.time()) < 30 and date.utcoffset().total_seconds() == 0
+
+
 def other_addresses(program, model):
     """IPv6, where the machine has it, and a socket in the file system."""
     folder = tempfile.mkdtemp()
@@ -677,6 +702,7 @@ NUMBERS = {
     49: "usage_of_streams",
     50: "a_stream",
     51: "choices_of_streams",
+    52: "characters_over_tokens",
     54: "clients_that_leave_free_their_slots client:leaves_a_stream",
     55: "operation:clients_that_do_not_read",
     56: "operation:ended_by_a_second_signal",
@@ -724,16 +750,28 @@ NUMBERS = {
     100: "operation:prefixes_are_a_tenants_own",
     101: "operation:keys",
     102: "operation:mutated_bodies operation:mutated_heads",
+    103: "dates operation:quotas",
     104: "other_addresses",
     105: "operation:slow_and_many_clients",
 }
+# Of these a part is not proved, and which.
+PARTLY = {
+    5: "not through the client",
+    11: "no 408 for a body that comes slowly",
+    34: "no stop inside a character or inside a call",
+    74: "no arguments as an object",
+    76: "an answer to json_object is not read",
+    77: "no reference and no recursion in a schema",
+    85: "300 schemas of 1,000",
+    95: "not through the client",
+    96: "no remaining requests on answers that were granted",
+    102: "16,000 mutations of 100,000",
+}
 # Those that no test proves, and why.
 OPEN = {
-    52: "the model has no token that ends inside a character",
     53: "a prompt that takes ten seconds is too long for this suite",
-    65: "the model cannot be made to call twice; limits are those of the grammar, which tests/unit has",
+    65: "the model cannot be made to call twice; request_fields.cpp has the limits of a schema of calls",
     81: "zod is not among the packages of the client",
-    103: "Retry-After is always seconds; answers have no Date",
 }
 
 
@@ -743,6 +781,7 @@ def every_number_has_its_proof():
         set(range(1, 106)) ^ (set(NUMBERS) | set(OPEN))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "client", "client.mjs"), encoding="utf-8") as file:
         of_client = {name.replace(" ", "_") for name in re.findall(r'async "([^"]+)"', file.read())}
+    assert set(PARTLY) <= set(NUMBERS)
     here = {**CASES, "embeddings": embeddings, "other_addresses": other_addresses}
     for number, proofs in NUMBERS.items():
         for proof in proofs.split():

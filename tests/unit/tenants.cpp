@@ -236,6 +236,41 @@ TEST_F(Tenants, ASubmissionEndsIdleTime) {
   EXPECT_EQ(engine->idle_ns(), 0u);
 }
 
+TEST_F(Tenants, AnEndThatNobodyHasHeardEndsIdleTime) {
+  SetClock clock;
+  const auto engine = open({.slots = 2, .clock = clock.hook()});
+  const TenantId tenant = create(*engine, {});
+  const auto end_is_told = [&](RequestId id, FinishReason reason) {
+    EXPECT_EQ(engine->idle_ns(), 0u);
+    step(*engine);
+    EXPECT_EQ(heard_[id].finish, reason);
+    EXPECT_EQ(engine->idle_ns(), kUntilSubmit);
+  };
+  const RequestId lowered = submit(*engine, tenant, 1, 40);
+  step(*engine);
+  ASSERT_TRUE(engine->change_tenant(tenant, {.max_pages = 3}));
+  end_is_told(lowered, FinishReason::failed);
+  const RequestId removed = submit(*engine, tenant, 1, 8);
+  step(*engine);
+  ASSERT_TRUE(engine->remove_tenant(tenant));
+  end_is_told(removed, FinishReason::cancelled);
+}
+
+TEST_F(Tenants, ARestoredRequestEndsIdleTime) {
+  SetClock clock;
+  const auto engine = open({.slots = 2, .clock = clock.hook()});
+  const RequestId first = submit(*engine, TenantId{}, 1);
+  for (int i = 0; i < 3; ++i) step(*engine);
+  const auto bytes = engine->save(first);
+  ASSERT_TRUE(bytes) << bytes.error().text();
+  engine->cancel(first);
+  step(*engine);
+  submit(*engine, create(*engine, {.decode_tokens_per_s = 1}), 2);
+  while (engine->idle_ns() == 0) step(*engine);
+  ASSERT_TRUE(engine->restore({bytes->data(), bytes->size()}, test::sampled_request(prompt_, 1, 12)));
+  EXPECT_EQ(engine->idle_ns(), 0u);
+}
+
 TEST_F(Tenants, GenerateWaitsForARate) {
   SetClock clock;
   const auto engine = open({.slots = 1, .clock = clock.hook(), .wait = clock.wait()});

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -209,11 +210,19 @@ class Connections : public std::enable_shared_from_this<Connections> {
 
 namespace {
 
+/// The time as HTTP writes it (RFC 9110, section 5.6.7).
+std::string date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &utc))};
+}
+
 /// The head of an answer.
 std::string head_of(int status, std::string_view content_type, const Headers& headers, bool closes) {
   std::string out = "HTTP/1.1 " + std::to_string(status) + " ";
   out += reason_phrase(status);
-  out += "\r\n";
+  out.append("\r\nDate: ").append(date()).append("\r\n");
   if (!content_type.empty()) out.append("Content-Type: ").append(content_type).append("\r\n");
   for (const auto& [name, value] : headers) out.append(name).append(": ").append(value).append("\r\n");
   if (closes) out += "Connection: close\r\n";

@@ -138,7 +138,7 @@ template <class B, class Families, class O> class EngineCore {
   }
 
   [[nodiscard]] std::uint64_t idle_ns() noexcept {
-    if (mailbox_.has_mail() || !serving_.arriving().empty()) return 0;
+    if (mailbox_.has_mail() || !serving_.arriving().empty() || has_untold_end()) return 0;
     if (serving_.left() == 0) return kUntilSubmit;
     return serving_.scheduler().idle(serving_.has_tenants() ? model_.options().clock() : 0);
   }

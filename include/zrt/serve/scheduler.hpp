@@ -115,6 +115,7 @@ template <class Rules = AllRules> class Scheduler {
     std::uint64_t retry_after = 0;
     if (tenant == kNone || s_.tenants[tenant].first != kNone || judge(a, tenant, retry_after) != Refusal::none)
       return 0;
+    s_.quiet = false;
     const std::uint32_t request = accept(a, tenant);
     RequestRow& r = s_.requests[request];
     r.generated = r.delivered = generated;

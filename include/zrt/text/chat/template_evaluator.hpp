@@ -305,6 +305,7 @@ class TemplateEvaluator {
     run_.place = node.place;
     return run_.ok() ? detail::arithmetic(run_, node.text, a, b) : Value{};
   }
+
   [[nodiscard]] Value compare(const Node& node) noexcept {
     Value left = evaluate(node.a);
     for (const std::uint32_t child : program_.children(node)) {

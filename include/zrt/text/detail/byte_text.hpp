@@ -12,7 +12,7 @@
 
 namespace zrt::inline ZRT_ABI::text::detail {
 
-/// Reads hexadecimal digits, or gives nothing.
+/// Reads the two hexadecimal digits of a byte, or gives nothing.
 [[nodiscard]] constexpr std::optional<unsigned char> hex_digits(std::string_view text) noexcept {
   unsigned value = 0;
   for (char c : text) {
