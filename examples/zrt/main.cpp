@@ -164,6 +164,13 @@ void add_context(CLI::App& app, std::uint32_t& context, const char* without) {
       ->check(CLI::Range(1u, kMostContext));
 }
 
+void add_draft(CLI::App& app, std::uint32_t& draft) {
+  app.add_option("--draft", draft, "Tokens that a step may guess from the text so far; answers stay the same")
+      ->check(kDecimal)
+      ->check(CLI::Range(0u, zrt::EngineOptions{}.chunk))
+      ->capture_default_str();
+}
+
 constexpr const char* kOwnContext = "default: the model's own, at most 4096";
 
 void add_sampling(CLI::App& app, zrt::Sampling& s) {
@@ -220,6 +227,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->type_name(kFile);
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
+  add_draft(app, o.draft);
   app.add_flag("--json", o.json, "Print a line of JSON for each token, and one about the whole run at the end");
   add_sampling(app, o.sampling);
 }
@@ -240,6 +248,7 @@ void add_chat(CLI::App& app, ChatOptions& o) {
   app.add_flag("--hide-reasoning", o.hide_reasoning, "Do not print what the model thinks before it answers");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
+  add_draft(app, o.draft);
   add_sampling(app, o.sampling);
 }
 
@@ -266,6 +275,7 @@ void add_serve(CLI::App& app, ServeOptions& o) {
       ->check(OneOf{{"vllm"}});
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
+  add_draft(app, o.draft);
 }
 
 void add_logits(CLI::App& app, LogitsOptions& o) {

@@ -53,6 +53,7 @@ Opened open_model(const SampledOptions& o) {
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
+  options.draft_tokens = o.draft;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   return open_model(o.model, options);
 }

@@ -44,6 +44,7 @@ struct SampledOptions {
   ModelOptions model;
   std::uint32_t context = 0;
   std::string kv = "f16";
+  std::uint32_t draft = 0;
   zrt::Sampling sampling{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f};
 };
 

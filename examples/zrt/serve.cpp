@@ -58,6 +58,7 @@ zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o) {
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.slots = o.slots;
+  options.draft_tokens = o.embeddings ? 0 : o.draft;
   options.embeddings = o.embeddings;
   // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
   options.queue = o.slots + o.queue;

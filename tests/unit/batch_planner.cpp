@@ -34,6 +34,30 @@ BatchPlanner planner(const serve::BatchLimits& limits) {
   return std::move(*p);
 }
 
+TEST(BatchPlanner, DraftsStandBehindTheLastTokenAndEachHasARow) {
+  BatchPlanner p = planner({.slots = 2, .chunk = 16, .prefill_rows = 4, .history = 2});
+  Sequence drafts = sequence(0, 3, 2, 4);
+  Sequence decode = sequence(1, 4, 1, 4);
+  drafts.sampling.history = 2;
+  ASSERT_TRUE(drafts.tokens.reserve(7));
+  drafts.tokens.data()[5] = 50;
+  drafts.tokens.data()[6] = 60;
+  drafts.drafts = 2;
+  Sequence* all[] = {&drafts, &decode};
+  const std::uint32_t cuts[] = {3, 1};
+  const exec::Batch batch = p.plan(all, nullptr, cuts);
+  EXPECT_TRUE(batch.prefill) << "it has more tokens than slots";
+  const auto list = [](Span<const std::uint32_t> values) { return std::vector(values.begin(), values.end()); };
+  EXPECT_EQ(list(batch.tokens), (std::vector<std::uint32_t>{4, 50, 60, 1004}));
+  EXPECT_EQ(list(batch.positions), (std::vector<std::uint32_t>{4, 5, 6, 4}));
+  EXPECT_EQ(list(batch.rows), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(batch.requests[i].active, 1u);
+    EXPECT_EQ(batch.requests[i].generated, 2 + i) << "the random numbers of its place";
+  }
+  EXPECT_EQ(std::vector(batch.history.begin(), batch.history.begin() + 6), (std::vector{3, 4, 4, 50, 50, 60}));
+}
+
 TEST(BatchPlanner, GeneratedTokensComeFirstAndPromptsFillTheRest) {
   BatchPlanner p = planner({.slots = 4, .chunk = 64, .prefill_rows = 4});
   Sequence prompt = sequence(0, 100, 0, 0);

@@ -82,6 +82,7 @@ struct Script {
   std::uint64_t token_ns = 10'000;
   std::uint32_t vocabulary = 64;
   std::uint32_t prompt_tokens = ~0u;
+  std::uint32_t right_drafts = 0;  ///< of a hundred
   std::vector<ScriptEvent> events{};
 };
 
@@ -128,6 +129,9 @@ class ScriptWriter {
     script_.token_ns = draw_.one_of({0, 10'000, 1'000'000});
     script_.vocabulary = draw_.one_of({2, 64, 50'000});
     script_.prompt_tokens = draw_.one_of({1, 40, ~0u, ~0u});
+    Draw drafts(mixed(script_.seed, 0xd4af));
+    l.draft_tokens = drafts.one_of({0, 0, 3, 16});
+    script_.right_drafts = drafts.one_of({0, 50, 90, 100});
     block_ = draw_.chance(0.4) ? draw_.unit() * 0.5 : 0;
     cancel_ = draw_.chance(0.5) ? draw_.unit() * 0.4 : 0;
     fail_ = draw_.chance(0.3) ? draw_.unit() * 0.3 : 0;

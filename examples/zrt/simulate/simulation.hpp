@@ -23,6 +23,8 @@ struct Tally {
   std::uint64_t states_resumed = 0;  ///< preempted requests of a recurrent model that went on from a kept state
   std::uint64_t floor_steps = 0;
   std::uint64_t idle_steps = 0;
+  std::uint64_t drafts = 0;
+  std::uint64_t accepted_drafts = 0;
 
   void add(const Tally& t) {
     steps += t.steps;
@@ -39,6 +41,8 @@ struct Tally {
     states_resumed += t.states_resumed;
     floor_steps += t.floor_steps;
     idle_steps += t.idle_steps;
+    drafts += t.drafts;
+    accepted_drafts += t.accepted_drafts;
   }
 };
 
@@ -99,6 +103,7 @@ template <class Rules> class Simulation {
 
  private:
   static constexpr std::uint32_t kMostSteps = 6000;
+  static constexpr std::uint32_t kGuesses = 6;
   /// In tags of all but submissions, whose tag is the request's number.
   static constexpr std::uint64_t kOther = std::uint64_t{1} << 32;
 
@@ -225,6 +230,8 @@ template <class Rules> class Simulation {
     in.outcomes = {outcomes_.data(), outcomes_.size()};
     in.now = now;
     in.prompt_tokens = script_.prompt_tokens;
+    guess(scheduler);
+    in.drafts = {drafts_.data(), drafts_.size()};
     const std::uint64_t idle = scheduler.idle(now);
     const serve::StepPlan plan = scheduler.step(in);
     const bool did_nothing = plan.runs.empty() && plan.events.empty();
@@ -261,9 +268,42 @@ template <class Rules> class Simulation {
       serve::Outcome o;
       o.failed = ++r.runs == r.fails_at;
       if (!o.failed) o = machine_.run(run, scheduler.pages(run.slot));
+      verdict_.tally.drafts += run.drafts;
+      verdict_.tally.accepted_drafts += o.accepted;
       outcomes_.push_back(o);
       witness.outcome(r, s.requests[row].tenant, run, o);
     }
+  }
+
+  /// Guesses the tokens of each slot that decodes behind the one that its outcome brings: as many as may be, and often
+  /// too many.
+  void guess(const serve::Scheduler<Rules>& scheduler) {
+    drafts_.clear();
+    if (script_.limits.draft_tokens == 0) return;
+    const auto& s = scheduler.state();
+    guesses_.assign(s.slots.size() * kGuesses, 0);
+    for (std::uint32_t slot = 0; slot < s.slots.size(); ++slot) {
+      std::uint32_t* own = &guesses_[slot * kGuesses];
+      const std::uint64_t count = mixed(script_.seed ^ slot, verdict_.tally.steps) % (kGuesses + 1);
+      drafts_.push_back({own, static_cast<std::uint32_t>(count)});
+      if (s.work[slot].request != serve::kNone) guess(s.requests[s.work[slot].request], come(s, slot), own);
+    }
+  }
+  void guess(const serve::RequestRow& row, std::uint32_t come, std::uint32_t* own) {
+    std::uint64_t hash = 0;
+    for (std::uint32_t p = 0; p < row.known(); ++p) hash = mixed(hash, row.tokens[p]);
+    for (std::uint32_t i = 0; i < come + kGuesses; ++i) {
+      const std::uint32_t token = machine_.answer(hash, hash).token;
+      hash = mixed(hash, token);
+      const bool right = mixed(hash, verdict_.tally.steps) % 100 < script_.right_drafts;
+      if (i >= come) own[i - come] = right ? token : (token + 1) % script_.vocabulary;
+    }
+  }
+  /// Tokens that the outcome of a slot's run brings.
+  [[nodiscard]] std::uint32_t come(const serve::SchedulerState<Rules>& s, std::uint32_t slot) const {
+    for (std::size_t i = 0; i < s.runs.size(); ++i)
+      if (s.runs[i].slot == slot && s.runs[i].sample && !outcomes_[i].again) return outcomes_[i].accepted + 1;
+    return 0;
   }
 
   [[nodiscard]] std::size_t tag_of(serve::Handle handle) const {
@@ -348,6 +388,8 @@ template <class Rules> class Simulation {
   std::vector<ScriptEvent> later_{};
   std::vector<serve::Arrival> arrivals_{};
   std::vector<serve::Outcome> outcomes_{};
+  std::vector<serve::Draft> drafts_{};
+  std::vector<std::uint32_t> guesses_{};  ///< [slots][kGuesses]
   std::uint64_t step_tokens_ = 0;
 };
 

@@ -59,10 +59,11 @@ template <class Rules> class Witness {
     admitted_.clear();
   }
   void outcome(Seen& r, std::uint32_t tenant, const serve::PlannedRun& run, const serve::Outcome& o) {
-    if (!o.failed && !run.sample) return;
+    if (run.drafts != 0) drafts(r, tenant, run, o);
+    if (o.again || (!o.failed && !run.sample)) return;
     if (!o.failed) {
       if (r.generated == r.delivered) r.unread_since = step_;
-      ++r.generated;
+      r.generated += 1 + o.accepted;
       r.complete = o.last || r.generated == r.most;
     }
     if (o.failed || r.complete) leave(r, tenant);
@@ -132,6 +133,14 @@ template <class Rules> class Witness {
     std::deque<Grant> grants{};
     std::uint64_t sum = 0;
 
+    void give_back(std::uint32_t tokens) {
+      for (auto grant = grants.rbegin(); grant != grants.rend() && tokens != 0; ++grant) {
+        const std::uint32_t back = std::min(grant->tokens, tokens);
+        grant->tokens -= back;
+        sum -= back;
+        tokens -= back;
+      }
+    }
     std::uint64_t add(std::uint64_t now, std::uint32_t tokens) {
       while (!grants.empty() && grants.front().time + 5'000'000'000u <= now) {
         sum -= grants.front().tokens;
@@ -153,6 +162,7 @@ template <class Rules> class Witness {
     std::uint64_t served = 0;   ///< without
     std::uint64_t most_cost = 0;
     std::uint64_t most_slots = 0;
+    std::uint32_t weight = 1;  ///< at its last run
     std::uint64_t delivered = 0;
     std::uint64_t accepted = 0;
     std::uint64_t ended = 0;
@@ -171,6 +181,22 @@ template <class Rules> class Witness {
   static std::uint64_t difference(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
 
   // --- events ---
+
+  /// Drafts count against rates and as service where they are tokens of the answer.
+  void drafts(Seen& r, std::uint32_t row, const serve::PlannedRun& run, const serve::Outcome& o) {
+    const std::uint32_t accepted = o.again || o.failed ? 0 : o.accepted;
+    if (!o.failed) tenants_[row].decoded.give_back(o.again ? run.count : run.drafts - accepted);
+    const std::uint32_t known = run.begin + run.count - run.drafts;
+    serve_positions(r, row, known, known + accepted);
+  }
+  void serve_positions(Seen& r, std::uint32_t row, std::uint32_t begin, std::uint32_t end) {
+    std::uint64_t cost = 0;
+    for (std::uint32_t p = std::max(begin, r.computed); p < end; ++p) cost += p < r.prompt ? 1 : 2;
+    r.computed = std::max(r.computed, end);
+    Kept& t = tenants_[row];
+    t.service += cost * serve::kServiceUnit / t.weight;
+    t.served += cost * serve::kServiceUnit / t.weight;
+  }
 
   void accept(Seen& r, std::uint32_t row, const State& s) {
     if (r.answered) return fail("a request is accepted twice");
@@ -288,12 +314,8 @@ template <class Rules> class Witness {
       const std::uint64_t most = 5u * std::uint64_t{run.decode ? q.decode_tokens_per_s : q.prefill_tokens_per_s};
       if ((run.decode ? t.decoded : t.prefilled).add(now_, run.count) > most)
         fail("tenant " + std::to_string(row) + (run.decode ? " decodes" : " reads prompts") + " beyond its rate");
-      std::uint64_t cost = 0;
-      for (std::uint32_t p = std::max(run.begin, r.computed); p < run.begin + run.count; ++p)
-        cost += p < r.prompt ? 1 : 2;
-      r.computed = std::max(r.computed, run.begin + run.count);
-      t.service += cost * serve::kServiceUnit / q.weight;
-      t.served += cost * serve::kServiceUnit / q.weight;
+      t.weight = q.weight;
+      serve_positions(r, row, run.begin, run.begin + run.count - run.drafts);
     }
   }
 

@@ -7,6 +7,8 @@
 #include <zrt/engine/options.hpp>
 #include <zrt/engine/request.hpp>
 #include <zrt/engine/stop_strings.hpp>
+#include <zrt/engine/token_queue.hpp>
+#include <zrt/serve/draft_length.hpp>
 #include <zrt/serve/handle.hpp>
 #include <zrt/text/detokenizer.hpp>
 
@@ -16,7 +18,8 @@ namespace zrt::inline ZRT_ABI::detail {
 
 /// One submitted request: its sequence, its text on the way out, its limits.
 struct ActiveRequest {
-  ActiveRequest(RequestId request, const Allocator& a) noexcept : id(request), sequence(a), stops(a), best(a) {}
+  ActiveRequest(RequestId request, const Allocator& a) noexcept
+      : id(request), sequence(a), stops(a), best(a), drawn(a) {}
 
   RequestId id;
   serve::Sequence sequence;
@@ -29,9 +32,10 @@ struct ActiveRequest {
   std::uint32_t generated = 0;
   bool ignore_eos = false;
   TenantId tenant{};
-  std::uint32_t tenant_row = 0;              ///< the mailbox's
-  serve::Handle handle = 0;                  ///< the scheduler's name of it
-  Token next{};                              ///< drawn, and not yet with the client
+  std::uint32_t tenant_row = 0;  ///< the mailbox's
+  serve::Handle handle = 0;      ///< the scheduler's name of it
+  TokenQueue drawn;              ///< not yet with the client
+  serve::DraftLength draft_length{};
   FinishReason finish = FinishReason::none;  ///< how it ends, once that is known
   std::optional<Error> error;                ///< of its own
   std::uint64_t retry_after_ns = 0;          ///< of a refusal
@@ -150,7 +154,12 @@ struct ActiveRequest {
   a.sequence.sampling.presence_penalty = s.presence_penalty;
   a.sequence.sampling.history = penalises ? s.penalty_window : 0;
   // A token's bytes after a held back character, each of which may become three.
-  if (auto r = a.stops.set(request.stop_strings, 3 * (longest_token + 4)); !r) return pass(r);
+  const std::size_t longest_text = 3 * (longest_token + 4);
+  std::size_t longest_sure = longest_text;
+  if (auto r = a.stops.set(request.stop_strings, longest_text); !r) return pass(r);
+  for (const String& stop : a.stops.strings())
+    longest_sure = longest_text + stop.size() > longest_sure ? longest_text + stop.size() : longest_sure;
+  if (auto r = a.drawn.reserve(std::size_t{1} + options.draft_tokens, longest_sure); !r) return pass(r);
   if (auto r = a.best.resize(request.log_probabilities); !r) return pass(r);
   if (tokenizer != nullptr) {
     a.text.emplace(*tokenizer);

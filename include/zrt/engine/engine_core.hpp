@@ -17,6 +17,7 @@
 #include <zrt/engine/snapshot.hpp>
 #include <zrt/exec/run_observer.hpp>
 #include <zrt/serve/batch_planner.hpp>
+#include <zrt/serve/ngram_draft.hpp>
 #include <zrt/serve/prefill_rate.hpp>
 
 namespace zrt::inline ZRT_ABI::detail {
@@ -38,6 +39,7 @@ template <class B, class Families, class O> class EngineCore {
         serving_(options.allocator),
         outcomes_(options.allocator),
         run_of_(options.allocator),
+        drafts_(options.allocator),
         cancelled_(options.allocator),
         faults_(options.allocator),
         logits_(options.allocator),
@@ -49,8 +51,10 @@ template <class B, class Families, class O> class EngineCore {
     const RoundingMode rounding;
     if (auto r = model_.load(); !r) return r;
     const EngineOptions& o = model_.options();
-    if (exec::WatchesRuns<O> && (o.prefix_cache || o.pages != 0 || o.queue != EngineOptions{}.queue))
-      return fail(Errc::unimplemented, "a recording of a run holds no prefix_cache, pages or queue of the host's");
+    if (exec::WatchesRuns<O> &&
+        (o.prefix_cache || o.pages != 0 || o.queue != EngineOptions{}.queue || o.draft_tokens != 0))
+      return fail(Errc::unimplemented,
+                  "a recording of a run holds no prefix_cache, pages, queue or draft_tokens of the host's");
     if (auto r = serving_.open(model_.executor(), model_.context(), o); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
     // The scheduler bounds a step: beside the floor its prompts may be more than a chunk of 16.
@@ -64,6 +68,8 @@ template <class B, class Families, class O> class EngineCore {
     faults_ = std::move(*faults);
     if (auto r = outcomes_.resize(sizes.slots); !r) return r;
     if (auto r = run_of_.resize(sizes.slots); !r) return r;
+    if (o.draft_tokens != 0)
+      if (auto r = drafts_.resize(sizes.slots); !r) return r;
     if (auto r = mailbox_.reserve(serving_.scheduler().state().limits.tenants, serving_.most_unread()); !r) return r;
     if (auto r = cancelled_.reserve(16); !r) return r;
     if (auto r = logits_.resize(model_.config().vocabulary); !r) return r;
@@ -332,7 +338,27 @@ template <class B, class Families, class O> class EngineCore {
     Span<const std::uint32_t> cuts{};
     if constexpr (exec::DictatesCuts<O>) cuts = model_.observer().cuts();
     const std::uint64_t now = serving_.has_tenants() ? model_.options().clock() : 0;
-    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts);
+    return serving_.plan(now, cuts.empty() ? prompt_room() : ~0u, cuts, draft());
+  }
+
+  /// Guesses the next tokens of the slots that decode, which share the step's drafts.
+  [[nodiscard]] Span<const serve::Draft> draft() noexcept {
+    const Span<const serve::SlotRow> slots = serving_.scheduler().state().slots.span();
+    std::uint32_t decoding = 0;
+    for (const serve::SlotRow& row : slots) decoding += row.stage == serve::SlotStage::decode ? 1u : 0u;
+    const std::uint32_t share = decoding == 0 ? 0 : model_.options().draft_tokens / decoding;
+    for (std::uint32_t slot = 0; slot < drafts_.size(); ++slot) {
+      drafts_[slot] = {};
+      if (slots[slot].stage == serve::SlotStage::decode) drafts_[slot] = draft(*serving_.in_slot(slot), share);
+    }
+    return drafts_.span();
+  }
+  /// A request with log-probabilities gets one token a step: they are of one row.
+  [[nodiscard]] static serve::Draft draft(ActiveRequest& a, std::uint32_t most) noexcept {
+    if (most == 0 || !a.best.empty()) return {};
+    const std::uint32_t length = a.draft_length.next();
+    const auto found = serve::ngram_draft(a.sequence.tokens.span(), length < most ? length : most);
+    return {found.data(), static_cast<std::uint32_t>(found.size())};
   }
 
   /// Prompt tokens that keep the step within the strictest latency of the requests at hand, at the rate measured so far.
@@ -357,6 +383,12 @@ template <class B, class Families, class O> class EngineCore {
     return timely < chunk ? static_cast<std::uint32_t>(timely) : chunk;
   }
 
+  [[nodiscard]] static bool reads_prompt(const serve::StepPlan& plan) noexcept {
+    for (const serve::PlannedRun& run : plan.runs)
+      if (!run.decode) return true;
+    return false;
+  }
+
   /// False where `stop` ended it halfway.
   [[nodiscard]] Result<bool> run_batch(const serve::StepPlan& plan, const exec::StopPoll& stop) noexcept {
     if (auto r = serving_.follow(plan); !r) return pass(r);
@@ -364,11 +396,11 @@ template <class B, class Families, class O> class EngineCore {
     const exec::Batch batch = planner_->plan(serving_.sequences(), serving_.pages(), serving_.cuts());
     if constexpr (exec::WatchesRuns<O>) model_.observer().planned(batch);
     const ClockHook& clock = model_.options().clock;
-    const std::uint64_t began = batch.prefill ? clock() : 0;
+    const bool times = reads_prompt(plan);
+    const std::uint64_t began = times ? clock() : 0;
     if (auto r = serving_.advance(batch); !r) return pass(r);
     auto completed = model_.executor().step(batch, stop, &faults_);
-    if (batch.prefill && completed && *completed)
-      rate_.learn(static_cast<std::uint32_t>(batch.tokens.size()), clock() - began);
+    if (times && completed && *completed) rate_.learn(static_cast<std::uint32_t>(batch.tokens.size()), clock() - began);
     return completed;
   }
 
@@ -395,24 +427,45 @@ template <class B, class Families, class O> class EngineCore {
     Result<void> taken{};
     const auto origins = planner_->origins();
     for (std::size_t row = 0; row < origins.size(); ++row) {
-      const std::uint32_t run = run_of_[origins[row].sequence];
-      if (outcomes_[run].failed) continue;
-      ActiveRequest& a = *serving_.request(plan.runs[run].request);
-      if (auto r = take_token(a, row, outcomes_[run]); !r) {
-        fail_run(a, r.error(), outcomes_[run]);
+      const std::uint32_t index = run_of_[origins[row].sequence];
+      const serve::PlannedRun& run = plan.runs[index];
+      serve::Outcome& outcome = outcomes_[index];
+      // A row behind a draft that the sampler did not draw is of another text.
+      const std::uint32_t at = run.count - run.drafts - 1 + outcome.accepted;
+      if (outcome.failed || outcome.again || origins[row].position != run.begin + at) continue;
+      const bool guesses = outcome.accepted < run.drafts;
+      const std::uint32_t guess = guesses ? run.tokens[at + 1] : 0;
+      ActiveRequest& a = *serving_.request(run.request);
+      if (auto r = take_token(a, row, outcome); !r) {
+        fail_run(a, r.error(), outcome);
         if (taken) taken = r;
       }
+      const bool goes_on = !outcome.failed && !outcome.last && !outcome.empty;
+      if (guesses && goes_on && outcome.token == guess) ++outcome.accepted;
     }
+    for (std::size_t i = 0; i < plan.runs.size(); ++i)
+      if (plan.runs[i].drafts != 0) take_drafts(plan.runs[i], outcomes_[i]);
     return taken;
+  }
+  /// Takes a sequence back behind the drafts that are its tokens.
+  void take_drafts(const serve::PlannedRun& run, const serve::Outcome& outcome) noexcept {
+    ActiveRequest& a = *serving_.request(run.request);
+    a.sequence.processed = outcome.again ? run.begin : run.begin + run.count - run.drafts + outcome.accepted;
+    a.sequence.drafts = 0;
+    if (outcome.again)
+      a.draft_length.rest();
+    else
+      a.draft_length.learn(run.drafts, outcome.accepted);
   }
 
   /// A run's outcome before its token: whether its data broke an op's contract. Keeps the state behind it.
   [[nodiscard]] serve::Outcome check_run(const serve::PlannedRun& run) noexcept {
     serve::Outcome outcome;
     ActiveRequest& a = *serving_.request(run.request);
-    if (auto fault = faults_.of(run.slot, model_.plan().plan, &model_.op_rows()); !fault)
-      fail_run(a, fault.error(), outcome);
-    else if (run.save != serve::kNone)
+    if (auto fault = faults_.of(run.slot, model_.plan().plan, &model_.op_rows()); !fault) {
+      outcome.again = run.drafts != 0;
+      if (!outcome.again) fail_run(a, fault.error(), outcome);
+    } else if (run.save != serve::kNone)
       if (auto r = serving_.keep(run); !r) fail_run(a, r.error(), outcome);
     return outcome;
   }
@@ -456,7 +509,7 @@ template <class B, class Families, class O> class EngineCore {
     }
     auto delivery = deliver(a, id, model_.tokenizer(), model_.context());
     if (!delivery) return pass(delivery);
-    a.next = delivery->token;
+    if (auto r = a.drawn.put(delivery->token); !r) return r;
     a.finish = delivery->finish;
     outcome.token = static_cast<std::uint32_t>(id);
     outcome.last = delivery->finish != FinishReason::none;
@@ -491,8 +544,10 @@ template <class B, class Families, class O> class EngineCore {
         a.began = true;
       } else if (event.kind == serve::EventKind::token) {
         ActiveRequest& a = *serving_.request(event.subject);
-        a.next.cached_tokens = a.cached_tokens;
-        if (!on_token(a.id, a.next)) hush(a);
+        if (a.finish == FinishReason::callback) continue;
+        Token next = a.drawn.take();
+        next.cached_tokens = a.cached_tokens;
+        if (!on_token(a.id, next)) hush(a);
       } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
         Owned<ActiveRequest> ended = serving_.end(event.subject);
         if (ended->finish == FinishReason::none) name_end(*ended, event.end);
@@ -515,9 +570,10 @@ template <class B, class Families, class O> class EngineCore {
     a.finish = FinishReason::failed;
     a.error = Error::of(Errc::capacity_exceeded, "its tenant's quota was lowered below the pages that it can need");
   }
-  /// The callable has said that it wants no more.
+  /// The callable has said that it wants no more, so what else the step drew was never its.
   void hush(ActiveRequest& a) noexcept {
     a.finish = FinishReason::callback;
+    a.generated -= a.drawn.size();
     cancel_now(a);
   }
   void cancel_now(const ActiveRequest& a) noexcept {
@@ -676,6 +732,7 @@ template <class B, class Families, class O> class EngineCore {
   serve::PrefillRate rate_;
   Vector<serve::Outcome> outcomes_;  ///< of a step's runs
   Vector<std::uint32_t> run_of_;     ///< by slot
+  Vector<serve::Draft> drafts_;      ///< by slot; none where the engine drafts nothing
   std::size_t seen_ = 0;             ///< events of the scheduler
   std::optional<serve::BatchPlanner> planner_;
   Vector<RequestId> cancelled_;        ///< notes of the step

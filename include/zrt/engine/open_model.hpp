@@ -102,7 +102,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     exec::ExecutorSizes sizes;
     sizes.slots = options_.slots;
     sizes.prefill_tokens = options_.chunk + options_.slots;
-    sizes.prefill_rows = options_.logit_rows > options_.slots ? options_.logit_rows : options_.slots;
+    const std::uint32_t drawn = options_.slots + options_.draft_tokens;
+    sizes.prefill_rows = options_.logit_rows > drawn ? options_.logit_rows : drawn;
     if (config().whole_texts && context_ > options_.chunk) sizes.prefill_tokens = context_ + options_.slots;
     if (config().embeddings) sizes.prefill_rows = sizes.prefill_tokens;
     sizes.pages = options_.pages != 0 ? options_.pages : *pages;

@@ -25,6 +25,7 @@ struct EngineOptions {
   std::uint32_t chunk = 512;          ///< most prompt tokens in one step, a multiple of 16
   std::uint64_t step_latency_ns = 0;  ///< target of requests that name none; see Request::step_latency_ns
   std::uint32_t logit_rows = 0;       ///< rows of a prompt step that may reach the head; 0: as many as slots
+  std::uint32_t draft_tokens = 0;     ///< guessed tokens that a step may check beside those it computes; 0: none
   std::uint32_t queue = 1024;         ///< requests that may wait
   std::uint32_t pages = 0;            ///< of 16 positions, for all slots together; 0: slots × context
   bool prefix_cache = false;          ///< a prompt that begins as an earlier one resumes behind the pages of that one
@@ -52,6 +53,7 @@ struct EngineOptions {
   };
   if (o.slots == 0 || o.slots > 4096) return bad("slots", o.slots, "1..4096");
   if (o.chunk < 16 || o.chunk > 8192 || o.chunk % 16 != 0) return bad("chunk", o.chunk, "a multiple of 16 in 16..8192");
+  if (o.draft_tokens > o.chunk) return bad("draft_tokens", o.draft_tokens, "at most the chunk");
   if (o.queue == 0 || o.queue > 1u << 20) return bad("queue", o.queue, "1..1048576");
   if (o.pages > 1u << 28) return bad("pages", o.pages, "at most 268435456");
   if (o.kept_states > 1u << 20) return bad("kept_states", o.kept_states, "at most 1048576");

@@ -163,8 +163,8 @@ template <class B> class Serving {
   }
 
   /// Lets the scheduler plan a step over what has arrived; of `arriving` those stay that it has not read.
-  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::uint32_t prompt_tokens,
-                                     Span<const std::uint32_t> cuts) noexcept {
+  [[nodiscard]] serve::StepPlan plan(std::uint64_t now, std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts,
+                                     Span<const serve::Draft> drafts) noexcept {
     arrivals_.clear();
     const std::size_t read = turns_.choose(arriving_);
     for (std::size_t i = 0; i < read; ++i) {
@@ -172,7 +172,7 @@ template <class B> class Serving {
       next.tag = i + 1;
       (void)arrivals_.push_back(next);
     }
-    return scheduler_->step({arrivals_.span(), {}, now, prompt_tokens, cuts});
+    return scheduler_->step({arrivals_.span(), {}, now, prompt_tokens, cuts, drafts});
   }
 
   /// Brings slots and page lists to where a plan has them, and loads kept states.
@@ -182,6 +182,7 @@ template <class B> class Serving {
     for (std::size_t slot = 0; slot < sequences_.size(); ++slot) sequences_[slot] = nullptr;
     for (const serve::PlannedRun& run : plan.runs) {
       sequences_[run.slot] = &request(run.request)->sequence;
+      sequences_[run.slot]->drafts = run.drafts;
       cuts_[run.slot] = run.count;
       if (auto r = bring(run.slot); !r) return r;
     }
@@ -266,6 +267,7 @@ template <class B> class Serving {
     l.prefix_pages = 0;
     l.context = context_ + 1;  // the last token is never computed
     l.step_tokens = sizes.prefill_tokens;
+    l.draft_tokens = options.draft_tokens;
     l.recurrent = slots_->own_bytes(kPageTokens) != 0;
     l.checkpoints = l.recurrent && options.prefix_cache ? options.kept_states : 0;
     l.queue = options.queue;

@@ -24,7 +24,7 @@ struct Batch {
   Span<const std::int32_t> bias_ids;        ///< [R × bias entries]
   Span<const float> bias;                   ///< [R × bias entries]
   const std::uint32_t* pages = nullptr;     ///< [groups][slots][pages_per_slot] page ids; none is read before a window
-  bool prefill = false;                     ///< any prompt token in it
+  bool prefill = false;                     ///< any prompt token or draft in it: it may be as large as such a step
 };
 
 /// The names under which a decoder's plan takes a batch and gives its results.

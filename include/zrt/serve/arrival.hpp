@@ -36,12 +36,21 @@ struct Arrival {
       true;  ///< its pages follow from its tokens alone, so that prefixes may be taken from it and given to it
 };
 
+/// Guesses for the tokens that a request generates next, in order. A run reads them behind its last known token; those
+/// that the sampler draws itself count, and no other.
+struct Draft {
+  const std::uint32_t* tokens = nullptr;
+  std::uint32_t count = 0;
+};
+
 /// What came of a planned run.
 struct Outcome {
-  std::uint32_t token = 0;  ///< where the run sampled
-  bool last = false;        ///< the token ends the answer
-  bool empty = false;       ///< the answer ended before this token: there is none
-  bool failed = false;      ///< this request's fault: it ends alone
+  std::uint32_t accepted = 0;  ///< leading drafts of the run that are the answer's tokens
+  std::uint32_t token = 0;     ///< behind them, where the run sampled
+  bool last = false;           ///< the token ends the answer
+  bool empty = false;          ///< the answer ended before this token: there is none
+  bool failed = false;         ///< this request's fault: it ends alone
+  bool again = false;  ///< nothing came of a run with drafts, which may be their fault: it is computed once more
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

@@ -284,15 +284,20 @@ class Audit {
   /// The runs of the step in the making read slots that are there, in order, within the limits.
   template <class Rules> [[nodiscard]] Result<void> runs(const SchedulerState<Rules>& s) noexcept {
     std::uint32_t tokens = 0;
+    std::uint32_t drafts = 0;
     for (std::uint32_t i = 0; i < s.runs.size(); ++i) {
       const PlannedRun& run = s.runs[i];
       tokens += run.count;
+      drafts += run.drafts;
       const SlotWork& w = s.work[run.slot];
       if (w.request == kNone || run.request != s.slots[run.slot].request)
         return broken("run ", i, " is of an ended request");
       const RequestRow& r = s.requests[w.request];
-      if (run.begin != s.slots[run.slot].position || run.count == 0 || run.begin + run.count > r.known())
+      if (run.begin != s.slots[run.slot].position || run.count <= run.drafts ||
+          run.begin + run.count - run.drafts > r.known())
         return broken("run ", i, " is not the next of its slot");
+      if (run.drafts != 0 && (!run.sample || s.hybrid() || run.begin + run.count >= r.prompt + r.most))
+        return broken("run ", i, " has drafts where none may be");
       if (run.begin / kPageTokens < w.in_tree) return broken("run ", i, " writes a page of the tree");
       if (run.save != kNone && (run.begin + run.count) % kPageTokens != 0)
         return broken("run ", i, " keeps a state inside of a page");
@@ -300,6 +305,7 @@ class Audit {
         if (s.runs[j].slot == run.slot) return broken("slot ", run.slot, " has two runs");
     }
     if (tokens > s.limits.step_tokens) return broken("a step of ", tokens, " tokens");
+    if (drafts > s.limits.draft_tokens) return broken("a step of ", drafts, " drafts");
     return {};
   }
 

@@ -25,7 +25,8 @@ struct BatchLimits {
   std::uint32_t given_width = 0;  ///< of given embeddings; 0: there are none
 };
 
-/// Forms the batch of each step: generated tokens first, then the cuts of prompts. It allocates once, when it is made.
+/// Forms the batch of each step: generated tokens first, each with its drafts, then the cuts of prompts. It allocates
+/// once, when it is made.
 class BatchPlanner {
  public:
   [[nodiscard]] static Result<BatchPlanner> make(const BatchLimits& limits, const Allocator& allocator) noexcept {
@@ -77,18 +78,19 @@ class BatchPlanner {
     for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
     origins_.clear();
     requests_.clear();
-    gives_ = false;
+    gives_ = drafts_ = false;
     ZRT_ASSERT(sequences.size() <= shares_.size());
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       if (sequences[i] == nullptr) continue;
       Sequence& s = *sequences[i];
-      if (s.prompt_left() == 0) take(s, i, 1);
+      if (s.prompt_left() == 0) take(s, i, 1 + s.drafts);
+      drafts_ = drafts_ || s.drafts != 0;
     }
   }
 
   /// Appends each sequence's share of prompt tokens.
   [[nodiscard]] exec::Batch finish(Span<Sequence* const> sequences, const std::uint32_t* pages) noexcept {
-    bool prefill = false;
+    bool prefill = drafts_;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       if (shares_[i] == 0) continue;
       prefill = true;
@@ -135,10 +137,10 @@ class BatchPlanner {
         std::memcpy(embeddings_.data() + tokens_.size() * limits_.given_width, given,
                     limits_.given_width * sizeof(float));
       gives_ = gives_ || given != nullptr;
-      (void)tokens_.push_back(given != nullptr ? exec::kGivenRow : s.tokens[position]);
+      (void)tokens_.push_back(given != nullptr ? exec::kGivenRow : s.tokens.data()[position]);
       (void)slots_.push_back(s.slot);
       (void)positions_.push_back(position);
-      const bool last = position + 1 == s.tokens.size();
+      const bool last = position + 1 >= s.tokens.size();
       if (last || s.every_row) add_row(s, index, position, last);
     }
   }
@@ -157,11 +159,12 @@ class BatchPlanner {
     (void)origins_.push_back({static_cast<std::uint32_t>(index), position});
     ops::SampleRequest request = s.sampling;
     request.active = last ? request.active : 0;
-    request.generated = static_cast<std::uint32_t>(s.tokens.size()) - s.prompt_tokens;
+    const std::size_t read = last ? position + 1u : s.tokens.size();
+    request.generated = static_cast<std::uint32_t>(read) - s.prompt_tokens;
     const std::size_t window = request.history < limits_.history ? request.history : limits_.history;
-    const std::size_t seen = s.tokens.size() < window ? s.tokens.size() : window;
+    const std::size_t seen = read < window ? read : window;
     for (std::size_t i = 0; i < seen; ++i)
-      history_[row * limits_.history + i] = static_cast<std::int32_t>(s.tokens[s.tokens.size() - seen + i]);
+      history_[row * limits_.history + i] = static_cast<std::int32_t>(s.tokens.data()[read - seen + i]);
     request.history = static_cast<std::uint32_t>(seen);
     const std::size_t biases = s.biases.size() < limits_.biases ? s.biases.size() : limits_.biases;
     for (std::size_t i = 0; i < biases; ++i) {
@@ -177,6 +180,7 @@ class BatchPlanner {
   Vector<std::uint32_t> tokens_;
   Vector<float> embeddings_;  ///< a row for each token of a step; those of given ones count
   bool gives_ = false;        ///< whether the step has a given row
+  bool drafts_ = false;       ///< whether it has a draft
   Vector<std::uint32_t> slots_;
   Vector<std::uint32_t> positions_;
   Vector<std::uint32_t> rows_;

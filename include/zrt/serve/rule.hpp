@@ -51,8 +51,11 @@ enum class Rule : std::uint8_t {
   end_with_tenant,       ///< a removed tenant's requests end
   drop_scope,            ///< a removed tenant's pages leave the tree
   count_tokens,          ///< the ledger counts what was delivered
+  verify_drafts,         ///< a draft is a token only where the sampler drew it
+  drop_drafts,           ///< pages of drafts that came to nothing go back
+  charge_drafts,         ///< drafts stay within the pages that a slot is charged
 };
-inline constexpr std::uint32_t kRules = static_cast<std::uint32_t>(Rule::count_tokens) + 1;
+inline constexpr std::uint32_t kRules = static_cast<std::uint32_t>(Rule::charge_drafts) + 1;
 
 /// Keeps every rule, at no cost: what hosts use.
 struct AllRules {

@@ -10,17 +10,20 @@ namespace zrt::inline ZRT_ABI::serve {
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
 /// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
-/// prompts of a tenant take turns.
+/// prompts of a tenant take turns. Where no prompt is read, slots that decode read their drafts.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
 
   /// Fills `runs`. At most `prompt_tokens` are of prompts, but never fewer than 16 where there are as many, and 32 beside
   /// the floor's prompt. `cuts` of prompts, by slot, go before all that.
-  void run(std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts) noexcept {
+  /// `drafts`, by slot, are copied behind the tokens that are known.
+  void run(std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts, Span<const Draft> drafts) noexcept {
     s_.runs.clear();
     used_ = 0;
     cuts_ = cuts;
+    drafts_ = reads_prompts() ? Span<const Draft>{} : drafts;
+    drafts_left_ = s_.limits.draft_tokens;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
       if (decodes(slot)) make_room(slot);
     if (s_.keeps(Rule::decode_first)) {
@@ -85,8 +88,34 @@ template <class Rules> class RunPlanner {
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto slot = static_cast<std::uint32_t>((s_.step + i) % count);
       if (!decodes(slot) || (s_.keeps(Rule::token_cap) && used_ == s_.limits.step_tokens)) continue;
-      add_run(slot, 1, true);
+      add_run(slot, 1, true, take_drafts(slot));
     }
+  }
+
+  [[nodiscard]] bool reads_prompts() const noexcept {
+    for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot)
+      if (can_prefill(s_, slot)) return true;
+    return false;
+  }
+
+  /// Copies a slot's drafts behind its known tokens: as many as the step, its charge, its tenant's rate and the answer
+  /// have room for. State that is rewritten token by token cannot go back, and a client that does not read gets no two
+  /// tokens at once.
+  [[nodiscard]] std::uint32_t take_drafts(std::uint32_t slot) noexcept {
+    if (slot >= drafts_.size() || s_.hybrid()) return 0;
+    const SlotWork& w = s_.work[slot];
+    const RequestRow& r = s_.requests[w.request];
+    const TenantRow& t = s_.tenants[r.tenant];
+    if (r.client_blocked) return 0;
+    const std::uint32_t charged = s_.keeps(Rule::charge_drafts) ? w.charge : s_.list_pages;
+    std::uint32_t count = drafts_[slot].count;
+    for (const std::uint32_t most :
+         {drafts_left_, r.most - r.generated - 1, charged * kPageTokens - s_.slots[slot].position - 1,
+          t.decoded.room(t.quota.decode_tokens_per_s) - 1})
+      count = count < most ? count : most;
+    for (std::uint32_t i = 0; i < count; ++i) r.tokens[r.known() + i] = drafts_[slot].tokens[i];
+    drafts_left_ -= count;
+    return count;
   }
 
   void prefill(std::uint32_t prompt_tokens) noexcept {
@@ -193,10 +222,11 @@ template <class Rules> class RunPlanner {
            end % (s_.limits.checkpoint_pages * kPageTokens) == 0;
   }
 
-  void add_run(std::uint32_t slot, std::uint32_t count, bool decode) noexcept {
+  void add_run(std::uint32_t slot, std::uint32_t known, bool decode, std::uint32_t drafts = 0) noexcept {
     const SlotRow& row = s_.slots[slot];
     SlotWork& w = s_.work[slot];
     const RequestRow& r = s_.requests[w.request];
+    const std::uint32_t count = known + drafts;
     const std::uint32_t end = row.position + count;
     while (row.pages < pages_of(end))
       if (!s_.add_page(slot)) {
@@ -204,17 +234,18 @@ template <class Rules> class RunPlanner {
         return;
       }
     if (decode) {
-      s_.tenants[r.tenant].decoded.take(1);
-      s_.charge_service(w.request, row.position, end);
+      s_.tenants[r.tenant].decoded.take(count);
+      s_.charge_service(w.request, row.position, row.position + known);
     }
     PlannedRun run;
     run.slot = slot;
     run.request = row.request;
     run.begin = row.position;
     run.count = count;
+    run.drafts = drafts;
     run.tokens = r.tokens + row.position;
     run.decode = decode;
-    run.sample = end == r.known();
+    run.sample = end - drafts == r.known();
     run.load = w.load;
     if (keeps_state_at(slot, end)) run.save = take_checkpoint();
     (void)s_.runs.push_back(run);
@@ -231,6 +262,8 @@ template <class Rules> class RunPlanner {
   SchedulerState<Rules>& s_;
   std::uint32_t used_ = 0;  ///< tokens of the step so far
   Span<const std::uint32_t> cuts_{};
+  Span<const Draft> drafts_{};
+  std::uint32_t drafts_left_ = 0;  ///< of the step
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

@@ -17,6 +17,7 @@ struct StepInput {
   std::uint64_t now = 0;           ///< nanoseconds; going back counts as standing still
   std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time; see PrefillRate
   Span<const std::uint32_t> cuts{};   ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
+  Span<const Draft> drafts{};         ///< by slot, of those that decode; see SchedulerLimits::draft_tokens
 };
 
 /// What one step gives out, valid until the next.
@@ -35,7 +36,7 @@ struct StepPlan {
 ///
 /// What else a slot has, be it recurrent state or the pages that a window shows, is state: it is kept in checkpoints.
 ///
-/// Not here: speculative tokens, adapters, several models (fields for them are there, and always 0), and a reset of the
+/// Not here: adapters, several models (fields for them are there, and always 0), and a reset of the
 /// whole pool.
 template <class Rules = AllRules> class Scheduler {
  public:
@@ -59,7 +60,7 @@ template <class Rules = AllRules> class Scheduler {
     for (std::size_t i = 0; i < most; ++i) take(in.arrivals[i]);
     end_slow_clients();
     FairAdmission<Rules>(s_).run();
-    RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts);
+    RunPlanner<Rules>(s_).run(in.prompt_tokens, in.cuts, in.drafts);
     s_.quiet = s_.runs.empty() && s_.events.empty();
     return {s_.runs.span(), s_.events.span(), static_cast<std::uint32_t>(in.arrivals.size() - most)};
   }
@@ -167,7 +168,10 @@ template <class Rules = AllRules> class Scheduler {
       s_.end(request, EndReason::failed);
       return;
     }
-    row.position = run.begin + run.count;
+    const std::uint32_t accepted = take_drafts(run, outcome);
+    row.position = outcome.again ? run.begin : run.begin + run.count - (run.drafts - accepted);
+    if (s_.keeps(Rule::drop_drafts)) s_.drop_pages(run.slot);
+    if (outcome.again) return;
     const std::uint32_t* list = s_.list(run.slot);
     for (std::uint32_t i = run.begin / kPageTokens; i < row.pages; ++i) {
       const std::uint32_t left = row.position - i * kPageTokens;
@@ -176,14 +180,35 @@ template <class Rules = AllRules> class Scheduler {
     s_.share_pages(run.slot);
     if (run.save != kNone) keep_state(run, list);
     if (!run.sample) return;
-    if (outcome.empty) return complete(request, true);
     RequestRow& r = s_.requests[request];
-    r.tokens[r.known()] = outcome.token;
-    ++r.generated;
-    row.generated_tokens = r.generated;
-    row.stage = SlotStage::decode;
-    s_.deliver(request, outcome.token);
+    for (std::uint32_t i = 0; i < accepted; ++i) add_token(request, r.tokens[r.known()]);
+    if (outcome.empty) return complete(request, true);
+    add_token(request, outcome.token);
     if (outcome.last || r.generated == r.most) complete(request, outcome.last);
+  }
+
+  void add_token(std::uint32_t request, std::uint32_t token) noexcept {
+    RequestRow& r = s_.requests[request];
+    r.tokens[r.known()] = token;
+    ++r.generated;
+    s_.slots[r.slot].generated_tokens = r.generated;
+    s_.slots[r.slot].stage = SlotStage::decode;
+    s_.deliver(request, token);
+  }
+
+  /// Counts the drafts of a run that are tokens of the answer; the others count for nothing.
+  [[nodiscard]] std::uint32_t take_drafts(const PlannedRun& run, const Outcome& outcome) noexcept {
+    if (run.drafts == 0) return 0;
+    const std::uint32_t request = s_.work[run.slot].request;
+    TenantRow& t = s_.tenants[s_.requests[request].tenant];
+    const std::uint32_t drawn = outcome.accepted + (s_.keeps(Rule::verify_drafts) ? 0 : 1);
+    const std::uint32_t accepted = drawn < run.drafts ? drawn : run.drafts;
+    const std::uint32_t first = run.begin + run.count - run.drafts;
+    t.decoded.give_back(outcome.again ? run.count : run.drafts - accepted);
+    t.ledger.drafted_tokens += run.drafts;
+    t.ledger.accepted_drafts += accepted;
+    s_.charge_service(request, first, first + accepted);
+    return accepted;
   }
 
   /// Binds the kept state to the page before it.

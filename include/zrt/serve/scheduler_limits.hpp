@@ -18,8 +18,9 @@ struct SchedulerLimits {
   std::uint32_t prefix_pages = 819;  ///< that slots leave to cached prefixes
   std::uint32_t context = 4096;      ///< positions of one request
   std::uint32_t step_tokens = 512;
-  bool recurrent = false;         ///< a slot has state beside its pages: recurrent layers, or pages behind a window
-  std::uint32_t checkpoints = 0;  ///< kept states of such a model; 0: it resumes at its first token
+  std::uint32_t draft_tokens = 0;  ///< guesses that the runs of a step read together
+  bool recurrent = false;          ///< a slot has state beside its pages: recurrent layers, or pages behind a window
+  std::uint32_t checkpoints = 0;   ///< kept states of such a model; 0: it resumes at its first token
   std::uint32_t checkpoint_pages = 32;  ///< from one kept state to the next in a long text
   std::uint32_t slow_steps = 256;       ///< that a client may leave a token unread
   std::uint32_t floor_patience = 64;    ///< steps that a lower class waits for pages before others stop taking them
@@ -52,6 +53,9 @@ struct SchedulerLimits {
   if (l.step_tokens < l.slots + kPageTokens)
     return fail(Errc::invalid_argument, "a step must hold a token of each of ", l.slots, " slots and ", kPageTokens,
                 " of a prompt, found ", l.step_tokens);
+  if (l.draft_tokens > l.step_tokens - l.slots)
+    return fail(Errc::invalid_argument, "draft_tokens must be at most the ", l.step_tokens - l.slots,
+                " tokens that a step holds beside its slots', found ", l.draft_tokens);
   return {};
 }
 

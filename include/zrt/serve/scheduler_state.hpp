@@ -45,8 +45,9 @@ template <class Rules> struct SchedulerState {
     if (auto r = s.runs.reserve(l.slots); !r) return pass(r);
     if (auto r = s.shares.resize(l.slots); !r) return pass(r);
     if (auto r = s.tenant_pages.resize(l.tenants); !r) return pass(r);
-    // A step answers each arrival once or twice; a request is admitted, preempted, given a token and ended in it.
-    if (auto r = s.events.reserve(std::size_t{l.arrivals} * 2 + requests * 4); !r) return pass(r);
+    // A step answers each arrival once or twice; a request is admitted, preempted, given a token and ended in it. A draft
+    // is a token more.
+    if (auto r = s.events.reserve(std::size_t{l.arrivals} * 2 + requests * 4 + l.draft_tokens); !r) return pass(r);
     return s;
   }
 
@@ -190,6 +191,12 @@ template <class Rules> struct SchedulerState {
     if (page == kNone) return false;
     list(slot)[slots[slot].pages++] = page;
     return true;
+  }
+
+  /// Gives back the pages behind a slot's position, which hold drafts that came to nothing.
+  void drop_pages(std::uint32_t slot) noexcept {
+    SlotRow& row = slots[slot];
+    while (row.pages > pages_of(row.position)) pages.release(list(slot)[--row.pages], false);
   }
 
   /// Puts the slot's full pages in the tree. Where the tree has such a page, the slot lists that one in place of its own.

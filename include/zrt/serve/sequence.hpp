@@ -26,6 +26,7 @@ struct Sequence {
   Vector<float> embeddings;      ///< their rows
   std::uint32_t prompt_tokens = 0;
   std::uint32_t processed = 0;  ///< tokens whose state the slot holds
+  std::uint32_t drafts = 0;     ///< guesses of the step, in the memory behind `tokens`
   ops::SampleRequest sampling{};
   Vector<TokenBias> biases;
   bool every_row = false;             ///< logits of every prompt position are wanted
@@ -34,6 +35,7 @@ struct Sequence {
   /// Tokens left to read before the next one is drawn: of the prompt, and after a preemption of what was generated; 0
   /// where only the last generated token is left.
   [[nodiscard]] std::uint32_t prompt_left() const noexcept {
+    if (processed >= tokens.size()) return 0;  // more than that where drafts are read
     const auto left = static_cast<std::uint32_t>(tokens.size()) - processed;
     return processed < prompt_tokens || left > 1 ? left : 0;
   }

@@ -95,6 +95,7 @@ struct PlannedRun {
   Handle request = 0;
   std::uint32_t begin = 0;  ///< position of the first token; 0 begins with an empty recurrent state
   std::uint32_t count = 0;
+  std::uint32_t drafts = 0;               ///< of these, guesses at the end: a token is drawn behind each, too
   const std::uint32_t* tokens = nullptr;  ///< of position `begin`
   bool decode = false;
   bool sample = false;         ///< a token is drawn behind the last one

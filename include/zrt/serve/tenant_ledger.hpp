@@ -14,6 +14,8 @@ struct TenantLedger {
   std::uint64_t computed_tokens = 0;    ///< for the first time
   std::uint64_t recomputed_tokens = 0;  ///< again, after a preemption
   std::uint64_t delivered_tokens = 0;
+  std::uint64_t drafted_tokens = 0;   ///< guesses that were computed
+  std::uint64_t accepted_drafts = 0;  ///< of these, tokens of answers
   std::uint64_t requests_accepted = 0;
   std::uint64_t requests_refused = 0;
   std::uint64_t requests_finished = 0;

@@ -32,6 +32,18 @@ class TokenWindow {
     sum_ += tokens;
   }
 
+  /// Takes back what was taken last.
+  void give_back(std::uint32_t tokens) noexcept {
+    std::uint64_t left = tokens;
+    for (std::uint64_t i = 0; i < kBuckets && left != 0; ++i) {
+      std::uint64_t& bucket = counts_[(tick_ + kBuckets - i) % kBuckets];
+      const std::uint64_t back = bucket < left ? bucket : left;
+      bucket -= back;
+      sum_ -= back;
+      left -= back;
+    }
+  }
+
   /// Tokens that may still be taken at `rate` tokens a second; ~0 is no limit, so that it holds where time stands still.
   [[nodiscard]] std::uint32_t room(std::uint32_t rate) const noexcept {
     if (rate == ~0u) return ~0u;
