@@ -5,6 +5,7 @@
 
 namespace zrt::inline ZRT_ABI {
 
+template struct exec::AllAdapters<CpuBackend, ModelOps<CpuBackend, FamiliesOn<CpuBackend, AllFamilies>>>;
 template class Engine<CpuBackend>;
 template class Engine<CpuBackend, AllFamilies, trace::TimelineObserver>;
 

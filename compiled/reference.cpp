@@ -7,6 +7,9 @@
 
 namespace zrt::inline ZRT_ABI {
 
+template struct ModelLoader<ReferenceBackend>;
+template struct exec::AllAdapters<ReferenceBackend,
+                                  ModelOps<ReferenceBackend, FamiliesOn<ReferenceBackend, AllFamilies>>>;
 template class Engine<ReferenceBackend>;
 template class Engine<ReferenceBackend, AllFamilies, trace::TimelineObserver>;
 

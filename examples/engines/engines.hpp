@@ -11,6 +11,12 @@
 #include <zrt/trace/recorder.hpp>
 #include <zrt/trace/timeline.hpp>
 
+// What the engine of references shares with others on its backend.
+extern template struct zrt::ModelLoader<zrt::ReferenceBackend>;
+extern template struct zrt::exec::AllAdapters<
+    zrt::ReferenceBackend,
+    zrt::ModelOps<zrt::ReferenceBackend, zrt::FamiliesOn<zrt::ReferenceBackend, zrt::AllFamilies>>>;
+
 // The same engines under an observer that records runs: recorded.cpp.
 extern template class zrt::Engine<zrt::CpuBackend, zrt::AllFamilies, zrt::trace::RunObserver>;
 extern template class zrt::Engine<zrt::ReferenceBackend, zrt::AllFamilies, zrt::trace::RunObserver>;

@@ -137,7 +137,7 @@ void Case::check(const AnyCall& call) {
   soil(call, std::byte{0xa5});
   run<engines::ReferencePrograms>(engines::ReferencePrograms::Device(zrt::system_allocator()), call);
   if (testing::Test::HasFatalFailure()) return;
-  const std::vector<std::byte> wanted = all();
+  std::vector<std::byte> wanted = all();
   const std::uint64_t wanted_status = status_.word.load();
 
   for (const cpu::Isa isa : std::span(variants()).first(one_variant ? 1 : variants().size())) {
@@ -156,7 +156,9 @@ void Case::check(const AnyCall& call) {
   std::memcpy(memory_.data(), before.data(), used_);
 }
 
-std::size_t Case::difference(std::vector<std::byte> wanted, const AnyCall& call) const {
+std::size_t Case::difference(std::vector<std::byte>& wanted, const AnyCall& call) const {
+  // Nearly always nothing differs, and byte by byte most of the time goes here, under the thread sanitizer above all.
+  if (std::memcmp(wanted.data(), memory_.data(), wanted.size()) == 0) return used_;
   for (const zrt::HostTensor& t : call.out) {
     const FloatForm form = form_of(t.type.dtype);
     if (form.bytes == 0) continue;
@@ -166,6 +168,7 @@ std::size_t Case::difference(std::vector<std::byte> wanted, const AnyCall& call)
       if (form.is_nan(at) && form.is_nan(expected)) std::memcpy(expected, at, form.bytes);
     }
   }
+  if (std::memcmp(wanted.data(), memory_.data(), wanted.size()) == 0) return used_;
   const auto differs = std::mismatch(wanted.begin(), wanted.end(), memory_.begin());
   return static_cast<std::size_t>(differs.first - wanted.begin());
 }

@@ -128,8 +128,9 @@ class Case {
  private:
   /// Runs the call on a device of backend B.
   template <class B> void run(typename B::Device device, const AnyCall& call);
-  /// The first byte that differs from `wanted`, elements that are NaN in both being equal; used_ if none does.
-  [[nodiscard]] std::size_t difference(std::vector<std::byte> wanted, const AnyCall& call) const;
+  /// The first byte that differs from `wanted`, elements that are NaN in both being equal; used_ if none does. `wanted`
+  /// takes the bits of such NaNs.
+  [[nodiscard]] std::size_t difference(std::vector<std::byte>& wanted, const AnyCall& call) const;
   /// Fills the outputs that are no inputs.
   void soil(const AnyCall& call, std::byte pattern);
 

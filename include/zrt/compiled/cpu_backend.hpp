@@ -10,5 +10,6 @@ namespace zrt::inline ZRT_ABI {
 
 extern template class cpu::BasicDevice<cpu::AllWeightTypes, cpu::AllVariants>;
 extern template struct ModelLoader<CpuBackend>;
+extern template struct exec::AllAdapters<CpuBackend, ModelOps<CpuBackend, FamiliesOn<CpuBackend, AllFamilies>>>;
 
 }  // namespace zrt::inline ZRT_ABI

@@ -98,12 +98,14 @@ template <class B, class List = typename B::Claims>
 inline constexpr AdapterTable<B> kAdapterTable =
     detail::entries<B>(boost::mp11::mp_copy_if_q<List, zrt::detail::ClaimedBy<B>>{});
 
-/// The table of all that B claims, behind a call: a source that declares `extern template struct AllAdapters<B>`
-/// compiles no adapter of B.
-template <class B> struct AllAdapters {
+/// The table of all that B claims, or of what it claims of a list, behind a call: a source that declares
+/// `extern template struct AllAdapters<B>` compiles no adapter of B.
+template <class B, class List = typename B::Claims> struct AllAdapters {
   [[nodiscard]] static const AdapterTable<B>& table() noexcept;
 };
-template <class B> const AdapterTable<B>& AllAdapters<B>::table() noexcept { return kAdapterTable<B>; }
+template <class B, class List> const AdapterTable<B>& AllAdapters<B, List>::table() noexcept {
+  return kAdapterTable<B, List>;
+}
 
 /// A list of ops as binding sees it: their rows, and the adapters of backend B.
 template <class B> struct OpAdapters {
@@ -113,7 +115,7 @@ template <class B> struct OpAdapters {
   /// Rows of some list, with all adapters that B has.
   OpAdapters(const OpTable& table) noexcept : rows(&table), adapters(&AllAdapters<B>::table()) {}
   /// Rows of a list, with B's adapters of its ops.
-  template <class List> [[nodiscard]] static constexpr OpAdapters of() noexcept {
+  template <class List> [[nodiscard]] static OpAdapters of() noexcept {
     // A list of all that B claims takes the table that may be compiled elsewhere.
     if constexpr (OpSet::of(List{}).contains(OpSet::of(typename B::Claims{})))
       return OpAdapters(kOpTable<List>);
@@ -121,8 +123,8 @@ template <class B> struct OpAdapters {
       return with_rows<List>(kOpTable<List>);
   }
   /// Rows that may be compiled elsewhere, with B's adapters of a list of ops.
-  template <class List> [[nodiscard]] static constexpr OpAdapters with_rows(const OpTable& table) noexcept {
-    return OpAdapters(table, kAdapterTable<B, List>);
+  template <class List> [[nodiscard]] static OpAdapters with_rows(const OpTable& table) noexcept {
+    return OpAdapters(table, AllAdapters<B, List>::table());
   }
   [[nodiscard]] const OpRow* row(Opcode opcode) const noexcept { return (*rows)[number(opcode)]; }
   [[nodiscard]] const BindEntry<B>& adapter(Opcode opcode) const noexcept { return (*adapters)[number(opcode)]; }
