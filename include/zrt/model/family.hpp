@@ -50,8 +50,8 @@ concept HasCanonicalConfigs = requires {
 /// A family of models: names, a config and how it is read, and a program. docs/adding-a-family.md describes each member;
 /// `Ops` and `build` are held to account by CheckArch.
 ///
-/// A family may also list `ignored_tensors`, endings of the names of tensors that its files hold for nothing, and say
-/// which of the files of its names it `opens`, where another family opens the rest.
+/// Two members are optional. `ignored_tensors` lists endings of the names of tensors that files hold and the program
+/// does not use. `opens` tells the family's files from those of another family of the same name.
 template <class F>
 concept Family = NamesArchitectures<F> && ReadsConfig<F> && HasCanonicalConfigs<F>;
 
