@@ -764,6 +764,12 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+/// What is wrong with the number of an option's values.
+std::string mismatch_text(const std::string& what) {
+  if (what.find(": At Most ") == std::string::npos) return what.substr(0, what.find(':')) + " needs a value";
+  return replaced(replaced(what, ": At Most ", " takes at most "), " required but received ", ", found ");
+}
+
 /// What is wrong with a call, without CLI11's words.
 std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = last_command(app);
@@ -776,7 +782,7 @@ std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
     if (!one->get_name().empty()) commands.push_back(one->get_name());
   std::string what = error.what();
   const auto extras = command.remaining(true);
-  if (!extras.empty() && !commands.empty())
+  if (!extras.empty() && !commands.empty() && !extras.front().starts_with("-"))
     return "'" + extras.front() + "' is no command of " + name + suggestion(extras.front(), commands) + help;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
     if (!extras.front().starts_with("-")) return "'" + extras.front() + "' is one word too many for " + name + help;
@@ -786,19 +792,33 @@ std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (!commands.empty()) return name + " needs a command" + help;
-    if (const auto list = what.find("Exactly 1 option from ["); list != std::string::npos)
-      return name + " needs one of " + replaced(what.substr(what.find('[') + 1), "]", "") + help;
+    if (what.find("Exactly 1 option from [") != std::string::npos) {
+      const std::size_t first = what.find('[') + 1;
+      return name + " needs one of " + what.substr(first, what.find(']') - first) + help;
+    }
     return name + " needs " + replaced(what, " is required", "") + help;
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
     return replaced(what, " excludes ", " and ") + " exclude each other: give one of them" + help;
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    return what.substr(0, what.find(':')) + " needs a value" + help;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch_text(what) + help;
   what = replaced(what, " not in {", " is none of {");
   what = replaced(what, "Value ", "");
   what = replaced(what, " not in range ", " is outside ");
   what = replaced(what, "Could not convert: ", "cannot read the number of ");
   return what + help;
+}
+
+/// The words of a call, backwards, as CLI11 takes them. `--name=` has an empty value, for which CLI11 would take the next
+/// word.
+std::vector<std::string> words_backwards(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = argc - 1; i > 0; --i) {
+    const std::string_view word = argv[i];
+    const bool empty_value = word.starts_with("--") && word.size() > 3 && word.find('=') == word.size() - 1;
+    if (empty_value) words.emplace_back();
+    words.emplace_back(empty_value ? word.substr(0, word.size() - 1) : word);
+  }
+  return words;
 }
 
 int print_page(const std::string& page) { return print(page) ? kOk : cannot_write("stdout"); }
@@ -855,7 +875,7 @@ int run(int argc, char** argv) {
   const auto man = app.add_subcommand("man", "Print this program's manual page: zrt man | man -l -");
   man->callback([&] { status = print_page(man_page(table_of(app), std::string(zrt::version()))); });
   try {
-    app.parse(argc, argv);
+    app.parse(words_backwards(argc, argv));
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : usage(in_plain_words(app, error));
   }
