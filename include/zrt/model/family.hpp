@@ -62,7 +62,7 @@ template <class F> [[nodiscard]] constexpr bool is_named(std::string_view archit
   return false;
 }
 
-/// A family that opens some of the files that bear its names.
+/// A family that opens only some of the files of its names.
 template <class F>
 concept OpensSome = requires(const ConfigReader& meta) {
   { F::opens(meta) } noexcept -> std::same_as<bool>;
@@ -75,7 +75,7 @@ template <class F> [[nodiscard]] bool opens(const ConfigReader& meta, bool some)
     return !some && is_named<F>(meta.architecture());
 }
 
-/// Endings of names of tensors that the family's files hold for nothing.
+/// Endings of the names of tensors that the family's files hold and its program does not use.
 template <class F> [[nodiscard]] constexpr Span<const std::string_view> ignored_tensors() noexcept {
   if constexpr (requires { F::ignored_tensors; })
     return {F::ignored_tensors.data(), F::ignored_tensors.size()};
