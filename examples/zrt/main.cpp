@@ -783,7 +783,7 @@ std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
   const auto extras = command.remaining(true);
   if (!extras.empty() && !commands.empty() && !extras.front().starts_with("-"))
     return "'" + extras.front() + "' is no command of " + name + suggestion(extras.front(), commands) + help;
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
+  if (!extras.empty() && (!commands.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)) {
     if (!extras.front().starts_with("-")) return "'" + extras.front() + "' is one word too many for " + name + help;
     std::vector<std::string> names;
     for (const OptionRow& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
