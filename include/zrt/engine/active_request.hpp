@@ -9,6 +9,7 @@
 #include <zrt/engine/stop_strings.hpp>
 #include <zrt/serve/handle.hpp>
 #include <zrt/text/detokenizer.hpp>
+#include <zrt/text/grammar/matcher.hpp>
 
 #include <optional>
 
