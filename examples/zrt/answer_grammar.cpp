@@ -13,7 +13,10 @@ zrt::Result<std::unique_ptr<AnswerGrammar>> answer_grammar(const GenerateOptions
   const auto source = read_file(path);
   if (!source) return zrt::pass(source);
   auto read = o.grammar.empty() ? grammar::read_json_schema(*source) : grammar::read_gbnf(*source);
-  if (!read) return zrt::pass(read);
+  if (!read) {
+    auto named = zrt::Error::of(read.error().code(), path, ": ", read.error().text());
+    return std::unexpected(named.at_offset(read.error().offset()));
+  }
   auto trie = grammar::TokenTrie::make(tokenizer);
   if (!trie) return zrt::pass(trie);
   auto made = std::make_unique<AnswerGrammar>(AnswerGrammar{std::move(*read), std::move(*trie)});

@@ -196,7 +196,7 @@ void add_sampling(CLI::App& app, zrt::Sampling& s) {
   group->add_option("--presence-penalty", s.presence_penalty, "Subtracts once if seen")
       ->check(sampling_number(&zrt::Sampling::presence_penalty))
       ->capture_default_str();
-  group->add_option("--penalty-window", s.penalty_window, "Last tokens that penalties look at")
+  group->add_option("--penalty-window", s.penalty_window, "Number of recent tokens that penalties look at")
       ->check(kDecimal)
       ->check(CLI::Range(0u, 65536u))
       ->capture_default_str();
@@ -211,8 +211,8 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
       ->excludes(prompt)
       ->type_name(kFile);
   app.add_option("--suffix", o.suffix,
-                 "Text behind the answer: the model writes what stands between prompt and suffix");
-  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate")
+                 "Text after the answer: the model fills in what is missing between prompt and suffix");
+  app.add_option("-n,--max-tokens", o.max_tokens, "Maximum tokens to generate")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
       ->capture_default_str();
@@ -241,7 +241,7 @@ void add_chat(CLI::App& app, ChatOptions& o) {
   add_model(app, o.model);
   app.add_option("--system", o.system, "System message");
   add_chat_template(app, o.chat_template);
-  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens of an answer")
+  app.add_option("-n,--max-tokens", o.max_tokens, "Maximum tokens of an answer")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
       ->capture_default_str();
@@ -264,10 +264,10 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   app.add_option("--keys", o.keys, "JSON file with tenants and their keys; SIGHUP reads it again")->type_name(kFile);
   add_chat_template(app, o.chat_template);
   app.add_flag("--embeddings", o.embeddings, "Serve vectors of texts in place of text");
-  count("--slots", o.slots, 1, 4096, "Answers that are written at once");
+  count("--slots", o.slots, 1, 4096, "Answers that are written at the same time");
   count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
-  count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take behind SIGTERM");
-  count("--max-body", o.body_mib, 1, 1024, "Most MiB of a request");
+  count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take after SIGTERM");
+  count("--max-body", o.body_mib, 1, 1024, "Maximum size of a request in MiB");
   count("--http-threads", o.http_threads, 1, 256, "Threads that read requests and write answers");
   app.add_option("--cors-origin", o.origins, "Origin of pages that may use the server; may be given several times")
       ->take_all();
@@ -366,7 +366,7 @@ void add_quantize(CLI::App& app, QuantizeOptions& o) {
   add_new_file(app, o.type, o.out);
   app.add_option("--imatrix", o.importance, "Importance matrix (GGUF) that says how much each column's error counts")
       ->type_name(kFile);
-  app.add_flag("--from-blocks", o.from_blocks, "Take a file that is quantised already, at a loss");
+  app.add_flag("--from-blocks", o.from_blocks, "Accept a file that is quantised already; quality is lost");
   add_threads(app, o.threads, "Workers");
   app.add_flag("--verbose", o.verbose, "List the tensors with types and errors");
   app.add_flag("--json", o.json, "Print JSON");
@@ -388,12 +388,11 @@ void add_embed(CLI::App& app, EmbedOptions& o) {
                  "File with a text on each line; - is standard input, which is read without texts too")
       ->excludes(prompt)
       ->type_name(kFile);
-  app.add_option(
-         "--pooling", o.pooling,
-         "What becomes of the tokens' vectors: none, mean, cls, last, or rank for scores of lines with a query, a "
-         "tab and a document. Default: as the file says")
+  app.add_option("--pooling", o.pooling,
+                 "Pooling of the tokens' vectors: none, mean, cls, last, or rank for scores of lines with a query, a "
+                 "tab and a document. Default: as the file says")
       ->check(OneOf{kPoolingNames});
-  app.add_flag("--raw", o.raw, "Leave the vectors as long as they are; else their length is 1");
+  app.add_flag("--raw", o.raw, "Do not scale the vectors to length 1");
   app.add_flag("--special", o.special, "Read control tokens written in the texts as such");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
@@ -426,10 +425,10 @@ void add_ptir_run(CLI::App& app, PtirOptions& o) {
       ->check(names_of(zrt::plan::kOrderings))
       ->capture_default_str();
   add_fit(app, o.fit);
-  app.add_option("--trip-limit", o.trip_limit, "Most trips of a loop; one more ends the run. Default: 2^32")
+  app.add_option("--trip-limit", o.trip_limit, "Maximum trips of a loop; one more ends the run. Default: 2^32")
       ->check(kDecimal);
   app.add_option("--unrolled-trips", o.unrolled_trips,
-                 "Most trips of an ONNX Loop with scan outputs, which is unrolled. Default: 256")
+                 "Maximum trips of an ONNX Loop with scan outputs, which is unrolled. Default: 256")
       ->check(kDecimal);
   app.add_option("--dump", o.dump, "Print the plan, the program for Graphviz, or the program as C, and do not run it")
       ->check(CLI::IsMember({"plan", "dot", "c"}));
@@ -504,7 +503,7 @@ void add_pm4_memtest(CLI::App& app, Pm4CardOptions& o) {
 void add_watch(CLI::App& app, WatchOptions& o) {
   add_model(app, o.model);
   app.add_option("-p,--prompt", o.prompt, "Text to continue");
-  app.add_option("-n,--max-tokens", o.max_tokens, "Most tokens to generate per request")
+  app.add_option("-n,--max-tokens", o.max_tokens, "Maximum tokens to generate per request")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))
       ->capture_default_str();
@@ -512,7 +511,7 @@ void add_watch(CLI::App& app, WatchOptions& o) {
       ->check(kDecimal)
       ->check(CLI::Range(1u, 65536u))
       ->capture_default_str();
-  app.add_option("--slots", o.slots, "Most requests at the same time; others wait")
+  app.add_option("--slots", o.slots, "Requests that run at the same time; others wait")
       ->check(kDecimal)
       ->check(CLI::Range(1u, 4096u))
       ->capture_default_str();
@@ -547,7 +546,7 @@ void add_record(CLI::App& app, RecordOptions& o) {
   app.add_option("--stagger", o.stagger, "Steps from one request to the next; 0 submits all before the first step")
       ->check(kDecimal)
       ->capture_default_str();
-  app.add_option("--chunk", o.chunk, "Most prompt tokens in a step, a multiple of 16")
+  app.add_option("--chunk", o.chunk, "Maximum prompt tokens in a step, a multiple of 16")
       ->check(kDecimal)
       ->check(CLI::Range(16u, 8192u))
       ->capture_default_str();
@@ -570,7 +569,7 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
       ->type_name("NAME=FILE")
       ->take_all();
   app.add_option("--backends", o.backends,
-                 "Two of cpu, reference and pm4, of which the first chooses the tokens; of a program two of cpu, "
+                 "Two of cpu, reference and pm4; the first chooses the tokens. For a tensor program: two of cpu, "
                  "reference and c")
       ->required()
       ->delimiter(',')
@@ -581,8 +580,8 @@ void add_validate(CLI::App& app, ValidateOptions& o) {
   add_threads(app, o.threads, "Workers of a step");
   const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to read")->capture_default_str();
   add_ids(app, "--tokens", o.tokens, "Prompt as ids: 1,2,3")->excludes(prompt);
-  app.add_option("--steps", o.steps, "Decode steps behind the prompt, greedy")->check(kDecimal)->capture_default_str();
-  app.add_option("--chunk", o.chunk, "Most prompt tokens in a step, a multiple of 16")
+  app.add_option("--steps", o.steps, "Greedy decode steps after the prompt")->check(kDecimal)->capture_default_str();
+  app.add_option("--chunk", o.chunk, "Maximum prompt tokens in a step, a multiple of 16")
       ->check(kDecimal)
       ->check(CLI::Range(16u, 8192u))
       ->capture_default_str();
@@ -603,7 +602,7 @@ void add_imatrix(CLI::App& app, ImatrixOptions& o) {
       ->check(kDecimal)
       ->check(CLI::Range(16u, 1u << 20))
       ->capture_default_str();
-  app.add_option("--chunks", o.chunks, "Most chunks to read; 0 reads all")->check(kDecimal)->capture_default_str();
+  app.add_option("--chunks", o.chunks, "Maximum chunks to read; 0 reads all")->check(kDecimal)->capture_default_str();
   add_threads(app, o.threads, "Workers of a step");
   add_kv(app, o.kv);
   add_act(app, o.act);
@@ -655,7 +654,7 @@ void add_bench(CLI::App& app, BenchOptions& o) {
       ->capture_default_str();
   of_rows(add_list(app, "-b,--batch", o.batches, 1u, 4096u, "Sequences at the same time, one row of the table each"))
       ->default_str("1,4,16");
-  of_rows(app.add_option("-r,--repetitions", o.repetitions, "Fewest runs of each row"))
+  of_rows(app.add_option("-r,--repetitions", o.repetitions, "Minimum runs of each row"))
       ->check(kDecimal)
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();
@@ -774,6 +773,12 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+/// What is wrong with the number of an option's values.
+std::string mismatch_text(const std::string& what) {
+  if (what.find(": At Most ") == std::string::npos) return what.substr(0, what.find(':')) + " needs a value";
+  return replaced(replaced(what, ": At Most ", " takes at most "), " required but received ", ", found ");
+}
+
 /// What is wrong with a call, without CLI11's words.
 std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = last_command(app);
@@ -786,9 +791,9 @@ std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
     if (!one->get_name().empty()) commands.push_back(one->get_name());
   std::string what = error.what();
   const auto extras = command.remaining(true);
-  if (!extras.empty() && !commands.empty())
+  if (!extras.empty() && !commands.empty() && !extras.front().starts_with("-"))
     return "'" + extras.front() + "' is no command of " + name + suggestion(extras.front(), commands) + help;
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty()) {
+  if (!extras.empty() && (!commands.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)) {
     if (!extras.front().starts_with("-")) return "'" + extras.front() + "' is one word too many for " + name + help;
     std::vector<std::string> names;
     for (const OptionRow& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
@@ -796,19 +801,33 @@ std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (!commands.empty()) return name + " needs a command" + help;
-    if (const auto list = what.find("Exactly 1 option from ["); list != std::string::npos)
-      return name + " needs one of " + replaced(what.substr(what.find('[') + 1), "]", "") + help;
+    if (what.find("Exactly 1 option from [") != std::string::npos) {
+      const std::size_t first = what.find('[') + 1;
+      return name + " needs one of " + what.substr(first, what.find(']') - first) + help;
+    }
     return name + " needs " + replaced(what, " is required", "") + help;
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
     return replaced(what, " excludes ", " and ") + " exclude each other: give one of them" + help;
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    return what.substr(0, what.find(':')) + " needs a value" + help;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return mismatch_text(what) + help;
   what = replaced(what, " not in {", " is none of {");
   what = replaced(what, "Value ", "");
   what = replaced(what, " not in range ", " is outside ");
   what = replaced(what, "Could not convert: ", "cannot read the number of ");
   return what + help;
+}
+
+/// The words of a call, backwards, as CLI11 takes them. `--name=` has an empty value, for which CLI11 would take the next
+/// word.
+std::vector<std::string> words_backwards(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = argc - 1; i > 0; --i) {
+    const std::string_view word = argv[i];
+    const bool empty_value = word.starts_with("--") && word.size() > 3 && word.find('=') == word.size() - 1;
+    if (empty_value) words.emplace_back();
+    words.emplace_back(empty_value ? word.substr(0, word.size() - 1) : word);
+  }
+  return words;
 }
 
 int print_page(const std::string& page) { return print(page) ? kOk : cannot_write("stdout"); }
@@ -826,9 +845,9 @@ int run(int argc, char** argv) {
   add(app, "inspect", "Show a file's metadata and tensors, and whether this build runs it", &add_inspect, &inspect,
       status);
   add(app, "plan", "Show a model's instructions or memory on a backend", &add_plan, &plan, status);
-  add(app, "quantize", "Write a model anew with matrices of another weight type", &add_quantize, &quantize, status);
-  add(app, "convert", "Write a folder of Hugging Face as a GGUF file", &add_convert, &convert, status);
-  add(app, "imatrix", "Measure on a text how much each column of each matrix counts", &add_imatrix, &imatrix, status);
+  add(app, "quantize", "Write a model with its matrices in another weight type", &add_quantize, &quantize, status);
+  add(app, "convert", "Convert a Hugging Face folder to a GGUF file", &add_convert, &convert, status);
+  add(app, "imatrix", "Measure on a text how much each column of each matrix matters", &add_imatrix, &imatrix, status);
   add(app, "make-model", "Write a model of random weights", &add_make_model, &make_model, status);
   add(app, "perplexity", "Score a text by its perplexity", &add_perplexity, &perplexity, status);
   add(app, "embed", "Turn texts into vectors, or score documents for queries", &add_embed, &embed, status);
@@ -865,7 +884,7 @@ int run(int argc, char** argv) {
   const auto man = app.add_subcommand("man", "Print this program's manual page: zrt man | man -l -");
   man->callback([&] { status = print_page(man_page(table_of(app), std::string(zrt::version()))); });
   try {
-    app.parse(argc, argv);
+    app.parse(words_backwards(argc, argv));
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : usage(in_plain_words(app, error));
   }

@@ -8,8 +8,22 @@
 #include <zrt/trace/chrome_trace.hpp>
 
 #include <cstdio>
+#include <new>
 
 namespace program {
+namespace {
+
+/// What the machine reads in a second; 0, with a warning, where it has no memory to measure with.
+double bandwidth(Model& model, std::uint32_t threads) {
+  try {
+    return Machine(threads, model.isa(), plan_weight_bytes(model)).measure().memory_gbs * 1e9;
+  } catch (const std::bad_alloc&) {
+    warn("there is no memory to measure the machine's bandwidth with: the trace tells no shares of it");
+    return 0.0;
+  }
+}
+
+}  // namespace
 
 int trace(const TraceOptions& o) {
   zrt::trace::Timeline timeline({.bytes = o.buffer_mib << 20});
@@ -22,10 +36,7 @@ int trace(const TraceOptions& o) {
   const std::string process = "zrt " + std::string((*model)->backend()) + " (" + std::string((*model)->isa()) + ")";
   options.process = process;
   // Of a card the memory that counts is not the host's.
-  if (!has_devices(o.watch.model.backend)) {
-    const Machine machine(o.watch.model.threads, (*model)->isa(), plan_weight_bytes(**model));
-    options.bytes_per_second = machine.measure().memory_gbs * 1e9;
-  }
+  if (!has_devices(o.watch.model.backend)) options.bytes_per_second = bandwidth(**model, o.watch.model.threads);
   std::string text;
   const auto take = [&text](std::string_view piece) -> zrt::Result<void> {
     text += piece;

@@ -58,15 +58,15 @@ zrt::Result<std::vector<std::uint32_t>> prompt_of(const ValidateOptions& o, cons
   return ids;
 }
 
-/// The prompt in chunks, then one token after the other, as the first backend chooses them. Without `all` it ends with
-/// the step that differs.
-zrt::Result<void> run(trace::Validation& validation, const std::vector<std::uint32_t>& prompt,
-                      const ValidateOptions& o) {
+/// The prompt in chunks, then `steps` tokens one after the other, as the first backend chooses them. Without
+/// ValidateOptions::layers it ends with the step that differs.
+zrt::Result<void> run(trace::Validation& validation, const std::vector<std::uint32_t>& prompt, const ValidateOptions& o,
+                      std::size_t steps) {
   const auto ended = [&] { return validation.difference() && !o.layers; };
   const std::span<const std::uint32_t> all(prompt);
   for (std::size_t at = 0; at < all.size() && !ended(); at += o.chunk)
     if (auto r = validation.step(all.subspan(at, std::min<std::size_t>(o.chunk, all.size() - at)), true); !r) return r;
-  for (std::size_t step = 0; step < o.steps && !ended(); ++step) {
+  for (std::size_t step = 0; step < steps && !ended(); ++step) {
     if (validation.next() < 0) return zrt::fail(zrt::Errc::spec_violation, "the sampler chose no token");
     const auto token = static_cast<std::uint32_t>(validation.next());
     if (auto r = validation.step({&token, 1}, false); !r) return r;
@@ -189,7 +189,9 @@ int validate(const ValidateOptions& o) {
   auto validation =
       trace::Validation::make(models[0]->validated(), models[1]->validated(), op_table(), zrt::system_allocator());
   if (!validation) return failed(validation.error());
-  if (auto r = run(*validation, *prompt, o); !r) return failed(r.error());
+  // An encoder reads and chooses no token.
+  const std::size_t steps = models[0]->config().embeddings ? 0 : o.steps;
+  if (auto r = run(*validation, *prompt, o, steps); !r) return failed(r.error());
   const Report report{o, *validation, models[0]->plan().plan, prompt->size()};
   std::string text;
   if (o.json) {

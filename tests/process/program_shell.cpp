@@ -68,6 +68,9 @@ TEST_F(ProgramShell, APromptComesThroughAPipe) {
   const Outcome filed = shell(std::string("printf ROMEO: > '") + path("prompt") + "'; $Z generate -m $M" + kGreedy +
                               " < '" + path("prompt") + "'");
   EXPECT_EQ(filed.out, typed.out);
+  EXPECT_EQ(shell(std::string("$Z generate --prompt= -m $M") + kGreedy).out,
+            shell(std::string("$Z generate --prompt '' -m $M") + kGreedy).out)
+      << "an empty value is one";
   // What was asked for by name goes first, and without a pipe there is no prompt.
   EXPECT_EQ(shell(std::string("printf JULIET: | $Z generate -m $M -p ROMEO:") + kGreedy).out, typed.out);
   EXPECT_EQ(shell(std::string("$Z generate -m $M") + kGreedy).status, 0);
@@ -197,7 +200,10 @@ TEST_F(ProgramShell, WrongUsageIsToldInPlainWords) {
       {"", "zrt needs a command; zrt --help lists what there is"},
       {"generat", "'generat' is no command of zrt; did you mean generate?; zrt --help"},
       {"foo", "'foo' is no command of zrt; zrt --help"},
+      {"--foo", "zrt has no option --foo; zrt --help"},
       {"tokenize -m x --decode 1", "zrt tokenize needs one of "},
+      {"tokenize -m x", "zrt tokenize needs one of --text,--file; zrt tokenize --help"},
+      {"tokenize -m x --text a --file b", "zrt tokenize needs one of --text,--file; zrt tokenize --help"},
       {"pm4 prob", "'prob' is no command of zrt pm4; did you mean probe?; zrt pm4 --help"},
       {"generate -p a", "zrt generate needs --model; zrt generate --help"},
       {"generate -m x --max-token 3", "zrt generate has no option --max-token; did you mean --max-tokens?"},
@@ -205,6 +211,8 @@ TEST_F(ProgramShell, WrongUsageIsToldInPlainWords) {
       {"generate -m x word", "'word' is one word too many for zrt generate"},
       {"generate -m x -p a -f b", "exclude each other: give one of them"},
       {"generate -m", "--model needs a value"},
+      {"generate -m x -m y", "--model takes at most 1, found 2; zrt generate --help"},
+      {"generate -m x --seed= -p a", "--seed: '' is no decimal number"},
       {"generate -m x --backend abacus", "--backend: abacus is none of {cpu,reference,pm4}"},
       {"generate -m x --threads 0", "--threads: 0 is outside 1 to 1024"},
       {"generate -m x -n many", "--max-tokens: 'many' is no decimal number"},
@@ -229,6 +237,8 @@ TEST_F(ProgramShell, ErrorsOfFilesNameThePath) {
                                        "perplexity -m $M -f /no/such/text.gguf",
                                        "ptir run /no/such/program.gguf",
                                        "fused run /no/such/program.gguf",
+                                       "generate -m $M -p a --grammar " + file("bad-grammar.gguf", "root ::= ("),
+                                       "generate -m $M -p a --json-schema " + file("bad-schema.gguf", "{"),
                                        "generate -m " + file("empty.gguf", "")};
   for (const std::string& call : calls) {
     const Outcome done = shell("$Z " + call);
@@ -320,6 +330,15 @@ TEST_F(ProgramShell, LittleMemoryIsATypedError) {
   }
   EXPECT_GT(done_well, 20);
   EXPECT_GT(refused, 5);
+}
+
+/// The buffer that measures the machine's bandwidth is the largest piece of memory of a trace, and comes after the run.
+TEST_F(ProgramShell, ATraceIsWrittenWithoutMemoryToMeasureTheMachine) {
+  const std::string out = path("little.json");
+  const Outcome done = shell("ulimit -v 110000; exec $Z trace -m $M -p a -n 2 -t 1 --buffer 1 -o '" + out + "'");
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_EQ(done.err.find("zrt: warning: there is no memory to measure"), 0u) << done.err;
+  EXPECT_FALSE(json::parse(contents(out)).at("traceEvents").empty());
 }
 
 }  // namespace

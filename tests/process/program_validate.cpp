@@ -27,6 +27,13 @@ TEST_F(Program, ValidatesTheBackendsOfTheHost) {
   EXPECT_EQ(instructions, plan["instructions"].size()) << "every instruction is compared";
 }
 
+TEST_F(Program, ValidatesAnEncoder) {
+  const Outcome done = run({"validate", "--model", ZRT_SOURCE_DIR "/tests/data/peer/bert.gguf", "--backends",
+                            "cpu,reference", "--tokens", "1,2,3"});
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_NE(done.out.find("cpu and reference agree: 1 steps, 3 positions, "), std::string::npos) << done.out;
+}
+
 TEST_F(Program, ValidatesACard) {
   const Outcome done = run({"validate", "--model", kModel, "--backends", "pm4,cpu", "--device", "emulated-gfx1201",
                             "--steps", "1", "--prompt", "O", "--context", "32", "--chunk", "16"});

@@ -9,6 +9,7 @@
 #include <array>
 #include <data/models/tiny_models.hpp>
 #include <list>
+#include <ranges>
 #include <set>
 #include <span>
 #include <sstream>
@@ -184,8 +185,11 @@ TEST(StringList, ViewsAnyRangeOfStrings) {
   const std::string_view view_array[] = {"a", "bc"};
   const std::list<std::string> list{"a", "bc"};
   const std::set<std::string> set{"bc", "a"};
-  for (const std::string& all : {joined(strings), joined(pointers), joined(views), joined(array), joined(view_array),
-                                 joined(list), joined(set), joined(std::span(views)), joined(std::span(strings))})
+  const std::vector<std::string> gapped{"a", "", "bc"};
+  auto filtered = gapped | std::views::filter([](const std::string& text) { return !text.empty(); });
+  for (const std::string& all :
+       {joined(strings), joined(pointers), joined(views), joined(array), joined(view_array), joined(list), joined(set),
+        joined(filtered), joined(std::span(views)), joined(std::span(strings))})
     EXPECT_EQ(all, "a|bc|");
   EXPECT_TRUE(StringList().empty());
   EXPECT_EQ(joined({"a", "b"}), "a|b|");

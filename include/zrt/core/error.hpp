@@ -184,7 +184,7 @@ class Error {
     opcode_ = opcode;
     return *this;
   }
-  /// Sets the phase. Only the first call counts: whoever found the fault knows it best.
+  /// Sets the phase. Only the first call counts, because the code that found the fault makes it.
   constexpr Error& in_phase(Phase phase) noexcept {
     if (phase_ == Phase::none) phase_ = phase;
     return *this;

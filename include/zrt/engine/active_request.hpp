@@ -11,6 +11,7 @@
 #include <zrt/serve/draft_length.hpp>
 #include <zrt/serve/handle.hpp>
 #include <zrt/text/detokenizer.hpp>
+#include <zrt/text/grammar/matcher.hpp>
 
 #include <optional>
 

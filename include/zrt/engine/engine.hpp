@@ -170,12 +170,12 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// long prompt. 0 for a request that waits or has ended. Call it from the thread that calls `step`.
   [[nodiscard]] std::uint32_t processed(RequestId id) noexcept;
 
-  /// Returns how long `step` would find nothing to do, in nanoseconds, so that a host's loop sleeps in place of spinning:
-  /// 0 where there is something to do; kUntilSubmit where no request is left. Between them, tenants have used up their
-  /// rates: some tokens leave a window at the end of this time, so ask again after that step. A submit, a cancel or a
-  /// change of a tenant ends the time sooner; a host that sleeps wakes itself for these.
+  /// Returns for how many nanoseconds a host's loop may sleep, because `step` would find nothing to do: 0 if there is
+  /// work, kUntilSubmit if no request is left.
   ///
-  /// Call it from the thread that calls `step`, behind a step. It reads the clock once where there are tenants.
+  /// Any other number says that tenants have used up their rates. At its end some tokens leave a window: call `step`,
+  /// then ask again. A submit, a cancel or a change of a tenant ends the time sooner, so the host wakes its loop for
+  /// these. Call it after a step, from the same thread. With tenants it reads the clock once.
   [[nodiscard]] std::uint64_t idle_ns() noexcept;
 
   /// Creates a tenant, whose requests name it. Its quota and class count from the next step on, and its prefixes are its
@@ -230,10 +230,13 @@ class Engine : detail::EngineCheck<B, Families, O> {
     return evaluate_by(tokens, decode.size(), detail::ChooseToken(next));
   }
 
-  /// Feeds `tokens` from position 0 in a free slot and calls `on_logits(position, logits)` for each position. Then it
-  /// feeds `decode` one by one, as decode steps.
+  /// Feeds `tokens` from position 0 in a free slot, then `steps` tokens of the host's choice one by one, as decode
+  /// steps.
   ///
-  /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
+  /// It calls `choose(position, logits) -> std::int32_t` for each position. What `choose` returns for the last of
+  /// `tokens` and for each decode step but the last is the token that follows.
+  /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context; Errc::invalid_argument
+  /// without tokens, and for a token outside the vocabulary.
   template <class F>
   [[nodiscard]] Result<void> evaluate_steps(Span<const std::int32_t> tokens, std::size_t steps,
                                             [[maybe_unused]] F&& choose) noexcept {

@@ -100,8 +100,8 @@ template <class... F> consteval bool family_names_are_unique(boost::mp11::mp_lis
   return (once(F::names) && ...);
 }
 
-/// Demands that the plan reads every tensor of the file: one that it has no place for would be left
-/// out of the computation without a word. Those whose names end as one of `ignored` are left alone.
+/// Checks that the plan reads every tensor of the file: a tensor that no op reads would silently be left out of the
+/// computation. Tensors whose names end as one of `ignored` are exempt.
 ///
 /// Errors: Errc::unimplemented naming the tensor.
 inline Result<void> check_tensors(const model::GgufFile& file, const plan::ExecutionPlan& plan,

@@ -7,12 +7,15 @@
 #include <zrt/engine/string_list.hpp>
 #include <zrt/engine/tenant.hpp>
 #include <zrt/serve/sequence.hpp>
-#include <zrt/text/grammar/matcher.hpp>
 
 #include <array>
 #include <string_view>
 
 namespace zrt::inline ZRT_ABI {
+
+namespace text::grammar {
+struct TokenGrammar;
+}
 
 using serve::TokenBias;
 
@@ -56,8 +59,9 @@ struct Request {
                                                        kNoToken, kNoToken, kNoToken, kNoToken};
   StringList stop_strings{};  ///< any range of strings, or one
   bool ignore_eos = false;
-  /// What the answer must match, or null. Unlike the rest it is not copied: it outlives the request. A token that ends a
-  /// generation is chosen only where the answer is whole; one that is cut by max_tokens or the context is a beginning.
+  /// What the answer must match (zrt/text/grammar/matcher.hpp), or null. Unlike the rest it is not copied: it outlives the
+  /// request. A token that ends a generation is chosen only where the answer is whole; one that is cut by max_tokens or
+  /// the context is a beginning.
   const text::grammar::TokenGrammar* grammar = nullptr;
   std::uint32_t log_probabilities = 0;  ///< report this many most likely tokens with each token
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at

@@ -40,14 +40,14 @@ class StringList {
   template <class S>
     requires(kIsString<S>)
   StringList(const S& string) noexcept : StringList(&string, 1) {}  // NOLINT: one string is a list of one
-  /// Views a range that does not lie in one piece.
+  /// Views a range that does not lie in one piece. One that filters can be read only where it is not const.
   template <class R>
-    requires(!std::is_same_v<R, StringList>) && (!requires(const R& range) { range.data(); }) &&
-                (kIsString<Element<const R>>)
-  StringList(const R& range) noexcept  // NOLINT: a range is a list
+    requires(!std::is_same_v<std::remove_cvref_t<R>, StringList>) && (!std::is_array_v<std::remove_reference_t<R>>) &&
+                (!requires(R& range) { range.data(); }) && (kIsString<Element<R>>)
+  StringList(R&& range) noexcept  // NOLINT: a range is a list
       : elements_(&range),
         walk_([](const void* elements, std::size_t, void* context, Take take) noexcept -> Result<void> {
-          for (const auto& text : *static_cast<const R*>(elements))
+          for (const auto& text : *static_cast<std::remove_reference_t<R>*>(const_cast<void*>(elements)))
             if (auto r = take(context, std::string_view(text)); !r) return r;
           return {};
         }) {

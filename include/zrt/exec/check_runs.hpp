@@ -8,8 +8,8 @@
 
 namespace zrt::inline ZRT_ABI::exec {
 
-/// Checks that the rows of each slot are one range of consecutive positions, where a plan has recurrent state: every row
-/// updates its slot's block, so two ranges or another order would be another sequence. Allocates nothing in a call.
+/// Checks for plans with recurrent state that the rows of each slot are one range of consecutive positions. Every row
+/// updates its slot's block, so two ranges or another order would be another sequence. A call allocates nothing.
 class RunCheck {
  public:
   [[nodiscard]] static Result<RunCheck> make(Span<const StateDescriptor> states, std::uint32_t slots,

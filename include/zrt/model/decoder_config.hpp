@@ -127,8 +127,8 @@ inline void read_mlp(ConfigReader& meta, DecoderConfig& c, std::uint32_t least =
   return value != nullptr && value->as<std::uint32_t>(key.view()).value_or(0u) != 0;
 }
 
-/// Reads the experts: how many, how wide, and how tokens choose among them. `ff` is their width where files do not say,
-/// 0 where that is no option; `routing` has what the family takes where files do not say.
+/// Reads the experts: how many, how wide, and how tokens choose among them. `ff` is the width for files that name none;
+/// with an `ff` of 0 the key is required. `routing` has the family's defaults.
 inline void read_experts(ConfigReader& meta, DecoderConfig& c, std::uint32_t ff,
                          const ops::MoeGateTopkParams& routing) noexcept {
   constexpr std::uint32_t most = 1u << 22;
@@ -228,8 +228,9 @@ inline void read_rope(ConfigReader& meta, DecoderConfig& c, ops::RopeStyle style
   c.windowed_rope = rope;
 }
 
-/// Reads the window, `fallback` where files lack it and 0 where that is no option, and which layers have it: those of an
-/// array in the file, or all but each `period`-th.
+/// Reads the attention window and which layers have it. Files without the window's key take `fallback`; with a
+/// `fallback` of 0 the key is required. A file may list the layers in an array; otherwise every `period`-th layer has
+/// no window.
 inline void read_window(ConfigReader& meta, DecoderConfig& c, std::uint32_t fallback, std::uint32_t period) noexcept {
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   constexpr std::uint32_t most = 1u << 30;

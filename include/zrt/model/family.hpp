@@ -50,8 +50,8 @@ concept HasCanonicalConfigs = requires {
 /// A family of models: names, a config and how it is read, and a program. docs/adding-a-family.md describes each member;
 /// `Ops` and `build` are held to account by CheckArch.
 ///
-/// A family may also list `ignored_tensors`, endings of the names of tensors that its files hold for nothing, and say
-/// which of the files of its names it `opens`, where another family opens the rest.
+/// Two members are optional. `ignored_tensors` lists endings of the names of tensors that files hold and the program
+/// does not use. `opens` tells the family's files from those of another family of the same name.
 template <class F>
 concept Family = NamesArchitectures<F> && ReadsConfig<F> && HasCanonicalConfigs<F>;
 
@@ -62,7 +62,7 @@ template <class F> [[nodiscard]] constexpr bool is_named(std::string_view archit
   return false;
 }
 
-/// A family that opens some of the files that bear its names.
+/// A family that opens only some of the files of its names.
 template <class F>
 concept OpensSome = requires(const ConfigReader& meta) {
   { F::opens(meta) } noexcept -> std::same_as<bool>;
@@ -75,7 +75,7 @@ template <class F> [[nodiscard]] bool opens(const ConfigReader& meta, bool some)
     return !some && is_named<F>(meta.architecture());
 }
 
-/// Endings of names of tensors that the family's files hold for nothing.
+/// Endings of the names of tensors that the family's files hold and its program does not use.
 template <class F> [[nodiscard]] constexpr Span<const std::string_view> ignored_tensors() noexcept {
   if constexpr (requires { F::ignored_tensors; })
     return {F::ignored_tensors.data(), F::ignored_tensors.size()};

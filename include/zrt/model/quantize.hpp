@@ -119,7 +119,7 @@ class Quantizer {
   /// Writes the whole model: metadata as it is but for general.file_type, then each tensor in the file's order.
   ///
   /// Errors: those of GgufWriter and Importance; Errc::invalid_argument for a file that was opened by a reader, and for
-  /// an importance matrix without a word on any matrix that is quantised; Errc::unsupported_weight_type for a matrix of
+  /// an importance matrix that names none of the matrices to quantise; Errc::unsupported_weight_type for a matrix of
   /// a block type without from_blocks; Errc::invalid_file for a part of a model in several files, and for a matrix
   /// that changes its type and holds a NaN, an infinity or a value that the new type cannot hold, named with its row.
   [[nodiscard]] Result<void> write(ByteSink sink) noexcept {

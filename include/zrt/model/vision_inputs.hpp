@@ -23,8 +23,9 @@ struct VisionInputs {
 
 namespace detail {
 
-/// The positions of a trained grid that one of an image is made of, along one axis: a triangle as wide as the ratio, one
-/// at least, so that a small image averages what it skips.
+/// Along one axis, the positions of the trained grid from which a position of the image is interpolated. The weights
+/// form a triangle as wide as the ratio of the two sizes, and at least one position wide, so a small image averages the
+/// positions between.
 struct ResizedPlace {
   std::uint32_t first = 0;
   std::uint32_t end = 0;

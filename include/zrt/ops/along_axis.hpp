@@ -7,8 +7,8 @@
 
 namespace zrt::inline ZRT_ABI::ops {
 
-/// The shape of operand `indices`, which is that of x but on the axis that attribute `field` names, with what x knows
-/// better.
+/// The shape of operand `indices`. It must be that of x on every axis but the one that attribute `field` names; an
+/// extent that only x knows is taken from x.
 template <class D>
 [[nodiscard]] constexpr Result<BasicShape<D>> shape_along(const RuleCall<D>& c, std::size_t field,
                                                           std::size_t indices) noexcept {
@@ -22,9 +22,11 @@ template <class D>
   return shape;
 }
 
-/// Calls `f(i, place)` for the indices i of [first, last) in row-major order, `place` being the element of x
-/// that it names, or kNowhere where it is out of range.
+/// The place of an index that is out of range.
 inline constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+/// Calls `f(i, place)` for each index i of [first, last) in row-major order. `place` is the element of x that the index
+/// names, or kNowhere.
 template <class F>
 void for_each_place(const HostTensor& x, const HostTensor& indices, std::uint32_t axis, const ExecutionContext& step,
                     std::uint64_t first, std::uint64_t last, F&& f) noexcept {

@@ -19,9 +19,9 @@
 
 // Optional: but for the audit of parameter structs, nothing else of the library includes this header or Hana, which
 // costs seconds to compile.
-// Nothing here reads a field list. How many members a struct has says its aggregate initialisation, where they are and
-// of which type says a structured binding, and what they are called says the compiler, in the name of a function that
-// has a member's address as argument. A struct inside a struct is one member here and its own fields in P::fields.
+// The audit is independent because nothing here reads a field list. Aggregate initialisation gives the number of
+// members, a structured binding their places and types, and the compiler their names: it spells a member's address in
+// the name of a function template. A nested struct is one member here; P::fields lists its fields.
 
 namespace zrt::inline ZRT_ABI {
 

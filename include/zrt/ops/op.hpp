@@ -194,15 +194,15 @@ concept HasReferenceScratch = requires(const TypeCall<O>& call, const Extents& b
   { O::reference_scratch(call, bounds) } -> std::same_as<CheckedSize>;
 };
 
-/// An op whose only result may lie in its first input already: `view` gives the byte there at which it
-/// begins, where that is so in every step. The planner then lets both share memory, and nothing is run.
+/// An op whose only result may be a part of its first input. `view` returns the byte of the input where the result
+/// begins, if that is the same in every step. The planner then lets both share memory, and nothing runs.
 template <class O>
 concept HasView = O::output_roles.size() == 1 && requires(const TypeCall<O>& call) {
   { O::view(call) } noexcept -> std::same_as<std::optional<std::uint64_t>>;
 };
 
-/// Axes that a result of the op may have: those of a plan of fused ops, but for primitives and for an op that says
-/// otherwise, as one does that takes any tensor of the portable IR.
+/// The most axes that a result of the op may have: `O::max_rank` if the op names one, else kMaxRank for primitives and
+/// kMaxActivationRank for all others.
 template <class O> [[nodiscard]] consteval std::uint8_t max_rank() {
   if constexpr (requires { O::max_rank; })
     return O::max_rank;

@@ -119,8 +119,8 @@ inline void append_register(Error& error, const ExecutionPlan& plan, const OpTab
 
 }  // namespace detail
 
-/// Adds to `found`, the error that the arena of `plan` is too large, what takes most of it: a register for which
-/// `in_arena(i)` holds, or an instruction's workspace of `scratch` bytes.
+/// Explains an arena that is too large: returns the error `found` with the largest item of the arena added, which is a
+/// register for which `in_arena(i)` holds or the workspace of an instruction, of `scratch` bytes.
 template <class InArena>
 [[nodiscard]] Error too_large(const ExecutionPlan& plan, const OpTable& table, const Extents& bounds,
                               Span<const std::uint64_t> scratch, const InArena& in_arena, const Error& found) noexcept {

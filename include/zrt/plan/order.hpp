@@ -185,7 +185,7 @@ class Scheduler {
     return {};
   }
 
-  /// Credits whoever makes an operand that `node`, its only reader, may write over.
+  /// Credits the nodes that make operands which `node`, as their only reader, may write over.
   void prepare(std::uint32_t node) noexcept {
     const ir::Node& n = graph_.nodes[node];
     const auto inputs = graph_.node_inputs(n);
@@ -265,7 +265,7 @@ class Scheduler {
     return score + prepares_[node];
   }
 
-  /// Tells whoever waits for `node`, and whoever is now the last to read what it has read.
+  /// Updates the nodes that wait for `node`, and those that are now the last readers of what it has read.
   [[nodiscard]] Result<void> release(std::uint32_t node) noexcept {
     const Reads found = reads(graph_.nodes[node]);
     for (std::size_t i = 0; i < found.count; ++i) {

@@ -40,8 +40,8 @@ struct PhysicalMapping {
   [[nodiscard]] const PhysicalSpec& of(RegisterRef r) const noexcept {
     return physical_specs[register_to_physical[index(r)]];
   }
-  /// The register in whose memory outside of the arena `r` lies, which is `r` itself or what it is a view of, and of
-  /// which `of(r)` is a range then; kNoRegister for one in the arena.
+  /// The register that owns the memory of `r` outside the arena: `r` itself, or the register that `r` is a view of.
+  /// `of(r)` is then a range of that register. kNoRegister if `r` lies in the arena.
   [[nodiscard]] RegisterRef outside_of(RegisterRef r) const noexcept {
     return outside.empty() ? kNoRegister : outside[index(r)];
   }

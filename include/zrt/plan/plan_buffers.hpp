@@ -38,9 +38,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Sizes the memory of `program` for inputs of `shapes`: what stands at its border, its constants, and the
-/// arena of a backend that runs every op as the program wrote it, before the passes of ir/passes/, and reads constants
-/// where the plan holds them.
+/// Sizes the memory of `program` for inputs of `shapes`: inputs and outputs, constants, and the arena. The sizes hold
+/// for a backend that runs every op as the program wrote it, without the passes of ir/passes/, and reads constants in
+/// place.
 ///
 /// Errors: those of ir::ptir::lower, compile and lay_out.
 [[nodiscard]] inline Result<BufferPlan> plan_buffers(const ir::ptir::Program& program,

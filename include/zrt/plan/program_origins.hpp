@@ -32,9 +32,9 @@ struct ProgramOrigins {
                                                           : static_cast<std::uint32_t>(after - first.begin()) - 1;
   }
 
-  /// Finds the instructions of `compiled`, which was made of `graph` in this order. Where ops were expanded, those of
-  /// one op still stand in the plan as in the graph; of an op that is more often in the plan, for being what another
-  /// was expanded to, nothing is said.
+  /// Finds the instructions of `compiled`, which was made of `graph` in this order. Expansion keeps the order of the
+  /// instructions of one op, so the n-th in the plan is the n-th in the graph. An op that the plan holds more often
+  /// than the graph, because another op expands into it, gets no origins.
   [[nodiscard]] Result<void> follow(const ir::Graph& graph, const OpTable& table, const CompiledPlan& compiled,
                                     Ordering ordering) noexcept {
     const auto needed = ir::needed_nodes(graph);

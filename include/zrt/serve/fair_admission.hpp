@@ -8,9 +8,10 @@ namespace zrt::inline ZRT_ABI::serve {
 
 /// Fills the slots at the beginning of a step.
 ///
-/// First the floor: one slot is the lower classes', in turn, and is never preempted. Then the classes in order, and in a
-/// class the tenant with the least service; it stops at the first request that floating pages do not suffice for, so
-/// that small requests do not overtake a large one for ever. Only requests within their tenant's own reservation pass.
+/// The floor comes first: one slot belongs to the lower classes in turn and is never preempted. Classes follow in
+/// order, and in a class the tenant with the least service. Admission stops at the first request that lacks floating
+/// pages, so small requests cannot overtake a large one for ever. Only requests within their tenant's reservation pass
+/// it.
 template <class Rules> class FairAdmission {
  public:
   explicit FairAdmission(SchedulerState<Rules>& state) noexcept : s_(state) {}

@@ -238,9 +238,11 @@ struct ConvolveForm {
 
 }  // namespace detail
 
-/// Replaces a product with extracted patches by convolve: patches on either side, of any type and number of spatial
-/// axes, reshaped, cast and with their axes moved, whoever else reads them; in groups of channels, and over some of a
-/// patch's axes alone. A sum that is longer than a patch stays a product. The same bits.
+/// Replaces a product with extracted patches by convolve, with the same bits.
+///
+/// The patches may be either operand, of any type and number of spatial axes, in groups of channels, and with other
+/// readers; reshapes, casts and transposes between are followed. The sum may run over some of a patch's axes. A sum
+/// that is longer than a patch stays a product.
 [[nodiscard]] inline Result<bool> fuse_convolve(Graph& g, const PassContext& context) noexcept {
   return rewrite_nodes(g, context, [](Rewriter& r, std::uint32_t node) -> Result<void> {
     const auto dot = r.params<ops::DotGeneral>(node);

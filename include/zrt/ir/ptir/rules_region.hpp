@@ -47,8 +47,8 @@ namespace detail {
   return {};
 }
 
-/// `type`, of a value of the region of `field`, as whoever calls the region with `arguments` knows it: an extent that a
-/// parameter names is what the argument has in its place. Other names are those of the regions around.
+/// Translates `type`, of a value of the region of `field`, for the caller that passes `arguments`: an extent that a
+/// parameter names becomes the argument's extent. All other names belong to the regions around.
 [[nodiscard]] inline TensorType seen_outside(const ProgramCall& c, std::size_t field, Span<const TensorType> arguments,
                                              TensorType type) noexcept {
   const auto parameters = c.region(field).parameters.span();
