@@ -83,6 +83,14 @@ SchedulerLimits small() {
   return l;
 }
 
+SchedulerLimits four_slots() {
+  SchedulerLimits l = small();
+  l.slots = 4;
+  l.queue = 8;
+  l.pages = 64;
+  return l;
+}
+
 const StepEvent* find(const StepPlan& plan, EventKind kind) {
   for (const StepEvent& e : plan.events)
     if (e.kind == kind) return &e;
@@ -126,13 +134,32 @@ TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   Bench bench(small());
   const Handle tenant = bench.tenant(ServiceClass::batch);
   std::vector<Arrival> burst;
-  for (int i = 0; i < 4; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  for (int i = 0; i < 6; ++i) burst.push_back(bench.request(tenant, 16, 8));
   const StepPlan plan = bench.step(burst);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_accepted, 5u) << "two begin at once, three wait";
+  EXPECT_EQ(bench.scheduler.state().queued, 3u);
   const StepEvent* refused = find(plan, EventKind::refused);
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->refusal, Refusal::queue_full);
   EXPECT_GT(refused->retry_after, 0u);
   EXPECT_EQ(name(refused->refusal), "queue_full");
+}
+
+TEST(TenantScheduler, ATenantsQueueIsFullWhenItsSlotsAreToo) {
+  Bench bench(four_slots());
+  Arrival a;
+  a.kind = ArrivalKind::create_tenant;
+  a.quota.max_slots = 2;
+  a.quota.max_queued = 1;
+  const Handle tenant = bench.step({a}).events[0].subject;
+  std::vector<Arrival> burst;
+  for (int i = 0; i < 4; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  const StepEvent* refused = find(bench.step(burst), EventKind::refused);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->refusal, Refusal::tenant_queue_full);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_accepted, 3u) << "two of four slots are the tenant's, one waits";
+  bench.step({bench.request(tenant, 16, 8)});
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_refused, 2u) << "its slots are taken now";
 }
 
 TEST(TenantScheduler, ReservationsThatDoNotFitAreRefused) {
@@ -159,7 +186,7 @@ TEST(TenantScheduler, InteractiveTakesABatchSlotButNotTheFloor) {
 
 TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
   Bench bench(small());
-  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilArrival);
+  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
   Handle tenants[2];
   for (Handle& tenant : tenants) {
     Arrival a;

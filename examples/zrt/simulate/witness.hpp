@@ -174,7 +174,8 @@ template <class Rules> class Witness {
 
   void accept(Seen& r, std::uint32_t row, const State& s) {
     if (r.answered) return fail("a request is accepted twice");
-    if (waiting_ >= s.limits.queue) fail("more requests wait than the queue holds");
+    if (waiting_ >= s.limits.queue + s.limits.slots - running())
+      fail("more requests wait than the queue and the free slots hold");
     if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
       fail("a request longer than its tenant's context is accepted");
     r.answered = r.accepted = r.waits = r.live = true;
@@ -185,6 +186,12 @@ template <class Rules> class Witness {
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
     const std::uint32_t steps = (r.prompt + r.most) / serve::kPageTokens + r.most + 4;
     longest_ = std::max(longest_, steps);
+  }
+
+  [[nodiscard]] std::uint32_t running() const {
+    std::uint32_t count = 0;
+    for (const Seen& r : requests_) count += r.live && !r.waits ? 1u : 0u;
+    return count;
   }
 
   void lift(std::uint32_t row) {

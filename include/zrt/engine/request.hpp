@@ -6,6 +6,7 @@
 #include <zrt/core/span.hpp>
 #include <zrt/engine/string_list.hpp>
 #include <zrt/engine/tenant.hpp>
+#include <zrt/serve/arrival.hpp>
 #include <zrt/serve/sequence.hpp>
 #include <zrt/text/grammar/matcher.hpp>
 
@@ -69,8 +70,7 @@ struct Request {
 /// Names a submitted request; never reused by an engine.
 enum class RequestId : std::uint64_t {};
 
-/// What Engine::idle_ns says of an engine without requests.
-inline constexpr std::uint64_t kUntilSubmit = ~std::uint64_t{0};
+using serve::kUntilSubmit;
 
 enum class FinishReason : std::uint8_t {
   none,         ///< still running
