@@ -127,7 +127,7 @@ class ScriptWriter {
     script_.step_ns = draw_.one_of({100'000, 5'000'000, 40'000'000, 400'000'000});
     script_.token_ns = draw_.one_of({0, 10'000, 1'000'000});
     script_.vocabulary = draw_.one_of({2, 64, 50'000});
-    script_.prompt_tokens = draw_.one_of({1, 40, ~0u, ~0u});
+    script_.prompt_tokens = draw_.one_of({0, 1, 20, 40, ~0u, ~0u});
     block_ = draw_.chance(0.4) ? draw_.unit() * 0.5 : 0;
     cancel_ = draw_.chance(0.5) ? draw_.unit() * 0.4 : 0;
     fail_ = draw_.chance(0.3) ? draw_.unit() * 0.3 : 0;

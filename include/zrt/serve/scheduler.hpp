@@ -12,7 +12,7 @@ struct StepInput {
   Span<const Arrival> arrivals{};
   Span<const Outcome> outcomes{};  ///< of the runs of the step before, in their order; a missing one counts as failed
   std::uint64_t now = 0;           ///< nanoseconds; going back counts as standing still
-  std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time; see PrefillRate
+  std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time, or 0; see PrefillRate and lower_room()
   Span<const std::uint32_t> cuts{};   ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
 };
 
