@@ -56,20 +56,34 @@ std::vector<std::int32_t> prompt_of(std::size_t size, std::uint32_t seed) {
   return tokens;
 }
 
-/// Gaps between an interactive tenant's tokens while batch tenants fill all other slots with prompts and answers.
-void gaps(const Bench& bench) {
+/// Requests of the batch tenants.
+struct Job {
+  const char* name;
+  std::size_t prompt;
+  std::uint32_t answer;
+};
+
+/// Gaps between an interactive tenant's tokens while batch tenants fill all other slots. A target of 1 ns asks for gaps
+/// as even as there may be; 0 for none.
+void gaps(const Bench& bench, const Job& work, std::uint64_t step_latency_ns) {
   Engine engine = bench.open(4, false);
   const zrt::TenantId chat = Bench::need(engine.create_tenant({.service = zrt::ServiceClass::interactive}));
   std::vector<zrt::TenantId> jobs;
   for (int i = 0; i < 3; ++i)
     jobs.push_back(
         Bench::need(engine.create_tenant({.decode_tokens_per_s = 1'000'000, .service = zrt::ServiceClass::batch})));
+  const auto computed = [&] {
+    std::uint64_t tokens = 0;
+    for (const zrt::TenantId job : jobs) tokens += Bench::need(engine.usage(job)).computed_tokens;
+    return static_cast<double>(tokens);
+  };
   std::vector<double> found;
   std::uint32_t seed = 0;
+  const double begin = now_us();
   for (int turn = 0; turn < 20; ++turn) {
     const auto prompt = prompt_of(20, 5);
     zrt::Request r = request(prompt, 100, chat);
-    r.step_latency_ns = 1;  // as few prompt tokens of others in a step as there may be
+    r.step_latency_ns = step_latency_ns;
     const zrt::RequestId mine = Bench::need(engine.submit(r));
     double last = 0;
     bool over = false;
@@ -78,7 +92,7 @@ void gaps(const Bench& bench) {
       for (const zrt::TenantId job : jobs)
         if (const auto used = Bench::need(engine.usage(job));
             used.requests_accepted - used.requests_finished - used.requests_ended_early < 3)
-          (void)Bench::need(engine.submit(request(prompt_of(60, ++seed), 30, job)));
+          (void)Bench::need(engine.submit(request(prompt_of(work.prompt, ++seed), work.answer, job)));
       (void)Bench::need(engine.step([&](zrt::RequestId id, const zrt::Token& token) {
         if (id != mine) return true;
         const double t = now_us();
@@ -90,8 +104,11 @@ void gaps(const Bench& bench) {
     }
   }
   const double half = quantile(found, 0.5), most = quantile(found, 0.99);
-  std::printf("interactive gap between tokens, batch fills the rest: p50 %.0f us, p99 %.0f us, %.2f times\n", half,
-              most, most / half);
+  std::printf(
+      "interactive gap between tokens beside batch %s, target %llu ns: p50 %.0f us, p99 %.0f us, %.2f times; "
+      "batch %.0f tokens/s\n",
+      work.name, static_cast<unsigned long long>(step_latency_ns), half, most, most / half,
+      computed() / (now_us() - begin) * 1e6);
 }
 
 /// Tokens per second of `count` requests of three tenants, or of the host alone, first come first served.
@@ -182,7 +199,10 @@ int main(int argc, char** argv) {
   const Bench bench{argc > 1 ? argv[1] : "examples/models/bard-q8_0.gguf",
                     argc > 2 ? static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 1};
   scheduler();
-  gaps(bench);
+  const Job prompts{"prompts and answers", 60, 30};
+  gaps(bench, {"answers alone", 1, 200}, 1);  // steps of equal size: what the machine itself adds
+  gaps(bench, prompts, 0);
+  gaps(bench, prompts, 1);
   throughputs(bench);
   second_turn(bench);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/page_pool.cpp: pages are handed out once, shared, and come back with their last owner.
+// tests/unit/page_pool.cpp: pages are handed out once, and come back.
 #include <zrt/serve/page_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -21,21 +21,6 @@ TEST(PagePool, HandsOutEveryPageOnce) {
   EXPECT_EQ(*pages.rbegin(), 99u);
   for (std::uint32_t page : pages) pool->drop(page);
   EXPECT_EQ(pool->available(), 100u);
-}
-
-TEST(PagePool, ASharedPageComesBackWithItsLastOwner) {
-  auto pool = PagePool::make(2, zrt::system_allocator());
-  ASSERT_TRUE(pool);
-  const std::uint32_t page = pool->take();
-  pool->share(page);
-  pool->share(page);
-  pool->drop(page);
-  pool->drop(page);
-  EXPECT_EQ(pool->available(), 1u);
-  EXPECT_NE(pool->take(), page);
-  pool->drop(page);
-  EXPECT_EQ(pool->available(), 1u);
-  EXPECT_EQ(pool->take(), page);
 }
 
 TEST(PagePool, FailureToAllocateIsAnError) {

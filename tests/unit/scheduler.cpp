@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/scheduler.cpp: what a host sees of the scheduler of tenants, and its small parts.
 #include <zrt/serve/audit.hpp>
+#include <zrt/serve/prefill_rate.hpp>
 #include <zrt/serve/scheduler.hpp>
 
 #include <gtest/gtest.h>
@@ -41,6 +42,7 @@ struct Bench {
     in.arrivals = {arrivals.data(), arrivals.size()};
     in.outcomes = {outcomes.data(), outcomes.size()};
     in.now = now;
+    in.prompt_tokens = prompt_tokens;
     const StepPlan plan = scheduler.step(in);
     const auto checked = audit.run(scheduler.state());
     EXPECT_TRUE(checked) << checked.error().text();
@@ -69,8 +71,22 @@ struct Bench {
   Scheduler<> scheduler;
   Audit audit;
   std::uint64_t now = 0;
+  std::uint32_t prompt_tokens = ~0u;
   std::vector<std::vector<std::uint32_t>> tokens{};
 };
+
+/// What a step reads of the prompts of a tenant.
+std::uint32_t read_of(const Bench& bench, const StepPlan& plan, Handle tenant) {
+  std::uint32_t count = 0;
+  for (const PlannedRun& run : plan.runs)
+    if (!run.decode && bench.scheduler.state().slots[run.slot].tenant == tenant) count += run.count;
+  return count;
+}
+std::uint32_t tokens_of(const StepPlan& plan) {
+  std::uint32_t count = 0;
+  for (const PlannedRun& run : plan.runs) count += run.count;
+  return count;
+}
 
 SchedulerLimits small() {
   SchedulerLimits l;
@@ -80,6 +96,14 @@ SchedulerLimits small() {
   l.prefix_pages = 4;
   l.context = 128;
   l.step_tokens = 64;
+  return l;
+}
+
+SchedulerLimits four_slots() {
+  SchedulerLimits l = small();
+  l.slots = 4;
+  l.queue = 8;
+  l.pages = 64;
   return l;
 }
 
@@ -126,13 +150,32 @@ TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   Bench bench(small());
   const Handle tenant = bench.tenant(ServiceClass::batch);
   std::vector<Arrival> burst;
-  for (int i = 0; i < 4; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  for (int i = 0; i < 6; ++i) burst.push_back(bench.request(tenant, 16, 8));
   const StepPlan plan = bench.step(burst);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_accepted, 5u) << "two begin at once, three wait";
+  EXPECT_EQ(bench.scheduler.state().queued, 3u);
   const StepEvent* refused = find(plan, EventKind::refused);
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->refusal, Refusal::queue_full);
   EXPECT_GT(refused->retry_after, 0u);
   EXPECT_EQ(name(refused->refusal), "queue_full");
+}
+
+TEST(TenantScheduler, ATenantsQueueIsFullWhenItsSlotsAreToo) {
+  Bench bench(four_slots());
+  Arrival a;
+  a.kind = ArrivalKind::create_tenant;
+  a.quota.max_slots = 2;
+  a.quota.max_queued = 1;
+  const Handle tenant = bench.step({a}).events[0].subject;
+  std::vector<Arrival> burst;
+  for (int i = 0; i < 4; ++i) burst.push_back(bench.request(tenant, 16, 8));
+  const StepEvent* refused = find(bench.step(burst), EventKind::refused);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->refusal, Refusal::tenant_queue_full);
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_accepted, 3u) << "two of four slots are the tenant's, one waits";
+  bench.step({bench.request(tenant, 16, 8)});
+  EXPECT_EQ(bench.scheduler.ledger(tenant)->requests_refused, 2u) << "its slots are taken now";
 }
 
 TEST(TenantScheduler, ReservationsThatDoNotFitAreRefused) {
@@ -157,9 +200,57 @@ TEST(TenantScheduler, InteractiveTakesABatchSlotButNotTheFloor) {
   EXPECT_EQ(of_batch, 1u) << "the floor goes on, and one user waits";
 }
 
+TEST(TenantScheduler, PromptsOfOthersKeepTheGapsOfAnInteractiveAnswerEven) {
+  Bench bench(four_slots());
+  const Handle user = bench.tenant(ServiceClass::interactive);
+  const Handle jobs[] = {bench.tenant(ServiceClass::standard), bench.tenant(ServiceClass::batch)};
+  bench.prompt_tokens = 0;
+  bench.step({bench.request(user, 8, 30)});
+  bench.step({bench.request(jobs[0], 40, 8), bench.request(jobs[1], 40, 8), bench.request(jobs[1], 40, 8)});
+  std::uint32_t steps = 0;
+  for (;; ++steps) {
+    const std::uint32_t floor = bench.scheduler.state().floor_slot;
+    const bool reads = floor != kNone && bench.scheduler.state().slots[floor].stage == SlotStage::prefill;
+    const StepPlan plan = bench.step();
+    if (bench.scheduler.ledger(user)->requests_finished != 0) {
+      EXPECT_EQ(read_of(bench, plan, jobs[0]) + read_of(bench, plan, jobs[1]), 16u) << "nobody waits for them any more";
+      break;
+    }
+    EXPECT_LE(tokens_of(plan), 5u) << "a quarter more than there are slots";
+    EXPECT_GE(tokens_of(plan), 4u) << "prompts go on";
+    bool floor_runs = !reads;
+    for (const PlannedRun& run : plan.runs) floor_runs = floor_runs || run.slot == floor;
+    EXPECT_TRUE(floor_runs);
+  }
+  EXPECT_GT(steps, 20u);
+}
+
+TEST(TenantScheduler, PromptsOfOthersHaveTheTimeThatAnAnswerLeaves) {
+  for (const std::uint32_t timely : {20u, 48u}) {
+    Bench bench(four_slots());
+    const Handle user = bench.tenant(ServiceClass::interactive);
+    const Handle job = bench.tenant(ServiceClass::batch);
+    bench.step({bench.request(user, 8, 30)});
+    bench.prompt_tokens = timely;
+    EXPECT_EQ(read_of(bench, bench.step({bench.request(job, 90, 8)}), job), timely);
+  }
+}
+
+TEST(TenantScheduler, AnInteractivePromptIsNotCutForAnInteractiveAnswer) {
+  Bench bench(four_slots());
+  const Handle user = bench.tenant(ServiceClass::interactive);
+  const Handle job = bench.tenant(ServiceClass::batch);
+  bench.prompt_tokens = 0;
+  bench.step({bench.request(user, 8, 30)});
+  const StepPlan plan = bench.step({bench.request(user, 60, 8), bench.request(job, 60, 8)});
+  EXPECT_EQ(read_of(bench, plan, user), 16u);
+  EXPECT_EQ(read_of(bench, plan, job), 1u) << "three slots are busy, one of them answers: 3 tokens, of which 1 is the "
+                                              "floor's and 2 are left behind those of the user";
+}
+
 TEST(TenantScheduler, IsIdleUntilTheFirstOfTheRatesHasRoom) {
   Bench bench(small());
-  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilArrival);
+  EXPECT_EQ(bench.scheduler.idle(bench.now), kUntilSubmit);
   Handle tenants[2];
   for (Handle& tenant : tenants) {
     Arrival a;
@@ -206,6 +297,22 @@ TEST(TenantScheduler, RefusesImpossibleSizes) {
   TenantQuota quota;
   quota.weight = 0;
   EXPECT_FALSE(zrt::serve::check(quota));
+}
+
+TEST(PrefillRate, FollowsStepsThatShowTheRateOfATokenAlone) {
+  PrefillRate rate;
+  EXPECT_FALSE(rate.known());
+  EXPECT_EQ(rate.tokens_within(1'000'000), 0u);
+  rate.learn(32, 3'199'968);
+  EXPECT_TRUE(rate.known());
+  EXPECT_EQ(rate.tokens_within(1'000'000), 10u);
+  rate.learn(4, 4'000'000);
+  EXPECT_EQ(rate.tokens_within(1'000'000), 10u) << "the fixed cost of a small step";
+  rate.learn(10, 200'000);
+  EXPECT_EQ(rate.tokens_within(1'000'000), 12u) << "a small step that takes less says that a token does";
+  rate.learn(0, 1);
+  rate.learn(16, 0);
+  EXPECT_EQ(rate.tokens_within(1'000'000), 12u);
 }
 
 TEST(TokenWindow, HoldsFiveSeconds) {

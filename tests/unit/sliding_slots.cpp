@@ -98,10 +98,17 @@ class SlidingSlots : public testing::Test {
     for (std::uint32_t i = 0; i < kPagesPerSlot; ++i) count += page(group, slot, i) != serve::kNoPage ? 1u : 0u;
     return count;
   }
-  [[nodiscard]] std::uint32_t acquire() {
-    const auto slot = table_->acquire();
-    EXPECT_TRUE(slot);
-    return slot ? *slot : Table::kNoSlot;
+  /// Gives a slot the pages of as many positions, those of group 0 as a scheduler would.
+  void begin(std::uint32_t slot, std::uint32_t positions) {
+    ASSERT_TRUE(table_->claim(slot));
+    std::array<std::uint32_t, kPagesPerSlot> own{};
+    for (std::uint32_t i = 0; i < kPagesPerSlot; ++i) own[i] = slot * kPagesPerSlot + i;
+    table_->place(slot, std::span(own).first(pages_for(positions)));
+    ASSERT_TRUE(table_->reserve_windows(slot, positions));
+  }
+  void end(std::uint32_t slot) {
+    table_->place(slot, {});
+    ASSERT_TRUE(table_->release(slot));
   }
 
   plan::ExecutionPlan plan_;
@@ -112,15 +119,15 @@ class SlidingSlots : public testing::Test {
 };
 
 TEST_F(SlidingSlots, ASequenceFarLongerThanTheWindowNeedsNoMorePages) {
-  const std::uint32_t slot = acquire();
-  ASSERT_TRUE(table_->reserve(slot, kPagesPerSlot * kPageTokens));
+  constexpr std::uint32_t slot = 2;
+  begin(slot, kPagesPerSlot * kPageTokens);
   std::vector<float> sequence;
-  const std::size_t free = table_->free_pages(1);
-  EXPECT_EQ(free, (kSlots - 1) * exec::pages_of_step(20, kRows));
+  const std::uint64_t used = table_->used_pages();
+  EXPECT_EQ(used, exec::pages_of_step(20, kRows) + exec::pages_of_step(1, kRows));
   while (sequence.size() + kRows <= kPagesPerSlot * kPageTokens) {
     step(slot, sequence, sequence.size() % 3 == 0 ? kRows : 1, static_cast<float>(sequence.size()));
     EXPECT_LE(held(1, slot), exec::pages_of_step(20, kRows));
-    EXPECT_GE(table_->free_pages(1), free) << "what goes back makes room for what is taken";
+    EXPECT_LE(table_->used_pages(), used) << "what goes back makes room for what is taken";
     EXPECT_EQ(held(0, slot), kPagesPerSlot);
   }
   ASSERT_GT(sequence.size(), 20u * 25);
@@ -128,13 +135,13 @@ TEST_F(SlidingSlots, ASequenceFarLongerThanTheWindowNeedsNoMorePages) {
   const std::uint32_t before = first_page(20, static_cast<std::uint32_t>(sequence.size()) - kRows);
   ASSERT_GT(before, 30u);
   for (std::uint32_t i = 0; i + 2 < before; ++i) EXPECT_EQ(page(1, slot, i), serve::kNoPage);
-  ASSERT_TRUE(table_->release(slot));
+  end(slot);
   EXPECT_EQ(table_->used_pages(), 0u);
 }
 
 TEST_F(SlidingSlots, ABatchSlidesEachSlotToItsOwnFirstRow) {
-  const std::uint32_t one = acquire(), other = acquire();
-  for (const std::uint32_t slot : {one, other}) ASSERT_TRUE(table_->reserve(slot, 600));
+  constexpr std::uint32_t one = 0, other = 1;
+  for (const std::uint32_t slot : {one, other}) begin(slot, 600);
   std::vector<float> first, second;
   for (int i = 0; i < 20; ++i) step(one, first, kRows, static_cast<float>(i * 100));
   step(other, second, 3, 7.0f);
@@ -150,8 +157,8 @@ TEST_F(SlidingSlots, ABatchSlidesEachSlotToItsOwnFirstRow) {
 }
 
 TEST_F(SlidingSlots, ASlotThatIsSavedInTheMiddleComesBackInAnother) {
-  const std::uint32_t slot = acquire();
-  ASSERT_TRUE(table_->reserve(slot, 600));
+  constexpr std::uint32_t slot = 0;
+  begin(slot, 600);
   std::vector<float> sequence;
   for (int i = 0; i < 17; ++i) step(slot, sequence, kRows - 1, static_cast<float>(i * 1000));
   const auto positions = static_cast<std::uint32_t>(sequence.size());
@@ -161,59 +168,20 @@ TEST_F(SlidingSlots, ASlotThatIsSavedInTheMiddleComesBackInAnother) {
   const std::uint32_t all = pages_for(positions);
   EXPECT_EQ(bytes.size(), (all + (all - first_page(20, positions)) + 1) * page_bytes) << "no page that no row sees";
   ASSERT_TRUE(table_->save(slot, positions, bytes));
-  ASSERT_TRUE(table_->release(slot));
+  // What the window has left is nobody's to save.
+  std::vector<std::byte> late(table_->snapshot_bytes(positions - 60));
+  EXPECT_EQ(table_->save(slot, positions - 60, late).error().code(), Errc::invalid_state);
+  end(slot);
 
-  const std::uint32_t first = acquire(), second = acquire();
-  ASSERT_TRUE(table_->reserve(first, 600));
-  ASSERT_TRUE(table_->reserve(second, 600));
+  constexpr std::uint32_t first = 0, second = 1;
+  begin(first, 600);
+  begin(second, 600);
   ASSERT_TRUE(table_->restore(second, positions, bytes));
   expect_seen(second, sequence, positions);
   for (int i = 0; i < 5; ++i) step(second, sequence, kRows, static_cast<float>(i));
 }
 
-TEST_F(SlidingSlots, AForkSharesWhatRowsStillSeeAndBothGoOn) {
-  const std::uint32_t from = acquire(), to = acquire();
-  ASSERT_TRUE(table_->reserve(from, 600));
-  std::vector<float> sequence;
-  for (int i = 0; i < 17; ++i) step(from, sequence, kRows - 1, static_cast<float>(i * 1000));
-  const auto positions = static_cast<std::uint32_t>(sequence.size());
-  ASSERT_TRUE(table_->fork(from, to, positions));
-  EXPECT_EQ(page(1, to, first_page(20, positions)), page(1, from, first_page(20, positions)));
-  EXPECT_NE(page(1, to, positions / kPageTokens), page(1, from, positions / kPageTokens));
-  ASSERT_TRUE(table_->reserve(to, 600));
-  std::vector<float> other = sequence;
-  for (int i = 0; i < 8; ++i) {
-    step(from, sequence, i % 3 == 0 ? 1 : 21, static_cast<float>(i));
-    step(to, other, 7, static_cast<float>(-i));
-    expect_seen(from, sequence, static_cast<std::uint32_t>(sequence.size()));
-  }
-  // What the window has left is nobody's to continue from.
-  const std::uint32_t third = acquire();
-  const auto late = table_->fork(from, third, positions - 60);
-  ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code(), Errc::invalid_state);
-  std::vector<std::byte> bytes(table_->snapshot_bytes(positions - 60));
-  EXPECT_EQ(table_->save(from, positions - 60, bytes).error().code(), Errc::invalid_state);
-}
-
-TEST_F(SlidingSlots, WithoutAFreePageASharedOneCannotSlide) {
-  std::array<exec::CacheGroup, 3> tight{groups_[0], groups_[1], groups_[2]};
-  tight[1].pages = tight[1].slot_pages + 1;
-  auto table = Table::make(*states_, device_, tight, kSlots, kPagesPerSlot, system_allocator());
-  ASSERT_TRUE(table);
-  ASSERT_TRUE(table->reserve(0, 600));
-  const std::uint32_t positions = tight[1].slot_pages * kPageTokens - 8;
-  ASSERT_TRUE(table->advance(0, positions - 8));
-  ASSERT_TRUE(table->fork(0, 1, positions));
-  EXPECT_EQ(table->free_pages(1), 0u);
-  const auto slid = table->advance(0, 300);
-  ASSERT_FALSE(slid);
-  EXPECT_EQ(slid.error().code(), Errc::capacity_exceeded);
-  ASSERT_TRUE(table->release(1));
-  EXPECT_TRUE(table->advance(0, 300)) << "the pages of the other are free now";
-}
-
-/// Requests that come, read, generate, fork, are saved, brought back and dropped at any moment always find what they
+/// Requests that come, read, generate, are saved, brought back and dropped at any moment always find what they
 /// see, never have more than their groups' pages, and leave every page free.
 TEST_F(SlidingSlots, WhateverHappensRowsFindWhatTheySee) {
   test::TinyRandom random(5);
@@ -222,50 +190,36 @@ TEST_F(SlidingSlots, WhateverHappensRowsFindWhatTheySee) {
   std::vector<float> saved_sequence;
   std::vector<std::byte> saved;
   float value = 1.0f;
-  std::size_t forks = 0, restores = 0, longest = 0;
+  std::size_t restores = 0, longest = 0;
   for (int i = 0; i < 8000; ++i) {
     const std::uint32_t slot = random.below(kSlots);
     std::vector<float>& sequence = sequences[slot];
     switch (random.below(16)) {
       case 0:
-        if (const std::uint32_t got = acquire(); got != Table::kNoSlot) {
-          ASSERT_FALSE(live[got]);
-          ASSERT_TRUE(table_->reserve(got, kPagesPerSlot * kPageTokens));
-          live[got] = true;
-          sequences[got].clear();
-        }
+        if (live[slot]) break;
+        begin(slot, kPagesPerSlot * kPageTokens);
+        live[slot] = true;
+        sequence.clear();
         break;
       case 1:
         if (live[slot] && random.below(4) == 0) {
-          ASSERT_TRUE(table_->release(slot));
+          end(slot);
           live[slot] = false;
         }
         break;
-      case 2: {
-        const std::uint32_t to = random.below(kSlots);
-        if (to == slot || !live[slot] || !live[to]) break;
-        const auto forked = table_->fork(slot, to, static_cast<std::uint32_t>(sequence.size()));
-        ASSERT_TRUE(forked) << forked.error().text();
-        ASSERT_TRUE(table_->reserve(to, kPagesPerSlot * kPageTokens));
-        sequences[to] = sequence;
-        ++forks;
-        break;
-      }
-      case 3:
+      case 2:
         if (!live[slot]) break;
         saved_sequence = sequence;
         saved.resize(table_->snapshot_bytes(static_cast<std::uint32_t>(sequence.size())));
         ASSERT_TRUE(table_->save(slot, static_cast<std::uint32_t>(sequence.size()), saved));
         break;
-      case 4: {
-        if (saved.empty()) break;
-        const std::uint32_t got = acquire();
-        if (got == Table::kNoSlot) break;
-        ASSERT_TRUE(table_->reserve(got, kPagesPerSlot * kPageTokens));
-        const auto restored = table_->restore(got, static_cast<std::uint32_t>(saved_sequence.size()), saved);
+      case 3: {
+        if (saved.empty() || live[slot]) break;
+        begin(slot, kPagesPerSlot * kPageTokens);
+        const auto restored = table_->restore(slot, static_cast<std::uint32_t>(saved_sequence.size()), saved);
         ASSERT_TRUE(restored) << restored.error().text();
-        live[got] = true;
-        sequences[got] = saved_sequence;
+        live[slot] = true;
+        sequence = saved_sequence;
         ++restores;
         break;
       }
@@ -284,10 +238,10 @@ TEST_F(SlidingSlots, WhateverHappensRowsFindWhatTheySee) {
     }
     ASSERT_LE(table_->used_pages(), table_->all_pages());
   }
-  EXPECT_GT(forks, 50u);
   EXPECT_GT(restores, 20u);
   EXPECT_GT(longest, 500u);
-  for (std::uint32_t s = 0; s < kSlots; ++s) ASSERT_TRUE(!live[s] || table_->release(s));
+  for (std::uint32_t s = 0; s < kSlots; ++s)
+    if (live[s]) end(s);
   EXPECT_EQ(table_->used_pages(), 0u);
 }
 

@@ -23,16 +23,18 @@ using Table = serve::SlotTable<StatesOnly>;
 constexpr std::uint32_t kSlots = 3;
 constexpr std::uint32_t kPagesPerSlot = 4;
 constexpr std::uint32_t kPages = kSlots * kPagesPerSlot;
+/// Of both cache groups: a slot's whole context, so that its pages are the table's and none leaves it.
+constexpr std::uint32_t kWindow = kPagesPerSlot * kPageTokens;
 /// Ids of the states in the plan below.
 constexpr std::size_t kKeys = 0, kMoreKeys = 1, kMatrix = 2, kOtherGroup = 3;
 
 class SlotTableTest : public testing::Test {
  protected:
   void SetUp() override {
-    const std::array infos{StateInfo{StateLifecycle::kv_paged, DType::f16, 0, 0, {2, 4, 4, 0}},
-                           StateInfo{StateLifecycle::kv_paged, DType::f32, 0, 0, {1, 8, 2, 0}},
+    const std::array infos{StateInfo{StateLifecycle::kv_paged, DType::f16, 0, 0, {2, 4, 4, kWindow}},
+                           StateInfo{StateLifecycle::kv_paged, DType::f32, 0, 0, {1, 8, 2, kWindow}},
                            StateInfo{StateLifecycle::recurrent, DType::f32, 0, 0, {3, 5, 0, 0}},
-                           StateInfo{StateLifecycle::kv_paged, DType::f16, 1, 0, {1, 4, 4, 0}}};
+                           StateInfo{StateLifecycle::kv_paged, DType::f16, 1, 0, {1, 4, 4, kWindow}}};
     for (const StateInfo& info : infos) {
       const auto bytes = unit_bytes(info).get("a state");
       ASSERT_TRUE(bytes);
@@ -66,13 +68,13 @@ class SlotTableTest : public testing::Test {
       if (b != bytes[0]) return -1;
     return static_cast<int>(bytes[0]);
   }
-  [[nodiscard]] std::uint32_t acquire() {
-    const auto slot = table_->acquire();
-    EXPECT_TRUE(slot);
-    return slot ? *slot : Table::kNoSlot;
+  /// Free pages of each of the two groups.
+  [[nodiscard]] std::uint64_t free_pages() const {
+    EXPECT_EQ(table_->used_pages() % 2, 0u);
+    return kPages - table_->used_pages() / 2;
   }
 
-  std::array<exec::CacheGroup, 2> groups_{{{0, kPagesPerSlot, kPages}, {0, kPagesPerSlot, kPages}}};
+  std::array<exec::CacheGroup, 2> groups_{{{kWindow, kPagesPerSlot, kPages}, {kWindow, kPagesPerSlot, kPages}}};
   plan::ExecutionPlan plan_;
   exec::HostDevice device_;
   std::optional<exec::StateStore<StatesOnly>> states_;
@@ -82,111 +84,84 @@ class SlotTableTest : public testing::Test {
 TEST_F(SlotTableTest, EveryEventDoesWhatTheMatrixSaysToPagesAndBlocks) {
   constexpr std::array events{StateEvent::alloc, StateEvent::reset, StateEvent::reuse, StateEvent::evict,
                               StateEvent::deinit};
-  static_assert(events.size() + 1 == kStateEvents, "clone_for_fork needs two slots and has a test of its own");
+  static_assert(events.size() + 1 == kStateEvents, "clone_for_fork needs two slots");
   for (const StateEvent event : events) {
     SCOPED_TRACE(static_cast<int>(event));
-    const std::uint32_t slot = acquire();
-    ASSERT_TRUE(table_->reserve(slot, 33));
-    ASSERT_EQ(table_->free_pages(), kPages - 3);
+    constexpr std::uint32_t slot = 1;
+    ASSERT_TRUE(table_->claim(slot));
+    ASSERT_TRUE(table_->reserve_windows(slot, 33));
+    ASSERT_EQ(free_pages(), kPages - 3);
     fill(kMatrix, slot, 7);
     ASSERT_TRUE(table_->apply(event, slot));
 
     const StateAction paged = action(StateLifecycle::kv_paged, event);
     const bool drops = paged == StateAction::drop_pages || paged == StateAction::save_then_drop;
     EXPECT_TRUE(drops || paged == StateAction::nothing);
-    EXPECT_EQ(table_->free_pages(), drops ? kPages : kPages - 3);
+    EXPECT_EQ(free_pages(), drops ? kPages : kPages - 3);
     const StateAction block = action(StateLifecycle::recurrent, event);
     EXPECT_EQ(content(kMatrix, slot), block == StateAction::zero_block ? 0 : 7);
     ASSERT_TRUE(table_->release(slot));
-    EXPECT_EQ(table_->free_pages(), kPages);
+    EXPECT_EQ(free_pages(), kPages);
   }
 }
 
-TEST_F(SlotTableTest, AForkSharesFullPagesAndCopiesTheRest) {
-  const std::uint32_t from = acquire();
-  const std::uint32_t to = acquire();
-  ASSERT_TRUE(table_->reserve(from, 40));  // two full pages and a third with 8 positions
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    fill(kKeys, page(0, from, i), 10 + static_cast<int>(i));
-    fill(kMoreKeys, page(0, from, i), 20 + static_cast<int>(i));
-    fill(kOtherGroup, page(1, from, i), 30 + static_cast<int>(i));
-  }
-  fill(kMatrix, from, 5);
-  fill(kMatrix, to, 99);
-  ASSERT_TRUE(table_->fork(from, to, 40));
-  EXPECT_EQ(table_->free_pages(), kPages - 4) << "two pages are shared, one is copied";
-  for (std::uint32_t group : {0u, 1u}) {
-    EXPECT_EQ(page(group, to, 0), page(group, from, 0));
-    EXPECT_EQ(page(group, to, 1), page(group, from, 1));
-    EXPECT_NE(page(group, to, 2), page(group, from, 2));
-  }
-  EXPECT_EQ(content(kKeys, page(0, to, 2)), 12);
-  EXPECT_EQ(content(kMoreKeys, page(0, to, 2)), 22);
-  EXPECT_EQ(content(kOtherGroup, page(1, to, 2)), 32);
-  EXPECT_EQ(content(kMatrix, to), 5);
-
-  // Both go on by themselves: what one writes the other never sees.
-  fill(kKeys, page(0, to, 2), 77);
-  fill(kMatrix, to, 78);
-  EXPECT_EQ(content(kKeys, page(0, from, 2)), 12);
-  EXPECT_EQ(content(kMatrix, from), 5);
-  // A shared page lives until its last owner gives it up.
-  ASSERT_TRUE(table_->release(from));
-  EXPECT_EQ(table_->free_pages(), kPages - 3);
-  EXPECT_EQ(content(kKeys, page(0, to, 0)), 10);
-  ASSERT_TRUE(table_->release(to));
-  EXPECT_EQ(table_->free_pages(), kPages);
-}
-
-TEST_F(SlotTableTest, AForkAtAPageBorderCopiesNoPage) {
-  const std::uint32_t from = acquire();
-  const std::uint32_t to = acquire();
-  ASSERT_TRUE(table_->reserve(from, 32));
-  ASSERT_TRUE(table_->fork(from, to, 32));
-  EXPECT_EQ(table_->free_pages(), kPages - 2);
-  ASSERT_TRUE(table_->release(to));
-  EXPECT_EQ(table_->free_pages(), kPages - 2);
-  ASSERT_TRUE(table_->release(from));
-  EXPECT_EQ(table_->free_pages(), kPages);
-}
-
-TEST_F(SlotTableTest, SlotsComeCleanAndRunOut) {
-  std::set<std::uint32_t> slots;
-  for (std::uint32_t i = 0; i < kSlots; ++i) {
-    slots.insert(acquire());
-    fill(kMatrix, *slots.rbegin(), 40);
-  }
-  EXPECT_EQ(slots.size(), kSlots);
-  EXPECT_EQ(acquire(), Table::kNoSlot);
+TEST_F(SlotTableTest, AClaimedSlotIsClean) {
+  ASSERT_TRUE(table_->claim(1));
+  EXPECT_TRUE(table_->is_used(1));
+  EXPECT_FALSE(table_->is_used(0));
+  fill(kMatrix, 1, 40);
   ASSERT_TRUE(table_->release(1));
+  EXPECT_FALSE(table_->is_used(1));
   EXPECT_EQ(content(kMatrix, 1), 40) << "giving a slot up touches nothing";
-  EXPECT_EQ(acquire(), 1u);
+  ASSERT_TRUE(table_->claim(1));
   EXPECT_EQ(content(kMatrix, 1), 0) << "a recycled slot knows nothing of its last request";
 }
 
-TEST_F(SlotTableTest, ReservingTooMuchIsAnErrorAndTakesNothing) {
-  const std::uint32_t slot = acquire();
-  ASSERT_TRUE(table_->reserve(slot, 16));
-  const auto r = table_->reserve(slot, kPagesPerSlot * kPageTokens + 1);
-  ASSERT_FALSE(r);
-  EXPECT_EQ(r.error().code(), Errc::capacity_exceeded);
-  EXPECT_EQ(table_->free_pages(), kPages - 1);
-  ASSERT_TRUE(table_->reserve(slot, 16)) << "what is there already is not reserved again";
-  EXPECT_EQ(table_->free_pages(), kPages - 1);
+TEST_F(SlotTableTest, PagesOfASchedulerAreListedWhereThereIsNoWindow) {
+  const std::array<exec::CacheGroup, 2> groups{{{0, kPagesPerSlot, kPages}, {kWindow, kPagesPerSlot, kPages}}};
+  auto table = Table::make(*states_, device_, groups, kSlots, kPagesPerSlot, system_allocator());
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->shared_groups(), 1u);
+  const auto listed = [&](std::uint32_t group, std::uint32_t i) {
+    return table->pages()[(group * kSlots + 1) * kPagesPerSlot + i];
+  };
+  const std::array<std::uint32_t, 3> pages{7, 2, 5};
+  ASSERT_TRUE(table->claim(1));
+  table->place(1, pages);
+  EXPECT_EQ(listed(0, 0), 7u);
+  EXPECT_EQ(listed(0, 2), 5u);
+  EXPECT_EQ(listed(0, 3), serve::kNoPage);
+  EXPECT_EQ(listed(1, 0), serve::kNoPage);
+  EXPECT_EQ(table->used_pages(), 0u) << "they are not the table's";
+  table->place(1, std::span(pages).first(1));
+  EXPECT_EQ(listed(0, 0), 7u);
+  EXPECT_EQ(listed(0, 1), serve::kNoPage);
+  table->place(1, {});
+  ASSERT_TRUE(table->release(1));
+  EXPECT_EQ(listed(0, 0), serve::kNoPage);
+  EXPECT_EQ(table->used_pages(), 0u);
+}
 
-  const std::array<exec::CacheGroup, 2> small{{{0, kPagesPerSlot, 5}, {0, kPagesPerSlot, 5}}};
+TEST_F(SlotTableTest, ReservingTooMuchIsAnError) {
+  ASSERT_TRUE(table_->reserve_windows(0, 16));
+  EXPECT_EQ(free_pages(), kPages - 1);
+  ASSERT_TRUE(table_->reserve_windows(0, 16)) << "what is there already is not reserved again";
+  EXPECT_EQ(free_pages(), kPages - 1);
+
+  const std::array<exec::CacheGroup, 2> small{{{kWindow, kPagesPerSlot, 5}, {kWindow, kPagesPerSlot, 5}}};
   auto few = Table::make(*states_, device_, small, kSlots, kPagesPerSlot, system_allocator());
   ASSERT_TRUE(few);
-  ASSERT_TRUE(few->reserve(0, 64));
-  const auto none_left = few->reserve(1, 32);
+  ASSERT_TRUE(few->reserve_windows(0, 64));
+  const auto none_left = few->reserve_windows(1, 32);
   ASSERT_FALSE(none_left);
   EXPECT_EQ(none_left.error().code(), Errc::capacity_exceeded);
-  EXPECT_EQ(few->free_pages(), 1u);
+  EXPECT_EQ(few->used_pages(), 2 * 4u);
 }
 
 TEST_F(SlotTableTest, ASavedSlotComesBackInAnother) {
-  const std::uint32_t slot = acquire();
-  ASSERT_TRUE(table_->reserve(slot, 20));
+  constexpr std::uint32_t slot = 0;
+  ASSERT_TRUE(table_->claim(slot));
+  ASSERT_TRUE(table_->reserve_windows(slot, 20));
   for (std::uint32_t i = 0; i < 2; ++i) {
     fill(kKeys, page(0, slot, i), 1 + static_cast<int>(i));
     fill(kMoreKeys, page(0, slot, i), 3 + static_cast<int>(i));
@@ -197,10 +172,11 @@ TEST_F(SlotTableTest, ASavedSlotComesBackInAnother) {
   ASSERT_TRUE(table_->save(slot, 20, bytes));
   ASSERT_TRUE(table_->release(slot));
 
-  const std::uint32_t first = acquire();
-  ASSERT_TRUE(table_->reserve(first, 1));  // so that the pages differ
-  const std::uint32_t second = acquire();
-  ASSERT_TRUE(table_->reserve(second, 20));
+  constexpr std::uint32_t first = 0, second = 1;
+  ASSERT_TRUE(table_->claim(first));
+  ASSERT_TRUE(table_->reserve_windows(first, 1));  // so that the pages differ
+  ASSERT_TRUE(table_->claim(second));
+  ASSERT_TRUE(table_->reserve_windows(second, 20));
   ASSERT_TRUE(table_->restore(second, 20, bytes));
   for (std::uint32_t i = 0; i < 2; ++i) {
     EXPECT_EQ(content(kKeys, page(0, second, i)), 1 + static_cast<int>(i));
@@ -210,50 +186,33 @@ TEST_F(SlotTableTest, ASavedSlotComesBackInAnother) {
   EXPECT_EQ(content(kMatrix, second), 9);
 }
 
-/// Thousands of requests that come, grow, fork and are dropped at any moment leave every page free,
-/// and no page is ever in two hands that do not share it.
+/// Thousands of requests that come, grow and are dropped at any moment leave every page free, and no page is ever in two
+/// hands.
 TEST_F(SlotTableTest, NothingLeaksOverManyRequests) {
   test::TinyRandom random(11);
   std::array<std::uint32_t, kSlots> positions{};
-  std::array<bool, kSlots> live{};
   for (int i = 0; i < 5000; ++i) {
     const std::uint32_t slot = random.below(kSlots);
-    switch (random.below(4)) {
-      case 0:
-        if (const std::uint32_t got = acquire(); got != Table::kNoSlot) {
-          ASSERT_FALSE(live[got]);
-          live[got] = true;
-          positions[got] = 0;
-        }
-        break;
-      case 1:
-        if (live[slot]) {
-          ASSERT_TRUE(table_->release(slot));
-          live[slot] = false;
-        }
-        break;
-      case 2:
-        if (live[slot]) {
-          positions[slot] = std::min(positions[slot] + random.below(20), kPagesPerSlot * kPageTokens);
-          ASSERT_TRUE(table_->reserve(slot, positions[slot]));
-        }
-        break;
-      default: {
-        const std::uint32_t to = random.below(kSlots);
-        if (to == slot || !live[slot] || !live[to]) break;
-        ASSERT_TRUE(table_->fork(slot, to, positions[slot]));
-        positions[to] = positions[slot];
-      }
+    if (!table_->is_used(slot)) {
+      ASSERT_TRUE(table_->claim(slot));
+      positions[slot] = 0;
+    } else if (random.below(4) == 0) {
+      ASSERT_TRUE(table_->release(slot));
+    } else {
+      positions[slot] = std::min(positions[slot] + random.below(20), kWindow);
+      ASSERT_TRUE(table_->reserve_windows(slot, positions[slot]));
     }
     for (std::uint32_t group : {0u, 1u}) {
-      std::multiset<std::uint32_t> last_pages;
+      std::multiset<std::uint32_t> pages;
       for (std::uint32_t s = 0; s < kSlots; ++s)
-        if (live[s] && positions[s] % kPageTokens != 0) last_pages.insert(page(group, s, positions[s] / kPageTokens));
-      for (std::uint32_t p : last_pages) ASSERT_EQ(last_pages.count(p), 1u) << "a page that is written has two owners";
+        for (std::uint32_t p = 0; table_->is_used(s) && p < pages_for(positions[s]); ++p)
+          pages.insert(page(group, s, p));
+      for (std::uint32_t p : pages) ASSERT_EQ(pages.count(p), 1u) << "a page has two owners";
+      ASSERT_EQ(pages.size(), kPages - free_pages());
     }
   }
-  for (std::uint32_t s = 0; s < kSlots; ++s) ASSERT_TRUE(!live[s] || table_->release(s));
-  EXPECT_EQ(table_->free_pages(), kPages);
+  for (std::uint32_t s = 0; s < kSlots; ++s) ASSERT_TRUE(!table_->is_used(s) || table_->release(s));
+  EXPECT_EQ(free_pages(), kPages);
 }
 
 }  // namespace

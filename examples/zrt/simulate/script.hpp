@@ -128,7 +128,7 @@ class ScriptWriter {
     script_.step_ns = draw_.one_of({100'000, 5'000'000, 40'000'000, 400'000'000});
     script_.token_ns = draw_.one_of({0, 10'000, 1'000'000});
     script_.vocabulary = draw_.one_of({2, 64, 50'000});
-    script_.prompt_tokens = draw_.one_of({1, 40, ~0u, ~0u});
+    script_.prompt_tokens = draw_.one_of({0, 1, 20, 40, ~0u, ~0u});
     Draw drafts(mixed(script_.seed, 0xd4af));
     l.draft_tokens = drafts.one_of({0, 0, 3, 16});
     script_.right_drafts = drafts.one_of({0, 50, 90, 100});

@@ -115,6 +115,7 @@ template <class Rules> class Witness {
     turns(s);
     runs(s);
     present(s);
+    prompts(s);
     service(s);
     fairness(s);
     classes(s);
@@ -200,7 +201,8 @@ template <class Rules> class Witness {
 
   void accept(Seen& r, std::uint32_t row, const State& s) {
     if (r.answered) return fail("a request is accepted twice");
-    if (waiting_ >= s.limits.queue) fail("more requests wait than the queue holds");
+    if (waiting_ >= s.limits.queue + s.limits.slots - running())
+      fail("more requests wait than the queue and the free slots hold");
     if (r.prompt + r.most > std::max(tenants_[row].context, s.tenants[row].quota.max_context))
       fail("a request longer than its tenant's context is accepted");
     r.answered = r.accepted = r.waits = r.live = true;
@@ -209,8 +211,15 @@ template <class Rules> class Witness {
     ++t.accepted;
     if (t.live++ == 0) lift(row);
     t.most_cost = std::max(t.most_cost, std::uint64_t{r.prompt} + std::uint64_t{2} * r.most);
-    const std::uint32_t steps = (r.prompt + r.most) / serve::kPageTokens + r.most + 4;
+    const std::uint32_t read = script_.prompt_tokens < 2 * serve::kPageTokens ? 1 : serve::kPageTokens;
+    const std::uint32_t steps = (r.prompt + r.most) / read + r.most + 4;
     longest_ = std::max(longest_, steps);
+  }
+
+  [[nodiscard]] std::uint32_t running() const {
+    std::uint32_t count = 0;
+    for (const Seen& r : requests_) count += r.live && !r.waits ? 1u : 0u;
+    return count;
   }
 
   void lift(std::uint32_t row) {
@@ -337,6 +346,33 @@ template <class Rules> class Witness {
       if (!decode && slot == s.floor_slot) fail("the floor waits for its prompt");
       if (s.runs.empty()) fail("nothing runs though slot " + std::to_string(slot) + " could");
     }
+  }
+
+  /// Beside an interactive answer prompts of lower classes keep its gaps even where time is short; the floor reads what
+  /// it is promised all the same.
+  void prompts(const State& s) {
+    std::uint32_t busy = 0, decoding = 0, lower = 0;
+    bool answers = false;
+    for (const serve::SlotWork& w : s.work) busy += w.request != serve::kNone ? 1u : 0u;
+    for (const serve::PlannedRun& run : s.runs) {
+      const bool interactive = s.slots[run.slot].priority == 0;
+      decoding += run.decode ? 1u : 0u;
+      answers = answers || (interactive && run.decode);
+      lower += interactive || run.decode ? 0 : run.count;
+    }
+    if (answers && lower > std::max(script_.prompt_tokens, busy - decoding + std::max(1u, busy / 4)))
+      fail("prompts of lower classes stretch the gaps of an interactive answer");
+    const bool short_time = answers && script_.prompt_tokens < 2 * serve::kPageTokens;
+    const std::uint32_t promised = short_time ? std::max(1u, busy / 8) : serve::kPageTokens;
+    for (const serve::PlannedRun& run : s.runs)
+      if (run.slot == s.floor_slot && !run.decode && run.count < promised && !stops(s, run))
+        fail("the floor reads too little of its prompt");
+  }
+  /// Whether a run could be no longer: at the prompt's end, where a state is kept, or by its tenant's rate.
+  [[nodiscard]] static bool stops(const State& s, const serve::PlannedRun& run) {
+    const serve::TenantRow& t = s.tenants[serve::row_of(s.slots[run.slot].tenant)];
+    const bool border = s.limits.checkpoints != 0 && (run.begin + run.count) % serve::kPageTokens == 0;
+    return run.sample || border || t.prefilled.room(t.quota.prefill_tokens_per_s) == 0;
   }
 
   /// The scheduler's counts of service are the witness's, but for rounding.

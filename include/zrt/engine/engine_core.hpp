@@ -378,8 +378,10 @@ template <class B, class Families, class O> class EngineCore {
     }
     for (const Owned<ActiveRequest>& a : serving_.arriving()) strictest(*a);
     if (latency == 0) return chunk;
+    if (!rate_.known()) return kPageTokens;
     const std::uint64_t within = rate_.tokens_within(latency);
-    const std::uint64_t timely = within < decoding + kPageTokens ? kPageTokens : (within - decoding) / 16 * 16;
+    const std::uint64_t left = within < decoding ? 0 : within - decoding;
+    const std::uint64_t timely = left < kPageTokens ? left : left / kPageTokens * kPageTokens;
     return timely < chunk ? static_cast<std::uint32_t>(timely) : chunk;
   }
 

@@ -6,6 +6,7 @@
 #include <zrt/core/span.hpp>
 #include <zrt/engine/string_list.hpp>
 #include <zrt/engine/tenant.hpp>
+#include <zrt/serve/arrival.hpp>
 #include <zrt/serve/sequence.hpp>
 
 #include <array>
@@ -65,7 +66,8 @@ struct Request {
   const text::grammar::TokenGrammar* grammar = nullptr;
   std::uint32_t log_probabilities = 0;  ///< report this many most likely tokens with each token
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at
-  /// the rate measured so far, but to no fewer than 16 tokens. 0: the engine's option.
+  /// the rate measured so far, but to no fewer than 16 tokens; beside the answer of an interactive tenant it cuts those of
+  /// the other classes to as few as keep the answer's gaps even, however short the time. 0: the engine's option.
   std::uint64_t step_latency_ns = 0;
   TenantId tenant{};  ///< whose request it is: its quota, class and prefixes count
 };
@@ -73,8 +75,7 @@ struct Request {
 /// Names a submitted request; never reused by an engine.
 enum class RequestId : std::uint64_t {};
 
-/// What Engine::idle_ns says of an engine without requests.
-inline constexpr std::uint64_t kUntilSubmit = ~std::uint64_t{0};
+using serve::kUntilSubmit;
 
 enum class FinishReason : std::uint8_t {
   none,         ///< still running

@@ -7,6 +7,9 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
+/// How long there is nothing to do where no request is left; see Scheduler::idle and Engine::idle_ns.
+inline constexpr std::uint64_t kUntilSubmit = ~std::uint64_t{0};
+
 enum class ArrivalKind : std::uint8_t {
   create_tenant,
   change_tenant,

@@ -149,11 +149,7 @@ template <class Rules> class FairAdmission {
   }
 
   /// Whether a free slot is a request's, when one is left for a floor that waits.
-  [[nodiscard]] bool has_slot(bool floor) const noexcept {
-    std::uint32_t free = 0;
-    for (const SlotWork& w : s_.work) free += w.request == kNone ? 1u : 0u;
-    return free > (gated_ && !floor ? 1u : 0u);
-  }
+  [[nodiscard]] bool has_slot(bool floor) const noexcept { return s_.free_slots() > (gated_ && !floor ? 1u : 0u); }
   [[nodiscard]] std::uint32_t free_slot() const noexcept {
     std::uint32_t slot = 0;
     while (s_.work[slot].request != kNone) ++slot;

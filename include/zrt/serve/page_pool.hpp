@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// zrt/serve/page_pool.hpp: page ids with reference counts.
+// zrt/serve/page_pool.hpp: the page ids that no slot has.
 #pragma once
 
 #include <zrt/core/vector.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
 
-/// Hands out the pages of one cache group. A page may be shared by several slots.
+/// Hands out the pages of one cache group.
 class PagePool {
  public:
-  explicit PagePool(Allocator allocator) noexcept : free_(allocator), references_(allocator) {}
+  explicit PagePool(Allocator allocator) noexcept : free_(allocator) {}
 
   [[nodiscard]] static Result<PagePool> make(std::uint32_t pages, const Allocator& allocator) noexcept {
     PagePool pool(allocator);
-    if (auto r = pool.references_.resize(pages); !r) return pass(r);
+    pool.size_ = pages;
     if (auto r = pool.free_.reserve(pages); !r) return pass(r);
     for (std::uint32_t page = pages; page-- > 0;)
       if (auto r = pool.free_.push_back(page); !r) return pass(r);
@@ -24,20 +24,16 @@ class PagePool {
   [[nodiscard]] std::uint32_t take() noexcept {
     const std::uint32_t page = free_.back();
     free_.pop_back();
-    references_[page] = 1;
     return page;
   }
-  void share(std::uint32_t page) noexcept { ++references_[page]; }
-  /// Gives one reference back. The list of free pages never grows past its first reservation.
-  void drop(std::uint32_t page) noexcept {
-    if (--references_[page] == 0) (void)free_.push_back(page);
-  }
+  /// Gives a page back. The list of free pages never grows past its first reservation.
+  void drop(std::uint32_t page) noexcept { (void)free_.push_back(page); }
   [[nodiscard]] std::size_t available() const noexcept { return free_.size(); }
-  [[nodiscard]] std::size_t size() const noexcept { return references_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
   Vector<std::uint32_t> free_;
-  Vector<std::uint32_t> references_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace zrt::inline ZRT_ABI::serve

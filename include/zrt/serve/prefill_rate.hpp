@@ -14,14 +14,17 @@ class PrefillRate {
  public:
   /// Takes in a step of `tokens` tokens that took `nanoseconds`.
   ///
-  /// Steps of fewer than 16 tokens do not count: the fixed cost of a step would pass for their rate.
+  /// Steps of fewer than 16 tokens count only where they show that a token takes less than was known: the fixed cost of a
+  /// step would pass for their rate.
   void learn(std::uint32_t tokens, std::uint64_t nanoseconds) noexcept {
-    if (tokens < 16 || nanoseconds == 0) return;
+    if (tokens == 0 || nanoseconds == 0) return;
     constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // four of them can be added
     const std::uint64_t sample = (nanoseconds < kMost ? nanoseconds : kMost) / tokens + 1;
+    if (tokens < 16 && sample >= per_token_) return;
     per_token_ = per_token_ == 0 ? sample : (3 * per_token_ + sample) / 4;
   }
 
+  [[nodiscard]] bool known() const noexcept { return per_token_ != 0; }
   /// Tokens that are expected to take `nanoseconds`; 0 while nothing is known.
   [[nodiscard]] std::uint64_t tokens_within(std::uint64_t nanoseconds) const noexcept {
     return per_token_ == 0 ? 0 : nanoseconds / per_token_;

@@ -41,6 +41,8 @@ enum class Rule : std::uint8_t {
   class_order,           ///< a higher class takes a lower one's slot
   keep_interactive,      ///< an interactive request is never preempted
   decode_first,          ///< decode tokens come before prompts
+  even_gaps,             ///< beside an interactive answer, prompts of lower classes are short where time is
+  floor_prompt,          ///< the floor's prompt has a share of every step
   token_cap,             ///< tokens in a step
   resume_in_place,       ///< a preempted request resumes behind its last token
   requeue_preempted,     ///< a preempted request waits again

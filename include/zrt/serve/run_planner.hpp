@@ -2,6 +2,7 @@
 // zrt/serve/run_planner.hpp: which tokens the machine computes in a step.
 #pragma once
 
+#include <zrt/serve/prompt_room.hpp>
 #include <zrt/serve/victims.hpp>
 
 namespace zrt::inline ZRT_ABI::serve {
@@ -10,14 +11,15 @@ namespace zrt::inline ZRT_ABI::serve {
 ///
 /// Every decoding slot is in every step, unless its client holds a token unread or its tenant's rate is used up. What
 /// is left goes to prompts in turns of 64 tokens: the floor's share first, then by class, and in a class by service. The
-/// prompts of a tenant take turns. Where no prompt is read, slots that decode read their drafts.
+/// prompts of a tenant take turns. Beside an interactive answer, prompts of lower classes keep to lower_room(). Where no
+/// prompt is read, slots that decode read their drafts.
 template <class Rules> class RunPlanner {
  public:
   explicit RunPlanner(SchedulerState<Rules>& state) noexcept : s_(state) {}
 
   /// Fills `runs`. At most `prompt_tokens` are of prompts, but never fewer than 16 where there are as many, and 32 beside
-  /// the floor's prompt. `cuts` of prompts, by slot, go before all that.
-  /// `drafts`, by slot, are copied behind the tokens that are known.
+  /// the floor's prompt. Where an interactive request decodes, both hold for interactive prompts alone. `cuts` of prompts,
+  /// by slot, go before all that. `drafts`, by slot, are copied behind the tokens that are known.
   void run(std::uint32_t prompt_tokens, Span<const std::uint32_t> cuts, Span<const Draft> drafts) noexcept {
     s_.runs.clear();
     used_ = 0;
@@ -120,8 +122,9 @@ template <class Rules> class RunPlanner {
 
   void prefill(std::uint32_t prompt_tokens) noexcept {
     for (std::uint32_t& share : s_.shares) share = 0;
-    const bool floor = s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot);
-    const std::uint32_t least = floor ? 2 * kPageTokens : kPageTokens;
+    lower_left_ = s_.keeps(Rule::even_gaps) ? lower_room(prompt_tokens, load()) : ~0u;
+    const bool floor = s_.floor_slot != kNone && can_prefill(s_, s_.floor_slot) && s_.keeps(Rule::floor_prompt);
+    const std::uint32_t least = kPageTokens + (floor ? floor_room(0, lower_left_) : 0);
     std::uint32_t room = prompt_tokens > least ? prompt_tokens : least;
     const std::uint32_t left = s_.limits.step_tokens > used_ ? s_.limits.step_tokens - used_ : 0;
     if (room > left && s_.keeps(Rule::token_cap)) room = left;
@@ -133,6 +136,20 @@ template <class Rules> class RunPlanner {
       if (s_.shares[slot] != 0) add_run(slot, s_.shares[slot], false);
   }
 
+  /// Of the step so far: its runs are those that decode.
+  [[nodiscard]] SlotLoad load() const noexcept {
+    SlotLoad all;
+    all.busy = s_.limits.slots - s_.free_slots();
+    for (const PlannedRun& run : s_.runs) {
+      ++all.decoding;
+      all.answers = all.answers || !is_lower(run.slot);
+    }
+    return all;
+  }
+  [[nodiscard]] bool is_lower(std::uint32_t slot) const noexcept {
+    return s_.slots[slot].priority != static_cast<std::uint32_t>(ServiceClass::interactive);
+  }
+
   /// Gives each slot what its cut says.
   void follow(std::uint32_t room) noexcept {
     for (std::uint32_t slot = 0; slot < s_.slots.size() && slot < cuts_.size(); ++slot)
@@ -141,7 +158,7 @@ template <class Rules> class RunPlanner {
 
   /// Shares `room` tokens out in turns, the floor's first.
   void share(std::uint32_t room, bool floor) noexcept {
-    if (floor) room -= give(s_.floor_slot, room / 20 > kPageTokens ? room / 20 : kPageTokens, room);
+    if (floor) room -= give(s_.floor_slot, floor_room(room, lower_left_), room);
     while (room != 0) {
       const std::uint32_t slot = next();
       if (slot == kNone) break;
@@ -160,7 +177,7 @@ template <class Rules> class RunPlanner {
   [[nodiscard]] std::uint32_t next() const noexcept {
     std::uint32_t found = kNone;
     for (std::uint32_t slot = 0; slot < s_.slots.size(); ++slot) {
-      if (!can_prefill(s_, slot) || wanted(slot) == 0) continue;
+      if (!can_prefill(s_, slot) || wanted(slot) == 0 || (is_lower(slot) && lower_left_ == 0)) continue;
       if (found == kNone || comes_before(slot, found)) found = slot;
     }
     return found;
@@ -190,6 +207,10 @@ template <class Rules> class RunPlanner {
     given = given < tokens ? given : tokens;
     given = given < room ? given : room;
     given = given < allowed ? given : allowed;
+    if (is_lower(slot)) {
+      given = given < lower_left_ ? given : lower_left_;
+      lower_left_ -= given;
+    }
     const std::uint32_t begin = s_.slots[slot].position + s_.shares[slot];
     s_.tenants[r.tenant].prefilled.take(given);
     s_.charge_service(s_.work[slot].request, begin, begin + given);
@@ -260,7 +281,8 @@ template <class Rules> class RunPlanner {
   }
 
   SchedulerState<Rules>& s_;
-  std::uint32_t used_ = 0;  ///< tokens of the step so far
+  std::uint32_t used_ = 0;        ///< tokens of the step so far
+  std::uint32_t lower_left_ = 0;  ///< prompt tokens that lower classes may still have
   Span<const std::uint32_t> cuts_{};
   Span<const Draft> drafts_{};
   std::uint32_t drafts_left_ = 0;  ///< of the step

@@ -7,15 +7,12 @@
 
 namespace zrt::inline ZRT_ABI::serve {
 
-/// How long a scheduler without requests is idle; see Scheduler::idle.
-inline constexpr std::uint64_t kUntilArrival = ~std::uint64_t{0};
-
 /// What one step takes in.
 struct StepInput {
   Span<const Arrival> arrivals{};
   Span<const Outcome> outcomes{};  ///< of the runs of the step before, in their order; a missing one counts as failed
   std::uint64_t now = 0;           ///< nanoseconds; going back counts as standing still
-  std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time; see PrefillRate
+  std::uint32_t prompt_tokens = ~0u;  ///< that keep the step within its time, or 0; see PrefillRate and lower_room()
   Span<const std::uint32_t> cuts{};   ///< prompt tokens by slot, as a replay dictates them; empty: the planner's own
   Span<const Draft> drafts{};         ///< by slot, of those that decode; see SchedulerLimits::draft_tokens
 };
@@ -94,19 +91,19 @@ template <class Rules = AllRules> class Scheduler {
   [[nodiscard]] Span<const StepEvent> events() const noexcept { return s_.events.span(); }
 
   /// Nanoseconds from `now` in which a step can do nothing unless something arrives: everybody at hand has used up a rate.
-  /// 0 where a step has something to do, or may have; kUntilArrival where there is no request. After that time tokens
+  /// 0 where a step has something to do, or may have; kUntilSubmit where there is no request. After that time tokens
   /// leave a window, which may not be enough yet: ask again.
   [[nodiscard]] std::uint64_t idle(std::uint64_t now) const noexcept {
-    if (s_.free_requests.size() == s_.requests.size()) return kUntilArrival;
+    if (s_.free_requests.size() == s_.requests.size()) return kUntilSubmit;
     if (!s_.quiet || s_.held != 0) return 0;  // clients that do not read end after a number of steps
-    std::uint64_t wait = kUntilArrival;
+    std::uint64_t wait = kUntilSubmit;
     for (const TenantRow& t : s_.tenants)
       if (t.live && t.backlogged()) {
         const std::uint64_t own = t.until_rate(s_.now);
         if (own != 0 && own < wait) wait = own;
       }
     const std::uint64_t passed = now > s_.now ? now - s_.now : 0;
-    return wait != kUntilArrival && wait > passed ? wait - passed : 0;
+    return wait != kUntilSubmit && wait > passed ? wait - passed : 0;
   }
 
   /// Takes a request whose first `position` positions the host has in a state of its own. It begins at once, in a slot
@@ -391,14 +388,22 @@ template <class Rules = AllRules> class Scheduler {
     constexpr std::uint64_t kLeast = 10'000'000;
     constexpr std::uint64_t kMost = 60'000'000'000u;
     retry_after = s_.end_gap < kLeast ? kLeast : s_.end_gap < kMost ? s_.end_gap : kMost;
-    if ((s_.keeps(Rule::queue_depth) && s_.queued >= s_.limits.queue) || s_.free_requests.empty())
+    const std::uint32_t begins = slots_for(t);
+    if ((s_.keeps(Rule::queue_depth) && s_.queued >= s_.limits.queue + begins) || s_.free_requests.empty())
       return Refusal::queue_full;
-    if (t.queued >= t.quota.max_queued) {
+    if (t.queued >= t.quota.max_queued + begins) {
       retry_after = clear / (t.slots + 1) < kLeast ? kLeast : clear / (t.slots + 1);
       retry_after = retry_after < kMost ? retry_after : kMost;
       return Refusal::tenant_queue_full;
     }
     return Refusal::none;
+  }
+
+  /// Free slots that a tenant may have. As many requests of its queue begin in the step in which they come.
+  [[nodiscard]] std::uint32_t slots_for(const TenantRow& t) const noexcept {
+    const std::uint32_t own = t.quota.max_slots > t.slots ? t.quota.max_slots - t.slots : 0;
+    const std::uint32_t free = s_.free_slots();
+    return own < free ? own : free;
   }
 
   void submit(const Arrival& a) noexcept {

@@ -90,6 +90,11 @@ template <class Rules> struct SchedulerState {
 
   [[nodiscard]] bool keeps(Rule rule) const noexcept { return rules.keeps(rule); }
 
+  [[nodiscard]] std::uint32_t free_slots() const noexcept {
+    std::uint32_t free = 0;
+    for (const SlotWork& w : work) free += w.request == kNone ? 1u : 0u;
+    return free;
+  }
   [[nodiscard]] bool hybrid() const noexcept { return limits.recurrent || limits.checkpoints != 0; }
   [[nodiscard]] std::uint32_t* list(std::uint32_t slot) noexcept { return &lists[std::size_t{slot} * list_pages]; }
   [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {

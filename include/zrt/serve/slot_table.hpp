@@ -41,20 +41,6 @@ template <class B> class SlotTable {
     return table;
   }
 
-  static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
-
-  /// Claims a free slot with clean state, or kNoSlot.
-  [[nodiscard]] Result<std::uint32_t> acquire() noexcept {
-    for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
-      if (used_[slot] != 0) continue;
-      if (auto r = apply(StateEvent::alloc, slot); !r) return pass(r);
-      if (auto r = apply(StateEvent::reset, slot); !r) return pass(r);
-      used_[slot] = 1;
-      return slot;
-    }
-    return kNoSlot;
-  }
-
   /// Claims the slot that a scheduler chose, with clean state.
   [[nodiscard]] Result<void> claim(std::uint32_t slot) noexcept {
     if (auto r = apply(StateEvent::alloc, slot); !r) return r;
@@ -76,7 +62,9 @@ template <class B> class SlotTable {
       own = {0, count, count};
     }
   }
-  /// Makes room for `positions` positions in the cache groups with a window. Errors: those of reserve.
+  /// Makes room for `positions` positions in the cache groups with a window: for as many at a time as it shows.
+  ///
+  /// Errors: Errc::capacity_exceeded; the groups before have grown.
   [[nodiscard]] Result<void> reserve_windows(std::uint32_t slot, std::uint32_t positions) noexcept {
     for (std::size_t g = 0; g < pools_.size(); ++g) {
       if (groups_[g].window == 0) continue;
@@ -94,31 +82,10 @@ template <class B> class SlotTable {
     return apply(StateEvent::deinit, slot);
   }
 
-  /// Makes room for `positions` positions of a slot in every cache group: for as many at a time as its window shows.
-  ///
-  /// Errors: Errc::capacity_exceeded; the slot keeps what it has.
-  [[nodiscard]] Result<void> reserve(std::uint32_t slot, std::uint32_t positions) noexcept {
-    const std::uint32_t limit = pages_for(positions);
-    if (limit > pages_per_slot_)
-      return fail(Errc::capacity_exceeded, "a sequence of ", positions, " positions, at most ",
-                  std::uint64_t{pages_per_slot_} * kPageTokens, " expected");
-    for (std::size_t g = 0; g < pools_.size(); ++g) {
-      PageList longer = list(g, slot);
-      if (longer.limit < limit) longer.limit = limit;
-      if (auto r = check_free(g, longer.wanted(groups_[g].slot_pages)); !r) return r;
-    }
-    for (std::size_t g = 0; g < pools_.size(); ++g) {
-      PageList& pages = list(g, slot);
-      if (pages.limit < limit) pages.limit = limit;
-      pages.grow(groups_[g].slot_pages, pools_[g], ids(g, slot));
-    }
-    return {};
-  }
-
   /// Slides a slot to rows at `position` and later: pages that lie before their windows go back, others for positions
-  /// to come take their place. What a slot reserved is there for it, unless pages were shared by a fork.
+  /// to come take their place. What a slot reserved is there for it.
   ///
-  /// Errors: Errc::capacity_exceeded where other slots still have the pages that went back, and none is free.
+  /// Errors: Errc::capacity_exceeded where no page is free.
   [[nodiscard]] Result<void> advance(std::uint32_t slot, std::uint32_t position) noexcept {
     for (std::size_t g = 0; g < pools_.size(); ++g) {
       if (groups_[g].window == 0) continue;
@@ -160,53 +127,12 @@ template <class B> class SlotTable {
           break;
         case StateAction::share_pages:
         case StateAction::copy_block:
-          break;  // two slots: see fork
+          break;  // two slots: what they have in common the scheduler lists in both
       }
     }
     // States of one group share their page ids, so a list is dropped once, not once a state.
     if (dropped)
       for (std::size_t g = 0; g < pools_.size(); ++g) list(g, slot).clear(pools_[g], ids(g, slot));
-    return {};
-  }
-
-  /// Makes `to` continue where `from` stands after `positions` positions: full pages are shared,
-  /// the last one and recurrent blocks are copied.
-  ///
-  /// Errors: Errc::invalid_state where `from` lacks a page of them, as when it has gone on and a window has left it;
-  /// Errc::capacity_exceeded.
-  [[nodiscard]] Result<void> fork(std::uint32_t from, std::uint32_t to, std::uint32_t positions) noexcept {
-    const std::uint32_t full = positions / kPageTokens;
-    if (auto r = check_held(from, positions); !r) return r;
-    if (auto r = apply(StateEvent::reset, to); !r) return r;
-    const auto descriptors = states_->descriptors();
-    for (std::size_t g = 0; g < pools_.size(); ++g) {
-      if (groups_[g].slot_pages == 0) continue;
-      const Span<const std::uint32_t> shared = ids(g, from);
-      PageList& pages = list(g, to);
-      pages.first = pages.end = pages.limit = first_page(groups_[g].window, positions);
-      for (; pages.end < full; ++pages.end) {
-        pools_[g].share(shared[pages.end]);
-        ids(g, to)[pages.end] = shared[pages.end];
-      }
-      pages.limit = pages.end;
-    }
-    if (auto r = reserve(to, positions); !r) return r;
-    for (std::size_t id = 0; id < descriptors.size(); ++id) {
-      const StateDescriptor& d = descriptors[id];
-      const StateAction what = action(d.lifecycle, StateEvent::clone_for_fork);
-      std::uint32_t source = from;
-      std::uint32_t target = to;
-      if (what == StateAction::share_pages) {
-        if (positions % kPageTokens == 0) continue;
-        source = ids(d.info.group, from)[full];
-        target = ids(d.info.group, to)[full];
-      } else if (what != StateAction::copy_block) {
-        continue;
-      }
-      const Span<std::byte> unit = unit_.span().first(d.size_bytes);
-      if (auto r = device_->read_unit(states_->state(id), source, unit); !r) return r;
-      if (auto r = device_->write_unit(states_->state(id), target, unit); !r) return r;
-    }
     return {};
   }
 
@@ -265,7 +191,6 @@ template <class B> class SlotTable {
 
   /// [groups][slots][pages_per_slot] page ids, as a step reads them.
   [[nodiscard]] const std::uint32_t* pages() const noexcept { return pages_.data(); }
-  [[nodiscard]] std::size_t free_pages(std::size_t group = 0) const noexcept { return pools_[group].available(); }
   /// Pages of all cache groups, and how many of them some slot has.
   [[nodiscard]] std::uint64_t all_pages() const noexcept {
     std::uint64_t pages = 0;
@@ -283,7 +208,6 @@ template <class B> class SlotTable {
     for (const exec::CacheGroup& group : groups_) count += group.window == 0 && group.slot_pages != 0 ? 1u : 0u;
     return count;
   }
-  [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(used_.size()); }
 
  private:
   SlotTable(exec::StateStore<B>& states, typename B::Device& device, Span<const exec::CacheGroup> groups,
