@@ -29,6 +29,7 @@ struct ActiveRequest {
   std::uint32_t generated = 0;
   bool ignore_eos = false;
   TenantId tenant{};
+  AdapterId adapter{};
   std::uint32_t tenant_row = 0;              ///< the mailbox's
   serve::Handle handle = 0;                  ///< the scheduler's name of it
   Token next{};                              ///< drawn, and not yet with the client
@@ -160,6 +161,7 @@ struct ActiveRequest {
   a.stop_tokens = request.stop_tokens;
   a.max_tokens = request.max_tokens;
   a.tenant = request.tenant;
+  a.adapter = request.adapter;
   a.ignore_eos = request.ignore_eos;
   return made;
 }

@@ -4,6 +4,7 @@
 
 #include <zrt/core/error.hpp>
 #include <zrt/core/span.hpp>
+#include <zrt/engine/adapter_id.hpp>
 #include <zrt/engine/string_list.hpp>
 #include <zrt/engine/tenant.hpp>
 #include <zrt/serve/sequence.hpp>
@@ -63,7 +64,8 @@ struct Request {
   /// Target time of steps with prompt tokens, of any request, while this one runs. The planner cuts prompts to fit, at
   /// the rate measured so far, but to no fewer than 16 tokens. 0: the engine's option.
   std::uint64_t step_latency_ns = 0;
-  TenantId tenant{};  ///< whose request it is: its quota, class and prefixes count
+  TenantId tenant{};    ///< whose request it is: its quota, class and prefixes count
+  AdapterId adapter{};  ///< see Engine::load_adapter; one that is not loaded ends the request as `failed`
 };
 
 /// Names a submitted request; never reused by an engine.
