@@ -25,10 +25,9 @@ class AdapterPool {
     for (std::size_t i = 0; i < plan.instructions.size(); ++i)
       if (plan.instruction(i).opcode == ops::LoraAdd::opcode)
         if (auto r = add_site(plan, plan.instruction(i)); !r) return r;
-    const auto bytes = narrow<std::size_t>((floats_ * CheckedSize(sizeof(float))).raw(), "the matrices of adapters");
-    if (!floats_.ok() || !bytes)
-      return fail(Errc::size_overflow, "the matrices of ", options.adapters, " adapters do not fit 64 bits");
-    auto memory = Buffer::zeroed(allocator_, *bytes);
+    const auto bytes = (floats_ * CheckedSize(sizeof(float))).get("the matrices of adapters");
+    if (!bytes) return pass(bytes);
+    auto memory = Buffer::zeroed(allocator_, static_cast<std::size_t>(*bytes));
     if (!memory) return pass(memory);
     memory_ = std::move(*memory);
     rank_ = options.adapter_rank;

@@ -288,14 +288,15 @@ class Engine : detail::EngineCheck<B, Families, O> {
 
   /// Returns a running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept;
-  /// Continues a saved request as `request` says, with the adapter that it had; its prompt is ignored. Bits and text are those of an unbroken run,
-  /// text that was held back included. If the request has `request.max_tokens` tokens already, the next step ends it
-  /// with FinishReason::length.
+  /// Continues a saved request as `request` says; its prompt is ignored, its adapter is the one that the saved request
+  /// had. Bits and text are those of an unbroken run, text that was held back included. If the request has
+  /// `request.max_tokens` tokens already, the next step ends it with FinishReason::length.
   ///
   /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for a damaged snapshot or other
   /// bytes; Errc::unsupported_version for another version; Errc::dtype_mismatch or invalid_argument, saying what is
-  /// expected and found, for another model, adapter, kv_type or act; Errc::capacity_exceeded without a free slot or pages;
-  /// Errc::invalid_state after a tenant was changed or removed, until a step has told whose requests ended with it;
+  /// expected and found, for another model, adapter, kv_type or act; Errc::capacity_exceeded without a free slot or
+  /// pages; Errc::invalid_state after a tenant was changed or removed, until a step has told whose requests ended with
+  /// it;
   /// Errc::unimplemented for a request of a tenant, or with a grammar; those of `submit`.
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept;
 

@@ -101,8 +101,8 @@ template <class B, class Families, class O> class EngineCore {
         show(*serving_.arriving()[i], exec::RequestPhase::queued);
       }
     const bool reads = !serving_.arriving().empty();
-    for (const RequestId id : cancelled_) end_cancelled(id, on_token);
     place_adapters(known, on_token);
+    for (const RequestId id : cancelled_) end_cancelled(id, on_token);
     Result<void> ran{};
     if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
     if (reads) mailbox_.note_unread(serving_.arriving().span());
