@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/generate.cpp: continues a text. The text alone goes to stdout, or an object about it; all else to stderr.
+#include "adapter_choice.hpp"
 #include "answer_grammar.hpp"
 #include "commands.hpp"
 #include "output.hpp"
@@ -122,11 +123,30 @@ zrt::Result<zrt::Vector<std::int32_t>> prompt_ids(const Model& model, const Gene
   return model.tokenizer()->encode(prompt, {.add_special = true, .parse_special = false});
 }
 
+struct Loaded {
+  std::unique_ptr<Model> model;
+  zrt::AdapterId adapter{};
+};
+
+/// Opens the model, and loads the adapter that the options name.
+zrt::Result<Loaded> load(const GenerateOptions& o) {
+  const AdapterChoice choice = adapter_choice(o.adapter);
+  const zrt::Result<std::uint32_t> rank = choice.path.empty() ? 0u : adapter_rank(choice.path);
+  if (!rank) return zrt::pass(rank);
+  auto model = open_model(o, *rank);
+  if (!model) return zrt::pass(model);
+  if (choice.path.empty()) return Loaded{std::move(*model)};
+  const auto adapter = (*model)->load_adapter(choice.path, choice.scale);
+  if (!adapter) return std::unexpected(of_file(adapter.error(), choice.path));
+  return Loaded{std::move(*model), *adapter};
+}
+
 }  // namespace
 
 int generate(const GenerateOptions& o) {
-  auto model = open_model(o);
-  if (!model) return failed(model.error());
+  auto loaded = load(o);
+  if (!loaded) return failed(loaded.error());
+  const std::unique_ptr<Model>* model = &loaded->model;
   std::string prompt = o.prompt;
   if (o.prompt_file || (prompt.empty() && input_waits())) {
     auto text = read_file(o.prompt_file.value_or("-"));
@@ -145,6 +165,7 @@ int generate(const GenerateOptions& o) {
   const std::vector<std::string_view> stops(o.stop.begin(), o.stop.end());
   zrt::Request request = request_of(o, ids->span(), stops);
   if (*grammar != nullptr) request.grammar = &(*grammar)->bound;
+  request.adapter = loaded->adapter;
   (void)std::signal(SIGINT, &on_interrupt);
   const auto start = Clock::now();
   const auto id = (*model)->submit(request);

@@ -225,6 +225,8 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   app.add_option("--json-schema", o.json_schema, "File with a JSON schema that the text matches")
       ->excludes(grammar)
       ->type_name(kFile);
+  app.add_option("--adapter", o.adapter, "File with a LoRA adapter; :SCALE behind it multiplies what it adds")
+      ->type_name(kFile);
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_draft(app, o.draft);

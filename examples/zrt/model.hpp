@@ -92,6 +92,7 @@ class Model {
 
   [[nodiscard]] virtual zrt::Result<zrt::RequestId> submit(const zrt::Request& request) = 0;
   virtual void cancel(zrt::RequestId id) = 0;
+  [[nodiscard]] virtual zrt::Result<zrt::AdapterId> load_adapter(const std::string& path, float scale) = 0;
   [[nodiscard]] virtual std::uint32_t processed(zrt::RequestId id) = 0;
   /// See Engine::idle_ns.
   [[nodiscard]] virtual std::uint64_t idle_ns() = 0;
@@ -139,8 +140,8 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
 /// `watchers` names.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
-/// Opens the model of a command that samples text.
-[[nodiscard]] Opened open_model(const SampledOptions& options);
+/// Opens the model of a command that samples text, with room for an adapter of that rank; 0: for none.
+[[nodiscard]] Opened open_model(const SampledOptions& options, std::uint32_t adapter_rank = 0);
 
 /// Opens a file as an engine that runs it does: that reads every key and has a place for each tensor.
 [[nodiscard]] zrt::Result<void> expect_runs(const std::string& path);

@@ -59,6 +59,9 @@ template <class B, class O = zrt::exec::NoObserver> class ModelOf final : public
 
   zrt::Result<zrt::RequestId> submit(const zrt::Request& request) override { return engine_.submit(request); }
   void cancel(zrt::RequestId id) override { engine_.cancel(id); }
+  zrt::Result<zrt::AdapterId> load_adapter(const std::string& path, float scale) override {
+    return engine_.load_adapter(path, scale);
+  }
   std::uint32_t processed(zrt::RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
   zrt::Result<zrt::TenantId> create_tenant(const zrt::TenantQuota& quota) override {

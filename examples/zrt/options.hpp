@@ -17,6 +17,7 @@ struct GenerateOptions : SampledOptions {
   std::vector<std::string> stop;
   std::string grammar;      ///< file in GBNF, or empty
   std::string json_schema;  ///< file, or empty
+  std::string adapter;      ///< file, or file:scale, or empty
   bool ignore_eos = false;
   bool json = false;
 };

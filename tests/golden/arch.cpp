@@ -98,25 +98,49 @@ std::vector<std::int32_t> greedy(const std::vector<float>& logits, const Golden&
   return ids;
 }
 
-std::vector<float> logits_of(const std::string& path, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512) {
+/// A file with a LoRA adapter, and what its products count.
+struct Adapter {
+  std::string path;
+  float scale = 1.0f;
+};
+
+std::vector<std::byte> read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  std::vector<std::byte> bytes(all.size());
+  if (!all.empty()) std::memcpy(bytes.data(), all.data(), all.size());
+  return bytes;
+}
+
+std::vector<float> logits_of(const std::string& path, const Golden& golden, ActPolicy act, std::uint32_t chunk = 512,
+                             const Adapter& adapter = {}) {
   EngineOptions options;
   options.context = 128;
   options.chunk = chunk;
   options.logit_rows = 64;
   options.kv_type = DType::f32;
   options.numerics.act = act;
+  options.adapters = adapter.path.empty() ? 0 : 1;
   auto engine = test::open_engine(test::On::cpu, path, options);
   if (!engine) {
     ADD_FAILURE() << path << ": " << engine.error().text();
     return {};
   }
+  AdapterId id{};
+  if (!adapter.path.empty()) {
+    const auto loaded = (*engine)->load_adapter(read_bytes(adapter.path), adapter.scale);
+    EXPECT_TRUE(loaded) << adapter.path << ": " << loaded.error().text();
+    if (loaded) id = *loaded;
+  }
   std::vector<float> all;
   std::uint32_t next = 0;
-  const auto done =
-      (*engine)->evaluate(golden.prompt, golden.decode, [&](std::uint32_t position, std::span<const float> row) {
+  const auto done = (*engine)->evaluate(
+      golden.prompt, golden.decode,
+      [&](std::uint32_t position, std::span<const float> row) {
         EXPECT_EQ(position, next++);
         all.insert(all.end(), row.begin(), row.end());
-      });
+      },
+      id);
   if (!done) ADD_FAILURE() << path << ": " << done.error().text();
   return all;
 }
@@ -210,6 +234,30 @@ INSTANTIATE_TEST_SUITE_P(Golden, ArchQuantised,
                          testing::Values("llama-q8_0", "llama-q4_0", "llama-q4_k_m", "qwen3-q8_0", "qwen3-q4_0",
                                          "qwen3-q4_k_m", "qwen3moe-q8_0", "qwen3moe-q4_0", "qwen3moe-q4_k_m"),
                          [](const auto& param) { return test_name(param.param); });
+
+struct AdaptedModel {
+  const char* name;
+  float scale;  ///< as tools/peer_lora.py gives it to the peer
+};
+void PrintTo(const AdaptedModel& model, std::ostream* out) { *out << model.name; }
+
+class ArchAdapted : public testing::TestWithParam<AdaptedModel> {};
+
+TEST_P(ArchAdapted, LogitsWithAnAdapterAreThePeers) {
+  const std::string base = (kOwnFolder / GetParam().name).string();
+  const Golden golden = read_golden(base + "-lora.bin");
+  const Adapter adapter{base + "-lora.gguf", GetParam().scale};
+  const std::vector<float> with = logits_of(base + ".gguf", golden, ActPolicy::weight, 512, adapter);
+  const double far = nmse(with, golden.logits);
+  std::printf("%-18s nmse %.2e\n", GetParam().name, far);
+  EXPECT_LT(far, kExactNmse);
+  EXPECT_EQ(greedy(with, golden), golden.decode);
+  EXPECT_TRUE(same_bits(with, logits_of(base + ".gguf", golden, ActPolicy::weight, 16, adapter))) << "in chunks of 16";
+  EXPECT_GT(nmse(logits_of(base + ".gguf", golden, ActPolicy::weight), golden.logits), 1e-3) << "it changes nothing";
+}
+INSTANTIATE_TEST_SUITE_P(Golden, ArchAdapted,
+                         testing::Values(AdaptedModel{"seed_oss", 0.75f}, AdaptedModel{"falcon-h1", 1.0f}),
+                         [](const auto& model) { return test_name(model.param.name); });
 
 }  // namespace
 }  // namespace arch_test

@@ -31,7 +31,7 @@ BANNED = {
 SHARED = {"Attention::mask_offset", "Clamp::apply", "Compare::apply", "Concat::for_each_box", "Convolve::patches_type",
           "Dequantize::apply", "DotGeneral::infer", "MlaKvWrite::key_dim", "MoeGateTopk::before",
           "DotGeneral::listed", "DynamicUpdateSlice::box", "ElementIndex::of", "ElementwiseBinary::apply",
-          "ElementwiseUnary::apply", "FlashAttnVarlen::span_end", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
+          "ElementwiseUnary::apply", "FlashAttnVarlen::span_end", "LoraAdd::adapter_of", "Pad::box", "Quantize::apply", "Reduce::reduced", "Requantize::apply",
           "RmsNormFusedRopeKvWrite::norm", "RngNormal::angle", "RngNormal::from_polar", "RngNormal::radius_draw",
           "RngNormal::number64", "RngUniform::number32",
           "RngUniform::number64", "RngUniform::precision", "Sample::check_choice", "SsmDeltaNet::gates_of",

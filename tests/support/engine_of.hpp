@@ -29,9 +29,13 @@ template <class B, class O = exec::NoObserver> class EngineOf final : public Hos
   std::uint32_t processed(RequestId id) override { return engine_.processed(id); }
   std::uint64_t idle_ns() override { return engine_.idle_ns(); }
   Result<std::size_t> step(const OnRequestToken& on_token) override { return engine_.step(on_token); }
+  Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale) override {
+    return engine_.load_adapter(file, scale);
+  }
+  Result<void> unload_adapter(AdapterId adapter) override { return engine_.unload_adapter(adapter); }
   Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
-                        const OnLogits& on_logits) override {
-    return engine_.evaluate(tokens, decode, on_logits);
+                        const OnLogits& on_logits, AdapterId adapter) override {
+    return engine_.evaluate(tokens, decode, on_logits, adapter);
   }
   Result<double> perplexity(std::string_view text) override { return engine_.perplexity(text); }
   Result<Embeddings> embed(std::span<const EmbedInput> inputs, const EmbedOptions& options, const Stop& stop) override {

@@ -63,8 +63,10 @@ class HostEngine {
   virtual std::uint32_t processed(RequestId id) = 0;
   virtual std::uint64_t idle_ns() = 0;
   virtual Result<std::size_t> step(const OnRequestToken& on_token) = 0;
+  virtual Result<AdapterId> load_adapter(std::span<const std::byte> file, float scale = 1.0f) = 0;
+  virtual Result<void> unload_adapter(AdapterId adapter) = 0;
   virtual Result<void> evaluate(std::span<const std::int32_t> tokens, std::span<const std::int32_t> decode,
-                                const OnLogits& on_logits) = 0;
+                                const OnLogits& on_logits, AdapterId adapter = {}) = 0;
   virtual Result<double> perplexity(std::string_view text) = 0;
   virtual Result<Embeddings> embed(std::span<const EmbedInput> inputs, const EmbedOptions& options = {},
                                    const Stop& stop = {}) = 0;

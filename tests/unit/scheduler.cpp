@@ -146,6 +146,19 @@ TEST(TenantScheduler, ASecondTurnFindsTheFirst) {
   EXPECT_EQ(find(other, EventKind::admitted)->value, 0u) << "another tenant finds nothing";
 }
 
+TEST(TenantScheduler, APrefixIsTheAdaptersOwn) {
+  Bench bench(small());
+  const Handle tenant = bench.tenant(ServiceClass::standard);
+  for (const std::uint32_t found : {0u, 32u})
+    for (std::uint32_t adapter = 0; adapter < 3; ++adapter) {
+      Arrival a = bench.request(tenant, 40, 1);
+      a.adapter = adapter;
+      const StepPlan plan = bench.step({a});
+      EXPECT_EQ(find(plan, EventKind::admitted)->value, found) << "the same tokens under adapter " << adapter;
+      bench.step();
+    }
+}
+
 TEST(TenantScheduler, AFullQueueSaysWhenToComeBack) {
   Bench bench(small());
   const Handle tenant = bench.tenant(ServiceClass::batch);

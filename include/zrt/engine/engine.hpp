@@ -4,6 +4,7 @@
 
 #include <zrt/core/owned.hpp>
 #include <zrt/core/vector.hpp>
+#include <zrt/engine/adapter_id.hpp>
 #include <zrt/engine/callables.hpp>
 #include <zrt/engine/embedding.hpp>
 #include <zrt/engine/options.hpp>
@@ -195,6 +196,20 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// What a tenant, or the host, has asked for and got. Errors: Errc::not_found.
   [[nodiscard]] Result<TenantLedger> usage(TenantId tenant) const noexcept;
 
+  /// Loads a LoRA adapter from a GGUF file, as llama.cpp's converter writes it; requests name it, and its products count
+  /// `scale` times. Requests with different adapters, or none, run in one step, each with the bits that it has alone.
+  /// The file is not needed afterwards. Call it between steps.
+  ///
+  /// Errors: those of model::GgufFile::open and model::LoraFile::read; Errc::invalid_argument for another architecture,
+  /// missing_weight for a weight that the model does not have, unimplemented for one that no adapter changes (experts,
+  /// embeddings, the head), shape_mismatch; Errc::capacity_exceeded for more adapters than EngineOptions::adapters or a
+  /// rank above EngineOptions::adapter_rank. All name expected, found and where.
+  [[nodiscard]] Result<AdapterId> load_adapter(std::string_view path, float scale = 1.0f) noexcept;
+  /// Loads an adapter from a GGUF file in memory.
+  [[nodiscard]] Result<AdapterId> load_adapter(Span<const std::byte> memory, float scale = 1.0f) noexcept;
+  /// Makes room for another adapter. Errors: Errc::not_found; Errc::invalid_state while a request runs or waits with it.
+  [[nodiscard]] Result<void> unload_adapter(AdapterId adapter) noexcept;
+
   /// Runs one step over all running requests and calls `on_token(RequestId, const Token&) -> bool` for each token that
   /// they generated. Returns how many requests are left, queued ones included.
   ///
@@ -216,10 +231,11 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// Feeds `tokens` from position 0 in a free slot and calls `on_logits(position, logits)` for each position. Then it
   /// feeds `decode` one by one, as decode steps.
   ///
-  /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context.
+  /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context; Errc::not_found for an
+  /// adapter that is not loaded.
   template <class F>
-  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, Span<const std::int32_t> decode,
-                                      F&& on_logits) noexcept {
+  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, Span<const std::int32_t> decode, F&& on_logits,
+                                      AdapterId adapter = {}) noexcept {
     static_assert(HearsLogits<F>,
                   "zrt: the callable of evaluate must take (std::uint32_t position, zrt::Span<const float> logits)");
     auto next = [&](std::uint32_t position, [[maybe_unused]] Span<const float> logits) -> std::int32_t {
@@ -227,7 +243,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
       const std::size_t read = std::size_t{position} + 1;
       return read < tokens.size() || read - tokens.size() >= decode.size() ? kNoToken : decode[read - tokens.size()];
     };
-    return evaluate_by(tokens, decode.size(), detail::ChooseToken(next));
+    return evaluate_by(tokens, decode.size(), detail::ChooseToken(next), adapter);
   }
 
   /// Feeds `tokens` from position 0 in a free slot, then `steps` tokens of the host's choice one by one, as decode
@@ -236,10 +252,11 @@ class Engine : detail::EngineCheck<B, Families, O> {
   /// It calls `choose(position, logits) -> std::int32_t` for each position. What `choose` returns for the last of
   /// `tokens` and for each decode step but the last is the token that follows.
   /// Errors: Errc::capacity_exceeded when no slot is free or the tokens exceed the context; Errc::invalid_argument
-  /// without tokens, and for a token outside the vocabulary.
+  /// without tokens, and for a token outside the vocabulary; Errc::not_found for an adapter that is
+  /// not loaded.
   template <class F>
   [[nodiscard]] Result<void> evaluate_steps(Span<const std::int32_t> tokens, std::size_t steps,
-                                            [[maybe_unused]] F&& choose) noexcept {
+                                            [[maybe_unused]] F&& choose, AdapterId adapter = {}) noexcept {
     static_assert(ChoosesTokens<F>,
                   "zrt: the callable of evaluate_steps must be std::int32_t(std::uint32_t position, "
                   "zrt::Span<const float> logits), which says what token follows");
@@ -248,7 +265,7 @@ class Engine : detail::EngineCheck<B, Families, O> {
       if constexpr (ChoosesTokens<F>) return choose(position, logits);
       return kNoToken;
     };
-    return evaluate_by(tokens, steps, detail::ChooseToken(next));
+    return evaluate_by(tokens, steps, detail::ChooseToken(next), adapter);
   }
 
   /// Returns the perplexity of a text: exp of the mean negative log-likelihood of its tokens, summed in f64.
@@ -274,14 +291,15 @@ class Engine : detail::EngineCheck<B, Families, O> {
 
   /// Returns a running request's tokens and state, for `restore` in an engine of the same model, kv_type and act.
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept;
-  /// Continues a saved request as `request` says; its prompt is ignored. Bits and text are those of an unbroken run,
-  /// text that was held back included. If the request has `request.max_tokens` tokens already, the next step ends it
-  /// with FinishReason::length.
+  /// Continues a saved request as `request` says; its prompt is ignored, its adapter is the one that the saved request
+  /// had. Bits and text are those of an unbroken run, text that was held back included. If the request has
+  /// `request.max_tokens` tokens already, the next step ends it with FinishReason::length.
   ///
   /// The bytes may come from anywhere. Errors: Errc::invalid_file or truncated_file for a damaged snapshot or other
   /// bytes; Errc::unsupported_version for another version; Errc::dtype_mismatch or invalid_argument, saying what is
-  /// expected and found, for another model, kv_type or act; Errc::capacity_exceeded without a free slot or pages;
-  /// Errc::invalid_state after a tenant was changed or removed, until a step has told whose requests ended with it;
+  /// expected and found, for another model, adapter, kv_type or act; Errc::capacity_exceeded without a free slot or
+  /// pages; Errc::invalid_state after a tenant was changed or removed, until a step has told whose requests ended with
+  /// it;
   /// Errc::unimplemented for a request of a tenant, or with a grammar; those of `submit`.
   [[nodiscard]] Result<RequestId> restore(Span<const std::byte> snapshot, const Request& request) noexcept;
 
@@ -310,7 +328,8 @@ class Engine : detail::EngineCheck<B, Families, O> {
                                                const StopPoll& stop) noexcept;
   [[nodiscard]] Result<std::size_t> step_by(const detail::OnToken& on_token) noexcept;
   [[nodiscard]] Result<void> evaluate_by(Span<const std::int32_t> tokens, std::size_t steps,
-                                         const detail::ChooseToken& choose) noexcept;
+                                         const detail::ChooseToken& choose, AdapterId adapter) noexcept;
+  [[nodiscard]] Result<AdapterId> load_adapter_file(const Result<model::GgufFile>& file, float scale) noexcept;
   [[nodiscard]] Result<Embeddings> embed_by(Span<const EmbedInput> inputs, const EmbedOptions& options,
                                             const StopPoll& stop) noexcept;
 

@@ -58,9 +58,9 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = serving_.open(model_.executor(), model_.context(), o); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
     // The scheduler bounds a step: beside the floor its prompts may be more than a chunk of 16.
-    auto planner = serve::BatchPlanner::make(
-        {sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, o.penalty_window, o.bias_entries, given_width()},
-        o.allocator);
+    auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, o.penalty_window,
+                                              o.bias_entries, given_width(), o.adapters != 0},
+                                             o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
@@ -99,7 +99,7 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<std::size_t> step(const OnToken& on_token) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
-    [[maybe_unused]] const std::size_t known = serving_.arriving().size();
+    const std::size_t known = serving_.arriving().size();
     if (auto r = mailbox_.collect(serving_.arriving(), cancelled_); !r) return pass(r);
     if constexpr (exec::WatchesRequests<O> || exec::WatchesRuns<O>)
       for (std::size_t i = known; i < serving_.arriving().size(); ++i) {
@@ -107,6 +107,7 @@ template <class B, class Families, class O> class EngineCore {
         show(*serving_.arriving()[i], exec::RequestPhase::queued);
       }
     const bool reads = !serving_.arriving().empty();
+    place_adapters(known, on_token);
     for (const RequestId id : cancelled_) end_cancelled(id, on_token);
     Result<void> ran{};
     if (serving_.left() != 0) ran = run_step(on_token, exec::StopPoll{});
@@ -125,6 +126,7 @@ template <class B, class Families, class O> class EngineCore {
     const auto& state = serving_.scheduler().state();
     if (state.queued != 0 || serving_.scheduler().free_slot() == serve::kNone)
       return fail(Errc::capacity_exceeded, "no slot is free");
+    if (auto r = place_adapter(**active); !r) return pass(r);
     const RequestId id = (*active)->id;
     if (auto r = serving_.arriving().push_back(std::move(*active)); !r) return pass(r);
     show_taken(*serving_.arriving().back());
@@ -179,6 +181,26 @@ template <class B, class Families, class O> class EngineCore {
     return *ledger;
   }
 
+  // --- adapters --------------------------------------------------------------------------------------
+
+  [[nodiscard]] Result<AdapterId> load_adapter(const model::GgufFile& file, float scale) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    const RoundingMode rounding;
+    return model_.adapters().load(file, model_.file(), scale);
+  }
+  [[nodiscard]] Result<void> unload_adapter(AdapterId id) noexcept {
+    const OneCall call(in_call_);
+    if (!call) return call.refusal();
+    if (id == AdapterId{}) return fail(Errc::not_found, "no adapter has id 0");
+    for (Span<Owned<ActiveRequest>> all : {serving_.arriving().span(), serving_.requests()})
+      for (const Owned<ActiveRequest>& a : all)
+        if (a && a->adapter == id)
+          return fail(Errc::invalid_state, "request ", static_cast<std::uint64_t>(a->id), " runs with adapter ",
+                      static_cast<std::uint32_t>(id), ", expected none that does");
+    return model_.adapters().unload(id);
+  }
+
   // --- a running request as bytes --------------------------------------------------------------------
 
   [[nodiscard]] Result<Vector<std::byte>> save(RequestId id) noexcept {
@@ -190,7 +212,7 @@ template <class B, class Families, class O> class EngineCore {
     if (!sequence.given.empty() && sequence.processed < sequence.given.back().first + sequence.given.back().rows)
       return fail(Errc::invalid_state,
                   "the request's prompt has embeddings that were not read yet, which no snapshot holds");
-    auto identity = model_.identity();
+    auto identity = model_.identity(sequence.adapter);
     if (!identity) return pass(identity);
     if (auto r = serving_.bring(sequence.slot); !r) return pass(r);
     return save_snapshot(serving_.slots(), sequence, running->stops.held().size(), *identity,
@@ -203,7 +225,9 @@ template <class B, class Families, class O> class EngineCore {
     if (has_untold_end())
       return fail(Errc::invalid_state, "requests have ended since the last step; expected a step, which tells of them");
     const Allocator& allocator = model_.options().allocator;
-    auto identity = model_.identity();
+    const auto adapter = model_.adapters().row_of(request.adapter);
+    if (!adapter) return pass(adapter);
+    auto identity = model_.identity(*adapter);
     if (!identity) return pass(identity);
     auto snapshot = read_snapshot(bytes, *identity, allocator);
     if (!snapshot) return pass(snapshot);
@@ -216,6 +240,7 @@ template <class B, class Families, class O> class EngineCore {
     auto made = make_request(request, snapshot->tokens.span());
     if (!made) return pass(made);
     ActiveRequest& active = **made;
+    active.sequence.adapter = *adapter;
     active.sequence.prompt_tokens = snapshot->prompt_tokens;
     active.sequence.processed = snapshot->processed;
     active.generated = static_cast<std::uint32_t>(snapshot->tokens.size()) - snapshot->prompt_tokens;
@@ -238,12 +263,14 @@ template <class B, class Families, class O> class EngineCore {
 
   // --- logits without requests -----------------------------------------------------------------------
 
-  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, std::size_t steps,
-                                      const ChooseToken& choose) noexcept {
+  [[nodiscard]] Result<void> evaluate(Span<const std::int32_t> tokens, std::size_t steps, const ChooseToken& choose,
+                                      AdapterId id) noexcept {
     const OneCall call(in_call_);
     if (!call) return call.refusal();
     if (!gives_logits_) return no_logits();
-    return evaluation().run(tokens, steps, choose);
+    const auto adapter = model_.adapters().row_of(id);
+    if (!adapter) return pass(adapter);
+    return evaluation().run(tokens, steps, choose, *adapter);
   }
 
   [[nodiscard]] Result<double> perplexity(std::string_view text) noexcept {
@@ -288,6 +315,8 @@ template <class B, class Families, class O> class EngineCore {
     if (!gives_logits_) return no_logits();
     if (exec::WatchesRuns<O> && !request.embeddings.empty())
       return fail(Errc::unimplemented, "a recording of a run holds no embeddings");
+    if (exec::WatchesRuns<O> && request.adapter != AdapterId{})
+      return fail(Errc::unimplemented, "a recording of a run holds no adapters");
     if (exec::WatchesRuns<O> && request.grammar != nullptr)
       return fail(Errc::unimplemented, "a recording of a run holds no grammar");
     const RoundingMode rounding;  // merges compare scores, and a request's numbers are compared
@@ -308,6 +337,26 @@ template <class B, class Families, class O> class EngineCore {
   /// Of embeddings in prompts; 0: the engine takes none.
   [[nodiscard]] std::uint32_t given_width() const noexcept {
     return model_.options().given_embeddings ? model_.config().width : 0;
+  }
+
+  /// Finds the place of a request's adapter. Errors: Errc::not_found.
+  [[nodiscard]] Result<void> place_adapter(ActiveRequest& a) noexcept {
+    const auto row = model_.adapters().row_of(a.adapter);
+    if (!row) return pass(row);
+    a.sequence.adapter = *row;
+    return {};
+  }
+  /// The same for those that arrived since there were `known`. A request whose adapter is not loaded ends.
+  void place_adapters(std::size_t known, const OnToken& on_token) noexcept {
+    for (std::size_t i = known; i < serving_.arriving().size();) {
+      const Result<void> placed = place_adapter(*serving_.arriving()[i]);
+      if (placed) {
+        ++i;
+        continue;
+      }
+      serving_.arriving()[i]->error = placed.error();
+      end(take_arriving(i, FinishReason::failed), on_token);
+    }
   }
 
   /// One step over all requests.

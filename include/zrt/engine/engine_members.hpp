@@ -63,8 +63,8 @@ Result<std::size_t> Engine<B, Families, O>::step_by(const detail::OnToken& on_to
 }
 template <class B, class Families, class O>
 Result<void> Engine<B, Families, O>::evaluate_by(Span<const std::int32_t> tokens, std::size_t steps,
-                                                 const detail::ChooseToken& choose) noexcept {
-  return core_->evaluate(tokens, steps, choose);
+                                                 const detail::ChooseToken& choose, AdapterId adapter) noexcept {
+  return core_->evaluate(tokens, steps, choose, adapter);
 }
 template <class B, class Families, class O>
 Result<RequestId> Engine<B, Families, O>::submit(const Request& request) noexcept {
@@ -88,6 +88,23 @@ Result<void> Engine<B, Families, O>::remove_tenant(TenantId tenant) noexcept {
 template <class B, class Families, class O>
 Result<TenantLedger> Engine<B, Families, O>::usage(TenantId tenant) const noexcept {
   return core_->usage(tenant);
+}
+template <class B, class Families, class O>
+Result<AdapterId> Engine<B, Families, O>::load_adapter(std::string_view path, float scale) noexcept {
+  return load_adapter_file(ModelLoader<B, Families>::open(path, options().allocator), scale);
+}
+template <class B, class Families, class O>
+Result<AdapterId> Engine<B, Families, O>::load_adapter(Span<const std::byte> memory, float scale) noexcept {
+  return load_adapter_file(ModelLoader<B, Families>::open(memory, options().allocator), scale);
+}
+template <class B, class Families, class O>
+Result<AdapterId> Engine<B, Families, O>::load_adapter_file(const Result<model::GgufFile>& file, float scale) noexcept {
+  if (!file) return pass(file);
+  return core_->load_adapter(*file, scale);
+}
+template <class B, class Families, class O>
+Result<void> Engine<B, Families, O>::unload_adapter(AdapterId adapter) noexcept {
+  return core_->unload_adapter(adapter);
 }
 template <class B, class Families, class O> std::uint32_t Engine<B, Families, O>::processed(RequestId id) noexcept {
   return core_->processed(id);

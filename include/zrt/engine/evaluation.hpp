@@ -7,6 +7,7 @@
 #include <zrt/engine/log_probabilities.hpp>
 #include <zrt/engine/serving.hpp>
 #include <zrt/exec/executor.hpp>
+#include <zrt/ops/lora_add.hpp>
 #include <zrt/serve/batch_planner.hpp>
 #include <zrt/text/tokenizer.hpp>
 
@@ -24,9 +25,10 @@ template <class B, class O> class Evaluation {
         context_(context),
         allocator_(allocator) {}
 
-  /// Feeds `tokens`, then `steps` tokens that `choose(position, logits)` names. See Engine::evaluate_steps.
-  [[nodiscard]] Result<void> run(Span<const std::int32_t> tokens, std::size_t steps,
-                                 const ChooseToken& choose) noexcept {
+  /// Feeds `tokens`, then `steps` tokens that `choose(position, logits)` names, with the adapter at a place. See
+  /// Engine::evaluate_steps.
+  [[nodiscard]] Result<void> run(Span<const std::int32_t> tokens, std::size_t steps, const ChooseToken& choose,
+                                 std::int32_t adapter = ops::LoraAdd::kNone) noexcept {
     if (tokens.empty()) return fail(Errc::invalid_argument, "there are no tokens to evaluate");
     if (tokens.size() > context_ || steps > context_ - tokens.size())
       return fail(Errc::capacity_exceeded, tokens.size(), " and ", steps, " tokens, the context holds ", context_);
@@ -35,6 +37,7 @@ template <class B, class O> class Evaluation {
       if (auto r = feed(sequence, token); !r) return r;
     sequence.prompt_tokens = static_cast<std::uint32_t>(tokens.size());
     sequence.every_row = true;
+    sequence.adapter = adapter;
     auto slot = slots_.acquire();
     if (!slot) return pass(slot);
     if (*slot == Serving<B>::kNoSlot) return fail(Errc::capacity_exceeded, "no slot is free");

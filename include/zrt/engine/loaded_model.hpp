@@ -6,9 +6,12 @@
 #include <zrt/engine/vocabulary.hpp>
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/batch.hpp>
+#include <zrt/ir/passes/add_adapters.hpp>
 #include <zrt/model/family.hpp>
 #include <zrt/model/visit_family.hpp>
 #include <zrt/model/weights.hpp>
+#include <zrt/ops/rms_norm_fused_mlp_gate_up.hpp>
+#include <zrt/ops/rms_norm_fused_qkv.hpp>
 #include <zrt/ops/sample.hpp>
 
 #include <type_traits>
@@ -49,6 +52,39 @@ inline void expect_given(ir::Builder& g) noexcept {
   for (const ir::Port& port : g.graph().inputs)
     if (port.name.view() == exec::port::kEmbeddings) return;
   g.set(Error::of(Errc::unimplemented, "the model's family takes tokens alone, no given embeddings"));
+}
+
+/// Fused ops with projections inside, which step down where adapters follow each of these; and what they become.
+using AdaptedOps = boost::mp11::mp_list<ops::RmsNormFusedQkv, ops::RmsNormFusedMlpGateUp>;
+template <class B>
+using AdapterOps = boost::mp11::mp_if<boost::mp11::mp_contains<typename B::Claims, ops::LoraAdd>,
+                                      boost::mp11::mp_list<ops::LoraAdd, ops::RmsNorm, ops::Linear, ops::GatedAct>,
+                                      boost::mp11::mp_list<>>;
+/// Those of a plan's ops that B claims, and which step down all the same.
+template <class B, class Ops>
+using SteppedDown = boost::mp11::mp_if<boost::mp11::mp_contains<typename B::Claims, ops::LoraAdd>,
+                                       boost::mp11::mp_set_intersection<AdaptedOps, Ops>, boost::mp11::mp_list<>>;
+
+/// Lowers a decoder's graph to `claims`, and puts adapters behind each projection of a step's rows.
+///
+/// Errors: those of plan::lower and ir::AdapterPass; Errc::unsupported_opcode for a backend that has no adapters.
+inline Result<ir::Graph> with_adapters(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                                       const ir::AdapterSizes& sizes, Vector<plan::PlanDiagnostic>& steps) noexcept {
+  if (!claims.contains(ops::LoraAdd::opcode))
+    return fail(Errc::unsupported_opcode, "EngineOptions::adapters is ", sizes.adapters,
+                ", but the backend has no lora_add");
+  auto lowered = plan::lower(graph, ops, claims.without(OpSet::of(AdaptedOps{})), steps);
+  if (!lowered) return pass(lowered, Phase::plan);
+  ir::Builder g(*ops.table, graph.allocator);
+  g.graph() = std::move(*lowered);
+  for (const ir::Port& port : g.graph().inputs)
+    if (port.name.view() == exec::port::kTokens) {
+      const Dim rows = g.type_of(port.value).shape[0];
+      const ir::ValueId adapters = g.input(exec::port::kAdapters, {DType::si32, Shape{rows}});
+      if (auto r = ir::AdapterPass(g, adapters, sizes).run(); !r) return pass(r);
+      return g.finish();
+    }
+  return fail(Errc::invalid_plan, "the arch program has no input ", exec::port::kTokens);
 }
 
 /// What the host chose, as a family reads it.
@@ -145,7 +181,8 @@ struct FamiliesOn<B, Families> : Families {
 
 /// What plans of `compile_model` can hold on their way to backend B: the ops that the families name, the
 /// sampler, and what these become. Tables of these alone spare the rest of the catalog's compile time.
-template <class B, class Families> using ModelOps = ReachedOps<B, detail::OpsOfAll<Families>>;
+template <class B, class Families>
+using ModelOps = ReachedOps<B, boost::mp11::mp_set_union<detail::OpsOfAll<Families>, detail::AdapterOps<B>>>;
 
 /// What a file's metadata says to an engine.
 struct ModelFacts {
@@ -200,7 +237,13 @@ template <class Families>
   if (options.given_embeddings) detail::expect_given(g);
   auto graph = g.finish();
   if (!graph) return pass(graph);
+  Vector<plan::PlanDiagnostic> steps(options.allocator);
+  if (options.adapters != 0)
+    graph = detail::with_adapters(*graph, ops, claims, {options.adapters, options.adapter_rank}, steps);
+  if (!graph) return pass(graph);
   auto compiled = plan::compile(*graph, ops, claims, {options.numerics.act, options.validation});
+  if (compiled)
+    if (auto r = compiled->diagnostics.append(steps.span()); !r) return pass(r);
   if (compiled)
     if (auto r = detail::check_tensors(file, compiled->plan, ignored); !r) return pass(r);
   return compiled;

@@ -4,6 +4,7 @@
 
 #include <zrt/core/hash.hpp>
 #include <zrt/exec/weights.hpp>
+#include <zrt/ir/passes/add_adapters.hpp>
 #include <zrt/model/family.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -48,7 +49,7 @@ class Fingerprint {
   hash.add(values);
   for (const std::string_view token : tokens) hash.add(token);
   for (const plan::PlanWeight& w : plan.weights) {
-    if (w.inline_data()) continue;
+    if (w.inline_data() || ir::is_adapter_pool(w.name.view())) continue;
     hash.add(w.name.view());
     hash.add(static_cast<std::uint64_t>(w.dtype));
     for (std::size_t axis = 0; axis < w.shape.rank; ++axis) hash.add(w.shape[axis].extent);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zrt/core/owned.hpp>
+#include <zrt/engine/adapter_pool.hpp>
 #include <zrt/engine/model_identity.hpp>
 #include <zrt/engine/model_loader.hpp>
 #include <zrt/engine/tensor_copies.hpp>
@@ -24,7 +25,8 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
         device_options_(device_options),
         observer_(observer),
         loaded_(std::move(file), options.allocator),
-        copies_(options.allocator) {}
+        copies_(options.allocator),
+        adapters_(options.allocator) {}
 
   /// Reads, compiles and binds the model, and starts the default workers.
   [[nodiscard]] Result<void> load() noexcept {
@@ -32,12 +34,13 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     return bind();
   }
 
-  /// Returns the identity that a sequence's state belongs to. Reads pieces of every tensor.
-  [[nodiscard]] Result<ModelIdentity> identity() const noexcept {
+  /// Returns the identity that the state of a sequence with the adapter at a place belongs to. Reads pieces of every
+  /// tensor.
+  [[nodiscard]] Result<ModelIdentity> identity(std::int32_t adapter = ops::LoraAdd::kNone) const noexcept {
     auto fingerprint =
         model_fingerprint(config(), loaded_.facts.values, loaded_.vocabulary.tokens.span(), plan().plan, weights());
     if (!fingerprint) return pass(fingerprint);
-    return ModelIdentity{config().kv_dtype, options_.numerics.act, *fingerprint};
+    return ModelIdentity{config().kv_dtype, options_.numerics.act, *fingerprint ^ adapters_.fingerprint_of(adapter)};
   }
 
   /// Logs what was opened, and the plan's warnings.
@@ -77,6 +80,7 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
   [[nodiscard]] const exec::Executor<B, O>& executor() const noexcept { return *executor_; }
   [[nodiscard]] const O& observer() const noexcept { return observer_; }
   [[nodiscard]] typename B::Device& device() noexcept { return device_; }
+  [[nodiscard]] AdapterPool& adapters() noexcept { return adapters_; }
   /// Positions per slot.
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
 
@@ -111,9 +115,10 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     sizes.keep_values = options_.keep_values;
     if (!file().has_data())
       if (auto r = copies_.read(file(), plan().plan); !r) return r;
+    if (auto r = adapters_.open(plan().plan, options_); !r) return r;
     auto executor = exec::Executor<B, O>::make(plan::ModelPlans::of(plan()),
                                                exec::OpAdapters<B>::template with_rows<Catalog>(*loaded_.ops),
-                                               weights(), sizes, device_, observer_);
+                                               plan_weights(), sizes, device_, observer_);
     if (!executor) return pass(executor);
     executor_.emplace(std::move(*executor));
     if constexpr (requires { B::Device::kCopiesWeights; }) file().release_pages();
@@ -129,11 +134,23 @@ template <class B, class Families, class Catalog, class O> class OpenModel {
     return file().has_data() ? model::weight_source(file()) : copies_.source();
   }
 
+  /// Those of the file, and the matrices of adapters.
+  [[nodiscard]] exec::WeightSource plan_weights() const noexcept {
+    if (options_.adapters == 0) return weights();
+    return {this, [](const void* context, std::string_view name) noexcept -> Result<WeightView> {
+              const auto& self = *static_cast<const OpenModel*>(context);
+              if (ir::is_adapter_pool(name)) return self.adapters_.find(name);
+              const exec::WeightSource file = self.weights();
+              return file.find(file.context, name);
+            }};
+  }
+
   EngineOptions options_;
   [[no_unique_address]] DeviceOptionsOf<B> device_options_;
   [[no_unique_address]] O observer_;
   LoadedModel loaded_;
   TensorCopies copies_;
+  AdapterPool adapters_;
   Owned<exec::ThreadPool> pool_;
   typename B::Device device_{};
   std::optional<exec::Executor<B, O>> executor_;

@@ -33,6 +33,8 @@ struct EngineOptions {
   DType kv_type = DType::f16;         ///< f32, f16 or bf16
   bool embeddings = false;            ///< a decoder gives embeddings, not tokens; an encoder does so anyway
   bool given_embeddings = false;      ///< prompts may hold rows of embeddings, see Request::embeddings
+  std::uint32_t adapters = 0;         ///< room for so many LoRA adapters at the same time, see Engine::load_adapter
+  std::uint32_t adapter_rank = 16;    ///< largest rank of theirs
   Numerics numerics{};
   Validation validation = Validation::normal;
   std::uint32_t penalty_window = 64;  ///< most tokens of history that penalties look at
@@ -59,6 +61,8 @@ struct EngineOptions {
   if (o.kept_states > 1u << 20) return bad("kept_states", o.kept_states, "at most 1048576");
   if (o.context > 1u << 28) return bad("context", o.context, "at most 268435456");
   if (o.logit_rows > 8192) return bad("logit_rows", o.logit_rows, "at most 8192");
+  if (o.adapters > 4096) return bad("adapters", o.adapters, "at most 4096");
+  if (o.adapter_rank == 0 || o.adapter_rank > 4096) return bad("adapter_rank", o.adapter_rank, "1..4096");
   if (o.penalty_window > 65536) return bad("penalty_window", o.penalty_window, "at most 65536");
   if (o.bias_entries > 65536) return bad("bias_entries", o.bias_entries, "at most 65536");
   if (o.threads == 0 || o.threads > 1024) return bad("threads", o.threads, "1..1024");

@@ -4,6 +4,7 @@
 
 #include <zrt/core/error.hpp>
 #include <zrt/core/span.hpp>
+#include <zrt/engine/adapter_id.hpp>
 #include <zrt/engine/string_list.hpp>
 #include <zrt/engine/tenant.hpp>
 #include <zrt/serve/arrival.hpp>
@@ -69,7 +70,8 @@ struct Request {
   /// the rate measured so far, but to no fewer than 16 tokens; beside the answer of an interactive tenant it cuts those of
   /// the other classes to as few as keep the answer's gaps even, however short the time. 0: the engine's option.
   std::uint64_t step_latency_ns = 0;
-  TenantId tenant{};  ///< whose request it is: its quota, class and prefixes count
+  TenantId tenant{};    ///< whose request it is: its quota, class and prefixes count
+  AdapterId adapter{};  ///< see Engine::load_adapter; one that is not loaded ends the request as `failed`
 };
 
 /// Names a submitted request; never reused by an engine.

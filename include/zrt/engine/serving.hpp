@@ -158,6 +158,7 @@ template <class B> class Serving {
     arrival.prompt = a.sequence.prompt_tokens;
     const std::uint32_t room = context_ + 1 - a.sequence.prompt_tokens;
     arrival.most = a.max_tokens < room ? a.max_tokens : room;
+    arrival.adapter = static_cast<std::uint32_t>(a.adapter);
     arrival.shares = shares_prefixes_ && a.sequence.given.empty();
     return arrival;
   }

@@ -25,7 +25,8 @@ class TensorCopies {
     for (const plan::PlanWeight& w : plan.weights) {
       Buffer memory;
       const model::TensorRows rows = model::TensorRows::of(w.name.view());
-      if (!w.inline_data() && (rows.total == 0 || find_copy(rows.tensor) == nullptr)) {
+      const bool in_file = !w.inline_data() && !ir::is_adapter_pool(w.name.view());
+      if (in_file && (rows.total == 0 || find_copy(rows.tensor) == nullptr)) {
         const model::GgufTensor* tensor = file.find_tensor(rows.tensor);
         if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", w.name.view());
         if (auto r = rows.expect_in(*tensor); !r) return r;

@@ -18,6 +18,7 @@ struct Batch {
   Span<const float> embeddings;             ///< [T × width], of which the given rows count; empty where there are none
   Span<const std::uint32_t> slots;          ///< [T] slot of each
   Span<const std::uint32_t> positions;      ///< [T] position of each in its sequence
+  Span<const std::int32_t> adapters;        ///< [T] place of the adapter of each, below 0 for none; empty without room
   Span<const std::uint32_t> rows;           ///< [R] which of the T rows reach the LM head
   Span<const ops::SampleRequest> requests;  ///< [R]
   Span<const std::int32_t> history;         ///< [R × history window]
@@ -32,6 +33,7 @@ namespace port {
 inline constexpr std::string_view kTokens = "tokens";
 inline constexpr std::string_view kEmbeddings = "embeddings";
 inline constexpr std::string_view kPositions = "positions";
+inline constexpr std::string_view kAdapters = "adapters";  ///< si32 [T], of a plan with adapters
 inline constexpr std::string_view kRows = "rows";
 inline constexpr std::string_view kRequests = "requests";
 inline constexpr std::string_view kHistory = "history";

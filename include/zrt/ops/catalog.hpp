@@ -38,6 +38,7 @@
 #include <zrt/ops/linear_heads.hpp>
 #include <zrt/ops/lm_head.hpp>
 #include <zrt/ops/lm_head_logits.hpp>
+#include <zrt/ops/lora_add.hpp>
 #include <zrt/ops/mamba_mixer.hpp>
 #include <zrt/ops/mla_attention.hpp>
 #include <zrt/ops/mla_kv_write.hpp>
@@ -103,7 +104,7 @@ using Catalog = boost::mp11::mp_list<
     DotGeneral, Reshape, Transpose, BroadcastTo, Slice, Concat, Pad, Tile, Iota, Take, Gather, ScatterAdd,
     ScatterReduce, DynamicSlice, DynamicUpdateSlice, LayerNorm, Clamp, Softmax, Attention, Cond, WhileLoop, Scan,
     ReduceWindow, ExtractPatches, CustomCall, RngUniform, RngNormal, TopK, SegmentReduce, Quantize, Dequantize,
-    Requantize, Convolve, BiasAct>;
+    Requantize, Convolve, BiasAct, LoraAdd>;
 
 static_assert(CheckCatalog<Catalog>::kOk);
 

@@ -27,6 +27,12 @@ class OpSet {
   constexpr void insert(Opcode opcode) noexcept {
     words_[number(opcode) / 64] |= std::uint64_t{1} << number(opcode) % 64;
   }
+  /// These without `others`.
+  [[nodiscard]] constexpr OpSet without(const OpSet& others) const noexcept {
+    OpSet rest = *this;
+    for (std::size_t i = 0; i < words_.size(); ++i) rest.words_[i] &= ~others.words_[i];
+    return rest;
+  }
   [[nodiscard]] constexpr bool contains(Opcode opcode) const noexcept {
     return (words_[number(opcode) / 64] >> number(opcode) % 64 & 1u) != 0;
   }

@@ -19,11 +19,13 @@ struct CompileOptions {
   Ordering ordering = Ordering::program;  ///< of regions too
 };
 
-namespace detail {
-
 /// Lowers a graph and its regions to the ops that `claims` holds. Each expansion is a diagnostic.
-[[nodiscard]] inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
-                                                        Vector<PlanDiagnostic>& diagnostics) noexcept;
+///
+/// Errors: Errc::unsupported_opcode for an op that is neither claimed nor expands.
+[[nodiscard]] inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                                             Vector<PlanDiagnostic>& diagnostics) noexcept;
+
+namespace detail {
 
 /// Rebuilds `from` with every node outside `claims` replaced by its expansion, one step down.
 class Expander {
@@ -73,7 +75,7 @@ class Expander {
     std::array<ir::RegionId, kMaxRegions> region_ids;
     const auto regions = from_.node_regions(n);
     for (std::size_t i = 0; i < regions.size(); ++i) {
-      auto region = expand_to_claims(from_.regions[regions[i]], ops_, claims_, diagnostics_);
+      auto region = lower(from_.regions[regions[i]], ops_, claims_, diagnostics_);
       if (!region) return pass(region);
       region_ids[i] = builder_.region(std::move(*region));
     }
@@ -113,14 +115,16 @@ class Expander {
   Vector<ir::ValueId> values_;
 };
 
-inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
-                                          Vector<PlanDiagnostic>& diagnostics) noexcept {
+}  // namespace detail
+
+inline Result<ir::Graph> lower(const ir::Graph& graph, const ir::Ops& ops, const OpSet& claims,
+                               Vector<PlanDiagnostic>& diagnostics) noexcept {
   ir::Graph lowered(graph.allocator);
   const ir::Graph* from = &graph;
   // The catalog bounds the ladder's depth, so this ends.
   for (bool done = false; !done;) {
     ir::Graph next(graph.allocator);
-    auto step = Expander(*from, ops, claims, diagnostics).run(next);
+    auto step = detail::Expander(*from, ops, claims, diagnostics).run(next);
     if (!step) return pass(step);
     done = *step;
     lowered = std::move(next);
@@ -128,6 +132,8 @@ inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops&
   }
   return lowered;
 }
+
+namespace detail {
 
 /// Writes a lowered graph as a plan: values become registers, nodes become instructions.
 [[nodiscard]] inline Result<void> emit_plan(const ir::Graph& g, const ir::Ops& ops, const CompileOptions& options,
@@ -244,7 +250,7 @@ inline Result<ir::Graph> expand_to_claims(const ir::Graph& graph, const ir::Ops&
   if (auto r = ir::verify(graph, *ops.table, options.validation); !r) return pass(r);
   CompiledPlan compiled(graph.allocator);
   compiled.validation = options.validation;
-  auto lowered = detail::expand_to_claims(graph, ops, claims, compiled.diagnostics);
+  auto lowered = lower(graph, ops, claims, compiled.diagnostics);
   if (!lowered) return pass(lowered, Phase::plan);
   if (auto r = detail::emit_plan(*lowered, ops, options, compiled.plan, compiled.diagnostics); !r)
     return pass(r, Phase::plan);

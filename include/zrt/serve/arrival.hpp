@@ -35,8 +35,9 @@ struct Arrival {
   std::uint32_t* tokens = nullptr;
   std::uint32_t prompt = 0;
   std::uint32_t most = 0;
+  std::uint32_t adapter = 0;  ///< on which its keys and values depend; 0: none. A number names one adapter for ever
   bool shares =
-      true;  ///< its pages follow from its tokens alone, so that prefixes may be taken from it and given to it
+      true;  ///< its pages follow from tokens and adapter, so that prefixes may be taken from it and given to it
 };
 
 /// Guesses for the tokens that a request generates next, in order. A run reads them behind its last known token; those

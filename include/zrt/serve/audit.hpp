@@ -103,7 +103,7 @@ class Audit {
       if (m.scope != scope) return broken("slot ", slot, " lists page ", page, " of another scope");
       if (i < w.in_tree) {
         if (!s.tree.contains(page) || s.tree.parent(page) != (i == 0 ? kNone : s.list(slot)[i - 1]) ||
-            !(s.tree.domain(page) == s.domain(r.tenant)))
+            !(s.tree.domain(page) == s.domain(r)))
           return broken("page ", i, " of slot ", slot, " is not where the tree has it");
         for (std::uint32_t t = 0; t < kPageTokens; ++t)
           if (s.tree.tokens(page)[t] != r.tokens[i * kPageTokens + t])

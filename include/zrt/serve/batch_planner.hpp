@@ -23,6 +23,7 @@ struct BatchLimits {
   std::uint32_t history = 64;  ///< penalty window
   std::uint32_t biases = 64;
   std::uint32_t given_width = 0;  ///< of given embeddings; 0: there are none
+  bool adapters = false;          ///< whether the plan takes them
 };
 
 /// Forms the batch of each step: generated tokens first, each with its drafts, then the cuts of prompts. It allocates
@@ -36,6 +37,7 @@ class BatchPlanner {
     for (Vector<std::uint32_t>* list : {&p.tokens_, &p.slots_, &p.positions_})
       if (auto r = list->reserve(tokens); !r) return pass(r);
     if (auto r = p.embeddings_.resize(tokens * limits.given_width); !r) return pass(r);
+    if (auto r = p.adapters_.reserve(limits.adapters ? tokens : 0); !r) return pass(r);
     if (auto r = p.rows_.reserve(rows); !r) return pass(r);
     if (auto r = p.shares_.resize(limits.slots); !r) return pass(r);
     if (auto r = p.origins_.reserve(rows); !r) return pass(r);
@@ -64,6 +66,7 @@ class BatchPlanner {
         shares_(a),
         tokens_(a),
         embeddings_(a),
+        adapters_(a),
         slots_(a),
         positions_(a),
         rows_(a),
@@ -76,6 +79,7 @@ class BatchPlanner {
   /// Begins a batch with the generated tokens.
   void begin(Span<Sequence* const> sequences) noexcept {
     for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
+    adapters_.clear();
     origins_.clear();
     requests_.clear();
     gives_ = drafts_ = false;
@@ -99,6 +103,7 @@ class BatchPlanner {
     exec::Batch batch;
     batch.tokens = tokens_.span();
     if (gives_) batch.embeddings = embeddings_.span().first(tokens_.size() * limits_.given_width);
+    batch.adapters = adapters_.span();
     batch.slots = slots_.span();
     batch.positions = positions_.span();
     batch.rows = rows_.span();
@@ -138,6 +143,7 @@ class BatchPlanner {
                     limits_.given_width * sizeof(float));
       gives_ = gives_ || given != nullptr;
       (void)tokens_.push_back(given != nullptr ? exec::kGivenRow : s.tokens.data()[position]);
+      if (limits_.adapters) (void)adapters_.push_back(s.adapter);
       (void)slots_.push_back(s.slot);
       (void)positions_.push_back(position);
       const bool last = position + 1 >= s.tokens.size();
@@ -181,6 +187,7 @@ class BatchPlanner {
   Vector<float> embeddings_;  ///< a row for each token of a step; those of given ones count
   bool gives_ = false;        ///< whether the step has a given row
   bool drafts_ = false;       ///< whether it has a draft
+  Vector<std::int32_t> adapters_;
   Vector<std::uint32_t> slots_;
   Vector<std::uint32_t> positions_;
   Vector<std::uint32_t> rows_;

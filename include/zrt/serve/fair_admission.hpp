@@ -237,7 +237,7 @@ template <class Rules> class FairAdmission {
   /// Lists the pages of the tree that begin as the request does, but never its last token: that one is computed.
   void take_prefix(std::uint32_t slot) noexcept {
     const RequestRow& r = s_.requests[s_.work[slot].request];
-    const PrefixDomain domain = s_.domain(r.tenant);
+    const PrefixDomain domain = s_.domain(r);
     const std::uint32_t most = r.shares ? (r.known() - 1) / kPageTokens : 0;
     std::uint32_t* list = s_.list(slot);
     std::uint32_t found = 0;

@@ -28,7 +28,8 @@ struct RequestRow {
   std::uint64_t sequence = 0;  ///< by order of arrival
   std::uint32_t* tokens = nullptr;
   std::uint32_t prompt = 0;
-  std::uint32_t most = 0;  ///< tokens to generate
+  std::uint32_t most = 0;     ///< tokens to generate
+  std::uint32_t adapter = 0;  ///< see Arrival
   std::uint32_t generated = 0;
   std::uint32_t delivered = 0;
   std::uint32_t charged = 0;  ///< positions that fairness has counted, or found in the prefix tree

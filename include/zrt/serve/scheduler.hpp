@@ -437,6 +437,7 @@ template <class Rules = AllRules> class Scheduler {
     r.tokens = a.tokens;
     r.prompt = a.prompt;
     r.most = a.most;
+    r.adapter = a.adapter;
     r.shares = a.shares;
     r.arrived = s_.now;
     t.ledger.prompt_tokens += a.prompt;

@@ -100,8 +100,8 @@ template <class Rules> struct SchedulerState {
   [[nodiscard]] Span<const std::uint32_t> list(std::uint32_t slot) const noexcept {
     return lists.span().subspan(std::size_t{slot} * list_pages, slots[slot].pages);
   }
-  [[nodiscard]] PrefixDomain domain(std::uint32_t tenant) const noexcept {
-    return {tenants[tenant].scope(tenant), 0, 0, 0, 0};
+  [[nodiscard]] PrefixDomain domain(const RequestRow& r) const noexcept {
+    return {tenants[r.tenant].scope(r.tenant), 0, 0, 0, r.adapter};
   }
   [[nodiscard]] Handle request_handle(std::uint32_t row) const noexcept {
     return handle_of(row, requests[row].generation);
@@ -189,7 +189,7 @@ template <class Rules> struct SchedulerState {
 
   /// Appends a page to a slot's list; false when there is none.
   [[nodiscard]] bool add_page(std::uint32_t slot) noexcept {
-    const Scope scope = domain(requests[work[slot].request].tenant).scope;
+    const Scope scope = domain(requests[work[slot].request]).scope;
     if (slots[slot].pages == list_pages) return false;
     std::uint32_t page = pages.take(scope, slot);
     if (page == kNone && evict_oldest()) page = pages.take(scope, slot);
@@ -209,7 +209,7 @@ template <class Rules> struct SchedulerState {
     SlotWork& w = work[slot];
     const RequestRow& r = requests[w.request];
     if (!r.shares) return;
-    const PrefixDomain d = domain(r.tenant);
+    const PrefixDomain d = domain(r);
     std::uint32_t* own = list(slot);
     const std::uint32_t early = keeps(Rule::full_pages_only) ? 0 : 1;
     const std::uint32_t full = (slots[slot].position + early) / kPageTokens;

@@ -30,6 +30,7 @@ struct Sequence {
   ops::SampleRequest sampling{};
   Vector<TokenBias> biases;
   bool every_row = false;             ///< logits of every prompt position are wanted
+  std::int32_t adapter = -1;          ///< place of its adapter; below 0: none
   std::uint64_t step_latency_ns = 0;  ///< target time of a step with prompt tokens; 0: none
 
   /// Tokens left to read before the next one is drawn: of the prompt, and after a preemption of what was generated; 0

@@ -33,6 +33,7 @@
 #include <zrt/backend/cpu/ops/linear.hpp>
 #include <zrt/backend/cpu/ops/linear_heads.hpp>
 #include <zrt/backend/cpu/ops/lm_head.hpp>
+#include <zrt/backend/cpu/ops/lora_add.hpp>
 #include <zrt/backend/cpu/ops/mla_kv_write.hpp>
 #include <zrt/backend/cpu/ops/moe_down_acc.hpp>
 #include <zrt/backend/cpu/ops/moe_gate_topk.hpp>
@@ -79,7 +80,7 @@ using ModelOps =
     boost::mp11::mp_list<ops::RmsNorm, ops::Embedding, ops::ResidualAdd, ops::Linear, ops::RmsNormFusedQkv,
                          ops::RmsNormFusedMlpGateUp, ops::Rope, ops::RmsNormFusedRopeKvWrite, ops::FlashAttnBatched,
                          ops::ResidualRmsNorm, ops::LmHead, ops::GreedyToken, ops::Sample, ops::KvWriteBatched,
-                         ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax>;
+                         ops::GatedAct, ops::Reshape, ops::Take, ops::Softmax, ops::LoraAdd>;
 
 /// The ops of some families: experts, recurrent state, latent attention, layer norms. Their kernels are compiled by
 /// engines that run such families, so that a host of others has none.
