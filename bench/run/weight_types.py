@@ -128,20 +128,21 @@ def main():
     parser.add_argument("--program", required=True, help="the program zrt")
     parser.add_argument("--peer", required=True, help="llama.cpp's llama-bench")
     parser.add_argument("--types", default=",".join(TYPES))
-    parser.add_argument("--prompt", type=int, default=8)
     parser.add_argument("--generate", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--floor", type=float, default=0.8)
     parser.add_argument("--check", action="store_true", help="fail where a ratio is below --floor")
+    parser.set_defaults(prompt=0, depth=0, batch=[1])
     args = parser.parse_args()
     base, missed = Gguf(args.base), 0
     with tempfile.TemporaryDirectory() as folder:
         model = pathlib.Path(folder, "model.gguf")
         for name in args.types.split(","):
             write_model(base, blocks_of(args.program, name, folder), TYPES[name][0], model)
-            rounds = [(measure.of_zrt(args, model)[1], measure.of_peer(args, model)[1]) for _ in range(args.rounds)]
+            rounds = [(measure.of_zrt(args, model)["decode", 1]["tokens_per_second"],
+                       measure.of_peer(args.peer, args, model)["decode", 1]) for _ in range(args.rounds)]
             ratio = statistics.median(ours / theirs for ours, theirs in rounds)
             ours, theirs = (statistics.median(side) for side in zip(*rounds))
             missed += ratio < args.floor
