@@ -29,7 +29,7 @@ def sampling(r):
         fields.update(r.choice(({"top_p": 0.8}, {"top_k": 20}, {"min_p": 0.05}, {"frequency_penalty": 1.0, "presence_penalty": 0.5},
                                 {"repetition_penalty": 1.2})))
     if r.random() < 0.15:
-        fields["logit_bias"] = {str(r.randrange(3, 400)): r.choice((-100, -5, 5)) for _ in range(3)}
+        fields["logit_bias"] = {str(r.randrange(3, 400)): r.choice((-9, -5, 5)) for _ in range(3)}
     return fields
 
 
@@ -57,7 +57,9 @@ def of_tools(r):
 
 def of_text(r):
     prompt = r.choice((r.choice(PROMPTS), [r.choice(PROMPTS), "a"], [r.randrange(3, 2000) for _ in range(r.choice((1, 20, 100)))]))
-    fields = r.choice(({}, {}, {"logprobs": 2}, {"echo": True}, {"ignore_eos": True}))
+    fields = r.choice(({}, {}, {"logprobs": 2}, {"echo": True}, {"ignore_eos": True},
+                       # Beside a grammar a ban can leave no token at all.
+                       {"logit_bias": {str(r.randrange(3, 2000)): -100 for _ in range(40)}}))
     return "/v1/completions", {"prompt": prompt, **sampling(r), **fields}
 
 
