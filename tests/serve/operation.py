@@ -73,11 +73,13 @@ def quotas(program, model):
     with Server(program, model, "--context", "4096", keys=KEYS) as s:
         running, answer = begin(s, BOB, max_tokens=4000)
         assert answer.getheader("X-RateLimit-Limit-Requests") == "3"
+        assert answer.getheader("X-RateLimit-Remaining-Requests") == "2"
         answer.read(1)
         waiting = [begin(s, BOB, max_tokens=4000)[0] for _ in range(2)]
         status, fields, body = s.ask("POST", "/v1/completions", BODY, key=BOB)
         assert status == 429 and body["error"]["code"] == "rate_limit_exceeded", (status, body)
-        assert 1 <= int(fields["retry-after"]) <= 60 and fields["x-ratelimit-remaining-requests"] == "0"
+        assert 1 <= int(fields["retry-after"]) <= 60
+        assert fields["x-ratelimit-limit-requests"] == "3" and fields["x-ratelimit-remaining-requests"] == "0"
         assert s.ask("POST", "/v1/completions", {**BODY, "stream": True}, key=BOB)[0] == 429
         assert s.ask("POST", "/v1/completions", BODY, key=ALICE)[0] == 200
         assert s.metric("zrt_num_requests_running", key=ROOT) >= 1
@@ -331,6 +333,49 @@ def clients_that_do_not_read(program, model):
         assert b"client_too_slow" in data[-2000:], data[-300:]
 
 
+def bodies_that_nobody_wants(program, model):
+    """A head that is refused is answered before its body has come."""
+    with Server(program, model, "--context", "128", keys=KEYS) as s:
+        def ask(path=b"/v1/completions", key=ALICE, kind=b"application/json", method=b"POST", more=b""):
+            return s.raw(b"%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\n%s"
+                         b"Content-Length: 1000000\r\n\r\n{" % (method, path, key.encode(), kind, more))
+        for status, answer in ((401, ask(key="no")), (404, ask(b"/v1/nothing")), (415, ask(kind=b"text/plain")),
+                               (405, ask(method=b"PUT")), (204, ask(method=b"OPTIONS")), (200, ask(b"/v1/models", method=b"GET")),
+                               (401, ask(key="no", more=b"Expect: 100-continue\r\n"))):
+            assert answer.startswith(b"HTTP/1.1 %d " % status) and b"Connection: close" in answer, (status, answer)
+
+
+def bodies_share_a_bound(program, model):
+    """Bodies that hang fill what all share. Who comes next with a long one is told to come again; short ones are read."""
+    size = 1 << 20
+    with Server(program, model, "--context", "128", "--max-body", "1") as s:
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 200
+        before = memory(s)
+        head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        clients, answers = [], []
+        for _ in range(40):
+            clients.append(socket.create_connection(("127.0.0.1", s.port), timeout=0.5))
+            try:
+                clients[-1].sendall(head % size + b" " * (size - 1))
+                answers.append(clients[-1].recv(4096))
+            except OSError:
+                answers.append(b"")
+        refused = [b"HTTP/1.1 503 " in answer and b"Retry-After: 1" in answer for answer in answers]
+        assert not any(refused[:15]) and all(refused[20:]), refused
+        assert memory(s) - before < 64 << 20, memory(s) - before
+        assert s.ask("POST", "/v1/completions", BODY)[0] == 200
+        for client in clients:
+            client.close()
+        long = json.dumps({**BODY, "user": "u" * (size - 200)})
+        for _ in range(100):
+            status, fields, _ = s.ask("POST", "/v1/completions", long)
+            if status == 200:
+                break
+            assert status == 503 and fields["retry-after"] == "1", status
+            time.sleep(0.05)
+        assert status == 200, "the room was not given back"
+
+
 def threads(s):
     return len(os.listdir(f"/proc/{s.process.pid}/task"))
 
@@ -367,7 +412,7 @@ def ten_thousand_connections(program, model):
 
 CASES = {case.__name__: case for case in (
     keys, quotas, prefixes_are_a_tenants_own, classes, tenants_that_change, open_hosts_need_keys, drained, ended_by_a_second_signal, full_queues, slow_and_many_clients,
-    clients_that_do_not_read, bodies_that_come_slowly, prompts_that_take_long, ten_thousand_connections)}
+    clients_that_do_not_read, bodies_that_come_slowly, prompts_that_take_long, bodies_that_nobody_wants, bodies_share_a_bound, ten_thousand_connections)}
 
 if __name__ == "__main__":
     names = sys.argv[3:] or list(CASES)
