@@ -269,12 +269,15 @@ void add_serve(CLI::App& app, ServeOptions& o) {
   count("--slots", o.slots, 1, 4096, "Answers that are written at the same time");
   count("--queue", o.queue, 0, 65536, "Answers that wait for a slot; more are refused");
   count("--drain", o.drain_seconds, 0, 86400, "Seconds that running requests may take after SIGTERM");
+  count("--step-ms", o.step_ms, 0, 60000,
+        "Milliseconds of a step that reads prompts, as far as it can be cut; 0: no target");
   count("--max-body", o.body_mib, 1, 1024, "Maximum size of a request in MiB");
   count("--http-threads", o.http_threads, 1, 256, "Threads that read requests and write answers");
   app.add_option("--cors-origin", o.origins, "Origin of pages that may use the server; may be given several times")
       ->take_all();
   app.add_option("--metrics-compat", o.metrics_compat, "Also name figures as dashboards of this server expect them")
       ->check(OneOf{{"vllm"}});
+  app.add_flag("--metrics-open", o.metrics_open, "Show figures without names of tenants to clients without a key");
   add_context(app, o.context, kOwnContext);
   add_kv(app, o.kv);
   add_draft(app, o.draft);

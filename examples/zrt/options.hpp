@@ -46,7 +46,9 @@ struct ServeOptions {
   std::uint32_t http_threads = 4;
   std::uint32_t body_mib = 4;
   std::uint32_t drain_seconds = 30;
+  std::uint32_t step_ms = 100;
   bool embeddings = false;
+  bool metrics_open = false;
 };
 
 struct LogitsOptions {

@@ -20,6 +20,8 @@ using namespace server;
 
 constexpr std::chrono::milliseconds kLastAnswers{2000};
 constexpr std::size_t kMostWork = 1024;
+/// Of the largest size, that are read or wait at one time.
+constexpr std::size_t kMostBodies = 16;
 
 /// SIGTERM, SIGINT and SIGHUP wait for the thread that asks for them; all other threads block them too.
 sigset_t block_signals() {
@@ -63,6 +65,7 @@ zrt::Result<std::unique_ptr<Model>> open_served(const ServeOptions& o) {
   // The server's own queue is full before the engine's, so what the engine refuses is a tenant's.
   options.queue = o.slots + o.queue;
   options.prefix_cache = !o.embeddings;
+  options.step_latency_ns = std::uint64_t{o.step_ms} * 1'000'000;
   options.kept_states = o.embeddings ? 0 : o.slots;
   options.penalty_window = kPenaltyWindow;
   options.bias_entries = static_cast<std::uint32_t>(kMostBiases);
@@ -121,14 +124,17 @@ int serve_model(const ServeOptions& o) {
   if (auto set = engine.set_tenants(*tenants); !set) return failed(set.error());
   Keys keys(std::move(*tenants));
   auto work = std::make_unique<WorkPool>(o.http_threads, kMostWork);
-  Api api({**model, **served, metrics, engine, *work}, keys, {o.origins, o.metrics_compat == "vllm", keys.open()});
+  Api api({**model, **served, metrics, engine, *work}, keys,
+          {o.origins, o.metrics_compat == "vllm", o.metrics_open, keys.open()});
   HttpServerOptions http;
   http.host = o.host;
   http.port = o.port;
   http.limits.body_bytes = std::size_t{o.body_mib} << 20;
+  http.bodies_bytes = kMostBodies * http.limits.body_bytes;
   http.connections = most_connections();
-  auto server =
-      HttpServer::open(http, [&api](std::shared_ptr<Exchange> exchange) { api.handle(exchange); }, &refusal_body);
+  auto server = HttpServer::open(
+      http, [&api](std::shared_ptr<Exchange> exchange) { api.handle(exchange); },
+      [&api](const HttpRequest& head) { return api.wants_body(head); }, &refusal_body);
   if (!server) return failed(server.error());
   api.set_connections([&server] { return (*server)->open_connections(); });
   note("serving " + (*served)->id + " at " +

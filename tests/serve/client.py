@@ -8,6 +8,8 @@ import sys
 from server import Server
 
 
+KEYS = {"tenants": [{"id": "alice", "keys": ["alice-key-0123456789"]},
+                    {"id": "bob", "keys": ["bob-key-0123456789"], "slots": 1, "queue": 1}]}
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -18,8 +20,9 @@ def main(program, model):
         return 77
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client", "client.mjs")
     with Server(program, model, "--context", "256") as text, \
-            Server(program, model, "--context", "256", "--embeddings") as vectors:
-        urls = [f"http://127.0.0.1:{server.port}" for server in (text, vectors)]
+            Server(program, model, "--context", "256", "--embeddings") as vectors, \
+            Server(program, model, "--context", "1024", "--slots", "1", "--queue", "3", keys=KEYS) as guarded:
+        urls = [f"http://127.0.0.1:{server.port}" for server in (text, vectors, guarded)]
         return subprocess.run(["node", script, *urls, folder], check=False, timeout=200).returncode
 
 

@@ -69,6 +69,19 @@ TEST(HttpReader, SaysOnceThatAClientWaits) {
   EXPECT_FALSE(reader.take_expectation());
 }
 
+TEST(HttpReader, GivesARequestWithoutTheBodyThatNobodyWants) {
+  HttpReader reader({});
+  EXPECT_EQ(reader.feed("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhello"), State::body);
+  EXPECT_EQ(reader.head().path, "/a");
+  EXPECT_EQ(reader.held(), 5u);
+  const HttpRequest request = reader.take_unread();
+  EXPECT_EQ(request.path, "/a");
+  EXPECT_EQ(request.body, "");
+  EXPECT_EQ(reader.held(), 0u);
+  EXPECT_FALSE(reader.keeps_alive());
+  EXPECT_EQ(reader.feed("wide" + kSized), State::refused);
+}
+
 TEST(HttpReader, RefusesWhatTwoReadersMayReadDifferently) {
   const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
   EXPECT_EQ(refusal_of(head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n").status, 400);

@@ -34,6 +34,23 @@ TEST(RequestFields, BodiesAreBounded) {
     EXPECT_EQ(error_of([&] { (void)read_body(text); }).status, 400) << text;
 }
 
+TEST(RequestFields, MembersAreBoundedForAnObjectAndForAll) {
+  const auto object_of = [](std::size_t members) {
+    std::string text = "{";
+    for (std::size_t i = 0; i < members; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
+    return text + "}";
+  };
+  EXPECT_EQ(read_body(object_of(kMostJsonMembers)).size(), kMostJsonMembers);
+  EXPECT_EQ(error_of([&] { (void)read_body(object_of(kMostJsonMembers + 1)); }).status, 400);
+  std::string text = "{\"a\":[" + object_of(kMostJsonMembers);
+  EXPECT_EQ(error_of([&] { (void)read_body(text + "]}"); }).status, 400);
+  text = "{\"a\":[1";
+  for (int i = 0; i < 300; ++i) text += "," + object_of(100);
+  EXPECT_EQ(read_body(text + "]}")["a"].size(), 301u);
+  for (int i = 0; i < 300; ++i) text += "," + object_of(100);
+  EXPECT_EQ(error_of([&] { (void)read_body(text + "]}"); }).status, 400);
+}
+
 TEST(RequestFields, FieldsNameWhatIsWrong) {
   const Json json = Json::parse(R"({"a": 1, "b": 1.5, "c": "x", "d": null, "e": [1], "f": 18446744073709551615})");
   Fields fields(json, "top");

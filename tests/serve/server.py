@@ -134,17 +134,17 @@ class Server:
         lines = [line for line in text.decode().splitlines() if line.startswith(name + "{")]
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
 
-    def wait_taken(self, seconds=20):
+    def wait_taken(self, seconds=20, key=None):
         """Waits until the engine has taken a request."""
         for _ in range(int(seconds * 100)):
-            if self.metric("zrt_requests_total") != 0:
+            if self.metric("zrt_requests_total", key) != 0:
                 return
             time.sleep(0.01)
         raise AssertionError("no request was taken")
 
-    def wait_idle(self, seconds=20):
+    def wait_idle(self, seconds=20, key=None):
         for _ in range(int(seconds * 20)):
-            if self.metric("zrt_num_requests_running") + self.metric("zrt_num_requests_waiting") == 0:
+            if self.metric("zrt_num_requests_running", key) + self.metric("zrt_num_requests_waiting", key) == 0:
                 return
             time.sleep(0.05)
         raise AssertionError("requests still run")

@@ -81,9 +81,7 @@ void Answer::work() {
 void Answer::take(Said& said) {
   switch (said.kind) {
     case Said::Kind::taken:
-      if (request_.stream && !streaming_) begin_stream();
-      begin_choice(said.choice);
-      return;
+      return take_taken(said);
     case Said::Kind::token:
       ++choices_[said.choice].tokens;
       choices_[said.choice].cached_tokens = said.cached_tokens;
@@ -91,6 +89,20 @@ void Answer::take(Said& said) {
     case Said::Kind::end:
       return take_end(said);
   }
+}
+
+void Answer::take_taken(const Said& said) {
+  tenant_open_ = std::max<std::uint64_t>(tenant_open_, said.tenant_open);
+  if (request_.stream && !streaming_) begin_stream();
+  begin_choice(said.choice);
+}
+
+/// Tells a tenant how many more choices it may have.
+void Answer::show_quota() {
+  if (!request_.most_open) return;
+  exchange_->add_header("X-RateLimit-Limit-Requests", std::to_string(*request_.most_open));
+  exchange_->add_header("X-RateLimit-Remaining-Requests",
+                        std::to_string(*request_.most_open - std::min(tenant_open_, *request_.most_open)));
 }
 
 void Answer::take_end(const Said& said) {
@@ -109,7 +121,8 @@ void Answer::take_end(const Said& said) {
 
 /// The tenant's queue is full: the whole request is refused.
 ApiError Answer::over_quota(std::uint64_t retry_after_ns) {
-  exchange_->add_header("X-RateLimit-Remaining-Requests", "0");
+  tenant_open_ = ~std::uint64_t{0};
+  show_quota();
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const std::uint64_t wait = std::clamp<std::uint64_t>((retry_after_ns + kSecond - 1) / kSecond, 1, 60);
   return {429,
@@ -122,6 +135,7 @@ ApiError Answer::over_quota(std::uint64_t retry_after_ns) {
 
 void Answer::begin_stream() {
   streaming_ = true;
+  show_quota();
   exchange_->add_header("Cache-Control", "no-cache");
   exchange_->add_header("X-Accel-Buffering", "no");
   services_.metrics.answered(200);
@@ -135,6 +149,7 @@ void Answer::finish() {
     for (std::uint32_t i = 0; i < choices_.size(); ++i) whole["choices"].push_back(whole_choice(i));
     whole["usage"] = usage();
     services_.metrics.answered(200);
+    show_quota();
     return exchange_->reply(200, "application/json", text_of(whole));
   }
   if (request_.include_usage) {
@@ -160,20 +175,27 @@ void Answer::give_up() {
   if (streaming_) exchange_->cut({});
 }
 
-void Answer::send(const Json& chunk) {
-  if (!over_ && !exchange_->write("data: " + text_of(chunk) + "\n\n")) unread();
-}
 
 void Answer::unread() {
   if (exchange_->gone()) return give_up();
   fail({503, "server_error", "client_too_slow", {}, "the client reads too slowly for the answer", 0});
 }
 
-void Answer::send_choice(Json choice) {
-  Json chunk = frame(true);
-  chunk["choices"].push_back(std::move(choice));
-  if (request_.include_usage) chunk["usage"] = nullptr;
-  send(chunk);
+void Answer::send_choice(const Json& choice) {
+  if (over_) return;
+  if (event_head_.empty()) event_head_ = event_head();
+  const std::string_view tail = request_.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
+  std::string event = event_head_;
+  event.append(text_of(choice)).append(tail);
+  if (!exchange_->write(event)) unread();
+}
+
+/// What all chunks begin with, up to their choice: most of the text of an event is that.
+std::string Answer::event_head() const {
+  std::string text = "data: " + text_of(frame(true));
+  constexpr std::string_view kEnd = "]}";
+  text.resize(text.size() - kEnd.size());
+  return text;
 }
 
 Json Answer::frame(bool chunk) const {

@@ -43,7 +43,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   [[nodiscard]] const GenerationRequest& request() const { return request_; }
   [[nodiscard]] const ServedModel& served() const { return services_.served; }
   /// Puts out a chunk of a stream with one choice.
-  void send_choice(Json choice);
+  void send_choice(const Json& choice);
   /// The bytes of a token, and what the API shows of them: repaired where they are no UTF-8.
   [[nodiscard]] std::string token_bytes(std::int32_t id) const;
 
@@ -63,11 +63,13 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void work();
   void take(Said& said);
   void take_end(const Said& said);
+  void take_taken(const Said& said);
+  void show_quota();
   [[nodiscard]] ApiError over_quota(std::uint64_t retry_after_ns);
   void begin_stream();
   void finish();
   void fail(const ApiError& error);
-  void send(const Json& chunk);
+  [[nodiscard]] std::string event_head() const;
   void give_up();
   /// The client did not take what was written.
   void unread();
@@ -78,10 +80,12 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::shared_ptr<Exchange> exchange_;
   GenerationRequest request_;
   std::string id_;
+  std::string event_head_;
   std::int64_t created_ = 0;
   std::optional<Ticket> ticket_{};
   std::vector<Choice> choices_;
   std::size_t open_ = 0;
+  std::uint64_t tenant_open_ = 0;
   bool streaming_ = false;
   bool over_ = false;
 

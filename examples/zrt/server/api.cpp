@@ -83,17 +83,37 @@ void Api::handle(const std::shared_ptr<Exchange>& exchange) {
   }
 }
 
-void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
-  const HttpRequest& request = exchange->request();
+bool Api::wants_body(const HttpRequest& head) const {
+  try {
+    Call call;
+    return head.method != "OPTIONS" && admit(head, call).waits;
+  } catch (const ApiError&) {
+    return false;
+  }
+}
+
+/// The route of a request that is answered, and who asks. Looks at the head alone.
+const Api::Route& Api::admit(const HttpRequest& request, Call& call) const {
   check_host(request);
-  if (request.method == "OPTIONS") return exchange->reply(204, {}, {});
-  Call call{exchange, {}, {}};
   const Route& route = find_route(request, call.argument);
-  if (route.needs_key) call.tenant = tenant_of(*exchange);
-  if (!route.waits) return (this->*route.answer)(call);
+  const bool open = options_.open_metrics && route.answer == &Api::metrics && key_of(request).empty();
+  if (route.needs_key && !open) call.tenant = tenant_of(request);
+  if (!route.waits) return route;
   if (draining_) throw unavailable("the server is shutting down", "draining");
   if (!is_json(request))
     throw ApiError{415, "invalid_request_error", {}, {}, "expected Content-Type application/json", 0};
+  return route;
+}
+
+void Api::handle_checked(const std::shared_ptr<Exchange>& exchange) {
+  const HttpRequest& request = exchange->request();
+  if (request.method == "OPTIONS") {
+    check_host(request);
+    return exchange->reply(204, {}, {});
+  }
+  Call call{exchange, {}, {}};
+  const Route& route = admit(request, call);
+  if (!route.waits) return (this->*route.answer)(call);
   ++reading_;
   const bool posted = services_.work.try_post([this, &route, call = std::move(call)] {
     run(route, call);
@@ -150,8 +170,8 @@ void Api::check_host(const HttpRequest& request) const {
                    0};
 }
 
-Tenant Api::tenant_of(const Exchange& exchange) const {
-  const std::string_view key = key_of(exchange.request());
+Tenant Api::tenant_of(const HttpRequest& request) const {
+  const std::string_view key = key_of(request);
   if (auto tenant = keys_.find(key)) return *tenant;
   throw ApiError{401,
                  "invalid_request_error",
@@ -266,17 +286,22 @@ void fit_quota(const zrt::TenantQuota& quota, Asked& choice) {
 }
 }  // namespace
 
-/// Tells a tenant how many of its requests may run and wait.
-void Api::show_limit(const Call& call) {
-  const zrt::TenantQuota& quota = call.tenant.quota;
-  if (quota.max_queued == unbounded_quota().max_queued) return;
-  const std::uint64_t slots = std::min<std::uint64_t>(quota.max_slots, services_.metrics.load().slots);
-  call.exchange->add_header("X-RateLimit-Limit-Requests", std::to_string(slots + quota.max_queued));
+/// How many choices of a tenant may run and wait.
+std::optional<std::uint64_t> Api::most_open(const zrt::TenantQuota& quota) const {
+  if (quota.max_queued == unbounded_quota().max_queued) return {};
+  return std::min<std::uint64_t>(quota.max_slots, services_.metrics.load().slots) + quota.max_queued;
+}
+
+/// The body of a call, once.
+Json Api::body_of(const Call& call) {
+  Json json = read_body(call.exchange->request().body);
+  call.exchange->drop_body();
+  return json;
 }
 
 template <class A> void Api::generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&)) {
   if (services_.served.embeds) throw bad_field("model", "the model gives embeddings, not text");
-  GenerationRequest request = read(read_body(call.exchange->request().body), services_.served);
+  GenerationRequest request = read(body_of(call), services_.served);
   if (request.choices.size() > services_.engine.most())
     throw bad_field("n", "the request asks for " + std::to_string(request.choices.size()) +
                              " choices, slots and queue hold " + std::to_string(services_.engine.most()));
@@ -294,7 +319,7 @@ template <class A> void Api::generate(const Call& call, GenerationRequest (*read
       if (is_safe_id(name) && names.size() < 512) names += (names.empty() ? "" : ", ") + name;
     call.exchange->add_header("X-Zrt-Ignored-Fields", names);
   }
-  show_limit(call);
+  request.most_open = most_open(quota);
   auto answer = std::make_shared<A>(services_, call.exchange, std::move(request));
   answer->start();
 }
@@ -305,8 +330,7 @@ void Api::completion(const Call& call) { generate<CompletionAnswer>(call, &read_
 void Api::embedding(const Call& call) {
   if (!services_.served.embeds)
     throw bad_field("model", "the model gives text, not embeddings; zrt serve --embeddings serves vectors");
-  auto request = std::make_shared<EmbeddingRequest>(
-      read_embedding_request(read_body(call.exchange->request().body), services_.served));
+  auto request = std::make_shared<EmbeddingRequest>(read_embedding_request(body_of(call), services_.served));
   std::vector<std::vector<std::int32_t>> texts;
   for (const Prompt& prompt : request->inputs) texts.push_back(prompt.tokens);
   const auto hear = [this, call, request](zrt::Result<zrt::Embeddings> found) {

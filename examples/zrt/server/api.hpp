@@ -11,6 +11,7 @@ namespace program::server {
 struct ApiOptions {
   std::vector<std::string> origins{};  ///< of browsers that may read answers
   bool vllm_metrics = false;
+  bool open_metrics = false;  ///< figures without names of tenants need no key
   bool local = true;  ///< only names of this machine are answered: no page of another host reaches it through a browser
 };
 
@@ -19,6 +20,8 @@ class Api {
  public:
   Api(Services services, Keys& keys, ApiOptions options);
 
+  /// Whether a request of this head is read with its body; else `handle` refuses it without.
+  [[nodiscard]] bool wants_body(const HttpRequest& head) const;
   /// Answers, or has it answered by a thread of the pool.
   void handle(const std::shared_ptr<Exchange>& exchange);
   /// Refuses new requests from now on.
@@ -44,11 +47,12 @@ class Api {
   static const Route kRoutes[];
 
   void handle_checked(const std::shared_ptr<Exchange>& exchange);
+  const Route& admit(const HttpRequest& request, Call& call) const;
   void run(const Route& route, Call call);
   void set_request_id(Exchange& exchange) const;
   void set_origin(Exchange& exchange) const;
   void check_host(const HttpRequest& request) const;
-  [[nodiscard]] Tenant tenant_of(const Exchange& exchange) const;
+  [[nodiscard]] Tenant tenant_of(const HttpRequest& request) const;
   [[nodiscard]] const Route& find_route(const HttpRequest& request, std::string& argument) const;
 
   void live(const Call& call);
@@ -63,7 +67,8 @@ class Api {
   void completion(const Call& call);
   void embedding(const Call& call);
   template <class A> void generate(const Call& call, GenerationRequest (*read)(const Json&, const ServedModel&));
-  void show_limit(const Call& call);
+  [[nodiscard]] std::optional<std::uint64_t> most_open(const zrt::TenantQuota& quota) const;
+  [[nodiscard]] static Json body_of(const Call& call);
   void reply(const Call& call, const Json& json);
 
   Services services_;

@@ -40,6 +40,7 @@ struct Said {
   bool refused = false;               ///< the error is about the request: the engine never accepted it
   std::uint64_t retry_after_ns = 0;   ///< of a refusal for now: its tenant has too many that wait
   std::uint32_t cached_tokens = 0;    ///< of the prompt, with a token
+  std::uint32_t tenant_open = 0;      ///< choices of its tenant that run or wait, itself included: where it was taken
 };
 
 }  // namespace program::server

@@ -294,7 +294,8 @@ void EngineLoop::tell_taken() {
 }
 
 void EngineLoop::tell_taken(Choice& c) {
-  if (!std::exchange(c.taken, true)) c.hear({.kind = Said::Kind::taken, .choice = c.index});
+  if (!std::exchange(c.taken, true))
+    c.hear({.kind = Said::Kind::taken, .choice = c.index, .tenant_open = tenants_.open(c.tenant)});
 }
 
 void EngineLoop::end(zrt::RequestId id, Choice& c, zrt::FinishReason reason, const zrt::Token* last,
@@ -346,14 +347,15 @@ void EngineLoop::show_load() {
   }
   Load load;
   load.slots = slots_;
+  const auto pages_of = [](std::uint32_t positions) { return (positions + kPagePositions - 1) / kPagePositions; };
+  load.pages = std::uint64_t{slots_} * pages_of(model_.context());
   std::uint64_t used = 0;
   for (const auto& [id, choice] : running_) {
     const std::uint32_t processed = model_.processed(zrt::RequestId{id});
-    used += (processed + 15) / 16;
+    used += pages_of(processed);
     ++(processed != 0 ? load.running : load.waiting);
   }
-  const std::uint64_t all = std::uint64_t{slots_} * ((model_.context() + 15) / 16);
-  load.pages_used = all == 0 ? 0.0 : std::min(1.0, static_cast<double>(used) / static_cast<double>(all));
+  if (load.pages != 0) load.pages_used = std::min(1.0, static_cast<double>(used) / static_cast<double>(load.pages));
   metrics_.set_load(load);
 }
 

@@ -88,7 +88,7 @@ class EngineLoop {
   void step();
   bool hear_token(zrt::RequestId id, const zrt::Token& token);
   void tell_taken();
-  static void tell_taken(Choice& choice);
+  void tell_taken(Choice& choice);
   void end(zrt::RequestId id, Choice& choice, zrt::FinishReason reason, const zrt::Token* last = nullptr,
            const zrt::Error* error = nullptr);
   void end_all(const zrt::Error& error);

@@ -20,6 +20,8 @@ class Exchange {
   virtual ~Exchange() = default;
 
   [[nodiscard]] virtual const HttpRequest& request() const = 0;
+  /// Frees the body, once it is understood, for the bodies of others.
+  virtual void drop_body() = 0;
   /// Headers that the answer has beside those of its kind.
   virtual void add_header(std::string name, std::string value) = 0;
   virtual void reply(int status, std::string_view content_type, std::string_view body) = 0;

@@ -22,6 +22,7 @@ inline constexpr float kUnlikely = -9999.0f;
 struct GenerationRequest {
   std::vector<Asked> choices;  ///< each prompt's one behind the other
   std::uint32_t prompt_tokens = 0;
+  std::optional<std::uint64_t> most_open{};  ///< choices that its tenant may have at once, where that is bounded
   bool stream = false;
   bool include_usage = false;
   bool log_probabilities = false;

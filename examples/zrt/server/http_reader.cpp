@@ -80,6 +80,16 @@ HttpRequest HttpReader::take() {
   return taken;
 }
 
+HttpRequest HttpReader::take_unread() {
+  HttpRequest taken = std::move(request_);
+  taken.body = {};
+  request_ = {};
+  input_ = {};
+  state_ = State::refused;
+  keeps_alive_ = expects_ = false;
+  return taken;
+}
+
 bool HttpReader::refuse(int status, std::string reason) {
   state_ = State::refused;
   keeps_alive_ = false;

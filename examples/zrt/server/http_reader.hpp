@@ -36,6 +36,12 @@ class HttpReader {
   [[nodiscard]] bool take_expectation();
   /// Bytes that wait.
   [[nodiscard]] std::size_t waiting() const { return input_.size(); }
+  /// Bytes of the body that is read, with those that wait.
+  [[nodiscard]] std::size_t held() const { return request_.body.size() + input_.size(); }
+  /// The request as far as it is read: of state body all but its body.
+  [[nodiscard]] const HttpRequest& head() const { return request_; }
+  /// Takes the request of state body out without its body; the connection carries no other one.
+  [[nodiscard]] HttpRequest take_unread();
 
   /// Whether the connection may carry another request.
   [[nodiscard]] bool keeps_alive() const { return keeps_alive_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/zrt/server/http_server.cpp: connections on epoll: reading, answering, deadlines.
+#include "body_budget.hpp"
 #include "http_server.hpp"
 
 #include <algorithm>
@@ -110,11 +111,14 @@ struct Connection {
     closed,
   };
 
-  Connection(int socket, const HttpLimits& limits) : fd(socket), reader(limits) {}
+  Connection(int socket, const HttpLimits& limits, const std::shared_ptr<BodyBudget>& bodies)
+      : fd(socket), reader(limits), claim(bodies) {}
 
   std::mutex mutex;
   int fd;
   HttpReader reader;
+  BodyClaim claim;     ///< of what the reader holds
+  bool asked = false;  ///< whether the body that comes is wanted
   std::string out;
   std::size_t sent = 0;
   Mode mode = Mode::reading;
@@ -150,8 +154,13 @@ struct Connection {
 /// All connections and the thread that waits for them.
 class Connections : public std::enable_shared_from_this<Connections> {
  public:
-  Connections(const HttpServerOptions& options, HttpServer::Handler handler, HttpServer::RefusalBody body)
-      : options_(options), handler_(std::move(handler)), refusal_(body) {}
+  Connections(const HttpServerOptions& options, HttpServer::Handler handler, HttpServer::WantsBody wants,
+              HttpServer::RefusalBody body)
+      : options_(options),
+        handler_(std::move(handler)),
+        wants_(std::move(wants)),
+        refusal_(body),
+        bodies_(std::make_shared<BodyBudget>(options.bodies_bytes)) {}
 
   zrt::Result<void> open();
   void run();
@@ -185,6 +194,8 @@ class Connections : public std::enable_shared_from_this<Connections> {
   void hear_wake();
   void read(const std::shared_ptr<Connection>& c);
   void take_requests(const std::shared_ptr<Connection>& c);
+  [[nodiscard]] bool wants_body(Connection& c) const;
+  void hand_over(const std::shared_ptr<Connection>& c, HttpRequest request);
   void refuse(Connection& c, int status, std::string_view reason);
   void settle(const std::shared_ptr<Connection>& c);
   void linger(Connection& c);
@@ -196,7 +207,9 @@ class Connections : public std::enable_shared_from_this<Connections> {
 
   HttpServerOptions options_;
   HttpServer::Handler handler_;
+  HttpServer::WantsBody wants_;
   HttpServer::RefusalBody refusal_;
+  std::shared_ptr<BodyBudget> bodies_;
   Descriptor listener_, poll_, wakes_;
   std::unordered_map<int, std::shared_ptr<Connection>> by_fd_;
   std::mutex mutex_;
@@ -239,14 +252,22 @@ std::string chunk_of(std::string_view bytes) {
 /// The exchange of a request that came through a socket.
 class SocketExchange final : public Exchange {
  public:
-  SocketExchange(std::shared_ptr<Connections> all, std::shared_ptr<Connection> connection, HttpRequest request)
-      : all_(std::move(all)), connection_(std::move(connection)), request_(std::move(request)) {}
+  SocketExchange(std::shared_ptr<Connections> all, std::shared_ptr<Connection> connection, HttpRequest request,
+                 BodyClaim claim)
+      : all_(std::move(all)),
+        connection_(std::move(connection)),
+        claim_(std::move(claim)),
+        request_(std::move(request)) {}
   ~SocketExchange() override {
     if (!answered_) reply(500, kJsonType, all_->refusal(500, "the request got no answer"));
     if (streams_) cut({});
   }
 
   const HttpRequest& request() const override { return request_; }
+  void drop_body() override {
+    request_.body = {};
+    claim_.release();
+  }
   void add_header(std::string name, std::string value) override {
     headers_.emplace_back(std::move(name), std::move(value));
   }
@@ -330,6 +351,7 @@ class SocketExchange final : public Exchange {
 
   std::shared_ptr<Connections> all_;
   std::shared_ptr<Connection> connection_;
+  BodyClaim claim_;
   HttpRequest request_;
   Headers headers_;
   bool answered_ = false;
@@ -409,7 +431,7 @@ void Connections::admit(int fd) {
   // What a slow client has not read lies here, not in a buffer of the system's that grows.
   const int bytes = 256 << 10;
   (void)::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-  auto c = std::make_shared<Connection>(fd, options_.limits);
+  auto c = std::make_shared<Connection>(fd, options_.limits, bodies_);
   by_fd_.emplace(fd, c);
   ++count_;
   epoll_event event{};
@@ -460,6 +482,13 @@ void Connections::read(const std::shared_ptr<Connection>& c) {
 
 void Connections::take_requests(const std::shared_ptr<Connection>& c) {
   if (c->mode != Connection::Mode::reading) return;
+  if (!wants_body(*c)) return hand_over(c, c->reader.take_unread());
+  if (!c->claim.cover(c->reader.held())) {
+    (void)c->reader.take_unread();
+    c->claim.release();
+    refuse(*c, 503, "the bodies of other requests take all the memory there is for bodies");
+    return settle(c);
+  }
   if (c->reader.take_expectation()) {
     const std::lock_guard lock(c->mutex);
     c->out += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -469,23 +498,35 @@ void Connections::take_requests(const std::shared_ptr<Connection>& c) {
     refuse(*c, c->reader.refusal().status, c->reader.refusal().reason);
     return settle(c);
   }
-  if (c->reader.state() != HttpReader::State::complete) return;
+  if (c->reader.state() == HttpReader::State::complete) hand_over(c, c->reader.take());
+}
+
+/// Asks once for each body of which not all came with its head.
+bool Connections::wants_body(Connection& c) const {
+  if (c.reader.state() != HttpReader::State::body || std::exchange(c.asked, true)) return true;
+  return wants_(c.reader.head());
+}
+
+void Connections::hand_over(const std::shared_ptr<Connection>& c, HttpRequest request) {
   {
     const std::lock_guard lock(c->mutex);
     c->mode = Connection::Mode::answering;
     c->closes = !c->reader.keeps_alive();
     c->finished = c->streams = false;
     c->since = c->progress = c->written = Clock::now();
+    c->asked = false;
   }
   ++answering_;
-  handler_(std::make_shared<SocketExchange>(shared_from_this(), c, c->reader.take()));
+  handler_(std::make_shared<SocketExchange>(shared_from_this(), c, std::move(request), std::move(c->claim)));
 }
 
 /// Answers what never became an exchange, and ends the connection.
 void Connections::refuse(Connection& c, int status, std::string_view reason) {
   const std::lock_guard lock(c.mutex);
   const std::string body = refusal_(status, reason);
-  c.out += head_of(status, kJsonType, {}, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  const Headers again = status == 503 ? Headers{{"Retry-After", "1"}} : Headers{};
+  c.out +=
+      head_of(status, kJsonType, again, true) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   c.closes = c.finished = true;
   if (c.mode == Connection::Mode::reading) {
     c.mode = Connection::Mode::answering;
@@ -587,12 +628,12 @@ void Connections::tick(const std::shared_ptr<Connection>& c, Clock::time_point n
   if (stalled) lose(c);
 }
 
-HttpServer::HttpServer(const HttpServerOptions& options, Handler handler, RefusalBody refusal)
-    : connections_(std::make_shared<Connections>(options, std::move(handler), refusal)) {}
+HttpServer::HttpServer(const HttpServerOptions& options, Handler handler, WantsBody wants, RefusalBody refusal)
+    : connections_(std::make_shared<Connections>(options, std::move(handler), std::move(wants), refusal)) {}
 
 zrt::Result<std::unique_ptr<HttpServer>> HttpServer::open(const HttpServerOptions& options, Handler handler,
-                                                          RefusalBody refusal) {
-  std::unique_ptr<HttpServer> server(new HttpServer(options, std::move(handler), refusal));
+                                                          WantsBody wants, RefusalBody refusal) {
+  std::unique_ptr<HttpServer> server(new HttpServer(options, std::move(handler), std::move(wants), refusal));
   if (auto opened = server->connections_->open(); !opened) return zrt::pass(opened);
   server->port_ = port_of(server->connections_->listener());
   server->thread_ = std::thread([all = server->connections_] { all->run(); });

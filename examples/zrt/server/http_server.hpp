@@ -24,7 +24,8 @@ struct HttpServerOptions {
   std::chrono::milliseconds idle_time{75'000};
   std::chrono::milliseconds stalled_time{15'000};  ///< without the client reading a byte
   std::chrono::milliseconds heartbeat_time{10'000};
-  std::size_t unread_bytes = std::size_t{1} << 20;  ///< that wait for a client before it counts as too slow
+  std::size_t bodies_bytes = std::size_t{64} << 20;  ///< of all requests that are not understood yet
+  std::size_t unread_bytes = std::size_t{1} << 20;   ///< that wait for a client before it counts as too slow
 };
 
 class Connections;
@@ -34,12 +35,16 @@ class HttpServer {
  public:
   using Handler = std::function<void(std::shared_ptr<Exchange>)>;
 
+  /// Whether a request, seen without its body, will be read with it. Else the handler answers it as it is, and the
+  /// connection ends.
+  using WantsBody = std::function<bool(const HttpRequest&)>;
+
   /// `refuse` is the body of an answer that the server gives itself: JSON.
   using RefusalBody = std::string (*)(int status, std::string_view reason);
 
   /// Errors: Errc::io_error naming the address.
   [[nodiscard]] static zrt::Result<std::unique_ptr<HttpServer>> open(const HttpServerOptions& options, Handler handler,
-                                                                     RefusalBody refusal);
+                                                                     WantsBody wants, RefusalBody refusal);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -53,7 +58,7 @@ class HttpServer {
   void stop(std::chrono::milliseconds grace);
 
  private:
-  HttpServer(const HttpServerOptions& options, Handler handler, RefusalBody refusal);
+  HttpServer(const HttpServerOptions& options, Handler handler, WantsBody wants, RefusalBody refusal);
 
   std::shared_ptr<Connections> connections_;
   std::uint16_t port_ = 0;

@@ -7,9 +7,26 @@
 namespace program::server {
 namespace {
 
+/// Counts the members of objects, one inside the other.
+class MemberCount {
+ public:
+  void begin(std::size_t depth) { members_[depth] = 0; }
+  void add(std::size_t depth, std::size_t byte) {
+    if (++members_[depth] > kMostJsonMembers)
+      throw bad_request("an object has more than " + std::to_string(kMostJsonMembers) + " members at byte " +
+                        std::to_string(byte));
+    if ((searches_ += members_[depth]) > kMostJsonSearches)
+      throw bad_request("the objects of the body have too many members at byte " + std::to_string(byte));
+  }
+
+ private:
+  std::array<std::size_t, kMostJsonDepth + 1> members_{};
+  std::size_t searches_ = 0;
+};
+
 /// Looks at brackets and colons outside of strings; the parser finds whatever else is wrong.
 void check_limits(std::string_view text) {
-  std::array<std::size_t, kMostJsonDepth + 1> members{};
+  MemberCount members;
   std::size_t depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -24,12 +41,11 @@ void check_limits(std::string_view text) {
       if (++depth > kMostJsonDepth)
         throw bad_request("the body nests more than " + std::to_string(kMostJsonDepth) + " levels at byte " +
                           std::to_string(i));
-      members[depth] = 0;
+      members.begin(depth);
     } else if ((c == '}' || c == ']') && depth != 0)
       --depth;
-    else if (c == ':' && ++members[depth] > kMostJsonMembers)
-      throw bad_request("an object has more than " + std::to_string(kMostJsonMembers) + " members at byte " +
-                        std::to_string(i));
+    else if (c == ':')
+      members.add(depth, i);
   }
 }
 

@@ -9,8 +9,10 @@
 namespace program::server {
 
 inline constexpr std::size_t kMostJsonDepth = 64;
-/// Of one object: they are found by looking at each.
+/// Of one object.
 inline constexpr std::size_t kMostJsonMembers = 2048;
+/// Of all objects: the parser looks for a member among those of its object that came before.
+inline constexpr std::size_t kMostJsonSearches = kMostJsonMembers * (kMostJsonMembers + 1) / 2;
 
 /// Reads an object. Of equal keys the last counts.
 ///

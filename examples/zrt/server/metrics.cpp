@@ -165,6 +165,7 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
   single(out, "zrt_steps_total", "counter", "Steps of the engine.", model, static_cast<double>(steps_.load()));
   single(out, "zrt_http_connections", "gauge", "Open connections.", model, static_cast<double>(connections));
   single(out, "zrt_slots", "gauge", "Choices that can run at once.", model, load_.slots);
+  single(out, "zrt_kv_pages", "gauge", "Pages of 16 positions.", model, static_cast<double>(load_.pages));
   const auto figures = [&](const std::string& prefix, const std::string& labels) {
     single(out, prefix + "num_requests_running", "gauge", "Choices that run.", labels, load_.running);
     single(out, prefix + "num_requests_waiting", "gauge", "Choices that wait for a slot.", labels, load_.waiting);
@@ -179,6 +180,10 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
   if (!vllm) return out;
   const std::string labels = model + ",engine=\"0\"";
   figures("vllm:", labels);
+  single(out, "vllm:cache_config_info", "gauge", "The size and number of pages, as labels.",
+         labels + ",block_size=\"" + std::to_string(kPagePositions) + "\",num_gpu_blocks=\"" +
+             std::to_string(load_.pages) + "\"",
+         1.0);
   TenantUsage all;
   for (const auto& [tenant, usage] : tenants_) all += usage;
   single(out, "vllm:prompt_tokens_total", "counter", "Tokens of prompts.", labels,

@@ -134,6 +134,11 @@ void TenantTable::ended(zrt::TenantId tenant) {
   if (Row* row = row_of(tenant)) --row->open;
 }
 
+std::uint32_t TenantTable::open(zrt::TenantId tenant) {
+  const Row* row = row_of(tenant);
+  return row == nullptr ? 0 : row->open;
+}
+
 void TenantTable::show(zrt::TenantId tenant) {
   const Row* row = row_of(tenant);
   if (row == nullptr) return;

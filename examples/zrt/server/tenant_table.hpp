@@ -28,6 +28,8 @@ class TenantTable {
   void began(zrt::TenantId tenant);
   /// It has ended.
   void ended(zrt::TenantId tenant);
+  /// Requests of this tenant that are with the engine.
+  [[nodiscard]] std::uint32_t open(zrt::TenantId tenant);
   /// Tells the figures of a tenant.
   void show(zrt::TenantId tenant);
   /// Tells the figures of all, and forgets who has left. Between steps.

@@ -1,15 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// client.mjs URL EMBEDDINGS-URL MODULES: the official client of the OpenAI API against `zrt serve`.
+// client.mjs URL EMBEDDINGS-URL URL-WITH-KEYS MODULES: the official client of the OpenAI API against `zrt serve`.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 
-const [url, embeddingsUrl, modules] = process.argv.slice(2);
+const [url, embeddingsUrl, guardedUrl, modules] = process.argv.slice(2);
 const OpenAI = createRequire(modules + "/")("openai").default;
 const client = new OpenAI({ baseURL: url + "/v1", apiKey: "any" });
 const asked = { model: "bard", messages: [{ role: "user", content: "Who is there?" }], max_tokens: 8, seed: 1 };
 const now = { type: "function", function: { name: "now", parameters: { type: "object", properties: {}, additionalProperties: false } } };
 
+const guarded = (apiKey, maxRetries = 0) => new OpenAI({ baseURL: guardedUrl + "/v1", apiKey, maxRetries });
+
+// Streams of one key that run and wait until they are left.
+async function crowd(apiKey, count) {
+  const streams = [];
+  for (let i = 0; i < count; ++i) {
+    const stream = guarded(apiKey).completions.create({ model: "bard", prompt: "a", max_tokens: 1000, stream: true });
+    streams.push(stream);
+    if (i === 0) await stream;
+  }
+  await new Promise(done => setTimeout(done, 200));
+  return () => Promise.all(streams.map(async stream => (await stream).controller.abort()));
+}
+
+// Refused at once; with retries it comes through once the crowd has left.
+async function waitsFor(crowdOf, size, key, kind, status) {
+  const leave = await crowd(crowdOf, size);
+  await assert.rejects(guarded(key).chat.completions.create(asked), error => error instanceof kind && error.status === status &&
+    Number(error.headers.get("retry-after")) >= 1);
+  const answer = guarded(key, 8).chat.completions.create(asked);
+  await leave();
+  assert.equal((await answer).usage.completion_tokens, 8);
+}
+
 const cases = {
+  async "needs a key"() {
+    await assert.rejects(guarded("wrong-key-0123456789").models.list(), OpenAI.AuthenticationError);
+    await assert.rejects(guarded("wrong-key-0123456789").chat.completions.create(asked), OpenAI.AuthenticationError);
+    assert.equal((await guarded("alice-key-0123456789").models.list()).data[0].id, "bard");
+    assert.equal((await guarded("alice-key-0123456789").chat.completions.create(asked)).usage.completion_tokens, 8);
+  },
+  async "comes again when the queue was full"() {
+    await waitsFor("alice-key-0123456789", 4, "alice-key-0123456789", OpenAI.InternalServerError, 503);
+  },
+  async "comes again when its tenant has enough"() {
+    await waitsFor("bob-key-0123456789", 2, "bob-key-0123456789", OpenAI.RateLimitError, 429);
+  },
   async "lists models"() {
     const list = [];
     for await (const model of client.models.list()) list.push(model.id);
