@@ -99,6 +99,7 @@ class Converter {
   /// The type that a tensor gets: as FileType says, in f32 where that keeps a tensor; its own where it is blocks.
   [[nodiscard]] DType type_of(const MadeTensor& tensor) const noexcept {
     if (tensor.is_packed()) return DType::mxfp4;
+    if (stays_half(tensor.name())) return info(type_->type).block_elems == 1 ? type_->type : DType::f16;
     GgufTensor as_f32;
     as_f32.name = tensor.name();
     as_f32.type = *find_ggml_type(DType::f32);
@@ -125,6 +126,11 @@ class Converter {
   }
 
  private:
+  /// Matrices that no quantizer touches, and that folders have in halves all the same.
+  [[nodiscard]] static constexpr bool stays_half(std::string_view name) noexcept {
+    return name.ends_with("attn_rel_b.weight") || name == "per_layer_model_proj.weight";
+  }
+
   /// general.file_type of whole matrices and experts in MXFP4. Source: the GGUF specification.
   static constexpr std::uint32_t kMxfp4Experts = 38;
 

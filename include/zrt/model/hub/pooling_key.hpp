@@ -20,9 +20,9 @@ namespace zrt::inline ZRT_ABI::model::hub {
   if (!folder.has("modules.json")) return {};
   const auto modules = folder.any_json("modules.json");
   if (!modules) return pass(modules);
-  for (const Json& module : *modules) {
-    if (!text_of(find(&module, "type")).ends_with("Pooling")) continue;
-    const std::string name = std::string(text_of(find(&module, "path"))) + "/config.json";
+  for (const Json& part : *modules) {
+    if (!text_of(find(&part, "type")).ends_with("Pooling")) continue;
+    const std::string name = std::string(text_of(find(&part, "path"))) + "/config.json";
     if (name.find("..") != name.npos || name.starts_with('/'))
       return fail(Errc::invalid_file, "modules.json names '", detail::Quoted(name).view(),
                   "', expected a path of the folder");

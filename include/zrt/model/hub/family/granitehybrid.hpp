@@ -95,7 +95,7 @@ inline constexpr auto kGraniteSharedMlpTensors =
 }
 
 struct GraniteHybridFolder {
-  static constexpr auto dense_tensors = joined(kGraniteSharedMlpTensors, kGraniteHybridTensors);
+  static constexpr auto dense_tensors = joined(kGraniteSharedMlpTensors, joined(kMamba2Tensors, kPairedTensors));
   static constexpr Family mixed = [] {
     Family family = granite_hybrid("granitehybrid", kGraniteHybridTensors,
                                    [](Settings& in) { return has_mixers(in) && has_local_experts(in); });
