@@ -31,7 +31,7 @@ namespace detail {
 
 /// As models' files have a piece: what begins a word has U+2581 before it, what goes on has no mark.
 [[nodiscard]] inline std::string piece_in_file(const std::string& text) {
-  return text.starts_with("##") ? text.substr(2) : "\xe2\x96\x81" + text;
+  return text.starts_with("##") ? std::string(slice(text, 2)) : "\xe2\x96\x81" + text;
 }
 
 /// Adds WordPiece. Errors: those of Folder; Errc::unsupported_tokenizer, Errc::invalid_file.

@@ -37,7 +37,7 @@ struct FalconH1Folder {
 
   static void add_scales(Settings& in, std::string_view name, std::vector<RowScale>& scales) {
     // The name of a layer's tensor is behind the last number.
-    const std::string_view own = name.starts_with("blk.") ? name.substr(name.find('.', 4) + 1) : name;
+    const std::string_view own = name.starts_with("blk.") ? slice(name, name.find('.', 4) + 1) : name;
     for (const Scale& scale : kScales)
       if (own == scale.tensor) scales.push_back({factor(in, scale.name, scale.index)});
     if (own == "ssm_in.weight") add_mixer_scales(in, scales);
