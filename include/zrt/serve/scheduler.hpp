@@ -33,7 +33,7 @@ struct StepPlan {
 ///
 /// What else a slot has, be it recurrent state or the pages that a window shows, is state: it is kept in checkpoints.
 ///
-/// Not here: adapters, several models (fields for them are there, and always 0), and a reset of the
+/// Not here: several models (a field for them is there, and always 0), and a reset of the
 /// whole pool.
 template <class Rules = AllRules> class Scheduler {
  public:
