@@ -49,10 +49,11 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
 }
 
-Opened open_model(const SampledOptions& o) {
+Opened open_model(const SampledOptions& o, bool given_embeddings) {
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
+  options.given_embeddings = given_embeddings;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
   return open_model(o.model, options);
 }

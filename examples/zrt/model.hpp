@@ -138,8 +138,8 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
 /// `watchers` names.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
-/// Opens the model of a command that samples text.
-[[nodiscard]] Opened open_model(const SampledOptions& options);
+/// Opens the model of a command that samples text; `given_embeddings` as EngineOptions says.
+[[nodiscard]] Opened open_model(const SampledOptions& options, bool given_embeddings = false);
 
 /// Opens a file as an engine that runs it does: that reads every key and has a place for each tensor.
 [[nodiscard]] zrt::Result<void> expect_runs(const std::string& path);

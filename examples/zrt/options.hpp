@@ -3,11 +3,19 @@
 #pragma once
 
 #include "model.hpp"
+#include <zrt/model/fitted_image.hpp>
 
 #include <optional>
 #include <vector>
 
 namespace program {
+
+/// Images of a prompt.
+struct ImageOptions {
+  std::string mmproj;               ///< file of the encoder
+  std::vector<std::string> images;  ///< files
+  zrt::model::ImageLimits limits;
+};
 
 struct GenerateOptions : SampledOptions {
   std::string prompt;
@@ -19,6 +27,7 @@ struct GenerateOptions : SampledOptions {
   std::string json_schema;  ///< file, or empty
   bool ignore_eos = false;
   bool json = false;
+  ImageOptions images;
 };
 
 struct ChatOptions : SampledOptions {
