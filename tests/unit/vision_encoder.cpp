@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/vision_encoder.cpp: the vision encoder against llama.cpp's rows, its rows in a decoder, and what its files may lack.
+#include <zrt/engine/image_encoder.hpp>
 #include <zrt/exec/executor.hpp>
 #include <zrt/exec/step_fault.hpp>
 #include <zrt/model/arch/qwen3vl_images.hpp>
@@ -122,6 +123,36 @@ TYPED_TEST(VisionEncoder, RowsAreThoseOfThePeerAndImagesOfAStepDoNotSeeEachOther
   const auto together = encode(*e, std::span<const model::VisionInputs>(all));
   ASSERT_TRUE(together) << together.error().text();
   EXPECT_EQ(*together, alone);
+}
+
+TYPED_TEST(VisionEncoder, AnOpenEncoderGivesTheRowsOfThePeerAndTheirPlaces) {
+  auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-vision.gguf");
+  ASSERT_TRUE(file) << file.error().text();
+  typename TypeParam::Device device;
+  auto encoder = ImageEncoder<TypeParam>::open(std::move(*file), device);
+  ASSERT_TRUE(encoder) << encoder.error().text();
+  std::uint32_t columns = 0;
+  for (const test::Image& image : test::images(columns)) {
+    EXPECT_EQ(encoder->columns(), columns);
+    const auto rows = encoder->encode(image.rgb, {image.width, image.height}, {1, 4096});
+    ASSERT_TRUE(rows) << rows.error().text();
+    ASSERT_EQ(rows->rows.size(), image.expected.size());
+    EXPECT_LT(nmse(rows->rows.span(), image.expected), 2e-11) << image.width << " x " << image.height;
+    const EmbeddingSpan span = rows->at(3);
+    EXPECT_EQ(span.first, 3u);
+    EXPECT_EQ(span.places.size(), std::size_t{image.rows} * 3);
+    EXPECT_EQ(span.advance, std::max(image.width, image.height) / 8);
+  }
+  EXPECT_EQ(encoder->encode({}, {8, 8}).error().code(), Errc::invalid_argument);
+}
+
+TEST(ImageEncoder, AFileOfTextIsRefused) {
+  auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-images.gguf");
+  ASSERT_TRUE(file) << file.error().text();
+  engines::CpuPrograms::Device device;
+  const auto encoder = ImageEncoder<engines::CpuPrograms>::open(std::move(*file), device);
+  ASSERT_FALSE(encoder);
+  EXPECT_EQ(encoder.error().code(), Errc::unimplemented);
 }
 
 /// A plan of what `build` writes, for what backend B claims; weights are those of `file`, if there is one.
