@@ -57,15 +57,15 @@ def with_vocabulary(model):
     at = model.index(none)
     keys = vocabulary()
     tensors, count = struct.unpack_from("<QQ", model, 8)
-    end = index_end(model, at + len(none), tensors, 24)
+    end = index_end(model, at + len(none), tensors)
     made = b"".join(text(key) + value for key, value in keys.items())
     head = model[:16] + struct.pack("<Q", count - 1 + len(keys)) + model[24:at] + made + model[at + len(none):end]
     return head + bytes(-len(head) % 32) + model[end + -end % 32:]
 
 
-def index_end(model, after, tensors, least):
+def index_end(model, after, tensors):
     """Where the index of the tensors ends: behind the last of the names and shapes."""
-    at = model.index(text("token_embd.weight"), max(after, least))
+    at = model.index(text("token_embd.weight"), after)
     for _ in range(tensors):
         at += 8 + struct.unpack_from("<Q", model, at)[0]
         at += 4 + 8 * struct.unpack_from("<I", model, at)[0] + 12
