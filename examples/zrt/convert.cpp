@@ -48,7 +48,8 @@ std::string report_text(const std::string& out, const zrt::model::hub::Converter
                         const ConvertedSoFar& made) {
   std::string text = out + ": " + std::string(converter.family().name) + ", " + std::to_string(made.tensors.size()) +
                      " tensors, " + bytes_text(made.bytes) + " as " + std::string(converter.type().name);
-  if (converter.left_out() != 0) text += "; " + std::to_string(converter.left_out()) + " tensors of other parts left out";
+  if (converter.left_out() != 0)
+    text += "; " + std::to_string(converter.left_out()) + " tensors of other parts left out";
   return text + "\n";
 }
 

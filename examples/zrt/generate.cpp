@@ -3,6 +3,8 @@
 #include "adapter_choice.hpp"
 #include "answer_grammar.hpp"
 #include "commands.hpp"
+#include "encode_images.hpp"
+#include "image_prompt.hpp"
 #include "output.hpp"
 #include <zrt/text/infill.hpp>
 
@@ -28,10 +30,10 @@ double seconds(Clock::duration time) { return std::chrono::duration<double>(time
 
 double rate(double count, double time) { return time > 0.0 ? count / time : 0.0; }
 
-zrt::Request request_of(const GenerateOptions& o, std::span<const std::int32_t> prompt,
-                        std::span<const std::string_view> stops) {
+zrt::Request request_of(const GenerateOptions& o, const ImagePrompt& prompt, std::span<const std::string_view> stops) {
   zrt::Request request;
-  request.tokens = prompt;
+  request.tokens = prompt.tokens.span();
+  request.embeddings = prompt.spans;
   request.max_tokens = o.max_tokens;
   request.sampling = o.sampling;
   request.ignore_eos = o.ignore_eos;
@@ -116,11 +118,26 @@ bool print_last(Model& model, const GenerateOptions& o, const Progress& p, const
   return print_line(out);
 }
 
-zrt::Result<zrt::Vector<std::int32_t>> prompt_ids(const Model& model, const GenerateOptions& o,
-                                                  std::string_view prompt) {
+zrt::Result<zrt::Vector<std::int32_t>> text_ids(const zrt::text::Tokenizer& tokenizer, const GenerateOptions& o,
+                                                std::string_view prompt) {
+  if (o.suffix) return zrt::text::encode_infill(tokenizer, prompt, *o.suffix);
+  return tokenizer.encode(prompt, {.add_special = true, .parse_special = false});
+}
+
+/// The prompt's tokens, with `images` among them.
+zrt::Result<ImagePrompt> tokens_of(const Model& model, const GenerateOptions& o, std::string_view prompt,
+                                   std::span<const zrt::ImageRows> images) {
   if (model.tokenizer() == nullptr) return zrt::fail(zrt::Errc::unsupported_tokenizer, "the model has no vocabulary");
-  if (o.suffix) return zrt::text::encode_infill(*model.tokenizer(), prompt, *o.suffix);
-  return model.tokenizer()->encode(prompt, {.add_special = true, .parse_special = false});
+  if (!images.empty()) return image_prompt(*model.tokenizer(), prompt, images);
+  auto ids = text_ids(*model.tokenizer(), o, prompt);
+  if (!ids) return zrt::pass(ids);
+  return ImagePrompt{std::move(*ids), {}};
+}
+
+/// The rows of the images that the options name, if they name any.
+zrt::Result<std::vector<zrt::ImageRows>> images_of(const Model& model, const GenerateOptions& o) {
+  if (o.images.images.empty()) return {};
+  return encode_images(o.images, o.model.threads, model.config().given_width());
 }
 
 struct Loaded {
@@ -133,7 +150,7 @@ zrt::Result<Loaded> load(const GenerateOptions& o) {
   const AdapterChoice choice = adapter_choice(o.adapter);
   const zrt::Result<std::uint32_t> rank = choice.path.empty() ? 0u : adapter_rank(choice.path);
   if (!rank) return zrt::pass(rank);
-  auto model = open_model(o, *rank);
+  auto model = open_model(o, {.adapter_rank = *rank, .given_embeddings = !o.images.images.empty()});
   if (!model) return zrt::pass(model);
   if (choice.path.empty()) return Loaded{std::move(*model)};
   const auto adapter = (*model)->load_adapter(choice.path, choice.scale);
@@ -153,17 +170,20 @@ int generate(const GenerateOptions& o) {
     if (!text) return failed(text.error());
     prompt = std::move(*text);
   }
-  const auto ids = prompt_ids(**model, o, prompt);
+  const auto images = images_of(**model, o);
+  if (!images) return failed(images.error());
+  const auto ids = tokens_of(**model, o, prompt, *images);
   if (!ids) return failed(ids.error());
-  if (ids->size() > (*model)->context())
-    return failed(zrt::Error::of(zrt::Errc::capacity_exceeded, "the prompt has ", ids->size(),
-                                 " tokens, the context holds ", (*model)->context(), ": --context ", ids->size() + 1,
+  const std::size_t tokens = ids->tokens.size();
+  if (tokens > (*model)->context())
+    return failed(zrt::Error::of(zrt::Errc::capacity_exceeded, "the prompt has ", tokens, " tokens, the context holds ",
+                                 (*model)->context(), ": --context ", tokens + 1,
                                  " or more makes room, the model was trained for ", (*model)->config().context));
 
   const auto grammar = answer_grammar(o, *(*model)->tokenizer());
   if (!grammar) return failed(grammar.error());
   const std::vector<std::string_view> stops(o.stop.begin(), o.stop.end());
-  zrt::Request request = request_of(o, ids->span(), stops);
+  zrt::Request request = request_of(o, *ids, stops);
   if (*grammar != nullptr) request.grammar = &(*grammar)->bound;
   request.adapter = loaded->adapter;
   (void)std::signal(SIGINT, &on_interrupt);
@@ -172,7 +192,7 @@ int generate(const GenerateOptions& o) {
   if (!id) return failed(id.error());
   Progress progress;
   progress.json = o.json;
-  progress.prompt = ids->size();
+  progress.prompt = tokens;
   for (std::size_t left = 1; left != 0;) {
     const auto result = (*model)->step([&](zrt::RequestId, const zrt::Token& token) { return progress.take(token); });
     if (!result) return failed(result.error());

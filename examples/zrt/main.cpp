@@ -203,6 +203,25 @@ void add_sampling(CLI::App& app, zrt::Sampling& s) {
   group->add_option("--seed", s.seed, "Same seed, same text")->check(kDecimal)->capture_default_str();
 }
 
+/// Images of a prompt, each with what it needs.
+void add_images(CLI::App& app, ImageOptions& o, CLI::Option* suffix) {
+  const auto encoder = app.add_option("--mmproj", o.mmproj, "GGUF file of the encoder of images")->type_name(kFile);
+  const auto images =
+      app.add_option("--image", o.images,
+                     "PNG or JPEG in the prompt, for each <|vision_start|><|image_pad|><|vision_end|> in it, or "
+                     "before it if it has none; may be given several times")
+          ->take_all()
+          ->needs(encoder)
+          ->excludes(suffix)
+          ->type_name(kFile);
+  encoder->needs(images);
+  const auto limit = [&](const char* name, std::uint32_t& value, const char* purpose) {
+    app.add_option(name, value, purpose)->check(kDecimal)->check(CLI::Range(1u, 1u << 16))->capture_default_str();
+  };
+  limit("--image-min-tokens", o.limits.least, "Enlarge an image that is fewer tokens");
+  limit("--image-max-tokens", o.limits.most, "Shrink an image that is more tokens");
+}
+
 void add_generate(CLI::App& app, GenerateOptions& o) {
   add_model(app, o.model);
   const auto prompt = app.add_option("-p,--prompt", o.prompt, "Text to continue");
@@ -210,8 +229,9 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
                  "File with the text to continue; - is standard input. A pipe is read without this option too")
       ->excludes(prompt)
       ->type_name(kFile);
-  app.add_option("--suffix", o.suffix,
-                 "Text after the answer: the model fills in what is missing between prompt and suffix");
+  const auto suffix = app.add_option(
+      "--suffix", o.suffix, "Text after the answer: the model fills in what is missing between prompt and suffix");
+  add_images(app, o.images, suffix);
   app.add_option("-n,--max-tokens", o.max_tokens, "Maximum tokens to generate")
       ->check(kDecimal)
       ->check(CLI::Range(1u, ~0u))

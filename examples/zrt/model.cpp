@@ -49,15 +49,16 @@ Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const W
   return zrt::fail(zrt::Errc::invalid_argument, "no backend is called ", std::string_view(model.backend));
 }
 
-Opened open_model(const SampledOptions& o, std::uint32_t adapter_rank) {
+Opened open_model(const SampledOptions& o, const PromptParts& parts) {
   zrt::EngineOptions options;
   options.context = o.context;
   options.kv_type = kv_type(o.kv);
   options.draft_tokens = o.draft;
+  options.given_embeddings = parts.given_embeddings;
   options.penalty_window = o.sampling.penalty_window == 0 ? 1 : o.sampling.penalty_window;
-  if (adapter_rank != 0) {
+  if (parts.adapter_rank != 0) {
     options.adapters = 1;
-    options.adapter_rank = adapter_rank;
+    options.adapter_rank = parts.adapter_rank;
   }
   return open_model(o.model, options);
 }

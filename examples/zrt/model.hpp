@@ -140,8 +140,14 @@ using Opened = zrt::Result<std::unique_ptr<Model>>;
 /// Opens `model.path` on `model.backend` with `model.threads`; the rest as `options` says. Watched by whom
 /// `watchers` names.
 [[nodiscard]] Opened open_model(const ModelOptions& model, zrt::EngineOptions options, const Watchers& watchers = {});
-/// Opens the model of a command that samples text, with room for an adapter of that rank; 0: for none.
-[[nodiscard]] Opened open_model(const SampledOptions& options, std::uint32_t adapter_rank = 0);
+/// What requests of a command bring beside tokens.
+struct PromptParts {
+  std::uint32_t adapter_rank = 0;  ///< of the largest adapter; 0: none
+  bool given_embeddings = false;   ///< rows of embeddings in prompts
+};
+
+/// Opens the model of a command that samples text.
+[[nodiscard]] Opened open_model(const SampledOptions& options, const PromptParts& parts = {});
 
 /// Opens a file as an engine that runs it does: that reads every key and has a place for each tensor.
 [[nodiscard]] zrt::Result<void> expect_runs(const std::string& path);

@@ -3,11 +3,19 @@
 #pragma once
 
 #include "model.hpp"
+#include <zrt/model/fitted_image.hpp>
 
 #include <optional>
 #include <vector>
 
 namespace program {
+
+/// Images of a prompt.
+struct ImageOptions {
+  std::string mmproj;               ///< file of the encoder
+  std::vector<std::string> images;  ///< files
+  zrt::model::ImageLimits limits;
+};
 
 struct GenerateOptions : SampledOptions {
   std::string prompt;
@@ -20,6 +28,7 @@ struct GenerateOptions : SampledOptions {
   std::string adapter;      ///< file, or file:scale, or empty
   bool ignore_eos = false;
   bool json = false;
+  ImageOptions images;
 };
 
 struct ChatOptions : SampledOptions {

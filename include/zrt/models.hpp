@@ -43,6 +43,7 @@
 #include <zrt/model/arch/qwen3moe.hpp>
 #include <zrt/model/arch/qwen3next.hpp>
 #include <zrt/model/arch/qwen3vl.hpp>
+#include <zrt/model/arch/qwen3vl_images.hpp>
 #include <zrt/model/arch/seed_oss.hpp>
 #include <zrt/model/arch/smollm3.hpp>
 #include <zrt/model/arch/stablelm.hpp>
@@ -82,6 +83,7 @@ struct AllFamilies {
       model::Lfm2,
       model::Qwen35,
       model::Qwen3Vl,
+      model::Qwen3VlImages,
       model::LlamaMoe,
       model::Qwen2Moe,
       model::Qwen3Moe,

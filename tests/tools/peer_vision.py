@@ -91,8 +91,8 @@ def values(name, shape, random):
     return random.normal(0, 1.5 / np.sqrt(np.prod(shape[1:])), shape)
 
 
-def model():
-    random, keys, tensors = np.random.default_rng(7), metadata(), shapes()
+def model(keys, tensors):
+    random = np.random.default_rng(7)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys))
     for key, (kind, payload) in keys.items():
         head += text(key) + struct.pack("<I", kind) + payload
@@ -117,7 +117,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     program, check = pathlib.Path(sys.argv[1]).resolve(), "--check" in sys.argv
-    random, made = np.random.default_rng(11), model()
+    random, made = np.random.default_rng(11), model(metadata(), shapes())
     path, answers = FOLDER / "qwen3vl-vision.gguf", FOLDER / "qwen3vl-vision.vis"
     if check:
         assert path.read_bytes() == made, "the model differs"

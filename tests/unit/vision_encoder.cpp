@@ -1,61 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/vision_encoder.cpp: the vision encoder against llama.cpp's rows, its stages, and what its files may lack.
+// tests/unit/vision_encoder.cpp: the vision encoder against llama.cpp's rows, its rows in a decoder, and what its files may lack.
+#include <zrt/engine/image_encoder.hpp>
+#include <zrt/exec/executor.hpp>
 #include <zrt/exec/step_fault.hpp>
-#include <zrt/model/arch/qwen3vl.hpp>
-#include <zrt/model/vision_encoder.hpp>
-#include <zrt/model/vision_inputs.hpp>
+#include <zrt/model/arch/qwen3vl_images.hpp>
+#include <zrt/model/image_places.hpp>
+#include <zrt/model/vision_plan.hpp>
 #include <zrt/model/visit_family.hpp>
-#include <zrt/ops/vision_scatter.hpp>
-#include <zrt/plan/compile.hpp>
+#include <zrt/model/weights.hpp>
 #include <zrt/plan/stages.hpp>
+#include <zrt/serve/batch_planner.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <programs.hpp>
 #include <string>
+#include <support/peer_images.hpp>
 #include <support/run_plan.hpp>
 
 namespace vision_encoder_test {
 namespace {
 
 using namespace zrt;
-
-const std::string kFolder = std::string(ZRT_TEST_DATA_DIR) + "/peer/";
-
-struct Image {
-  std::uint32_t width = 0, height = 0, rows = 0;
-  std::vector<std::uint8_t> rgb;
-  std::vector<float> expected;  ///< [rows][columns]
-};
-
-/// See tools/peer_vision.py.
-std::vector<Image> images(std::uint32_t& columns) {
-  std::ifstream in(kFolder + "qwen3vl-vision.vis", std::ios::binary);
-  const auto number = [&] {
-    std::uint32_t value = 0;
-    in.read(reinterpret_cast<char*>(&value), 4);
-    return value;
-  };
-  EXPECT_EQ(number(), 0x5349565au);
-  EXPECT_EQ(number(), 1u);
-  std::vector<Image> all(number());
-  columns = number();
-  for (Image& image : all) {
-    image.width = number();
-    image.height = number();
-    image.rows = number();
-    image.rgb.resize(std::size_t{image.width} * image.height * 3);
-    image.expected.resize(std::size_t{image.rows} * columns);
-    in.read(reinterpret_cast<char*>(image.rgb.data()), static_cast<std::streamsize>(image.rgb.size()));
-    in.ignore(static_cast<std::streamsize>((4 - image.rgb.size() % 4) % 4));
-    in.read(reinterpret_cast<char*>(image.expected.data()), static_cast<std::streamsize>(image.expected.size() * 4));
-  }
-  EXPECT_TRUE(in);
-  return all;
-}
 
 /// A plan for what backend B claims, and the file that it is of.
 template <class B> struct Encoder {
@@ -64,15 +30,11 @@ template <class B> struct Encoder {
   plan::CompiledPlan compiled;
 };
 template <class B> Result<Encoder<B>> encoder() {
-  auto file = model::GgufFile::open(kFolder + "qwen3vl-vision.gguf");
+  auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-vision.gguf");
   if (!file) return pass(file);
   auto config = model::read_vision_config(*file);
   if (!config) return pass(config);
-  ir::Builder g(*test::catalog_ops().table, system_allocator(), model::vision_weight_lookup(*file));
-  model::build_vision_encoder(g, *config);
-  auto graph = g.finish();
-  if (!graph) return pass(graph);
-  auto compiled = plan::compile(*graph, test::catalog_ops(), OpSet::of(typename B::Claims{}));
+  auto compiled = model::compile_vision_encoder(*file, *config, test::catalog_ops(), OpSet::of(typename B::Claims{}));
   if (!compiled) return pass(compiled);
   return Encoder<B>{std::move(*file), *config, std::move(*compiled)};
 }
@@ -123,6 +85,16 @@ template <class B> Result<std::vector<float>> encode(const Encoder<B>& e, std::s
   return rows;
 }
 
+double nmse(std::span<const float> found, std::span<const float> expected) {
+  double error = 0, square = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double x = expected[i];
+    error += (found[i] - x) * (found[i] - x);
+    square += x * x;
+  }
+  return error / square;
+}
+
 template <class B> class VisionEncoder : public ::testing::Test {};
 using Backends = ::testing::Types<engines::ReferencePrograms, engines::CpuPrograms>;
 TYPED_TEST_SUITE(VisionEncoder, Backends);
@@ -135,7 +107,7 @@ TYPED_TEST(VisionEncoder, RowsAreThoseOfThePeerAndImagesOfAStepDoNotSeeEachOther
   std::uint32_t columns = 0;
   std::vector<model::VisionInputs> all;
   std::vector<float> alone;
-  for (const Image& image : images(columns)) {
+  for (const test::Image& image : test::images(columns)) {
     auto inputs = model::vision_inputs(e->file, e->config, image.rgb, image.width, image.height);
     ASSERT_TRUE(inputs) << inputs.error().text();
     EXPECT_EQ(inputs->merged, image.rows);
@@ -143,14 +115,9 @@ TYPED_TEST(VisionEncoder, RowsAreThoseOfThePeerAndImagesOfAStepDoNotSeeEachOther
     const auto rows = encode(*e, std::span(all).last(1));
     ASSERT_TRUE(rows) << rows.error().text();
     ASSERT_EQ(rows->size(), image.expected.size());
-    double error = 0, square = 0;
-    for (std::size_t i = 0; i < rows->size(); ++i) {
-      const double x = image.expected[i];
-      error += ((*rows)[i] - x) * ((*rows)[i] - x);
-      square += x * x;
-    }
-    EXPECT_LT(error / square, 2e-11) << image.width << " x " << image.height;
-    ::testing::Test::RecordProperty("nmse_" + std::to_string(image.width), std::to_string(error / square * 1e15));
+    const double far = nmse(*rows, image.expected);
+    EXPECT_LT(far, 2e-11) << image.width << " x " << image.height;
+    ::testing::Test::RecordProperty("nmse_" + std::to_string(image.width), std::to_string(far * 1e15));
     alone.insert(alone.end(), rows->begin(), rows->end());
   }
   const auto together = encode(*e, std::span<const model::VisionInputs>(all));
@@ -158,25 +125,182 @@ TYPED_TEST(VisionEncoder, RowsAreThoseOfThePeerAndImagesOfAStepDoNotSeeEachOther
   EXPECT_EQ(*together, alone);
 }
 
-TYPED_TEST(VisionEncoder, ItsPlanHandsItsRowsToAScatterStage) {
+TYPED_TEST(VisionEncoder, AnOpenEncoderGivesTheRowsOfThePeerAndTheirPlaces) {
+  auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-vision.gguf");
+  ASSERT_TRUE(file) << file.error().text();
+  typename TypeParam::Device device;
+  auto encoder = ImageEncoder<TypeParam>::open(std::move(*file), device);
+  ASSERT_TRUE(encoder) << encoder.error().text();
+  std::uint32_t columns = 0;
+  for (const test::Image& image : test::images(columns)) {
+    EXPECT_EQ(encoder->columns(), columns);
+    const auto rows = encoder->encode(image.rgb, {image.width, image.height}, {1, 4096});
+    ASSERT_TRUE(rows) << rows.error().text();
+    ASSERT_EQ(rows->rows.size(), image.expected.size());
+    EXPECT_LT(nmse(rows->rows.span(), image.expected), 2e-11) << image.width << " x " << image.height;
+    const EmbeddingSpan span = rows->at(3);
+    EXPECT_EQ(span.first, 3u);
+    EXPECT_EQ(span.places.size(), std::size_t{image.rows} * 3);
+    EXPECT_EQ(span.advance, std::max(image.width, image.height) / 8);
+  }
+  EXPECT_EQ(encoder->encode({}, {8, 8}).error().code(), Errc::invalid_argument);
+}
+
+TEST(ImageEncoder, AFileOfTextIsRefused) {
+  auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-images.gguf");
+  ASSERT_TRUE(file) << file.error().text();
+  engines::CpuPrograms::Device device;
+  const auto encoder = ImageEncoder<engines::CpuPrograms>::open(std::move(*file), device);
+  ASSERT_FALSE(encoder);
+  EXPECT_EQ(encoder.error().code(), Errc::unimplemented);
+}
+
+/// A plan of what `build` writes, for what backend B claims; weights are those of `file`, if there is one.
+template <class B, class Build>
+Result<plan::CompiledPlan> compiled(const Build& build, const model::GgufFile* file = nullptr) {
+  ir::Builder g(*test::catalog_ops().table, system_allocator(),
+                file == nullptr ? ir::WeightLookup{} : model::weight_lookup(*file));
+  build(g);
+  auto graph = g.finish();
+  if (!graph) return pass(graph);
+  return plan::compile(*graph, test::catalog_ops(), OpSet::of(typename B::Claims{}));
+}
+template <class B> Result<plan::CompiledPlan> scatter(std::uint32_t columns) {
+  return compiled<B>([&](ir::Builder& g) { model::build_vision_scatter(g, columns); });
+}
+
+struct Decoder {
+  model::GgufFile file;
+  model::Qwen3VlImages::Config config;
+};
+Result<Decoder> decoder() {
+  auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-images.gguf");
+  if (!file) return pass(file);
+  Decoder d{std::move(*file), {}};
+  model::ConfigReader meta(d.file, "qwen3vl", {.kv_dtype = DType::f32, .given_embeddings = true});
+  if (auto r = model::read_config<model::Qwen3VlImages>(meta, d.config); !r) return pass(r);
+  return d;
+}
+
+/// The text with the image's rows in it, as the scheduler holds it.
+serve::Sequence sequence(const test::TextAroundImage& text, std::span<const float> rows, std::uint32_t lines,
+                         std::uint32_t columns) {
+  serve::Sequence s(system_allocator());
+  const auto places = model::ImagePlaces::of(lines, columns);
+  const std::vector<std::uint32_t> image(std::size_t{lines} * columns, 0);
+  const std::span<const std::uint32_t> tokens(text.tokens);
+  EXPECT_TRUE(places && s.tokens.append(tokens.first(text.before)) && s.tokens.append(std::span(image)) &&
+              s.tokens.append(tokens.subspan(text.before)) && s.embeddings.append(rows) &&
+              s.places.append(places->places.span()) &&
+              s.given.push_back({text.before, lines * columns, 0, 0, places->advance}));
+  s.prompt_tokens = static_cast<std::uint32_t>(s.tokens.size());
+  s.every_row = true;
+  return s;
+}
+
+/// Logits of every row of `s`, read in chunks of at most `chunk` rows.
+template <class B>
+std::vector<float> logits(const plan::ModelPlans& stages, const Decoder& d, serve::Sequence s, std::uint32_t chunk) {
+  const auto rows = static_cast<std::uint32_t>(s.tokens.size());
+  constexpr std::uint32_t pages = 4;
+  typename B::Device device;
+  auto executor = exec::Executor<B>::make(
+      stages, *test::catalog_ops().table, model::weight_source(d.file),
+      {.slots = 1, .prefill_tokens = chunk + 1, .prefill_rows = chunk, .pages = pages, .pages_per_slot = pages},
+      device);
+  auto planner = serve::BatchPlanner::make({.slots = 1,
+                                            .chunk = chunk,
+                                            .prefill_rows = chunk,
+                                            .given_width = d.config.given_width(),
+                                            .rope_axes = d.config.rope_axes},
+                                           system_allocator());
+  EXPECT_TRUE(executor) << executor.error().text();
+  std::vector<float> all;
+  if (!executor || !planner) return all;
+  const std::array<std::uint32_t, pages> list{0, 1, 2, 3};
+  while (s.processed < rows) {
+    serve::Sequence* const one[] = {&s};
+    const std::uint32_t cuts[] = {chunk};
+    const exec::Batch batch = planner->plan(one, list.data(), cuts);
+    const auto done = executor->step(batch);
+    EXPECT_TRUE(done) << done.error().text();
+    if (!done) break;
+    const std::size_t at = all.size();
+    all.resize(at + batch.rows.size() * d.config.vocabulary);
+    EXPECT_TRUE(executor->read(exec::port::kLogits, 0, std::as_writable_bytes(std::span(all).subspan(at))));
+  }
+  return all;
+}
+
+TYPED_TEST(VisionEncoder, ItsRowsInADecoderGiveTheLogitsOfThePeer) {
   const auto e = encoder<TypeParam>();
   ASSERT_TRUE(e) << e.error().text();
-  const auto stage = [&](std::uint32_t columns) {
-    ir::Builder g(*test::catalog_ops().table);
-    const Dim images(1, g.symbol("merged", 0)), tokens(1, g.symbol("tokens", 0));
-    const auto rows = g.input("image_embeddings", {DType::f32, Shape{images, columns}});
-    const auto source = g.input("source", {DType::si32, Shape{tokens}});
-    g.output("embeddings", g.emit<ops::VisionScatter>({.in = {rows, source}, .params = {.width = 16}})[0]);
-    auto graph = g.finish();
-    EXPECT_TRUE(graph) << graph.error().text();
-    return plan::compile(*graph, test::catalog_ops(), OpSet::of(typename TypeParam::Claims{}));
-  };
-  const auto right = stage(32), wrong = stage(16);
-  ASSERT_TRUE(right && wrong);
-  EXPECT_TRUE(plan::check_handoff(e->compiled.plan, right->plan, "image_embeddings"));
-  const auto refused = plan::check_handoff(e->compiled.plan, wrong->plan, "image_embeddings");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), Errc::stage_handoff);
+  std::uint32_t columns = 0;
+  const test::TextAroundImage text = test::text_around_image();
+  const test::Image image = test::images(columns).at(text.image);
+  const std::uint32_t side = e->config.patch * e->config.merge;
+  const std::array inputs{*model::vision_inputs(e->file, e->config, image.rgb, image.width, image.height)};
+  const auto rows = encode(*e, std::span<const model::VisionInputs>(inputs));
+  ASSERT_TRUE(rows) << rows.error().text();
+
+  const auto d = decoder();
+  ASSERT_TRUE(d) << d.error().text();
+  const auto middle = scatter<TypeParam>(columns);
+  const auto plan = compiled<TypeParam>([&](ir::Builder& g) { model::Qwen3VlImages::build(g, d->config); }, &d->file);
+  ASSERT_TRUE(middle) << middle.error().text();
+  ASSERT_TRUE(plan) << plan.error().text();
+  const plan::ModelPlans stages{&e->compiled, &*middle, &*plan, &*plan};
+  const auto whole = [&] { return sequence(text, *rows, image.height / side, image.width / side); };
+  const std::vector<float> found = logits<TypeParam>(stages, *d, whole(), 64);
+  ASSERT_EQ(found.size(), text.expected.size());
+  const double far = nmse(found, text.expected);
+  ::testing::Test::RecordProperty("nmse", std::to_string(far * 1e15));
+  EXPECT_LT(far, 2e-11);
+  EXPECT_EQ(logits<TypeParam>(stages, *d, whole(), 3), found) << "in chunks";
+  serve::Sequence other = whole();
+  other.embeddings[columns / 2] += 0.25f;
+  EXPECT_GT(nmse(logits<TypeParam>(stages, *d, std::move(other), 64), found), 1e-9) << "features of a layer count";
+  other = whole();
+  other.places[4] += 1;
+  EXPECT_GT(nmse(logits<TypeParam>(stages, *d, std::move(other), 64), found), 1e-9) << "lines count";
+}
+
+TYPED_TEST(VisionEncoder, ADecoderOfOtherRowsIsRefusedWhenItIsBound) {
+  const auto e = encoder<TypeParam>();
+  auto d = decoder();
+  ASSERT_TRUE(e && d);
+  d->config.given_features = 0;
+  const auto middle = scatter<TypeParam>(2 * d->config.width);
+  const auto plan = compiled<TypeParam>([&](ir::Builder& g) { model::Qwen3VlImages::build(g, d->config); }, &d->file);
+  ASSERT_TRUE(middle && plan);
+  typename TypeParam::Device device;
+  const auto executor =
+      exec::Executor<TypeParam>::make({&e->compiled, &*middle, &*plan, &*plan}, *test::catalog_ops().table,
+                                      model::weight_source(d->file), {1, 4, 4, 1, 1}, device);
+  ASSERT_FALSE(executor);
+  EXPECT_EQ(executor.error().code(), Errc::stage_handoff);
+  const auto narrow = scatter<TypeParam>(d->config.width);
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(plan::check_handoff(e->compiled.plan, narrow->plan, "image_embeddings").error().code(),
+            Errc::stage_handoff);
+}
+
+TEST(ImagePlaces, SidesAreChecked) {
+  for (const auto& [lines, columns] : {std::pair{0u, 3u}, {3u, 0u}, {3u, 4097u}})
+    EXPECT_EQ(model::ImagePlaces::of(lines, columns).error().code(), Errc::invalid_argument);
+  EXPECT_EQ(model::ImagePlaces::of(2, 3)->advance, 3u);
+}
+
+TEST(VisionPlan, ATensorThatNothingReadsIsRefusedByName) {
+  const auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-vision.gguf");
+  ASSERT_TRUE(file);
+  auto config = model::read_vision_config(*file);
+  ASSERT_TRUE(config);
+  config->layers -= 1;
+  const auto compiled = model::compile_vision_encoder(*file, *config, test::catalog_ops(), test::reference_claims());
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().code(), Errc::unimplemented);
+  EXPECT_NE(compiled.error().text().find("tensor v.blk.2."), std::string_view::npos) << compiled.error().text();
 }
 
 TEST(VisionInputs, SidesAndBytesAreChecked) {
@@ -191,7 +315,7 @@ TEST(VisionInputs, SidesAndBytesAreChecked) {
 }
 
 TEST(VisionConfig, ItsFileIsNoLanguageModel) {
-  const auto file = model::GgufFile::open(kFolder + "qwen3vl-vision.gguf");
+  const auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl-vision.gguf");
   ASSERT_TRUE(file);
   const model::ConfigReader meta(*file, *file->get<std::string_view>("general.architecture"));
   const auto opened =
@@ -202,7 +326,7 @@ TEST(VisionConfig, ItsFileIsNoLanguageModel) {
 }
 
 TEST(VisionConfig, AFileOfText) {
-  const auto file = model::GgufFile::open(kFolder + "qwen3vl.gguf");
+  const auto file = model::GgufFile::open(test::kPeerFolder + "qwen3vl.gguf");
   ASSERT_TRUE(file);
   const auto config = model::read_vision_config(*file);
   ASSERT_FALSE(config);

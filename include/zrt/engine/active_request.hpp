@@ -46,10 +46,32 @@ struct ActiveRequest {
   bool silent = false;                       ///< its callable hears nothing more
 };
 
-/// Copies the embeddings of a request, rows of `width`, into the places of its `sequence`.
+/// Copies where the rows of a span stand, for a model of `axes`.
 ///
 /// Errors: Errc::invalid_argument naming the span.
-[[nodiscard]] inline Result<void> take_embeddings(const Request& request, std::uint32_t width,
+[[nodiscard]] inline Result<void> take_places(const EmbeddingSpan& span, std::size_t number, std::uint32_t axes,
+                                              serve::GivenRows& given, serve::Sequence& sequence) noexcept {
+  if (span.places.empty() && span.advance == 0) return {};
+  if (axes == 0)
+    return fail(Errc::invalid_argument, "span ", number, " of embeddings has places, but the model has one axis");
+  if (span.places.size() != std::size_t{given.rows} * axes || span.advance == 0 || span.advance > given.rows)
+    return fail(Errc::invalid_argument, "span ", number, " of embeddings has ", span.places.size(), " places for ",
+                given.rows, " rows and takes ", span.advance, " positions, expected ", axes,
+                " places a row and 1 position to one a row");
+  for (const std::uint32_t place : span.places)
+    if (place >= span.advance)
+      return fail(Errc::invalid_argument, "span ", number, " of embeddings has a place ", place, ", expected 0..",
+                  span.advance - 1);
+  given.places = sequence.places.size();
+  given.advance = span.advance;
+  return sequence.places.append(span.places);
+}
+
+/// Copies the embeddings of a request, rows of `width`, into the places of its `sequence`, and where they stand on the
+/// model's `axes`.
+///
+/// Errors: Errc::invalid_argument naming the span.
+[[nodiscard]] inline Result<void> take_embeddings(const Request& request, std::uint32_t width, std::uint32_t axes,
                                                   serve::Sequence& sequence) noexcept {
   if (request.embeddings.empty()) return {};
   if (request.tokens.empty()) return fail(Errc::invalid_argument, "a prompt with embeddings is given as tokens");
@@ -67,7 +89,8 @@ struct ActiveRequest {
       return fail(Errc::invalid_argument, "span ", i, " of embeddings has ", rows, " rows from position ", span.first,
                   ", expected positions ", end, "..", request.tokens.size() - 1);
     end = span.first + static_cast<std::uint32_t>(rows);
-    const serve::GivenRows given{span.first, static_cast<std::uint32_t>(rows), sequence.embeddings.size()};
+    serve::GivenRows given{span.first, static_cast<std::uint32_t>(rows), sequence.embeddings.size()};
+    if (auto r = take_places(span, i, axes, given, sequence); !r) return r;
     if (auto r = sequence.given.push_back(given); !r) return r;
     if (auto r = sequence.embeddings.append(span.rows); !r) return r;
   }
@@ -90,15 +113,16 @@ struct ActiveRequest {
   return {};
 }
 
-/// Checks a request against the engine's limits and copies it. Rows of its embeddings are `given_width` wide; 0: none.
+/// Checks a request against the engine's limits and copies it. Rows of its embeddings are `given_width` wide, 0 for none,
+/// and stand on `rope_axes`.
 ///
 /// Errors: Errc::invalid_argument naming the field.
 [[nodiscard]] inline Result<Owned<ActiveRequest>> make_active(const Request& request, RequestId id,
                                                               Span<const std::int32_t> prompt, std::uint32_t vocabulary,
                                                               std::uint32_t context, const EngineOptions& options,
                                                               const text::Tokenizer* tokenizer,
-                                                              std::size_t longest_token,
-                                                              std::uint32_t given_width) noexcept {
+                                                              std::size_t longest_token, std::uint32_t given_width,
+                                                              std::uint32_t rope_axes) noexcept {
   const Sampling& s = request.sampling;
   if (tokenizer == nullptr && !request.stop_strings.empty())
     return fail(Errc::unsupported_tokenizer, "stop strings need a vocabulary, and the model has none");
@@ -140,7 +164,7 @@ struct ActiveRequest {
   if (auto r = a.sequence.tokens.reserve(longest + 1); !r) return pass(r);
   for (std::int32_t token : prompt)
     if (auto r = a.sequence.tokens.push_back(static_cast<std::uint32_t>(token)); !r) return pass(r);
-  if (auto r = take_embeddings(request, given_width, a.sequence); !r) return pass(r);
+  if (auto r = take_embeddings(request, given_width, rope_axes, a.sequence); !r) return pass(r);
   a.sequence.step_latency_ns = latency;
   a.sequence.prompt_tokens = static_cast<std::uint32_t>(prompt.size());
   if (auto r = a.sequence.biases.append(s.bias); !r) return pass(r);

@@ -58,9 +58,10 @@ template <class B, class Families, class O> class EngineCore {
     if (auto r = serving_.open(model_.executor(), model_.context(), o); !r) return r;
     const exec::ExecutorSizes& sizes = model_.executor().sizes();
     // The scheduler bounds a step: beside the floor its prompts may be more than a chunk of 16.
-    auto planner = serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, o.penalty_window,
-                                              o.bias_entries, given_width(), o.adapters != 0},
-                                             o.allocator);
+    auto planner =
+        serve::BatchPlanner::make({sizes.slots, sizes.prefill_tokens, sizes.prefill_rows, o.penalty_window,
+                                   o.bias_entries, given_width(), o.adapters != 0, model_.config().rope_axes},
+                                  o.allocator);
     if (!planner) return pass(planner);
     planner_.emplace(std::move(*planner));
     auto faults = exec::SlotFaults::make(sizes.slots, o.allocator);
@@ -212,6 +213,8 @@ template <class B, class Families, class O> class EngineCore {
     if (!sequence.given.empty() && sequence.processed < sequence.given.back().first + sequence.given.back().rows)
       return fail(Errc::invalid_state,
                   "the request's prompt has embeddings that were not read yet, which no snapshot holds");
+    if (!sequence.places.empty())
+      return fail(Errc::unimplemented, "the request's prompt has rows of images, whose places no snapshot holds");
     auto identity = model_.identity(sequence.adapter);
     if (!identity) return pass(identity);
     if (auto r = serving_.bring(sequence.slot); !r) return pass(r);
@@ -332,11 +335,12 @@ template <class B, class Families, class O> class EngineCore {
   [[nodiscard]] Result<Owned<ActiveRequest>> make_request(const Request& request,
                                                           Span<const std::int32_t> tokens) noexcept {
     return make_active(request, mailbox_.next_id(), tokens, model_.config().vocabulary, model_.context(),
-                       model_.options(), model_.tokenizer(), model_.longest_token(), given_width());
+                       model_.options(), model_.tokenizer(), model_.longest_token(), given_width(),
+                       model_.config().rope_axes);
   }
   /// Of embeddings in prompts; 0: the engine takes none.
   [[nodiscard]] std::uint32_t given_width() const noexcept {
-    return model_.options().given_embeddings ? model_.config().width : 0;
+    return model_.options().given_embeddings ? model_.config().given_width() : 0;
   }
 
   /// Finds the place of a request's adapter. Errors: Errc::not_found.

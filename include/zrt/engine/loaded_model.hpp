@@ -7,6 +7,7 @@
 #include <zrt/exec/backend.hpp>
 #include <zrt/exec/batch.hpp>
 #include <zrt/ir/passes/add_adapters.hpp>
+#include <zrt/model/check_tensors.hpp>
 #include <zrt/model/family.hpp>
 #include <zrt/model/visit_family.hpp>
 #include <zrt/model/weights.hpp>
@@ -136,29 +137,6 @@ template <class... F> consteval bool family_names_are_unique(boost::mp11::mp_lis
   return (once(F::names) && ...);
 }
 
-/// Checks that the plan reads every tensor of the file: a tensor that no op reads would silently be left out of the
-/// computation. Tensors whose names end as one of `ignored` are exempt.
-///
-/// Errors: Errc::unimplemented naming the tensor.
-inline Result<void> check_tensors(const model::GgufFile& file, const plan::ExecutionPlan& plan,
-                                  Span<const std::string_view> ignored) noexcept {
-  const Span<const model::GgufTensor> tensors = file.tensors();
-  Vector<std::uint8_t> read(plan.allocator);
-  if (auto r = read.resize(tensors.size()); !r) return r;
-  for (const plan::PlanWeight& w : plan.weights)
-    if (const model::GgufTensor* tensor = file.find_tensor(model::TensorRows::of(w.name.view()).tensor);
-        tensor != nullptr)
-      read[static_cast<std::size_t>(tensor - tensors.data())] = 1;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const std::string_view name = tensors[i].name;
-    for (const std::string_view end : ignored)
-      if (name.ends_with(end)) read[i] = 1;
-    if (read[i] != 0) continue;
-    return fail(Errc::unimplemented, "tensor ", name, " is in the file, but its family does not read it");
-  }
-  return {};
-}
-
 template <class Arch> using OpsOf = typename Arch::Ops;
 template <class Families>
 using OpsOfAll = boost::mp11::mp_apply<
@@ -245,7 +223,7 @@ template <class Families>
   if (compiled)
     if (auto r = compiled->diagnostics.append(steps.span()); !r) return pass(r);
   if (compiled)
-    if (auto r = detail::check_tensors(file, compiled->plan, ignored); !r) return pass(r);
+    if (auto r = model::check_tensors(file, compiled->plan, ignored); !r) return pass(r);
   return compiled;
 }
 

@@ -44,7 +44,11 @@ inline constexpr std::int32_t kNoToken = -1;
 /// layer, so a family's scale of embeddings is in them.
 struct EmbeddingSpan {
   std::uint32_t first = 0;   ///< index in the prompt's tokens
-  Span<const float> rows{};  ///< [rows × width]
+  Span<const float> rows{};  ///< [rows × width], and of a model that takes features of layers [rows × width · (1 + K)]
+  /// [rows × 3] where each row of an image stands: time, line and column, from 0. Empty: the rows stand one after the
+  /// other, as tokens do. For a model that turns rows by all three.
+  Span<const std::uint32_t> places{};
+  std::uint32_t advance = 0;  ///< with places: the positions that the rows take together, 1 at least
 };
 
 /// One request. Everything it views is copied when it is submitted.

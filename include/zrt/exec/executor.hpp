@@ -94,9 +94,9 @@ template <class B, class O = NoObserver> class Executor {
     }
     step.status = &status;
     const std::array<Span<const std::byte>, kInputPorts.size()> data{
-        as_bytes(batch.tokens),   as_bytes(batch.positions),  as_bytes(batch.rows),
-        as_bytes(batch.requests), as_bytes(batch.history),    as_bytes(batch.bias_ids),
-        as_bytes(batch.bias),     as_bytes(batch.embeddings), as_bytes(batch.adapters)};
+        as_bytes(batch.tokens),   as_bytes(batch.positions),     as_bytes(batch.rows), as_bytes(batch.requests),
+        as_bytes(batch.history),  as_bytes(batch.bias_ids),      as_bytes(batch.bias), as_bytes(batch.embeddings),
+        as_bytes(batch.adapters), as_bytes(batch.rope_positions)};
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (inputs_[i] == plan::kNoRegister || data[i].empty()) continue;
       const auto room = plan::register_bytes(compiled_->plan.registers[plan::index(inputs_[i])], step.extents);
@@ -135,6 +135,9 @@ template <class B, class O = NoObserver> class Executor {
     if (const std::size_t expected = takes_adapters_ ? batch.tokens.size() : 0; batch.adapters.size() != expected)
       return fail(Errc::invalid_argument, "the batch names adapters for ", batch.adapters.size(), " rows, expected ",
                   expected);
+    if (batch.rope_positions.size() != batch.tokens.size() * rope_axes_)
+      return fail(Errc::invalid_argument, "a batch of ", batch.tokens.size(), " tokens has ",
+                  batch.rope_positions.size(), " rope_positions, expected ", rope_axes_, " for each token");
     if (auto r = runs_(batch); !r) return r;
     return pages_(batch);
   }
@@ -206,12 +209,17 @@ template <class B, class O = NoObserver> class Executor {
     if (const plan::RegisterRef given = compiled.plan.input(port::kEmbeddings); given != plan::kNoRegister)
       given_width_ = compiled.plan.registers[plan::index(given)].shape.last().extent;
     takes_adapters_ = compiled.plan.input(port::kAdapters) != plan::kNoRegister;
+    if (const plan::RegisterRef axes = compiled.plan.input(port::kRopePositions); axes != plan::kNoRegister)
+      rope_axes_ = compiled.plan.registers[plan::index(axes)].shape.last().extent;
   }
 
   /// In the order in which `step` writes them.
   static constexpr auto kInputPorts =
       std::to_array({port::kTokens, port::kPositions, port::kRows, port::kRequests, port::kHistory, port::kBiasIds,
-                     port::kBias, port::kEmbeddings, port::kAdapters});
+                     port::kBias, port::kEmbeddings, port::kAdapters, port::kRopePositions});
+  /// The ports with a row for each token; the others have one for each row of the head.
+  static constexpr auto kTokenPorts =
+      std::to_array({port::kTokens, port::kPositions, port::kEmbeddings, port::kAdapters, port::kRopePositions});
 
   [[nodiscard]] static Result<BoundPlan<B, O>> bind_with(O observer, const plan::CompiledPlan& compiled,
                                                          const OpAdapters<B>& ops, const WeightSet<B>& weights,
@@ -242,9 +250,9 @@ template <class B, class O = NoObserver> class Executor {
       const plan::RegisterRef reg = plan.input(name);
       if (reg == plan::kNoRegister) continue;
       const TensorType& type = plan.registers[plan::index(reg)];
-      const bool rows =
-          name != port::kTokens && name != port::kPositions && name != port::kEmbeddings && name != port::kAdapters;
-      const SymbolId symbol = plan.symbol(rows ? port::kRows : port::kTokens);
+      bool tokens = false;
+      for (std::string_view port : kTokenPorts) tokens = tokens || name == port;
+      const SymbolId symbol = plan.symbol(tokens ? port::kTokens : port::kRows);
       if (info(type.dtype).block_bytes != 4 || type.shape.rank == 0 || symbol == 0 || type.shape[0] != Dim(1, symbol)) {
         Error error = Error::of(Errc::invalid_plan, "input ", name, " of a decoder's plan has shape ");
         append_shape(error, type.shape).append(", expected 4-byte elements and tokens or rows first");
@@ -275,6 +283,7 @@ template <class B, class O = NoObserver> class Executor {
   std::array<plan::RegisterRef, kInputPorts.size()> inputs_{};
   std::uint32_t given_width_ = 0;  ///< of given embeddings; 0: the plan takes none
   bool takes_adapters_ = false;
+  std::uint32_t rope_axes_ = 0;  ///< of rope_positions; 0: the plan takes none
   std::uint64_t prefill_steps_ = 0;
   std::uint64_t decode_steps_ = 0;
   bool last_ = false;  ///< whether the last step was a prefill step

@@ -60,13 +60,18 @@ using ExpertDecoderOps = boost::mp11::mp_push_back<DecoderOps, ops::Moe>;
 /// with the head.
 ///
 /// Ports: inputs tokens, positions si32 [tokens], rows si32 [rows], and where the host asks for it embeddings f32 [tokens,
-/// width], of which the rows of tokens below 0 count; output logits f32 [rows, V].
+/// given_width], of which the rows of tokens below 0 count; output logits f32 [rows, V].
 template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
  public:
   using Value = typename G::Tensor;
   using Weight = typename G::Weight;
 
-  constexpr DecoderWriter(G& g, const DecoderConfig& c, const DecoderTraits& traits) : g_(g), c_(c), traits_(traits) {
+  constexpr DecoderWriter(G& g, const DecoderConfig& c, const DecoderTraits& traits)
+      : DecoderWriter(g, c, traits, [](Value given, const Shape&) { return given; }) {}
+  /// The same where `first` makes the rows of the first layer of the given ones, from their value and shape.
+  template <class First>
+  constexpr DecoderWriter(G& g, const DecoderConfig& c, const DecoderTraits& traits, const First& first)
+      : g_(g), c_(c), traits_(traits) {
     const Dim tokens(1, g.symbol("tokens", 0));
     tokens_ = g.input("tokens", {DType::si32, Shape{tokens}});
     rows_ = Shape{tokens};
@@ -74,7 +79,8 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
     wanted_ = g.input("rows", {DType::si32, Shape{Dim(1, g.symbol("rows", 0))}});
     table_ = g.weight("token_embd.weight", Shape{c.vocabulary, c.width});
     factors_ = tensor(traits.rope_factors, traits.rope_factors_name, Shape{c.rope.n_rot / 2});
-    const Value given = c.given_embeddings ? g.input("embeddings", {DType::f32, Shape{tokens, c.width}}) : Value{};
+    const Shape rows{tokens, c.given_width()};
+    const Value given = c.given_embeddings ? first(g.input("embeddings", {DType::f32, rows}), rows) : Value{};
     x_ = g.template emit<ops::Embedding>(
         {.in = {tokens_, given}, .w = {table_}, .params = {.scale = c.embedding_scale}})[0];
     if (!traits.learned_positions) return;
@@ -93,6 +99,8 @@ template <class G, NormKind kNorm = NormKind::rms> class DecoderWriter {
   [[nodiscard]] constexpr Value tokens() const noexcept { return tokens_; }
   /// The positions of the step's tokens.
   [[nodiscard]] constexpr Value positions() const noexcept { return positions_; }
+  /// The table of embeddings.
+  [[nodiscard]] constexpr Weight table() const noexcept { return table_; }
   /// The shape of a number for each row of a step.
   [[nodiscard]] constexpr const Shape& rows() const noexcept { return rows_; }
 

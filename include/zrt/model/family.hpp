@@ -23,8 +23,13 @@ struct Config {
   DType kv_dtype = DType::f16;  ///< the host's choice
   bool embeddings = false;      ///< the program ends in hidden states, not in logits: the host's choice, or an encoder
   bool given_embeddings = false;         ///< the program takes rows of embeddings beside tokens: the host's choice
+  std::uint32_t given_features = 0;      ///< rows of width behind each given one, for layers after the first
+  std::uint32_t rope_axes = 0;           ///< numbers that say where a row stands; 0: its position alone does
   bool whole_texts = false;              ///< each token sees the whole text, so that a step reads all of it: an encoder
   Pooling pooling = Pooling::from_file;  ///< of embeddings; from_file: the file names none
+
+  /// Elements of a row of given embeddings.
+  [[nodiscard]] constexpr std::uint32_t given_width() const noexcept { return width * (1 + given_features); }
 };
 
 /// The names by which files ask for a family.

@@ -15,6 +15,7 @@
 #include <zrt/ops/transpose.hpp>
 #include <zrt/ops/vision_deepstack_extract.hpp>
 #include <zrt/ops/vision_patch_embed.hpp>
+#include <zrt/ops/vision_scatter.hpp>
 #include <zrt/ops/vision_spatial_merge.hpp>
 
 ZRT_LOAD_TIME_BEGIN
@@ -169,6 +170,16 @@ template <class G> class VisionEncoderWriter {
 /// Writes the whole encoder.
 template <class G> constexpr void build_vision_encoder(G& g, const VisionConfig& c) {
   VisionEncoderWriter<G>(g, c).finish();
+}
+
+/// Writes the stage scatter of rows of `columns` elements: a row for each token of a step.
+///
+/// Ports: inputs image_embeddings f32 [merged, columns], source si32 [tokens]; output embeddings f32 [tokens, columns].
+template <class G> constexpr void build_vision_scatter(G& g, std::uint32_t columns) {
+  const Dim merged(1, g.symbol("merged", 0)), tokens(1, g.symbol("tokens", 0));
+  const auto rows = g.input("image_embeddings", {DType::f32, Shape{merged, columns}});
+  const auto source = g.input("source", {DType::si32, Shape{tokens}});
+  g.output("embeddings", g.template emit<ops::VisionScatter>({.in = {rows, source}, .params = {.width = columns}})[0]);
 }
 
 }  // namespace zrt::inline ZRT_ABI::model

@@ -21,6 +21,9 @@ struct VisionInputs {
   Vector<std::int32_t> coordinates;  ///< [patches][2]: row and column
 };
 
+/// The tensor of learned positions.
+inline constexpr std::string_view kVisionPlaces = "v.position_embd.weight";
+
 namespace detail {
 
 /// Along one axis, the positions of the trained grid from which a position of the image is interpolated. The weights
@@ -107,7 +110,7 @@ class VisionInputsWriter {
 /// The learned positions of a file as f32.
 [[nodiscard]] inline Result<void> read_places(const GgufFile& file, const VisionConfig& c,
                                               Vector<float>& table) noexcept {
-  constexpr std::string_view name = "v.position_embd.weight";
+  constexpr std::string_view name = kVisionPlaces;
   const GgufTensor* tensor = file.find_tensor(name);
   if (tensor == nullptr) return fail(Errc::missing_weight, "the model has no tensor ", name);
   const std::uint64_t count = std::uint64_t{c.grid} * c.grid;

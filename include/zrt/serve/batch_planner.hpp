@@ -24,6 +24,7 @@ struct BatchLimits {
   std::uint32_t biases = 64;
   std::uint32_t given_width = 0;  ///< of given embeddings; 0: there are none
   bool adapters = false;          ///< whether the plan takes them
+  std::uint32_t rope_axes = 0;    ///< of rope positions; 0: there are none
 };
 
 /// Forms the batch of each step: generated tokens first, each with its drafts, then the cuts of prompts. It allocates
@@ -38,6 +39,7 @@ class BatchPlanner {
       if (auto r = list->reserve(tokens); !r) return pass(r);
     if (auto r = p.embeddings_.resize(tokens * limits.given_width); !r) return pass(r);
     if (auto r = p.adapters_.reserve(limits.adapters ? tokens : 0); !r) return pass(r);
+    if (auto r = p.rope_positions_.reserve(tokens * limits.rope_axes); !r) return pass(r);
     if (auto r = p.rows_.reserve(rows); !r) return pass(r);
     if (auto r = p.shares_.resize(limits.slots); !r) return pass(r);
     if (auto r = p.origins_.reserve(rows); !r) return pass(r);
@@ -69,6 +71,7 @@ class BatchPlanner {
         adapters_(a),
         slots_(a),
         positions_(a),
+        rope_positions_(a),
         rows_(a),
         origins_(a),
         requests_(a),
@@ -78,7 +81,7 @@ class BatchPlanner {
 
   /// Begins a batch with the generated tokens.
   void begin(Span<Sequence* const> sequences) noexcept {
-    for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rows_}) list->clear();
+    for (Vector<std::uint32_t>* list : {&tokens_, &slots_, &positions_, &rope_positions_, &rows_}) list->clear();
     adapters_.clear();
     origins_.clear();
     requests_.clear();
@@ -106,6 +109,7 @@ class BatchPlanner {
     batch.adapters = adapters_.span();
     batch.slots = slots_.span();
     batch.positions = positions_.span();
+    batch.rope_positions = rope_positions_.span();
     batch.rows = rows_.span();
     batch.requests = requests_.span();
     batch.history = history_.span().first(rows_.size() * limits_.history);
@@ -146,6 +150,7 @@ class BatchPlanner {
       if (limits_.adapters) (void)adapters_.push_back(s.adapter);
       (void)slots_.push_back(s.slot);
       (void)positions_.push_back(position);
+      add_rope_positions(s, position);
       const bool last = position + 1 >= s.tokens.size();
       if (last || s.every_row) add_row(s, index, position, last);
     }
@@ -157,6 +162,22 @@ class BatchPlanner {
       if (position >= g.first && position - g.first < g.rows)
         return s.embeddings.data() + g.at + std::size_t{position - g.first} * limits_.given_width;
     return nullptr;
+  }
+
+  /// Where a row stands on each axis. Rows with places stand behind the row that the first of them would be; those after
+  /// them begin where they end.
+  void add_rope_positions(const Sequence& s, std::uint32_t position) noexcept {
+    if (limits_.rope_axes == 0) return;
+    std::uint32_t at = position;
+    const std::uint32_t* place = nullptr;
+    for (const GivenRows& g : s.given) {
+      if (g.places == GivenRows::kNoPlaces || position < g.first) continue;
+      const std::uint32_t row = position - g.first;
+      if (row < g.rows) place = s.places.data() + g.places + std::size_t{row} * limits_.rope_axes;
+      at = row < g.rows ? at - row : at - g.rows + g.advance;
+    }
+    for (std::uint32_t axis = 0; axis < limits_.rope_axes; ++axis)
+      (void)rope_positions_.push_back(place != nullptr ? at + place[axis] : at);
   }
 
   void add_row(const Sequence& s, std::size_t index, std::uint32_t position, bool last) noexcept {
@@ -190,6 +211,7 @@ class BatchPlanner {
   Vector<std::int32_t> adapters_;
   Vector<std::uint32_t> slots_;
   Vector<std::uint32_t> positions_;
+  Vector<std::uint32_t> rope_positions_;
   Vector<std::uint32_t> rows_;
   Vector<RowOrigin> origins_;
   Vector<ops::SampleRequest> requests_;

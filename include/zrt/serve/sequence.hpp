@@ -13,17 +13,22 @@ using ops::TokenBias;
 struct GivenRows {
   std::uint32_t first = 0;  ///< position
   std::uint32_t rows = 0;
-  std::size_t at = 0;  ///< of the first element, in Sequence::embeddings
+  std::size_t at = 0;              ///< of the first element, in Sequence::embeddings
+  std::size_t places = kNoPlaces;  ///< of the first row's place, in Sequence::places
+  std::uint32_t advance = 0;       ///< rope positions that the rows take together
+
+  static constexpr std::size_t kNoPlaces = ~std::size_t{0};
 };
 
 /// A sequence that the batch planner feeds to the model.
 struct Sequence {
-  explicit Sequence(Allocator a) noexcept : tokens(a), given(a), embeddings(a), biases(a) {}
+  explicit Sequence(Allocator a) noexcept : tokens(a), given(a), embeddings(a), places(a), biases(a) {}
 
   std::uint32_t slot = 0;
   Vector<std::uint32_t> tokens;  ///< prompt, then what was generated
   Vector<GivenRows> given;       ///< of the prompt, in order of their positions
   Vector<float> embeddings;      ///< their rows
+  Vector<std::uint32_t> places;  ///< [rows × axes] where rows stand, behind the rope position of the first
   std::uint32_t prompt_tokens = 0;
   std::uint32_t processed = 0;  ///< tokens whose state the slot holds
   std::uint32_t drafts = 0;     ///< guesses of the step, in the memory behind `tokens`
