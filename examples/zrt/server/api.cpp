@@ -239,6 +239,8 @@ void Api::usage(const Call& call) {
                {"completion_tokens", used->generated_tokens},
                {"computed_tokens", used->computed_tokens},
                {"recomputed_tokens", used->recomputed_tokens},
+               {"drafted_tokens", used->drafted_tokens},
+               {"accepted_drafts", used->accepted_drafts},
                {"preemptions", used->preemptions},
                {"refused", used->refused}});
 }

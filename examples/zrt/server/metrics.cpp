@@ -79,6 +79,8 @@ TenantUsage& TenantUsage::operator+=(const TenantUsage& other) {
   computed_tokens += other.computed_tokens;
   recomputed_tokens += other.recomputed_tokens;
   preemptions += other.preemptions;
+  drafted_tokens += other.drafted_tokens;
+  accepted_drafts += other.accepted_drafts;
   return *this;
 }
 
@@ -148,7 +150,9 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
       {"zrt_prefix_cache_hit_tokens_total", "Tokens of prompts found in prefixes.", &TenantUsage::cached_tokens},
       {"zrt_computed_tokens_total", "Tokens computed for the first time.", &TenantUsage::computed_tokens},
       {"zrt_recomputed_tokens_total", "Tokens computed again after a preemption.", &TenantUsage::recomputed_tokens},
-      {"zrt_preemptions_total", "Choices that gave up their slot.", &TenantUsage::preemptions}};
+      {"zrt_preemptions_total", "Choices that gave up their slot.", &TenantUsage::preemptions},
+      {"zrt_drafted_tokens_total", "Guessed tokens that were computed.", &TenantUsage::drafted_tokens},
+      {"zrt_accepted_drafts_total", "Guessed tokens that were right.", &TenantUsage::accepted_drafts}};
   for (const Counted& counted : kCounted) {
     head(out, counted.name, "counter", counted.help);
     for (const auto& [tenant, usage] : tenants_)
@@ -196,6 +200,10 @@ std::string Metrics::text(bool vllm, std::size_t connections, const std::string*
          static_cast<double>(all.cached_tokens));
   single(out, "vllm:num_preemptions_total", "counter", "Choices that gave up their slot.", labels,
          static_cast<double>(all.preemptions));
+  single(out, "vllm:spec_decode_num_draft_tokens_total", "counter", "Guessed tokens that were computed.", labels,
+         static_cast<double>(all.drafted_tokens));
+  single(out, "vllm:spec_decode_num_accepted_tokens_total", "counter", "Guessed tokens that were right.", labels,
+         static_cast<double>(all.accepted_drafts));
   head(out, "vllm:request_success_total", "counter", "Choices by the reason of their end.");
   for (const auto& [reason, count] : ends_)
     sample(out, "vllm:request_success_total", labels + ",finished_reason=" + label_value(reason),

@@ -40,6 +40,8 @@ struct TenantUsage {
   std::uint64_t computed_tokens = 0;    ///< for the first time
   std::uint64_t recomputed_tokens = 0;  ///< again, after a preemption
   std::uint64_t preemptions = 0;
+  std::uint64_t drafted_tokens = 0;   ///< guesses that were computed
+  std::uint64_t accepted_drafts = 0;  ///< of these, tokens of answers
 
   TenantUsage& operator+=(const TenantUsage& other);
 };

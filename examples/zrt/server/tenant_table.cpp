@@ -20,7 +20,9 @@ TenantUsage usage_of(const zrt::TenantLedger& ledger) {
           .cached_tokens = ledger.cached_tokens,
           .computed_tokens = ledger.computed_tokens,
           .recomputed_tokens = ledger.recomputed_tokens,
-          .preemptions = ledger.preemptions};
+          .preemptions = ledger.preemptions,
+          .drafted_tokens = ledger.drafted_tokens,
+          .accepted_drafts = ledger.accepted_drafts};
 }
 
 }  // namespace
