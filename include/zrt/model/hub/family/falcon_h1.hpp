@@ -55,19 +55,19 @@ struct FalconH1Folder {
   struct Scale {
     std::string_view tensor;
     std::string_view name;
-    std::size_t index = 0;
+    std::size_t index;
   };
   static constexpr auto kScales = std::to_array<Scale>({{"ffn_down.weight", "mlp_multipliers", 1},
                                                         {"ffn_gate.weight", "mlp_multipliers", 0},
-                                                        {"attn_k.weight", "key_multiplier"},
-                                                        {"attn_k.weight", "attention_in_multiplier"},
-                                                        {"attn_q.weight", "attention_in_multiplier"},
-                                                        {"attn_v.weight", "attention_in_multiplier"},
-                                                        {"attn_output.weight", "attention_out_multiplier"},
-                                                        {"ssm_out.weight", "ssm_out_multiplier"},
-                                                        {"ssm_in.weight", "ssm_in_multiplier"},
-                                                        {"output.weight", "lm_head_multiplier"},
-                                                        {"token_embd.weight", "embedding_multiplier"}});
+                                                        {"attn_k.weight", "key_multiplier", 0},
+                                                        {"attn_k.weight", "attention_in_multiplier", 0},
+                                                        {"attn_q.weight", "attention_in_multiplier", 0},
+                                                        {"attn_v.weight", "attention_in_multiplier", 0},
+                                                        {"attn_output.weight", "attention_out_multiplier", 0},
+                                                        {"ssm_out.weight", "ssm_out_multiplier", 0},
+                                                        {"ssm_in.weight", "ssm_in_multiplier", 0},
+                                                        {"output.weight", "lm_head_multiplier", 0},
+                                                        {"token_embd.weight", "embedding_multiplier", 0}});
 
   static void add_mixer_keys(Settings& in, Keys& out) {
     const std::uint32_t inner = in.count({"mamba_d_ssm"});

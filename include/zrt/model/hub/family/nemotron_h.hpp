@@ -12,8 +12,8 @@ namespace zrt::inline ZRT_ABI::model::hub {
 struct NemotronHFolder {
   static constexpr auto architectures = std::to_array<std::string_view>({"NemotronHForCausalLM"});
   static constexpr auto tensors = joined(
-      std::to_array<TensorRule>({{"model.layers.*.mamba.q_proj", "blk.*.attn_q"},
-                                 {"model.layers.*.mamba.k_proj", "blk.*.attn_k"},
+      std::to_array<TensorRule>({{"model.layers.*.mamba.q_proj", "blk.*.attn_q", {Rows::query_pairs}},
+                                 {"model.layers.*.mamba.k_proj", "blk.*.attn_k", {Rows::key_pairs}},
                                  {"model.layers.*.mamba.v_proj", "blk.*.attn_v"},
                                  {"model.layers.*.mamba.o_proj", "blk.*.attn_output"},
                                  {"model.layers.*.mamba.up_proj", "blk.*.ffn_up"},
@@ -57,7 +57,7 @@ struct NemotronHFolder {
                                  .add_keys = add_keys,
                                  .token_multiple = 8,
                                  .suits = [](Settings& in) { return !in.has({"num_experts_per_tok"}); },
-                                 .heads = mixer_heads,
+                                 .heads = granite_hybrid_heads,
                                  .add_vocabulary_keys = add_vocabulary_keys};
 
   /// Keys of both families; `inner` says how wide each layer is inside.
@@ -94,7 +94,7 @@ struct NemotronHMoeFolder {
                                  .add_keys = add_keys,
                                  .token_multiple = 8,
                                  .suits = [](Settings& in) { return in.has({"num_experts_per_tok"}); },
-                                 .heads = mixer_heads};
+                                 .heads = granite_hybrid_heads};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub
