@@ -5,6 +5,7 @@
 // covers: zrt/model/hub/decoder.hpp 90
 // covers: zrt/model/hub/special_tokens.hpp 90
 // covers: zrt/model/hub/pre_tokenizer.hpp 90
+// covers: zrt/model/hub/character_vocabulary.hpp 90
 #include <zrt/model/hub/convert.hpp>
 
 #include <cstddef>
@@ -38,7 +39,10 @@ void read_config(std::string_view text) {
     hub::Keys keys(family->name);
     std::vector<hub::MadeTensor> tensors;
     family->add_keys(settings, keys);
+    if (family->suits != nullptr) (void)family->suits(settings);
     if (family->heads != nullptr) (void)family->heads(settings);
+    std::vector<hub::RowScale> scales;
+    if (family->add_scales != nullptr) family->add_scales(settings, "blk.0.ssm_in.weight", scales);
     if (family->add_tensors != nullptr) family->add_tensors(settings, keys, tensors);
     if (!settings.result()) demand(!settings.result().error().text().empty());
   }
@@ -59,8 +63,11 @@ void read_tokenizer(std::string_view text) {
   for (const std::string_view pre : {"", "qwen2"}) {
     hub::Settings settings(model);
     hub::Keys keys("llama");
-    const auto added = hub::detail::add_bpe(files, settings, pre, 0, keys);
-    if (!added) demand(!added.error().text().empty());
+    const hub::Family plain{};
+    for (const auto& added :
+         {hub::detail::add_bpe(files, plain, settings, pre, 0, keys),
+          hub::detail::add_unigram(files, plain, settings, keys), hub::detail::add_characters(files, keys)})
+      if (!added) demand(!added.error().text().empty());
     hub::add_special_tokens(files, settings, keys);
     hub::add_chat_templates(files, keys);
   }
@@ -72,10 +79,11 @@ std::vector<std::string> seeds() {
   for (const auto& file : std::filesystem::directory_iterator(data))
     if (file.path().extension() == ".json")
       all.push_back("c" + HubJson::parse(zrt::test::file_text(file.path()))["config"].dump());
-  for (const char* vocabulary : {"bpe", "glm"})
+  for (const char* vocabulary : {"bpe", "characters", "glm", "unigram"})
     all.push_back("t" + HubJson::parse(zrt::test::file_text(data / vocabulary / "tokenizer.json")).dump() + "\n" +
                   zrt::test::file_text(data / vocabulary / "tokenizer_config.json"));
   all.push_back("p" + zrt::test::file_text(data / "pieces" / "tokenizer.model"));
+  all.push_back("p" + zrt::test::file_text(data / "unigram-pieces" / "spiece.model"));
   constexpr std::string_view kModel = R"("model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]})";
   for (
       const std::string_view more :
@@ -117,6 +125,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] == 'p') {
     const auto pieces = hub::detail::read_pieces(text);
     demand(pieces ? !pieces->empty() : !pieces.error().text().empty());
+    const auto normalizer = hub::detail::read_unigram_normalizer(text);
+    demand(normalizer || !normalizer.error().text().empty());
   }
   return 0;
 }

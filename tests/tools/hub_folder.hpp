@@ -44,9 +44,12 @@ inline std::string hub_values(std::string_view name, std::uint64_t count, std::s
     const std::uint32_t word = i * 2654435761u + static_cast<std::uint32_t>(fnv(name));
     const float x = static_cast<float>(static_cast<int>((word >> 16) % 255) - 127) / 128.0f;
     const auto bits = std::bit_cast<std::uint32_t>(x);
+    const auto byte = static_cast<std::uint8_t>((word >> 16) % 255);
     const std::uint16_t half = type == "F16" ? to_f16(x).bits : static_cast<std::uint16_t>(bits >> 16);
     if (type == "F32")
       add(&bits, sizeof bits);
+    else if (type == "U8")
+      add(&byte, sizeof byte);
     else
       add(&half, sizeof half);
   }
@@ -61,13 +64,14 @@ inline std::string safetensors_of(std::string_view header, std::string_view data
   return bytes.append(header).append(data);
 }
 
-/// A file of safetensors with tensors of [name, shape].
-inline std::string hub_tensors(const HubJson& tensors, const std::string& type) {
+/// A file of safetensors with tensors of [name, shape], or [name, shape, type] where one has a type of its own.
+inline std::string hub_tensors(const HubJson& tensors, const std::string& common_type) {
   HubJson header = HubJson::object();
   std::string data;
   for (const HubJson& tensor : tensors) {
     std::uint64_t count = 1;
     for (const HubJson& extent : tensor[1]) count *= extent.get<std::uint64_t>();
+    const std::string type = tensor.size() > 2 ? tensor[2].get<std::string>() : common_type;
     const std::size_t begin = data.size();
     data += hub_values(tensor[0].get<std::string>(), count, type);
     header[tensor[0].get<std::string>()] = {
@@ -100,6 +104,11 @@ class HubFolder {
     write("model.safetensors", hub_tensors(row["tensors"], row["type"].get<std::string>()));
     for (const auto& file : std::filesystem::directory_iterator(data / row["vocabulary"].get<std::string>()))
       write(file.path().filename().string(), file_text(file.path()));
+    if (row.contains("files"))
+      for (const auto& [name, json] : row["files"].items()) {
+        std::filesystem::create_directories((path_ / name).parent_path());
+        write(name, json.dump());
+      }
   }
 
  private:

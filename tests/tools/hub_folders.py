@@ -72,6 +72,12 @@ def chain(*parts):
         yield from part
 
 
+def inside(tensors):
+    """Names of a decoder that stands within a model of images."""
+    for name, *rest in tensors:
+        yield name.replace("model.", "model.language_model.", 1), *rest
+
+
 TWO = ("input_layernorm", "post_attention_layernorm")
 FOUR = TWO + ("pre_feedforward_layernorm", "post_feedforward_layernorm")
 POST = ("post_attention_layernorm", "post_feedforward_layernorm")
@@ -211,6 +217,283 @@ def lfm2_model(blocks=lfm2):
     yield "model.embedding_norm.weight", [WIDTH]
 
 
+def mamba1(layer):
+    yield f"{layer}.norm.weight", [WIDTH]
+    for part, shape in (("in_proj.weight", [128, WIDTH]), ("conv1d.weight", [64, 1, 4]), ("conv1d.bias", [64]),
+                        ("x_proj.weight", [2 + 2 * 4, 64]), ("dt_proj.weight", [64, 2]), ("dt_proj.bias", [64]),
+                        ("A_log", [64, 4]), ("D", [64]), ("out_proj.weight", [WIDTH, 64])):
+        yield f"{layer}.mixer.{part}", shape
+
+
+SSM = {"heads": 4, "groups": 2, "state": 8, "inner": 64}
+
+
+def mamba2(layer):
+    inner, channels = SSM["inner"], SSM["inner"] + 2 * SSM["groups"] * SSM["state"]
+    for part, shape in (("in_proj.weight", [inner + channels + SSM["heads"], WIDTH]),
+                        ("conv1d.weight", [channels, 1, 4]), ("conv1d.bias", [channels]), ("dt_bias", [SSM["heads"]]),
+                        ("A_log", [SSM["heads"]]), ("D", [SSM["heads"]]), ("norm.weight", [inner]),
+                        ("out_proj.weight", [WIDTH, inner])):
+        yield f"{layer}.{part}", shape
+
+
+def backbone(blocks, layers=LAYERS, embeddings="embeddings", head=False):
+    yield f"backbone.{embeddings}.weight", [VOCABULARY, WIDTH]
+    for i in range(layers):
+        yield from blocks(f"backbone.layers.{i}")
+    yield "backbone.norm_f.weight", [WIDTH]
+    if head:
+        yield "lm_head.weight", [VOCABULARY, WIDTH]
+
+
+def granite_hybrid(layer, has_experts=True):
+    yield from granite_mlp(layer, has_experts)
+    yield from norms(layer, *TWO)
+    yield from mamba2(f"{layer}.mamba") if layer.endswith(".0") else attention(layer)
+
+
+def granite_mlp(layer, has_experts=True):
+    for name, shape in granite_experts(layer):
+        if "shared_mlp" in name or ("block_sparse_moe" in name and has_experts):
+            yield name, shape
+
+
+GRANITE_HYBRID = {"mamba_n_heads": 4, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 8, "mamba_d_conv": 4,
+                  "mamba_expand": 2, "layer_types": ["mamba", "attention"], "attention_multiplier": 0.125,
+                  "embedding_multiplier": 12.0, "residual_multiplier": 0.25, "logits_scaling": 8.0,
+                  "shared_intermediate_size": 40}
+
+
+def nemotron(layer, has_experts=False):
+    yield f"{layer}.norm.weight", [WIDTH]
+    if layer.endswith(".0"):
+        yield from mamba2(f"{layer}.mixer")
+    elif layer.endswith(".1"):
+        for name, shape in attention(layer):
+            yield name.replace("self_attn", "mixer"), shape
+    elif has_experts:
+        for i in range(3):
+            yield f"{layer}.mixer.experts.{i}.up_proj.weight", [24, WIDTH]
+            yield f"{layer}.mixer.experts.{i}.down_proj.weight", [WIDTH, 24]
+        yield f"{layer}.mixer.gate.weight", [3, WIDTH]
+        yield f"{layer}.mixer.gate.e_score_correction_bias", [3]
+        yield f"{layer}.mixer.shared_experts.up_proj.weight", [40, WIDTH]
+        yield f"{layer}.mixer.shared_experts.down_proj.weight", [WIDTH, 40]
+    else:
+        yield f"{layer}.mixer.up_proj.weight", [INNER, WIDTH]
+        yield f"{layer}.mixer.down_proj.weight", [WIDTH, INNER]
+
+
+NEMOTRON = {"mamba_num_heads": 4, "mamba_head_dim": 16, "n_groups": 2, "ssm_state_size": 8, "conv_kernel": 4,
+            "expand": 2, "num_hidden_layers": 3, "head_dim": HEAD, "rms_norm_eps": None, "layer_norm_epsilon": 1e-5}
+
+
+def falcon_h1(layer):
+    yield from chain(attention(layer), mamba2(f"{layer}.mamba"))
+    for name, shape in mlp(layer, name="feed_forward"):
+        yield name, shape
+    yield from norms(layer, "input_layernorm", "pre_ff_layernorm")
+
+
+def falcon_h1_model():
+    yield "model.embed_tokens.weight", [VOCABULARY, WIDTH]
+    for i in range(LAYERS):
+        yield from falcon_h1(f"model.layers.{i}")
+    yield "model.final_layernorm.weight", [WIDTH]
+    yield "lm_head.weight", [VOCABULARY, WIDTH]
+
+
+DELTA = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 12,
+         "linear_conv_kernel_dim": 4}
+
+
+def delta_net(layer, parts):
+    keys, values = 2 * 8, 4 * 12
+    shapes = {"in_proj_qkvz.weight": [2 * keys + 2 * values, WIDTH], "in_proj_ba.weight": [8, WIDTH],
+              "in_proj_qkv.weight": [2 * keys + values, WIDTH], "in_proj_z.weight": [values, WIDTH],
+              "in_proj_b.weight": [4, WIDTH], "in_proj_a.weight": [4, WIDTH],
+              "conv1d.weight": [2 * keys + values, 1, 4], "dt_bias": [4], "A_log": [4], "norm.weight": [12],
+              "out_proj.weight": [WIDTH, values]}
+    for part in parts + ("conv1d.weight", "dt_bias", "A_log", "norm.weight", "out_proj.weight"):
+        yield f"{layer}.linear_attn.{part}", shapes[part]
+
+
+def gated_delta(layer, parts, has_experts):
+    if layer.endswith(".0"):
+        yield from delta_net(layer, parts)
+    else:
+        for name, shape in attention(layer, qk_norm=(HEAD, HEAD)):
+            yield name, [2 * shape[0], shape[1]] if "q_proj" in name else shape
+    yield from norms(layer, *TWO)
+    if has_experts:
+        yield from chain(experts(layer), mlp(layer, 40, "mlp.shared_expert"))
+        yield f"{layer}.mlp.shared_expert_gate.weight", [1, WIDTH]
+    else:
+        yield from mlp(layer)
+
+
+FUSED, APART = ("in_proj_qkvz.weight", "in_proj_ba.weight"), tuple(
+    f"in_proj_{part}.weight" for part in ("qkv", "z", "b", "a"))
+QWEN35 = dict(base("Qwen35Text", head_dim=HEAD, rope_theta=None,
+                   rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25,
+                                    "mrope_section": [1, 1, 0], "mrope_interleaved": True}),
+              layer_types=["linear_attention", "full_attention"], full_attention_interval=2, **DELTA)
+QWEN_EXPERTS = {"num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 24,
+                "shared_expert_intermediate_size": 40}
+
+
+def gpt_oss(layer, packed=True):
+    yield from attention(layer, bias="qkvo")
+    yield f"{layer}.self_attn.sinks", [HEADS]
+    yield f"{layer}.mlp.router.weight", [3, WIDTH]
+    yield f"{layer}.mlp.router.bias", [3]
+    for name, rows, columns in (("gate_up_proj", 2 * 64, WIDTH), ("down_proj", WIDTH, 64)):
+        yield f"{layer}.mlp.experts.{name}_bias", [3, rows]
+        if packed:
+            yield f"{layer}.mlp.experts.{name}_blocks", [3, rows, columns // 32, 16], "U8"
+            yield f"{layer}.mlp.experts.{name}_scales", [3, rows, columns // 32], "U8"
+        else:
+            yield f"{layer}.mlp.experts.{name}", [3, columns, rows]
+    yield from norms(layer, *TWO)
+
+
+GPT_OSS = base("GptOssForCausalLM", head_dim=HEAD, intermediate_size=64, num_local_experts=3, num_experts_per_tok=2,
+               sliding_window=16, layer_types=["sliding_attention", "full_attention"],
+               rope_scaling={"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32,
+                             "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False})
+
+
+def glm_experts(layer):
+    for name, shape in shared_experts(layer):
+        if "self_attn" not in name:
+            yield name, shape
+    yield from attention(layer, bias="qkv", qk_norm=(HEAD, HEAD))
+    if not layer.endswith(".0"):
+        yield f"{layer}.mlp.gate.e_score_correction_bias", [3]
+
+
+GEMMA4_NORMS = FOUR + ("post_feedforward_layernorm_1", "post_feedforward_layernorm_2", "pre_feedforward_layernorm_2")
+
+
+def gemma4(layer, has_experts=False, per_layer=0, shared=0):
+    full = layer.endswith(".1")
+    head = 2 * HEAD if full else HEAD
+    heads = 1 if full and not per_layer else KV_HEADS
+    for part, rows in (("q", HEADS * head), ("k", heads * head), ("v", heads * head)):
+        yield f"{layer}.self_attn.{part}_proj.weight", [rows, WIDTH]
+    yield f"{layer}.self_attn.o_proj.weight", [WIDTH, HEADS * head]
+    for part in "qk":
+        yield f"{layer}.self_attn.{part}_norm.weight", [head]
+    yield from mlp(layer)
+    yield f"{layer}.layer_scalar", [1]
+    yield from norms(layer, *(GEMMA4_NORMS if has_experts else FOUR))
+    if has_experts:
+        yield f"{layer}.router.proj.weight", [3, WIDTH]
+        yield f"{layer}.router.scale", [WIDTH]
+        yield f"{layer}.router.per_expert_scale", [3]
+        yield f"{layer}.experts.gate_up_proj", [3, 2 * 24, WIDTH]
+        yield f"{layer}.experts.down_proj", [3, WIDTH, 24]
+    if per_layer:
+        yield f"{layer}.per_layer_input_gate.weight", [per_layer, WIDTH]
+        yield f"{layer}.per_layer_projection.weight", [WIDTH, per_layer]
+        yield f"{layer}.post_per_layer_input_norm.weight", [WIDTH]
+
+
+def gemma4_vectors(per_layer):
+    yield "model.embed_tokens_per_layer.weight", [VOCABULARY, LAYERS * per_layer]
+    yield "model.per_layer_model_projection.weight", [LAYERS * per_layer, WIDTH]
+    yield "model.per_layer_projection_norm.weight", [per_layer]
+
+
+def gemma4_config(**more):
+    return base("Gemma4Text", head_dim=HEAD, global_head_dim=2 * HEAD, num_kv_shared_layers=0, sliding_window=16,
+                layer_types=["sliding_attention", "full_attention"], rope_theta=None, final_logit_softcapping=30.0,
+                rope_parameters={"full_attention": {"rope_type": "proportional", "rope_theta": 1000000.0,
+                                                    "partial_rotary_factor": 0.25},
+                                 "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}, **more)
+
+
+def bert(prefix="", layers=LAYERS, types=2, gamma=("weight", "bias")):
+    def norm(name):
+        yield f"{prefix}{name}.{gamma[0]}", [WIDTH]
+        yield f"{prefix}{name}.{gamma[1]}", [WIDTH]
+
+    yield f"{prefix}embeddings.word_embeddings.weight", [VOCABULARY, WIDTH]
+    yield f"{prefix}embeddings.position_embeddings.weight", [66, WIDTH]
+    yield f"{prefix}embeddings.token_type_embeddings.weight", [types, WIDTH]
+    yield from norm("embeddings.LayerNorm")
+    for i in range(layers):
+        layer = f"encoder.layer.{i}"
+        for name, rows, columns in (("attention.self.query", WIDTH, WIDTH), ("attention.self.key", WIDTH, WIDTH),
+                                    ("attention.self.value", WIDTH, WIDTH), ("attention.output.dense", WIDTH, WIDTH),
+                                    ("intermediate.dense", INNER, WIDTH), ("output.dense", WIDTH, INNER)):
+            yield f"{prefix}{layer}.{name}.weight", [rows, columns]
+            yield f"{prefix}{layer}.{name}.bias", [rows]
+        yield from chain(norm(f"{layer}.attention.output.LayerNorm"), norm(f"{layer}.output.LayerNorm"))
+    yield f"{prefix}pooler.dense.weight", [WIDTH, WIDTH]
+    yield f"{prefix}pooler.dense.bias", [WIDTH]
+
+
+def classifier(labels, dense=True):
+    if dense:
+        yield "classifier.dense.weight", [WIDTH, WIDTH]
+        yield "classifier.dense.bias", [WIDTH]
+    name = "classifier.out_proj" if dense else "classifier"
+    yield f"{name}.weight", [labels, WIDTH]
+    yield f"{name}.bias", [labels]
+
+
+def nomic():
+    yield "embeddings.word_embeddings.weight", [VOCABULARY, WIDTH]
+    yield "embeddings.token_type_embeddings.weight", [2, WIDTH]
+    yield "emb_ln.weight", [WIDTH]
+    yield "emb_ln.bias", [WIDTH]
+    for i in range(LAYERS):
+        layer = f"encoder.layers.{i}"
+        for name, rows, columns in (("attn.Wqkv", 3 * WIDTH, WIDTH), ("attn.out_proj", WIDTH, WIDTH),
+                                    ("mlp.fc11", INNER, WIDTH), ("mlp.fc12", INNER, WIDTH), ("mlp.fc2", WIDTH, INNER)):
+            yield f"{layer}.{name}.weight", [rows, columns]
+        yield from norms(layer, "norm1", "norm2", bias=True)
+
+
+def modern_bert(prefix=""):
+    yield f"{prefix}embeddings.tok_embeddings.weight", [VOCABULARY, WIDTH]
+    yield f"{prefix}embeddings.norm.weight", [WIDTH]
+    for i in range(LAYERS):
+        layer = f"{prefix}layers.{i}"
+        for name, rows, columns in (("attn.Wqkv", 3 * WIDTH, WIDTH), ("attn.Wo", WIDTH, WIDTH),
+                                    ("mlp.Wi", 2 * INNER, WIDTH), ("mlp.Wo", WIDTH, INNER)):
+            yield f"{layer}.{name}.weight", [rows, columns]
+        if i != 0:
+            yield f"{layer}.attn_norm.weight", [WIDTH]
+        yield f"{layer}.mlp_norm.weight", [WIDTH]
+    yield f"{prefix}final_norm.weight", [WIDTH]
+
+
+def t5_encoder():
+    yield "shared.weight", [VOCABULARY, WIDTH]
+    for i in range(LAYERS):
+        block = f"encoder.block.{i}.layer"
+        for part in "qkv":
+            yield f"{block}.0.SelfAttention.{part}.weight", [HEADS * HEAD, WIDTH]
+        yield f"{block}.0.SelfAttention.o.weight", [WIDTH, HEADS * HEAD]
+        if i == 0:
+            yield f"{block}.0.SelfAttention.relative_attention_bias.weight", [8, HEADS]
+        yield f"{block}.0.layer_norm.weight", [WIDTH]
+        for part in ("wi_0", "wi_1"):
+            yield f"{block}.1.DenseReluDense.{part}.weight", [INNER, WIDTH]
+        yield f"{block}.1.DenseReluDense.wo.weight", [WIDTH, INNER]
+        yield f"{block}.1.layer_norm.weight", [WIDTH]
+    yield "encoder.final_layer_norm.weight", [WIDTH]
+
+
+def bert_config(architecture, **more):
+    config = {"architectures": [architecture], "hidden_size": WIDTH, "num_attention_heads": HEADS,
+              "num_hidden_layers": LAYERS, "intermediate_size": INNER, "vocab_size": VOCABULARY,
+              "max_position_embeddings": 66, "layer_norm_eps": 1e-12, "type_vocab_size": 2, "pad_token_id": 0}
+    config.update(more)
+    return config
+
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 64}
 
@@ -313,7 +596,99 @@ ROWS = {
                           moe_layer_start_index=1, moe_intermediate_size=24, moe_num_shared_experts=2),
                      chain(decoder(ernie_experts, head=False),
                            [("model.mtp_linear_proj.0.weight", [WIDTH, 2 * WIDTH])]), "BF16", "pieces"),
+    "mamba": ({"architectures": ["MambaForCausalLM"], "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
+               "intermediate_size": 64, "state_size": 4, "conv_kernel": 4, "time_step_rank": 2,
+               "layer_norm_epsilon": 1e-5, "vocab_size": 282, "bos_token_id": 1, "eos_token_id": 2},
+              backbone(mamba1), "F32", "bpe"),
+    "mamba2": ({"architectures": ["Mamba2ForCausalLM"], "hidden_size": WIDTH, "num_hidden_layers": LAYERS,
+                "state_size": 8, "conv_kernel": 4, "expand": 2, "head_dim": 16, "num_heads": 4, "n_groups": 2,
+                "layer_norm_epsilon": 1e-5, "vocab_size": 276, "bos_token_id": 1, "eos_token_id": 2},
+               backbone(lambda l: chain(norms(l, "norm"), mamba2(f"{l}.mixer")), head=True), "BF16", "bpe"),
+    "granitehybrid": (base("GraniteMoeHybridForCausalLM", num_local_experts=3, num_experts_per_tok=2,
+                           position_embedding_type="nope", **GRANITE_HYBRID),
+                      decoder(granite_hybrid, head=False), "BF16", "bpe"),
+    "granitehybrid-dense": (base("GraniteMoeHybridForCausalLM", num_local_experts=0, num_experts_per_tok=0,
+                                 **GRANITE_HYBRID),
+                            decoder(lambda l: granite_hybrid(l, False), head=False), "BF16", "bpe"),
+    "granite-attention": (base("GraniteMoeHybridForCausalLM", num_local_experts=0,
+                               **dict(GRANITE_HYBRID, layer_types=["attention", "attention"])),
+                          decoder(lambda l: chain(granite_mlp(l, False), attention(l), norms(l, *TWO)), head=False),
+                          "BF16", "bpe"),
+    "nemotron_h": (base("NemotronHForCausalLM", hybrid_override_pattern="M*-", **NEMOTRON),
+                   backbone(nemotron, 3, head=True), "BF16", "bpe"),
+    "nemotron_h_moe": (base("NemotronHForCausalLM", hybrid_override_pattern="M*E", num_experts_per_tok=2,
+                            moe_intermediate_size=24, moe_shared_expert_intermediate_size=40, n_routed_experts=3,
+                            n_shared_experts=1, norm_topk_prob=True, routed_scaling_factor=2.5, n_group=1,
+                            topk_group=1, **NEMOTRON),
+                       backbone(lambda l: nemotron(l, True), 3, head=True), "BF16", "bpe"),
+    "falcon-h1": (base("FalconH1ForCausalLM", head_dim=HEAD, mamba_d_ssm=64, mamba_n_heads=4, mamba_d_head=16,
+                       mamba_n_groups=2, mamba_d_state=8, mamba_d_conv=4, mamba_expand=2,
+                       attention_in_multiplier=0.75, attention_out_multiplier=0.9375, ssm_in_multiplier=1.25,
+                       ssm_out_multiplier=0.2357, mlp_multipliers=[0.8838, 0.2946],
+                       ssm_multipliers=[0.3535, 0.25, 0.3535, 0.5, 0.3535], key_multiplier=0.39,
+                       embedding_multiplier=5.656, lm_head_multiplier=0.0390625),
+                  falcon_h1_model(), "BF16", "bpe"),
+    "qwen3next": (base("Qwen3NextForCausalLM", head_dim=HEAD, partial_rotary_factor=0.25, full_attention_interval=2,
+                       **QWEN_EXPERTS, **DELTA),
+                  decoder(lambda l: gated_delta(l, FUSED, True)), "BF16", "bpe"),
+    "qwen35": (base("Qwen3_5ForConditionalGeneration", text_config=QWEN35),
+               chain(inside(decoder(lambda l: gated_delta(l, APART, False))),
+                     [("model.visual.merger.norm.weight", [8])]), "BF16", "bpe"),
+    "qwen35moe": (dict(QWEN35, architectures=["Qwen3_5MoeForCausalLM"], **QWEN_EXPERTS),
+                  decoder(lambda l: gated_delta(l, APART, True)), "BF16", "bpe"),
+    "gpt-oss": (dict(GPT_OSS, quantization_config={"quant_method": "mxfp4"}), decoder(gpt_oss), "BF16", "bpe"),
+    "gpt-oss-whole": (GPT_OSS, decoder(lambda l: gpt_oss(l, False)), "BF16", "bpe"),
+    "glm4moe": (base("Glm4MoeForCausalLM", head_dim=HEAD, partial_rotary_factor=0.5, first_k_dense_replace=1,
+                     moe_intermediate_size=24, n_routed_experts=3, n_shared_experts=1, num_experts_per_tok=2,
+                     routed_scaling_factor=2.5, norm_topk_prob=True, n_group=1, topk_group=1),
+                decoder(glm_experts), "BF16", "glm"),
+    "gemma4": (base("Gemma4ForConditionalGeneration", text_config=dict(gemma4_config(
+                    hidden_size_per_layer_input=4, use_double_wide_mlp=True), moe_intermediate_size=None)),
+               chain(inside(chain(gemma4_vectors(4), decoder(lambda l: gemma4(l, per_layer=4), head=False))),
+                     [("model.vision_tower.std_scale", [8])]), "BF16", "characters"),
+    "gemma4-experts": (base("Gemma4ForCausalLM", text_config=gemma4_config(
+                            num_experts=3, top_k_experts=2, moe_intermediate_size=24, num_global_key_value_heads=1)),
+                       decoder(lambda l: gemma4(l, True), head=False), "BF16", "characters"),
+    "bert": (bert_config("BertModel"), chain(bert(), [("embeddings.position_ids", [1, 66])]), "F32", "words"),
+    "bert-scores": (bert_config("BertForSequenceClassification", id2label={"0": "no", "1": "so", "2": "yes"}),
+                    chain(bert("bert.", gamma=("gamma", "beta")), classifier(3, False)), "F32", "words"),
+    "roberta-scores": (bert_config("XLMRobertaForSequenceClassification", type_vocab_size=1, pad_token_id=1,
+                                   bos_token_id=0, eos_token_id=2, id2label={"0": "no", "1": "so", "2": "yes"}),
+                       chain(bert("roberta.", types=1), classifier(3)), "F32", "unigram"),
+    "nomic-bert": ({"architectures": ["NomicBertModel"], "n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS,
+                    "n_inner": INNER, "n_positions": 8192, "max_trained_positions": 2048, "vocab_size": VOCABULARY,
+                    "type_vocab_size": 2, "layer_norm_epsilon": 1e-12, "activation_function": "swiglu",
+                    "causal": False, "qkv_proj_bias": False, "mlp_fc1_bias": False, "mlp_fc2_bias": False,
+                    "prenorm": False, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False,
+                    "rotary_emb_scale_base": None, "rotary_emb_base": 1000, "num_experts": 0}, nomic(), "F32",
+                   "words"),
+    "modern-bert": ({"architectures": ["ModernBertForMaskedLM"], "hidden_size": WIDTH, "num_attention_heads": HEADS,
+                     "num_hidden_layers": LAYERS, "intermediate_size": INNER, "vocab_size": VOCABULARY,
+                     "max_position_embeddings": 128, "norm_eps": 1e-5, "layer_norm_eps": 1e-5, "local_attention": 16,
+                     "global_attn_every_n_layers": 3, "global_rope_theta": 160000.0, "local_rope_theta": 10000.0,
+                     "hidden_activation": "gelu", "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+                    chain(modern_bert("model."), [("head.dense.weight", [WIDTH, WIDTH]), ("head.norm.weight", [WIDTH])]), "F32", "bpe"),
+    "qwen3-embeddings": (base("Qwen3Model", head_dim=HEAD),
+                         ((n.removeprefix("model."), s)
+                          for n, s in decoder(lambda l: dense(l, qk_norm=(HEAD, HEAD)), head=False)), "BF16", "bpe"),
+    "t5encoder": ({"architectures": ["T5EncoderModel"], "d_model": WIDTH, "d_ff": INNER, "d_kv": HEAD,
+                   "num_heads": HEADS, "num_layers": LAYERS, "n_positions": 128, "vocab_size": VOCABULARY,
+                   "layer_norm_epsilon": 1e-6, "relative_attention_num_buckets": 8, "eos_token_id": 1,
+                   "pad_token_id": 0, "decoder_start_token_id": 0}, t5_encoder(), "F32", "unigram-pieces"),
 }
+
+
+
+def pooling(**config):
+    return {"modules.json": [{"type": "sentence_transformers.models.Transformer", "path": ""},
+                             {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}],
+            "1_Pooling/config.json": config}
+
+
+# Further files of a row.
+FILES = {"bert": pooling(pooling_mode_cls_token=False, pooling_mode_mean_tokens=True),
+         "nomic-bert": pooling(pooling_mode="cls"),
+         "qwen3-embeddings": pooling(pooling_mode_lasttoken=True)}
 
 # --- folders ---
 
@@ -331,6 +706,8 @@ def values(name, count):
 
 
 def packed(kind, numbers):
+    if kind == "U8":
+        return bytes(int(x * 128 + 127) for x in numbers)
     if kind == "F16":
         return struct.pack(f"<{len(numbers)}e", *numbers)
     data = struct.pack(f"<{len(numbers)}f", *numbers)
@@ -339,12 +716,12 @@ def packed(kind, numbers):
 
 def safetensors(tensors, kind):
     header, data = {"__metadata__": {"format": "pt"}}, b""
-    for name, shape in tensors:
+    for name, shape, *own in tensors:
         count = 1
         for extent in shape:
             count *= extent
-        part = packed(kind, values(name, count))
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+        part = packed(own[0] if own else kind, values(name, count))
+        header[name] = {"dtype": own[0] if own else kind, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
         data += part
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
@@ -360,7 +737,7 @@ def tokenizer_json(glm):
     words = ["<unk>", "<s>", "</s>"] + bytes_of_gpt2()
     merges = [["t", "h"], ["th", "e"], ["Ġ", "the"], ["i", "n"]]
     words += ["".join(pair) for pair in merges]
-    special = ["<unk>", "<s>", "</s>"] + (["<|endoftext|>", "<|user|>"] if glm else ["<|im_end|>"])
+    special = ["<unk>", "<s>", "</s>"] + (["<|endoftext|>", "<|user|>", "[gMASK]", "<|observation|>"] if glm else ["<|im_end|>"])
     words += [w for w in special if w not in words]
     added = [{"id": words.index(w), "content": w, "special": True, "normalized": False} for w in special]
     added.append({"id": len(words), "content": "<tool>", "special": False, "normalized": False})
@@ -379,6 +756,59 @@ def tokenizer_json(glm):
     return {"added_tokens": added, "model": model, "pre_tokenizer": pre, "post_processor": post}
 
 
+def characters_json():
+    words = ["<pad>", "<s>", "</s>", "<unk>"] + [f"<0x{b:02X}>" for b in range(256)]
+    merges = [["t", "h"], ["th", "e"], ["▁", "the"], ["\n", "\n"], ["i", "n"]]
+    words += sorted({c for pair in merges for c in pair if len(c) == 1})
+    words += ["".join(pair) for pair in merges]
+    special = ["<pad>", "<s>", "</s>", "<unk>", "<|turn>", "<tool_call|>"]
+    words += [w for w in special if w not in words]
+    words += [f"word{i}" for i in range(len(words), VOCABULARY - 1)]
+    added = [{"id": words.index(w), "content": w, "special": True, "normalized": False} for w in special]
+    added.append({"id": len(words), "content": "<kept>", "special": False, "normalized": False})
+    model = {"type": "BPE", "vocab": {w: i for i, w in enumerate(words)}, "merges": merges, "byte_fallback": True,
+             "fuse_unk": True, "ignore_merges": False}
+    return {"added_tokens": added, "model": model, "decoder": {"type": "Sequence", "decoders": []},
+            "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+            "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"}}
+
+
+def words_json():
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + [chr(c) for c in range(33, 127)]
+    words += [f"##{chr(c)}" for c in range(97, 123)] + ["the", "##ing"]
+    words += [f"[unused{i}]" for i in range(VOCABULARY - len(words))]
+    added = [{"id": i, "content": words[i], "special": True, "normalized": False} for i in range(5)]
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+             "vocab": {w: i for i, w in enumerate(words)}}
+    single = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+              {"SpecialToken": {"id": "[SEP]", "type_id": 0}}]
+    pair = single + [{"Sequence": {"id": "B", "type_id": 1}}, {"SpecialToken": {"id": "[SEP]", "type_id": 1}}]
+    return {"added_tokens": added, "model": model, "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                           "strip_accents": None, "lowercase": True},
+            "post_processor": {"type": "TemplateProcessing", "single": single, "pair": pair}}
+
+
+def unigram_pieces():
+    rows = [("▁", -1.5), ("t", -2.0), ("h", -3.0), ("th", -0.5), ("▁th", -0.25)]
+    return rows + [(f"word{i}", -10 - i / 4) for i in range(VOCABULARY - 5 - len(rows))]
+
+
+def unigram_json():
+    vocab = [["<s>", 0.0], ["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0]] + [list(row) for row in unigram_pieces()]
+    vocab.append(["<mask>", 0.0])
+    special = [(0, "<s>"), (1, "<pad>"), (2, "</s>"), (3, "<unk>"), (len(vocab) - 1, "<mask>")]
+    added = [{"id": i, "content": w, "special": True, "normalized": False} for i, w in special]
+    single = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+              {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    pair = single + [{"SpecialToken": {"id": "</s>", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}},
+                     {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    return {"added_tokens": added, "model": {"type": "Unigram", "unk_id": 3, "vocab": vocab},
+            "normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="},
+            "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
+            "post_processor": {"type": "TemplateProcessing", "single": single, "pair": pair}}
+
+
 def varint(n):
     out = b""
     while n > 127:
@@ -386,11 +816,24 @@ def varint(n):
     return out + bytes([n])
 
 
+def piece(text, score, kind):
+    text = text.encode()
+    body = b"\x0a" + varint(len(text)) + text + b"\x15" + struct.pack("<f", score) + b"\x18" + varint(kind)
+    return b"\x0a" + varint(len(body)) + body
+
+
+def unigram_model():
+    rows = [("<pad>", 0, 3), ("</s>", 0, 3), ("<unk>", 0, 2)] + [(text, score, 1) for text, score in unigram_pieces()]
+    trainer = varint(3 << 3) + b"\x01"  # model_type: unigram
+    ids = b"".join(varint(field << 3) + varint(value) for field, value in ((40, 2), (42, 1), (43, 0)))
+    no_bos = varint(41 << 3) + varint(2**64 - 1)
+    trainer += ids + no_bos
+    normalizer = b"\x0a" + varint(4) + b"nmt_" + b"\x18\x01\x20\x01"  # name, add_dummy_prefix, remove_extra_whitespaces
+    return (b"".join(piece(*row) for row in rows) + b"\x12" + varint(len(trainer)) + trainer + b"\x1a" +
+            varint(len(normalizer)) + normalizer)
+
+
 def pieces_model():
-    def piece(text, score, kind):
-        text = text.encode()
-        body = b"\x0a" + varint(len(text)) + text + b"\x15" + struct.pack("<f", score) + b"\x18" + varint(kind)
-        return b"\x0a" + varint(len(body)) + body
     rows = [("<unk>", 0, 2), ("<s>", 0, 3), ("</s>", 0, 3)] + [(f"<0x{b:02X}>", 0, 6) for b in range(256)]
     rows += [("▁", -1.5, 1), ("t", -2, 1), ("h", -3, 1), ("th", -0.5, 1), ("▁th", -0.25, 1), ("<kept>", 0, 4),
              ("<gap>", 0, 5)]
@@ -408,6 +851,24 @@ def folder_files(vocabulary):
             "267": {"content": "<|end|>", "special": False}})
         return {"tokenizer.model": pieces_model(), "tokenizer_config.json": json.dumps(config).encode(),
                 "added_tokens.json": b'{"<extra>": 268}'}
+    if vocabulary == "words":
+        words = {"unk_token": "[UNK]", "sep_token": "[SEP]", "pad_token": "[PAD]", "cls_token": "[CLS]",
+                 "mask_token": "[MASK]", "tokenizer_class": "BertTokenizer", "do_lower_case": True}
+        return {"tokenizer.json": json.dumps(words_json(), ensure_ascii=False).encode(),
+                "tokenizer_config.json": json.dumps(words).encode()}
+    if vocabulary == "unigram":
+        likely = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "sep_token": "</s>",
+                  "cls_token": "<s>", "pad_token": "<pad>", "mask_token": "<mask>",
+                  "clean_up_tokenization_spaces": True, "tokenizer_class": "XLMRobertaTokenizer"}
+        return {"tokenizer.json": json.dumps(unigram_json(), ensure_ascii=False).encode(),
+                "tokenizer_config.json": json.dumps(likely).encode()}
+    if vocabulary == "unigram-pieces":
+        return {"spiece.model": unigram_model(), "added_tokens.json": b'{"<extra_id_0>": 286}',
+                "tokenizer_config.json": b'{"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}'}
+    if vocabulary == "characters":
+        config.update(pad_token="<pad>", extra_special_tokens={"turn": "<|turn>"})
+        return {"tokenizer.json": json.dumps(characters_json(), ensure_ascii=False).encode(),
+                "tokenizer_config.json": json.dumps(config).encode()}
     return {"tokenizer.json": json.dumps(tokenizer_json(vocabulary == "glm"), ensure_ascii=False).encode(),
             "tokenizer_config.json": json.dumps(config).encode()}
 
@@ -418,11 +879,38 @@ def write_folder(row, folder):
     (folder / "model.safetensors").write_bytes(safetensors(row["tensors"], row["type"]))
     for name, data in folder_files(row["vocabulary"]).items():
         (folder / name).write_bytes(data)
+    for name, data in row["files"].items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(json.dumps(data), encoding="utf-8")
 
 
 # --- the peer ---
 
-PRE = {"bpe": "llama-bpe", "glm": "glm4"}
+PRE = {"bpe": "llama-bpe", "glm": "glm4", "words": "bert-bge"}
+
+
+def wire_fields(data):
+    """The fields of a message of protocol buffers: numbers and values."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            at, byte = at + 1, data[at]
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        field, kind = divmod(number(), 8)
+        if kind == 0:
+            yield field, number()
+        else:
+            size = number() if kind == 2 else 4
+            at += size
+            yield field, data[at - size:at]
 
 
 def stand_ins(source, pre):
@@ -441,10 +929,20 @@ def stand_ins(source, pre):
     class AutoTokenizer:
         def __init__(self, folder):
             tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-            self.vocab = dict(tokenizer["model"]["vocab"])
+            vocab = tokenizer["model"]["vocab"]
+            self.vocab = dict(vocab) if isinstance(vocab, dict) else {text: i for i, (text, _) in enumerate(vocab)}
             self.added = {t["content"]: t["id"] for t in tokenizer["added_tokens"]}
             self.vocab.update(self.added)
             self.added_tokens_decoder = {t["id"]: types.SimpleNamespace(**t) for t in tokenizer["added_tokens"]}
+            self.vocab_size, self.is_fast = len(tokenizer["model"]["vocab"]), True
+            config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+            named = [config.get(f"{kind}_token") for kind in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")]
+            named += config.get("additional_special_tokens", []) + list(config.get("extra_special_tokens", {}).values())
+            self.all_special_tokens = [t["content"] if isinstance(t, dict) else t for t in named if t]
+            self.add_prefix_space = config.get("add_prefix_space", True)
+            self.clean_up_tokenization_spaces = config.get("clean_up_tokenization_spaces", False)
+            self._convert_id_to_token = {i: text for text, i in self.vocab.items()}.get
+            self.all_special_ids = [self.vocab[t] for t in self.all_special_tokens]
 
         @classmethod
         def from_pretrained(cls, folder, **_):
@@ -453,11 +951,29 @@ def stand_ins(source, pre):
         def get_added_vocab(self):
             return self.added
 
+        def get_vocab(self):
+            return self.vocab
+
         def encode(self, text, **_):
             return [self.added[text]]
 
         def decode(self, ids):
             return self.added_tokens_decoder[ids[0]].content
+
+    class ModelProto:
+        """What the peer asks of a SentencePiece model: the kind of model, and how texts are normalised."""
+        def ParseFromString(self, data):
+            parts = {number: value for number, value in wire_fields(data)}
+            trainer, normalizer = dict(wire_fields(parts[2])), dict(wire_fields(parts[3]))
+            self.trainer_spec = types.SimpleNamespace(model_type=trainer[3])
+            self.normalizer_spec = types.SimpleNamespace(
+                precompiled_charsmap=normalizer.get(2, b""), add_dummy_prefix=bool(normalizer.get(3, 1)),
+                remove_extra_whitespaces=bool(normalizer.get(4, 1)))
+
+    import sentencepiece
+    sentencepiece.sentencepiece_model_pb2 = types.ModuleType("sentencepiece.sentencepiece_model_pb2")
+    sentencepiece.sentencepiece_model_pb2.ModelProto = ModelProto
+    sys.modules["sentencepiece.sentencepiece_model_pb2"] = sentencepiece.sentencepiece_model_pb2
 
     transformers = types.ModuleType("transformers")
     transformers.AutoConfig, transformers.AutoTokenizer = AutoConfig, AutoTokenizer
@@ -483,7 +999,7 @@ def convert_by_peer(source, row, target):
 
 
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-NAMES = {0: "F32", 1: "F16", 30: "BF16"}
+NAMES = {0: "F32", 1: "F16", 30: "BF16", 39: "MXFP4"}
 
 
 def read_gguf(data):
@@ -531,10 +1047,12 @@ def read_gguf(data):
         size = 4 if kind == 0 else 2
         for dim in dims:
             size *= dim
+        if kind == 39:
+            size = size // 2 // 32 * 17
         part = data[start + offset:start + offset + size]
         listed[name] = [NAMES[kind], dims, f"{fnv(part):016x}"]
         # Powers, which programs round each in their way.
-        if name == "rope_freqs.weight":
+        if name == "rope_freqs.weight" or name.endswith(".ssm_a"):
             listed[name].append(struct.unpack(f"<{size // 4}f", part))
     return found, listed
 
@@ -542,13 +1060,13 @@ def read_gguf(data):
 def row_of(name):
     config, tensors, kind, vocabulary = ROWS[name]
     return {"config": config, "type": kind, "vocabulary": vocabulary,
-            "tensors": [[name, shape] for name, shape in tensors]}
+            "tensors": [list(tensor) for tensor in tensors], "files": FILES.get(name, {})}
 
 
 def main():
     if sys.argv[1] == "--folder":
         return write_folder(row_of(sys.argv[2]), pathlib.Path(sys.argv[3]))
-    for vocabulary in ("bpe", "glm", "pieces"):
+    for vocabulary in ("bpe", "characters", "glm", "pieces", "unigram", "unigram-pieces", "words"):
         for name, data in folder_files(vocabulary).items():
             path = DATA / vocabulary / name
             path.parent.mkdir(parents=True, exist_ok=True)

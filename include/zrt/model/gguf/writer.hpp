@@ -18,8 +18,8 @@ namespace zrt::inline ZRT_ABI::model {
 
 /// What arrays of a file in the making hold.
 template <class T>
-concept GgufElement =
-    std::same_as<T, bool> || std::same_as<T, float> || std::same_as<T, std::uint32_t> || std::same_as<T, std::int32_t>;
+concept GgufElement = std::same_as<T, bool> || std::same_as<T, float> || std::same_as<T, std::uint32_t> ||
+                      std::same_as<T, std::int32_t> || std::same_as<T, std::uint8_t>;
 
 /// Takes the bytes of a file in order.
 struct ByteSink {
@@ -65,6 +65,7 @@ class GgufWriter {
     constexpr GgufValueType type = std::same_as<T, bool>           ? GgufValueType::boolean
                                    : std::same_as<T, float>        ? GgufValueType::f32
                                    : std::same_as<T, std::int32_t> ? GgufValueType::i32
+                                   : std::same_as<T, std::uint8_t> ? GgufValueType::u8
                                                                    : GgufValueType::u32;
     if (auto r = begin_entry(key, GgufValueType::array); !r) return r;
     if (auto r = begin_array(type, count); !r) return r;
@@ -161,6 +162,8 @@ class GgufWriter {
   template <GgufElement T> [[nodiscard]] static Result<void> put_element(Vector<std::byte>& to, T value) noexcept {
     if constexpr (std::same_as<T, bool>)
       return put(to, static_cast<std::uint8_t>(value ? 1 : 0));
+    else if constexpr (std::same_as<T, std::uint8_t>)
+      return put(to, value);
     else
       return put(to, std::bit_cast<std::uint32_t>(value));
   }

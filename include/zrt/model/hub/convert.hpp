@@ -8,6 +8,7 @@
 #include <zrt/core/hooks.hpp>
 #include <zrt/model/file_type.hpp>
 #include <zrt/model/hub/families.hpp>
+#include <zrt/model/hub/pooling_key.hpp>
 #include <zrt/model/hub/vocabulary.hpp>
 #include <zrt/model/shared_rows.hpp>
 
@@ -50,6 +51,10 @@ struct ConvertedRows {
     const std::uint64_t elems = tensor->columns();
     float* x = buffers + worker * elems;
     rows.each([&](std::uint32_t row) noexcept {
+      if (tensor->is_packed()) {
+        faults[row] = tensor->read_packed(first + row, to + row * row_bytes) ? 0 : 1;
+        return;
+      }
       tensor->read(first + row, x);
       bool held = true;
       for (std::uint64_t i = 0; i < elems; ++i) held = held && __builtin_fabsf(x[i]) <= largest;
@@ -91,8 +96,10 @@ class Converter {
   /// out.
   [[nodiscard]] std::uint32_t left_out() const noexcept { return left_out_; }
 
-  /// The type that a tensor gets: as FileType says, in f32 where that keeps a tensor.
+  /// The type that a tensor gets: as FileType says, in f32 where that keeps a tensor; its own where it is blocks.
   [[nodiscard]] DType type_of(const MadeTensor& tensor) const noexcept {
+    if (tensor.is_packed()) return DType::mxfp4;
+    if (stays_half(tensor.name())) return info(type_->type).block_elems == 1 ? type_->type : DType::f16;
     GgufTensor as_f32;
     as_f32.name = tensor.name();
     as_f32.type = *find_ggml_type(DType::f32);
@@ -119,6 +126,14 @@ class Converter {
   }
 
  private:
+  /// Matrices that no quantizer touches, and that folders have in halves all the same.
+  [[nodiscard]] static constexpr bool stays_half(std::string_view name) noexcept {
+    return name.ends_with("attn_rel_b.weight") || name == "per_layer_model_proj.weight";
+  }
+
+  /// general.file_type of whole matrices and experts in MXFP4. Source: the GGUF specification.
+  static constexpr std::uint32_t kMxfp4Experts = 38;
+
   Converter(const std::string& path, const ConvertOptions& options) : folder_(path), options_(options) {}
 
   [[nodiscard]] Result<void> find_family() {
@@ -126,11 +141,13 @@ class Converter {
     const Json* first = names != nullptr && names->is_array() && !names->empty() ? &(*names)[0] : nullptr;
     const std::string_view name = text_of(first);
     if (name.empty()) return fail(Errc::missing_metadata, "config.json names no architecture in 'architectures'");
-    family_ = hub::find_family(name);
+    Settings settings(*config_);
+    family_ = hub::find_family(name, settings);
     if (family_ == nullptr)
       return fail(Errc::unknown_architecture, "config.json: architecture '", detail::Quoted(name).view(),
                   "' is none whose folders are read; docs/model-files.md lists them");
-    if (hub::find(config_.get(), "quantization_config") != nullptr)
+    if (const Json* blocks = hub::find(config_.get(), "quantization_config");
+        blocks != nullptr && !(family_->takes_mxfp4 && text_of(hub::find(blocks, "quant_method")) == "mxfp4"))
       return fail(Errc::unsupported_weight_type, "config.json has a quantization_config",
                   ", expected weights of f32, f16 or bf16");
     return {};
@@ -143,6 +160,8 @@ class Converter {
     family_->add_keys(settings, *keys_);
     if (family_->add_tensors != nullptr) family_->add_tensors(settings, *keys_, tensors_);
     layers_ = settings.count({"num_hidden_layers", "n_layers", "n_layer", "num_layers"});
+    if (family_->pools)
+      if (auto r = add_pooling_key(folder_, *keys_); !r) return r;
     if (auto r = settings.result(); !r) return r;
     if (auto r = map_tensors(settings); !r) return r;
     settle_type();
@@ -173,12 +192,16 @@ class Converter {
         if (type_ == nullptr && tensor.extents.size() >= 2 && tensor.dtype && *tensor.dtype != DType::f32)
           type_ = find_file_type(zrt::name(*tensor.dtype));
     if (type_ == nullptr) type_ = find_file_type("f16");
-    if (type_->number != kNoFileType) keys_->set("general.file_type", type_->number);
+    std::uint32_t number = type_->number;
+    for (const MadeTensor& tensor : tensors_)
+      if (tensor.is_packed() && info(type_->type).block_elems == 1) number = kMxfp4Experts;
+    if (number != kNoFileType) keys_->set("general.file_type", number);
   }
 
   /// Parts of a tensor's name that mark it as another model's beside the decoder.
   [[nodiscard]] static bool of_another_part(std::string_view name) {
-    for (const std::string_view part : {"visual.", "vision.", "audio.", "vision_", "audio_", "projector.", ".mtp_"})
+    for (const std::string_view part :
+         {"visual.", "vision.", "audio.", "vision_", "audio_", "projector.", ".mtp_", "mtp."})
       if (name.find(part) != name.npos) return true;
     return false;
   }
@@ -190,12 +213,16 @@ class Converter {
     return detail::take_number(name, layer) && layer >= layers_;
   }
   /// The name without what wraps the decoder.
-  [[nodiscard]] static std::string inner_name(std::string_view name) {
+  [[nodiscard]] std::string inner_name(std::string_view name) const {
     std::string inner(name);
     constexpr std::string_view kWrap = "language_model.";
     if (const auto at = inner.find(kWrap); at != inner.npos) inner.erase(at, kWrap.size());
     constexpr std::string_view kOuter = "transformer.";
     if (inner.starts_with(kOuter)) inner.erase(0, kOuter.size());
+    if (!inner.starts_with(family_->within) && !inner.starts_with("lm_head")) inner.insert(0, family_->within);
+    for (const Renaming& renaming : family_->renamings)
+      if (const auto at = inner.find(renaming.from); at != inner.npos)
+        inner.replace(at, renaming.from.size(), renaming.to);
     return inner;
   }
 
@@ -210,9 +237,23 @@ class Converter {
       }
     const HeadSizes sizes = family_->heads != nullptr ? family_->heads(settings) : HeadSizes{};
     if (auto r = settings.result(); !r) return r;
-    for (MadeTensor& tensor : tensors_)
+    if (family_->drops_equal_head) drop_equal_head();
+    for (MadeTensor& tensor : tensors_) {
+      if (family_->add_scales != nullptr) family_->add_scales(settings, tensor.name(), tensor.scales());
       if (auto r = tensor.settle(sizes); !r) return r;
-    return {};
+    }
+    return settings.result();
+  }
+
+  void drop_equal_head() {
+    const auto head = places_.find("output.weight");
+    const auto embeddings = places_.find("token_embd.weight");
+    if (head == places_.end() || embeddings == places_.end()) return;
+    if (!tensors_[head->second].equals(tensors_[embeddings->second])) return;
+    tensors_.erase(tensors_.begin() + static_cast<std::ptrdiff_t>(head->second));
+    tied_ = true;
+    places_.clear();
+    for (std::size_t i = 0; i < tensors_.size(); ++i) places_.emplace(tensors_[i].name(), i);
   }
 
   /// Applies the rules of the first list that has one for this tensor.
@@ -243,7 +284,7 @@ class Converter {
     std::string to(rule.to);
     if (const auto star = to.find('*'); star != to.npos) to.replace(star, 1, std::to_string(numbers.at[0]));
     if (!to.ends_with(end)) to += end;
-    const std::uint32_t place = rule.change.rows == Rows::stacked ? numbers.at[numbers.count - 1u] : 0;
+    const std::uint32_t place = rule.change.rows == Rows::stacked ? numbers.at[numbers.count - 1u] : rule.part;
     return made(to, rule.change).add(place, tensor);
   }
 

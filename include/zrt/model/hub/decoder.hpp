@@ -129,7 +129,8 @@ inline void add_rope_keys(Settings& in, Keys& out) {
     (void)number("rope.scaling.yarn_beta_slow", "beta_slow");
   } else if (type == "su" || type == "longrope") {
     scaled("longrope");
-  } else if (!type.empty() && type != "default" && type != "mrope" && type != "llama3" && type != "dynamic") {
+  } else if (!type.empty() && type != "default" && type != "mrope" && type != "llama3" && type != "dynamic" &&
+             type != "proportional") {
     in.refuse(Errc::invalid_metadata, "rope_scaling is of type '", detail::Quoted(type).view(),
               "', expected linear, yarn, longrope or llama3");
   }

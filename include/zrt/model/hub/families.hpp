@@ -2,34 +2,48 @@
 // zrt/model/hub/families.hpp: the list of families whose folders are read; an optional header that needs nlohmann-json.
 #pragma once
 
+#include <zrt/model/hub/family/bert.hpp>
 #include <zrt/model/hub/family/command_r.hpp>
 #include <zrt/model/hub/family/deepseek.hpp>
 #include <zrt/model/hub/family/deepseek2.hpp>
 #include <zrt/model/hub/family/ernie4_5.hpp>
 #include <zrt/model/hub/family/ernie4_5_moe.hpp>
 #include <zrt/model/hub/family/exaone4.hpp>
+#include <zrt/model/hub/family/falcon_h1.hpp>
 #include <zrt/model/hub/family/gemma2.hpp>
 #include <zrt/model/hub/family/gemma3.hpp>
+#include <zrt/model/hub/family/gemma4.hpp>
 #include <zrt/model/hub/family/glm4.hpp>
+#include <zrt/model/hub/family/glm4moe.hpp>
 #include <zrt/model/hub/family/gpt2.hpp>
+#include <zrt/model/hub/family/gpt_oss.hpp>
 #include <zrt/model/hub/family/granite.hpp>
+#include <zrt/model/hub/family/granitehybrid.hpp>
 #include <zrt/model/hub/family/granitemoe.hpp>
 #include <zrt/model/hub/family/hunyuan_dense.hpp>
 #include <zrt/model/hub/family/lfm2.hpp>
 #include <zrt/model/hub/family/lfm2moe.hpp>
 #include <zrt/model/hub/family/llama.hpp>
+#include <zrt/model/hub/family/mamba.hpp>
+#include <zrt/model/hub/family/mamba2.hpp>
 #include <zrt/model/hub/family/mistral3.hpp>
+#include <zrt/model/hub/family/modern_bert.hpp>
+#include <zrt/model/hub/family/nemotron_h.hpp>
+#include <zrt/model/hub/family/nomic_bert.hpp>
 #include <zrt/model/hub/family/olmo2.hpp>
 #include <zrt/model/hub/family/phi3.hpp>
 #include <zrt/model/hub/family/qwen2.hpp>
 #include <zrt/model/hub/family/qwen2moe.hpp>
 #include <zrt/model/hub/family/qwen3.hpp>
+#include <zrt/model/hub/family/qwen35.hpp>
 #include <zrt/model/hub/family/qwen3moe.hpp>
+#include <zrt/model/hub/family/qwen3next.hpp>
 #include <zrt/model/hub/family/qwen3vl.hpp>
 #include <zrt/model/hub/family/seed_oss.hpp>
 #include <zrt/model/hub/family/smollm3.hpp>
 #include <zrt/model/hub/family/stablelm.hpp>
 #include <zrt/model/hub/family/starcoder2.hpp>
+#include <zrt/model/hub/family/t5_encoder.hpp>
 
 ZRT_LOAD_TIME_BEGIN
 
@@ -66,17 +80,35 @@ inline constexpr auto kFamilies = std::to_array<const Family*>({
     &Lfm2MoeFolder::family,
     &Qwen3VlFolder::family,
     &HunyuanDenseFolder::family,
+    &MambaFolder::family,
+    &Mamba2Folder::family,
+    &GraniteHybridFolder::mixed,
+    &GraniteHybridFolder::dense,
+    &GraniteHybridFolder::attention,
+    &NemotronHFolder::family,
+    &NemotronHMoeFolder::family,
+    &FalconH1Folder::family,
+    &Qwen3NextFolder::family,
+    &Qwen35Folder::dense,
+    &Qwen35Folder::experts,
+    &GptOssFolder::family,
+    &Glm4MoeFolder::family,
+    &Gemma4Folder::family,
+    &BertFolder::family,
+    &BertFolder::roberta,
+    &NomicBertFolder::family,
+    &ModernBertFolder::family,
+    &T5EncoderFolder::family,
 });
 // clang-format on
 
-/// Returns the family whose folders say `architecture` in config.json, or null.
-[[nodiscard]] constexpr const Family* find_family(std::string_view architecture) noexcept {
+/// Returns the family whose folders say `architecture` in config.json and have such settings, or null.
+[[nodiscard]] inline const Family* find_family(std::string_view architecture, Settings& settings) {
   for (const Family* family : kFamilies)
     for (const std::string_view name : family->architectures)
-      if (name == architecture) return family;
+      if (name == architecture && (family->suits == nullptr || family->suits(settings))) return family;
   return nullptr;
 }
-static_assert(find_family("MistralForCausalLM") == &LlamaFolder::family);
 
 }  // namespace zrt::inline ZRT_ABI::model::hub
 

@@ -36,12 +36,18 @@ class Folder {
     if (!file) return pass(file);
     return std::string(reinterpret_cast<const char*>(file->span().data()), file->span().size());
   }
-  /// Reads an object. Errors: those of FileMapping and parse_json, with the file's name; Errc::invalid_file.
-  [[nodiscard]] Result<Json> json(std::string_view name) const {
+  /// Errors: those of FileMapping and parse_json, with the file's name.
+  [[nodiscard]] Result<Json> any_json(std::string_view name) const {
     const auto file = open(name);
     if (!file) return pass(file);
     auto read = parse_json({reinterpret_cast<const char*>(file->span().data()), file->span().size()});
     if (!read) return in(name, read.error());
+    return read;
+  }
+  /// Reads an object. Errors: those of any_json; Errc::invalid_file.
+  [[nodiscard]] Result<Json> json(std::string_view name) const {
+    auto read = any_json(name);
+    if (!read) return read;
     if (!read->is_object()) return fail(Errc::invalid_file, name, " holds ", read->type_name(), ", expected an object");
     return read;
   }

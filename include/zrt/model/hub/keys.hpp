@@ -22,7 +22,7 @@ class Keys {
  public:
   using Value =
       std::variant<std::uint32_t, float, bool, std::string, std::vector<std::uint32_t>, std::vector<std::int32_t>,
-                   std::vector<float>, std::vector<bool>, std::vector<std::string>>;
+                   std::vector<std::uint8_t>, std::vector<float>, std::vector<bool>, std::vector<std::string>>;
 
   /// `architecture` goes before the names that `of_model` takes.
   explicit Keys(std::string_view architecture) : prefix_(std::string(architecture) + ".") {

@@ -7,29 +7,15 @@
 
 #include <zrt/core/elementary64.hpp>
 #include <zrt/core/half.hpp>
+#include <zrt/model/hub/row_order.hpp>
 #include <zrt/model/hub/safetensors.hpp>
-#include <zrt/model/hub/tensor_rule.hpp>
 #include <zrt/quant/types.hpp>
+
+#include <cstring>
 
 ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model::hub {
-
-/// What rows of heads are counted by.
-struct HeadSizes {
-  std::uint64_t heads = 0;
-  std::uint64_t kv_heads = 0;
-  std::uint64_t head_dim = 0;
-  std::uint64_t key_rows = 0;    ///< of keys of a head that a latent row makes
-  std::uint64_t value_rows = 0;  ///< of its values
-};
-
-/// Where rows of a tensor come from: of every `period` rows of a part, `count` from row `first` on.
-struct RowRange {
-  std::uint64_t period = 0;
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-};
 
 /// A tensor and what it is made of: parts of equal shape, one behind the other, or values that are given.
 class MadeTensor {
@@ -45,6 +31,10 @@ class MadeTensor {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const TensorChange& change() const noexcept { return change_; }
+  /// What rows are multiplied with, one behind the other.
+  [[nodiscard]] std::vector<RowScale>& scales() noexcept { return scales_; }
+  /// Whether it is blocks of MXFP4, which are read as such.
+  [[nodiscard]] bool is_packed() const noexcept { return change_.values == Values::mxfp4; }
   /// The first runs fastest.
   [[nodiscard]] const std::vector<std::uint64_t>& dims() const noexcept { return dims_; }
   [[nodiscard]] std::uint64_t columns() const noexcept { return dims_.empty() ? 1 : dims_[0]; }
@@ -67,22 +57,35 @@ class MadeTensor {
     return {};
   }
 
+  /// Whether both are one tensor each, of the same type, shape and bits.
+  [[nodiscard]] bool equals(const MadeTensor& other) const noexcept {
+    if (parts_.size() != 1 || other.parts_.size() != 1 || parts_[0] == nullptr || other.parts_[0] == nullptr)
+      return false;
+    const SafeTensor& a = *parts_[0];
+    const SafeTensor& b = *other.parts_[0];
+    return a.type == b.type && a.extents == b.extents && a.data.size() == b.data.size() &&
+           std::memcmp(a.data.data(), b.data.data(), a.data.size()) == 0;
+  }
+
   /// Checks that all parts are there and alike, and settles dims.
   ///
   /// Errors: Errc::missing_weight, Errc::shape_mismatch, Errc::unsupported_weight_type.
   [[nodiscard]] Result<void> settle(const HeadSizes& sizes) {
     if (parts_.empty()) return {};
+    if (is_packed()) return settle_packed(sizes);
     if (auto r = expect_alike(); !r) return r;
     if (parts_[0]->elems == 0) return bad_shape("expected some values");
     std::vector<std::uint64_t> extents = parts_[0]->extents;
     if (change_.axes == Axes::squeezed) std::erase(extents, std::uint64_t{1});
     if (change_.axes == Axes::column) extents.push_back(1);
+    if (change_.axes == Axes::groups)
+      if (auto r = split_groups(extents, sizes.groups); !r) return r;
     if (extents.empty()) return bad_shape("expected an axis");
     dims_.assign(extents.rbegin(), extents.rend());
-    if (change_.rows == Rows::columns) {
-      if (dims_.size() != 2) return bad_shape("expected a matrix");
+    width_ = dims_[0];
+    if (transposed()) {
+      if (dims_.size() < 2) return bad_shape("expected a matrix");
       std::swap(dims_[0], dims_[1]);
-      return {};
     }
     if (auto r = take_rows(sizes); !r) return r;
     if (by_heads()) split_heads();
@@ -91,25 +94,43 @@ class MadeTensor {
     return {};
   }
 
+  /// Writes the blocks of row `row` to `to`; false where a scale is no number.
+  [[nodiscard]] bool read_packed(std::uint64_t row, std::byte* to) const noexcept {
+    constexpr std::byte kNoNumber{0xff};
+    const std::uint64_t blocks = columns() / kBlock;
+    bool numbers = true;
+    for (std::uint64_t i = 0; i < blocks; ++i, to += 1 + kBlock / 2) {
+      const std::uint64_t block = order_(row) * blocks + i;
+      to[0] = parts_[1]->data[static_cast<std::size_t>(block)];
+      numbers = numbers && to[0] != kNoNumber;
+      repack(parts_[0]->data.data() + block * (kBlock / 2), to + 1);
+    }
+    return numbers;
+  }
+
   /// Writes the values of row `row` to `to`, columns() of them.
   void read(std::uint64_t row, float* to) const noexcept {
     if (parts_.empty()) {
       for (std::size_t i = 0; i < values_.size(); ++i) to[i] = values_[i];
       return;
     }
-    if (change_.rows == Rows::columns)
-      read_column(0, dims_[1], row, to);
+    if (transposed())
+      read_column(row / dims_[1] * dims_[0], order_(row % dims_[1]), to);
     else if (change_.rows == Rows::head_keys)
-      read_column(row / dims_[1] * range_.period, dims_[1], row % dims_[1], to);
+      read_column(row / dims_[1] * order_.period(), row % dims_[1], to);
+    else if (by_values())
+      for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], row * width_ + order_(i), 1, to + i);
     else if (dims_.size() <= 1 && by_rows())
-      for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], source_row(i), 1, to + i);
+      for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], order_(i), 1, to + i);
     else
-      read_elements(*parts_[static_cast<std::size_t>(row / rows_of_part_)], source_row(row % rows_of_part_) * columns(),
+      read_elements(*parts_[static_cast<std::size_t>(row / rows_of_part_)], order_(row % rows_of_part_) * columns(),
                     columns(), to);
+    scale(row, to);
   }
 
  private:
   static constexpr std::uint32_t kMaxParts = 1u << 16;
+  static constexpr std::uint64_t kBlock = 32;  // values of a block of MXFP4
 
   [[nodiscard]] std::unexpected<Error> bad_shape(std::string_view expected) const {
     auto error = Error::of(Errc::shape_mismatch, "tensor '", detail::Quoted(parts_[0]->name).view(), "' is [");
@@ -134,60 +155,40 @@ class MadeTensor {
     return {};
   }
 
+  [[nodiscard]] Result<void> split_groups(std::vector<std::uint64_t>& extents, std::uint64_t groups) const {
+    if (extents.size() != 1 || groups == 0 || extents[0] % groups != 0)
+      return bad_shape("expected a vector of whole groups");
+    extents = {groups, extents[0] / groups};
+    return {};
+  }
+
   [[nodiscard]] bool by_rows() const noexcept { return change_.rows != Rows::all && change_.rows != Rows::stacked; }
+  [[nodiscard]] bool transposed() const noexcept {
+    return change_.rows == Rows::columns || change_.rows == Rows::even_columns || change_.rows == Rows::odd_columns;
+  }
+  [[nodiscard]] bool by_values() const noexcept {
+    return change_.rows == Rows::even_values || change_.rows == Rows::odd_values || change_.rows == Rows::value_columns;
+  }
 
   /// The axis that rows are taken of: the last but one, or the only one.
-  [[nodiscard]] std::uint64_t& row_extent() noexcept { return dims_[dims_.size() <= 1 ? 0 : 1]; }
+  [[nodiscard]] std::uint64_t& row_extent() noexcept { return dims_[dims_.size() <= 1 || by_values() ? 0 : 1]; }
 
   [[nodiscard]] Result<void> take_rows(const HeadSizes& sizes) {
     if (!by_rows()) {
       rows_of_part_ = rows();
-      range_ = {rows_of_part_, 0, rows_of_part_};
+      order_ = RowOrder(Rows::all, rows_of_part_, sizes);
       return {};
     }
     if (by_heads() && dims_.size() != 2) return bad_shape("expected a matrix");
     const std::uint64_t there = row_extent();
-    range_ = range_of(there, sizes);
+    order_ = RowOrder(change_.rows, there, sizes);
     const std::uint64_t parts = by_heads() ? sizes.heads : 1;
-    if (range_.count == 0 || parts == 0 || there % parts != 0 || range_.period != there / parts)
+    if (pairs() && !order_.fits()) return bad_shape("expected whole pairs of heads");
+    if (!order_.fits() || parts == 0 || there % parts != 0 || order_.period() != there / parts)
       return bad_shape("which is not what the numbers of heads say");
-    if (pairs() && (heads_ == 0 || range_.count % (2 * heads_) != 0)) return bad_shape("expected whole pairs of heads");
-    row_extent() = range_.count * parts;
+    row_extent() = order_.count() * parts;
     rows_of_part_ = rows();
     return {};
-  }
-
-  [[nodiscard]] RowRange range_of(std::uint64_t there, const HeadSizes& sizes) noexcept {
-    const std::uint64_t queries = sizes.heads * sizes.head_dim;
-    const std::uint64_t keys = sizes.kv_heads * sizes.head_dim;
-    const std::uint64_t fused = queries + 2 * keys;
-    switch (change_.rows) {
-      case Rows::query_pairs:
-        heads_ = sizes.heads;
-        return {there, 0, there};
-      case Rows::key_pairs:
-        heads_ = sizes.kv_heads;
-        return {there, 0, there};
-      case Rows::fused_query:
-        return {fused, 0, queries};
-      case Rows::fused_key:
-        return {fused, queries, keys};
-      case Rows::fused_value:
-        return {fused, queries + keys, keys};
-      case Rows::head_keys:
-        return {sizes.key_rows + sizes.value_rows, 0, sizes.key_rows};
-      case Rows::head_values:
-        return {sizes.key_rows + sizes.value_rows, sizes.key_rows, sizes.value_rows};
-      case Rows::first_half:
-        return {there / 2 * 2, 0, there / 2};
-      case Rows::second_half:
-        return {there / 2 * 2, there / 2, there / 2};
-      case Rows::all:
-      case Rows::columns:
-      case Rows::stacked:
-        break;
-    }
-    return {there, 0, there};
   }
 
   [[nodiscard]] bool by_heads() const noexcept {
@@ -195,8 +196,8 @@ class MadeTensor {
   }
   /// A matrix for each head, that of its keys transposed.
   void split_heads() {
-    const std::uint64_t heads = dims_[1] / range_.count;
-    dims_ = {dims_[0], range_.count, heads};
+    const std::uint64_t heads = dims_[1] / order_.count();
+    dims_ = {dims_[0], order_.count(), heads};
     if (change_.rows == Rows::head_keys) std::swap(dims_[0], dims_[1]);
   }
 
@@ -204,13 +205,39 @@ class MadeTensor {
     return change_.rows == Rows::query_pairs || change_.rows == Rows::key_pairs;
   }
 
-  [[nodiscard]] std::uint64_t source_row(std::uint64_t row) const noexcept {
-    if (pairs()) {
-      const std::uint64_t head_rows = range_.count / heads_;
-      const std::uint64_t within = row % head_rows;
-      row += within / 2 + within % 2 * (head_rows / 2) - within;
-    }
-    return row / range_.count * range_.period + range_.first + row % range_.count;
+  // --- blocks of MXFP4 ---
+
+  /// The last axes of part 0 are the blocks of a row and the bytes of a block; part 1 has a scale for each block.
+  [[nodiscard]] Result<void> settle_packed(const HeadSizes& sizes) {
+    if (parts_.size() != 2 || parts_[0] == nullptr || parts_[1] == nullptr)
+      return fail(Errc::missing_weight, "the blocks or the scales of '", detail::Quoted(name_).view(), "' are missing");
+    std::vector<std::uint64_t> extents = parts_[0]->extents;
+    if (parts_[0]->type != "U8" || parts_[1]->type != "U8" || extents.size() < 3 || extents.back() != kBlock / 2 ||
+        parts_[0]->elems == 0)
+      return bad_shape("expected bytes of blocks of 16");
+    extents.pop_back();
+    if (parts_[1]->extents != extents)
+      return fail(Errc::shape_mismatch, "tensor '", detail::Quoted(parts_[1]->name).view(),
+                  "' has not a scale for each block of '", detail::Quoted(parts_[0]->name).view(), "'");
+    dims_.assign(extents.rbegin(), extents.rend());
+    dims_[0] *= kBlock;
+    if (dims_.size() > 4) return bad_shape("expected at most 4 axes");
+    return take_rows(sizes);
+  }
+  /// Source: the folder has neighbours in a byte, GGUF the values that are half a block apart.
+  static void repack(const std::byte* from, std::byte* to) noexcept {
+    const auto value = [&](std::uint64_t i) noexcept {
+      return i % 2 == 0 ? from[i / 2] & std::byte{15} : from[i / 2] >> 4;
+    };
+    for (std::uint64_t i = 0; i < kBlock / 2; ++i) to[i] = value(i) | value(i + kBlock / 2) << 4;
+  }
+
+  // --- values ---
+
+  void scale(std::uint64_t row, float* x) const noexcept {
+    for (const RowScale& s : scales_)
+      if (row >= s.first && row - s.first < s.count)
+        for (std::uint64_t i = 0; i < columns(); ++i) x[i] = as_held(x[i] * s.factor, *parts_[0]->dtype);
   }
 
   void read_elements(const SafeTensor& part, std::uint64_t first, std::uint64_t count, float* to) const noexcept {
@@ -218,17 +245,20 @@ class MadeTensor {
     quant::find(*part.dtype)->dequantise(part.data.data() + first * width, count, to);
     for (std::uint64_t i = 0; i < count; ++i) to[i] = changed(to[i], *part.dtype);
   }
-  /// Reads a column of a matrix of `width` columns that begins at row `first` of the first part.
-  void read_column(std::uint64_t first, std::uint64_t width, std::uint64_t column, float* to) const noexcept {
-    for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], (first + i) * width + column, 1, to + i);
+  /// Reads a column of a matrix that begins at row `first` of the first part.
+  void read_column(std::uint64_t first, std::uint64_t column, float* to) const noexcept {
+    for (std::uint64_t i = 0; i < columns(); ++i) read_elements(*parts_[0], (first + i) * width_ + column, 1, to + i);
   }
 
   [[nodiscard]] float changed(float x, DType type) const noexcept {
-    if (change_.values == Values::same) return x;
-    const float y =
-        change_.values == Values::plus_one ? x + 1.0f : -static_cast<float>(math::exp64(static_cast<double>(x)));
-    // The sum is one of the tensor's type, but for bf16, which is widened first.
-    return type == DType::f16 ? to_f32(to_f16(y)) : y;
+    if (change_.values == Values::plus_one) return as_held(x + 1.0f, type);
+    if (change_.values == Values::minus_exponential)
+      return as_held(-static_cast<float>(math::exp64(static_cast<double>(x))), type);
+    return x;
+  }
+  /// A result is one of the tensor's type, but for bf16, which is widened first.
+  [[nodiscard]] static float as_held(float x, DType type) noexcept {
+    return type == DType::f16 ? to_f32(to_f16(x)) : x;
   }
 
   std::string name_;
@@ -236,9 +266,10 @@ class MadeTensor {
   std::vector<std::uint64_t> dims_;
   std::vector<const SafeTensor*> parts_;
   std::vector<float> values_;
-  std::uint64_t heads_ = 0;
+  std::vector<RowScale> scales_;
+  RowOrder order_;
+  std::uint64_t width_ = 0;  // columns of the first part
   std::uint64_t rows_of_part_ = 1;
-  RowRange range_{};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

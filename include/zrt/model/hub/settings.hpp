@@ -105,6 +105,10 @@ class RopeSettings {
   }
   [[nodiscard]] const Json* find(std::string_view name) const { return hub::find(full_, name); }
   [[nodiscard]] std::optional<double> number_if(std::string_view name) const { return as_number(find(name)); }
+  /// Of all layers, where those of each kind have objects of their own.
+  [[nodiscard]] std::optional<double> number_of_all(std::string_view name) const {
+    return as_number(hub::find(all_, name));
+  }
   [[nodiscard]] double number(std::string_view name) const {
     if (const auto value = number_if(name)) return *value;
     settings_.refuse(Errc::missing_metadata, "expected a number '", name, "' of rope_scaling, found none");

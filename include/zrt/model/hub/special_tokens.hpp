@@ -28,7 +28,6 @@ inline constexpr auto kSpecialKinds = std::to_array<SpecialKind>({{"bos", "token
                                                                   {"unk", "tokenizer.ggml.unknown_token_id"},
                                                                   {"sep", "tokenizer.ggml.seperator_token_id"},
                                                                   {"pad", "tokenizer.ggml.padding_token_id"},
-                                                                  {"cls", "tokenizer.ggml.cls_token_id"},
                                                                   {"mask", "tokenizer.ggml.mask_token_id"},
                                                                   {"eot", "tokenizer.ggml.eot_token_id"},
                                                                   {"eom", "tokenizer.ggml.eom_token_id"}});

@@ -24,13 +24,26 @@ enum class Rows : std::uint8_t {
   head_values,  ///< of each head the rows of its values
   first_half,   ///< of each matrix
   second_half,
-  columns,  ///< the matrix is transposed
-  stacked,  ///< all; the tensors that differ in their second number become matrices of one
+  even,          ///< every second, from the first on
+  odd,           ///< every second, from the second on
+  columns,       ///< each matrix is transposed
+  even_columns,  ///< the same, and then every second row
+  odd_columns,
+  even_values,  ///< of each row every second value
+  odd_values,
+  value_heads,      ///< of a delta net: the first value head of each key head, then the second of each
+  key_value_heads,  ///< the same, behind queries and keys, which stay
+  value_columns,    ///< the same of columns
+  split_keys,       ///< queries, keys and values that lie side by side for each key head: all queries, keys, values
+  split_gates,      ///< what lies behind them for each key head
+  behind_padding,   ///< of positions, those behind the padding's
+  stacked,          ///< all; the tensors that differ in their second number become matrices of one
 };
 
 /// What becomes of each value.
 enum class Values : std::uint8_t {
   same,
+  mxfp4,              ///< blocks stay as they are: part 0 has their values, part 1 their scales
   plus_one,           ///< x + 1, of norms that the folder has around 0
   minus_exponential,  ///< -exp(x), of decays
 };
@@ -40,6 +53,7 @@ enum class Axes : std::uint8_t {
   same,
   squeezed,  ///< all of one element go
   column,    ///< a vector becomes a matrix of one column
+  groups,    ///< a vector becomes a matrix of a row for each group
 };
 
 struct TensorChange {
@@ -54,6 +68,13 @@ struct TensorRule {
   std::string_view from;
   std::string_view to{};
   TensorChange change{};
+  std::uint8_t part = 0;
+};
+
+/// Text of a tensor's name that rules have otherwise; an empty `to` takes it away.
+struct Renaming {
+  std::string_view from;
+  std::string_view to;
 };
 
 /// The numbers of a name that a pattern fits.

@@ -8,6 +8,22 @@ ZRT_LOAD_TIME_BEGIN
 
 namespace zrt::inline ZRT_ABI::model::hub {
 
+/// Sets a special token to one of the added tokens; not `anew` keeps what the folder says.
+inline void set_glm_token(Settings& in, const TokenizerFiles& files, Keys& out, std::string_view key,
+                          std::string_view token, bool anew = true) {
+  const std::string name = "tokenizer.ggml." + std::string(key);
+  if (!anew && out.find(name) != nullptr) return;
+  if (const auto id = files.added(token))
+    out.set(name, *id);
+  else
+    in.refuse(Errc::unsupported_tokenizer, "the vocabulary has no token '", token, "'");
+}
+/// GLM's pre-tokenizer cuts as DBRX's does.
+inline void name_glm_pre_tokenizer(Keys& out) {
+  if (const auto* pre = out.find("tokenizer.ggml.pre"); pre != nullptr && *pre == Keys::Value(std::string("dbrx")))
+    out.set("tokenizer.ggml.pre", std::string("glm4"));
+}
+
 struct Glm4Folder {
   static constexpr auto architectures = std::to_array<std::string_view>({"Glm4ForCausalLM"});
   static constexpr auto tensors =
@@ -20,18 +36,10 @@ struct Glm4Folder {
   }
 
   static void add_vocabulary_keys(Settings& in, const TokenizerFiles& files, Keys& out) {
-    const auto set = [&](std::string_view key, std::string_view token) {
-      if (const auto id = files.added(token))
-        out.set(key, *id);
-      else
-        in.refuse(Errc::unsupported_tokenizer, "the vocabulary has no token '", token, "'");
-    };
-    for (const std::string_view kind : {"eos", "unknown", "bos"})
-      if (const std::string key = "tokenizer.ggml." + std::string(kind) + "_token_id"; out.find(key) == nullptr)
-        set(key, "<|endoftext|>");
-    set("tokenizer.ggml.eot_token_id", "<|user|>");
-    if (const auto* pre = out.find("tokenizer.ggml.pre"); pre != nullptr && *pre == Keys::Value(std::string("dbrx")))
-      out.set("tokenizer.ggml.pre", std::string("glm4"));
+    for (const std::string_view key : {"eos_token_id", "unknown_token_id", "bos_token_id"})
+      set_glm_token(in, files, out, key, "<|endoftext|>", false);
+    set_glm_token(in, files, out, "eot_token_id", "<|user|>");
+    name_glm_pre_tokenizer(out);
   }
 
   static constexpr Family family{.name = "glm4",

@@ -13,7 +13,8 @@ struct Qwen2Folder {
   static constexpr Family family{.name = "qwen2",
                                  .architectures = architectures,
                                  .add_keys = add_decoder_keys,
-                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe};
+                                 .vocabulary = VocabularyFiles::sentence_piece_or_bpe,
+                                 .pools = true};
 };
 
 }  // namespace zrt::inline ZRT_ABI::model::hub

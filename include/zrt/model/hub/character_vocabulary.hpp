@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/model/hub/character_vocabulary.hpp: BPE over characters from tokenizer.json; an optional header that needs nlohmann-json.
+//
+// It uses containers of the standard library, whose allocation failures are exceptions. Nothing else
+// here throws.
+#pragma once
+
+#include <zrt/model/hub/bpe_merges.hpp>
+#include <zrt/model/hub/token_table.hpp>
+
+#include <set>
+
+ZRT_LOAD_TIME_BEGIN
+
+namespace zrt::inline ZRT_ABI::model::hub {
+
+namespace detail {
+
+/// Texts of the tokens that tokenizer_config.json gives a part of their own.
+[[nodiscard]] inline std::set<std::string, std::less<>> named_tokens(const Json& config) {
+  std::set<std::string, std::less<>> named;
+  const auto add = [&](const Json& token) {
+    const std::string_view text = token.is_object() ? text_of(find(&token, "content")) : text_of(&token);
+    if (!text.empty()) named.emplace(text);
+  };
+  for (const std::string_view key :
+       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+    if (const Json* token = find(&config, key)) add(*token);
+  for (const std::string_view key : {"additional_special_tokens", "extra_special_tokens"})
+    if (const Json* tokens = find(&config, key); tokens != nullptr && tokens->is_structured())
+      for (const Json& token : *tokens) add(token);
+  return named;
+}
+
+/// Whether a text is `<0xHH>`, a byte to fall back on.
+[[nodiscard]] inline bool is_byte_token(std::string_view text) noexcept {
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'); };
+  return text.size() == 6 && text.starts_with("<0x") && text[5] == '>' && is_hex(text[3]) && is_hex(text[4]);
+}
+
+/// What a token of a vocabulary over characters is. Marks of tools and of thoughts are text, so that replies show them.
+[[nodiscard]] inline TokenKind character_token_kind(std::string_view text,
+                                                    const std::set<std::string, std::less<>>& named, bool was_added) {
+  for (const std::string_view shown :
+       {"<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", "<|\"|>"})
+    if (text == shown) return TokenKind::user_defined;
+  if (is_byte_token(text) && !was_added) return TokenKind::byte;
+  if (named.contains(text)) return TokenKind::control;
+  return was_added ? TokenKind::user_defined : TokenKind::normal;
+}
+
+/// Adds BPE over characters with bytes to fall back on: the tokens of its vocabulary, and those that were added behind.
+[[nodiscard]] inline Result<void> add_characters(const TokenizerFiles& files, Keys& out) {
+  constexpr float kScore = -1000.0f;
+  const Json* model = find(&files.tokenizer, "model");
+  if (auto r = expect_bpe(model); !r) return r;
+  if (!is_true(find(model, "byte_fallback")))
+    return fail(Errc::unsupported_tokenizer, "tokenizer.json: expected BPE over characters, with byte_fallback");
+  const auto named = named_tokens(files.config);
+  std::vector<std::pair<std::uint32_t, std::string_view>> added;
+  const auto base = static_cast<std::uint32_t>(find(model, "vocab")->size());
+  if (const Json* tokens = find(&files.tokenizer, "added_tokens"); tokens != nullptr && tokens->is_array())
+    for (const Json& token : *tokens)
+      if (std::uint32_t id = 0; is_count(find(&token, "id"), id) && id >= base)
+        added.emplace_back(id, text_of(find(&token, "content")));
+  TokenTable table(base + static_cast<std::uint32_t>(added.size()));
+  for (const auto& [text, id] : find(model, "vocab")->items()) {
+    std::uint32_t number = 0;
+    if (!is_count(&id, number) || number >= base) return bad_token(text);
+    table.set(number, text, character_token_kind(text, named, false), kScore);
+  }
+  for (const auto& [id, text] : added) {
+    if (id >= table.size()) return bad_token(text);
+    table.set(id, std::string(text), character_token_kind(text, named, true), kScore);
+  }
+  auto pairs = read_merges(*find(model, "merges"));
+  if (!pairs) return pass(pairs);
+  out.set("tokenizer.ggml.model", std::string("gemma4"));
+  std::move(table).write(out, true);
+  out.set("tokenizer.ggml.merges", std::move(*pairs));
+  return {};
+}
+
+}  // namespace detail
+
+}  // namespace zrt::inline ZRT_ABI::model::hub
+
+ZRT_LOAD_TIME_END
