@@ -255,7 +255,8 @@ def granite_hybrid(layer, has_experts=True):
 def granite_mlp(layer, has_experts=True):
     for name, shape in granite_experts(layer):
         if "shared_mlp" in name or ("block_sparse_moe" in name and has_experts):
-            yield name, shape
+            # Without experts it is the MLP.
+            yield name, [{80: 2 * INNER, 40: INNER}.get(n, n) for n in shape] if not has_experts else shape
 
 
 GRANITE_HYBRID = {"mamba_n_heads": 4, "mamba_d_head": 16, "mamba_n_groups": 2, "mamba_d_state": 8, "mamba_d_conv": 4,
@@ -285,7 +286,7 @@ def nemotron(layer, has_experts=False):
 
 
 NEMOTRON = {"mamba_num_heads": 4, "mamba_head_dim": 16, "n_groups": 2, "ssm_state_size": 8, "conv_kernel": 4,
-            "expand": 2, "num_hidden_layers": 3, "head_dim": HEAD, "rms_norm_eps": None, "layer_norm_epsilon": 1e-5}
+            "expand": 2, "num_hidden_layers": 3, "head_dim": HEAD, "layer_norm_epsilon": 1e-5}
 
 
 def falcon_h1(layer):
@@ -608,10 +609,11 @@ ROWS = {
                            position_embedding_type="nope", **GRANITE_HYBRID),
                       decoder(granite_hybrid, head=False), "BF16", "bpe"),
     "granitehybrid-dense": (base("GraniteMoeHybridForCausalLM", num_local_experts=0, num_experts_per_tok=0,
-                                 **GRANITE_HYBRID),
+                                 **dict(GRANITE_HYBRID, shared_intermediate_size=INNER)),
                             decoder(lambda l: granite_hybrid(l, False), head=False), "BF16", "bpe"),
     "granite-attention": (base("GraniteMoeHybridForCausalLM", num_local_experts=0,
-                               **dict(GRANITE_HYBRID, layer_types=["attention", "attention"])),
+                               **dict(GRANITE_HYBRID, layer_types=["attention", "attention"],
+                                      shared_intermediate_size=INNER)),
                           decoder(lambda l: chain(granite_mlp(l, False), attention(l), norms(l, *TWO)), head=False),
                           "BF16", "bpe"),
     "nemotron_h": (base("NemotronHForCausalLM", hybrid_override_pattern="M*-", **NEMOTRON),
@@ -639,7 +641,7 @@ ROWS = {
     "gpt-oss": (dict(GPT_OSS, quantization_config={"quant_method": "mxfp4"}), decoder(gpt_oss), "BF16", "bpe"),
     "gpt-oss-whole": (GPT_OSS, decoder(lambda l: gpt_oss(l, False)), "BF16", "bpe"),
     "glm4moe": (base("Glm4MoeForCausalLM", head_dim=HEAD, partial_rotary_factor=0.5, first_k_dense_replace=1,
-                     moe_intermediate_size=24, n_routed_experts=3, n_shared_experts=1, num_experts_per_tok=2,
+                     moe_intermediate_size=24, n_routed_experts=3, n_shared_experts=2, num_experts_per_tok=2,
                      routed_scaling_factor=2.5, norm_topk_prob=True, n_group=1, topk_group=1),
                 decoder(glm_experts), "BF16", "glm"),
     "gemma4": (base("Gemma4ForConditionalGeneration", text_config=dict(gemma4_config(

@@ -128,7 +128,7 @@ class Converter {
  private:
   /// Matrices that no quantizer touches, and that folders have in halves all the same.
   [[nodiscard]] static constexpr bool stays_half(std::string_view name) noexcept {
-    return name.ends_with("attn_rel_b.weight") || name == "per_layer_model_proj.weight";
+    return name == "per_layer_model_proj.weight";
   }
 
   /// general.file_type of whole matrices and experts in MXFP4. Source: the GGUF specification.

@@ -55,7 +55,7 @@ struct Gemma4Folder {
   }
 
   /// Pairs of full layers that do not turn have a factor that leaves their angles at 0.
-  static void add_tensors(Settings& in, Keys&, std::vector<MadeTensor>& tensors) {
+  static void add_tensors(Settings& in, Keys&, std::vector<MadeTensor>& made) {
     constexpr float kStill = 1e30f;
     const RopeSettings rope(in);
     const std::uint32_t pairs = in.count({"global_head_dim"}) / 2;
@@ -65,7 +65,7 @@ struct Gemma4Folder {
                        detail::Quoted(rope.type()).view(), "', expected proportional");
     std::vector<float> factors(pairs, kStill);
     std::fill_n(factors.begin(), turned, 1.0f);
-    tensors.push_back(MadeTensor::of_values("rope_freqs.weight", std::move(factors)));
+    made.push_back(MadeTensor::of_values("rope_freqs.weight", std::move(factors)));
   }
   static void add_vocabulary_keys(Settings&, const TokenizerFiles&, Keys& out) {
     out.set("tokenizer.ggml.add_space_prefix", false);
