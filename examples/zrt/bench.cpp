@@ -34,14 +34,15 @@ std::uint64_t peak_memory() {
 
 MachineRates mean(const MachineRates& a, const MachineRates& b) {
   return {(a.memory_gbs + b.memory_gbs) / 2, (a.resident_gbs + b.resident_gbs) / 2, (a.int8_gops + b.int8_gops) / 2,
-          (a.f32_gflops + b.f32_gflops) / 2};
+          (a.f32_gflops + b.f32_gflops) / 2, (a.bf16_gflops + b.bf16_gflops) / 2};
 }
 
 Json rates_json(const MachineRates& m) {
   return {{"memory_gbs", m.memory_gbs},
           {"resident_gbs", m.resident_gbs},
           {"int8_gops", m.int8_gops},
-          {"f32_gflops", m.f32_gflops}};
+          {"f32_gflops", m.f32_gflops},
+          {"bf16_gflops", m.bf16_gflops}};
 }
 
 /// A row: what ran, how fast, what it had to read and compute, and the share of the machine's rates.
@@ -122,6 +123,9 @@ void print_row(const Json& r) {
   line("reads, against a buffer that size", "GB/s", r["read_gbs"], "resident_gbs", "resident");
   line("int8 arithmetic", "GOP/s", r["int8_gops"], "int8_gops", "int8");
   line("f32 arithmetic", "GFLOP/s", r["f32_gflops"], "f32_gflops", "f32");
+  if (number(a["bf16_gflops"]) > 0.0)
+    std::printf("        products of bf16 would reach %.1f GFLOP/s before and %.1f after\n", number(a["bf16_gflops"]),
+                number(b["bf16_gflops"]));
 }
 
 Json machine_json(const Machine& machine) {

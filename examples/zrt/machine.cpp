@@ -81,7 +81,8 @@ double read_rate(const std::vector<Line>& buffer, std::uint64_t bytes, std::uint
 }
 
 /// Billions of operations per second of one loop, best of four stretches of about 10 ms.
-double peak(const PeakLoop& loop, std::uint32_t threads) {
+double peak(PeakLoop loop, std::uint32_t threads) {
+  if (loop == nullptr) return 0.0;
   double best = 0.0;
   for (int stretch = 0; stretch < 4; ++stretch) {
     const double rate = on_all(threads, [&](std::uint32_t) {
@@ -108,7 +109,7 @@ Machine::Machine(std::uint32_t threads, std::string_view isa, std::uint64_t weig
 MachineRates Machine::measure() const {
   const std::vector<Line> buffer(static_cast<std::size_t>(buffer_bytes_) / sizeof(Line), Line{1, 1});
   return {read_rate(buffer, buffer_bytes_, threads_), read_rate(buffer, resident_bytes_, threads_),
-          peak(int8_loop(isa_), threads_), peak(f32_loop(isa_), threads_)};
+          peak(int8_loop(isa_), threads_), peak(f32_loop(isa_), threads_), peak(bf16_loop(isa_), threads_)};
 }
 
 std::string Machine::processor() {

@@ -13,6 +13,7 @@ struct MachineRates {
   double resident_gbs = 0.0;  ///< reading a buffer as large as the model's weights again and again
   double int8_gops = 0.0;     ///< multiply and add count as two
   double f32_gflops = 0.0;
+  double bf16_gflops = 0.0;  ///< 0 where the processor has no products of bf16
 };
 
 /// Measures with as many threads as the engine has workers. Holds no memory between measurements.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -40,22 +41,59 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) double int8_v4(std::size_
   return static_cast<double>(rounds * kChains * 64 * 2);
 }
 
-// Four registers of sums are enough: a product occupies the tile unit for sixteen cycles. It can be asked for where
-// cpu::detect_isa said "amx", which also asked the system for tiles.
-double int8_amx(std::size_t rounds) noexcept {
-  constexpr std::size_t kProducts = 4;
+// Products of full tiles: four at a time into a register each, which is enough, as one occupies the tile unit for
+// sixteen cycles. They can be asked for where cpu::detect_isa said "amx", which also asked the system for tiles.
+template <class Four> double tile_products(std::size_t rounds, std::size_t row_elements, Four&& four) noexcept {
   struct alignas(64) {
     std::uint8_t palette = 1, start_row = 0, reserved[14]{};
     std::uint16_t row_bytes[16]{64, 64, 64, 64, 64, 64};
     std::uint8_t rows[16]{16, 16, 16, 16, 16, 16};
   } sizes;
   __asm__ volatile("ldtilecfg %0" : : "m"(sizes));
-  for (std::size_t i = 0; i < rounds; ++i)
+  for (std::size_t i = 0; i < rounds; ++i) four();
+  __asm__ volatile("tilerelease");
+  return static_cast<double>(rounds * 4 * 16 * 16 * row_elements * 2);
+}
+double int8_amx(std::size_t rounds) noexcept {
+  return tile_products(rounds, 64, [] {
     __asm__ volatile(
         "tdpbssd %tmm1, %tmm0, %tmm2\n\ttdpbssd %tmm1, %tmm0, %tmm3\n\t"
         "tdpbssd %tmm1, %tmm0, %tmm4\n\ttdpbssd %tmm1, %tmm0, %tmm5");
-  __asm__ volatile("tilerelease");
-  return static_cast<double>(rounds * kProducts * 16 * 16 * 64 * 2);
+  });
+}
+double bf16_amx(std::size_t rounds) noexcept {
+  return tile_products(rounds, 32, [] {
+    __asm__ volatile(
+        "tdpbf16ps %tmm1, %tmm0, %tmm2\n\ttdpbf16ps %tmm1, %tmm0, %tmm3\n\t"
+        "tdpbf16ps %tmm1, %tmm0, %tmm4\n\ttdpbf16ps %tmm1, %tmm0, %tmm5");
+  });
+}
+
+__attribute__((target("avx512f"))) double bf16_v4(std::size_t rounds) noexcept {
+  __m512 sum[kChains];
+#pragma GCC unroll 16
+  for (__m512& s : sum) {
+    s = _mm512_setzero_ps();
+    ZRT_OPAQUE_512(s);  // or all sums would be found to be one
+  }
+  __m512i a = _mm512_set1_epi16(0x3f00);  // 0.5
+  ZRT_OPAQUE_512(a);
+  for (std::size_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 16
+    for (__m512& s : sum) __asm__("vdpbf16ps %1, %1, %0" : "+v"(s) : "v"(a));
+#pragma GCC unroll 16
+  for (__m512& s : sum) ZRT_OPAQUE_512(s);
+  return static_cast<double>(rounds * kChains * 32 * 2);
+}
+
+// Bits of CPUID (Intel SDM, volume 2, CPUID): what a variant's name does not say.
+bool has_avx512_bf16() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax >> 5 & 1u) != 0;
+}
+bool has_amx_bf16() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx >> 22 & 1u) != 0;
 }
 
 __attribute__((target("avx512f"))) double f32_v4(std::size_t rounds) noexcept {
@@ -198,6 +236,14 @@ PeakLoop f32_loop([[maybe_unused]] std::string_view isa) {
   if (isa == "v3") return &f32_v3;
 #endif
   return &f32_v1;
+}
+
+PeakLoop bf16_loop([[maybe_unused]] std::string_view isa) {
+#if defined(__x86_64__)
+  if (isa == "amx" && has_amx_bf16()) return &bf16_amx;
+  if ((isa == "v4" || isa == "amx") && has_avx512_bf16()) return &bf16_v4;
+#endif
+  return nullptr;
 }
 
 }  // namespace program

@@ -15,5 +15,7 @@ inline constexpr std::size_t kPeakRounds = 20000;
 /// The loop for `isa`, named as cpu::name names it; v1's for any other name.
 [[nodiscard]] PeakLoop int8_loop(std::string_view isa);
 [[nodiscard]] PeakLoop f32_loop(std::string_view isa);
+/// Products of bf16 in f32; nullptr where the processor has none beside `isa`.
+[[nodiscard]] PeakLoop bf16_loop(std::string_view isa);
 
 }  // namespace program

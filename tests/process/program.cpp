@@ -571,6 +571,7 @@ TEST_F(Program, BenchNamesWhatItMeasured) {
     for (const char* key : {"tokens_per_second", "bytes_per_token"}) EXPECT_GT(row[key], 0.0) << row;
     EXPECT_LE(row["step_ms"]["p50"], row["step_ms"]["p99"]);
     for (const char* when : {"machine_before", "machine_after"}) EXPECT_GT(row[when]["memory_gbs"], 0.0);
+    EXPECT_GE(row["machine_before"]["bf16_gflops"], 0.0);
   }
   EXPECT_GT(bench["executor"]["ns_per_instruction"], 0.0);
 }
