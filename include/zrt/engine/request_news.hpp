@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// zrt/engine/request_news.hpp: what the scheduler says, handed to the requests: tokens, refusals and ends.
+#pragma once
+
+#include <zrt/engine/callables.hpp>
+#include <zrt/engine/delivery.hpp>
+#include <zrt/engine/request_watch.hpp>
+
+namespace zrt::inline ZRT_ABI::detail {
+
+/// Finds requests by their id, tells them what the scheduler decided, and ends them.
+template <class B, class O, class Model> class RequestNews {
+ public:
+  RequestNews(Serving<B>& serving, RequestWatch<B, O, Model>& watch) noexcept : serving_(serving), watch_(watch) {}
+
+  /// A step begins, whose events are new.
+  void begin_step() noexcept { seen_ = 0; }
+  /// Hands its news to the requests.
+  void tell(const OnToken& on_token) noexcept {
+    std::size_t arrived = 0;
+    for (; seen_ < serving_.scheduler().events().size(); ++seen_) {
+      const serve::StepEvent event = serving_.scheduler().events()[seen_];
+      if (event.tag != 0 && event.kind == serve::EventKind::accepted) {
+        serving_.take(event.subject, std::move(serving_.arriving()[arrived++]));
+      } else if (event.tag != 0 && event.kind == serve::EventKind::refused) {
+        Owned<ActiveRequest> refused = std::move(serving_.arriving()[arrived++]);
+        refused->finish = FinishReason::failed;
+        refused->error = refusal(event);
+        refused->retry_after_ns = event.retry_after;
+        end(std::move(refused), on_token);
+      } else if (event.kind == serve::EventKind::admitted && serving_.request(event.subject)) {
+        ActiveRequest& a = *serving_.request(event.subject);
+        if (!a.began) a.cached_tokens = event.value;
+        a.began = true;
+      } else if (event.kind == serve::EventKind::token) {
+        ActiveRequest& a = *serving_.request(event.subject);
+        if (a.finish == FinishReason::callback) continue;
+        Token next = a.drawn.take();
+        next.cached_tokens = a.cached_tokens;
+        if (!on_token(a.id, next)) hush(a);
+      } else if (event.kind == serve::EventKind::ended && serving_.request(event.subject)) {
+        Owned<ActiveRequest> ended = serving_.end(event.subject);
+        if (ended->finish == FinishReason::none) name_end(*ended, event.end);
+        end(std::move(ended), on_token);
+      }
+    }
+    serving_.drop_arrived(arrived);
+  }
+  /// Whether a request ended between steps: its row is free for another, and the next step has yet to tell of it.
+  [[nodiscard]] bool has_untold_end() noexcept {
+    const Span<const serve::StepEvent> events = serving_.scheduler().events();
+    for (std::size_t i = seen_; i < events.size(); ++i)
+      if (events[i].kind == serve::EventKind::ended && serving_.request(events[i].subject)) return true;
+    return false;
+  }
+  /// Ends a request that is in nobody's tables any more.
+  void end(Owned<ActiveRequest> ended, const OnToken& on_token) noexcept {
+    const FinishReason reason = ended->finish;
+    if (ended->error) last_error_ = *ended->error;
+    watch_.show_ended(ended->id, reason);
+    last_completion_ = {reason, ended->sequence.prompt_tokens, ended->generated};
+    watch_.show(*ended, exec::RequestPhase::ended, name(reason));
+    // A callable that returned false is not called again.
+    if (reason == FinishReason::callback || ended->silent) return;
+    Token last{.text = last_text(*ended), .finish = reason};
+    if (reason == FinishReason::failed) last.error = &last_error_;
+    last.retry_after_ns = ended->retry_after_ns;
+    last.cached_tokens = ended->cached_tokens;
+    (void)on_token(ended->id, last);
+  }
+
+  /// Takes a request out of those that arrived.
+  [[nodiscard]] Owned<ActiveRequest> take_arriving(std::size_t index, FinishReason reason) noexcept {
+    Vector<Owned<ActiveRequest>>& all = serving_.arriving();
+    Owned<ActiveRequest> taken = std::move(all[index]);
+    for (std::size_t i = index; i + 1 < all.size(); ++i) all[i] = std::move(all[i + 1]);
+    all.pop_back();
+    taken->finish = reason;
+    return taken;
+  }
+
+  /// Ends requests that may have no further token: those with max_tokens 0, and restored ones that already have
+  /// max_tokens. All others end with their last token.
+  void finish_those_at_their_limit(const OnToken& on_token) noexcept {
+    for (std::size_t i = 0; i < serving_.arriving().size();) {
+      if (serving_.arriving()[i]->generated < serving_.arriving()[i]->max_tokens) {
+        ++i;
+        continue;
+      }
+      end(take_arriving(i, FinishReason::length), on_token);
+    }
+  }
+  void cancel_running(const OnToken& on_token) noexcept {
+    for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
+      if (ActiveRequest* a = serving_.in_slot(slot); a != nullptr) {
+        a->finish = FinishReason::cancelled;
+        cancel_now(*a);
+      }
+    tell(on_token);
+    // A request that has not begun is the one that is asked for.
+    while (!serving_.arriving().empty()) end(take_arriving(0, FinishReason::cancelled), on_token);
+  }
+
+  /// Ends a request wherever it is; it may have ended already.
+  void end_cancelled(RequestId id, const OnToken& on_token) noexcept {
+    for (std::size_t i = 0; i < serving_.arriving().size(); ++i)
+      if (serving_.arriving()[i]->id == id) return end(take_arriving(i, FinishReason::cancelled), on_token);
+    ActiveRequest* a = find(id);
+    if (a == nullptr) return;
+    a->finish = FinishReason::cancelled;
+    cancel_now(*a);
+    tell(on_token);
+  }
+
+  /// A request that has not ended, or null.
+  [[nodiscard]] ActiveRequest* find(RequestId id) noexcept {
+    if (ActiveRequest* running = find_running(id); running != nullptr) return running;
+    for (Span<Owned<ActiveRequest>> all : {serving_.arriving().span(), serving_.requests()})
+      for (Owned<ActiveRequest>& a : all)
+        if (a && a->id == id) return a.get();
+    return nullptr;
+  }
+  /// The request in its slot, or null.
+  [[nodiscard]] ActiveRequest* find_running(RequestId id) noexcept {
+    for (std::uint32_t slot = 0; slot < serving_.slot_count(); ++slot)
+      if (ActiveRequest* a = serving_.in_slot(slot); a != nullptr && a->id == id) return a;
+    return nullptr;
+  }
+  void cancel_now(const ActiveRequest& a) noexcept {
+    serve::Arrival note;
+    note.kind = serve::ArrivalKind::cancel;
+    note.subject = a.handle;
+    serving_.scheduler().arrive(note);
+  }
+
+  /// Of the request that ended last.
+  [[nodiscard]] const Completion& last_completion() const noexcept { return last_completion_; }
+  /// Of the request that failed last.
+  [[nodiscard]] const Error& last_error() const noexcept { return last_error_; }
+
+ private:
+  /// Says how a request ended that the scheduler ended by itself.
+  static void name_end(ActiveRequest& a, serve::EndReason why) noexcept {
+    a.finish = FinishReason::cancelled;
+    if (why != serve::EndReason::quota_lowered) return;
+    a.finish = FinishReason::failed;
+    a.error = Error::of(Errc::capacity_exceeded, "its tenant's quota was lowered below the pages that it can need");
+  }
+  /// The callable has said that it wants no more, so what else the step drew was never its.
+  void hush(ActiveRequest& a) noexcept {
+    a.finish = FinishReason::callback;
+    a.generated -= a.drawn.size();
+    cancel_now(a);
+  }
+  [[nodiscard]] static Error refusal(const serve::StepEvent& event) noexcept {
+    const bool unknown = event.refusal == serve::Refusal::unknown_subject;
+    Error error = Error::of(unknown ? Errc::not_found : Errc::capacity_exceeded, "the request is refused: ");
+    error.append(serve::name(event.refusal));
+    if (event.retry_after != 0) error.append("; try again after ").append(event.retry_after).append(" ns");
+    return error;
+  }
+
+  Serving<B>& serving_;
+  RequestWatch<B, O, Model>& watch_;
+  std::size_t seen_ = 0;  ///< events of the scheduler
+  Completion last_completion_{};
+  Error last_error_{};
+};
+
+}  // namespace zrt::inline ZRT_ABI::detail
