@@ -12,6 +12,9 @@ namespace zrt::inline ZRT_ABI::model {
 /// rerankers a classification head on the mean of a text.
 struct ModernBert : EncoderFamily {
   static constexpr std::array<std::string_view, 1> names{"modern-bert"};
+  /// Its norms are layer norms, whose epsilon has a key of its own.
+  static constexpr auto neutral =
+      neutral_keys(kEncoderNeutral, std::to_array<NeutralKey>({{"attention.layer_norm_rms_epsilon", Neutral::any}}));
   using Ops = boost::mp11::mp_push_back<EncoderOps, ops::GatedAct>;
 
   static void read(ConfigReader& meta, Config& c) noexcept {
