@@ -12,15 +12,14 @@ namespace zrt::inline ZRT_ABI::model {
 /// Granite 3, dense: embeddings, block outputs, scores and logits are scaled.
 struct Granite : DenseFamily {
   static constexpr std::array<std::string_view, 1> names{"granite"};
-  /// Granite 4 without experts calls its MLP shared.
-  static constexpr auto neutral =
-      neutral_keys(kDecoderNeutral, std::to_array<NeutralKey>({{"expert_shared_feed_forward_length", Neutral::any}}));
 
   static void read(ConfigReader& meta, Config& c) noexcept {
     read_decoder(meta, c, ops::RopeStyle::interleaved);
     expect_no_window(meta, c);
     expect_rotated_heads(meta);
     read_granite_scales(meta, c);
+    // Granite 4 without experts calls its MLP shared; feed_forward_length says the same.
+    (void)meta.count_or_zero("expert_shared_feed_forward_length", 1u << 22, 0);
   }
 
   template <class G> static constexpr void build(G& g, const Config& c) {
