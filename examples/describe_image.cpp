@@ -42,7 +42,7 @@ Image read_ppm(const char* path) {
 zrt::Result<zrt::ImageRows> encode(const char* mmproj, const Image& image) {
   auto file = zrt::model::GgufFile::open(mmproj);
   if (!file) return zrt::pass(file);
-  Encoder::Device device;
+  engines::CpuPrograms::Device device;
   auto encoder = Encoder::open(std::move(*file), device);
   if (!encoder) return zrt::pass(encoder);
   return encoder->encode(image.rgb, image.size);

@@ -105,9 +105,9 @@ class HubFolder {
     for (const auto& file : std::filesystem::directory_iterator(data / row["vocabulary"].get<std::string>()))
       write(file.path().filename().string(), file_text(file.path()));
     if (row.contains("files"))
-      for (const auto& [name, json] : row["files"].items()) {
+      for (const auto& [name, content] : row["files"].items()) {
         std::filesystem::create_directories((path_ / name).parent_path());
-        write(name, json.dump());
+        write(name, content.dump());
       }
   }
 
